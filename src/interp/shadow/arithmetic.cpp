@@ -1,7 +1,7 @@
-// Bounds of add, subtract, multiply, divide, maximum and minimum. The rules: docs/comparison.md#elementwise-rules.
+// Bounds of add, subtract, multiply, divide, maximum and minimum. Rules: docs/comparison.md#elementwise-rules.
 //
-// Blocks of elements go through plain loops that the compiler vectorises; an element that is infinite, NaN,
-// undetermined or may overflow fails the loop's check and is done again by the careful rule.
+// Vectorised loops process blocks of elements. If a block contains an infinity, a NaN, an undetermined element or a
+// possible overflow, the careful rule computes it again.
 #include <algorithm>
 
 #include "interp/shadow/elementwise.h"
@@ -28,8 +28,8 @@ struct MultiplyRule {
   }
 };
 
-// (a+da)/(b+db) - a/b = (da - a/b db) / (b+db), and |b+db| >= |b| - eb, which must be positive. As written: the square
-// of b, and a/b times eb, may be beyond f64 or nothing in it.
+// (a+da)/(b+db) - a/b = (da - a/b db) / (b+db), and |b+db| >= |b| - eb, which must be positive. The products b b and
+// a/b eb are avoided because they may overflow or underflow in f64.
 struct DivideRule {
   static double Value(double a, double b) { return a / b; }
   static double Before(double a, double ea, double b, double eb) {
@@ -39,8 +39,8 @@ struct DivideRule {
   }
 };
 
-// Where an exact infinity or zero meets a bounded value, the result is exact as long as the other operand's sign is
-// known.
+// The rule for one element. If one operand is an exact infinity or zero and the other has a bound, the result is exact
+// if the sign of the other operand is determined.
 Pair CarefulArithmetic(Opcode opcode, Pair a, Pair b, double value, double before, const Finish& finish) {
   if (!IsDecided(a) || !IsDecided(b)) return {0, kUndetermined};
   const bool special = !std::isfinite(a.value) || !std::isfinite(b.value);
@@ -61,13 +61,13 @@ Pair CarefulArithmetic(Opcode opcode, Pair a, Pair b, double value, double befor
   return {0, kUndetermined};
 }
 
-// Is `value`, which f64 makes of two exact numbers, the exact result, and one that the types have? Then nothing is
-// rounded, by whatever type it passes, in an fma or without.
+// Whether the f64 result `value` of two exact numbers is the exact result and is representable in all types that it
+// passes. Then no rounding occurs, with or without an fma.
 bool IsExactResult(Opcode opcode, double a, double b, double value, const Finish& finish) {
   if (!Holds(finish.compute, value) || !Holds(finish.target, value)) return false;
   switch (opcode) {
     case Opcode::kSubtract: b = -b; [[fallthrough]];
-    case Opcode::kAdd: {  // Knuth's error of a sum.
+    case Opcode::kAdd: {  // Knuth's two-sum gives the error of the sum.
       const double part = value - a;
       return (a - (value - part)) + (b - part) == 0;
     }
@@ -81,8 +81,8 @@ bool IsExactResult(Opcode opcode, double a, double b, double value, const Finish
   }
 }
 
-// OnGrid of results that are f32, by its conversion. Returns how many are finite for certain; the others stay as they
-// are.
+// OnGrid for f32 results, through a conversion to float. Returns the number of results that are certainly finite. The
+// others are left unchanged.
 template <class Rule>
 int64_t GridOfSingles(const Finish& finish, const Lane* in, double* value, double* bound, int64_t count) {
   const double *a = in[0].value, *ea = in[0].bound, *b = in[1].value, *eb = in[1].bound;
@@ -150,8 +150,8 @@ BlockRule Arithmetic(const Finish& finish) {
 
 }  // namespace
 
-// The larger of two values moves by no more than the larger of their bounds; when they cannot meet, by the winner's.
-// Nothing is rounded. 0 and -0 may come out as either.
+// A change of both values within their bounds changes the larger one by at most the larger bound. If the intervals do
+// not overlap, the bound of the larger value suffices. Nothing is rounded. The maximum of 0 and -0 may be either.
 Pair MaximumOf(Pair a, Pair b) {
   if (!IsDecided(a) || !IsDecided(b)) return {0, kUndetermined};
   if (std::isnan(a.value)) return a;
@@ -181,7 +181,7 @@ BlockRule Extreme(const Finish&) {
       const double either = ea[i] > eb[i] ? ea[i] : eb[i];
       value[i] = left ? a[i] : b[i];
       bound[i] = distance > ea[i] + eb[i] ? (left ? ea[i] : eb[i]) : either;
-      // False for NaN, for anything undetermined, and for equal zeros.
+      // False for NaN, undetermined elements and equal zeros.
       fine += distance + ea[i] + eb[i] > 0 ? 1 : 0;
     }
     if (fine == count) return;

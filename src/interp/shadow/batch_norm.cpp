@@ -1,12 +1,13 @@
-// Bounds of batch-norm-training, -inference and -grad: those of their formulas, step by step in the type of the
-// operand (docs/ops.md#batch-normalisation). So they cover what rounds every step and what rounds none.
+// Bounds of batch-norm-training, -inference and -grad. The formulas (docs/ops.md#batch-normalisation) are evaluated
+// step by step in the operand's type. The bounds hold for implementations that round every step and for those that
+// round none.
 #include "interp/shadow/rules.h"
 
 namespace hlo::shadow {
 namespace {
 
-// Written down as a computation on the operands of the instruction. `Wide` values have the shape of the first, the
-// others one element a feature.
+// A formula as a computation on the operands of the instruction. `Wide` values have the shape of the first operand. The
+// others have one element for each feature.
 class Formula {
  public:
   Formula(const Instruction& inst, Operands operands)
@@ -49,7 +50,7 @@ class Formula {
     module_.SetEntry(entry_);
     std::vector<const ShadowValue*> args = args_;
     for (const ShadowValue& number : numbers_) args.push_back(&number);
-    // The plan knows instructions by number, and these have others.
+    // The plan refers to instruction ids of another module.
     ShadowOptions options = context.options;
     options.plan = nullptr;
     Context alone{.options = options};
@@ -60,7 +61,7 @@ class Formula {
  private:
   Instruction& Parameter(const Shape& shape) { return entry_.AddParameter(entry_.parameters().size(), shape); }
 
-  // The same for all features; the type may round it.
+  // A constant for all features. If the type has to round it, it has a bound.
   Instruction& Number(double value) {
     Literal exact = NewBuffer(features_), bound = NewBuffer(features_);
     const Rounding rounding = RoundingTo(wide_.type(), false);
@@ -87,7 +88,7 @@ class Formula {
   Instruction* count_ = nullptr;
 };
 
-// The variance is the mean of the squares less the square of the mean.
+// The variance is the mean of the squares minus the square of the mean.
 Instruction& Training(Formula& f) {
   Instruction &x = f.operand(0), &scale = f.operand(1), &offset = f.operand(2);
   Instruction& mean = f.Divide(f.Sum(x), f.count());
@@ -115,7 +116,7 @@ Instruction& Gradient(Formula& f) {
   return f.Results({&f.Multiply(f.Widen(factor), rest), &f.Multiply(product, inverse), &doffset});
 }
 
-// Where steps are held wider they overflow later, or not at all: what comes of an infinity is open.
+// Marks infinities and NaNs as undetermined, because steps in a wider type may not overflow.
 void OpenInfinities(ShadowValue& x) {
   for (ShadowValue& element : x.elements) OpenInfinities(element);
   if (!x.elements.empty()) return;

@@ -1,9 +1,9 @@
-// Reducers that leave one of several elements: an argmax and its like, which pick a side. Which one is left of those
-// that stand equal, or of NaNs, the order of combining decides, and roundings do where elements come close. All of them
-// are found here, so that an answer that is none of them can be refused: docs/comparison.md#decisions.
+// Reducers that return one of several elements, such as an argmax. Among equal elements and NaNs, the order of
+// combining decides which one is returned. Among close elements, roundings decide. This file finds all possible
+// elements, so that other results are wrong (docs/comparison.md#decisions).
 //
-// What is known of a choice reaches the results through movements and elementwise operations of one operand; an
-// operation of several leaves the bound alone, and so do reducers that compare otherwise than place by place.
+// Choices are propagated through movements and through elementwise operations with one operand. Operations with several
+// operands propagate only the bound. So do reducers that compare across operands.
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -18,10 +18,9 @@
 namespace hlo::shadow {
 namespace {
 
-// Unequal elements that may be left, of one result, before it is given up.
+// Limit on rounds in which different elements of one result are combined with all others.
 constexpr int kMostRounds = 16;
 
-// Element i of a float with its bound.
 Pair At(const ShadowValue& x, int64_t i) {
   const double* bound = BoundsOrNull(x.bound);
   return {Values(x.value)[i], bound ? bound[i] : 0};
@@ -34,27 +33,27 @@ bool SameBits(const Literal& a, int64_t i, const Literal& b, int64_t j) {
   return std::memcmp(a.raw() + i * width, b.raw() + j * width, width) == 0;
 }
 
-// May a.i be b.j, as far as the values go? 0 and -0 are the same.
+// Whether element i of a may equal element j of b, judged by values and bounds. 0 equals -0.
 bool MayBe(const ShadowValue& a, int64_t i, const ShadowValue& b, int64_t j) {
   if (!a.IsFloat()) return IsOpen(a, i) || SameBits(a.exact, i, b.exact, j);
   const Pair x = At(a, i), y = At(b, j);
   return SameNumber(x.value, y.value) || !std::isfinite(x.bound) || std::fabs(x.value - y.value) <= x.bound * kUp;
 }
 
-// The same value and bound: whatever holds of the one holds of the other.
+// Whether both elements have the same value and bound, so that the same results are possible.
 bool Alike(const ShadowValue& x, int64_t i, const ShadowValue& y, int64_t j) {
   if (!x.IsFloat()) return !IsOpen(x, i) && !IsOpen(y, j) && SameBits(x.exact, i, y.exact, j);
   const Pair a = At(x, i), b = At(y, j);
   return SameNumber(a.value, b.value) && a.bound == b.bound;
 }
 
-// Where both are zeros.
+// Whether the signs of the elements are equal if both are zeros.
 bool SameSign(const ShadowValue& a, const ShadowValue& b, int64_t i) {
   if (!a.IsFloat() || Values(a.value)[i] != 0 || Values(b.value)[i] != 0) return true;
   return std::signbit(Values(a.value)[i]) == std::signbit(Values(b.value)[i]);
 }
 
-// Is `inst` what one of the sides has in this place?
+// Whether `inst` always equals parameter number `place` of one of the two sides.
 bool TakenFromASide(const Instruction& inst, int64_t place, int64_t arity) {
   std::vector<const Instruction*> worklist = {&inst};
   std::unordered_set<const Instruction*> seen = {&inst};
@@ -71,7 +70,7 @@ bool TakenFromASide(const Instruction& inst, int64_t place, int64_t arity) {
   return true;
 }
 
-// The place whose value `inst` has, unchanged but for its type; or -1.
+// Number of the parameter whose value `inst` has, apart from exact widening conversions. -1 if there is none.
 int64_t PlaceOf(const Instruction& inst, int64_t arity) {
   const Instruction* from = &inst;
   for (; from->Is(Opcode::kConvert); from = &from->operand(0)) {
@@ -82,7 +81,7 @@ int64_t PlaceOf(const Instruction& inst, int64_t arity) {
   return from->Is(Opcode::kParameter) ? from->parameter_number() % arity : -1;
 }
 
-// Does nothing but the order of the two sides, place by place, decide what a reducer leaves?
+// Whether the result of the reducer depends only on the order of the two sides' elements in each operand.
 bool GoesByOrder(const Computation& body, int64_t arity) {
   for (const Instruction* inst : body.PostOrder()) {
     switch (inst->opcode()) {
@@ -104,7 +103,7 @@ bool GoesByOrder(const Computation& body, int64_t arity) {
       case Opcode::kCompare: {
         const int64_t place = PlaceOf(inst->operand(0), arity);
         if (place < 0 || place != PlaceOf(inst->operand(1), arity)) return false;
-        // The total order tells more apart than the states below.
+        // The total order distinguishes more cases than OrdersOf lists.
         const bool total = inst->attrs<CompareAttrs>().type == ComparisonType::kTotalOrder;
         if (total && IsFloat(inst->operand(0).shape().type())) return false;
         continue;
@@ -115,29 +114,29 @@ bool GoesByOrder(const Computation& body, int64_t arity) {
   return true;
 }
 
-// Two sides of one place in every order there is.
+// Examples of two elements of this type in every possible order.
 std::vector<std::pair<double, double>> OrdersOf(PrimitiveType type) {
   if (IsComplex(type)) return {};
-  if (IsSigned(type) && !IsFloat(type)) return {{-1, 0}, {0, -1}, {0, 0}};  // s1 has no 1.
-  if (!IsFloat(type)) return {{0, 1}, {1, 0}, {1, 1}, {0, 0}};              // Of pred, all there is.
+  if (IsSigned(type) && !IsFloat(type)) return {{-1, 0}, {0, -1}, {0, 0}};  // s1 cannot represent 1.
+  if (!IsFloat(type)) return {{0, 1}, {1, 0}, {1, 1}, {0, 0}};              // For pred, these are all combinations.
   const double nan = std::numeric_limits<double>::quiet_NaN();
-  // Equal are zeros of unlike signs, to see whose is left.
+  // The equal pair consists of zeros with different signs, to see which one is returned.
   return {{1, 2}, {2, 1}, {0.0, -0.0}, {nan, 1}, {1, nan}, {nan, nan}};
 }
 
-// Which side a reducer may leave when two elements meet, by the order of their places: see OrdersOf. Number s of place
-// k's orders counts s * stride[k].
+// Which sides a reducer may return, for each combination of the orders of its operands (OrdersOf). Order s of operand k
+// contributes s * stride[k] to the index.
 struct PairOutcomes {
   std::vector<int64_t> stride;
   std::vector<uint8_t> left, right;
-  // The side that is left may have the other's zero: an argmax that takes the lesser of two indices and either of two
-  // equal values.
+  // The result may have the zero of the other side. An example is an argmax that takes the smaller index and either of
+  // two equal values.
   bool swaps_zeros = false;
 };
 
-// Is what a reducer leaves one of its sides, as a whole? Its places are decided each for itself, so all orders of all
-// of them are tried: an argmax that breaks ties takes the lesser index only where the values are equal. Empty: it is
-// not.
+// Tries all combinations of orders to find whether the reducer returns one of its sides as a whole. Each operand is
+// decided separately: an argmax that breaks ties takes the smaller index only if the values are equal. Returns nullopt
+// if some result mixes the sides.
 Result<std::optional<PairOutcomes>> LeavesASide(const Computation& body) {
   const int64_t arity = static_cast<int64_t>(body.parameters().size()) / 2;
   std::optional<PairOutcomes> none;
@@ -186,7 +185,7 @@ Result<std::optional<PairOutcomes>> LeavesASide(const Computation& body) {
   return std::optional(std::move(outcomes));
 }
 
-// The elements that a reduction combines, by result: number [result, row], the initial value last.
+// The elements that a reduction combines, numbered as [result, row]. The last row is the initial value.
 class Elements {
  public:
   static Result<Elements> Of(Context& context, const Instruction& inst, Operands operands, int64_t results) {
@@ -205,12 +204,11 @@ class Elements {
   int64_t rows() const { return rows_; }
   size_t arity() const { return places_.size(); }
 
-  // Where place k of an element lies: -1 for the initial value.
+  // Index of an element in its array, or -1 for the initial value.
   int64_t IndexOf(int64_t element) const {
     const int64_t row = element % rows_;
     return row == rows_ - 1 ? -1 : element / rows_ * (rows_ - 1) + row;
   }
-  // Place k of some elements.
   ShadowValue Places(size_t k, std::span<const int64_t> elements, const std::vector<int64_t>& dims) const {
     std::vector<int64_t> at;
     at.reserve(elements.size());
@@ -220,7 +218,7 @@ class Elements {
   const ShadowValue& Place(size_t k) const { return places_[k]; }
   const ShadowValue& Start(size_t k) const { return starts_[k]; }
 
-  // Place k of one result's elements.
+  // Whether the elements of one result contain both zeros in operand k.
   bool HasBothZeros(size_t k, int64_t result) const {
     bool positive = false, negative = false;
     for (int64_t element = result * rows_; element < (result + 1) * rows_; ++element) {
@@ -242,7 +240,7 @@ class Elements {
     return exact;
   }
 
-  // What the reducer leaves of elements `left` and `right`, by place.
+  // The reducer's results for the pairs of elements `left` and `right`, for each operand.
   Result<std::vector<ShadowValue>> Meet(Context& context, const Computation& body, std::span<const int64_t> left,
                                         std::span<const int64_t> right) const {
     const std::vector<int64_t> dims{static_cast<int64_t>(left.size())};
@@ -259,7 +257,7 @@ class Elements {
     return one;
   }
 
-  // May `met` number i be element `at`?
+  // Whether result number i of Meet may be element `at`.
   bool MayHaveLeft(const std::vector<ShadowValue>& met, int64_t i, int64_t at) const {
     for (size_t k = 0; k < arity(); ++k) {
       const auto& [x, j] = Find(k, at);
@@ -292,10 +290,10 @@ class Elements {
   }
 
   int64_t results_ = 0, rows_ = 0;
-  std::vector<ShadowValue> places_, starts_;  // [results, rows - 1] and scalars.
+  std::vector<ShadowValue> places_, starts_;  // Arrays [results, rows - 1] and initial scalars.
 };
 
-// By result: the element left when no value has a bound, combined in a tree.
+// For each result, the element that is returned if bounds are ignored. Elements are combined in a tree.
 Result<std::vector<int64_t>> Winners(Context& context, const Computation& body, const Elements& elements) {
   const Elements exact = elements.WithoutBounds();
   int64_t width = elements.rows();
@@ -321,7 +319,7 @@ Result<std::vector<int64_t>> Winners(Context& context, const Computation& body, 
   return still;
 }
 
-// The places that a reducer looks at; elements that are alike there fare alike.
+// The operands that a reducer compares. Elements with equal values in them are treated alike.
 std::vector<int64_t> DecidingPlaces(const Computation& body, int64_t arity) {
   std::vector<int64_t> places;
   for (const Instruction* inst : body.PostOrder()) {
@@ -338,9 +336,9 @@ std::vector<int64_t> DecidingPlaces(const Computation& body, int64_t arity) {
   return places;
 }
 
-// All elements that may be left, marked. In whatever order, one element stands in the place of the winner after the
-// other, each left when it met the one before (or what that had become), so all of them are found from the winner on:
-// what may be left of it and another one may be left, and so on. Empty: too many.
+// Marks all elements that may be the result. In any order of combining, each intermediate winner was returned when it
+// was combined with the one before. So all possible results are found from the winner on: combine each possible result
+// with the other elements, and add those that may be returned. Returns nullopt if there are too many.
 Result<std::optional<Mask>> MayBeLeft(Context& context, const Computation& body, const Elements& elements,
                                       const std::vector<int64_t>& winners) {
   const int64_t rows = elements.rows();
@@ -348,7 +346,7 @@ Result<std::optional<Mask>> MayBeLeft(Context& context, const Computation& body,
   Mask may(elements.results() * rows), seen(may.size());
   for (const int64_t winner : winners) may[winner] = 1;
   for (int round = 0;; ++round) {
-    std::vector<int64_t> next, others;  // An element of each result whose outcomes were not examined.
+    std::vector<int64_t> next, others;  // For each result, an element whose pairs are not yet examined.
     for (int64_t r = 0; r < elements.results(); ++r) {
       int64_t one = -1;
       bool all = true;
@@ -375,7 +373,7 @@ Result<std::optional<Mask>> MayBeLeft(Context& context, const Computation& body,
   }
 }
 
-// One place of all elements, to be compared fast: none has a bound.
+// One operand of all elements without bounds, for fast comparisons.
 class Ordered {
  public:
   Ordered(const ShadowValue& values, const ShadowValue& start)
@@ -387,7 +385,8 @@ class Ordered {
         start_(kind_ == Kind::kFloat ? start.value : start.exact) {}
 
   bool is_float() const { return kind_ == Kind::kFloat; }
-  // The number of the pair's order among OrdersOf the type: 2 is equal, and so is 3 of pred and 5, two NaNs, of floats.
+  // Index of the pair's order in OrdersOf of its type. Order 2 means equal. So do order 3 of pred and order 5 of
+  // floats, which is two NaNs.
   int64_t OrderOf(int64_t i, int64_t j) const {
     if (kind_ == Kind::kFloat) {
       const double a = FloatAt(i), b = FloatAt(j);
@@ -414,7 +413,8 @@ class Ordered {
   const Literal &values_, &start_;
 };
 
-// Winners and MayBeLeft of elements without bounds, by the table of outcomes. False: too many of a result may be left.
+// Winners and MayBeLeft for elements without bounds, from the table of outcomes. Returns false if a result has too many
+// possible elements.
 bool PickExact(const Elements& elements, const Computation& body, const PairOutcomes& outcomes,
                std::vector<int64_t>& winners, std::vector<std::vector<int64_t>>& left) {
   std::vector<Ordered> places;
@@ -520,7 +520,7 @@ void OpenTo(const ShadowValue& candidate, std::span<const int64_t> to, ShadowVal
     const Pair other = At(candidate, from);
     const double value = Values(result.value)[to[i]];
     const bool same = SameNumber(value, other.value);
-    double bound = same ? other.bound : std::fabs(other.value - value) + other.bound;  // NaN: undetermined.
+    double bound = same ? other.bound : std::fabs(other.value - value) + other.bound;  // A NaN means undetermined.
     if (same && std::signbit(value) != std::signbit(other.value) && value == 0) bound = std::max(bound, kTiny);
     if (bound == 0) continue;
     if (!result.HasBound()) result.bound = Zeros(result.shape);
@@ -533,7 +533,7 @@ void OpenTo(const ShadowValue& candidate, std::span<const int64_t> to, ShadowVal
 
 namespace {
 
-// Of values of place k, each of the result that `of` says: either zero, where there are both.
+// Permits both zeros where the elements of the result of[i] contain both in operand k.
 void AllowBothZeros(const Elements& elements, size_t k, std::span<const int64_t> of, ShadowValue& x) {
   if (!x.IsFloat()) return;
   for (size_t i = 0; i < of.size(); ++i) {
@@ -556,7 +556,7 @@ Result<std::optional<ShadowValue>> ReduceByPicking(Context& context, const Instr
   if (!outcomes) return std::nullopt;
   const Elements elements = TRY(Elements::Of(context, inst, operands, results));
   std::vector<int64_t> winners(results);
-  std::vector<std::vector<int64_t>> left(results);  // What may be left.
+  std::vector<std::vector<int64_t>> left(results);  // Possible elements of each result.
   if (AllExact(operands)) {
     if (!PickExact(elements, body, *outcomes, winners, left)) return std::nullopt;
   } else {
@@ -568,7 +568,7 @@ Result<std::optional<ShadowValue>> ReduceByPicking(Context& context, const Instr
     }
   }
 
-  // Those with more than one, side by side.
+  // Collects the results with several possible elements.
   Decisions decisions{.first = {0}};
   std::vector<int64_t> candidates, of;
   for (int64_t r = 0; r < results; ++r) {
@@ -619,7 +619,7 @@ Result<std::shared_ptr<const Choices>> ChoicesOfUnary(Context& context, const In
   const std::vector<int64_t>& dims = choices.candidates.shape.dims();
   Instruction& parameter = entry.AddParameter(0, choices.candidates.shape);
   entry.SetRoot(entry.AddClone(inst, Shape(inst.shape().type(), dims), {&parameter}));
-  // The plan knows instructions by number, and these have others.
+  // The plan refers to instruction ids of another module.
   ShadowOptions options = context.options;
   options.plan = nullptr;
   Context alone{.options = options};

@@ -1,17 +1,17 @@
-// Complex numbers: two floats each, its parts, with bounds of their own. What an operation does with complex numbers is
-// a computation on their parts, and has the bounds of that; so a product's are those of two products and a sum.
+// Complex numbers as two floats, the real and imaginary parts, with separate bounds. A complex operation is a
+// computation on the parts and has its bounds. For example, a product has the bounds of two products and a sum.
 //
-// In one of two modules that are compared (`widened`), what is computed so encloses the exact result, whatever formula
-// a pass puts in its place, since each of its steps does. Where a formula in parts overflows, divides by 0 or lies on a
-// cut (the sign of a zero decides there), the interpreter computes the element, as it does other functions and
-// decompositions: what both modules make of the same is equal.
+// In a comparison of two modules (`widened`), the computed interval contains the exact result for every formula that a
+// pass may use, since each step does. If a formula overflows, divides by 0 or is on a branch cut, where the sign of a
+// zero decides, the interpreter computes the element. It also computes other functions and decompositions. Both modules
+// then have equal values.
 //
-// As declared, what adds, multiplies and moves is what kernels do with the parts, in their type. Functions and
-// quotients are computed in f64, by whatever formula, and rounded once: they are as far from the enclosure as a formula
-// is wrong, and half a step.
+// In the declared types, sums, products and movements follow the kernels, which compute the parts in the parts' type.
+// Functions and quotients are computed in f64 by any formula and rounded once. Their error is the error of the formula
+// plus half a step.
 //
-// Such a value has the two parts as `elements`, though its shape is an array's. A literal of complex numbers has none,
-// and is exact; SplitComplex makes one of the other.
+// Such a value has the two parts as `elements`, although its shape is an array. A complex literal has no parts and is
+// exact. SplitComplex converts a literal to parts.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -29,7 +29,7 @@ PrimitiveType PartOf(PrimitiveType type) {
   return type == PrimitiveType::kC64 ? PrimitiveType::kF32 : PrimitiveType::kF64;
 }
 
-// Hands values on as they are, or to computations that compute.
+// Whether the instruction passes values on unchanged, or passes them to called computations.
 bool IsStructural(const Instruction& inst) {
   if (inst.Is(Opcode::kCopy)) return inst.shape().type() == inst.operand(0).shape().type();
   if (inst.Is(Opcode::kCustomCall)) return IsIdentityMarker(inst);
@@ -37,8 +37,7 @@ bool IsStructural(const Instruction& inst) {
          inst.Is(Opcode::kConstant) || inst.Is(Opcode::kParameter);
 }
 
-// An instruction on the parts of its operands: a module whose parameters are these, and whose root is the result or the
-// tuple of its parts.
+// A complex instruction as a module on the parts of its operands. The root is the result, or a tuple of its parts.
 class OnParts {
  public:
   explicit OnParts(const Instruction& inst) : inst_(inst), entry_(module_.AddComputation("entry")) {
@@ -56,10 +55,9 @@ class OnParts {
   }
 
   bool HasRule() const { return root_ != nullptr; }
-  // Its elements may be ones that the formula does not have.
+  // Whether the formula may not hold for some elements.
   bool IsFunction() const { return is_function_; }
 
-  // `wanted`: of a dot or convolution, as the rules have it.
   Result<ShadowValue> operator()(Context& context, bool widened, Operands operands,
                                  const WantedResults* wanted = nullptr) const {
     std::vector<ShadowValue> split;
@@ -81,7 +79,7 @@ class OnParts {
                                    .widened = widened,
                                    .max_loop_iterations = context.options.max_loop_iterations,
                                    .wanted = wanted == nullptr ? nullptr : &wanted_parts};
-    // As declared, the parts are no results of a kernel: one that overflows has done so for what reads it, too.
+    // In the declared types the parts are not results of a kernel. An overflow in a part also affects its users.
     Context inner = {.options = options, .top = widened ? &entry_ : nullptr, .depth = context.depth};
     ShadowValue result = TRY(Run(inner, entry_, args));
     result.shape = inst_.shape();
@@ -91,15 +89,14 @@ class OnParts {
  private:
   Instruction& Add(Opcode opcode, Instruction* a, Instruction* b) { return entry_.Add(opcode, part_, {a, b}); }
 
-  // The same operation on parts.
   Instruction& Same(const std::vector<Instruction*>& operands) { return entry_.AddClone(inst_, part_, operands); }
 
   void SetParts(Instruction& real, Instruction& imaginary) {
     root_ = &entry_.Add(Opcode::kTuple, Shape::Tuple({real.shape(), imaginary.shape()}), {&real, &imaginary});
   }
 
-  // Of a contraction's result. The real part is the sum of all ac and all -bd, in any order: each product passes
-  // through as many additions as both have terms, and so for the imaginary part.
+  // Number of terms of a contraction. The real part sums all ac and all -bd in any order. Each product passes at most
+  // as many additions as both sums have terms. The imaginary part is similar.
   int64_t Terms() const {
     int64_t terms = 1;
     const Shape &lhs = inst_.operand(0).shape(), &rhs = inst_.operand(1).shape();
@@ -111,8 +108,7 @@ class OnParts {
            std::max<int64_t>(1, rhs.dim(inst_.attrs<ConvolutionAttrs>().dim_labels.rhs_output_feature));
   }
 
-  // Of operations that do to each part what they do to a float. Operands that are not complex are indices and
-  // predicates.
+  // For operations that treat each part as a float. Operands that are not complex are indices and predicates.
   void EachPart() {
     std::vector<Instruction*> imaginary = imaginary_;
     for (size_t i = 0; i < imaginary.size(); ++i) imaginary[i] = imaginary[i] == nullptr ? real_[i] : imaginary[i];
@@ -127,15 +123,15 @@ class OnParts {
     SetParts(Add(Opcode::kSubtract, &ac, &bd), Add(Opcode::kAdd, &ad, &bc));
   }
 
-  // One behind the other along dimension `d`.
+  // Concatenates along dimension `d`.
   Instruction& Joined(Instruction& a, Instruction& b, int64_t d) {
     std::vector<int64_t> dims(a.shape().dims().begin(), a.shape().dims().end());
     dims[d] *= 2;
     return entry_.Add(Opcode::kConcatenate, Shape(a.shape().type(), dims), {&a, &b}, OneDimensionAttrs{d});
   }
 
-  // A contraction's, where dimensions `left` and `right` are multiplied with each other. Both products of a part go
-  // into one sum, of twice the terms: what is exact of one of them alone (all ones) is not, next to the other.
+  // A contraction over dimension `left` of the left operand and `right` of the right one. Both products of a part
+  // become one sum with twice the terms. A product that is exact by itself may be inexact in this sum.
   void Contracted(int64_t left, int64_t right) {
     Instruction& lhs = Joined(*real_[0], *imaginary_[0], left);
     Instruction& minus = entry_.Add(Opcode::kNegate, imaginary_[1]->shape(), {imaginary_[1]});
@@ -145,7 +141,7 @@ class OnParts {
     SetParts(real, imaginary);
   }
 
-  // False: nothing of it is contracted in one dimension on either side.
+  // Returns false if there is no contracted dimension that can be doubled.
   bool Contract() {
     if (inst_.Is(Opcode::kDot)) {
       const auto& attrs = inst_.attrs<DotAttrs>();
@@ -159,7 +155,7 @@ class OnParts {
     return true;
   }
 
-  // A sum's parts are the sums of the parts; so are those of a scatter's, or of what it puts there.
+  // The parts of a sum are the sums of the parts. This also holds for a scatter that adds or assigns.
   template <class Attrs>
   bool Summed(int64_t operands) {
     Attrs attrs = inst_.attrs<Attrs>();
@@ -178,7 +174,8 @@ class OnParts {
     return true;
   }
 
-  // ---- Functions. z = a + bi with size r = |z| and angle t in (-pi, pi].
+  // ---- Functions ----
+  // Notation: z = a + bi has modulus r = |z| and angle t in (-pi, pi].
 
   struct Number {
     Instruction *real, *imaginary;
@@ -189,7 +186,7 @@ class OnParts {
   Instruction* Minus(Instruction* a, Instruction* b) { return &Add(Opcode::kSubtract, a, b); }
   Instruction* Times(Instruction* a, Instruction* b) { return &Add(Opcode::kMultiply, a, b); }
   Instruction* Over(Instruction* a, Instruction* b) { return &Add(Opcode::kDivide, a, b); }
-  // Unrounded: conversions do nothing here.
+  // The constant is not rounded, because conversions do nothing here.
   Instruction* Everywhere(double x) {
     Instruction& wide = entry_.AddConstant(Literal::Scalar(PrimitiveType::kF64, x));
     Instruction& scalar = entry_.Add(Opcode::kConvert, Shape(part_.type(), {}), {&wide});
@@ -206,15 +203,15 @@ class OnParts {
     return {Minus(Times(x.real, y.real), Times(x.imaginary, y.imaginary)),
             Plus(Times(x.real, y.imaginary), Times(x.imaginary, y.real))};
   }
-  // x / y = x conj(y) / |y|^2. Where the square is beyond f64 a number by infinity would be a certain 0: 0 times the
-  // square makes a NaN of it, which is off the formula.
+  // x / y = x conj(y) / |y|^2. If the square overflows f64, the quotient would be exactly 0. Adding 0 times the square
+  // makes it a NaN, and the element is then computed by the interpreter.
   Number Quotient(Number x, Number y) {
     const Number above = Product(x, {y.real, Of(Opcode::kNegate, y.imaginary)});
     Instruction* const square = SquareOfSize(y);
     Instruction* const below = Plus(square, Times(square, Everywhere(0)));
     return {Over(above.real, below), Over(above.imaginary, below)};
   }
-  // z / |z|; of a size beyond f64 a NaN, as above.
+  // z / |z|. If |z| overflows f64, the result is a NaN as in Quotient.
   Number Sign(Number z) {
     Instruction* const size = SizeOf(z);
     Instruction* const below = Plus(size, Times(size, Everywhere(0)));
@@ -226,7 +223,7 @@ class OnParts {
   Number Log(Number z) { return {Of(Opcode::kLog, SizeOf(z)), AngleOf(z)}; }
   // sqrt z = sqrt r (cos(t/2) + i sin(t/2)).
   Number Sqrt(Number z) { return AtAngle(Of(Opcode::kSqrt, SizeOf(z)), Times(AngleOf(z), Everywhere(0.5))); }
-  // e^z - 1 = (expm1 a cos b - 2 sin^2(b/2)) + i e^a sin b, since cos b - 1 = -2 sin^2(b/2): nothing cancels near 0.
+  // e^z - 1 = (expm1 a cos b - 2 sin^2(b/2)) + i e^a sin b, since cos b - 1 = -2 sin^2(b/2). Nothing cancels near 0.
   Number Expm1(Number z) {
     Instruction* const half = Of(Opcode::kSin, Times(z.imaginary, Everywhere(0.5)));
     return {Minus(Times(Of(Opcode::kExpm1, z.real), Of(Opcode::kCos, z.imaginary)),
@@ -270,11 +267,11 @@ class OnParts {
   }
   Number One() { return {Everywhere(1), Everywhere(0)}; }
   Number Conjugate(Number z) { return {z.real, Of(Opcode::kNegate, z.imaginary)}; }
-  // 1 - z and 1 + z.
+  // 1 - z, 1 + z and z - 1.
   Number Below(Number z) { return {Minus(Everywhere(1), z.real), Of(Opcode::kNegate, z.imaginary)}; }
   Number Above(Number z) { return {Plus(Everywhere(1), z.real), z.imaginary}; }
   Number Less(Number z) { return {Minus(z.real, Everywhere(1)), z.imaginary}; }
-  // Kahan's, which do not cancel (Branch cuts for complex elementary functions, 1987).
+  // Kahan's formulas, which do not cancel (Branch cuts for complex elementary functions, 1987).
   Number Asin(Number z) {
     const Number a = Sqrt(Below(z)), b = Sqrt(Above(z));
     return {&Add(Opcode::kAtan2, z.real, Product(a, b).real), Of(Opcode::kAsinh, Product(Conjugate(a), b).imaginary)};
@@ -302,8 +299,8 @@ class OnParts {
     const Number log = Log(Quotient(above, root));
     return {log.imaginary, Of(Opcode::kNegate, log.real)};
   }
-  // atanh z = (log1p(4a / ((1 - a)^2 + b^2)) / 4, atan2(b, ((1 - a)(1 + a) - b^2) / 2) / 2), the real part by the size
-  // of a. Twice b may be beyond all numbers.
+  // atanh z = (log1p(4a / ((1 - a)^2 + b^2)) / 4, atan2(b, ((1 - a)(1 + a) - b^2) / 2) / 2). The real part is computed
+  // from |a|. The angle's arguments are halved because 2b may overflow.
   Number Atanh(Number z) {
     Instruction* const a = Of(Opcode::kAbs, z.real);
     Instruction* const quotient = Over(Times(Everywhere(4), a), SquareOfSize(Below({a, z.imaginary})));
@@ -400,7 +397,7 @@ class OnParts {
     return true;
   }
 
-  // Of equality alone: there is no other.
+  // Complex numbers can only be compared for equality.
   bool Compare() {
     const bool equal = inst_.attrs<CompareAttrs>().direction == ComparisonDirection::kEq;
     Instruction &real = Same({real_[0], real_[1]}), &imaginary = Same({imaginary_[0], imaginary_[1]});
@@ -408,7 +405,7 @@ class OnParts {
     return true;
   }
 
-  // By the real parts, then by the imaginary parts. A number with a NaN in it is taken, the left one first.
+  // Compares real parts, then imaginary parts. A number that contains a NaN is returned, the left one first.
   void Extreme() {
     const Number x = Operand(0), y = Operand(1);
     const Shape pred = part_.WithType(PrimitiveType::kPred);
@@ -451,10 +448,11 @@ class OnParts {
   Module module_{"parts"};
   Computation& entry_;
   int64_t parameters_ = 0;
-  std::vector<Instruction*> real_, imaginary_;  // By operand; of one that is not complex it is `real`, and null.
+  // For each operand. If it is not complex, `real_` has the operand itself and `imaginary_` has null.
+  std::vector<Instruction*> real_, imaginary_;
   bool complex_;
-  Shape part_;                                    // Of a part of the result.
-  std::vector<const Instruction*> contractions_;  // Of parts.
+  Shape part_;                                    // Shape of a part of the result.
+  std::vector<const Instruction*> contractions_;  // Dots or convolutions that compute the parts.
   Instruction* root_ = nullptr;
   bool is_function_ = false;
 };
@@ -464,7 +462,8 @@ bool IsOfTuples(const Instruction& inst) {
          std::ranges::any_of(inst.operands(), [](const Instruction* operand) { return !operand->shape().IsArray(); });
 }
 
-// Where a function is cut, and the sign of a zero decides: on an axis, at most `below` and from `above` on.
+// A branch cut, where the sign of a zero decides. It consists of the points of an axis that are at most `below` or at
+// least `above`.
 struct Cut {
   Opcode opcode;
   double below, above;
@@ -484,7 +483,7 @@ std::span<const ShadowValue> PartsOf(const ShadowValue& value) {
   return value.elements.empty() ? std::span(&value, 1) : std::span(value.elements);
 }
 
-// By element of the result: is a part of an operand infinite or no number?
+// For each element of the result, whether a part of an operand is infinite or NaN.
 Mask OfInfinite(const Instruction& inst, Operands operands) {
   Mask infinite(inst.shape().NumElements());
   for (const ShadowValue* operand : operands) {
@@ -497,8 +496,8 @@ Mask OfInfinite(const Instruction& inst, Operands operands) {
   return infinite;
 }
 
-// By element: does a function's formula not have it? An operand beyond all numbers, a part that is none, or that
-// nothing bounds; and what lies on a cut.
+// For each element, whether a function's formula does not hold: a part of an operand or of the result is infinite or
+// NaN, a bound is infinite, or the operand is on a branch cut.
 Mask OffFormula(const Instruction& inst, Operands operands, const ShadowValue& value) {
   Mask off = OfInfinite(inst, operands);
   for (const ShadowValue& part : PartsOf(value)) {
@@ -520,7 +519,7 @@ Mask OffFormula(const Instruction& inst, Operands operands, const ShadowValue& v
   return off;
 }
 
-// Elements of `value` as in `from`.
+// Copies the elements `which` from `from` to `value`.
 void Take(const Mask& which, const ShadowValue& from, ShadowValue& value) {
   for (size_t i = 0; i < value.elements.size(); ++i) Take(which, from.elements[i], value.elements[i]);
   if (!value.elements.empty()) return;
@@ -535,11 +534,13 @@ void Take(const Mask& which, const ShadowValue& from, ShadowValue& value) {
   }
 }
 
-// How wrong the formulas of kernels may be in f64: a few tens of roundings of the result's size, and as much as the
-// enclosure is off, which grows with what the function magnifies (the exponent of a power).
+// The error of a kernel's formula in f64. It has two parts: some tens of roundings relative to the result, and a
+// multiple of the interval's own error, which grows with the amplification of the function, such as the exponent of a
+// power.
 constexpr double kOwnFormula = 0x1p-46, kOfEnclosure = 8;
 
-// An enclosure of a function, as what a kernel makes of it; `exact`: the same of operands without bounds.
+// Turns the interval of a function into the bound of a kernel's result. `exact` is the interval for operands without
+// bounds.
 void RoundFunction(const ShadowValue& exact, bool ftz, ShadowValue& value) {
   std::vector<double> formula(value.shape.NumElements());
   for (const ShadowValue& part : PartsOf(exact)) {
@@ -560,9 +561,9 @@ void RoundFunction(const ShadowValue& exact, bool ftz, ShadowValue& value) {
   }
 }
 
-// Of exact operands, where no formula encloses it: what the interpreter has, which is rounded once from f64 as a
-// kernel's is. What is not finite there is left open, and what C leaves open: powers of what is not finite, which may
-// be exp(y log x) and come from a product that is NaN; so are angles, which it does not have.
+// The interpreter's value for exact operands whose formula gives no interval. Like a kernel's value it is rounded once
+// from f64. Results that are not finite are undetermined. So are powers and angles of operands that are not finite,
+// since C does not define them. For example, a power may be computed as exp(y log x) from a product that is NaN.
 Result<ShadowValue> Judged(Context& context, const Instruction& inst, Operands operands) {
   ShadowValue value = SplitComplex(TRY(ThroughInterpreter(context, inst, operands)));
   const bool is_free = inst.Is(Opcode::kPower) || inst.Is(Opcode::kAtan2);
@@ -649,7 +650,7 @@ Result<std::optional<ShadowValue>> OfComplexAsDeclared(Context& context, const I
   const bool computed =
       std::ranges::any_of(operands, [](const ShadowValue* operand) { return !operand->elements.empty(); });
   if (HasMatrixRule(inst)) return TRY(OfMatrices(context, inst, operands));
-  // The interpreter moves what is exact.
+  // The interpreter moves exact values.
   if (!computed && (IsMovement(inst) || inst.Is(Opcode::kIota))) return std::optional<ShadowValue>();
   const auto unsupported = [&] {
     return UnsupportedAt(inst, "U041", Str("no error bounds for complex '", inst.opcode(), "'"));

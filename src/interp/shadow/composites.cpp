@@ -1,6 +1,5 @@
-// Ops that passes expand, and calls of libraries, of one of two modules that are compared. The judge has to find wrong
-// expansions, so it uses none of them. A scan is evaluated step by step. Ragged-dot and scaled-dot are evaluated by the
-// interpreter.
+// Ops that passes expand, and library calls, in a comparison of two modules. The judge has to find wrong expansions, so
+// it uses none. A scan is evaluated step by step. The interpreter evaluates ragged-dot and scaled-dot.
 #include <algorithm>
 #include <cmath>
 #include <deque>
@@ -15,7 +14,7 @@
 namespace hlo::shadow {
 namespace {
 
-// A module of one instruction, whose operands are parameters of these shapes.
+// A module with one instruction, whose operands are parameters of these shapes.
 class Alone {
  public:
   explicit Alone(const std::vector<Shape>& shapes) : module_("alone"), entry_(module_.AddComputation("entry")) {
@@ -37,7 +36,7 @@ Dims Without(const Dims& dims, int64_t d) {
   return fewer;
 }
 
-// ---- scan ----------------------------------------------------------------------------------------------------------
+// ---- scan -----------------------------------------------------------------------------------------------------------
 
 // Element `i` of dimension `d` of an array, without that dimension.
 class ElementOf {
@@ -64,7 +63,7 @@ class ElementOf {
   Alone alone_;
 };
 
-// Values side by side in dimension `d` of a new array of this shape, which has that dimension besides theirs.
+// Stacks the values along the new dimension `d` of an array of this shape.
 Result<ShadowValue> Stacked(Context& context, const std::vector<ShadowValue>& values, const Shape& shape, int64_t d) {
   if (values.empty()) return ToShadow(Literal(shape));
   Alone alone(std::vector<Shape>(values.size(), shape.WithDims(Without(shape.dims(), d))));
@@ -80,7 +79,7 @@ Result<ShadowValue> Stacked(Context& context, const std::vector<ShadowValue>& va
   return Run(context, alone.entry(), args);
 }
 
-// Evaluates the body once for each step, on the elements of the step and the values carried from the step before.
+// Evaluates the body once for each step, with the step's elements and the values carried from the previous step.
 Result<ShadowValue> Scan(Context& context, const Instruction& inst, Operands operands) {
   const ScanAttrs& attrs = inst.attrs<ScanAttrs>();
   const size_t carries = attrs.num_carries, arrays = operands.size() - carries;
@@ -118,7 +117,7 @@ Result<ShadowValue> Scan(Context& context, const Instruction& inst, Operands ope
   return tuple;
 }
 
-// ---- ragged-dot and scaled-dot ------------------------------------------------------------------------------------
+// ---- ragged-dot and scaled-dot --------------------------------------------------------------------------------------
 
 bool IsFinite(const ShadowValue& x) {
   return std::ranges::all_of(x.value.data<double>(), [](double v) { return std::isfinite(v); });
@@ -127,7 +126,7 @@ bool AllComputed(const ShadowValue& x) {
   return !x.HasBound() || std::ranges::all_of(x.bound.data<double>(), [](double e) { return IsComputed(e); });
 }
 
-// Magnitudes of the elements, with or without their bounds. With bounds an undetermined element is NaN.
+// Magnitudes of the elements, plus their bounds on request. An undetermined element is then NaN.
 Literal Sizes(const ShadowValue& x, bool with_bounds) {
   Literal sizes = x.value;
   const double* const bounds = with_bounds ? BoundsOrNull(x.bound) : nullptr;
@@ -137,9 +136,8 @@ Literal Sizes(const ShadowValue& x, bool with_bounds) {
   return sizes;
 }
 
-// Sums of products of their float operands. The interpreter evaluates the op in f64 three times: on the values, on
-// their magnitudes, and on their magnitudes with bounds. The bound follows by the rule of sums, as for dot
-// (contract.cpp).
+// Sums of products of float operands. The interpreter evaluates the op in f64 three times: on the values, on their
+// magnitudes, and on their magnitudes with bounds. The bound follows from the rule for sums, as for dot (contract.cpp).
 Result<ShadowValue> SumsOfProducts(Context& context, const Instruction& inst, Operands operands) {
   const bool is_ragged = inst.Is(Opcode::kRaggedDot);
   int64_t terms = 1;
@@ -151,7 +149,7 @@ Result<ShadowValue> SumsOfProducts(Context& context, const Instruction& inst, Op
   bool is_exact = true, is_finite = true, is_computed = true;
   for (size_t i = 0; i < operands.size(); ++i) {
     const ShadowValue& x = *operands[i];
-    if (is_ragged && i == 2) {  // Sizes of the groups.
+    if (is_ragged && i == 2) {  // Operand 2 is the sizes of the groups.
       if (AnyOpen(x)) return Interpreted(context, inst, operands);
       shapes.push_back(x.shape);
       continue;
@@ -179,7 +177,7 @@ Result<ShadowValue> SumsOfProducts(Context& context, const Instruction& inst, Op
   result.value = TRY(evaluated([](const ShadowValue& x) { return x.value; }));
   const Literal sizes = TRY(evaluated([](const ShadowValue& x) { return Sizes(x, false); }));
   const Literal wide_sizes = is_exact ? sizes : TRY(evaluated([](const ShadowValue& x) { return Sizes(x, true); }));
-  // Each term has two products more, by scales.
+  // Scales add two products to each term.
   const SumRule rule = SumRuleOf(context, inst, terms + 2, 106);
   result.bound = Zeros(inst.shape());
   auto bounds = result.bound.mutable_data<double>();
@@ -203,7 +201,7 @@ bool IsComposite(const Instruction& inst) {
 
 Result<ShadowValue> Composite(Context& context, const Instruction& inst, Operands operands) {
   if (!inst.Is(Opcode::kScan)) return SumsOfProducts(context, inst, operands);
-  // Cuts hold for one evaluation of a computation. The body is evaluated at every step.
+  // Cut points hold for one evaluation of a computation, but the body is evaluated at every step.
   const ShadowOptions options = {
       .widened = true, .max_loop_iterations = context.options.max_loop_iterations, .meter = context.options.meter};
   Context inner = {.options = options, .depth = context.depth};
@@ -212,7 +210,7 @@ Result<ShadowValue> Composite(Context& context, const Instruction& inst, Operand
   return result;
 }
 
-// The results that the target defines have bounds; workspace is nobody's business.
+// Results that the call's target defines have bounds. The workspace is returned as zeros.
 Result<ShadowValue> LibraryCall(Context& context, const Instruction& inst, Operands operands) {
   const auto meaning = TRY(MeaningOf(inst));
   ShadowOptions options = {.widened = context.options.widened,

@@ -1,4 +1,4 @@
-// What an instruction is computed from, with calls and fusions dissolved, and how much work that is.
+// Builds the cone of an instruction, with calls and fusions inlined, and counts its steps.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -38,14 +38,15 @@ class ConeBuilder {
     return &entry_->AddParameter(static_cast<int64_t>(cone_.args.size()) - 1, inst.shape(), inst.name());
   }
 
-  // Other results of a kernel of which one is the root.
+  // Removes results of a kernel that the root does not need.
   void RemoveUnused() {
     for (Instruction* inst : entry_->Instructions() | std::views::reverse) {
       if (!inst->IsRoot() && inst->users().empty() && !inst->Is(Opcode::kParameter)) entry_->Remove(*inst);
     }
   }
 
-  // `params`: those of a called computation; null at the top, where they are arguments.
+  // `params` are the arguments of a called computation. At the top it is null, and parameters become arguments of the
+  // cone.
   Instruction* Copy(const Instruction& root, const std::vector<Instruction*>* params) {
     std::unordered_map<const Instruction*, Instruction*> copies;
     std::unordered_set<const Instruction*> needed{&root};
@@ -102,7 +103,7 @@ class ConeBuilder {
   std::unordered_map<int64_t, Instruction*> parameters_;
 };
 
-// Sizes are counted in floating point, where the product of two of them does not overflow.
+// Counts elements in floating point, so that products of counts do not overflow.
 double Count(const Shape& shape) {
   double count = 0;
   ForEachLeaf(shape, [&](const ShapeIndex&, const Shape& leaf) {
@@ -111,7 +112,7 @@ double Count(const Shape& shape) {
   return count;
 }
 
-// Of computing; `results` as below.
+// Steps of arithmetic for `results` elements.
 double OperationsOf(const Instruction& inst, double results) {
   const bool is_float = inst.shape().IsArray() && IsFloat(inst.shape().type());
   const double terms = TermsOf(inst);
@@ -121,7 +122,7 @@ double OperationsOf(const Instruction& inst, double results) {
     case Opcode::kParameter:
     case Opcode::kConstant: return is_float ? 2 * results : 0;
     case Opcode::kDot:
-    case Opcode::kConvolution: return results * terms / 4 + 20 * results;  // Sixteen products at a time.
+    case Opcode::kConvolution: return results * terms / 4 + 20 * results;  // Sixteen products are computed at a time.
     case Opcode::kReduceWindow:
     case Opcode::kSelectAndScatter: return 4 * results * std::min(terms, 16.0) + 20 * results;
     case Opcode::kReduce: {
@@ -149,8 +150,8 @@ double OperationsOf(const Instruction& inst, double results) {
   return 8 * results;
 }
 
-// Steps of touching new memory for the first time, about a nanosecond a byte. Up to kKept elements reuse memory that
-// was freed before. A float has a value and a bound, both in f64.
+// Steps of the first access to new memory, about one for each byte. Up to kKept elements reuse freed memory. A float
+// has a value and a bound, both in f64.
 double NewMemoryOf(const Instruction& inst, double results) {
   constexpr double kKept = 1 << 22;
   const bool is_float = inst.shape().IsArray() && IsFloat(inst.shape().type());
@@ -159,7 +160,7 @@ double NewMemoryOf(const Instruction& inst, double results) {
   return (has_bounds ? 16 : 8) * results;
 }
 
-// Two hours, which is too long for any judge. The steps of a million instructions can be added without an overflow.
+// About two hours, which no judge waits for. The steps of a million instructions can be added without overflow.
 constexpr double kMostSteps = static_cast<double>(std::numeric_limits<int64_t>::max() >> 20);
 
 int64_t Steps(const Instruction& inst, double results) {

@@ -1,8 +1,8 @@
 // Bounds of sums of products, for dot and convolution. The rule: docs/comparison.md#sums.
 //
-// With A = |a| + e_a and B = |b| + e_b, a product of permitted operands lies within A B - |a||b| of a b, and is no
-// larger than A B. So three sums give value and bound: of a b, of |a||b| and, when operands have bounds at all, of A B.
-// The kernel below computes the first two at once; it is run a second time on A and B for the third.
+// Let A = |a| + e_a and B = |b| + e_b. Permitted products are within A B - |a||b| of a b, and their magnitude is at
+// most A B. So three sums give value and bound: the sums of a b, of |a||b| and, if operands have bounds, of A B. The
+// kernel below computes the first two together. A second run on A and B computes the third.
 #include <immintrin.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@
 namespace hlo::shadow {
 namespace {
 
-// Tiles: two rows by eight columns in registers; blocks of 64 by 64 results and 256 terms in the cache.
+// Tiles of two rows by eight columns are in registers. Blocks of 64 by 64 results and 256 terms are in the cache.
 constexpr int64_t kRows = 2, kColumns = 8;
 constexpr int64_t kBlock = 64, kTerms = 256;
 
@@ -51,7 +51,7 @@ void Tile(const double* rows, const double* columns, int64_t terms, double* valu
   }
 }
 
-// What is multiplied: values, or sizes with bounds.
+// The factors of the products: values, or magnitudes with bounds.
 struct Factors {
   const double* left;
   const double* right;
@@ -108,8 +108,8 @@ void MultiplyBlock(const Contraction& c, const Factors& factors, int64_t group, 
   }
 }
 
-// Operands as factors: their values; and their sizes with bounds, where they have some. Where a rounding may make them
-// infinite, so is the size; of a NaN that is certain, too.
+// The values of an operand as factors, and its magnitudes with bounds if it has bounds. The magnitude is infinite if
+// rounding may overflow, or if the element is certainly NaN. It is NaN if the element is undetermined.
 class Operand {
  public:
   Operand(const ShadowValue& x, const Rounding& rounding) : value_(Values(x.value)) {
@@ -143,7 +143,8 @@ class Operand {
   std::vector<double> sizes_, likely_;
 };
 
-// `value` sums a b, `exact_sizes` |a||b|, `sizes` A B (the same when operands are exact).
+// `value` is the sum of a b, `exact_sizes` of |a||b|, and `sizes` of A B. The last two are equal if the operands are
+// exact.
 Bounds Finished(const SumRule& rule, double overflow, double value, double exact_sizes, double sizes,
                 double likely_sizes) {
   const double bounds = std::max(0.0, sizes - exact_sizes), likely_bounds = std::max(0.0, likely_sizes - exact_sizes);
@@ -165,13 +166,13 @@ void FillBases(const Contraction& c, int64_t group, int64_t row, int64_t rows, s
   for (int64_t r = 0; r < rows; ++r) c.left_bases(group, row + r, bases.data() + r * c.positions);
 }
 
-// The right factors of a column's results: that of term k is values[at[k]].
+// The right factors of a column. The factor of term k is values[at[k]].
 struct Column {
   const double *values, *sizes, *likely;
   const int64_t* at;
 };
 
-// Sums of products and of their magnitudes, in four chains: one would wait for each of its additions.
+// Sums of products and of their magnitudes. Four independent chains avoid waiting for each addition.
 class Sums {
  public:
   void Add(const double* left, const int64_t* left_at, const double* right, const int64_t* right_at, int64_t terms) {
@@ -192,7 +193,7 @@ class Sums {
   double values_[4] = {}, sizes_[4] = {};
 };
 
-// One result, where neither an infinity nor a NaN is among its terms. `bases`: of its row.
+// One result, or nullopt if a term is infinite or NaN. `bases` are the base offsets of its row.
 std::optional<Bounds> OneFiniteResult(const Contraction& c, const Operand& left, const Column& right,
                                       const SumRule& rule, double overflow, const int64_t* bases) {
   const int64_t run = static_cast<int64_t>(c.left_offset.size());
@@ -218,12 +219,12 @@ std::optional<Bounds> OneFiniteResult(const Contraction& c, const Operand& left,
                   likely ? sum(left.likely(), right.likely).size() : sizes);
 }
 
-// May x, no larger than `size`, be 0 or have either sign? Not a zero that is known. A size that is NaN: undetermined.
+// Whether x may be zero or have either sign. An exact zero has a determined sign. `size` is |x| plus its bound, or NaN
+// if x is undetermined.
 bool SignIsOpen(double x, double size) { return std::isnan(size) || (x == 0 ? size != 0 : size >= 2 * std::fabs(x)); }
 
 bool IsCertainNaN(double x, double size, bool is_bounded) { return std::isnan(x) && !(is_bounded && std::isnan(size)); }
 
-// One result, term by term.
 Bounds OneResult(const Contraction& c, const Operand& left, const Column& right, const SumRule& rule, double overflow,
                  const int64_t* bases) {
   if (const auto result = OneFiniteResult(c, left, right, rule, overflow, bases)) return *result;
@@ -232,7 +233,7 @@ Bounds OneResult(const Contraction& c, const Operand& left, const Column& right,
   bool open = false, beyond = false, infinite = false, nan = false;
   for (int64_t k = 0; k < c.terms; ++k) {
     const int64_t base = bases[k / run], b = right.at[k];
-    // Whether padding is left out or is zeros that are multiplied is the implementation's business.
+    // An implementation may skip padding or multiply by zeros.
     if (base < 0) {
       open |= !std::isfinite(right.values[b]);
       continue;
@@ -244,21 +245,22 @@ Bounds OneResult(const Contraction& c, const Operand& left, const Column& right,
         IsCertainNaN(right.values[b], right.sizes[b], right.sizes != right.values)) {
       nan = true;
     } else if (SignIsOpen(left.value()[a], left.sizes()[a]) || SignIsOpen(right.values[b], right.sizes[b])) {
-      // Of finite factors it is for the bounds to say what the product may be.
+      // The bounds describe products of finite factors.
       open |= !std::isfinite(product) || std::isnan(left.sizes()[a] * right.sizes[b]);
     } else if (!std::isfinite(product)) {
       (std::isnan(product) ? nan : finite_factors ? beyond : infinite) = true;
     }
     value += product;
     exact += std::fabs(product);
-    if (std::isfinite(product)) finite += std::fabs(left.sizes()[a] * right.sizes[b]);  // An operand may overflow, too.
+    // The operand itself may overflow.
+    if (std::isfinite(product)) finite += std::fabs(left.sizes()[a] * right.sizes[b]);
     sizes += std::fabs(left.sizes()[a] * right.sizes[b]);
     likely += std::fabs(left.likely()[a] * right.likely[b]);
   }
-  // An infinity among the terms, and the others may come to the other one on their way.
+  // Before the infinite term is added, the finite terms may overflow to the opposite infinity.
   open |= std::isinf(value) && !(finite < overflow);
-  // A product of finite factors beyond f64 is infinite when it is rounded, and a number for a fused addition: certain
-  // is only what an infinity of the same sign makes of the sum.
+  // A product of finite factors that overflows f64 becomes infinite if it is rounded, but not in an fma. The sum is
+  // determined only if another term is an infinity of the same sign.
   open |= beyond && (std::isnan(value) || !infinite);
   if (nan) return {std::numeric_limits<double>::quiet_NaN(), 0, 0};
   if (open) return {value, kUndetermined, kUndetermined};
@@ -270,7 +272,6 @@ Column ColumnOf(const Contraction& c, const Operand& right, int64_t group, int64
   return {right.value() + base, right.sizes() + base, right.likely() + base, c.right_term.data()};
 }
 
-// Every result.
 void MultiplyAll(const Contraction& c, const Operand& left, const Operand& right, const SumRule& rule, double overflow,
                  const Sink& out) {
   const bool bounded = left.HasBounds() || right.HasBounds();
@@ -298,7 +299,7 @@ void MultiplyAll(const Contraction& c, const Operand& left, const Operand& right
         const int64_t at = c.result_row(group, row + r);
         for (int64_t n = 0; n < columns; ++n) {
           const int64_t i = r * kBlock + n;
-          // Padding took part as zeros above.
+          // The block treated padding as zeros.
           if (!std::isfinite(blocks[0]->values[i])) {
             out.Put(at + c.result_column[group * c.columns + column + n],
                     OneResult(c, left, ColumnOf(c, right, group, column + n), rule, overflow,
@@ -313,8 +314,8 @@ void MultiplyAll(const Contraction& c, const Operand& left, const Operand& right
   });
 }
 
-// Some neighbouring columns, the factors of each side by side: in the operand they often lie a cache line apart or
-// more, of which they share each.
+// Packs the factors of neighbouring columns. In the operand, elements of a column are often on different cache lines,
+// which neighbouring columns share.
 class Strip {
  public:
   static constexpr int64_t kColumns = 8;
@@ -360,13 +361,13 @@ class Strip {
   int64_t group_ = 0, first_ = 0;
 };
 
-// The results `at`, one after the other.
+// Computes the results `at` one by one.
 void MultiplyWanted(const Contraction& c, const Operand& left, const Operand& right, const SumRule& rule,
                     double overflow, const std::vector<int64_t>& at, const Sink& out) {
   std::vector<bool> wanted(at.empty() ? 0 : at.back() + 1);
   for (const int64_t index : at) wanted[index] = true;
   const int64_t strips = (c.columns + Strip::kColumns - 1) / Strip::kColumns;
-  // Where there are few columns, rows are shared out too.
+  // If there are few columns, rows are distributed over threads too.
   const int64_t pieces =
       std::clamp<int64_t>(64 / std::max<int64_t>(1, c.groups * strips), 1, std::max<int64_t>(1, c.rows));
   ParallelFor(c.groups * strips * pieces, 1, [&](int64_t begin, int64_t end) {
@@ -400,8 +401,8 @@ void MultiplyWanted(const Contraction& c, const Operand& left, const Operand& ri
   });
 }
 
-// What an operand is rounded to before it is multiplied: the narrow formats of tensor cores, where the plan says so;
-// and the result's type, where that is narrower (docs/ops.md#accumulation).
+// The rounding of an operand before it is multiplied. Tensor cores round to the narrow format that the plan gives.
+// Otherwise it is the result's type if that is narrower (docs/ops.md#accumulation).
 Rounding OperandRounding(const Context& context, const Instruction& inst, const ShadowValue& operand) {
   if (context.options.widened) return kNoRounding;
   const InstructionPlan* plan = context.PlanOf(inst);
@@ -410,7 +411,7 @@ Rounding OperandRounding(const Context& context, const Instruction& inst, const 
     if (bits >= SignificandBits(operand.held)) return kNoRounding;
     return {std::ldexp(1.0, -bits), 0x1p-150, std::ldexp(2 - std::ldexp(1.0, -bits), 127)};
   }
-  // Of bf16 f16 has the significands, and not the range.
+  // f16 has more significand bits than bf16, but a smaller range.
   Rounding rounding = RoundingTo(inst.shape().type(), context.ftz());
   const Rounding held = RoundingTo(operand.held, context.ftz());
   if (rounding.least <= held.least && rounding.overflow >= held.overflow && rounding.relative <= held.relative)
@@ -463,7 +464,7 @@ Result<ShadowValue> Contract(Context& context, const Instruction& inst, Operands
                                     : plan && plan->sum     ? plan->sum->accumulator
                                                         : DefaultSum(inst.opcode(), inst.shape().type()).accumulator;
   const double overflow = RoundingTo(accumulator, false).overflow;
-  // Products that the accumulator's significand holds may underflow in it all the same: 2^-126 * 2^-126 of bf16.
+  // Products can underflow although the accumulator's significand is wide enough, such as 2^-126 * 2^-126 of bf16.
   const auto half_step = [&](PrimitiveType type) { return RoundingTo(type, context.ftz()).least; };
   if (4 * half_step(a.held) * half_step(b.held) < 2 * half_step(accumulator))
     rule.each = std::max(rule.each, static_cast<double>(c.terms) * half_step(accumulator));

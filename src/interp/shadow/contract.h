@@ -1,4 +1,4 @@
-// Sums of products: what dot and convolution share. Private to interp/shadow*.cpp.
+// Sums of products, which dot and convolution share. Private to interp/shadow.
 #ifndef HLO_INTERP_SHADOW_CONTRACT_H_
 #define HLO_INTERP_SHADOW_CONTRACT_H_
 
@@ -10,12 +10,12 @@
 
 namespace hlo::shadow {
 
-// A contraction as groups of matrix products: result (group, row, column) sums over terms
+// A contraction as groups of matrix products. The result at (group, row, column) is the sum over all terms of
 // left[Left(group, row, term)] * right[Right(group, column, term)].
 struct Contraction {
   int64_t groups = 1, rows = 1, columns = 1, terms = 1;
-  // Left: a base for each row and window position, then an offset for each term within one; -1 is padding, which counts
-  // 0.
+  // The left index is a base for each row and window position, plus an offset for each term within the position. A base
+  // of -1 means padding, whose product is 0.
   int64_t positions = 1;
   std::function<void(int64_t group, int64_t row, int64_t* bases)> left_bases;
   std::vector<int64_t> left_offset;  // [terms / positions]
@@ -24,24 +24,24 @@ struct Contraction {
   std::vector<int64_t> result_column;
 };
 
-// Does it sum products of numbers as floats, of whatever types the numbers are?
+// Whether the instruction sums products as floats. The factors may have any type.
 bool SumsAsFloats(const Instruction& inst);
-// Integers and pred as the floats that they are, held in a type that has them all. A 64-bit integer may round.
+// The values of integers or pred as floats, in a type that represents all of them. 64-bit integers may be rounded.
 ShadowValue AsFloats(const ShadowValue& x);
-// By the first two operands; integers become floats, as docs/ops.md#accumulation has it. Of the results those that are
-// wanted, as a list; null: all.
+// The contraction of the first two operands. Integers are converted to floats (docs/ops.md#accumulation). `wanted`
+// selects results, which are returned as a list. If `wanted` is null, all results are computed.
 Result<ShadowValue> Contract(Context& context, const Instruction& inst, Operands operands, const WantedResults* wanted,
                              const Contraction& contraction);
 
-// The sums of a dot or convolution of floats without sparsity, whose operands have these shapes. The contraction of a
-// convolution refers to its attributes.
+// The contraction of a dot or convolution of floats without sparsity, for operands of these shapes. The returned
+// contraction of a convolution refers to the attributes of the instruction.
 Contraction ContractionOfDot(const Instruction& dot, const Shape& lhs, const Shape& rhs);
 Contraction ContractionOfConvolution(const Instruction& convolution, const Shape& in, const Shape& rhs,
                                      const Shape& out);
 
 // Row-major offsets of all index combinations of `dimensions` in `shape`, the last one fastest.
 std::vector<int64_t> OffsetsOf(const Shape& shape, std::span<const int64_t> dimensions);
-// Of a dot's operand.
+// The dimensions of a dot operand that are neither batch nor contracting dimensions.
 std::vector<int64_t> FreeDimensions(const Shape& shape, const std::vector<int64_t>& batch,
                                     const std::vector<int64_t>& contracting);
 

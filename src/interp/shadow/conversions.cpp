@@ -1,4 +1,4 @@
-// Bounds of convert and reduce-precision. The rules: docs/comparison.md#elementwise-rules.
+// Bounds of convert and reduce-precision. Rules: docs/comparison.md#elementwise-rules.
 #include <algorithm>
 #include <limits>
 
@@ -8,13 +8,13 @@
 namespace hlo::shadow {
 namespace {
 
-// Does every number of `from` have its place in `to`?
+// Whether every number of `from` is representable in `to`.
 bool Includes(PrimitiveType to, PrimitiveType from) {
   const Rounding a = RoundingTo(to, false), b = RoundingTo(from, false);
   return a.relative <= b.relative && a.least <= b.least && a.overflow >= b.overflow;
 }
 
-// f8e8m0fnu has neither 0 nor a sign: what is not above 0 becomes a NaN.
+// f8e8m0fnu has neither 0 nor a sign. Numbers that are not positive become NaN.
 Pair AboveZero(const Pair* in) {
   const auto [x, e] = in[0];
   if (!IsDecided(in[0])) return {0, kUndetermined};
@@ -32,12 +32,12 @@ ShadowValue FloatToFloat(Context& context, const Instruction& inst, const Shadow
   if (context.options.widened || Includes(held, x.held)) {
     ShadowValue result = x;
     result.shape = inst.shape();
-    // All numbers, but not infinities, or the sign of 0: those of the target (HoldInFormat).
+    // The target represents all numbers, but infinities and the sign of 0 are converted to its own (HoldInFormat).
     if (BitWidth(held) <= 8 && FormatOf(held).specials != FormatOf(x.held).specials) result.held = held;
     return result;
   }
   Finish finish = context.FinishOf(inst, 0.5);
-  finish.compute = kNoRounding;  // One rounding, straight to the target.
+  finish.compute = kNoRounding;  // A single rounding to the target.
   finish.target = RoundingTo(held, context.ftz());
   const auto rule = [finish](const Pair* in) -> Pair {
     if (!IsDecided(in[0])) return {0, kUndetermined};
@@ -46,7 +46,7 @@ ShadowValue FloatToFloat(Context& context, const Instruction& inst, const Shadow
   };
   const ShadowValue* operands[] = {&x};
   if (to == PrimitiveType::kF8E8M0FNU) {
-    // A NaN there, unless it is held wider.
+    // A number that is not positive becomes NaN, unless a wider type holds the result.
     const auto above_zero = [rule](const Pair* in) -> Pair {
       return in[0].value > in[0].bound ? rule(in) : Pair{0, kUndetermined};
     };
@@ -78,7 +78,7 @@ ShadowValue IntegerToFloat(Context& context, const Instruction& inst, const Shad
   const PrimitiveType held = context.Held(inst);
   const Finish finish = context.FinishOf(inst, 0.5);
   const Rounding target = RoundingTo(held, context.ftz()), single = RoundingTo(PrimitiveType::kF32, false);
-  const double whole = 1 / target.relative;  // Integers below this are representable.
+  const double whole = 1 / target.relative;  // Integers below this limit are representable.
   ShadowValue result;
   result.shape = inst.shape();
   result.held = held;
@@ -87,13 +87,13 @@ ShadowValue IntegerToFloat(Context& context, const Instruction& inst, const Shad
   double* value = result.value.mutable_data<double>().data();
   double* bound = result.bound.mutable_data<double>().data();
   const bool is_u64 = x.shape.type() == PrimitiveType::kU64;
-  const bool has_no_zero = inst.shape().type() == PrimitiveType::kF8E8M0FNU;  // As in FloatToFloat.
+  const bool has_no_zero = inst.shape().type() == PrimitiveType::kF8E8M0FNU;  // See FloatToFloat.
   for (int64_t i = 0; i < inst.shape().NumElements(); ++i) {
     const int64_t n = x.exact.GetInt(i);
     value[i] = is_u64 ? static_cast<double>(static_cast<uint64_t>(n)) : static_cast<double>(n);
     const double size = std::fabs(value[i]);
     double e = size < whole ? 0 : HalfUlp(target, size) + size * kOwn;
-    // 64-bit integers may go through f32 on their way to a narrower type.
+    // Implementations may convert 64-bit integers to f32 before they convert to a narrower type.
     const bool by_single = size >= 0x1p24 && BitWidth(held) < 32;
     if (by_single) e += HalfUlp(single, size);
     if (finish.on_grid && !by_single && size < 0x1p53 && size + e < finish.overflow) {
@@ -111,7 +111,7 @@ ShadowValue IntegerToFloat(Context& context, const Instruction& inst, const Shad
   return result;
 }
 
-// Truncates and saturates; NaN becomes 0. Undetermined where an integer boundary lies within the bound.
+// Truncates and saturates. NaN becomes 0. The result is undetermined if several integers are possible within the bound.
 ShadowValue FloatToInteger(const Instruction& inst, const ShadowValue& x) {
   const PrimitiveType type = inst.shape().type();
   const int bits = BitWidth(type);
@@ -147,13 +147,13 @@ ShadowValue FloatToInteger(const Instruction& inst, const ShadowValue& x) {
   return result;
 }
 
-// Rounding is monotone: what lies within the bound of x is rounded to between the ends' roundings. Two modules that
-// round the same x, one of which knows it without a bound, are so held to the same number.
+// Rounding is monotone, so the results are between the rounded ends of the interval. Two modules that round the same x
+// then agree, even if only one has a bound for x.
 auto ReducedBetween(const ReducedPrecision& to) {
   return [to](const Pair* in) -> Pair {
     const auto [x, e] = in[0];
     if (!IsDecided(in[0])) return {0, kUndetermined};
-    if (!std::isfinite(x)) return {Reduced(to, x), 0};  // Without a mantissa a NaN is infinite.
+    if (!std::isfinite(x)) return {Reduced(to, x), 0};  // Without mantissa bits, a NaN becomes infinite.
     const double middle = Reduced(to, x), low = Reduced(to, x - e * kUp), high = Reduced(to, x + e * kUp);
     if (low == high) return {middle, 0};
     if (!std::isfinite(low) || !std::isfinite(high)) return {0, kUndetermined};
@@ -172,12 +172,12 @@ Result<ShadowValue> ConvertRule(Context& context, const Instruction& inst, Opera
 Result<ShadowValue> ReducePrecision(Context& context, const Instruction& inst, Operands operands) {
   const ReducedPrecision to = ReducedPrecisionOf(inst);
   if (context.options.widened) {
-    // To the element's own format it does nothing, whatever number stands for the element in f64.
+    // Reducing to the element's own format does nothing in the widened modules.
     const bool has_bits = to.mantissa_bits >= SignificandBits(inst.shape().type()) - 1;
     if (has_bits && to.exponent_bits >= to.own_exponent_bits) return *operands[0];
     return Apply(Blocks(ReducedBetween(to), 1), inst, operands, operands[0]->held);
   }
-  // Of what is known exactly the rounding is known too.
+  // If the operand is exact, the interpreter's rounding is exact too.
   if (!operands[0]->HasBound()) {
     auto exact = ThroughInterpreter(context, inst, operands);
     if (exact && !exact->HasBound()) {
@@ -190,7 +190,7 @@ Result<ShadowValue> ReducePrecision(Context& context, const Instruction& inst, O
   const bool flushes = attrs.exponent_bits < to.own_exponent_bits;
   Rounding reduced = RoundingTo(static_cast<int>(std::min(attrs.exponent_bits, to.own_exponent_bits)),
                                 std::min<int>(attrs.mantissa_bits, 52));
-  // The denormals of what holds the elements lose as many bits as its normals.
+  // Subnormals of the holding type lose as many bits as normal numbers.
   const bool is_double = inst.shape().type() == PrimitiveType::kF64;
   if (!flushes) reduced.least = (is_double ? 0x1p-1022 : 0x1p-126) * reduced.relative;
   Finish finish = context.FinishOf(inst, 0.5);
@@ -198,7 +198,8 @@ Result<ShadowValue> ReducePrecision(Context& context, const Instruction& inst, O
   finish.on_grid = false;
   finish.target = {std::max(own.relative, reduced.relative), std::max(own.least, reduced.least), 0};
   finish.overflow = std::min(own.overflow, reduced.overflow);
-  finish.is_output = finish.is_output && reduced.overflow >= own.overflow;  // The comparator knows the type's alone.
+  // The comparator knows the overflow threshold of the declared type only.
+  finish.is_output = finish.is_output && reduced.overflow >= own.overflow;
   const auto rule = [finish, to](const Pair* in) -> Pair {
     if (!IsDecided(in[0])) return {0, kUndetermined};
     if (!std::isfinite(in[0].value)) return {Reduced(to, in[0].value), 0};

@@ -11,12 +11,12 @@ Contraction ContractionOfConvolution(const Instruction& convolution, const Shape
              out_strides = RowMajorStrides(out.dims());
   const size_t spatial = labels.lhs_spatial.size();
   const int64_t feature_groups = attrs.feature_group_count, batch_groups = attrs.batch_group_count;
-  const int64_t groups = feature_groups * batch_groups;  // One of them is 1.
+  const int64_t groups = feature_groups * batch_groups;  // At least one count is 1.
   const int64_t features = rhs.dim(labels.rhs_input_feature);
   const int64_t outputs = rhs.dim(labels.rhs_output_feature) / groups;
   const int64_t batch = out.dim(labels.out_batch);
 
-  // By spatial dimension, result position and window position: the base offset, or -1.
+  // The base offset or -1, for each spatial dimension, result position and window position.
   std::vector<std::vector<int64_t>> tables(spatial);
   int64_t positions = 1, places = 1;
   for (size_t s = 0; s < spatial; ++s) {

@@ -1,5 +1,5 @@
-// Comparisons, and, or, is-finite and select: decided where the bounds leave one outcome, otherwise undetermined or
-// anything between the outcomes: docs/comparison.md#decisions.
+// Comparisons, and, or, is-finite and select. The result is determined if the bounds permit one outcome only. Otherwise
+// it is undetermined, or an interval that contains the outcomes (docs/comparison.md#decisions).
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -9,7 +9,8 @@
 namespace hlo::shadow {
 namespace {
 
-bool Holds(ComparisonDirection direction, int order) {  // order: -1 less, 0 equal, 1 greater, 2 unordered.
+// `order` is -1 for less, 0 for equal, 1 for greater and 2 for unordered.
+bool Holds(ComparisonDirection direction, int order) {
   switch (direction) {
     case ComparisonDirection::kEq: return order == 0;
     case ComparisonDirection::kNe: return order != 0;
@@ -21,7 +22,7 @@ bool Holds(ComparisonDirection direction, int order) {  // order: -1 less, 0 equ
   return false;
 }
 
-// Sign-magnitude order of -NaN < -inf < ... < -0 < 0 < ... < NaN.
+// Sign-magnitude order: -NaN < -inf < ... < -0 < 0 < ... < NaN.
 int TotalOrder(double a, double b) {
   const auto key = [](double x) {
     const int64_t bits = std::bit_cast<int64_t>(x);
@@ -34,20 +35,20 @@ int TotalOrder(double a, double b) {
 
 }  // namespace
 
-// Decided when the intervals do not meet, when both sides are exact, when one is a NaN whatever the other is, or when
-// they are one value, which is equal to itself if it is no NaN. The total order has NaNs of either sign at either end,
-// so it wants their bits; and it tells zeros apart, of which sums in another order have others (0 + -0).
+// A comparison is determined in four cases: the intervals are disjoint, both sides are exact, one side is certainly
+// NaN, or both sides are the same instruction and it is not NaN. The total order also depends on the sign of a NaN and
+// of a zero. Sums in another order may give the other zero (0 + -0).
 Result<ShadowValue> Compare(Context& context, const Instruction& inst, Operands operands) {
   const CompareAttrs& attrs = inst.attrs<CompareAttrs>();
   const bool total = attrs.type == ComparisonType::kTotalOrder;
   const PrimitiveType type = inst.operand(0).shape().type();
-  // Its bits are those of the -0 that such a type lacks, and have its place in the order.
+  // The NaN of such a type has the bits of -0 and is ordered there.
   const bool nan_is_zero = total && BitWidth(type) == 8 && FormatOf(type).specials == Specials::kFnuz;
   const bool any_sign[] = {total && !KeepsBitsOfNaN(context, inst.operand(0)),
                            total && !KeepsBitsOfNaN(context, inst.operand(1))};
   const bool any_zero = total && (AddsUpToZero(context, inst.operand(0)) || AddsUpToZero(context, inst.operand(1)));
   const bool itself = &inst.operand(0) == &inst.operand(1);
-  const double overflow = RoundingTo(operands[0]->held, false).overflow;  // To a NaN, in some types.
+  const double overflow = RoundingTo(operands[0]->held, false).overflow;  // Numbers above it become NaN in some types.
   const int64_t count = inst.shape().NumElements();
   ShadowValue result;
   result.shape = inst.shape();
@@ -142,7 +143,8 @@ Pair HullOf(Pair a, Pair b, std::optional<double> picked) {
 
 namespace {
 
-// Undecided only where the two outcomes differ, or the chosen one is undecided itself.
+// An element is undetermined if the predicate is undetermined and the outcomes differ, or if the selected one is
+// undetermined.
 Result<ShadowValue> SelectOfIntegers(Context& context, const Instruction& inst, Operands operands) {
   ShadowValue picked = *operands[0];
   picked.open = Literal();

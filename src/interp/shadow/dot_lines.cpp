@@ -19,7 +19,7 @@ std::vector<int64_t> SizesOf(const Shape& shape, const std::vector<int64_t>& dim
   return sizes;
 }
 
-// Line b * free + i has the terms at base[b] + free[i] + each of `terms`.
+// The terms of line b * free + i are at base[b] + free[i] + terms[k].
 DotLines::Side Gathered(const Shape& shape, const std::vector<int64_t>& batch, const std::vector<int64_t>& free,
                         const std::vector<int64_t>& contracting, const std::vector<int64_t>& lines) {
   const std::vector<int64_t> bases = OffsetsOf(shape, batch), lines_of = OffsetsOf(shape, free),
@@ -44,7 +44,7 @@ std::optional<DotLines> LinesOf(const Instruction& dot, const std::vector<int64_
                              right_free = FreeDimensions(right, attrs.rhs_batch, attrs.rhs_contracting);
   const int64_t batches = Product(SizesOf(left, attrs.lhs_batch)), rows = Product(SizesOf(left, left_free)),
                 columns = Product(SizesOf(right, right_free));
-  // Result (b * rows + row) * columns + column.
+  // The index of a result is (b * rows + row) * columns + column.
   std::vector<int64_t> left_line, right_line;
   for (const int64_t result : at) {
     left_line.push_back(result / columns);
@@ -53,7 +53,7 @@ std::optional<DotLines> LinesOf(const Instruction& dot, const std::vector<int64_
   std::vector<int64_t> left_lines = left_line, right_lines = right_line;
   SortUnique(left_lines, batches * rows);
   SortUnique(right_lines, batches * columns);
-  // A list of places and a gather cost a few times what the elements themselves do.
+  // Listing and gathering an element costs several times as much as using it.
   const auto is_few = [&](const std::vector<int64_t>& lines, int64_t of_each) {
     return 4 * std::ssize(lines) <= batches * of_each;
   };

@@ -1,4 +1,4 @@
-// The rows and columns of a dot that some of its results need. Private to interp/shadow.
+// The rows and columns of a dot that a given set of its results needs. Private to interp/shadow.
 #ifndef HLO_INTERP_SHADOW_DOT_LINES_H_
 #define HLO_INTERP_SHADOW_DOT_LINES_H_
 
@@ -10,20 +10,21 @@
 
 namespace hlo::shadow {
 
-// A dot of these lines alone, that has the wanted results among its own.
+// A smaller dot of these rows and columns. The wanted results are among its results.
 struct DotLines {
   struct Side {
-    bool all = true;            // The operand as it stands; else
-    std::vector<int64_t> at;    // its elements, line after line, which are
-    std::vector<int64_t> dims;  // an operand of these sizes.
+    bool all = true;            // True: the whole operand is used. False: only the elements `at`.
+    std::vector<int64_t> at;    // Operand elements, line after line.
+    std::vector<int64_t> dims;  // Sizes of the operand that these elements form.
   };
   Side left, right;
   DotAttrs attrs;
-  std::vector<int64_t> dims;  // Of the result.
-  std::vector<int64_t> at;    // The wanted results there, in their order: row-major, ascending.
+  std::vector<int64_t> dims;  // Dimensions of the smaller dot's result.
+  std::vector<int64_t> at;    // Row-major indices of the wanted results in it. They ascend, as the input does.
 };
 
-// `at`: ascending. Nothing where that would hardly be less than all of both operands.
+// `at` lists the wanted results in ascending order. Returns nullopt if the smaller dot would read nearly all of both
+// operands.
 std::optional<DotLines> LinesOf(const Instruction& dot, const std::vector<int64_t>& at);
 
 }  // namespace hlo::shadow

@@ -1,4 +1,4 @@
-// An element with its bounds, as the rules of sums read and write it. Private to interp/shadow*.cpp.
+// An element with its bounds, as the rules for sums read and write it. Private to interp/shadow.
 #ifndef HLO_INTERP_SHADOW_ELEMENTS_H_
 #define HLO_INTERP_SHADOW_ELEMENTS_H_
 
@@ -10,13 +10,13 @@ struct Bounds {
   double value, bound, likely;
 };
 
-// A sum or product that is on the grid, from its bounds before it is rounded.
+// A sum or product rounded to the grid of its type. `before` and `likely_before` are its bounds before the rounding.
 inline Bounds RoundedOnGrid(const Finish& finish, double value, double before, double likely_before) {
   const Pair worst = OnGrid(finish, value, before), likely = OnGrid(finish, value, likely_before);
   return {worst.value, worst.bound, std::min(worst.bound, likely.bound + std::fabs(likely.value - worst.value))};
 }
 
-// Element i of a value with its bounds.
+// Read access to the elements of a value and their bounds.
 struct Source {
   const double* value;
   const double* bound;
@@ -30,7 +30,7 @@ struct Source {
   double Likely(int64_t i) const { return likely ? likely[i] : 0; }
 };
 
-// Results being written; the arrays exist as far as they are needed.
+// Result arrays that a rule writes. The array of likely bounds exists only on request.
 class Sink {
  public:
   Sink(const Shape& shape, PrimitiveType held, bool likely) {

@@ -1,8 +1,7 @@
-// Elementwise operations: which rule each has, and how rules are driven over all elements:
-// docs/comparison.md#elementwise-rules.
+// Elementwise operations: the rule of each, and the loops over all elements (docs/comparison.md#elementwise-rules).
 //
-// Each rule gives the exact function of the exact values (`value`) and how far the function can move while its
-// arguments move within their bounds (`before`). `Rounded` then adds what rounding the result costs.
+// Each rule computes `value`, the exact function of the exact operands. `before` is the largest change of the function
+// if operands change within their bounds. `Rounded` adds the rounding of the result.
 #include "interp/shadow/elementwise.h"
 
 #include <algorithm>
@@ -12,7 +11,7 @@
 namespace hlo::shadow {
 namespace {
 
-constexpr int64_t kGrain = 1 << 14;  // A multiple of kBlock.
+constexpr int64_t kGrain = 1 << 14;  // This must be a multiple of kBlock.
 
 BlockRule RuleOf(Opcode opcode, int64_t operands, const Finish& finish) {
   if (BlockRule rule = ArithmeticRule(opcode, finish)) return rule;
@@ -34,7 +33,7 @@ Result<ShadowValue> NegateOrAbs(Context&, const Instruction& inst, Operands oper
   return result;
 }
 
-// The parts of a real number.
+// Real and imaginary part of a real number.
 Result<ShadowValue> Itself(Context&, const Instruction&, Operands operands) { return *operands[0]; }
 Result<ShadowValue> Zero(Context&, const Instruction& inst, Operands) {
   return Splat(ToShadow(Literal::Scalar(inst.shape().type(), 0.0)), inst.shape());
@@ -46,7 +45,7 @@ bool TakesOrGivesFloats(const Instruction& inst) { return GivesFloats(inst) || T
 bool GivesPred(const Instruction& inst) { return inst.shape().type() == PrimitiveType::kPred; }
 bool GivesArray(const Instruction& inst) { return inst.shape().IsArray(); }
 
-// The operations whose rule is not one of single elements: of which types it is, and the rule.
+// Operations that have a rule for whole arrays, with the types that it applies to.
 struct Row {
   Opcode opcode;
   bool (*applies)(const Instruction& inst);
@@ -76,7 +75,7 @@ const Row* RowOf(const Instruction& inst) {
 
 void ApplyTo(const BlockRule& rule, Operands operands, const Literal ShadowValue::* part, int64_t count, double* value,
              double* bound) {
-  if (count == 1) {  // Loops count.
+  if (count == 1) {  // A fast path for loop counters.
     Lane lanes[3];
     double discarded;
     for (size_t k = 0; k < operands.size(); ++k) lanes[k] = LaneOf(*operands[k], part);
@@ -121,7 +120,7 @@ ShadowValue Apply(const BlockRule& rule, const Instruction& inst, Operands opera
   ApplyTo(rule, operands, &ShadowValue::bound, count, result.value.mutable_data<double>().data(),
           result.bound.mutable_data<double>().data());
   if (std::ranges::any_of(operands, [](const ShadowValue* operand) { return operand->HasLikely(); })) {
-    // Around a value of its own where the rule rounds to a grid.
+    // If the rule rounds to a grid, the likely bound is around a different value.
     result.likely = NewBuffer(inst.shape());
     Literal around = NewBuffer(inst.shape());
     double* const middle = around.mutable_data<double>().data();

@@ -1,5 +1,4 @@
-// What is exact by nature: the interpreter computes it, and what it is given that is not exact makes the result
-// undetermined.
+// Ops that the interpreter evaluates exactly. Operands that are not exact make the result undetermined.
 #include <algorithm>
 #include <string_view>
 
@@ -9,15 +8,15 @@
 namespace hlo::shadow {
 namespace {
 
-// The worst mark of all.
+// The union of all marks.
 uint8_t WorstOf(const Mask& lost) {
   uint8_t worst = 0;
   for (const uint8_t mark : lost) worst |= mark;
   return worst;
 }
 
-// Back to the declared type. `lost` receives kComputed where the element is not exact, not decided or not
-// representable, and kLost where there is no value.
+// Converts to the declared type. `lost` receives kComputed for elements that are not exact, not determined or not
+// representable. It receives kLost for elements without a value.
 Literal Narrow(const ShadowValue& from, Mask& lost) {
   if (from.shape.IsTuple()) {
     std::vector<Literal> elements;
@@ -58,7 +57,7 @@ bool AnyLost(const Mask& lost) {
   return std::ranges::any_of(lost, [](uint8_t mark) { return mark != 0; });
 }
 
-// Marks the elements of a result as undetermined where `lost`.
+// Marks the elements in `lost` as undetermined.
 void SpreadLoss(ShadowValue& to, const Mask& lost) {
   if (!to.shape.IsArray() || !AnyLost(lost)) return;
   if (!to.IsFloat()) {
@@ -80,7 +79,7 @@ void MarkUndetermined(ShadowValue& value, uint8_t mark) {
   if (value.shape.IsArray()) SpreadLoss(value, Mask(value.shape.NumElements(), mark));
 }
 
-// At run time a value may be smaller than it is written, which no bounds are made for.
+// The bounds do not support values that are smaller at run time than declared.
 Result<Literal> EvaluateWhole(Context& context, const Instruction& inst, std::span<const Literal> operands) {
   Literal value = TRY(Evaluate(inst, operands, {.max_loop_iterations = context.options.max_loop_iterations}));
   if (Compatible(value.shape(), inst.shape())) return value;
@@ -89,8 +88,9 @@ Result<Literal> EvaluateWhole(Context& context, const Instruction& inst, std::sp
       Str("no error bounds for '", inst.name(), "', a ", inst.shape(), " which is ", value.shape(), " at run time")));
 }
 
-// No pass writes these another way, but fft-expander, whose products have bounds: of operands that are exact both
-// modules have the same bits. Decompositions become loops, or a library's call, which round otherwise.
+// Whether no pass rewrites the instruction, so that both modules compute the same bits from exact operands. The
+// exception is fft-expander, whose products have bounds. Decompositions become loops or library calls that round
+// differently.
 bool IsLeftAlone(const Instruction& inst) {
   constexpr std::string_view kDecompositions[] = {"Qr", "ProductOfElementaryHouseholderReflectors", "Eigh"};
   if (std::ranges::any_of(inst.operands(), [](const Instruction* operand) { return operand->shape().IsTuple(); }))

@@ -1,10 +1,10 @@
-// Are a module's results the same in whatever order it is computed? They are when each value on the way is a whole
-// multiple of a power of two, and so small that no permitted partial result needs more bits than its type has: then
-// nothing is ever rounded, and results are equal bit for bit or wrong. Profile `exact` makes arguments for that.
-// docs/comparison.md#exact
+// Checks whether a module's results are independent of the order of computation. They are if every intermediate value
+// is a multiple of a power of two, and no permitted partial result needs more bits than its type has. Then nothing is
+// rounded, and results are either equal bit for bit or wrong. Input profile `exact` generates arguments for this check
+// (docs/comparison.md#exact).
 //
-// The bounds are intervals that start anew at every instruction from the values that it was given in one run, so that
-// they do not grow with the depth of the program; loops and branches are what they were in that run.
+// The check is for one run. It starts from the operand values of each instruction in that run, so that magnitudes do
+// not grow with the depth of the program. Loops and branches are followed as in that run.
 #ifndef HLO_INTERP_SHADOW_EXACT_PLAN_H_
 #define HLO_INTERP_SHADOW_EXACT_PLAN_H_
 
@@ -18,17 +18,17 @@ namespace hlo {
 
 class Instruction;
 
-// All elements are multiples of 2^unit, of at most `most`.
+// Every element is a multiple of 2^unit with a magnitude of at most `most`.
 struct Magnitude {
   double most = 0;
   int unit = 0;
 };
 
 struct ExactOptions {
-  bool allow_tf32 = false;  // Products of f32 may be of operands with 11 bits.
+  bool allow_tf32 = false;  // Operands of f32 products may be rounded to tf32, which has 11 significand bits.
 };
 
-// Watches one interpretation: `Saw` is its on_value.
+// Observes one interpretation. `Saw` is its `on_value` callback.
 class ExactPlan {
  public:
   explicit ExactPlan(const ExactOptions& options = {}) : options_(options) {}
@@ -36,10 +36,11 @@ class ExactPlan {
   void Saw(const Instruction& inst, const Literal& value);
 
   bool exact() const { return reason_.empty(); }
-  // "'dot.3' (dot): its terms add up to at most 2048, and bf16 has 8 bits": the first that may round.
+  // Describes the first instruction that may round: "'dot.3' (dot): its terms add up to at most 2048, and bf16 has 8
+  // bits".
   const std::string& reason() const { return reason_; }
   int64_t instructions() const { return instructions_; }
-  // The order of additions, which may be any, decides the sign of a zero.
+  // False if the module has sums. Then the order of additions determines the sign of a zero result.
   bool zeros_have_signs() const { return !sums_; }
 
  private:
@@ -48,7 +49,6 @@ class ExactPlan {
   std::string Fits(const Instruction& inst, const Magnitude& magnitude, const char* what) const;
   std::string SumFits(const Instruction& inst, const Magnitude& term, double terms, const Magnitude& init);
   std::string Folds(const Instruction& inst, const Magnitude& term, double terms, const Magnitude& init);
-  // The rules, by op.
   std::string OfSum(const Instruction& inst);
   std::string OfProduct(const Instruction& inst);
   std::string OfQuotient(const Instruction& inst);
@@ -70,7 +70,7 @@ class ExactPlan {
   bool sums_ = false;
 };
 
-// Of the elements of an array of integers or floats that are finite.
+// The magnitude of the finite elements of an integer or float array.
 Magnitude MagnitudeOf(const Literal& literal);
 
 }  // namespace hlo

@@ -1,5 +1,5 @@
-// The value of a slice in the declared types. If only some results of a dot or convolution are wanted, the products of
-// each are added in the interpreter's order. So a result has the same bits as in the whole value.
+// The value of a slice in the declared types. If only some results of a dot or convolution are wanted, their products
+// are added in the interpreter's order. So a result has the same bits as in a complete evaluation.
 #include <algorithm>
 
 #include "base/parallel.h"
@@ -11,7 +11,7 @@
 namespace hlo::shadow {
 namespace {
 
-// Results of a contraction, by row-major index.
+// A result of a contraction and its row-major index.
 struct Place {
   int64_t group, row, column, index;
 };

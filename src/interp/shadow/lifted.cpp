@@ -1,9 +1,9 @@
-// A computation of scalars applied at every index of arrays: for map, reducers and comparators.
+// Applies a computation of scalars at every index of arrays, for map, reducers and comparators.
 //
-// Lifting an instruction puts the dimensions of those arrays in front of its own, so that one evaluation serves all
-// indices. Instructions that depend on no parameter have the same value at every index and are not lifted. Two kinds of
-// instructions are evaluated index by index: those whose lifted form would be another op (a gather for a
-// dynamic-slice), and loops and branches, which take another way at each index.
+// Lifting an instruction prepends the dimensions of the arrays to its own, so that one evaluation serves all indices.
+// Instructions that depend on no parameter have one value for all indices and are not lifted. Two kinds of instructions
+// are evaluated index by index. The first would become another op, as a dynamic-slice becomes a gather. The second are
+// loops and branches, whose control flow differs between indices.
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -15,13 +15,13 @@ namespace hlo::shadow {
 
 namespace {
 
-// Whose callee takes arrays as it does.
+// Whether the callee has parameters of the operands' shapes. The callee of a map has scalars.
 bool IsCall(const Instruction& inst) { return inst.Is(Opcode::kCall) || inst.Is(Opcode::kFusion); }
 
-// What `computation` reaches by calls, callees first, itself last.
+// The computations that `computation` calls directly or through others, callees first, and itself last.
 std::vector<const Computation*> CalledFirst(const Computation& computation) {
   std::vector<const Computation*> order, stack = {&computation};
-  std::unordered_map<const Computation*, bool> done;  // False: its callees are on the way.
+  std::unordered_map<const Computation*, bool> done;  // False: the callees are still on the stack.
   while (!stack.empty()) {
     const Computation& top = *stack.back();
     const auto [state, is_new] = done.try_emplace(&top, false);
@@ -39,14 +39,14 @@ std::vector<const Computation*> CalledFirst(const Computation& computation) {
   return order;
 }
 
-// As many steps as any limit has. Sums of such numbers do not overflow.
+// Above any limit. Sums of such numbers do not overflow.
 constexpr int64_t kMostSteps = int64_t{1} << 48;
 
 bool IsDrawn(const Instruction& inst) {
   return inst.Is(Opcode::kRng) || inst.Is(Opcode::kRngGetAndUpdateState) || HasSideEffect(inst);
 }
 
-// Each number moved up by `rank`; `all_first`: behind all numbers below it.
+// Adds `rank` to each number. `all_first` prepends all numbers below `rank`.
 std::vector<int64_t> MovedUp(const std::vector<int64_t>& numbers, int64_t rank, bool all_first) {
   std::vector<int64_t> moved;
   for (int64_t d = 0; all_first && d < rank; ++d) moved.push_back(d);
@@ -75,8 +75,8 @@ class Lifter {
 
   bool IsLifted(const Instruction& inst) const { return is_lifted_.at(&inst); }
 
-  // Adds the lifted form of `inst`. `*each_index` becomes true where there is none; the result then has the operands
-  // and the lifted shape, and is not to be evaluated by the rule of its op.
+  // Adds the lifted form of `inst`. If there is none, sets `*each_index`. The returned instruction then has the lifted
+  // operands and shape, and must not be evaluated by the rule of its op.
   Instruction& Add(const Instruction& inst, bool* each_index) {
     const auto is_lifted = [&](const Instruction* operand) { return IsLifted(*operand); };
     const bool lifts = inst.Is(Opcode::kParameter) || IsDrawn(inst) || std::ranges::any_of(inst.operands(), is_lifted);
@@ -92,13 +92,13 @@ class Lifter {
     return *made;
   }
 
-  // The lifted value of `inst`: a broadcast where `inst` is the same at every index.
+  // The lifted value of `inst`. An instruction that is not lifted is broadcast.
   Instruction& Everywhere(const Instruction& inst) {
     return IsLifted(inst) ? *map_.at(&inst) : Spread(*map_.at(&inst), inst.shape());
   }
 
  private:
-  // Repeats a value at every index. `own`: its shape at one index.
+  // Repeats a value at every index. `own` is its shape at one index.
   Instruction& Spread(Instruction& same, const Shape& own) {
     if (own.IsTuple()) {
       std::vector<Instruction*> elements;
@@ -112,7 +112,7 @@ class Lifter {
     return to_.Add(Opcode::kBroadcast, Lift(own), {&same}, DimensionsAttrs{std::move(along)});
   }
 
-  // Repeats a lifted scalar beside arrays (the predicate of a select) over the dimensions of these.
+  // Broadcasts a lifted scalar, such as the predicate of a select, over the dimensions of the array operands.
   Instruction& Widened(Instruction& scalar, const Shape& own) {
     return to_.Add(Opcode::kBroadcast, Lift(own.WithType(scalar.shape().type())), {&scalar},
                    DimensionsAttrs{MovedUp({}, rank_, true)});
@@ -125,7 +125,7 @@ class Lifter {
     return &clone;
   }
 
-  // Null: the op has no lifted form.
+  // Returns null if the op has no lifted form.
   Instruction* AddLifted(const Instruction& inst, const std::vector<Instruction*>& as_they_are) {
     std::vector<Instruction*> all;
     for (const Instruction* operand : inst.operands()) all.push_back(&Everywhere(*operand));
@@ -216,7 +216,7 @@ class Lifter {
 constexpr Literal ShadowValue::* kParts[] = {&ShadowValue::value, &ShadowValue::bound, &ShadowValue::likely,
                                              &ShadowValue::exact, &ShadowValue::open};
 
-// The part of a lifted value at one index; `own`: its shape there.
+// The part of a lifted value at one index. `own` is its shape there.
 ShadowValue AtIndex(const ShadowValue& lifted, const Shape& own, int64_t index) {
   ShadowValue value;
   value.shape = own;
@@ -236,7 +236,7 @@ ShadowValue AtIndex(const ShadowValue& lifted, const Shape& own, int64_t index) 
   return value;
 }
 
-// The values at each index, side by side.
+// Combines the values of all indices into a lifted value.
 ShadowValue SideBySide(const std::vector<ShadowValue>& values, const Shape& lifted) {
   ShadowValue all;
   all.shape = lifted;
@@ -274,7 +274,7 @@ ShadowValue SideBySide(const std::vector<ShadowValue>& values, const Shape& lift
     std::byte* const to = (all.*part).mutable_raw();
     const auto bytes = static_cast<size_t>(((*first).*part).byte_size());
     for (size_t i = 0; i < values.size(); ++i) {
-      // Where one has no `likely`, that is its bound.
+      // If a value has no likely bound, its worst-case bound is used.
       const bool is_bound = part == &ShadowValue::likely && !has_part(values[i]);
       const Literal& from = is_bound ? values[i].bound : values[i].*part;
       if (from.byte_size() != 0) std::memcpy(to + i * bytes, from.raw(), bytes);
@@ -307,7 +307,7 @@ Lifted::Lifted(const Computation& computation, const std::vector<int64_t>& dims)
   module_->SetEntry(*lifted.at(&computation));
 }
 
-// Evaluates the original instruction once for each index, and puts the results side by side.
+// Evaluates the original instruction once for each index and combines the results.
 Result<ShadowValue> Lifted::AtEachIndex(Context& context, const Instruction& lifted, Operands operands) const {
   constexpr int64_t kMostIndices = 1 << 18;
   const Instruction& inst = *lifted_from_.at(&lifted);
@@ -333,14 +333,14 @@ Result<ShadowValue> Lifted::AtEachIndex(Context& context, const Instruction& lif
 }
 
 Result<ShadowValue> Lifted::operator()(Context& context, Operands args) const {
-  // Small arrays of a body become large ones, so their elements are counted before any is made.
+  // Small arrays of a body become large, so their elements are counted before they are computed.
   int64_t elements = 0;
   for (const Computation* computation : module_->Computations()) {
     for (const Instruction* inst : computation->Instructions())
       elements += inst->shape().IsArray() ? std::min(inst->shape().NumElements(), kMostSteps) : 0;
   }
   TRY(Spend(context, module_->entry().root(), elements));
-  // A given value of an instruction of the body is the same at every index.
+  // A given value of an instruction of the body applies to every index.
   const auto given = [&](const Instruction& inst) -> std::optional<ShadowValue> {
     if (&inst.module() != module_.get()) return context.options.given(inst);
     const auto from = lifted_from_.find(&inst);
@@ -356,7 +356,7 @@ Result<ShadowValue> Lifted::operator()(Context& context, Operands args) const {
   Context at_index = {.options = options, .top = context.top, .heuristic = context.heuristic, .depth = context.depth};
   ShadowOptions of_lifted = options;
   if (options.given) of_lifted.given = given;
-  // The plan knows instructions by number, and these have others; without its promises more is permitted.
+  // The plan refers to instruction ids of another module. Without it, the bounds permit more.
   if (!context.ftz()) of_lifted.plan = nullptr;
   Context lifted = {.options = of_lifted, .top = context.top, .depth = context.depth};
   lifted.instead = [&](const Instruction& inst, Operands operands) -> Result<std::optional<ShadowValue>> {

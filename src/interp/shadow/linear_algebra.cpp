@@ -1,21 +1,22 @@
 // Bounds of transforms, factorisations and triangular solves in the declared types.
 //
-// fft: each element of the result is the sum of all elements of its transform, times roots of unity. An algorithm that
-// goes by factors of the length, of 13 at most, multiplies and adds each of them along a chain of roundings, 7 for each
-// bit of a factor at most (13 by its definition): h = 8 log2(n) + 8 in one dimension of n. Where the length has a
-// larger prime, a convolution with a chirp does so twice, for at most four times the length, with a product before,
-// between and behind: h = 16 log2(4n) + 32. Each step keeps the norm, but for that of the chirp, sqrt(2n): with N
-// elements of norm |x|, |error| <= gamma(h, u) sqrt(2N) |x|. In likelihood the roundings add up as a random walk, to 6
-// sqrt(h) u |x|. Source: Higham, Accuracy and Stability, 24.1.
+// fft: each element of the result is the sum of all elements of its transform, multiplied by roots of unity. Consider
+// an algorithm that uses the factors of the length, each at most 13. It multiplies and adds each element along a chain
+// of roundings, at most 7 for each bit of a factor (13 by its definition). So one dimension of length n has h = 8
+// log2(n) + 8 roundings. If the length has a larger prime factor, a convolution with a chirp does this twice for at
+// most four times the length, with a product before, between and after. Then h = 16 log2(4n) + 32. Each step keeps the
+// norm, except for the norm of the chirp, sqrt(2n). With N elements of norm |x|, |error| <= gamma(h, u) sqrt(2N) |x|.
+// The likely bound treats the roundings as a random walk: 6 sqrt(h) u |x|. Source: Higham, Accuracy and Stability,
+// 24.1.
 //
-// Factorisations and solves are recurrences of products, sums, quotients and roots, each with the bound of its operands
-// and its own rounding, whatever the order of a sum. Source: the same, 8.1, 9.3, 10.1.
+// Factorisations and solves are recurrences of products, sums, quotients and roots. Each has the bound of its operands
+// and its own rounding, for any order of a sum. Source: Higham, 8.1, 9.3, 10.1.
 //
-// Such a bound may double with each row. Where it says nothing and it is known what a run left (ShadowOptions::left),
-// that is judged by what all algorithms have in common: that the product of the factors is the matrix, and of the
-// triangle and the solution the other side, but for gamma_n times that of their moduli. So each element is what follows
-// from the others as they are; a pivot is right when none is larger by more than that. Source: the
-// same, 8.5, 9.3, 10.3.
+// Such a bound may double with each row. If it becomes uninformative, and the run's result is known
+// (ShadowOptions::left), a property of all algorithms judges the result. The product of the factors is the matrix, and
+// the product of the triangle and the solution is the other side. The error is at most gamma_n times the product of the
+// moduli. So each element is compared with a value that is computed from the other elements of the run's result. A
+// pivot is right if no candidate is larger by more than this error. Source: Higham, 8.5, 9.3, 10.3.
 #include <algorithm>
 #include <cmath>
 #include <complex>
@@ -32,7 +33,7 @@ namespace {
 
 using Complex = std::complex<double>;
 
-// A number of either kind, with a bound of its distance; `bound` is NaN where it is not decided.
+// A real or complex number and a bound of its error. `bound` is NaN if the number is undetermined.
 struct Approx {
   Complex value;
   double bound = 0;
@@ -41,7 +42,7 @@ struct Approx {
   bool is_decided() const { return std::isfinite(value.real()) && std::isfinite(value.imag()) && std::isfinite(bound); }
 };
 
-// Of an array, which is read and written as numbers.
+// Access to the elements of an array as numbers.
 class Numbers {
  public:
   explicit Numbers(const ShadowValue& x) : x_(SplitComplex(x)) {}
@@ -61,7 +62,7 @@ PrimitiveType PartOf(PrimitiveType type) {
   return type == PrimitiveType::kC64 ? PrimitiveType::kF32 : type == PrimitiveType::kC128 ? PrimitiveType::kF64 : type;
 }
 
-// A result of `shape`, rounded to its type; likely bounds where they are given.
+// A result of `shape`, rounded to its type. It has likely bounds if `likely` is not empty.
 ShadowValue Declared(const Shape& shape, std::span<const Approx> numbers, std::span<const double> likely, bool ftz) {
   const auto part = [&](bool imaginary) {
     const Shape of_part = shape.WithType(PartOf(shape.type()));
@@ -93,7 +94,7 @@ ShadowValue Declared(const Shape& shape, std::span<const Approx> numbers, std::s
   return whole;
 }
 
-// ---- fft ----
+// ---- fft ------------------------------------------------------------------------------------------------------------
 
 Literal InDouble(const ShadowValue& x, bool complex) {
   const Numbers numbers(x);
@@ -105,7 +106,7 @@ Literal InDouble(const ShadowValue& x, bool complex) {
   return wide;
 }
 
-// Along one dimension.
+// Whether a transform of this length in one dimension needs a chirp.
 bool HasLargePrime(int64_t length) {
   for (const int64_t prime : {2, 3, 5, 7, 11, 13}) {
     while (length > 1 && length % prime == 0) length /= prime;
@@ -116,15 +117,15 @@ double RoundingsOf(int64_t length) {
   const double bits = std::ceil(std::log2(static_cast<double>(length)));
   return HasLargePrime(length) ? 16 * (bits + 2) + 32 : 8 * bits + 8;
 }
-// Of what is summed on the way, beside the magnitudes of the elements: a root of unity turns both parts into one; a
-// chirp's transform has as many terms as it is long.
+// Growth of sums inside the algorithm, relative to the magnitudes of the elements. A multiplication by a root of unity
+// combines both parts into one. The transform of a chirp has as many terms as its length.
 double GrowthOf(int64_t length) { return HasLargePrime(length) ? 8.0 * static_cast<double>(length) : 2; }
 
 Result<ShadowValue> Fft(Context& context, const Instruction& inst, Operands operands) {
   const auto& attrs = inst.attrs<FftAttrs>();
   const ShadowValue& x = *operands[0];
   const bool to_real = attrs.fft_type == FftType::kIrfft, from_real = attrs.fft_type == FftType::kRfft;
-  // The same transform of and to f64.
+  // The same transform in f64.
   Module module("wide");
   Computation& computation = module.AddComputation("wide");
   const Literal wide = InDouble(x, !from_real);
@@ -133,7 +134,7 @@ Result<ShadowValue> Fft(Context& context, const Instruction& inst, Operands oper
       inst, inst.shape().WithType(to_real ? PrimitiveType::kF64 : PrimitiveType::kC128), {&parameter});
   const Literal result = TRY(Evaluate(fft, std::span(&wide, 1)));
   double chain = 0, growth = 1;
-  int64_t elements = 1, read = 1, written = 1;  // Of one transform.
+  int64_t elements = 1, read = 1, written = 1;  // For one transform.
   for (size_t d = 0; d < attrs.fft_length.size(); ++d) {
     const int64_t length = attrs.fft_length[d];
     const int64_t at = inst.shape().rank() - std::ssize(attrs.fft_length) + static_cast<int64_t>(d);
@@ -147,8 +148,7 @@ Result<ShadowValue> Fft(Context& context, const Instruction& inst, Operands oper
   const Rounding rounding = RoundingTo(PartOf(inst.shape().type()), context.ftz());
   const double u = rounding.relative + kOwn;
   const double gamma = chain * u / (1 - chain * u);
-  // Below the least normal number a rounding errs by `least` whatever is rounded, in each of the elements that are
-  // summed.
+  // Below the smallest normal number, each rounding of each summed element is off by up to `least`.
   const double underflow = 4 * static_cast<double>(elements) * chain * rounding.least;
   const Numbers numbers(x);
   std::vector<Approx> values(inst.shape().NumElements());
@@ -157,13 +157,14 @@ Result<ShadowValue> Fft(Context& context, const Instruction& inst, Operands oper
     double norm = 0, bounds = 0, sizes = 0;
     for (int64_t i = t * read; i < (t + 1) * read; ++i) {
       const Approx number = numbers[i];
-      norm = std::hypot(norm, number.size());  // Squares of 1e-302 would be nothing.
+      // hypot avoids the underflow of squares. For example, the square of 1e-302 is 0.
+      norm = std::hypot(norm, number.size());
       sizes += number.size();
       bounds += number.bound;
     }
-    // Of what is stored once the other half are conjugates.
+    // This is the norm of the stored half. The other half are its conjugates.
     if (to_real) norm *= std::numbers::sqrt2;
-    // An infinity on the way, or none, hangs on the algorithm.
+    // It depends on the algorithm whether an intermediate result overflows.
     const bool may_overflow = growth * (to_real ? 2 : 1) * sizes >= rounding.overflow;
     const double given = (to_real ? 2 : 1) * bounds + underflow;
     const double worst =
@@ -176,15 +177,15 @@ Result<ShadowValue> Fft(Context& context, const Instruction& inst, Operands oper
   return Declared(inst.shape(), values, likely, context.ftz());
 }
 
-// ---- Factorisations and solves ----
+// ---- Factorisations and solves --------------------------------------------------------------------------------------
 
-// Arithmetic with roundings of one type. A product or quotient of complex numbers is a few of those of its parts.
+// Arithmetic with the roundings of one type. A complex product or quotient has the roundings of several real ones.
 class Rounded {
  public:
   Rounded(PrimitiveType type, bool ftz) {
     const PrimitiveType part = PartOf(type);
     const Rounding rounding = RoundingTo(BitWidth(part) < 32 ? PrimitiveType::kF32 : part, ftz);
-    // Twice: the value beside the bound is computed in f64, with as many roundings.
+    // The f64 value beside the bound has as many roundings, so its error is added.
     u_ = (IsComplex(type) ? 8 : 1) * rounding.relative + (IsComplex(type) ? 8 : 1) * kOwn;
     least_ = 8 * rounding.least;
     overflow_ = rounding.overflow;
@@ -198,7 +199,8 @@ class Rounded {
     if (!(product < overflow_)) return Open(value);
     return Up(value, given + u_ * (product + a.size() + product) + least_);
   }
-  // a - sum, of so many products whose moduli add up to `sizes`, whatever the order; as it is where it is large.
+  // a - sum. `sizes` is the sum of the moduli of the products, which may be added in any order. Unlike with
+  // LessProduct, a large result does not become undetermined.
   Approx LessSum(Approx a, Complex sum, double sizes, int64_t products) const {
     const auto roundings = static_cast<double>(products + 3);
     return {a.value - sum, (a.bound + roundings * (u_ * (a.size() + sizes) + least_)) * kUp};
@@ -217,14 +219,14 @@ class Rounded {
   static Approx Open(Complex value) { return {value, kUndetermined}; }
 
  private:
-  // What may be beyond the type on the way is an infinity, or not, by the order of what is done.
+  // If an intermediate result may overflow, the order of operations decides, so the result is undetermined.
   Approx Up(Complex value, double bound) const {
     return std::abs(value) + bound * kUp < overflow_ ? Approx{value, bound * kUp} : Open(value);
   }
   double u_, least_, overflow_;
 };
 
-// From what was left, whose moduli it takes with it.
+// The sum of products of a run's results, and the sum of their moduli.
 struct Products {
   Complex sum;
   double sizes = 0;
@@ -247,7 +249,7 @@ struct MatrixOf {
   int64_t At(int64_t matrix, int64_t i, int64_t j) const { return (matrix * rows + i) * columns + j; }
 };
 
-// Do the bounds of a matrix say what it is?
+// Whether the bounds of a matrix are informative.
 bool TellEnough(std::span<const Approx> numbers) {
   constexpr double kEnough = 0.01;
   double largest = 0, bound = 0;
@@ -259,7 +261,7 @@ bool TellEnough(std::span<const Approx> numbers) {
   return bound <= kEnough * largest;
 }
 
-// A matrix of what a run left; nothing where that is not known, or not finite.
+// The elements of a matrix in the run's result. Empty if it is unknown or not finite.
 std::vector<Complex> LeftOf(const std::optional<Numbers>& left, int64_t first, int64_t count) {
   std::vector<Complex> numbers;
   for (int64_t i = first; left && i < first + count; ++i) {
@@ -270,7 +272,7 @@ std::vector<Complex> LeftOf(const std::optional<Numbers>& left, int64_t first, i
   return numbers;
 }
 
-// Of what the run left of `inst`, element `index` of the results or all; nothing where it is not the root.
+// The run's result of `inst`, at tuple index `index`. Returns nullopt if `inst` is not the root.
 std::optional<Literal> LeftBy(const Context& context, const Instruction& inst, const ShapeIndex& index) {
   const Literal* left = context.options.left;
   if (left == nullptr || context.top == nullptr || &inst != &context.top->root()) return std::nullopt;
@@ -285,8 +287,8 @@ void OpenAll(std::span<Approx> numbers) {
   for (Approx& x : numbers) x.bound = kUndetermined;
 }
 
-// In place; `turns`: the upper factor, of the other triangle. Nothing: a pivot is not decided; else the order of the
-// first minor that is not positive, 0 for none. What is behind that stays.
+// Factors in place. `turns` selects the upper triangle. Returns nullopt if a pivot is undetermined. Otherwise returns
+// the order of the first minor that is not positive, or 0. Later elements are not changed.
 std::optional<int32_t> Factor(std::span<Approx> a, int64_t n, bool turns, bool conjugates, const Rounded& rounded) {
   const auto at = [&](int64_t i, int64_t j) -> Approx& { return turns ? a[j * n + i] : a[i * n + j]; };
   const auto read = [&](int64_t i, int64_t j) { return conjugates ? Conjugate(at(i, j)) : at(i, j); };
@@ -311,7 +313,7 @@ std::optional<int32_t> Factor(std::span<Approx> a, int64_t n, bool turns, bool c
   return 0;
 }
 
-// As Factor, of a factor that a run left.
+// Like Factor, but each element follows from the factor `left` of the run.
 void FactorAsLeft(std::span<Approx> a, std::span<const Complex> left, int64_t n, bool turns, bool conjugates,
                   const Rounded& rounded) {
   const auto place = [&](int64_t i, int64_t j) { return turns ? j * n + i : i * n + j; };
@@ -336,7 +338,7 @@ void FactorAsLeft(std::span<Approx> a, std::span<const Complex> left, int64_t n,
   }
 }
 
-// Factor; or FactorAsLeft, where the bounds say nothing and a run left a factor.
+// Uses Factor. If its bounds are uninformative and a run's factor is known, uses FactorAsLeft.
 std::optional<int32_t> FactorOrAsLeft(std::span<Approx> a, std::span<const Complex> left, int64_t n, bool turns,
                                       bool conjugates, const Rounded& rounded) {
   const std::vector<Approx> given(a.begin(), a.end());
@@ -347,7 +349,7 @@ std::optional<int32_t> FactorOrAsLeft(std::span<Approx> a, std::span<const Compl
   return 0;
 }
 
-// The integers of a call's results, some of them not decided.
+// The integer results of a call. `open` marks the undetermined ones.
 ShadowValue Integers(const Shape& shape, std::span<const int32_t> values, std::span<const uint8_t> open) {
   Literal literal(shape);
   for (size_t i = 0; i < values.size(); ++i) literal.mutable_data<int32_t>()[i] = values[i];
@@ -385,7 +387,7 @@ Result<ShadowValue> Cholesky(Context& context, const Instruction& inst, Operands
     const std::span<Approx> matrix(a.data() + b * n * n, n * n);
     const auto failed = FactorOrAsLeft(matrix, LeftOf(left, b * n * n, n * n), n, !lower, false, rounded);
     if (!failed || *failed != 0) {
-      // All of it is a NaN, or may be.
+      // The whole matrix is NaN or may be.
       for (Approx& x : matrix) x = Rounded::Open(x.value);
       continue;
     }
@@ -396,7 +398,7 @@ Result<ShadowValue> Cholesky(Context& context, const Instruction& inst, Operands
   return Declared(shape, a, {}, context.ftz());
 }
 
-// Over what stands in `x`.
+// Solves in place of `x`.
 void Solve(const TriangularSolveAttrs& attrs, const Shape& shape, std::span<const Approx> a, std::span<Approx> x,
            const std::optional<Numbers>& left, const Rounded& rounded) {
   const MatrixOf m(shape);
@@ -429,7 +431,7 @@ void Solve(const TriangularSolveAttrs& attrs, const Shape& shape, std::span<cons
       const int64_t i = attrs.left_side ? e / m.columns : e % m.columns,
                     o = attrs.left_side ? e % m.columns : e / m.columns;
       Products products;
-      double open = 0;  // The bounds of the triangle.
+      double open = 0;  // Error from the bounds of the triangle.
       for (int64_t j = forward ? 0 : i + 1; j < (forward ? i : n); ++j) {
         const Complex x_j = of_run[attrs.left_side ? m.At(0, j, o) : m.At(0, o, j)];
         products.Add(at(i, j).value, x_j);
@@ -442,11 +444,12 @@ void Solve(const TriangularSolveAttrs& attrs, const Shape& shape, std::span<cons
   }
 }
 
-// In place, with the pivots; false: one is not decided.
+// LU factorisation in place, with pivots. Returns false if a pivot is undetermined.
 bool Exchanged(std::span<Approx> a, int64_t rows, int64_t columns, const Rounded& rounded, std::span<int32_t> pivots,
                int32_t* info) {
   const auto size = [](const Approx& x) { return std::fabs(x.value.real()) + std::fabs(x.value.imag()); };
-  // The bound is of the modulus; the sum of the parts is off by sqrt(2) of it, and by its own rounding.
+  // The bound is one of the modulus. The sum of the parts may be off by sqrt(2) times the bound, and by its own
+  // rounding.
   const auto off = [&](const Approx& x) { return x.bound == 0 ? 0 : 2 * x.bound; };
   for (int64_t j = 0; j < std::min(rows, columns); ++j) {
     int64_t best = j;
@@ -477,14 +480,15 @@ bool Exchanged(std::span<Approx> a, int64_t rows, int64_t columns, const Rounded
   return true;
 }
 
-// As Exchanged, of factors and pivots that a run left; false: what it left is no order of rows.
+// Like Exchanged, but from the factors and pivots of the run's result. Returns false if its pivots are not a
+// permutation.
 bool ExchangedAsLeft(std::span<Approx> a, std::span<const Approx> given, std::span<const Complex> left,
                      std::span<const int32_t> left_pivots, int64_t rows, int64_t columns, const Rounded& rounded,
                      std::span<int32_t> pivots, int32_t* info) {
   const auto size = [](const Approx& x) { return std::fabs(x.value.real()) + std::fabs(x.value.imag()); };
-  std::vector<int64_t> order(rows);  // Of the rows of the matrix, at the end.
+  std::vector<int64_t> order(rows);  // The final order of the rows.
   std::iota(order.begin(), order.end(), 0);
-  std::vector<int64_t> now = order;  // Before exchange j.
+  std::vector<int64_t> now = order;  // The order of the rows before exchange j.
   for (size_t j = 0; j < pivots.size(); ++j) {
     const int64_t with = left_pivots[j] - 1;
     if (with < static_cast<int64_t>(j) || with >= rows) return false;
@@ -499,7 +503,7 @@ bool ExchangedAsLeft(std::span<Approx> a, std::span<const Approx> given, std::sp
   for (int64_t j = 0; j < columns; ++j) {
     for (int64_t i = 0; i < std::min(j, rows); ++i) a[i * columns + j] = rest(i, j, i);
     if (j >= rows) continue;
-    // What stands in the column when its pivot is looked for, in the order that it has in the end.
+    // The column in which pivot j is searched, with rows in the final order.
     std::vector<Approx> column(rows);
     for (int64_t i = j; i < rows; ++i) column[i] = rest(i, j, j);
     int64_t best = j;

@@ -10,7 +10,7 @@
 namespace hlo::shadow {
 namespace {
 
-// By element: does the body hand on what it was given?
+// For each element of the state, whether the body passes it on unchanged.
 std::vector<bool> UnchangedElements(const Instruction& loop) {
   const Computation& body = *loop.attrs<WhileAttrs>().body;
   std::vector<bool> unchanged(loop.shape().IsTuple() ? loop.shape().elements().size() : 0, false);
@@ -32,7 +32,7 @@ bool HandsOnOperand(const Instruction& inst) {
 
 }  // namespace
 
-// ---- What a trip needs ---------------------------------------------------------------------------------------------
+// ---- Planning -------------------------------------------------------------------------------------------------------
 
 void Repeated::Plan(const Context& context) {
   const Named root = PlanRoot(context, root_, nullptr);
@@ -53,7 +53,7 @@ void Repeated::Plan(const Context& context) {
   PlanLastReads();
 }
 
-// `args`: of a call; null: those of the loop.
+// `args` are the arguments of a call, or null at the top.
 Repeated::Named Repeated::PlanRoot(const Context& context, const Instruction& root, const std::vector<Named>* args) {
   if (IsGiven(context, root)) return {AddStep(context, {.kind = Kind::kGiven, .inst = &root}), nullptr, {}};
   Scope scope;
@@ -91,7 +91,7 @@ Repeated::Named Repeated::PlanInstruction(const Context& context, const Instruct
   return step(std::move(made));
 }
 
-// A tuple that is needed as such is made.
+// Adds a step for a tuple that is needed as a whole.
 int Repeated::StepOf(const Context& context, const Named& value) {
   if (value.step >= 0) return value.step;
   Step tuple{.inst = value.tuple};
@@ -108,8 +108,8 @@ int Repeated::AddStep(const Context& context, Step step) {
   return static_cast<int>(steps_.size()) - 1;
 }
 
-// The computation of a fusion or call whose instructions are steps of their own. What has sizes of its own at run time
-// stays whole: such an instruction may have no bounds where the call has.
+// The callee of a fusion or call that is inlined, or null. Calls with dynamic sizes are not inlined, because an
+// instruction inside may have no bounds although the call has.
 const Computation* Repeated::Dissolved(const Context& context, const Instruction& inst) const {
   if (!inst.Is(Opcode::kFusion) && !inst.Is(Opcode::kCall)) return nullptr;
   const Computation& callee = *CalledComputations(inst)[0];
@@ -133,7 +133,7 @@ bool Repeated::IsUnchanged(const Step& step) const {
   return false;
 }
 
-// What the state has there already.
+// Whether the output is the state's element, unchanged.
 bool Repeated::IsPassedOn(size_t output) const {
   const Step& step = steps_[outputs_[output]];
   return is_tuple_ && step.kind == Kind::kElement && step.is_unchanged &&
@@ -141,7 +141,7 @@ bool Repeated::IsPassedOn(size_t output) const {
 }
 
 void Repeated::PlanLaterTrips() {
-  constexpr int64_t kStepsOfRule = 100;  // However small the value is.
+  constexpr int64_t kStepsOfRule = 100;  // The cost of a rule for a small value.
   std::vector<bool> is_needed(steps_.size(), false);
   for (size_t i = 0; i < outputs_.size(); ++i) is_needed[outputs_[i]] = is_needed[outputs_[i]] || !IsPassedOn(i);
   for (size_t i = steps_.size(); i-- > 0;) {
@@ -156,7 +156,7 @@ void Repeated::PlanLaterTrips() {
   }
 }
 
-// Whose memory the value lies in.
+// The step that stores the value.
 int Repeated::OwnerOf(int step) const {
   while (steps_[step].kind == Kind::kElement && !steps_[step].is_kept) step = steps_[step].operands[0];
   return step;
@@ -182,11 +182,11 @@ void Repeated::PlanLastReads() {
   }
 }
 
-// ---- Trips ---------------------------------------------------------------------------------------------------------
+// ---- Trips ----------------------------------------------------------------------------------------------------------
 
 Status Repeated::Run(Context& context, Operands args, ShadowValue& result) {
   if (context.depth == kDeepest) {
-    result = TRY(RunTo(context, root_, args));  // Says so.
+    result = TRY(RunTo(context, root_, args));  // RunTo reports the error.
     return {};
   }
   ++context.depth;
@@ -204,9 +204,9 @@ void Repeated::Restart() {
   }
 }
 
-// No instruction here is an output (Context::IsOutput), so that what is read of one is its value (AsRead).
+// Instructions in a loop are not outputs (Context::IsOutput), so their users read the values directly (AsRead).
 Status Repeated::RunSteps(Context& context, Operands args, ShadowValue& result) {
-  constexpr int64_t kBuffers = 2;  // The states that a loop goes to and fro between have then been seen.
+  constexpr int64_t kBuffers = 2;  // A loop alternates between two state buffers.
   if (trips_ == 0) result = ShadowValue();
   if (trips_ < kBuffers && is_tuple_) {
     result.shape = root_.shape();
@@ -258,7 +258,7 @@ void Repeated::HandOut(const Context& context, ShadowValue& result) {
   for (const int done : last_out_) made_[done] = ShadowValue();
 }
 
-// ---- Loops ---------------------------------------------------------------------------------------------------------
+// ---- Loops ----------------------------------------------------------------------------------------------------------
 
 namespace {
 
@@ -286,7 +286,7 @@ Result<ShadowValue> Loop::Run(Context& context, const ShadowValue& init) {
   condition_.Restart();
   body_.Restart();
   ShadowValue states[] = {init, ShadowValue()};
-  ShadowValue *state = &states[0], *next = &states[1];  // After a trip, the one before.
+  ShadowValue *state = &states[0], *next = &states[1];  // `next` is the state before the trip.
   ShadowValue go_on;
   bool decided = true;
   const std::vector<bool> exact = ExactElements(context, loop_);

@@ -1,5 +1,5 @@
-// Loops: computations that run again and again on a state. What a trip needs is found once, so that a trip costs what
-// its instructions do. Private to interp/shadow*.cpp.
+// Loops: computations that are applied repeatedly to a state. The steps of a trip are planned once. Private to
+// interp/shadow.
 #ifndef HLO_INTERP_SHADOW_LOOP_H_
 #define HLO_INTERP_SHADOW_LOOP_H_
 
@@ -11,22 +11,20 @@
 
 namespace hlo::shadow {
 
-// A computation as a list of steps, those of the fusions and calls in it among them. Tuples are no steps: who takes one
-// apart reads what it was made of.
+// A computation as a list of steps, including the steps of fusions and calls inside. Tuples are not steps: a
+// get-tuple-element reads the tuple's element directly.
 //
-// Some elements of the state stay what they are. What is computed from those alone, and what is given, is so in the
-// first trip; in later ones it is what it was. A sum of a million elements in a loop of a million trips would take
-// hours.
+// Some elements of the state never change. Steps that depend only on them and on given values run in the first trip
+// only. Otherwise a sum of a million elements in a loop of a million trips would take hours.
 class Repeated {
  public:
-  // `unchanged`: by element of the state.
+  // `unchanged[i]` tells whether element i of the state never changes.
   Repeated(const Computation& computation, const std::vector<bool>& unchanged)
       : root_(computation.root()), unchanged_(unchanged) {}
 
-  // The root's value. `result` holds what the loop began with or what an earlier trip gave, whose memory is used again;
-  // before the first trip, anything.
+  // Stores the root's value in `result`, whose memory is reused. Before the first trip `result` may hold anything.
+  // After that it must hold the initial state or the result of an earlier trip.
   Status Run(Context& context, Operands args, ShadowValue& result);
-  // The next trip is a first one.
   void Restart();
   // Scalar steps (interp/shadow/slice.h) of each trip after the first.
   int64_t later_steps() const { return later_steps_; }
@@ -36,17 +34,17 @@ class Repeated {
   struct Step {
     Kind kind = Kind::kInstruction;
     const Instruction* inst = nullptr;
-    std::vector<int> operands;                      // Steps.
-    int64_t index = 0;                              // Of the argument, or of the element.
-    bool is_unchanged = false;                      // In later trips it is what it was in the first,
-    bool is_kept = false;                           // and stays.
-    bool is_repeated = false;                       // Later trips need it anew.
-    bool is_large = false;                          // Not left until the next trip makes it anew.
-    int output = -1;                                // What it makes is this one.
-    std::vector<int> last_in_first, last_in_later;  // Large values that it is the last to read, in such a trip.
+    std::vector<int> operands;                      // Step numbers.
+    int64_t index = 0;                              // Number of the argument or of the state element.
+    bool is_unchanged = false;                      // Later trips have the value of the first trip.
+    bool is_kept = false;                           // The unchanged value is kept for later trips.
+    bool is_repeated = false;                       // Later trips compute the step again.
+    bool is_large = false;                          // The value is released after its last use in a trip.
+    int output = -1;                                // The output that this step computes, or -1.
+    std::vector<int> last_in_first, last_in_later;  // Large values whose last reader in such a trip is this step.
     std::unique_ptr<PreparedElementwise> rule;
   };
-  // What an instruction gives: a step's value or, of a tuple that no step makes, its elements.
+  // The value of an instruction: the value of a step, or the elements of a tuple that has no step.
   struct Named {
     int step = -1;
     const Instruction* tuple = nullptr;
@@ -74,25 +72,25 @@ class Repeated {
     return is_tuple_ ? result.elements[output] : result;
   }
 
-  // Elements of a value; larger ones take too much memory.
+  // Limits on the elements of a kept value and of a value that stays allocated between trips.
   static constexpr int64_t kMostKept = 1 << 20, kMostLeft = 1 << 8;
-  // With those of what is called.
+  // Limit on steps. It includes called computations.
   static constexpr size_t kMostSteps = 1 << 14;
 
   const Instruction& root_;
   const std::vector<bool> unchanged_;
   int64_t trips_ = 0, later_steps_ = 0;
   std::vector<Step> steps_;
-  std::vector<int> outputs_;  // Steps: of the elements of the root, or of the root.
+  std::vector<int> outputs_;  // Steps that compute the elements of the root tuple, or the root.
   bool is_tuple_ = false;
-  std::vector<int> last_out_;           // Large values that are done with when all is handed out.
-  std::vector<const ShadowValue*> at_;  // By step.
-  std::vector<ShadowValue> made_;       // By step; arguments, their elements and results lie elsewhere.
+  std::vector<int> last_out_;           // Large values that are released after all outputs are copied.
+  std::vector<const ShadowValue*> at_;  // Value of each step.
+  std::vector<ShadowValue> made_;  // Storage of each step. Arguments, their elements and results are stored elsewhere.
   std::vector<const ShadowValue*> operands_;
-  int called_ = 0;  // Of planning: calls in each other.
+  int called_ = 0;  // Depth of nested calls during planning.
 };
 
-// A while, from run to run.
+// A while loop. Its plan is reused by later runs.
 class Loop {
  public:
   explicit Loop(const Instruction& loop);

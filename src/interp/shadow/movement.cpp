@@ -1,4 +1,4 @@
-// Movements of data: the interpreter moves values, bounds and flags alike, and tells where each element comes from.
+// Data movements. The interpreter moves values, bounds and flags, and also computes the source of each element.
 #include <algorithm>
 #include <unordered_set>
 
@@ -39,7 +39,7 @@ class Movement {
   Instruction* clone_;
 };
 
-// The operands' literals that `part` picks (zeros where absent), with the index operands as they are.
+// The literals that `part` selects of data operands, or zeros if absent. Index operands are passed unchanged.
 std::vector<Literal> Parts(const Instruction& inst, Operands operands, Literal ShadowValue::* part,
                            PrimitiveType type) {
   std::vector<Literal> parts;
@@ -58,7 +58,7 @@ std::vector<Literal> Parts(const Instruction& inst, Operands operands, Literal S
   return parts;
 }
 
-// The elements of the one operand that has choices keep theirs where they go.
+// The choices of the result, if exactly one operand has choices.
 Result<std::shared_ptr<const Choices>> MovedChoices(const Instruction& inst, Operands operands) {
   const auto data = operands.first(DataOperands(inst));
   const auto has_choices = [](const ShadowValue* operand) { return operand->choices != nullptr; };
@@ -146,7 +146,8 @@ bool KeepsBitsOfNaN(const Context& context, const Instruction& inst) {
       case Opcode::kConstant:
       case Opcode::kBitcastConvert: continue;
       case Opcode::kParameter:
-        if (&next.computation() != context.top) return false;  // Of a call: it is the caller's to say.
+        // The caller has to decide for a parameter of a called computation.
+        if (&next.computation() != context.top) return false;
         continue;
       case Opcode::kSelect: first = 1; break;
       case Opcode::kTuple:

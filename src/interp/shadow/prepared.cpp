@@ -12,7 +12,7 @@ bool IsOther(const Instruction* x) {
   return x->shape().IsArray() && !IsFloat(x->shape().type()) && !IsComplex(x->shape().type());
 }
 
-// The bytes of `literal`, for an array of this shape to be written there.
+// The bytes of `literal`, after it was made an array of this shape.
 std::byte* BytesFor(const Shape& shape, Literal& literal) {
   if (!literal.OwnsBytes() || literal.shape() != shape) literal = Literal::Uninitialized(shape);
   return literal.mutable_raw();
@@ -27,7 +27,7 @@ PreparedElementwise::PreparedElementwise(const Instruction& inst)
 std::unique_ptr<PreparedElementwise> PreparedElementwise::Of(const Context& context, const Instruction& inst) {
   if (!inst.Is(kElementwise) || inst.shape().NumElements() == 0 || MayBeDynamic(inst)) return nullptr;
   auto prepared = std::unique_ptr<PreparedElementwise>(new PreparedElementwise(inst));
-  // A copy shares its operand's bytes.
+  // A copy shares the bytes of its operand.
   const bool copies = inst.Is(Opcode::kCopy) && inst.shape().type() == inst.operand(0).shape().type();
   if (IsOther(&inst) && std::ranges::all_of(inst.operands(), IsOther) && !copies) {
     auto op = ElementwiseOp::Make(inst);

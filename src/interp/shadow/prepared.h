@@ -1,4 +1,4 @@
-// Elementwise instructions that are evaluated again and again. Private to interp/shadow*.cpp.
+// Elementwise instructions that are evaluated repeatedly. Private to interp/shadow.
 #ifndef HLO_INTERP_SHADOW_PREPARED_H_
 #define HLO_INTERP_SHADOW_PREPARED_H_
 
@@ -10,15 +10,15 @@
 
 namespace hlo::shadow {
 
-// One whose rule is made ready, of single elements of floats or of what is no float: where nothing is undetermined, the
-// same as RunInstruction, without any other memory than that of the values.
+// An elementwise instruction with a rule that is looked up once. If nothing is undetermined, it computes the same as
+// RunInstruction, and allocates no memory except for values.
 class PreparedElementwise {
  public:
-  // Null: of another instruction.
+  // Returns null if the instruction has no such rule.
   static std::unique_ptr<PreparedElementwise> Of(const Context& context, const Instruction& inst);
 
-  // Into `result`, which holds anything of the instruction's shape, or nothing. False: it is for RunInstruction to say,
-  // and `result` holds nothing of use.
+  // Writes into `result`, which is empty or holds any value of the instruction's shape. If it returns false, `result`
+  // is invalid and RunInstruction must evaluate the instruction.
   bool Run(const Context& context, Operands operands, ShadowValue& result) const;
 
  private:
@@ -27,7 +27,7 @@ class PreparedElementwise {
   bool OfOthers(Operands operands, ShadowValue& result) const;
 
   const Instruction& inst_;
-  const Shape wide_;  // Of f64.
+  const Shape wide_;  // The instruction's dimensions with f64 elements.
   std::optional<ElementRule> rule_;
   std::optional<ElementwiseOp> op_;
 };

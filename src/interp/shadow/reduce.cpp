@@ -1,6 +1,5 @@
-// Bounds of reduce: by the combiner's rule where it has one; through the elements that may be left where the reducer
-// picks one (interp/shadow/choices.cpp); otherwise by its body, applied in two orders. The rules:
-// docs/comparison.md#sums.
+// Bounds of reduce. A combiner with a rule uses it. A reducer that returns one of its elements uses the possible
+// elements (interp/shadow/choices.cpp). Other reducers are applied in two orders. Rules: docs/comparison.md#sums.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -18,7 +17,7 @@ namespace {
 
 constexpr int64_t kLanes = 32;
 
-// totals[k] takes the `rows` elements at k, k + stride, ...; all of them side by side.
+// Adds the elements at k, k + stride, ... to totals[k], for all k at once.
 template <class Rule>
 void FoldColumns(const Source& from, int64_t at, int64_t rows, int64_t stride, int64_t width, Total* totals) {
   for (int64_t r = 0; r < rows; ++r, at += stride) {
@@ -27,7 +26,7 @@ void FoldColumns(const Source& from, int64_t at, int64_t rows, int64_t stride, i
   }
 }
 
-// The sum of exact elements, which is most of what there is: plain accumulators, side by side.
+// A fast path for the sum of exact elements, with independent accumulators.
 void FoldExactRow(const double* v, int64_t count, Total& total) {
   constexpr int kWays = 16;
   double sum[kWays], size[kWays] = {};
@@ -46,14 +45,14 @@ void FoldExactRow(const double* v, int64_t count, Total& total) {
   for (; i < count; ++i) Add::Take(total, v[i], 0, 0);
 }
 
-// As [outer, reduced, inner]: the reduced dimensions lie side by side.
+// An array as [outer, reduced, inner], if the reduced dimensions are adjacent.
 struct Grouping {
   int64_t outer, reduced, inner;
 };
 
 bool GroupsSideBySide(const Shape& shape, const std::vector<int64_t>& dimensions, Grouping* grouping) {
   *grouping = {1, 1, 1};
-  int phase = 0;  // 0: before, 1: in, 2: after the reduced run.
+  int phase = 0;  // 0 before, 1 inside and 2 after the reduced dimensions.
   for (int64_t d = 0; d < shape.rank(); ++d) {
     if (shape.dim(d) == 1) continue;
     const bool reduced = std::ranges::find(dimensions, d) != dimensions.end();
@@ -116,7 +115,7 @@ ShadowValue Fold(const Context& context, const Instruction& inst, const ShadowVa
   return sink.Take();
 }
 
-// Elements [.., at, ..] of [outer, reduced, inner], as an array of `shape`.
+// The elements at index `at` of the reduced dimension of [outer, reduced, inner], as an array of `shape`.
 ShadowValue SliceAt(const ShadowValue& x, const Shape& shape, const Grouping& g, int64_t at) {
   ShadowValue slice;
   slice.shape = shape;
@@ -140,7 +139,7 @@ ShadowValue SliceAt(const ShadowValue& x, const Shape& shape, const Grouping& g,
   return slice;
 }
 
-// Anything between the two.
+// The interval around both values, for each element.
 ShadowValue Hull(const ShadowValue& a, const ShadowValue& b) {
   ShadowValue hull = a;
   hull.choices = nullptr;
@@ -168,7 +167,7 @@ ShadowValue Hull(const ShadowValue& a, const ShadowValue& b) {
   return hull;
 }
 
-// May they be the same, element by element?
+// Whether the intervals of all elements overlap.
 bool Meet(std::span<const ShadowValue> a, std::span<const ShadowValue> b) {
   const auto meet = [](const ShadowValue& x, const ShadowValue& y) {
     if (!x.IsFloat()) return AnyOpen(x) || AnyOpen(y) || x.exact.BitEquals(y.exact);
@@ -181,7 +180,7 @@ bool Meet(std::span<const ShadowValue> a, std::span<const ShadowValue> b) {
   return std::ranges::equal(a, b, meet);
 }
 
-// Of which nothing is known.
+// Marks the whole value as undetermined.
 ShadowValue Open(ShadowValue value) {
   for (ShadowValue& element : value.elements) element = Open(std::move(element));
   if (!value.shape.IsArray()) return value;
@@ -196,7 +195,7 @@ ShadowValue Open(ShadowValue value) {
   return value;
 }
 
-// A broadcast of its own.
+// A module with one broadcast.
 class Spread {
  public:
   Spread(const Shape& from, const std::vector<int64_t>& dims, const std::vector<int64_t>& along) {
@@ -220,9 +219,9 @@ Result<ShadowValue> SpreadOver(Context& context, const ShadowValue& x, const std
   return Move(context, spread.inst(), args);
 }
 
-// The body applied element after element, and in a balanced tree; the truth is taken to lie between. A body that gives
-// another result in another order has no bounds: a kernel may give any result, and two modules are compared by the bits
-// that the interpreter makes.
+// Applies the body to one element after another, and in a balanced tree. The right result is assumed to be between the
+// two. If samples show that the body depends on the order, there are no bounds: a kernel may return any result, and two
+// modules are compared by the interpreter's bits.
 Result<ShadowValue> ReduceByBody(Context& context, const Instruction& inst, const Computation& body, Operands operands,
                                  const std::vector<int64_t>& dimensions) {
   const size_t arity = operands.size() / 2;
@@ -261,16 +260,16 @@ Result<ShadowValue> ReduceByBody(Context& context, const Instruction& inst, cons
   };
   bool any_order = true;
   constexpr int64_t kPlaces = 32;
-  const int64_t last = PicksASide(body) ? -1 : g.reduced - 3;  // Where three elements begin.
+  const int64_t last = PicksASide(body) ? -1 : g.reduced - 3;  // The last position where three elements begin.
   for (int64_t r = 0; r <= last && any_order; r += std::max<int64_t>(1, last / (kPlaces - 1))) {
     const auto a = at(r), b = at(r + 1), c = at(r + 2);
     const auto ab = TRY(combine(a, b));
     any_order = Meet(ab, TRY(combine(b, a))) && Meet(TRY(combine(ab, c)), TRY(combine(a, TRY(combine(b, c)))));
   }
-  const int64_t looked_at = any_order ? g.reduced : 1;  // Nothing more is to be learnt.
+  const int64_t looked_at = any_order ? g.reduced : 1;  // Without bounds, one element is enough.
   std::vector<ShadowValue> sequential = start;
   for (int64_t r = 0; r < looked_at; ++r) sequential = TRY(combine(sequential, at(r)));
-  // Subtotals of 2^k elements, largest first, as a binary counter holds them.
+  // Subtotals of 2^k elements, largest first, as in a binary counter.
   std::vector<std::pair<int64_t, std::vector<ShadowValue>>> subtotals;
   for (int64_t r = 0; r < looked_at; ++r) {
     subtotals.emplace_back(1, at(r));
@@ -302,7 +301,7 @@ Result<ShadowValue> ReduceByBody(Context& context, const Instruction& inst, cons
   return tuple;
 }
 
-// One of several results that a reducer makes of its own two parameters alone, by one op: the reduction by itself.
+// A result of a reducer that depends only on its own two parameters, through one op. It is reduced separately.
 class Apart {
  public:
   static bool Is(const Computation& reducer, int64_t i) {
@@ -336,7 +335,7 @@ class Apart {
   Module module_{"apart"};
 };
 
-// Of several results, each apart from the others: by its own rule, for any order.
+// Reduces several independent results, each by its own rule.
 Result<std::optional<ShadowValue>> ReduceApart(Context& context, const Instruction& inst, const Computation& reducer,
                                                Operands operands) {
   const int64_t arity = std::ssize(operands) / 2;
@@ -354,9 +353,9 @@ Result<std::optional<ShadowValue>> ReduceApart(Context& context, const Instructi
   return tuple;
 }
 
-// Of what ReduceByPicking does not follow. A reducer that picks the better of its sides leaves one that no other is
-// better than. There are several where it does not tell equals apart, or NaNs, and then it is the order that decides:
-// what is left in row-major order, or anything that stays in its place when the two meet, on either side.
+// The fallback for reducers that ReduceByPicking does not support. A reducer that returns the better side returns an
+// element that no other element beats. There may be several such elements if some are equal or NaN, and then the order
+// decides. So the result also permits the reducer's results for the winner and any other element, in either order.
 Status OpenTies(Context& context, const Instruction& inst, const Computation& body, Operands operands,
                 ShadowValue& result) {
   const ReduceAttrs& attrs = inst.attrs<ReduceAttrs>();
@@ -371,7 +370,7 @@ Status OpenTies(Context& context, const Instruction& inst, const Computation& bo
   std::vector<ShadowValue> winners;
   for (size_t k = 0; k < arity; ++k) winners.push_back(place(k));
 
-  // Elements with these dims meet the winner at their index of the dimensions `along`.
+  // Combines elements of dimensions `sizes` with the winner at their index in the dimensions `along`.
   const auto meet = [&](const std::vector<ShadowValue>& elements, const std::vector<int64_t>& sizes,
                         const std::vector<int64_t>& along) -> Status {
     std::vector<ShadowValue> spread;
@@ -398,7 +397,7 @@ Status OpenTies(Context& context, const Instruction& inst, const Computation& bo
   return meet(elements, dims, kept);
 }
 
-// Whether samples of integer elements give the same result in every order that is tried. A loop asks this about each
+// Whether samples of integer elements give the same result in all orders that are tried. A loop needs this for each
 // reduction in each trip, so the body runs once for all samples.
 Result<bool> KeepsAnyOrder(const Computation& body, Operands operands) {
   constexpr int64_t kSamples = 4, kTerms = 13;
@@ -407,7 +406,7 @@ Result<bool> KeepsAnyOrder(const Computation& body, Operands operands) {
   if (count == 0) return true;
   const auto apply = TRY(ScalarBody::Make(body, {}, 0));
   ScalarBody::Scratch scratch;
-  using Elements = std::vector<Literal>;  // By operand, one element for each sample.
+  using Elements = std::vector<Literal>;  // For each operand, one element per sample.
   const auto at = [&](int64_t term) {
     Elements elements;
     for (size_t i = 0; i < arity; ++i) {
@@ -470,7 +469,7 @@ Result<ShadowValue> ReducedLast(Context& context, const ShadowValue& x, const st
 
 namespace {
 
-// `body`: the plain body of the reducer (PlainBody).
+// `body` is the reducer's PlainBody.
 Result<ShadowValue> ReduceWith(Context& context, const Instruction& inst, const Computation& body, Operands operands) {
   const ReduceAttrs& attrs = inst.attrs<ReduceAttrs>();
   const Combiner combiner = CombinerOf(body);

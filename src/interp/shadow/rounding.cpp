@@ -1,4 +1,4 @@
-// What roundings cost: of types, of an instruction's result as its precision plan has it, and of sums.
+// Rounding errors of types, of an instruction's result according to its precision plan, and of sums.
 #include <algorithm>
 #include <unordered_set>
 
@@ -33,10 +33,10 @@ Rounding RoundingTo(int exponent_bits, int mantissa_bits) {
 
 namespace {
 
-// May a product become part of an fma? Not if all that is done with it is comparing and picking.
+// Whether a product may become part of an fma. It cannot if all its users only compare and select.
 bool MeetsASum(const Instruction& product) {
   std::vector<const Instruction*> pending{&product};
-  std::unordered_set<const Instruction*> met;  // A sorting network has many ways through it.
+  std::unordered_set<const Instruction*> met;  // A sorting network has many paths, so each instruction is visited once.
   while (!pending.empty()) {
     const Instruction& next = *pending.back();
     pending.pop_back();
@@ -109,7 +109,7 @@ Finish Context::FinishOf(const Instruction& inst, double ulps) const {
 
 Pair AfterOverflow(const Finish& finish, double value, double bound) {
   const double size = std::fabs(value);
-  if (!(size + bound >= finish.overflow)) return {value, bound};  // Undetermined stays it.
+  if (!(size + bound >= finish.overflow)) return {value, bound};  // This also keeps a NaN bound.
   if (finish.is_output) return {value, bound};
   if (finish.may_stay_wide || size - bound < finish.overflow) return {value, kUndetermined};
   return {std::copysign(std::numeric_limits<double>::infinity(), value), 0};
@@ -131,13 +131,13 @@ SumRule SumRuleOf(const Context& context, const Instruction& inst, int64_t terms
 
   SumRule rule;
   rule.finish = context.FinishOf(inst, 0.5);
-  rule.finish.compute = kNoRounding;  // Roundings of the additions are part of the bound.
+  rule.finish.compute = kNoRounding;  // The bound already contains the roundings of the additions.
   if (rule.finish.held == sum.accumulator) {
     rule.finish.target = kNoRounding;
   } else {
     rule.finish.target = RoundingTo(rule.finish.held, context.ftz());
   }
-  // A product is rounded too, unless the accumulator holds it.
+  // A product is rounded unless the accumulator represents it exactly.
   const bool exact_products = product_bits == 0 || product_bits <= SignificandBits(sum.accumulator);
   if (!exact_products) {
     chain += 1;
@@ -149,7 +149,7 @@ SumRule SumRuleOf(const Context& context, const Instruction& inst, int64_t terms
     rule.worst = gamma(sum.promote_every, u) + gamma(promotions, unit(sum.promoted)) * 1.01;
   }
   const double own = gamma(terms + 1, kOwn);
-  // Truncation is not centred: its mean goes with h, not with its root.
+  // Truncation errors have a mean, so they grow with h and not with its root.
   rule.likely = sum.rounding == SumRounding::kTruncate ? rule.worst : std::min(rule.worst, 6 * std::sqrt(chain) * u);
   rule.worst += own;
   rule.likely += own;

@@ -8,7 +8,7 @@
 namespace hlo::shadow {
 namespace {
 
-// Deterministic and independent of everything but the seed (SplitMix64).
+// SplitMix64: a deterministic random number of the seed.
 uint64_t Mix(uint64_t x) {
   x += 0x9E3779B97F4A7C15;
   x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9;
@@ -16,7 +16,7 @@ uint64_t Mix(uint64_t x) {
   return x ^ (x >> 31);
 }
 
-// One of each of `wanted` strata of `count`, and both ends.
+// Both ends, and one index of each of `wanted` strata of [0, count).
 std::vector<int64_t> Stratified(int64_t count, int64_t wanted, uint64_t seed) {
   std::vector<int64_t> at;
   wanted = std::min(wanted, count);
@@ -31,7 +31,7 @@ std::vector<int64_t> Stratified(int64_t count, int64_t wanted, uint64_t seed) {
   return at;
 }
 
-// Then a bit for each element costs less than sorting and searching.
+// Whether one bit for each element costs less than sorting and searching.
 bool IsDense(const std::vector<int64_t>& at, int64_t count) { return std::ssize(at) >= count / 64; }
 
 std::vector<uint64_t> BitsOf(const std::vector<int64_t>& at, int64_t count) {
@@ -64,7 +64,7 @@ std::vector<int64_t> PositionsIn(const std::vector<int64_t>& sorted, const std::
     return positions;
   }
   const std::vector<uint64_t> bits = BitsOf(sorted, count);
-  std::vector<int64_t> before(bits.size());  // In the words before each.
+  std::vector<int64_t> before(bits.size());  // Number of bits in the words before each word.
   for (size_t word = 1; word < bits.size(); ++word) before[word] = before[word - 1] + std::popcount(bits[word - 1]);
   for (size_t j = 0; j < at.size(); ++j) {
     const uint64_t below = (uint64_t{1} << (at[j] % 64)) - 1;
@@ -98,7 +98,7 @@ std::vector<int64_t> Points(const Shape& shape, Spread spread, int64_t wanted, u
     return points;
   }
   if (spread == Spread::kInGrid) {
-    // Of one more where there are few of the other.
+    // If there are few rows, more columns are used, and vice versa.
     constexpr int64_t kLines = 256;
     const auto to_fill = [&](int64_t others) {
       others = std::min(others, kLines);

@@ -1,4 +1,4 @@
-// Which results are looked at where not all are. Private to interp/shadow.
+// Chooses the results that are checked in a sample. Private to interp/shadow.
 #ifndef HLO_INTERP_SHADOW_SAMPLE_POINTS_H_
 #define HLO_INTERP_SHADOW_SAMPLE_POINTS_H_
 
@@ -9,17 +9,19 @@
 
 namespace hlo::shadow {
 
-// How the points of a result lie.
+// The arrangement of the points in a result.
 enum class Spread { kEverywhere, kInGrid, kInRows, kInColumns };
 
-// At least `wanted` points, or all. Everywhere: the ends, the ends of rows spread over the whole, and one of each of as
-// many strata. In rows or columns: as many of these as each has points. In a grid: of a few hundred rows and columns
-// (of more where there are few of the other) the corners, and each row with some of the columns, in turns.
+// Returns at least `wanted` points, or all if there are fewer.
+//   kEverywhere: the first and last elements, the ends of some rows, and one point of each stratum, where the strata
+//   divide the result evenly. kInRows, kInColumns: about 64 points in each of as many rows or columns as that takes.
+//   kInGrid: points in 256 rows and 256 columns, with some of the columns in each row, in turn, and the four corners.
+//   If there are fewer rows, more columns are used, and vice versa.
 std::vector<int64_t> Points(const Shape& shape, Spread spread, int64_t wanted, uint64_t seed);
 
-// Ascending, each once. `count`: all are below it.
+// Sorts `at` and removes duplicates. All elements are below `count`.
 void SortUnique(std::vector<int64_t>& at, int64_t count);
-// Where in `sorted`, which is ascending, each of `at` stands.
+// The position in the ascending list `sorted` of each element of `at`.
 std::vector<int64_t> PositionsIn(const std::vector<int64_t>& sorted, const std::vector<int64_t>& at, int64_t count);
 
 }  // namespace hlo::shadow

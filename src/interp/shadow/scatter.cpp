@@ -1,5 +1,4 @@
-// Bounds of scatter: of each destination, its start value and the updates that meet there. The rules:
-// docs/comparison.md#sums.
+// Bounds of scatter: the total of each destination's start value and its updates. Rules: docs/comparison.md#sums.
 #include <algorithm>
 
 #include "base/parallel.h"
@@ -41,7 +40,7 @@ class Destinations {
     }
   }
 
-  // Row-major operand index of update `u`, or -1 when its window does not fit.
+  // Row-major operand index of update `u`, or -1 if its window exceeds the operand.
   int64_t Of(int64_t u, const Literal& indices) const {
     std::vector<int64_t> offset(operand_.rank(), 0), start(operand_.rank(), 0), at(indices_.rank(), 0);
     for (int64_t d = updates_.rank() - 1; d >= 0; --d) {
@@ -78,17 +77,17 @@ class Destinations {
   const Shape& indices_;
   const Shape& updates_;
   std::vector<int64_t> strides_, index_strides_;
-  std::vector<int64_t> extent_;        // Of a window, by operand dimension.
-  std::vector<int64_t> window_of_;     // By update dimension: the operand dimension, or -1.
-  std::vector<int64_t> index_dim_of_;  // By update dimension that is no window: the dimension of the indices.
+  std::vector<int64_t> extent_;        // Size of a window in each operand dimension.
+  std::vector<int64_t> window_of_;     // The operand dimension of each window dimension of the updates, or -1.
+  std::vector<int64_t> index_dim_of_;  // The indices' dimension of each other dimension of the updates.
 };
 
-// Each destination holds its start value or one of the updates that meet there; which one is open when there are
-// several.
+// A destination receives its start value or one of its updates. If there are several updates, the result is
+// undetermined between them.
 ShadowValue Overwrite(const Context& context, const Instruction& inst, const ShadowValue& x, const ShadowValue& updates,
                       const std::vector<int64_t>& destination) {
   const Source from(x), with(updates);
-  // unique_indices is a promise, which these may break.
+  // unique_indices is a promise that the indices may break.
   std::vector<uint8_t> written(x.shape.NumElements());
   const bool meet = std::ranges::any_of(destination, [&](int64_t at) { return at >= 0 && written[at]++ != 0; });
   const bool bounded = x.HasBound() || updates.HasBound() || meet;

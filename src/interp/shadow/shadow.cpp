@@ -1,4 +1,4 @@
-// Running a computation: which instructions are needed, control flow, and which rule each instruction has.
+// Evaluates computations: the needed instructions, control flow, and the rule of each instruction.
 #include "interp/shadow/shadow.h"
 
 #include <algorithm>
@@ -59,7 +59,7 @@ Result<ShadowValue> RunConditional(Context& context, const Instruction& inst, Op
 }
 
 Result<ShadowValue> ByRule(Context& context, const Instruction& inst, Operands operands, const WantedResults* wanted) {
-  // Without elements there is nothing to bound.
+  // An array without elements needs no bounds.
   if (inst.shape().IsArray() && inst.shape().NumElements() == 0) return ToShadow(Literal(inst.shape()));
   switch (inst.opcode()) {
     case Opcode::kConstant: {
@@ -97,7 +97,7 @@ Result<ShadowValue> ByRule(Context& context, const Instruction& inst, Operands o
     case Opcode::kFusion: return Run(context, *inst.attrs<FusionAttrs>().calls, operands);
     case Opcode::kMap: {
       const Lifted body(*inst.attrs<MapAttrs>().to_apply, inst.shape().dims());
-      std::vector<ShadowValue> arrays;  // A scalar beside them is the same for each element.
+      std::vector<ShadowValue> arrays;  // A scalar operand is repeated for each element.
       for (const ShadowValue* operand : operands) {
         const bool repeats = operand->shape.IsScalar() && !inst.shape().IsScalar();
         arrays.push_back(repeats ? Splat(*operand, inst.shape().WithType(operand->shape.type())) : *operand);
@@ -123,7 +123,7 @@ Result<ShadowValue> ByRule(Context& context, const Instruction& inst, Operands o
   if (IsMovement(inst)) return Move(context, inst, operands);
   if (IsElementwiseRule(inst)) return Elementwise(context, inst, operands);
 
-  // What is left and touches floats is exact by nature or has no rule.
+  // The interpreter evaluates remaining ops that are exact. Others have no rule.
   const auto is_exact_type = [](const Shape& shape) {
     bool exact = true;
     ForEachLeaf(shape, [&](const ShapeIndex&, const Shape& leaf) {
@@ -153,8 +153,9 @@ Result<ShadowValue> ByRule(Context& context, const Instruction& inst, Operands o
   FAIL(UnsupportedAt(inst, "U041", Str("no error bounds for '", inst.opcode(), "' on ", inst.shape())));
 }
 
-// An output's overflow is left to the comparator (AfterOverflow). Whoever reads the value inside the kernel may have it
-// rounded, which is infinite, or as it was held. Nothing: it does not overflow.
+// The value that users inside a kernel read of an output. The comparator judges an output's own overflow
+// (AfterOverflow). A user may read the rounded value, which is infinite, or the wider one. Returns nullopt if nothing
+// overflows.
 std::optional<ShadowValue> AsRead(const Context& context, const Instruction& output, const ShadowValue& value) {
   if (!value.shape.IsArray() || !value.IsFloat() || context.options.widened) return std::nullopt;
   const double overflow = RoundingTo(output.shape().type(), context.ftz()).overflow;
@@ -176,10 +177,10 @@ std::optional<ShadowValue> AsRead(const Context& context, const Instruction& out
   return read;
 }
 
-// The root's value.
+// Evaluates the instructions of `order` and returns the root's value.
 Result<ShadowValue> RunInOrder(Context& context, const Instruction& root, Operands args,
                                const std::vector<const Instruction*>& order) {
-  ValueMap values, read;  // Where what is read is another one.
+  ValueMap values, read;  // `read` has the values that users read, if these differ (AsRead).
   std::unordered_map<const Instruction*, int64_t> uses;
   for (const Instruction* inst : order) {
     for (const Instruction* operand : inst->operands()) ++uses[operand];
@@ -212,7 +213,7 @@ Result<ShadowValue> RunInOrder(Context& context, const Instruction& root, Operan
   return std::move(values[&root]);
 }
 
-// The results of a kernel are rounded to their declared types, also where what they come from was held wider.
+// Rounds the results of a kernel to their declared types, if they were held in wider ones.
 void RoundToDeclared(ShadowValue& value, bool ftz) {
   for (ShadowValue& element : value.elements) RoundToDeclared(element, ftz);
   if (value.choices) {
@@ -222,7 +223,7 @@ void RoundToDeclared(ShadowValue& value, bool ftz) {
   }
   if (!value.shape.IsArray() || !value.IsFloat() || BitWidth(value.held) <= BitWidth(value.shape.type())) return;
   const Rounding rounding = RoundingTo(value.shape.type(), ftz);
-  if (!value.HasBound()) return;  // Exact values of the declared type: arguments and constants.
+  if (!value.HasBound()) return;  // These are arguments and constants, which are exact in the declared type.
   for (Literal* literal : {&value.bound, &value.likely}) {
     if (literal->byte_size() == 0) continue;
     auto bound = literal->mutable_data<double>();
@@ -233,12 +234,13 @@ void RoundToDeclared(ShadowValue& value, bool ftz) {
   value.held = value.shape.type();
 }
 
-// Of what its rule leaves undetermined in one of two modules that are compared: what it gives for its operands' values.
+// For compared modules: evaluates the rule a second time, on the operands' values without bounds. Elements that the
+// first result leaves undetermined receive these values.
 Status AddComputed(Context& context, const Instruction& inst, Operands operands, const WantedResults* wanted,
                    ShadowValue& result) {
-  // The instructions inside have it.
+  // The instructions inside do this themselves.
   if (inst.Is(kControl) || inst.Is(Opcode::kFusion) || inst.Is(Opcode::kMap)) return {};
-  // What moves takes it along.
+  // A movement also moves computed values.
   const auto is_open = [](const ShadowValue* index) { return AnyOpen(*index); };
   if (inst.Is(Opcode::kTuple) || inst.Is(Opcode::kGetTupleElement)) return {};
   if (IsMovement(inst) && std::ranges::none_of(operands.subspan(DataOperands(inst)), is_open)) return {};
@@ -251,13 +253,14 @@ Status AddComputed(Context& context, const Instruction& inst, Operands operands,
   return {};
 }
 
-// What a format has in place of a number that it lacks: infinities, NaN, what is not above 0, the zero with a sign.
+// Converts a number to a format that lacks infinities, NaN, zero, negative numbers or the negative zero.
 Pair InFormat(FloatFormat format, Pair x) {
   if (!IsDecided(x)) return x;
   constexpr Pair kNan = {std::numeric_limits<double>::quiet_NaN(), 0};
   if (std::isnan(x.value)) {
     if (format.specials == Specials::kFinite) return {-0.0, 0};
-    return format.specials == Specials::kFn ? Pair{x.value, 0} : kNan;  // The others have one NaN, without a sign.
+    // Other formats have a single NaN without a sign.
+    return format.specials == Specials::kFn ? Pair{x.value, 0} : kNan;
   }
   if (format.specials == Specials::kExponent && !(x.value > x.bound))
     return x.value + x.bound <= 0 || x.bound == 0 ? kNan : Pair{0, kUndetermined};
@@ -266,7 +269,7 @@ Pair InFormat(FloatFormat format, Pair x) {
   return x;
 }
 
-// Of a result that is held in its declared type, where that is such a format.
+// Applies InFormat to a result that is held in its declared type, if that is such a format.
 void HoldInFormat(ShadowValue& value) {
   for (ShadowValue& element : value.elements) HoldInFormat(element);
   const PrimitiveType type = value.shape.IsArray() ? value.shape.type() : PrimitiveType::kF64;
@@ -286,7 +289,8 @@ void HoldInFormat(ShadowValue& value) {
   }
 }
 
-// A sum of no products where there is no 0: all products are above it. A pass that folds it makes a NaN of it.
+// For f8e8m0fnu, which has no zero. An empty sum becomes the NaN that a pass makes when it folds the sum. Other sums
+// are positive.
 void NoZeroOfNothing(const Instruction& inst, ShadowValue& sum) {
   const bool sums = inst.Is(Opcode::kDot) || inst.Is(Opcode::kConvolution);
   if (!sums || inst.shape().type() != PrimitiveType::kF8E8M0FNU) return;
@@ -298,7 +302,7 @@ void NoZeroOfNothing(const Instruction& inst, ShadowValue& sum) {
 
 Result<ShadowValue> RunInstruction(Context& context, const Instruction& inst, Operands operands,
                                    const WantedResults* wanted) {
-  constexpr int64_t kStepsOfInstruction = 2000;  // Some microseconds, however small the value is.
+  constexpr int64_t kStepsOfInstruction = 2000;  // Some microseconds, even for a small value.
   TRY(Spend(context, inst, kStepsOfInstruction));
   if (context.instead) {
     if (auto value = TRY(context.instead(inst, operands))) return std::move(*value);

@@ -1,11 +1,11 @@
-// The shadow: a second evaluator whose every element is a pair (value, bound). The value is computed in f64 without the
-// roundings of the declared types; any implementation that the precision plan permits lies within the bound of it. So
-// it says of one kernel, from the kernel's actual inputs, which outputs are right (interp/compare/compare.h), and of
-// two modules whether they mean the same (interp/compare/widened.h). The rules: docs/comparison.md; the derivation of
-// each stands beside it.
+// The shadow: an evaluator that computes a pair (value, bound) for each element. The value is computed in f64 without
+// the roundings of the declared types. Every implementation that the precision plan permits has a result within the
+// bound. For one kernel, the shadow determines from the kernel's actual inputs which outputs are right
+// (interp/compare/compare.h). For two modules, it determines whether they compute the same function
+// (interp/compare/widened.h). docs/comparison.md has the rules. Comments at the rules derive them.
 //
-// What moves data or computes with integers alone is evaluated by the interpreter, on values and bounds alike; what
-// rounds has a rule of its own here.
+// The interpreter evaluates instructions that move data or compute with integers only, on values and bounds alike.
+// Instructions that round have rules here.
 #ifndef HLO_INTERP_SHADOW_SHADOW_H_
 #define HLO_INTERP_SHADOW_SHADOW_H_
 
@@ -26,30 +26,31 @@ class Computation;
 class Instruction;
 struct Choices;
 
-// The value of a shape with bounds. Copies share their elements, as literals do.
+// A value of any shape with bounds. Copies share their elements, as literals do.
 struct ShadowValue {
-  Shape shape;  // As declared.
+  Shape shape;  // The declared shape.
 
-  // Floats. f64 of the same dims, whatever the declared type.
+  // Elements of a float array, converted to f64.
   Literal value;
-  // |t - value| <= bound for every permitted t. NaN: undetermined; infinite too, but no NaN. No bytes: 0, and then
-  // value is exact: t must be it, to the sign of zero. A value of infinity or NaN with bound 0 is expected as such.
+  // t - value| <= bound holds for every permitted result t. NaN: the element is undetermined. Infinity: it is
+  // undetermined, but not a NaN. Empty: all bounds are 0. A bound of 0 means that t must equal `value`, including the
+  // sign of zero, infinity and NaN.
   Literal bound;
-  // As `bound`, but for an honest implementation with overwhelming probability: a long sum's roundings add up like a
-  // random walk. Beyond `likely` is suspicious, not wrong. No bytes: the same as bound.
+  // A smaller bound that a correct implementation exceeds with negligible probability, since the roundings of a long
+  // sum add up like a random walk. A result beyond it is suspicious but not wrong. Empty: equal to `bound`.
   Literal likely;
-  // The type the floats were rounded to last; wider than declared where a kernel holds values wider.
+  // The type that the floats were last rounded to. It is wider than the declared type if a kernel keeps values wider.
   PrimitiveType held = PrimitiveType::kF64;
 
-  // Integers, pred and other complex numbers: the elements, in the declared type, and which of them are not decided
-  // (pred; no bytes: none).
+  // For integers, pred, and complex numbers that are not split into parts: the elements in the declared type, and a
+  // flag for each undetermined element. Empty `open`: all elements are determined.
   Literal exact;
   Literal open;
 
-  // Where a reducer left one of several elements, which ones; null: nothing is known beyond the bounds.
+  // For elements that a reducer selected: the candidates. Null: only the bounds are known.
   std::shared_ptr<const Choices> choices;
 
-  std::vector<ShadowValue> elements;  // Of a tuple; of complex numbers that were computed: the two parts.
+  std::vector<ShadowValue> elements;  // Elements of a tuple, or the two parts of a computed complex array.
 
   bool IsFloat() const { return hlo::IsFloat(shape.type()); }
   bool HasBound() const { return bound.byte_size() != 0; }
@@ -57,80 +58,84 @@ struct ShadowValue {
   bool HasOpen() const { return open.byte_size() != 0; }
 };
 
-// A bound of more than this part of what it is of says nothing.
+// A bound above this fraction of its value is uninformative.
 inline constexpr double kSaysNothing = 0.25;
 
-// Candidates of decision d: [first[d], first[d + 1]); none: there is nothing to decide.
+// Decision d chooses one of the candidates [first[d], first[d + 1]). An empty range means no decision.
 struct Decisions {
   std::vector<int64_t> first;
-  std::vector<uint8_t> by_order;  // None of its candidates has a bound: the order of combining decides.
-  // Of a sort: which element each candidate is, and the line of each decision. An element stands in one place of its
+  // True if no candidate of the decision has a bound, so that only the order of combining decides.
+  std::vector<uint8_t> by_order;
+  // For sorts: the element that each candidate is, and the line of each decision. An element takes one position of its
   // line.
   std::vector<int64_t> element, line;
 };
 
-// An element with a decision has the value of one of its candidates. Values that share decisions, which are the places
-// of one reduction, have it from the same one: the index that an argmax gives is that of the value it gives.
+// An element with a decision has the value of one candidate. Values that share decisions, such as the outputs of one
+// reduction, take the same candidate. For example, the index of an argmax belongs to the value that it returns.
 struct Choices {
   std::shared_ptr<const Decisions> decisions;
-  std::vector<int64_t> of;  // By element: its decision, or -1; empty: each its own.
-  ShadowValue candidates;   // Rank 1.
+  std::vector<int64_t> of;  // The decision of each element, or -1. Empty: element i has decision i.
+  ShadowValue candidates;   // A rank-1 array.
 
   int64_t DecisionOf(int64_t element) const { return of.empty() ? element : of[element]; }
 };
 
-// Of a dot or convolution that stands for some of its results, and has the shape of a list of them.
+// The results that are computed of a dot or convolution. The instruction then has the shape of a list of them.
 struct WantedResults {
   Shape whole;
-  std::vector<int64_t> at;  // Row-major, ascending.
+  std::vector<int64_t> at;  // Row-major indices, ascending.
 };
 
-// Limits the work whose amount is not known beforehand: trips of loops, and bodies that are applied to each element.
-// Several evaluations share a meter.
+// Limits work whose amount is not known in advance: loop trips, and computations that are applied to each element.
+// Several evaluations can share a meter.
 struct WorkMeter {
-  static constexpr int64_t kLeast = 100'000'000;  // Always allowed: a tenth of a second.
+  static constexpr int64_t kLeast = 100'000'000;  // This much is always allowed: about a tenth of a second.
   int64_t limit = 0;                              // Scalar steps (interp/shadow/slice.h).
   int64_t left = limit;
-  std::function<void(const Instruction& loop, int64_t trip)> on_trip;  // For progress; may be null.
+  std::function<void(const Instruction& loop, int64_t trip)> on_trip;  // Reports progress. May be null.
 };
 
 struct ShadowOptions {
   const PrecisionPlan* plan = nullptr;
-  // Every float type is f64, and rounds like it; conversions between floats do nothing; reduce-precision stays.
+  // Treats every float type as f64 with f64 rounding. Conversions between floats do nothing. reduce-precision still
+  // rounds.
   bool widened = false;
-  int64_t max_loop_iterations = 1'000'000;  // 0: no limit.
-  WorkMeter* meter = nullptr;               // Null: no limit.
+  int64_t max_loop_iterations = 1'000'000;  // 0 means no limit.
+  WorkMeter* meter = nullptr;               // Null means no limit.
 
-  // Elements of a loop's state (of an array: element 0) without bounds when an iteration starts: what it does is judged
-  // by itself. Null: none.
+  // Whether a state element loses its bounds when an iteration starts, so that each iteration is judged by itself. For
+  // an array state, `element` is 0. May be null.
   std::function<bool(const Instruction& loop, int64_t element)> is_exact_state;
 
-  // What a run left as the root's value, or null. Of a factorisation or a solve, whose bounds soon say nothing, each
-  // element is then what follows from the others as they are.
+  // The root's actual result in a run, or null. Bounds of a factorisation or solve soon become uninformative. With the
+  // result, each element is checked against the equation that the other actual elements determine.
   const Literal* left = nullptr;
 
-  // By dot and convolution of the computation itself. Null, or not in it: all.
+  // The wanted results of dots and convolutions in the computation itself. All results are computed of instructions
+  // that are not listed, or if this is null.
   const std::unordered_map<const Instruction*, WantedResults>* wanted = nullptr;
 
-  // Cuts and views, as in InterpretOptions; for the instructions of the computation itself and of what it calls. Which
-  // they are a loop asks once.
+  // Values of cut points and views, as in InterpretOptions, for the computation and those that it calls. A loop calls
+  // this once for each instruction.
   std::function<std::optional<ShadowValue>(const Instruction&)> given;
   std::function<void(const Instruction& loop, int64_t iteration, const ShadowValue& state)> on_iteration;
-  // How many trips there were, what the last of them began with (of none: nothing), and the loop's value.
+  // Receives the number of trips, the state at the start of the last trip, and the loop's result. Without trips, `last`
+  // is empty.
   std::function<void(const Instruction& loop, int64_t trips, ShadowValue last, const ShadowValue& result)> on_loop_end;
 };
 
 struct Shadow {
   ShadowValue value;
-  // A rule without proof was used: an arbitrary reducer, evaluated in two orders.
+  // A rule without a proof was used: a reducer of unknown kind was evaluated in two orders.
   bool heuristic = false;
 };
 
-// Exact: bounds of 0.
+// Returns the literal's value with bounds of 0.
 ShadowValue ToShadow(const Literal& literal);
 
-// Errors: kUnsupported for ops without a rule (fft, decompositions, custom calls), which means that
-// nothing can be said, not that something is wrong; kLimit, IsBeyondWork, when the meter has run out.
+// Error kUnsupported: an op has no rule, such as a custom call. This does not mean that a result is wrong. Error
+// kLimit, for which IsBeyondWork holds: the meter is empty.
 Result<Shadow> EvaluateShadow(const Computation& computation, std::span<const ShadowValue> args,
                               const ShadowOptions& options = {});
 Result<Shadow> EvaluateShadow(const Computation& computation, std::span<const Literal> args,
@@ -138,12 +143,13 @@ Result<Shadow> EvaluateShadow(const Computation& computation, std::span<const Li
 
 bool IsBeyondWork(const Error& error);
 
-// The value of one instruction, from the arguments of its computation. `given` is not asked for the instruction itself.
+// The value of one instruction, from the arguments of its computation. `given` is not called for the instruction
+// itself.
 Result<ShadowValue> EvaluateShadowOf(const Instruction& inst, std::span<const ShadowValue> args,
                                      const ShadowOptions& options = {});
-// The same values, taken as exact.
+// The same values with bounds of 0.
 ShadowValue DropBounds(ShadowValue value);
-// `element`, an array's only one, everywhere.
+// An array of `shape` whose elements all equal the only element of `element`.
 Literal Splat(const Literal& element, const Shape& shape);
 ShadowValue Splat(const ShadowValue& element, const Shape& shape);
 

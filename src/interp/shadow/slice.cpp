@@ -1,5 +1,4 @@
-// Which results are computed when all of them would be too much work, which elements those need, and the computation of
-// just these.
+// Plans which elements of each instruction some results need, and builds a computation of just these.
 #include "interp/shadow/slice.h"
 
 #include <algorithm>
@@ -17,25 +16,25 @@
 namespace hlo::shadow {
 namespace {
 
-// Of elements, row-major. What goes element by element through many instructions has one list.
+// Row-major element indices. Elementwise instructions share one list.
 using Indices = std::shared_ptr<const std::vector<int64_t>>;
 
 Indices Shared(std::vector<int64_t> at) { return std::make_shared<const std::vector<int64_t>>(std::move(at)); }
 
-// Which elements of an instruction are needed.
+// The needed elements of an instruction.
 struct Places {
   bool all = false;
-  Indices at;  // If not all: ascending once nothing more is wanted.
+  Indices at;  // Used if not `all`. Sorted when the plan is complete.
 };
 
-// Where results of a movement come from: result j is the next element in from[number[j]], a list by operand; where
-// there are no numbers, in from[0].
+// The sources of a movement's results. Result j is the next element of the list from[number[j]], with one list for each
+// operand. If `number` is empty, all results come from from[0].
 struct Origins {
   std::vector<int32_t> number;
   std::vector<Indices> from;
 };
 
-// Which updates land on the wanted results of a scatter, in their order, and on which of these.
+// The updates of a scatter that reach wanted results, in their order, and the positions of these results.
 struct Landings {
   Indices update;
   std::vector<int64_t> on;
@@ -49,7 +48,7 @@ class Slicer {
     if (root.Is(Opcode::kTuple)) outputs_.assign(root.operands().begin(), root.operands().end());
   }
 
-  // Which elements every instruction is needed at.
+  // Determines the needed elements of every instruction.
   Status Plan() {
     for (size_t i = 0; i < outputs_.size(); ++i) Want(*outputs_[i], Shared(points_[i]));
     order_ = cone_.module->entry().PostOrder();
@@ -78,15 +77,14 @@ class Slicer {
   int64_t steps() const { return steps_; }
   const std::vector<std::vector<int64_t>>& points() const { return points_; }
 
-  // Both slices take the same elements of arguments with the same key, and have a parameter for each key that either
-  // needs.
-  // The arguments, in the order of the parameters.
+  // Makes both slices take the same elements of arguments with the same key, and have a parameter for each key that
+  // either needs. Returns the arguments in the order of the parameters.
   static std::vector<Literal> ShareArguments(Slicer& a, Slicer& b) {
     std::map<int, SharedArgument> shared;
     for (Slicer* slicer : {&a, &b}) {
       for (const Instruction* parameter : slicer->cone_.module->entry().parameters()) {
         const auto found = slicer->places_.find(parameter);
-        if (found == slicer->places_.end()) continue;  // Nothing needs it.
+        if (found == slicer->places_.end()) continue;  // The parameter is not needed.
         const ConeArgument& argument = slicer->cone_.args[parameter->parameter_number()];
         SharedArgument& all = shared[argument.key];
         all.literal = argument.literal;
@@ -118,7 +116,7 @@ class Slicer {
     std::vector<Instruction*> results;
     for (size_t i = 0; i < outputs_.size(); ++i) {
       Instruction& result = At(*outputs_[i], points_[i]);
-      // Twice the same output is one.
+      // Two equal outputs need two instructions.
       const bool again = std::ranges::find(results, &result) != results.end();
       results.push_back(again ? &entry_->Add(Opcode::kCopy, result.shape(), {&result}) : &result);
     }
@@ -146,9 +144,9 @@ class Slicer {
     }
   };
 
-  // A bitcast reads the layout of its operand, so a whole parameter has the layout that it has in the cone.
+  // A bitcast depends on its operand's layout, so a whole parameter keeps its layout.
   void AddShared() {
-    std::unordered_map<int, std::vector<const Instruction*>> own;  // By key.
+    std::unordered_map<int, std::vector<const Instruction*>> own;  // Parameters of this cone by key.
     for (const Instruction* parameter : cone_.module->entry().parameters()) {
       if (places_.contains(parameter)) own[cone_.args[parameter->parameter_number()].key].push_back(parameter);
     }
@@ -209,7 +207,7 @@ class Slicer {
     if (!places.all && IsPlainReduce(inst)) {
       const int64_t arity = inst.operand_count() / 2;
       const Indices terms = terms_[&inst] = Shared(TermsOf(inst, *places.at));
-      // Each term is taken by its index.
+      // Each term is gathered by its index.
       constexpr int64_t kStepsOfTaking = 20;
       steps_ += kStepsOfTaking * std::ssize(*terms);
       for (int64_t i = 0; i < arity; ++i) {
@@ -231,7 +229,7 @@ class Slicer {
         IsPlainContraction(inst) && std::ranges::all_of(inst.operands(), IsFloatArray) && IsFloatArray(&inst);
     if (masked && !places.all) {
       auto lines = inst.Is(Opcode::kDot) ? LinesOf(inst, *places.at) : std::nullopt;
-      // One by one, from columns that are packed.
+      // Results are computed one by one from packed columns.
       const int64_t results = lines ? Shape(inst.shape().type(), lines->dims).NumElements() : count;
       const bool all_columns = !lines || lines->right.all;
       const int64_t packed = all_columns ? inst.operand(1).shape().NumElements() : std::ssize(lines->right.at);
@@ -267,7 +265,7 @@ class Slicer {
     return is_forward && attrs.sparsity.empty() && attrs.block_scaling.empty();
   }
 
-  // Element i needs elements i only, and scalars.
+  // Whether element i of the result needs element i of each operand, and scalars.
   static bool SameIndex(const Instruction& inst) {
     if (!inst.Is(kElementwise) && !inst.Is(Opcode::kMap)) return false;
     return std::ranges::all_of(inst.operands(), [&](const Instruction* operand) {
@@ -276,7 +274,7 @@ class Slicer {
     });
   }
 
-  // A movement that reads only a small part of its operand.
+  // Whether the movement reads a small part of its operand.
   static bool TakesAFew(const Instruction& inst) {
     constexpr int64_t kPart = 4;
     return IsMovement(inst) && inst.operand(0).shape().NumElements() / kPart > inst.shape().NumElements();
@@ -286,7 +284,7 @@ class Slicer {
     return inst.Is(Opcode::kReduce) && inst.shape().IsArray() && inst.operand_count() == 2;
   }
 
-  // The elements that each of the results `at` of a reduction combines, side by side.
+  // The elements that a reduction combines for the results `at`, grouped by result.
   static std::vector<int64_t> TermsOf(const Instruction& reduce, const std::vector<int64_t>& at) {
     const std::vector<int64_t>& reduced = reduce.attrs<ReduceAttrs>().dimensions;
     const Shape& shape = reduce.operand(0).shape();
@@ -309,7 +307,7 @@ class Slicer {
     return terms;
   }
 
-  // Nothing: the indices depend on what is not known.
+  // Returns nullopt if the indices are not known before the run of the slice.
   Result<std::optional<Landings>> LandingsOf(const Instruction& scatter, const std::vector<int64_t>& at) {
     if (!scatter.shape().IsArray() || scatter.operand_count() != 3) return std::nullopt;
     const std::optional<Literal> indices = TRY(Known(scatter.operand(1)));
@@ -325,7 +323,8 @@ class Slicer {
     return Landings{.update = Shared(std::move(update)), .on = std::move(landed)};
   }
 
-  // Integers that nothing but arguments and constants decide, such as where a slice starts. Operands first.
+  // The value of integers that depend only on arguments and constants, such as the start of a slice. Evaluates operands
+  // first.
   Result<std::optional<Literal>> Known(const Instruction& inst) {
     std::vector<const Instruction*> stack = {&inst};
     while (!stack.empty()) {
@@ -365,15 +364,15 @@ class Slicer {
     return TRY(Evaluate(inst, operands));
   }
 
-  // Nothing: they depend on what is not known.
+  // Returns nullopt if the sources depend on unknown values.
   Result<std::optional<Origins>> OriginsOf(const Instruction& inst, const Indices& wanted) {
     const std::vector<int64_t>& at = *wanted;
     const Shape& shape = inst.shape();
     const int64_t data = DataOperands(inst);
-    std::vector<int64_t> from(at.size());  // Element from[j] of operand number[j].
+    std::vector<int64_t> from(at.size());  // Result j is element from[j] of operand number[j].
     std::vector<int32_t> number(data > 1 ? at.size() : 0);
     const auto result = [&] { return std::optional(OriginsFrom(data, std::move(from), std::move(number))); };
-    const auto by_index = [&](auto&& place) {  // place(index, j)
+    const auto by_index = [&](auto&& place) {  // Calls place(index, j) for each result.
       IndexWalk walk(shape.dims());
       for (size_t j = 0; j < at.size(); ++j) {
         walk.Seek(at[j]);
@@ -390,9 +389,10 @@ class Slicer {
       case Opcode::kBroadcast:
       case Opcode::kTranspose: {
         const std::vector<int64_t>& dimensions = inst.attrs<DimensionsAttrs>().dimensions;
-        if (dimensions.empty()) return result();  // Of a scalar.
+        if (dimensions.empty()) return result();  // A broadcast of a scalar.
         return by_index([&](const std::vector<int64_t>& index, size_t j) {
-          // broadcast: operand dimension d lies at dimensions[d]; transpose: result dimension d is dimensions[d].
+          // broadcast: operand dimension d is result dimension dimensions[d]. transpose: result dimension d is operand
+          // dimension dimensions[d].
           for (size_t d = 0; d < dimensions.size(); ++d) {
             from[j] +=
                 inst.Is(Opcode::kBroadcast) ? index[dimensions[d]] * strides[d] : index[d] * strides[dimensions[d]];
@@ -462,7 +462,7 @@ class Slicer {
     return origins;
   }
 
-  // ---- Building
+  // ---- Building ----
 
   Shape List(const Instruction& inst, size_t size) const {
     return Shape(inst.shape().type(), {static_cast<int64_t>(size)});
@@ -484,7 +484,7 @@ class Slicer {
         GatherAttrs{.collapsed_slice_dims = {0}, .start_index_map = {0}, .index_vector_dim = 1, .slice_sizes = {1}});
   }
 
-  // Elements `at`, in any order and as often as they stand there.
+  // Elements `at` of an instruction, in any order and possibly repeated.
   Instruction& At(const Instruction& inst, const std::vector<int64_t>& at) {
     Instruction& made = *made_.at(&inst);
     const Places& places = PlacesOf(inst);
@@ -606,7 +606,7 @@ class Slicer {
     return made;
   }
 
-  // Onto a list, of updates that are one element each.
+  // A scatter into a list. Each update is one element.
   Instruction& MakeScatter(const Instruction& inst, const Indices& at, const Landings& landings) {
     Instruction& start = At(inst.operand(0), at);
     if (landings.update->empty()) return start;
@@ -636,7 +636,7 @@ class Slicer {
 
   Instruction& MakeMovement(const Instruction& inst, const Origins& origins) {
     std::vector<Instruction*> parts;
-    std::vector<int64_t> begin;  // Of each part, side by side.
+    std::vector<int64_t> begin;  // Start of each part in their concatenation.
     int64_t end = 0;
     for (size_t i = 0; i < origins.from.size(); ++i) {
       begin.push_back(end);
@@ -658,10 +658,10 @@ class Slicer {
   std::vector<const Instruction*> outputs_;
   std::vector<Instruction*> order_;
   std::unordered_map<const Instruction*, Places> places_;
-  std::unordered_set<const Instruction*> made_whole_;  // Movements that take all of their results one by one.
+  std::unordered_set<const Instruction*> made_whole_;  // Movements that compute all of their results one by one.
   std::unordered_map<const Instruction*, Origins> origins_;
   std::unordered_map<const Instruction*, Landings> landings_;
-  std::unordered_map<const Instruction*, Indices> terms_;  // Of reductions.
+  std::unordered_map<const Instruction*, Indices> terms_;  // Terms of reductions.
   std::unordered_map<const Instruction*, DotLines> lines_;
   std::unordered_map<const Instruction*, std::optional<Literal>> known_;
   int64_t steps_ = 0;
@@ -700,7 +700,7 @@ Result<Slicer> Planned(const Cone& cone, std::vector<std::vector<int64_t>> point
   return slicer;
 }
 
-// Points of the cone's results that take about `limit` steps, or about `fewest` points.
+// Plans a slice of the cone's results that takes about `limit` steps, or one of about `fewest` points.
 Result<Slicer> BestSlicer(const Cone& cone, int64_t limit, uint64_t seed, int64_t fewest = kFewestPoints) {
   const std::vector<const Instruction*> outputs = OutputsOf(cone.module->entry().root());
   int64_t largest = 0;
@@ -714,11 +714,12 @@ Result<Slicer> BestSlicer(const Cone& cone, int64_t limit, uint64_t seed, int64_
   Spread spread = Spread::kEverywhere;
   for (const Spread other : {Spread::kEverywhere, Spread::kInGrid, Spread::kInRows, Spread::kInColumns}) {
     Slicer slicer = TRY(plan(other, fewest));
-    // Everywhere says most: what says less is taken for much less work alone, or to stay within the limit.
+    // The spread kEverywhere is the most informative. Others are used if they cost less than half, or to stay below the
+    // limit.
     if (best && slicer.steps() > limit && 2 * slicer.steps() > best->steps()) continue;
     best.emplace(std::move(slicer));
     spread = other;
-    if (best->steps() <= limit || largest <= fewest) break;  // All spreads are all points.
+    if (best->steps() <= limit || largest <= fewest) break;  // All spreads contain all points.
   }
   constexpr int64_t kMostPoints = int64_t{1} << 18;
   const double room = static_cast<double>(limit) / static_cast<double>(std::max<int64_t>(1, best->steps()));
@@ -730,7 +731,7 @@ Result<Slicer> BestSlicer(const Cone& cone, int64_t limit, uint64_t seed, int64_
   return std::move(*best);
 }
 
-// The same with fewer points as long as they take more steps than `limit`.
+// Reduces the number of points until the slice takes at most `limit` steps.
 Result<Slicer> SmallestSlicer(const Cone& cone, int64_t limit, uint64_t seed) {
   std::optional<Slicer> best;
   for (int64_t fewest = kFewestPoints; fewest >= kFewestPointsOfTwo; fewest /= 8) {
@@ -747,7 +748,7 @@ std::vector<int64_t> AllPoints(const Shape& shape) {
   return points;
 }
 
-// Copies called computations into the module of the slice, and takes the origins from all instructions.
+// Copies called computations into the module of the slice, and removes the origins of all instructions.
 void MakeSelfContained(Module& module) {
   std::unordered_map<const Computation*, Computation*> copies;
   const std::function<void(Computation&)> adopt = [&](Computation& computation) {
@@ -775,7 +776,7 @@ Result<std::optional<Slice>> SliceOf(const Cone& cone, int64_t limit, uint64_t s
     if (!output->shape().IsArray()) return std::optional<Slice>();
     largest = std::max(largest, output->shape().NumElements());
   }
-  // All of a small result is computed, unless it takes a few elements of something that does not fit into memory.
+  // A small result is computed completely, unless it selects a few elements of a value that does not fit into memory.
   constexpr int64_t kMostSteps = 10'000'000'000;
   if (largest <= kFewestPoints && cone.steps <= kMostSteps) return std::optional<Slice>();
   Slicer best = TRY(BestSlicer(cone, limit, seed));

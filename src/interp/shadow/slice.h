@@ -1,5 +1,5 @@
-// Some results of a computation, and what they need, as a computation of its own: what is checked where checking all of
-// them would be too much work: docs/comparison.md#sampling.
+// Slices: some results of a computation with their operands, as a separate computation. Slices are checked if checking
+// all results would be too much work (docs/comparison.md#sampling).
 //
 //   const Cone cone = ConeOf(root, arguments, {});
 //   if (cone.steps > limit) const auto slice = TRY(SliceOf(cone, limit, seed));
@@ -20,56 +20,57 @@
 
 namespace hlo::shadow {
 
-// An argument or a cut: a literal, which is exact, or a value.
+// The value of an argument or cut point: an exact literal, or a value with bounds.
 struct ConeArgument {
   const Literal* literal = nullptr;
   ShadowValue value;
-  int key = -1;  // Arguments of two cones with the same key are the same value (SlicesOfBoth).
+  int key = -1;  // Arguments of two cones with the same key have the same value. See SlicesOfBoth.
 
   ShadowValue All() const { return literal != nullptr ? ToShadow(*literal) : value; }
 };
 
-// What an instruction is computed from, down to arguments and given values, as a module: calls and fusions are
-// dissolved, and `plan` is that of the copies.
+// A module that contains everything an instruction depends on, back to arguments and given values. Calls and fusions
+// are inlined. `plan` is the precision plan of the copied instructions.
 struct Cone {
   std::unique_ptr<Module> module;
   std::vector<ConeArgument> args;
   PrecisionPlan plan;
-  int64_t steps = 0;  // Of evaluating all of it.
+  int64_t steps = 0;  // Scalar steps of a complete evaluation.
 };
 
 using Given = std::function<std::optional<ConeArgument>(const Instruction&)>;
 
-// `given` is not asked for the root itself; null: nothing is given.
+// `given` is not called for the root itself. It may be null.
 Cone ConeOf(const Instruction& root, std::span<const ConeArgument> args, const PrecisionPlan* plan, const Given& given);
 
-// Scalar steps of evaluating `results` elements of an instruction with their bounds, given its operands: about a
-// nanosecond each on one core of 2020. Only an order of size is needed, and the same one in every run.
+// Scalar steps to evaluate `results` elements of an instruction with their bounds, given its operands. A step is about
+// a nanosecond on one core. The estimate needs only the right order of magnitude, but must be the same in every run.
 int64_t StepsOf(const Instruction& inst, int64_t results);
-// Of a computation, called ones included; loops count once.
+// Scalar steps of a computation, including called ones. A loop counts as one trip.
 int64_t StepsOf(const Computation& computation);
 
 struct Slice {
-  std::unique_ptr<Module> module;  // Of rank 1, over the points.
+  std::unique_ptr<Module> module;  // Its arrays are lists of points.
   std::vector<ShadowValue> args;
   PrecisionPlan plan;
   std::unordered_map<const Instruction*, WantedResults> wanted;
-  // By leaf of the cone's root: row-major, ascending. At least kFewestPoints, or all.
+  // Row-major indices for each leaf of the cone's root, ascending. At least kFewestPoints, or all.
   std::vector<std::vector<int64_t>> points;
 };
 inline constexpr int64_t kFewestPoints = 4096;
 
-// As many results as come to about `limit` steps: both ends, ends of rows, one of each of many strata. Where they need
-// whole rows or columns, which a reduction makes them do, they lie in some of these. Nothing: the root has a leaf that
-// is no array, or an element cannot be had for less than all.
+// A slice of as many results as cost about `limit` steps. The sample contains both ends, ends of rows, and one result
+// of each stratum. If results need whole rows or columns, as with reductions, the sample uses few of these. Returns
+// nullopt if a leaf of the root is not an array. Also returns nullopt if all results should be computed, because they
+// are few or because a slice costs as much.
 Result<std::optional<Slice>> SliceOf(const Cone& cone, int64_t limit, uint64_t seed);
-// These results of a cone whose root has the same shape; nothing: it has another kind of root, or they take more steps
-// than `limit`.
+// A slice of these results of a cone. Returns nullopt if the root has an unsupported kind, or if the results cost more
+// than `limit` steps.
 Result<std::optional<Slice>> SliceAt(const Cone& cone, const std::vector<std::vector<int64_t>>& points,
                                      int64_t limit = std::numeric_limits<int64_t>::max());
 
 // The same results of two cones whose roots have the same dimensions, as modules with the same parameters. All
-// arguments of the cones are literals, and those with the same key are one argument here.
+// arguments of the cones are literals. Arguments with the same key become one parameter.
 struct SlicesOfTwo {
   struct Side {
     std::unique_ptr<Module> module;
@@ -78,20 +79,20 @@ struct SlicesOfTwo {
   };
   Side before, after;
   std::vector<Literal> args;
-  std::vector<int64_t> points;  // Row-major, ascending: at least kFewestPointsOfTwo, or all.
+  std::vector<int64_t> points;  // Row-major indices, ascending. At least kFewestPointsOfTwo, or all.
 };
 inline constexpr int64_t kFewestPointsOfTwo = 64;
-// As many results of `after` as take about `limit` steps, and the same results of `before`. Nothing: a root is not an
-// array, or the results take more than `most` steps.
+// As many results of `after` as cost about `limit` steps, and the same results of `before`. Returns nullopt if a root
+// is not an array, or if the results cost more than `most` steps.
 Result<std::optional<SlicesOfTwo>> SlicesOfBoth(const Cone& before, const Cone& after, int64_t limit, int64_t most,
                                                 uint64_t seed);
-// The value of a slice in the declared types, with the bits of the interpreter. `wanted`: the member of the slice.
+// The interpreter's value of a slice, in the declared types. `wanted` is the slice's member.
 Result<Literal> InterpretSlice(const Module& module,
                                const std::unordered_map<const Instruction*, WantedResults>& wanted,
                                std::span<const Literal> args, const InterpretOptions& options);
 
-// The limit to each of some pieces of work, done so many times each, that lets all of them together stay below `limit`:
-// the smaller ones are done in full.
+// Step limit for each item of work such that the total of steps * times stays below `limit`. Smaller items run
+// completely.
 struct Work {
   int64_t steps = 0, times = 1;
 };

@@ -1,6 +1,7 @@
-// sort and topk where the result is not one: keys tie and the sort is not stable, or roundings bring them close. Each
-// place of a line has one of the elements that are not certainly before too few others or after too many; keys and
-// payload come from the same one, and each element stands in one place (interp/compare/compare.cpp).
+// sort and topk with several possible orders: keys are equal and the sort is not stable, or keys are close. An element
+// may take a position if the number of elements certainly before it, and certainly after it, permits that. The key and
+// the payload of a position are from the same element, and each element takes one position
+// (interp/compare/choices.cpp).
 #include <algorithm>
 #include <numeric>
 
@@ -9,7 +10,7 @@
 namespace hlo::shadow {
 namespace {
 
-// Beyond, a sort is compared with the interpreter's.
+// A sort of longer lines is compared with the interpreter's result.
 constexpr int64_t kLongestLine = 1024;
 constexpr int64_t kMostPairs = int64_t{1} << 24, kPairsAtOnce = int64_t{1} << 20;
 constexpr int64_t kMostCandidates = int64_t{1} << 22;
@@ -19,16 +20,16 @@ bool IsDecidedEverywhere(const ShadowValue& x) {
   return std::ranges::all_of(x.bound.data<double>(), [](double e) { return std::isfinite(e); });
 }
 
-// Of one line: less[i * count + j], is i before j? 2: open.
+// For one line: less[i * count + j] is 1 if i is before j, 0 if not, and 2 if undetermined.
 using Relation = std::vector<uint8_t>;
 
-// A comparator of two sides; those of each operand side by side, as sort has them.
+// A comparator. Its parameters are the two sides of each operand in turn, as in sort.
 class Comparator {
  public:
   Comparator(const Computation& body, std::vector<ShadowValue> operands, int64_t count)
       : body_(body), operands_(std::move(operands)), count_(count) {}
 
-  // `bounded`: with the operands' bounds; otherwise by their values alone.
+  // `bounded`: whether the operands' bounds are used, or only their values.
   Result<std::vector<Relation>> Relations(Context& context, int64_t first, int64_t lines, bool bounded) const {
     const int64_t square = count_ * count_;
     std::vector<int64_t> left, right;
@@ -66,7 +67,7 @@ class Comparator {
   int64_t count_;
 };
 
-// The elements in order, equal ones as they stood; empty: `less` does not put them in one.
+// A stable order of the elements. Empty if `less` is not an order.
 std::vector<int64_t> OrderBy(const Relation& less, int64_t count) {
   std::vector<int64_t> before(count), order(count);
   for (int64_t i = 0; i < count; ++i) {
@@ -82,7 +83,7 @@ std::vector<int64_t> OrderBy(const Relation& less, int64_t count) {
   return order;
 }
 
-// By place: the elements that may stand there.
+// For each position, the elements that may take it.
 std::vector<std::vector<int64_t>> MayStandAt(const Relation& less, int64_t count, int64_t places, bool stable) {
   std::vector<std::vector<int64_t>> may(places);
   for (int64_t i = 0; i < count; ++i) {
@@ -106,7 +107,7 @@ Result<std::optional<ShadowValue>> SortByRanks(Context& context, const Instructi
   const bool all_exact = AllExact(operands);
   const Shape& shape = operands[0]->shape;
   const int64_t dimension = sort ? inst.attrs<SortAttrs>().dimension.value : shape.rank() - 1;
-  // The interpreter sorts what is exact as well, unless it would have to round what is held in f64.
+  // The interpreter sorts exact values, unless it would have to round values that are held in f64.
   const bool interpreted = stable && all_exact && !context.options.widened;
   if (shape.rank() == 0 || shape.NumElements() == 0 || interpreted) return std::nullopt;
   const int64_t count = shape.dim(dimension), lines = shape.NumElements() / count;
@@ -118,7 +119,7 @@ Result<std::optional<ShadowValue>> SortByRanks(Context& context, const Instructi
     if (!known) return std::nullopt;
   }
 
-  // topk sorts with the places as payload, by the total order of keys.
+  // topk sorts by the total order of keys, with the indices as payload.
   Module module("order");
   const Computation* body = sort ? inst.attrs<SortAttrs>().to_apply : nullptr;
   std::vector<ShadowValue> arrays;
@@ -150,7 +151,7 @@ Result<std::optional<ShadowValue>> SortByRanks(Context& context, const Instructi
     const auto bounded = all_exact ? exact : comparator.Relations(context, first, some, true);
     if (!exact || !bounded) return std::nullopt;
     for (int64_t line = first; line < first + some; ++line) {
-      // A NaN that compares with nothing: the algorithm decides where everything goes.
+      // A NaN that is not ordered. The algorithm determines the whole order.
       if (std::ranges::count(exact->at(line - first), 2) > 0) return std::nullopt;
       const std::vector<int64_t> order = OrderBy(exact->at(line - first), count);
       if (order.empty()) return std::nullopt;

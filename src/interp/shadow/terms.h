@@ -1,4 +1,4 @@
-// How many terms one element of a result is made of.
+// Number of terms in one element of a sum.
 #ifndef HLO_INTERP_SHADOW_TERMS_H_
 #define HLO_INTERP_SHADOW_TERMS_H_
 
@@ -8,8 +8,8 @@ class Instruction;
 
 namespace hlo::shadow {
 
-// Of a dot or convolution the products, of a reduce, reduce-window or select-and-scatter the elements, padding
-// included; 1 of anything else.
+// For a dot or convolution: the number of products. For a reduce, reduce-window or select-and-scatter: the number of
+// elements, including padding. For other instructions: 1.
 double TermsOf(const Instruction& inst);
 
 }  // namespace hlo::shadow

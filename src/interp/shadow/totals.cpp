@@ -8,8 +8,8 @@
 namespace hlo::shadow {
 namespace {
 
-// A sum of terms: see SumRule. Infinite and NaN terms decide the sum in any order, unless the finite ones could
-// overflow on the way, to the other infinity; so does nothing else once the terms could.
+// The bound of a sum (see SumRule). An infinite or NaN term determines the sum in any order, unless the finite terms
+// may first overflow to the opposite infinity. If the terms of a finite sum may overflow, it is undetermined.
 Bounds FinishSum(const SumRule& rule, double overflow, const Total& t) {
   if (!std::isfinite(t.bounds)) return {0, kUndetermined, kUndetermined};
   if (!std::isfinite(t.value)) {
@@ -27,14 +27,16 @@ Bounds FinishSum(const SumRule& rule, double overflow, const Total& t) {
 }
 
 // Each of n - 1 products is rounded: |t| <= prod(|v| + e) (1 + u)^(n-1), and t has the sign of v unless a factor may be
-// 0. One that underflows is off by half a step at most, which the factors of 1 and more magnify; if those alone
-// overflow, so may a product on the way. An infinite factor decides, unless the factors below 1 could come to 0 before
-// they meet it: above `normal` they cannot, since roundings are relative there; where the factors of 1 and more
-// overflow by themselves, the others may meet that infinity as zeros too. When the product of the finite factors is
-// beyond f64, where an infinity comes from is not known; if no factor is below 1, it comes in any order.
+// 0. A product that underflows is off by at most half a step, which the factors of at least 1 magnify. If these factors
+// overflow by themselves, so may an intermediate product.
+//
+// An infinite factor determines the result unless the factors below 1 may first underflow to 0. Above `normal` they
+// cannot, since roundings are relative there. If the factors of at least 1 overflow by themselves, the other factors
+// may multiply that infinity as zeros. If the product of the finite factors overflows f64, the source of an infinity is
+// not known. If no factor is below 1, the result is infinite in any order.
 Bounds FinishProduct(const SumRule& rule, const Rounding& accumulator, int64_t terms, const Total& t) {
   constexpr Bounds kOpen{0, kUndetermined, kUndetermined};
-  if (std::isnan(t.bounds)) return {kUndetermined, 0, 0};  // A NaN among the factors.
+  if (std::isnan(t.bounds)) return {kUndetermined, 0, 0};  // A factor is NaN.
   if (std::isnan(t.likely)) return kOpen;
   const double normal = accumulator.least / accumulator.relative;
   const bool vanishes = t.likely * (1 - rule.worst) < normal;
@@ -52,14 +54,14 @@ Bounds FinishProduct(const SumRule& rule, const Rounding& accumulator, int64_t t
   return {pair.value, pair.bound, pair.bound};
 }
 
-// The largest of t_i lies between the largest lower end and the largest upper end.
+// The largest of t_i is between the largest lower end and the largest upper end.
 Bounds FinishExtreme(bool minimum, const Total& t) {
   const double value = minimum ? -t.value : t.value;
   if (std::isnan(t.value)) return {value, 0, 0};
-  if (std::isnan(t.bounds)) return {0, kUndetermined, kUndetermined};  // It may be one.
+  if (std::isnan(t.bounds)) return {0, kUndetermined, kUndetermined};  // An element may be NaN.
   if (!std::isfinite(t.bounds) && !std::isinf(t.value)) return {value, kUndetermined, kUndetermined};
   double bound = std::isinf(t.value) ? 0 : std::max(t.bounds - t.value, t.value - t.magnitudes) * kUp;
-  if (t.value == 0) bound = std::max(bound, kTiny);  // 0 and -0 may come out as either.
+  if (t.value == 0) bound = std::max(bound, kTiny);  // Either 0 or -0 may be the result.
   return {value, bound, bound};
 }
 
@@ -124,7 +126,7 @@ void Totals::Loosen(int64_t at, double bound) {
 
 ShadowValue Totals::Close(const Context& context, const Instruction& inst) {
   Sink sink(inst.shape(), context.Held(inst), true);
-  std::unordered_map<int64_t, Closing> closings;  // By number of terms.
+  std::unordered_map<int64_t, Closing> closings;  // Key: number of terms.
   for (size_t i = 0; i < totals_.size(); ++i) {
     const Bounds start{from_.value[i], from_.Bound(i), from_.Likely(i)};
     if (terms_[i] == 0) {

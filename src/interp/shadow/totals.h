@@ -1,8 +1,7 @@
-// Many elements combined into one: what is kept of those seen so far, and the bounds that close a total. For reduce,
-// reduce-window and the scatters. Private to interp/shadow*.cpp. The rules: docs/comparison.md#sums.
+// Totals of many elements: their accumulators, and the bounds of the finished total. Used by reduce, reduce-window and
+// the scatters. Private to interp/shadow. Rules: docs/comparison.md#sums.
 //
-// A permitted implementation may combine in any order, so every rule is one that no order can break; the shadow is then
-// free to use the order that is fastest.
+// An implementation may combine in any order, so every rule holds for all orders. The shadow uses the fastest one.
 #ifndef HLO_INTERP_SHADOW_TOTALS_H_
 #define HLO_INTERP_SHADOW_TOTALS_H_
 
@@ -13,20 +12,22 @@
 
 namespace hlo::shadow {
 
-// What is kept of the elements combined so far. For sums: the sum of values, of bounds, of likely bounds, of the finite
-// magnitudes. For maxima: the largest value, value + bound, value - bound (`bounds`, `magnitudes`). For products: of
-// values, of magnitudes |v| + e (`magnitudes`), of the finite ones of 1 and more (`bounds`; NaN once a factor is one
-// for certain), and of the least magnitudes |v| - e below 1 (`likely`; NaN once a factor is undetermined), zeros left
-// out. The value of what is undetermined may be a NaN and says nothing.
+// Accumulators of the elements that are combined so far. The value of an undetermined element may be a NaN and is
+// ignored.
+//   Sums: the sums of values, bounds, likely bounds, and finite magnitudes.
+//   Maxima: the largest value, value + bound (`bounds`), and value - bound (`magnitudes`).
+//   Products: the product of values, and of the magnitudes |v| + e (`magnitudes`). `bounds` is the product of those
+//   magnitudes that are finite and at least 1. It is NaN once a factor is certainly NaN. `likely` is the product of the
+//   least magnitudes |v| - e below 1, without exact zeros. It is NaN once a factor is undetermined.
 struct Total {
   double value, bounds, likely, magnitudes;
 };
 
-// The larger, and NaN once there was one.
+// The larger number. NaN if either is NaN.
 inline double Larger(double a, double b) { return a > b || a != a ? a : b; }
 
 struct Add {
-  static constexpr Total kNothing{-0.0, 0, 0, 0};  // -0 + x is x, for -0 too.
+  static constexpr Total kNothing{-0.0, 0, 0, 0};  // -0 + x is x, also if x is -0.
   static void Take(Total& t, double v, double e, double l) {
     t.value += v;
     t.bounds += e;
@@ -74,7 +75,6 @@ struct Extreme {
   }
 };
 
-// f(Rule) with the rule of a combiner.
 template <class F>
 void WithRule(Combiner combiner, F&& f) {
   switch (combiner) {
@@ -87,10 +87,10 @@ void WithRule(Combiner combiner, F&& f) {
 }
 bool HasRule(Combiner combiner);
 
-// Finishes totals by the combiner's rule.
+// Computes value and bounds of finished totals.
 class Closing {
  public:
-  // `integers`: all terms are.
+  // `integers`: whether all terms are integers.
   Closing(const Context& context, const Instruction& inst, Combiner combiner, int64_t terms, bool integers = false);
 
   bool HasLikely() const { return combiner_ == Combiner::kAdd && rule_.HasLikely(); }
@@ -110,7 +110,7 @@ class Totals {
 
   void Add(int64_t at, double value, double bound, double likely);
   void Loosen(int64_t at, double bound);
-  // Sums the start value and the terms; what received none is left as it was.
+  // Adds the terms to the start values. Elements without terms keep their start value.
   ShadowValue Close(const Context& context, const Instruction& inst);
 
  private:

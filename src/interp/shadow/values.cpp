@@ -1,4 +1,4 @@
-// Shadow values made of literals and of each other.
+// Creates shadow values from literals and from each other.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -14,7 +14,7 @@ constexpr int64_t kGrain = 1 << 14;
 
 constexpr int kWideMantissaBits = 52;
 
-// Whether NaNs of the type differ from each other in more than their sign, and f64 does not have them itself.
+// Whether NaNs of the type differ in more than their sign. False for f64 itself, which needs no conversion.
 bool HasPayloads(PrimitiveType type) {
   if (type == PrimitiveType::kF64) return false;
   return type == PrimitiveType::kF32 || FormatOf(type).specials == Specials::kIeee;
@@ -35,7 +35,7 @@ uint64_t BitsAt(const Literal& literal, int64_t i) {
   }
 }
 
-// Converts elements by `convert`, which need not keep the bits of NaNs, and NaNs by WideElement.
+// Converts elements by `convert`, which need not preserve NaNs. NaNs are converted by WideElement.
 template <class Stored, class Convert>
 void WidenTo(double* out, const Literal& literal, Convert convert) {
   const auto* in = reinterpret_cast<const Stored*>(literal.raw());
@@ -91,7 +91,7 @@ void SetWideElement(Literal& literal, int64_t i, double x) {
             exponent_bits = static_cast<int>(BitWidth(type)) - 1 - mantissa_bits;
   const uint64_t wide = std::bit_cast<uint64_t>(x), sign = wide >> 63;
   const uint64_t payload = (wide & ((uint64_t{1} << kWideMantissaBits) - 1)) >> (kWideMantissaBits - mantissa_bits);
-  if (payload == 0) return;  // Too narrow for it: the conversion made one.
+  if (payload == 0) return;  // The payload does not fit into the type, and the conversion has chosen one.
   const uint64_t bits = ((sign << exponent_bits | ((uint64_t{1} << exponent_bits) - 1)) << mantissa_bits) | payload;
   std::memcpy(literal.mutable_raw() + i * ByteWidth(type), &bits, static_cast<size_t>(ByteWidth(type)));
 }
@@ -191,7 +191,7 @@ void TakeComputed(const ShadowValue& from, ShadowValue& to) {
   }
 }
 
-// A loop does so after each trip: what is marked already is not copied for it.
+// A loop calls this after each trip, so data that is already marked is not copied.
 void MarkComputed(ShadowValue& value) {
   for (ShadowValue& element : value.elements) MarkComputed(element);
   const auto mark = [](auto& literal, auto is_unmarked, auto marked) {

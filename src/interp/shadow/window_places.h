@@ -1,4 +1,4 @@
-// The elements of a base that each window over it covers. Private to interp/shadow/windows*.cpp.
+// The base elements that each window covers. Private to interp/shadow.
 #ifndef HLO_INTERP_SHADOW_WINDOW_PLACES_H_
 #define HLO_INTERP_SHADOW_WINDOW_PLACES_H_
 
@@ -13,7 +13,7 @@
 namespace hlo::shadow {
 
 // For each result index, the base elements that its window covers (docs/ops.md#windows). Padding and holes are skipped,
-// so that a window costs as much as the elements that it covers, however large it is.
+// so that the cost depends on the covered elements and not on the size of the window.
 class Windows {
  public:
   Windows(const Window& window, std::span<const int64_t> base, std::span<const int64_t> result)
@@ -29,14 +29,14 @@ class Windows {
     }
   }
 
-  // No window covers more elements.
+  // An upper limit on the elements that a window covers.
   static int64_t MostAtAll(const Window& window, std::span<const int64_t> base) {
     int64_t most = 1;
     for (size_t d = 0; d < base.size(); ++d) most *= std::min(window.dims[d].size, base[d]);
     return most;
   }
 
-  // f(row-major base index), in row-major window order.
+  // Calls f with the row-major base index of each covered element, in row-major window order.
   template <class F>
   void ForEach(int64_t result_index, F&& f) const {
     const int64_t rank = static_cast<int64_t>(result_.size());
@@ -66,12 +66,12 @@ class Windows {
   struct Run {
     int64_t first = 0, step = 0, count = 0;  // Base indices first, first + step, ...
   };
-  using Wide = __int128;  // Sizes times dilations.
+  using Wide = __int128;  // Sizes times dilations may exceed 64 bits.
 
-  static Wide FloorOf(Wide a, Wide b) { return a / b - (a % b < 0 ? 1 : 0); }  // b > 0.
+  static Wide FloorOf(Wide a, Wide b) { return a / b - (a % b < 0 ? 1 : 0); }  // b must be positive.
 
-  // The elements that the window of result o covers along one dimension. Position k of the window meets element i of
-  // the base where start + k * window_dilation = i * base_dilation.
+  // The elements that the window of result o covers along one dimension. Position k of the window covers element i of
+  // the base if start + k * window_dilation = i * base_dilation.
   static Run Met(const WindowDim& w, int64_t base, int64_t o) {
     const Wide start = Wide{o} * w.stride - w.pad_low, dilation = w.window_dilation, spread = w.base_dilation;
     const Wide k_begin = std::max<Wide>(0, -FloorOf(start, dilation));
@@ -100,7 +100,8 @@ class Windows {
   std::vector<std::vector<Run>> runs_;  // [dimension][index of the result]
 };
 
-// Of reducers without a rule, or that do not reduce one array of floats: by the reducer, as reduce does.
+// The rule of reducers that have no closed rule, or that do not reduce a single float array. It evaluates the reducer,
+// as Reduce does.
 Result<ShadowValue> ReduceWindowByReducer(Context& context, const Instruction& inst, Operands operands);
 
 }  // namespace hlo::shadow

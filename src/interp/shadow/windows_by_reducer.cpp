@@ -1,5 +1,5 @@
-// Bounds of reduce-window with a reducer that has no rule of its own: the elements of each window stand side by side
-// and are reduced by it. docs/comparison.md#sums.
+// Bounds of reduce-window with a reducer that has no rule. The elements of each window are gathered and reduced
+// (docs/comparison.md#sums).
 #include <memory>
 #include <unordered_map>
 
@@ -8,11 +8,12 @@
 namespace hlo::shadow {
 namespace {
 
-// Elements of all windows together, each once for every window that it lies in: what is worth 1 GiB of bounds.
+// Limit on the elements of all windows together, which have 1 GiB of bounds.
 constexpr int64_t kMostPlaces = int64_t{1} << 24;
 
-// (acc..., has, element..., has) -> (acc..., has): `reducer` where both sides have a value, else the side that has one.
-// A window at the edge has fewer elements than the others, and what is not there is no initial value either.
+// A reducer (acc..., has, element..., has) -> (acc..., has). It applies `reducer` if both sides have a value, and
+// otherwise returns the side that has one. Windows at the edge have fewer elements, and a missing element is not an
+// initial value.
 Computation& WherePresent(const Computation& reducer, Module& module) {
   Computation& computation = module.AddComputation("where_present");
   const size_t arity = reducer.parameters().size() / 2;
@@ -64,7 +65,8 @@ Result<ShadowValue> ReduceWindowByReducer(Context& context, const Instruction& i
   const ReduceWindowAttrs& attrs = inst.attrs<ReduceWindowAttrs>();
   const size_t arity = operands.size() / 2;
   const Shape& first = inst.shape().IsTuple() ? inst.shape().element(0) : inst.shape();
-  const int64_t places = Windows::MostAtAll(attrs.window, operands[0]->shape.dims());  // At most, in one window.
+  // The largest number of elements in one window.
+  const int64_t places = Windows::MostAtAll(attrs.window, operands[0]->shape.dims());
   const int64_t outputs = first.NumElements();
   if (places > kMostPlaces / std::max<int64_t>(1, outputs))
     FAIL(UnsupportedAt(inst, "U042",
@@ -111,7 +113,7 @@ Result<ShadowValue> ReduceWindowByReducer(Context& context, const Instruction& i
   reduce_attrs.to_apply = &WherePresent(*attrs.to_apply, module);
   const Instruction& reduce = entry.Add(Opcode::kReduce, Shape::Tuple(shapes), parameters, std::move(reduce_attrs));
 
-  // A plan and cuts know the instructions of the module, and these are others.
+  // The plan and cut points refer to instructions of another module.
   ShadowOptions options = context.options;
   options.given = nullptr;
   if (!context.ftz()) options.plan = nullptr;
