@@ -11,7 +11,7 @@
 namespace hlo {
 namespace {
 
-// Cuts, and what loops ended with.
+// Adds the results of loops to the cut points.
 shadow::Given WithLoops(const PairOfComputations& pair, shadow::Given cuts) {
   return [&pair, cuts = std::move(cuts)](const Instruction& inst) -> std::optional<shadow::ConeArgument> {
     if (auto cut = cuts(inst)) return cut;
@@ -20,7 +20,6 @@ shadow::Given WithLoops(const PairOfComputations& pair, shadow::Given cuts) {
   };
 }
 
-// There is one to be watched, too.
 std::unique_ptr<WorkMeter> MeterOf(const WidenedOptions& options) {
   if (options.work_limit == 0 && !options.on_trip) return nullptr;
   const int64_t limit = options.work_limit == 0 ? std::numeric_limits<int64_t>::max() : options.work_limit;
@@ -113,7 +112,8 @@ Result<std::vector<shadow::ConeArgument>*> BothSides::ArgsOf(PairOfComputations&
   return &(pair.callee_args[computation] = std::move(args));
 }
 
-// Loops in `inst`'s computation that it is computed from, run once; nothing behind what is cut or too large to stay.
+// Runs the loops that `inst` depends on in its computation, once each. Stops at cut points, and at loops whose state is
+// too large to keep.
 Result<void> BothSides::RunLoops(PairOfComputations& pair, const Instruction& inst,
                                  std::vector<shadow::ConeArgument>& args, const ShadowOptions& options,
                                  const shadow::Given& cuts) const {
@@ -143,7 +143,7 @@ Result<ShadowValue> BothSides::ValueAfter(PairOfComputations& pair, const Instru
   const ShadowOptions options = Options(cuts);
   TRY(RunLoops(pair, inst, pair.args, options, cuts));
   if (!IsOneOfSeveral(inst)) return EvaluateShadowOf(inst, Needed(pair.args, inst, cuts), options);
-  // Of a kernel with several results just what this one needs.
+  // For one result of a kernel with several, evaluates only its cone.
   const shadow::Cone cone = shadow::ConeOf(inst, pair.args, nullptr, cuts);
   std::vector<ShadowValue> args(cone.args.size());
   for (const Instruction* parameter : cone.module->entry().parameters()) {

@@ -1,5 +1,5 @@
-// A computation of the input and what passes made of it, evaluated on the same arguments: each value from the nearest
-// ones that are given to both sides alike. What is compared with what, and what is given, others decide (widened.cpp).
+// Evaluates a computation of the input and its optimized counterpart on the same arguments. Each value is computed from
+// the nearest kept values, which both sides share. widened.cpp decides which values are compared and kept.
 #ifndef HLO_INTERP_COMPARE_BOTH_SIDES_H_
 #define HLO_INTERP_COMPARE_BOTH_SIDES_H_
 
@@ -21,12 +21,12 @@
 
 namespace hlo {
 
-// A computation of the input and what became of it, run on the same arguments.
+// A computation of the input with the arguments and kept values for both sides.
 struct PairOfComputations {
   const Computation* before;
   std::vector<shadow::ConeArgument> args;
   std::unordered_map<const Instruction*, ShadowValue> given_before, given_after;  // Values without bounds.
-  // Instructions of the input that would get other values if they were evaluated again. Their kept values stay.
+  // Instructions of the input whose value would differ if it were computed again. Their kept values are not removed.
   std::unordered_set<const Instruction*> given_for_good;
   std::unordered_map<const Computation*, std::vector<shadow::ConeArgument>> callee_args;
   // Results of loops on either side that have no counterpart. Such a loop runs once, not once for each element.
@@ -34,34 +34,36 @@ struct PairOfComputations {
   int64_t ran_bytes = 0;
 };
 
-// What `start` is computed from in its own computation: itself, then the nearest first; nothing behind what is cut.
+// The instructions of its computation that `start` depends on: itself first, then the nearest ones. The search stops at
+// cut instructions.
 using IsCut = std::function<bool(const Instruction&)>;
 std::vector<const Instruction*> Upstream(const Instruction& start, const IsCut& is_cut);
-// Of the arguments those that `inst` is computed from, in f64. Only small ones stay so.
+// The arguments that `inst` depends on, in f64. Only small arguments stay in f64.
 std::vector<ShadowValue> Needed(std::vector<shadow::ConeArgument>& args, const Instruction& inst,
                                 const shadow::Given& cuts);
 
 class BothSides {
  public:
-  // All outlive it.
+  // All parameters must outlive the object.
   BothSides(const Module& input, const WidenedOptions& options);
   const Correspondence& pairs() const { return pairs_; }
 
-  // Evaluation of either side stops at kept values, and in the module after the pass at the constants that it made.
+  // The values at which the evaluation of a side stops: kept values. After the pass these include the constants that
+  // the pass made.
   shadow::Given CutsBefore(const PairOfComputations& pair) const;
   shadow::Given CutsAfter(const PairOfComputations& pair) const;
-  // In f64, with these.
+  // Options for an evaluation in f64 with these cut points.
   ShadowOptions Options(const shadow::Given& cuts) const;
 
-  // Of `computation` of the input, which `pair` has or calls.
+  // The arguments of `computation`, which is the pair's computation of the input or is called by it.
   Result<std::vector<shadow::ConeArgument>*> ArgsOf(PairOfComputations& pair, const Computation* computation) const;
 
   Result<ShadowValue> ValueBefore(PairOfComputations& pair, const Instruction& inst) const;
   Result<ShadowValue> ValueAfter(PairOfComputations& pair, const Instruction& inst) const;
 
   // The interpreter's value of `inst`, an instruction of the optimized module, from the kept values of its operands in
-  // their declared types. `operation`: the instruction that is evaluated in its place, if given. Nothing if an operand
-  // was not kept, or if it cannot be run.
+  // their declared types. `operation` is evaluated in its place if given. Returns nullopt if an operand was not kept or
+  // the instruction cannot be evaluated.
   std::optional<Literal> EvaluatedAfter(PairOfComputations& pair, const Instruction& inst,
                                         const Instruction* operation = nullptr) const;
 
@@ -70,7 +72,7 @@ class BothSides {
                         const ShadowOptions& options, const shadow::Given& cuts) const;
 
   const WidenedOptions& options_;
-  const std::unique_ptr<WorkMeter> meter_;  // Shared by all evaluations; null: no limit.
+  const std::unique_ptr<WorkMeter> meter_;  // Shared by all evaluations. Null means no limit.
   const Correspondence pairs_;
   const MadeConstants made_;
 };

@@ -1,4 +1,4 @@
-// Who calls the computations of a module. Internal to interp/compare.
+// The callers of each computation of a module. Internal to interp/compare.
 #ifndef HLO_INTERP_COMPARE_CALLERS_H_
 #define HLO_INTERP_COMPARE_CALLERS_H_
 
@@ -13,17 +13,18 @@ class Callers {
  public:
   explicit Callers(const Module& module);
 
-  // The first, of a computation that something calls.
+  // The first caller. The computation must have one.
   const Instruction& Of(const Computation& computation) const { return *callers_.at(&computation).front(); }
-  // Null: none, or several.
+  // Null if there is no caller or more than one.
   const Instruction* OnlyOneOf(const Computation& computation) const;
-  // Is `computation` reached from `top` through calls and fusions that are the only ones of what they call? A
-  // computation is from itself.
+  // Whether each run of `top` runs `computation` once, through calls and fusions that are the only callers. True if
+  // they are the same computation.
   bool RunsOnceIn(const Computation& computation, const Computation& top) const;
 
  private:
   std::unordered_map<const Computation*, std::vector<const Instruction*>> callers_;
-  mutable std::unordered_map<const Computation*, std::unordered_map<const Computation*, bool>> runs_once_;  // By top.
+  // First key: `top`.
+  mutable std::unordered_map<const Computation*, std::unordered_map<const Computation*, bool>> runs_once_;
 };
 
 }  // namespace hlo

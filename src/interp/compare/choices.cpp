@@ -1,4 +1,4 @@
-// Judging what may be one of several elements: where a reducer or a sort picks.
+// Judges elements with several possible values, which a reducer or a sort selects.
 #include <unordered_map>
 #include <unordered_set>
 
@@ -7,8 +7,8 @@
 namespace hlo {
 namespace {
 
-// Gives each decision of a sort's line an element of its own, among those that are not ruled out; those that none is
-// left for. Augmenting paths, as long as a line has places.
+// Assigns a different element to each decision of a sort's line, among the elements that are not ruled out. Returns the
+// decisions without an element. Uses augmenting paths, up to the length of the line.
 class Placing {
  public:
   Placing(const Decisions& decisions, const std::vector<uint8_t>& ruled_out)
@@ -44,14 +44,14 @@ class Placing {
 
   const Decisions& decisions_;
   const std::vector<uint8_t>& ruled_out_;
-  std::unordered_map<int64_t, int64_t> taken_;  // By element: its decision.
+  std::unordered_map<int64_t, int64_t> taken_;  // Decision of each element.
   std::unordered_set<int64_t> seen_;
 };
 
 }  // namespace
 
 void JudgeChoices(std::vector<Leaf>& leaves) {
-  std::unordered_map<const Decisions*, std::vector<uint8_t>> ruled_out;  // By candidate.
+  std::unordered_map<const Decisions*, std::vector<uint8_t>> ruled_out;  // Flags for each candidate.
   for (Leaf& leaf : leaves) {
     if (leaf.choices == nullptr) continue;
     const ShadowValue& candidates = leaf.choices->candidates;

@@ -42,7 +42,7 @@ Literal WidenAny(const Literal& literal) {
   return wide;
 }
 
-// A position on the line of the type's numbers: neighbours differ by one, 0 and -0 coincide.
+// A number's position among all numbers of its type. Neighbours differ by one, and 0 equals -0.
 int64_t Position(PrimitiveType type, double x) {
   int64_t magnitude;
   switch (type) {
@@ -80,7 +80,7 @@ std::vector<int64_t> IndexOf(const Shape& shape, int64_t linear) {
   return index;
 }
 
-// 0, 1, 2, 3-4, 5-8, ...: bin k > 0 ends at 2^(k-1).
+// Bins 0, 1, 2, 3-4, 5-8, ... Bin k > 0 ends at 2^(k-1).
 int UlpBin(int64_t ulps) {
   return ulps == 0 ? 0 : std::min<int>(31, 1 + std::bit_width(static_cast<uint64_t>(ulps - 1)));
 }
@@ -102,7 +102,7 @@ ElementReport ReportOf(const Leaf& leaf, const Judge& judge, int64_t i) {
   return report;
 }
 
-// What the rows are sorted by; NaN and infinity come first.
+// The key that rows are sorted by. NaN and infinity come first.
 double SortKey(const ElementReport& r, TopBy by) {
   if (!std::isfinite(r.actual)) return std::numeric_limits<double>::infinity();
   switch (by) {
@@ -131,21 +131,21 @@ void Decide(TensorComparison& tensor) {
 double RmsOf(double squares, int64_t count) {
   return std::sqrt(squares / static_cast<double>(std::max<int64_t>(1, count)));
 }
-// The sum of squares of what is finite.
+// The sum of squares of the finite elements.
 double SquaresOf(const Literal& values) {
   double squares = 0;
   for (const double x : values.data<double>()) squares += std::isfinite(x) ? x * x : 0;
   return squares;
 }
 
-// What is counted of the elements of a leaf, which may come in blocks.
+// Statistics of a leaf, which may be added in blocks.
 class Tally {
  public:
-  // Of `count` elements.
+  // `count` is the number of elements of all blocks.
   Tally(TensorComparison tensor, int64_t count)
       : tensor_(std::move(tensor)), ratio_step_(std::max<int64_t>(1, count / kMostRatios)) {}
 
-  // `first`: the place of the block's first element among all.
+  // `first` is the index of the block's first element.
   void Add(const Leaf& leaf, const Judge& judge, int64_t first = 0) {
     const double* t = shadow::Values(leaf.actual_values);
     const double* v = shadow::Values(leaf.expected);
@@ -184,7 +184,7 @@ class Tally {
   double worst_bad() const { return worst_bad_; }
 
  private:
-  // Their median is taken of so many at most.
+  // The median is computed from at most this many ratios.
   static constexpr int64_t kMostRatios = int64_t{1} << 22;
 
   static bool AreSameAndFinite(const double* a, const double* b, int64_t count) {
@@ -198,7 +198,7 @@ class Tally {
     return (different | special) == 0;
   }
 
-  // As AddElement of finite elements that are the expected ones.
+  // Like AddElement, for finite elements that equal the expected ones.
   void AddSame(const Leaf& leaf, const Judge& judge, int64_t begin, int64_t end, const double* v, int64_t first) {
     tensor_.counts[static_cast<int>(ElementClass::kExact)] += end - begin;
     ulp_bins_[0] += end - begin;
@@ -257,7 +257,8 @@ class Tally {
     if (judgement.element_class != ElementClass::kViolation) return;
     bad_.push_back(first + i);
     if (std::isfinite(judgement.ratio)) worst_bad_ = std::max(worst_bad_, judgement.ratio);
-    // No bound passes what is not finite on one side alone, and no relative one what should be 0.
+    // No tolerance accepts an element that is infinite or NaN on one side only. No relative tolerance accepts an error
+    // where 0 is expected.
     constexpr double kNone = std::numeric_limits<double>::infinity();
     tensor_.max_abs_bad = std::max(tensor_.max_abs_bad, finite ? error : kNone);
     tensor_.max_rel_bad = std::max(tensor_.max_rel_bad, finite && v != 0 ? error / std::fabs(v) : kNone);
@@ -269,8 +270,8 @@ class Tally {
   int64_t ratio_step_;
   std::vector<int64_t> bad_;
   std::vector<float> ratios_;
-  std::array<int64_t, 32> ulp_bins_ = {};      // By UlpBin.
-  std::array<int64_t, 2048> ratio_bins_ = {};  // By exponent + 1023; the last: infinite.
+  std::array<int64_t, 32> ulp_bins_ = {};      // Counts by UlpBin.
+  std::array<int64_t, 2048> ratio_bins_ = {};  // Counts by exponent + 1023. The last one is for infinity.
   double relative_squares_ = 0, error_squares_ = 0, squares_ = 0, worst_bad_ = 0;
   int64_t relative_count_ = 0;
 };
@@ -302,7 +303,7 @@ TensorComparison CompareLeaf(const Leaf& leaf, const CompareOptions& options) {
     tensor.looks_like = LooksLike(mistakes);
     return tensor;
   }
-  // Where they lie is known; what their neighbours are is not.
+  // In a sample, positions are known but neighbours are not.
   for (int64_t& i : bad) i = leaf.PlaceOf(i);
   tensor.where = WhereIs({leaf.full(), {}, {}, bad, tally.worst_bad()});
   return tensor;
@@ -344,7 +345,7 @@ Comparison CompareLeaves(const std::vector<Leaf>& leaves, const CompareOptions& 
   return Together(std::move(tensors));
 }
 
-// Complex arrays as arrays of their parts, [.., 2]; everything else as it is.
+// The shape with complex arrays replaced by float arrays [.., 2] of their parts.
 Shape PartsOf(const Shape& shape) {
   if (shape.IsTuple()) {
     std::vector<Shape> shapes;
@@ -368,7 +369,7 @@ Literal Parts(const Literal& literal) {
   return parts;
 }
 
-// The same of what is expected. A complex array has parts where one of a tuple has.
+// Splits the complex arrays of an expected value in the same way.
 ShadowValue PartsOf(const ShadowValue& value) {
   if (value.shape.IsArray() && IsComplex(value.shape.type())) return PartsSideBySide(value);
   if (!value.shape.IsTuple()) return value;
@@ -382,13 +383,13 @@ ShadowValue PartsOf(const ShadowValue& value) {
   return parts;
 }
 
-// Says so of the tensors that Parts made of `literal`.
+// Marks the tensors that Parts made of complex arrays in `literal`.
 void MarkParts(const Literal& literal, Comparison& comparison) {
   for (TensorComparison& tensor : comparison.outputs)
     tensor.of_complex = IsComplex(SubShape(literal.shape(), tensor.output).type());
 }
 
-// Elements `points` of an array, or of each of a tuple's.
+// The elements `points` of an array, or of each array of a tuple.
 Literal TakeFrom(const Literal& literal, std::span<const std::vector<int64_t>> points) {
   if (literal.shape().IsTuple()) {
     std::vector<Literal> elements;
@@ -406,7 +407,7 @@ Literal TakeFrom(const Literal& literal, std::span<const std::vector<int64_t>> p
   return taken;
 }
 
-// Elements [begin, end) of an array, as a list.
+// Elements [begin, end) of an array as a list.
 Literal PieceOf(const Literal& literal, int64_t begin, int64_t end) {
   Literal piece = Literal::Uninitialized(Shape(literal.shape().type(), {end - begin}));
   const int64_t width = ByteWidth(literal.shape().type());
@@ -420,10 +421,11 @@ Leaf LeafOf(ShapeIndex index, const Literal& expected, const Literal& actual) {
   return std::move(leaves.front());
 }
 
-// Sets what else than the same bits is permitted, given the root mean square of the expected values. Null: nothing.
+// Sets the bounds of a leaf from the root mean square of the expected values. If it is null, only equal bits are
+// accepted.
 using Permit = std::function<void(Leaf& leaf, double rms)>;
 
-// Compares arrays whose sizes differ at run time: all elements are wrong.
+// For arrays whose sizes differ at run time. All elements are wrong.
 TensorComparison CompareSizes(const ShapeIndex& index, const Shape& expected, const Shape& actual) {
   TensorComparison tensor{.output = index, .shape = actual};
   tensor.elements = tensor.checked = std::max<int64_t>(1, actual.NumElements());
@@ -435,8 +437,8 @@ TensorComparison CompareSizes(const ShapeIndex& index, const Shape& expected, co
   return tensor;
 }
 
-// Compares an array in blocks, so that there are never more than a few of these in f64. What is wrong is looked at as a
-// whole.
+// Compares an array in blocks, to limit the memory for f64 copies. Patterns of wrong elements are searched in the whole
+// array.
 TensorComparison CompareArray(const ShapeIndex& index, const Literal& expected, const Literal& actual,
                               const Permit& permit, const CompareOptions& options) {
   constexpr int64_t kBlock = int64_t{1} << 18;
@@ -461,7 +463,7 @@ TensorComparison CompareArray(const ShapeIndex& index, const Literal& expected, 
   return CompareLeaf(whole, options);
 }
 
-// Complex numbers count as their parts.
+// Complex numbers are compared as their parts.
 Comparison CompareArrays(const Literal& expected, const Literal& actual, const Permit& permit,
                          const CompareOptions& options) {
   const Literal of_expected = Parts(expected), of_actual = Parts(actual);
@@ -479,7 +481,7 @@ Comparison CompareArrays(const Literal& expected, const Literal& actual, const P
   return comparison;
 }
 
-// Any NaN equals any NaN, unless `strict_nan`.
+// Any two NaNs are equal unless `strict_nan`.
 bool HaveSameBits(Literal a, Literal b, bool strict_nan) {
   if (a.BitEquals(b)) return true;
   if (strict_nan) return false;
@@ -515,9 +517,9 @@ Literal AsDeclared(const ShadowValue& value) {
   return literal;
 }
 
-// Limits to interpreting one kernel. A loop in it may run for long.
+// Limits on interpreting one kernel, because it may contain a long loop.
 InterpretOptions InterpretingWithin(const LocalOptions& options) {
-  constexpr int64_t kMostSteps = 1'000'000;  // Executed instructions: about a second.
+  constexpr int64_t kMostSteps = 1'000'000;  // Executed instructions. They take about a second.
   return {.max_loop_iterations = options.max_loop_iterations, .max_steps = options.meter == nullptr ? 0 : kMostSteps};
 }
 
@@ -529,7 +531,7 @@ Result<Shadow> ShadowOfSlice(const shadow::Slice& slice, const LocalOptions& opt
                          .wanted = &slice.wanted});
 }
 
-// `interpreted`: null if it is not known.
+// `interpreted` is null if it is unknown.
 Result<Shadow> ShadowOf(const Computation& computation, std::span<const Literal> inputs, const Literal& actual,
                         const Literal* interpreted, const LocalOptions& options) {
   if (interpreted != nullptr) {
@@ -647,7 +649,7 @@ Result<Comparison> CompareLocal(const Computation& computation, std::span<const 
     const InterpretOptions limits = InterpretingWithin(options);
     auto value = slice ? EvaluateComputation(slice->module->entry(), AsDeclared(slice->args), limits)
                        : EvaluateComputation(computation, inputs, limits);
-    if (value) interpreted = std::move(*value);  // Else the bounds decide.
+    if (value) interpreted = std::move(*value);  // If the interpreter fails, bounds decide.
   }
   if (interpreted && !slice && HaveSameBits(*interpreted, actual, options.strict_nan))
     return CompareBitwise(*interpreted, actual, options);
@@ -675,7 +677,7 @@ Tolerance DefaultTolerance(PrimitiveType type, double rms) {
     default: break;
   }
   if (!IsFloat(type)) return {};
-  // Two representable steps, one smallest step.
+  // Two representable steps, and one smallest step.
   const shadow::Rounding rounding = shadow::RoundingTo(type, false);
   return {.abs = 2 * rounding.least, .rel = 4 * rounding.relative};
 }

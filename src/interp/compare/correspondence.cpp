@@ -10,7 +10,8 @@
 namespace hlo {
 namespace {
 
-using Readings = std::unordered_map<const Instruction*, size_t>;  // When each is compared, for the last time.
+// Position of the last comparison of each instruction.
+using Readings = std::unordered_map<const Instruction*, size_t>;
 
 size_t LastOf(Users results, const Readings& compared) {
   size_t last = 0;
@@ -20,9 +21,9 @@ size_t LastOf(Users results, const Readings& compared) {
   return last;
 }
 
-// The last time at which the value of an instruction is read. `read` has the times of its users, and gets this one.
-// `hands_on`: the kept value of a compared user stays as long as anything reads it. `inner`: the last times at which
-// instructions of called computations are compared, which read the arguments of the call.
+// The last time at which the value of an instruction is read. `read` contains the times of its users and receives this
+// one. `hands_on`: the kept value of a compared user stays as long as something reads it. `inner`: the last comparisons
+// in called computations, which read the arguments of the call.
 size_t LastRead(const Instruction& inst, const Readings& compared, bool hands_on,
                 std::unordered_map<const Instruction*, size_t>& read,
                 const std::unordered_map<const Computation*, size_t>* inner = nullptr) {
@@ -87,8 +88,8 @@ std::vector<Correspondence::Elements> Correspondence::ElementsToCompare(const In
 
 namespace {
 
-// What the root or an effect hangs on. A dead value has no meaning to be kept; and a run, which rounds, leaves another
-// one for it than for what lives on of the same origin.
+// The instructions that the root or a side effect depends on. The value of a dead instruction need not be kept by
+// passes. And the roundings of a run may give it another value than a live instruction with the same origin.
 std::unordered_set<const Instruction*> AliveIn(const Computation& computation,
                                                std::span<Instruction* const> post_order) {
   std::unordered_set<const Instruction*> alive = {&computation.root()};
@@ -105,7 +106,7 @@ std::unordered_set<const Instruction*> AliveIn(const Computation& computation,
 std::vector<Instruction*> Correspondence::OrderOf(const Computation& before, const Computation& after) const {
   std::unordered_map<const Instruction*, size_t> rank;
   for (const Instruction* inst : before.PostOrder()) rank.emplace(inst, rank.size());
-  using Next = std::pair<size_t, size_t>;  // Rank of the origin, or of the operands'; position.
+  using Next = std::pair<size_t, size_t>;  // The rank of the origin or of the operands' origins, then the position.
   const std::vector<Instruction*> given = after.PostOrder();
   std::unordered_map<const Instruction*, size_t> position, waits_for;
   std::vector<size_t> ranks(given.size());
@@ -139,8 +140,8 @@ Lifetimes Correspondence::LifetimesOf(const Computation& before, const Computati
                                       const std::vector<Instruction*>& order) const {
   const size_t end = order.size();
   const Instruction &root = after.root(), &root_before = before.root();
-  Readings compared, compared_before;                    // Of an origin the last time.
-  std::unordered_map<const Computation*, size_t> inner;  // The last time of any of its own.
+  Readings compared, compared_before;                    // For an origin, its last comparison.
+  std::unordered_map<const Computation*, size_t> inner;  // The last comparison of any instruction inside.
   for (size_t i = 0; i < end; ++i) {
     const Instruction* origin = ComparedWith(*order[i], before);
     if (origin == nullptr) continue;
@@ -148,7 +149,7 @@ Lifetimes Correspondence::LifetimesOf(const Computation& before, const Computati
     for (const Computation* at = &origin->computation(); at != &before; at = &callers_.Of(*at).computation())
       inner[at] = i;
   }
-  // Read at the end: what of the root is compared again.
+  // Elements of the root tuple that are compared again are read at the end.
   std::unordered_map<const Instruction*, size_t> read, read_before;
   if (root.Is(Opcode::kTuple)) {
     read[&root] = end;
@@ -162,7 +163,7 @@ Lifetimes Correspondence::LifetimesOf(const Computation& before, const Computati
     if (IsOneOfSeveral(inst)) last = std::max(last, LastOf(inst.operand(0).users(), compared));
     lifetimes.after[last].push_back(&inst);
   }
-  std::unordered_map<const Instruction*, size_t> ends;  // Of the input's.
+  std::unordered_map<const Instruction*, size_t> ends;  // Last reads in the input.
   std::vector<const Computation*> inside{&before};      // Callers first.
   for (size_t i = 0; i < inside.size(); ++i) {
     if (const auto it = inner.find(inside[i]); it != inner.end()) lifetimes.callees[it->second].push_back(inside[i]);

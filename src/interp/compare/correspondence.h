@@ -1,5 +1,5 @@
-// Which instruction of an optimized module is compared with which of its input, in what order, and how long their
-// values are read. Internal to interp/compare.
+// Pairs instructions of an optimized module with instructions of its input, in the order of comparison, with the
+// lifetimes of their values. Internal to interp/compare.
 #ifndef HLO_INTERP_COMPARE_CORRESPONDENCE_H_
 #define HLO_INTERP_COMPARE_CORRESPONDENCE_H_
 
@@ -11,18 +11,18 @@
 
 namespace hlo {
 
-// A result of a kernel that has several.
+// Whether the instruction is one result of a kernel with several results.
 bool IsOneOfSeveral(const Instruction& inst);
-// The instruction inside that computes it; null: one instruction computes all results.
+// The instruction inside the kernel that computes the result. Null if one instruction computes all results.
 const Instruction* InsideKernel(const Instruction& one_of_several);
 
-// By position in the order of the optimized computation: what nothing reads any more afterwards. An instruction that is
-// compared reads its operands then, on both sides, and hands on its kept value; another whenever one of its users is
-// evaluated.
+// For each position in the order of the optimized computation, the values that are not read after it. A compared
+// instruction reads its operands at its position, on both sides, and its users read its kept value. The operands of
+// other instructions are read whenever a user is evaluated.
 //
-// On the input's side a value goes with the one that it was compared with, and what still reads it there computes it
-// again, with bounds: it may be that the other side has no such value any more. Values that cannot be
-// computed again stay until nothing reads them, directly or through another computation.
+// A value of the input is removed after it was compared. Users in the input compute it again, with bounds, since the
+// other side may not have this value any more. Values that cannot be computed again are kept until their last user, in
+// this or another computation.
 struct Lifetimes {
   explicit Lifetimes(size_t positions) : after(positions), before(positions), callees(positions) {}
   std::vector<std::vector<const Instruction*>> after, before;
@@ -33,25 +33,25 @@ class Correspondence {
  public:
   explicit Correspondence(const Module& input);
 
-  // The instruction of the input that it is or took the place of; null: none.
+  // The instruction of the input that `inst` is a copy of or replaced. Null if there is none.
   const Instruction* OriginOf(const Instruction& inst) const;
-  // ... where that runs once in `before`.
+  // As OriginOf, but null if the origin does not run once in `before`.
   const Instruction* OriginIn(const Instruction& inst, const Computation& before) const;
-  // Of the input: is it `before`, or called by it, once?
+  // Whether a computation of the input runs once in each run of `before`.
   bool RunsOnceIn(const Computation& computation, const Computation& before) const {
     return callers_.RunsOnceIn(computation, before);
   }
-  // Whose value it should have; null: it is not compared. A parameter is where it is what the root became.
+  // The instruction of the input with the value that `inst` should have. Null if `inst` is not compared. A parameter is
+  // compared only if it is the root.
   const Instruction* ComparedWith(const Instruction& inst, const Computation& before) const;
-  // Pairs of elements, before and after, of two tuples: those whose element after the pass was not compared with the
-  // element before it.
+  // Pairs of elements of two tuples, before and after the pass, that were not yet compared with each other.
   struct Elements {
     const Instruction *before, *after;
   };
   std::vector<Elements> ElementsToCompare(const Instruction& origin, const Instruction& inst) const;
 
-  // Operands first, and of what could be next, what is so in the input: a value is compared after those it is computed
-  // from there, although another instruction here gives it beside them.
+  // A post-order of `after` that follows the order of the input where possible. So a value is compared after the values
+  // that it is computed from in the input, even if another instruction computes it in the optimized module.
   std::vector<Instruction*> OrderOf(const Computation& before, const Computation& after) const;
   Lifetimes LifetimesOf(const Computation& before, const Computation& after,
                         const std::vector<Instruction*>& order) const;
@@ -60,7 +60,7 @@ class Correspondence {
 
  private:
   std::unordered_map<int, const Instruction*> by_id_;
-  Callers callers_;  // In the input.
+  Callers callers_;  // Callers in the input.
 };
 
 }  // namespace hlo

@@ -29,11 +29,11 @@ using shadow::SignificandBits;
 
 constexpr double kMostRms = 2;
 
-// The limit to the largest r of `elements` elements. If the errors of an element are normal, then r is a number of
-// Student's distribution with `runs` degrees of freedom, because s is estimated from that many runs. With V of the
-// chi-squared distribution, P(r > x) = E[P(|Z| > x sqrt(V / runs))] <= E[exp(-x^2 V / (2 runs))] = (1 + x^2 / runs)^
-// (-runs / 2). The limit is the x at which all elements together exceed it with a probability of 1 in 1000. It is at
-// least 8, because errors that went through many functions are not normal.
+// The limit on the largest r of `elements` elements. If the errors of an element are normal, r has Student's
+// distribution with `runs` degrees of freedom, because s is estimated from that many runs. With V of the chi-squared
+// distribution, P(r > x) = E[P(|Z| > x sqrt(V / runs))] <= E[exp(-x^2 V / (2 runs))] = (1 + x^2 / runs)^(-runs / 2).
+// The limit is the x that any of the elements exceeds with a probability of 1 in 1000. It is at least 8, because errors
+// that went through many functions are not normal.
 double MostWorst(int64_t elements, int runs) {
   constexpr double kLeast = 8, kChance = 1e-3;
   const double draws = static_cast<double>(std::max<int64_t>(1, elements)) / kChance, n = std::max(1, runs);
@@ -51,24 +51,24 @@ Shape Widened(const Shape& shape) {
   return IsFloat(shape.type()) ? shape.WithType(PrimitiveType::kF64) : shape;
 }
 
-// Whether its numbers are rounded to its type.
+// Whether the array's elements are rounded to its type.
 bool IsRounded(const Shape& shape) { return shape.IsArray() && (IsFloat(shape.type()) || IsComplex(shape.type())); }
 bool IsWide(const Shape& shape) { return IsRounded(shape) && Widened(shape) == shape; }
 
-// The numbers of a widened array; of a complex one the parts, real and imaginary in turn.
+// The numbers of a widened array. A complex array has real and imaginary parts alternately.
 std::span<double> NumbersOf(Literal& wide) {
   const int64_t parts = IsComplex(wide.shape().type()) ? 2 : 1;
   return {reinterpret_cast<double*>(wide.mutable_raw()), static_cast<size_t>(wide.shape().NumElements() * parts)};
 }
 
-// Its bits, or its random numbers, are those of the declared type.
+// Whether the instruction depends on the bits of the declared type, or on random numbers of that type.
 bool HangsOnType(const Instruction& inst) {
   return inst.Is(Opcode::kBitcastConvert) || inst.Is(Opcode::kBitcast) || inst.Is(Opcode::kRng) ||
          inst.Is(Opcode::kCustomCall) || inst.Is(Opcode::kInfeed) || inst.Is(Opcode::kOutfeed) ||
          inst.Is(Opcode::kStochasticConvert);
 }
 
-// `inst`, whose neighbours are f64 by now, goes on in its own types.
+// Lets `inst` compute in its declared types among neighbours in f64.
 void KeepTypes(Instruction& inst, const Shape& declared, std::span<const Shape> operand_shapes) {
   Computation& computation = inst.computation();
   for (int64_t i = 0; i < inst.operand_count(); ++i) {
@@ -83,7 +83,7 @@ void KeepTypes(Instruction& inst, const Shape& declared, std::span<const Shape> 
   computation.Remove(inst);
 }
 
-// How an instruction's results come to be rounded.
+// The kind of roundings in an instruction's results.
 enum class How : uint8_t { kNot, kOnce, kSum, kTransform };
 
 How HowOf(const Instruction& inst) {
@@ -98,7 +98,7 @@ How HowOf(const Instruction& inst) {
       return CombinerOf(*CalledComputations(inst).back()) == Combiner::kAdd ? How::kSum : How::kNot;
     case Opcode::kFft: return How::kTransform;
     case Opcode::kIota:
-    case Opcode::kBatchNormGrad:  // Batch norms without an expansion.
+    case Opcode::kBatchNormGrad:  // Batch norms are expanded before.
     case Opcode::kBatchNormInference:
     case Opcode::kBatchNormTraining:
     case Opcode::kCholesky:
@@ -107,8 +107,8 @@ How HowOf(const Instruction& inst) {
   }
 }
 
-// The largest number of terms of one result. Of a scatter: as many updates as there are, over the elements that they
-// may go to.
+// The largest number of terms of one result. For a scatter, it is the number of updates divided by the number of
+// destinations.
 double TermsOf(const Instruction& inst) {
   if (!inst.Is(Opcode::kScatter)) return shadow::TermsOf(inst);
   const auto elements = [](const Shape& shape) {
@@ -133,7 +133,7 @@ std::unique_ptr<Module> WithoutBatchNorms(const Module& module) {
   return expanded;
 }
 
-// Random numbers of one instruction in one run.
+// Random numbers for one instruction in one run.
 class Dice {
  public:
   Dice(uint64_t seed, int run, int64_t number) : seed_(seed), high_(static_cast<uint64_t>(run) << 48 | number) {}
@@ -141,7 +141,7 @@ class Dice {
     const PhiloxBlock block = Philox(seed_, static_cast<uint64_t>(i), high_ ^ 0xE5E3'0000'0000);
     return (block.words[0] + 0.5) * 0x1p-32;
   }
-  // Mean 0, variance 1, from four uniforms.
+  // Mean 0 and variance 1, from four uniform numbers.
   double Normal(int64_t i) const {
     const PhiloxBlock block = Philox(seed_, static_cast<uint64_t>(i), high_ ^ 0xA11E'0000'0000);
     double sum = -2;
@@ -153,8 +153,8 @@ class Dice {
   uint64_t seed_, high_;
 };
 
-// Up or down, the nearer the likelier. Below f64 there is nothing to see of what f64 has rounded away: half a step of
-// noise stands for it.
+// Rounds up or down, to the nearer number with a higher probability. f64 has already rounded its own results, so half a
+// step of noise is added instead.
 double Rounded(double x, PrimitiveType type, const Rounding& rounding, double random) {
   if (x == 0 || !std::isfinite(x)) return x;
   const double step = 2 * HalfUlp(rounding, std::fabs(x));
@@ -165,7 +165,7 @@ double Rounded(double x, PrimitiveType type, const Rounding& rounding, double ra
   return result;
 }
 
-// One run: rounds what the interpreter makes of the widened module.
+// One run: rounds the interpreter's values of the widened module.
 class Rounder {
  public:
   Rounder(const std::unordered_map<int, PrimitiveType>& declared, const EnsembleOptions& options, int run)
@@ -176,7 +176,7 @@ class Rounder {
     if (found == declared_.end() || !IsWide(value.shape())) return {};
     const How how = HowOf(inst);
     if (how == How::kNot) return {};
-    // An instruction is compiled one way, whatever the iteration of its loop.
+    // An instruction is compiled in one way for all iterations.
     const Dice way(options_.seed, run_, inst.id());
     const Dice dice(options_.seed, run_, (int64_t{1} << 40) + ++steps_);
     const PrimitiveType type = ComponentType(found->second);
@@ -192,7 +192,7 @@ class Rounder {
     return {};
   }
 
-  // A result is stored as declared, whatever it was held in.
+  // Stores a result in its declared type, even if it was held in a wider one.
   void Store(const Shape& declared, Literal& value) {
     if (declared.IsTuple()) {
       for (size_t i = 0; i < declared.elements().size(); ++i) Store(declared.element(i), value.mutable_elements()[i]);
@@ -216,17 +216,18 @@ class Rounder {
     if (terms < 2) return {};
     std::vector<Literal> squared(operands.begin(), operands.end());
     for (size_t i = 0; i < squared.size(); ++i) {
-      // A select-and-scatter chooses by its first operand, which is not summed.
+      // The first operand of a select-and-scatter selects and is not summed.
       if (inst.Is(Opcode::kSelectAndScatter) && i == 0) continue;
       if (IsWide(squared[i].shape())) Square(squared[i]);
     }
     InterpretOptions plain;
     plain.memory_limit = options_.interpret.memory_limit;
     const Literal squares = TRY(Evaluate(inst, squared, plain));
-    // One chain in half of the runs, so that s covers the order that rounds most; else down to a balanced tree.
+    // Half of the runs use one chain, so that s includes the order with the largest errors. The others use a shorter
+    // chain, down to a balanced tree.
     const double longest = terms - 1, least = std::min(longest, std::log2(terms));
     const double chain = way.Unit(1) < 0.5 ? longest : least * std::pow(longest / least, way.Unit(2));
-    // A rounding's error is even over a step, and the step at most 2 u of the number: u / sqrt(3) in the mean square.
+    // The error of a rounding is uniform over a step of at most 2 u of the number. Its root mean square is u / sqrt(3).
     const double each = 0.58 * RoundingTo(accumulator, false).relative;
     for (int64_t i = 0; i < value.shape().NumElements(); ++i) {
       const double s = std::abs(value.GetComplex(i)), q = squares.GetComplex(i).real();
@@ -246,7 +247,7 @@ class Rounder {
     }
   }
 
-  // To element i, or to both parts of it.
+  // Adds noise to element i, or to both of its parts.
   static void AddNoise(Literal& value, int64_t i, double size, const Dice& dice) {
     if (!std::isfinite(size)) return;
     const std::span<double> x = NumbersOf(value);
@@ -254,7 +255,7 @@ class Rounder {
     for (int64_t part = parts * i; part < parts * (i + 1); ++part) x[part] += size * dice.Normal(part);
   }
 
-  // A fast Fourier transform rounds log2 of its length times, each time by a part of the results' root mean square.
+  // A fast Fourier transform rounds log2(length) times, each time relative to the root mean square of the results.
   static void AddTransformError(const Instruction& inst, PrimitiveType type, const Dice& dice, Literal& value) {
     double length = 1, squares = 0;
     for (const int64_t size : inst.attrs<FftAttrs>().fft_length) length *= static_cast<double>(size);
@@ -265,8 +266,8 @@ class Rounder {
     for (int64_t i = 0; i < count; ++i) AddNoise(value, i, size, dice);
   }
 
-  // A function is off by up to as many ulps as its row allows, half of one being the rounding that follows. Anywhere
-  // between: 1 / sqrt(3) of it in the mean square.
+  // The error of a function is at most as many ulps as its row allows, where half an ulp is the rounding afterwards. A
+  // uniform error has 1 / sqrt(3) of it as root mean square.
   static void AddFunctionError(double ulps, PrimitiveType type, const Dice& dice, Literal& value) {
     if (ulps <= 0.5) return;
     const Rounding rounding = RoundingTo(type, false);
@@ -283,7 +284,7 @@ class Rounder {
   int64_t steps_ = 0;
 };
 
-// Complex numbers as their parts, [.., 2]; other arrays as they are.
+// Complex arrays as float arrays [.., 2]. Other arrays are unchanged.
 Shape InParts(const Shape& shape) {
   if (!IsComplex(shape.type())) return shape;
   std::vector<int64_t> dims = shape.dims();
@@ -297,8 +298,8 @@ Literal InParts(const Literal& literal) {
   return parts;
 }
 
-// The elements of a result without roundings, by index, that another result has otherwise, none by more than `most`;
-// nothing if one differs by more.
+// The number of integer elements that differ from the run without roundings, m. Returns nullopt if one of them differs
+// by more than `most`.
 std::optional<int64_t> CountFlips(const Literal& m, const Literal& t, double most) {
   int64_t flips = 0;
   for (int64_t i = 0; i < m.shape().NumElements(); ++i) {
@@ -336,13 +337,12 @@ EnsembleOutput JudgeIntegers(EnsembleOutput output, const Literal& m, std::span<
   return output;
 }
 
-// Whether the element says nothing of roundings: the declared types overflow, or give NaN, where f64 does not. `own`:
-// the interpreter's value in the declared types, or null.
+// Whether the element says nothing about roundings, because only the declared types overflow or give NaN. `own` is the
+// interpreter's value in the declared types, or null.
 bool IsOverflow(const Literal* own, int64_t i, double middle) {
   return own != nullptr && std::isfinite(middle) && !std::isfinite(own->GetDouble(i));
 }
 
-// Judges the leaf at `index` of the results.
 EnsembleOutput Judge(const ShapeIndex& index, const Shape& shape, const Literal& m, std::span<const Literal> runs,
                      const Literal& t, const Literal* own) {
   EnsembleOutput output{
@@ -386,7 +386,8 @@ EnsembleOutput Judge(const ShapeIndex& index, const Shape& shape, const Literal&
     } else if (std::isfinite(middle) && std::isfinite(actual)) {
       r = std::fabs(actual - middle) / s;
     } else {
-      // They are not both finite. That is right if a run gave the same infinity, a NaN too, or a finite number too.
+      // The result or m is infinite or NaN. The result is accepted if a run has the same infinity, or is also a NaN, or
+      // is also finite.
       const bool open = std::ranges::any_of(runs, [&](const Literal& run) {
         const double other = run.GetDouble(i);
         if (std::isinf(actual)) return other == actual;
@@ -489,7 +490,7 @@ Result<EnsembleResult> CompareEnsemble(const Module& module, std::span<const Lit
   }
   std::vector<Literal> wide_args;
   for (const Literal& arg : args) wide_args.push_back(WidenedLiteral(arg));
-  // Batch norms cancel inside, so the runs round their steps.
+  // Batch norms cancel inside, so the runs round each of their steps.
   const std::unique_ptr<Module> expanded = WithoutBatchNorms(module);
   const std::unique_ptr<Module> rounded = TRY(WidenedModule(*expanded));
   std::unordered_map<int, PrimitiveType> declared;

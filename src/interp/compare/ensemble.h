@@ -1,12 +1,13 @@
-// Is a difference between two results what rounding does? The module is interpreted without the roundings of its types
-// (m), and N times with roundings drawn at random: up or down by chance, to the declared type or kept wider, functions
-// as far off as their rows allow, sums over chains of a random length. The runs' deviations s from m say what an honest
-// implementation may come to: t is suspect when it is further from m than they account for. It explains, and decides
-// nothing.
+// Decides whether roundings explain the difference between two results. The module is interpreted once without the
+// roundings of its types (m), and N times with random roundings. These go up or down, to the declared type or a wider
+// one, functions are as wrong as their rows allow, and sums are over chains of random length. The deviations s of these
+// runs from m show what a correct implementation may return. A result t is suspect if its deviation is larger than they
+// explain. This is not a verdict.
 //
-// The roundings inside a sum are not carried out but drawn: over a chain of h additions their variance is h times that
-// of one rounding of a partial sum, whose mean square is S^2 / 3 + Q / 6 for a sum S of terms with squares adding up
-// to Q (a walk from 0 to S). h is n - 1 in half of the runs, between log2 n and n in the others.
+// Roundings inside a sum are drawn and not executed. Over a chain of h additions their variance is h times the variance
+// of one rounding of a partial sum. The mean square of a partial sum is S^2 / 3 + Q / 6 for a sum S of terms whose
+// squares add up to Q, as in a random walk from 0 to S. In half of the runs h is n - 1. In the others it is between
+// log2 n and n.
 #ifndef HLO_INTERP_COMPARE_ENSEMBLE_H_
 #define HLO_INTERP_COMPARE_ENSEMBLE_H_
 
@@ -27,8 +28,8 @@ class Module;
 // The spread of one element in n runs has a relative standard error of 1 / sqrt(2 n), which is 0.29 for 6 runs.
 inline constexpr int kLeastRuns = 6;
 
-// The module, or a value, with every float in f64. Ids are kept. Error kUnsupported: an instruction reads the bits of a
-// type, or is an op of its own in that type.
+// The module, or a value, with all floats in f64. Instruction ids are kept. Error kUnsupported: an instruction depends
+// on the bits of a type, or is an op of its own in that type.
 Result<std::unique_ptr<Module>> WidenedModule(const Module& module);
 Literal WidenedLiteral(const Literal& literal);
 
@@ -36,29 +37,30 @@ struct EnsembleOptions {
   int runs = 24;
   uint64_t seed = 0;
   InterpretOptions interpret;
-  // As many runs as fit in this time by the time of the first one; no result if fewer than kLeastRuns fit. 0: no limit.
+  // Limit on the time of all runs, estimated from the first one. There is no result if fewer than kLeastRuns fit. 0
+  // means no limit.
   double most_seconds = 0;
 };
 
 struct EnsembleOutput {
   ShapeIndex output;
-  Shape shape;  // As declared.
+  Shape shape;  // The declared shape.
   int64_t elements = 0;
   int runs = 0;
   // Floats: the largest r = |t - m| / max(s, half the median s), and the root mean square of r. Integers: the number of
   // elements that differ from m, over the largest such number in a run.
   double worst = 0, rms = 0;
-  int64_t worst_element = 0;                    // Row-major.
-  double expected = 0, actual = 0, spread = 0;  // m, t and what r divides by, there.
-  double digits = 0;                            // log2 of the runs' rms deviation over the rms of m; -inf: none at all.
-  bool IsSuspect() const;                       // Roundings do not account for it.
+  int64_t worst_element = 0;                    // Row-major index.
+  double expected = 0, actual = 0, spread = 0;  // m, t, and the divisor of r at that element.
+  double digits = 0;       // log2 of the runs' rms deviation divided by the rms of m. -inf if there is no deviation.
+  bool IsSuspect() const;  // Whether roundings do not explain the difference.
 };
 
 struct EnsembleResult {
   int runs = 0;
   std::vector<EnsembleOutput> outputs;
   bool suspect = false;
-  std::string unsupported;  // Why there are no runs; empty: there are.
+  std::string unsupported;  // The reason if there are no runs.
 
   double worst() const;
 };

@@ -11,15 +11,15 @@
 namespace hlo {
 namespace {
 
-// Does the order of combining alone decide element i? Then the value is one that the module may give, and as such wrong
-// where the other module gives another.
+// Whether only the order of combining decides element i. Then the value is one that the module may return, and is wrong
+// if the other module returns another.
 bool IsOrdered(const ShadowValue& value, size_t i) {
   const int64_t decision = value.choices ? value.choices->DecisionOf(static_cast<int64_t>(i)) : -1;
   return decision >= 0 && value.choices->decisions->by_order[decision] != 0;
 }
 
-// Is element i, in both modules, left of the same elements by their order, and the same one? A sum of hashes stands for
-// the elements as a set.
+// Whether both modules choose element i from the same set of elements by their order, and choose the same one. A sum of
+// hashes represents the set.
 bool SameDecision(const ShadowValue& a, const ShadowValue& b, size_t i) {
   if (!IsOrdered(a, i) || !IsOrdered(b, i)) return false;
   const auto hash = [](const ShadowValue& x, int64_t at) {
@@ -37,8 +37,8 @@ bool SameDecision(const ShadowValue& a, const ShadowValue& b, size_t i) {
   return hash(a, at) == hash(b, at) && elements(*a.choices) == elements(*b.choices);
 }
 
-// Is element i what operations give for their operands' values, on both sides, and has it the same bits? Equal values
-// that stand for nothing say nothing.
+// Whether element i is computed from its operands' values on both sides, with the same bits. Equal bits of elements
+// without a meaningful value do not count.
 bool IsSameComputed(const ShadowValue& a, const ShadowValue& b, int64_t i) {
   if (a.IsFloat()) {
     const auto computed = [i](const ShadowValue& x) {
@@ -55,9 +55,9 @@ bool IsSameComputed(const ShadowValue& a, const ShadowValue& b, int64_t i) {
   return std::memcmp(a.exact.raw() + i * bytes, b.exact.raw() + i * bytes, bytes) == 0;
 }
 
-// Both modules compute from the same values. Where bounds decide nothing (behind a tie, a division by 0, an op without
-// a rule) but what their operations give has the same bits, they do the same: nothing is left to decide. How many
-// elements were decided so.
+// Decides elements whose bounds are not finite, such as after a tie, a division by 0 or an op without a rule. Both
+// modules compute from the same values. If their results have the same bits, they are accepted. Returns the number of
+// these elements.
 int64_t DecideWhatIsEqual(ShadowValue& joined, const ShadowValue& expected, const ShadowValue& actual) {
   int64_t decided = 0;
   const int64_t count = joined.shape.NumElements();
@@ -126,7 +126,7 @@ ShadowValue Joined(const ShadowValue& expected, const ShadowValue& actual, int64
   }
   if (IsComplexArray(expected)) return Joined(PartsSideBySide(expected), PartsSideBySide(actual), by_bits);
   joined.likely = Literal();
-  joined.choices = nullptr;  // Of what passes changed, the bounds alone are compared.
+  joined.choices = nullptr;  // Only bounds are compared, because passes may change choices.
   if (!expected.IsFloat()) {
     if (!actual.HasOpen()) {
       *by_bits += DecideWhatIsEqual(joined, expected, actual);
@@ -141,7 +141,7 @@ ShadowValue Joined(const ShadowValue& expected, const ShadowValue& actual, int64
   }
   joined.shape = expected.shape.WithType(PrimitiveType::kF64);
   if (!actual.HasBound() && !expected.HasBound()) {
-    // Equal formulas may differ in the sign of zero alone.
+    // Equal formulas can differ only in the sign of zero.
     joined.bound = shadow::NewBuffer(joined.shape);
     std::ranges::fill(joined.bound.mutable_data<double>(), std::numeric_limits<double>::denorm_min());
     return joined;

@@ -1,4 +1,4 @@
-// One array of a comparison, and the judge of its elements: what compare.cpp and compare/choices.cpp share.
+// One array of a comparison and the judge of its elements, shared by compare.cpp and choices.cpp.
 #ifndef HLO_INTERP_COMPARE_LEAF_H_
 #define HLO_INTERP_COMPARE_LEAF_H_
 
@@ -15,22 +15,22 @@
 
 namespace hlo {
 
-// One leaf, ready for comparing: doubles side by side. Integers are compared by their bits; their doubles only serve
-// the statistics.
+// An array prepared for the comparison, with elements as doubles. Integers are compared by their bits, and their
+// doubles are used in statistics only.
 struct Leaf {
   ShapeIndex index;
   Shape shape;
   Literal actual;         // In the declared type.
   Literal actual_values;  // f64.
   Literal expected;       // f64.
-  Literal bound, likely;  // f64, or no bytes.
-  Literal exact, open;    // Integers.
-  Literal interpreted;    // The interpreter's, in the declared type, or no bytes.
+  Literal bound, likely;  // f64, or empty.
+  Literal exact, open;    // For integers.
+  Literal interpreted;    // The interpreter's result in the declared type, or empty.
   std::shared_ptr<const Choices> choices;
-  // By element, or empty: what its choice says of it.
+  // For each element, the class that its choice gives. Empty if there are no choices.
   std::vector<std::optional<ElementClass>> chosen;
-  bool says_enough = false;  // No bound is so wide that it says nothing.
-  // Of a sample: which elements of `whole` the arrays hold, row-major.
+  bool says_enough = false;  // All bounds are informative.
+  // For a sample: the row-major indices in `whole` of the elements.
   const std::vector<int64_t>* points = nullptr;
   const Shape* whole = nullptr;
 
@@ -41,10 +41,9 @@ struct Leaf {
 
 struct Judgement {
   ElementClass element_class;
-  double ratio;  // NaN: none.
+  double ratio;  // NaN if there is no ratio.
 };
 
-// Judges the elements of one leaf.
 class Judge {
  public:
   Judge(const Leaf& leaf, double rms, bool strict_nan)
@@ -76,7 +75,7 @@ class Judge {
     return all_bits && is_plain && specials_ != Specials::kFinite && (bound_ == nullptr || leaf_.says_enough);
   }
 
-  // Element i as if candidate number `c` of its choice were expected.
+  // The class of element i if candidate `c` of its choice is expected.
   ElementClass Against(int64_t i, const ShadowValue& candidates, int64_t c) const {
     if (!candidates.IsFloat()) {
       if (candidates.HasOpen() && candidates.open.GetInt(c) != 0) return ElementClass::kUndetermined;
@@ -85,7 +84,7 @@ class Judge {
       return same ? ElementClass::kExact : ElementClass::kViolation;
     }
     const double value = shadow::Values(candidates.value)[c];
-    if (value == actual_[i]) return ElementClass::kExact;  // Of equals, which are 0 and -0 too.
+    if (value == actual_[i]) return ElementClass::kExact;  // Equal numbers include 0 and -0.
     const double* const bound = shadow::BoundsOrNull(candidates.bound);
     return Float(i, value, bound ? bound[c] : 0).element_class;
   }
@@ -127,7 +126,7 @@ class Judge {
     }
     const double ratio = distance / e;
     if (distance > e) return {ElementClass::kViolation, ratio};
-    // A few roundings below the normals say all there is to say of zeros.
+    // Near zero, a bound of a few of the smallest steps is informative.
     const double least = std::max(rounding_.least, std::numeric_limits<double>::min());
     if (e > kSaysNothing * std::max(std::fabs(v), rms_) && e > least) return {ElementClass::kVacuous, ratio};
     if (distance == 0) return {ElementClass::kExact, 0};
@@ -142,7 +141,7 @@ class Judge {
 
   Judgement Integer(int64_t i) const {
     if (leaf_.open.byte_size() != 0 && leaf_.open.GetInt(i) != 0) return {ElementClass::kUndetermined, kNone};
-    if (leaf_.exact.byte_size() == 0 && bound_ != nullptr) {  // A stated tolerance.
+    if (leaf_.exact.byte_size() == 0 && bound_ != nullptr) {  // The caller gave a tolerance.
       const double distance = std::fabs(actual_[i] - expected_[i]);
       return distance == 0 ? Is(true)
                            : Judgement{distance <= bound_[i] ? ElementClass::kWithin : ElementClass::kViolation,
@@ -152,14 +151,14 @@ class Judge {
     return Is(std::memcmp(leaf_.actual.raw() + i * width, leaf_.exact.raw() + i * width, width) == 0);
   }
 
-  // Where the bound reaches the overflow threshold, the format's way to overflow is as right as a finite neighbour: of
-  // the sign on whose side that is.
+  // If the bound reaches the overflow threshold, the format's overflow result is permitted, if it is on the side of the
+  // overflow.
   bool MayOverflow(double t, double v, double e) const {
     if (!(std::fabs(v) + e >= rounding_.overflow)) return false;
     const bool on_its_side = (std::signbit(t) ? -v : v) + e >= rounding_.overflow;
     switch (specials_) {
       case Specials::kIeee: return std::isinf(t) && on_its_side;
-      case Specials::kFinite: {  // Saturates: the largest there is, also where the sum is exact.
+      case Specials::kFinite: {  // The format saturates to its largest number, even if the sum is exact.
         const double size = std::fabs(t);
         return size + std::max(e, shadow::HalfUlp(rounding_, size)) >= rounding_.overflow && on_its_side;
       }
@@ -167,7 +166,7 @@ class Judge {
     }
   }
 
-  // Strict NaN: exact values keep their payload in f64 (f32 widened keeps the top bits).
+  // For strict NaNs. Exact values keep their payload in f64.
   bool SameBits(int64_t i) const {
     return std::bit_cast<uint64_t>(actual_[i]) == std::bit_cast<uint64_t>(expected_[i]);
   }
@@ -183,8 +182,9 @@ class Judge {
   Specials specials_ = Specials::kIeee;
 };
 
-// Judges the elements that a reducer left of several. All places of one reduction must come from one candidate; an
-// element that none of those has which agree with the places before it is wrong.
+// Judges the elements for which a reducer or sort may return several candidates. All places of one reduction must come
+// from the same candidate. An element is wrong if none of the candidates that agree with the previous places permits
+// it.
 void JudgeChoices(std::vector<Leaf>& leaves);
 
 }  // namespace hlo

@@ -10,9 +10,9 @@
 namespace hlo {
 namespace {
 
-constexpr int64_t kMostBytes = 1 << 20;  // Of a state that is noted.
+constexpr int64_t kMostBytes = 1 << 20;  // Limit on the size of a recorded state.
 
-// With the same bits; bounds are not looked at, since an iteration starts without.
+// Whether the values have the same bits. Bounds are ignored, since an iteration starts without bounds.
 bool SameValues(const ShadowValue& a, const ShadowValue& b) {
   if (a.elements.size() != b.elements.size() || !Compatible(a.shape, b.shape)) return false;
   for (size_t i = 0; i < a.elements.size(); ++i) {
@@ -38,10 +38,10 @@ std::optional<LoopRun> LoopRuns::Noted(const Instruction& loop, const ShadowValu
 
 Result<LoopRun> LoopRuns::Run(const Instruction& loop, std::span<const ShadowValue> args, ShadowOptions options) {
   LoopRun run;
-  options.is_exact_state = [](const Instruction&, int64_t) { return true; };  // Both loops are given these states.
+  options.is_exact_state = [](const Instruction&, int64_t) { return true; };  // Both loops receive these states.
   options.on_iteration = [&](const Instruction& at, int64_t iteration, const ShadowValue& state) {
     if (&at != &loop) return NoteIteration(at, iteration, state);
-    const int64_t slots = iterations_ + 1;  // The first stays.
+    const int64_t slots = iterations_ + 1;  // The first state is never replaced.
     if (iteration < slots) {
       run.states.push_back({iteration, state});
       return;

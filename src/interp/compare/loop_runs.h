@@ -1,4 +1,4 @@
-// The states that two loops are compared on: those that one of them goes through. Internal to interp/compare.
+// Runs a loop and selects the states at which it is compared with another loop. Internal to interp/compare.
 #ifndef HLO_INTERP_COMPARE_LOOP_RUNS_H_
 #define HLO_INTERP_COMPARE_LOOP_RUNS_H_
 
@@ -15,31 +15,30 @@ namespace hlo {
 struct LoopState {
   int64_t iteration = 0;
   ShadowValue value;
-  bool ends = false;  // No iteration begins with it.
+  bool ends = false;  // True for the final state, with which no iteration begins.
 };
 
 struct LoopRun {
-  std::vector<LoopState> states;  // In order.
+  std::vector<LoopState> states;  // In the order of iterations.
   ShadowValue result;
 };
 
-// Of loops nested 2,000 deep each would run all that are in it, once for itself and once for each that it is in. So a
-// run notes what the loops in it do, as far as they go round once: loops nested deep that go round more often never
-// end.
+// In a nest of 2,000 loops, comparing each loop would run all inner ones again, which takes quadratic time. So a run
+// also records the inner loops that iterate at most once. Deep nests of longer loops never finish anyway.
 class LoopRuns {
  public:
-  // Of a run the first state, `iterations` seeded ones and the last.
+  // A run keeps the first state, `iterations` seeded ones and the last.
   LoopRuns(uint64_t seed, int64_t iterations) : seed_(seed), iterations_(iterations) {}
 
-  // From this state, when a run noted it.
+  // The recorded run from this state, if there is one.
   std::optional<LoopRun> Noted(const Instruction& loop, const ShadowValue& start) const;
-  // `args`: of the loop's computation.
+  // `args` are the arguments of the loop's computation.
   Result<LoopRun> Run(const Instruction& loop, std::span<const ShadowValue> args, ShadowOptions options);
 
  private:
   struct Once {
     ShadowValue start;
-    std::optional<ShadowValue> result;  // Nothing: it has not ended.
+    std::optional<ShadowValue> result;  // nullopt: the loop has not ended.
   };
 
   void NoteIteration(const Instruction& loop, int64_t iteration, const ShadowValue& state);

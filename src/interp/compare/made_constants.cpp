@@ -14,8 +14,8 @@ uint64_t HashOfConstant(const Literal& literal) {
   return literal.Hash();
 }
 
-// A constant that a pass made, with a bound of four half steps of its type: a few operations on constants may be off by
-// that much. The error of a complex number is relative to its magnitude, because its parts may cancel.
+// A constant that a pass made, with a bound of four half steps of its type, since the pass may have computed it by a
+// few operations. The error of a complex number is relative to its modulus, because its parts may cancel.
 ShadowValue Rounded(const Literal& constant) {
   constexpr int kHalfSteps = 4;
   ShadowValue value = ToShadow(constant);

@@ -1,4 +1,4 @@
-// Constants that a pass made, and the bounds that they have in a comparison in f64.
+// Constants that a pass made, with bounds for a comparison in f64.
 #ifndef HLO_INTERP_COMPARE_MADE_CONSTANTS_H_
 #define HLO_INTERP_COMPARE_MADE_CONSTANTS_H_
 
@@ -16,12 +16,12 @@ class Module;
 class MadeConstants {
  public:
   explicit MadeConstants(const Module& before);
-  // The module has constants of the module before, too.
+  // Adds the constants of another module before the pass.
   void AddBefore(const Module& module);
 
-  // The value of a constant that the pass made, with a bound, because the pass rounded it to its type. No constant
-  // before the pass has the same elements. If all elements are equal, the number of elements does not matter. Nothing:
-  // another instruction.
+  // The value of a constant that the pass made, with a bound, because the pass rounded it to its type. A constant is
+  // new if no constant before the pass has the same elements. If all elements are equal, their number is ignored.
+  // Returns nullopt for other instructions.
   std::optional<ShadowValue> Of(const Instruction& after) const;
 
  private:

@@ -12,7 +12,7 @@
 namespace hlo {
 namespace {
 
-// A slice gathers elements one by one by their indices. That takes about ten times as long as adding them up in order.
+// A slice gathers elements by their indices. This takes about ten times as long as adding them in order.
 constexpr int64_t kWorthIt = 16;
 
 // Whether each element of the result has a bound of its own.
@@ -31,8 +31,8 @@ bool IsJudgedByElement(const Instruction& inst) {
   }
 }
 
-// Elements to judge, for each leaf of the result. A leaf without differences has one, because a slice of no elements
-// is not supported.
+// The elements to judge in each leaf of the result. A leaf without differences gets one, because a slice needs an
+// element.
 std::vector<std::vector<int64_t>> PointsOf(const Literal& actual, const Literal& interpreted, bool strict_nan) {
   std::vector<std::vector<int64_t>> points;
   ForEachLeaf(actual.shape(), [&](const ShapeIndex& index, const Shape&) {
@@ -42,7 +42,7 @@ std::vector<std::vector<int64_t>> PointsOf(const Literal& actual, const Literal&
   return points;
 }
 
-// The array with the values and bounds of `part` at `points`, and with the interpreter's values elsewhere.
+// The array with values and bounds of `part` at `points`, and the interpreter's values elsewhere.
 ShadowValue Spread(const ShadowValue& part, std::span<const int64_t> points, const Literal& interpreted) {
   ShadowValue whole = ToShadow(interpreted);
   const auto put = [&](const Literal& from, Literal& to, PrimitiveType type) {

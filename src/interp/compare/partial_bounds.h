@@ -1,4 +1,4 @@
-// Bounds of some elements of a kernel: those with other bits than the interpreter's. The others are right.
+// Bounds for the elements of a kernel that differ from the interpreter's bits. The other elements are right.
 #ifndef HLO_INTERP_COMPARE_PARTIAL_BOUNDS_H_
 #define HLO_INTERP_COMPARE_PARTIAL_BOUNDS_H_
 
@@ -12,12 +12,13 @@
 
 namespace hlo {
 
-// A computation of the elements of `actual` that differ from `interpreted`. Nothing if all elements together cost no
-// more, or if elements are not judged one by one, as after a sort or a factorisation.
+// A slice with the elements of `actual` that differ from `interpreted`. Returns nullopt if a complete evaluation costs
+// no more, or if elements cannot be judged one by one, as after a sort or a factorisation.
 std::optional<shadow::Slice> SliceOfDifferences(const Computation& computation, std::span<const Literal> inputs,
                                                 const Literal& actual, const Literal& interpreted,
                                                 const LocalOptions& options);
-// The shadow of the whole: `part` at `points`, by leaf, and elsewhere the interpreter's values without bounds.
+// The complete shadow. Elements at `points` (indices for each leaf) come from `part`. Others have the interpreter's
+// value without bounds.
 Shadow Spread(Shadow part, std::span<const std::vector<int64_t>> points, const Literal& interpreted);
 
 }  // namespace hlo

@@ -13,16 +13,16 @@
 namespace hlo {
 namespace {
 
-// The bad elements' coordinates along one dimension.
+// The coordinates of the wrong elements along one dimension.
 struct Extent {
   int64_t low = 0, high = 0;
-  int64_t step = 1;   // Their greatest common distance.
-  int64_t count = 0;  // Different ones.
+  int64_t step = 1;   // Greatest common divisor of their distances.
+  int64_t count = 0;  // Number of different coordinates.
   int64_t size = 0;
 
   bool Full() const { return count == size; }
   bool Contiguous() const { return count == high - low + 1; }
-  // Every `step`-th of the whole dimension, and no other.
+  // Whether the coordinates are every `step`-th one of the whole dimension.
   bool Regular() const {
     return step > 1 && count >= 2 && low < step && high + step >= size && count == (high - low) / step + 1;
   }
@@ -48,7 +48,7 @@ std::vector<Extent> ExtentsOf(const Mistakes& m) {
   return extents;
 }
 
-// Every element of the box that the extents span is bad.
+// Whether every element of the box that the extents span is wrong.
 bool FillsBox(const Mistakes& m, const std::vector<Extent>& extents) {
   int64_t box = 1;
   for (const Extent& extent : extents) box *= extent.count;
@@ -67,7 +67,7 @@ bool Close(double a, double b) {
   return a == b || (std::isfinite(off) && off <= 1e-5 * std::max(std::fabs(a), std::fabs(b)));
 }
 
-// Nearly all bad elements fulfil `same`; "nearly", since one may be right by chance in the pattern's own terms.
+// Whether nearly all wrong elements fulfil `same`. One may be right by chance.
 template <class F>
 bool Most(const Mistakes& m, F&& same) {
   int64_t hits = 0;
@@ -75,7 +75,7 @@ bool Most(const Mistakes& m, F&& same) {
   return hits > 0 && hits * 50 >= static_cast<int64_t>(m.bad.size()) * 49;
 }
 
-// ---- Where ---------------------------------------------------------------------------------------------------------
+// ---- Positions ------------------------------------------------------------------------------------------------------
 
 std::optional<std::string> PartialTile(const Mistakes& m, const std::vector<Extent>& extents) {
   for (size_t d = 0; d < extents.size(); ++d) {
@@ -114,7 +114,7 @@ std::optional<std::string> OneTile(const Mistakes& m, const std::vector<Extent>&
   return Str("ONE TILE: an aligned box of ", Join(sides, "x"));
 }
 
-// ---- What ----------------------------------------------------------------------------------------------------------
+// ---- Values ---------------------------------------------------------------------------------------------------------
 
 std::optional<std::string> Transposed(const Mistakes& m, const std::vector<Extent>&) {
   const int64_t rank = m.shape.rank();
@@ -123,7 +123,7 @@ std::optional<std::string> Transposed(const Mistakes& m, const std::vector<Exten
   if (rows < 2 || columns < 2) return {};
   const bool all = Most(m, [&](int64_t i) {
     const int64_t base = i / (rows * columns) * rows * columns, at = i - base;
-    // Element `at` of the array as if it were [columns, rows] in memory.
+    // The element at this position if the array were [columns, rows] in memory.
     return Close(m.actual[i], m.expected[base + at % rows * columns + at / rows]);
   });
   if (!all) return {};
@@ -260,12 +260,12 @@ std::string WhereIs(const Mistakes& m) {
 std::vector<std::string> LooksLike(const Mistakes& m) {
   if (m.bad.empty()) return {};
   const std::vector<Extent> extents = ExtentsOf(m);
-  // What the values say is more telling than where they lie; but the place of a mistake names index bugs.
+  // Values are more informative than positions. But positions identify wrong indices.
   std::vector<Recogniser> recognisers = {Stale, Saturated, PartialTile, EveryKth, OneTile};
-  // Infinities are alike wherever they stand, so they say nothing of where a value came from.
+  // All infinities are equal, so they do not show where a value came from.
   const bool numbers =
       std::ranges::any_of(m.bad, [&](int64_t i) { return std::isfinite(m.actual[i]) && std::isfinite(m.expected[i]); });
-  // Where each is almost what it should be, a neighbour's value or a factor of 1 is no explanation.
+  // If every element is nearly right, a neighbour's value or a factor of 1 explains nothing.
   const bool near = std::ranges::all_of(m.bad, [&](int64_t i) { return Close(m.actual[i], m.expected[i]); });
   if (near) recognisers = {Narrowed, Noise, PartialTile, EveryKth, OneTile};
   else if (numbers)

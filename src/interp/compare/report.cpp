@@ -14,7 +14,7 @@ namespace {
 
 std::string OutputName(const TensorComparison& t) { return t.key.empty() ? Str("{", Join(t.output, ","), "}") : t.key; }
 
-// "3.9e-03"; 0 plainly, so that exact outputs are seen at once.
+// "3.9e-03". Zero is printed as "0", so that exact outputs are visible.
 std::string Scientific(double x, int digits = 1) { return x == 0 ? "0" : Format("%.*e", digits, x); }
 
 std::string Ratio(double x) {
@@ -22,7 +22,7 @@ std::string Ratio(double x) {
   return x < 100 ? Format("%.2f", x) : Format("%.1e", x);
 }
 
-// "[3,961]"; of a part of a complex number "[3].im".
+// "[3,961]", or "[3].im" for a part of a complex number.
 std::string IndexText(const TensorComparison& tensor, std::vector<int64_t> index) {
   if (!tensor.of_complex) return Str("[", Join(index, ","), "]");
   const bool imaginary = index.back() == 1;
@@ -40,7 +40,8 @@ std::string StatusText(const TensorComparison& tensor) {
   return "";
 }
 
-// Columns as wide as their widest cell; the first two to the left, numbers to the right, the last as it is.
+// Pads columns to their widest cell. The first two are left-aligned and numbers right-aligned. The last column is not
+// padded.
 std::string Table(const std::vector<std::vector<std::string>>& rows) {
   std::vector<size_t> width;
   for (const auto& row : rows) {
@@ -60,7 +61,7 @@ std::string Table(const std::vector<std::vector<std::string>>& rows) {
   return text;
 }
 
-// Drops columns, the least needed first, until the lines fit the terminal, or 100 columns where there is none.
+// Drops columns, the least needed first, until the lines fit the terminal. Without a terminal the limit is 100 columns.
 void DropColumns(std::vector<std::vector<std::string>>& rows, std::initializer_list<std::string_view> least_needed) {
   constexpr size_t kWithoutTerminal = 100;
   const size_t columns = TerminalColumns() > 0 ? TerminalColumns() : kWithoutTerminal;

@@ -1,4 +1,4 @@
-// Whether instructions of two modules are the same operation, computations that they call included.
+// Compares operations of two modules, including the computations that they call.
 #ifndef HLO_INTERP_COMPARE_SAME_OPERATION_H_
 #define HLO_INTERP_COMPARE_SAME_OPERATION_H_
 
@@ -6,13 +6,12 @@ namespace hlo {
 
 class Instruction;
 
-// Whether opcode and attributes are the same, where called computations are compared by their fingerprints. Shapes are
-// not looked at.
+// Whether opcode and attributes are equal. Called computations are compared by fingerprints. Shapes are ignored.
 bool SameAttributesAndCalls(const Instruction& a, const Instruction& b);
-// As SameOperation, except that called computations are compared by their fingerprints. They may be copies.
+// Like SameOperation, but compares called computations by fingerprints, because they may be copies.
 bool SameOperationAndCalls(const Instruction& a, const Instruction& b);
 
-// Whether the size of the instruction's value, or of an operand, is known at run time only.
+// Whether the instruction's value or an operand has a dynamic dimension.
 bool HasDynamicSize(const Instruction& inst);
 
 }  // namespace hlo

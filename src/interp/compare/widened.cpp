@@ -26,7 +26,7 @@
 namespace hlo {
 namespace {
 
-// Largest share of elements with bounds that say nothing, in a value that made-up arguments decide.
+// If made-up arguments decide a value, this is the largest permitted share of elements with uninformative bounds.
 constexpr double kMostVacuousToDecide = 0.1;
 
 class Comparer {
@@ -56,7 +56,7 @@ class Comparer {
   }
 
  private:
-  // The first open value makes the comparison inconclusive, of those that passes opened if there are any.
+  // The first open value makes the comparison inconclusive. Values that passes opened come first.
   void DecideByValues() {
     const auto opened = std::ranges::find_if(result_.values, &WidenedValue::opened);
     const auto open = opened != result_.values.end()
@@ -76,7 +76,7 @@ class Comparer {
     return result_.values[at->second];
   }
 
-  // `by_bits`, `opened`: elements of all arrays of the value.
+  // `by_bits` and `opened` count elements of all arrays of the value.
   void Record(const Instruction& inst, const Comparison& comparison, int64_t by_bits, int64_t opened) {
     result_.undetermined += comparison.Count(ElementClass::kUndetermined);
     result_.vacuous += comparison.Count(ElementClass::kVacuous);
@@ -85,7 +85,8 @@ class Comparer {
       Classify(inst, tensor, comparison.checked(), by_bits, opened, &ValueOf(inst, tensor.output));
   }
 
-  // Adds the findings of one comparison of an array. `by_bits`, `opened`: of `checked` elements of all arrays.
+  // Adds the findings of one comparison of an array. `by_bits` and `opened` count elements of all arrays, among
+  // `checked` ones.
   void Classify(const Instruction& inst, const TensorComparison& tensor, int64_t checked, int64_t by_bits,
                 int64_t opened, WidenedValue* value) const {
     const auto is_much = [](int64_t count, double share, int64_t of) {
@@ -111,7 +112,7 @@ class Comparer {
     value->is_silent &= tensor.checked > 1 && silent == tensor.checked;
   }
 
-  // Records a value that is right because of its operation.
+  // Records that a value is right because of its operation.
   void RecordRight(const Instruction& inst) { ValueOf(inst, {}).is_silent = false; }
 
   void Found(const Instruction& origin, const Instruction& inst, const std::string& where, Comparison comparison) {
@@ -138,7 +139,7 @@ class Comparer {
       for (const Instruction* done : lifetimes.before[i]) pair.given_before.erase(done);
       for (const Computation* done : lifetimes.callees[i]) pair.callee_args.erase(done);
     }
-    // The elements of a root tuple were compared. Their order is left.
+    // The elements of a root tuple were compared. Their order is still to be compared.
     if (!after.root().Is(Opcode::kTuple)) return {};
     return CompareInstruction(pair, before.root(), after.root(), where);
   }
@@ -195,15 +196,16 @@ class Comparer {
     return {};
   }
 
-  // Decision about a value that bounds leave open, by the operation of its instruction.
+  // A decision by the operation of the instruction, about a value that bounds leave open.
   struct Settled {
     bool is_right = false, is_wrong = false;
-    Comparison comparison;  // If it is wrong.
+    Comparison comparison;  // Set if the value is wrong.
   };
 
-  // The same operation on both sides gives the same value, if all operands are compared, too. If only the attributes
-  // changed, both operations on the same operands must have the same bits. Sums are left out, because their attributes
-  // may give the order of additions. So are instructions that call, because passes may have changed the computations.
+  // The same operation on both sides gives the same value if all operands are compared too. If only the attributes
+  // changed, both operations on the same operands must have the same bits. Sums are excluded, because their attributes
+  // may determine the order of additions. So are instructions that call, because passes may have changed the
+  // computations.
   Settled Settle(Pair& pair, const Instruction& origin, const Instruction& inst) const {
     if (origin.opcode() != inst.opcode() || origin.operand_count() != inst.operand_count()) return {};
     if (HasDynamicSize(inst) || HasDynamicSize(origin)) return {};
@@ -219,7 +221,7 @@ class Comparer {
     return settled;
   }
 
-  // Whether the comparison is open because bounds say nothing, and not because elements are undetermined.
+  // Whether the comparison is open because bounds are uninformative, and not because elements are undetermined.
   static bool IsVague(const Comparison& comparison) {
     return comparison.verdict == Verdict::kInconclusive &&
            std::ranges::all_of(comparison.outputs, [](const TensorComparison& tensor) {
@@ -228,9 +230,9 @@ class Comparer {
            });
   }
 
-  // Whether both sides agree on other operands, where bounds say something: the variance of equal numbers is 0 within
-  // any bound, and the variance of other numbers is not. A difference decides nothing, because the program may never
-  // reach such operands.
+  // Whether both sides agree on other operands for which bounds are informative. For example, the variance of equal
+  // numbers is 0 within any bound, but the variance of other numbers is not. A difference decides nothing, because the
+  // program may never compute such operands.
   bool IsRightWithRandomOperands(const Pair& pair, const Instruction& origin, const Instruction& inst) const {
     for (const double least : {0.5, -2.0}) {
       std::optional<Pair> made_up = WithMadeUpOperands(pair, least);
@@ -249,7 +251,8 @@ class Comparer {
     return false;
   }
 
-  // The pair with seeded numbers between `least` and 2 in the place of all kept floats. Nothing if there are many.
+  // The pair with seeded numbers between `least` and 2 in place of all kept floats. Returns nullopt if there are too
+  // many.
   std::optional<Pair> WithMadeUpOperands(const Pair& pair, double least) const {
     constexpr int64_t kMostBytes = 1 << 24;
     int64_t bytes = 0;
@@ -258,7 +261,7 @@ class Comparer {
     Pair made_up = pair;
     made_up.callee_args.clear();
     made_up.ran.clear();
-    std::map<int, ShadowValue> values;  // Key: id in the input.
+    std::map<int, ShadowValue> values;  // Key: instruction id in the input.
     const auto value_of = [&](const Instruction& key, const shadow::ConeArgument& now) {
       const auto [at, is_new] = values.try_emplace(key.id());
       if (is_new) at->second = MadeUp(now.All(), least, Mix(options_.seed) + static_cast<uint64_t>(key.id()));
@@ -276,7 +279,7 @@ class Comparer {
     return made_up;
   }
 
-  // Other numbers of the same shape; integers stay, because they may be indices.
+  // Replaces floats by other numbers of the same shape. Integers stay, because they may be indices.
   static ShadowValue MadeUp(ShadowValue value, double least, uint64_t seed) {
     for (ShadowValue& element : value.elements) element = MadeUp(std::move(element), least, ++seed);
     if (!value.shape.IsArray() || !value.IsFloat()) return DropBounds(std::move(value));
@@ -300,7 +303,7 @@ class Comparer {
     if (inst.Is(Opcode::kWhile) && origin.Is(Opcode::kWhile)) return CompareLoops(pair, origin, inst, where);
     auto before = sides_.ValueBefore(pair, origin);
     const auto evaluate = [&]() -> Result<ShadowValue> {
-      // Compared before, with another value of the input, whose users go on from what was kept of it.
+      // The instruction was already compared with another value of the input. Its users continue from that kept value.
       if (const auto kept = pair.given_after.find(&inst); kept != pair.given_after.end()) return kept->second;
       return sides_.ValueAfter(pair, inst);
     };
@@ -334,7 +337,7 @@ class Comparer {
     return IsOneOfSeveral(inst) ? InsideKernel(inst) : nullptr;
   }
 
-  // Where a kernel has several results, one may be computed from another, which in the input is kept, too.
+  // A result of a kernel may be computed from another result, which the input keeps too.
   static void Keep(Pair& pair, const Instruction& origin, const Instruction& inst, ShadowValue kept) {
     if (const Instruction* inside = InsideOf(inst)) pair.given_after[inside] = kept;
     pair.given_after[&inst] = kept;
@@ -346,8 +349,8 @@ class Comparer {
     pair.given_after.erase(&inst);
   }
 
-  // Bodies and conditions on the same states: of the first, the last and some seeded iterations of the input's loop;
-  // and conditions on the state it ends with, on which the other loop has to end too.
+  // Compares bodies and conditions on the same states: the first, the last and some seeded iterations of the input's
+  // loop. Also compares conditions on the state that ends the input's loop. The other loop must end there too.
   Result<void> CompareLoops(Pair& pair, const Instruction& origin, const Instruction& inst, const std::string& where) {
     const auto start_before = sides_.ValueBefore(pair, origin.operand(0));
     if (!start_before) return NotCompared(inst, start_before.error());
@@ -384,8 +387,8 @@ class Comparer {
   const WidenedOptions& options_;
   BothSides sides_;
   const Correspondence& pairs_;
-  LoopRuns loop_runs_;                                     // Of the input.
-  std::map<std::pair<int, ShapeIndex>, size_t> value_at_;  // In the result, by id and leaf.
+  LoopRuns loop_runs_;                                     // Runs of the input's loops.
+  std::map<std::pair<int, ShapeIndex>, size_t> value_at_;  // Index in the result, by id and leaf.
   WidenedResult result_;
 };
 
