@@ -69,7 +69,7 @@ ComparisonDirection Opposite(ComparisonDirection direction) {
   return direction;
 }
 
-// A value in `wanted` that is near `now`, some way from an end that roundings on the way could miss.
+// A value in `wanted` close to `now`. It keeps a margin from the ends, because intermediate roundings could miss them.
 double Nearest(Wanted wanted, double now, bool is_integer) {
   if (is_integer) {
     const double low = std::ceil(wanted.low), high = std::floor(wanted.high);
@@ -139,7 +139,7 @@ bool ArgumentSolver::ReachSide(const Recording& recording, const Dependence& dep
     return At(inst.operand(i), Same(inst.operand(i), element)).value_or(std::numeric_limits<double>::quiet_NaN());
   };
   const Wanted holds = side == 0 ? Wanted{1, 1} : Wanted{0, 0};
-  // A distance that survives roundings; else the next number may do.
+  // `far` is a distance that survives roundings. If it is not reachable, `near` is tried.
   const auto far = [&](double x) { return std::max(std::fabs(x) / 4, 1.0); };
   const auto near = [&](double x) { return std::max(std::fabs(x) * 0x1p-6, 0x1p-6); };
   const bool is_float = inst.shape().IsArray() && IsFloat(inst.operand(inst.operand_count() - 1).shape().type());
@@ -191,7 +191,7 @@ const Literal* ArgumentSolver::Find(const Instruction& inst, const Path& path) c
   if (!value) return nullptr;
   const Literal& leaf = value->At(path);
   const Shape& written = SubShape(inst.shape(), path);
-  // Elements of arrays that are smaller at run time are elsewhere.
+  // If an array is smaller at run time, its elements have other indices.
   return leaf.shape().IsArray() && leaf.shape().dims() == written.dims() ? &leaf : nullptr;
 }
 
@@ -352,7 +352,7 @@ bool ArgumentSolver::Unary(const Instruction& inst, int64_t element, Wanted want
     case Opcode::kReducePrecision: return ask(wanted);
     case Opcode::kConvert: {
       if (IsFloat(inst.shape().type()) || !IsFloat(x.shape().type())) return ask(wanted);
-      constexpr double kBelowOne = 0.99;  // The fraction goes towards zero.
+      constexpr double kBelowOne = 0.99;  // The conversion truncates the fraction.
       wanted.low = std::ceil(wanted.low), wanted.high = std::floor(wanted.high);
       return ask({wanted.low > 0 ? wanted.low : wanted.low - kBelowOne,
                   wanted.high < 0 ? wanted.high : wanted.high + kBelowOne});
@@ -434,7 +434,7 @@ bool ArgumentSolver::Binary(const Instruction& inst, int64_t element, Wanted wan
     case Opcode::kMaximum:
     case Opcode::kMinimum: return Largest(inst, both, wanted);
     case Opcode::kAnd: {
-      // The low bits.
+      // The mask selects the low bits.
       const double mask = std::max(*a, *b);
       if (mask < 0 || mask >= 0x1p52 || (static_cast<int64_t>(mask) & (static_cast<int64_t>(mask) + 1)) != 0)
         return false;
@@ -464,7 +464,7 @@ bool ArgumentSolver::Largest(const Instruction& inst, std::span<const std::pair<
   const auto ask = [&](const std::pair<int64_t, int64_t>& term, Wanted of_term) {
     return Follow(inst.operand(term.first), {}, term.second, of_term);
   };
-  // Turned round, the least is the largest.
+  // For a minimum, the interval is negated, so that the least becomes the largest.
   const auto turned = [&](Wanted w) { return is_least ? Negated(w) : w; };
   const Wanted want = turned(wanted);
   double largest = -kInfinity;
@@ -572,11 +572,12 @@ bool ArgumentSolver::Compared(const Instruction& inst, int64_t element, bool hol
   const D direction = holds ? inst.attrs<CompareAttrs>().direction : Opposite(inst.attrs<CompareAttrs>().direction);
   const bool is_float = IsFloat(x.shape().type());
   if (&x == &y) return is_float && direction == D::kNe && Operand(inst, 0, element, {.nan = true});
-  // Distances that a change should have: far enough for roundings, near enough for values that have bounds.
+  // Distances that a change should have: large enough for roundings and small enough for values that have bounds.
   const double size = std::max(std::fabs(*a), std::fabs(*b));
   const std::vector<double> distances =
       is_float ? std::vector{std::max(0.25, size / 4), size / 64 + 1e-3, size * 0x1p-20} : std::vector{1.0};
-  const auto below = [&](int64_t side, double least) {  // Operand `side` is less than the other by that much.
+  // Makes operand `side` smaller than the other one by at least `least`.
+  const auto below = [&](int64_t side, double least) {
     return Operand(inst, side, element, {-kInfinity, (side == 0 ? *b : *a) - least});
   };
   const auto above = [&](int64_t side, double least) {

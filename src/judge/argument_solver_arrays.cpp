@@ -163,7 +163,7 @@ bool ArgumentSolver::Reduced(const Instruction& inst, int64_t element, Wanted wa
     }
   }
   if (terms.empty()) return false;
-  // Sites of one array do not all ask for the same element.
+  // Different elements of an array try the terms in a different order.
   std::ranges::rotate(terms, terms.begin() + element * 7 % std::ssize(terms));
   const bool is_pred = to.type() == PrimitiveType::kPred;
   if (!is_pred && *opcode == Opcode::kAdd) return Sum(inst, terms, *now, wanted);
@@ -223,7 +223,7 @@ bool ArgumentSolver::Product(const Instruction& inst, int64_t element, Wanted wa
   return false;
 }
 
-// The result of a loop, as if it moved with the initial state.
+// Assumes that the result of a loop changes by the same amount as its initial state.
 bool ArgumentSolver::Loop(const Instruction& inst, const Path& path, int64_t element, Wanted wanted) {
   const auto now = At(inst, element, path), before = At(inst.operand(0), element, path);
   if (!now || !before) return false;
@@ -231,7 +231,7 @@ bool ArgumentSolver::Loop(const Instruction& inst, const Path& path, int64_t ele
   return Follow(inst.operand(0), path, element, wanted.nan || by != by ? wanted : Shifted(wanted, by));
 }
 
-// A sorted element is one of its line.
+// A sorted element is one of the elements of its line.
 bool ArgumentSolver::Taken(const Instruction& inst, const Path& path, int64_t element, Wanted wanted) {
   const int64_t operand = inst.Is(Opcode::kSort) && !path.empty() ? path[0] : 0;
   if (inst.Is(Opcode::kTopK) && path != Path{0}) return false;

@@ -40,7 +40,7 @@ uint64_t HashOf(const Literal& array) {
   return hash;
 }
 
-// The same of a value of any shape.
+// A hash of all arrays in a value.
 uint64_t HashOfAny(const Literal& value) {
   uint64_t hash = 0;
   ForEachLeaf(value.shape(), [&](const ShapeIndex& index, const Shape& leaf) {
@@ -53,12 +53,12 @@ uint64_t HashOfAny(const Literal& value) {
 
 struct Interpretation {
   std::optional<Literal> result;
-  std::optional<Error> error;  // If there is no result.
+  std::optional<Error> error;  // Set if there is no result.
   ObservedRun observed;
   std::vector<uint64_t> outfed;  // Hashes of the values that the outfeed took.
 };
 
-// The result of the entry. If the module runs on several devices, a tuple of the result of each device.
+// The result of the entry. For several devices, it is a tuple of the results of all devices.
 Result<Literal> OfAllDevices(const Module& module, std::span<const Literal> args, const InterpretOptions& options) {
   if (!HasSeveralDevices(module)) return Interpret(module, args, options);
   const std::vector<Literal> of_each(args.begin(), args.end());
@@ -67,8 +67,8 @@ Result<Literal> OfAllDevices(const Module& module, std::span<const Literal> args
 
 using Watch = std::function<void(const Instruction&, const Literal&, const LoopPath&)>;
 
-// Interprets the module and hashes the arrays among the values of instructions in `wanted`, by id. `watch`, if any,
-// gets these values, too.
+// Interprets the module and hashes arrays among the values of the instructions in `wanted`, by id. `watch`, if not
+// null, is called with these values.
 Interpretation Observe(const Module& module, std::span<const Literal> args, InterpretOptions options,
                        const std::vector<bool>& wanted, const Watch& watch = nullptr) {
   Interpretation run;
@@ -181,14 +181,15 @@ class Comparer {
     return std::move(result_);
   }
 
-  // Whether a value differs among those that the module after the passes came to before it reached a limit.
+  // Whether some value differs among those that the module after computed before it reached a limit.
   bool SomeValueDiffers() {
     CompareKept();
     return !different_.empty() && !ReadsNanBits(before_) && !ReadsNanBits(after_);
   }
 
-  // A loop that both modules have and that ended before, if it was running when the limit was reached, well beyond the
-  // iterations that it had before. Passes that make loops of other operations may well reach a limit.
+  // Describes a loop that both modules have, that ended before the passes, and that was running when the module after
+  // reached the limit. Its iterations must be well beyond those before the passes. Loops that passes made of other
+  // operations may reach a limit, so they are not considered.
   std::string EndlessLoop() const {
     // An exact pass peels iterations off a kept loop or unrolls it, which lowers the count. The margin is for a loop
     // that is rotated or split.
@@ -230,7 +231,7 @@ class Comparer {
 
   // ---- Values that depend on the bits of NaNs ----
 
-  // Interprets both modules with other bits of NaNs and takes from the differences what changes then on either side.
+  // Interprets both modules with other bits of NaNs. Removes differences in elements that then change on either side.
   Status SetNanDependentAside() {
     for (const NanBits bits : {NanBits::kPositive, NanBits::kNegative}) {
       InterpretOptions options = options_.interpret;
@@ -367,7 +368,7 @@ class Comparer {
   std::vector<const KeptPair*> different_;  // In order of execution.
   std::vector<OutputDifference> outputs_;
   bool outfed_differ_ = false, outfed_undetermined_ = false;
-  std::string nan_failure_;  // Why a module could not be interpreted with other bits of NaNs.
+  std::string nan_failure_;  // The reason why a module could not be interpreted with other bits of NaNs.
   BitsResult result_;
 };
 

@@ -54,17 +54,17 @@ struct BitsResult {
   int64_t values = 0;        // Values that were compared: instructions with an origin, and results of the entry.
   int64_t elements = 0;      // Elements of these values.
   int64_t undetermined = 0;  // Elements of results that depend on the bits of NaNs.
-  std::optional<BitsFinding> finding;  // Set for a mismatch of values; refers to both modules.
+  std::optional<BitsFinding> finding;  // Set for a mismatch of values. It refers to both modules.
 };
 
 // Interprets both modules and compares their values. A module for several devices runs on all of them, with the same
-// arguments on each; values of all devices are compared, results by device. Errors: an interruption, and internal
-// errors of the interpreter; all else that ends an interpretation is part of the result.
+// arguments on each. Values of all devices are compared, and results are compared device by device. Errors: an
+// interruption, and internal errors of the interpreter. Other failures of an interpretation are part of the result.
 Result<BitsResult> CompareByBits(const Module& before, const Module& after, std::span<const Literal> args,
                                  const BitsOptions& options = {});
 
-// "values: 120, elements: 4096, the same bits", with the number of undetermined elements; or the reason of another
-// verdict.
+// "values: 120, elements: 4096, the same bits", with the number of undetermined elements. For other verdicts, the
+// reason.
 std::string ToString(const BitsResult& result);
 
 }  // namespace hlo

@@ -10,7 +10,7 @@
 namespace hlo {
 namespace {
 
-// Whether some element is neither zero nor infinite nor NaN, or there is only one.
+// Whether some element is finite and not zero, or the array has a single element.
 bool SaysSomething(const Literal& array) {
   const int64_t count = array.shape().NumElements();
   if (count == 1) return true;
@@ -25,7 +25,7 @@ bool SaysSomething(const Literal& array) {
 
 Result<F64Runs> CompareF64Runs(const Module& before, const Module& after, std::span<const Literal> args,
                                const InterpretOptions& interpret, uint64_t seed) {
-  constexpr int kRuns = 12;  // kFarOff leaves room for a spread that few runs estimate.
+  constexpr int kRuns = 12;  // kFarOff is large enough for a spread that is estimated from few runs.
   F64Runs result;
   const auto unsupported = [&](std::string_view why) {
     result.verdict = Verdict::kUnsupported;

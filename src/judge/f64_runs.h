@@ -26,7 +26,7 @@ struct F64Runs {
   std::string reason;      // In a sentence, unless the verdict is kMatch.
   bool is_silent = false;  // All elements of some output are zero, infinite or NaN, so a match says little.
   ShapeIndex output;       // The output that differs, for a mismatch.
-  Comparison comparison;   // Of all outputs in f64, for a mismatch.
+  Comparison comparison;   // The comparison of all outputs in f64, for a mismatch.
 };
 
 // Differences of less than this factor times the spread of f64 roundings, about 2^-30 of a value, remain unseen.

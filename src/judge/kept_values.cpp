@@ -8,7 +8,7 @@
 namespace hlo {
 namespace {
 
-// By id, the instructions that the entry reaches.
+// The instructions that the entry reaches, by id.
 std::vector<const Instruction*> ReachedById(const Module& module) {
   std::vector<const Instruction*> reached(module.id_limit());
   for (const Computation* computation : module.PostOrder()) {
@@ -51,7 +51,7 @@ std::vector<const Instruction*> Origins::Of(const Instruction& after) const {
     if (const Instruction* inst = ById(after.origin())) return {inst};
     return {};
   }
-  // The origin of an instruction goes when its value changes.
+  // An instruction loses its origin when its value changes.
   if (const Instruction* inst = ById(after.id()); inst != nullptr && inst->origin() == after.origin()) return {inst};
   const auto same = by_origin_.find(after.origin());
   return same == by_origin_.end() ? std::vector<const Instruction*>() : same->second;
@@ -121,8 +121,8 @@ const ObservedRun::Loop* ObservedRun::LoopOf(const Instruction& loop) const {
 
 namespace {
 
-// By computation id, how often it would run if each conditional took all of its branches. Other callers may run it any
-// number of times.
+// For each computation id, the number of runs if each conditional took all of its branches. Other callers count as any
+// number of runs.
 std::vector<int64_t> MostRuns(const std::vector<Computation*>& computations, const Module& module,
                               const ObservedRun& run) {
   constexpr int64_t kAny = int64_t{1} << 60;
@@ -137,9 +137,9 @@ std::vector<int64_t> MostRuns(const std::vector<Computation*>& computations, con
   return most;
 }
 
-// By computation id, whether a pass may compute its values for states in which the module did not compute them: it is a
-// branch that a conditional did not take at some time, or the body of a loop that had no iteration at some time, or one
-// of these calls it. Iterations of several devices are not told apart, so all loops of such a module count.
+// For each computation id, whether a pass may compute its values for states in which the module did not compute them.
+// It is a branch that a conditional did not take, the body of a loop that had no iteration, or called by one of these.
+// Iterations of several devices are not distinguished, so all loops of such a module count.
 std::vector<bool> ConditionalComputations(const Module& module, const ObservedRun& run) {
   std::vector<bool> conditional(module.computation_id_limit());
   const std::vector<Computation*> order = module.PostOrder();
@@ -160,7 +160,7 @@ std::vector<bool> ConditionalComputations(const Module& module, const ObservedRu
 
 enum class Agreement : uint8_t { kEqual, kDiffers, kNotCompared };
 
-// `conditional`: ConditionalComputations of the module before.
+// `conditional` are the ConditionalComputations of the module before.
 Agreement AgreementOf(const KeptPair& pair, const ObservedRun& before, const ObservedRun& after,
                       const std::vector<bool>& conditional) {
   const ObservedRun::Values& seen = after.Of(*pair.after);
@@ -178,7 +178,7 @@ Agreement AgreementOf(const KeptPair& pair, const ObservedRun& before, const Obs
   const std::vector<uint64_t> values = ValuesBefore(pair, before);
   if (std::ranges::all_of(seen.hashes, [&](uint64_t hash) { return std::ranges::binary_search(values, hash); }))
     return seen.executions <= ObservedRun::kMostExecutions ? Agreement::kEqual : Agreement::kNotCompared;
-  // An instruction that runs more often than before may be the merger of several, or run ahead of a decision.
+  // An instruction that runs more often than before may replace several instructions, or run before a decision.
   const bool may_differ =
       open || seen.executions > executions ||
       std::ranges::any_of(pair.before, [&](const auto* inst) { return conditional[inst->computation().id()]; });

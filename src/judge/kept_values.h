@@ -38,9 +38,10 @@ class Origins {
  public:
   Origins(const Module& before, OriginsOf origins);
 
-  // Instructions of the module before whose value `after` has; shapes may differ. Empty: there are none.
+  // Instructions of the module before whose value `after` has. Shapes may differ. Empty if there are none.
   std::vector<const Instruction*> Of(const Instruction& after) const;
-  // The id in the first module of the instruction whose value an instruction of the module before has; -1: none.
+  // The id, in the first module, of the instruction whose value an instruction of the module before has. -1 if there is
+  // none.
   int InputId(const Instruction& before) const {
     return origins_ == OriginsOf::kBefore ? before.id() : before.origin();
   }
@@ -69,7 +70,7 @@ struct KeptValues {
   std::vector<bool> in_before, in_after;  // By id, the instructions of the pairs.
 };
 
-// Loops around the instruction that runs now, the outermost first, each with its iteration.
+// Loops around the current instruction, the outermost first, each with its iteration.
 using LoopPath = std::vector<std::pair<const Instruction*, int64_t>>;
 
 // Observations of one run.
@@ -84,8 +85,8 @@ class ObservedRun {
   };
   // The iterations of one loop.
   struct Loop {
-    int64_t now = 0;       // Of the execution under way.
-    int64_t most = 0;      // Of any execution.
+    int64_t now = 0;       // Iterations of the current execution.
+    int64_t most = 0;      // The largest number of iterations of an execution.
     bool skipped = false;  // Some execution had no iteration.
   };
   // Executions of one instruction whose values are kept apart. Beyond them only the sequence of all values is compared.
@@ -93,14 +94,14 @@ class ObservedRun {
 
   explicit ObservedRun(size_t ids = 0) : values_(ids), executions_(ids) {}
 
-  // Each instruction when it has run, before its value is added.
+  // Call for each instruction after it ran, before its value is added.
   void Executed(const Instruction& inst);
   void AddValue(const Instruction& inst, uint64_t hash, bool open = false);
   void BeginIteration(const Instruction& loop, int64_t iteration);
 
   const Values& Of(const Instruction& inst) const { return values_[inst.id()]; }
   int64_t ExecutionsOf(const Instruction& inst) const { return executions_[inst.id()]; }
-  // Null: the loop did not run.
+  // Null if the loop did not run.
   const Loop* LoopOf(const Instruction& loop) const;
   const LoopPath& path() const { return path_; }
 
@@ -113,10 +114,10 @@ class ObservedRun {
   LoopPath path_;
 };
 
-// Kept values that two runs agree on or not.
+// The result of comparing the kept values of two runs.
 struct ComparedValues {
   std::vector<const KeptPair*> different;  // In order of execution.
-  int64_t values = 0, elements = 0;        // That were compared.
+  int64_t values = 0, elements = 0;        // Compared values and their elements.
 };
 ComparedValues CompareValues(const KeptValues& kept, const Module& before, const ObservedRun& run_before,
                              const ObservedRun& run_after);
@@ -130,7 +131,7 @@ struct FirstDifference {
   const Instruction* before = nullptr;  // The instruction whose value it should have.
   std::string loop;                     // "iteration 3 of 'while.5'", counted from 0; empty outside of loops.
   std::optional<Value> actual;
-  std::optional<Value> expected;  // Nothing: it was never computed.
+  std::optional<Value> expected;  // nullopt if it was never computed.
 };
 
 // Runs both modules again: the module after until one of the `different` pairs differs, the module before for the value

@@ -28,9 +28,9 @@ class Counterparts {
 
   Counterparts(const LoopOfComputation& before, const LoopOfComputation& after, const Origins& origins);
 
-  // Nothing: there is none, or nothing reads the element.
+  // Returns nullopt if there is none or nothing reads the element.
   std::optional<Element> Of(const Instruction& loop_after, int64_t element) const;
-  // Null: there is none.
+  // Returns null if there is none.
   const Instruction* LoopOf(const Instruction& loop_after) const;
 
  private:

@@ -30,7 +30,7 @@ Types FloatTypesOf(const Shape& shape) {
   return types;
 }
 
-// Whether `wide` has all numbers of `narrow`.
+// Whether `wide` represents all numbers of `narrow`.
 bool Includes(PrimitiveType wide, PrimitiveType narrow) {
   const shadow::Rounding a = shadow::RoundingTo(wide, false), b = shadow::RoundingTo(narrow, false);
   return a.relative <= b.relative && a.least <= b.least && a.overflow >= b.overflow;
@@ -43,8 +43,8 @@ bool IncludesSome(PrimitiveType wide, Types types) {
   return false;
 }
 
-// The bits that a reduce-precision of f64 keeps. Formats without infinities have other overflows, so only the mantissa
-// of these counts.
+// The bits that a reduce-precision of f64 keeps. Formats without infinities overflow differently, so only their
+// mantissa is reduced.
 ReducePrecisionAttrs BitsOf(PrimitiveType type) {
   if (type == PrimitiveType::kF32) return {.exponent_bits = 8, .mantissa_bits = 23};
   const FloatFormat format = FormatOf(type);
@@ -106,7 +106,8 @@ class NewRoundings {
     return nullptr;
   }
 
-  // For each instruction of the module before, the float types of all that it is computed from since the kept values.
+  // For each instruction of the module before, the float types of all instructions between it and the kept values that
+  // it is computed from.
   void FindHeld(const Module& before) {
     constexpr OpcodeSet kGiven = {Opcode::kParameter, Opcode::kConstant, Opcode::kIota};
     std::vector<Types> of_all(before.computation_id_limit());
@@ -126,7 +127,7 @@ class NewRoundings {
     }
   }
 
-  // For each new instruction of the module after, the float types that were held on the way to the kept values that
+  // For each new instruction of the module after, the float types that the module before used for the kept values that
   // need it.
   void FindPermitted() {
     for (const Computation* computation : after_.PostOrder() | std::views::reverse) {

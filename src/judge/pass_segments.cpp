@@ -250,7 +250,7 @@ Result<PassRun> FirstWrongInstance(const JudgedPart& segment, std::span<const Li
     return {};
   };
   TRY(run_pipeline(before, after));
-  if (!wrong && options.sample) return segment.last;  // Samples of single instances may hold other elements.
+  if (!wrong && options.sample) return segment.last;  // Samples of single instances may contain other elements.
   if (!wrong) FAIL(InternalError("the pipeline, run again, keeps the bits of a segment that differed"));
   return *wrong;
 }

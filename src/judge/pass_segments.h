@@ -39,15 +39,15 @@ using InstanceJudge =
 
 struct SegmentOptions {
   BitsOptions bits;                     // `origins` is replaced.
-  InstanceJudge judge;                  // Null: instances that are not exact are open where bits differ.
+  InstanceJudge judge;                  // If null, instances that are not exact are open where bits differ.
   PipelineOptions pipeline;             // Its device and disabled rules, with which an instance is repeated on a clone.
-  std::optional<SampleOptions> sample;  // Options for each part, whose values are sampled. Nothing: all are compared.
+  std::optional<SampleOptions> sample;  // Options for sampling the values of each part. nullopt compares all values.
 };
 
-// Something that was judged: a segment, or an instance that is not exact.
+// A judged part: a segment, or an instance that is not exact.
 struct JudgedPart {
   PassRun first, last;  // The changed instances at its ends.
-  bool exact = true;    // A segment.
+  bool exact = true;    // Whether the part is a segment.
   Verdict verdict = Verdict::kMatch;
   std::string reason;
 };
@@ -56,16 +56,16 @@ struct SegmentsResult {
   Verdict verdict = Verdict::kMatch;  // The worst verdict of a part (Worse).
   int64_t exact_instances = 0;        // Instances that changed the module, in segments with equal bits.
   int64_t segments = 0;               // Segments with equal bits.
-  int64_t other_instances = 0;        // Instances that are not exact and changed the module, of which
-  int64_t equal_in_bits = 0;          // so many kept all bits, and
-  int64_t by_residues = 0;            // so many kept all real numbers.
+  int64_t other_instances = 0;        // Instances that are not exact and changed the module.
+  int64_t equal_in_bits = 0;          // How many of them kept all bits.
+  int64_t by_residues = 0;            // How many of them kept all real numbers.
   int64_t values = 0, elements = 0, undetermined = 0;  // Sums over all parts.
-  int64_t unchanged = 0, not_compared = 0;             // Sums of samples: values that were not computed.
+  int64_t unchanged = 0, not_compared = 0;             // Values of samples that were not computed.
   bool beyond_work = false;                            // The work limit left values out.
   std::vector<JudgedPart> open;                        // Parts that were not decided.
-  // The first part that is wrong; nothing behind it is judged.
+  // The first part that is wrong. Later parts are not judged.
   std::optional<JudgedPart> wrong;
-  // Set where bits or residues differ; refers to `before` and `after`.
+  // Set if bits or residues differ. Refers to `before` and `after`.
   std::optional<BitsFinding> finding;
   std::unique_ptr<const Module> before, after;  // Copies of the two ends of the wrong part.
 };
@@ -85,11 +85,11 @@ class PassSegments {
   // changed the module, or until Finish.
   PassSegments(const Module& input, std::vector<Literal> args, SegmentOptions options);
 
-  // Observers of the pipeline. Errors of CompareByBits, of the caller's function and of a repeated pass are
-  // passed on. After the first wrong part they do nothing.
+  // Observers of the pipeline. They return errors of CompareByBits, of the caller's function and of a repeated pass.
+  // After the first wrong part they do nothing.
   Status Before(const PassRun& run, Module& module);
   Status After(const PassRun& run, Module& module);
-  // Closes the last segment. `end`: the module as the pipeline left it, or as later steps that keep all bits did.
+  // Closes the last segment. `end` is the module at the end of the pipeline, or after later steps that keep all bits.
   Status Finish(const Module& end);
 
   const SegmentsResult& result() const { return result_; }
@@ -114,23 +114,23 @@ class PassSegments {
   // The module at the start of the segment: the input, or the snapshot, if there is one.
   const Module* start_;
   std::unique_ptr<const Module> snapshot_;
-  // The module before the instance that runs, if that is not exact: at the start of the segment, or a copy, which is
-  // kept until the module changes. Null: the instance is exact.
+  // The module before the current instance, if that is not exact. It is the start of the segment, or a copy that is
+  // kept until the module changes. Null if the instance is exact.
   const Module* before_ = nullptr;
   std::unique_ptr<const Module> before_copy_;
-  // Instances of the segment that changed the module: how many, the first and the last.
+  // The number of instances of the segment that changed the module, and the first and last of them.
   int64_t changed_ = 0;
   std::optional<PassRun> first_, last_;
   std::optional<PassRun> latest_;  // The latest instance that ran, changed or not.
 };
 
-// The module after an instance, as residues and the comparison in f64 have to judge it: with the roundings that the
-// instance added, if it promises to add none (new_roundings.h). Null: `after` itself. Origins of `after` are ids of
-// `before`.
+// The module after an instance, for residues and the comparison in f64. It contains the roundings that the instance
+// added, if the instance promises to add none (new_roundings.h). Null means `after` itself. Origins of `after` are ids
+// of `before`.
 std::unique_ptr<Module> WithPromisedRoundings(const PassRun& run, const Module& before, const Module& after);
 
-// Judges an instance that is not exact by residues. Origins of `after` are ids of `before`. Nothing if they decide
-// nothing.
+// Judges an instance that is not exact by residues. Origins of `after` are ids of `before`. Returns nullopt if residues
+// do not decide.
 Result<std::optional<BitsResult>> JudgeByResidues(const PassRun& run, const Module& before, const Module& after,
                                                   std::span<const Literal> args, const BitsOptions& bits);
 

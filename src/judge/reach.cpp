@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::string_view kKinds[] = {"select", "compare", "tie", "clamp", "largest", "start", "index", "branch"};
 
-// Marks, by place, the instructions that the interpreter runs: the root needs them, or they have an effect.
+// Marks the instructions that the interpreter runs, by place: those that the root needs, and those with an effect.
 std::vector<bool> LiveIn(const Computation& computation) {
   std::vector<bool> live(computation.place_limit());
   const std::vector<Instruction*> order = computation.PostOrder();
@@ -54,7 +54,7 @@ bool IsOrdered(const Instruction& compare) {
          !IsComplex(compare.operand(0).shape().type());
 }
 
-// Scalars count for every element.
+// A scalar is used for every element.
 double At(const Literal& array, int64_t i) { return array.GetDouble(array.shape().NumElements() == 1 ? 0 : i); }
 
 uint64_t SidesOf(const Literal& bools) {
@@ -70,7 +70,7 @@ uint64_t SideOfIndex(int64_t index, int64_t most) {
 // The operand of a gather or scatter that holds the indices.
 int64_t IndicesOf(const Instruction& inst) { return inst.Is(Opcode::kGather) ? 1 : (inst.operand_count() - 1) / 2; }
 
-// The component of the index vectors that an element is.
+// Maps an element of the indices to its component of the index vectors.
 class ComponentOfIndex {
  public:
   ComponentOfIndex(const Instruction& inst, const Shape& indices) {
@@ -86,7 +86,7 @@ class ComponentOfIndex {
   int64_t stride_ = 1, size_ = 1;
 };
 
-// The largest index that fits, of component `part` of the index vectors.
+// The largest index in range for component `part` of the index vectors.
 int64_t MostOfIndex(const Instruction& inst, int64_t part) {
   const Shape& whole = inst.operand(0).shape();
   if (inst.Is(Opcode::kGather)) {
@@ -110,7 +110,7 @@ int64_t MostOfIndex(const Instruction& inst, int64_t part) {
   return 0;
 }
 
-// Sides that the bounds of the operands exclude.
+// The sides that bounds of the operands exclude.
 uint64_t ExcludedSides(const Site& site, const ValueBounds& bounds) {
   const Instruction& inst = *site.inst;
   uint64_t excluded = 0;
@@ -267,7 +267,7 @@ uint64_t SidesReached(const Site& site, const Instruction& inst, std::span<const
       }
       return sides;
     }
-    case SiteKind::kBranch: return 0;  // Seen by Reach::Run.
+    case SiteKind::kBranch: return 0;  // Reach::Run observes branches.
   }
   return 0;
 }
@@ -282,7 +282,7 @@ void Reach::Look(const Instruction& inst, std::span<const Literal> operands, con
   }
 }
 
-// A conditional whose index ended a run of its branch.
+// Records the branch of a conditional, from the value of its index.
 void Reach::LookAtBranch(const Instruction& conditional, const Literal& selector) {
   Site& site = sites_[by_id_[conditional.id()].first];
   const int64_t branch = TakenBranch(selector, std::ssize(conditional.attrs<ConditionalAttrs>().branches()));
@@ -297,7 +297,7 @@ Result<Recording> Reach::Run(std::span<const Literal> args, const InterpretOptio
   for (const Instruction* parameter : module_.entry().parameters())
     recording.values[parameter->id()] = args[parameter->parameter_number()];
   int64_t bytes = 0;
-  std::unordered_map<const Instruction*, Literal> selectors;  // Their latest values.
+  std::unordered_map<const Instruction*, Literal> selectors;  // The latest values.
   InterpretOptions watched = options;
   watched.perturb = [&](const Instruction& inst, std::span<const Literal> operands, Literal& value) -> Status {
     Look(inst, operands, value);
@@ -328,7 +328,7 @@ Result<Recording> Reach::Run(std::span<const Literal> args, const InterpretOptio
 
 namespace {
 
-// The operands that decide.
+// The operands that determine the side.
 std::vector<const Instruction*> DecidingOperands(const Site& site) {
   const Instruction& inst = *site.inst;
   switch (site.kind) {

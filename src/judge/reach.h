@@ -43,7 +43,7 @@ struct Site {
   int64_t most = 0;  // The largest start or index that is in range.
   int sides = 2;
   uint64_t reached = 0;      // A bit for each side.
-  uint64_t unreachable = 0;  // Proven.
+  uint64_t unreachable = 0;  // Sides that are proven to be unreachable.
 
   uint64_t all() const { return (uint64_t{1} << sides) - 1; }
   uint64_t missing() const { return all() & ~reached & ~unreachable; }
@@ -56,12 +56,14 @@ enum : int { kBelow = 0, kInside = 1, kBeyond = 2 };
 struct Recording {
   std::vector<std::optional<Literal>> values;  // By id.
   std::vector<Literal> args;
-  Literal result;     // Of the entry.
-  int64_t steps = 0;  // Scalar steps, counted while it ran.
+  Literal result;     // The result of the entry.
+  int64_t steps = 0;  // Scalar steps of the run.
 };
 
 struct ReachCount {
-  int64_t sites = 0, reached = 0, proven = 0;  // Sites; all sides reached; the others all reached or proven.
+  // The number of sites. `reached`: sites with all sides reached. `proven`: other sites with all sides reached or
+  // proven unreachable.
+  int64_t sites = 0, reached = 0, proven = 0;
 };
 
 class Reach {
@@ -74,9 +76,9 @@ class Reach {
                         int64_t most_bytes = int64_t{1} << 28);
 
   const std::vector<Site>& sites() const { return sites_; }
-  bool HasRun(const Instruction& inst) const { return ever_ran_[inst.id()]; }  // On any arguments.
+  bool HasRun(const Instruction& inst) const { return ever_ran_[inst.id()]; }  // True if it ran on any arguments.
   const Dependence& dependence() const { return dependence_; }
-  int64_t Missing() const;  // Sides.
+  int64_t Missing() const;  // Sides that were neither reached nor proven unreachable.
   // Elements at which the site decides, at most `most`. A site of kIndex has the elements of its component.
   static std::vector<int64_t> ElementsOf(const Site& site, int64_t most);
   ReachCount CountOf(SiteKind kind) const;
@@ -92,9 +94,9 @@ class Reach {
   const Module& module_;
   const Dependence dependence_;
   std::vector<Site> sites_;
-  std::vector<std::pair<int, int>> by_id_;              // First site and end, by id of the instruction.
-  std::vector<bool> ran_, ever_ran_;                    // By id: executed in the latest run, in any.
-  std::vector<bool> is_selector_;                       // By id: decides a conditional.
+  std::vector<std::pair<int, int>> by_id_;  // First site and end, by instruction id.
+  std::vector<bool> ran_, ever_ran_;  // Whether the instruction ran in the latest run, and in any run. Indexed by id.
+  std::vector<bool> is_selector_;     // Whether the instruction decides a conditional. Indexed by id.
   std::vector<std::vector<const Instruction*>> calls_;  // Callers, indexed by id of the computation.
 };
 

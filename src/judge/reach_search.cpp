@@ -12,9 +12,9 @@
 namespace hlo {
 namespace {
 
-constexpr int kMostTries = 4;          // For one side. All limits of the search are choices of time.
-constexpr int64_t kMostElements = 64;  // Elements of one site.
-constexpr int64_t kLeastTries = 3;     // Runs, whatever they take.
+constexpr int kMostTries = 4;          // Tries for each side. All limits of the search are choices of time.
+constexpr int64_t kMostElements = 64;  // Tried elements of each site.
+constexpr int64_t kLeastTries = 3;     // Runs that are made at any cost.
 
 class Search {
  public:
@@ -28,7 +28,7 @@ class Search {
       if (IsDone()) break;
       if (const auto args = MakeArguments(module_, made_up)) TryOut(*args);
     }
-    SolveAll();  // Sites may have run for the first time.
+    SolveAll();  // Some sites may have run for the first time.
     return std::move(sets_);
   }
 
@@ -67,7 +67,7 @@ class Search {
     }
   }
 
-  // False: there was nothing to try.
+  // Returns false if there was nothing to try.
   bool SolveFrom(size_t base, bool finite) {
     Changes changes;
     for (const Site& site : reach_.sites()) {
@@ -96,7 +96,7 @@ class Search {
     return true;
   }
 
-  // At one of the elements, in an order that differs from site to site and from try to try.
+  // Solves for one of the elements. Their order differs between sites and tries.
   bool Solve(const Recording& base, const Site& site, int side, int tries, Changes& changes) {
     constexpr int64_t kMostSolved = 4;
     const std::vector<int64_t> elements = Reach::ElementsOf(site, kMostElements);
@@ -128,7 +128,7 @@ class Search {
   const ReachSearchOptions& options_;
   Reach& reach_;
   ArgumentSolver solver_;
-  int64_t runs_ = 1;  // With the own run.
+  int64_t runs_ = 1;  // The initial run is included.
   std::vector<Recording> bases_;
   std::vector<ReachingSet> sets_;
   std::map<std::tuple<int, SiteKind, int64_t, int, bool>, int> tries_;

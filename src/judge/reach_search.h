@@ -17,7 +17,8 @@ struct ReachSearchOptions {
   int64_t most_sets = 8;  // Sets of arguments that are returned.
   int64_t most_runs = 40;
   int64_t most_solver_steps = 5'000'000;
-  int64_t most_steps = 0;      // Of all further runs together (Recording::steps), or of kLeastTries runs. 0: no limit.
+  // Limit on the scalar steps of all further runs together. kLeastTries runs are always made. 0 means no limit.
+  int64_t most_steps = 0;
   InterpretOptions interpret;  // Limits of each run.
 };
 
@@ -26,9 +27,9 @@ struct ReachingSet {
   Literal result;  // The interpreter's result of the entry.
 };
 
-// Searches for further sets of arguments after `own`, a run that `reach` has already. Each set reaches a side that
+// Searches for further sets of arguments after `own`, a run that `reach` already contains. Each set reaches a side that
 // `reach` does not have yet. First the search solves backwards (argument_solver.h), for as many missing sides at once
-// as go together. Then it makes up arguments by other profiles. The same options give the same sets. A set on which the
+// as possible. Then it generates arguments with other profiles. The same options give the same sets. A set on which the
 // module fails is not used.
 std::vector<ReachingSet> ArgumentsThatReach(const Module& module, Recording own, const ReachSearchOptions& options,
                                             Reach& reach);

@@ -38,7 +38,7 @@ constexpr uint64_t PowerOf(uint64_t base, uint64_t exponent) {
   }
   return result;
 }
-constexpr uint64_t Inverse(uint64_t a) { return PowerOf(a, kPrime - 2); }  // 0 of 0.
+constexpr uint64_t Inverse(uint64_t a) { return PowerOf(a, kPrime - 2); }  // The inverse of 0 is 0.
 // a * 2^k: a rotation of the 61 bits.
 constexpr uint64_t TimesPowerOf2(uint64_t a, int k) {
   const int shift = ((k % 61) + 61) % 61;
@@ -66,7 +66,7 @@ inline uint64_t Of(double x) {
   return TimesPowerOf2(OfInteger(mantissa), exponent - 53);
 }
 
-// Inverses of all, with one inversion: the inverse of the product of all, times the other factors. 0 stays 0.
+// Inverts all elements with a single inversion: the inverse of their product, times the other factors. 0 stays 0.
 void Invert(std::span<uint64_t> all);
 
 // Unit roundoff of f64.
@@ -152,7 +152,7 @@ inline Number operator*(const Number& a, const Number& b) {
   const double moved =
       AreExact(a, b) ? 0 : std::fabs(a.value) * eb + std::fabs(b.value) * ea + (ea == 0 || eb == 0 ? 0 : ea * eb);
   const double error = is_exact ? 0 : moved + std::fmax(std::fabs(value), kLeast) * kUnit;
-  // An infinite error times 0.
+  // This is an infinite error times 0.
   const double bound = std::isnan(error) ? std::numeric_limits<double>::infinity() : error;
   return Arithmetic(value, bound, Product(a.residue(), b.residue()), AreFinite(a, b), a.open() || b.open());
 }

@@ -4,8 +4,8 @@
 namespace hlo::residue {
 namespace {
 
-// Builds the definition of one batch norm. `Wide` values have the shape of the operand, others one element a feature.
-// Types do not matter to numbers: all are f64.
+// Builds the definition of one batch norm. `Wide` values have the shape of the operand. Others have one element for
+// each feature. All values are f64, because types do not matter to numbers.
 class Definition {
  public:
   explicit Definition(const Instruction& inst)

@@ -1,4 +1,4 @@
-// Ops whose result element i needs operand elements i only.
+// Ops whose result element i needs only elements i of the operands.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -22,7 +22,7 @@ constexpr OpcodeSet kSteps = {Opcode::kFloor,           Opcode::kCeil,
 
 // ---- Numbers -------------------------------------------------------------------------------------------------------
 
-// A function of one operand, as a hash or by its law.
+// A function of one operand, by its law or as a hash.
 uint64_t FunctionOf(Context& context, Opcode op, uint64_t x) {
   const FloatFunction* const function = FloatFunctionOf(op);
   if (op == Opcode::kRsqrt) return Inverse(FunctionOf(context, Opcode::kSqrt, x));
@@ -31,7 +31,7 @@ uint64_t FunctionOf(Context& context, Opcode op, uint64_t x) {
   return context.ResidueOf(op, x);
 }
 
-// x to the power of y. `exponent`: the value of y if it is exact, else NaN.
+// x to the power of y. `exponent` is the value of y if it is exact, and NaN otherwise.
 uint64_t PowerResidue(Context& context, uint64_t x, uint64_t y, double exponent) {
   constexpr double kMost = 1 << 20;
   if (std::fabs(exponent) <= kMost && exponent == std::floor(exponent)) {
@@ -52,15 +52,15 @@ bool IsOpenDecision(Context& context, const Number& a, const Number& b, double* 
   return a.open() || b.open() || (!same && AreClose(x, y));
 }
 
-// A function's value, how far it is from the function of the number at most, and whether it may be a NaN or an infinity
-// for the number and not for the value, or the other way round.
+// The value of a function and the largest distance from the function of the number. `is_open`: only one of the two may
+// be a NaN or an infinity.
 struct Image {
   double value, error;
   bool is_open;
 };
 
 Image ImageOf(double value, std::span<const double> others) {
-  constexpr double kOfFunction = 0x1p-48;  // Relative; more than f64 functions are off by.
+  constexpr double kOfFunction = 0x1p-48;  // Relative error. It exceeds the error of f64 functions.
   const auto kind = [](double x) { return std::isnan(x) ? 3 : std::isfinite(x) ? 0 : x > 0 ? 1 : 2; };
   Image image{value, std::fabs(value) * kOfFunction, false};
   for (const double other : others) {
@@ -76,7 +76,7 @@ Image ImageOf(const FloatFunction& function, const Decider& x) {
   const std::array ends = {function.f64(x.value - x.error), function.f64(x.value + x.error),
                            std::fabs(x.value) <= x.error ? function.f64(0) : value};
   Image image = ImageOf(value, ends);
-  // A wave or a pole may exceed the values at the ends.
+  // Between the ends, a periodic function or a pole may exceed the values at the ends.
   if (function.course == Course::kWaves) {
     image = ImageOf(value, {});
     image.error += std::fmin(2, function.facts.slope * x.error);
@@ -151,7 +151,7 @@ class Rule {
  private:
   int64_t count() const { return shape_.NumElements(); }
 
-  // Whether ResidueOf lacked a law since this was asked last.
+  // Whether ResidueOf lacked a law since the last call.
   bool TakeLacksLaw() const { return std::exchange(context_.lacks_law, false); }
 
   Value Renamed(Value value) const {
@@ -251,7 +251,7 @@ class Rule {
     return ComplexFunction(x, pair);
   }
 
-  // Its value is the interpreter's; the residues of the two parts are hashes of both parts of the operand.
+  // The value is the interpreter's. The residues of the two parts are hashes of both parts of the operand.
   template <class F>
   Result<Value> ComplexFunction(const Value& x, F&& pair) const {
     Literal values(shape_.WithType(PrimitiveType::kC128));
@@ -336,7 +336,7 @@ class Rule {
     return result;
   }
 
-  // Roundings to integers, or to another type: a step function of the number.
+  // Roundings to integers or to another type are step functions of the number.
   Result<Value> Stepped() const {
     const Value& x = *operands_[0];
     Literal values = Literal::Uninitialized(x.shape.WithType(PrimitiveType::kF64)), below = values, above = values;
@@ -371,7 +371,7 @@ class Rule {
     return numbers;
   }
 
-  // a - n * b, with the integer n that is decided by the values.
+  // a - n * b, where the values determine the integer n.
   Value Remainder() const {
     const Value &a = *operands_[0], &b = *operands_[1];
     Value result = NewNumbers(shape_);
@@ -383,7 +383,7 @@ class Rule {
       Number& out = MutableNumbers(result)[i];
       const double error = v.error + (w.IsExact() ? 0 : std::fabs(times) * w.error);
       if ((v.IsExact() && w.IsExact()) || !std::isfinite(rest)) {
-        // Another value might have a rest, where this has none.
+        // A value within the error might have a finite remainder, while this one has none.
         out = Number::Exactly(rest).Opened(open || error > 0);
         continue;
       }
@@ -471,7 +471,7 @@ Result<Value> Selected(const Value& pred, const Value& on_true, const Value& on_
 }
 
 Result<Value> Elementwise(Context& context, const Instruction& inst, Operands operands, const Dims& dims) {
-  // A scalar beside arrays, of select and clamp, is the same for each element.
+  // A scalar operand beside arrays, as in select and clamp, is used for each element.
   std::vector<Value> splat(operands.size());
   std::vector<const Value*> all(operands.begin(), operands.end());
   for (size_t i = 0; i < all.size(); ++i) {

@@ -1,4 +1,4 @@
-// Runs computations on numbers: control flow, the choice of a rule, and instructions without a rule.
+// Evaluates computations on numbers: control flow, selection of rules, and instructions without a rule.
 #include <algorithm>
 
 #include "base/text.h"
@@ -24,7 +24,7 @@ std::vector<Literal> LiteralsOf(Operands operands) {
 
 // ---- Instructions without a rule -----------------------------------------------------------------------------------
 
-// A hash of the operation, the computations that it calls included.
+// A hash of the operation, including the computations that it calls.
 uint64_t HashOfOperation(const Instruction& inst) {
   Module module("one");
   std::unordered_map<const Computation*, Computation*> copies;
@@ -47,7 +47,7 @@ uint64_t HashOfOperation(const Instruction& inst) {
   return Fingerprint(module);
 }
 
-// Numbers are hashes of all that the result depends on.
+// The residues of the result are hashes of everything that it depends on.
 Value HashedValue(const Literal& result, uint64_t hash) {
   Value value = ToValue(result);
   const auto set = [](auto&& self, Value& part, uint64_t seed) -> void {
@@ -64,7 +64,7 @@ Value HashedValue(const Literal& result, uint64_t hash) {
   return value;
 }
 
-// The interpreter's result in the declared types, once for both modules.
+// The interpreter's result in the declared types. It is computed once for both modules.
 Result<Value> OpaqueResult(Context& context, const Instruction& inst, Operands operands) {
   const bool is_pure = CanInterpret(inst) && !HasSideEffect(inst) && !inst.Is(kCollective) && !inst.Is(kSideEffect);
   if (!is_pure) FAIL(UnsupportedAt(inst, "U043", Str("no residues for '", inst.opcode(), "'")));
@@ -80,7 +80,7 @@ Result<Value> OpaqueResult(Context& context, const Instruction& inst, Operands o
   return known.result;
 }
 
-// The bits of a float are known where the number is exactly a value of its type.
+// The bits of a float are known if the number is exactly representable in its type.
 Result<Value> BitsOf(const Instruction& inst, const Value& operand) {
   if (operand.IsComplex()) FAIL(UnsupportedAt(inst, "U043", "no residues for bits of complex numbers"));
   const Literal declared = ToLiteral(operand);
@@ -191,7 +191,7 @@ Result<Value> ByRule(Context& context, const Instruction& inst, Operands operand
 
 Result<Value> RunInstruction(Context& context, const Instruction& inst, Operands operands) {
   if (MayBeDynamic(inst)) FAIL(UnsupportedAt(inst, "U043", "no residues for arrays of dynamic size"));
-  constexpr int64_t kStepsOfInstruction = 200;  // However small the value is.
+  constexpr int64_t kStepsOfInstruction = 200;  // The cost of an instruction with a small value.
   int64_t elements = kStepsOfInstruction;
   ForEachLeaf(inst.shape(),
               [&](const ShapeIndex&, const Shape& leaf) { elements += leaf.IsArray() ? leaf.NumElements() : 0; });

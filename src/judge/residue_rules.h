@@ -31,10 +31,10 @@
 namespace hlo::residue {
 
 struct Value {
-  Shape shape;  // As declared; in the body of a reducer or map with the dimensions of all its executions.
+  Shape shape;  // The declared shape. In the body of a reducer or map, it has the dimensions of all executions.
   // Floats: numbers, as c128. Integers and pred: the elements in the declared type.
   Literal data;
-  // Integers and pred: which elements are open, as pred. No bytes: none.
+  // For integers and pred: which elements are open, as pred. Empty if none is.
   Literal open;
   std::vector<Value> parts;  // The elements of a tuple, or the two parts of complex numbers.
 
@@ -42,11 +42,11 @@ struct Value {
   bool IsComplex() const { return hlo::IsComplex(shape.type()); }
   std::span<const Number> numbers() const { return data.data<Number>(); }
   bool HasOpen() const { return open.byte_size() != 0; }
-  bool IsOpen(int64_t i) const;  // Not for numbers.
+  bool IsOpen(int64_t i) const;  // Only for integers and pred.
 };
 using Operands = std::span<const Value* const>;
 
-// The value in f64 that decides, and its distance from the number at most.
+// The f64 value by which decisions are taken, and its largest distance from the number.
 struct Decider {
   double value;
   double error;
@@ -64,7 +64,7 @@ struct Sides {
   void Add(bool of_after) { (of_after ? in_after : in_before) = true; }
 };
 
-// The result of an instruction without a rule. Equal operands give equal results all the same.
+// The result of an instruction without a rule. Equal operands give equal results in both modules.
 struct Opaque {
   Value result;
   Sides sides;
@@ -77,20 +77,20 @@ struct Functions {
   bool are_known = false;                     // Both modules have run.
 };
 
-// State that the runs of both modules share. Where the modules have the same numbers, they decide alike, however
-// differently they computed the numbers, and an instruction without a rule gives both the same.
+// State that the runs of both modules share. If the modules have the same numbers, they decide alike, even if they
+// computed the numbers differently. An instruction without a rule gives both the same result.
 struct Shared {
-  std::unordered_map<uint64_t, Decider> decided;  // By residue, the value that decided first.
-  std::unordered_map<uint64_t, Opaque> opaque;    // By hash of the operation and its operands.
-  // Null: functions have all laws that the passes use.
+  std::unordered_map<uint64_t, Decider> decided;  // The value that was first used for a decision, by residue.
+  std::unordered_map<uint64_t, Opaque> opaque;    // By the hash of the operation and its operands.
+  // Null if residues have all laws of functions that the passes use.
   std::unique_ptr<Functions> functions;
 };
 
 struct Context {
   const InterpretOptions& options;
   Shared& shared;
-  bool of_after;  // The module after the passes runs.
-  int64_t work;   // Elements that may still be computed.
+  bool of_after;  // Whether the module after the passes runs.
+  int64_t work;   // Limit on further elements that may be computed.
   std::function<void(const Instruction&, const Value&)> on_value;
   std::function<void(const Instruction& loop, int64_t iteration)> on_iteration;
   int64_t steps = 0, depth = 0;
@@ -100,7 +100,7 @@ struct Context {
   // The residue of a function without a law. Notes the application, and sets `lacks_law` if both modules have run and
   // only one of them applies the function to these operands.
   uint64_t ResidueOf(Opcode op, uint64_t x, uint64_t y = 0);
-  // Errors: an interruption, and kLimit where the work or the steps of the options are used up.
+  // Errors: an interruption, and kLimit if the work or the steps of the options are used up.
   Status Spend(const Instruction& inst, int64_t elements);
 };
 
@@ -122,35 +122,35 @@ inline bool AreClose(const Decider& a, const Decider& b) {
 // ---- Values --------------------------------------------------------------------------------------------------------
 
 Value ToValue(const Literal& literal);
-// Numbers of the type and the dimensions of `shape`, to be written.
+// Uninitialized numbers with the type and dimensions of `shape`.
 Value NewNumbers(const Shape& shape);
 std::span<Number> MutableNumbers(Value& value);
-Value OfExact(Literal literal, Literal open = {});  // Integers and pred.
+Value OfExact(Literal literal, Literal open = {});  // A value of integers or pred.
 Value TupleOf(const Shape& shape, std::vector<Value> parts);
-// All elements are open.
+// Marks all elements as open.
 Value Opened(Value value);
 bool AnyOpen(const Value& value);
-// No part has floats.
+// Whether no leaf has floats.
 bool IsExactType(const Shape& shape);
-// The values in f64 of numbers.
+// The f64 values of numbers.
 Literal ValuesOf(const Value& value);
-// The same elements in row-major order.
+// The same elements with other dimensions, in row-major order.
 Value WithDims(Value value, const Dims& dims);
-// One element, repeated.
+// Repeats one element.
 Value Splat(const Value& element, const Dims& dims);
-// Elements number `at` of an array, as an array of rank 1.
+// The elements number `at` of an array, as an array of rank 1.
 Value Picked(const Value& value, std::span<const int64_t> at);
 // Element i of `from` becomes element number at[i].
 void Put(const Value& from, std::span<const int64_t> at, Value& to);
-// The literal of the value, as declared: numbers rounded from their values.
+// The value as a literal of the declared type. Numbers are rounded from their values.
 Literal ToLiteral(const Value& value);
 // A hash of the residues, integers and sizes.
 uint64_t HashOf(const Value& value);
 
 // ---- Rules ---------------------------------------------------------------------------------------------------------
 
-// The interpreter's result of `inst` for operands of other types or dimensions, which gives `result`. `reducer`, if
-// any, takes the place of the called computation: the op on two elements of the result's type, or with kParameter the
+// The interpreter's result of `inst` for operands of other types or dimensions, where the result has shape `result`.
+// `reducer` replaces the called computation by an op on two elements of the result's type, or with kParameter by the
 // second element.
 Result<Literal> EvaluateAs(const Instruction& inst, std::span<const Literal> operands, const Shape& result,
                            std::optional<Opcode> reducer = {});
@@ -161,7 +161,7 @@ Result<Value> Moved(const Instruction& inst, Operands operands);
 Result<Value> Elementwise(Context& context, const Instruction& inst, Operands operands, const Dims& dims);
 Result<Value> Selected(const Value& pred, const Value& on_true, const Value& on_false);
 
-Result<Value> Dot(Context& context, const Instruction& inst, Operands operands);  // And convolution, ragged-dot.
+Result<Value> Dot(Context& context, const Instruction& inst, Operands operands);  // Also convolution and ragged-dot.
 Result<Value> Reduce(Context& context, const Instruction& inst, Operands operands);
 Result<Value> ReduceWindow(Context& context, const Instruction& inst, Operands operands);
 Result<Value> Scatter(Context& context, const Instruction& inst, Operands operands);
@@ -171,9 +171,9 @@ Result<Value> BatchNorm(Context& context, const Instruction& inst, Operands oper
 // ---- Computations --------------------------------------------------------------------------------------------------
 
 Result<Value> Run(Context& context, const Computation& computation, Operands args);
-// The same without observers.
+// Like Run, but without observers.
 Result<Value> RunUnseen(Context& context, const Computation& computation, Operands args);
-// A computation of scalars, for all elements of arrays of these dimensions at once.
+// Evaluates a computation of scalars for all elements of arrays of these dimensions at once.
 Result<Value> RunLifted(Context& context, const Computation& computation, Operands args, const Dims& dims);
 
 }  // namespace hlo::residue

@@ -1,5 +1,5 @@
-// Ops that combine many elements into one. Sums are evaluated by the interpreter on limbs of residues, other combiners
-// by their computation, for all results at once.
+// Ops that combine many elements into one. The interpreter evaluates sums on limbs of residues. Other combiners
+// evaluate their computation for all results at once.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -38,10 +38,10 @@ Literal OpenOf(const Value& value) {
   return open;
 }
 
-// As Arithmetic. A sum is finite only if each term is.
+// Like Arithmetic. A sum is finite only if each term is.
 Number SumOf(double value, double error, uint64_t residue, bool open) {
   const bool is_exact = std::isfinite(value) && Of(value) == residue;
-  // An error that is NaN is a sum of infinite ones, or 0 times one of these.
+  // The error is NaN if it is a sum that contains infinite errors or 0 times an infinite error.
   return Arithmetic(value,
                     is_exact            ? 0
                     : std::isnan(error) ? std::numeric_limits<double>::infinity()
@@ -51,7 +51,7 @@ Number SumOf(double value, double error, uint64_t residue, bool open) {
 
 // ---- Sums ----------------------------------------------------------------------------------------------------------
 
-// The most terms of one result.
+// The largest number of terms of one result.
 int64_t MostTermsOf(const Instruction& inst) {
   if (inst.Is(Opcode::kReduceWindow)) {
     int64_t terms = 1;
@@ -63,7 +63,7 @@ int64_t MostTermsOf(const Instruction& inst) {
   return inst.operand(inst.operand_count() - 1).shape().NumElements() + 1;
 }
 
-// An op whose results are sums of elements of the operands that are numbers; other operands are indices.
+// An op whose results are sums of operand elements that are numbers. Other operands are indices.
 Result<Value> Linear(const Instruction& inst, Operands operands) {
   constexpr int kBits = 31;  // Sums of 2^33 limbs do not overflow.
   const auto evaluate = [&](PrimitiveType type, Opcode op, auto&& literal_of) {
@@ -96,7 +96,7 @@ Result<Value> Linear(const Instruction& inst, Operands operands) {
   return result;
 }
 
-// The terms of one result, or more.
+// An upper limit on the terms of one result.
 int64_t TermsOf(const Instruction& inst) {
   const Shape& right = inst.operand(1).shape();
   if (!inst.Is(Opcode::kDot)) return right.NumElements();
@@ -105,10 +105,10 @@ int64_t TermsOf(const Instruction& inst) {
   return terms;
 }
 
-// A sum of products of elements of x and y. `rest`: further operands.
+// A sum of products of elements of x and y. `rest` has further operands.
 Result<Value> Bilinear(const Instruction& inst, const Value& x, const Value& y, std::span<const Literal> rest) {
   constexpr int kBits = 21, kLimbs = 3;
-  constexpr int64_t kMostTerms = int64_t{1} << 22;  // Sums of so many products of limbs do not overflow.
+  constexpr int64_t kMostTerms = int64_t{1} << 22;  // Sums of fewer products of limbs do not overflow.
   if (TermsOf(inst) >= kMostTerms) FAIL(UnsupportedAt(inst, "U043", "no residues for sums of so many products"));
   const auto evaluate = [&](PrimitiveType type, const Literal& a, const Literal& b) {
     std::vector<Literal> literals{a, b};
@@ -132,8 +132,8 @@ Result<Value> Bilinear(const Instruction& inst, const Value& x, const Value& y, 
     }
   }
   const Literal values = TRY(evaluate(PrimitiveType::kF64, ValuesOf(x), ValuesOf(y)));
-  // The product of two numbers is within A B - |a b| of the product of their values a and b, if A and B bound their
-  // sizes. That difference of sums is itself rounded, like the sum of the products.
+  // Let A and B be bounds of the magnitudes of two numbers with the values a and b. Their product is within A B - |a b|
+  // of a b. The difference of these sums is rounded itself, like the sum of the products.
   const auto size = [](const Number& number) { return std::fabs(number.value); };
   const auto most = [](const Number& number) { return std::fabs(number.value) + number.error(); };
   const Literal sizes = TRY(evaluate(PrimitiveType::kF64, EachOf(x, size), EachOf(y, size)));
@@ -166,7 +166,7 @@ Value AddedTo(Value a, const Value& b, bool subtracts) {
 
 // ---- Other combiners -----------------------------------------------------------------------------------------------
 
-// The elements of a tuple, or the one value.
+// The elements of a tuple, or the value itself.
 std::vector<Value> Apart(Value value) {
   if (value.shape.IsTuple()) return std::move(value.parts);
   std::vector<Value> one;
@@ -174,7 +174,7 @@ std::vector<Value> Apart(Value value) {
   return one;
 }
 
-// A computation of as many accumulators and elements, applied to arrays of these dimensions.
+// Applies a computation of accumulators and elements to arrays of equal dimensions.
 Result<std::vector<Value>> Combined(Context& context, const Computation& body, const std::vector<Value>& accumulators,
                                     const std::vector<Value>& elements) {
   std::vector<const Value*> args;
@@ -189,7 +189,7 @@ std::vector<Value> PickedAll(const std::vector<Value>& values, std::span<const i
   return picked;
 }
 
-// Values of rank 1 with the shapes of the results.
+// Converts values of rank 1 to the shapes of the results.
 Value ResultOf(const Instruction& inst, std::vector<Value> values) {
   const auto shaped = [](Value value, const Shape& shape) {
     value = WithDims(std::move(value), shape.dims());
@@ -251,8 +251,8 @@ Result<Value> Dot(Context& context, const Instruction& inst, Operands operands) 
   return TupleOf(inst.shape(), std::move(parts));
 }
 
-// Neighbours are combined first, then neighbours of the results: HLO promises no order, but right passes keep the order
-// of elements if the reducer picks an element.
+// Combines neighbours, then neighbours of the results. HLO promises no order. But if the reducer selects an element,
+// correct passes keep the order of elements.
 Result<Value> Reduce(Context& context, const Instruction& inst, Operands operands) {
   const auto& attrs = inst.attrs<ReduceAttrs>();
   if (operands.size() == 2 && inst.shape().IsArray() && IsSumOfNumbers(operands, *attrs.to_apply, inst.shape()))
@@ -273,7 +273,7 @@ Result<Value> Reduce(Context& context, const Instruction& inst, Operands operand
     rows.push_back(Picked(*operands[i], at));
     accumulators.push_back(Splat(*operands[arrays + i], {std::ssize(results)}));
   }
-  // Elements [begin + step * i, ... + width) for each i below `count`.
+  // The rows begin + step * i for each i below `count`. A row has `width` elements.
   const int64_t width = std::ssize(results);
   const auto every = [&](int64_t begin, int64_t step, int64_t count) {
     std::vector<int64_t> elements;
@@ -305,7 +305,8 @@ Result<Value> ReduceWindow(Context& context, const Instruction& inst, Operands o
   const Shape& shape = FirstLeaf(inst.shape());
   const shadow::Windows windows(attrs.window, base.dims(), shape.dims());
   TRY(context.Spend(inst, shape.NumElements() * shadow::Windows::MostAtAll(attrs.window, base.dims())));
-  std::vector<std::vector<int64_t>> results, elements;  // By step: results, and the element that each of them takes.
+  // For each step: the results, and the element that each of them combines.
+  std::vector<std::vector<int64_t>> results, elements;
   for (int64_t o = 0; o < shape.NumElements(); ++o) {
     size_t step = 0;
     windows.ForEach(o, [&](int64_t i) {

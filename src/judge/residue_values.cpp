@@ -11,7 +11,7 @@
 namespace hlo::residue {
 
 void Invert(std::span<uint64_t> all) {
-  std::vector<uint64_t> before(all.size());  // The product of the factors before each.
+  std::vector<uint64_t> before(all.size());  // The product of the factors before each factor.
   uint64_t product = 1;
   for (size_t i = 0; i < all.size(); ++i) {
     before[i] = product;
@@ -35,7 +35,7 @@ Decider Context::DeciderOf(const Number& number) {
   Decider decider = {number.value, number.error()};
   if (!std::isfinite(number.value)) return decider;
   if (number.IsInexact()) {
-    // The number may well be an integer, half of one, or a number of f32.
+    // The number may be an integer, half of an integer, or an f32 number.
     const double twice = std::rint(2 * decider.value);
     const bool is_half =
         std::fabs(twice) < 0x1p53 && Sum(number.residue(), number.residue()) == OfInteger(static_cast<int64_t>(twice));
@@ -43,7 +43,7 @@ Decider Context::DeciderOf(const Number& number) {
     if (is_half) decider = {twice / 2, 0};
     else if (std::isfinite(near) && Of(near) == number.residue()) decider = {near, 0};
   }
-  // Exact values are kept, too: in the other module the number may be a sum of terms that cancel.
+  // Exact values are stored too, because the other module may compute the number as a sum whose terms cancel.
   auto& decided = shared.decided;
   auto known = decided.find(number.residue());
   if (known == decided.end() && decided.size() < kMostDecided) known = decided.emplace(number.residue(), decider).first;
@@ -227,7 +227,7 @@ Result<Literal> EvaluateAs(const Instruction& inst, std::span<const Literal> ope
   std::vector<Instruction*> parameters;
   for (size_t i = 0; i < operands.size(); ++i) {
     Shape shape = operands[i].shape();
-    // A bitcast reads the layout.
+    // A bitcast depends on the layout.
     if (SameDims(shape, inst.operand(static_cast<int64_t>(i)).shape()))
       shape.SetLayout(inst.operand(static_cast<int64_t>(i)).shape().layout());
     parameters.push_back(&entry.AddParameter(static_cast<int64_t>(i), shape));

@@ -15,10 +15,10 @@ using residue::Value;
 
 // ---- Differences ---------------------------------------------------------------------------------------------------
 
-// Elements of one array, by row-major index.
+// Differing elements of one array, by row-major index.
 struct Difference {
-  std::vector<int64_t> elements;      // Other numbers.
-  std::vector<int64_t> undetermined;  // Other numbers, which are open on one of the two sides.
+  std::vector<int64_t> elements;      // Elements with different residues.
+  std::vector<int64_t> undetermined;  // Elements with different residues that are open on at least one side.
 };
 
 Difference DifferenceOf(const Value& x, const Value& y) {
@@ -44,7 +44,7 @@ Difference DifferenceOf(const Value& x, const Value& y) {
   return difference;
 }
 
-// f(index, before, after) for each array.
+// Calls f(index, before, after) for each array.
 template <class F>
 void ForEachArray(const Value& before, const Value& after, F&& f, ShapeIndex index = {}) {
   if (before.shape.IsArray()) return f(index, before, after);
@@ -71,7 +71,7 @@ Comparison Shown(const Value& before, const Value& after, const CompareOptions& 
 
 struct NumberRun {
   std::optional<Value> result;
-  std::optional<Error> error;  // If there is no result.
+  std::optional<Error> error;  // Set if there is no result.
   ObservedRun observed;
 };
 
@@ -173,7 +173,7 @@ class Comparer {
     return index.empty() ? "the result" : Str("output {", Join(index, ","), "}");
   }
 
-  // The value of an instruction without a rule that only one of the modules has. Null: there is none.
+  // The value of an instruction without a rule that only one of the modules has. Null if there is none.
   const Value* OpaqueOfOneSide() const {
     for (const auto& [hash, opaque] : shared_.opaque) {
       if (!opaque.sides.IsBoth()) return &opaque.result;
@@ -239,7 +239,7 @@ Result<BitsResult> CompareByResidues(const Module& before, const Module& after, 
   };
   if (HasSeveralDevices(before) || HasSeveralDevices(after)) return unsupported("residues are computed on one device");
   if (!HaveSameSignature(before, after)) return unsupported("the parameters or the results changed");
-  // Numbers have 16 bytes, elements one or more; rules keep copies.
+  // A number has 16 bytes, while an element may have 1. Rules keep copies, too.
   constexpr int64_t kTimes = 8;
   const int64_t most_bytes = options.interpret.memory_limit > 0 ? options.interpret.memory_limit : DefaultMemoryLimit();
   if (kTimes * std::max(PeakBytes(before.entry()), PeakBytes(after.entry())) > most_bytes)

@@ -21,16 +21,16 @@ struct ResiduesOptions {
   InterpretOptions interpret;  // Limits and seed. Observers are replaced.
   OriginsOf origins = OriginsOf::kBefore;
   int64_t work_limit = 1'000'000'000;  // Elements and products that may be computed of each module.
-  // The pass uses no law of a function that residues do not have (residue_rules.h). Else numbers are open if they
+  // Whether the pass uses only laws of functions that residues have (residue_rules.h). If not, numbers are open if they
   // depend on a function that only one of the modules applies to certain operands.
   bool functions_have_laws = true;
   CompareOptions compare;  // Options of the comparison in a finding.
 };
 
-// As CompareByBits. kUnsupported: the modules run on several devices, an instruction has no rule, or only one of the
-// modules has a certain instruction that is compared as a whole (sort, cholesky, a custom call), on which a difference
-// may depend. `undetermined` counts elements of results that depend on open decisions. kInconclusive: these are more
-// than kMostUndetermined of an output, or a limit was reached.
+// Like CompareByBits. kUnsupported: the modules run on several devices, an instruction has no rule, or only one of the
+// modules has an instruction that is compared as a whole (sort, cholesky, a custom call) and on which a difference may
+// depend. `undetermined` counts elements of results that depend on open decisions. kInconclusive: these are more than
+// kMostUndetermined of an output, or a limit was reached.
 Result<BitsResult> CompareByResidues(const Module& before, const Module& after, std::span<const Literal> args,
                                      const ResiduesOptions& options = {});
 

@@ -37,7 +37,7 @@ struct Place {
 // A value that passes kept but changed in its operation or operands.
 struct Change {
   Place before, after;
-  int number = -1;  // Number of the value before the passes; -1: not known.
+  int number = -1;  // Number of the value before the passes. -1 if it is not known.
 };
 
 // ---- Values that are given -----------------------------------------------------------------------------------------
@@ -46,13 +46,13 @@ const std::vector<int>* ElementsOfRoot(const ValueNumbers& numbers, const Module
   return numbers.ElementsOf(numbers.Of(module.entry().root()));
 }
 
-// Another execution may give another value, so a slice cannot repeat it.
+// Whether another execution may give another value, so that a slice cannot repeat it.
 bool CannotBeRepeated(const Instruction& inst) {
   return inst.Is(kSideEffect) || inst.Is(kCollective) || inst.Is(Opcode::kRng) ||
          inst.Is(Opcode::kRngGetAndUpdateState) || !CanInterpret(inst);
 }
 
-// Steps of the loops in a cone, whose number of iterations its own steps leave out.
+// Steps of the loops in a cone, with all iterations. Cone::steps ignores the number of iterations.
 double StepsOfLoops(const Computation& computation) {
   constexpr double kIterations = 1000;  // Assumed if the number is not known.
   double steps = 0;
@@ -117,11 +117,11 @@ class Comparer {
 
  private:
   static constexpr int64_t kShares = 8;
-  // At least one changed value in so many must be compared.
+  // At least one of so many changed values must be compared.
   static constexpr int64_t kFewestCompared = 4;
   static constexpr int64_t kMostStepsOfStart = 100'000'000;
 
-  // Values that are computed although a run left them.
+  // Values that are computed although a run has left them.
   struct Cut {
     std::set<int> computed;
     bool all = false;
@@ -142,7 +142,7 @@ class Comparer {
       if (kept == nullptr) kept = origin;
     }
     if (kept == nullptr) return number;
-    // The start, the body and the condition of the loop decide.
+    // The initial value, the body and the condition of the loop decide this.
     if (numbers_.StateOf(number) != nullptr) return number;
     changes_.push_back({{kept}, {&inst}, numbers_.Of(*kept)});
     return changes_.back().number;
@@ -167,7 +167,7 @@ class Comparer {
 
   // ---- Given values ----
 
-  // Numbers of the values that a run left.
+  // Finds the numbers of the values that a run left.
   void FindLeft() {
     for (const Computation* computation : before_.PostOrder()) {
       for (const Instruction* inst : computation->instructions()) {
@@ -179,7 +179,7 @@ class Comparer {
     }
   }
 
-  // Null: it is not given.
+  // Returns null if the value is not given.
   Result<std::shared_ptr<const Literal>> Given(const Instruction& inst, int number, const Cut& cut) {
     if (inst.Is(Opcode::kGetTupleElement) && inst.operand(0).Is(Opcode::kParameter)) {
       if (const Instruction* loop = LoopAround(inst)) return ElementOf(*loop, inst.tuple_index(), number);
@@ -189,7 +189,7 @@ class Comparer {
     return options_.left.take(left->second);
   }
 
-  // Null: the instruction is not in the body or condition of a loop.
+  // Returns null if the instruction is not in the body or condition of a loop.
   const Instruction* LoopAround(const Instruction& inst) const {
     for (const LoopOfComputation* loops : {&loops_before_, &loops_after_}) {
       const auto loop = loops->find(&inst.computation());
@@ -198,7 +198,8 @@ class Comparer {
     return nullptr;
   }
 
-  // An element of the state of a loop: its value in the state that is judged now, or else its initial value.
+  // An element of the state of a loop. It has its value in the state that is being judged, or otherwise its initial
+  // value.
   Result<std::shared_ptr<const Literal>> ElementOf(const Instruction& loop, int64_t element, int number) {
     if (const auto now = state_.find(number); now != state_.end()) return now->second;
     const auto known = starts_.find(number);
@@ -206,7 +207,7 @@ class Comparer {
     starts_[number] = nullptr;
     const std::vector<int>* state = numbers_.StateOf(loop);
     if (state == nullptr || (*state)[element] != number || numbers_.StateOf(number) != nullptr) return nullptr;
-    // The body hands it on unchanged.
+    // The body does not change it.
     const Instruction& operand = loop.operand(0);
     const Place place = operand.Is(Opcode::kTuple) ? Place{&operand.operand(element)} : Place{&operand, element};
     const auto cone = TRY(ConeOfPlace(place, {}));
@@ -250,7 +251,7 @@ class Comparer {
       const int64_t compared = result_.compared();
       spent += TRY(CompareChange(change, limit / std::ssize(states), most / std::ssize(states)));
       if (result_.verdict == Verdict::kMismatch || result_.compared() == compared) return spent;
-      // The value counts once.
+      // The value counts only once.
       if (&state == &states.back()) break;
       const int64_t elements = result_.elements;
       result_ = until_now;
@@ -259,7 +260,7 @@ class Comparer {
     return spent;
   }
 
-  // Interprets the loops of the entry of the module before, as far as a part of the work limit lets them.
+  // Interprets the loops in the entry of the module before, within a part of the work limit.
   Status FindStates() {
     if (found_states_) return {};
     found_states_ = true;
@@ -292,7 +293,7 @@ class Comparer {
 
   // ---- Cones and slices ----
 
-  // Nothing: an argument of a loop's body is not given, or something cannot be computed again.
+  // Returns nullopt if an argument of a loop's body is not given, or if a value cannot be computed again.
   Result<std::optional<Cone>> ConeOfPlace(const Place& place, const Cut& cut) {
     const Computation& computation = place.inst->computation();
     std::vector<ConeArgument> args(computation.parameters().size());
@@ -338,8 +339,8 @@ class Comparer {
 
   enum class Outcome : uint8_t { kEqual, kDiffers, kOpen };
 
-  // Compares both slices of a change. Takes values that only one side reads from those that are given, as long as the
-  // sides differ. The steps that it took.
+  // Compares both slices of a change. While they differ, computes values that only one side reads instead of using the
+  // given ones. Returns the steps of the comparison.
   Result<int64_t> CompareChange(const Change& change, int64_t limit, int64_t most) {
     constexpr int kMostRounds = 12;
     int64_t spent = 0;
@@ -381,7 +382,7 @@ class Comparer {
     return spent;
   }
 
-  // False: both sides read the same given values.
+  // Returns false if both sides read the same given values.
   bool TakeDifference(const std::set<int>& before, const std::set<int>& after, Cut& cut) const {
     std::vector<int> different;
     std::ranges::set_symmetric_difference(before, after, std::back_inserter(different));
@@ -473,7 +474,7 @@ class Comparer {
     return differ;
   }
 
-  // Only `differ` are shown as wrong.
+  // Only the elements `differ` are shown as wrong.
   Comparison Shown(const Change& change, const SlicesOfTwo& slices, const Literal& expected, const Literal& actual,
                    const std::vector<int64_t>& differ) const {
     Literal shown = expected;
@@ -491,7 +492,7 @@ class Comparer {
     const Shape& whole = ShapeOf(change.after);
     Shape shape = whole;
     std::vector<int64_t> points = slices.points;
-    if (IsComplex(whole.type())) {  // Real and imaginary parts are numbers of their own.
+    if (IsComplex(whole.type())) {  // Real and imaginary parts are separate numbers.
       std::vector<int64_t> dims = whole.dims();
       dims.push_back(2);
       shape = Shape(whole.type() == PrimitiveType::kC64 ? PrimitiveType::kF32 : PrimitiveType::kF64, std::move(dims));
@@ -539,13 +540,13 @@ class Comparer {
   ValueNumbers numbers_;
   std::vector<Change> changes_;
   std::unordered_map<int, int> left_;  // Id in the input, by number.
-  // By number: elements of the state that is judged now, and elements of states that are the same in each iteration.
+  // By number: elements of the state that is being judged, and elements of states that are the same in each iteration.
   std::unordered_map<int, std::shared_ptr<const Literal>> state_, starts_;
   int64_t iteration_ = -1;  // Number of the iteration that begins with `state_`.
   bool found_states_ = false;
   std::unordered_map<const Instruction*, LoopStates> states_;  // Key: a loop of the module before.
-  std::vector<std::shared_ptr<const Literal>> held_;           // Given values that the cones of now refer to.
-  std::string why_not_;                                        // Why the first value that is open is open.
+  std::vector<std::shared_ptr<const Literal>> held_;           // Given values that the current cones refer to.
+  std::string why_not_;                                        // The reason for the first open value.
   SampleResult result_;
 };
 

@@ -27,15 +27,15 @@ namespace hlo {
 // Values that a run of the optimized program left, by the id in the input of the instruction that has them.
 struct LeftValues {
   std::function<bool(int id)> has;
-  // Null: the run ended before.
+  // Returns null if the run ended before.
   std::function<Result<std::shared_ptr<const Literal>>(int id)> take;
 };
 
 struct SampleOptions {
   InterpretOptions interpret;
   CompareOptions compare;
-  LeftValues left;                   // Functions may be null: slices begin with the arguments.
-  uint64_t seed = 0;                 // Of the sample.
+  LeftValues left;                   // The functions may be null. Slices then begin with the arguments.
+  uint64_t seed = 0;                 // Seed of the sample.
   int64_t work_limit = 300'000'000;  // Scalar steps (interp/shadow/slice.h) of all slices.
 };
 
@@ -43,19 +43,20 @@ struct SampleResult {
   // kInconclusive: fewer than a quarter of the changed values were compared.
   Verdict verdict = Verdict::kMatch;
   std::string reason;
-  int64_t unchanged = 0;     // Kept values with the same operation and operands.
-  int64_t changed = 0;       // Kept values whose operation or operands changed, and results of the entry. Of these
-  int64_t by_bits = 0;       // so many have the same bits,
-  int64_t by_residues = 0;   // the same residues,
-  int64_t in_f64 = 0;        // or are equal within bounds in f64.
-  int64_t elements = 0;      // Compared elements.
-  bool beyond_work = false;  // The work limit left values out.
+  int64_t unchanged = 0;               // Kept values with the same operation and operands.
+  int64_t changed = 0;                 // Kept values whose operation or operands changed, and results of the entry.
+  int64_t by_bits = 0;                 // Changed values with the same bits.
+  int64_t by_residues = 0;             // Changed values with the same residues.
+  int64_t in_f64 = 0;                  // Changed values that are equal within bounds in f64.
+  int64_t elements = 0;                // Compared elements.
+  bool beyond_work = false;            // The work limit left values out.
   std::optional<BitsFinding> finding;  // Refers to both modules.
 
   int64_t compared() const { return by_bits + by_residues + in_f64; }
 };
 
-// `promise`: of the pass, or of all passes, between the modules. `input_ids`: how ids of `before` lead to the input.
+// `promise` is the promise of the pass, or of all passes, between the modules. `origins` tells what ids the origins
+// are.
 Result<SampleResult> CompareBySample(const Module& before, const Module& after, std::span<const Literal> args,
                                      OriginsOf origins, Preserves promise, const SampleOptions& options);
 

@@ -13,8 +13,8 @@ namespace hlo {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kExactIntegers = 0x1p53;  // In f64.
-// Rounds after which bounds that still grow go to the ends of their type.
+constexpr double kExactIntegers = 0x1p53;  // f64 represents all integers below this.
+// If bounds still grow after so many rounds, they are set to the limits of their type.
 constexpr int kRoundsToGrow = 4;
 
 Bounds AllOf(PrimitiveType type) {
@@ -31,7 +31,7 @@ Bounds Join(const Bounds& a, const Bounds& b) {
 
 bool MayBeInfinite(const Bounds& a) { return a.low == -kInfinity || a.high == kInfinity; }
 
-// The result of an operation whose exact result has the bounds: rounded, or wrapped around.
+// Bounds of a rounded or wrapped result, from bounds of the exact result.
 Bounds Computed(PrimitiveType type, double low, double high, bool nan) {
   if (low != low || high != high) return AllOf(type);
   if (!IsFloat(type)) {
@@ -74,7 +74,7 @@ class Finder {
   }
 
  private:
-  // Something calls it with values.
+  // Whether something calls the computation with values.
   bool IsReached(const Computation& computation) const {
     return computation.IsEntry() || computation.parameters().empty() ||
            std::ranges::any_of(computation.parameters(), [&](const Instruction* parameter) {
@@ -82,7 +82,7 @@ class Finder {
            });
   }
 
-  // Bounds only grow.
+  // Joins the bounds of a leaf with `bounds`, so that they only grow.
   void Set(const Instruction& inst, size_t leaf, const Bounds& bounds, PrimitiveType type) {
     std::vector<Bounds>& leaves = leaves_[inst.id()];
     if (leaf >= leaves.size()) return;
@@ -187,7 +187,7 @@ class Finder {
       Copy(inst.operand(arrays + i), reducer.parameter(i));
       Copy(inst.operand(i), reducer.parameter(arrays + i));
       Copy(reducer.root(), reducer.parameter(i), leaf);
-      // Orders are not promised: either side may hold a partial result.
+      // No order is promised, so either side may be a partial result.
       Copy(reducer.parameter(i), reducer.parameter(arrays + i));
       Copy(inst.operand(arrays + i), inst, 0, leaf);
       Copy(reducer.root(), inst, leaf, leaf);
@@ -386,7 +386,7 @@ class Finder {
       if (!IsFloat(from) && is_small && BitWidth(to) >= 16) return {a.low, a.high, a.nan};
       return Computed(to, a.low, a.high, a.nan);
     }
-    if (IsFloat(from)) {  // Towards zero, and into the range of the type; NaN is 0.
+    if (IsFloat(from)) {  // Truncates and saturates. NaN becomes 0.
       if (a.nan)
         return {std::max(all.low, std::min(0.0, std::trunc(a.low))),
                 std::min(all.high, std::max(0.0, std::trunc(a.high)))};

@@ -1,8 +1,8 @@
 // Bounds of the elements of all values of a module, whatever its arguments are. They prove that a decision always falls
 // the same way: a clamped index is in range, a logistic is not negative, a counter ends where its loop does.
 //
-// The interpreter's values in the declared types lie within the bounds. Integers that may wrap around have all values
-// of their type. Results of float arithmetic have a margin for roundings.
+// The bounds contain the interpreter's values in the declared types. Integers that may wrap around have all values of
+// their type. Results of float arithmetic have a margin for roundings.
 #ifndef HLO_JUDGE_VALUE_BOUNDS_H_
 #define HLO_JUDGE_VALUE_BOUNDS_H_
 
@@ -18,7 +18,7 @@ class Instruction;
 class Module;
 
 struct Bounds {
-  // Empty: the instruction is never executed, or has no elements.
+  // Empty if the instruction is never executed or has no elements.
   double low = std::numeric_limits<double>::infinity();
   double high = -std::numeric_limits<double>::infinity();
   bool nan = false;  // Elements may be NaN.

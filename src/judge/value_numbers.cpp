@@ -16,7 +16,7 @@ namespace {
 
 bool IsCall(const Instruction& inst) { return inst.Is(Opcode::kCall) || inst.Is(Opcode::kFusion); }
 
-// The instruction has the elements of operand 0 in the same order.
+// Whether the instruction has the elements of operand 0 in the same order.
 bool IsIdentity(const Instruction& inst) {
   switch (inst.opcode()) {
     case Opcode::kCopy:
@@ -31,7 +31,7 @@ bool IsIdentity(const Instruction& inst) {
   }
 }
 
-// Two executions may give different values.
+// Whether two executions may give different values.
 bool IsOwnValue(const Instruction& inst) {
   return inst.Is(kSideEffect) || inst.Is(kCollective) || inst.Is(Opcode::kRng) || inst.Is(Opcode::kCustomCall) ||
          inst.Is(Opcode::kElidedConstant) || inst.Is(Opcode::kRngGetAndUpdateState);
@@ -234,7 +234,7 @@ bool ValueNumbers::IsSame(const Node& node, const Instruction& inst, const std::
   const Instruction& other = *node.operation;
   if (node.distinction != distinction || node.operands != operands) return false;
   if (!Compatible(other.shape(), inst.shape()) || !SameAttributesAndCalls(other, inst)) return false;
-  // The value of a bitcast depends on the layouts.
+  // A bitcast depends on layouts.
   return !inst.Is(Opcode::kBitcast) ||
          (other.shape() == inst.shape() && other.operand(0).shape() == inst.operand(0).shape());
 }

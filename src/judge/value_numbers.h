@@ -29,35 +29,36 @@ class ValueNumbers {
   };
   // Decisions of the caller about a module.
   struct Hooks {
-    // Gets an instruction of the entry or of a loop's body or condition, operands first, and its number. Gives the
-    // number that the users of the instruction see: another one if the caller takes two values as equal. Null: each
-    // instruction keeps its number.
+    // Called for each instruction of the entry or of a loop's body or condition, operands first, with its number.
+    // Returns the number that users of the instruction see. It is another one if the caller considers two values as
+    // equal. If null, each instruction keeps its number.
     std::function<int(const Instruction&, int number)> choose;
     // Distinguishes values that two executions of one operation would not have in common. Instructions of both modules
     // with the same number here have the same value.
     std::function<int64_t(const Instruction&)> identity;
-    // The element of a loop of an earlier module that an element of this loop corresponds to. Null, or nothing: none.
+    // The element of a loop of an earlier module that corresponds to an element of this loop. If it is null or returns
+    // nullopt, there is none.
     std::function<std::optional<StateElement>(const Instruction& loop, int64_t element)> counterpart;
   };
 
   // Numbers the instructions that results of the entry depend on.
   void Add(const Module& module, const Hooks& hooks);
 
-  // kNone: the module was not added, no result depends on the instruction, it belongs to a branch, a reducer or the
-  // like, or it belongs to a computation that is called with several lists of operands.
+  // kNone in these cases: the module was not added, no result depends on the instruction, or it belongs to a branch or
+  // reducer. Also if its computation is called with several lists of operands.
   int Of(const Instruction& inst) const;
-  // The numbers of a tuple's elements, if they are known; null if not.
+  // The numbers of a tuple's elements, or null if they are not known.
   const std::vector<int>* ElementsOf(int number) const;
-  // The element whose value has this number in all iterations. Null: it is another value.
+  // The element whose value has this number in all iterations. Null if there is none.
   const StateElement* StateOf(int number) const;
-  // Numbers of the elements of a loop's state at the beginning of an iteration. Null: its state is not a tuple.
+  // Numbers of the elements of a loop's state at the beginning of an iteration. Null if the state is not a tuple.
   const std::vector<int>* StateOf(const Instruction& loop) const;
 
  private:
   struct Node {
     const Instruction* operation;
     std::vector<int> operands;
-    int64_t distinction;  // Operations with different ones are different.
+    int64_t distinction;  // Operations with different distinctions are different.
   };
 
   int Walk(const Computation& computation, const std::vector<int>& parameters, const Hooks& hooks);
@@ -72,14 +73,14 @@ class ValueNumbers {
 
   std::vector<Node> nodes_;
   std::unordered_multimap<uint64_t, int> by_hash_;
-  std::unordered_map<int, std::vector<int>> elements_;  // Of tuples.
-  std::map<std::vector<int>, int> tuples_;              // By their elements.
-  std::map<std::pair<int, int64_t>, int> element_of_;   // Of tuples whose elements are not known.
+  std::unordered_map<int, std::vector<int>> elements_;  // Numbers of the elements of tuples.
+  std::map<std::vector<int>, int> tuples_;              // Key: numbers of the elements.
+  std::map<std::pair<int, int64_t>, int> element_of_;   // Elements of tuples whose elements are not known.
   std::unordered_map<const Instruction*, int> numbers_;
   std::map<std::pair<const Computation*, std::vector<int>>, int> roots_;  // Results of called computations.
-  std::map<std::vector<int>, int> loop_results_, conditionals_;           // By the numbers that decide them.
-  std::unordered_map<const Instruction*, std::vector<int>> states_;       // Of loops.
-  std::unordered_map<int, StateElement> state_of_;                        // By number.
+  std::map<std::vector<int>, int> loop_results_, conditionals_;      // Keys: the numbers that determine the results.
+  std::unordered_map<const Instruction*, std::vector<int>> states_;  // States of loops.
+  std::unordered_map<int, StateElement> state_of_;                   // Key: number.
 };
 
 }  // namespace hlo
