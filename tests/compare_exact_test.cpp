@@ -61,7 +61,7 @@ TEST(Exact, MagnitudesAreMultiplesOfAPowerOfTwo) {
   EXPECT_EQ(set(5, -0.75, INFINITY, NAN).unit, -2);
 }
 
-// 100 products of at most 64: 6400 < 2^24.
+// The sums are of 100 products of at most 64, and 6400 < 2^24.
 constexpr const char* kDot = R"(HloModule m
 ENTRY main {
   x = f32[3,100] parameter(0)
@@ -76,7 +76,7 @@ TEST(Exact, SumsThatFitAreExact) {
   EXPECT_FALSE(plan.zeros_have_signs());
 }
 
-// The same in bf16, which counts to 256: 100 terms of at most 64 or 16 do not fit, of at most 1 they do.
+// bf16 represents integers up to 256. 100 terms of at most 64 or 16 do not fit, but 100 terms of at most 1 do.
 TEST(Exact, TheTypeDecides) {
   std::string text = kDot;
   for (size_t at; (at = text.find("f32")) != std::string::npos;) text.replace(at, 3, "bf16");
@@ -123,7 +123,7 @@ TEST(Exact, FunctionsDivisionsAndOpenOrdersAreNamed) {
   EXPECT_EQ(reason((scatter + ", unique_indices=true").c_str()), "");
 }
 
-// Large numbers fit f32 and not tf32.
+// Large numbers fit f32 but not tf32.
 TEST(Exact, Tf32HasElevenBits) {
   const auto module = Parsed(kDot);
   std::vector<Literal> args = Made(*module, {.profile = InputProfile::kExact});
@@ -133,7 +133,8 @@ TEST(Exact, Tf32HasElevenBits) {
             "'z' (dot) has operands of more than the 11 bits of tf32");
 }
 
-// Bounds start anew from the values of each iteration: 2^30 is no sum of f32's integers, and 2^20 is one.
+// Each iteration starts from its own values, which it multiplies by 3. The products fit f32 for 15 iterations, but not
+// for 16.
 TEST(Exact, LoopsAreWhatTheyWereInTheRun) {
   const std::string text = R"(HloModule m
 condition { s = (s32[], f32[2]) parameter(0) i = s32[] get-tuple-element(s), index=0 n = s32[] constant(N) ROOT c = pred[] compare(i, n), direction=LT }
@@ -163,7 +164,7 @@ ENTRY main {
   EXPECT_EQ(with("16").reason(), "'y' (multiply) multiplies to at most 43046721, and f32 has 24 bits");
 }
 
-// Whatever the order of the terms: the bits are the same, and without one of them they are not.
+// Another order of the terms gives the same bits, and a missing term gives other bits.
 TEST(Exact, ADroppedTermShows) {
   const auto module = Parsed(kDot);
   std::vector<Literal> args = Made(*module, {.profile = InputProfile::kExact});
@@ -180,7 +181,7 @@ TEST(Exact, ADroppedTermShows) {
   EXPECT_EQ(CompareBitwise(expected, dropped).bad(), 6);
 }
 
-// ---- Ensemble --------------------------------------------------------------------------------------------------
+// ---- Ensemble -------------------------------------------------------------------------------------------------------
 
 constexpr const char* kSum = R"(HloModule m
 add { a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = f32[] add(a, b) }
@@ -196,8 +197,7 @@ EnsembleResult Ensemble(const Module& module, std::span<const Literal> args, con
   return result ? *result : EnsembleResult();
 }
 
-// f32 sums forward, backward and as a tree are what roundings do; one that leaves a term out, or that adds in bf16, is
-// not.
+// Roundings explain f32 sums in any order. They do not explain sums that lack a term or were computed in bf16.
 TEST(Ensemble, OrdersMatchAndWrongSumsAreSuspect) {
   const auto module = Parsed(kSum);
   for (const InputProfile profile : {InputProfile::kNormal, InputProfile::kXla}) {
@@ -224,7 +224,7 @@ TEST(Ensemble, OrdersMatchAndWrongSumsAreSuspect) {
       EXPECT_FALSE(result.suspect) << ToString(result);
       EXPECT_EQ(result.runs, 24);
     }
-    EXPECT_GT(Ensemble(*module, args, forward).worst(), 0.01);  // They do differ from the sum without roundings.
+    EXPECT_GT(Ensemble(*module, args, forward).worst(), 0.01);  // The result differs from the sum without roundings.
     const EnsembleResult wrong = Ensemble(*module, args, dropped);
     EXPECT_TRUE(wrong.suspect);
     EXPECT_GT(wrong.outputs[0].worst, 1000);
@@ -256,7 +256,7 @@ ENTRY main {
   EXPECT_TRUE(digits > -10.5 && digits < -7) << digits;
 }
 
-// A right tanh of f32 may be 2 ulps off, and those of other implementations are.
+// A right tanh of f32 may be off by 2 ulps, as in other implementations.
 TEST(Ensemble, FunctionsMayBeOffByTheirUlps) {
   const auto module = Parsed(R"(HloModule m
 ENTRY main {
@@ -278,7 +278,7 @@ ENTRY main {
   EXPECT_TRUE(off_by(20).suspect) << ToString(off_by(20));
 }
 
-// Nothing rounds integers and moves.
+// Integers and movements are not rounded.
 TEST(Ensemble, WhatIsNotRoundedHasNoRoom) {
   const auto module = Parsed(R"(HloModule m
 ENTRY main {
@@ -311,7 +311,7 @@ ENTRY main {
   EXPECT_NE(result.unsupported, "");
 }
 
-// Both parts of complex numbers are judged, and a transform is as far off as its length has it.
+// Both parts of complex numbers are judged. The error of a transform depends on its length.
 TEST(Ensemble, ComplexNumbersAreRoundedInBothParts) {
   const auto module = Parsed(R"(HloModule m
 ENTRY main {
@@ -331,7 +331,7 @@ ENTRY main {
   EXPECT_TRUE(Ensemble(*module, args, *right).suspect);
 }
 
-// Roundings move a few numbers across the end of a step, but not all.
+// Roundings move some numbers across the end of a step.
 TEST(Ensemble, IntegersFlipAsOftenAsInTheRuns) {
   const auto module = Parsed(R"(HloModule m
 ENTRY main {
@@ -352,7 +352,7 @@ ENTRY main {
   EXPECT_TRUE(Ensemble(*module, args, *right).suspect);
 }
 
-// The largest of many draws is larger, and a deviation that few runs estimate is less certain.
+// The largest of many draws is larger, and few runs estimate a deviation less precisely.
 TEST(Ensemble, TheLimitGrowsWithTheElements) {
   EnsembleOutput output{.elements = 100, .runs = 24, .worst = 8.4};
   EXPECT_TRUE(output.IsSuspect());
@@ -364,7 +364,7 @@ TEST(Ensemble, TheLimitGrowsWithTheElements) {
   EXPECT_FALSE(output.IsSuspect());
 }
 
-// The terms of the gradient cancel, so that the result is what roundings of its steps leave.
+// The terms of the gradient cancel, so the result consists of rounding errors.
 TEST(Ensemble, BatchNormsRoundInside) {
   const auto module = Parsed(R"(HloModule m
 ENTRY main {
@@ -390,7 +390,6 @@ ENTRY main {
   EXPECT_TRUE(Ensemble(*module, args, rounded).suspect);
 }
 
-// Bits of a declared type, within a module that is widened.
 TEST(Ensemble, WhatTakesTooLongIsNotRun) {
   const auto module = Parsed(kSum);
   const std::vector<Literal> args = Made(*module, {});
@@ -414,7 +413,7 @@ ENTRY main {
   const std::vector<Literal> args = Made(*module, {});
   const Literal result = Interpreted(*module, args);
   EXPECT_EQ(Ensemble(*module, args, result).worst(), 0);
-  EXPECT_TRUE(Ensemble(*module, args, args[0]).suspect);  // Where the sign was not dropped.
+  EXPECT_TRUE(Ensemble(*module, args, args[0]).suspect);  // This result still has the signs.
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Loops in loops: two modules are compared on the states that the input's go through.
+// Nested loops: two modules are compared on the states of the input's loops.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,7 +21,8 @@ WidenedResult Compared(const std::string& text, const Literal& arg, const std::f
   auto result = CompareWidened(**module, *optimized, std::span(&arg, 1));
   EXPECT_TRUE(result.has_value()) << (result ? "" : result.error().message());
   if (!result) return {};
-  if (result->finding) result->reason = ToString(*result);  // The modules die here.
+  // The finding refers to modules that end with this function.
+  if (result->finding) result->reason = ToString(*result);
   return std::move(*result);
 }
 
@@ -35,7 +36,7 @@ Instruction& Named(Module& module, std::string_view name) {
   return module.entry().root();
 }
 
-// Each loop goes round once, and the innermost adds one.
+// A nest of loops with one iteration each. The innermost loop adds 1.
 std::string Nest(int depth) {
   std::string text = "HloModule nest\n";
   for (int i = 0; i < depth; ++i) {
@@ -75,7 +76,7 @@ TEST(ComparedLoops, AFaultInTheInnermostIsFound) {
   }
 }
 
-// The inner loop goes round once each time, from another state; what a run noted of it is of the last.
+// The inner loop has one iteration in each execution, but from another state. The recorded run is the last one.
 TEST(ComparedLoops, AFaultInOneIterationOfTheOuterIsFound) {
   const char* text = R"(HloModule m
 once {

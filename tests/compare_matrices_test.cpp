@@ -1,4 +1,4 @@
-// Factors and solutions whose bounds say nothing, judged by what they multiply to.
+// Factors and solutions with uninformative bounds are judged by their products.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ std::unique_ptr<Module> Parsed(const std::string& text) {
   return module ? std::move(*module) : nullptr;
 }
 
-// What the interpreter gives, after `spoil`, against what is permitted.
+// Compares the interpreter's result, after `spoil`, with the permitted results.
 Comparison Judged(const Module& module, std::span<const Literal> args, const std::function<void(Literal&)>& spoil) {
   auto result = EvaluateComputation(module.entry(), args);
   EXPECT_TRUE(result.has_value()) << (result ? "" : result.error().message());
@@ -80,7 +80,7 @@ TEST(ComparedMatrices, AWrongFactorIsFound) {
   EXPECT_NE(lost.verdict, Verdict::kMatch);
 }
 
-// The last two rows the other way round: they multiply to the same matrix, but the pivot is the smaller of two.
+// The last two rows are exchanged. The product is the same matrix, but the pivot is the smaller of two numbers.
 TEST(ComparedMatrices, APivotThatIsNotTheLargestIsFound) {
   constexpr int64_t n = 60, p = n - 2, q = n - 1;
   const auto module = Parsed(Factors("f32", n, n, 1));
@@ -106,7 +106,7 @@ TEST(ComparedMatrices, APivotThatIsNotTheLargestIsFound) {
   EXPECT_EQ(comparison.outputs[1].bad(), 1);
 }
 
-// Bounds that double with each row: below the diagonal as large as on it.
+// The bounds double with each row, because elements below the diagonal are as large as on it.
 TEST(ComparedMatrices, SolutionsWhoseBoundsGrowAreDecided) {
   for (const char* type : {"f32", "c64", "f64"}) {
     for (const char* side : {"true", "false"}) {
@@ -134,7 +134,7 @@ TEST(ComparedMatrices, SolutionsWhoseBoundsGrowAreDecided) {
   }
 }
 
-// Nearly singular: a a^T of fewer columns than rows, and a little more.
+// The matrix is nearly singular: a a^T with fewer columns than rows, plus a small diagonal.
 TEST(ComparedMatrices, FactorsOfNearlySingularOnesAreDecided) {
   constexpr int64_t n = 40;
   for (const char* lower : {"true", "false"}) {

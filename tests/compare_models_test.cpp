@@ -1,5 +1,5 @@
-// Every instruction of the models, as the interpreter evaluates it, lies within the shadow's bounds; and every model
-// means the same as itself when cut everywhere.
+// The interpreter's value of each instruction of the models is within the shadow's bounds. Each model matches itself if
+// it is cut at all instructions.
 #include <gtest/gtest.h>
 
 #include <filesystem>

@@ -1,4 +1,4 @@
-// Bounds of single elements: those that differ from the interpreter's alone, and intervals whose ends are rounded.
+// Bounds of only the elements that differ from the interpreter, and intervals with rounded ends.
 #include <cmath>
 #include <limits>
 #include <random>
@@ -10,7 +10,7 @@
 namespace hlo {
 namespace {
 
-// exp(x) * x, summed over rows of 8 beside the products themselves.
+// exp(x) * x, and its sums over rows of 8. Both are results.
 struct RowsOfProducts : Program {
   Instruction& x = Parameter(kF32, {64, 8});
   Instruction& products = Op(Opcode::kMultiply, {&Op(Opcode::kExp, {&x}), &x});
@@ -77,7 +77,7 @@ TEST(Grid, NearestIsTheConversion) {
     const shadow::Rounding rounding = shadow::RoundingTo(type, false);
     Literal element(Shape::Scalar(type));
     for (int i = 0; i < 100'000; ++i) {
-      // Numbers over the whole range of the type. A third of them are in the middle between two of its numbers.
+      // Numbers of all magnitudes of the type. A third of them are halfway between two of its numbers.
       const double exponent = std::log2(rounding.overflow) + std::log2(1 / rounding.least) + 3;
       double x = std::ldexp(
           static_cast<double>(random()) * 0x1p-64 + 0.5,

@@ -1,4 +1,4 @@
-// Programs for tests of the shadow, written op by op, and what an implementation made of them judged.
+// Builds programs for tests of the shadow, and judges results of implementations.
 #ifndef HLO_TESTS_COMPARE_SHADOW_CASES_H_
 #define HLO_TESTS_COMPARE_SHADOW_CASES_H_
 
@@ -17,7 +17,7 @@ namespace hlo {
 
 constexpr PrimitiveType kF32 = PrimitiveType::kF32;
 
-// A module whose entry is being written.
+// A module and its entry computation.
 struct Program {
   Module module{"test"};
   Computation& entry = module.AddComputation("entry");
@@ -30,7 +30,8 @@ struct Program {
   Instruction& Op(Opcode opcode, std::vector<Instruction*> operands, Attributes attrs = NoAttrs()) {
     return entry.Add(opcode, operands[0]->shape(), operands, std::move(attrs));
   }
-  // (value, index) of either side to that of the first, where its value compares so with the second's, or the second.
+  // Returns (value, index) of the first side if its value compares so with the value of the second side, and otherwise
+  // (value, index) of the second side.
   Computation& Argmax(ComparisonDirection direction) {
     const Shape value = Shape::Scalar(kF32), index = Shape::Scalar(PrimitiveType::kS32);
     Computation& body = module.AddComputation("argmax");

@@ -1,5 +1,5 @@
-// Functions of complex numbers in one of two modules that are compared: a formula in their parts, which has to enclose
-// what the interpreter makes of the same numbers, and to say no more than it knows.
+// Functions of complex numbers in a comparison of two modules. The interval from the formula in parts contains the
+// interpreter's result and is not much wider than necessary.
 #include <complex>
 
 #include "tests/compare_shadow_cases.h"
@@ -17,7 +17,7 @@ Literal RandomComplex(int64_t count, uint32_t seed, double size) {
   return literal;
 }
 
-// How far element i is from what the interpreter gives, and the bound of it; of both parts the worse.
+// The distance of element i from the interpreter's result, and its bound. The larger of both parts.
 struct Off {
   double error = 0, bound = 0;
 };
@@ -55,7 +55,7 @@ TEST_P(ComplexFunction, EnclosesWhatTheInterpreterGives) {
     for (int64_t i = 0; i < 500; ++i) {
       const Off off = OffOf(shadow->value, *interpreted, i);
       const double magnitude = std::abs(interpreted->GetComplex(i));
-      // The interpreter's own, which the bound knows nothing of: a few roundings of its formula.
+      // The bound does not include the interpreter's own error, which is a few roundings.
       EXPECT_LE(off.error, off.bound + 1e-14 * magnitude)
           << ToString(GetParam()) << " " << i << ", numbers up to " << size;
       EXPECT_LE(off.bound, 1e-12 * (magnitude + size))
@@ -64,7 +64,7 @@ TEST_P(ComplexFunction, EnclosesWhatTheInterpreterGives) {
   }
 }
 
-// As declared: what a kernel of c64 may give is around what the interpreter gives for the same numbers as c128.
+// In the declared types: the permitted results of a c64 kernel are close to the interpreter's result for c128.
 TEST_P(ComplexFunction, EnclosesAsDeclared) {
   for (const double size : {1e-3, 1.0, 8.0}) {
     std::vector<Literal> args = {RandomComplex(500, 3, size)};
@@ -109,7 +109,7 @@ INSTANTIATE_TEST_SUITE_P(All, ComplexFunction,
                                          Opcode::kTanh),
                          [](const auto& info) { return Str("Opcode", static_cast<int>(info.param)); });
 
-// On the cut, and where a part overflows.
+// On branch cuts, and where a part overflows.
 TEST(ComplexFunction, IsTheInterpretersWhereTheFormulaIsNone) {
   for (const Opcode opcode : {Opcode::kLog, Opcode::kSqrt, Opcode::kRsqrt, Opcode::kExp}) {
     Program p;

@@ -1,5 +1,4 @@
-// The shadow's bounds are honest (no permitted implementation breaks them) and tight (planted mistakes do): of what a
-// rounding may decide.
+// The shadow's bounds of decisions: no permitted implementation exceeds them, and planted mistakes do.
 #include <algorithm>
 #include <array>
 #include <numeric>
@@ -19,7 +18,7 @@ TEST(Shadow, ArgumentOfTheMaximum) {
                                {&scaled, &iota, &p.Scalar(kF32, -INFINITY),
                                 &p.entry.AddConstant(Literal::Scalar(PrimitiveType::kS32, int64_t{0}))},
                                ReduceAttrs{{1}, &body});
-  // Row 0 has a clear winner, row 1 two that differ by less than a rounding.
+  // Row 0 has one maximum. Row 1 has two elements that differ by less than a rounding.
   const float close = 1.7f;
   const float in[] = {0.1f, 3, 0.2f, 1, 2, close, 0, std::nextafter(close, 0.0f), 1, 0};
   std::vector<Literal> elements{Floats({2}, [&](int64_t i) { return (i == 0 ? 3 : close) * 0.1f; }),
@@ -41,12 +40,12 @@ TEST(Shadow, ArgumentOfTheMaximum) {
     return wrong.outputs[1].bad();
   };
   EXPECT_EQ(bad_at(0, 4), 1);
-  EXPECT_EQ(bad_at(1, 0), 0);  // The other one that comes as close.
+  EXPECT_EQ(bad_at(1, 0), 0);  // The other element that is close to the maximum.
   EXPECT_EQ(bad_at(1, 3), 1);
   EXPECT_EQ(bad_at(1, 7), 1);
 }
 
-// As JAX has it: NaN wins over numbers, the left one over the right one; equal numbers by their place.
+// An argmax as in JAX. NaNs win over numbers, and left NaNs over right ones. Of equal numbers the smaller index wins.
 Computation& ArgMaxKeepingNaN(Module& module) {
   const Shape value = Shape::Scalar(kF32), index = Shape::Scalar(PrimitiveType::kS32),
               pred = Shape::Scalar(PrimitiveType::kPred);
@@ -78,9 +77,9 @@ TEST(Shadow, WhichOfSeveralNaNsIsLeftDependsOnTheOrder) {
       Opcode::kReduce, Shape::Tuple({Shape(kF32, {3}), Shape(PrimitiveType::kS32, {3})}),
       {&x, &iota, &p.Scalar(kF32, -INFINITY), &p.entry.AddConstant(Literal::Scalar(PrimitiveType::kS32, int64_t{0}))},
       ReduceAttrs{{1}, &ArgMaxKeepingNaN(p.module)});
-  const float in[] = {1, NAN, 2,   NAN,  // Which one is open.
-                      1, 2,   NAN, 0,    // The only one.
-                      5, 7,   7,   1};   // Equal numbers: the first.
+  const float in[] = {1, NAN, 2,   NAN,  // Either NaN may be returned.
+                      1, 2,   NAN, 0,    // The only NaN is returned.
+                      5, 7,   7,   1};   // Of equal numbers the first one is returned.
   const auto compare = [&](std::vector<int64_t> places) {
     std::vector<Literal> out{Floats({3}, [](int64_t i) { return i < 2 ? NAN : 7; }),
                              Literal(Shape(PrimitiveType::kS32, {3}))};
@@ -92,13 +91,13 @@ TEST(Shadow, WhichOfSeveralNaNsIsLeftDependsOnTheOrder) {
     EXPECT_EQ(comparison.bad(), 0);
     EXPECT_EQ(comparison.Count(ElementClass::kUndetermined), 0);
   }
-  EXPECT_EQ(compare({0, 2, 1}).bad(), 1);  // A number's.
-  EXPECT_EQ(compare({4, 2, 1}).bad(), 1);  // Nobody's.
+  EXPECT_EQ(compare({0, 2, 1}).bad(), 1);  // The index of a number.
+  EXPECT_EQ(compare({4, 2, 1}).bad(), 1);  // An index that no element has.
   EXPECT_EQ(compare({1, 0, 1}).bad(), 1);
   EXPECT_EQ(compare({1, 2, 2}).bad(), 1);
 }
 
-// Rounding on the way to an argmax makes nothing a NaN: what is one stays certain, and so does which it is.
+// Rounding does not make a NaN of a number. So an element that is a NaN wins with certainty.
 TEST(Shadow, ANaNIsChosenFromWhatARoundingHasBounded) {
   Program p;
   Instruction& x = p.Parameter(kF32, {4, 4});
@@ -109,10 +108,10 @@ TEST(Shadow, ANaNIsChosenFromWhatARoundingHasBounded) {
                                 &p.entry.AddConstant(Literal::Scalar(PrimitiveType::kS32, int64_t{0}))},
                                ReduceAttrs{{1}, &ArgMaxKeepingNaN(p.module)});
   const float most = std::numeric_limits<float>::max();
-  const float in[] = {1, NAN, 2,   3,      // The NaN.
-                      1, 3,   2.5, 0,      // No NaN: the largest.
-                      1, 2,   NAN, most,   // The largest overflows, or may: the NaN all the same.
-                      1, 2,   3,   most};  // To infinity.
+  const float in[] = {1, NAN, 2,   3,      // The NaN wins.
+                      1, 3,   2.5, 0,      // The largest number wins.
+                      1, 2,   NAN, most,   // The NaN wins, even if the largest number overflows.
+                      1, 2,   3,   most};  // The largest number overflows to infinity.
   const auto compare = [&](int64_t row, float value, int64_t place) {
     std::vector<Literal> out{Floats({4}, [](int64_t i) { return i == 1   ? 3 * 1.3f
                                                                 : i == 3 ? INFINITY
@@ -129,16 +128,16 @@ TEST(Shadow, ANaNIsChosenFromWhatARoundingHasBounded) {
     return comparison.bad();
   };
   EXPECT_EQ(compare(-1, 0, 0), 0);
-  EXPECT_EQ(compare(0, NAN, 3), 1);          // A number's place.
-  EXPECT_EQ(compare(0, 3 * 1.3f, 3), 2);     // The NaN overlooked.
-  EXPECT_EQ(compare(1, 2.5f * 1.3f, 2), 2);  // Not the largest.
+  EXPECT_EQ(compare(0, NAN, 3), 1);          // The index of a number.
+  EXPECT_EQ(compare(0, 3 * 1.3f, 3), 2);     // The result ignores the NaN.
+  EXPECT_EQ(compare(1, 2.5f * 1.3f, 2), 2);  // This is not the largest number.
   EXPECT_EQ(compare(1, 3 * 1.3f, 2), 1);
   EXPECT_EQ(compare(2, INFINITY, 3), 2);
   EXPECT_EQ(compare(3, INFINITY, 2), 1);
   EXPECT_EQ(compare(3, NAN, 3), 1);
 }
 
-// A product that a sum may take in need not overflow before it.
+// A product that becomes part of an fma may not overflow.
 TEST(Shadow, AnOverflowThatAnFmaMaySwallowStaysOpen) {
   Program p;
   Instruction& x = p.Parameter(kF32, {1});
@@ -149,7 +148,7 @@ TEST(Shadow, AnOverflowThatAnFmaMaySwallowStaysOpen) {
     EXPECT_EQ(p.Local(sum, {in}, Floats({1}, [&](int64_t) { return answer; })).bad(), 0);
 }
 
-// A maximum with an infinity is one, unless something else may be a NaN.
+// If an element is infinite, so is the maximum, unless another element may be NaN.
 TEST(Shadow, WhatMayBeANaNLeavesAMaximumOpen) {
   Program p;
   Instruction& x = p.Parameter(kF32, {3});
@@ -158,7 +157,7 @@ TEST(Shadow, WhatMayBeANaNLeavesAMaximumOpen) {
   Instruction& roots = p.Op(Opcode::kSqrt, {&rest});
   Instruction& y = p.entry.Add(Opcode::kReduce, Shape(kF32, {}), {&roots, &p.Scalar(kF32, -INFINITY)},
                                ReduceAttrs{{0}, &p.Binary(Opcode::kMaximum, kF32)});
-  const float in[] = {1.1f, INFINITY, 2};  // The first: the root of what rounding leaves of 0.
+  const float in[] = {1.1f, INFINITY, 2};  // The first element is the root of the rounding error of a zero.
   for (const float answer : {INFINITY, NAN}) {
     const Comparison comparison =
         p.Local(y, {Floats({3}, [&](int64_t i) { return in[i]; })}, Floats({}, [&](int64_t) { return answer; }));
@@ -166,8 +165,8 @@ TEST(Shadow, WhatMayBeANaNLeavesAMaximumOpen) {
   }
 }
 
-// Among ties a reducer without a tie-break may leave any, but the places of its result belong together, and nothing
-// else will do. That is known behind movements and conversions too.
+// A reducer without a tie-break may return any of the tied elements, but the places of its result must belong to the
+// same one. Movements and conversions keep this knowledge.
 TEST(Shadow, AnotherTieIsRightAndAnythingElseWrong) {
   constexpr PrimitiveType kS32 = PrimitiveType::kS32, kS64 = PrimitiveType::kS64;
   Program p;
@@ -211,13 +210,13 @@ TEST(Shadow, AnotherTieIsRightAndAnythingElseWrong) {
   };
   EXPECT_EQ(compare(1, 11), 0);
   EXPECT_EQ(compare(2, 12), 0);
-  EXPECT_EQ(compare(1, 12), 1);  // Of two ties.
+  EXPECT_EQ(compare(1, 12), 1);  // The places come from two different ties.
   EXPECT_EQ(compare(3, 13), 2);
   EXPECT_EQ(compare(-1, 0), 2);
   EXPECT_EQ(compare(4, 11), 1);
 }
 
-// A NaN that the comparison does not look for is lost or not by the order, and with it everything before.
+// The comparison ignores NaNs. So the order decides whether a NaN is lost, and everything combined before it with it.
 TEST(Shadow, AnElementThatANaNSwallowedMayBeLeft) {
   Program p;
   const Shape value = Shape::Scalar(kF32), index = Shape::Scalar(PrimitiveType::kS32);
@@ -235,15 +234,16 @@ TEST(Shadow, AnElementThatANaNSwallowedMayBeLeft) {
                Literal::Tuple({Floats({}, [&](int64_t) { return left; }), Literal::Scalar(PrimitiveType::kS32, at)}))
         .bad();
   };
-  EXPECT_EQ(bad(5, 3), 0);    // In order: 7, NaN, 3, 5.
-  EXPECT_EQ(bad(7, 0), 0);    // 7 against (NaN, 3, 5).
-  EXPECT_EQ(bad(NAN, 1), 0);  // ((7, 3), 5), NaN.
-  EXPECT_EQ(bad(3, 2), 0);    // (5, 7, NaN, 3)
+  EXPECT_EQ(bad(5, 3), 0);    // The order is 7, NaN, 3, 5.
+  EXPECT_EQ(bad(7, 0), 0);    // The combination is 7 with (NaN, 3, 5).
+  EXPECT_EQ(bad(NAN, 1), 0);  // The combination is ((7, 3), 5) with NaN.
+  EXPECT_EQ(bad(3, 2), 0);    // The order is 5, 7, NaN, 3.
   EXPECT_EQ(bad(5, 0), 1);
   EXPECT_EQ(bad(4, 3), 1);
 }
 
-// The bad elements of a sort of 5 keys with their places as payload. The keys are scaled before, in the kernel.
+// The number of wrong elements of a sort of 5 keys with their indices as payload. The kernel multiplies the keys by
+// `scale` first.
 int64_t BadInASort(bool is_stable, float scale, const float* keys, std::array<int64_t, 5> order) {
   constexpr PrimitiveType kS32 = PrimitiveType::kS32;
   Program p;
@@ -261,7 +261,7 @@ int64_t BadInASort(bool is_stable, float scale, const float* keys, std::array<in
   attrs.dimension.value = 0;
   Instruction& y =
       p.entry.Add(Opcode::kSort, Shape::Tuple({Shape(kF32, {5, 2}), Shape(kS32, {5, 2})}), {&scaled, &iota}, attrs);
-  // The other column has 0, 1, ...
+  // The other column is 0, 1, ...
   Literal places(Shape(kS32, {5, 2}));
   for (int64_t i = 0; i < 5; ++i) {
     places.SetInt(2 * i, order[i]);
@@ -278,10 +278,10 @@ int64_t BadInASort(bool is_stable, float scale, const float* keys, std::array<in
 TEST(Shadow, ASortLeavesEachElementOnceAndTiesInAnyOrder) {
   const float keys[] = {3, 1, 3, 2, 1};
   EXPECT_EQ(BadInASort(false, 1, keys, {1, 4, 3, 0, 2}), 0);
-  EXPECT_EQ(BadInASort(false, 1, keys, {4, 1, 3, 2, 0}), 0);  // Ties the other way.
-  EXPECT_GT(BadInASort(false, 1, keys, {1, 1, 3, 0, 2}), 0);  // One twice, one lost.
+  EXPECT_EQ(BadInASort(false, 1, keys, {4, 1, 3, 2, 0}), 0);  // Ties in the other order.
+  EXPECT_GT(BadInASort(false, 1, keys, {1, 1, 3, 0, 2}), 0);  // One element is repeated, and one is lost.
   EXPECT_GT(BadInASort(false, 1, keys, {4, 1, 3, 0, 0}), 0);
-  EXPECT_GT(BadInASort(false, 1, keys, {1, 4, 0, 3, 2}), 0);  // Not in order.
+  EXPECT_GT(BadInASort(false, 1, keys, {1, 4, 0, 3, 2}), 0);  // The keys are not sorted.
   EXPECT_EQ(BadInASort(true, 1, keys, {1, 4, 3, 0, 2}), 0);
   EXPECT_GT(BadInASort(true, 1, keys, {4, 1, 3, 0, 2}), 0);
 }
@@ -296,7 +296,7 @@ TEST(Shadow, KeysThatARoundingMayHaveMadeEqualStandInAnyOrder) {
   EXPECT_GT(BadInASort(false, 0.1f, keys, {1, 4, 2, 3, 0}), 0);
 }
 
-// A payload that went with another key, which does not tie: each alone is where it may be.
+// A payload was moved with another key that does not tie. Key and payload would each be right separately.
 TEST(Shadow, APayloadMovesWithItsKey) {
   Program p;
   const Shape key = Shape::Scalar(kF32);
@@ -349,11 +349,11 @@ TEST(Shadow, TopKLeavesSomeOfThoseThatTieEachOnce) {
   EXPECT_GT(bad(false, 1, {1, 4}), 0);
   for (const std::array<int64_t, 2> order : {std::array<int64_t, 2>{2, 1}, {1, 2}, {4, 1}, {2, 4}})
     EXPECT_EQ(bad(false, 0.1f, order), 0);
-  EXPECT_GT(bad(false, 0.1f, {1, 1}), 0);  // One twice.
+  EXPECT_GT(bad(false, 0.1f, {1, 1}), 0);  // One element is repeated.
   EXPECT_GT(bad(false, 0.1f, {1, 3}), 0);
 }
 
-// Where the places are decided apart, none of them can be told wrong.
+// If a reducer decides its places separately, no result is wrong.
 TEST(Shadow, PlacesDecidedApartStayOpen) {
   Program p;
   const Shape value = Shape::Scalar(kF32), index = Shape::Scalar(PrimitiveType::kS32);
@@ -382,7 +382,7 @@ TEST(Shadow, PlacesDecidedApartStayOpen) {
   }
 }
 
-// Without a place to tell equals apart, any of them may be left.
+// If the reducer does not distinguish equal elements, it may return any of them.
 TEST(Shadow, EqualsThatAReducerDoesNotTellApart) {
   Program p;
   const Shape scalar = Shape::Scalar(kF32);
@@ -405,7 +405,7 @@ TEST(Shadow, EqualsThatAReducerDoesNotTellApart) {
   EXPECT_EQ(compare(4, 4).bad(), 1);
 }
 
-// What needs no rounding has no bound: a comparison behind it is decided.
+// A result without rounding has no bound, so comparisons of it are determined.
 TEST(Shadow, ArithmeticThatRoundsNothingIsExact) {
   struct Case {
     Opcode opcode;
@@ -452,7 +452,7 @@ TEST(Shadow, TheImaginaryPartOfARealNumberIsZero) {
   EXPECT_EQ(p.Local(y, {Random({2}, 1)}, Random({2}, 1)).bad(), 2);
 }
 
-// Against what the interpreter makes of it in f64, and against that with a mistake in it.
+// Compares with the interpreter's result in f64, and with that result after a planted mistake.
 TEST(Shadow, BatchNormsHaveTheBoundsOfTheirFormulas) {
   const std::vector<int64_t> dims{4, 3, 5};
   const Literal x = Random(dims, 1), dy = Random(dims, 2), scale = Random({3}, 3), offset = Random({3}, 4),
@@ -488,7 +488,7 @@ TEST(Shadow, BatchNormsHaveTheBoundsOfTheirFormulas) {
   }
 }
 
-// A NaN that is only moved has its bits; one that is computed, any.
+// A moved NaN keeps its bits. A computed NaN may have any bits.
 TEST(Shadow, TheBitsOfAComputedNaN) {
   for (const bool computed : {false, true}) {
     Program p;
@@ -498,7 +498,7 @@ TEST(Shadow, TheBitsOfAComputedNaN) {
     Instruction& below =
         p.entry.Add(Opcode::kCompare, Shape(PrimitiveType::kPred, {2}), {&y, &p.Broadcast(p.Scalar(kF32, 0), {2})},
                     CompareAttrs{.direction = ComparisonDirection::kLt, .type = ComparisonType::kTotalOrder});
-    const int64_t at = computed ? 0 : 1;  // Of the NaN, in y.
+    const int64_t at = computed ? 0 : 1;  // Index of the NaN in y.
     const auto compare = [&](int64_t bits_of_nan) {
       std::vector<Literal> out{Literal(bits.shape()), Literal(below.shape())};
       out[0].SetInt(at, bits_of_nan);
@@ -514,7 +514,7 @@ TEST(Shadow, TheBitsOfAComputedNaN) {
   }
 }
 
-// Which of two zeros is the lesser in the total order is known unless they hang on sums, which may have either.
+// The total order of two zeros is determined unless they depend on sums, which may have either sign.
 TEST(Shadow, TheSignOfASumThatIsZero) {
   for (const auto& [opcode, other] :
        {std::pair(Opcode::kAdd, -0.0), {Opcode::kMultiply, 1.0}, {Opcode::kMinimum, 1.0}}) {
@@ -537,7 +537,8 @@ TEST(Shadow, TheSignOfASumThatIsZero) {
   }
 }
 
-// An infinity among the terms or factors decides, but not where what it meets may have come to the other one, or to 0.
+// An infinite term or factor determines the result, unless the other terms may overflow to the opposite infinity or the
+// other factors may underflow to 0.
 TEST(Shadow, InfinityInAReduction) {
   constexpr PrimitiveType kF16 = PrimitiveType::kF16;
   const auto undetermined = [&](Opcode opcode, const std::vector<double>& terms, double actual) {
@@ -555,7 +556,7 @@ TEST(Shadow, InfinityInAReduction) {
     return comparison.bad() != 0 ? -1 : comparison.Count(ElementClass::kUndetermined);
   };
   const double tiny = 0x1p-24;
-  // (tiny * tiny) * inf is NaN, tiny * (tiny * inf) infinite.
+  // (tiny * tiny) * inf is NaN, but tiny * (tiny * inf) is infinite.
   EXPECT_EQ(undetermined(Opcode::kMultiply, {tiny, INFINITY, tiny}, NAN), 1);
   EXPECT_EQ(undetermined(Opcode::kMultiply, {0.5, INFINITY, 0.25}, INFINITY), 0);
   EXPECT_EQ(undetermined(Opcode::kMultiply, {0.5, INFINITY, 0.25}, NAN), -1);
@@ -564,7 +565,7 @@ TEST(Shadow, InfinityInAReduction) {
   EXPECT_EQ(undetermined(Opcode::kMultiply, {60000, -INFINITY, 60000}, -INFINITY), 0);
   // (-60000 - 60000) + inf is NaN.
   EXPECT_EQ(undetermined(Opcode::kAdd, {-60000, INFINITY, -60000}, NAN), 1);
-  // As far as it goes below, the positive terms alone may be infinite first.
+  // The positive terms alone may become infinite first, even if the sum is far below zero.
   EXPECT_EQ(undetermined(Opcode::kAdd, {60000, -60000, 60000, -60000, -60000, -60000}, NAN), 1);
   EXPECT_EQ(undetermined(Opcode::kAdd, {60000, -60000, -60000, -60000}, INFINITY), -1);
   EXPECT_EQ(undetermined(Opcode::kAdd, {-100, INFINITY, -200}, INFINITY), 0);

@@ -1,5 +1,4 @@
-// The shadow's bounds are honest (no permitted implementation breaks them) and tight (planted mistakes do): of
-// elements.
+// The shadow's bounds of elements: no permitted implementation exceeds them, and planted mistakes do.
 #include <algorithm>
 #include <array>
 #include <numeric>
@@ -9,7 +8,7 @@
 namespace hlo {
 namespace {
 
-// ---- Elementwise ----
+// ---- Elementwise ----------------------------------------------------------------------------------------------------
 
 TEST(Shadow, MultiplyAddWithAndWithoutFma) {
   Program p;
@@ -24,7 +23,7 @@ TEST(Shadow, MultiplyAddWithAndWithoutFma) {
   const Comparison fused =
       p.Local(sum, {x, y, z}, Floats({1000}, [&](int64_t i) { return std::fma(at(x, i), at(y, i), at(z, i)); }));
   EXPECT_EQ(fused.verdict, Verdict::kMatch);
-  // Tight: two steps off is too far wherever nothing cancels.
+  // A result that is off by two steps exceeds the bound wherever nothing cancels.
   const Comparison off = p.Local(sum, {x, y, z}, Floats({1000}, [&](int64_t i) {
                                    const float right = std::fma(at(x, i), at(y, i), at(z, i));
                                    return std::nextafter(std::nextafter(right, 10.0f), 10.0f);
@@ -88,18 +87,18 @@ TEST(Shadow, DoubleRoundingToBF16IsAViolation) {
   for (int64_t i = 0; i < 20000; ++i) {
     const float v = in.data<float>()[i];
     once.SetDouble(i, v);
-    // First to 11 bits, as by way of f16 without its range.
+    // Rounds to 11 bits first, as f16 without its range would.
     const uint32_t bits = std::bit_cast<uint32_t>(v);
     const uint32_t eleven = (bits + 0xFFF + (bits >> 13 & 1)) & ~0x1FFFu;
     twice.SetDouble(i, std::bit_cast<float>(eleven));
   }
   EXPECT_EQ(p.Local(narrow, {in}, once).verdict, Verdict::kMatch);
   EXPECT_GT(p.Local(narrow, {in}, twice).bad(),
-            300);  // One in 32 lies that near a tie, half of them round the wrong way.
+            300);  // One result in 32 is close enough to a tie, and half of these are rounded in the wrong direction.
 }
 
 // A plan says that each instruction rounds to its type. So a number that is known before its last rounding has one
-// right result, also where it lies between two numbers of the type.
+// right result, even halfway between two numbers of the type.
 TEST(Shadow, ATieHasOneRightResult) {
   constexpr PrimitiveType kBF16 = PrimitiveType::kBF16;
   Program p;
@@ -127,7 +126,7 @@ TEST(Shadow, ATieHasOneRightResult) {
 }
 
 // Our maximum follows IEEE 754-2019, for which -0 is less than 0. XLA's interpreter keeps the first of two equal
-// numbers instead. So both are right, also where the operands are known.
+// numbers. So both are right, even if the operands are known.
 TEST(Shadow, TheMaximumOfTwoZerosIsEither) {
   Program p;
   Instruction& x = p.Parameter(kF32, {2});
@@ -155,7 +154,7 @@ TEST(Shadow, NarrowFusionMayStayWideInside) {
   }
   EXPECT_EQ(p.Local(y, {x, z}, stepwise).verdict, Verdict::kMatch);
   EXPECT_EQ(p.Local(y, {x, z}, wide).verdict, Verdict::kMatch);
-  // A plan that says "held in f32" no longer permits the rounding in between.
+  // A plan that holds the intermediate value in f32 does not permit its rounding.
   PrecisionPlan plan;
   plan.instructions[y.operand(0).id()].hold = kF32;
   LocalOptions options;
@@ -176,11 +175,11 @@ TEST(Shadow, CancellationIsJudgedByItsTerms) {
     return u * u - v * v;
   });
   const Comparison comparison = p.Local(y, {x, z}, out);
-  EXPECT_EQ(comparison.bad(), 0);  // The relative error is near 1, and it is right.
+  EXPECT_EQ(comparison.bad(), 0);  // The relative error is near 1, but the result is right.
   EXPECT_GT(comparison.outputs[0].max_rel, 0.1);
 }
 
-// ---- Special values and decisions ----
+// ---- Special values and decisions -----------------------------------------------------------------------------------
 
 TEST(Shadow, InfinityNaNAndOverflow) {
   Program p;
@@ -214,7 +213,7 @@ TEST(Shadow, SelectBehindARoundedComparisonHasAHull) {
                   CompareAttrs{.direction = ComparisonDirection::kGt});
   Instruction& big = p.Broadcast(p.Scalar(kF32, 1000), {3});
   Instruction& y = p.entry.Add(Opcode::kSelect, Shape(kF32, {3}), {&positive, &big, &zero});
-  // x + b > x * x: far above, far below, and as near as roundings go.
+  // x + b > x * x: much larger, much smaller, and within a rounding.
   const Literal a = Floats({3}, [](int64_t i) { return i == 2 ? 1.1f : 0.5f; });
   const Literal b = Floats({3}, [](int64_t i) { return i == 0 ? 5.0f : i == 1 ? -5.0f : 1.1f * 1.1f - 1.1f; });
   for (const float last : {0.0f, 1000.0f}) {
@@ -265,7 +264,7 @@ TEST(Shadow, ScatterAddSumsDuplicates) {
                      .to_apply = &p.Binary(Opcode::kAdd, kF32)};
   Instruction& y = p.entry.Add(Opcode::kScatter, Shape(kF32, {4}), {&x, &indices, &updates}, attrs);
   Literal where(Shape(PrimitiveType::kS32, {5, 1}));
-  const int32_t at[] = {1, 1, 3, 9, 1};  // 9 lies outside and is dropped.
+  const int32_t at[] = {1, 1, 3, 9, 1};  // Index 9 is out of range, so its update is dropped.
   for (int64_t i = 0; i < 5; ++i) where.SetInt(i, at[i]);
   const Literal start = Random({4}, 23), add = Random({5}, 24);
   Literal out = start;
@@ -274,7 +273,7 @@ TEST(Shadow, ScatterAddSumsDuplicates) {
   const Comparison right = p.Local(y, {start, where, add}, out);
   EXPECT_EQ(right.verdict, Verdict::kMatch);
   EXPECT_EQ(right.Count(ElementClass::kExact) >= 2, true);
-  out.SetDouble(1, out.GetDouble(1) - add.data<float>()[4]);  // A duplicate lost.
+  out.SetDouble(1, out.GetDouble(1) - add.data<float>()[4]);  // One of the updates of the same element is lost.
   EXPECT_EQ(p.Local(y, {start, where, add}, out).bad(), 1);
 }
 

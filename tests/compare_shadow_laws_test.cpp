@@ -1,5 +1,5 @@
-// The law of every rule of the shadow, on random elements of all magnitudes: whatever operands are within their bounds,
-// the exact result of them, rounded to the type, is within the bound of the result, or that is undetermined.
+// Tests the law of every shadow rule on random elements of all magnitudes. For all operands within their bounds, the
+// exact result, rounded to the type, is within the bound of the result, or the result is undetermined.
 #include <array>
 #include <cstdio>
 #include <cstdlib>
@@ -32,7 +32,7 @@ struct Element {
   double value, bound;
 };
 
-// Elements of one type, and what they may be.
+// Random elements of one type and random values within their bounds.
 class Chance {
  public:
   Chance(PrimitiveType type, uint64_t seed) : type_(type), random_(seed) {}
@@ -73,7 +73,7 @@ class Chance {
     return {v, std::fabs(v) + e < overflow_ ? e : kNaN};
   }
 
-  // As far from all that is special, the higher `calm`.
+  // Draws elements. A higher `calm` gives fewer special values.
   std::vector<Element> DrawSome(int64_t count, int calm) {
     std::vector<Element> elements;
     for (int64_t i = 0; i < count; ++i) {
@@ -87,7 +87,7 @@ class Chance {
     return elements;
   }
 
-  // One that `x` stands for, of the type `held`; empty: none was found.
+  // A random number of type `held` within the bound of `x`. Returns nullopt if none was found.
   std::optional<double> Permitted(const Element& x, PrimitiveType held) {
     if (x.bound == 0) return x.value;
     if (!std::isfinite(x.bound)) {
@@ -134,7 +134,7 @@ ShadowValue Elements(const Shape& shape, PrimitiveType held, const std::vector<E
   return x;
 }
 
-// Does `t` belong to an element? The comparator sees a type's way to overflow, of the results.
+// Whether `t` is permitted by an element. For results, the comparator also accepts the type's overflow.
 bool Encloses(const Element& x, double t, double overflow, bool is_result) {
   if (!std::isfinite(x.bound)) return std::isnan(x.bound) || !std::isnan(t);
   if (std::isnan(x.value)) return std::isnan(t);
@@ -146,7 +146,8 @@ bool Encloses(const Element& x, double t, double overflow, bool is_result) {
 
 using Exact = std::function<long double(const long double* x)>;
 
-// Operands of a type, which may be held in a wider one; whether what they give is a result of the computation.
+// `type` is the operands' type and `held` the type that holds them. `is_result` tells whether the operation is the
+// root.
 struct Setting {
   PrimitiveType type, held;
   bool is_result = false, widened = false;
@@ -161,7 +162,7 @@ std::string Words(const Element& x) {
 constexpr int64_t kElements = 200;
 constexpr int kTries = 4;
 
-// What an operation of `arity` floats makes of random ones.
+// Checks an operation with `arity` float operands on random elements.
 void CheckElementwise(Opcode opcode, int arity, const Setting& setting, const Exact& exact, uint64_t seed) {
   Chance chance(setting.widened ? PrimitiveType::kF64 : setting.type, seed);
   Program program;
@@ -258,9 +259,9 @@ TEST(ShadowLaws, Steps) {
   for (const auto& [opcode, exact] : kOps) CheckElementwise(opcode, 1, exact);
 }
 
-// ---- What combines elements ----
+// ---- Operations that combine elements -------------------------------------------------------------------------------
 
-// The operations of one type, f32, f16 and so on, that T stands for.
+// Operations in which T stands for a type such as f32 or f16.
 constexpr const char* kOperations[] = {
     R"(ENTRY main {
   x = T[40,7] parameter(0)
@@ -396,7 +397,7 @@ constexpr const char* kOperations[] = {
   first = s32[] constant(0)
   ROOT best = (T[20], s32[20]) reduce(x, places, start, first), dimensions={1}, to_apply=argmax
 })",
-    // In f64 the interpreter multiplies what the formula divides first, and overflows.
+    // In f64, the interpreter multiplies factors that the formula divides first, and overflows.
     R"(ENTRY main {
   x = f32[6,4] parameter(0)
   scale = f32[4] parameter(1)
@@ -421,7 +422,7 @@ constexpr const char* kOperations[] = {
 })",
 };
 
-// Widened, complex numbers have bounds by their parts. Products of infinities are NaN there, as the formula has them.
+// In widened modules, complex numbers have bounds for their parts. Products of infinities are NaN as in the formula.
 constexpr const char* kComplexOperations[] = {
     R"(ENTRY main {
   a = T[30] parameter(0)
@@ -538,11 +539,11 @@ std::unique_ptr<Module> ModuleOf(const std::string& operation, PrimitiveType typ
   return module ? std::move(*module) : nullptr;
 }
 
-// What the interpreter makes of arguments within their bounds is one of the permitted results.
+// Checks that the interpreter's results for arguments within their bounds are permitted.
 void CheckModule(const Module& module, const std::string& what, std::vector<ShadowValue> args, Chance& chance,
                  bool widened = false) {
   const auto shadow = EvaluateShadow(module.entry(), std::span<const ShadowValue>(args), {.widened = widened});
-  if (!shadow || shadow->heuristic) return;  // Nothing is said, or without proof.
+  if (!shadow || shadow->heuristic) return;  // No bound is claimed, or it is not proven.
   for (int n = 0; n < kTries; ++n) {
     std::vector<Literal> permitted;
     for (const ShadowValue& arg : args) {
@@ -592,7 +593,7 @@ TEST(ShadowLaws, Operations) {
   for (uint64_t seed = seeds.first; seed < seeds.end; ++seed) {
     for (const char* operation : kOperations) {
       for (const PrimitiveType type : kTypes) CheckOperation(operation, type, false, seed);
-      // Widened, all floats are f64.
+      // All floats of widened modules are f64.
       const bool is_narrower = std::string_view(operation).find("f16[") != std::string_view::npos ||
                                std::string_view(operation).find("f32[") != std::string_view::npos;
       if (!is_narrower) CheckOperation(operation, PrimitiveType::kF64, true, seed);
@@ -601,7 +602,7 @@ TEST(ShadowLaws, Operations) {
   }
 }
 
-// A NaN in the middle is neither kept nor does it keep what stands before it.
+// Comparisons with a NaN are false. So a NaN is replaced by the next element, and the element before it is lost.
 TEST(ShadowLaws, BehindANaNAnyMayBeSelected) {
   const auto module = ModuleOf(R"(ENTRY main {
   x = T[60] parameter(0)
@@ -623,15 +624,15 @@ TEST(ShadowLaws, BehindANaNAnyMayBeSelected) {
   }
 }
 
-// ---- Modules ----
+// ---- Modules --------------------------------------------------------------------------------------------------------
 
-// An argument: each element may be off by some bits, or is what it is.
+// An argument in which some elements have a bound of some bits.
 ShadowValue Loosened(const Literal& literal, Chance& chance) {
   ShadowValue x = ToShadow(literal);
   if (!x.IsFloat()) return x;
   x.bound = Literal(literal.shape().WithType(PrimitiveType::kF64));
   const int bits = shadow::SignificandBits(literal.shape().type());
-  const int64_t loose = chance.Below(4);  // Of ten elements.
+  const int64_t loose = chance.Below(4);  // This many of ten elements have a bound.
   const double coarse = std::ldexp(1.0, -static_cast<int>(chance.Below(bits + 1)));
   auto bound = x.bound.mutable_data<double>();
   const double overflow = OverflowOf(literal.shape().type());

@@ -1,4 +1,4 @@
-// The shadow's bounds are honest (no permitted implementation breaks them) and tight (planted mistakes do): of sums.
+// The shadow's bounds of sums: no permitted implementation exceeds them, and planted mistakes do.
 #include <algorithm>
 #include <array>
 #include <numeric>
@@ -8,7 +8,7 @@
 namespace hlo {
 namespace {
 
-// ---- Sums ----
+// ---- Sums -----------------------------------------------------------------------------------------------------------
 
 struct LongDot {
   static constexpr int64_t kTerms = 4096, kRows = 8, kColumns = 8;
@@ -21,7 +21,7 @@ struct LongDot {
   float Product(int64_t row, int64_t column, int64_t k) const {
     return a.data<float>()[row * kTerms + k] * b.data<float>()[k * kColumns + column];
   }
-  // In 128 interleaved partial sums of 32 terms each and a tree of 7 levels: a chain of 31 + 7 additions.
+  // 128 interleaved partial sums of 32 terms each, and a tree of 7 levels. This is a chain of 31 + 7 additions.
   float Blocked(int64_t row, int64_t column, int64_t terms) const {
     float partial[128] = {};
     for (int64_t k = 0; k < terms; ++k) partial[k % 128] += Product(row, column, k);
@@ -63,7 +63,7 @@ TEST(Shadow, LongDotInAnyOrderIsWithinTheBound) {
     EXPECT_EQ(comparison.Count(ElementClass::kSuspicious), 0);
     std::ranges::shuffle(order, random);
   }
-  // The worst order there is: ascending, so that every partial sum is as large as can be.
+  // Ascending order is the worst one, because every partial sum is as large as possible.
   const Comparison sorted = test.Against(
       [&](int64_t row, int64_t column) {
         std::vector<float> products;
@@ -84,23 +84,23 @@ TEST(Shadow, BlockedDotKeepsItsPromise) {
   EXPECT_LT(comparison.worst_ratio(), 1);
 }
 
-// XLA's runner accepts this 72 times of 100 (abs 1e-3 or rel 1e-3).
+// XLA's runner (abs 1e-3 or rel 1e-3) accepts most of these results.
 TEST(Shadow, DroppedTermOfALongDotIsAViolation) {
   LongDot test;
   const PrecisionPlan plan = test.Plan();
   const auto dropped = [&](int64_t r, int64_t c) { return test.Blocked(r, c, LongDot::kTerms - 1); };
   const Comparison comparison = test.Against(dropped, &plan);
   EXPECT_EQ(comparison.verdict, Verdict::kMismatch);
-  // A product near 0 may hide; most cannot.
+  // A missing product near 0 may be within the bound, but most are not.
   EXPECT_GE(comparison.Count(ElementClass::kViolation), 60);
-  // Without a plan any order is allowed, whose worst case hides many; those are said to be unlikely.
+  // Without a plan any order is permitted. Its worst-case bound includes many wrong results, but these are suspicious.
   const Comparison any_order = test.Against(dropped, nullptr);
   EXPECT_GE(any_order.Count(ElementClass::kSuspicious), 15);
   EXPECT_GE(any_order.Count(ElementClass::kSuspicious) + any_order.bad(), 50);
 }
 
 TEST(Shadow, ExactProductsMayUnderflow) {
-  // 2^-126 * 2^-126 of bf16 has one significand bit and is 0 in f32; 2^-60 * 2^-60 is not.
+  // In bf16, 2^-126 * 2^-126 has one significand bit and is 0 in f32. The product 2^-60 * 2^-60 is not 0 in f32.
   for (const double factor : {0x1p-126, 0x1p-60}) {
     Program program;
     Instruction& a = program.Parameter(PrimitiveType::kBF16, {1, 1});
@@ -111,8 +111,8 @@ TEST(Shadow, ExactProductsMayUnderflow) {
   }
 }
 
-// An operand of f32's largest number is infinite as bf16: beside an infinite product of the other sign that makes a
-// NaN.
+// The largest f32 number becomes infinite as bf16. Its infinite product and an infinite product of the opposite sign
+// add up to NaN.
 TEST(Shadow, AnOperandThatMayOverflowLeavesAnInfiniteSumOpen) {
   for (const float second : {std::numeric_limits<float>::max(), 2.0f}) {
     Program p;
@@ -145,7 +145,7 @@ TEST(Shadow, ASumOfNegativeZerosIsNegative) {
 }
 
 TEST(Shadow, OneLongerChainThanPromisedIsFound) {
-  // Equal terms, truncated toward zero at each step, is what a chain of 4096 looks like at its worst.
+  // Equal terms that are truncated at each step give nearly the largest error of a chain of 4096.
   LongDot test;
   test.a = Floats({8, 4096}, [](int64_t) { return 1.1f; });
   test.b = Floats({4096, 8}, [](int64_t) { return 1.1f; });
@@ -219,7 +219,7 @@ TEST(Shadow, MaximumIsExactAndSeesNaN) {
   EXPECT_EQ(p.Local(largest, {in}, out).bad(), 1);
 }
 
-// ---- Convolution ----
+// ---- Convolution ----------------------------------------------------------------------------------------------------
 
 TEST(Shadow, ConvolutionWithStridePaddingAndGroups) {
   Program p;
@@ -288,11 +288,12 @@ TEST(Shadow, AboveTheWorkLimitASampleIsChecked) {
   EXPECT_GE(comparison.checked(), 4096);
   EXPECT_LT(comparison.checked(), 8000);
   EXPECT_EQ(comparison.Count(ElementClass::kUndetermined), 0);
-  for (int64_t i = 0; i < kColumns * kRows; i += 7) out.SetDouble(i, out.GetDouble(i) + 0.01);  // One in seven: found.
+  // One in seven elements is wrong.
+  for (int64_t i = 0; i < kColumns * kRows; i += 7) out.SetDouble(i, out.GetDouble(i) + 0.01);
   EXPECT_GT(p.Local(turned, {a, b, c}, out, options).bad(), 300);
 }
 
-// Of a large dot a sample needs the rows and columns that it lies in, whatever order the dimensions stand in.
+// A sample of a large dot needs only the rows and columns of its points, for any order of the dimensions.
 TEST(Shadow, ASampleOfADotNeedsItsLinesAlone) {
   struct Case {
     std::vector<int64_t> left, right, result;
@@ -333,8 +334,8 @@ TEST(Shadow, ASampleOfADotNeedsItsLinesAlone) {
   }
 }
 
-// Of a scatter a sample needs the updates that land there: windows of two rows and three columns, of which some do not
-// fit and many meet.
+// A sample of a scatter needs the updates of its points. The windows have two rows and three columns. Some do not fit,
+// and many overlap.
 TEST(Shadow, ASampleOfAScatter) {
   constexpr int64_t kRows = 150, kColumns = 90, kUpdates = 3000;
   Program p;
@@ -362,11 +363,12 @@ TEST(Shadow, ASampleOfAScatter) {
   EXPECT_EQ(comparison.verdict, Verdict::kMatch);
   EXPECT_LT(comparison.checked(), 8000);
   EXPECT_EQ(comparison.Count(ElementClass::kUndetermined), 0);
-  for (int64_t i = 0; i < kRows * kColumns; i += 7) out.SetDouble(i, out.GetDouble(i) + 0.01);  // One in seven: found.
+  // One in seven elements is wrong.
+  for (int64_t i = 0; i < kRows * kColumns; i += 7) out.SetDouble(i, out.GetDouble(i) + 0.01);
   EXPECT_GT(p.Local(sums, inputs, out, options).bad(), 300);
 }
 
-// A sample is what the whole says at its points, whatever lies between them and the arguments.
+// A sample has the same values and bounds as the complete shadow at its points, after movements and reductions.
 TEST(Shadow, ASampleThroughMovementsAndReductions) {
   Program p;
   Instruction& x = p.Parameter(kF32, {120, 90});
@@ -390,7 +392,7 @@ TEST(Shadow, ASampleThroughMovementsAndReductions) {
   EXPECT_GE(comparison.checked(), 4096);
   EXPECT_LT(comparison.checked(), 19800);
   EXPECT_EQ(comparison.elements(), 19800);
-  // The ends are always among them.
+  // The sample always contains the ends.
   for (const int64_t i : {0, 19799}) {
     Literal wrong = out;
     wrong.SetDouble(i, wrong.GetDouble(i) + 1);
@@ -400,7 +402,7 @@ TEST(Shadow, ASampleThroughMovementsAndReductions) {
   }
 }
 
-// The bound goes by the norm of what is transformed, however small: the squares of these are nothing.
+// The bound is relative to the norm of the operand. The squares of these small numbers underflow.
 TEST(Shadow, TransformsOfSmallNumbersHaveBounds) {
   Program p;
   Instruction& x = p.Parameter(PrimitiveType::kC128, {61});
@@ -418,8 +420,8 @@ TEST(Shadow, TransformsOfSmallNumbersHaveBounds) {
   EXPECT_EQ(off_by(1e-11), Verdict::kMismatch);
 }
 
-// Where the magnitudes together overflow, an algorithm may have an infinity on the way, and NaN behind it; below that
-// none has.
+// If the magnitudes together overflow, an algorithm may have an infinite intermediate result and then a NaN. Below this
+// limit no algorithm has.
 TEST(Shadow, TransformsThatMayOverflowAreOpen) {
   Program p;
   Instruction& x = p.Parameter(PrimitiveType::kC64, {6});

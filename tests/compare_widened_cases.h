@@ -1,4 +1,4 @@
-// Modules for tests of comparator B: what a pass, given as a function, made of a text, judged.
+// Judges modules by comparator B, for tests. A function changes the module as a pass would.
 #ifndef HLO_TESTS_COMPARE_WIDENED_CASES_H_
 #define HLO_TESTS_COMPARE_WIDENED_CASES_H_
 
@@ -63,7 +63,7 @@ inline WidenedResult Widened(const std::function<void(Module&)>& pass, const cha
   auto result = CompareWidened(*module, *optimized, *args, options);
   EXPECT_TRUE(result.has_value()) << (result ? "" : result.error().message());
   if (!result) return {};
-  if (result->finding) {  // The modules die here; names stay in the text.
+  if (result->finding) {  // The finding refers to modules that end with this function.
     result->reason = ToString(*result);
   }
   return std::move(*result);

@@ -1,4 +1,4 @@
-// Comparator B: a pass that keeps the meaning passes, one that does not is named, and the comparators against a
+// Comparator B matches a pass that keeps the meaning and names a pass that does not. Also tests the comparators with a
 // reference.
 #include <gtest/gtest.h>
 
@@ -34,7 +34,7 @@ TEST(Widened, AnotherFormulaOfTheSameMeaningMatches) {
 }
 
 TEST(Widened, AWrongConstantThatBF16HidesIsNamed) {
-  // 3 => 3.004: less than half a step of bf16 at 3.
+  // 3 => 3.004. The difference is less than half a step of bf16 at 3.
   const WidenedResult result = Widened([](Module& m) {
     Instruction& p = *Named(m, "p");
     Computation& entry = m.entry();
@@ -60,7 +60,7 @@ TEST(Widened, TheFirstWrongInstructionIsNamedAndNoLaterOne) {
   EXPECT_NE(result.reason.find("differs from 'q' before the passes"), std::string::npos) << result.reason;
 }
 
-// acosh(1) is at the end of its domain, so f64 does not determine it; the pass knows the 1.
+// acosh(1) is at the end of its domain, so f64 does not determine it. The pass knows that the operand is 1.
 TEST(Widened, WhatIsNotDeterminedIsTakenFromTheOptimizedModule) {
   constexpr const char* kAcosh = R"(HloModule m
 ENTRY main {
@@ -94,7 +94,8 @@ ENTRY main {
   }
 }
 
-// 1, computed with a rounding, may be just below: its floor is computed, and open.
+// The number 1 is computed with a rounding and may be slightly smaller. So its floor is undetermined, but has a
+// computed value.
 TEST(Widened, WhatIsPickedByAnOpenIndexIsOpen) {
   constexpr const char* kFloor = R"(HloModule m
 ENTRY main {
@@ -123,7 +124,7 @@ ENTRY main {
   }
 }
 
-// The parts of complex numbers have bounds: another order is within them, other parts are not.
+// The parts of complex numbers have bounds. A product in another order is within them, and other parts are not.
 TEST(Widened, ComplexArithmeticIsJudgedByItsParts) {
   constexpr const char* kProducts = R"(HloModule m
 add {
@@ -222,8 +223,7 @@ TEST(Widened, WithoutOriginsTheResultsAreCompared) {
   EXPECT_EQ(CompareWidened(*module, *other, *args)->verdict, Verdict::kMismatch);
 }
 
-// ---- Against a reference
-// -----------------------------------------------------------------------------------------------
+// ---- Comparisons with a reference -----------------------------------------------------------------------------------
 
 Literal Floats(const std::vector<float>& values) {
   Literal literal(Shape(PrimitiveType::kF32, {static_cast<int64_t>(values.size())}));
@@ -235,7 +235,7 @@ TEST(Tolerance, TableAndXlaRule) {
   const Literal expected = Floats({1, 100, -3, 0});
   EXPECT_EQ(CompareTolerance(expected, Floats({1.00001f, 100.001f, -3, -0.0f})).verdict, Verdict::kMatch);
   EXPECT_EQ(CompareTolerance(expected, Floats({1.01f, 100, -3, 0})).bad(), 1);
-  // XLA's rule asks that both bounds be broken.
+  // XLA's rule finds a mismatch only if both bounds are exceeded.
   EXPECT_EQ(CompareTolerance(expected, Floats({1.0009f, 100.09f, -3, 0.0009f}), XlaTolerance()).verdict,
             Verdict::kMatch);
   EXPECT_EQ(CompareTolerance(expected, Floats({1.0011f, 100.11f, -3, 0.0011f}), XlaTolerance()).bad(), 3);
@@ -292,7 +292,7 @@ TEST(Reports, Recognisers) {
   EXPECT_EQ(looks(300, value, [&](int64_t i) { return i > 250 ? NAN : value(i); }), "NaN, OR STALE MEMORY");
   EXPECT_EQ(looks(300, value, [&](int64_t i) { return BF16ToFloat(FloatToBF16(value(i))); }), "ROUNDED TO bf16");
   EXPECT_EQ(looks(300, value, [&](int64_t i) { return value(i / 4 * 4 + 3 - i % 4); }), "PERMUTED");
-  // Too far for its bound, and yet in no other's place.
+  // The wrong elements exceed their bounds but are not equal to other elements.
   std::vector<float> exact, rounded;
   for (int64_t i = 0; i < 300; ++i) {
     exact.push_back(value(i));

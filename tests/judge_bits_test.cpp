@@ -1,4 +1,4 @@
-// The judge by bits: right passes are never accused, wrong values are found where they arise, NaN bits are open.
+// The judge by bits: it accepts right passes, finds wrong values where they are computed, and leaves bits of NaNs open.
 #include "judge/bits.h"
 
 #include <gtest/gtest.h>
@@ -167,7 +167,7 @@ ENTRY main {
   const Judged sign =
       JudgeTexts(text("k = f32[6] abs(x)"), text("n = f32[6] abs(x)\n o = f32[6] negate(n)\n k = f32[6] abs(o)"), args);
   EXPECT_EQ(sign.result.verdict, Verdict::kMatch);
-  // The NaN is the last on one side and the first on the other.
+  // The NaN is the last element on one side and the first on the other.
   const Judged moved = JudgeTexts(text("k = f32[6] abs(x)"),
                                   text("z = f32[6] constant({-nan, -nan, -nan, -nan, -nan, -nan})\n a = f32[6] abs(x)\n"
                                        "i = pred[6] compare(x, x), direction=NE\n k = f32[6] select(i, z, a)"),
@@ -177,7 +177,7 @@ ENTRY main {
 
 // ---- Loops and conditionals ----------------------------------------------------------------------------------------
 
-// sum of v(i) for i in [0, n), where v is computed by `body`.
+// The sum of v(i) for i in [0, n). `body` computes v.
 std::string Loop(const std::string& body, const std::string& entry = "", const std::string& limit = "LT") {
   return R"(HloModule m
 body {
@@ -210,7 +210,7 @@ ENTRY main {
 }
 
 TEST(JudgeBits, AWrongValueInALoopIsFoundWithItsIteration) {
-  // Wrong in iteration 2 alone, where i * i is not 2 i.
+  // The first wrong iteration has i = 1, where i * i is not 2 i.
   const Judged judged =
       JudgeTexts(Loop("q = s32[] multiply(i, i)\n m = s32[] minimum(q, c5)\n v = s32[] multiply(m, c5)"),
                  Loop("q = s32[] add(i, i)\n m = s32[] minimum(q, c5)\n v = s32[] multiply(m, c5)"), {S32(0)});
@@ -468,7 +468,7 @@ TEST(PassSegments, ExactInstancesAreJudgedTogetherAndOthersAlone) {
   EXPECT_GT(result.values, 0);
 }
 
-// Sums over a window and over all of an array of dynamic size, through the whole pipeline.
+// Sums over a window and over a whole array of dynamic size, through the complete pipeline.
 TEST(PassSegments, ModulesOfDynamicSizesGetAVerdict) {
   const char* kRunningSum = R"(HloModule m
 ad {

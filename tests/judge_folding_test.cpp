@@ -1,4 +1,4 @@
-// The judge where passes fold values that constants determine: the folded value must have the bits of the interpreter.
+// The judge of passes that fold values. A folded value must have the bits of the interpreter's.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -17,7 +17,7 @@ struct Folded {
   std::string reason;
 };
 
-// Whole values and samples decide alike.
+// Checks that whole values and samples give the same verdict.
 Folded Judged(const std::function<void(Module&)>& pass, const char* text = kModule) {
   const auto module = Parsed(text);
   const auto after = module->Clone(/*as_input=*/true);
@@ -34,7 +34,7 @@ Folded Judged(const std::function<void(Module&)>& pass, const char* text = kModu
 }
 
 TEST(JudgeFolding, AFoldedConstantIsRoundedInItsType) {
-  // exp(3) folded in bf16 is off by half a step of bf16, rightly; by more it is wrong.
+  // A right exp(3) in bf16 is off by half a step of bf16. A larger error is wrong.
   constexpr const char* kFold = R"(HloModule m
 ENTRY main {
   x = bf16[4] parameter(0)
@@ -56,7 +56,7 @@ ENTRY main {
 }
 
 TEST(JudgeFolding, APaddingThatWasFoldedIsRoundedInItsType) {
-  // What is updated is one number everywhere, as a pass may find: exp(y - y + 3) as bf16.
+  // All elements of the updated array are equal, as a pass may find: exp(y - y + 3) as bf16.
   constexpr const char* kUpdate = R"(HloModule m
 ENTRY main {
   x = bf16[2] parameter(0)
@@ -84,7 +84,7 @@ ENTRY main {
 }
 
 TEST(JudgeFolding, APaddingThatWasFoldedAndConvertedIsRoundedInTheTypeBefore) {
-  // exp(3), 20.0855, is 20.125 as bf16, and so as f32 behind it: no other number that is as near will do.
+  // exp(3), 20.0855, is 20.125 as bf16 and then as f32. Other f32 numbers that are as close are wrong.
   constexpr const char* kConverted = R"(HloModule m
 ENTRY main {
   x = bf16[2] parameter(0)
@@ -115,7 +115,7 @@ ENTRY main {
 }
 
 TEST(JudgeFolding, AConstantFoldedAfterInliningIsRoundedInItsType) {
-  // high - low is 2 in f32, a tie: the difference from 1.99999994 is all that is left of 2 - it.
+  // high - low rounds to 2 in f32. Without this rounding, 2 minus the difference would not be 0.
   constexpr const char* kInline = R"(HloModule m
 scale {
   x = f32[4] parameter(0)
@@ -148,7 +148,7 @@ ENTRY main {
   }
 }
 
-// The pass that folds 'rest' to `value`, after inlining.
+// A pass that folds 'rest' to `value` after inlining.
 std::function<void(Module&)> FoldsRest(double value) {
   return [=](Module& m) {
     ASSERT_TRUE(RunPipeline(m, {.passes = "fusion-dissolver,call-inliner"}));
@@ -167,14 +167,14 @@ std::function<void(Module&)> FoldsRest(double value) {
   };
 }
 
-// The value that the interpreter computes is right, and another value is not.
+// Expects that the value is right and another value is wrong.
 void ExpectFoldable(const char* text, double value, double wrong = 1e-5) {
   const Folded right = Judged(FoldsRest(value), text), other = Judged(FoldsRest(value + wrong), text);
   EXPECT_EQ(right.verdict, Verdict::kMatch) << right.reason;
   EXPECT_EQ(other.verdict, Verdict::kMismatch) << other.reason;
 }
 
-// Below, exp(1) is rounded in f32 and 2.7182818 subtracted from it: half a step is all that is left.
+// Subtracts 2.7182818 from exp(1) in f32, so that the result is half a step.
 TEST(JudgeFolding, AConstantFoldedAfterAFusionWasDissolvedIsRoundedInItsType) {
   ExpectFoldable(R"(HloModule m
 fused {
@@ -250,7 +250,7 @@ ENTRY main {
                  static_cast<double>(std::exp(1.0f) - 2.7182817f));
 }
 
-// A body's or branch's own constants: its root, and what every index of a map computes alike.
+// Constants in bodies and branches: their roots, and values that are equal for every index of a map.
 TEST(JudgeFolding, ConstantsInsideBodiesAreFoldedInTheirType) {
   ExpectFoldable(R"(HloModule m
 mapped {
@@ -284,7 +284,7 @@ ENTRY main {
                  static_cast<double>(std::exp(1.0f)));
 }
 
-// A constant that a map is given everywhere is known in its body, whatever its other operands are.
+// An operand of a map with equal elements is a known constant in its body, for any other operands.
 TEST(JudgeFolding, AMapOfAConstantIsFoldedInItsType) {
   ExpectFoldable(R"(HloModule m
 mapped {
@@ -305,7 +305,7 @@ ENTRY main {
                  static_cast<double>(std::exp(1.0f) - 2.7182817f));
 }
 
-// Whatever the order is, what is the same everywhere stays so.
+// A sort of equal elements has the same elements in any order.
 TEST(JudgeFolding, ASortMovesAConstant) {
   ExpectFoldable(R"(HloModule m
 before {
@@ -330,7 +330,7 @@ ENTRY main {
                  static_cast<double>(std::exp(1.0f) - 2.7182817f));
 }
 
-// Of a factor that rounds to 1 nothing is left, of one beside it something would be.
+// A factor that rounds to 1 disappears, and another factor would not.
 TEST(JudgeFolding, AFactorThatIsOneInItsTypeIsGone) {
   for (const std::string_view trips : {"5", "3"}) {  // tanh(4), tanh(2)
     const std::string text = Str(R"(HloModule m
@@ -372,7 +372,7 @@ ENTRY main {
 }
 
 TEST(JudgeFolding, ASumOfConstantsHasTheBoundOfASum) {
-  // 341 squares of acos(0) in f32, one after the other, and in f64 are 1.7e-3 of 841 apart.
+  // 341 squares of acos(0) are added in order in f32. The sum differs from the sum in f64.
   constexpr const char* kDot = R"(HloModule m
 ENTRY main {
   x = f32[4] parameter(0)
@@ -399,7 +399,7 @@ ENTRY main {
 }
 
 TEST(JudgeFolding, AConstantThatAPassMadeIsRoundedWhereItIsMovedToo) {
-  // The pass knows that the zero is one, the check does not.
+  // The pass knows that the operand is 0, but the check does not.
   ExpectFoldable(R"(HloModule m
 ENTRY main {
   i = s32[] parameter(0)
@@ -416,7 +416,7 @@ ENTRY main {
                  static_cast<double>(std::exp(1.0f)));
 }
 
-// The compare is true and the difference 0, whatever x is: bf16 constants that are rounded in f32 again.
+// The comparison is true and the difference is 0 for all x. The bf16 constants are rounded in f32 again.
 TEST(JudgeFolding, WhatIsTheSameWhateverTheOperandsAreIsKnown) {
   for (const char* op : {"o = s32[] subtract(i, i)", "o = s32[] xor(i, i)", "o = s32[] and(i, none)",
                          "c = pred[] compare(i, i), direction=GT\n  o = s32[] convert(c)"}) {
@@ -441,7 +441,8 @@ ENTRY main {
   }
 }
 
-// Passes fold the reverse of a reverse. The folded number must have the interpreter's bits: 87, where f64 has 86.
+// Passes fold the reverse of a reverse. The folded number must have the interpreter's bits: 87 in bf16, where f64 gives
+// 86.
 TEST(JudgeFolding, WhatAlgebraTellsIsWhatTheInterpreterMakes) {
   constexpr const char* kAlgebra = R"(HloModule m
 ENTRY main {
@@ -501,7 +502,7 @@ ENTRY main {
   }
 }
 
-// A padding in two steps is the same, although the first step makes 9072 numbers.
+// A padding in two steps is the same, although the first step has 9072 elements.
 TEST(JudgeFolding, APaddingInTwoStepsIsTheSame) {
   const auto pads_in_two_steps = [&](Module& m) {
     Instruction &pad = *Named(m, "pad"), &least = *Named(m, "least");
@@ -513,7 +514,7 @@ TEST(JudgeFolding, APaddingInTwoStepsIsTheSame) {
     entry.RemoveDeadTree(pad);
     least.ReplaceAllUses(least.operand(0));
     entry.RemoveDeadTree(least);
-    Named(m, "e")->SetOrigin(-1);  // As what was inlined has none.
+    Named(m, "e")->SetOrigin(-1);  // Inlined instructions have no origin.
   };
   constexpr const char* kPads = R"(HloModule m
 ENTRY main {
@@ -532,7 +533,7 @@ ENTRY main {
 }
 
 TEST(JudgeFolding, AWrongDecisionOnConstantsIsNamed) {
-  // 4.1 * 100 is 410 in f32; 409 is what truncation leaves without the rounding.
+  // 4.1 * 100 is 410 in f32. Without this rounding, the truncation gives 409.
   constexpr const char* kDecide = R"(HloModule m
 ENTRY main {
   x = s32[4] parameter(0)

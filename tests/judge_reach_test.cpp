@@ -73,7 +73,7 @@ TEST(JudgeReach, SidesOfSelectsBehindSumsAndProducts) {
   EXPECT_TRUE(found.HasAll("s", SiteKind::kSelect));
 }
 
-// The index counts from the end where it is negative, so it is below 0 only from -9 on.
+// A negative index counts from the end, so that only indices below -8 are below the range.
 TEST(JudgeReach, WrappedStartsOutOfRange) {
   const Reached found = Search(Entry(R"(
     x = f32[8] parameter(0)

@@ -1,4 +1,4 @@
-// The judge by residues: other orders and groupings are equal, other real numbers differ, close decisions are open.
+// The judge by residues: other orders and groupings are equal, other real numbers differ, and close decisions are open.
 #include "judge/residues.h"
 
 #include <gtest/gtest.h>
@@ -48,11 +48,11 @@ void MakePositive(Literal* arg) {
 struct Judged {
   BitsResult result;
   std::unique_ptr<Module> after;
-  std::set<std::string_view> rules;  // That changed the module and regroup.
+  std::set<std::string_view> rules;  // Rules that changed the module and regroup.
   std::vector<Literal> args;
 };
 
-// Runs one pass with its rules that are exact or regroup, and judges it.
+// Runs one pass with its exact rules and its regrouping rules only, and judges the result.
 Judged JudgePass(const Module& module, const PipelineItem& item) {
   Judged judged;
   judged.after = module.Clone(/*as_input=*/true);
@@ -75,7 +75,7 @@ Judged JudgePass(const Module& module, const PipelineItem& item) {
     judged.rules.clear();
     return judged;
   }
-  for (Literal& arg : *args) MakePositive(&arg);  // Roots of variances are numbers.
+  for (Literal& arg : *args) MakePositive(&arg);  // Square roots of variances must not be NaN.
   judged.args = std::move(*args);
   auto result = CompareByResidues(module, *judged.after, judged.args);
   EXPECT_TRUE(result) << (result ? "" : result.error().message());
@@ -85,7 +85,7 @@ Judged JudgePass(const Module& module, const PipelineItem& item) {
 
 const ResiduesOptions kLimits = {.interpret = {.max_loop_iterations = 1000, .max_steps = 100'000}};
 
-// Some number of the results differs by more than roundings.
+// Whether some number of the results differs by more than roundings.
 bool DifferMuch(const Literal& a, const Literal& b) {
   for (size_t i = 0; i < a.elements().size(); ++i) {
     if (DifferMuch(a.elements()[i], b.elements()[i])) return true;
@@ -93,7 +93,7 @@ bool DifferMuch(const Literal& a, const Literal& b) {
   if (!a.shape().IsArray()) return false;
   for (int64_t i = 0; i < a.shape().NumElements(); ++i) {
     const std::complex<double> x = a.GetComplex(i), y = b.GetComplex(i);
-    if (std::abs(x - y) > 0.05 * (std::abs(x) + std::abs(y) + 1)) return true;  // Never of NaN.
+    if (std::abs(x - y) > 0.05 * (std::abs(x) + std::abs(y) + 1)) return true;  // False for NaN.
   }
   return false;
 }
@@ -251,7 +251,7 @@ TEST(JudgeResidues, FunctionsFollowTheirLaws) {
 }
 
 TEST(JudgeResidues, DecisionsAreTakenAlike) {
-  // 0.1 * 10 is 1 in f64, and a little more in real numbers. x * 30 > 3 is the same decision, which roundings change.
+  // 0.1 * 10 is 1 in f64, and slightly more in real numbers. x * 30 > 3 is the same decision, which roundings change.
   const std::string given =
       "x = f64[1] parameter(0)\n t = f64[1] constant({10})\n u = f64[1] constant({1})\n v = f64[1] constant({3})\n";
   const std::string close = "p = f64[1] multiply(x, t)\n ROOT new = pred[1] compare(p, u), direction=GT";
@@ -265,7 +265,8 @@ TEST(JudgeResidues, DecisionsAreTakenAlike) {
   EXPECT_EQ(JudgeTexts(given + close, given + other, {F64s({0.05})}).verdict, Verdict::kMismatch);
 }
 
-// In f64 the other grouping loses 2, which decides, and finds a number below 0 where a root needs 0.
+// In f64 the other grouping loses the 2. The decision depends on it, and the root of 0 becomes the root of a negative
+// number.
 TEST(JudgeResidues, CancellationDoesNotChangeDecisions) {
   const std::string given =
       "x = f64[1] parameter(0)\n m = f64[1] parameter(1)\n k = f64[1] constant({0.3})\n t = f64[1] constant({2})\n";
@@ -288,7 +289,7 @@ TEST(JudgeResidues, APowerOf2IsToldFromAnotherByItsValue) {
   EXPECT_EQ(JudgeTexts(largest, given + "ROOT new = f64[1] copy(x)", args).verdict, Verdict::kMismatch);
 }
 
-// A difference that cancels in f64 may be of either sign, and so may its root be a NaN.
+// A difference that cancels in f64 may have either sign, so its root may be NaN.
 TEST(JudgeResidues, ADecisionWithinTheErrorOfItsValueIsOpen) {
   const std::string given = "x = f64[1] parameter(0)\n z = f64[1] constant({0})\n t = f64[1] constant({1e-40})\n ";
   const std::string rest = given + "s = f64[1] add(x, t)\n h = f64[1] subtract(s, x)\n ROOT new = f64[1] ";
@@ -339,7 +340,7 @@ sum.narrow {
 struct RoundingCase {
   const char* what;
   const char *before, *after;
-  bool is_added;  // A rounding.
+  bool is_added;  // Whether a rounding was added.
 };
 
 // x: f32[4,8], y: bf16[4,8].
@@ -406,12 +407,13 @@ TEST(JudgeResidues, ARoundingThatAPassAddsCounts) {
     const auto residues = CompareByResidues(*before, *rounded, *args, kLimits);
     EXPECT_EQ(residues->verdict, Verdict::kMismatch) << residues->reason;
     EXPECT_EQ(CompareWidened(*before, *rounded, *args)->verdict, Verdict::kMismatch);
-    // In the declared types nothing changes.
+    // The declared types are not changed.
     EXPECT_EQ(CompareByBits(*after, *rounded, *args)->verdict, Verdict::kMatch);
   }
 }
 
-// Rules that change precision use laws that residues do not have. Then nothing is decided, but a wrong constant is.
+// Rules that change precision use laws that residues do not have. Differences by such laws decide nothing, but a wrong
+// constant is found.
 TEST(JudgeResidues, AConstantOfARuleThatChangesPrecisionIsExact) {
   const auto judge = [](const std::string& before, const std::string& after) {
     const auto parsed = [](const std::string& body) {
@@ -448,7 +450,8 @@ TEST(JudgeResidues, AConstantOfARuleThatChangesPrecisionIsExact) {
             Verdict::kMismatch);
 }
 
-// A sort has no residues: it is the same of equal operands, and a difference without it is not held against a pass.
+// A sort has no residues. Equal operands give equal results. If only one module has the sort, a difference decides
+// nothing.
 TEST(JudgeResidues, AnInstructionWithoutARuleIsComparedAsAWhole) {
   const std::string given = "x = f64[3] parameter(0)\n y = f64[3] parameter(1)\n";
   const std::string sorted = "ROOT new = f64[3] sort(s), dimensions={0}, to_apply=less";

@@ -1,4 +1,4 @@
-// The judge by samples: what passes merely moved is not computed, values that a run left accuse no pass, slices have
+// The judge by samples: moved values are not computed, values of a run do not make a right pass wrong, and slices have
 // the bits of the whole.
 #include "judge/sample.h"
 
@@ -88,7 +88,7 @@ TEST(JudgeSample, ExchangedResultsAreFound) {
 }
 
 // A run left another number for 'a' than the interpreter computes, as a kernel may. The difference of two equal values
-// is 0 even so, and a pass that knows this is right.
+// is still 0, and a pass that uses this is right.
 TEST(JudgeSample, ValuesOfARunAccuseNoPass) {
   const std::string head = "x = f32[5000] parameter(0)\n a = f32[5000] exponential(x)\n";
   const std::string before = Entry(head +
@@ -147,7 +147,7 @@ TEST(JudgeSample, WhatTakesTooLongIsOpen) {
 
 // ---- Loops ---------------------------------------------------------------------------------------------------------
 
-// A loop with an element that each iteration changes, one that stays, a sum of products, and one that nothing reads.
+// A loop with an element that changes, a constant element, a sum of products, and an element that nothing reads.
 constexpr const char* kLoop = R"(HloModule m
 condition {
   s = (s32[], f32[3], f32[3,3], f32[3], f32[3], f32[60,3]) parameter(0)
