@@ -211,8 +211,9 @@ Result<Literal> LiteralFromNpy(const NpyArray& array, const Shape& declared, con
     const int64_t changed = FirstChanged(original, converted);
     if (changed < 0 && cast == CastArgs::kSafe) return converted;
     FAIL(mismatch("").Hint(
-        changed < 0 ? std::string("the values fit: --cast_args=safe converts them")
-                    : Str("element ", changed, " would become another number; --cast_args=force converts it nevertheless")));
+        changed < 0
+            ? std::string("the values fit: --cast_args=safe converts them")
+            : Str("element ", changed, " would become another number; --cast_args=force converts it nevertheless")));
   }
   Literal literal = Literal::Uninitialized(shape);
   if (literal.byte_size() == 0) return literal;
