@@ -2,23 +2,23 @@
 
     import hlokit
     outputs = hlokit.run('model.hlo', [x, y])              # NumPy arrays in and out
-    verdict = hlokit.verdict('model.hlo', [x, y])          # judged by the interpreter; true when nothing is wrong
+    verdict = hlokit.verdict('model.hlo', [x, y])          # judged by the interpreter; true if it is right
     print(verdict)                                         # MATCH  1 output, 4096 elements ...
     for found in hlokit.check(text): print(found)          # errors and warnings of a text, with their places
     text = hlokit.opt(text, passes=['algsimp', 'dce'])
 
-A module is a path; or the text itself, or the bytes of a protocol buffer; or what jax.jit(f).lower(x) gives. A keyword is
-a flag of the command: hlokit.run(m, platform='cpu', num_repeats=3) is `hlo run --platform=cpu --num_repeats=3 m`, and
-`hlo run --help` lists them. What goes wrong is an exception by the program's exit code: RejectedError for 3, and so on.
+A module is a path, a text, the bytes of a protocol buffer, or the result of jax.jit(f).lower(x). A keyword is a flag of
+the command: hlokit.run(m, platform='cpu', num_repeats=3) is `hlo run --platform=cpu --num_repeats=3 m`, and
+`hlo run --help` lists the flags. A failure raises the exception of the program's exit code, such as RejectedError for 3.
 
-Verdict, Difference and Diagnostic are what verdict(), diff() and check() give; HloError is every exception, which has .code,
-.exit, .errors and .report: NegativeError (1), UsageError (2), RejectedError (3), UnsupportedError (4), LimitError (5),
+verdict(), diff() and check() return Verdict, Difference and Diagnostics. All exceptions derive from HloError, which has
+.code, .exit, .errors and .report: NegativeError (1), UsageError (2), RejectedError (3), UnsupportedError (4), LimitError (5),
 DeviceError (6), InconclusiveError (7), InternalError (70). help(hlokit.Verdict) says more.
 
-NumPy is needed only where arrays are. Each call runs the program once, as a process of its own; nothing is kept.
+Only functions with arrays need NumPy. Each call runs the program once, as a process of its own, and keeps nothing.
 """
 from .arrays import to_float32
-from .commands import Difference as Difference  # What is not in __all__ is public, too, but makes help() long.
+from .commands import Difference as Difference  # Public without being in __all__, which keeps help() short.
 from .commands import Verdict as Verdict
 from .commands import check, diff, doctor, example, fmt, inspect, opt, run, verdict
 from .errors import DeviceError as DeviceError

@@ -13,7 +13,7 @@ except ImportError:
     ml_dtypes = None
 
 
-_LONGEST_WORD = 100_000  # Of a command line; Linux takes 128 KiB.
+_LONGEST_WORD = 100_000  # Bytes of one word of a command line. Linux accepts 128 KiB.
 
 
 def need_numpy():
@@ -67,23 +67,23 @@ def _literal(value):
 
 
 def _items(args):
-    """Pairs of which and what. Keys as the program and numpy.savez write them, argN and arr_N, are numbers."""
+    """Pairs of a number or name and an argument. The keys argN and arr_N, of the program and of numpy.savez, are numbers."""
     if not hasattr(args, 'keys'):
         if hasattr(args, 'dtype') or isinstance(args, (str, bytes)):
             raise TypeError(f'hlokit: arguments are a sequence or a dictionary of arrays, not one {type(args).__name__}')
         return list(enumerate(args))
-    keys = list(args.keys())  # numpy.load gives no dictionary.
+    keys = list(args.keys())  # The result of numpy.load is not a dictionary.
     numbered = all(isinstance(key, str) and re.fullmatch(r'arg\d+', key) for key in keys) or \
         all(isinstance(key, str) and re.fullmatch(r'arr_\d+', key) for key in keys)
     return [(int(key[3:].lstrip('_')) if numbered else key, args[key]) for key in keys]
 
 
 def argument_words(args, folder):
-    """Writes arguments into the folder; the words of the command line that give them.
+    """Writes arguments into the folder and returns the words of the command line that pass them.
 
-    `args` is a sequence, by number, or a dictionary or what numpy.load gives, by name or number; what is None or missing
-    is made up. A tuple is the argument of a tuple, and then all are given. Numbers of Python and lists of them have the
-    type of the parameter."""
+    `args` is a sequence, or a dictionary or the result of numpy.load with names or numbers as keys. An argument that is
+    None or missing is generated. A tuple is the argument of a tuple parameter, and then all arguments must be given.
+    Python numbers and lists of them get the type of the parameter."""
     if args is None or len(args) == 0:
         return []
     need_numpy()

@@ -1,4 +1,4 @@
-"""The commands, a function each."""
+"""One function for each command."""
 import dataclasses
 import json
 import os
@@ -10,14 +10,13 @@ from .arrays import argument_words, in_words_of_arrays, need_numpy, read_outputs
 from .errors import Diagnostic, HloError, UsageError, diagnostics_in, error_of
 from .process import call, flag_words
 
-# Verdicts; all else is an error of what was asked for, of the machine, or ours.
+# Exit codes of verdicts. The others are errors of the request, of the machine, or of hlokit.
 _JUDGED = (0, 1, 4, 5, 7)
 
 
 @dataclasses.dataclass(frozen=True)
 class Verdict:
-    """What `hlo run` concluded. True when nothing is wrong: MATCH, MATCH(with stubs), and RAN where no comparison was
-    asked for."""
+    """The verdict of `hlo run`. True for MATCH, MATCH(with stubs), and RAN, which means that nothing was to be compared."""
     word: str  # 'MATCH', 'MISMATCH', 'UNSUPPORTED(...)', ...: docs/reports.md#verdicts.
     exit: int
     report: Dict[str, Any]  # hlo.run/1: every figure of the run.
@@ -28,7 +27,7 @@ class Verdict:
 
     @property
     def culprit(self) -> Optional[str]:
-        """Who is wrong: "pass algsimp#2 ..."; None where nobody is, or nobody knows."""
+        """The wrong part, such as "pass algsimp#2"; None if no part is known to be wrong."""
         found = self.report.get('culprit') or {}
         return f"{found['kind']} {found['name']}" if found.get('name') else None
 
@@ -39,7 +38,7 @@ class Verdict:
 
 @dataclasses.dataclass(frozen=True)
 class Difference:
-    """What `hlo diff` found. True where there is a difference, or where that could not be decided (`equal` is None)."""
+    """The result of `hlo diff`. True if there is a difference, or if this could not be decided (`equal` is None)."""
     equal: Optional[bool]
     report: Dict[str, Any]  # hlo.diff/1.
     text: str
@@ -52,7 +51,7 @@ class Difference:
 
 
 def _bytes_of(module):
-    """The bytes of a module that is no file; None for a path."""
+    """The bytes of a module; None if it is a path."""
     if hasattr(module, 'compiler_ir'):  # jax.stages.Lowered
         module = module.compiler_ir('hlo')
     if hasattr(module, 'as_serialized_hlo_module_proto'):
@@ -65,7 +64,7 @@ def _bytes_of(module):
 
 
 def _module(module):
-    """The word for the module on the command line, and stdin."""
+    """The word for the module on the command line, and the bytes for stdin."""
     content = _bytes_of(module)
     if content is not None:
         return '-', content
@@ -93,7 +92,7 @@ def _of_one(done, path):
 
 
 def _run(folder, *words, **options):
-    """call('run', ...), whose arguments are in the folder. Errors speak of arrays, not of the files that they became."""
+    """call('run', ...) with arguments in the folder. Errors name the arrays instead of their files."""
     try:
         return call('run', *words, accept=_JUDGED, **options)
     except HloError as error:
@@ -101,7 +100,7 @@ def _run(folder, *words, **options):
 
 
 def example(name='poisson_jacobi') -> Path:
-    """A module that came with this package; another name: FileNotFoundError, with the names that there are."""
+    """Path of an example module of this package. FileNotFoundError lists the names if there is no such example."""
     folder = Path(__file__).parent / 'examples'
     path = folder / f'{name}.hlo'
     if not path.exists():
@@ -111,13 +110,14 @@ def example(name='poisson_jacobi') -> Path:
 
 
 def run(module, args=None, *, timeout=None, **flags) -> List[Any]:
-    """The results of a module, as a list of arrays in order (one, where it has one); a tuple within them is a tuple.
+    """Runs a module and returns its results as a list of arrays. A nested tuple of results is a tuple.
 
-    `args`: arrays by number, or a dictionary or what numpy.load gives, by name or number; what is None or missing is made
-    up, from random_seed. Numbers of Python and lists of them have the type of the parameter.
-    Nothing is compared, unless a flag asks for it (reference_platform='default'): then NegativeError is a mismatch, and
-    InconclusiveError what was not decided. bf16 is ml_dtypes.bfloat16 where ml_dtypes is installed, else see
-    to_float32. `timeout` is in seconds; LimitError is that it took longer. A bundle of the program is a module, too.
+    `args` is a sequence of arrays, or a dictionary or the result of numpy.load with names or numbers as keys. An argument
+    that is None or missing is generated from random_seed. Python numbers and lists of them get the type of the parameter.
+    Nothing is compared unless a flag says so (reference_platform='default'). Then NegativeError means a mismatch, and
+    InconclusiveError means that it could not be decided. bf16 arrays have the type ml_dtypes.bfloat16 if ml_dtypes is
+    installed; otherwise see to_float32. LimitError means that the run took more than `timeout` seconds. A bundle is a
+    module too.
     """
     need_numpy()
     flags = {'reference_platform': 'none', **flags}
@@ -145,15 +145,15 @@ def verdict(module, args=None, *, timeout=None, **flags) -> Verdict:
 
 
 def check(module, **flags) -> List[Diagnostic]:
-    """The errors and warnings of a module; none: it is valid."""
+    """Returns the errors and warnings of a module. A valid module has no errors."""
     path, content = _module(module)
     done = call('check', *flag_words(flags), '--', path, input=content, accept=(0, 3))
     return diagnostics_in(done.stderr)
 
 
 def opt(module, passes=None, *, timeout=None, **flags) -> str:
-    """The text of a module after the default pipeline, or after these passes (`hlo opt --list_passes`); [] are none.
-    stage='ptx' and its like give what the kernels become."""
+    """Returns the text of a module after the default pipeline, or after these passes (`hlo opt --list_passes`), possibly none.
+    stage='ptx' and other stages return the code of the kernels."""
     path, content = _module(module)
     done = call('opt', '-q', *flag_words({'passes': _with_commas(passes), **flags}), '--', path, input=content,
                 timeout=timeout)
@@ -161,24 +161,24 @@ def opt(module, passes=None, *, timeout=None, **flags) -> str:
 
 
 def fmt(module, **flags) -> str:
-    """The text laid out anew, comments kept."""
+    """Returns the formatted text with its comments."""
     path, content = _module(module)
     return call('fmt', *flag_words(flags), '--', path, input=content).stdout
 
 
 def inspect(question, module, **flags) -> Dict[str, Any]:
-    """What `hlo inspect QUESTION` answers: 'stats', 'cost', 'memory', 'literals'."""
+    """Returns the result of `hlo inspect QUESTION`: 'stats', 'cost', 'memory' or 'literals'."""
     path, content = _module(module)
     return _report(call('inspect', question, '--json', *flag_words(flags), '--', path, input=content))
 
 
 def doctor(**flags) -> Dict[str, Any]:
-    """What works on this machine, and why not."""
+    """Returns the devices and libraries that work on this machine, and the reasons of the others."""
     return _report(call('doctor', '--json', *flag_words(flags)))
 
 
 def diff(left, right, *, timeout=None, **flags) -> Difference:
-    """What differs between two modules; or between two sequences or dictionaries of arrays."""
+    """Compares two modules, or two sequences or dictionaries of arrays."""
     with tempfile.TemporaryDirectory(prefix='hlokit-') as folder:
         paths = [_side(side, os.path.join(folder, name)) for side, name in ((left, 'left'), (right, 'right'))]
         done = call('diff', f'--json={folder}/diff.json', *flag_words(flags), '--', *paths, accept=(0, 1, 7),
@@ -189,7 +189,7 @@ def diff(left, right, *, timeout=None, **flags) -> Difference:
 
 
 def _side(side, path):
-    """A file of it: its own, or one that is written there."""
+    """Returns the path of a side's file, which is written if the side is not a path."""
     if isinstance(side, (list, tuple)) or hasattr(side, 'keys'):
         write_arrays(path + '.npz', side)
         return path + '.npz'

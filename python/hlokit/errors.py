@@ -1,4 +1,4 @@
-"""What the program says when something is wrong, as exceptions: one for each of its exit codes."""
+"""Exceptions, one for each exit code of the program, and its diagnostics."""
 import dataclasses
 import re
 from typing import List, Optional
@@ -6,7 +6,7 @@ from typing import List, Optional
 
 @dataclasses.dataclass(frozen=True)
 class Diagnostic:
-    """One error or warning. `file` is None where it has no place, `line` and `column` (from 1) too."""
+    """One error or warning. `file`, `line` and `column` (from 1) are None if it has no place."""
     severity: str  # 'error', 'warning'
     code: str  # 'V030'; `hlo help V030` explains it.
     message: str
@@ -22,11 +22,11 @@ class Diagnostic:
 
 _HEAD = re.compile(r'(?P<file>.*?)(?::(?P<line>\d+):(?P<column>\d+))?: (?P<severity>error|warning): '
                    r'\[(?P<code>[A-Z]\d+)\] (?P<message>.*)')
-_TOOL = re.compile(r'hlo(-[a-z]+)?')  # Stands in place of a file where there is none.
+_TOOL = re.compile(r'hlo(-[a-z]+)?')  # The name of the command, if there is no file.
 
 
 def diagnostics_in(text: str) -> List[Diagnostic]:
-    """Those in what the program wrote to stderr, in their order."""
+    """The diagnostics in the text that the program wrote to stderr, in their order."""
     found: List[Diagnostic] = []
     for line in text.splitlines():
         head = _HEAD.fullmatch(line)
@@ -40,7 +40,7 @@ def diagnostics_in(text: str) -> List[Diagnostic]:
 
 
 class HloError(Exception):
-    """What the program said (str), its exit code, and its errors one by one; `report` is its JSON where it wrote some."""
+    """A failure: the text that the program printed (str), its exit code, its errors, and its JSON report if there is one."""
     exit = None
 
     def __init__(self, said, exit=None, report=None):
@@ -52,7 +52,7 @@ class HloError(Exception):
 
     @property
     def code(self):
-        """Of the first error, 'P031'; None where there is none."""
+        """The code of the first error, such as 'P031'; None if there is no error."""
         return self.errors[0].code if self.errors else None
 
 
@@ -62,32 +62,32 @@ class NegativeError(HloError):
 
 
 class UsageError(HloError):
-    """A flag that is not known, or wants another value."""
+    """A flag is unknown or has a wrong value."""
     exit = 2
 
 
 class RejectedError(HloError):
-    """The module or an argument: syntax, verifier, unreadable data, another shape or type than the parameter has."""
+    """The module or an argument was rejected: syntax, verifier, unreadable data, or another shape or type than the parameter."""
     exit = 3
 
 
 class UnsupportedError(HloError):
-    """A valid module that has no implementation there."""
+    """The module is valid, but the platform cannot run it."""
     exit = 4
 
 
 class LimitError(HloError):
-    """Memory, time, steps, depth; the message names the flag that raises it."""
+    """A limit of memory, time, steps or depth was reached; the message names the flag that raises it."""
     exit = 5
 
 
 class DeviceError(HloError):
-    """The device, its driver, a library; or a machine that the program does not run on."""
+    """The device, its driver or a library failed, or the program does not run on this machine."""
     exit = 6
 
 
 class InconclusiveError(HloError):
-    """A comparison was asked for and could not be decided."""
+    """A comparison could not be decided."""
     exit = 7
 
 
@@ -100,7 +100,7 @@ _BY_EXIT = {kind.exit: kind for kind in HloError.__subclasses__()}
 
 
 def error_of(exit, said, report=None):
-    """The exception of an exit code; one below 0 is of a signal that ended the program."""
+    """The exception of an exit code. A negative code is a signal that ended the program."""
     if exit == 130:
         return KeyboardInterrupt()
     if exit < 0:

@@ -10,7 +10,7 @@ from .errors import DeviceError, LimitError, error_of
 
 
 def program() -> str:
-    """Where hlo is: HLO_PROGRAM says so; else what was installed with this module; else what is on the path."""
+    """Path of hlo: HLO_PROGRAM, the program installed with this module, or the one on the PATH."""
     if os.environ.get('HLO_PROGRAM'):
         return os.environ['HLO_PROGRAM']
     site = Path(__file__).resolve().parents[1]  # .../lib/python3.N/site-packages, or what --target says.
