@@ -123,7 +123,7 @@ TEST(Doubles, ALockDeterminesThePlansOfOptAndOfARun) {
     const Outcome optimized = RunHlo(Str("hlo-opt --stage=hlo-backend --library_path=", Bin(),
                                          "/../doubles --autotune_cache=", lock, " -o ", planned, " ", module));
     EXPECT_EQ(optimized.exit, 0) << optimized.err;
-    EXPECT_TRUE(optimized.Says("1 plan is out of")) << optimized.err;
+    EXPECT_TRUE(optimized.Says("1 plan is from")) << optimized.err;
     EXPECT_FALSE(of_run.empty());
     EXPECT_EQ(PlansIn(ReadFile(planned)), of_run);
     const Outcome again = RunHlo(OnDoubles(planned));

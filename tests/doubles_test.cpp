@@ -176,7 +176,7 @@ TEST(Doubles, AProfileMeasuresTheGraph) {
     Outcome by_log, by_events;
     const ProfileSummary log = profile(module, "", &by_log), events = profile(module, "cuptiSubscribe:1", &by_events);
     EXPECT_TRUE(by_log.Says("times of CUPTI 13.0.1, multiprocessors at 1500 MHz, memory at 2000 MHz")) << by_log.out;
-    EXPECT_TRUE(by_events.Says("timed by events (coarse): cuptiSubscribe: CUPTI_ERROR_UNKNOWN")) << by_events.out;
+    EXPECT_TRUE(by_events.Says("timed it by events (coarse): cuptiSubscribe: CUPTI_ERROR_UNKNOWN")) << by_events.out;
     EXPECT_FALSE(log.waits_for_each);
     EXPECT_TRUE(events.waits_for_each);
     EXPECT_EQ(log.dropped, 0) << module;
@@ -434,7 +434,7 @@ TEST(Doubles, AnOlderDriverWaitsForALoopOnceATrip) {
   for (const auto& [call, count] : calls) std::printf("%s: %d\n", call.c_str(), count);
   EXPECT_EQ(calls["cuStreamSynchronize"], calls["cuMemcpyDtoHAsync_v2"]);
   EXPECT_GT(calls["cuStreamSynchronize"], 1);
-  EXPECT_TRUE(outcome.Says("decided about by the host")) << outcome.out << outcome.err;
+  EXPECT_TRUE(outcome.Says("the host evaluates the condition")) << outcome.out << outcome.err;
 }
 
 TEST(Doubles, ARecurrentLoopIsOneLaunch) {

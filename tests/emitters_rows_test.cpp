@@ -138,7 +138,7 @@ TEST(EmitRows, RejectsUsesInOtherRows) {
   const auto plan = PlanKernels(module->entry().root(), DefaultDevice());
   ASSERT_TRUE(plan) << plan.error().message();
   EXPECT_EQ(plan->kernels[0].kind, KernelKind::kLoop);
-  EXPECT_NE(plan->slow.find("used at another place than its own"), std::string::npos) << plan->slow;
+  EXPECT_NE(plan->slow.find("used at other indices than its own"), std::string::npos) << plan->slow;
   Check(*module);
 }
 

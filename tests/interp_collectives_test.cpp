@@ -286,7 +286,7 @@ TEST(Collectives, ValuesMoveAroundARing) {
   EXPECT_EQ(RunOn(2, 3, body), (Rows{{20}, {0}, {10}, {50}, {30}, {40}}));
   const std::string scheduled = Str("HloModule m, replica_count=3, is_scheduled=true\nENTRY main {\n", body, "\n}\n");
   const std::string refusal = Refusal(scheduled);
-  EXPECT_NE(refusal.find("[R040] no replica can go on: 3 of 3 wait"), std::string::npos) << refusal;
+  EXPECT_NE(refusal.find("[R040] no replica can continue: 3 of 3 wait"), std::string::npos) << refusal;
   EXPECT_NE(refusal.find("replica 0 waits at 'rd' (recv-done) for replica 2"), std::string::npos) << refusal;
 }
 
@@ -298,7 +298,8 @@ ENTRY main {
   s = (f32[1], u32[], token[]) send(x, t), channel_id=1, frontend_attributes={_xla_send_recv_source_target_pairs={{0,1}}}
   ROOT d = token[] send-done(s), channel_id=1
 })");
-  EXPECT_NE(refusal.find("[R040] replica 0 sent at 's' what replica 1 never received"), std::string::npos) << refusal;
+  EXPECT_NE(refusal.find("[R040] replica 0 sent a value at 's' that replica 1 never received"), std::string::npos)
+      << refusal;
 }
 
 // ---- Who waits where -----------------------------------------------------------------------------------------------
@@ -319,7 +320,7 @@ ENTRY main {
 TEST(Collectives, NamesTheDevicesThatNeverArrive) {
   const std::string refusal = Refusal(
       Diverging(2, 2, "ROOT left = f32[1] all-reduce(x), channel_id=3, to_apply=add", "ROOT b = f32[1] negate(x)"));
-  EXPECT_NE(refusal.find("[R040] no device can go on: 2 of 4 wait (number = replica * 2 + partition)"),
+  EXPECT_NE(refusal.find("[R040] no device can continue: 2 of 4 wait (number = replica * 2 + partition)"),
             std::string::npos)
       << refusal;
   EXPECT_NE(refusal.find("devices 0, 1 wait at 'left' (all-reduce) for devices 2, 3"), std::string::npos) << refusal;
@@ -349,13 +350,13 @@ TEST(Collectives, GroupsThatDoNotFitTheDevicesAreRejected) {
   x = f32[1] parameter(0)
   ROOT r = f32[1] all-reduce(x), replica_groups={{0,1,2,3}}, to_apply=add
 })"));
-  EXPECT_NE(refusal.find("[R040] 'r' names replica 3, there is 1 replica"), std::string::npos) << refusal;
+  EXPECT_NE(refusal.find("[R040] 'r' names replica 3, but there is 1 replica"), std::string::npos) << refusal;
   EXPECT_NE(refusal.find("--num_replicas=4 runs the module on that many"), std::string::npos) << refusal;
   EXPECT_NE(Refusal(Str("HloModule m, replica_count=2\n", kAdd, R"(ENTRY main {
   x = f32[1] parameter(0)
   ROOT r = f32[3] all-gather(x), dimensions={0}
 })"))
-                .find("'r' gives f32[2] in a group of 2 replicas, f32[3] is written"),
+                .find("'r' gives f32[2] in a group of 2 replicas, but f32[3] is written"),
             std::string::npos);
 }
 

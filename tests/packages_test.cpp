@@ -73,7 +73,7 @@ TEST(ManPages, AreFormattedWithoutAWarning) {
 TEST(ManPages, ShowCommandsVerbatim) {
   if (!Has("groff")) GTEST_SKIP() << "groff is not installed";
   const std::string page = RunShell("hlo help --man opt | groff -man -Tutf8 -rLL=120n -P-bcou").text;
-  EXPECT_NE(page.find("hlo-opt - run the pipeline to a stage"), std::string::npos) << page;
+  EXPECT_NE(page.find("hlo-opt - runs the pipeline up to a stage"), std::string::npos) << page;
   for (const char* line :
        {"hlo opt [flags] MODULE [-o FILE]", "hlo-opt --passes=algsimp,dce --hlo_print=short model.hlo",
         "--print_changed=none|full|diff|cdiff"})
@@ -83,7 +83,7 @@ TEST(ManPages, ShowCommandsVerbatim) {
 TEST(ManPages, NameThePageOfACommandWithoutOne) {
   const Outcome version = RunShell("hlo help --man version");
   EXPECT_EQ(version.exit, 2);
-  EXPECT_NE(version.text.find("'version' stands on the page of hlo"), std::string::npos) << version.text;
+  EXPECT_NE(version.text.find("'version' is on the page of hlo"), std::string::npos) << version.text;
   EXPECT_EQ(RunShell("hlo help --man no-such-command").exit, 2);
 }
 

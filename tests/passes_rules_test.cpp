@@ -151,7 +151,7 @@ TEST(Rules, RulesThatUndoEachOtherAreNamed) {
   EXPECT_TRUE(*changed);
   ASSERT_EQ(book.cycles.size(), 1u);
   EXPECT_EQ(book.cycles.front().substr(0, book.cycles.front().find(" at ")),
-            "rules X.cos.1, X.sin.1, X.tan.1 go round in circles");
+            "rules X.cos.1, X.sin.1, X.tan.1 repeat endlessly");
 }
 
 TEST(Rules, FuelAndSwitchesBelongToOneRule) {

@@ -291,7 +291,7 @@ TEST(ProfileAdvice, QuotesItsFigures) {
   ProfileSummary summary = SummaryOf(OnHostProfile());
   const std::string text = Join(AdviceOn(summary), "\n");
   EXPECT_NE(text.find("runs differ by 47.1 %"), std::string::npos) << text;
-  EXPECT_NE(text.find("5.0 % longer for being profiled"), std::string::npos) << text;
+  EXPECT_NE(text.find("5.0 % longer because they are profiled"), std::string::npos) << text;
   EXPECT_NE(text.find("planned for h200"), std::string::npos) << text;
   EXPECT_NE(text.find("steps without a kernel take 5.3 %"), std::string::npos) << text;
   EXPECT_NE(text.find("copies take 13.3 %"), std::string::npos) << text;
@@ -321,8 +321,8 @@ TEST(ProfilePage, IsSelfContained) {
     }
   }
   EXPECT_TRUE(open.empty()) << open.back();
-  for (const char* part :
-       {"A run</h2>", "Memory</h2>", "Roofline</h2>", "Steps</h2>", "Held where", "<polyline", "<circle"})
+  for (const char* part : {"A run</h2>", "Memory</h2>", "Roofline</h2>", "Steps</h2>", "Values in memory at the peak",
+                           "<polyline", "<circle"})
     EXPECT_NE(page.find(part), std::string::npos) << part;
   for (const char* part : {"<script", "http", "src=", "nan", "inf"})
     EXPECT_EQ(page.find(part), std::string::npos) << part;

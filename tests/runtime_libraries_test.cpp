@@ -537,7 +537,7 @@ TEST(LibraryCall, ItsPlanIsReplayed) {
   ASSERT_EQ(step.plan.kernels.size(), 1u);
   EXPECT_EQ(step.plan.kernels[0].library, "oneDNN");
   EXPECT_TRUE(step.how.ends_with(step.plan.kernels[0].algorithm)) << step.how;
-  EXPECT_EQ(step.plan.refused, std::vector<std::string>{"hlokit: it is for 4 million operations at most"});
+  EXPECT_EQ(step.plan.refused, std::vector<std::string>{"hlokit: its kernels are for at most 4 million operations"});
 
   SetPlan(module->entry().root(), step.plan);
   const auto read = Parse(std::make_shared<SourceText>("plan.hlo", Print(*module)));
@@ -557,10 +557,10 @@ TEST(LibraryCall, APlanThatItsLibraryRejectsIsAnError) {
   const struct {
     const char *kernel, *error;
   } cases[] = {
-      {R"("library":"hlokit")", "hlokit: it is for 4 million operations at most"},
+      {R"("library":"hlokit")", "hlokit: its kernels are for at most 4 million operations"},
       {R"("library":"oneDNN","algorithm":"magic")",
        "oneDNN: there is no algorithm 'magic' for it; the algorithms are "},
-      {R"("library":"cuBLASLt")", "no library for a dot on cpu is called 'cuBLASLt'; there are hlokit, oneDNN"},
+      {R"("library":"cuBLASLt")", "no library for a dot on cpu is called 'cuBLASLt'; the libraries are hlokit, oneDNN"},
   };
   for (const auto& each : cases) {
     const auto module = ParseText(kLargeProduct);
@@ -585,7 +585,7 @@ TEST(LibraryCall, ThePlannedAlgorithmIsUsed) {
     return module;
   };
   const std::string message = Compile(*with("magic"), *device).error().message();
-  constexpr std::string_view kBefore = "there are ";
+  constexpr std::string_view kBefore = "the algorithms are ";
   std::string names = message.substr(message.find(kBefore) + kBefore.size());
   int obeyed = 0;
   for (size_t comma = 0; !names.empty(); names = comma == names.npos ? "" : names.substr(comma + 2)) {

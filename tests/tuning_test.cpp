@@ -97,7 +97,7 @@ TEST(Lock, NamesDamagedLines) {
   const struct {
     std::string text, line, says;
   } kCases[] = {
-      {kLine, "a.lock:1:", "begins with"},
+      {kLine, "a.lock:1:", "must begin with"},
       {"# autotune.lock v9   tool 1   device \"x\"\n", "a.lock:1:", "version v1"},
       {"# autotune.lock v1   tool 1\n", "a.lock:1:", "no tool or no device"},
       {Str(good, "<<<<<<< ours\n"), "a.lock:3:", "expected CATEGORY"},
