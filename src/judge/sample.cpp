@@ -495,7 +495,7 @@ class Comparer {
     if (IsComplex(whole.type())) {  // Real and imaginary parts are separate numbers.
       std::vector<int64_t> dims = whole.dims();
       dims.push_back(2);
-      shape = Shape(whole.type() == PrimitiveType::kC64 ? PrimitiveType::kF32 : PrimitiveType::kF64, std::move(dims));
+      shape = Shape(whole.type() == PrimitiveType::kC64 ? PrimitiveType::kF32 : PrimitiveType::kF64, dims);
       points.clear();
       for (const int64_t point : slices.points) points.insert(points.end(), {2 * point, 2 * point + 1});
     }
