@@ -72,8 +72,8 @@ class Scalars {
 // Some scalars of a loop's state, advanced from trip to trip.
 class Counter {
  public:
-  // Returns nullopt if the elements depend on anything except constants and scalars with known initial values.
-  static std::optional<Counter> Make(const Instruction& loop, std::vector<int64_t> elements, const ScalarOf& known) {
+  // Returns nullopt if the elements depend on anything except constants and scalars with constant initial values.
+  static std::optional<Counter> Make(const Instruction& loop, std::vector<int64_t> elements) {
     const Instruction &init = loop.operand(0), &next = loop.attrs<WhileAttrs>().body->root();
     if (!init.Is(Opcode::kTuple) || !next.Is(Opcode::kTuple)) return std::nullopt;
     Counter counter(next);
@@ -81,9 +81,9 @@ class Counter {
       const int64_t i = elements.back();
       elements.pop_back();
       if (counter.state_.contains(i)) continue;
-      const Literal* const first = known(init.operand(i));
-      if (first == nullptr || !counter.body_.Add(next.operand(i))) return std::nullopt;
-      counter.state_[i] = *first;
+      const Instruction& first = init.operand(i);
+      if (!first.Is(Opcode::kConstant) || !counter.body_.Add(next.operand(i))) return std::nullopt;
+      counter.state_[i] = first.literal();
       elements.insert(elements.end(), counter.body_.elements().begin(), counter.body_.elements().end());
     }
     counter.body_.Order(next.computation());
@@ -106,12 +106,12 @@ class Counter {
   State state_;
 };
 
-std::optional<int64_t> Interpreted(const Instruction& loop, int64_t most, const ScalarOf& known) {
+std::optional<int64_t> Interpreted(const Instruction& loop, int64_t most) {
   const Instruction& again = loop.attrs<WhileAttrs>().condition->root();
   Scalars condition;
   if (!condition.Add(again)) return std::nullopt;
   condition.Order(again.computation());
-  auto counter = Counter::Make(loop, condition.elements(), known);
+  auto counter = Counter::Make(loop, condition.elements());
   if (!counter) return std::nullopt;
   for (int64_t trips = 0; trips <= most; ++trips) {
     if (!condition.Evaluate(counter->state())) return std::nullopt;
@@ -123,23 +123,19 @@ std::optional<int64_t> Interpreted(const Instruction& loop, int64_t most, const 
 
 }  // namespace
 
-const Literal* ScalarOfConstant(const Instruction& inst) {
-  return inst.Is(Opcode::kConstant) ? &inst.literal() : nullptr;
-}
-
-std::optional<int64_t> CountTrips(const Instruction& loop, int64_t most, const ScalarOf& known) {
+std::optional<int64_t> CountTrips(const Instruction& loop, int64_t most) {
   const auto derived = DerivedTripCount(loop);
-  return derived ? derived : Interpreted(loop, most, known);
+  return derived ? derived : Interpreted(loop, most);
 }
 
-std::optional<Literal> ScalarAfter(const Instruction& loop, int64_t i, int64_t trips, const ScalarOf& known) {
+std::optional<Literal> ScalarAfter(const Instruction& loop, int64_t i, int64_t trips) {
   if (!loop.shape().IsTuple() || !loop.shape().element(i).IsScalar()) return std::nullopt;
   if (const auto induction = InductionOf(loop, i)) {
     const uint64_t last =
         static_cast<uint64_t>(induction->first) + static_cast<uint64_t>(induction->step) * static_cast<uint64_t>(trips);
     return Literal::Scalar(loop.shape().element(i).type(), static_cast<int64_t>(last));
   }
-  auto counter = trips <= kMostInterpretedTrips ? Counter::Make(loop, {i}, known) : std::nullopt;
+  auto counter = trips <= kMostInterpretedTrips ? Counter::Make(loop, {i}) : std::nullopt;
   for (int64_t trip = 0; counter && trip < trips; ++trip) {
     if (!counter->Advance()) counter.reset();
   }

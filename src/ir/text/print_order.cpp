@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <unordered_map>
-#include <unordered_set>
 
 namespace hlo {
 
@@ -10,10 +9,7 @@ std::vector<Instruction*> PrintOrder::InstructionsOf(const Computation& computat
   state_.resize(computation.module().id_limit(), kNew);
   std::vector<Instruction*> order;
   std::vector<Instruction*> stack;
-  std::unordered_set<const Instruction*> awaited;
   const std::vector<Instruction*> all = computation.Instructions();
-  for (const Instruction* inst : all)
-    awaited.insert(inst->control_predecessors().begin(), inst->control_predecessors().end());
   for (Instruction* start : all) {
     if (!start->users().empty()) continue;
     stack.push_back(start);
