@@ -20,9 +20,13 @@ namespace {
 constexpr int kFree = -1;
 using Leaves = std::vector<int>;
 
+// Bytes of an array. Shape::ByteSize saturates, so sums of it may overflow. 2^50 bytes are more than any machine has,
+// and the sum of 8191 such arrays fits into int64_t.
+int64_t BytesOfArray(const Shape& shape) { return std::min(shape.ByteSize(), int64_t{1} << 50); }
+
 void AddLeafBytes(const Shape& shape, std::vector<int64_t>& bytes) {
   if (!shape.IsTuple()) {
-    bytes.push_back(shape.ByteSize());
+    bytes.push_back(BytesOfArray(shape));
     return;
   }
   for (const Shape& element : shape.elements()) AddLeafBytes(element, bytes);
@@ -272,7 +276,7 @@ class LivenessSimulation {
   int InPlaceOf(const Step& step, size_t i) {
     const int buffer = Operand(step, i)[0];
     if (Dies(step, i, buffer) && NamedOnce(step, i)) return Share(buffer);
-    return New(step.inst->operand(static_cast<int64_t>(i)).shape().ByteSize());
+    return New(BytesOfArray(step.inst->operand(static_cast<int64_t>(i)).shape()));
   }
 
   Leaves Elementwise(const Step& step) {
