@@ -375,7 +375,8 @@ void ResolveReproducer(const PassFlags& passes, const LogFlags& log, const std::
                        ReproducerOptions* reproducer) {
   reproducer->target = passes.target;
   if (passes.target.empty() && passes.device != nullptr)
-    reproducer->target = Str("sm_", passes.device->device.compute_capability);
+    reproducer->target =
+        passes.device->device.is_gpu ? Str("sm_", passes.device->device.compute_capability) : std::string("host");
   if (!log.host_isa.empty()) reproducer->flags.push_back(Str("--host_isa=", log.host_isa));
   for (const std::string& entry : inject) {
     // The fault is kept for any instance of the pass.

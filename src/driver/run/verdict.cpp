@@ -102,9 +102,8 @@ std::string Again(const RunOptions& options, const RunReport& report, std::strin
 
 // The flag that makes hlo-opt plan for the device of this run. "" for the default target.
 std::string TargetFlag(const RunOptions& options) {
-  const DeviceDescription* device = options.pipeline.device;
-  if (device == nullptr || (device->is_gpu && options.reproducer.target.empty())) return "";
-  return Str("--target=", device->is_gpu ? ShellWord(options.reproducer.target) : "host", " ");
+  const std::string& target = options.reproducer.target;
+  return target.empty() ? "" : Str("--target=", ShellWord(target), " ");
 }
 
 // A command that shows more of the culprit. The text of a wrong pass already has one.
