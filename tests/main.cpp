@@ -41,8 +41,10 @@ int main(int argc, char** argv) {
       return static_cast<int>(chosen.error().exit);
     }
   }
-  if (const char* path = std::getenv("HLO_TEST_PROGRESS"))
+  if (const char* path = std::getenv("HLO_TEST_PROGRESS")) {
     testing::UnitTest::GetInstance()->listeners().Append(new ProgressFile(path));
+    unsetenv("HLO_TEST_PROGRESS");  // Death tests start this program again, which must not empty the file.
+  }
   const int status = RUN_ALL_TESTS();
   const testing::UnitTest& tests = *testing::UnitTest::GetInstance();
   std::printf("%d passed, %d failed, %d skipped\n", tests.successful_test_count(), tests.failed_test_count(),
