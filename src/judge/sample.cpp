@@ -46,11 +46,7 @@ const std::vector<int>* ElementsOfRoot(const ValueNumbers& numbers, const Module
   return numbers.ElementsOf(numbers.Of(module.entry().root()));
 }
 
-// Whether another execution may give another value, so that a slice cannot repeat it.
-bool CannotBeRepeated(const Instruction& inst) {
-  return inst.Is(kSideEffect) || inst.Is(kCollective) || inst.Is(Opcode::kRng) ||
-         inst.Is(Opcode::kRngGetAndUpdateState) || !CanInterpret(inst);
-}
+bool CannotBeRepeated(const Instruction& inst) { return !IsRepeatable(inst) || !CanInterpret(inst); }
 
 // Steps of the loops in a cone, with all iterations. Cone::steps ignores the number of iterations.
 double StepsOfLoops(const Computation& computation) {

@@ -31,10 +31,9 @@ bool IsIdentity(const Instruction& inst) {
   }
 }
 
-// Whether two executions may give different values.
+// Whether an instruction with the same operation and operands may have another value.
 bool IsOwnValue(const Instruction& inst) {
-  return inst.Is(kSideEffect) || inst.Is(kCollective) || inst.Is(Opcode::kRng) || inst.Is(Opcode::kCustomCall) ||
-         inst.Is(Opcode::kElidedConstant) || inst.Is(Opcode::kRngGetAndUpdateState);
+  return !IsRepeatable(inst) || inst.Is(Opcode::kCustomCall) || inst.Is(Opcode::kElidedConstant);
 }
 
 std::unordered_set<const Instruction*> NeededOf(const Computation& computation,
@@ -46,16 +45,17 @@ std::unordered_set<const Instruction*> NeededOf(const Computation& computation,
   return needed;
 }
 
-}  // namespace
-
-namespace {
-
 ValueNumbers::Hooks WithoutChoice(ValueNumbers::Hooks hooks) {
   hooks.choose = nullptr;
   return hooks;
 }
 
 }  // namespace
+
+bool IsRepeatable(const Instruction& inst) {
+  return !inst.Is(kSideEffect) && !inst.Is(kCollective) && !inst.Is(Opcode::kRng) &&
+         !inst.Is(Opcode::kRngGetAndUpdateState);
+}
 
 void ValueNumbers::Add(const Module& module, const Hooks& hooks) {
   std::vector<int> parameters;

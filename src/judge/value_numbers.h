@@ -18,6 +18,9 @@
 
 namespace hlo {
 
+// Whether every execution with the same operands gives the same value.
+bool IsRepeatable(const Instruction& inst);
+
 class ValueNumbers {
  public:
   static constexpr int kNone = -1;

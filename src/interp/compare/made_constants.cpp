@@ -19,28 +19,25 @@ uint64_t HashOfConstant(const Literal& literal) {
 ShadowValue Rounded(const Literal& constant) {
   constexpr int kHalfSteps = 4;
   ShadowValue value = ToShadow(constant);
+  // `size_of(i)` is the size of element i, of which the bound is a part.
+  const auto set_bound = [](ShadowValue& part, auto&& size_of) {
+    const shadow::Rounding rounding = shadow::RoundingTo(part.shape.type(), false);
+    part.bound = shadow::Zeros(part.shape);
+    auto bounds = part.bound.mutable_data<double>();
+    for (size_t i = 0; i < bounds.size(); ++i) {
+      const double size = size_of(i);
+      bounds[i] = std::isfinite(size) ? kHalfSteps * shadow::HalfUlp(rounding, size) : 0;
+    }
+  };
   if (IsComplex(constant.shape().type())) {
     value = shadow::SplitComplex(value);
     const Literal real = value.elements[0].value, imaginary = value.elements[1].value;
-    for (ShadowValue& part : value.elements) {
-      const shadow::Rounding rounding = shadow::RoundingTo(part.shape.type(), false);
-      part.bound = shadow::Zeros(part.shape);
-      auto bounds = part.bound.mutable_data<double>();
-      for (size_t i = 0; i < bounds.size(); ++i) {
-        const double size = std::hypot(shadow::Values(real)[i], shadow::Values(imaginary)[i]);
-        bounds[i] = std::isfinite(size) ? kHalfSteps * shadow::HalfUlp(rounding, size) : 0;
-      }
-    }
+    const auto modulus = [&](size_t i) { return std::hypot(shadow::Values(real)[i], shadow::Values(imaginary)[i]); };
+    for (ShadowValue& part : value.elements) set_bound(part, modulus);
     return value;
   }
   if (!value.IsFloat()) return value;
-  const shadow::Rounding rounding = shadow::RoundingTo(constant.shape().type(), false);
-  value.bound = shadow::Zeros(value.shape);
-  auto bounds = value.bound.mutable_data<double>();
-  for (size_t i = 0; i < bounds.size(); ++i) {
-    const double size = std::fabs(shadow::Values(value.value)[i]);
-    bounds[i] = std::isfinite(size) ? kHalfSteps * shadow::HalfUlp(rounding, size) : 0;
-  }
+  set_bound(value, [&](size_t i) { return std::fabs(shadow::Values(value.value)[i]); });
   return value;
 }
 
