@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "interp/devices/manual_regions.h"
 #include "interp/dynamic.h"
+#include "ir/markers.h"
 #include "ir/module.h"
 #include "ir/side_effects.h"
 

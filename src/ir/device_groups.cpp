@@ -58,6 +58,23 @@ std::vector<std::vector<int64_t>> ListGroups(const ReplicaGroups& value) {
   return groups;
 }
 
+int64_t DevicesNamed(const Instruction& inst) {
+  const auto most = [](std::span<const std::vector<int64_t>> lists) {
+    int64_t named = 0;
+    for (const auto& list : lists) {
+      for (const int64_t id : list) named = std::max(named, std::min(id, INT64_MAX - 1) + 1);
+    }
+    return named;
+  };
+  if (const auto* permute = inst.attributes().GetIf<PermuteAttrs>()) return most(permute->source_target_pairs);
+  const auto* collective = inst.attributes().GetIf<CollectiveAttrs>();
+  if (collective == nullptr) return 0;
+  const auto& groups = collective->replica_groups.groups;
+  if (const auto* iota = std::get_if<IotaGroups>(&groups)) return CountDevices(std::vector{iota->count, iota->size});
+  if (const auto* along = std::get_if<MeshGroups>(&groups)) return along->mesh.DeviceCount();
+  return most(std::get<0>(groups));
+}
+
 DevicePairs ReadDevicePairs(std::string_view text) {
   std::vector<int64_t> numbers;
   for (size_t i = 0; i < text.size(); ++i) {

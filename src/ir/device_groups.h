@@ -20,6 +20,9 @@ std::vector<int64_t> Listed(const DeviceOrder& order);
 // The ids of each group. Empty for {}, which means one group with all devices.
 std::vector<std::vector<int64_t>> ListGroups(const ReplicaGroups& groups);
 
+// The number of devices that the groups or pairs of a collective imply: the largest id plus 1. 0 if unknown.
+int64_t DevicesNamed(const Instruction& inst);
+
 // The value of the frontend attribute kSendRecvPairs, such as {{0,1},{1,2}}: the source and target devices of a send
 // and its recv.
 constexpr const char* kSendRecvPairs = "_xla_send_recv_source_target_pairs";

@@ -70,4 +70,6 @@ bool IsIdentityMarker(const Instruction& inst) {
   return true;
 }
 
+bool EndsManualRegion(const Instruction& inst) { return MarkerOf(inst) == Marker::kWhole && !IsIdentityMarker(inst); }
+
 }  // namespace hlo

@@ -25,6 +25,9 @@ std::vector<std::string_view> MarkerTargets();
 // the same shape, because then there is only one part.
 bool IsIdentityMarker(const Instruction& inst);
 
+// Whether the instruction ends a manual region whose parts must be joined.
+bool EndsManualRegion(const Instruction& inst);
+
 }  // namespace hlo
 
 #endif  // HLO_IR_MARKERS_H_

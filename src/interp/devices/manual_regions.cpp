@@ -5,17 +5,15 @@
 
 #include "base/text.h"
 #include "interp/custom_call.h"
-#include "interp/devices/shardy_text.h"
 #include "interp/strided.h"
+#include "ir/frontend_attributes.h"
 #include "ir/markers.h"
 #include "ir/mesh/parts.h"
+#include "ir/mesh/shardy_text.h"
 #include "ir/module.h"
-#include "ir/verifier/checks.h"
 
 namespace hlo {
 namespace {
-
-constexpr char kMeshes[] = "xla.sdy.meshes", kManualAxes[] = "xla.sdy.manual_axes";
 
 // ---- Parts ---------------------------------------------------------------------------------------------------------
 
@@ -92,7 +90,7 @@ class Region {
 
   Result<DeviceTiles> TilesOfValue(int64_t i, const Shape& whole, const Shape& part) const {
     const bool begins = MarkerOf(marker_) == Marker::kShard;
-    const auto text = FrontendAttribute(marker_, begins ? "xla.sdy.in_shardings" : "xla.sdy.out_shardings");
+    const auto text = FrontendAttribute(marker_, begins ? kShardyInShardings : kShardyOutShardings);
     if (text) return TilesByShardy(i, *text, whole, part);
     const Instruction& says = begins ? marker_.operand(i) : marker_;
     const Boxed<Tiles>* tiles = nullptr;
@@ -107,13 +105,14 @@ class Region {
 
   // Tiles along the manual axes only, because the region sees the other axes whole.
   Result<DeviceTiles> TilesByShardy(int64_t i, const std::string& text, const Shape& whole, const Shape& part) const {
-    const std::string meshes = FrontendAttribute(marker_.module().header.frontend_attributes, kMeshes).value_or("");
+    const std::string meshes =
+        FrontendAttribute(marker_.module().header.frontend_attributes, kShardyMeshes).value_or("");
     auto shardings = ReadShardySharding(text, meshes);
-    const std::string axes_text = FrontendAttribute(marker_, kManualAxes).value_or("");
+    const std::string axes_text = FrontendAttribute(marker_, kShardyManualAxes).value_or("");
     const auto manual = ReadShardyAxes(axes_text);
     if (!shardings || i >= static_cast<int64_t>(shardings->size()))
       FAIL(Misfit(whole, part, Str("value ", i, " has no sharding over a mesh of the module in ", text)));
-    if (!manual) FAIL(Misfit(whole, part, Str(kManualAxes, " names no axes: ", axes_text)));
+    if (!manual) FAIL(Misfit(whole, part, Str(kShardyManualAxes, " names no axes: ", axes_text)));
     NamedSharding& sharding = (*shardings)[i];
     for (NamedSharding::Dim& dim : sharding.dims) {
       std::erase_if(dim.axes, [&](const AxisRef& axis) {
@@ -209,10 +208,6 @@ Result<std::vector<Literal>> EndManualRegion(Gathering& g) {
   std::vector<Literal> results;
   for (std::vector<Literal>& value : values) results.push_back(OneOrTuple(g.inst, std::move(value)));
   return results;
-}
-
-bool EndsManualRegion(const Instruction& inst) {
-  return inst.Is(Opcode::kCustomCall) && MarkerOf(inst) == Marker::kWhole && !IsIdentityMarker(inst);
 }
 
 int64_t PartitionsOfManualRegions(const Module& module) {

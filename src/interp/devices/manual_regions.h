@@ -27,9 +27,6 @@ Result<Literal> BeginManualRegion(Evaluation& e);
 // partitions that differ from it only along the axes that the sharding splits.
 Result<std::vector<Literal>> EndManualRegion(Gathering& gathering);
 
-// Whether the instruction ends a region whose parts must be joined.
-bool EndsManualRegion(const Instruction& inst);
-
 // The number of partitions of the module's first manual region according to its sharding; 0 if there is none or it is
 // unknown.
 int64_t PartitionsOfManualRegions(const Module& module);

@@ -4,8 +4,8 @@
 
 #include "base/text.h"
 #include "ir/device_groups.h"
+#include "ir/frontend_attributes.h"
 #include "ir/module.h"
-#include "ir/verifier/checks.h"
 
 namespace hlo {
 namespace {
@@ -19,6 +19,7 @@ Error RendezvousError(const Instruction& inst, std::string message) {
 Result<Rendezvous::Place*> Rendezvous::PlaceOf(const Instruction& inst) {
   const auto known = places_.find(&inst);
   if (known != places_.end()) return &known->second;
+  TRY(CheckStart(inst));
   DeviceGroups named = TRY(GroupsAt(inst, grid_));
   Place& place = places_[&inst];
   place.of.assign(grid_.count(), {-1, -1});

@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "base/text.h"
+#include "ir/frontend_attributes.h"
 #include "ir/shapes/shape_checks.h"
 #include "ir/verifier/checks.h"
 

@@ -3,6 +3,7 @@
 #include <unordered_map>
 
 #include "base/text.h"
+#include "ir/frontend_attributes.h"
 #include "ir/shapes/shape_checks.h"
 #include "ir/verifier/checks.h"
 

@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "ir/device_groups.h"
+#include "ir/frontend_attributes.h"
 #include "ir/shapes/shape_checks.h"
 #include "ir/verifier/checks.h"
 

@@ -85,19 +85,12 @@ std::string LayoutFault(const Shape& array);
 void CheckDeadlocks(Findings& findings);  // Only when strict.
 void FindWarnings(Findings& findings);
 
-// The number of devices that the groups or pairs of a collective imply: the largest id plus 1. 0 if unknown.
-int64_t DevicesNamed(const Instruction& inst);
-
 // Checks output_to_operand_aliasing: operands and parts exist and have equal shapes.
 struct AliasRule {
   const char* code;
   bool any_shape = false;  // Does not compare shapes.
 };
 Status CheckOperandAliases(const Instruction& inst, const OperandAliases& aliases, const AliasRule& rule);
-
-// The value of a frontend attribute, or null. `frontend_attributes` is stored as written.
-std::optional<std::string> FrontendAttribute(const Instruction& inst, std::string_view name);
-std::optional<std::string> FrontendAttribute(const FrontendAttributes& attributes, std::string_view name);
 
 // The part of `shape` at `index`, or null.
 const Shape* FindSubShape(const Shape& shape, const ShapeIndex& index);

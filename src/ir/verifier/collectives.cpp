@@ -371,23 +371,6 @@ Status CheckCollective(const Instruction& inst) {
   }
 }
 
-int64_t DevicesNamed(const Instruction& inst) {
-  int64_t named = 0;
-  const auto see = [&](std::span<const std::vector<int64_t>> lists) {
-    for (const auto& list : lists) {
-      for (const int64_t id : list) named = std::max(named, std::min(id, INT64_MAX - 1) + 1);
-    }
-  };
-  if (const auto* permute = inst.attributes().GetIf<PermuteAttrs>()) {
-    see(permute->source_target_pairs);
-  } else if (const auto* a = inst.attributes().GetIf<CollectiveAttrs>()) {
-    const Groups groups = GroupsOf(a->replica_groups);
-    see(groups.listed);
-    if (groups.listed.empty()) named = Times(groups.count, groups.size);
-  }
-  return named;
-}
-
 // V217
 void CheckLayoutConstraints(Findings& findings) {
   const Instruction* first = nullptr;

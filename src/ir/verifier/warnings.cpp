@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "base/text.h"
+#include "ir/device_groups.h"
 #include "ir/dynamic_indices.h"
 #include "ir/reducer.h"
 #include "ir/shapes/shape_checks.h"

@@ -1,9 +1,9 @@
 // reduce-scatter-creator: replaces an all-reduce by a reduce-scatter if each device uses only its own block.
 #include <algorithm>
 
-#include "interp/devices/collectives.h"
 #include "interp/interpreter.h"
 #include "ir/dynamic_indices.h"
+#include "ir/mesh/grid.h"
 #include "passes/collectives/groups.h"
 #include "passes/pass.h"
 #include "passes/simplify/rules.h"

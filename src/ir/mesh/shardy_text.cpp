@@ -1,4 +1,4 @@
-#include "interp/devices/shardy_text.h"
+#include "ir/mesh/shardy_text.h"
 
 #include <algorithm>
 
@@ -160,8 +160,12 @@ bool ReadOne(Scanner& in, std::string_view meshes, NamedSharding& sharding) {
   if (!in.Accept(",") || !in.Accept("[")) return false;
   if (!in.List("]", [&] { return ReadDim(in, sharding.mesh, sharding.dims.emplace_back()); })) return false;
   while (in.Accept(",")) {
-    std::vector<AxisRef> axes;
-    if (!in.Name() || !in.Accept("=") || !in.Accept("{")) return false;
+    const auto role = in.Name();
+    std::vector<AxisRef> other;
+    std::vector<AxisRef>& axes = role == "replicated"  ? sharding.replicated
+                                 : role == "unreduced" ? sharding.unreduced
+                                                       : other;
+    if (!role || !in.Accept("=") || !in.Accept("{")) return false;
     if (!in.List("}", [&] { return ReadAxis(in, sharding.mesh, axes); })) return false;
   }
   return in.Accept(">");

@@ -1,0 +1,21 @@
+// Looks up the entries of frontend_attributes={name="value",...}, which are stored as written.
+#ifndef HLO_IR_FRONTEND_ATTRIBUTES_H_
+#define HLO_IR_FRONTEND_ATTRIBUTES_H_
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "ir/attrs.h"
+
+namespace hlo {
+
+class Instruction;
+
+// The value without its quotes and escapes, or nullopt.
+std::optional<std::string> FrontendAttribute(const Instruction& inst, std::string_view name);
+std::optional<std::string> FrontendAttribute(const FrontendAttributes& attributes, std::string_view name);
+
+}  // namespace hlo
+
+#endif  // HLO_IR_FRONTEND_ATTRIBUTES_H_

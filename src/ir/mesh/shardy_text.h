@@ -1,0 +1,29 @@
+// Parses Shardy's attributes in frontend attributes: #sdy.sharding_per_value<[<@mesh, [{"x"}, {?}]>]> with {mesh =
+// #sdy.mesh<["x"=2, "y"=4]>}. Source: the grammar in the documentation of Shardy's dialect, sdy.
+#ifndef HLO_IR_MESH_SHARDY_TEXT_H_
+#define HLO_IR_MESH_SHARDY_TEXT_H_
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "ir/sharding.h"
+
+namespace hlo {
+
+// Names of frontend attributes.
+inline constexpr char kShardyMeshes[] = "xla.sdy.meshes";  // Of the module.
+inline constexpr char kShardySharding[] = "xla.sdy.sharding";
+inline constexpr char kShardyInShardings[] = "xla.sdy.in_shardings";    // Of the start of a manual region.
+inline constexpr char kShardyOutShardings[] = "xla.sdy.out_shardings";  // Of its end.
+inline constexpr char kShardyManualAxes[] = "xla.sdy.manual_axes";
+
+// A sharding for each value; priorities are ignored. `meshes` defines the @names. nullopt for other texts.
+std::optional<std::vector<NamedSharding>> ReadShardySharding(std::string_view text, std::string_view meshes);
+
+// The names in #sdy<manual_axes{"x", "y"}>, or nullopt for other texts.
+std::optional<std::vector<std::string_view>> ReadShardyAxes(std::string_view text);
+
+}  // namespace hlo
+
+#endif  // HLO_IR_MESH_SHARDY_TEXT_H_
