@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "ir/attrs.h"
 #include "ir/device_groups.h"
+#include "ir/digits.h"
 #include "ir/text/printer.h"
 
 namespace hlo {
@@ -13,40 +14,6 @@ namespace {
 
 // Most devices that are listed if no formula gives their order.
 constexpr int64_t kMostListed = 1 << 20;
-
-// A dimension of DeviceOrder::dims, or the factor of it that belongs to one tile dimension.
-struct Piece {
-  size_t dim;
-  int64_t size;
-  int64_t place;  // Number among the pieces of all dims, in the order of dims.
-};
-
-// Cuts the permuted dimensions of a formula into pieces that each belong to one of `tiles`. Returns them by tile, or
-// nothing if the sizes do not divide each other.
-std::vector<std::vector<Piece>> CutAtTiles(const DeviceOrder& order, std::span<const int64_t> tiles) {
-  std::vector<std::vector<Piece>> pieces(tiles.size());
-  size_t tile = 0;
-  int64_t in_tile = tiles.empty() ? 1 : tiles[0];
-  for (const int64_t dim : order.permutation) {
-    for (int64_t left = order.dims[dim]; left > 1;) {
-      while (in_tile == 1 && tile + 1 < tiles.size()) in_tile = tiles[++tile];
-      const int64_t size = std::min(left, in_tile);
-      if (size <= 1 || std::max(left, in_tile) % size != 0) return {};
-      pieces[tile].push_back({static_cast<size_t>(dim), size, 0});
-      left /= size;
-      in_tile /= size;
-    }
-  }
-  std::vector<int64_t> next(order.dims.size() + 1);  // Number of the next piece of each dim.
-  for (const auto& of_tile : pieces) {
-    for (const Piece& piece : of_tile) ++next[piece.dim + 1];
-  }
-  std::partial_sum(next.begin(), next.end(), next.begin());
-  for (auto& of_tile : pieces) {
-    for (Piece& piece : of_tile) piece.place = next[piece.dim]++;
-  }
-  return pieces;
-}
 
 std::vector<int64_t> Transposed(std::span<const int64_t> ids, std::span<const int64_t> tiles,
                                 std::span<const size_t> order) {
@@ -83,8 +50,8 @@ namespace {
 bool Rearrange(DeviceOrder& devices, const std::vector<int64_t>& tiles, std::vector<size_t> order, size_t unordered) {
   std::erase_if(order, [&](size_t tile) { return tiles[tile] == 1; });
   if (std::is_sorted(order.begin(), order.end()) && unordered == 0) return true;
-  const auto pieces = devices.IsFormula() ? CutAtTiles(devices, tiles) : std::vector<std::vector<Piece>>();
-  if (pieces.empty()) {
+  const auto digits = devices.IsFormula() ? DigitsAlong(devices, tiles) : std::nullopt;
+  if (!digits) {
     if (CountDevices(tiles) > kMostListed) return false;
     std::vector<int64_t> ids = Transposed(Listed(devices), tiles, order);
     int64_t run = 1;
@@ -93,17 +60,17 @@ bool Rearrange(DeviceOrder& devices, const std::vector<int64_t>& tiles, std::vec
     devices = {std::move(ids), {}, {}};
     return true;
   }
+  std::vector<Digit> all;  // By descending strides: the dims of the new formula.
+  for (const auto& along : *digits) all.insert(all.end(), along.begin(), along.end());
+  std::ranges::sort(all, std::greater(), &Digit::stride);
   std::vector<int64_t> dims, permutation;
+  for (const Digit& digit : all) dims.push_back(digit.size);
   size_t ordered = 0;
   for (size_t i = 0; i < order.size(); ++i) {
-    for (const Piece& piece : pieces[order[i]]) permutation.push_back(piece.place);
+    for (const Digit& digit : (*digits)[order[i]]) permutation.push_back(std::ranges::find(all, digit) - all.begin());
     if (i + unordered < order.size()) ordered = permutation.size();
   }
   std::sort(permutation.begin() + static_cast<int64_t>(ordered), permutation.end());
-  dims.resize(permutation.size());
-  for (const auto& of_tile : pieces) {
-    for (const Piece& piece : of_tile) dims[piece.place] = piece.size;
-  }
   devices = IotaOrder(dims, permutation);
   return true;
 }
