@@ -35,6 +35,7 @@ constexpr SubcommandRow kSubcommands[] = {
     {"extract", InspectExtract, "one instruction with its producers, or one computation, as a module"},
     {"slice", InspectSlice, "what is needed for one result, as a module"},
     {"literals", InspectLiterals, "the constants: sizes and ranges of values, or one of them written out"},
+    {"shardings", InspectShardings, "the split of each value over devices, the shape and bytes of the parts"},
     {"flags", InspectFlags, "the flags of XLA_FLAGS that have an effect here"},
     {"memory", InspectMemory, "what a run holds in memory: the most at once, who holds it, where that comes from"},
     {"profile", InspectProfile, "what 'hlo-run --profile_json' kept, as tables or as a page for a browser"},
