@@ -447,6 +447,18 @@ Result<WholeSizes> Experiment::SizesOfReference() const {
   });
 }
 
+// Errors: A028 if the module of --result_shardings has other results.
+Result<ResultShardings> Experiment::StatedForResults(const Module& module) const {
+  if (options_.result_shardings.empty()) return ShardingsOfResult(module);
+  const auto other = TRY(LoadModule(options_.result_shardings, options_.load));
+  ResultShardings stated = ShardingsOfResult(*other);
+  const int64_t leaves = module.entry().root().shape().LeafCount();
+  if (std::ssize(stated) != leaves)
+    FAIL(Rejected("A028", Str("--result_shardings: '", Escaped(options_.result_shardings), "' has ", stated.size(),
+                              " results, the module has ", leaves)));
+  return stated;
+}
+
 // Runs the module in the interpreter. Only a file of expected results can be its reference. The run that judged the
 // arguments counts as the first run.
 Result<RunResults> Experiment::RunInterpreter() {
@@ -484,7 +496,8 @@ Result<RunResults> Experiment::RunInterpreter() {
   }
   if (several) {
     JoinedResults joined;
-    if (arguments.were_cut) joined = JoinResults(module, results.by_device, TRY(SizesOfReference()));
+    if (arguments.were_cut || !options_.result_shardings.empty())
+      joined = JoinResults(module, TRY(StatedForResults(module)), results.by_device, TRY(SizesOfReference()));
     results.joined = joined.whole.has_value();
     results.outputs = joined.whole ? std::move(*joined.whole) : results.by_device[0];
     std::ranges::move(joined.notes, std::back_inserter(results.notes));

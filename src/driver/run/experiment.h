@@ -160,6 +160,7 @@ class Experiment {
   Result<RunResults> RunInterpreter();
   // The sizes of results in the file of --reference, for joining parts whose total size is not known.
   Result<WholeSizes> SizesOfReference() const;
+  Result<ResultShardings> StatedForResults(const Module& module) const;
 
   std::string path_;
   std::shared_ptr<const SourceText> text_;  // Null: read from path_.

@@ -81,6 +81,7 @@ struct RunOptions {
   std::string args;                                        // .npz, .npy or a snapshot
   std::vector<std::string> arg;                            // WHICH=SPEC, rR.WHICH=SPEC
   std::string args_are = "auto";                           // auto, parts, whole
+  std::string result_shardings;                            // A module whose root states the shardings of the results.
   std::string argument_mode = "use_shared_random_inputs";  // or use_device_id_as_input
   std::string input_profile = "normal";
   bool constrain_inputs = true;

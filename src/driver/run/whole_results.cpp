@@ -1,5 +1,7 @@
 #include "driver/run/whole_results.h"
 
+#include <algorithm>
+
 #include "base/text.h"
 #include "interp/devices/parts.h"
 #include "ir/mesh/parts.h"
@@ -7,30 +9,15 @@
 namespace hlo {
 namespace {
 
-std::vector<const Sharding*> ShardingsOfResult(const Instruction& root) {
-  std::vector<const Sharding*> shardings;
-  const auto add = [&](const Instruction& inst) {
-    for (int64_t leaf = 0; leaf < inst.shape().LeafCount(); ++leaf) shardings.push_back(ShardingOfLeaf(inst, leaf));
-  };
-  const bool by_operand = root.Is(Opcode::kTuple) && ShardingOfLeaf(root, 0) == nullptr;
-  if (!by_operand) add(root);
-  for (const Instruction* operand : root.operands()) {
-    if (by_operand) add(*operand);
-  }
-  return shardings;
-}
-
 std::string OutputName(const ShapeIndex& index) {
   return index.empty() ? "the output" : Str("output {", Join(index, ","), "}");
 }
 
 class Joiner {
  public:
-  Joiner(const Module& module, std::span<const Literal> by_device, const WholeSizes& sizes)
-      : partitions_(module.header.num_partitions),
-        parts_(by_device.first(partitions_)),
-        shardings_(ShardingsOfResult(module.entry().root())),
-        sizes_(sizes) {}
+  Joiner(int64_t partitions, const ResultShardings& shardings, std::span<const Literal> by_device,
+         const WholeSizes& sizes)
+      : partitions_(partitions), parts_(by_device.first(partitions_)), shardings_(shardings), sizes_(sizes) {}
 
   JoinedResults Join() {
     joined_.whole = JoinAt(parts_[0].shape());
@@ -50,10 +37,10 @@ class Joiner {
       }
       return Literal::Tuple(std::move(elements));
     }
-    const Sharding* sharding = shardings_[leaf_++];
+    const std::optional<StatedSharding>& stated = shardings_[leaf_++];
     if (!shape.IsArray()) return parts_[0].At(index_);
-    if (sharding == nullptr) return Refuse("it has no sharding");
-    const auto table = PartTable::Make(*sharding, shape.rank(), partitions_);
+    if (!stated) return Refuse("it has no sharding (--result_shardings names a module that states it)");
+    const auto table = PartTable::Make(stated->sharding, shape.rank(), partitions_);
     if (!table) return Refuse(table.error().message());
     std::vector<const Literal*> values;
     for (const Literal& part : parts_) values.push_back(&part.At(index_));
@@ -76,7 +63,7 @@ class Joiner {
 
   int64_t partitions_;
   std::span<const Literal> parts_;
-  std::vector<const Sharding*> shardings_;
+  const ResultShardings& shardings_;
   const WholeSizes& sizes_;
   JoinedResults joined_;
   ShapeIndex index_;
@@ -85,8 +72,20 @@ class Joiner {
 
 }  // namespace
 
-JoinedResults JoinResults(const Module& module, std::span<const Literal> by_device, const WholeSizes& sizes) {
-  return Joiner(module, by_device, sizes).Join();
+ResultShardings ShardingsOfResult(const Module& module) {
+  const Instruction& root = module.entry().root();
+  const auto none = [](const auto& stated) { return !stated.has_value(); };
+  ResultShardings shardings = StatedShardings(root);
+  if (!root.Is(Opcode::kTuple) || !std::ranges::all_of(shardings, none)) return shardings;
+  shardings.clear();
+  for (const Instruction* operand : root.operands())
+    std::ranges::move(StatedShardings(*operand), std::back_inserter(shardings));
+  return shardings;
+}
+
+JoinedResults JoinResults(const Module& module, const ResultShardings& shardings, std::span<const Literal> by_device,
+                          const WholeSizes& sizes) {
+  return Joiner(module.header.num_partitions, shardings, by_device, sizes).Join();
 }
 
 }  // namespace hlo

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "ir/literal.h"
+#include "ir/mesh/stated_shardings.h"
 #include "ir/module.h"
 
 namespace hlo {
@@ -21,10 +22,15 @@ struct JoinedResults {
   std::string why_not;             // Set if `whole` is empty.
   std::vector<std::string> notes;  // Partitions that have different values for the same part.
 };
-// Joins the results of replica 0 by the shardings of the root, or of its operands if it is a tuple without a sharding.
-// Parts do not show how much padding the last parts have. If `sizes` does not know a size, the padding stays in the
-// whole array.
-JoinedResults JoinResults(const Module& module, std::span<const Literal> by_device, const WholeSizes& sizes);
+// For each leaf of the result; nullopt if it has no sharding.
+using ResultShardings = std::vector<std::optional<StatedSharding>>;
+// From the root, or from its operands if it is a tuple without shardings.
+ResultShardings ShardingsOfResult(const Module& module);
+
+// Joins the results of replica 0. Parts do not show how much padding the last parts have. If `sizes` does not know a
+// size, the padding stays in the whole array.
+JoinedResults JoinResults(const Module& module, const ResultShardings& shardings, std::span<const Literal> by_device,
+                          const WholeSizes& sizes);
 
 }  // namespace hlo
 
