@@ -1,5 +1,4 @@
-// The log of a device with the times of kernels, copies and fills, for profiles. It covers recordings too, without
-// waits between their nodes.
+// The times of kernels, copies and fills on a device, for profiles. Nodes of recordings are logged without added waits.
 #ifndef HLO_GPU_DEVICE_ACTIVITY_LOG_H_
 #define HLO_GPU_DEVICE_ACTIVITY_LOG_H_
 
@@ -14,15 +13,15 @@ namespace hlo::gpu {
 // A kernel, copy or fill.
 struct Activity {
   int64_t begin = 0, end = 0;  // Nanoseconds of the steady clock.
-  uint64_t launch = 0;         // The number given to Enter; 0 for none.
-  uint64_t node = 0;           // For a recording: its node; 0 if queued alone.
-  int64_t piece = -1;          // The number given to NameRecorded; -1 for none.
+  uint64_t launch = 0;         // The number given to Enter, or 0.
+  uint64_t node = 0;           // 0 if queued alone.
+  int64_t piece = -1;          // The number given to NameRecorded, or -1.
 };
 
 struct Activities {
   std::vector<Activity> all;
-  uint64_t dropped = 0;                 // The number of activities that did not fit.
-  int64_t least_mhz = 0, most_mhz = 0;  // Sampled clock rates of the multiprocessors; 0 if unknown.
+  uint64_t dropped = 0;                 // Activities that did not fit.
+  int64_t least_mhz = 0, most_mhz = 0;  // Sampled clock; 0 if unknown.
   int64_t memory_mhz = 0;
 };
 
@@ -31,16 +30,16 @@ class ActivityLog {
  public:
   virtual ~ActivityLog() = default;
 
-  virtual std::string name() const = 0;  // "CUPTI 13.0.1"
+  virtual std::string name() const = 0;
 
-  // Logs work queued from Begin on. All of it must be done before End.
+  // Logs work queued since Begin. All of it must be done before End.
   virtual Status Begin() = 0;
   virtual Result<Activities> End() = 0;
 
   // Work that this thread queues between Enter and Leave gets the number `launch`, which is not 0.
   virtual Status Enter(uint64_t launch) = 0;
   virtual Status Leave() = 0;
-  // During a recording: assigns `piece` to all nodes since the last call or since the start of the recording.
+  // Assigns `piece` to all nodes recorded since the last call or the start of the recording.
   virtual Status NameRecorded(int64_t piece) = 0;
 };
 

@@ -1,8 +1,7 @@
-// A CUDA device through the driver's API, which is opened at first use. Kernels are loaded as PTX. The driver compiles
-// and links them (Op::kSetCondition).
+// A CUDA device through the driver's API. Kernels are loaded as PTX, which the driver compiles and links
+// (Op::kSetCondition).
 //
-// All work is queued on one stream of the primary context, which libraries use, too. Any later call can report an error
-// of queued work, so a message names the reporting call.
+// All work is queued on one stream of the primary context. Any later call can report an error of queued work.
 #include <algorithm>
 #include <array>
 #include <functional>
@@ -25,8 +24,8 @@
 namespace hlo::gpu {
 namespace {
 
-constexpr int kOldestDriver = 12030;  // The first driver that reads PTX 8.3.
-// The first driver with loops and branches in graphs; the first with several branches, and empty ones, in a node.
+constexpr int kOldestDriver = 12030;  // The first with PTX 8.3.
+// The first drivers with conditional nodes, and with several or empty branches in a node.
 constexpr int kDecidingDriver = 12040, kSwitchingDriver = 12080;
 constexpr int kLeastThatWaits = 90;  // sm_90: kernels can wait for earlier ones.
 constexpr int64_t kSharedWithoutAsking = 48 << 10;
@@ -35,7 +34,7 @@ struct CudaCode : KernelCode {
   kernel::Ptx ptx;
   std::string name;
   int64_t blocks = 1, threads = 32;
-  std::vector<size_t> first_arguments;  // First pointer of each parameter.
+  std::vector<size_t> first_arguments;
 };
 
 struct CudaKernel : LoadedKernel {
@@ -195,7 +194,6 @@ class CudaDevice : public Device {
       CUDA_TRY("cuMemsetD32Async", driver_.fill32(Address(to), low, 2 * count, stream_));
       return {};
     }
-    // Every other word, then the words between.
     CUDA_TRY("cuMemsetD2D32Async", driver_.fill32_rows(Address(to), 8, low, 1, count, stream_));
     CUDA_TRY("cuMemsetD2D32Async", driver_.fill32_rows(Address(to) + 4, 8, high, 1, count, stream_));
     return {};
@@ -203,7 +201,7 @@ class CudaDevice : public Device {
 
   Result<std::vector<std::shared_ptr<const KernelCode>>> Compile(std::span<const kernel::Kernel* const> kernels,
                                                                  std::span<const double>, kernel::CodeCache*) override {
-    std::map<kernel::KernelHash, std::shared_ptr<const KernelCode>> code_of;  // Equal kernels are loaded once.
+    std::map<kernel::KernelHash, std::shared_ptr<const KernelCode>> code_of;
     std::vector<std::shared_ptr<const KernelCode>> code;
     std::vector<kernel::Ptx> ptx = TRY(kernel::EmitPtx(kernels, {.arch = Arch()}));
     for (size_t i = 0; i < kernels.size(); ++i) {
@@ -351,7 +349,7 @@ class CudaDevice : public Device {
 
  private:
   Status Queue(const CudaKernel& kernel, std::span<void* const> arguments) {
-    // The driver takes the address of each parameter. A group of arrays is a sequence of pointers.
+    // A group of arrays is a sequence of pointers.
     parameters_.clear();
     for (const size_t first : kernel.first_arguments) parameters_.push_back(const_cast<void**>(&arguments[first]));
     const Status32 status = driver_.launch(kernel.function, kernel.blocks, 1, 1, kernel.threads, 1, 1,
@@ -375,7 +373,6 @@ class CudaDevice : public Device {
   // Newer devices run sm_90 code.
   std::string Arch() const { return Str("sm_", std::min(compute_, 90)); }
 
-  // Returns the error of the first item that has one.
   static Status OnAllThreads(const std::vector<size_t>& items, const std::function<Status(size_t)>& work) {
     std::vector<Status> done(items.size());
     ParallelFor(std::ssize(items), 1, [&](int64_t begin, int64_t end) {
@@ -438,7 +435,7 @@ class CudaDevice : public Device {
   std::unique_ptr<CudaRecorder> recorder_;
   bool is_recording_ = false, launches_early_ = false;
   std::unique_ptr<ActivityLog> log_;
-  CudaHandle started_ = nullptr, stopped_ = nullptr;  // Events: StartClock, StopClock.
+  CudaHandle started_ = nullptr, stopped_ = nullptr;
   std::vector<void*> parameters_;
 };
 

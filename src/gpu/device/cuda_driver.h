@@ -29,28 +29,28 @@ enum {
 enum { kJitErrorLog = 5, kJitErrorLogBytes = 6 };  // CUjit_option.
 enum { kLocalBytes = 3, kMaxDynamicShared = 8 };   // CUfunction_attribute.
 enum { kStreamNonBlocking = 1 };
-enum { kCaptureRelaxed = 2 };                           // CUstreamCaptureMode: libraries may make any call meanwhile.
+enum { kCaptureRelaxed = 2 };                           // CUstreamCaptureMode; libraries may make any call.
 enum { kCaptureActive = 1 };                            // CUstreamCaptureStatus.
 enum { kConditionalNode = 13 };                         // CUgraphNodeType.
 enum { kIfNode = 0, kWhileNode = 1, kSwitchNode = 2 };  // CUgraphConditionalNodeType.
 enum { kInitiallyAtEachLaunch = 1 };                    // CU_GRAPH_COND_ASSIGN_DEFAULT.
 enum { kReplaceDependencies = 1 };                      // CU_STREAM_SET_CAPTURE_DEPENDENCIES.
-// CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC, CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC. A dependent kernel can start when all
-// blocks of the kernel allow it, and then waits in its code.
+// CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC, CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC. A dependent kernel starts when all
+// blocks of the kernel allow it, and waits in its code.
 enum { kProgrammaticPort = 1, kProgrammaticEdge = 1 };
 
 struct CudaGraphEdge {  // CUgraphEdgeData.
   unsigned char from_port, to_port, type, reserved[5];
 };
 
-// CUgraphNodeParams of a conditional node. Unused members are zero.
+// CUgraphNodeParams of a conditional node.
 struct CudaNodeParams {
   int type = kConditionalNode;
   int reserved0[3] = {};
   unsigned long long condition = 0;
-  int form = 0;                  // kIfNode, ...
-  unsigned size = 0;             // Number of bodies.
-  CudaHandle* bodies = nullptr;  // The graphs of the bodies. Owned by the driver and valid as long as the node.
+  int form = 0;
+  unsigned size = 0;
+  CudaHandle* bodies = nullptr;  // Owned by the driver, valid as long as the node.
   CudaHandle context = nullptr;
   long long reserved1[25] = {};
   long long reserved2 = 0;
@@ -98,7 +98,7 @@ struct Driver {
   Status32 (*launch_graph)(CudaHandle, CudaHandle);
   Status32 (*destroy_graph)(CudaHandle);
   Status32 (*destroy_graph_exec)(CudaHandle);
-  // Functions for recording loops and branches that the device decides. Null in older drivers.
+  // For conditional nodes. Null in older drivers.
   Status32 (*begin_capture_to)(CudaHandle stream, CudaHandle graph, const CudaHandle* after, const void* edges, size_t,
                                int) = nullptr;
   Status32 (*capture_info)(CudaHandle stream, int* status, unsigned long long* id, CudaHandle* graph,
@@ -107,10 +107,10 @@ struct Driver {
                        CudaNodeParams*) = nullptr;
   Status32 (*create_condition)(unsigned long long* handle, CudaHandle graph, CudaHandle context, unsigned initially,
                                unsigned flags) = nullptr;
-  // Sets the dependencies of the next captured node. Null in drivers without typed edges.
+  // Null in drivers without typed edges.
   Status32 (*set_dependencies)(CudaHandle stream, CudaHandle* after, const CudaGraphEdge* edges, size_t,
                                unsigned flags) = nullptr;
-  // Returns the dependencies of a node. Null in older drivers.
+  // Null in older drivers.
   Status32 (*node_dependencies)(CudaHandle node, CudaHandle* before, CudaGraphEdge* edges, size_t*) = nullptr;
   Status32 (*create_event)(CudaHandle*, unsigned);
   Status32 (*destroy_event)(CudaHandle);
@@ -122,12 +122,11 @@ struct Driver {
   std::shared_ptr<std::atomic<bool>> told = std::make_shared<std::atomic<bool>>(false);  // An error was reported.
 
   Error Failed(std::string_view call, Status32 status, std::string_view while_doing = "") const;
-  // Reports an error of a call that releases something, where the caller cannot handle it. Errors after the first are
-  // ignored as consequences.
+  // Logs an error where the caller cannot handle it. Errors after the first are ignored as consequences.
   void Ended(std::string_view call, Status32 status) const;
 };
 
-// TRY for calls of the driver `driver_`, with the name of the call in the message.
+// TRY for calls of `driver_`.
 #define CUDA_TRY(name, ...)                                                                  \
   do {                                                                                       \
     if (const Status32 cuda_status = (__VA_ARGS__)) FAIL(driver_.Failed(name, cuda_status)); \

@@ -6,8 +6,7 @@
 namespace hlo::gpu {
 namespace {
 
-// A graph with conditional nodes owns their conditions and must not be instantiated again meanwhile, so it is kept,
-// too.
+// A graph with conditional nodes owns their conditions, so it is kept, too.
 struct CudaRecording : Recording {
   CudaRecording(const Driver& driver, CudaHandle context) : driver(driver), context(context) {}
   ~CudaRecording() override {
@@ -81,8 +80,7 @@ Result<CudaRecorder::Capture> CudaRecorder::Now() const {
   return capture;
 }
 
-// If a capture cannot be ended, the driver drops its graph. A graph that has it as a body must then not be used or
-// destroyed.
+// If a capture cannot be ended, the driver drops its graph. A graph with it as a body must not be used or destroyed.
 Status CudaRecorder::Pause() {
   captures_ = false;
   CudaHandle ended = nullptr;
@@ -109,7 +107,7 @@ Status CudaRecorder::After(std::span<const CudaHandle> nodes) {
   return {};
 }
 
-// The edges belong to the next node, which is the launched kernel.
+// The edges apply to the next node, the launched kernel.
 Status CudaRecorder::Early(const std::function<Status()>& launch) {
   Capture before = TRY(Now());
   std::vector<CudaGraphEdge> edges(before.after.size());
@@ -129,7 +127,7 @@ Status CudaRecorder::Early(const std::function<Status()>& launch) {
   return {};
 }
 
-// From the nodes that the next node would wait for back to known ones, so that nodes of libraries are found, too.
+// Goes from the predecessors of the next node back to known nodes.
 Status CudaRecorder::ListNew() {
   if (!lists_) return {};
   std::vector<CudaHandle> open = TRY(Now()).after;

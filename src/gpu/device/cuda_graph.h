@@ -1,5 +1,4 @@
-// Records the work of a stream of a CUDA device as a graph, by stream capture, with conditional nodes for loops and
-// branches.
+// Records the work of a CUDA stream as a graph by stream capture, with conditional nodes for loops and branches.
 #ifndef HLO_GPU_DEVICE_CUDA_GRAPH_H_
 #define HLO_GPU_DEVICE_CUDA_GRAPH_H_
 
@@ -15,8 +14,8 @@
 
 namespace hlo::gpu {
 
-// There is one capture at a time. It ends before a conditional node, continues in each body, and then after the node.
-// So no second stream is needed, and libraries keep their stream.
+// The capture ends before a conditional node, continues in each body, and then after the node. A second stream would
+// change the stream of libraries.
 class CudaRecorder {
  public:
   CudaRecorder(const Driver& driver, CudaHandle context, CudaHandle stream)
@@ -27,26 +26,26 @@ class CudaRecorder {
   void Drop();
   Status Launch(const Recording& recording);
 
-  // The nodes that the next node depends on. After() sets them.
+  // The nodes that the next node depends on.
   Result<std::vector<CudaHandle>> Last() const;
   Status After(std::span<const CudaHandle> nodes);
-  // `launch` queues a kernel that waits in its code for its predecessors. If a predecessor was queued in this way too,
-  // the kernel may start before it has ended.
+  // `launch` queues a kernel that waits in its code for its predecessors. The kernel may start before predecessors that
+  // were queued in this way have ended.
   Status Early(const std::function<Status()>& launch);
 
-  // While enabled, TakeNew returns the nodes recorded since its last call or since Begin.
+  // While enabled, TakeNew returns the nodes recorded since its last call or Begin.
   void ListNodes(bool on) { lists_ = on; }
   Result<std::vector<CudaHandle>> TakeNew();
 
-  // A condition for a node of the current recording. Its handle is the argument of kernels that set it.
+  // Returns the handle that kernels need to set the condition.
   Result<void*> MakeCondition();
-  // Adds a node of this form. A function queues each body; null is an empty body.
+  // Adds a conditional node. A function queues each body; null is an empty body.
   Status Add(int form, void* condition, std::span<const std::function<Status()>> bodies);
 
  private:
   struct Capture {
     CudaHandle graph = nullptr;
-    std::vector<CudaHandle> after;  // The nodes that the next node depends on.
+    std::vector<CudaHandle> after;
   };
   Result<Capture> Now() const;
   Status ListNew();
@@ -56,12 +55,12 @@ class CudaRecorder {
   const Driver& driver_;
   CudaHandle context_, stream_;
   bool captures_ = false;
-  bool lost_ = false;           // The graph is lost, see Pause.
-  CudaHandle graph_ = nullptr;  // The whole graph, set by the first pause.
+  bool lost_ = false;           // See Pause.
+  CudaHandle graph_ = nullptr;  // Set by the first pause.
   std::set<CudaHandle> early_;  // Kernels that wait in their code.
   bool lists_ = false;
-  std::set<CudaHandle> listed_;  // All nodes seen by ListNew.
-  std::vector<CudaHandle> new_;  // The nodes among them that were not taken.
+  std::set<CudaHandle> listed_;
+  std::vector<CudaHandle> new_;  // Not yet taken.
 };
 
 }  // namespace hlo::gpu

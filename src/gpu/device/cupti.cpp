@@ -1,8 +1,7 @@
-// A launch, also of a whole graph, has a correlation id, which a separate record ties to the number that Enter passed
-// to CUPTI. A node of a graph has the id of the captured node or of its copy in the instantiated graph, which a
-// callback reports.
+// A correlation record ties the id of a launch, also of a whole graph, to the number passed to Enter. A node is the
+// captured node or its copy in the instantiated graph, which a callback reports.
 //
-// All state is global, as CUPTI is: its buffer callbacks get no pointer of ours.
+// All state is global, because CUPTI's buffer callbacks get no pointer of ours.
 #include "gpu/device/cupti.h"
 
 #include <algorithm>
@@ -79,7 +78,7 @@ Result<Api> LoadApi(const std::vector<std::string>& search) {
 
 Result<const Api*> GetApi(const std::vector<std::string>& search) { return OpenOnce<LoadApi>(search); }
 
-// Version numbers of CUPTI's interface: 18 to 99 for CUDA 12, then 130001 for CUDA 13.0.1.
+// CUPTI's versions: 18 to 99 for CUDA 12, then 130001 for CUDA 13.0.1.
 constexpr uint32_t kFirstOf12 = 18, kFirstOf13 = 130000, kFirstOf14 = 140000;
 
 std::string VersionText(uint32_t version) {
@@ -102,14 +101,14 @@ struct Collector {
   std::vector<int64_t> clocks_mhz;
   int64_t memory_mhz = 0;
   uint64_t dropped = 0;
-  std::optional<Error> failed;  // The first error.
+  std::optional<Error> failed;
 
   void Note(std::string_view call, int status) {
     if (status != kSuccess && !failed) failed = api->Failed(call, status);
   }
 };
 
-// Never destroyed, because CUPTI may return a buffer as late as the process ends.
+// Never destroyed, because CUPTI may return a buffer until the process ends.
 Collector& TheCollector() {
   static auto* const collector = new Collector;
   return *collector;
@@ -170,7 +169,6 @@ void TakeBuffer(Handle /*context*/, uint32_t /*stream*/, uint8_t* buffer, size_t
   std::free(buffer);
 }
 
-// The nodes of an instantiated graph are copies.
 void NodeCloned(void* /*ours*/, int domain, uint32_t id, const void* data) {
   if (domain != kResource || id != kNodeCloned) return;
   const auto& graph = *static_cast<const GraphData*>(static_cast<const ResourceData*>(data)->descriptor);
@@ -270,7 +268,7 @@ class CuptiLog : public ActivityLog {
   }
 
  private:
-  // CUPTI's clock between two readings of ours. The nearest readings of three attempts count.
+  // Reads CUPTI's clock between two readings of ours. The closest readings of three attempts count.
   Status SynchronizeClocks() {
     int64_t nearest = INT64_MAX;
     for (int look = 0; look < 3; ++look) {
@@ -285,7 +283,7 @@ class CuptiLog : public ActivityLog {
     return {};
   }
 
-  // Numbers belong to calls, so calls are recorded, too.
+  // Launch numbers belong to calls, so calls are recorded, too.
   Status Enable() {
     TRY(SynchronizeClocks());
     for (const ActivityKind kind :
@@ -310,7 +308,7 @@ class CuptiLog : public ActivityLog {
   GraphNodes nodes_;
   Handle subscriber_ = nullptr;
   std::vector<ActivityKind> enabled_;
-  int64_t to_steady_ = 0;  // To add to CUPTI's clock, in nanoseconds.
+  int64_t to_steady_ = 0;  // Added to CUPTI's clock, in nanoseconds.
 };
 
 Result<uint32_t> KnownVersion(const Api& api) {

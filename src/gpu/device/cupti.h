@@ -1,5 +1,4 @@
-// The used part of CUPTI's activity interface, declared here so that the build needs no toolkit. It records the work of
-// an NVIDIA device with times. Opened when a profile first needs it.
+// The used part of CUPTI's activity interface, declared here so that the build needs no toolkit.
 #ifndef HLO_GPU_DEVICE_CUPTI_H_
 #define HLO_GPU_DEVICE_CUPTI_H_
 
@@ -15,7 +14,7 @@
 
 namespace hlo::gpu {
 
-// The initial parts of its records, which are equal in versions 12 and 13. Newer versions append members.
+// The first members of its records, which CUDA 12 and 13 share.
 namespace cupti {
 
 enum ActivityKind {
@@ -27,7 +26,7 @@ enum ActivityKind {
   kEnvironment = 20,
   kExternalCorrelation = 39,
 };
-enum { kSuccess = 0, kMaxLimitReached = 12 };  // CUptiResult. kMaxLimitReached: there are no more records.
+enum { kSuccess = 0, kMaxLimitReached = 12 };  // CUptiResult. kMaxLimitReached: no more records.
 enum { kFlushForced = 1 };
 enum { kCustom0 = 3 };      // CUpti_ExternalCorrelationKind.
 enum { kSpeed = 1 };        // CUpti_ActivityEnvironmentKind.
@@ -102,16 +101,16 @@ struct GraphData {  // CUpti_GraphData.
 
 }  // namespace cupti
 
-// The version, such as "13.0.1", or the reason why it is missing. Needs no GPU.
+// Such as "13.0.1". Needs no GPU.
 Result<std::string> CuptiVersion(const std::vector<std::string>& search);
 
-// Callbacks to the device of the log.
+// Callbacks to the device.
 struct GraphNodes {
-  std::function<void(bool on)> watch;                    // Enables take_new.
-  std::function<Result<std::vector<void*>>()> take_new;  // Returns the nodes recorded since the last call.
+  std::function<void(bool on)> watch;  // Enables take_new.
+  std::function<Result<std::vector<void*>>()> take_new;
 };
 
-// Errors: R013 and R014 if it is missing; R017 for an unknown version or if it fails to start, with its message.
+// Errors: R013 and R014 if it is missing; R017 if its version is unknown or it fails to start.
 Result<std::unique_ptr<ActivityLog>> OpenCupti(const std::vector<std::string>& search, GraphNodes nodes);
 
 }  // namespace hlo::gpu

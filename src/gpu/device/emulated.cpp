@@ -19,7 +19,7 @@ struct Kept : EmulatedKernel {
   kernel::Kernel source;
   std::vector<Argument> all_arguments;
   std::vector<int64_t> all_pointers;
-  std::optional<kernel::EmulatedCode> code[2];  // Without and with the sanitizer.
+  std::optional<kernel::EmulatedCode> code[2];
 };
 
 struct Shelf {
@@ -27,7 +27,7 @@ struct Shelf {
   std::map<std::string, std::unique_ptr<Kept>, std::less<>> kernels;  // Indexed by PTX text.
 };
 
-// Never destroyed, because queued work may run as late as the process ends.
+// Never destroyed, because queued work may run until the process ends.
 Shelf& TheShelf() {
   static auto* const shelf = new Shelf;
   return *shelf;

@@ -1,8 +1,6 @@
-// Support for a double of the CUDA driver: a libcuda that imitates a device (docs/architecture.md#doubles). A double
-// cannot run PTX, so the program gives it the kernel of each PTX text, and the emulator. This is used only if the
-// library identifies itself as a double.
-//
-// Doubles are compiled separately, so the interface consists of plain data and functions.
+// Support for a double of the CUDA driver (docs/architecture.md#doubles). A double cannot run PTX, so the program gives
+// it the emulator and the kernel of each PTX text. Doubles are compiled separately, so the interface is plain data and
+// functions.
 #ifndef HLO_GPU_DEVICE_EMULATED_H_
 #define HLO_GPU_DEVICE_EMULATED_H_
 
@@ -19,8 +17,8 @@ class SharedLibrary;
 
 // A kernel for the double of a driver.
 struct EmulatedKernel {
-  struct Argument {  // A pointer of a launch.
-    int64_t bytes;   // The least size of its memory.
+  struct Argument {
+    int64_t bytes;  // The least size.
     int64_t alignment;
     bool written;
   };
@@ -36,10 +34,10 @@ struct EmulatedKernel {
 };
 
 struct EmulatorTable {
-  // Null for a text that this process did not make. Valid as long as the process.
+  // Null for a text of another process. Valid as long as the process.
   const EmulatedKernel* (*find)(const char* ptx);
-  // Runs one kernel at a time. Returns null or a message, which is valid until the next run. `sanitize` checks
-  // accesses. `set_condition` implements cudaGraphSetConditional.
+  // Runs one kernel at a time. Returns null or a message, valid until the next run. `set_condition` implements
+  // cudaGraphSetConditional.
   const char* (*run)(const EmulatedKernel* kernel, void* const* arguments, bool sanitize,
                      void (*set_condition)(uint64_t handle, uint32_t value));
 };
@@ -47,7 +45,7 @@ struct EmulatorTable {
 // The function that a double exports: void(const EmulatorTable*).
 constexpr char kAttachSymbol[] = "hlo_double_attach";
 
-// Passes the table to `library`. Returns false if it is not a double.
+// Returns false if `library` is not a double.
 bool AttachEmulator(const SharedLibrary& library);
 // Registers the text for EmulatorTable::find.
 void KeepForEmulator(const kernel::Ptx& ptx, const kernel::Kernel& kernel);

@@ -12,7 +12,6 @@
 namespace hlo::gpu {
 namespace {
 
-// Fewer bytes are not worth several threads.
 constexpr int64_t kParallelBytes = 1 << 20;
 
 struct HostCode : KernelCode, LoadedKernel {

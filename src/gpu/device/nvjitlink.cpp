@@ -1,4 +1,3 @@
-// nvJitLink's C interface, declared here.
 #include "gpu/device/nvjitlink.h"
 
 #include <array>
@@ -51,7 +50,6 @@ Result<Api> LoadApi(const std::vector<std::string>& search) {
 
 Result<const Api*> GetApi(const std::vector<std::string>& search) { return OpenOnce<LoadApi>(search); }
 
-// Returns "" if there is none.
 std::string Log(Handle handle, int (*size)(Handle, size_t*), int (*get)(Handle, char*)) {
   size_t bytes = 0;
   if (size(handle, &bytes) != 0 || bytes == 0) return "";
@@ -64,7 +62,6 @@ Result<kernel::PtxasReport> Link(const Api& api, Handle handle, const std::strin
   const auto failed = [&](std::string_view call, int status) -> Error {
     return DeviceError("R105", Str(call, ": ", status, ", ", Trim(Log(handle, api.error_size, api.error))));
   };
-  // The size includes the NUL at the end.
   if (const int status = api.add_data(handle, kInputPtx, ptx.c_str(), ptx.size() + 1, "kernels"))
     FAIL(failed("nvJitLinkAddData", status));
   if (const int status = api.complete(handle)) FAIL(failed("nvJitLinkComplete", status));

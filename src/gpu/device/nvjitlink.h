@@ -1,4 +1,4 @@
-// nvJitLink: ptxas as a library of the CUDA toolkit, usable without a GPU and a driver. Opened on first use.
+// nvJitLink: ptxas as a library, usable without a GPU and a driver.
 #ifndef HLO_GPU_DEVICE_NVJITLINK_H_
 #define HLO_GPU_DEVICE_NVJITLINK_H_
 
@@ -10,7 +10,7 @@
 
 namespace hlo::gpu {
 
-// The version, such as "13.0", or the reason why it is missing.
+// Such as "13.0". Error: the reason why the library is missing.
 Result<std::string> NvJitLinkVersion(const std::vector<std::string>& search);
 
 // Like kernel::Ptxas. Thread-safe.

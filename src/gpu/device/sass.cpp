@@ -16,7 +16,7 @@
 namespace hlo::gpu {
 namespace {
 
-// Kernels share the set-up of the assembler. Code for a cache is assembled kernel by kernel.
+// Kernels that are assembled together share the set-up of the assembler.
 constexpr size_t kMostTogether = 16;
 constexpr double kSecondsOfPtxas = 600;  // Limit for one run.
 
@@ -55,7 +55,6 @@ Result<kernel::PtxasReport> Assemble(const std::string& ptx, const std::string& 
   return kernel::Ptxas(ptx, arch, kSecondsOfPtxas);
 }
 
-// The parts are one module with the entries EntryOf(0), EntryOf(1) and so on.
 Result<std::vector<Sass>> AssembleTogether(std::span<const kernel::Ptx> parts, const std::string& arch,
                                            const Assembler& assembler) {
   kernel::PtxasReport report = TRY(Assemble(kernel::JoinPtx(parts), arch, assembler));
@@ -90,8 +89,8 @@ std::vector<std::vector<size_t>> GroupsOf(const std::vector<size_t>& missing, st
 
 }  // namespace
 
-// nvJitLink treats PTX as a part of a larger program and needs more registers than ptxas of the same release (13.0, a
-// row reduction for sm_90).
+// nvJitLink treats PTX as a part of a larger program and needs more registers than ptxas (13.0, a row reduction for
+// sm_90).
 Result<Assembler> FindAssembler(const std::vector<std::string>& search) {
   auto ptxas = kernel::PtxasVersion();
   if (ptxas) return Assembler{Assembler::Kind::kPtxas, "ptxas, " + *ptxas, {}};

@@ -1,5 +1,4 @@
-// Compiles kernels to machine code of a GPU ahead of time, without a GPU. LLVM makes PTX, and ptxas or else nvJitLink
-// assembles it.
+// Compiles kernels to machine code without a GPU: LLVM makes PTX, and ptxas or else nvJitLink assembles it.
 #ifndef HLO_GPU_DEVICE_SASS_H_
 #define HLO_GPU_DEVICE_SASS_H_
 
@@ -18,21 +17,21 @@ namespace hlo::gpu {
 struct Assembler {
   enum class Kind : uint8_t { kPtxas, kNvJitLink };
   Kind kind;
-  std::string text;                 // "nvJitLink 13.0"; for ptxas its version text.
-  std::vector<std::string> search;  // Folders to search.
+  std::string text;  // "nvJitLink 13.0", or the version text of ptxas.
+  std::vector<std::string> search;
 };
 
-// The available assembler. Errors: see PtxasVersion.
+// Errors: see PtxasVersion.
 Result<Assembler> FindAssembler(const std::vector<std::string>& search);
 
 struct Sass {
-  std::shared_ptr<const std::string> cubin;  // Shared by kernels that were assembled together.
+  std::shared_ptr<const std::string> cubin;  // Shared by kernels assembled together.
   kernel::PtxasKernel report;                // Has the entry's name in the cubin.
-  int64_t dynamic_shared_bytes = 0;          // As in kernel::Ptx.
-  bool was_kept = false;                     // It came from the CodeCache.
+  int64_t dynamic_shared_bytes = 0;
+  bool was_kept = false;  // From the CodeCache.
 };
 
-// Uses all threads, and compiles equal kernels once. Returns one result for each. `kept` may be null.
+// Uses all threads, and compiles equal kernels once. `kept` may be null.
 Result<std::vector<Sass>> MakeSass(std::span<const kernel::Kernel* const> kernels, const kernel::NvptxOptions& options,
                                    const Assembler& assembler, kernel::CodeCache* kept);
 

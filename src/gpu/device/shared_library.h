@@ -14,21 +14,19 @@ namespace hlo::gpu {
 
 class SharedLibrary {
  public:
-  // Opens the first of `names` that is found. Searches the folders of `search` (which may contain NVIDIA's wheels in
-  // site-packages), the loader's paths, `more`, and the wheels in Python's system folders. Never closed, because its
-  // threads may still run. Error: all places tried, with the loader's messages.
+  // Opens the first of `names` in `search`, the loader's paths, `more` and Python's system folders, with NVIDIA's
+  // wheels. Never closed, because its threads may still run. Error: all places tried, with the loader's first message.
   static Result<SharedLibrary> Open(std::span<const std::string_view> names, std::span<const std::string> search,
                                     std::span<const std::string_view> more = {});
 
-  // Null if there is no such symbol.
+  // Null if missing.
   void* Find(const char* symbol) const;
-  // Sets `function`, or records that `symbol` is missing.
+  // Sets `function`, or makes Complete() fail.
   template <class F>
   void Load(const char* symbol, F** function) {
     *function = reinterpret_cast<F*>(Find(symbol));
     if (*function == nullptr) missing_ = symbol;
   }
-  // Returns an error if a Load failed.
   Status Complete() const;
   const std::string& path() const { return path_; }
 
@@ -38,8 +36,7 @@ class SharedLibrary {
   std::string missing_;
 };
 
-// The result of `kLoad`, the functions of a library. Loaded on first use and kept, and so is an error. The arguments of
-// the first caller are used.
+// Calls `kLoad` on first use, with that caller's arguments, and keeps its result or error.
 template <auto kLoad, class... Args>
 auto OpenOnce(const Args&... args) -> Result<const typename decltype(kLoad(args...))::value_type*> {
   static std::mutex mutex;
