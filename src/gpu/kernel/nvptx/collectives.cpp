@@ -14,7 +14,6 @@ constexpr int kSharedSpace = 3;
 
 }  // namespace
 
-// Shuffles a value of any type by 32-bit shuffles.
 LlvmValue NvptxEmission::Shuffle(Intr id, LlvmValue value, LlvmValue amount) {
   llvm::Type* const type = value->getType();
   const unsigned bits = type->getScalarSizeInBits();

@@ -58,7 +58,7 @@ std::unique_ptr<llvm::Module> NvptxEmission::Lower() {
   return std::move(module_);
 }
 
-// No access to memory is moved across the code.
+// Accesses to memory are not moved across the code.
 void NvptxEmission::EmitCode(const char* code) {
   auto* const type = llvm::FunctionType::get(b_.getVoidTy(), false);
   b_.CreateCall(llvm::InlineAsm::get(type, code, "~{memory}", /*hasSideEffects=*/true));
@@ -67,7 +67,7 @@ void NvptxEmission::EmitCode(const char* code) {
 void NvptxEmission::MakeFunction() {
   std::vector<llvm::Type*> types;
   const std::vector<int> parameters = kernel_.Parameters();
-  // The pointers of a group are passed by value in the parameter space, which code may read at any index.
+  // Groups are passed by value in the parameter space, which code may read at any index.
   for (const int array : parameters)
     types.push_back(llvm::PointerType::get(context_, kernel_.arrays[array].members > 0 ? 0 : kGlobalSpace));
   auto* const type = llvm::FunctionType::get(b_.getVoidTy(), types, false);
@@ -84,7 +84,7 @@ void NvptxEmission::MakeFunction() {
       function_->getArg(i)->setName("p" + std::to_string(i));
       continue;
     }
-    // Threads communicate through kInOut arrays, so `noalias` would let LLVM keep their elements in registers across
+    // Threads communicate through kInOut arrays. `noalias` would let LLVM keep their elements in registers across
     // barriers.
     if (!array.may_alias && array.kind != ArrayKind::kInOut) attributes.addAttribute(llvm::Attribute::NoAlias);
     if (array.kind == ArrayKind::kInput) attributes.addAttribute(llvm::Attribute::ReadOnly);
@@ -164,7 +164,7 @@ void NvptxEmission::Set(int32_t id, int copy, LlvmValue value) {
   values[copy] = value;
 }
 
-// Emits once if all copies agree on the value, else once for each copy.
+// Emits once if all copies agree on the value.
 void NvptxEmission::Define(const Instruction& instruction, const std::function<LlvmValue(int copy)>& make) {
   const int32_t id = instruction.result;
   types_[id] = instruction.type;
@@ -217,7 +217,6 @@ void NvptxEmission::EmitClusterRank(const Instruction& instruction) {
          [&](int) { return ReadIndex(llvm::Intrinsic::nvvm_read_ptx_sreg_cluster_ctarank, kernel_.cluster); });
 }
 
-// Returns true once: at the first place where the fault of the options fits.
 bool NvptxEmission::Plant(KernelFault fault) {
   if (options_.fault != fault || planted_) return false;
   planted_ = true;

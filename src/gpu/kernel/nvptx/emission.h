@@ -29,7 +29,7 @@ class NvptxEmission {
   using BasicBlock = llvm::BasicBlock;
   using Intr = llvm::Intrinsic::ID;
   using LlvmValue = llvm::Value*;
-  // The copies of the code that is being emitted: elements [begin, end) of the tile. `wide` means all of them.
+  // The copies that are being emitted: elements [begin, end) of the tile. `wide` means all of them.
   struct Copies {
     int begin = 0, end = 1;
     int width = 1;
@@ -127,7 +127,7 @@ class NvptxEmission {
   int32_t source_ = -1;
 };
 
-// The number of blocks that the code may assume, or a fixed number if no condition depends on it.
+// The number of blocks that the code may assume.
 int64_t BlocksInCode(const Kernel& kernel);
 
 }  // namespace hlo::kernel

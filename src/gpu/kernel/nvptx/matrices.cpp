@@ -16,12 +16,12 @@ constexpr Intr kProducts[] = {
     llvm::Intrinsic::nvvm_mma_m16n8k16_row_col_f32_f32, llvm::Intrinsic::nvvm_mma_m16n8k16_row_col_bf16,
     llvm::Intrinsic::nvvm_mma_m16n8k8_row_col_tf32, llvm::Intrinsic::nvvm_mma_m16n8k32_row_col_s8};
 
-// Rows of a matrix that ldmatrix loads, and their bytes.
+// A matrix of ldmatrix.
 constexpr int kMatrixRows = 8, kMatrixRowBytes = 16;
 
 }  // namespace
 
-// A word of a fragment, with its first element in the low bits.
+// The first element is in the low bits.
 LlvmValue NvptxEmission::LoadWord(int32_t slot, int word) {
   const FragmentKind kind = *kernel_.slots[slot].fragment;
   const int elements = PerWord(kind), bits = 32 / elements;
@@ -60,7 +60,7 @@ void NvptxEmission::EmitLoadFragment(const Instruction& load) {
   const FragmentKind kind = *kernel_.slots[load.slots[0]].fragment;
   const int64_t bytes = Bytes(load.type);
   const auto whole_rows = [&](int32_t value) { return linear_[value].multiple * bytes % kMatrixRowBytes == 0; };
-  // Words of the left matrix follow its rows, and words of the right matrix its columns.
+  // Words follow the rows of the left matrix, and the columns of the right one.
   const bool crosses = (load.imm2 != 0) == (kind.role == FragmentRole::kLeft);
   const bool as_matrices = shared && kind.role != FragmentRole::kSum && (!crosses || bytes == 2) &&
                            whole_rows(load.operands[0]) && whole_rows(load.operands[1]);
@@ -68,7 +68,7 @@ void NvptxEmission::EmitLoadFragment(const Instruction& load) {
   LoadElements(load, /*contiguous=*/!crosses);
 }
 
-// Each lane gives the address of a row of one of the matrices, and receives a word of each matrix.
+// Each lane gives the address of a row of a matrix, and receives a word of each.
 void NvptxEmission::LoadMatrices(const Instruction& load, bool crosses) {
   const FragmentKind kind = *kernel_.slots[load.slots[0]].fragment;
   const FragmentLayout layout = LayoutOf(kind);
@@ -78,7 +78,6 @@ void NvptxEmission::LoadMatrices(const Instruction& load, bool crosses) {
   LlvmValue const row = b_.CreateAnd(lane, Index(kMatrixRows - 1));
   LlvmValue const low = b_.CreateAnd(b_.CreateLShr(lane, 3), Index(1));
   LlvmValue const high = b_.CreateLShr(lane, 4);
-  // Adds the lane's line, along the axis that leads from line to line, to the start of the lane's matrix.
   const auto along = [&](int MatrixPosition::* axis, bool is_line) {
     LlvmValue const corner =
         b_.CreateAdd(b_.CreateMul(low, Index(layout.low.*axis)), b_.CreateMul(high, Index(layout.high.*axis)));
@@ -99,7 +98,7 @@ void NvptxEmission::LoadMatrices(const Instruction& load, bool crosses) {
   for (int word = 0; word < matrices; ++word) StoreWord(load.slots[0], word, b_.CreateExtractValue(words, word));
 }
 
-// Each lane loads its own elements. If `contiguous`, the elements of a word are adjacent in memory.
+// If `contiguous`, the elements of a word are adjacent in memory.
 void NvptxEmission::LoadElements(const Instruction& load, bool contiguous) {
   const int32_t slot = load.slots[0];
   const FragmentKind kind = *kernel_.slots[slot].fragment;

@@ -35,7 +35,7 @@ void NvptxEmission::StoreScalar(int64_t array, LlvmValue index, LlvmValue value)
   Mark(b_.CreateAlignedStore(scalar_.ToMemory(value, type), Address(array, index), llvm::Align(Bytes(type))), array);
 }
 
-// Returns the elements of one vector access. It has at most 16 bytes, as far as index and pointer are aligned.
+// At most 16 bytes, as far as index and pointer are aligned.
 int NvptxEmission::VectorWidth(int64_t array, int32_t index) const {
   const Linear& form = linear_[index];
   if (!copies_.wide || copies_.width == 1 || form.stride != 1) return 1;
@@ -46,7 +46,7 @@ int NvptxEmission::VectorWidth(int64_t array, int32_t index) const {
   return static_cast<int>(std::bit_floor(static_cast<uint64_t>(std::max<int64_t>(1, width))));
 }
 
-// Elements of less than 32 bits are packed into words. LLVM then uses the 16-byte instruction and no shuffles.
+// With elements packed into words, LLVM uses the 16-byte instruction and no shuffles.
 llvm::Type* NvptxEmission::PackedType(Type type, int width) const {
   if (Bytes(type) >= 4) return llvm::FixedVectorType::get(scalar_.TypeOf(type), width);
   const int bytes = Bytes(type) * width;
@@ -80,7 +80,7 @@ llvm::SmallVector<LlvmValue, 16> NvptxEmission::LoadPacked(int64_t array, LlvmVa
   return elements;
 }
 
-// Returns the f32 from which `element` was rounded to bf16, or null. One instruction rounds and packs two of them.
+// Returns the f32 from which `element` was rounded to bf16, or null. One instruction rounds and packs two.
 LlvmValue NvptxEmission::RoundedFrom(LlvmValue element) {
   const auto* cast = llvm::dyn_cast<llvm::BitCastInst>(element);
   const auto* truncate = cast ? llvm::dyn_cast<llvm::FPTruncInst>(cast->getOperand(0)) : nullptr;
@@ -142,18 +142,15 @@ void NvptxEmission::EmitStore(const Instruction& store) {
   const auto index_of = [&](int copy) {
     LlvmValue index = Get(store.operands[0], copy);
     if (overrun) index = b_.CreateAdd(index, Index(array.elements));
-    // Odd blocks overwrite the start of the array, where block 0 writes too.
     if (cross) index = b_.CreateSelect(b_.CreateICmpEQ(b_.CreateAnd(block_, 1), Index(1)), thread_, index);
     return index;
   };
-  // One store for each block, or for each warp.
   if (level_ != Level::kThread) {
     LlvmValue const index = index_of(0);
     LlvmValue const thread = level_ == Level::kWarp ? lane_ : thread_;
     if (same_place) return StoreScalar(store.imm, index, Get(store.operands[1], 0));
     return If(b_.CreateICmpEQ(thread, Index(0)), [&] { StoreScalar(store.imm, index, Get(store.operands[1], 0)); });
   }
-  // Every thread also writes element 0.
   if (same_place) {
     StoreScalar(store.imm, Index(0), Get(store.operands[1], copies_.begin));
   }
@@ -169,7 +166,7 @@ void NvptxEmission::EmitStore(const Instruction& store) {
   }
 }
 
-// While `access` runs, accesses to the group go to this member.
+// Accesses to the group in `access` go to this member.
 void NvptxEmission::AtMember(int64_t array, int32_t member, const std::function<void()>& access) {
   ForCopies(std::span(&member, 1), [&] {
     auto* const pointer = llvm::PointerType::get(context_, kGlobalSpace);
@@ -262,7 +259,7 @@ LlvmValue NvptxEmission::VariableElement(int64_t variable, int copy) {
 }
 
 void NvptxEmission::EmitLoadTransposed(const Instruction& load) { EmitLoad(load); }
-void NvptxEmission::EmitTransposeTile(const Instruction&) {}  // Columns are read without transposing the tile.
+void NvptxEmission::EmitTransposeTile(const Instruction&) {}
 void NvptxEmission::EmitAtomicFetch(const Instruction& atomic) { EmitAtomic(atomic); }
 void NvptxEmission::EmitAtomicCas(const Instruction& atomic) { EmitAtomic(atomic); }
 
