@@ -6,7 +6,6 @@
 namespace hlo::kernel {
 namespace {
 
-// Bodies that together have more instructions are long enough alone.
 constexpr size_t kMostMerged = 160;
 
 bool IsScalar(Op op) {
@@ -19,7 +18,7 @@ bool IsScalar(Op op) {
   }
 }
 
-// Accepts straight lines of loads, arithmetic and stores. Divisions of indices divide a tile into its own segments.
+// Divisions of indices cut a tile into its own segments.
 bool IsMergeable(const Instruction& instruction) {
   switch (instruction.op) {
     case Op::kLoad:
@@ -38,7 +37,7 @@ class TileMerge {
 
   // Without a barrier between two tiles, a thread of the second one reads no value that another thread wrote in the
   // first. In one loop the tiles alternate, so neither may read an array that the other writes. Both may write an
-  // output, because none of its elements is written twice or read. Slots are accessed only at the tile's own element.
+  // output, which is not read.
   bool Add(const Instruction& tile) {
     const std::vector<Instruction>& body = tile.regions[0].body;
     instructions_ += body.size();

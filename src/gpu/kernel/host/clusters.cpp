@@ -20,7 +20,7 @@ bool HasClusterBarrier(const Instruction& instruction) {
 
 llvm::Value* HostEmission::Storage(llvm::Type* type) {
   if (kernel_.cluster == 1) return Alloca(type);
-  constexpr int64_t kAlignment = 64;  // Vectors of slots need this alignment.
+  constexpr int64_t kAlignment = 64;  // For vectors of slots.
   const int64_t bytes = static_cast<int64_t>(module_.getDataLayout().getTypeAllocSize(type));
   const int64_t step = (bytes + kAlignment - 1) / kAlignment * kAlignment;
   LlvmValue const storage = Alloca(llvm::ArrayType::get(b_.getInt8Ty(), kernel_.cluster * step));
@@ -85,7 +85,6 @@ void HostEmission::EmitByTurns(const std::vector<const Instruction*>& instructio
   });
 }
 
-// Keeps a value of the block level for later turns.
 void HostEmission::KeepOfBlock(int32_t id) {
   LlvmValue const value = values_[id];
   if (llvm::isa<llvm::Constant>(value)) return;
@@ -98,7 +97,6 @@ void HostEmission::KeepOfBlock(int32_t id) {
   b_.CreateStore(value, b_.CreateInBoundsGEP(type, kept_of_blocks_[id], rank_));
 }
 
-// Loads values that earlier turns have kept.
 void HostEmission::TakeUp(std::span<const int32_t> values) {
   for (const int32_t id : values) {
     if (!kept_of_blocks_[id]) continue;

@@ -22,7 +22,6 @@ HostEmission::Values HostEmission::LoadAllLanes(const Instruction& instruction) 
   return values;
 }
 
-// Lane l of the result is lane source(l) of `vector`.
 llvm::Value* HostEmission::Permute(LlvmValue vector, int lanes, const std::function<int(int)>& source) {
   llvm::SmallVector<int, kWarpSize> mask;
   for (int lane = 0; lane < lanes; ++lane) mask.push_back(source(lane));
@@ -37,7 +36,7 @@ bool HasStructure(const Region& region) {
 
 }  // namespace
 
-// Branches and loops (sin and rem contain some) have no vector form, so they run lane by lane.
+// Branches and loops (sin and rem contain some) have no vector form.
 HostEmission::Values HostEmission::CombineByLane(const Instruction& instruction, const Values& a, const Values& b) {
   const auto lanes_of = [](LlvmValue value) {
     return llvm::cast<llvm::FixedVectorType>(value->getType())->getNumElements();
@@ -88,8 +87,8 @@ HostEmission::LanePiece HostEmission::LoadPiece(const Instruction& reduce, int f
   return piece;
 }
 
-// Combines each pair of neighbours. With two pieces, pairs stay within their block of 128 bits: one shuffle collects
-// the left elements of both pieces, and another one the right elements.
+// With two pieces, pairs stay within their block of 128 bits: one shuffle collects the left elements of both pieces,
+// and another one the right elements.
 HostEmission::LanePiece HostEmission::CombineNeighbours(const Instruction& reduce, const LanePiece& a,
                                                         const LanePiece* b, int block) {
   const int lanes = static_cast<int>(a.places.size());
@@ -121,8 +120,8 @@ HostEmission::LanePiece HostEmission::CombineNeighbours(const Instruction& reduc
   return combined;
 }
 
-// Combines neighbours first, with half as many lanes after each step, in the same tree as lane 0 of a GPU. The pieces
-// are registers, whose shuffles are instructions. LLVM takes very long to compile shuffles of all 32 lanes.
+// The same tree as in lane 0 of a GPU. The pieces are registers, because LLVM takes very long to compile shuffles of
+// all 32 lanes.
 void HostEmission::EmitWarpReduce(const Instruction& reduce) {
   int64_t widest = 4;
   for (const int32_t slot : reduce.slots) widest = std::max<int64_t>(widest, Bytes(kernel_.slots[slot].type));

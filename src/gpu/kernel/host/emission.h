@@ -1,4 +1,4 @@
-// The last pass of the host lowering: emits LLVM IR for a kernel from the results of the other passes.
+// The last pass of the host lowering: emits LLVM IR for a kernel.
 #ifndef HLO_GPU_KERNEL_HOST_EMISSION_H_
 #define HLO_GPU_KERNEL_HOST_EMISSION_H_
 
@@ -21,9 +21,8 @@
 
 namespace hlo::kernel {
 
-// Bodies with at most this many vectors are unrolled. With constant positions, slots become registers, also across
-// surrounding loops. A loop over vectors in memory is slower because it has more instructions and fewer loads under way
-// (bench/results/2026-11-27-cpu-6.md).
+// Bodies with at most this many vectors are unrolled, so that slots become registers. A loop over vectors in memory is
+// slower: it has more instructions and fewer loads under way (bench/results/2026-11-27-cpu-6.md).
 constexpr int64_t kVectorsWrittenOut = 8;
 
 class HostEmission {
@@ -35,7 +34,7 @@ class HostEmission {
   using LlvmValue = llvm::Value*;
   using Values = llvm::SmallVector<LlvmValue, 2>;
 
-  // emission.cpp: the function and single instructions.
+  // emission.cpp
   void MakeEntry(const std::string& name);
   void MakeBody(const std::string& name, llvm::GlobalValue::LinkageTypes linkage);
   void MakeStorage();
@@ -55,13 +54,12 @@ class HostEmission {
 
   // loops.cpp
   struct LoopKind {
-    bool lanes = false;  // Iterations are independent, so the loop can be vectorised.
+    bool lanes = false;
     bool unroll = true;
-    int interleave = 1;     // Number of interleaved vectors.
+    int interleave = 1;
     bool is_done = false;   // Already in vectors.
     bool has_gaps = false;  // See WidePlan.
   };
-  // for (index = begin; index < end; index += step) body(index)
   void Loop(LlvmValue begin, LlvmValue end, LlvmValue step, LoopKind kind, const std::function<void(LlvmValue)>& body);
   void LoopWithSteps(LlvmValue begin, LlvmValue end, LoopKind kind, const std::function<LlvmValue(LlvmValue)>& body);
   void Lanes(LlvmValue end, const std::function<void(LlvmValue)>& body, int interleave = 1, bool has_gaps = false);
@@ -72,10 +70,10 @@ class HostEmission {
   bool IsLine(int32_t id) const { return wide_ && wide_->stride[id] == 1; }
   void ForWarps(const std::function<void()>& body);
   llvm::MDNode* LoopProperties(LoopKind kind);
-  // Calls emit(0) for code where the condition holds, and emit(1) for code where it does not.
+  // Calls emit(0) where the condition holds, and emit(1) where it does not.
   void Branch(LlvmValue condition, bool has_else, const std::function<void(int)>& emit);
 
-  // threads.cpp: bodies of phases and tiles.
+  // threads.cpp
   struct Segment {
     const SegmentPlan* plan;
     std::unordered_map<const Instruction*, LlvmValue> at_begin = {};
@@ -86,7 +84,7 @@ class HostEmission {
     std::function<void(LlvmValue)> bind;
     const SegmentPlan* segments;
     std::span<const int32_t> indices;                  // Values that count elements.
-    std::vector<llvm::AllocaInst*> values, variables;  // Arrays of kept values; null for the others.
+    std::vector<llvm::AllocaInst*> values, variables;  // Null for values that are not kept.
     LlvmValue begin = nullptr, count = nullptr, lane = nullptr;
     int next_group = 1, current = 0;
   };
@@ -114,7 +112,7 @@ class HostEmission {
   LlvmValue FromOtherGroup(int32_t id);
   LlvmValue StripVariable(const Instruction& access);
 
-  // clusters.cpp: runs the blocks of a cluster in turn, from barrier to barrier.
+  // clusters.cpp
   LlvmValue Storage(llvm::Type* type);
   void EmitCluster(const Region& region);
   void EmitByTurns(const std::vector<const Instruction*>& instructions);
@@ -126,7 +124,6 @@ class HostEmission {
 
   // memory.cpp
   void AtMember(int64_t array, int32_t member, const std::function<void()>& access);
-  // For one lane, or in a vector body with `wide` for all lanes.
   LlvmValue LoadFrom(LlvmValue address, Type type, bool lanes, bool constant = false, bool wide = false);
   void StoreTo(LlvmValue address, Type type, LlvmValue value, bool lanes);
   LlvmValue Address(int64_t array, LlvmValue index);
@@ -146,8 +143,8 @@ class HostEmission {
 
   // collectives.cpp: the slots of a warp as one vector.
   struct LanePiece {
-    Values values;                  // One for each slot; scalars for a single lane.
-    llvm::SmallVector<int> places;  // The position of each lane in the order of the warp.
+    Values values;                  // Scalars for a single lane.
+    llvm::SmallVector<int> places;  // Position of each lane in the warp.
   };
   LanePiece LoadPiece(const Instruction& reduce, int first, int lanes);
   LanePiece CombineNeighbours(const Instruction& reduce, const LanePiece& a, const LanePiece* b, int block);
@@ -170,11 +167,11 @@ class HostEmission {
   std::vector<int> parameters_;
   std::vector<LlvmValue> arrays_, transposed_, slots_, variables_;
   std::vector<LlvmValue> values_;
-  // The current vector body or null, its lanes, and the variables of its threads.
+  // The current vector body or null, and its lanes.
   const WidePlan* wide_ = nullptr;
   unsigned width_ = 1;
   std::vector<LlvmValue> wide_variables_;
-  std::map<int64_t, llvm::AllocaInst*> carried_;  // Storage of variables that live across loops in a vector body.
+  std::map<int64_t, llvm::AllocaInst*> carried_;
   Strip* strip_ = nullptr;
   Segment* segment_ = nullptr;
   LlvmValue block_ = nullptr, warp_ = nullptr, lane_ = nullptr, thread_ = nullptr, tile_index_ = nullptr;
@@ -182,11 +179,11 @@ class HostEmission {
   bool in_warps_ = false;
   // For clusters.
   LlvmValue first_block_ = nullptr, rank_ = nullptr;
-  std::map<LlvmValue, int64_t> block_bytes_;  // The stride between blocks, for each storage.
+  std::map<LlvmValue, int64_t> block_bytes_;  // The stride between blocks.
   struct {
     std::vector<LlvmValue> arrays, transposed, slots, variables;
   } of_all_blocks_;
-  // The storage of each value for each block; null if the value is not kept.
+  // Null if the value is not kept.
   std::vector<llvm::AllocaInst*> kept_of_blocks_;
 };
 

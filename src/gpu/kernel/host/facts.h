@@ -9,21 +9,20 @@
 
 namespace hlo::kernel {
 
-// A loop in a thread body with at most this many instructions after unrolling is unrolled, so that the loop over lanes
-// is innermost.
+// Loops in thread bodies are unrolled up to this many instructions, so that the loop over lanes is innermost.
 constexpr int64_t kMostWrittenOut = 256;
 
 struct HostFacts {
   explicit HostFacts(const Kernel& kernel);
 
-  // The number of steps of a loop with constant bounds, -1 for others.
+  // Returns -1 if the bounds are not constant.
   int64_t Steps(const Instruction& loop) const;
-  // The number of instructions after unrolling all loops with constant bounds.
+  // Counts instructions after unrolling loops with constant bounds.
   int64_t WrittenOut(const Region& region) const;
   bool IsWrittenOut(const Instruction& loop) const;
 
   const Kernel& kernel;
-  std::vector<const Instruction*> constants;  // Indexed by value; null if it is not constant.
+  std::vector<const Instruction*> constants;  // Indexed by value; null if not constant.
   std::vector<Type> types;                    // Indexed by value.
 
  private:

@@ -15,7 +15,7 @@ void HostEmission::Loop(LlvmValue begin, LlvmValue end, LlvmValue step, LoopKind
   });
 }
 
-// The loop is rotated: if (begin < end) do { index += body(index) } while (index < end).
+// Rotated: if (begin < end) do { index += body(index) } while (index < end).
 void HostEmission::LoopWithSteps(LlvmValue begin, LlvmValue end, LoopKind kind,
                                  const std::function<LlvmValue(LlvmValue)>& body) {
   const auto *first = llvm::dyn_cast<llvm::ConstantInt>(begin), *last = llvm::dyn_cast<llvm::ConstantInt>(end);
@@ -68,14 +68,13 @@ void HostEmission::Lanes(LlvmValue end, const std::function<void(LlvmValue)>& bo
 }
 
 // Emits whole vectors, and then the rest. If the body may repeat and the end is known, the rest is one more vector that
-// ends there. A short body with a known end gets vectors of half as many lanes, and so on: 30 lanes are three vectors
-// of eight, one of four and one of two. Otherwise the rest is emitted lane by lane, or by the vectoriser with masks if
-// it accepts the body.
+// ends there. A short body with a known end gets vectors of half as many lanes, and so on. Otherwise the rest is
+// emitted lane by lane, or by the vectoriser with masks.
 void HostEmission::Lanes(LlvmValue end, const WidePlan& wide, const std::function<void(LlvmValue)>& body,
                          int interleave) {
   if (wide.is_scalar) return Loop(Index(0), end, Index(1), {.lanes = true, .unroll = false, .is_done = true}, body);
   const auto* const known_end = llvm::dyn_cast<llvm::ConstantInt>(end);
-  // `elements` is 0 if the number is unknown.
+  // 0 if unknown.
   const int64_t elements = known_end ? known_end->getSExtValue() : 0;
   const int64_t width = wide.lanes * interleave;
   const bool is_whole = known_end && width > 0 && elements % width == 0;
@@ -121,7 +120,6 @@ void HostEmission::Lanes(LlvmValue end, const WidePlan& wide, const std::functio
   Loop(begin, end, Index(1), {.lanes = true, .unroll = false, .is_done = true}, body);
 }
 
-// Allocates vectors of `width_` lanes for variables that live across loops and branches of a vector body.
 void HostEmission::CarryVariables(const WidePlan& wide) {
   for (const int64_t variable : wide.carried) {
     llvm::Type* const type = scalar_.TypeOf(kernel_.variables[variable].type);
@@ -129,7 +127,7 @@ void HostEmission::CarryVariables(const WidePlan& wide) {
   }
 }
 
-// The value in all lanes of a vector body, or the scalar outside of one.
+// Returns the scalar outside of a vector body.
 llvm::Value* HostEmission::Wide(int32_t id) {
   LlvmValue const value = Get(id);
   if (!wide_ || value->getType()->isVectorTy()) return value;

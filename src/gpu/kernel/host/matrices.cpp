@@ -1,4 +1,4 @@
-// Matrices of a warp. Their slots hold them row by row, not lane by lane.
+// Matrices of a warp, whose slots hold them row by row, not lane by lane.
 #include "gpu/kernel/host/emission.h"
 #include "gpu/kernel/mma.h"
 
@@ -6,7 +6,6 @@ namespace hlo::kernel {
 
 using LlvmValue = llvm::Value*;
 
-// Index of a lane's element in the slot.
 llvm::Value* HostEmission::InFragment(FragmentKind kind, int64_t element) {
   const FragmentLayout layout = LayoutOf(kind);
   const int columns = Columns(kind);
@@ -41,7 +40,6 @@ void HostEmission::EmitLoadFragment(const Instruction& load) {
   });
 }
 
-// The numbers that are multiplied, from elements of a fragment or a vector of them.
 llvm::Value* HostEmission::Factor(LlvmValue bits, MmaShape shape) {
   const MmaInfo& info = InfoOf(shape);
   if (shape == MmaShape::kTF32) {
@@ -55,7 +53,7 @@ llvm::Value* HostEmission::Factor(LlvmValue bits, MmaShape shape) {
   return scalar_.Emit(convert, operands, types);
 }
 
-// A row of the sum is a vector. The terms are added in the order of mma.h.
+// Terms are added in the order of mma.h.
 void HostEmission::EmitMma(const Instruction& mma) {
   const auto shape = static_cast<MmaShape>(mma.imm);
   const MmaInfo& info = InfoOf(shape);

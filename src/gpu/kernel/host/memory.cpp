@@ -33,8 +33,7 @@ llvm::Value* HostEmission::Address(int64_t array, LlvmValue index) {
   return b_.CreateInBoundsGEP(scalar_.MemoryTypeOf(kernel_.arrays[array].type), arrays_[array], index);
 }
 
-// Elements that no thread writes may be loaded once, in spite of stores between two loads. So all rows of a tile share
-// the values of its columns.
+// Elements that no thread writes may be loaded once, in spite of stores between two loads.
 llvm::Value* HostEmission::LoadElement(int64_t array, LlvmValue index, bool wide) {
   const ArrayInfo& info = kernel_.arrays[array];
   const bool constant = info.kind == ArrayKind::kTable || (info.kind == ArrayKind::kInput && !info.may_alias);
@@ -55,7 +54,7 @@ void HostEmission::EmitStore(const Instruction& store) {
   StoreElement(store.imm, Get(store.operands[0]), value);
 }
 
-// While `access` runs, accesses to the group go to this member.
+// Accesses to the group in `access` go to this member.
 void HostEmission::AtMember(int64_t array, int32_t member, const std::function<void()>& access) {
   LlvmValue const group = arrays_[array];
   LlvmValue const place = b_.CreateInBoundsGEP(b_.getPtrTy(), group, Get(member));
@@ -88,7 +87,7 @@ void HostEmission::EmitStoreVector(const Instruction& store) {
   }
 }
 
-// Copies at once. A correct kernel does not depend on the time of the copy before the wait.
+// A correct kernel does not depend on the time of the copy before the wait.
 void HostEmission::EmitCopyAsync(const Instruction& copy) {
   LlvmValue const to = Get(copy.operands[0]);
   LlvmValue const from = Get(copy.operands[1]);
@@ -120,9 +119,9 @@ void HostEmission::EmitLoadTransposed(const Instruction& load) {
 
 void HostEmission::EmitTransposeTile(const Instruction& turn) {
   const ArrayInfo& tile = kernel_.arrays[turn.imm];
-  // The side of a square is 32 bytes, and at most 16 elements, because sides of tiles are multiples of 16. Exchanging
-  // the halves of 64-byte registers in one more step is slower (bench/results/2026-11-26-cpu-3.md). If rows are whole
-  // lines, squares of 64 bytes are faster, because a vector is loaded as it was stored.
+  // The side of a square is 32 bytes, because exchanging the halves of 64-byte registers in one more step is slower
+  // (bench/results/2026-11-26-cpu-3.md). If rows are whole lines, squares of 64 bytes are faster, because a vector is
+  // loaded as it was stored.
   const int64_t of_line = std::min<int64_t>(kMostTransposed, VectorBytes() / Bytes(tile.type));
   const bool in_lines = tile.pitch * Bytes(tile.type) % 64 == 0 && TileRows(tile) % of_line == 0;
   const int64_t side = in_lines ? of_line : std::min<int64_t>(16, 32 / Bytes(tile.type));
@@ -185,7 +184,6 @@ void HostEmission::EmitSlotSet(const Instruction& access) {
 
 llvm::Type* HostEmission::SlotElement(int64_t slot) { return scalar_.MemoryTypeOf(kernel_.slots[slot].type); }
 
-// Number of elements for all threads.
 int64_t HostEmission::SlotElements(int64_t slot) const {
   const SlotInfo& info = kernel_.slots[slot];
   return (info.level == Level::kBlock ? kernel_.threads : kWarpSize) * info.width;
@@ -195,7 +193,6 @@ llvm::ArrayType* HostEmission::SlotType(int64_t slot) {
   return llvm::ArrayType::get(SlotElement(slot), SlotElements(slot));
 }
 
-// The elements of the current warp.
 llvm::Value* HostEmission::WarpBase(int64_t slot) {
   const SlotInfo& info = kernel_.slots[slot];
   if (info.level == Level::kWarp) return slots_[slot];
@@ -238,7 +235,7 @@ void HostEmission::EmitAtomic(const Instruction& atomic) {
 void HostEmission::EmitAtomicFetch(const Instruction& atomic) { EmitAtomic(atomic); }
 void HostEmission::EmitAtomicCas(const Instruction& atomic) { EmitAtomic(atomic); }
 
-// No host has a graph. Code that runs in place of a graph passes the address of the condition as the handle.
+// Code that runs in place of a graph passes the address of the condition as the handle.
 void HostEmission::EmitSetCondition(const Instruction& set) {
   b_.CreateAlignedStore(Get(set.operands[0]), arrays_[set.imm], llvm::Align(4));
 }

@@ -25,8 +25,6 @@ class Finder {
     }
   }
 
-  // Drops the comparisons if they would cut the tile, or a row of a division, into pieces that are too short on
-  // average.
   void KeepLongPieces(int64_t elements) {
     for (const Instruction* cut : plan_.cuts) {
       if (cut->op != Op::kLess) elements = std::min(elements, facts_.constants[cut->operands[1]]->imm);
@@ -62,8 +60,7 @@ class Finder {
 
   const HostFacts& facts_;
   SegmentPlan& plan_;
-  // Indexed by value. A line counts up with the index. A fixed value is index arithmetic that is the same for all
-  // elements.
+  // Indexed by value. A line counts up with the index. A fixed value is the same for all elements.
   std::vector<bool> line_, fixed_;
 };
 

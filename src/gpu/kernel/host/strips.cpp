@@ -11,7 +11,6 @@ bool Varies(const Instruction& instruction, const std::vector<bool>& varying) {
 
 bool HasCut(const HostFacts& facts, const std::vector<bool>& varying, const Region& region);
 
-// Returns whether the body is cut at this instruction.
 bool IsCut(const HostFacts& facts, const std::vector<bool>& varying, const Instruction& instruction) {
   if (Varies(instruction, varying)) return false;
   if (instruction.op == Op::kLoop) return !facts.IsWrittenOut(instruction);

@@ -1,9 +1,8 @@
 // A pass of the host lowering that moves loops in thread bodies outside the loop over lanes.
 //
 // The body of a phase or tile is cut at loops with the same bounds in all lanes. The code between two cuts is a group:
-// a loop over the lanes of a strip. Values used in several groups are computed again if they are index arithmetic, and
-// otherwise stored in arrays with one element per lane, like variables. Values that are the same for all lanes are
-// computed once, outside.
+// a loop over the lanes of a strip. Index arithmetic that several groups use is computed again. Other values are stored
+// in arrays with one element per lane. Uniform values are computed once, outside.
 #ifndef HLO_GPU_KERNEL_HOST_STRIPS_H_
 #define HLO_GPU_KERNEL_HOST_STRIPS_H_
 
@@ -16,32 +15,30 @@
 
 namespace hlo::kernel {
 
-// Longer loops with the same bounds in all lanes run outside the loop over lanes, for this number of lanes at a time.
+// The number of lanes in a strip.
 constexpr int64_t kStrip = 128;
 
 struct StripPlan {
-  bool needed = false;        // If false, the body has no such loop and the other members are not set.
+  bool needed = false;        // If false, the other members are not set.
   std::vector<bool> varying;  // Indexed by value.
-  std::vector<int> group_of;  // Indexed by value: the group that defines it, 0 if none.
+  std::vector<int> group_of;  // Indexed by value; 0 if no group defines it.
   std::unordered_map<const Instruction*, int> group_of_member;
   std::vector<const Instruction*> definition;  // Indexed by value.
-  std::vector<int32_t> kept_values;            // Values that are stored in arrays.
+  std::vector<int32_t> kept_values;            // Values stored in arrays.
   std::vector<int32_t> kept_variables;
 };
 
-// `segments` belong to a tile; null for a phase.
+// `segments` is null for a phase.
 StripPlan PlanStrips(const HostFacts& facts, const Region& body, const SegmentPlan* segments);
 
-// The treatment of an instruction in a body that is cut.
 enum class StripPart : uint8_t {
-  kMember,   // In a group: emitted in a loop over the lanes.
+  kMember,   // Emitted in a loop over the lanes.
   kUniform,  // Emitted once for the strip.
-  kCut,      // The body is cut here.
+  kCut,
 };
 StripPart PartOf(const HostFacts& facts, const StripPlan& plan, const Instruction& instruction);
 
-// Visits cuts, uniform instructions and groups in order. Planning and emission both use it, so that group numbers
-// agree.
+// Planning and emission both use this, so that group numbers agree.
 template <class Uniform, class Group, class Cut>
 void WalkStrip(const HostFacts& facts, const StripPlan& plan, const Region& region, Uniform uniform, Group group,
                Cut cut) {

@@ -45,7 +45,6 @@ int64_t HostEmission::Elements(const Instruction& tile) const {
   return (in_warps_ ? kWarpSize : kernel_.threads) * tile.imm;
 }
 
-// The number of the tile's elements within its limit.
 llvm::Value* HostEmission::EndOf(const Instruction& tile) {
   LlvmValue const elements = Index(Elements(tile));
   if (tile.operands.empty()) return elements;
@@ -54,7 +53,7 @@ llvm::Value* HostEmission::EndOf(const Instruction& tile) {
   return b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, Get(tile.operands[0]), elements);
 }
 
-// Emits the first tile and the tiles that share its loop. Returns the number of instructions emitted.
+// Returns the number of instructions emitted.
 size_t HostEmission::EmitTiles(std::span<const Instruction> instructions) {
   const std::vector<const Instruction*> tiles = AdjacentTiles(kernel_, instructions);
   if (tiles.size() == 1) {
@@ -92,8 +91,8 @@ void HostEmission::EmitTile(const Instruction& tile) {
   });
 }
 
-// If a loop accesses few slots at places that are unknown at compile time, they are copied before and after it. All
-// other accesses are at known places, so that these slots are registers.
+// If a loop accesses few slots at places that are unknown at compile time, they are copied before and after it, so that
+// the slots themselves are registers.
 void HostEmission::WithSlotsCopied(const Region& region, const std::function<void()>& emit) {
   std::set<int64_t> slots;
   if (kernel_.cluster == 1) FindSlots(region, slots);
@@ -143,7 +142,6 @@ void HostEmission::EmitElements(const Instruction& tile, LlvmValue end) {
   });
 }
 
-// Computes index arithmetic at the first element of the segment.
 llvm::Value* HostEmission::AtBegin(const Segment& segment, int32_t id) {
   if (id == segment.plan->index) return segment.begin;
   if (!segment.plan->inside[id]) return Get(id);
@@ -155,7 +153,7 @@ llvm::Value* HostEmission::AtBegin(const Segment& segment, int32_t id) {
   return scalar_.Emit(definition, operands, types);
 }
 
-// Computes the values of the cuts at `begin`. Returns the number of the segment's elements, at most `left`.
+// Returns the number of the segment's elements, at most `left`.
 llvm::Value* HostEmission::BeginSegment(Segment& segment, LlvmValue begin, LlvmValue left) {
   segment.begin = begin;
   segment.at_begin.clear();
@@ -174,12 +172,12 @@ llvm::Value* HostEmission::BeginSegment(Segment& segment, LlvmValue begin, LlvmV
     LlvmValue const operands[] = {dividend, divisor};
     const Type types[] = {Type::kIndex, Type::kIndex};
     LlvmValue const value = scalar_.Emit(*cut, operands, types);
-    // The remainder is not dividend - value * divisor. An index that a guard excludes may exceed the 32 bits of the
-    // division, and no segment may be empty.
+    // The remainder is not dividend - value * divisor, because an index that a guard excludes may exceed the 32 bits of
+    // the division, and no segment may be empty.
     const Instruction rest{.op = Op::kRem, .type = Type::kIndex};
     LlvmValue const remainder = scalar_.Emit(rest, operands, types);
     // Negative dividends, which a guard excludes, have no quotient. The elements from zero on are segments of their
-    // own. The quotient becomes 0, because dividing it by the next divisor must not make that bound negative.
+    // own. A quotient of 0 keeps the bound of the next divisor from being negative.
     LlvmValue const negative = b_.CreateICmpSLT(dividend, Index(0));
     segment.at_begin[cut] = b_.CreateSelect(negative, Index(0), value);
     LlvmValue const bound = b_.CreateSelect(negative, b_.CreateNeg(dividend), b_.CreateSub(divisor, remainder));
@@ -188,7 +186,7 @@ llvm::Value* HostEmission::BeginSegment(Segment& segment, LlvmValue begin, LlvmV
   return count;
 }
 
-// Returns the value of a cut at the current element of the segment, or null if the instruction is not a cut.
+// Returns null if the instruction is not a cut.
 llvm::Value* HostEmission::InSegment(const Instruction& instruction) {
   if (!segment_) return nullptr;
   const auto found = segment_->at_begin.find(&instruction);
@@ -197,7 +195,7 @@ llvm::Value* HostEmission::InSegment(const Instruction& instruction) {
                                               : b_.CreateAdd(found->second, segment_->position, "", true, true);
 }
 
-// Emits the body of a phase or tile for lanes (elements) 0 to `end`. `bind` receives the current one.
+// `bind` receives the current lane or element.
 void HostEmission::EmitThreads(const Region& region, LlvmValue end, const SegmentPlan* segments,
                                const std::function<void(LlvmValue)>& bind) {
   const StripPlan plan = PlanStrips(facts_, region, segments);
@@ -219,9 +217,8 @@ void HostEmission::EmitThreads(const Region& region, LlvmValue end, const Segmen
       interleave);
 }
 
-// Emits a few vectors of lanes at a time, with the body's loops inside and the variables that live across them in
-// registers, or returns false. Products of tiles in shared arrays are several times faster than in strips, whose arrays
-// are loaded and stored in each step.
+// Emits a few vectors of lanes at a time, with the variables that live across loops in registers, or returns false.
+// Much faster than strips for products of tiles in shared arrays, because strips load and store arrays in each step.
 bool HostEmission::EmitInRegisters(const Region& region, LlvmValue end, const SegmentPlan* segments,
                                    const std::function<void(LlvmValue)>& bind) {
   std::vector<const Instruction*> body;
@@ -335,7 +332,6 @@ void HostEmission::KeepResults(const Instruction& instruction) {
   }
 }
 
-// Returns a value of another group, from its array or computed again.
 llvm::Value* HostEmission::FromOtherGroup(int32_t id) {
   if (llvm::AllocaInst* array = strip_->values[id])
     return LoadFrom(StripElement(array), facts_.types[id], true, false, true);
@@ -345,7 +341,7 @@ llvm::Value* HostEmission::FromOtherGroup(int32_t id) {
   return Compute(definition);
 }
 
-// Returns the address of a lane's variable, or null if the variable is an alloca of its own.
+// Returns null if the variable is an alloca of its own.
 llvm::Value* HostEmission::StripVariable(const Instruction& access) {
   if (!strip_ || !strip_->variables[access.imm]) return nullptr;
   return StripElement(strip_->variables[access.imm]);

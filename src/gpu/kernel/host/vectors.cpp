@@ -11,20 +11,18 @@
 namespace hlo::kernel {
 namespace {
 
-// A CPU's scheduler holds about a hundred waiting instructions. That is few iterations of a body of kLongBody
-// instructions, too few to hide the latency of its chain. So several vectors alternate, in kernels over arrays of
-// kMuchWork elements.
+// A CPU's scheduler holds about a hundred instructions, too few iterations of a long body to hide the latency of its
+// chain. So several vectors alternate.
 constexpr int64_t kLongBody = 24;
 constexpr int64_t kMuchWork = 1 << 18;
 
 bool IsLarge(const ArrayInfo& array) { return array.IsParameter() && array.elements >= kMuchWork; }
 
-// Returns whether the body is a long chain in a kernel that runs long enough to justify more code.
 bool IsWorthInterleaving(const HostFacts& facts, const Region& body) {
   return std::ranges::any_of(facts.kernel.arrays, IsLarge) && facts.WrittenOut(body) >= kLongBody;
 }
 
-// Returns whether the body sets slots. Elements of a masked store cannot be loaded again until they are in the cache.
+// Elements of a masked store cannot be loaded again until they are in the cache.
 bool KeepsPartialResults(const Region& body) {
   return std::ranges::any_of(body.body, [](const Instruction& instruction) { return instruction.op == Op::kSlotSet; });
 }
@@ -36,7 +34,7 @@ bool StoresStreamed(const Kernel& kernel, const Region& region) {
   });
 }
 
-// The widest type that the body accesses in memory. It determines the number of elements in the vectoriser's vectors.
+// The widest type in memory determines the number of elements in the vectoriser's vectors.
 int64_t WidestInMemory(const Kernel& kernel, const Region& region) {
   int64_t bytes = 1;
   for (const Instruction& instruction : region.body) {
@@ -59,7 +57,7 @@ int64_t WidestInMemory(const Kernel& kernel, const Region& region) {
   return bytes;
 }
 
-// Registers of a body: `constants` are shared by alternating vectors, and each vector has at most `values`.
+// Alternating vectors share `constants`, and each vector has at most `values`.
 struct Registers {
   int64_t constants = 0, values = 0;
 };
@@ -75,7 +73,7 @@ void NoteUses(const Instruction& instruction, int64_t at, std::unordered_map<int
 Registers RegistersOf(const Region& body) {
   std::unordered_map<int32_t, int64_t> last_use;
   for (size_t i = 0; i < body.body.size(); ++i) NoteUses(body.body[i], static_cast<int64_t>(i), &last_use);
-  // Number of values whose last use is at each instruction.
+  // The number of values whose last use is at each instruction.
   std::vector<int64_t> ends(body.body.size());
   std::set<std::pair<Type, int64_t>> constants;
   Registers registers;
@@ -115,15 +113,14 @@ bool IsWorthTwice(const HostFacts& facts, const Region& body) {
   return StoresStreamed(facts.kernel, body) || IsWorthInterleaving(facts, body) || KeepsPartialResults(body);
 }
 
-// Returns how many vectors alternate, at most as many as there are. If single vectors leave no tail, alternating ones
-// must not either. Under a mask, loads with gaps become single loads in branches, and LLVM's vectoriser takes very long
-// to move a chain of bf16 maxima into them.
+// If single vectors leave no tail, alternating ones must not either. Under a mask, loads with gaps become single loads
+// in branches, for which LLVM's vectoriser takes very long.
 int Interleave(const HostFacts& facts, const Region& body, int64_t elements, bool masked_tails) {
   if (!IsWorthInterleaving(facts, body)) return 1;
   const int64_t vector = (masked_tails ? 64 : 32) / WidestInMemory(facts.kernel, body);
   const bool whole = elements % vector == 0;
-  // Four vectors if they fit into the 32 registers of AVX-512, which is faster for most long bodies
-  // (bench/results/2026-11-26-cpu-4.md). AVX2 has half the registers.
+  // Four vectors, if they fit into the registers, are faster for most long bodies (bench/results/2026-11-26-cpu-4.md).
+  // AVX2 has half the registers.
   constexpr int64_t kRegisters = 32;
   const Registers registers = masked_tails ? RegistersOf(body) : Registers();
   int interleave = masked_tails && registers.constants + 4 * registers.values <= kRegisters ? 4 : 2;

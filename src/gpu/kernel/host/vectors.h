@@ -11,14 +11,14 @@ namespace hlo::kernel {
 // Whether the array is written past the caches (streaming.h).
 bool IsStreamed(const ArrayInfo& array);
 
-// Whether to emit a tile twice, once whole and once cut at its limit. Masked stores cannot stream and cannot pass
-// partial results to the next tile, and a loop of unknown length is not interleaved. Only the last tile is cut.
+// Whether to emit a tile twice, once whole and once cut at its limit: masked stores cannot stream or pass partial
+// results to the next tile, and a loop of unknown length is not interleaved.
 bool IsWorthTwice(const HostFacts& facts, const Region& body);
 
-// Removes launch and size information that does not affect the code, except a choice between three sizes of arrays.
+// Resets properties that do not affect the code, except a choice between three sizes of arrays.
 void ForgetForHost(Kernel& kernel);
 
-// The number of vectors to interleave in a loop over `elements`.
+// Vectors to interleave in a loop over `elements`.
 int Interleave(const HostFacts& facts, const Region& body, int64_t elements, bool masked_tails);
 
 }  // namespace hlo::kernel

@@ -5,10 +5,10 @@
 namespace hlo::kernel {
 namespace {
 
-// The vectoriser extracts elements at most this far apart from whole vectors, by shuffles.
+// The vectoriser extracts elements at most this far apart by shuffles.
 constexpr int64_t kMostInterleaved = 8;
 
-// Instructions of a body that may be emitted several times, for different numbers of lanes.
+// The most instructions of a body that may be emitted several times.
 constexpr int64_t kShortBody = 16;
 
 class WidePlanner {
@@ -60,14 +60,13 @@ class WidePlanner {
 
   int64_t widest() const { return widest_; }
 
-  // Returns whether an access that was not taken can be done lane by lane, because its elements are far apart.
+  // Returns whether elements are so far apart that the access can be done lane by lane.
   bool IsScattered(const Instruction& instruction) {
     if (instruction.op != Op::kLoad && instruction.op != Op::kStore) return false;
     const int64_t stride = StrideOf(instruction.operands[0]);
     return stride == kOwnValue || stride > kMostInterleaved || stride < 0;
   }
 
-  // Returns whether the vectoriser can do the access with whole vectors, but not with masked ones.
   bool HasGaps(const Instruction& instruction) {
     if (instruction.op != Op::kLoad && instruction.op != Op::kStore) return false;
     const int64_t stride = StrideOf(instruction.operands[0]);
@@ -81,12 +80,10 @@ class WidePlanner {
     });
   }
 
-  // Returns whether most of the body consists of `scattered` accesses and their indices.
   bool MostlyMoves(int64_t scattered) const { return scattered > 0 && computed_ <= 2 * scattered; }
 
  private:
-  // Returns the stride of a value, also if another group of the strip defines it. It is then computed again here or
-  // kept in an array.
+  // A value of another group is computed again here or kept in an array.
   int64_t StrideOf(int32_t id) {
     if (known_[id]) return plan_.stride[id];
     int64_t stride = 0;
@@ -192,7 +189,7 @@ class WidePlanner {
     return taken;
   }
 
-  // All lanes take the same branch. Later instructions may read a variable that both branches have set.
+  // Later instructions may read a variable that both branches have set.
   bool TakeIf(const Instruction& branch) {
     if (context_.loops_inside || StrideOf(branch.operands[0]) != 0) return false;
     plan_.has_branch = true;
@@ -217,18 +214,17 @@ class WidePlanner {
   // Indexed by value, and by variable.
   std::vector<bool> known_, is_set_;
   int64_t widest_ = 0, computed_ = 0;
-  // Arrays that the body loads, and arrays that it stores.
   std::vector<int64_t> loaded_, stored_;
-  // True if the body keeps a value of an element that another element could read.
+  // True if the body keeps a value that another element could read.
   bool keeps_ = false;
-  // Loops and branches around the current instruction, without unrolled loops.
+  // Around the current instruction, without unrolled loops.
   int loops_ = 0, branches_ = 0;
 };
 
 }  // namespace
 
-// A step needs one vector of varying values for each vector of a variable, and one vector of uniform values. If there
-// is only one variable, the varying values are operands in memory.
+// A step needs one vector of varying values for each vector of a variable, and one of uniform values. With one
+// variable, the varying values are operands in memory.
 int VectorsInRegisters(size_t carried, int64_t vector_bytes) {
   const size_t registers = vector_bytes == 64 ? 32 : 16;
   for (const size_t vectors : {8, 4, 2, 1}) {

@@ -1,7 +1,6 @@
-// A pass of the host lowering that emits bodies as vectors directly. LLVM's vectoriser would spend much compile time to
-// rediscover facts that are known here: elements are independent, some accesses are contiguous, and some values are
-// uniform. Other bodies (varying branches, masks, narrow strides) are left to LLVM's vectoriser. Bodies that mainly
-// gather or scatter stay scalar.
+// A pass of the host lowering that emits bodies as vectors. LLVM's vectoriser would spend much compile time to
+// rediscover independent elements, contiguous accesses and uniform values. It gets other bodies (varying branches,
+// masks, narrow strides). Bodies that mainly gather or scatter stay scalar.
 #ifndef HLO_GPU_KERNEL_HOST_WIDE_H_
 #define HLO_GPU_KERNEL_HOST_WIDE_H_
 
@@ -15,44 +14,40 @@
 
 namespace hlo::kernel {
 
-// The stride of a value that is different in each lane and not linear.
+// The stride of a value that is not linear in the lane.
 constexpr int64_t kOwnValue = INT64_MIN;
 
 struct WidePlan {
-  int64_t lanes = 0;  // Lanes in a vector of the widest type in memory; 0 if the body cannot be emitted as vectors.
-  // Emit one lane after another. Vectors would be built element by element, which is as slow and needs several times
-  // the code.
+  int64_t lanes = 0;  // For the widest type in memory; 0 if the body cannot be emitted as vectors.
+  // Emit one lane after another, because vectors built element by element are as slow and need several times the code.
   bool is_scalar = false;
-  bool is_short = false;  // Short enough to be emitted several times.
-  // Elements may be computed twice, because the body stores only to shared arrays that it does not read.
+  bool is_short = false;
+  // Elements may be computed twice: the body stores only to shared arrays that it does not read.
   bool may_repeat = false;
-  bool has_branch = false;  // Has a uniform branch. LLVM's vectoriser does not support such bodies.
-  // Vectorise without masks. An access has gaps between its lanes, as for parts of complex numbers. Masks would split
-  // it into scalar accesses (complex_mul in bench/results/2026-11-27-families.md).
+  bool has_branch = false;  // A uniform branch, which LLVM's vectoriser does not support.
+  // Vectorise without masks, which would split accesses with gaps between lanes into scalar ones (complex_mul in
+  // bench/results/2026-11-27-families.md).
   bool has_gaps = false;
-  // Indexed by value: the stride between lanes. 0 is uniform. Other linear values are emitted as the scalar of the
-  // first lane.
+  // The stride between lanes, by value; 0 is uniform. Linear values are emitted as the scalar of the first lane.
   std::vector<int64_t> stride;
-  // Variables of the lanes that live across branches, or across loops that are not unrolled, if the context allows
-  // loops inside.
+  // Variables of the lanes that live across branches or loops that are not unrolled.
   std::vector<int64_t> carried;
 };
 
-// The surroundings of a body. Null members are absent.
+// The surroundings of a body; null if absent.
 struct WideContext {
   const SegmentPlan* segments = nullptr;
   const StripPlan* strip = nullptr;
-  int group = 0;  // Within the strip.
+  int group = 0;
   // Allows loops with the same bounds in all lanes inside the vector body. Varying values in them must come from shared
   // arrays, which are in the cache in any order of access.
   bool loops_inside = false;
 };
 
-// The number of vectors for each of `carried` variables that fit into registers beside the values of a step. 0 if not
-// even one fits.
+// Vectors for each of `carried` variables that fit into registers, or 0.
 int VectorsInRegisters(size_t carried, int64_t vector_bytes);
 
-// `body` are instructions in order, and `indices` values that count lanes.
+// `indices` are values that count lanes.
 WidePlan PlanWide(const HostFacts& facts, std::span<const Instruction* const> body, std::span<const int32_t> indices,
                   WideContext context, int64_t vector_bytes);
 
