@@ -7,11 +7,10 @@ namespace {
 
 constexpr int32_t kNoWriter = -1, kSeveral = -2;
 
-// The arrays that statements access, by index into Kernel::arrays.
 struct Touched {
   std::vector<bool> reads;
-  std::vector<bool> far_reads;   // Reads of the arrays of other blocks.
-  std::vector<int32_t> writers;  // The statement that writes the array, kNoWriter or kSeveral.
+  std::vector<bool> far_reads;   // Reads of other blocks' arrays.
+  std::vector<int32_t> writers;  // A statement, kNoWriter or kSeveral.
 
   explicit Touched(size_t arrays) : reads(arrays), far_reads(arrays), writers(arrays, kNoWriter) {}
 
@@ -38,7 +37,6 @@ struct Touched {
     return false;
   }
 
-  // Returns whether the accesses need a barrier of the cluster between them.
   bool ConflictsAfar(const Touched& other) const {
     for (size_t i = 0; i < reads.size(); ++i) {
       const bool writes = writers[i] != kNoWriter, other_writes = other.writers[i] != kNoWriter;
@@ -48,7 +46,7 @@ struct Touched {
   }
 };
 
-// Accesses since the last barrier of the block (or of the warp), and since the last barrier of the cluster.
+// Accesses since the last barrier of the block or warp, and of the cluster.
 struct Pending {
   Touched block, cluster;
 
@@ -63,8 +61,7 @@ class Placer {
  public:
   explicit Placer(Kernel& kernel) : kernel_(kernel), nothing_(kernel.arrays.size()) { Number(kernel.body); }
 
-  // Places barriers in a region. `pending` holds the accesses since the last barriers, first at the start of the region
-  // and then at its end.
+  // Updates `pending` from the start of the region to its end.
   void Walk(Region& region, Op barrier, Pending& pending) {
     std::vector<Instruction> body;
     body.reserve(region.body.size());

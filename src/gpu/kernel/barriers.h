@@ -1,10 +1,10 @@
 // Places the barriers of a kernel. A barrier precedes a statement that accesses an array which threads of the block
 // accessed since the last barrier, if either access is a write. Inside kWarps, the same holds for the threads of a
-// warp. Iterations of a loop are not separated if only one statement writes the array. It writes different elements, or
-// no thread reads them before they are written.
+// warp. Repeated writes by one statement, as in a loop, need no barrier: they write different elements, or elements
+// that no thread reads in between.
 //
-// In a cluster, a block may read a shared array of another block. A barrier of the cluster then separates the read from
-// all writes of the array. Another one ends the kernel, because the memory of a block disappears when the block ends.
+// A barrier of the cluster separates reads of another block's shared array from writes of it. Another one ends the
+// kernel, because the memory of a block disappears when the block ends.
 #ifndef HLO_GPU_KERNEL_BARRIERS_H_
 #define HLO_GPU_KERNEL_BARRIERS_H_
 

@@ -393,7 +393,6 @@ void KernelBuilder::Fill(Slot slot, Value value) {
   Tile(slot.width(), [&](Value) { slot.Set(value); });
 }
 
-// The region that combines `slots.size()` values a with equally many values b.
 Region KernelBuilder::Combiner(std::span<const Slot> slots, const CombineMany& combine) {
   return Nest(Level::kThread, false, 0, nullptr, [&] {
     std::vector<Value> a, b;
@@ -412,7 +411,6 @@ Region KernelBuilder::Combiner(std::span<const Slot> slots, const CombineMany& c
   });
 }
 
-// Combines the elements of wide slots in order.
 std::vector<Slot> KernelBuilder::Narrow(std::span<const Slot> slots, const CombineMany& combine) {
   const int width = slots[0].width();
   if (width == 1) return {slots.begin(), slots.end()};

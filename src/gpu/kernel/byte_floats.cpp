@@ -5,7 +5,6 @@
 namespace hlo::kernel {
 namespace {
 
-// Bits of the fraction of f32, and its bias.
 constexpr int kFraction = 23, kBias = 127;
 constexpr int64_t kInfinity = 0x7f800000, kNan = 0x7fc00000, kMagnitude = 0x7fffffff;
 
@@ -16,7 +15,7 @@ Value Down(Value bits, int by) { return ShiftRightLogical(bits, AsValue(bits, by
 Value AsFloat(Value bits) { return Bitcast(bits, Type::kF32); }
 Value AsBits(Value number) { return Bitcast(number, Type::kU32); }
 Value FloatOf(Value like, int64_t bits) { return AsFloat(AsValue(like, bits)); }
-// Drops the last `by` bits of x and rounds to nearest, with halves to even.
+// Drops the last `by` bits of x and rounds to nearest even.
 Value RoundedDown(Value x, int by) { return Down(x + (Down(x, by) & 1) + Ones(by - 1), by); }
 
 // A byte that is only an exponent becomes the exponent of f32. The smallest one is subnormal in f32.
@@ -25,8 +24,8 @@ Value DecodeExponent(Value bits) {
   return AsFloat(Select(bits == 0, AsValue(bits, int64_t{1} << (kFraction - 1)), normal));
 }
 
-// A number halfway between two powers of two becomes the larger one. Subnormals of f32 (below 2^-126) above 2^-127, the
-// smallest power, become 2^-126, as in XLA. Numbers that are not positive and finite become NaN.
+// Numbers halfway between two powers of two become the larger one. Subnormals of f32 above 2^-127, the smallest power,
+// become 2^-126, as in XLA. Numbers that are not positive and finite become NaN.
 Value EncodeExponent(Value bits) {
   const Value subnormal = Select(bits > int64_t{1} << (kFraction - 1), AsValue(bits, 1), AsValue(bits, 0));
   const Value normal = Down(bits + (int64_t{1} << (kFraction - 1)), kFraction);
@@ -34,7 +33,6 @@ Value EncodeExponent(Value bits) {
   return Select((bits == 0) | (bits >= kInfinity), AsValue(bits, 0xff), rounded);
 }
 
-// The magnitude of the largest finite number.
 int64_t Largest(FloatFormat format) {
   const int64_t all = Ones(format.exponent_bits + format.mantissa_bits);
   switch (format.specials) {
@@ -57,7 +55,7 @@ FloatFormat FormatOf(Type type) {
   __builtin_unreachable();
 }
 
-// Shifts exponent and fraction to their places in f32 and corrects the bias. A subnormal has no leading bit: adding the
+// Moves exponent and fraction to their places in f32 and corrects the bias. A subnormal has no leading bit: adding the
 // bit and then subtracting its value is exact.
 Value DecodeByteFloat(FloatFormat format, Value byte) {
   const Value bits = Convert(byte, Type::kU32);
@@ -77,7 +75,7 @@ Value DecodeByteFloat(FloatFormat format, Value byte) {
 }
 
 // Normal results are rounded as integers, so that a carry increases the exponent. The last place of subnormal results
-// has a fixed value. A number whose last place has this value is added, so that f32's own rounding cuts there.
+// has a fixed value: adding a number with this last place makes f32's own rounding cut there.
 Value EncodeByteFloat(FloatFormat format, Value number) {
   const Value bits = AsBits(number);
   Value result;

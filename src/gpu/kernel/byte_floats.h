@@ -1,5 +1,5 @@
-// Conversions between floats of at most 8 bits and f32 by bit arithmetic on vectors. A table would need a gather, which
-// is slower than these operations on a host and does not exist on a GPU.
+// Conversions between floats of at most 8 bits and f32 by bit arithmetic. A table would need a gather, which is slower
+// on a host and does not exist on a GPU.
 #ifndef HLO_GPU_KERNEL_BYTE_FLOATS_H_
 #define HLO_GPU_KERNEL_BYTE_FLOATS_H_
 
@@ -8,10 +8,9 @@
 
 namespace hlo::kernel {
 
-FloatFormat FormatOf(Type type);  // For types of at most 8 bits.
+FloatFormat FormatOf(Type type);
 
-// Same results as hlo::DecodeFloat and hlo::EncodeFloat. The byte is a kU8, whose bits outside the format are ignored.
-// The number is a kF32.
+// Same results as hlo::DecodeFloat and hlo::EncodeFloat. Bits of the byte (kU8) outside the format are ignored.
 Value DecodeByteFloat(FloatFormat format, Value byte);
 Value EncodeByteFloat(FloatFormat format, Value number);
 

@@ -36,10 +36,8 @@ static_assert(sizeof(Header) == 80);
 constexpr char kMagic[8] = {'h', 'l', 'o', 'c', 'o', 'd', 'e', '1'};
 
 constexpr std::string_view kTemporary = ".hlo-";
-// No entry takes this long to write.
 constexpr time_t kAbandonedSeconds = 3600;
 constexpr int64_t kBlock = 4096;
-// No kernel has this much code.
 constexpr uint64_t kMostCode = 64 << 20;
 
 Digest DigestOf(std::string_view bytes) {
@@ -57,8 +55,7 @@ bool IsEntry(std::string_view name) {
   return name.size() == 2 * sizeof(CodeKey) && name.find_first_not_of(kDigits) == std::string_view::npos;
 }
 
-// The build id of the object that contains the address `inside`. It is a note of the linker with a hash of the object's
-// contents.
+// The linker's note with a hash of the object that contains `inside`.
 struct BuildId {
   uintptr_t inside;
   std::string id;
@@ -88,7 +85,7 @@ int FindBuildId(dl_phdr_info* object, size_t, void* data) {
   return 1;
 }
 
-// Returns the build id of this program, which includes LLVM. It is empty if the linker wrote none.
+// Returns "" if the linker wrote no build id.
 const std::string& Build() {
   static const std::string build = [] {
     BuildId own{.inside = reinterpret_cast<uintptr_t>(&kMagic), .id = {}};
@@ -108,7 +105,6 @@ bool ReadAll(int file, void* to, size_t bytes) {
   return true;
 }
 
-// Returns the code of an entry if it is undamaged.
 std::optional<std::string> ReadEntry(int file, const CodeKey& key) {
   struct stat info = {};
   Header header;
@@ -138,7 +134,7 @@ CodeKey KeyOf(std::initializer_list<std::string_view> parts) {
 struct CodeCache::Entry {
   std::string name;
   timespec used;
-  int64_t bytes;  // Bytes on disk.
+  int64_t bytes;  // On disk.
 };
 
 CodeCache::CodeCache(std::string directory, int64_t most_bytes)
@@ -167,7 +163,7 @@ std::string CodeCache::WhyNotUsed(int file) const {
   return "";
 }
 
-// Requires the lock. Returns false if there is no usable directory.
+// Requires the lock.
 bool CodeCache::Open() {
   if (file_) return *file_ >= 0;
   file_ = -1;
@@ -223,7 +219,7 @@ std::optional<std::string> CodeCache::Find(const CodeKey& key) {
     return std::nullopt;
   }
   std::optional<std::string> code = ReadEntry(file, key);
-  // Sets the time of last use. If that fails, the entry is only removed sooner.
+  // If this fails, the entry is only removed sooner.
   if (code) futimens(file, nullptr);
   close(file);
   if (!code) Damaged(name);
@@ -241,7 +237,7 @@ bool CodeCache::Write(const std::string& name, const CodeKey& key, std::string_v
   header.key = key;
   header.bytes = code.size();
   header.digest = DigestOf(code);
-  // The entry is not forced to the disk. If a power cut damages it, reading it detects that.
+  // The entry is not forced to the disk, because reading detects damage.
   bool whole = WriteAll(file, {reinterpret_cast<const char*>(&header), sizeof header}) && WriteAll(file, code);
   const int reason = errno;
   whole = close(file) == 0 && whole;
@@ -267,7 +263,7 @@ void CodeCache::Keep(const CodeKey& key, std::string_view code) {
   Note(Str("cannot be written any more: ", std::strerror(reason)));
 }
 
-// Lists entries, and removes temporary files that ended processes left. Ignores other files. Requires the lock.
+// Removes temporary files of ended processes. Requires the lock.
 std::vector<CodeCache::Entry> CodeCache::List() {
   std::vector<Entry> entries;
   const int again = openat(*file_, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);

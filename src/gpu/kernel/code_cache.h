@@ -1,9 +1,8 @@
 // A cache of compiled kernels in a directory, shared by processes.
 //
 // Each entry is a file, named by a hash of all inputs that determine the code. It is written under a temporary name
-// first. An entry is used only if it starts with the right key, length and hash. Processes may be killed while they
-// write, and the directory may contain anything. Failures are not errors: an unreadable entry is compiled again, an
-// unwritable one is not stored, and a note is recorded once.
+// first and used only if it starts with the right key, length and hash, because processes may be killed and the
+// directory may contain anything. Failures are recorded as notes and are not errors.
 #ifndef HLO_GPU_KERNEL_CODE_CACHE_H_
 #define HLO_GPU_KERNEL_CODE_CACHE_H_
 
@@ -21,16 +20,15 @@ namespace hlo::kernel {
 
 using CodeKey = std::array<uint8_t, 32>;
 
-// A BLAKE3 hash of the parts, their lengths, and the program itself, so that other builds and LLVM versions have other
-// keys.
+// A BLAKE3 hash of the parts, their lengths and the program itself.
 CodeKey KeyOf(std::initializer_list<std::string_view> parts);
 
 class CodeCache {
  public:
-  static constexpr int64_t kMostBytes = int64_t{256} << 20;  // Room for some ten thousand kernels.
+  static constexpr int64_t kMostBytes = int64_t{256} << 20;
 
   // The directory is created on first use, accessible only for its user. `most_bytes` limits the entries in whole file
-  // blocks; the least recently used entries are removed first.
+  // blocks.
   explicit CodeCache(std::string directory, int64_t most_bytes = kMostBytes);
   CodeCache(const CodeCache&) = delete;
   ~CodeCache();
@@ -38,7 +36,7 @@ class CodeCache {
   // Thread-safe.
   std::optional<std::string> Find(const CodeKey& key);
   void Keep(const CodeKey& key, std::string_view code);
-  // Removes old entries beyond the limit. Called once after several calls of Keep.
+  // Removes the least recently used entries beyond the limit.
   void MakeRoom();
 
   struct Contents {
@@ -48,12 +46,12 @@ class CodeCache {
   const std::string& directory() const { return directory_; }
   int64_t most_bytes() const { return most_bytes_; }
 
-  // The failures since the last call, each one once in the life of the cache.
+  // The failures since the last call, each one once.
   std::vector<std::string> TakeNotes();
 
  private:
   bool Open();
-  std::string WhyNotUsed(int file) const;  // "" if it may be used.
+  std::string WhyNotUsed(int file) const;
   bool Write(const std::string& name, const CodeKey& key, std::string_view code);
   void Damaged(const std::string& name);
   void Note(std::string note);

@@ -1,4 +1,4 @@
-// Measures the processor time of compiling kernels by phase, over all threads. Logs one line for each batch of kernels
+// Measures the processor time of compiling kernels by phase. Logs one line for each batch of kernels
 // (--vmodule=compile_times=1), which bench/kernel_compile.py reads.
 #ifndef HLO_GPU_KERNEL_COMPILE_TIMES_H_
 #define HLO_GPU_KERNEL_COMPILE_TIMES_H_
@@ -12,17 +12,16 @@
 namespace hlo::kernel {
 
 enum class CompilePhase : uint8_t {
-  kLower,   // Kernel to LLVM IR.
-  kPasses,  // LLVM's passes.
-  kCode,    // LLVM's code generator: PTX or an object.
-  kLoad,    // An object into memory.
+  kLower,
+  kPasses,
+  kCode,  // PTX or an object.
+  kLoad,
 };
 
 class CompileTimes {
  public:
   void Add(CompilePhase phase, int64_t nanoseconds) { nanoseconds_[static_cast<size_t>(phase)] += nanoseconds; }
-  // `target` is "ptx" or "host". `quick` of the compiled kernels were compiled with low effort. `kept` further kernels
-  // came from another process.
+  // `quick` kernels were compiled with low effort. `kept` further kernels came from another process.
   void Log(std::string_view target, size_t kernels, size_t compiled, int64_t quick = 0, int64_t kept = 0) const;
 
  private:

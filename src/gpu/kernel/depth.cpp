@@ -9,7 +9,6 @@ namespace {
 // Rounding to bf16 takes integer operations (kernel/scalar.h), and f16 takes conversions both ways.
 int64_t NodesOf(const Instruction& inst) { return IsSmallFloat(inst.type) ? 8 : 1; }
 
-// `depths` is indexed by value. This recurses on regions, which are nested at most as deep as index computations.
 int64_t DepthOf(const Region& region, int64_t outside, std::vector<int64_t>& depths) {
   int64_t deepest = outside;
   for (const int32_t argument : region.arguments) depths[argument] = outside;
@@ -18,7 +17,7 @@ int64_t DepthOf(const Region& region, int64_t outside, std::vector<int64_t>& dep
     for (const int32_t operand : inst.operands) depth = std::max(depth, depths[operand]);
     depth += NodesOf(inst);
     for (const Region& inner : inst.regions) depth = std::max(depth, DepthOf(inner, depth, depths));
-    // Only a vector load has several results that matter, and each of them has the depth of the load.
+    // Further results, as of vector loads, count as depth 0.
     if (inst.result >= 0) depths[inst.result] = depth;
     deepest = std::max(deepest, depth);
   }

@@ -9,7 +9,7 @@
 namespace hlo::kernel {
 namespace {
 
-// Assumed copies of a loop that is completely unrolled.
+// Assumed copies of a fully unrolled loop.
 constexpr int64_t kUnrolledFully = 8;
 constexpr int64_t kMost = int64_t{1} << 40;
 

@@ -1,5 +1,4 @@
-// Finds kernels with equal code, which is compiled once, and estimates the size of code, so that threads compile the
-// largest kernels first.
+// Finds kernels with equal code, which is compiled once, and orders them by the size of the code.
 #ifndef HLO_GPU_KERNEL_DISTINCT_H_
 #define HLO_GPU_KERNEL_DISTINCT_H_
 
@@ -11,19 +10,17 @@
 
 namespace hlo::kernel {
 
-// In instructions. A tile counts once for each element of a thread, and a loop once for each unrolled copy.
+// In instructions, times the elements of tiles and the unrolled copies of loops.
 int64_t CodeSize(const Kernel& kernel);
 
 struct DistinctKernels {
   std::vector<const Kernel*> kernels;  // Without duplicates, the largest first.
-  std::vector<KernelHash> hashes;      // Indexed like `kernels`.
-  std::vector<int64_t> sizes;          // The code sizes, indexed like `kernels`.
-  std::vector<size_t> which;           // For each input, its index in `kernels`.
+  std::vector<KernelHash> hashes;
+  std::vector<int64_t> sizes;
+  std::vector<size_t> which;  // For each input, its index in `kernels`.
 };
-// Sets all properties that do not affect the code of a lowering to a fixed value.
+// Resets the properties that do not affect the code of a lowering.
 using Forget = void (*)(Kernel& kernel);
-// Kernels with the same plan and body are equal, whatever their names. The number of blocks at launch distinguishes a
-// loop over 512 elements in whole tiles from one over 16384.
 DistinctKernels FindDistinct(std::span<const Kernel* const> kernels, Forget forget);
 
 }  // namespace hlo::kernel

@@ -89,7 +89,6 @@ class Converter {
     return b_.CreateIntToPtr(b_.getInt64(reinterpret_cast<uintptr_t>(pointer)), Ptr());
   }
 
-  // Calls a hook with the machine as its first argument.
   template <class Function>
   llvm::CallInst* CallHook(Function* hook, llvm::Type* result, llvm::ArrayRef<LlvmValue> arguments) {
     llvm::SmallVector<LlvmValue> all = {Address(&machine_)};
@@ -101,7 +100,6 @@ class Converter {
     return b_.CreateCall(llvm::FunctionType::get(result, types, false), Address(reinterpret_cast<void*>(hook)), all);
   }
 
-  // Moves the body to a function that also takes the thread and the block.
   void MakeCoroutine(llvm::Function& old) {
     llvm::SmallVector<llvm::Type*> types(old.arg_size(), Ptr());
     types.append({I32(), I32()});
@@ -148,7 +146,6 @@ class Converter {
     b_.CreateRet(handle_);
   }
 
-  // Inserts a suspension at the end of a block. Execution continues in `resume`.
   void Suspend(bool final, BasicBlock* resume) {
     LlvmValue const result = b_.CreateIntrinsic(llvm::Intrinsic::coro_suspend, {},
                                                 {llvm::ConstantTokenNone::get(context_), b_.getInt1(final)});
@@ -157,7 +154,6 @@ class Converter {
     branch->addCase(b_.getInt8(1), leave_);
   }
 
-  // Replaces a call that waits. `wait` determines the meaning of `value` and `operand`.
   void RewriteWait(llvm::CallInst& call, Wait wait, LlvmValue value, LlvmValue operand) {
     BasicBlock* const before = call.getParent();
     BasicBlock* const after = before->splitBasicBlock(&call, "resumed");
@@ -171,7 +167,6 @@ class Converter {
     call.eraseFromParent();
   }
 
-  // The result of a wait: one word of a shuffle, or several words of a matrix operation.
   LlvmValue Received(llvm::Type* type) {
     auto* const words = llvm::dyn_cast<llvm::StructType>(type);
     if (!words) return CallHook(ShuffledHook, I32(), {thread_});
@@ -216,8 +211,8 @@ class Converter {
       truncate->eraseFromParent();
       return;
     }
-    // LLVM joins the conversion of an integer with its rounding to bf16 if bf16 holds the integer exactly. Not every
-    // host has the joint conversion.
+    // LLVM joins an exact conversion of an integer with its rounding to bf16, but not every host has the joint
+    // conversion.
     if (auto* cast = llvm::dyn_cast<llvm::CastInst>(&instruction); cast && cast->getType()->isBFloatTy() &&
                                                                    cast->getSrcTy()->isIntegerTy() &&
                                                                    !llvm::isa<llvm::BitCastInst>(cast)) {
@@ -233,7 +228,7 @@ class Converter {
       call->eraseFromParent();
       return;
     }
-    // Inline assembly waits for earlier launches. Blocks run here only after these are done.
+    // Inline assembly waits for earlier launches, which are done here.
     if (auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction); call && call->isInlineAsm()) {
       call->eraseFromParent();
       return;
@@ -283,7 +278,7 @@ class Converter {
       case llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x: return replace(block_);
       case llvm::Intrinsic::nvvm_read_ptx_sreg_cluster_ctarank:
         return replace(b_.CreateURem(block_, b_.getInt32(kernel_.cluster)));
-      // The call is removed later, because the load that uses it needs its operands.
+      // Removed later, because the load that uses it needs its operands.
       case llvm::Intrinsic::nvvm_mapa: maps_.push_back(&call); return;
       case llvm::Intrinsic::nvvm_barrier_cluster_arrive_aligned: call.eraseFromParent(); return;
       case llvm::Intrinsic::nvvm_barrier_cluster_wait_aligned:
@@ -365,7 +360,7 @@ class Converter {
     instruction.setOperand(pointer_operand, Watched(instruction, instruction.getOperand(pointer_operand), site));
   }
 
-  // Returns the address that `instruction` should use for `pointer`, and reports the access to the sanitizer.
+  // Reports the access to the sanitizer. Returns the address to use.
   LlvmValue Watched(const llvm::Instruction& instruction, LlvmValue pointer, AccessSite site) {
     LlvmValue member = llvm::ConstantPointerNull::get(b_.getPtrTy()), rank = b_.getInt32(kOwnBlock);
     const llvm::Value* const object = llvm::getUnderlyingObject(pointer, 0);
@@ -402,8 +397,7 @@ class Converter {
     call.eraseFromParent();
   }
 
-  // Finds the array that a pointer points into, or -1 if it must be found by address. Returns false if the pointer
-  // belongs to no array of the kernel.
+  // Sets -1 if the array must be found by address. Returns false if the pointer belongs to no array of the kernel.
   bool Identify(LlvmValue pointer, int* array) const {
     const llvm::Value* const object = llvm::getUnderlyingObject(pointer, 0);
     *array = -1;
@@ -421,7 +415,6 @@ class Converter {
     return true;
   }
 
-  // Makes the function that unpacks the arguments for the machine.
   void MakeStart() {
     llvm::Type* const types[] = {Ptr(), I32(), I32()};
     auto* const start = llvm::Function::Create(llvm::FunctionType::get(Ptr(), types, false),
@@ -452,18 +445,17 @@ class Converter {
   BasicBlock* leave_ = nullptr;
   int next_wait_ = 0;
   std::vector<llvm::IntrinsicInst*> maps_;
-  // The group whose member's pointer was loaded as this value.
+  // The group of a loaded member pointer.
   std::map<const llvm::Value*, int> member_pointers_;
 };
 
-// The finished GPU module as text with a single address space. Replacing text changes all pointer types at once.
+// Replacing text changes all pointer types to a single address space at once.
 Result<std::string> FinishedText(const Kernel& kernel, const NvptxOptions& options) {
   std::string text = TRY(EmitNvptxIr(kernel, /*optimized=*/true, options));
   for (const char* space : {" addrspace(1)", " addrspace(3)", " addrspace(4)"}) text = Replaced(text, space, "");
   return Replaced(text, "addrspacecast", "bitcast");
 }
 
-// Location of each array, for each member: in the arguments, or in the emulated code.
 std::vector<std::vector<ArrayPlace>> Places(const Kernel& kernel, std::span<void* const> arguments,
                                             const LoadedObject& object) {
   std::vector<std::vector<ArrayPlace>> places(kernel.arrays.size());

@@ -1,12 +1,11 @@
 // Runs the final NVPTX code of a kernel on the host, thread by thread, and checks it.
 //
-// It runs the LLVM IR from which PTX is generated, after the GPU passes. Each thread of a block is an LLVM coroutine
-// that barriers and shuffles suspend. So it tests the emitted kernel with its indices, vector widths, barriers and
-// shuffles.
+// The code is the LLVM IR from which PTX is generated, after the GPU passes. Each thread of a block is an LLVM
+// coroutine that barriers and shuffles suspend.
 //
 // The sanitizer stores the last write and read of every element of shared and global memory with their epoch, the
 // number of barriers passed. Two accesses by different threads in one epoch, at least one of them a write, are a race,
-// independent of the order in which threads ran. So reports are deterministic.
+// independent of the order in which threads ran.
 #ifndef HLO_GPU_KERNEL_EMULATOR_H_
 #define HLO_GPU_KERNEL_EMULATOR_H_
 
@@ -25,12 +24,12 @@ namespace hlo::kernel {
 
 enum class Finding : uint8_t {
   kSharedRace,
-  kGlobalRace,      // Two threads of one block.
-  kCrossBlockRace,  // Threads of two blocks.
+  kGlobalRace,
+  kCrossBlockRace,
   kOutOfBounds,
   kMisaligned,
   kUninitialisedShared,
-  kDivergentBarrier,  // Some threads of the block wait at a barrier that others never reach.
+  kDivergentBarrier,  // Some threads wait at a barrier that others never reach.
   kDivergentShuffle,
   kEarlyExit,  // A block may have ended when another block of its cluster reads its shared memory.
 };
@@ -38,21 +37,21 @@ std::string_view ToString(Finding finding);
 
 struct SanitizerFinding {
   Finding finding;
-  std::string array;   // A parameter or shared array; empty for divergence.
-  std::string source;  // The HLO instruction, or empty if unknown.
+  std::string array;   // Empty for divergence.
+  std::string source;  // Empty if unknown.
   int64_t element = 0;
   int64_t block = 0;
   int thread = 0;
-  int64_t other_block = 0;  // For races: the earlier access.
+  int64_t other_block = 0;  // For races.
   int other_thread = -1;    // -1 for several threads.
-  int64_t count = 1;        // How often it occurred at this array and source.
+  int64_t count = 1;        // Occurrences at this array and source.
 
   std::string ToString() const;
 };
 
 struct SanitizerReport {
   std::string kernel;
-  std::vector<SanitizerFinding> findings;  // The first of each kind, array and source, in order of occurrence.
+  std::vector<SanitizerFinding> findings;  // The first of each kind, array and source.
 
   bool clean() const { return findings.empty(); }
   std::string ToString() const;
@@ -60,22 +59,20 @@ struct SanitizerReport {
 
 struct EmulateOptions {
   bool sanitize = true;
-  std::vector<int64_t> blocks;  // Runs only these blocks, with their clusters, in this order; empty means all.
+  std::vector<int64_t> blocks;  // Only these, with their clusters, in this order; empty means all.
   NvptxOptions nvptx;
 };
 
-// Called for SetCondition in a kernel.
 using SetCondition = std::function<void(uint64_t handle, uint32_t value)>;
 
-// A kernel that is prepared once and can run many times, but not concurrently.
+// A prepared kernel that can run many times, but not concurrently.
 class EmulatedCode {
  public:
   static Result<EmulatedCode> Make(const Kernel& kernel, const EmulateOptions& options = {});
   EmulatedCode(EmulatedCode&& other) noexcept;
   ~EmulatedCode();
 
-  // `arguments` as in Kernel::Arguments, with the numbers of elements in the kernel. With `sanitize`, accesses out of
-  // bounds are reported and not executed.
+  // `arguments` as in Kernel::Arguments. With `sanitize`, accesses out of bounds are reported and not executed.
   SanitizerReport Run(std::span<void* const> arguments, const SetCondition& set_condition = {});
 
  private:

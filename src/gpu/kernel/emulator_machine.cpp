@@ -30,7 +30,7 @@ void* Machine::Access(int site, int thread, void* address, const void* member, i
   return allowed == address ? InBlock(address, rank) : allowed;
 }
 
-// The running block has its shared memory where the code expects it. The memory of other blocks is in kept_.
+// The running block has its shared memory where the code expects it, and other blocks in kept_.
 void* Machine::InBlock(void* shared, int rank) {
   if (rank == kOwnBlock || rank == rank_) return shared;
   for (size_t i = 0; i < shared_.size(); ++i) {
@@ -70,9 +70,8 @@ void Machine::Run(Start start, std::span<void* const> arguments, std::span<const
   }
 }
 
-// Runs the blocks in turn, each up to a barrier of the cluster or to its end.
 void Machine::RunCluster(Start start, int64_t first) {
-  constexpr int kUndefined = 0xff;  // Undefined memory reads as NaN or -1.
+  constexpr int kUndefined = 0xff;  // Reads as NaN or -1.
   for (const auto& [base, bytes] : shared_) std::memset(base, kUndefined, bytes);
   kept_.assign(kernel_.cluster, {});
   for (auto& arrays : kept_) {
@@ -145,8 +144,8 @@ void Machine::Resume(Thread& thread) {
   NoteEnd(thread);
 }
 
-// Runs all warps until each thread waits at a barrier or is done, and then passes the barrier of the block. Returns
-// false if no thread waits for that barrier.
+// Runs all warps up to barriers or their ends, and passes the barrier of the block. Returns false if no thread waits
+// for it.
 bool Machine::Step() {
   for (int warp = 0; warp < kernel_.warps(); ++warp) {
     while (StepWarp(warp)) {
@@ -170,7 +169,7 @@ bool Machine::Step() {
   return true;
 }
 
-// Executes an operation that the threads of the warp do together. Returns false if no thread waits for one.
+// Executes a collective of the warp. Returns false if there is none.
 bool Machine::StepWarp(int warp) {
   const std::span<Thread> lanes = Block().subspan(warp * kWarpSize, kWarpSize);
   const auto collective = [](const Thread& thread) {
@@ -208,15 +207,15 @@ int Machine::SourceLane(const Thread& thread, int lane) {
   return source >= 0 && source < kWarpSize ? source : lane;
 }
 
-// vote.ballot: one bit for each lane's vote.
+// vote.ballot
 void Machine::Ballot(std::span<Thread> lanes) {
   uint32_t votes = 0;
   for (int lane = 0; lane < kWarpSize; ++lane) votes |= lanes[lane].value << lane;
   for (Thread& lane : lanes) lane.value = votes;
 }
 
-// ldmatrix: for each matrix, eight lanes gave the addresses of its rows. `value` is the number of matrices, and
-// `operand` tells whether they are transposed.
+// ldmatrix: eight lanes gave the addresses of the rows of each matrix. `value` is the number of matrices, and `operand`
+// is 1 if they are transposed.
 void Machine::LoadMatrices(std::span<Thread> lanes) {
   constexpr int kRows = 8;
   std::array<std::array<uint32_t, 4>, kWarpSize> loaded = {};
@@ -235,7 +234,7 @@ void Machine::LoadMatrices(std::span<Thread> lanes) {
   for (int lane = 0; lane < kWarpSize; ++lane) std::ranges::copy(loaded[lane], lanes[lane].words.begin());
 }
 
-// mma.sync: the words are first the left fragment's, then the right one's and the sum's. `value` is the MmaShape.
+// mma.sync: the words are the left fragment's, the right one's and the sum's. `value` is the MmaShape.
 void Machine::MultiplyMatrices(std::span<Thread> lanes) {
   const auto shape = static_cast<MmaShape>(lanes[0].value);
   std::vector<uint32_t> matrices[3];

@@ -1,5 +1,4 @@
-// Schedules the threads of the emulator: one cluster at a time, usually a single block, with its threads in turn.
-// Independent of LLVM.
+// Schedules the threads of the emulator: one cluster at a time, with its threads in turn.
 #ifndef HLO_GPU_KERNEL_EMULATOR_MACHINE_H_
 #define HLO_GPU_KERNEL_EMULATOR_MACHINE_H_
 
@@ -15,7 +14,7 @@
 
 namespace hlo::kernel {
 
-// The reason why a thread waits for threads of its cluster, block or warp.
+// The reason why a thread waits.
 enum class Wait : int32_t {
   kNothing,
   kClusterBarrier,
@@ -42,7 +41,7 @@ class Machine {
   void* Frame(int64_t bytes);
   void Suspend(int thread, Wait wait, int site, uint32_t value, uint32_t operand);
   uint32_t Shuffled(int thread) { return Own(thread).received; }
-  // The words of a thread's input to the next matrix operation, and of its result from the last one.
+  // Words of a thread's input to the next matrix operation, or of its result.
   void GiveWord(int thread, int which, uint64_t word) { Own(thread).words[which] = word; }
   uint32_t TakeWord(int thread, int which) { return static_cast<uint32_t>(Own(thread).words[which]); }
   // Returns the address to use, see Sanitizer::Access.
@@ -93,12 +92,12 @@ class Machine {
 
   const Kernel& kernel_;
   std::span<void* const> arguments_;  // Set for each run.
-  std::vector<Thread> threads_;       // The threads of the cluster, block by block.
+  std::vector<Thread> threads_;       // Block by block.
   std::vector<char> frames_;
   std::vector<std::pair<char*, int64_t>> shared_;
-  // ^The shared memory of blocks that are not running, indexed by rank and array.
+  // The shared memory of blocks that are not running, by rank and array.
   std::vector<std::vector<std::vector<char>>> kept_;
-  int rank_ = 0;     // The current block.
+  int rank_ = 0;
   int current_ = 0;  // The thread that is being started.
   Sanitizer* sanitizer_ = nullptr;
 };

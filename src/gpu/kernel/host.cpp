@@ -27,7 +27,6 @@
 namespace hlo::kernel {
 namespace {
 
-// A piece of work for a thread has about this many elements.
 constexpr int64_t kElementsPerPiece = 64 << 10;
 
 struct Compiled {
@@ -39,7 +38,7 @@ struct Compiled {
 
 class Cache {
  public:
-  // Finds code that was compiled with this effort or more.
+  // Finds code of this effort or more.
   bool Find(const KernelHash& hash, Effort effort, Compiled* compiled) {
     const std::lock_guard lock(mutex_);
     const auto found = entries_.find({ChosenHostIsa(), hash});
@@ -60,17 +59,15 @@ class Cache {
 };
 
 Cache& TheCache() {
-  // The cache is never destroyed, because threads may still compile while statics are destroyed.
+  // Never destroyed, because threads may still compile while statics are destroyed.
   static Cache& cache = *new Cache;
   return cache;
 }
 
-// Kernels that together take at most this share of a run may be slower. The share is an estimate that may be several
-// times too low. Models whose kernels are all compiled this way take more time
-// (bench/results/2026-11-23-kernel-compile.md).
+// Kernels that together take at most this estimated share of a run may be slower. Models whose kernels are all compiled
+// this way take more time (bench/results/2026-11-23-kernel-compile.md).
 constexpr double kUnnoticed = 0.01;
 
-// Returns the effort for each distinct kernel, from the estimated shares of a run of all kernels.
 std::vector<Effort> EffortsOf(const DistinctKernels& distinct, std::span<const double> shares) {
   const size_t count = distinct.kernels.size();
   std::vector<Effort> efforts(count, Effort::kFull);
@@ -90,7 +87,7 @@ std::vector<Effort> EffortsOf(const DistinctKernels& distinct, std::span<const d
 }
 
 // A module of several kernels saves some set-up of the code generator. Modules for the code cache have one kernel,
-// because other programs have it among other kernels.
+// because other programs combine it with other kernels.
 constexpr size_t kMostPerModule = 8;
 
 struct Batch {
@@ -100,8 +97,7 @@ struct Batch {
   int64_t size = 0;
 };
 
-// Returns modules of the kernels that are not in the cache. The ones that take longest come first, and there are
-// several for each thread, so that threads end at about the same time.
+// Several modules for each thread, the largest kernels first, let threads end at about the same time.
 std::vector<Batch> BatchesOf(const DistinctKernels& distinct, std::span<const Effort> efforts, size_t most) {
   std::vector<Batch> batches;
   for (const Effort effort : {Effort::kFull, Effort::kLittle}) {
@@ -132,8 +128,7 @@ CodeKey HostKeyOf(const Kernel& kernel, Effort effort) {
   return KeyOf({"host", HostTargetText(effort), WordsOf(code)});
 }
 
-// Loads kernels from the code cache that no earlier call compiled. Returns for each distinct kernel whether it was
-// loaded.
+// Returns which kernels were loaded.
 std::vector<char> TakeKept(const DistinctKernels& distinct, std::span<const Effort> efforts, CodeCache& kept,
                            CompileTimes& times) {
   std::vector<char> taken(distinct.kernels.size());

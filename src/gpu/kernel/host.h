@@ -21,17 +21,16 @@ class HostKernel {
  public:
   HostKernel() = default;
 
-  // Runs blocks [first_block, last_block), which must be whole clusters, on this thread. Pointers as in
-  // Kernel::Arguments, aligned to their elements. Outputs of at least kLeastStreamedBytes (streaming.h) must be aligned
-  // to 64 bytes.
+  // Runs blocks [first_block, last_block), which must be whole clusters, on this thread. Pointers are as in
+  // Kernel::Arguments, aligned to their elements, and for outputs of at least kLeastStreamedBytes (streaming.h) to 64
+  // bytes.
   void Run(std::span<void* const> arguments, int64_t first_block, int64_t last_block) const;
 
-  // Runs all blocks on all threads.
   void Launch(std::span<void* const> arguments) const;
 
   int64_t blocks() const { return blocks_; }
-  double compile_seconds() const { return compile_seconds_; }  // 0 if it came from a cache.
-  bool was_kept() const { return was_kept_; }                  // It came from the CodeCache.
+  double compile_seconds() const { return compile_seconds_; }  // 0 if cached.
+  bool was_kept() const { return was_kept_; }                  // From the CodeCache.
   explicit operator bool() const { return function_ != nullptr; }
 
  private:
@@ -39,7 +38,7 @@ class HostKernel {
                                                      std::span<const double> shares, CodeCache* kept);
 
   void* function_ = nullptr;
-  bool direct_ = true;  // See host_lowering.h: kMostDirectArguments.
+  bool direct_ = true;  // See kMostDirectArguments.
   int64_t blocks_ = 0;
   int64_t cluster_ = 1;
   double compile_seconds_ = 0;
@@ -48,16 +47,16 @@ class HostKernel {
   std::shared_ptr<const LoadedObject> object_;
 };
 
-// Compiles the kernel or takes it from the cache of the process. Thread-safe.
+// Uses the cache of the process. Thread-safe.
 Result<HostKernel> CompileHost(const Kernel& kernel);
 
-// Compiles several kernels on all threads. Equal kernels are compiled once. `shares` are the parts of the run time of
-// the kernels. Kernels with a negligible total share are compiled with low effort, to slower code with the same
-// results. Empty compiles all with full effort. `kept` is a cache shared with other processes, or null.
+// Uses all threads, and compiles equal kernels once. `shares` are the parts of the run time: kernels with a negligible
+// total share are compiled with low effort, to slower code with the same results. Empty means full effort. `kept` is a
+// cache shared with other processes, or null.
 Result<std::vector<HostKernel>> CompileHost(std::span<const Kernel* const> kernels, std::span<const double> shares = {},
                                             CodeCache* kept = nullptr);
 
-// Returns the LLVM IR before or after the passes, or the assembly, with full effort.
+// With full effort.
 enum class HostStage : uint8_t { kLowered, kOptimized, kAssembly };
 Result<std::string> EmitHost(const Kernel& kernel, HostStage stage);
 

@@ -11,15 +11,14 @@
 
 namespace hlo::kernel {
 
-// Up to this many parameters are passed separately: `void name(int64 first_block, int64 last_block, void* ...)`. With
-// more, an array is passed to a second function
-// `void name(int64 first_block, int64 last_block, void* const* arguments)`, which takes half as long to compile as a
-// small kernel.
+// Up to this many arguments are passed separately: `void name(int64 first_block, int64 last_block, void* ...)`. With
+// more, `void name(int64 first_block, int64 last_block, void* const* arguments)` calls such a function, which takes
+// half as long to compile as a small kernel.
 constexpr int kMostDirectArguments = 12;
-bool TakesArgumentsOneByOne(const Kernel& kernel);  // False for groups of arrays, whose pointers are in an array.
+bool TakesArgumentsOneByOne(const Kernel& kernel);  // Also false for groups.
 
-// Adds the kernel's function to the module. With `masked_tails`, the end of a loop over elements is a masked vector
-// instead of a scalar loop. On CPUs with masks (AVX-512) this halves the code.
+// With `masked_tails`, the end of a loop over elements is a masked vector, which halves the code on CPUs with masks
+// (AVX-512).
 void LowerToHost(const Kernel& kernel, const std::string& name, bool masked_tails, llvm::Module& module);
 
 }  // namespace hlo::kernel

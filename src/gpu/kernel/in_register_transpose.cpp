@@ -9,7 +9,7 @@ namespace {
 
 using Mask = llvm::SmallVector<int, kMostTransposed>;
 
-// Replaces lines i and i + distance, for each i without the bit `distance`, by elements of both that the masks select.
+// Replaces lines i and i + distance by elements of both that the masks select.
 void Exchange(llvm::IRBuilder<>& b, llvm::SmallVectorImpl<llvm::Value*>& lines, int distance, const Mask& low,
               const Mask& high) {
   for (size_t i = 0; i < lines.size(); ++i) {
@@ -20,8 +20,8 @@ void Exchange(llvm::IRBuilder<>& b, llvm::SmallVectorImpl<llvm::Value*>& lines, 
   }
 }
 
-// Alternates runs of `run` elements of both lines, from the lower (upper) half of each part of 16 bytes, as the unpack
-// instructions of x86 do.
+// Alternates runs of `run` elements of both lines, from the lower (upper) half of each 16 bytes, like x86's unpack
+// instructions.
 Mask Interleaved(int elements, int per_part, int run, bool upper) {
   Mask mask;
   for (int part = 0; part < elements; part += per_part) {
@@ -33,8 +33,7 @@ Mask Interleaved(int elements, int per_part, int run, bool upper) {
   return mask;
 }
 
-// Selects element i of line `upper`. If bit `distance` of i is not `upper`, it selects element i ^ distance of the
-// other line.
+// Selects element i of line `upper`, or element i ^ distance of the other line if bit `distance` of i is not `upper`.
 Mask SwapMask(int elements, int distance, bool upper) {
   Mask mask;
   for (int i = 0; i < elements; ++i) {

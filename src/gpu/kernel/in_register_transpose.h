@@ -1,4 +1,4 @@
-// Transposes squares of n x n elements, held in n vectors of n elements, by exchanges between vectors.
+// Transposes squares of n x n elements, held in n vectors of n elements.
 #ifndef HLO_GPU_KERNEL_IN_REGISTER_TRANSPOSE_H_
 #define HLO_GPU_KERNEL_IN_REGISTER_TRANSPOSE_H_
 
@@ -7,12 +7,12 @@
 
 namespace hlo::kernel {
 
-// As many vectors as AVX-512 has registers. This is faster than squares of 16 although a few vectors are spilled
+// As many vectors as AVX-512 has registers. Faster than squares of 16 although a few vectors are spilled
 // (bench/results/2026-11-28-transposes.md).
 constexpr int64_t kMostTransposed = 32;
 
-// `lines` are integer vectors of at least 16 bytes, as many as each has elements, a power of two. Element j of line i
-// becomes element i of line j.
+// `lines` are n integer vectors of n elements and at least 16 bytes, with n a power of two. Element j of line i becomes
+// element i of line j.
 void TransposeInRegisters(llvm::IRBuilder<>& b, llvm::SmallVectorImpl<llvm::Value*>& lines);
 
 }  // namespace hlo::kernel

@@ -39,10 +39,9 @@ Function At(std::string_view name, F* function) {
   return {name, reinterpret_cast<void*>(function)};
 }
 
-// Every function that generated code may call. None is looked up in the process, which may be stripped. Kernels contain
-// their own exp and log, and x86-64-v3 has instructions for nearly all else. Further calls depend on processor and
-// context (a maximum of f16 is fmaxf on AVX2), so the list has all that the ops and types of kernel.h can need.
-// tests/host_isa_test.cpp runs each op of each type at each level.
+// Every function that generated code may call. None is looked up in the process, which may be stripped. Calls depend on
+// processor and context (a maximum of f16 is fmaxf on AVX2), so the list has all that the ops and types of kernel.h can
+// need. tests/host_isa_test.cpp runs each op of each type at each level.
 const std::vector<Function>& Functions() {
 #define HLO_MATH1(name) At<float(float)>(#name "f", ::name##f), At<double(double)>(#name, ::name)
 #define HLO_MATH2(name) At<float(float, float)>(#name "f", ::name##f), At<double(double, double)>(#name, ::name)
@@ -51,7 +50,6 @@ const std::vector<Function>& Functions() {
       At<void*(void*, const void*, size_t)>("memmove", std::memmove),
       At<void*(void*, int, size_t)>("memset", std::memset),
       At<int(const void*, const void*, size_t)>("memcmp", std::memcmp),
-      // bcmp need not tell which of the two is less.
       At<int(const void*, const void*, size_t)>("bcmp", std::memcmp),
       HLO_MATH2(fmax),
       HLO_MATH2(fmin),
@@ -84,7 +82,6 @@ const std::vector<Function>& Functions() {
 
 class Resolver : public llvm::LegacyJITSymbolResolver {
  public:
-  // The loader reports a null result as an error with the name.
   llvm::JITSymbol findSymbol(const std::string& name) override {
     const auto& functions = Functions();
     const auto found = std::ranges::find(functions, name, &Function::name);
@@ -94,8 +91,8 @@ class Resolver : public llvm::LegacyJITSymbolResolver {
   llvm::JITSymbol findSymbolInLogicalDylib(const std::string&) override { return nullptr; }
 };
 
-// One piece of memory for an object. Its code refers to its constants and to addresses of functions by 32-bit
-// distances. Separate pieces may be further apart, for example with arrays of gigabytes between them, or in qemu.
+// One piece of memory for an object, whose code refers to its constants and to functions by 32-bit distances. Separate
+// pieces may be further apart.
 class OnePiece : public llvm::RuntimeDyld::MemoryManager {
  public:
   OnePiece() = default;
@@ -143,7 +140,6 @@ class OnePiece : public llvm::RuntimeDyld::MemoryManager {
   uintptr_t bytes_ = 0, code_bytes_ = 0, next_code_ = 0, next_data_ = 0;
 };
 
-// The plain loader without a JIT session, because each object is independent. Loading one is fast.
 class DyldObject : public LoadedObject {
  public:
   DyldObject() : linker_(memory_, resolver_) {}

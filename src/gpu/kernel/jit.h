@@ -13,11 +13,11 @@ namespace hlo::kernel {
 class LoadedObject {
  public:
   virtual ~LoadedObject() = default;
-  // Null if the object does not define it.
+  // Null if undefined.
   virtual void* Symbol(const std::string& name) const = 0;
 };
 
-// Copies and relocates an ELF relocatable file and makes it executable. It may call only functions in a table of ours.
+// Makes an ELF relocatable file executable. It may call only functions in a table of ours.
 Result<std::shared_ptr<const LoadedObject>> LoadObject(std::span<const char> object);
 
 }  // namespace hlo::kernel

@@ -26,7 +26,6 @@ constexpr OpInfo kOps[] = {
 #include "gpu/kernel/kernel_ops.def"
 };
 
-// Multiplies and folds each word in two lanes with different constants.
 class Hasher {
  public:
   void Add(uint64_t word) {

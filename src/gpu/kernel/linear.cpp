@@ -5,7 +5,7 @@
 namespace hlo::kernel {
 namespace {
 
-constexpr int64_t kMost = int64_t{1} << 40;  // The power of two that counts as a divisor of zero.
+constexpr int64_t kMost = int64_t{1} << 40;  // Counts as a divisor of zero.
 
 int64_t PowerOfTwoIn(int64_t value) { return value == 0 ? kMost : std::min(kMost, value & -value); }
 
@@ -43,7 +43,7 @@ class Forms {
     }
     if (instruction.result < 0) return;
     if (op == Op::kConstant) constants_[instruction.result] = instruction.imm;
-    // Values that a thread changes, or that each copy computes for itself, vary from element to element.
+    // Within a tile, values that each thread computes for itself vary from element to element.
     const bool own = op == Op::kLoadVector || (IsOwn(kernel_, instruction) && op != Op::kLane && op != Op::kThread);
     if (own && tile_width > 0) varies = true;
     if (op == Op::kLoadVector) {
@@ -76,7 +76,7 @@ class Forms {
         if (lines && constant_a != kNone) stride = b.stride * constant_a;
         return {.stride = stride, .multiple = product};
       }
-      // The V elements begin at a multiple of V and divide or wrap at multiples of V, so they stay together.
+      // V elements from a multiple of V stay together if the divisor is a multiple of V, too.
       case Op::kDiv:
         if (constant_b == kNone || tile_width == 0 || a.stride != 1) return kUnknown;
         if (a.multiple % tile_width != 0 || constant_b % tile_width != 0) return kUnknown;

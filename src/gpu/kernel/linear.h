@@ -11,7 +11,7 @@ namespace hlo::kernel {
 
 struct Linear {
   static constexpr int64_t kVarying = INT64_MIN;
-  // The difference between adjacent elements of the tile; 0 if uniform, kVarying if not known to be linear.
+  // The difference between adjacent elements of the tile; kVarying if not known to be linear.
   int64_t stride = 0;
   // A power of two that divides the value at the first element.
   int64_t multiple = 1;

@@ -1,6 +1,6 @@
-// Each function reduces its argument and then evaluates a polynomial. The coefficients were fitted at Chebyshev points
-// in 300-bit arithmetic. They were rounded one by one from the lowest, with the rest refitted. Errors below are
-// truncation errors for f32 and f64, relative to the function.
+// Each function reduces its argument and evaluates a polynomial. Coefficients were fitted at Chebyshev points in
+// 300-bit arithmetic and rounded one by one from the lowest, with the rest refitted. Errors below are truncation errors
+// for f32 and f64, relative to the function.
 #include "gpu/kernel/math.h"
 
 #include <cstdint>
@@ -35,19 +35,18 @@ Rounded RoundedProduct(Value x, double multiplier) {
 
 namespace {
 
-// Clamps x. NaN stays NaN.
+// NaN stays NaN.
 Value Clamp(Value x, double low, double high) {
   x = Select(x < low, AsValue(x, low), x);
   return Select(x > high, AsValue(x, high), x);
 }
 
-// Returns x, at most `high`, and 0 where its exponential vanishes. A product that underflows takes a processor hundreds
-// of cycles, and masks contain many such elements. NaN stays NaN.
+// Returns x, at most `high`, and 0 where its exponential vanishes, because a product that underflows takes a processor
+// hundreds of cycles, and masks contain many. NaN stays NaN.
 Value Bounded(Value x, Value vanishes, double high) {
   return Select(x > high, AsValue(x, high), Select(vanishes, AsValue(x, 0.0), x));
 }
 
-// 2^n for an integer n in the range of the exponent.
 Value PowerOfTwo(Value n, const Format& format) {
   return Bitcast(ShiftLeft(n + format.bias, ConstantLike(n, int64_t{format.mantissa})), format.type);
 }
@@ -124,7 +123,6 @@ LogParts ReduceLog(Value x, bool denormals) {
   return {.exponent = exponent, .f = f, .rest = half_square - s * (half_square + r)};
 }
 
-// Replaces the result of a logarithm at 0, below 0, at infinity and for NaN.
 Value LogEdges(Value x, Value result) {
   result = Select(x < Infinity(x), result, x);
   result = Select(x < 0.0, NaN(x), result);
@@ -151,7 +149,7 @@ Value PowF32(Value magnitude, Value y) {
   return Convert(p * PowerOfTwo(power, kF64), Type::kF32);
 }
 
-// A sum of two f64. The second one is below half an ulp of the first.
+// A sum of two f64, the second below half an ulp of the first.
 struct Double2 {
   Value high, low;
 };
@@ -184,8 +182,8 @@ Value PowF64(Value x, Value y) {
   const Value s_high = f / d;
   const Double2 s = {.high = s_high, .low = (Fma(-s_high, d, f) - s_high * d_low) / d};
   const Double2 z = Multiply(s, s);
-  // The series without its two leading terms: the sum of 2 z^k / (2k + 1) for k >= 2. Its error of 2^-53 is 2^-66 of
-  // the logarithm. Interpolated at the Chebyshev points of z <= 0.02944.
+  // The sum of 2 z^k / (2k + 1) for k >= 2. Its error of 2^-53 is 2^-66 of the logarithm. Interpolated at the Chebyshev
+  // points of z <= 0.02944.
   const Value tail =
       z.high * z.high *
       Polynomial(z.high, {0x1.999999999999ap-2, 0x1.2492492492521p-2, 0x1.c71c71c6eaa10p-3, 0x1.745d177a96056p-3,
@@ -194,7 +192,7 @@ Value PowF64(Value x, Value y) {
   Double2 series = FastTwoSum(AsValue(x, 2.0), third.high);
   series = FastTwoSum(series.high, series.low + third.low + tail);
   const Double2 log2 = Multiply(Multiply(s, series), Constant2(x, kF64.log2e, kF64.log2e_low));
-  // The exponent is zero, or its magnitude is at least 1 and above |log2|, so the larger number comes first.
+  // The exponent is zero, or at least 1 in magnitude and above |log2|, so the larger number comes first.
   const Value sum = exponent + log2.high;
   const Value sum_low = Select(exponent == 0.0, log2.low, (log2.high - (sum - exponent)) + log2.low);
   const Value product = sum * y;
@@ -238,7 +236,7 @@ Value Expm1(Value x) {
   HLO_KERNEL_WIDEN(Expm1);
   const Value clamped = IsF32(x) ? Clamp(x, -20, 89) : Clamp(x, -40, 710);
   const auto [r, n] = ReduceExp(clamped);
-  // 2^n (em + 1) - 1, computed as a half so that 2^n does not overflow before the result does.
+  // 2^n (em + 1) - 1, computed as a half so that 2^n does not overflow too early.
   const Value half = PowerOfTwo(n - 1, FormatOf(x));
   const Value result = Fma(half, SmallExpm1(r), half - 0.5) * 2.0;
   return Select(Abs(x) < FormatOf(x).tiny, x, result);
@@ -383,7 +381,6 @@ Value Pow(Value x, Value y) {
   const Value a = Abs(x);
   const Value infinity = Infinity(x), zero = AsValue(x, 0.0), one = AsValue(x, 1.0);
   Value result = IsF32(x) ? PowF32(a, y) : PowF64(a, y);
-  // Handles zero and infinity to any power except zero.
   const Value grows = (a > 1.0) == (y > 0.0);
   const Value limit = Select(grows, infinity, zero);
   result = Select((a == 0.0) | (a == infinity) | (Abs(y) == infinity), limit, result);
@@ -422,7 +419,7 @@ Value Atanh(Value x) {
   return CopySign(0.5 * Log1p(2.0 * a / (1.0 - a)), x);
 }
 
-// exp(|x|) may overflow although the result does not, so exp(|x| / 2) is multiplied twice.
+// exp(|x|) may overflow although the result does not.
 Value Cosh(Value x) {
   HLO_KERNEL_WIDEN(Cosh);
   const Value half = Exp(Abs(x) * 0.5);
@@ -437,7 +434,7 @@ Value Sinh(Value x) {
   return CopySign(Select(large, 0.5 * half * half, 0.5 * (e + e / (e + 1.0))), x);
 }
 
-// This is a long division of the mantissas, by as many bits at a time as fit beside the divisor.
+// Long division of the mantissas, by as many bits at a time as fit beside the divisor.
 Value FloatRemainder(Value x, Value y) {
   KernelBuilder& k = x.builder();
   const Format& format = FormatOf(x);

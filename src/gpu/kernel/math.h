@@ -1,6 +1,6 @@
-// Mathematical functions as IR: polynomials with explicit fma, bit-identical on GPU and host. Operands are kF32, kF64,
-// or kF16 and kBF16, which are computed in f32 and rounded once. Denormals are kept. NaN, infinities, signed zeros and
-// overflow are exact. Error bounds: docs/comparison.md#functions.
+// Mathematical functions as IR: polynomials with explicit fma, bit-identical on GPU and host. Small floats are computed
+// in f32 and rounded once. Denormals are kept. NaN, infinities, signed zeros and overflow are exact. Error bounds:
+// docs/comparison.md#functions.
 #ifndef HLO_GPU_KERNEL_MATH_H_
 #define HLO_GPU_KERNEL_MATH_H_
 

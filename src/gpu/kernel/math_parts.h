@@ -56,7 +56,6 @@ inline constexpr Format kF64 = {.type = Type::kF64,
 const Format& FormatOf(Value x);
 inline bool IsF32(Value x) { return x.type() == Type::kF32; }
 
-// c0 + c1 x + c2 x^2 ..., by Horner's rule
 Value Polynomial(Value x, std::initializer_list<double> coefficients);
 Value Polynomial(Value x, std::initializer_list<double> for_f32, std::initializer_list<double> for_f64);
 
@@ -64,7 +63,7 @@ inline Value ToBits(Value x) { return Bitcast(x, FormatOf(x).bits); }
 inline Value Infinity(Value x) { return AsValue(x, std::numeric_limits<double>::infinity()); }
 inline Value NaN(Value x) { return AsValue(x, std::numeric_limits<double>::quiet_NaN()); }
 
-// x * multiplier rounded to an integer, as a float and as an integer of the same width.
+// x * multiplier rounded to an integer.
 struct Rounded {
   Value as_float, as_integer;
 };

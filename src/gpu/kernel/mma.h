@@ -1,18 +1,17 @@
-// Matrix products of a warp (mma.sync of PTX): their shapes, the distribution of elements over lanes, and their exact
-// results. Used by the builder, both lowerings, the emulator and tests. Independent of LLVM.
+// Matrix products of a warp (mma.sync of PTX): shapes, distribution of elements over lanes, and exact results.
 //
-// A product adds a [16, terms] matrix times a [terms, 8] matrix to a [16, 8] matrix. Each of the three is a fragment: a
-// slot of the warp with some elements in every lane (LayoutOf).
+// A product adds a [16, terms] matrix times a [terms, 8] matrix to a [16, 8] matrix. Each is a fragment: a slot with
+// some elements in every lane (LayoutOf).
 //
-// On the host and in the emulator, the result is sum = fma(a[i, k], b[k, j], sum) for k = 0, 1, ..., bit for bit.
-// Products of these types are exact in f32, so only the additions round. Integers are exact and wrap.
+// On the host and in the emulator, sum = fma(a[i, k], b[k, j], sum) for k = 0, 1, .... Products are exact in f32, so
+// only the additions round. Integers wrap.
 //
-// A GPU computes floats differently. It takes a group of terms at a time, in an unspecified order, together with the
-// sum. It aligns them to the exponent of the largest, truncates below 2^-23 of that, adds, and truncates again. Let S =
-// |sum| + sum of |a b|. A group loses less than (group + 2) 2^-23 S, and all terms lose less than (1 + 2 / group) terms
-// 2^-23 S. Comparisons with a GPU allow for group = 1: 3 terms 2^-23 S. Our result loses at most terms 2^-24 S. Terms
-// of second order are omitted in both. Source of the truncation: Fasi, Higham, Mikaitis, Pranesh, "Numerical behavior
-// of NVIDIA tensor cores", 2021; the bounds follow from it.
+// A GPU takes a group of terms at a time, in an unspecified order, together with the sum. It aligns them to the
+// exponent of the largest, truncates below 2^-23 of that, adds, and truncates again. Let S = |sum| + sum of |a b|. A
+// group loses less than (group + 2) 2^-23 S, and all terms lose less than (1 + 2 / group) terms 2^-23 S. Comparisons
+// with a GPU allow for group = 1: 3 terms 2^-23 S. Our result loses at most terms 2^-24 S. Second-order terms are
+// omitted. Source of the truncation: Fasi, Higham, Mikaitis, Pranesh, "Numerical behavior of NVIDIA tensor cores",
+// 2021.
 #ifndef HLO_GPU_KERNEL_MMA_H_
 #define HLO_GPU_KERNEL_MMA_H_
 
@@ -33,14 +32,14 @@ struct MmaInfo {
 const MmaInfo& InfoOf(MmaShape shape);
 
 constexpr int kMmaRows = 16, kMmaColumns = 8;
-constexpr uint32_t kTf32Bits = 0xffffe000;  // Mask for an f32.
+constexpr uint32_t kTf32Bits = 0xffffe000;
 
 int Rows(FragmentKind kind);
 int Columns(FragmentKind kind);
 Type ElementType(FragmentKind kind);
 constexpr int LaneElements(int rows, int columns) { return rows * columns / kWarpSize; }
 int LaneElements(FragmentKind kind);
-int PerWord(FragmentKind kind);  // Elements in each 32-bit word of a lane.
+int PerWord(FragmentKind kind);  // Elements in a 32-bit word of a lane.
 
 struct MatrixPosition {
   int row = 0, column = 0;
@@ -56,7 +55,7 @@ FragmentLayout LayoutOf(FragmentKind kind);
 MatrixPosition ElementOffset(FragmentKind kind, int element);
 MatrixPosition PositionOf(FragmentKind kind, int lane, int element);
 
-// sum += a * b for row-major matrices; elements as bits.
+// sum += a * b for row-major matrices, as bits.
 void Multiply(MmaShape shape, std::span<const uint32_t> a, std::span<const uint32_t> b, std::span<uint32_t> sum);
 
 }  // namespace hlo::kernel

@@ -16,12 +16,12 @@ namespace {
 
 // A loop or tile around an instruction.
 struct Range {
-  const Instruction* instruction;  // A kLoop or kTile, which is valid until the kernel is changed.
-  // Indices of a tile, for all threads, or trips of a loop. The value is empty if the number is not constant.
+  const Instruction* instruction;  // Valid until the kernel is changed.
+  // Indices of a tile or trips of a loop; empty if not constant.
   std::optional<int64_t> count;
 };
 
-// Knowledge of a kernel as it was before the mutation.
+// A kernel before its mutation.
 struct Before {
   explicit Before(const Kernel& kernel) : types(HostFacts(kernel).types), definitions(kernel.values) {
     Note(kernel.body);
@@ -34,9 +34,9 @@ struct Before {
   }
 
   std::vector<Type> types;
-  // Definition of each value, or null for arguments of regions.
+  // Null for arguments of regions.
   std::vector<const Instruction*> definitions;
-  std::vector<std::pair<int64_t, int32_t>> sets;  // Variables and the values that they are set to.
+  std::vector<std::pair<int64_t, int32_t>> sets;
 
  private:
   void Note(const Region& region) {
@@ -48,7 +48,6 @@ struct Before {
   }
 };
 
-// Appends new instructions to a body.
 class Writer {
  public:
   Writer(Kernel& kernel, std::vector<Instruction>& body) : kernel_(kernel), body_(body) {}
@@ -75,7 +74,7 @@ class Writer {
   std::vector<Instruction>& body_;
 };
 
-// The loops and tiles around the instruction that is visited, outermost first.
+// The loops and tiles around the visited instruction, outermost first.
 class Ranges {
  public:
   Ranges(const Kernel& kernel, const Before& before) : kernel_(kernel), before_(before) {}
@@ -96,7 +95,7 @@ class Ranges {
                                          [](const Range& range) { return range.instruction->op; });
     return found == open_.rend() ? nullptr : &*found;
   }
-  // Indices that the threads of a tile have together if its limit allows.
+  // Indices of a tile without a limit.
   int64_t FullTile(const Instruction& tile) const { return (warps_ > 0 ? kWarpSize : kernel_.threads) * tile.imm; }
 
  private:
@@ -118,7 +117,7 @@ class Ranges {
   int warps_ = 0;
 };
 
-// Calls f(instruction, writer) for every instruction, inner ones first. f appends the replacement.
+// f appends the replacement of each instruction, inner ones first.
 template <class F>
 void Rewrite(Kernel& kernel, Region& region, Ranges& ranges, F& f) {
   std::vector<Instruction> body;
@@ -153,8 +152,8 @@ bool IsStore(const Instruction& instruction) {
 
 // ---- tail ----------------------------------------------------------------------------------------------------------
 
-// Tiles leave out the store of their last index. Stores outside of tiles, and stores in tiles without a limit, leave
-// out the last element of the array.
+// Tiles leave out the store of their last index. Stores outside of tiles, or in tiles without a limit, leave out the
+// last element of the array.
 bool Tail(Kernel& kernel, const Steering& steering) {
   const Before before(kernel);
   bool fits = false;
@@ -185,17 +184,17 @@ bool Tail(Kernel& kernel, const Steering& steering) {
 
 // ---- dropped_term --------------------------------------------------------------------------------------------------
 
-// Finds the loops and tiles that accumulate. They set a slot, a variable or an element of an array to a value that
-// depends on its old value, or they have a product of matrices or an atomic operation, which adds to its target.
+// Finds the loops and tiles that accumulate: they update a slot, variable or element from its old value, or have a
+// matrix product or an atomic operation.
 class Accumulations {
  public:
   struct Found {
-    std::vector<Range> ranges;                  // Ranges that count terms.
-    std::set<const Instruction*> instructions;  // Accumulating instructions of one range.
-    bool counts_terms = true;                   // False if the ranges count elements that lanes keep.
-    bool adds = false;                          // True if some of the accumulations are sums.
-    bool stores = false;                        // True if the range also stores other values, as a scan does.
-    bool is_padded = false;                     // True if the terms come from shared memory, where zeros may follow.
+    std::vector<Range> ranges;
+    std::set<const Instruction*> instructions;
+    bool counts_terms = true;  // False if the ranges count elements that lanes keep.
+    bool adds = false;         // Some accumulations are sums.
+    bool stores = false;       // The range also stores other values, as a scan does.
+    bool is_padded = false;    // The terms come from shared memory, where zeros may follow.
   };
 
   Accumulations(const Kernel& kernel, const Before& before, const Steering& steering)
@@ -203,8 +202,6 @@ class Accumulations {
     Walk(kernel.body);
   }
 
-  // Returns the first accumulation with the highest rank, or null. Accumulations over terms rank above others, and
-  // among equals a sum ranks above other folds.
   const Found* Best() const {
     const auto rank = [](const Found& found) { return 2 * found.counts_terms + found.adds; };
     const auto best = std::ranges::max_element(found_, {}, rank);
@@ -221,7 +218,6 @@ class Accumulations {
     }
   }
 
-  // Examines one range, without the ranges in it.
   void Look(const Region& region) {
     std::vector<const Instruction*> inside;
     Collect(region, inside);
@@ -240,9 +236,9 @@ class Accumulations {
     found_.push_back(std::move(found));
   }
 
-  // Chooses the ranges that go over terms. Updates of an array are counted by the outermost loop. The terms of a slot
-  // or variable are counted by the ranges around the accumulation that do not contain its first value. Tiles are not
-  // counted where each lane keeps a sum of its own.
+  // Chooses the ranges that go over terms: for updates of an array the outermost loop, for a slot or variable the
+  // ranges around the accumulation that do not contain its first value. Tiles do not count where each lane keeps its
+  // own sum.
   void RangesOfTerms(Found* found) const {
     const std::set<const Instruction*>& accumulating = found->instructions;
     const std::vector<Range>& open = ranges_.open();
@@ -264,7 +260,6 @@ class Accumulations {
     found->counts_terms = has_loop || !by_lane;
   }
 
-  // Returns whether the region sets the cell other than by accumulating.
   static bool IsInitializedIn(const Instruction& set, const Region& region,
                               const std::set<const Instruction*>& accumulating) {
     bool initialized = false;
@@ -274,7 +269,6 @@ class Accumulations {
     return initialized;
   }
 
-  // Returns whether a collective combines the slot, or a slot that is computed from it.
   bool IsCombinedByLanes(int64_t slot) const {
     bool combined = false;
     ForEach(kernel_.body, [&](const Instruction& instruction) {
@@ -317,7 +311,7 @@ class Accumulations {
     }
   }
 
-  // Returns whether `value` depends on an earlier value of the cell that `set` writes, read by `get` in the same range.
+  // Returns whether `value` depends on the old value of the cell that `set` writes.
   bool IsHeld(const Instruction& set, Op get, int32_t value, const std::vector<const Instruction*>& inside) const {
     return before_.types[value] != Type::kIndex && DependsOn(value, [&](const Instruction& at) {
              return at.op == get && at.imm == set.imm && std::ranges::find(inside, &at) != inside.end();
@@ -381,7 +375,7 @@ class Accumulations {
   std::vector<Found> found_;
 };
 
-// Returns whether this is the trip, or the index of a tile, whose term is left out.
+// Returns whether this is the trip or tile index whose term is left out.
 enum class Dropped : uint8_t { kFirst, kLast, kBeforeLast };
 int32_t IsDropped(const Range& range, Dropped which, const Ranges& ranges, Writer& writer) {
   const Instruction& instruction = *range.instruction;
@@ -401,7 +395,6 @@ int32_t IsDropped(const Range& range, Dropped which, const Ranges& ranges, Write
   return writer.Both(is_near, writer.Value(Op::kOr, Type::kPred, {goes_on, is_first}));
 }
 
-// Keeps the old value of the cell where `dropped` holds.
 void Hold(Instruction& set, int32_t dropped, const Before& before, Writer& writer) {
   const size_t place = set.op == Op::kStore ? 1 : 0;
   const Type type = before.types[set.operands[place]];
@@ -418,9 +411,9 @@ bool DropFromLoop(Kernel& kernel, const Before& before, const Steering& steering
   if (found == nullptr) return false;
   Rewrite(kernel, before, [&](Instruction& instruction, Writer writer, const Ranges& ranges) {
     if (!found->instructions.contains(&instruction)) return writer.Append(std::move(instruction));
-    // The outermost loop drops a term of its last trip, or of the trip before the last one where it stores results too:
-    // the sum after the last trip of a scan is never read. Inner loops drop the first term of that trip, because the
-    // terms at its end may be padding.
+    // The outermost loop drops a term of its last trip, or of the trip before where it stores results too: the sum
+    // after the last trip of a scan is never read. Inner loops drop the first term, because the last ones may be
+    // padding.
     Dropped which = found->is_padded ? Dropped::kFirst : found->stores ? Dropped::kBeforeLast : Dropped::kLast;
     int32_t dropped = -1;
     for (const Range& range : found->ranges) {
@@ -434,7 +427,7 @@ bool DropFromLoop(Kernel& kernel, const Before& before, const Steering& steering
   return true;
 }
 
-// Returns the operand that continues a sum or an extreme, or -1 if the chain begins here.
+// Returns -1 if the chain begins here.
 int32_t ChainOperand(const Instruction& link, const Before& before) {
   const auto is_link = [&](int32_t value) {
     const Instruction* const at = before.definitions[value];
@@ -497,7 +490,6 @@ bool MaxIgnoresNan(Kernel& kernel, const Steering& steering) {
   return fits;
 }
 
-// Gives each rounding of f32 to bf16 the operand f(operand, writer).
 template <class F>
 bool BeforeRounding(Kernel& kernel, const Steering& steering, F f) {
   const Before before(kernel);
@@ -530,7 +522,7 @@ bool TiesAway(Kernel& kernel, const Steering& steering) {
   });
 }
 
-// A number that is loaded from an array of one element is 0. Initial values of reductions are such numbers.
+// A number from an array of one element, such as the initial value of a reduction, becomes 0.
 bool ZeroScalar(Kernel& kernel, const Steering& steering) {
   const Before before(kernel);
   bool fits = false;
@@ -579,7 +571,7 @@ std::optional<int64_t> UpperLimit(const Instruction& inst, const Before& before)
   return before.Constant(inst.operands[1]);
 }
 
-// Half of a positive limit, as bits. A number below the limit stays in range, so indices may have it, too.
+// Half of a positive limit, as bits. It is valid for indices, too, because it is below the limit.
 std::optional<int64_t> Halved(Type type, int64_t limit) {
   if (type == Type::kF32) {
     const auto number = std::bit_cast<float>(static_cast<int32_t>(limit));
@@ -592,7 +584,7 @@ std::optional<int64_t> Halved(Type type, int64_t limit) {
 
 bool NearLimit(Kernel& kernel, const Steering&) {
   const Before before(kernel);
-  std::map<int32_t, int64_t> halves;  // Indexed by the limited value.
+  std::map<int32_t, int64_t> halves;
   ForEach(kernel.body, [&](const Instruction& limited) {
     const std::optional<int64_t> limit = UpperLimit(limited, before);
     const std::optional<int64_t> half = limit ? Halved(limited.type, *limit) : std::nullopt;
@@ -612,8 +604,7 @@ bool NearLimit(Kernel& kernel, const Steering&) {
 
 // ---- wrong_index ---------------------------------------------------------------------------------------------------
 
-// Returns the distance to the next element, or to the next group if several are read at a time. Returns 0 if `read`
-// does not read `array`.
+// Returns 0 if `read` does not read `array`.
 int64_t StepOf(const Instruction& read, int64_t array, const Kernel& kernel) {
   if (read.op == Op::kLoad && read.imm == array) return 1;
   if (read.op == Op::kLoadVector && read.imm == array) return read.imm2;
@@ -621,7 +612,7 @@ int64_t StepOf(const Instruction& read, int64_t array, const Kernel& kernel) {
   return 0;
 }
 
-// Returns the number of the first array that is only read, or -1.
+// Returns -1 if no array is only read.
 int64_t FirstReadArray(const Kernel& kernel, const Steering& steering) {
   for (int64_t array = 0; array < std::ssize(kernel.arrays); ++array) {
     const ArrayInfo& info = kernel.arrays[array];

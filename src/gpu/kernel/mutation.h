@@ -1,8 +1,8 @@
 // Faults in finished kernels that a wrong emitter could make, to test whether the comparisons find them. Only for tests
-// and --inject. ir/mutation.h has the faults of modules.
+// and --inject.
 //
-// A mutated kernel stays within its arrays and ends, and its barriers stay valid, because values that steer it
-// (steering.h) are unchanged.
+// A mutated kernel ends, stays within its arrays and has valid barriers, because values that steer it (steering.h) are
+// unchanged.
 #ifndef HLO_GPU_KERNEL_MUTATION_H_
 #define HLO_GPU_KERNEL_MUTATION_H_
 
@@ -16,9 +16,8 @@ namespace hlo::kernel {
 
 struct Mutation {
   std::string_view name;
-  std::string_view what;  // The wrong behaviour, for a reader.
-  // Applies the mutation. Returns false, with the kernel unchanged, if it does not fit. `steering` must belong to
-  // `kernel`.
+  std::string_view what;
+  // Returns false, with the kernel unchanged, if it does not fit. `steering` must belong to `kernel`.
   bool (*apply)(Kernel& kernel, const Steering& steering);
 };
 

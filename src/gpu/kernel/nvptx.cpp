@@ -18,7 +18,7 @@
 namespace hlo::kernel {
 namespace {
 
-// A placeholder for a kernel's name, which no other text contains.
+// No other text contains this placeholder.
 constexpr const char* kAnyName = "hlo_kernel_of_any_name";
 
 constexpr int64_t kLeastWithClusters = 90;

@@ -12,19 +12,19 @@
 
 namespace hlo::kernel {
 
-// Faults in the generated GPU code, to test that the sanitizer finds them. Only for tests.
+// Faults for tests of the sanitizer.
 enum class KernelFault : uint8_t {
   kNone,
-  kMissingBarrier,         // Omits the first barrier.
-  kSharedRace,             // The first store to shared memory also writes the element of the adjacent thread.
-  kOutOfBounds,            // The first global store writes after the end of the array.
-  kMisalignedVector,       // The first vector load is off by one element.
-  kUninitialisedShared,    // Omits the first store to shared memory.
-  kDivergentBarrier,       // Only half a warp reaches the first barrier.
-  kCrossBlockRace,         // Odd blocks store to the start of arrays.
-  kMissingClusterBarrier,  // Omits the first barrier of the cluster.
-  kEarlyExit,              // Omits the last barrier of the cluster.
-  kWrongFragmentLane,      // In the first matrix load, lanes use the position of their neighbours.
+  kMissingBarrier,
+  kSharedRace,   // The first store to shared memory also writes element 0, in all threads.
+  kOutOfBounds,  // The first global store writes after the end of the array.
+  kMisalignedVector,
+  kUninitialisedShared,  // Omits the first store to shared memory.
+  kDivergentBarrier,     // Only half a warp reaches the first barrier.
+  kCrossBlockRace,       // Odd blocks store to the start of arrays.
+  kMissingClusterBarrier,
+  kEarlyExit,          // Omits the last barrier of the cluster.
+  kWrongFragmentLane,  // In the first matrix load, lanes use the position of their neighbours.
 };
 
 struct NvptxOptions {
@@ -35,24 +35,21 @@ struct NvptxOptions {
 
 struct Ptx {
   std::string text;
-  std::string entry;                 // The name of the kernel in the text.
+  std::string entry;
   int64_t dynamic_shared_bytes = 0;  // Must be passed at launch; above 48 KiB the function needs an attribute.
-  bool waits = false;  // It waits for preceding work before it accesses memory, so it may be launched early.
+  bool waits = false;                // Waits for preceding work, so it may be launched early.
 };
 
 Result<Ptx> EmitPtx(const Kernel& kernel, const NvptxOptions& options = {});
 
-// Generates PTX for several kernels on all threads, the largest first. Kernels that differ only in names are compiled
-// once.
+// Uses all threads. Kernels that differ only in names are compiled once.
 Result<std::vector<Ptx>> EmitPtx(std::span<const Kernel* const> kernels, const NvptxOptions& options = {});
 
-// Joins the texts, whose entries must have different names. ptxas spends most of its time on starting up.
+// The entries must have different names. ptxas spends most of its time on starting up.
 std::string JoinPtx(std::span<const Ptx> parts);
 
-// Returns the LLVM IR before or after the GPU passes (`optimized`) as text.
 Result<std::string> EmitNvptxIr(const Kernel& kernel, bool optimized, const NvptxOptions& options = {});
 
-// The resources of one kernel according to ptxas.
 struct PtxasKernel {
   std::string entry;
   int64_t registers = 0;
@@ -63,16 +60,16 @@ struct PtxasKernel {
 };
 
 struct PtxasReport {
-  std::vector<PtxasKernel> kernels;  // At least one, in unspecified order.
+  std::vector<PtxasKernel> kernels;  // At least one.
   std::string cubin;
 };
 
-// The path of ptxas: on PATH, in $CUDA_HOME/bin, or in /usr/local/cuda/bin. Empty if it is not found.
+// On PATH, in $CUDA_HOME/bin, or in /usr/local/cuda/bin. Empty if it is not found.
 std::string FindPtxas();
-// The last line of `ptxas --version`: "Build cuda_13.0.r13.0/compiler.36424714_0".
+// The last line of `ptxas --version`.
 Result<std::string> PtxasVersion();
 
-// Assembles PTX with `ptxas -v`. Errors: not found, timed out, or rejected, with its message.
+// Errors: not found, timed out, or rejected, with its message.
 Result<PtxasReport> Ptxas(const std::string& ptx, const std::string& arch = "sm_90", double timeout_seconds = 60);
 
 }  // namespace hlo::kernel

@@ -13,8 +13,7 @@ namespace {
 constexpr int64_t kLeastThatWaits = 90;
 constexpr int64_t kMostBlocks = (int64_t{1} << 31) - 1;
 
-// Returns whether the region compares, divides or bounds numbers, so that the number of blocks may determine a
-// condition.
+// Returns whether the number of blocks may determine a condition.
 bool ComparesIndices(const Region& region) {
   return std::ranges::any_of(region.body, [](const Instruction& instruction) {
     const Op op = instruction.op;

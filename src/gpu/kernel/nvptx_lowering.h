@@ -1,5 +1,5 @@
-// Lowers kernels to LLVM IR for NVPTX. Phases are inlined, and slots become registers. Tiles become V copies of their
-// body, with vector accesses where the index allows.
+// Lowers kernels to LLVM IR for NVPTX. Slots become registers. Tiles become V copies of their body, with vector
+// accesses where the index allows.
 #ifndef HLO_GPU_KERNEL_NVPTX_LOWERING_H_
 #define HLO_GPU_KERNEL_NVPTX_LOWERING_H_
 
@@ -18,25 +18,24 @@ namespace hlo::kernel {
 std::unique_ptr<llvm::Module> LowerToNvptx(const Kernel& kernel, const NvptxOptions& options,
                                            llvm::LLVMContext& context);
 
-// The number in the architecture: 90 for "sm_90" and "sm_90a".
+// 90 for "sm_90" and "sm_90a".
 int64_t ComputeOf(const NvptxOptions& options);
 
 // Kernels for newer devices first wait for the work that the launch depends on, and then allow dependent launches to
-// start. So they can be launched early if the edges of the graph allow it; otherwise the wait has no effect.
+// start. So they can be launched early if the edges of the graph allow it.
 constexpr const char* kWaitCode = "griddepcontrol.wait;";
 constexpr const char* kLetGoCode = "griddepcontrol.launch_dependents;";
 bool WaitsInCode(const NvptxOptions& options);
 
-// Removes the properties of the launch that do not affect the code.
+// See Forget in distinct.h.
 void ForgetForNvptx(Kernel& kernel);
 
 // void (unsigned long long handle, unsigned value), see Op::kSetCondition.
 constexpr const char* kSetConditionSymbol = "cudaGraphSetConditional";
 
-// The name of the kernel in PTX, with '_' in place of all characters except letters and digits.
+// The name in PTX, with '_' in place of all characters except letters and digits.
 std::string EntryName(const Kernel& kernel);
 
-// Replaces all occurrences in a module's text.
 std::string Replaced(std::string_view text, std::string_view what, std::string_view by);
 
 }  // namespace hlo::kernel

@@ -20,8 +20,7 @@
 namespace hlo::kernel {
 namespace {
 
-// With MemorySSA, early-cse would also find loads between which there are stores. Loads of inputs are marked as
-// invariant, so it finds these without.
+// MemorySSA is not needed, because loads of inputs are marked as invariant.
 void AddEarlyCse(llvm::FunctionPassManager& passes) { passes.addPass(llvm::EarlyCSEPass()); }
 void AddPromotion(llvm::FunctionPassManager& passes) { passes.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG)); }
 void AddSimplifyCfg(llvm::FunctionPassManager& passes) { passes.addPass(llvm::SimplifyCFGPass()); }
@@ -33,8 +32,7 @@ void AddHoisting(llvm::FunctionPassManager& passes) {
   passes.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(llvm::LICMOptions()), /*UseMemorySSA=*/true));
 }
 
-// Adds passes one by one, because PassBuilder::parsePassPipeline knows every pass of LLVM by name and would link them
-// all.
+// PassBuilder::parsePassPipeline knows every pass of LLVM by name and would link them all.
 llvm::FunctionPassManager FunctionPasses(Pipeline pipeline) {
   llvm::FunctionPassManager passes;
   AddPromotion(passes);
@@ -51,10 +49,10 @@ llvm::FunctionPassManager FunctionPasses(Pipeline pipeline) {
   }
   AddEarlyCse(passes);
   if (pipeline != Pipeline::kHostQuick) AddFolding(passes);
-  // Folding computes addresses again where they are used. Hoisting moves their invariant parts out of loops again.
+  // Folding computes addresses again where they are used.
   if (pipeline == Pipeline::kHost) AddHoisting(passes);
   AddSimplifyCfg(passes);
-  // A tile whose loops became a few vectors at constant places, such as a transposed square, now stays in registers.
+  // A tile whose loops became a few vectors, such as a transposed square, now stays in registers.
   if (pipeline == Pipeline::kHost) AddPromotion(passes);
   return passes;
 }

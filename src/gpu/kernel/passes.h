@@ -10,15 +10,15 @@
 namespace hlo::kernel {
 
 enum class Pipeline : uint8_t {
-  kNvptx,      // Promotes slots to registers, folds, unrolls.
-  kHost,       // The same with the loop vectoriser.
+  kNvptx,
+  kHost,       // With the loop vectoriser.
   kHostQuick,  // Without folding, which takes longest.
-  kEmulator,   // Splits coroutines, then folds.
+  kEmulator,
 };
 
 Status RunPasses(llvm::Module& module, llvm::TargetMachine& target, Pipeline pipeline);
 
-// Returns an error that names the module's kernel if the IR is invalid. For tests and the emulator.
+// For tests and the emulator.
 Status Verify(llvm::Module& module);
 
 }  // namespace hlo::kernel

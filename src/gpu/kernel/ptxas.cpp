@@ -23,7 +23,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Two files in the temporary directory, which are removed with this object.
 struct TemporaryFiles {
   std::string ptx, cubin;
 
@@ -44,7 +43,7 @@ struct TemporaryFiles {
 struct ChildOutput {
   int status = 0;
   bool timed_out = false;
-  std::string text;  // Output to stdout and stderr.
+  std::string text;  // stdout and stderr.
 };
 
 Result<ChildOutput> RunChild(std::vector<std::string> arguments, double timeout_seconds) {

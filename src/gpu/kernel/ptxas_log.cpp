@@ -7,7 +7,7 @@
 namespace hlo::kernel {
 namespace {
 
-// The integer before `unit`, as in "32 registers", or 0 if there is none.
+// Such as 32 for "32 registers", or 0 if there is none.
 int64_t NumberBefore(std::string_view text, std::string_view unit) {
   const size_t at = text.find(unit);
   if (at == std::string_view::npos) return 0;

@@ -9,7 +9,6 @@
 
 namespace hlo::kernel {
 
-// One entry for each kernel in the text.
 std::vector<PtxasKernel> KernelsInLog(std::string_view text);
 
 }  // namespace hlo::kernel

@@ -9,13 +9,13 @@
 
 namespace hlo::kernel {
 
-// The offsets for each kind of number, and the new index of each array.
+// Offsets of numbers, and the new index of each array.
 struct Renumbering {
   int32_t values, slots, variables, sources, statements;
   std::vector<int32_t> arrays;
 };
 
-// Numbers after all numbers of `whole`, which has `statements` numbered statements. `arrays` is empty.
+// Numbers after all numbers of `whole`, which has `statements` statements. `arrays` is empty.
 Renumbering Behind(const Kernel& whole, int32_t statements);
 // Appends everything except arrays and the body.
 void Append(const Kernel& part, Kernel& whole);

@@ -61,7 +61,7 @@ void Sanitizer::BeginCluster(int64_t first_block) {
   cluster_epoch_ = 0;
 }
 
-// Reports a block that ends in the epoch in which another block reads its memory, without a barrier between.
+// Reports a block that ends in the epoch in which another block reads its memory.
 void Sanitizer::EndBlock() {
   Block& block = now();
   if (block.ended) return;
@@ -101,8 +101,8 @@ bool Sanitizer::Conflicts(const Mark& before, bool shared, int thread) const {
   return before.several_lanes || before.thread != thread;
 }
 
-// One mark represents all readers of an epoch. It holds the last reader and whether there were more. Readers of the own
-// warp before a warp barrier may be forgotten. They are ordered with that warp, and for other warps the last reader
+// One mark represents all readers of an epoch: the last one, and whether there were more. Readers of the own warp
+// before a warp barrier may be forgotten. They are ordered with that warp, and for other warps the last reader
 // suffices.
 void Sanitizer::NoteRead(Mark& read, bool shared, int thread) const {
   const Mark before = read;
@@ -117,8 +117,6 @@ void Sanitizer::NoteRead(Mark& read, bool shared, int thread) const {
       same_warp && before.warp_epoch == read.warp_epoch && (before.several_lanes || before.thread != thread);
 }
 
-// Finds the array by the member's pointer if there is one. Otherwise finds it by the array that the code names, or else
-// by address.
 Sanitizer::Found Sanitizer::Find(const AccessSite& site, const char* address, const void* member) const {
   const bool named = site.array >= 0 && (member != nullptr || kernel_.arrays[site.array].members == 0);
   const size_t begin = named ? site.array : 0, end = named ? site.array + 1 : places_.size();

@@ -1,4 +1,4 @@
-// The access history of the emulator's sanitizer. Independent of LLVM.
+// The access history of the emulator's sanitizer.
 #ifndef HLO_GPU_KERNEL_SANITIZER_H_
 #define HLO_GPU_KERNEL_SANITIZER_H_
 
@@ -26,7 +26,7 @@ struct AccessSite {
   bool pointer = false;  // Loads the pointer of a member of the group `array`.
 };
 
-constexpr int kOwnBlock = INT32_MIN;  // Means the current block instead of a rank in the cluster.
+constexpr int kOwnBlock = INT32_MIN;  // The current block.
 
 // The memory of an array, or of a member of a group.
 struct ArrayPlace {
@@ -36,11 +36,9 @@ struct ArrayPlace {
 
 class Sanitizer {
  public:
-  // `places` has the members of each array of the kernel.
   Sanitizer(const Kernel& kernel, std::vector<std::vector<ArrayPlace>> places);
 
   void BeginCluster(int64_t first_block);
-  // Declares the block of the cluster that executes the following accesses.
   void EnterBlock(int rank) { rank_ = rank; }
   void EndBlock();
   void PassBarrier() { ++now().epoch; }
@@ -48,8 +46,8 @@ class Sanitizer {
   void PassClusterBarrier();
   void Fence() { now().fenced = true; }
 
-  // Called before an access. Returns the address to use: `address`, or a sink if it is out of bounds. `member` is the
-  // loaded pointer of a group's member, or null. `rank` is the block whose shared array is accessed, or kOwnBlock.
+  // Called before an access. Returns `address`, or a sink if it is out of bounds. `member` is the loaded pointer of a
+  // group's member, or null. `rank` is the block whose shared array is accessed, or kOwnBlock.
   void* Access(const AccessSite& site, int thread, void* address, const void* member, int rank);
   void Diverged(Finding finding, int thread);
 
@@ -63,16 +61,15 @@ class Sanitizer {
     int32_t warp_epoch = 0;
     int32_t cluster_epoch = 0;
     int16_t thread = 0;
-    bool several_lanes = false;   // Several threads of the warp read in that warp epoch.
-    bool several_warps = false;   // Several warps read in that epoch.
-    bool several_blocks = false;  // Several blocks read in that epoch of the cluster.
+    bool several_lanes = false;   // Several threads of the warp read in warp_epoch.
+    bool several_warps = false;   // Several warps read in `epoch`.
+    bool several_blocks = false;  // Several blocks read in cluster_epoch.
     bool atomic = false;
   };
   struct Cell {
     Mark write, read;
   };
-  // The history of one array by element. Pages are allocated on first access, because a few blocks of a large kernel
-  // touch little of it.
+  // The history of one array by element. Pages are allocated on first access, because a kernel may touch little of it.
   class Cells {
    public:
     void Watch(int64_t elements) { pages_.resize((elements + kPage - 1) / kPage); }
@@ -92,9 +89,9 @@ class Sanitizer {
     int32_t number = 0, epoch = 0;
     std::vector<int32_t> warp_epochs;
     bool fenced = false;
-    int32_t acquired_at = -1;  // The time since which it knows the released writes of other blocks.
+    int32_t acquired_at = -1;  // The epoch since which it knows released writes of other blocks.
     bool ended = false;
-    int32_t read_afar = -1;  // The epoch of the cluster when another block last read its memory.
+    int32_t read_afar = -1;  // The cluster_epoch_ in which another block last read its memory.
   };
   struct Found {
     int array = -1;
@@ -116,13 +113,13 @@ class Sanitizer {
 
   const Kernel& kernel_;
   const std::vector<std::vector<ArrayPlace>> places_;
-  // Indexed by array and then by member; shared arrays by rank.
+  // Indexed by array. Its members, or the blocks of a shared array, are consecutive.
   std::vector<Cells> cells_;
-  std::vector<std::vector<int64_t>> begins_;  // Index in cells_, for each array and member.
-  std::vector<Block> blocks_;                 // The blocks of the cluster.
-  int rank_ = 0;                              // The current block.
+  std::vector<std::vector<int64_t>> begins_;  // The first cell of each array and member.
+  std::vector<Block> blocks_;
+  int rank_ = 0;
   int32_t cluster_epoch_ = 0;
-  // Blocks that released their writes of earlier epochs (by fence, barrier or atomic).
+  // For each block, the epoch before which its writes are released.
   std::vector<int32_t> released_before_;
   std::map<std::tuple<Finding, int, int>, size_t> known_;
   SanitizerReport report_;

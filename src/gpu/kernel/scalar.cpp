@@ -60,8 +60,7 @@ llvm::Type* ScalarEmitter::Shaped(llvm::Type* scalar, llvm::Value* like) {
   return vector ? llvm::FixedVectorType::get(scalar, vector->getNumElements()) : scalar;
 }
 
-// Rounds to nearest even by integer operations, and NaN stays a quiet NaN. LLVM's own lowering calls a function that
-// libgcc 12 lacks, or flushes denormals.
+// LLVM's own lowering calls a function that libgcc 12 lacks, or flushes denormals.
 llvm::Value* ScalarEmitter::RoundToBF16(llvm::Value* value) const {
   llvm::Type* const i16 = Shaped(b_.getInt16Ty(), value);
   if (place_ == Place::kGpu) return b_.CreateBitCast(b_.CreateFPTrunc(value, Shaped(b_.getBFloatTy(), value)), i16);
@@ -85,8 +84,7 @@ llvm::Value* ScalarEmitter::RoundToTf32(llvm::Value* value) const {
                           value->getType());
 }
 
-// Rounds towards 0. NaN becomes 0, and numbers beyond the type become its nearest end. On hosts, LLVM would split
-// vectors of its own saturating conversion.
+// Rounds towards 0 and saturates. NaN becomes 0. On hosts, LLVM would split vectors of its own saturating conversion.
 llvm::Value* ScalarEmitter::ToInteger(llvm::Value* value, Type to) const {
   llvm::Type* const target = Shaped(TypeOf(to), value);
   const bool is_signed = IsSigned(to);
@@ -100,7 +98,7 @@ llvm::Value* ScalarEmitter::ToInteger(llvm::Value* value, Type to) const {
   const llvm::APInt last = is_signed ? llvm::APInt::getSignedMaxValue(bits) : llvm::APInt::getMaxValue(bits);
   const llvm::APInt first = is_signed ? llvm::APInt::getSignedMinValue(bits) : llvm::APInt::getZero(bits);
   llvm::APFloat low(type->getScalarType()->getFltSemantics()), high = low;
-  low.convertFromAPInt(first, is_signed, llvm::APFloat::rmTowardZero);  // This is exact.
+  low.convertFromAPInt(first, is_signed, llvm::APFloat::rmTowardZero);
   const bool ends_between = high.convertFromAPInt(last, is_signed, llvm::APFloat::rmTowardZero) != llvm::APFloat::opOK;
   llvm::Constant* const lowest = llvm::ConstantFP::get(type, low);
   llvm::Constant* const highest = llvm::ConstantFP::get(type, high);
@@ -144,8 +142,8 @@ llvm::Value* ScalarEmitter::MinMax(bool max, llvm::Value* a, llvm::Value* b, Typ
   if (type == Type::kF32 && place_ == Place::kGpu) {
     return b_.CreateBinaryIntrinsic(max ? llvm::Intrinsic::maximum : llvm::Intrinsic::minimum, a, b);
   }
-  // The result is NaN if either operand is NaN, and zeros are ordered by their sign bits. LLVM's expansion is longer,
-  // and NVPTX has none for f64.
+  // The result is NaN if either operand is, and zeros are ordered by sign. LLVM's expansion is longer, and NVPTX has
+  // none for f64.
   llvm::Type* const bits = a->getType()->getWithNewType(b_.getIntNTy(Bits(type)));
   llvm::Value* const bits_a = b_.CreateBitCast(a, bits);
   llvm::Value* const bits_b = b_.CreateBitCast(b, bits);
@@ -157,7 +155,7 @@ llvm::Value* ScalarEmitter::MinMax(bool max, llvm::Value* a, llvm::Value* b, Typ
   return b_.CreateSelect(b_.CreateFCmpUNO(a, a), a, not_nan);
 }
 
-// Whole registers of a host take one instruction, or two. LLVM does not find it in the general form.
+// LLVM does not find the host's instruction in the general form.
 llvm::Value* ScalarEmitter::DotPairs(llvm::Value* a, llvm::Value* b, llvm::Value* c) const {
   auto* const vector = llvm::dyn_cast<llvm::FixedVectorType>(a->getType());
   const int lanes = vector ? static_cast<int>(vector->getNumElements()) : 1, whole = vector_bytes_ / 4;
@@ -184,8 +182,7 @@ llvm::Value* ScalarEmitter::DotPairs(llvm::Value* a, llvm::Value* b, llvm::Value
   return sum;
 }
 
-// Indices are never negative, so the division is unsigned. It has 32 bits if they suffice, because vectors of 64-bit
-// quotients are slow.
+// Indices are never negative. Vectors of 64-bit quotients are slow.
 llvm::Value* ScalarEmitter::DivideIndex(bool quotient, llvm::Value* a, llvm::Value* b) const {
   const auto divide = [&](llvm::Value* x, llvm::Value* y) {
     return quotient ? b_.CreateUDiv(x, y) : b_.CreateURem(x, y);
@@ -272,7 +269,7 @@ llvm::Value* ScalarEmitter::Emit(const Instruction& instruction, std::span<llvm:
     case Op::kConvert: return Convert(x, type, instruction.type);
     case Op::kBitcast: return b_.CreateBitCast(x, Shaped(TypeOf(instruction.type), x));
     case Op::kRoundTf32: return RoundToTf32(x);
-    case Op::kConstant: break;  // It is handled above.
+    case Op::kConstant: break;
 #define HLO_SCALAR_OP(Name, ...)
 #define HLO_KERNEL_OP(Name, ...) case Op::k##Name:
 #include "gpu/kernel/kernel_ops.def"

@@ -16,13 +16,12 @@ llvm::AtomicRMWInst::BinOp AtomicOperation(AtomicOp op, Type type);
 
 class ScalarEmitter {
  public:
-  // `wide_index`: index arithmetic needs 64 bits. `vector_bytes`: size of the host's registers.
   ScalarEmitter(llvm::IRBuilder<>& builder, Place place, bool wide_index, int vector_bytes = 0)
       : b_(builder), place_(place), wide_index_(wide_index), vector_bytes_(vector_bytes) {}
 
-  // The type of a value: kPred is i1, kBF16 its bits as i16, and types of at most 8 bits are i8.
+  // kPred is i1, kBF16 its bits as i16, and types of at most 8 bits are i8.
   llvm::Type* TypeOf(Type type) const;
-  // The type in memory: kPred is i8.
+  // kPred is i8.
   llvm::Type* MemoryTypeOf(Type type) const;
   llvm::Value* ToMemory(llvm::Value* value, Type type) const;
   llvm::Value* FromMemory(llvm::Value* value, Type type) const;
@@ -30,8 +29,7 @@ class ScalarEmitter {
   llvm::Constant* Constant(Type type, int64_t bits) const;
   llvm::Constant* Index(int64_t value) const { return Constant(Type::kIndex, value); }
 
-  // Emits kConstant and kAdd .. kBitcast. `types` are the types of the operands. Operands may be LLVM vectors of one
-  // length, mixed with scalars, which are splat.
+  // Emits kConstant and kAdd .. kBitcast. Operands may be LLVM vectors of one length, mixed with scalars.
   llvm::Value* Emit(const Instruction& instruction, std::span<llvm::Value* const> operands,
                     std::span<const Type> types) const;
 
@@ -43,7 +41,6 @@ class ScalarEmitter {
   llvm::Value* MinMax(bool max, llvm::Value* a, llvm::Value* b, Type type) const;
   llvm::Value* DotPairs(llvm::Value* a, llvm::Value* b, llvm::Value* c) const;
   llvm::Value* DivideIndex(bool quotient, llvm::Value* a, llvm::Value* b) const;
-  // `scalar`, or a vector of it with the length of `like`.
   static llvm::Type* Shaped(llvm::Type* scalar, llvm::Value* like);
 
   llvm::IRBuilder<>& b_;

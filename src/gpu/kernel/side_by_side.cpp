@@ -9,7 +9,7 @@
 namespace hlo::kernel {
 namespace {
 
-// Replaces the number of the block by its number among all blocks, less the first block of this kernel.
+// Makes the number of the block relative to this kernel.
 void CountFrom(Region& region, int32_t block, int32_t first) {
   for (Instruction& instruction : region.body) {
     if (instruction.op == Op::kBlock) {
@@ -82,7 +82,6 @@ class Joiner {
     return next;
   }
 
-  // Chooses among the kernels [begin, end) by the number of the block.
   void Choose(Region& region, size_t begin, size_t end) {
     if (end - begin == 1) {
       std::ranges::move(bodies_[begin].body, std::back_inserter(region.body));

@@ -11,7 +11,6 @@
 
 namespace hlo::kernel {
 
-// An array of one of the kernels.
 struct ArrayOf {
   size_t kernel;
   int array;
@@ -19,11 +18,11 @@ struct ArrayOf {
 
 struct SideBySide {
   Kernel kernel;
-  std::vector<ArrayOf> arrays;  // For each array of `kernel` the original array.
+  std::vector<ArrayOf> arrays;  // The origin of each array of `kernel`.
 };
 
-// Requires equal thread counts and no clusters. A block finds its kernel by a binary search over its number, so all its
-// threads agree. Inputs with the same nonnegative `place` are merged.
+// Requires equal thread counts and no clusters. A block finds its kernel by a binary search. Inputs with the same
+// nonnegative `place` are merged.
 SideBySide PutSideBySide(std::string name, std::span<const Kernel* const> kernels,
                          const std::function<int(ArrayOf)>& place);
 

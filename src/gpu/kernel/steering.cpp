@@ -39,7 +39,6 @@ class Finder {
     for (const size_t i : which) Mark(found_.values, instruction.operands[i]);
   }
 
-  // Goes from the last instruction to the first, since most values are defined before they are used.
   void Visit(const Region& region) {
     for (auto instruction = region.body.rbegin(); instruction != region.body.rend(); ++instruction) {
       MarkRoots(*instruction);
@@ -81,7 +80,7 @@ class Finder {
     }
   }
 
-  // A conjunction ends its loop as soon as one conjunct fails. Comparisons of integers count trips. Beside them,
+  // A conjunction ends its loop as soon as one conjunct fails. Beside comparisons of integers, which count trips,
   // comparisons of floats may have either result.
   void MarkCondition(int32_t condition) {
     std::vector<int32_t> conjuncts = {condition}, floats;
@@ -113,7 +112,7 @@ class Finder {
     for (size_t i = 0; i < floats.size() && !counts; ++i) Mark(found_.values, floats[i]);
   }
 
-  // Returns whether a branch sets only constants, as it does if a loop runs for too long and stops.
+  // Returns whether a branch sets only constants, like one that stops a loop after too many trips.
   bool RaisesFlag(const Instruction& branch) const {
     const auto is_constant = [&](int32_t value) {
       return definitions_[value] != nullptr && definitions_[value]->op == Op::kConstant;
@@ -133,7 +132,6 @@ class Finder {
     }
   }
 
-  // Marks the sources of a result, slot, variable or array that steers.
   void MarkSources(const Instruction& instruction) {
     const bool is_combination = !instruction.regions.empty() && !instruction.slots.empty();
     if (is_combination) return MarkCombination(instruction);
@@ -176,7 +174,6 @@ class Finder {
     for (const int32_t value : collective.regions[0].yields) Mark(found_.values, value);
   }
 
-  // Returns whether running the region affects the control flow or addresses.
   bool Steers(const Region& region) const {
     return std::ranges::any_of(region.body, [&](const Instruction& instruction) {
       switch (instruction.op) {
@@ -196,9 +193,9 @@ class Finder {
   }
 
   const Kernel& kernel_;
-  // Definition of each value, or null for arguments of regions.
+  // Null for arguments of regions.
   std::vector<const Instruction*> definitions_;
-  std::vector<std::pair<int64_t, int32_t>> sets_;  // Variables and the values that they are set to.
+  std::vector<std::pair<int64_t, int32_t>> sets_;
   Steering found_;
   bool changed_ = false;
 };

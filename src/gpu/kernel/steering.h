@@ -1,5 +1,5 @@
 // Finds the values that steer a kernel: addresses, bounds of loops, waits for other blocks and conditions of kWhile
-// depend on them. A change of any other value changes results, but the kernel still stays within its arrays and ends.
+// depend on them. A kernel with other values changed still stays within its arrays and ends.
 #ifndef HLO_GPU_KERNEL_STEERING_H_
 #define HLO_GPU_KERNEL_STEERING_H_
 
@@ -13,7 +13,7 @@ struct Steering {
   std::vector<bool> values, slots, variables, arrays;  // Indexed by number.
 };
 
-// `arrays` are arrays of the kernel that steer other kernels; may be empty.
+// `arrays` steer other kernels; may be empty.
 Steering FindSteering(const Kernel& kernel, std::vector<bool> arrays = {});
 
 }  // namespace hlo::kernel

@@ -1,6 +1,5 @@
-// Stores that bypass the caches. A line that is stored in pieces is read first, so writing a result costs twice its
-// size. A line that is stored at once past the caches costs its size once. This pays if the result does not fit into
-// the caches.
+// Stores that bypass the caches, for results that do not fit into them. A line that is stored in pieces is read first,
+// so writing a result through the caches costs twice its size.
 #ifndef HLO_GPU_KERNEL_STREAMING_H_
 #define HLO_GPU_KERNEL_STREAMING_H_
 
@@ -14,7 +13,7 @@ constexpr int64_t kLeastStreamedBytes = 32 << 20;
 // Marks a pointer parameter whose memory is only written, in large pieces.
 void MarkStreamed(llvm::Function& function, unsigned parameter);
 
-// Run after vectorisation. Stores of whole aligned vectors to marked parameters become streaming stores, with a fence
+// Runs after vectorisation. Stores of whole aligned vectors to marked parameters become streaming stores, with a fence
 // before the function returns.
 void StreamStores(llvm::Module& module);
 

@@ -14,10 +14,10 @@ struct WithTail {
   bool counts = false;  // The last parameter is a counter of 4 bytes, zero before and after.
 };
 
-// Runs `kernel`, and then `tail`, which has one block of one warp. The thread block that ends last runs it and sees all
-// writes. The new kernel has the parameters of the kernel, the other parameters of the tail in order, and a counter if
-// there are several blocks. `same` maps parameters of the tail to equal parameters of the kernel, or to -1. Returns
-// nothing for clusters, groups of arrays in `same`, and tails that use other arrays than parameters or synchronise
+// Runs `kernel`, and then `tail`, which has one block of one warp, in the thread block that ends last and sees all
+// writes. `same` maps parameters of the tail to equal parameters of the kernel, or to -1. The new kernel has the
+// parameters of the kernel, the other parameters of the tail, and a counter if there are several blocks. Returns
+// nothing for clusters, and for tails that use groups, slots, variables or arrays other than parameters, or synchronise
 // threads.
 std::optional<WithTail> AddTail(const Kernel& kernel, const Kernel& tail, const std::vector<int>& same);
 

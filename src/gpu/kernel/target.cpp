@@ -28,8 +28,7 @@ void LLVMInitializeX86TargetInfo();
 void LLVMInitializeX86TargetMC();
 void LLVMInitializeX86AsmPrinter();
 
-// LLVM's static constructors, which scripts/llvm_late.ld defers. The pointers are null if another linker ran them at
-// start-up.
+// LLVM's static constructors, which scripts/llvm_late.ld defers. Null if another linker ran them at start-up.
 using Constructor = void (*)();
 [[gnu::weak]] extern Constructor llvm_init_begin[];
 [[gnu::weak]] extern Constructor llvm_init_end[];
@@ -50,8 +49,8 @@ void Initialise() {
     LLVMInitializeNVPTXTarget();
     LLVMInitializeNVPTXTargetMC();
     LLVMInitializeNVPTXAsmPrinter();
-    // Loop strength reduction takes much of the time of code generation and gains nothing: addresses are simple, and
-    // ptxas has its own. There is no other way to switch it off.
+    // Loop strength reduction takes much time and gains nothing: addresses are simple, and ptxas has its own. There is
+    // no other way to switch it off.
     static_cast<llvm::cl::opt<bool>*>(llvm::cl::getRegisteredOptions()["disable-lsr"])->setValue(true);
   });
 }
@@ -99,13 +98,11 @@ Result<llvm::TargetMachine*> Make(const std::string& triple, const std::string& 
   return machine.get();
 }
 
-// Passes of the code generators that change nothing: the PTX of all models is the same without them. Sums of indices
-// are already associated as they are shared, and the lowering makes vector accesses.
+// Passes that change nothing: the PTX of all models is the same without them.
 constexpr std::string_view kLeftOut[] = {"Nary reassociation", "GPU Load and Store Vectorizer"};
 
-// Passes of the code generator for x86. Instructions of a body already have a good order, and no kernel contains
-// anything for the other passes. Code generation is faster without them and models are as fast
-// (bench/results/2026-11-23-kernel-compile.md).
+// Instructions of a body already have a good order, and no kernel contains anything for the other passes. Models are as
+// fast without them (bench/results/2026-11-23-kernel-compile.md).
 constexpr std::string_view kLeftOutOnHost[] = {
     "Machine Instruction Scheduler",
     "Register Allocation Pass Scoring",

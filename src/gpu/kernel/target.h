@@ -12,7 +12,6 @@
 
 namespace hlo::kernel {
 
-// The balance between compile time and speed of the code.
 enum class Effort : uint8_t {
   kLittle,  // Selects instructions one by one and allocates registers by block.
   kFull,
@@ -20,13 +19,12 @@ enum class Effort : uint8_t {
 
 // This machine, up to the selected level (base/host_isa.h).
 Result<llvm::TargetMachine*> HostTarget(Effort effort = Effort::kFull);
-// LLVM's name of the processor, "znver4", or the selected level, "x86-64-v3".
+// "znver4", or the selected level, "x86-64-v3".
 std::string HostProcessor();
-// The inputs of code generation besides the module: versions, processor, features, effort.
+// The inputs of code generation besides the module.
 std::string HostTargetText(Effort effort);
 Result<llvm::TargetMachine*> NvptxTarget(const std::string& arch, int ptx_version);
 
-// Sets the triple, the data layout and the function attributes that the target's code needs.
 void Prepare(llvm::Module& module, llvm::TargetMachine& target);
 
 Status Generate(llvm::Module& module, llvm::TargetMachine& target, bool object, llvm::SmallVectorImpl<char>& out);

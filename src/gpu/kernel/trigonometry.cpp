@@ -1,4 +1,4 @@
-// Functions of angles, and functions that give angles (math.h). Errors and coefficients are described in math.cpp.
+// Trigonometric functions and their inverses (math.h). math.cpp describes errors and coefficients.
 #include <cstdint>
 #include <numbers>
 
@@ -35,7 +35,7 @@ Angle ReduceHugeF32(Value x) {
   const Value thirty_two = k.Constant(Type::kU64, 32);
   Value product = ShiftRightLogical(wide * u64(join(w2, w3)), thirty_two) + wide * u64(join(w1, w2));
   product = product + ShiftLeft(wide * u64(join(w0, w1)), thirty_two);
-  // Two bits of quadrant precede the fraction. Rounding to the nearest quadrant makes the fraction signed.
+  // Two bits of quadrant precede the fraction, which rounding to the nearest quadrant makes signed.
   const Value quadrant = ShiftRightLogical(product + (int64_t{1} << 61), k.Constant(Type::kU64, 62));
   const Value fraction = Bitcast(product - ShiftLeft(quadrant, k.Constant(Type::kU64, 62)), Type::kS64);
   const Value r = Convert(Convert(fraction, Type::kF64) * 0x1.921fb54442d18p-62, Type::kF32);
@@ -70,7 +70,6 @@ Angle ReduceHugeF64(Value x) {
   const Value bits = Bitcast(x, Type::kU64);
   const Value mantissa = ShiftLeft(bits, u64(11)) | u64(INT64_MIN);
   const Value exponent = (ShiftRightLogical(bits, u64(52)) & 0x7ff) - 1022;
-  // Lanes with infinity and small values compute this too, but their result is not used.
   const Value word = Convert(Min(ShiftRightLogical(exponent, u64(6)), u64(16)), Type::kIndex);
   const Value shift = exponent & 63;
   const auto join = [&](Value high, Value low) { return ShiftLeft(high, shift) | ShiftRightLogical(low, 64 - shift); };
@@ -141,7 +140,6 @@ Value AtanOfRatio(Value small, Value large) {
     return Fma(t * z, p, t);
   }
   const Value steep = small > large * 0.41421356237309503;
-  // Large numbers are halved, so that the sum cannot overflow.
   const Value scale = Select(large > 1.0, AsValue(large, 0.5), AsValue(large, 1.0));
   const Value y = small * scale, x = large * scale;
   const Value t = Select(steep, y - x, y) / Select(steep, y + x, x);
@@ -155,8 +153,8 @@ Value AtanOfRatio(Value small, Value large) {
   return Select(steep, (atan + 0x1.1a62633145c07p-55) + 0x1.921fb54442d18p-1, atan);
 }
 
-// asin(a) = start + rest for a <= 1/2. Beyond that, `steep`, start + rest is asin(sqrt((1 - a) / 2)), which is half of
-// the difference to a right angle. NaN above 1.
+// asin(a) = start + rest for a <= 1/2. Beyond that, `steep`, start + rest is asin(sqrt((1 - a) / 2)), half of the
+// difference to a right angle. NaN above 1.
 struct Arc {
   Value start, rest, steep;
 };

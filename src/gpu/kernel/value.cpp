@@ -12,7 +12,7 @@
 namespace hlo::kernel {
 namespace {
 
-// Returns the type in which values of a narrow type are computed before they are rounded or wrapped.
+// The type in which a narrow type is computed.
 Type WideOf(Type type) {
   if (IsSmallFloat(type)) return Type::kF32;
   if (IsSubByte(type)) return IsSigned(type) ? Type::kS8 : Type::kU8;
@@ -21,7 +21,6 @@ Type WideOf(Type type) {
 
 bool IsNarrow(Type type) { return WideOf(type) != type; }
 Value Widen(Value a) { return Convert(a, WideOf(a.type())); }
-// Reinterprets the same byte as another type.
 Value AsByte(Value a, Type type) { return a.builder().Record(Op::kBitcast, type, {a}); }
 
 Value Binary(Op op, Value a, Value b) {
@@ -53,7 +52,7 @@ Type SignedLike(Type type) {
 
 bool ConstantOf(Value value, int64_t* bits) { return value.builder().IsConstant(value, bits); }
 
-// Shifts by any amount, with the result `far` for the width or more.
+// The result is `far` for shifts by the width or more.
 Value Shift(Op op, Value a, Value amount, Value far) {
   const int width = Bits(a.type());
   if (int64_t bits; ConstantOf(amount, &bits)) {
@@ -65,8 +64,8 @@ Value Shift(Op op, Value a, Value amount, Value far) {
   return Select(in_range, Binary(op, a, amount & (width - 1)), far);
 }
 
-// Converts to a 16-bit float with one rounding. f32 is rounded towards zero with a sticky last bit, so that the second
-// rounding is correct.
+// Converts f64 to a small float with one rounding. f32 is rounded towards zero with a sticky last bit, so that the
+// second rounding is correct.
 Value NarrowDouble(Value a, Type type) {
   const Value nearest = a.builder().Record(Op::kConvert, Type::kF32, {a});
   const Value back = Convert(nearest, Type::kF64);
@@ -76,8 +75,8 @@ Value NarrowDouble(Value a, Type type) {
   return Convert(Bitcast(Select(inexact, towards_zero | 1, bits), Type::kF32), type);
 }
 
-// Returns a 64-bit integer that f64 holds exactly, and that each narrower float rounds like `a`. From 2^53 on, the last
-// bit that is kept tells whether any dropped bit is set.
+// Returns a 64-bit integer that f64 holds exactly, and that narrower floats round like `a`. From 2^53 on, the last kept
+// bit tells whether any dropped bit is set.
 Value RoundToOdd(Value a) {
   constexpr int64_t kDropped = (int64_t{1} << 12) - 1, kExact = int64_t{1} << 53;
   const Value last = Select((a & kDropped) == 0, ConstantLike(a, int64_t{0}), ConstantLike(a, kDropped + 1));
@@ -85,7 +84,7 @@ Value RoundToOdd(Value a) {
   return Select(is_exact, a, (a & ~kDropped) | last);
 }
 
-// Reduces an integer of the wide type modulo 2^n to an integer of less than a byte.
+// Reduces an integer of the wide type modulo 2^n.
 Value Wrap(Value a, Type type) {
   const int dropped = 8 - Bits(type);
   const Value high = Binary(Op::kShiftLeft, a, ConstantLike(a, int64_t{dropped}));
@@ -102,7 +101,6 @@ Value ToSubByte(Value a, Type type) {
   return AsByte(IsSigned(type) ? Max(a, ConstantLike(a, -most - 1)) : a, type);
 }
 
-// Returns f(a, b) of two integers of less than a byte, computed in the wide type.
 template <class F>
 Value InByte(Value a, Value b, F f) {
   return Convert(f(Widen(a), Widen(b)), a.type());
@@ -156,7 +154,6 @@ Value operator/(Value a, Value b) {
   Value undefined = by_zero;
   if (IsSigned(a.type())) {
     const Value min = a.builder().Constant(a.type(), int64_t{-1} << (Bits(a.type()) - 1));
-    // MIN / 1 is MIN, as required.
     undefined = undefined | ((b == -1) & (a == min));
   }
   const Value quotient = Binary(Op::kDiv, a, Select(undefined, ConstantLike(b, int64_t{1}), b));
@@ -187,7 +184,7 @@ Value operator|(Value a, Value b) { return Binary(Op::kOr, a, b); }
 Value operator^(Value a, Value b) { return Binary(Op::kXor, a, b); }
 Value operator~(Value a) { return Unary(Op::kNot, a); }
 
-// For types of less than a byte, bits beyond n but within the eight are dropped by the conversion.
+// The conversion of InByte drops bits beyond the type's.
 Value ShiftLeft(Value a, Value amount) {
   CHECK(IsInteger(a.type()), "shift of ", ToString(a.type()));
   if (IsSubByte(a.type())) return InByte(a, amount, ShiftLeft);

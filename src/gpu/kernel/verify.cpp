@@ -38,7 +38,6 @@ class Verifier {
       case Op::kWhile:
       case Op::kIf: return level;
       case Op::kWarps: return Level::kWarp;
-      // Phases, tiles and combiners of collectives are at thread level.
       default: return Level::kThread;
     }
   }
@@ -101,8 +100,7 @@ class Verifier {
     return {};
   }
 
-  // Rejects a statement that writes an array and reads another block's elements of it, because no barrier of the
-  // cluster can be inside it.
+  // No barrier of the cluster can be inside a statement that writes an array and reads another block's elements of it.
   Status CheckFarReads(const Instruction& statement) const {
     if (statement.op == Op::kLoop || statement.op == Op::kWhile || statement.op == Op::kIf) return {};
     std::vector<bool> written(kernel_.arrays.size()), read(kernel_.arrays.size());
@@ -133,7 +131,6 @@ class Verifier {
     return std::ranges::all_of(instruction.operands, [&](int32_t operand) { return same_in_cluster_[operand]; });
   }
 
-  // Returns whether the instruction divides the number of the block by a multiple of the blocks in a cluster.
   bool IsClusterNumber(const Instruction& instruction) const {
     if (instruction.op != Op::kDiv || !is_block_[instruction.operands[0]]) return false;
     const Instruction* const divisor = constants_[instruction.operands[1]];
