@@ -1,6 +1,5 @@
 // The planner of attention: scores = query x keys, rows computed from the scores (such as a softmax), result = shares x
-// values. A block has some lines, which are rows with the same keys and values. Whole rows are in shared memory. So the
-// instructions between the products may be any that a kernel of rows supports, rounded as in the text.
+// values.
 #include <algorithm>
 
 #include "base/text.h"
@@ -27,34 +26,31 @@ bool TakesTypes(const AttentionSpace& space) {
 
 double BytesOf(const Instruction& inst) { return static_cast<double>(inst.shape().ByteSize()); }
 
-// Fraction of the multiprocessors that have a block.
 double Busy(int64_t blocks, const DeviceDescription& device) {
   return std::min(1.0, static_cast<double>(blocks) / device.multiprocessors);
 }
 
-// Seconds of one product on all multiprocessors, at a library's rate. `inner` counts the terms of the first product or
-// the columns of the second.
+// Seconds at a library's rate. `inner` counts the terms of the first product or the columns of the second.
 double SecondsOf(const AttentionSpace& space, const Instruction& dot, int64_t inner, const DeviceDescription& device) {
   const double rate = device.dot_rates[BitWidth(dot.operand(0).shape().type()) <= 16 ? 1 : 2];
   return 2 * static_cast<double>(space.scores->shape().NumElements() * inner) / rate;
 }
 
-// Rate of our products as a share of a library's. With matrix units, filling a panel of keys takes longer than
-// multiplying by it (bench/results/2026-11-26-gpu.md), so the share is proportional to the lines. With threads, filling
-// takes as long as the arithmetic of about kLinesOfFilling lines, which is an estimate.
+// Our share of a library's rate. With matrix units, filling a panel of keys dominates
+// (bench/results/2026-11-26-gpu.md). With threads, it takes about as long as the arithmetic of kLinesOfFilling lines
+// (an estimate).
 double ShareOf(const KernelPlan& plan) {
   constexpr double kByUnits = 0.1, kByThreads = 0.3, kLinesOfFilling = 6;
   const auto lines = static_cast<double>(plan.tile[0]);
   return plan.algorithm.empty() ? kByThreads * lines / (lines + kLinesOfFilling) : kByUnits * lines / kMostLines;
 }
 
-// Returns whether the kernel takes longer than two library calls with a kernel of rows between them, which also store
-// and read the scores and shares in device memory.
+// Returns whether two library calls with a kernel of rows between them are faster.
 bool IsSlower(const AttentionSpace& space, const KernelPlan& plan, const DeviceDescription& device) {
   constexpr double kLaunchesSaved = 2;
   // A block gets this multiple of an equal share of the memory's rate if other multiprocessors are idle.
   constexpr double kShareOfBlock = 2;
-  constexpr int64_t kLibraryTile = 64;  // Rows and columns of the tile of a library's block in a small product.
+  constexpr int64_t kLibraryTile = 64;  // Rows and columns of a library's tile.
   const auto library_busy = [&](int64_t columns) {
     return Busy(space.group_count() * CeilDiv(space.line_count(), kLibraryTile) * CeilDiv(columns, kLibraryTile),
                 device);
@@ -74,7 +70,6 @@ bool IsSlower(const AttentionSpace& space, const KernelPlan& plan, const DeviceD
   return own > apart;
 }
 
-// Sets *of_candidate to the space of the candidate, if there is one.
 Result<PlanAnswer> Plan(PlanRequest& request, std::unique_ptr<AttentionSpace>* of_candidate) {
   const DeviceDescription& device = request.device();
   const std::vector<const Instruction*> dots = AttentionDots(request.body());
@@ -105,7 +100,6 @@ Result<PlanAnswer> Plan(PlanRequest& request, std::unique_ptr<AttentionSpace>* o
   while (plan.vector < 4 && space->minor().size % (2 * plan.vector) == 0) plan.vector *= 2;
   const auto blocks = [&] { return space->group_count() * CeilDiv(space->line_count(), plan.tile[0]); };
   const int64_t most_bytes = device.shared_memory_bytes.value_or(0);
-  // Halves the lines until two blocks fit on a multiprocessor and each multiprocessor has a block.
   while (plan.tile[0] > kLeastLines && (TilesOf(*space, plan).Bytes() > most_bytes / 2 ||
                                         blocks() < device.multiprocessors || plan.tile[0] >= 2 * space->line_count()))
     plan.tile[0] /= 2;

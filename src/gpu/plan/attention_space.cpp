@@ -14,8 +14,7 @@ namespace {
 using Kind = ElementNode::Kind;
 using Index = std::vector<IndexExpr>;
 
-// An operand of a dot, with its dimensions by role. `before` counts the result's dimensions before the operand's free
-// ones.
+// An operand of a dot, with its dimensions by role. `before` counts the result's dimensions before its free ones.
 struct Side {
   const Instruction& operand;
   const std::vector<int64_t>&batch, &contracting;
@@ -44,7 +43,7 @@ Side SideOf(const Instruction& dot, int64_t number) {
   return side;
 }
 
-// Returns `from` and the instructions that depend on it, operands first.
+// Returns `from` and its dependents, operands first.
 std::vector<const Instruction*> WithDependents(const FusionBody& body, const Instruction& from) {
   std::set<const Instruction*> made = {&from};
   std::vector<const Instruction*> order = {&from};
@@ -83,8 +82,7 @@ class Builder : public RowsSpaceBuilder {
     return Divide(space);
   }
 
-  // Plans the second dot's operands and the results computed from it. Returns false unless its terms are the elements
-  // of a row.
+  // Returns false unless the second dot's terms are the elements of a row.
   Result<bool> AddProduct(AttentionSpace& space, const Index& index) {
     const int64_t number = of_scores_.contains(&product_.operand(0)) ? 0 : 1;
     if (of_scores_.contains(&product_.operand(1 - number)))
@@ -126,8 +124,7 @@ class Builder : public RowsSpaceBuilder {
     return TakeGiven(space, product_, space.ResultValues(), of_result, &space.product_given);
   }
 
-  // Appends to `given` the uses of `dot` that `nodes` need. Returns false if a use is at another index than `index`, or
-  // if they need another given value.
+  // Returns false if a use of `dot` is not at `index`, or if `nodes` need another given value.
   bool TakeGiven(const AttentionSpace& space, const Instruction& dot, const std::vector<NodeId>& nodes,
                  const Index& index, std::vector<NodeId>* given) {
     for (const NodeId id : space.graph.Reachable(nodes)) {
@@ -140,7 +137,7 @@ class Builder : public RowsSpaceBuilder {
     return true;
   }
 
-  // Plans the first dot's operands at the index where the rows use it. Returns false unless there is one such index.
+  // Returns false unless the rows use the first dot at one index.
   Result<bool> AddScores(AttentionSpace& space) {
     const Index* index = nullptr;
     for (const NodeId id : space.graph.Reachable(space.Needed())) {
@@ -198,7 +195,6 @@ int64_t SizeOf(const std::vector<RowsSpace::Variable>& variables) {
   return size;
 }
 
-// Rounds up to 32 times a power of two.
 int64_t Padded(int64_t size) {
   return std::max<int64_t>(32, static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(size))));
 }
@@ -243,7 +239,7 @@ bool FitsMatrixUnits(const AttentionSpace& space) {
 }
 
 AttentionTiles TilesOf(const AttentionSpace& space, const KernelPlan& plan) {
-  constexpr int64_t kSpare = 8;  // Extra elements of a line, so that eight lines of 16 bytes are in different banks.
+  constexpr int64_t kSpare = 8;  // Puts eight lines of 16 bytes into different banks.
   const bool by_units = plan.algorithm == kMatrixUnits;
   AttentionTiles tiles;
   tiles.by_matrix_units = by_units;

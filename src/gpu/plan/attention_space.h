@@ -12,24 +12,22 @@
 
 namespace hlo::gpu {
 
-// The three parts are:
-//
 //   scores[kept, key] = sum over term of query[kept, term] * key[kept, key, term]
 //   passes over the rows of scores (RowsSpace), where a row has all keys
 //   result[kept, column] = sum over key of share[kept, key] * value[kept, key, column]
 //
-// The kept variables are groups and lines. Each group has its own keys and values, and its lines share them.
+// The kept variables are groups, each with its own keys and values, and lines, which share them.
 struct AttentionSpace : RowsSpace {
   using RowsSpace::RowsSpace;
 
-  const Instruction *scores = nullptr, *product = nullptr;  // The dots.
+  const Instruction *scores = nullptr, *product = nullptr;
   Variable term, column;
   std::vector<Variable> groups, lines;  // Some of `variables`, in the same order.
   NodeId query = -1, key = -1, share = -1, value = -1;
   int share_pass = 0;
   int64_t share_operand = 0;  // Operand number in the second dot.
   std::vector<NodeId> scores_given, product_given;
-  std::vector<Output> results;  // Results with an element for each of the second product's.
+  std::vector<Output> results;  // Results of the second product's size.
 
   int64_t group_count() const;
   int64_t line_count() const;
@@ -40,19 +38,18 @@ struct AttentionSpace : RowsSpace {
   std::vector<IndexExpr> Offsets() const override;
 };
 
-// Whether matrix units can compute both products (KernelPlan::algorithm).
 bool FitsMatrixUnits(const AttentionSpace& space);
 
-// The shared memory of a block of an attention kernel, with sizes in elements. See emitters/attention.cpp.
+// Sizes in elements of a block's shared memory (emitters/attention.cpp).
 struct AttentionTiles {
-  kernel::Type operand, scores, shares;  // Types of operands of products, and of the rows before and after the passes.
+  kernel::Type operand, scores, shares;  // Types of operands, and of rows before and after the passes.
   bool by_matrix_units = false;
-  int64_t lines = 0;        // Lines of a block.
-  int64_t keys = 0;         // Keys that the first product processes at a time.
-  int64_t second_keys = 0;  // Keys that the second product processes at a time.
-  int64_t terms = 0;        // Padded for warps, like `columns`.
+  int64_t lines = 0;
+  int64_t keys = 0;  // Keys at a time in the first product.
+  int64_t second_keys = 0;
+  int64_t terms = 0;  // Padded for warps, like `columns`.
   int64_t columns = 0;
-  int64_t pitch = 0;  // From row to row.
+  int64_t pitch = 0;
   int64_t panel = 0;  // A part of the keys or of the values.
   int64_t term_pitch = 0, column_pitch = 0;
 
@@ -61,7 +58,7 @@ struct AttentionTiles {
 };
 AttentionTiles TilesOf(const AttentionSpace& space, const KernelPlan& plan);
 
-// The two dots of a fusion whose second one depends on reductions of the first. Empty if there are none.
+// Empty unless the second of two dots depends on reductions of the first.
 std::vector<const Instruction*> AttentionDots(const FusionBody& body);
 
 // Returns null and sets `why_not` if the dots and the reduces between them do not form one space.

@@ -1,4 +1,4 @@
-// The planner of regions that run as one kernel, in one block of threads or in the blocks of one cluster.
+// The planner of regions that run as one kernel, in one block of threads or one cluster.
 #include <algorithm>
 #include <numeric>
 
@@ -13,10 +13,10 @@
 namespace hlo::gpu {
 namespace {
 
-// Larger kernels of a host are faster as separate steps, which cost less than a microsecond and use all cores.
+// Larger kernels of a host are faster as separate steps, which use all cores.
 constexpr int64_t kMostElementsOnHost = 16 * 1024;
-// Each warp makes barriers and sums slower, in every trip. On a host, loops over some thousand elements are faster with
-// 128 threads than with 1024. They are also faster than separate kernels.
+// On a host, loops over some thousand elements are faster with 128 threads than with 1024, because each warp makes
+// barriers and sums slower.
 constexpr int kMostThreads = 128;
 constexpr int kVector = 4;
 
@@ -32,8 +32,7 @@ std::optional<ClusterShape> ClusterOf(const Instruction& region, const DeviceDes
 Result<PlanAnswer> PlanBlock(PlanRequest& request) {
   const Instruction& region = request.body().source();
   if (RegionOf(region) != "block") return PlanAnswer{};
-  // Without a loop, the kernels are planned and judged one by one. This check comes first because a module can have
-  // thousands of such regions.
+  // A module can have thousands of regions without a loop.
   const auto is_loop = [](const Instruction* inst) { return inst->Is(Opcode::kWhile); };
   if (std::ranges::none_of(FusedComputation(region).Instructions(), is_loop))
     FAIL(UnsupportedAt(region, "U103", "a region without a loop has no kernel yet, so its kernels run one by one"));

@@ -13,24 +13,23 @@
 namespace hlo::gpu {
 namespace {
 
-// One thread folds at most this many terms.
 constexpr int64_t kFewTerms = 16;
 
 bool IsElementOf(const Instruction& inst, const Instruction& tuple, int64_t element) {
   return inst.Is(Opcode::kGetTupleElement) && &inst.operand(0) == &tuple && inst.tuple_index() == element;
 }
 
-// Greatest depth of nested loops. The time of compilers grows much faster than the depth.
+// Compilers take much more time for deeper loops.
 constexpr int kMostNested = 8;
 
-// Returns whether all threads share the reduction, each starting with the identity: it has one result and many terms.
+// All threads share such a reduction.
 bool IsReducedTogether(const Instruction& reduce) {
   const auto simple = AsSimpleReducer(*reduce.attrs<ReduceAttrs>().to_apply);
   return reduce.shape().IsArray() && reduce.shape().NumElements() == 1 && simple &&
          IdentityOf(simple->opcode, reduce.shape().type()) && reduce.operand(0).shape().NumElements() > kFewTerms;
 }
 
-// Finds the instructions of a loop's body that read its state, and their order.
+// Finds the readers of a loop's state and their order.
 class StateReaders {
  public:
   explicit StateReaders(const Computation& body) : state_(body.parameter(0)) {
@@ -44,7 +43,7 @@ class StateReaders {
     return IsElementOf(WithoutNames(value), state_, element);
   }
 
-  // Returns whether no instruction after `last` reads the element or passes it on under another name.
+  // Returns whether no instruction after `last` reads the element or gives it another name.
   bool IsDoneWith(int64_t element, const Instruction& last) const {
     if (is_whole_) return false;
     std::vector<const Instruction*> names;
@@ -99,7 +98,6 @@ class Finder {
                        Str("one block of threads cannot run '", inst.opcode(), "' of shape ", inst.shape())));
   }
 
-  // Accepts row-major arrays of static sizes with real elements, and tuples of them.
   static Status CheckShape(const Instruction& inst) {
     const Shape& shape = inst.shape();
     const auto fits = [](const Shape& array) {
@@ -164,7 +162,7 @@ class Finder {
     return space_->recurrent ? space_->recurrent->ProductOf(inst) : nullptr;
   }
 
-  // Plans an instruction that reads the sums of a cluster's product, each at the index of its own element.
+  // Sums of the product must be read at the index of their own element.
   Status FindProduct(const Instruction& inst) {
     auto part = std::make_unique<BlockPart>(inst);
     part->product = ProductOf(inst);
@@ -183,7 +181,7 @@ class Finder {
     return {};
   }
 
-  // Lets the kernel that computes `next` write it over the old value of the state element if nothing reads that later.
+  // Lets the kernel that computes `next` overwrite the state element if nothing reads that later.
   void PlaceOnState(const Instruction& next, int64_t element, const StateReaders& readers) {
     const Instruction& named = WithoutNames(next);
     const bool is_element = named.Is(Opcode::kGetTupleElement);
@@ -202,7 +200,7 @@ class Finder {
       part.state_of_root[root] = static_cast<int>(element);
   }
 
-  // Returns whether each element that the kernel reads from `leaf` is the one that the same thread then overwrites.
+  // Returns whether each element that is read from `leaf` is the one that the same thread then overwrites.
   static bool ReadsInPlace(const BlockPart& part, int64_t root, int leaf) {
     const FusionBody::Root* const written = &part.body.roots()[root];
     const auto writes = [&](const IterationSpace::Output& output) { return output.root == written; };
@@ -219,7 +217,7 @@ class Finder {
     });
   }
 
-  // An update in place needs its operand in the result's buffer. Other updates are replanned to write the whole array.
+  // An update in place needs its operand in the result's buffer. Other updates must write the whole array.
   Status ReplanUpdates(const Computation& computation) {
     for (const Instruction* inst : computation.instructions()) {
       const auto found = space_->parts.find(inst);
@@ -241,10 +239,9 @@ class Finder {
   }
 
   std::unique_ptr<BlockSpace> space_ = std::make_unique<BlockSpace>();
-  int depth_ = 0;  // Number of loops around the current computation.
+  int depth_ = 0;
 };
 
-// Checks that each array that the loop fills is updated in its own buffer. The error is U103.
 Status CheckFilled(const BlockSpace& space) {
   const RecurrentLoop& recurrent = *space.recurrent;
   const Instruction& next = recurrent.loop->attrs<WhileAttrs>().body->root();

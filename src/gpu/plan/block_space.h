@@ -1,5 +1,4 @@
-// The parts of a kernel of kind `block`: the kernels of a region (ir/region.h), each with its iteration space. They
-// include the results of a loop's body that are written onto the loop's state.
+// The parts of a kernel of kind `block`: the kernels of a region (ir/region.h), each with its iteration space.
 #ifndef HLO_GPU_PLAN_BLOCK_SPACE_H_
 #define HLO_GPU_PLAN_BLOCK_SPACE_H_
 
@@ -14,7 +13,7 @@
 
 namespace hlo::gpu {
 
-// A kernel of the region: a reduction to one element, or loops over elements, one after another.
+// A kernel of the region: a reduction to one element, or loops over elements.
 struct BlockPart {
   explicit BlockPart(const Instruction& inst) : body(inst), state_of_root(body.roots().size(), -1) {}
 
@@ -24,8 +23,8 @@ struct BlockPart {
   // For a cluster: the product whose sums the `loops` read as `sum`.
   const RecurrentLoop::Product* product = nullptr;
   NodeId sum = -1;
-  // Indexed by root: the element of the surrounding loop's state where the root is written, completely or by an update
-  // in place. The old value there has no readers any more. -1 if it is stored elsewhere.
+  // Indexed by root: the element of the surrounding loop's state where the root is written after all reads. -1 if it is
+  // stored elsewhere.
   std::vector<int> state_of_root;
 };
 
@@ -36,8 +35,8 @@ struct BlockSpace {
   std::optional<RecurrentLoop> recurrent;  // For a cluster.
 };
 
-// Errors (kUnsupported): the region contains something that such a kernel cannot run. `in_cluster` is for a cluster of
-// blocks, which share the only loop.
+// Errors (kUnsupported): such a kernel cannot run the region. With `in_cluster`, a cluster of blocks shares the only
+// loop.
 Result<std::unique_ptr<BlockSpace>> BlockSpaceOf(const Instruction& region, bool in_cluster = false);
 
 // The loop of a region that contains nothing else, or null.

@@ -1,8 +1,7 @@
-// The planner of dots and convolutions that no library computes. The number of terms in a tile selects one of three
-// forms:
+// The planner of dots and convolutions that no library computes. The terms of a tile select one of three forms:
 //
-//   32, 64       tiled (emitters/tiled_product.h): for a GPU; threads multiply operands in shared memory, or matrix
-//                units if `algorithm` is kMatrixUnits
+//   32, 64       tiled (emitters/tiled_product.h): for a GPU; operands are in shared memory; matrix units multiply
+//                if `algorithm` is kMatrixUnits, else threads
 //   96 to 384    packed (emitters/packed_contraction.cpp): for a host; registers hold the sums of a panel
 //   512          streamed (emitters/streamed_contraction.cpp): for a host and few rows; rhs is not packed
 #include <algorithm>
@@ -18,7 +17,7 @@ namespace {
 
 using kernel::CeilDiv;
 
-// Products of at most this many terms have one thread for each element, in kernels of kind loop.
+// Smaller products have one thread for each element, in kernels of kind loop.
 constexpr int64_t kFewTerms = 16;
 
 int64_t TermsOf(const Instruction& product) {
@@ -33,8 +32,7 @@ int64_t TermsOf(const Instruction& product) {
   return terms * rhs.dim(attrs.dim_labels.rhs_input_feature);
 }
 
-// Returns whether each group of a convolution has fewer output features than a vector. Neighbours in the result then
-// belong to different groups, which a kernel of kind loop takes together.
+// Kernels of kind loop are better for narrow groups, because their vectors extend over several groups.
 bool HasNarrowGroups(const Instruction& product) {
   constexpr int64_t kNarrow = 8;
   if (!product.Is(Opcode::kConvolution)) return false;
@@ -43,12 +41,12 @@ bool HasNarrowGroups(const Instruction& product) {
   return groups > 1 && product.operand(1).shape().dim(attrs.dim_labels.rhs_output_feature) / groups < kNarrow;
 }
 
-// The product that a kernel of kind contraction can compute, or the reason against it. Both are empty if there is no
-// product or it is too small.
+// The product for a kernel of kind contraction, or the reason against it. Both are empty if there is no product or it
+// is too small.
 struct Candidate {
   std::unique_ptr<ContractionSpace> space;
   const Instruction* product = nullptr;
-  std::string hero;  // Name of `product` for the plan. It is empty if the product is not in a fusion.
+  std::string hero;
   std::string why;
 };
 
@@ -82,21 +80,20 @@ Result<Candidate> FindCandidate(const FusionBody& body) {
   return candidate;
 }
 
-// A warp's registers hold the sums of this many rows of two vectors, enough to hide the latency of multiply-adds.
+// The registers of a warp hold the sums of this many rows of two vectors, which hides the latency of multiply-adds.
 constexpr int64_t kRegisterRows = 6;
 // The panels of both operands and the sums of such a tile fill half of a second-level cache of 512 KiB.
 constexpr int64_t kMostWarps = 16, kMostVector = 8, kMostPanel = 128;
-// Two blocks for each core even out the different times that blocks take.
+// Two blocks for each core even out their different times.
 constexpr int64_t kBlocksOfCore = 2;
 // The terms and sums of so few rows fit into the first-level cache.
 constexpr int64_t kStreamedRows = 4, kStreamedThreads = 256, kStreamedVector = 8;
 
-// Divides `all` into the fewest equal parts of at most `most`, and returns their size.
+// Size of the fewest equal parts with at most `most` each.
 int64_t PartOf(int64_t all, int64_t most) { return CeilDiv(all, CeilDiv(all, most)); }
 
 KernelPlan PackedPlan(const ContractionSpace& space, const DeviceDescription& device) {
   const int64_t rows = space.row().size, columns = space.column().size, terms = space.term().size;
-  // Rows are divided equally among warps and among blocks.
   const int64_t warp_rows = PartOf(rows, kRegisterRows);
   int64_t warps = PartOf(CeilDiv(rows, warp_rows), kMostWarps), vector = 1;
   while (vector < kMostVector && 32 * vector < columns) vector *= 2;
@@ -107,7 +104,6 @@ KernelPlan PackedPlan(const ContractionSpace& space, const DeviceDescription& de
     if (warps > 4) warps = CeilDiv(warps, 2);
     else vector /= 2;
   }
-  // If a window has few features, a panel holds several window positions.
   const int64_t positions = std::min(space.position().size, kMostPanel / terms);
   const int64_t panel = positions > 1 ? positions * terms : PartOf(terms, kMostPanel);
   return {.kind = KernelKind::kContraction,
@@ -127,20 +123,18 @@ KernelPlan StreamedPlan(const ContractionSpace& space, const DeviceDescription& 
           .threads = threads};
 }
 
-// Returns whether the kernel reads rhs without packing it. Few rows use each element too rarely to pay for packing.
+// Few rows use each element of rhs too rarely to pay for packing it.
 bool IsStreamed(const ContractionSpace& space) {
   const bool runs = space.RunsAlong(space.rhs, space.column()) || !space.RunsAlong(space.rhs, space.term());
   return space.row().size <= kStreamedRows && space.position().size == 1 && runs && space.lhs_conditions.empty() &&
          space.rhs_conditions.empty();
 }
 
-// Number of blocks that share the terms of a tile. Few tiles are split until there are kWaves blocks for each
-// multiprocessor. Each block has at least kLeastPanels panels, and kMostSplits bounds the cost of adding the sums.
+// There should be kWaves blocks for each multiprocessor. kMostSplits bounds the cost of adding the sums.
 int64_t SplitsOf(int64_t tiles, int64_t panels, const DeviceDescription& device) {
   constexpr int64_t kLeastPanels = 4, kMostSplits = 64, kWaves = 2;
   const int64_t wanted = kWaves * device.multiprocessors / tiles;
   const int64_t splits = std::clamp<int64_t>(wanted, 1, std::clamp<int64_t>(panels / kLeastPanels, 1, kMostSplits));
-  // With this many splits, each split has a panel.
   return CeilDiv(panels, CeilDiv(panels, splits));
 }
 
@@ -163,12 +157,10 @@ KernelPlan MatrixPlan(const ContractionSpace& space, const DeviceDescription& de
 
 KernelPlan TiledPlan(const Instruction& hero, const ContractionSpace& space, const DeviceDescription& device) {
   if (FitsMatrixUnits(hero) && space.term().size >= kLeastMatrixTerms) return MatrixPlan(space, device);
-  // Warps of a block, terms of a panel in shared memory, and columns of wide and of narrow tiles.
   constexpr int64_t kWarps = 8, kPanel = 32, kWide = 128, kNarrow = 64;
   const int64_t rows = space.row().size;
   const int64_t warp_rows = rows <= kWarps ? 1 : rows <= 2 * kWarps ? 2 : rows <= 4 * kWarps ? 4 : 8;
-  // Lanes of a wide tile compute four columns, which share the elements that they read of a row; other lanes compute
-  // two. Wide tiles need registers for the sums, and a tile for each multiprocessor.
+  // Wide tiles need registers for the sums, and a tile for each multiprocessor.
   const bool is_wide = space.column().size > kNarrow && BitWidth(hero.shape().type()) <= 32 &&
                        TilesOf(space, warp_rows * kWarps, kWide) >= device.multiprocessors;
   const int64_t columns = is_wide ? kWide : kNarrow;
@@ -185,11 +177,9 @@ PlanAnswer AnswerOf(const Candidate& candidate, KernelPlan plan) {
   return {.candidates = {{std::move(plan)}}};
 }
 
-// Returns whether the kernel takes at most as long as a library's kernel, whose arithmetic counts as free, and the
-// kernels that compute its operands.
+// A library's arithmetic counts as free, but not the kernels that compute its operands.
 bool IsWorthIt(const FusionBody& body, const Candidate& candidate, const DeviceDescription& device) {
-  // Rate of our kernels as a share of a library's, for bf16 products and convolutions
-  // (bench/results/2026-11-26-gpu.md).
+  // Our rate as a share of a library's, for bf16 products and convolutions (bench/results/2026-11-26-gpu.md).
   constexpr double kOwnShare = 0.1;
   const ContractionSpace& space = *candidate.space;
   const int width = BitWidth(candidate.product->operand(0).shape().type());

@@ -8,7 +8,6 @@
 namespace hlo::gpu {
 namespace {
 
-// Sizes of the five variables. MakeVariables returns false if one of them is zero.
 struct Sizes {
   int64_t groups = 1, rows = 1, columns = 1, positions = 1, terms = 1;
 };
@@ -75,9 +74,8 @@ struct RowPart {
   bool is_class;
 };
 
-// Returns the factors in memory order. For example, the batch of a gradient of filters is minor to its positions. If
-// the input is dilated, positions form classes. All positions of a class meet the same elements of a window, and the
-// other elements meet padding. Classes come first, so that the positions of each are adjacent.
+// Returns the factors in memory order. If the input is dilated, positions form classes, which meet the same elements of
+// a window. Classes come first, so that the positions of each are adjacent.
 std::vector<RowPart> RowParts(const Instruction& convolution) {
   const auto& attrs = convolution.attrs<ConvolutionAttrs>();
   const DimLabels& labels = attrs.dim_labels;
@@ -112,8 +110,8 @@ Status PlanConvolution(const Instruction& convolution, ContractionSpace& space) 
               .columns = out.dim(labels.out_feature) / groups,
               .positions = Product(window_sizes),
               .terms = features};
-  // Window positions become terms in two cases. Few features alone would not fill a panel. Features that are major to
-  // positions in memory, such as the images in a gradient of filters, would make neighbouring terms distant.
+  // Window positions join the terms if features alone would not fill a panel. They also do if features are major to
+  // positions in memory (as images in a gradient of filters), where neighbouring terms would be distant.
   const std::vector<int64_t> strides = LayoutStrides(lhs);
   const bool is_major = !labels.lhs_spatial.empty() && strides[labels.lhs_feature] > strides[labels.lhs_spatial.back()];
   const bool joined = features < 16 || is_major;

@@ -1,4 +1,4 @@
-// Builders of the nodes of an element graph: an instruction's element at an index as a function of operand elements.
+// Builders of the nodes of an element graph.
 #include <algorithm>
 #include <bit>
 
@@ -24,7 +24,6 @@ bool NeverHolds(const IndexPool& pool, const std::vector<IndexCondition>& condit
   return std::ranges::any_of(conditions, [&](const IndexCondition& c) { return NeverHolds(pool, c); });
 }
 
-// Adds `condition` unless it always holds.
 void Require(const IndexPool& pool, IndexCondition condition, std::vector<IndexCondition>* conditions) {
   const auto& node = pool[condition.expression];
   if (node.low < condition.low || node.high >= condition.high) conditions->push_back(condition);
@@ -37,8 +36,7 @@ std::vector<int64_t> PhysicalDims(const Shape& shape) {
   return dims;
 }
 
-// Tiled layouts and dynamic dimensions are unsupported. `E(4)` in a layout (two elements in a byte) has no effect here:
-// each element has its own byte.
+// `E(4)` in a layout (two elements in a byte) has no effect here: each element has its own byte.
 Status CheckLayout(const Instruction& inst, const Shape& shape) {
   if (shape.layout().tiling->tiles.empty() && !shape.HasDynamicDims()) return {};
   FAIL(UnsupportedAt(inst, "U104",
@@ -49,7 +47,7 @@ Status CheckLayout(const Instruction& inst, const Shape& shape) {
 
 using Index = std::vector<IndexExpr>;
 
-// `move` returns the index in the operand of the element that `inst` has at `index`.
+// `move` returns the operand's index of the element that `inst` has at `index`.
 struct Mover {
   Opcode opcode;
   Index (*move)(IndexPool& pool, const Instruction& inst, const Index& index);
@@ -193,8 +191,7 @@ Result<NodeId> ElementGraph::BuildIota(const Instruction& inst, const std::vecto
       {.kind = ElementNode::Kind::kIota, .inst = &inst, .offset = index[inst.attrs<IotaAttrs>().iota_dimension]});
 }
 
-// If the result's elements are narrower, its last dimension counts the parts of a wide element, the low bits first. If
-// they are wider, only the operand has that dimension.
+// Narrower result elements have an extra last dimension, low bits first. For wider elements the operand has it.
 Result<NodeId> ElementGraph::BuildBitcastConvert(const Instruction& inst, const std::vector<IndexExpr>& index) {
   const Instruction& operand = inst.operand(0);
   const PrimitiveType from = operand.shape().type(), to = inst.shape().type();
@@ -246,8 +243,6 @@ Result<NodeId> ElementGraph::BuildBitcast(const Instruction& inst, const std::ve
 
 Result<NodeId> ElementGraph::BuildConcatenate(const Instruction& inst, const std::vector<IndexExpr>& index) {
   const int64_t d = inst.attrs<OneDimensionAttrs>().dimension.value;
-  // The guards are nested, from the last piece to the first. An index below `end` reads the operand, and any other
-  // index reads `rest`.
   NodeId rest = -1;
   IndexExpr rest_clamp;
   int64_t begin = inst.shape().dim(d);
@@ -340,7 +335,6 @@ Result<NodeId> ElementGraph::BuildGather(const Instruction& inst, const std::vec
   for (int64_t d = 0; d < inst.shape().rank(); ++d) {
     if (!contains(attrs.offset_dims, d)) batch.push_back(index[d]);
   }
-  // Index, in the array of indices, of component k of this element's index vector.
   const auto position = [&](int64_t k) {
     std::vector<IndexExpr> at = batch;
     if (attrs.index_vector_dim < indices.rank()) at.insert(at.begin() + attrs.index_vector_dim, pool_.Constant(k));
@@ -366,7 +360,6 @@ Result<NodeId> ElementGraph::BuildGather(const Instruction& inst, const std::vec
   return Plan(inst.operand(0), std::move(inner));
 }
 
-// Plans the terms of a fold over `sizes` by `step`. Few terms are unrolled, and more become a loop.
 Result<NodeId> ElementGraph::BuildFold(
     ElementNode node, const std::vector<int64_t>& sizes,
     const std::function<Result<ElementNode::Step>(const std::vector<IndexExpr>&)>& step) {
@@ -376,7 +369,7 @@ Result<NodeId> ElementGraph::BuildFold(
     std::vector<IndexExpr> loop;
     for (const int64_t size : sizes) loop.push_back(pool_.Variable(0, size - 1));
     ElementNode::Step one = TRY(step(loop));
-    if (NeverHolds(pool_, one.conditions)) return Add(std::move(node));  // All terms are padding.
+    if (NeverHolds(pool_, one.conditions)) return Add(std::move(node));
     node.loop = std::move(loop);
     node.loop_sizes = sizes;
     node.steps.push_back(std::move(one));
@@ -414,8 +407,7 @@ Result<NodeId> ElementGraph::BuildReduceWindow(const Instruction& inst, const st
   const Shape& operand = inst.operand(0).shape();
   ElementNode node{.kind = ElementNode::Kind::kReduce, .inst = &inst};
   for (int64_t i = 0; i < arrays; ++i) node.operands.push_back(TRY(Plan(inst.operand(arrays + i), {})));
-  // If a window is longer than the array, the fold runs over the array and tests whether the window covers each
-  // element.
+  // If a window is longer than the array, the fold runs over the array and tests whether the window covers the element.
   const auto walks_array = [&](size_t i) {
     const WindowDim& window = attrs.window.dims[i];
     return window.size > operand.dim(i) && window.window_dilation == 1;
@@ -468,14 +460,14 @@ Result<NodeId> ElementGraph::BuildSelectAndScatter(const Instruction& inst, cons
                    .inst = &inst,
                    .operands = {TRY(Plan(inst.operand(2), {}))},
                    .window_size = Product(sizes)};
-  // Windows that cover the element, in row-major order. In the first one the element has its largest offset.
+  // In the first window that covers the element, the element has its largest offset.
   for (int64_t c = 0; c < Product(covering); ++c) {
     const std::vector<IndexExpr> back = pool_.Delinearize(pool_.Constant(c), covering);
     ElementNode::Step scatter;
     std::vector<IndexExpr> at, offset;
     for (size_t i = 0; i < index.size(); ++i) {
       const WindowDim& window = attrs.window.dims[i];
-      // The coordinate in the padded operand. With negative low padding, no window covers the first elements.
+      // With negative low padding, no window covers the first elements.
       const IndexExpr padded =
           Within(pool_, pool_.Add(index[i], window.pad_low), 0, INT64_MAX / 4, &scatter.conditions);
       const int64_t j = covering[i] - 1 - pool_[back[i]].constant;
@@ -530,7 +522,7 @@ Result<NodeId> ElementGraph::BuildContraction(const Instruction& inst, const std
     });
   }
   const auto& attrs = inst.attrs<ConvolutionAttrs>();
-  // Sums of narrower integers saturate and are kept in 64 bits, which only kernels of kind contraction do.
+  // Sums of narrower integers saturate and need 64 bits, which only kernels of kind contraction do.
   if (IsInteger(inst.shape().type()) && BitWidth(inst.shape().type()) < 64) {
     FAIL(UnsupportedAt(inst, "U108", Str("no emitter for 'convolution' of ", inst.shape().type())));
   }

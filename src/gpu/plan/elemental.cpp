@@ -12,8 +12,7 @@ namespace {
 // Greatest depth of indices that are computed from other indices.
 constexpr int kMostNested = 500;
 
-// The operand's shape, with its layout in memory. Before layout assignment a fusion's parameter may have another
-// layout.
+// Before layout assignment a fusion's parameter may have another layout than its operand.
 const Shape& ShapeInMemory(const Instruction& source, int64_t operand, const ShapeIndex& index) {
   return SubShape(source.operand(operand).shape(), index);
 }
@@ -41,7 +40,7 @@ FusionBody::FusionBody(const Instruction& inst) : source_(&inst) {
   for (int64_t i = 0; i < inst.operand_count(); ++i) {
     const Instruction& operand = inst.operand(i);
     if (operand.Is(Opcode::kConstant) && operand.literal().shape().IsScalar()) {
-      instructions_.push_back(&operand);  // Scalar constants become part of the code.
+      instructions_.push_back(&operand);
     } else if (!leaf_of_.contains(&operand)) {
       AddLeaves(operand, i);
     }
@@ -57,7 +56,6 @@ void FusionBody::AddLeaves(const Instruction& inst, int64_t operand) {
     return;
   }
   if (source_->Is(Opcode::kFusion)) {
-    // The leaves are get-tuple-elements of the parameter, one for each shape index.
     const std::function<void(const Instruction&, ShapeIndex)> walk = [&](const Instruction& tuple,
                                                                          const ShapeIndex& index) {
       for (const Instruction* user : tuple.users()) {
@@ -211,8 +209,7 @@ Result<IndexExpr> ElementGraph::Loaded(const Instruction& inst, std::vector<Inde
   return it->second;
 }
 
-// Follows get-tuple-elements and tuples to the instruction that computes the value. Returns it with the number of its
-// result.
+// Looks through get-tuple-elements and tuples.
 std::pair<const Instruction*, int64_t> ElementGraph::SourceOf(const Instruction& inst, int64_t result) const {
   const Instruction* source = &inst;
   for (;;) {
@@ -239,8 +236,8 @@ Result<NodeId> ElementGraph::Plan(const Instruction& inst, std::vector<IndexExpr
   return of_result->second;
 }
 
-// Plans operands before users, with an explicit stack because a fusion may be a chain of any length. Instructions whose
-// operand indices only Build knows recurse through Build and Plan, at most kMostNested deep.
+// An explicit stack handles chains of any length. Instructions whose operand indices only Build knows recurse through
+// Build and Plan, at most kMostNested deep.
 Result<NodeId> ElementGraph::PlanOperandsFirst(Element wanted) {
   const auto planned = [&](const Element& e) { return planned_.find(std::tuple(e.inst, e.index)); };
   if (const auto it = planned(wanted); it != planned_.end()) return it->second;
@@ -274,7 +271,7 @@ Result<NodeId> ElementGraph::PlanOperandsFirst(Element wanted) {
   return node;
 }
 
-// Returns the elements that Build will plan, except those whose indices only Build knows.
+// Elements that Build will plan, except those whose indices only Build knows.
 std::vector<ElementGraph::Element> ElementGraph::OperandsOf(const Element& element) {
   const Instruction& inst = *element.inst;
   std::vector<Element> operands;

@@ -1,7 +1,6 @@
-// The value of one element of any instruction inside a fusion, as a graph with a node for each different (instruction,
-// index). The graph is planned first: index expressions are simplified, unsupported ops are found, and equal nodes are
-// shared. Then it is emitted into a kernel (emission.h). Instructions that only move data (reshape, transpose, slice,
-// ...) have no nodes.
+// The value of one element of any instruction in a fusion, as a graph with a node for each (instruction, index).
+// Planning simplifies indices, shares equal nodes and finds unsupported ops. Instructions that only move data have no
+// nodes.
 #ifndef HLO_GPU_PLAN_ELEMENTAL_H_
 #define HLO_GPU_PLAN_ELEMENTAL_H_
 
@@ -21,22 +20,21 @@
 
 namespace hlo::gpu {
 
-// The instructions that are emitted together: the computation of a fusion, or a single instruction whose operands are
-// the leaves.
+// Instructions that are emitted together: a fusion's computation, or one instruction whose operands are the leaves.
 class FusionBody {
  public:
   explicit FusionBody(const Instruction& inst);
 
-  struct Leaf {  // An input array.
-    const Instruction*
-        inst;  // A parameter of the fusion (or a get-tuple-element of it), or an operand of a single instruction.
+  struct Leaf {
+    const Instruction* inst;  // A parameter of a fusion or its get-tuple-element, or an operand of a single
+                              // instruction.
     int64_t operand;
     ShapeIndex index;
     const Shape* shape;
   };
-  struct Root {  // An output array.
+  struct Root {
     const Instruction* inst;
-    int64_t result;  // The result of `inst`, if it has several, such as a variadic reduce.
+    int64_t result;  // Result number, if `inst` has several.
     ShapeIndex index;
     const Shape* shape;
   };
@@ -44,9 +42,8 @@ class FusionBody {
   const Instruction& source() const { return *source_; }
   const std::vector<Leaf>& leaves() const { return leaves_; }
   const std::vector<Root>& roots() const { return roots_; }
-  // The index of the leaf, or -1 if `inst` is computed inside.
+  // Returns -1 if `inst` is computed inside.
   int LeafOf(const Instruction& inst) const;
-  // Whether any array, inside or outside, is complex.
   bool HasComplex() const;
   // Operands first, without leaves.
   const std::vector<const Instruction*>& instructions() const { return instructions_; }
@@ -75,16 +72,15 @@ struct ElementNode {
     kLoad,     // The leaf at `offset`.
     kLiteral,  // The literal at `offset`.
     kIota,     // The value of `offset`.
-    kScalar,   // An elementwise op on the operands.
-    kBits,     // The bits of the operand as another type. With `offset`: that part of the bits. Several operands are
-               // joined.
-    kGuard,    // conditions ? operands[0] : operands[1]. operands[0] is valid only where the conditions hold.
-    kMap,      // A scalar computation on the operands.
-    kReduce,   // A reduction by the op of `inst` over `steps`. The operands are the initial values.
-    kPick,     // select-and-scatter for one operand element. Each window that may cover it has a step with the source,
-               // followed by `window_size` steps with the window's elements. operands[0] is the initial value.
-    kResult,   // Result `which` of operands[0].
-    kGiven,    // Already computed by the emitter.
+    kScalar,
+    kBits,   // The operand's bits as another type, or their part `offset`. Several operands are joined.
+    kGuard,  // conditions ? operands[0] : operands[1]. operands[0] is valid only where the conditions hold.
+    kMap,
+    kReduce,  // A reduction over `steps`. The operands are the initial values.
+    kPick,    // select-and-scatter for one operand element. Each window that may cover it has a step with the source,
+              // then `window_size` steps with its elements. operands[0] is the initial value.
+    kResult,  // Result `which` of operands[0].
+    kGiven,   // Already computed by the emitter.
   };
   Kind kind;
   const Instruction* inst = nullptr;
@@ -94,9 +90,9 @@ struct ElementNode {
   int which = 0;
   std::vector<NodeId> operands;
   std::vector<IndexCondition> conditions;
-  std::vector<IndexExpr> then_clamps, else_clamps;  // kGuard: clamps that have no effect on that side.
-  // kReduce: one step for each term if unrolled. Otherwise one step that runs for all values of the loop variables,
-  // each from 0 to its size - 1, the first variable outermost.
+  std::vector<IndexExpr> then_clamps, else_clamps;  // kGuard: clamps without effect on that side.
+  // kReduce: one step for each term if unrolled. Otherwise one step for all values of the loop variables, which are in
+  // [0, size), outermost first.
   struct Step {
     std::vector<IndexCondition> conditions;
     std::vector<NodeId> operands;
@@ -106,24 +102,23 @@ struct ElementNode {
   std::vector<IndexExpr> loop;
   std::vector<int64_t> loop_sizes;
   int64_t window_size = 0;         // kPick
-  std::vector<int32_t> variables;  // Index variables that the value depends on, without loaded indices.
-  bool needs_given = false;        // Depends on a kGiven node.
+  std::vector<int32_t> variables;  // Index variables of the value, without loaded indices.
+  bool needs_given = false;
 };
 
 class ElementGraph {
  public:
   ElementGraph(const FusionBody& body, IndexPool& pool) : body_(body), pool_(pool) {}
 
-  // Plans the element of `inst` (of its result `result`) at a logical index. Errors: an op without an emitter.
+  // The index is logical. Errors: an op without an emitter.
   Result<NodeId> Plan(const Instruction& inst, std::vector<IndexExpr> index, int64_t result = 0);
-  // Declares that the emitter computes `inst` itself: Plan then returns kGiven nodes for it.
+  // Makes Plan return kGiven nodes for `inst`, which the emitter computes itself.
   void SetGiven(const Instruction& inst) { given_.insert(&inst); }
 
-  // Whether the variable is a loaded index (of a gather or dynamic-slice): the value of a node, clamped to the
-  // variable's range.
+  // A loaded index (of a gather or dynamic-slice) is the value of a node, clamped to the variable's range.
   bool IsLoadedIndex(int32_t variable) const { return loaded_.contains(variable); }
   NodeId LoadedIndex(int32_t variable) const { return loaded_.at(variable); }
-  // Adds a variable for the value of a scalar index, clamped to [0, high].
+  // The variable for a scalar index, clamped to [0, high].
   Result<IndexExpr> Loaded(const Instruction& inst, std::vector<IndexExpr> index, int64_t high);
 
   const ElementNode& node(NodeId id) const { return nodes_[id]; }
@@ -131,28 +126,27 @@ class ElementGraph {
   const FusionBody& body() const { return body_; }
   IndexPool& pool() { return pool_; }
   const IndexPool& pool() const { return pool_; }
-  // The index variables that e depends on, also through loaded indices. Sorted.
+  // Sorted index variables that e depends on, also through loaded indices.
   std::vector<int32_t> VariablesOf(IndexExpr e) const;
-  // All nodes that `roots` depend on, operands first.
+  // Includes `roots`, operands first.
   std::vector<NodeId> Reachable(std::span<const NodeId> roots) const;
-  // The direct dependencies of a node, in order.
+  // Direct dependencies.
   std::vector<NodeId> Needs(NodeId id) const;
-  // All index expressions of a node.
   std::vector<IndexExpr> Expressions(NodeId id) const;
 
  private:
   struct Element {
     const Instruction* inst;
     std::vector<IndexExpr> index;
-    int nested;  // Number of index computations between this node and the root.
+    int nested;  // Index computations between this node and the root.
   };
   std::pair<const Instruction*, int64_t> SourceOf(const Instruction& inst, int64_t result) const;
   Result<NodeId> PlanOperandsFirst(Element wanted);
   std::vector<Element> OperandsOf(const Element& element);
-  // The operand's index of an op that only moves elements and needs no conditions. Otherwise nullopt.
+  // The operand's index if the op only moves elements and needs no conditions.
   std::optional<std::vector<IndexExpr>> Moved(const Instruction& inst, const std::vector<IndexExpr>& index);
   Result<NodeId> Build(const Instruction& inst, const std::vector<IndexExpr>& index);
-  // The builders of opcodes (element_builders.cpp). Other opcodes use BuildScalar.
+  // Opcodes without a builder (element_builders.cpp) use BuildScalar.
   struct Builder;
   static const Builder kBuilders[];
   Result<NodeId> BuildScalar(const Instruction& inst, const std::vector<IndexExpr>& index);
@@ -178,7 +172,7 @@ class ElementGraph {
   IndexPool& pool_;
   std::vector<ElementNode> nodes_;
   std::map<std::tuple<const Instruction*, std::vector<IndexExpr>>, NodeId> planned_;
-  int nested_ = -1;  // The value for the element that Build works on.
+  int nested_ = -1;
   std::map<std::tuple<NodeId, int>, NodeId> results_;
   std::set<const Instruction*> given_;
   std::map<int32_t, NodeId> loaded_;
@@ -187,11 +181,11 @@ class ElementGraph {
 
 int64_t Product(std::span<const int64_t> values);
 
-// The index of the base element at a window position: (position * stride + w * dilation - pad) / base dilation. Appends
-// the conditions for its existence, unless they always hold.
+// The base element's index at a window position: (position * stride + w * dilation - pad) / base dilation. Appends the
+// conditions for its existence, unless they always hold.
 IndexExpr WindowBase(IndexPool& pool, IndexExpr position, IndexExpr w, const WindowDim& window, int64_t size,
                      std::vector<IndexCondition>* conditions);
-// `e` clamped to [low, high). Appends the conditions under which clamping has no effect; they never hold for an empty
+// `e` clamped to [low, high). Appends the conditions under which clamping has no effect. They never hold for an empty
 // range.
 IndexExpr Within(IndexPool& pool, IndexExpr e, int64_t low, int64_t high, std::vector<IndexCondition>* conditions);
 

@@ -13,7 +13,7 @@ namespace {
 
 using kernel::CeilDiv;
 
-// Numbers of the roots that a kernel writes. They are omitted if the kernel writes all roots that have elements.
+// Empty if the kernel writes all roots that have elements.
 std::vector<int64_t> RootsOf(const LoopSpace& space) {
   const std::vector<FusionBody::Root>& all = space.graph.body().roots();
   std::vector<int64_t> numbers;
@@ -31,7 +31,6 @@ KernelPlan KernelOf(KernelKind kind, const LoopSpace& space) {
 }
 
 Result<KernelPlan> LoopKernel(const LoopSpace& merged, const DeviceDescription& device) {
-  // Shorter rows are merged with their neighbours.
   constexpr int64_t kShortRow = 32;
   KernelPlan plan = KernelOf(KernelKind::kLoop, merged);
   const LoopSpace* space = &merged;
@@ -47,7 +46,6 @@ Result<KernelPlan> LoopKernel(const LoopSpace& merged, const DeviceDescription& 
     ShapeAlongMinor(space->minor().size, width, /*warp_lanes=*/32, plan);
     return plan;
   }
-  // Blocks divide a single row. Vectors are narrowed until each multiprocessor has a block.
   const int64_t elements = space->Size();
   while (width > 1 && elements / (256 * width) < device.multiprocessors) width /= 2;
   plan.vector = width;
@@ -57,13 +55,12 @@ Result<KernelPlan> LoopKernel(const LoopSpace& merged, const DeviceDescription& 
 }
 
 // Hosts transpose large arrays of 2- or 4-byte elements in squares along a strip of rows. The side of a square is a
-// cache line, so each line is read and written once, and prefetchers can follow the rows. Rows on both sides must be
-// whole lines. This is faster than tiles (bench/results/2026-11-27-transposes.md), except for rows of three lines or
-// fewer than 64 columns (bench/results/2026-11-27-transposes-2.md). A processor that fetches lines in pairs writes
-// pairs (bench/results/2026-11-28-transposes.md).
+// cache line, so each line is read and written once, and prefetchers can follow the rows. Except for short rows and few
+// columns, this is faster than tiles (bench/results/2026-11-27-transposes.md, -2.md). Processors that fetch lines in
+// pairs write pairs (2026-11-28-transposes.md).
 constexpr int64_t kLineBytes = 64, kLinesStrip = 4096;
 
-// Elements of a line if the transpose is done in squares of lines, else 0.
+// Returns 0 if squares of lines do not fit or are slower.
 int64_t ElementsOfLines(const LoopSpace& space, const Staged& staged) {
   constexpr int64_t kLeastBytes = 8 << 20, kLeastRowLines = 6, kLeastColumns = 64;
   if (staged.loads.size() != 1 || space.outputs.size() != 1) return 0;
@@ -77,9 +74,9 @@ int64_t ElementsOfLines(const LoopSpace& space, const Staged& staged) {
   return fits ? line : 0;
 }
 
-// Returns whether a loop along long runs is faster than boxes, although it reads the same lines again for the elements
-// between. It is faster if the strides stay in a core's own cache, or if the arrays stay in the last-level cache and
-// vectors load every element, every second or every fourth (bench/results/2026-11-27-transposes-2.md).
+// Loops along long runs read lines again. They are faster than boxes if the strides stay in a core's own cache, or if
+// the arrays stay in the last-level cache and vectors load every element, every second or every fourth
+// (bench/results/2026-11-27-transposes-2.md).
 bool IsFasterAlongRuns(const LoopSpace& space) {
   constexpr int64_t kLongRun = 256, kOwnBytes = 256 << 10, kCacheBytes = 32 << 20;
   if (space.variables.empty() || space.minor().size < kLongRun) return false;
@@ -105,9 +102,8 @@ KernelPlan BoxKernel(const LoopSpace& space, const TransposeBox& box) {
   return plan;
 }
 
-// Returns nothing if no operand is read across its memory order, or not in a way that two dimensions describe. Only
-// hosts have a kernel for interleaved results: a GPU's cache combines the stores of several threads to a line, but a
-// host's loop would store single elements.
+// An operand must be read across its memory order. Interleaved results are for hosts only: a GPU's cache combines the
+// stores of several threads to a line, but a host's loop would store single elements.
 std::optional<KernelPlan> TransposeKernel(const LoopSpace& space, const DeviceDescription& device) {
   if (!device.is_gpu && Interleaves(space)) {
     KernelPlan plan = KernelOf(KernelKind::kTranspose, space);
@@ -115,7 +111,6 @@ std::optional<KernelPlan> TransposeKernel(const LoopSpace& space, const DeviceDe
     plan.tile = {plan.threads, space.minor().size};
     return plan;
   }
-  // Shared memory for the tiles of all operands, and bytes of a cache line.
   constexpr int64_t kSharedBytes = 40 << 10, kLine = 64;
   const Staged staged = FindStaged(space);
   if (staged.loads.empty() && !device.is_gpu && !IsFasterAlongRuns(space)) {
@@ -128,8 +123,8 @@ std::optional<KernelPlan> TransposeKernel(const LoopSpace& space, const DeviceDe
   for (const LoopSpace::Output& output : space.outputs)
     output_bytes = std::min<int64_t>(output_bytes, ByteWidth(output.root->shape->type()));
   const auto fits = [&](int64_t r, int64_t c) { return c * (r + 1) * element_bytes <= kSharedBytes; };
-  // The prefetchers of a CPU follow about 32 rows. Tiles have 64 columns only if 32 output elements are at most a line,
-  // or lines are cut.
+  // A CPU's prefetchers follow about 32 rows. Tiles have 64 columns only if 32 output elements are at most a line, or
+  // lines are cut.
   const bool runs_are_lines = columns * output_bytes % kLine == 0 && 32 * output_bytes >= 2 * kLine;
   const int64_t tile_rows = rows >= 64 && fits(64, 32) ? 64 : 32;
   const bool is_narrow = !device.is_gpu && columns > 32 && columns < 64;
@@ -146,7 +141,7 @@ std::optional<KernelPlan> TransposeKernel(const LoopSpace& space, const DeviceDe
   return plan;
 }
 
-// Why the results need several kernels. No kernel writes results of different sizes yet.
+// No kernel writes results of different sizes.
 std::string WhySeveral(const std::vector<KernelPlan>& plans) {
   const bool in_place = std::ranges::any_of(plans, &KernelPlan::in_place);
   return plans.size() > 1 && !in_place ? "its results have different sizes, and each size takes a launch" : "";

@@ -11,14 +11,13 @@ namespace {
 
 // A length with a larger prime factor is faster as a convolution.
 constexpr int64_t kRadices[] = {4, 2, 3, 5, 7, 11, 13};
-// Two buffers of real and imaginary parts must fit into the 227 KiB of a block's shared memory.
+// Two buffers of real and imaginary parts must fit into 227 KiB.
 constexpr int64_t kMostSharedBytes = 220 << 10;
-// The constants of a long line hold as many roots of unity as it has elements.
+// A long line has a constant root of unity for each element.
 constexpr int64_t kLongest = int64_t{1} << 22;
-// Elements of a block that holds several lines.
 constexpr int64_t kElementsOfBlock = 2048;
 
-// Returns the factors of n, or an empty list if n has a prime factor that is not in kRadices.
+// Empty if n has a prime factor that is not in kRadices.
 std::vector<int64_t> SmallFactors(int64_t n) {
   std::vector<int64_t> factors;
   for (const int64_t radix : kRadices) {
@@ -30,8 +29,7 @@ std::vector<int64_t> SmallFactors(int64_t n) {
 int64_t MostElements(PrimitiveType part) { return kMostSharedBytes / (4 * ByteWidth(part)); }
 bool Fits(int64_t length, PrimitiveType part) { return FftForm(length).size <= MostElements(part); }
 
-// Returns the rows of the matrix for a long line, so that the lines of both kernels fit. Returns 0 if there is no such
-// matrix.
+// Returns 0 if the lines of a kernel would not fit.
 int64_t RowsOfLong(int64_t length, PrimitiveType part) {
   for (int64_t rows = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(length))); rows > 1; --rows) {
     if (rows * rows <= length && length % rows == 0) return Fits(rows, part) && Fits(length / rows, part) ? rows : 0;
@@ -39,7 +37,6 @@ int64_t RowsOfLong(int64_t length, PrimitiveType part) {
   return 0;
 }
 
-// The step along dimension `d` of an array of `dims`, whose lines have `length` elements.
 FftStep Along(const Dims& dims, int64_t d, int64_t length) {
   FftStep step{.length = length, .whole = length, .read = length, .written = length};
   for (int64_t i = 0; i < std::ssize(dims); ++i) {
@@ -73,7 +70,7 @@ Status AddStep(FftSpace& space, const FftStep& step) {
 
 FftForm::FftForm(int64_t length) : chirps(length > 1 && SmallFactors(length).empty()), size(length), first(1) {
   if (chirps) size = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(2 * length - 1)));
-  // A line is a matrix with about as many rows as columns, which threads share. A short line is one column.
+  // Threads share a matrix with about as many rows as columns.
   constexpr int64_t kShort = 16;
   std::vector<int64_t> factors = SmallFactors(size);
   for (const int64_t factor : factors) {

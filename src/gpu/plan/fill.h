@@ -6,7 +6,7 @@
 
 namespace hlo::gpu {
 
-// The constant of fusion() => broadcast(constant), a scalar of at most 8 bytes, or null.
+// The constant of a broadcast, or of a fusion that is one: a scalar of at most 8 bytes. Otherwise null.
 const Instruction* FilledWith(const Instruction& inst);
 
 }  // namespace hlo::gpu

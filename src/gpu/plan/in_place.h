@@ -1,6 +1,5 @@
 // Decides whether a result may share the memory of an operand, so that its kernel writes only the changed elements.
-// Only planners decide it and write it into the plan (KernelPlan::in_place). Emitters check the plan with these
-// functions, and buffers and reports read the plan.
+// Emitters check KernelPlan::in_place with these functions.
 #ifndef HLO_GPU_PLAN_IN_PLACE_H_
 #define HLO_GPU_PLAN_IN_PLACE_H_
 
@@ -8,13 +7,12 @@
 
 namespace hlo::gpu {
 
-// The leaf that a dynamic-update-slice or scatter at `root` updates. -1 if there is none or its layout differs from the
-// result's. Also -1 if the update is empty, because then no kernel would write the result.
+// The leaf that `root` updates. -1 if there is none, if its layout differs from the result's, or if the update is
+// empty, because then no kernel would write the result.
 int UpdatedLeaf(const FusionBody& body, const FusionBody::Root& root);
 
-// Whether a kernel over `space` that computes `nodes` may read elements of the leaf that another thread has
-// overwritten. The only safe read is the element at `own`, which the same thread writes next. Without `own`, any read
-// counts.
+// Whether a kernel that computes `nodes` may read elements of the leaf that another thread has overwritten. Only reads
+// at `own`, which the same thread writes next, are safe.
 bool ReadsLeaf(const IterationSpace& space, std::span<const NodeId> nodes, int leaf, IndexExpr own = {});
 
 }  // namespace hlo::gpu

@@ -33,7 +33,7 @@ int64_t IterationSpace::StepOf(IndexExpr e, const Variable& variable) const {
   const IndexPool::Node& node = pool[e];
   int64_t step = 0;
   switch (node.kind) {
-    case IndexPool::Kind::kVariable: return 0;  // A loaded index.
+    case IndexPool::Kind::kVariable: return 0;
     case IndexPool::Kind::kDiv: return StepOf(node.operand, variable) / node.divisor;
     case IndexPool::Kind::kMod:
     case IndexPool::Kind::kClamp: return StepOf(node.operand, variable);

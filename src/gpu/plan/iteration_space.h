@@ -1,6 +1,6 @@
-// The iteration space of a kernel, for its planner and its emitter. It has variables with roles, and the written arrays
-// with their offsets as functions of the variables. Variables that are adjacent in memory are merged if no access
-// distinguishes them. A plan's tile refers to the space. A space depends only on the fusion.
+// The iteration space of a kernel: variables with roles, and the written arrays with their offsets as functions of the
+// variables. Variables that are adjacent in memory are merged if no access distinguishes them. A plan's tile refers to
+// the space. A space depends only on the fusion.
 //
 //   space              variables                                              tile
 //   LoopSpace          kept, in the memory order of the first root            elements; or rows, elements of a row
@@ -10,8 +10,6 @@
 //   AttentionSpace     variables of its scores; also a term and a column      rows, keys
 //   ScanSpace          kept and scanned, in the memory order of the operand   rows, elements; or 1, columns
 //   ScatterSpace       indices scanned; elements of a window kept             none; each thread has one element
-//
-// So f32[8,64,32] reduced over {2} has the variables kept 512 and reduced 32, and one output at offset `kept`.
 #ifndef HLO_GPU_PLAN_ITERATION_SPACE_H_
 #define HLO_GPU_PLAN_ITERATION_SPACE_H_
 
@@ -25,10 +23,10 @@
 namespace hlo::gpu {
 
 enum class Role : uint8_t {
-  kKept,     // Values are independent: any order, any block.
-  kReduced,  // All values are combined into one.
+  kKept,  // Independent: any order, any block.
+  kReduced,
   kScanned,  // In order: each value sees the writes of earlier ones.
-  // Values are combined, and then processed again while their elements stay on chip: stitched kernels.
+  // Values are combined, then processed again while their elements stay on chip.
   kRow,
 };
 
@@ -53,15 +51,14 @@ struct IterationSpace {
   std::vector<Variable> variables;  // From major to minor.
   std::vector<Output> outputs;
 
-  // The product of the sizes of all variables, or of one role.
   int64_t Size(Role role) const;
   int64_t Size() const;
   const Variable& minor() const { return variables.back(); }
-  // The nodes that the outputs need: their values and the loaded indices in their offsets.
+  // Values of the outputs and loaded indices in their offsets.
   std::vector<NodeId> Values() const;
 
-  // The step of `e` when `variable` grows by one, as long as neither wraps around. RunsAlong tells whether `node` then
-  // loads adjacent elements.
+  // The step of `e` when `variable` grows by one and nothing wraps around. RunsAlong returns whether `node` then loads
+  // adjacent elements.
   int64_t StepOf(IndexExpr e, const Variable& variable) const;
   bool RunsAlong(NodeId node, const Variable& variable) const;
 };
@@ -69,21 +66,19 @@ struct IterationSpace {
 // The dimensions above 1, from major to minor in memory.
 std::vector<int64_t> MajorToMinor(const Shape& shape);
 
-// Adds a variable for each of `groups`, which have the number of dimensions of MajorToMinor(shape) that are merged. The
-// first dimension of a group determines the role. Returns the logical index.
+// Adds a variable for each of `groups`, which count merged dimensions of MajorToMinor(shape). A group's first dimension
+// determines the role. Returns the logical index.
 std::vector<IndexExpr> AddVariables(IterationSpace& space, const Shape& shape, std::span<const int> groups,
                                     const std::function<Role(int64_t)>& role_of);
 
-// The output `root` at an index of an array with dimensions `dims`. It has as many elements as this array.
+// The output `root` at an index of an array with dimensions `dims` and as many elements.
 Result<IterationSpace::Output> OutputAt(IterationSpace& space, const FusionBody::Root& root,
                                         const std::vector<IndexExpr>& index, const Dims& dims);
 
-// Whether every expression of `nodes` and `offsets` depends on variables i - 1 and i, which have the same role, only
-// through their combination.
+// Whether variables i - 1 and i have the same role, and `nodes` and `offsets` depend only on their combination.
 bool MayMerge(const IterationSpace& space, size_t i, std::span<const NodeId> nodes, std::span<const IndexExpr> offsets);
 
-// Builds the space with unmerged dimensions first, and again with all dimensions merged that can be. `rank` is the
-// number of dimensions. Null if `make` returns null. Uses Needed and Offsets of the space.
+// Merges all dimensions that can be merged. Null if `make` returns null.
 template <class Space>
 Result<std::unique_ptr<Space>> Merged(
     size_t rank, const std::function<Result<std::unique_ptr<Space>>(const std::vector<int>& groups)>& make) {

@@ -10,24 +10,22 @@ namespace {
 
 using kernel::CeilDiv;
 
-// Blocks for each multiprocessor if reductions are split.
 constexpr int kWavesOfBlocks = 4;
-constexpr int64_t kMostThreads = 256;  // Default limit on the threads of a block.
+constexpr int64_t kMostThreads = 256;
 
-// Numbers that differ between reductions of rows and of columns. A row of at most `warp_lanes` vectors has one warp,
-// and a longer row a block. Narrow columns share a warp, and the warps of their block take different rows. On a GPU all
-// columns that leave threads unused do so, because few threads have too few loads in flight.
+// Numbers of row and of column reductions. A row of at most `warp_lanes` vectors has one warp, and a longer row a
+// block. The warps of a block take different rows of narrow columns. On a GPU they also do if columns leave threads
+// unused, because few threads have too few loads in flight.
 struct ReductionNumbers {
   int64_t warp_lanes;
   int64_t unroll;
   // Whether a reduction with one warp for each row is split.
   bool splits_warps;
-  // Fewest steps of a block with one warp, or with several, that shares a reduction.
+  // Fewest steps of a block that shares a reduction, with one warp or with several.
   int64_t least_steps, least_warp_steps;
 };
 constexpr ReductionNumbers kRows = {64, 4, false, 4, 4}, kColumns = {32, 8, true, 32, 64};
 
-// Blocks for each of `groups` reductions of `steps` steps. Each block has at least `least_steps`.
 int64_t SplitsFor(int64_t groups, int64_t steps, int64_t least_steps, const DeviceDescription& device,
                   int64_t waves = kWavesOfBlocks) {
   const int64_t wanted = waves * device.multiprocessors;
@@ -37,9 +35,8 @@ int64_t SplitsFor(int64_t groups, int64_t steps, int64_t least_steps, const Devi
 
 bool ReducesMinor(const ReductionSpace& space) { return space.minor().role == Role::kReduced; }
 
-// Columns of the transposed tile through which each thread reads a row of its own. A short row is one tile. A host also
-// folds longer rows that are not whole vectors, tile by tile (bench/results/2026-11-27-reductions.md). The result is 0
-// if a warp or a block has a row.
+// Columns of the transposed tile, or 0 if a warp or a block has a row. A host also folds longer rows that are not whole
+// vectors (bench/results/2026-11-27-reductions.md).
 int64_t TransposedColumns(const ReductionSpace& space, const DeviceDescription& device) {
   constexpr int64_t kShortRow = 64, kMostFolded = 256, kLanes = 32, kFoldedColumns = 16;
   const int64_t minor = space.minor().size;
@@ -49,12 +46,12 @@ int64_t TransposedColumns(const ReductionSpace& space, const DeviceDescription& 
   return minor < kShortRow ? minor : 0;
 }
 
-// Gives each of many short rows a thread, which reads through a transposed tile. Lanes that shared a row would have few
-// vectors each, the last one cut, and would take as long to combine their results.
+// Each short row has a thread. Lanes that shared a row would take as long to combine their results as to load their few
+// vectors.
 bool TransposesShortRows(const ReductionSpace& space, const DeviceDescription& device, KernelPlan& plan) {
   constexpr int64_t kLanes = 64, kLanesOfGpu = 128, kMostBytes = 40 << 10;
-  // A host's tile and its transpose should fit into the first-level cache beside the input. Longer rows therefore have
-  // half as many lanes (bench/results/2026-11-27-reductions.md).
+  // A host's tile and its transpose should fit into the first-level cache beside the input
+  // (bench/results/2026-11-27-reductions.md).
   constexpr int64_t kMostBytesOfHost = 8 << 10;
   const int64_t columns = TransposedColumns(space, device);
   if (columns == 0) return false;
@@ -70,9 +67,7 @@ bool TransposesShortRows(const ReductionSpace& space, const DeviceDescription& d
   return true;
 }
 
-// Limits the partial results of a host's reduction, because each is in memory and costs as much as a term. One warp
-// takes a row that is the whole reduction or has few terms for each partial result, or a few columns. A step loads
-// kStepBytes of a row: four times as much is slower, and so are more warps.
+// Each partial result is in memory and costs as much as a term. Four times kStepBytes is slower, and so are more warps.
 void FitToHost(const ReductionSpace& space, bool by_warp, int elements_of_16_bytes, KernelPlan& plan) {
   constexpr int64_t kLanes = 32, kStepBytes = 256, kFewSteps = 4;
   const bool rows = ReducesMinor(space);
@@ -90,8 +85,8 @@ void FitToHost(const ReductionSpace& space, bool by_warp, int elements_of_16_byt
   }
 }
 
-// With few results of many short rows each, a warp for each would leave most of a GPU idle. So each warp becomes a
-// block, and many blocks share a result. This was not measured on a GPU.
+// A warp for each result would leave most of a GPU idle. So each warp becomes a block, and many blocks share a result.
+// This was not measured on a GPU.
 void SplitShortRows(const ReductionSpace& space, const DeviceDescription& device, KernelPlan& plan) {
   const int64_t rows = space.Size(Role::kKept), warps = plan.threads / 32;
   if (2 * CeilDiv(rows, warps) > device.multiprocessors) return;
@@ -147,7 +142,7 @@ int VectorWidth(const ElementGraph& graph, std::span<const NodeId> nodes, const 
                 int bytes) {
   int64_t widest = 1;
   for (const FusionBody::Root& root : roots) {
-    if (root.shape->NumElements() == 0) continue;  // No kernel writes an empty root, and its type may have no kernels.
+    if (root.shape->NumElements() == 0) continue;  // Its type may have no kernels.
     widest = std::max(widest, ByteWidth(root.shape->type()));
   }
   for (const NodeId id : graph.Reachable(nodes)) {
@@ -176,9 +171,8 @@ void ShapeReduction(const ReductionSpace& space, const DeviceDescription& device
   const bool rows = ReducesMinor(space);
   const ReductionNumbers& numbers = rows ? kRows : kColumns;
   const int64_t minor = space.minor().size;
-  // Vectors have 16 bytes on every device, because their width determines the order in which terms are combined. So a
-  // sum has the same bits at each level of a host's instruction set. It may differ on a GPU (FitToHost), or with other
-  // splits.
+  // Vectors have 16 bytes on every device, because their width determines the order of terms. So sums have the same
+  // bits on every host. They may differ on a GPU (FitToHost) or with other splits.
   const int elements_of_16_bytes = VectorWidth(space.graph, space.Inputs(), {}, 16);
   ShapeAlongMinor(minor, elements_of_16_bytes, numbers.warp_lanes, plan);
   const bool by_warp = CeilDiv(minor, plan.vector) <= numbers.warp_lanes;
@@ -190,7 +184,6 @@ void ShapeReduction(const ReductionSpace& space, const DeviceDescription& device
     plan.threads *= plan.tile[0];
   }
   const int64_t steps = StepsOf(space, plan), groups = LaunchOf(space, ReductionAxes(space), plan).blocks;
-  // Only whole steps are unrolled. A step has elements of a row, or it has a row for each warp.
   const bool unrolls =
       rows ? minor % plan.tile[1] == 0 && steps % plan.unroll == 0 : steps % (plan.unroll * plan.tile[0]) == 0;
   if (!unrolls) plan.unroll = 1;
@@ -199,8 +192,7 @@ void ShapeReduction(const ReductionSpace& space, const DeviceDescription& device
     plan.splits = SplitsFor(groups, steps, plan.tile[0] > 1 ? numbers.least_warp_steps : numbers.least_steps, device);
 }
 
-// On a host the lanes are adjacent elements, and each thread has one of them. So registers hold the few partial
-// results. Vectors of several elements are slower.
+// On a host, registers hold the partial results of threads with one element each. Vectors are slower.
 void ShapeRows(const RowsSpace& space, const DeviceDescription& device, KernelPlan& plan) {
   const int64_t row = space.minor().size;
   if (!device.is_gpu) {
@@ -222,10 +214,10 @@ void ShapeRows(const RowsSpace& space, const DeviceDescription& device, KernelPl
   plan.unroll = row % plan.tile[1] == 0 && steps % kRows.unroll == 0 ? kRows.unroll : 1;
 }
 
-// Blocks share a scan, which then reads its operand twice, if half of the multiprocessors would have no block. On a GPU
-// they also share one along a major dimension that has too few threads to hide the latency of memory.
+// Blocks share a scan, which then reads its operand twice, if half of the multiprocessors would be idle. On a GPU they
+// also do if a scan along a major dimension has too few threads to hide the latency of memory.
 void ShapeScan(const ScanSpace& space, const DeviceDescription& device, KernelPlan& plan) {
-  constexpr int64_t kLeastSteps = 8, kLeastRows = 64;  // Steps or rows of a block that shares a scan.
+  constexpr int64_t kLeastSteps = 8, kLeastRows = 64;
   const int width = VectorWidth(space.graph, space.Needed(), space.graph.body().roots(), 16);
   const int64_t minor = space.minor().size;
   const auto blocks = [&] { return LaunchOf(space, ScanAxes(space), plan).blocks; };
@@ -233,8 +225,8 @@ void ShapeScan(const ScanSpace& space, const DeviceDescription& device, KernelPl
     if (blocks() * 2 <= device.multiprocessors) plan.splits = SplitsFor(blocks(), steps, least, device);
   };
   if (space.ScansMinor()) {
-    // On a GPU, neighbours of one thread are a vector if they are in the scan's order. On a host they are the lanes of
-    // the one warp that scans a row.
+    // On a GPU, neighbours of one thread are a vector if they are in the scan's order. On a host they are lanes of one
+    // warp.
     const bool by_lane = space.fold.reverse || !device.is_gpu;
     ShapeAlongMinor(minor, by_lane ? 1 : width, /*warp_lanes=*/device.is_gpu ? 256 : minor, plan);
     if (!device.is_gpu) {

@@ -13,7 +13,6 @@ const Shape& IterationShape(const FusionBody::Root& root, bool in_place) {
   return in_place ? root.inst->operand(1).shape() : *root.shape;
 }
 
-// Returns a space over the dimensions of the first root. Variable i merges groups[i] of them.
 Result<std::unique_ptr<LoopSpace>> SpaceOver(const FusionBody& body, const LoopRequest& request,
                                              const std::vector<int>& groups) {
   auto space = std::make_unique<LoopSpace>(body);
@@ -43,7 +42,7 @@ Result<std::unique_ptr<LoopSpace>> SpaceOver(const FusionBody& body, const LoopR
   return space;
 }
 
-// Returns whether kernels read the leaf of an in-place root only at the element that the same thread then writes.
+// An in-place leaf may be read only where the same thread then writes.
 bool ReadsOnlyInPlace(const LoopSpaces& spaces, const LoopSpace& owner) {
   const LoopSpace::Output& output = owner.outputs[0];
   return std::ranges::none_of(spaces, [&](const auto& space) {

@@ -9,7 +9,7 @@
 
 namespace hlo::gpu {
 
-// All variables are kept, in the memory order of the first root.
+// All variables are kept.
 struct LoopSpace : IterationSpace {
   using IterationSpace::IterationSpace;
 
@@ -25,13 +25,12 @@ struct LoopRequest {
   const Instruction* given = nullptr;  // Computed by the emitter, if not null.
 };
 
-// `flat` merges all dimensions into one.
 Result<std::unique_ptr<LoopSpace>> LoopSpaceOf(const FusionBody& body, const LoopRequest& request, bool flat);
 
 std::vector<const FusionBody::Root*> AllRoots(const FusionBody& body);
 
-// One space for each kernel needed to write all `roots`. Roots with the same number of elements share a kernel. A
-// dynamic-update-slice is written in place if possible (in_place.h).
+// Roots with the same number of elements share a kernel. A dynamic-update-slice is written in place if possible
+// (in_place.h).
 Result<LoopSpaces> LoopSpacesOf(const FusionBody& body, const std::vector<const FusionBody::Root*>& roots);
 
 }  // namespace hlo::gpu

@@ -10,10 +10,9 @@
 namespace hlo::gpu {
 namespace {
 
-// A block of any device has 227 KiB of shared memory.
+// A block has 227 KiB of shared memory.
 constexpr int64_t kMostSharedBytes = 220 << 10;
 
-// Sets the work and its attributes. Returns false if `inst` does no such work.
 bool ReadWork(const Instruction& inst, MatrixSpace& space) {
   if (inst.Is(Opcode::kCholesky)) {
     space.lower = inst.attrs<CholeskyAttrs>().lower;
@@ -40,7 +39,7 @@ bool ReadWork(const Instruction& inst, MatrixSpace& space) {
   return true;
 }
 
-// Returns the strides of a batch of matrices or vectors, or nothing if the batch is not contiguous and row-major.
+// Returns nothing if the batch is not contiguous and row-major.
 std::optional<MatrixSpace::Strides> StridesOf(const Shape& shape, int64_t batch_rank) {
   const std::vector<int64_t> strides = LayoutStrides(shape);
   int64_t matrix = 1;

@@ -1,6 +1,5 @@
-// The space of a matrix kernel: cholesky, triangular-solve, the equal custom calls of LAPACK (potrf, trsm), and the
-// pivoted factorization (getrf). A block holds a matrix and its right-hand sides in shared memory. Larger matrices have
-// no kernel.
+// The space of a matrix kernel: cholesky, triangular-solve, and LAPACK's potrf, trsm and pivoted getrf. A block holds a
+// matrix and its right-hand sides in shared memory. Larger matrices have no kernel.
 #ifndef HLO_GPU_PLAN_MATRIX_SPACE_H_
 #define HLO_GPU_PLAN_MATRIX_SPACE_H_
 
@@ -22,13 +21,12 @@ struct MatrixSpace : IterationSpace {
   bool lower = true;
   // kSolve: op(a) x = b, or x op(a) = b.
   bool left = true, transposed = false, conjugated = false, unit_diagonal = false;
-  int64_t batch = 1, rows = 1, columns = 1;  // The factored or triangular operand.
-  int64_t others = 0;                        // kSolve: number of right-hand sides for each matrix.
+  int64_t batch = 1, rows = 1, columns = 1;  // Sizes of the factored or triangular operand.
+  int64_t others = 0;                        // kSolve: right-hand sides for each matrix.
   PrimitiveType type = PrimitiveType::kF32;
-  // Each operand at the variables (matrix, row, column).
+  // Operand elements at the variables (matrix, row, column).
   std::vector<NodeId> elements;
-  // The strides of each result between matrices, and between the elements of a row and of a column. A vector uses
-  // `column`.
+  // The strides of each result between matrices, rows and columns. A vector uses `column`.
   struct Strides {
     int64_t matrix = 0, row = 0, column = 0;
   };
@@ -37,7 +35,7 @@ struct MatrixSpace : IterationSpace {
   std::vector<NodeId> Needed() const { return elements; }
 };
 
-// Returns null if the root is none of these ops. Errors (kUnsupported): there is no kernel for it.
+// Returns null if the root is none of these ops. Errors: kUnsupported.
 Result<std::unique_ptr<MatrixSpace>> MatrixSpaceOf(const FusionBody& body);
 
 }  // namespace hlo::gpu

@@ -22,7 +22,6 @@ namespace {
 struct Planner {
   KernelKind kind;
   std::string_view text;
-  // True if the kind is a kernel of ours, not a library call or a fill.
   bool is_kernel;
   Result<PlanAnswer> (*plan)(PlanRequest& request);
 };
@@ -32,7 +31,7 @@ constexpr Planner kPlanners[] = {
 #include "ir/kernel_kinds.def"
 };
 
-// Rejects operands of different float types, although the interpreter computes some of them.
+// The interpreter computes some ops on different float types, but kernels do not.
 Status CheckFloatTypes(const Instruction& kernel) {
   constexpr OpcodeSet kOfOneType = {
       Opcode::kReduce,  Opcode::kReduceWindow, Opcode::kSelectAndScatter, Opcode::kScan,    Opcode::kSort,
@@ -43,8 +42,7 @@ Status CheckFloatTypes(const Instruction& kernel) {
   return {};
 }
 
-// Returns the plan of the first kind with a candidate, and the reasons of the kinds before it. A region has only the
-// kind that it names.
+// Takes the first kind with a candidate, and the reasons of the kinds before it.
 Result<FusionPlan> PlanBy(bool kernels, const Instruction& inst, const DeviceDescription& device) {
   if (kernels) TRY(CheckFloatTypes(inst));
   const FusionBody body(inst);
@@ -68,7 +66,7 @@ Result<FusionPlan> PlanBy(bool kernels, const Instruction& inst, const DeviceDes
 struct FlatKind {
   std::string_view region;
   Result<PlanAnswer> (*plan)(PlanRequest& request);
-  // The reason if the planner gives none. It is empty if there is nothing to report.
+  // Used if the planner gives no reason. Empty if there is nothing to report.
   std::string_view otherwise;
   bool may_be_library = false;
 };
@@ -77,12 +75,11 @@ constexpr FlatKind kFlatKinds[] = {
     {"rows", PlanRows, "it has no long reduction whose result is used along the reduced row"},
     {"attention", PlanAttentionOfRegion, "it does not have two products with rows between them", true},
     {"product", PlanProductOfRegion, ""},
-    // Only libraries have such kernels. Without a library, the parts run as kernels of their own.
+    // Only libraries have such kernels.
     {"statistics", PlanNothing, "", true},
     {"attention_gradient", PlanNothing, "", true},
 };
 
-// Returns why the contents of a region cannot be a kernel of its kind, or nothing if they can.
 std::optional<std::string> WhyNotFlat(const FlatKind& kind, const Instruction& flat, const DeviceDescription& device) {
   const FusionBody body(flat);
   PlanRequest request(body, device);
@@ -106,7 +103,7 @@ Result<PlanAnswer> PlanFill(PlanRequest& request) {
   return PlanAnswer{.candidates = {{{.kind = KernelKind::kFill}}}};
 }
 
-// The device's libraries choose the library and the algorithm when the module is compiled.
+// The libraries choose their algorithm when the module is compiled.
 Result<PlanAnswer> PlanGemm(PlanRequest& request) {
   if (LibraryOf(request.body().source()) != "gemm") return PlanAnswer{};
   return PlanAnswer{.candidates = {{{.kind = KernelKind::kGemm}}}};
@@ -117,7 +114,7 @@ Result<PlanAnswer> PlanConvolution(PlanRequest& request) {
   return PlanAnswer{.candidates = {{{.kind = KernelKind::kConvolution}}}};
 }
 
-// No planner chooses this kind: the compiler replaces a planned attention if a library has it.
+// The compiler replaces a planned attention if a library has it.
 Result<PlanAnswer> PlanLibraryAttention(PlanRequest&) { return PlanAnswer{}; }
 
 Result<FusionPlan> PlanKernels(const Instruction& inst, const DeviceDescription& device) {
@@ -145,9 +142,7 @@ Result<FusionPlan> KernelPlanOf(const Instruction& inst, const DeviceDescription
 
 std::vector<std::string> TakeUnplannedRegionsApart(Module& module, const DeviceDescription& device,
                                                    const LibraryOfRegion& library) {
-  // Regions that have no kernel, by kind and reason.
   std::map<std::pair<std::string_view, std::string>, std::vector<const Instruction*>> apart;
-  // Computations of regions that became fusions. The notes about regions in them no longer apply.
   std::set<const Computation*> flattened;
   for (Computation* computation : ComputationsOfKernels(module)) {
     std::vector<RegionAndFusion> one_kernel;
@@ -186,12 +181,12 @@ std::vector<std::string> TakeUnplannedRegionsApart(Module& module, const DeviceD
   }
   const std::vector<Computation*> sequential = SequentialComputations(module);
   TakeRegionsApart(module, [&](const Instruction& region) -> std::optional<RegionGroups> {
-    // Segments inside another region are expanded, so that their kernels belong to that region.
+    // Kernels of segments inside another region belong to that region.
     const bool is_launch = std::ranges::find(sequential, &region.computation()) != sequential.end();
     const bool is_segments = RegionOf(region) == "segments";
     if (is_segments && !is_launch) return RegionGroups();
     const auto plan = PlanOf(region, device);
-    // A region whose plan does not fit is kept, and compiling it reports the error.
+    // Compiling a region whose plan does not fit reports the error.
     if (plan ? !plan->kernels.empty() : plan.error().exit != ExitCode::kUnsupported) return std::nullopt;
     return is_segments ? GroupSegments(region, device) : RegionGroups();
   });
@@ -202,7 +197,6 @@ std::vector<std::string> TakeUnplannedRegionsApart(Module& module, const DeviceD
 
 namespace {
 
-// Hash of everything that determines the plan of a fusion.
 uint64_t KeyOf(const Instruction& fusion) {
   uint64_t key = Fingerprint(FusedComputation(fusion));
   const auto mix = [&](uint64_t value) { key = (key ^ value) * 0x9E3779B97F4A7C15 + (key >> 31); };
@@ -213,8 +207,7 @@ uint64_t KeyOf(const Instruction& fusion) {
   return key;
 }
 
-// Returns the plan of an equal fusion with the names of `to`. Returns nothing if the plan contains other names, for
-// example in a reason.
+// Returns nothing if the plan contains other names, for example in a reason.
 std::optional<FusionPlan> Renamed(FusionPlan plan, const Instruction& from, const Instruction& to) {
   if (!plan.slow.empty()) return std::nullopt;
   std::unordered_map<std::string_view, std::string_view> names;
@@ -245,7 +238,6 @@ Status PlanModule(Module& module, const DeviceDescription& device) {
   std::unordered_map<uint64_t, size_t> first_of;
   std::vector<size_t> firsts, like(fusions.size());
   for (size_t i = 0; i < fusions.size(); ++i) {
-    // A fusion that already has a plan keeps it.
     like[i] = HasPlan(*fusions[i]) ? i : first_of.emplace(KeyOf(*fusions[i]), i).first->second;
     if (like[i] == i) firsts.push_back(i);
   }

@@ -4,8 +4,7 @@
 //   Plan<Kind>            returns candidates or a reason why not; one function for each kind, in this folder
 //   Emit<Kind>            emits the kernel for a plan, in gpu/emitters
 //
-// A kind without one of these functions does not link. A planner and its emitter share an iteration space, which
-// depends only on the fusion.
+// A kind without one of these functions does not link.
 #ifndef HLO_GPU_PLAN_PLANNER_H_
 #define HLO_GPU_PLAN_PLANNER_H_
 
@@ -26,19 +25,18 @@ namespace hlo::gpu {
 struct PlanAnswer {
   // Each candidate covers the whole fusion. The first is taken if nothing was measured.
   std::vector<std::vector<KernelPlan>> candidates;
-  // Without candidates: the reason why a fusion that suits this kind needs a slower one. Empty if the fusion does not
-  // suit it or is too small. With candidates: the reason why these are slow.
+  // Without candidates: the reason why a suitable fusion needs a slower kind, if any. With candidates: the reason why
+  // these are slow.
   std::string why;
 };
 
-// The input of planners: a fusion and a device, with cached intermediate results.
+// The input of planners, with cached intermediate results.
 class PlanRequest {
  public:
   PlanRequest(const FusionBody& body, const DeviceDescription& device) : body_(body), device_(device) {}
 
   const FusionBody& body() const { return body_; }
   const DeviceDescription& device() const { return device_; }
-  // The elementwise kernels for the fusion.
   Result<std::vector<const LoopSpace*>> Loops();
 
  private:
@@ -47,37 +45,33 @@ class PlanRequest {
   std::vector<std::unique_ptr<LoopSpace>> loops_;
 };
 
-// Plans a region as one of our kernels, unless its parts are estimated to be faster. The parts of an attention are two
-// library calls and a kernel between them. The parts of a product that reads its operands in place are a library call
-// on prepared operands.
+// Two library calls with a kernel between them (an attention), or a library call on prepared operands (a product), may
+// be faster than one kernel for the region.
 Result<PlanAnswer> PlanAttentionOfRegion(PlanRequest& request);
 Result<PlanAnswer> PlanProductOfRegion(PlanRequest& request);
 
-// Plans kernels for `spaces`. With `tiles` they are transpose kernels where possible.
+// With `tiles`, plans transpose kernels where possible.
 Result<std::vector<KernelPlan>> PlanElements(std::span<const LoopSpace* const> spaces, const DeviceDescription& device,
                                              bool tiles);
 
 #define KERNEL_KIND(Name, text, fields, what) Result<PlanAnswer> Plan##Name(PlanRequest& request);
 #include "ir/kernel_kinds.def"
 
-// Plans a fusion or a single instruction. Errors (kUnsupported): there is no emitter for it.
+// Errors (kUnsupported): there is no emitter for it.
 Result<FusionPlan> PlanFusion(const Instruction& inst, const DeviceDescription& device);
-// The same with our own kernels, also for fusions meant for a library or a fill.
+// Uses our own kernels, also for fusions meant for a library or a fill.
 Result<FusionPlan> PlanKernels(const Instruction& inst, const DeviceDescription& device);
-// The plan on the instruction, otherwise PlanFusion. Errors also C001 and C002: the plan is malformed or for another
-// device.
+// The plan on the instruction, otherwise PlanFusion. Errors also C001 (malformed plan) and C002 (for another device).
 Result<FusionPlan> PlanOf(const Instruction& inst, const DeviceDescription& device);
-// The same, but uses PlanKernels for fusions without a kernel of ours.
+// Like PlanOf, but uses PlanKernels for fusions without a kernel of ours.
 Result<FusionPlan> KernelPlanOf(const Instruction& inst, const DeviceDescription& device);
-// Decides each region (ir/region.h). Rows, attentions and products that one kernel computes become fusions. Other
-// regions stay if a planner supports them and one kernel is worthwhile; otherwise they are expanded. Returns the
-// reasons for expanded rows and attentions. `library` returns the plan of a library for an attention or statistics
-// without a kernel of ours. Null means that no library is known.
+// Rows, attentions and products that one kernel computes become fusions. Other regions (ir/region.h) stay if a planner
+// supports them; otherwise they are expanded. Returns the reasons for expanded rows and attentions. `library`, which
+// may be null, plans regions without a kernel of ours.
 using LibraryOfRegion = std::function<std::optional<FusionPlan>(const Instruction& flat)>;
 std::vector<std::string> TakeUnplannedRegionsApart(Module& module, const DeviceDescription& device,
                                                    const LibraryOfRegion& library = nullptr);
-// Plans each executed fusion that has no plan. Existing plans are checked and kept. Fusions without kernels get no
-// plan.
+// Existing plans are checked and kept. Fusions without kernels get no plan.
 Status PlanModule(Module& module, const DeviceDescription& device);
 
 }  // namespace hlo::gpu

@@ -8,7 +8,6 @@
 namespace hlo::gpu {
 namespace {
 
-// One thread folds at most this many terms, in a kernel of kind loop.
 constexpr int64_t kFewTerms = 16;
 
 int64_t TermsOf(const Instruction& reduce) {
@@ -17,8 +16,7 @@ int64_t TermsOf(const Instruction& reduce) {
   return terms;
 }
 
-// Returns the space of the fusion's reduces if they have many terms, else null. `why` tells why reduces of many terms
-// share no space.
+// Null if the reduces have few terms or, with a reason in `why`, share no space.
 Result<std::unique_ptr<ReductionSpace>> SpaceOf(const FusionBody& body, std::string* why) {
   std::vector<const Instruction*> heroes;
   for (const Instruction* inst : body.instructions()) {

@@ -23,8 +23,7 @@ Result<ReductionSpace::Hero> PlanHero(ReductionSpace& space, const Instruction& 
   return hero;
 }
 
-// Records where the results of the reduces are used, or returns why a kernel cannot provide them. A result may be used
-// only at its own index, `kept`, and only after the last term.
+// Results of the reduces may be used only at their own index, `kept`, and after the last term.
 std::string_view RecordHeroUses(ReductionSpace& space, const std::vector<IndexExpr>& kept) {
   const auto is_given = [&](NodeId id) { return space.graph.node(id).kind == ElementNode::Kind::kGiven; };
   for (const NodeId id : space.graph.Reachable(space.Inputs())) {
@@ -41,8 +40,7 @@ std::string_view RecordHeroUses(ReductionSpace& space, const std::vector<IndexEx
   return "";
 }
 
-// Returns a space over the dimensions of the reduces' operand, or null if such a kernel cannot write a root. Variable i
-// merges groups[i] dimensions above 1.
+// Variable i merges groups[i] dimensions above 1.
 Result<std::unique_ptr<ReductionSpace>> SpaceOver(const FusionBody& body, const std::vector<const Instruction*>& heroes,
                                                   const std::vector<int>& groups, std::string* why_not) {
   auto space = std::make_unique<ReductionSpace>(body);

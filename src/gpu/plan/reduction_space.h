@@ -11,16 +11,15 @@
 
 namespace hlo::gpu {
 
-// A reduce in a kernel: its inputs for each element, and the uses of its result. Types are listed for each part of
-// complex numbers.
+// A reduce in a kernel. Types are listed for each part of complex numbers.
 struct ReducedHero {
   const Instruction* inst = nullptr;
   std::vector<NodeId> inputs, initial;
   std::vector<kernel::Type> types, accumulators;
-  std::vector<NodeId> given;  // Uses of the result.
+  std::vector<NodeId> given;
 };
 
-// The variables of the reduces' operand. `outputs` have one element for each result of the reduction.
+// The variables of the reduces' operand. `outputs` have one element for each result.
 struct ReductionSpace : IterationSpace {
   using IterationSpace::IterationSpace;
 
@@ -30,14 +29,14 @@ struct ReductionSpace : IterationSpace {
   std::vector<Output> stores;  // Outputs with an element for each reduced element.
 
   std::vector<const ReducedHero*> Heroes() const;
-  std::vector<NodeId> Inputs() const;     // The nodes needed for each reduced element.
-  std::vector<NodeId> Epilogues() const;  // The nodes needed for each result.
+  std::vector<NodeId> Inputs() const;     // For each reduced element.
+  std::vector<NodeId> Epilogues() const;  // For each result.
   std::vector<NodeId> Needed() const;
   std::vector<IndexExpr> Offsets() const;
 };
 
-// The space of the reduces `heroes`. Returns null and sets `why_not` if they do not reduce the same dimensions of equal
-// arrays, or if the kernel cannot write a root.
+// Returns null and sets `why_not` if the reduces have different operand sizes or dimensions, or if the kernel cannot
+// write a root.
 Result<std::unique_ptr<ReductionSpace>> ReductionSpaceOf(const FusionBody& body,
                                                          const std::vector<const Instruction*>& heroes,
                                                          std::string* why_not);

@@ -1,4 +1,4 @@
-// The planner of stitched rows: reductions of rows, values computed from them along the rows, reductions of these, ...
+// The planner of stitched rows (RowsSpace).
 #include <algorithm>
 #include <set>
 
@@ -14,7 +14,7 @@ namespace {
 
 using Kind = ElementNode::Kind;
 
-// Bytes on chip for the kept values of a block. The rest of a GPU's shared memory is for reductions.
+// The rest of a GPU's shared memory is for reductions.
 int64_t MostKeptBytes(const DeviceDescription& device) {
   constexpr int64_t kOfReductions = 27 << 10, kOnHost = 200 << 10;
   return device.shared_memory_bytes ? *device.shared_memory_bytes - kOfReductions : kOnHost;
@@ -42,10 +42,9 @@ class Keeper {
 
  private:
   static constexpr double kWorthIt = 4;
-  // A host's cache holds a row until all passes are done, but a GPU reads it from memory again.
+  // A host's cache holds a row until all passes are done, but a GPU reads it again.
   static constexpr double kOfLoad = 100;
 
-  // Keeps costly values that an earlier pass computes too. Operands of such values are not visited.
   void Visit(NodeId id) {
     if (!space_.VariesInRow(id) || !seen_.insert(id).second) return;
     if (before_.contains(id)) {
@@ -55,7 +54,7 @@ class Keeper {
     for (const NodeId need : space_.graph.Needs(id)) Visit(need);
   }
 
-  // Keeps the value, or instead its costly operands if it is cheap to compute from them and they need fewer bytes.
+  // Keeps the value, or its costly operands if it is cheap to compute from them and they need fewer bytes.
   void Keep(NodeId id) {
     std::vector<NodeId> costly;
     double bytes = 0;
@@ -93,7 +92,7 @@ class Keeper {
     return (type == PrimitiveType::kF16 || type == PrimitiveType::kBF16) && !inst.Is(Opcode::kSelect);
   }
 
-  // Cost of one element if the kept values are available.
+  // The cost if the kept values are available.
   double CostOf(NodeId id) const {
     double cost = 0;
     std::set<NodeId> counted;
@@ -119,7 +118,7 @@ int64_t BytesOfRow(const RowsSpace& space, const std::vector<std::string>& kept)
   return bytes;
 }
 
-// Drops values until the rows fit, the cheapest to recompute first. Returns whether it dropped any.
+// Drops the values that are cheapest to recompute until the rows fit.
 bool DropWhatDoesNotFit(const RowsSpace& space, int64_t rows, int64_t most_bytes, std::vector<std::string>& kept) {
   bool dropped = false;
   while (rows * BytesOfRow(space, kept) > most_bytes) {

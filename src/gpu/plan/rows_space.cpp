@@ -10,7 +10,6 @@ namespace {
 
 using Kind = ElementNode::Kind;
 
-// One thread folds at most this many terms, in a kernel of kind loop.
 constexpr int64_t kFewTerms = 16;
 
 bool IsReduced(const Instruction& reduce, int64_t d) {
@@ -28,8 +27,7 @@ int64_t FoldedTerms(const ElementNode& fold) {
   return fold.loop_sizes.empty() ? std::ssize(fold.steps) : Product(fold.loop_sizes);
 }
 
-// Returns whether no element needs another fold of many terms, such as a running sum. A separate kernel computes it
-// faster.
+// A separate kernel computes other long folds, such as a running sum, faster.
 bool HasNoOtherLongFold(const RowsSpace& space) {
   return std::ranges::none_of(space.graph.Reachable(space.Needed()), [&](NodeId id) {
     const ElementNode& node = space.graph.node(id);
@@ -228,7 +226,6 @@ std::vector<RowsSpace::Kept> RowsSpace::KeptOf(const std::vector<std::string>& n
 
 std::vector<const Instruction*> StitchedReduces(const FusionBody& body) {
   std::vector<const Instruction*> heroes;
-  // Reductions and the instructions that depend on them.
   std::set<const Instruction*> made;
   bool stitched = false;
   for (const Instruction* inst : body.instructions()) {

@@ -13,8 +13,8 @@
 
 namespace hlo::gpu {
 
-// Rows whose elements are processed in several passes. Pass p computes the nodes that need the reductions of earlier
-// passes. Softmax has three: the maximum; the exponentials and their sum; the quotients.
+// Rows whose elements are processed in several passes. Pass p needs the reductions of earlier passes. Softmax has
+// three: the maximum; the exponentials and their sum; the quotients.
 struct RowsSpace : IterationSpace {
   using IterationSpace::IterationSpace;
 
@@ -23,47 +23,43 @@ struct RowsSpace : IterationSpace {
     int pass = 0;
   };
   struct Store : Output {
-    int pass;  // For elements: the pass that writes it. For whole rows: the pass before which it is written.
+    int pass;  // For whole rows: the pass before which it is written.
   };
 
   std::vector<Hero> heroes;            // Operands first.
-  std::vector<Store> elements, whole;  // Results with an element for each row element, and for each row.
+  std::vector<Store> elements, whole;  // Results for each row element, and for each row.
   int passes = 1;
 
   virtual ~RowsSpace() = default;
 
-  // The values that a pass computes for each element.
   virtual std::vector<NodeId> InPass(int pass) const;
   virtual std::vector<NodeId> Needed() const;
   virtual std::vector<IndexExpr> Offsets() const;
   bool VariesInRow(NodeId id) const;
 
-  // A value that stays on chip from the pass that computes it to its last use.
+  // A value that stays on chip from pass `first` to pass `last`.
   struct Kept {
     NodeId node;
     kernel::Type type;
-    int first, last;  // Passes.
+    int first, last;
   };
-  // The values to keep of the instructions with these names: row elements that several passes need.
+  // Row elements of the named instructions that several passes need.
   std::vector<Kept> KeptOf(const std::vector<std::string>& names) const;
 };
 
 // Builds the space of a fusion from the reduces that the kernel computes.
 class RowsSpaceBuilder {
  public:
-  // Borrows all arguments.
   RowsSpaceBuilder(const FusionBody& body, const std::vector<const Instruction*>& heroes, std::string* why_not);
   virtual ~RowsSpaceBuilder() = default;
 
   // Returns null and sets `why_not` if the heroes do not reduce the same rows, or if the kernel cannot write a result.
-  // The dimensions of a row are one variable; the other dimensions are merged where no access distinguishes them.
   Result<std::unique_ptr<RowsSpace>> Run();
 
  protected:
-  // An empty space. Derived classes mark other given instructions in it.
+  // Derived classes mark other given instructions in the empty space.
   virtual std::unique_ptr<RowsSpace> NewSpace() const { return std::make_unique<RowsSpace>(body_); }
-  // Adds the outputs after the heroes, where `index` is the index of `shape_`. Returns false and sets the reason if the
-  // kernel cannot write one.
+  // Adds the outputs at `index` of `shape_`. Returns false and sets the reason if that is impossible.
   virtual Result<bool> AddRoots(RowsSpace& space, const std::vector<IndexExpr>& index);
 
   Result<bool> AddRoot(RowsSpace& space, const FusionBody::Root& root, const std::vector<IndexExpr>& index);
@@ -78,7 +74,7 @@ class RowsSpaceBuilder {
 
   const FusionBody& body_;
   const std::vector<const Instruction*>& heroes_;
-  const Shape& shape_;  // The operand of the first hero.
+  const Shape& shape_;
 
  private:
   bool ReducesMinor() const;
@@ -91,11 +87,10 @@ class RowsSpaceBuilder {
   std::map<const Instruction*, int> pass_of_hero_;
 };
 
-// The reduces of a stitched kernel: reduces of many terms, where at least one result is used along the row that was
-// reduced. Empty if there are none.
+// Reduces of many terms, if a result is used along the reduced row. Otherwise empty.
 std::vector<const Instruction*> StitchedReduces(const FusionBody& body);
 
-// Returns null and sets `why_not` if the reduces and results do not form one space.
+// See RowsSpaceBuilder::Run.
 Result<std::unique_ptr<RowsSpace>> RowsSpaceOf(const FusionBody& body, const std::vector<const Instruction*>& heroes,
                                                std::string* why_not);
 

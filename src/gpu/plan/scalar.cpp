@@ -43,8 +43,8 @@ bool IsOfComplex(const Instruction& inst) {
 
 Status CheckOneFloatType(const Instruction& inst) {
   if (inst.Is(Opcode::kConvert) || inst.Is(Opcode::kBitcast) || inst.Is(Opcode::kBitcastConvert)) return {};
-  if (inst.Is(Opcode::kDot) || inst.Is(Opcode::kConvolution)) return {};  // These products convert their operands.
-  // The arrays of a fold, sort or map may have different types, but each array has one type.
+  if (inst.Is(Opcode::kDot) || inst.Is(Opcode::kConvolution)) return {};  // They convert their operands.
+  // The arrays of a fold, sort or map may have different types.
   const bool folds = inst.Is(Opcode::kReduce) || inst.Is(Opcode::kReduceWindow) || inst.Is(Opcode::kScan);
   const bool sorts = inst.Is(Opcode::kSort), maps = inst.Is(Opcode::kMap);
   const int64_t arrays = folds ? inst.operand_count() / 2 : sorts || maps ? inst.operand_count() : 1;
@@ -104,7 +104,6 @@ Status CheckScalar(const Instruction& inst) {
 
 namespace {
 
-// Checks one instruction of a scalar computation, except its shape.
 Status CheckPart(const Instruction& inst) {
   if (inst.Is(Opcode::kTuple)) return {};
   if (inst.Is(Opcode::kCall) || inst.Is(Opcode::kFusion)) {

@@ -14,17 +14,17 @@ class Computation;
 
 namespace hlo::gpu {
 
-// The kernel's type for an element type, or an error at `inst`. Kernels have only real types. A complex number is two
-// adjacent values of this type, the real part first, also in memory.
+// The kernel's type for an element type, or an error at `inst`. A complex number is two adjacent values of this real
+// type, the real part first, also in memory.
 Result<kernel::Type> KernelType(const Instruction& inst, PrimitiveType type);
-// The same for types that are known to be supported.
+// For types that are known to be supported.
 kernel::Type KernelTypeOf(PrimitiveType type);
 constexpr int kComplexParts = 2;
 inline int ComponentCount(PrimitiveType type) { return IsComplex(type) ? kComplexParts : 1; }
 // The sum over all arrays of a shape.
 int ComponentCount(const Shape& shape);
 
-// The ops in the table of emitters/scalar.cpp: the elementwise ones without kComplex.
+// The ops in the table of emitters/scalar.cpp.
 constexpr bool IsScalarOp(Opcode opcode, bool elementwise) { return elementwise && opcode != Opcode::kComplex; }
 // The ops in the table of emitters/complex.cpp, for complex operands or results.
 inline constexpr Opcode kComplexOps[] = {
@@ -39,22 +39,20 @@ bool IsOfComplex(const Instruction& inst);
 
 // An error if float types differ in an op that kernels compute in one type. The verifier allows this by default.
 Status CheckOneFloatType(const Instruction& inst);
-// Whether `inst` can be computed from values of its operands.
+// Errors: `inst` cannot be computed from values of its operands.
 Status CheckScalar(const Instruction& inst);
-// Checks a computation on scalars (a reducer or comparator). It may have elementwise ops, constants, tuples and calls
-// of such computations.
+// Accepts elementwise ops on scalars, constants, tuples and calls of such computations.
 Status CheckScalarComputation(const Computation& computation);
 
-// The op of a reducer that consists of one op on its two parameters.
+// A reducer that consists of one op on its two parameters.
 struct SimpleReducer {
   Opcode opcode;
   const Instruction* inst;
 };
 std::optional<SimpleReducer> AsSimpleReducer(const Computation& computation);
 
-// Additions of floats below f32 accumulate in f32, which is more precise. So do maxima and minima: hosts have no
-// comparisons of such types, and converting at each step would cost time; the bits are the same. Other ops accumulate
-// in the type of the value.
+// Additions of floats below f32 accumulate in f32, which is more precise. So do maxima and minima, with the same bits,
+// because hosts cannot compare such types without converting at each step.
 kernel::Type AccumulatorType(const Instruction& fold, kernel::Type type);
 
 }  // namespace hlo::gpu

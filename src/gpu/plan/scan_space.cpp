@@ -21,8 +21,7 @@ Result<ScanSpace::Hero> PlanHero(ScanSpace& space, const Instruction& scan, cons
   return hero;
 }
 
-// Records where the results of the scans are used, or returns why a kernel cannot provide them. A result may be used
-// only at its own index.
+// Results of the scans may be used only at their own index.
 std::string_view RecordHeroUses(ScanSpace& space, const std::vector<IndexExpr>& index) {
   const auto is_given = [&](NodeId id) { return space.graph.node(id).kind == ElementNode::Kind::kGiven; };
   std::vector<NodeId> steps = space.Inputs();

@@ -12,8 +12,8 @@
 
 namespace hlo::gpu {
 
-// The elements of the operand. One variable is scanned and counts in the order of the scan, so 0 is the last element of
-// a reverse scan. All outputs are at the same element.
+// The elements of the operand. One variable is scanned and counts in the order of the scan: 0 is the last element of a
+// reverse scan. All outputs are at the same element.
 struct ScanSpace : IterationSpace {
   using IterationSpace::IterationSpace;
 
@@ -21,13 +21,12 @@ struct ScanSpace : IterationSpace {
     const Instruction* inst;
     std::vector<NodeId> inputs, initial;
     std::vector<kernel::Type> types, accumulators;
-    std::vector<NodeId> given;  // Uses in the outputs.
+    std::vector<NodeId> given;
   };
 
   RunningFold fold;
   std::vector<Hero> heroes;
 
-  // The variable in the order of the scan.
   const Variable& scanned() const;
   bool ScansMinor() const { return minor().role == Role::kScanned; }
 
@@ -37,8 +36,8 @@ struct ScanSpace : IterationSpace {
   std::vector<IndexExpr> Offsets() const;
 };
 
-// Returns null and sets `why_not` if the running folds `heroes` differ in direction or arrays, or if the kernel cannot
-// write a root.
+// Returns null and sets `why_not` if the running folds differ in direction or dimensions, or if the kernel cannot write
+// a root.
 Result<std::unique_ptr<ScanSpace>> ScanSpaceOf(const FusionBody& body, const std::vector<const Instruction*>& heroes,
                                                std::string* why_not);
 

@@ -13,8 +13,7 @@ namespace hlo::gpu {
 
 namespace {
 
-// On a GPU, blocks share the updates of many indices. Each block examines all indices, so it needs enough threads, and
-// each block has at least kLeastIndices indices.
+// Each block examines all indices, so it needs enough threads.
 void ShareAmongBlocks(const ScatterSpace& space, const DeviceDescription& device, KernelPlan& plan) {
   constexpr int64_t kBlocksOfMultiprocessor = 4, kLeastThreads = 128, kLeastIndices = 64;
   const int64_t indices = space.indices().size;
@@ -59,7 +58,6 @@ Result<PlanAnswer> PlanScatter(PlanRequest& request) {
   }
   std::vector<KernelPlan> kernels;
   if (!plan.in_place) {
-    // Stores the operand in the buffer of the result.
     const FusionBody::Root copied{&inst.operand(0), 0, root.index, root.shape};
     const LoopSpaces spaces = TRY(LoopSpacesOf(body, {&copied}));
     std::vector<const LoopSpace*> borrowed;

@@ -14,11 +14,11 @@
 namespace hlo::gpu {
 namespace {
 
-constexpr int64_t kMostInstructions = 1000;  // Instructions of a launch: one thread assembles its code.
-constexpr int64_t kMostPointers = 4000;      // Pointers of a launch, whose parameters have at most 32764 bytes.
-// Reductions of a launch: each adds shared memory to all blocks, but a block uses only its own.
+constexpr int64_t kMostInstructions = 1000;  // One thread assembles the code of a launch.
+constexpr int64_t kMostPointers = 4000;      // A launch's parameters have at most 32764 bytes.
+// Each adds shared memory to all blocks, but a block uses only its own.
 constexpr int64_t kMostReductions = 4;
-// Square roots of a launch. Each is called for each element of a vector, and ptxas 13.0 spills registers of 14 callers.
+// Each is called for each element of a vector, and ptxas 13.0 spills registers of 14 callers.
 constexpr int64_t kMostSquareRoots = 2;
 constexpr int64_t kThreads = 256;
 
@@ -66,7 +66,6 @@ class Units {
         if (value->shape().NumElements() != elements) return {};
         if (const auto found = unit_of.find(value); found != unit_of.end()) met.insert(found->second);
       }
-      // Units keep the order of their first roots, so a root that joins several units merges them into the first.
       const size_t unit = met.empty() ? units.size() : *met.begin();
       if (met.empty()) units.push_back({.kernel = &kernel_, .elements = elements});
       for (const size_t other : met) {
@@ -92,7 +91,7 @@ class Units {
  private:
   static bool IsOne(const Instruction& inst) { return inst.shape().NumElements() == 1; }
 
-  // Returns the root and the arrays that it depends on, without single elements. The root may be a single element.
+  // The root, which may be a single element, and the arrays that it depends on.
   static std::vector<const Instruction*> ArraysOf(const Instruction& root) {
     std::vector<const Instruction*> values = {&root};
     std::set<const Instruction*> seen = {&root};
@@ -122,7 +121,7 @@ class Units {
       what += Str(" ", static_cast<int>(attrs.direction), " ", static_cast<int>(attrs.type));
     }
     if (inst.Is(Opcode::kParameter) && !IsOne(inst)) unit.operands.push_back(inst.parameter_number());
-    // Units with equal keys read the same scalar.
+    // Units with equal keys must read the same scalar.
     if (inst.Is(Opcode::kParameter) && IsOne(inst)) {
       const auto from = OperandOfRegion(kernel_.operand(inst.parameter_number()), {});
       what += from ? Str(" ", from->operand, ".", Join(from->index, ".")) : Str(" ", kernel_.name());
@@ -140,7 +139,7 @@ class Units {
 struct Segment {
   const Instruction* kernel;
   std::vector<SegmentUnit> units;
-  // Only the threads of the plan are set if there are units.
+  // Only the threads are set if there are units.
   KernelPlan plan;
   int64_t pointers = 0;
 };
@@ -169,10 +168,9 @@ std::optional<Segment> SegmentOf(const Instruction& kernel, const DeviceDescript
   return segment;
 }
 
-// Returns whether the plan is a loop over a single row, which blocks of any size can divide.
+// Blocks of any size can divide a loop over a single row.
 bool FitsAnyBlock(const KernelPlan& plan) { return plan.kind == KernelKind::kLoop && plan.tile.size() == 1; }
 
-// The most frequent number of threads among segments whose block size is fixed.
 int64_t CommonThreads(const std::vector<Segment>& segments) {
   std::map<int64_t, int64_t> count;
   for (const Segment& segment : segments) {
@@ -236,7 +234,7 @@ std::vector<Launch> LaunchesOf(const Instruction& region, const DeviceDescriptio
   return launches;
 }
 
-// Returns whether the results of the region are the arrays of its kernels, each once.
+// The region's results must be the arrays of its kernels, each once.
 bool GivesEachOnce(const Instruction& region, const Launch& launch) {
   std::set<NamedArray> given;
   const std::vector<const Instruction*> roots = FusionRoots(region);
@@ -254,8 +252,7 @@ bool IsOneLaunch(const Instruction& region, const std::vector<Launch>& launches)
          std::ssize(launches.front().segments);
 }
 
-// Returns the elements of units for each block: several tiles of its threads if enough blocks remain. The result is
-// empty without units.
+// Several tiles of a block's threads, if enough blocks remain. Empty without units.
 std::vector<int64_t> TileOf(const Launch& launch, const DeviceDescription& device) {
   int64_t elements = 0;
   for (const Segment& segment : launch.segments) {
@@ -328,7 +325,7 @@ void PlanSegments(Module& module, const DeviceDescription& device) {
       for (const Launch& launch : LaunchesOf(*region, device)) {
         for (const Segment& segment : launch.segments) {
           if (!segment.units.empty()) continue;
-          // The kernel belongs to `module`, which may be changed.
+          // The kernel belongs to `module`.
           SetPlan(const_cast<Instruction&>(*segment.kernel),
                   {.target = std::string(device.name), .kernels = {segment.plan}});
         }

@@ -13,36 +13,35 @@
 
 namespace hlo::gpu {
 
-// Results of an elementwise kernel that depend on the same arrays, such as one of the many tensors of an optimizer.
+// Results of an elementwise kernel that depend on the same arrays.
 struct SegmentUnit {
   const Instruction* kernel;
-  std::vector<int64_t> roots;     // Result numbers of the kernel.
-  std::vector<int64_t> operands;  // Operands of the kernel that are arrays of the same size.
+  std::vector<int64_t> roots;
+  std::vector<int64_t> operands;  // Numbers of the operands that are arrays of the same size.
   int64_t elements = 0;
   // Equal for units that differ only in their arrays, ordered as in `operands` and `roots`, and in the number of
-  // elements. One piece of code serves all of them.
+  // elements. Such units share code.
   std::string key;
   int64_t instructions = 0, square_roots = 0;
 };
-// The units of a kernel whose results are computed elementwise from arrays in memory order. Empty for other kernels.
+// Empty unless the results are computed elementwise from arrays in memory order.
 std::vector<SegmentUnit> UnitsOf(const Instruction& kernel);
 
-// The kernels of one launch: the units, grouped by key, and the kernels without units.
+// The units of one launch, grouped by key, and its kernels without units.
 struct SegmentLaunch {
   std::vector<std::vector<SegmentUnit>> alike;
   std::vector<const Instruction*> others;
 };
 SegmentLaunch LaunchOf(const Instruction& region);
 
-// Groups of several kernels of the region that share a launch. The other kernels run separately.
+// Groups of several kernels that share a launch.
 RegionGroups GroupSegments(const Instruction& region, const DeviceDescription& device);
 
-// Writes plans on the kernels without units in the segments regions of the module, with equal thread counts in a
-// launch. Emitters read these plans.
+// Emitters read these plans, which are on the kernels without units. The kernels of a launch have equal thread counts.
 void PlanSegments(Module& module, const DeviceDescription& device);
 
-// The array that `value` refers to through bitcasts and get-tuple-elements. It consists of the instruction (or
-// parameter) that computes it, and the index in that result.
+// The array that `value` refers to through bitcasts and get-tuple-elements: the instruction or parameter that computes
+// it, and the index in that result.
 struct NamedArray {
   const Instruction* of;
   ShapeIndex index;
@@ -50,13 +49,11 @@ struct NamedArray {
 };
 NamedArray ArrayNamedBy(const Instruction& value, ShapeIndex index = {});
 
-// An array in an operand of the region.
 struct RegionOperand {
   int64_t operand = 0;
   ShapeIndex index;
 };
-// The region's operand that an array in `value`, an operand of a kernel of the region, refers to. Empty if a kernel
-// computes it.
+// The region's operand that an array in a kernel's operand `value` refers to. Empty if a kernel computes it.
 std::optional<RegionOperand> OperandOfRegion(const Instruction& value, ShapeIndex index);
 
 }  // namespace hlo::gpu

@@ -10,30 +10,28 @@
 namespace hlo::gpu {
 namespace {
 
-// Tiles of a sort. A thread of a GPU holds the keys of some positions in registers while it ranks them. On a host one
-// walk through the whole tile is as fast as 32, and reads memory in order. Tiles of long lines are large there, so that
-// the counters of digits cost little.
+// Tiles of a sort. A thread of a GPU holds keys in registers while it ranks them. On a host one walk through the whole
+// tile is as fast as 32, and reads memory in order. Large tiles of long lines make its counters of digits cheap.
 struct SortNumbers {
-  int64_t line_bytes;              // Greatest size of a tile in bytes.
-  int copies;                      // Copies of the data of a tile in a radix sort.
+  int64_t line_bytes;
+  int copies;                      // Copies of a tile's data in a radix sort.
   int64_t line_tile;               // Longest line that is one tile, if its bytes fit.
-  int64_t radix_tile, merge_tile;  // Tiles of longer lines, halved until they fit.
-  int64_t least_radix;             // Shorter lines are merged.
+  int64_t radix_tile, merge_tile;  // For longer lines, halved until they fit.
+  int64_t least_radix;
 };
 constexpr SortNumbers kGpu = {64 << 10, 1, 16 << 10, 8192, 4096, 128};
 constexpr SortNumbers kHost = {1 << 20, 2, 1 << 20, 64 << 10, 32 << 10, 64};
 constexpr int64_t kDigits = 256, kThreads = 256, kWarp = 32;
-// Keys of a thread that ranks them, in small and in large tiles. More keys compete for the counters of a warp, and
-// fewer keys need more warps, which wait for each other.
+// Keys of a thread that ranks them, in small and in large tiles. More keys compete for the counters of a warp. Fewer
+// keys need more warps, which wait for each other.
 constexpr int64_t kFewKeys = 4096, kFewOfThread = 8, kKeysOfThread = 16;
 
-// Returns a power of two that is at least `length` and at least a warp.
 int64_t TileFor(int64_t length) {
   return std::max<int64_t>(32, static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(length))));
 }
 
-// Plans a selection if a host keeps few elements of each line. Tiles divide lines if there are too few lines for the
-// processor. `threads` counts the elements that are examined together. The sizes were tried on a Zen 4.
+// Too few lines for the processor are divided into tiles. `threads` counts the elements that are examined together. The
+// sizes were tried on a Zen 4.
 void SelectFirst(const SortSpace& space, const DeviceDescription& device, KernelPlan& plan) {
   constexpr int64_t kLeastLine = 512, kLeastOfKept = 8, kMostKept = 32 << 10, kLeastTile = 4096, kLeastSlack = 128;
   constexpr int64_t kTogether = 64;

@@ -21,9 +21,8 @@ constexpr int64_t kLongestLine = int64_t{1} << 31;
 // ---- The key of a comparator -------------------------------------------------------------------------------------
 
 // Returns whether `x` computes from one side of a comparator (a0, b0, a1, b1, ...) what `y` computes from the other.
-// `side` becomes the side of x (0 or 1), and is -1 before the first parameter.
+// `side` becomes the side of x; it is -1 before the first parameter.
 bool Mirrors(const Instruction& x, const Instruction& y, int& side, int depth = 0) {
-  // Deeper comparators have no key.
   constexpr int kDeepest = 32;
   if (depth > kDeepest) return false;
   if (x.Is(Opcode::kParameter) || y.Is(Opcode::kParameter)) {
@@ -69,7 +68,7 @@ std::optional<SortKey> KeyOf(const Computation& comparator) {
 
 bool IsSort(const Instruction& inst) { return inst.Is(Opcode::kSort) || inst.Is(Opcode::kTopK); }
 
-// Returns the sort that computes a root, with the number of the result, or null.
+// Null if no sort computes the root.
 std::pair<const Instruction*, int64_t> SortBehind(const FusionBody& body, const FusionBody::Root& root) {
   const Instruction* inst = root.inst;
   int64_t result = root.result;
@@ -89,8 +88,8 @@ int64_t CarriedBy(const SortSpace& space) {
   return others.empty() ? SortSpace::kNothing : others[0];
 }
 
-// Returns whether the comparator may leave NaN unordered. The result then depends on the algorithm, which must be the
-// interpreter's. Tiles of a comparator with a key are merged in that way (SortKernel).
+// Unordered NaN makes the result depend on the algorithm, which must be the interpreter's. Tiles of a comparator with a
+// key are merged in that way (SortKernel).
 bool MayBeNoOrder(const Computation& comparator) {
   return std::ranges::any_of(comparator.Instructions(), [](const Instruction* inst) {
     if (!inst->Is(Opcode::kCompare) || IsTotalOrder(*inst)) return false;
@@ -99,7 +98,7 @@ bool MayBeNoOrder(const Computation& comparator) {
   });
 }
 
-// Accepts real types whose bits fit an integer register, with the sign first.
+// The bits must fit an integer register, with the sign first.
 bool IsSorted(PrimitiveType type) {
   if (!IsFloat(type)) return !IsComplex(type);
   return BitWidth(type) >= 8 && type != PrimitiveType::kF8E8M0FNU;
@@ -232,8 +231,7 @@ std::vector<SortStepAt> SortSteps(const SortSpace& space, const SortShape& shape
 }
 
 int64_t BlocksOfLine(const SortSpace& space, SortStep step, const SortShape& shape) {
-  // Blocks that count all digits. They are enough for any GPU, but few, because each adds its counts to the sums of its
-  // line.
+  // Blocks that count all digits: enough for any GPU, but few, because each adds its counts to the sums of its line.
   constexpr int64_t kCounting = 512;
   const int64_t tiles = kernel::CeilDiv(space.length, shape.tile);
   if (step == SortStep::kRadixOffsets || step == SortStep::kSelectLines) return 1;

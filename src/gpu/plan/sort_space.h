@@ -1,16 +1,16 @@
-// The iteration space of the kernels of a sort: lines, and positions along each line. topk sorts values in total order,
-// with the position as a second result, and keeps the first k positions.
+// The iteration space of a sort: lines, and positions along each line. topk sorts values in total order, with the
+// position as a second result, and keeps the first k positions.
 //
 //   f32[8,64,32] sort over {1}    kept 8, kept 32, scanned 64: 256 lines of 64 positions
 //
-// There are three algorithms, each a list of kernels (steps):
+// An algorithm is a list of kernels (steps):
 //
 //   merge   Tiles of a line are sorted and then merged with the comparator. Positions are moved, not elements.
-//   radix   Keys become unsigned numbers in the order of the comparator. Passes sort by one digit after another, the
-//           lowest first, and each pass is stable. If each thread has a part of the tile, digits are counted once, and
-//           tiles get their destinations from the tiles before them (gpu/emitters/sort_ranks.cpp).
+//   radix   Keys become unsigned numbers in the order of the comparator. Stable passes sort by one digit after another,
+//           the lowest first. If each thread has a part of the tile, digits are counted once, and tiles get their
+//           destinations from the tiles before them (gpu/emitters/sort_ranks.cpp).
 //   select  For few kept elements, if one thread processes a whole tile: selects the first elements of each tile, and
-//           then the first of these.
+//           then of these.
 //
 // A line that fits into one tile needs one kernel. All algorithms are stable.
 #ifndef HLO_GPU_PLAN_SORT_SPACE_H_
@@ -27,15 +27,13 @@
 
 namespace hlo::gpu {
 
-// The key of a sort that is determined by one number of each element. The smaller `number`, or the larger one, comes
-// first. Found if the comparator is LT or GT of the same function of both sides.
+// The key of a comparator that is LT or GT of the same number of both sides.
 struct SortKey {
   PrimitiveType type;
   bool descending;
-  // For floats: compared in total order. Otherwise -0 equals +0, and comparisons with NaN are false.
+  // Whether floats have a total order. Otherwise -0 equals +0, and comparisons with NaN are false.
   bool is_total;
-  // An instruction of the comparator that depends on the parameters of one side. Null means the operand `element`
-  // itself.
+  // Depends on the parameters of one side of the comparator. Null for the operand `element` itself.
   const Instruction* number;
   int64_t element;
 };
@@ -43,19 +41,19 @@ struct SortKey {
 struct SortSpace : IterationSpace {
   using IterationSpace::IterationSpace;
 
-  const Instruction* inst = nullptr;  // The sort or topk.
-  int64_t length = 1;                 // Number of positions of a line.
-  int64_t kept = 1;                   // Number of positions that are written.
-  std::vector<NodeId> elements;       // Each operand at a line and position.
-  std::vector<int64_t> results;       // Indexed by output: its operand, or kPosition if it is the position.
+  const Instruction* inst = nullptr;
+  int64_t length = 1;            // Positions of a line.
+  int64_t kept = 1;              // Positions that are written.
+  std::vector<NodeId> elements;  // Elements of the operands at a line and position.
+  std::vector<int64_t> results;  // For each output: its operand, or kPosition.
   std::optional<SortKey> key;
 
-  // The data that moves with the key if the outputs cannot be computed from the key alone. It is the only other operand
-  // that is written, or else the position, from which all operands can be read.
+  // The data that moves with the key if outputs need more than the key: the only other operand that is written, or else
+  // the position, from which all operands can be read.
   static constexpr int64_t kNothing = -2, kPosition = -1;
   int64_t carried = kPosition;
   bool HasDigits() const { return key && key->is_total; }
-  // Whether operand `result` (or kPosition) can be computed from the key alone.
+  // Whether the key alone determines operand `result` (or kPosition).
   bool IsKey(int64_t result) const { return HasDigits() && key->number == nullptr && key->element == result; }
 
   const Variable& position() const { return variables.back(); }
@@ -64,26 +62,26 @@ struct SortSpace : IterationSpace {
   std::vector<NodeId> OutputValues() const;
 };
 
-// Returns null if the root is not a sort or topk. Errors (kUnsupported): there are no kernels for it.
+// Returns null if the root is not a sort or topk. Errors: kUnsupported.
 Result<std::unique_ptr<SortSpace>> SortSpaceOf(const FusionBody& body);
 
-// The task of one kernel. KernelPlan::algorithm has its text.
+// The task of one kernel, written in KernelPlan::algorithm.
 enum class SortStep : uint8_t {
-  kMergeLines,    // Sorts a whole line in one block.
-  kMergeTiles,    // Sorts a tile of a line in one block.
-  kMergeRuns,     // Merges two sorted runs of tiles.
-  kRadixLines,    // Sorts a whole line in one block.
+  kMergeLines,
+  kMergeTiles,
+  kMergeRuns,
+  kRadixLines,
   kRadixCount,    // Counts each digit in each tile.
-  kRadixOffsets,  // Computes the destinations of the digits of each tile.
-  kRadixMove,     // Moves the keys to these destinations.
-  kRadixDigits,   // Computes the first destination of each digit in the line, for all passes.
-  kRadixPass,     // Moves the keys to these destinations, after the keys of earlier tiles.
-  kSelectTiles,   // Selects the first elements of a tile.
-  kSelectLines,   // Selects them from a line, or from the results of its tiles.
+  kRadixOffsets,  // Computes the destinations of each tile's digits.
+  kRadixMove,
+  kRadixDigits,  // Computes the first destination of each digit in the line, for all passes.
+  kRadixPass,    // Moves the keys to their destinations, after the keys of earlier tiles.
+  kSelectTiles,  // Selects the first elements of a tile.
+  kSelectLines,  // Selects them from a line, or from the results of its tiles.
 };
 std::string_view ToString(SortStep step);
 
-// One step of a sort. Merges have a run length, and radix passes a number.
+// Merges have a run length, and radix passes a number.
 struct SortStepAt {
   SortStep step;
   int64_t run = 0;
@@ -92,8 +90,8 @@ struct SortStepAt {
 };
 
 // The sizes of a plan's tile: positions of a block, positions of a thread, and values of a digit (a power of two; 1 for
-// merges). A selection also has extra room beyond the kept elements. If one thread has the whole tile, the block works
-// as one thread.
+// merges). `slack` is a selection's room beyond the kept elements. If one thread has the whole tile, the block works as
+// one thread.
 struct SortShape {
   int64_t tile, chunk, digits, slack;
   explicit SortShape(const KernelPlan& plan)
@@ -105,13 +103,10 @@ struct SortShape {
 int KeyBits(const SortKey& key);
 int DigitBits(const SortShape& shape);
 int DigitPasses(const SortSpace& space, const SortShape& shape);
-// The bytes of a key and the data that moves with it.
 int64_t BytesMoved(const SortSpace& space);
 
-// The kernels of a sort whose tiles have this shape, in order.
 std::vector<SortStepAt> SortSteps(const SortSpace& space, const SortShape& shape);
 
-// The number of blocks that share a line.
 int64_t BlocksOfLine(const SortSpace& space, SortStep step, const SortShape& shape);
 LaunchShape LaunchOf(const SortSpace& space, SortStep step, const KernelPlan& plan);
 

@@ -8,11 +8,11 @@
 namespace hlo::gpu {
 namespace {
 
-constexpr int64_t kBoxBytes = 8 << 10;    // Two boxes fit into the first-level cache, beside the lines in transfer.
-constexpr int64_t kMostRun = 1024;        // In elements, which are the threads of a block.
-constexpr int64_t kLeastLoadedRun = 8;    // In elements. Shorter runs are read faster one by one.
+constexpr int64_t kBoxBytes = 8 << 10;    // Two fit into the first-level cache, beside the lines in transfer.
+constexpr int64_t kMostRun = 1024;        // In elements, the threads of a block.
+constexpr int64_t kLeastLoadedRun = 8;    // In elements. Reading shorter runs one by one is faster.
 constexpr int64_t kLongRun = 32;          // In elements. Longer runs are worth a loop.
-constexpr int64_t kLeastElements = 1024;  // Arrays of fewer elements take little time.
+constexpr int64_t kLeastElements = 1024;  // Smaller arrays take little time.
 
 std::vector<int64_t> CoefficientsOf(const LoopSpace& space, IndexExpr offset) {
   std::vector<int64_t> coefficients;
@@ -21,13 +21,12 @@ std::vector<int64_t> CoefficientsOf(const LoopSpace& space, IndexExpr offset) {
   return coefficients;
 }
 
-// Returns whether coefficients fall from major to minor variables, ignoring zeros.
 bool IsInOrder(std::vector<int64_t> coefficients) {
   std::erase(coefficients, 0);
   return std::ranges::is_sorted(coefficients, std::greater<>());
 }
 
-// Returns whether the offset contains a loaded index that varies. Such an offset is not linear.
+// Such an offset is not linear.
 bool HasVaryingLoadedIndex(const LoopSpace& space, IndexExpr offset) {
   return std::ranges::any_of(space.pool[offset].variables, [&](int32_t variable) {
     return space.graph.IsLoadedIndex(variable) &&
@@ -35,8 +34,8 @@ bool HasVaryingLoadedIndex(const LoopSpace& space, IndexExpr offset) {
   });
 }
 
-// Returns the loads whose order differs from the outputs'. The list is empty if they also differ from each other, or if
-// there are nodes other than loads and scalar ops.
+// Loads whose order differs from the outputs'. Empty if they also differ from each other, or if there are nodes other
+// than loads and scalar ops.
 std::vector<NodeId> MovedLoads(const LoopSpace& space) {
   std::vector<NodeId> moved;
   std::vector<int64_t> order;
@@ -56,7 +55,7 @@ std::vector<NodeId> MovedLoads(const LoopSpace& space) {
   return moved;
 }
 
-// Returns whether variables i and i + 1 are contiguous in the outputs and in the loads that are not moved.
+// Considers the outputs and the loads that are not moved.
 bool AreContiguous(const LoopSpace& space, std::span<const NodeId> moved, size_t i) {
   const auto sees_one = [&](IndexExpr offset) {
     const std::vector<int64_t> coefficients = CoefficientsOf(space, offset);
@@ -92,8 +91,7 @@ class Side {
     return run;
   }
 
-  // Makes the run about twice as long. Returns false if it cannot grow, or if the box would have more than `most`
-  // elements.
+  // Returns false if the box would have more than `most` elements.
   bool Lengthen(std::vector<int64_t>& sides, int64_t most) const {
     const auto partial = std::ranges::find_if(order_, [&](size_t i) { return sides[i] < space_.variables[i].size; });
     if (partial == order_.end()) return false;
@@ -188,7 +186,7 @@ std::optional<TransposeBox> FindBox(const LoopSpace& space) {
     longer = (outputs_first ? outputs : inputs).Lengthen(sides, most) ||
              (outputs_first ? inputs : outputs).Lengthen(sides, most);
   }
-  // Makes boxes equal, so that the last one is not short.
+  // The last box should not be short.
   for (size_t i = 0; i < sides.size(); ++i) {
     const int64_t size = space.variables[i].size;
     sides[i] = kernel::CeilDiv(size, kernel::CeilDiv(size, sides[i]));

@@ -5,7 +5,7 @@ namespace {
 
 constexpr int64_t kLeastRun = 16;  // Shorter runs gain nothing from a tile.
 
-// Greatest number of runs that shuffles of a few vectors combine.
+// Shuffles of a few vectors combine at most this many runs.
 constexpr int64_t kMostInterleaved = 8;
 
 }  // namespace
@@ -17,7 +17,7 @@ Staged FindStaged(const LoopSpace& space) {
   for (const NodeId id : space.graph.Reachable(space.Values())) {
     const ElementNode& node = space.graph.node(id);
     if (node.kind != ElementNode::Kind::kLoad || !space.pool.DependsOn(node.offset, minor)) continue;
-    if (IsComplex(node.inst->shape().type())) continue;  // Tiles do not hold numbers of two parts.
+    if (IsComplex(node.inst->shape().type())) continue;
     const int64_t stride = space.pool.Coefficient(node.offset, minor);
     if (stride == 1 || stride == IndexPool::kNotLinear) continue;
     for (size_t v = 0; v + 1 < space.variables.size(); ++v) {

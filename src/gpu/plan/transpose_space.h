@@ -1,5 +1,4 @@
-// Finds the operands of a loop that are read across their memory order, which should be transposed through shared
-// memory.
+// Finds the operands of a loop that should be transposed through shared memory.
 #ifndef HLO_GPU_PLAN_TRANSPOSE_SPACE_H_
 #define HLO_GPU_PLAN_TRANSPOSE_SPACE_H_
 
@@ -9,13 +8,13 @@
 
 namespace hlo::gpu {
 
-// The loads that have a stride along the minor variable and are contiguous along another one, the same for all loads.
+// Loads that have a stride along the minor variable and are contiguous along another one, the same for all.
 struct Staged {
-  size_t across = 0;  // Index in LoopSpace::variables.
+  size_t across = 0;
   std::vector<NodeId> loads;
 };
 
-// Empty if there are no such loads, or if they differ in their contiguous variable.
+// Empty if loads differ in their contiguous variable.
 Staged FindStaged(const LoopSpace& space);
 
 // Whether adjacent elements of each output come from different runs of the operands, as RGBRGB from RR GG BB. The minor

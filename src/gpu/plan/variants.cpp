@@ -8,8 +8,7 @@
 namespace hlo::gpu {
 namespace {
 
-// Returns the plan with other threads and vectors. Its tile keeps its form: one row, a row for each warp, or rows that
-// share the block.
+// The tile keeps its form: one row, a row for each warp, or rows that share the block.
 KernelPlan Shaped(KernelPlan plan, int64_t threads, int64_t vector) {
   const int64_t warps = plan.threads / 32;
   const bool by_warp = plan.tile.size() > 1 && plan.tile[0] > 1 && plan.tile[0] == warps;
@@ -94,8 +93,6 @@ std::vector<KernelPlan> Scans(const KernelPlan& plan) {
           Shaped(plan, t / 2, v)};
 }
 
-// The sides of a tile are 32 or 64, or on a host 16 or 32 along a strip. Interleaved runs vary in threads, and boxes
-// have one side halved.
 std::vector<KernelPlan> Transposes(const KernelPlan& plan, const DeviceDescription& device) {
   std::vector<KernelPlan> others;
   if (!plan.algorithm.empty()) {
@@ -134,8 +131,7 @@ std::vector<KernelPlan> Scatters(const KernelPlan& plan, const DeviceDescription
           With(plan, &KernelPlan::threads, plan.threads / 2)};
 }
 
-// Varies the rows of a warp, the number of warps, the columns and the terms. The form of the plan stays
-// (plan/contraction.cpp).
+// The form of the plan stays (plan/contraction.cpp).
 std::vector<KernelPlan> Contractions(const KernelPlan& plan) {
   const int64_t warps = plan.threads / 32, rows = plan.tile[0], panel = plan.tile[2];
   const auto tile = [&](int64_t of_warp, int64_t count, int64_t vector, int64_t terms) {
@@ -189,7 +185,7 @@ std::vector<KernelPlan> OthersOf(const KernelPlan& plan, const DeviceDescription
   }
 }
 
-// Kernels that share their numbers, such as the totals of a scan and the scan, change together.
+// Such kernels, for example the totals of a scan and the scan, change together.
 bool HasNumbersOf(const KernelPlan& a, const KernelPlan& b) {
   return a.kind == b.kind && a.tile == b.tile && a.vector == b.vector && a.threads == b.threads &&
          a.splits == b.splits && a.unroll == b.unroll;
@@ -229,8 +225,7 @@ std::vector<FusionPlan> VariantsOf(const Instruction& fusion, const FusionPlan& 
     add(std::move(plan));
   }
   if (last.kind != KernelKind::kTranspose) return variants;
-  // A loop may be faster: tiles help only if lines of a cache would be read several times, which depends on its other
-  // data.
+  // Tiles help only if lines of a cache would be read several times, which depends on its other data.
   const FusionBody body(fusion);
   PlanRequest request(body, device);
   if (auto loops = PlanLoop(request); loops && !loops->candidates.empty()) {

@@ -1,5 +1,5 @@
-// The other values for the numbers of a plan that autotuning measures (gpu/runtime/tuning). Only the numbers that were
-// found to matter vary. The emitter decides whether a variant fits.
+// The variants of a plan that autotuning measures (gpu/runtime/tuning). Only the numbers that were found to matter
+// vary. The emitter decides whether a variant fits.
 #ifndef HLO_GPU_PLAN_VARIANTS_H_
 #define HLO_GPU_PLAN_VARIANTS_H_
 
@@ -11,8 +11,8 @@
 
 namespace hlo::gpu {
 
-// Variants of `chosen` with our own kernels for `fusion`, the most promising first. Empty for kinds without choices:
-// block, attention, sort, fft, matrix.
+// Our own kernels for `fusion`, the most promising first. Empty for kinds without choices: block, attention, sort, fft,
+// matrix.
 std::vector<FusionPlan> VariantsOf(const Instruction& fusion, const FusionPlan& chosen,
                                    const DeviceDescription& device);
 
