@@ -1,10 +1,10 @@
-// The emitter of attention. A block computes some lines, which use the same keys and values. Its shared memory holds:
+// The emitter of attention. A block computes lines with the same keys and values. Its shared memory holds:
 //
-//   query     [lines][terms]     filled once
-//   scores    [lines][keys]      the first product, some keys at a time; then one warp for each line runs the passes of
+//   query     [lines][terms]
+//   scores    [lines][keys]      the first product, some keys at a time; then a warp for each line runs the passes of
 //                                a kernel of rows, and the last pass stores the shares
 //   panel     [keys][...]        some keys, or later their values
-//   sums      [lines][columns]   the second product, from which results are stored row by row
+//   sums      [lines][columns]   the second product
 //
 // Each product rounds to its declared type, as a separate kernel would.
 #include "gpu/plan/attention_space.h"
@@ -26,7 +26,6 @@ using kernel::MmaShape;
 using kernel::Type;
 using kernel::Value;
 
-// Passes over rows in shared memory.
 class ScorePasses : public RowPasses {
  public:
   ScorePasses(AttentionSpace& space, KernelFrame& frame, const KernelPlan& plan)
@@ -111,7 +110,7 @@ class AttentionKernel {
             .counted = is_term ? std::optional(variable.size) : std::nullopt};
   }
 
-  // Fills the panel with some keys, or with their values. Lanes run along the dimension that is contiguous in memory.
+  // Lanes run along the dimension that is contiguous in memory.
   void FillPanel(NodeId node, const Instruction& dot, Value key0, int64_t keys, TilePitches pitches,
                  const RowsSpace::Variable& other, int64_t other_steps, bool is_first) {
     const FillAxis along_keys =
@@ -143,7 +142,7 @@ class AttentionKernel {
     });
   }
 
-  // Padding of the shares is 0, because the second product multiplies several keys at a time.
+  // The second product multiplies several keys at a time, so padding of the shares must be 0.
   void MakeShares() {
     const int64_t padded = CeilDiv(row_, tiles_.second_keys) * tiles_.second_keys;
     const auto clear = [&](Value at, int64_t from) {
@@ -214,7 +213,7 @@ class AttentionKernel {
     EmittedKernel kernel =
         std::move(frame_).Finish(tiles_.by_matrix_units ? "attention, matrix units" : "attention, tiled");
     passes_.AddChains(kernel.precision);
-    // Roundings that matrix units lose for each term, at most (mma.h).
+    // Most roundings that matrix units lose for each term (mma.h).
     constexpr int64_t kLost = 3;
     const auto add = [&](const Instruction& dot, int64_t terms) {
       const PrimitiveType type = dot.shape().type();
@@ -238,7 +237,7 @@ class AttentionKernel {
   std::optional<MmaShape> shape_;
   std::vector<Array> outputs_;
   Array query_, panel_, scores_, shares_, sums_;
-  Value line0_;  // First line of the block.
+  Value line0_;
 };
 
 }  // namespace

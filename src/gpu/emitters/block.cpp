@@ -1,11 +1,11 @@
-// The emitter of regions that run in one block of threads: kernels one after the other, each over all of its elements,
-// with barriers in place of launches, and loops of them. A recurrent loop may run in the blocks of a cluster: each
-// block computes the elements in its columns (ir/recurrent_loop.h), and has arrays of the whole size.
+// The emitter of regions that run in one block of threads: kernels one after the other, with barriers in place of
+// launches, and loops of them. A recurrent loop may run in a cluster: each block computes the elements in its columns
+// (ir/recurrent_loop.h), and has arrays of the whole size.
 //
 //   one element    a block-level value, the same for all threads, in a register and without barriers
 //   several        an array in shared memory while there is room, else in scratch memory
-//   state of a     a variable for one element, else an array; the body writes the next value into it if it may
-//   loop           (BlockPart::state_of_root), else the next value is copied at the end of the trip
+//   loop state     a variable for one element, else an array; the body writes the next value into it if it may
+//                  (BlockPart::state_of_root), else the next value is copied at the end of the trip
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -37,13 +37,12 @@ using Output = IterationSpace::Output;
 
 // Arrays beyond this are in scratch memory, which stays in a cache.
 constexpr int64_t kMostSharedBytes = 40 << 10;
-// Shared memory of a block of a cluster, including its weights.
 constexpr int64_t kMostSharedBytesOfCluster = 227 << 10;
 constexpr int64_t kMostBlocksOfCluster = 8;
 
-// Location of an array, which is empty if the array has no elements or is not read.
+// Location of an array. Empty if the array has no elements or is not read.
 using Home = std::variant<std::monostate, Value, Variable, Array>;
-// Locations of a value, one for each leaf of its shape.
+// One for each leaf of a value's shape.
 using Homes = std::vector<Home>;
 using Known = std::unordered_map<const Instruction*, Homes>;
 
@@ -98,7 +97,7 @@ class BlockEmitter {
     else home = array;
   }
 
-  // If `is_shared`, the array must be in shared memory, where the plan reserved room for it.
+  // With `is_shared`, the plan reserved room in shared memory.
   Array MakeArray(const Shape& shape, bool is_shared = false) {
     const Type type = KernelTypeOf(shape.type());
     const int64_t elements = shape.NumElements(), bytes = (elements * kernel::Bytes(type) + 15) / 16 * 16;
@@ -124,14 +123,13 @@ class BlockEmitter {
     return LiteralArray(k_, Str("constant", kernel_.buffers.size()), literal, kernel_.buffers);
   }
 
-  // Calls f(begin) for each chunk of the elements that the block computes at a time.
   void ForChunks(int64_t size, int width, const std::function<void(Value)>& f) {
     if (size <= threads_ * width) return f(k_.Index(0));
     k_.Loop(0, size, threads_ * width, f);
   }
   int WidthFor(int64_t size) const { return size > threads_ ? static_cast<int>(request_.plan.vector) : 1; }
 
-  // Each block of a cluster copies the elements in its columns if the array consists of columns.
+  // In a cluster, each block copies the elements in its columns, if the array has columns.
   void Copy(const Home& from, const Array& to) {
     if (const auto* array = std::get_if<Array>(&from)) {
       if (columns_ && to.elements() % space_.recurrent->period == 0) {
@@ -161,7 +159,7 @@ class BlockEmitter {
     }
   }
 
-  // An array that the loop fills has the buffer of a result of the region. The buffer initially holds the operand.
+  // An array that the loop fills has the buffer of a result, which initially holds the operand.
   struct Filled {
     int64_t operand;
     size_t root;
@@ -182,7 +180,7 @@ class BlockEmitter {
     }
   }
 
-  // Returns the number of the region's result that is this element of the loop's state, if there is exactly one.
+  // The region's result that is this element of the loop's state, if there is exactly one.
   std::optional<size_t> RootOf(const Instruction& root, int64_t element) const {
     const Instruction& loop = *space_.recurrent->loop;
     if (&root == &loop) return static_cast<size_t>(element);
@@ -280,7 +278,6 @@ class BlockEmitter {
     return state;
   }
 
-  // Emits the loop of a cluster, which has a constant number of trips.
   Homes EmitTrips(const Instruction& loop, const Homes& init) {
     kernel_.loops.push_back(&loop);
     const Homes state = MakeState(loop, init);
@@ -366,7 +363,6 @@ class BlockEmitter {
 
   // ---- Kernels ------------------------------------------------------------------------------------------------------
 
-  // Leaves of one element are bound to values.
   Emission OpenEmission(BlockPart& part, IterationSpace& space, std::span<const NodeId> nodes, const Known& known) {
     const std::vector<NodeId> needed = space.graph.Reachable(nodes);
     CountIndices(space.graph, needed, k_);
@@ -404,7 +400,6 @@ class BlockEmitter {
     return columns_ && space_.recurrent->in_columns.contains(&part.body.source());
   }
 
-  // Stores partial sums of the block's columns in sums_.
   void Multiply(const BlockPart& part, const Known& known) {
     const RecurrentLoop::Product& product = *part.product;
     const Instruction& operand = part.body.source().operand(product.left);
@@ -422,7 +417,7 @@ class BlockEmitter {
         SumPlan{.accumulator = PrimitiveType::kF32, .longest_chain = own.Chain()};
   }
 
-  // Returns whether a result must be in shared memory, because other blocks read it or each block has its own.
+  // Results must be in shared memory if other blocks read them or each block has its own.
   bool IsShared(const BlockPart& part, size_t root) const {
     if (!columns_) return false;
     if (!IsInColumns(part)) return true;
@@ -433,7 +428,6 @@ class BlockEmitter {
     });
   }
 
-  // Makes arrays for the outputs. An output may have the array of the loop's state (BlockPart::state_of_root).
   std::vector<Array> MakeOutputs(const BlockPart& part, std::span<const Output> outputs, Homes& homes) {
     std::vector<Array> arrays;
     for (const Output& output : outputs) {
@@ -464,7 +458,7 @@ class BlockEmitter {
       for (const Output& output : space.outputs) results.push_back(emission.Emit(output.value));
       for (size_t j = 0; j < results.size(); ++j) arrays[j].Store(emission.Lower(space.outputs[j].offset), results[j]);
     };
-    // The kernel updates one element of an array in place.
+    // This updates one element in place.
     if (size == 1) return store();
     emission.Hoist(nodes);
     for (const Output& output : space.outputs) emission.Hoist(output.offset);
@@ -484,7 +478,6 @@ class BlockEmitter {
     emission.Bind(part.sum, std::vector{Convert(sum, KernelTypeOf(part.product->dot->shape().type()))});
   }
 
-  // Each thread folds a part of the terms, and the block combines the parts.
   void EmitReduction(BlockPart& part, const Known& known, Homes& homes) {
     ReductionSpace& space = *part.reduction;
     Emission emission = OpenEmission(part, space, space.Needed(), known);
@@ -538,25 +531,21 @@ class BlockEmitter {
   Value most_trips_, outermost_trips_;
   // True after a loop exceeded its limit of trips.
   Variable stopped_;
-  // Number of loops around the current instruction.
   int depth_ = 0;
-  // States of these loops, the outermost first.
+  // States of the loops around the current instruction, outermost first.
   std::vector<const Homes*> states_;
   std::optional<ClusterColumns> columns_;
   // Pointers have no stable order, so the map is only searched.
   std::map<const RecurrentLoop::Product*, ClusterProduct> products_;
   Array sums_;
   std::map<const Instruction*, Array> gathered_;
-  // Values gathered in the current trip.
   std::set<const Instruction*> is_gathered_;
-  // The arrays that the loop fills, keyed by element of the state.
   std::map<int64_t, Filled> filled_;
-  // Operands and results of the region whose buffers these arrays have.
+  // Region operands and results that share buffers with these arrays.
   std::set<int64_t> filled_from_;
   std::set<size_t> filled_roots_;
 };
 
-// Each block must have whole columns, in whole vectors.
 Status CheckCluster(const EmitRequest& request, int64_t period) {
   const KernelPlan& plan = request.plan;
   TRY(request.Require(

@@ -21,7 +21,6 @@ using kernel::Type;
 using kernel::Value;
 using kernel::Variable;
 
-// Each warp has some of the lines, and each lane some of the columns.
 class ByThreads : public BlockProduct {
  public:
   ByThreads(KernelBuilder& k, int64_t lines, int64_t columns)
@@ -65,12 +64,11 @@ class ByThreads : public BlockProduct {
 
  private:
   KernelBuilder& k_;
-  const int64_t lines_;  // Lines of a warp.
+  const int64_t lines_;
   const int width_;
   std::vector<Slot> sums_;
 };
 
-// Each warp has some of the columns.
 class ByMatrixUnits : public BlockProduct {
  public:
   ByMatrixUnits(KernelBuilder& k, int64_t lines, int64_t columns, MmaShape shape)
@@ -126,8 +124,8 @@ class ByMatrixUnits : public BlockProduct {
 
   KernelBuilder& k_;
   const MmaShape shape_;
-  const int64_t lines_, columns_;  // Lines and columns of a warp.
-  // One fragment for each tile of 16 lines and 8 columns.
+  const int64_t lines_, columns_;
+  // Fragments of 16 lines and 8 columns.
   std::vector<SumFragment> sums_;
 };
 

@@ -1,4 +1,4 @@
-// A product of two matrices in shared memory, computed by all threads of a block, which hold the sums.
+// A product of two matrices in shared memory, whose sums are in the registers of all threads of a block.
 #ifndef HLO_GPU_EMITTERS_BLOCK_PRODUCT_H_
 #define HLO_GPU_EMITTERS_BLOCK_PRODUCT_H_
 
@@ -25,13 +25,12 @@ class BlockProduct {
   virtual void Clear() = 0;
   // A line of the right matrix is a column of the product.
   virtual void Add(const LeftMatrix& left, const kernel::Array& right, TilePitches right_pitches, int64_t terms) = 0;
-  // Stores to[at + line * pitch + column], converted to the type of the array.
+  // Stores to[at + line * pitch + column].
   virtual void Store(const kernel::Array& to, kernel::Value at, int64_t pitch) = 0;
 };
 
 // Without `shape`, threads compute it: `lines` is a multiple of the warps, and `columns` is 32 times a power of 2. With
-// `shape`, matrix units do: `lines` is a multiple of 16, `columns` of 8 times the warps, and the terms of the shape's
-// terms.
+// `shape`, matrix units do: `lines` is a multiple of 16, `columns` of 8 times the warps, and the terms of the shape's.
 std::unique_ptr<BlockProduct> MakeBlockProduct(kernel::KernelBuilder& k, int64_t lines, int64_t columns,
                                                std::optional<kernel::MmaShape> shape);
 

@@ -16,7 +16,7 @@ using kernel::Variable;
 
 namespace {
 constexpr int64_t kLanes = 32;
-constexpr int kTermsAtOnce = 4;  // Terms of a vector of at most 16 bytes.
+constexpr int kTermsAtOnce = 4;  // A vector of at most 16 bytes.
 }  // namespace
 
 void ClusterColumns::ForEach(int64_t size, int width, const KernelBuilder::IndexBody& f) const {
@@ -54,8 +54,7 @@ void ClusterProduct::LoadWeights(const Array& weights, int width) {
   });
 }
 
-// A warp has 32 columns, some rows and some terms at a time. Each weight that a lane loads is multiplied with all of
-// these rows.
+// A warp has 32 columns, some rows and some terms at a time. Each weight that a lane loads serves all of these rows.
 void ClusterProduct::Multiply(const Array& left, const Array& sums) const {
   const int64_t items = CeilDiv(own_columns_, kLanes) * (product_.rows / split_.rows) * split_.sums;
   k_.Warps([&] {

@@ -1,5 +1,5 @@
-// The distribution of a recurrent loop over the blocks of a cluster (ir/recurrent_loop.h). Each block has some of the
-// elements, and the columns of the weights for them in shared memory.
+// Distributes a recurrent loop over the blocks of a cluster (ir/recurrent_loop.h). Each block has some elements, and
+// its columns of the weights in shared memory.
 #ifndef HLO_GPU_EMITTERS_CLUSTER_PRODUCT_H_
 #define HLO_GPU_EMITTERS_CLUSTER_PRODUCT_H_
 
@@ -20,9 +20,9 @@ class ClusterColumns {
   kernel::Value rank() const { return rank_; }
   // The position in the whole array of this block's element `i`.
   kernel::Value At(kernel::Value i) const { return i / own_ * period_ + rank_ * own_ + i % own_; }
-  // Copies all elements of an array distributed by columns, each from the block that has it.
+  // Copies all elements of an array distributed by columns.
   void Gather(const kernel::Array& from, const kernel::Array& to, int width) const;
-  // Calls f(i) for i in [0, size), with `width` adjacent elements for each thread.
+  // Each thread has `width` adjacent elements of [0, size).
   void ForEach(int64_t size, int width, const kernel::KernelBuilder::IndexBody& f) const;
 
  private:
@@ -34,18 +34,17 @@ class ClusterColumns {
 // left [rows, terms] times this block's columns of the weights, with sums in f32.
 class ClusterProduct {
  public:
-  // `terms` is the number of terms without padding.
+  // `terms` excludes padding.
   ClusterProduct(kernel::KernelBuilder& k, const ClusterColumns& columns, const RecurrentLoop::Product& product,
                  int64_t terms);
 
-  // The number of elements of an array for the partial sums.
   int64_t SumElements() const { return split_.sums * product_.rows * own_columns_; }
-  // The largest number of additions that a term passes through.
+  // Most additions that a term passes through.
   int64_t Chain() const { return terms_ / split_.sums + split_.sums; }
   // Called once before the first product.
   void LoadWeights(const kernel::Array& weights, int width);
   void Multiply(const kernel::Array& left, const kernel::Array& sums) const;
-  // Element `i` of this block's part of the result. Used at thread level after Multiply.
+  // Element `i` of this block's part of the result. Used at thread level.
   kernel::Value Sum(const kernel::Array& sums, kernel::Value i) const;
 
  private:

@@ -1,6 +1,6 @@
-// Complex functions of kernels. Sums, differences and products are computed in the type of the parts. Functions and
-// quotients are computed in f64, as by the interpreter. There, squares of f32 neither overflow nor cancel, so plain
-// formulas are right for c64. The comments say where c128 needs more.
+// Complex functions of kernels. Sums, differences and products have the type of the parts. Functions and quotients are
+// computed in f64, as by the interpreter. There, squares of f32 neither overflow nor cancel, so plain formulas are
+// right for c64.
 #include "gpu/emitters/complex.h"
 
 #include <cmath>
@@ -44,14 +44,14 @@ Number Choose(Value condition, Number x, Number y) {
 Number Real(Value real) { return {real, Like(real, 0.0)}; }
 Number To(Type type, Number x) { return {Convert(x.real, type), Convert(x.imag, type)}; }
 
-// |z|. The larger part is factored out, because its square may overflow in c128.
+// The larger part is factored out, because its square may overflow in c128.
 Value Size(Number z) {
   const Value a = Abs(z.real), b = Abs(z.imag), large = Max(a, b), ratio = Min(a, b) / large;
   const Value size = Select(large == 0.0, large, large * Sqrt(1.0 + ratio * ratio));
   return Select(IsInfinite(a) | IsInfinite(b), Like(a, kInfinity), size);
 }
 
-// Replaces NaN by the results that C, annex G, defines for infinite parts and zero divisors.
+// Replaces NaN as C, annex G, defines for infinite parts and zero divisors.
 Number Recovered(Number x, Number y, Number quotient) {
   const auto unit = [](Value part) {
     return CopySign(Select(IsInfinite(part), Like(part, 1.0), Like(part, 0.0)), part);
@@ -71,7 +71,7 @@ Number Recovered(Number x, Number y, Number quotient) {
   return Choose(lost & by_zero, {infinity * x.real, infinity * x.imag}, result);
 }
 
-// Smith's method: it needs only the ratio of the divisor's parts, and no squares.
+// Smith's method needs only the ratio of the divisor's parts, and no squares.
 Number operator/(Number x, Number y) {
   const Value by_real = Abs(y.real) >= Abs(y.imag);
   const Number large = Choose(by_real, y, {y.imag, y.real}), above = Choose(by_real, x, {x.imag, x.real});
@@ -95,7 +95,7 @@ Value LogOfSize(Number z) {
   return Log(Size({z.real * by, z.imag * by})) + Select(is_huge, Like(z.real, std::numbers::ln2), Like(z.real, 0.0));
 }
 
-// log z. Near the unit circle, log |z| is computed from |z|^2 - 1, which a rounded |z| would lose.
+// Near the unit circle, log |z| is computed from |z|^2 - 1, which a rounded |z| would lose.
 Number LogOf(Number z) {
   const Value a = Abs(z.real), b = Abs(z.imag), large = Max(a, b), small = Min(a, b);
   const Value near = Log1p((large - 1.0) * (large + 1.0) + small * small) * 0.5;
@@ -110,8 +110,8 @@ Number Log1pOf(Number z) {
   return {Select(is_near, near, LogOfSize(more)), Atan2(z.imag, more.real)};
 }
 
-// sqrt((|z| + |real|) / 2) does not cancel, and the other part follows from the product of both. Subnormal numbers have
-// too few bits for that, so small numbers are scaled up. Large numbers are scaled down, because |z| may overflow.
+// sqrt((|z| + |real|) / 2) does not cancel, and the other part follows from the product of both. That takes more bits
+// than subnormal numbers have, so small numbers are scaled up. Large ones are scaled down, because |z| may overflow.
 Number SqrtOf(Number z) {
   const Value one = Like(z.real, 1.0), larger = Max(Abs(z.real), Abs(z.imag));
   const Value is_small = larger < 0x1p-1000, is_large = larger > 0x1p1000;
@@ -146,8 +146,7 @@ Number Expm1Of(Number z) {
   return Choose(z.imag == 0.0, {Expm1(z.real), z.imag}, found);
 }
 
-// A power is 1 if the exponent is 0 or the base is 1, also with NaN. It is the base if the exponent is 1. Other powers
-// are e^(y log x).
+// A power is 1 if the exponent is 0 or the base is 1, also with NaN.
 Number PowerOf(Number x, Number y) {
   const Value is_real = y.imag == 0.0, rises = y.real > 0.0;
   const Number zero = Real(Like(x.real, 0.0)), one = Real(Like(x.real, 1.0)), infinity = Real(Like(x.real, kInfinity));
@@ -157,8 +156,8 @@ Number PowerOf(Number x, Number y) {
   return Choose((x == one) | (y == zero), one, Choose(y == one, x, result));
 }
 
-// Compares the real parts, then the imaginary parts. A number with a NaN is the result, the left one if both have one.
-// For equal numbers each part is the extreme of both parts, which only matters for zeros.
+// A number with a NaN wins, the left one if both have one. For equal numbers each part is the extreme of both parts,
+// which only matters for zeros.
 template <bool kMax>
 Number ExtremeOf(Number x, Number y) {
   const auto beats = [](Value a, Value b) { return kMax ? a > b : a < b; };
@@ -204,9 +203,8 @@ Number AcoshOf(Number z) {
   const Value quarter = QuarterOfLarge(above);
   return {AsinhOfQuarter((Conjugate(Times(less, quarter)) * above).real, quarter), Atan2(less.imag, above.real) * 2.0};
 }
-// The result is computed in the right half plane, where nothing cancels. At a = 1 the square of a small b would
-// underflow. The real part is 0 at infinity and at a = 0 (C, annex G). If squares would overflow, it is the real part
-// of 1 / z.
+// In the right half plane nothing cancels. At a = 1 the square of a small b would underflow. The real part is 0 at
+// infinity and at a = 0 (C, annex G). If squares would overflow, it is the real part of 1 / z.
 Number AtanhOf(Number z) {
   const Value a = Abs(z.real), b = Abs(z.imag), less = 1.0 - a, square = Square(z.imag);
   const Value near = (Log(b) - std::numbers::ln2) * -0.5, far = Log1p(a * 4.0 / (Square(less) + square)) * 0.25;
@@ -230,7 +228,6 @@ Number First(Parts v) { return {v[0], v[1]}; }
 Number Second(Parts v) { return {v[2], v[3]}; }
 std::vector<Value> ComponentsOf(Number z) { return {z.real, z.imag}; }
 
-// Computes f in f64 and rounds its parts once.
 template <class F>
 std::vector<Value> InWide(Parts v, F f) {
   return ComponentsOf(To(v[0].type(), f(To(Type::kF64, First(v)))));
@@ -249,7 +246,7 @@ std::vector<Value> EmitConvert(const Instruction& inst, Parts v) {
   return ComponentsOf(To(type, First(v)));
 }
 
-// A row for each of kComplexOps. A missing row is a build error with the op's name.
+// A missing row for one of kComplexOps is a build error with the op's name.
 template <Opcode>
 struct ComplexRow;
 
@@ -258,7 +255,7 @@ struct ComplexRow;
   struct ComplexRow<Opcode::k##Name> {                                                                \
     static std::vector<Value> Emit([[maybe_unused]] const Instruction& inst, Parts v) { __VA_ARGS__ } \
   };
-// EXACT computes in the type of the parts. FUNCTION computes in f64.
+// EXACT computes in the type of the parts, FUNCTION in f64.
 #define EXACT(Name, ...) ROW(Name, const Number x = First(v); return ComponentsOf(__VA_ARGS__);)
 #define EXACT_OF_TWO(Name, ...) ROW(Name, const Number x = First(v), y = Second(v); return ComponentsOf(__VA_ARGS__);)
 #define FUNCTION(Name, ...) ROW(Name, return InWide(v, [](Number x) { return __VA_ARGS__; });)

@@ -1,5 +1,4 @@
-// One element of an elementwise op on complex numbers, as expressions of their parts. plan/scalar.h lists the supported
-// ops (kComplexOps).
+// One element of an elementwise op (kComplexOps) on complex numbers, as expressions of their parts.
 #ifndef HLO_GPU_EMITTERS_COMPLEX_H_
 #define HLO_GPU_EMITTERS_COMPLEX_H_
 
@@ -11,7 +10,7 @@
 
 namespace hlo::gpu {
 
-// The parts of the result from the consecutive parts of the operands. A real operand has one part.
+// Parts are consecutive. A real operand has one part.
 std::vector<kernel::Value> EmitComplex(const Instruction& inst, std::span<const kernel::Value> parts);
 
 // sum + a * b

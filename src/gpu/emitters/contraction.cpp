@@ -1,5 +1,5 @@
-// The emitter of contractions: dot and convolution with an elementwise epilogue. This file has the form in which
-// threads multiply, for all types. Matrix units and hosts have other forms (product.h, tiled_product.h).
+// The emitter of dot and convolution with an elementwise epilogue, by threads, for all types. Matrix units and hosts
+// have other forms (product.h, tiled_product.h).
 #include "gpu/plan/contraction_space.h"
 
 #include <functional>
@@ -16,7 +16,6 @@ using kernel::Slot;
 using kernel::Value;
 using kernel::Variable;
 
-// Each warp has some rows of the tile, and each lane some columns.
 class ThreadProduct : public TiledProduct {
  public:
   ThreadProduct(ContractionSpace& space, const Instruction& hero, const EmitRequest& request)
@@ -81,7 +80,6 @@ class ThreadProduct : public TiledProduct {
     }
   }
 
-  // Calls f for each sum of the warp, with its place in a row-major tile that starts at `begin`.
   void ForEachSum(Value begin, const std::function<void(const Slot&, Value)>& f) {
     const Value mine = begin + k_.warp() * (warp_rows_ * tile_columns_);
     k_.Tile(width_, [&](Value i) {
@@ -91,7 +89,6 @@ class ThreadProduct : public TiledProduct {
 
   const int64_t warp_rows_;
   const int width_;
-  // One slot for each row of the warp.
   std::vector<Slot> sums_;
 };
 

@@ -28,7 +28,7 @@ Emission::Emission(ElementGraph& graph, KernelBuilder& k, std::map<int, Array> l
 void Emission::SetLane(IndexExpr variable) { lane_ = pool_[variable].variable; }
 
 void Emission::Bind(IndexExpr variable, Value value) {
-  // A variable of size 1 is a constant.
+  // Variables of size 1 are constants.
   if (pool_.IsConstant(variable)) return;
   scopes_.back().expressions[variable.id] = value;
   scopes_.back().bound.insert(pool_[variable].variable);
@@ -56,7 +56,6 @@ bool Emission::Ready(IndexExpr e) const {
   return std::ranges::all_of(graph_.VariablesOf(e), [&](int32_t variable) { return IsBound(variable); });
 }
 
-// A given node is ready after its value was bound.
 bool Emission::Ready(NodeId id) const {
   const ElementNode& node = graph_.node(id);
   if (!std::ranges::all_of(node.variables, [&](int32_t variable) { return IsBound(variable); })) return false;
@@ -93,8 +92,7 @@ Value Emission::ComputeExpr(IndexExpr e) {
   switch (node.kind) {
     case IndexPool::Kind::kVariable: {
       CHECK(graph_.IsLoadedIndex(node.variable), "an index variable is not bound: ", pool_.ToString(e));
-      // Clamps in 64 bits, because kIndex may have 32 bits on the device. A u64 keeps its type, because it is never
-      // negative.
+      // Clamps in 64 bits, because kIndex may have 32 bits on the device. A u64 is never negative.
       Value index = Emit(graph_.LoadedIndex(node.variable));
       if (index.type() != Type::kU64) {
         index = Convert(index, Type::kS64);
@@ -115,7 +113,6 @@ Value Emission::ComputeExpr(IndexExpr e) {
     case IndexPool::Kind::kSum: break;
   }
   if (node.terms.empty()) return k_.Index(node.constant);
-  // Terms that vary within the tile come last, so that the others are one value, computed before the tile.
   IndexExpr fixed = pool_.Constant(node.constant);
   std::vector<IndexPool::Term> varying;
   for (const auto& term : node.terms) {
@@ -135,7 +132,7 @@ Value Emission::ComputeExpr(IndexExpr e) {
   } else {
     varying = node.terms;
     if (node.constant != 0) varying.clear();
-    // Positive terms come first. So no intermediate value is negative unless the sum can be.
+    // Positive terms come first, so that no intermediate value is negative unless the sum can be.
     std::vector<IndexPool::Term> terms = node.terms;
     std::ranges::stable_sort(terms,
                              [](const auto& a, const auto& b) { return a.coefficient > 0 && b.coefficient < 0; });
@@ -184,7 +181,7 @@ Value Emission::All(std::span<const IndexCondition> conditions) {
   return all ? all : k_.Constant(Type::kPred, int64_t{1});
 }
 
-// Records that clamps made for these conditions change nothing in this scope.
+// Clamps made for these conditions change nothing in this scope.
 void Emission::Assume(std::span<const IndexCondition> conditions) {
   for (const IndexCondition& condition : conditions) {
     const auto& node = pool_[condition.expression];
@@ -209,7 +206,7 @@ const std::vector<Value>* Emission::Emitted(NodeId id) const {
   return nullptr;
 }
 
-// Nodes that need all of their operands are emitted after them, with an explicit stack because chains may be long.
+// Chains may be long, so the stack is explicit.
 const std::vector<Value>& Emission::EmitAll(NodeId id) {
   std::vector<NodeId> stack = {id};
   for (;;) {
@@ -242,7 +239,6 @@ std::vector<Value> Emission::EmitParts(std::span<const NodeId> ids) {
   return parts;
 }
 
-// Visits nodes depth first, in the order in which they are needed.
 void Emission::Hoist(std::span<const NodeId> nodes) {
   std::set<NodeId> seen;
   std::vector<std::variant<NodeId, IndexExpr>> stack(nodes.rbegin(), nodes.rend());
@@ -271,7 +267,7 @@ void Emission::Hoist(std::span<const NodeId> nodes) {
         if (graph_.IsLoadedIndex(variable)) stack.emplace_back(graph_.LoadedIndex(variable));
       }
     }
-    // Values that are needed only under a varying condition are not computed for all elements.
+    // Values needed only under a varying condition are not computed for all elements.
     if (node.kind != Kind::kGuard || !Varies(node.conditions)) {
       stack.insert(stack.end(), node.operands.begin(), node.operands.end());
       for (const auto& step : node.steps) stack.insert(stack.end(), step.operands.begin(), step.operands.end());
@@ -282,8 +278,7 @@ void Emission::Hoist(std::span<const NodeId> nodes) {
   }
 }
 
-// Hoists loads that are needed only under a condition, if they are the same for the whole tile and never out of bounds.
-// Otherwise each lane would load them under the condition.
+// Hoists loads that are the same for the whole tile and never out of bounds.
 void Emission::HoistLoads(const ElementNode& guard) {
   for (const NodeId id : graph_.Reachable(guard.operands)) {
     const ElementNode& node = graph_.node(id);
@@ -307,8 +302,7 @@ std::vector<Value> Emission::Compute(NodeId id) {
       return LoadElement(literals_.at(node.inst), Lower(node.offset), ComponentCount(literal.shape().type()));
     }
     case Kind::kIota: {
-      // An iota of narrow integers wraps, and an iota of floats rounds as a conversion does, so both start from a wide
-      // integer.
+      // Integers may wrap, and floats round as in a conversion, so both start from a wide integer.
       const Type type = KernelTypeOf(node.inst->shape().type());
       const bool narrow = kernel::IsFloat(type) && pool_[node.offset].high <= INT32_MAX;
       std::vector<Value> parts = {Convert(Convert(Lower(node.offset), narrow ? Type::kS32 : Type::kS64), type)};
@@ -338,8 +332,7 @@ std::vector<Value> Emission::Compute(NodeId id) {
 std::vector<Value> Emission::ComputeGuard(const ElementNode& node) {
   const size_t parts = ComponentCount(node.inst->shape().type());
   if (!Varies(node.conditions) && !node.inst->Is(Opcode::kConcatenate)) {
-    // The condition is the same for the whole tile. Both sides are read, one with clamped indices, so that accesses
-    // stay contiguous.
+    // Both sides are read, one with clamped indices, so that accesses stay contiguous.
     const Value holds = All(node.conditions);
     std::vector<Value> both = EmitParts(node.operands);
     for (size_t i = 0; i < parts; ++i) both[i] = Select(holds, both[i], both[parts + i]);
@@ -361,7 +354,6 @@ std::vector<Value> Emission::ComputeGuard(const ElementNode& node) {
   return values;
 }
 
-// Computes a part of a wider value, narrower values joined, or a value of equal width.
 Value Emission::ComputeBits(const ElementNode& node) {
   const Type type = KernelTypeOf(node.inst->shape().type());
   const std::vector<Value> values = EmitParts(node.operands);
@@ -372,7 +364,6 @@ Value Emission::ComputeBits(const ElementNode& node) {
 Value Emission::EmitWhere(std::span<const IndexCondition> conditions, NodeId id, Value otherwise) {
   if (conditions.empty()) return Emit(id);
   const Value holds = All(conditions);
-  // The condition is the same for the whole tile. The value is read in any case, so that accesses stay contiguous.
   if (!Varies(conditions)) return Select(holds, Emit(id), otherwise);
   const Variable result = k_.MakeVariable(otherwise);
   k_.If(holds, [&] {
@@ -479,8 +470,7 @@ std::vector<Value> Emission::ComputeReduce(const ElementNode& node) {
   return finish(values);
 }
 
-// Finds the selected element of each window that covers this element. If it is this element, the source is scattered
-// into the result.
+// The element gets the source of each window in which it is selected.
 Value Emission::ComputePick(const ElementNode& node) {
   const auto& attrs = node.inst->attrs<SelectAndScatterAttrs>();
   Value result = Emit(node.operands[0]);

@@ -1,6 +1,5 @@
-// Emits nodes of an element graph into a kernel. Values are stored by scope, so that each node and index expression is
-// computed once, in the outermost scope where its variables are known. Values that do not vary in a tile are computed
-// before it.
+// Emits nodes of an element graph into a kernel. Each node and index expression is computed once, in the outermost
+// scope where its variables are known.
 #ifndef HLO_GPU_EMITTERS_EMISSION_H_
 #define HLO_GPU_EMITTERS_EMISSION_H_
 
@@ -20,7 +19,7 @@ class Emission {
   Emission(ElementGraph& graph, kernel::KernelBuilder& k, std::map<int, kernel::Array> leaves,
            std::map<const Instruction*, kernel::Array> literals);
 
-  // Values that are bound or computed in a scope are dropped at its end.
+  // Drops the values that were bound or computed in it.
   class Scope {
    public:
     explicit Scope(Emission& emission) : emission_(emission) { emission_.scopes_.emplace_back(); }
@@ -31,12 +30,12 @@ class Emission {
     Emission& emission_;
   };
 
-  // A scope that can be left and entered again, for values hoisted for one of several steps of a tile.
+  // A scope that can be entered again, for one of several steps of a tile.
   struct ScopeData {
     std::map<int32_t, kernel::Value> expressions;
     std::map<NodeId, std::vector<kernel::Value>> nodes;
     std::map<NodeId, bool> decisions;
-    std::set<int32_t> bound;    // Variables.
+    std::set<int32_t> bound;
     std::set<int32_t> assumed;  // Clamps without effect here.
   };
   void Enter(ScopeData scope = {}) { scopes_.push_back(std::move(scope)); }
@@ -46,35 +45,33 @@ class Emission {
     return scope;
   }
 
-  // Declares the variable that is the position in the tile. Conditions on it become branches, and sums are divided
-  // around it.
+  // The variable is the position in the tile. Conditions on it become branches, and sums are divided around it.
   void SetLane(IndexExpr variable);
   void Bind(IndexExpr variable, kernel::Value value);
   void Bind(NodeId node, std::vector<kernel::Value> values);
-  // Declares for the rest of this scope whether the guard holds.
+  // Holds for the rest of this scope.
   void Decide(NodeId guard, bool holds);
 
-  // Computes the dependencies of the nodes (of the expression) that depend only on bound variables.
+  // Computes the needed values that depend only on bound variables.
   void Hoist(std::span<const NodeId> nodes);
   void Hoist(IndexExpr e);
   void HoistLoads(const ElementNode& guard);
 
   kernel::Value Lower(IndexExpr e);
   kernel::Value Emit(NodeId id) { return EmitAll(id)[0]; }
-  // The value of the node where the conditions hold, with clamps for these conditions, otherwise `otherwise`. Both have
-  // one type.
+  // The node's value where the conditions hold, with clamps for them, else `otherwise`, which has the same type.
   kernel::Value EmitWhere(std::span<const IndexCondition> conditions, NodeId id, kernel::Value otherwise);
-  // Appends the parts of an element: one, or two for complex numbers.
+  // Appends one part, or two for complex numbers.
   void EmitParts(NodeId id, std::vector<kernel::Value>* parts);
   std::vector<kernel::Value> EmitParts(std::span<const NodeId> ids);
 
-  // An undecided choice between pieces (of a concatenation or update) that `nodes` depend on and that is the same for
-  // the whole tile. It is worth a branch around the tile. -1 if there is none.
+  // An undecided choice between pieces (of a concatenation or update) that is the same for the whole tile, so that a
+  // branch around the tile is worth it. -1 if there is none.
   NodeId UniformChoice(std::span<const NodeId> nodes) const;
   kernel::Value All(std::span<const IndexCondition> conditions);
 
  private:
-  const std::vector<kernel::Value>* Emitted(NodeId id) const;  // Null if it was not computed in an open scope.
+  const std::vector<kernel::Value>* Emitted(NodeId id) const;  // Null if no open scope has it.
   const std::vector<kernel::Value>& EmitAll(NodeId id);
   std::vector<kernel::Value> Compute(NodeId id);
   std::vector<kernel::Value> ComputeGuard(const ElementNode& node);

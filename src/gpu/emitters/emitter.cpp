@@ -10,9 +10,9 @@
 namespace hlo::gpu {
 namespace {
 
-// Shared memory of a block on any device (sm_90). Plans with larger tiles are rejected.
+// A block's shared memory on any device (sm_90).
 constexpr int64_t kMostSharedBytes = 227 << 10;
-// On the host, shared memory is memory of a thread, which should stay in the core's cache.
+// On the host it is memory of a thread, which should stay in the core's cache.
 constexpr int64_t kMostSharedBytesOfHost = 4 << 20;
 
 Result<EmittedKernel> EmitKernel(const EmitRequest& request) {
@@ -26,8 +26,8 @@ Result<EmittedKernel> EmitKernel(const EmitRequest& request) {
   __builtin_unreachable();
 }
 
-// Checks that one kernel writes each result that has elements. A scatter updates its operand in place, or a copy that
-// an earlier kernel made. Without updates the copy is the result.
+// Checks that one kernel writes each result that has elements. A scatter updates its operand in place, or a copy by an
+// earlier kernel. Without updates the copy is the result.
 Status CheckRoots(const FusionBody& body, const FusionPlan& plan) {
   const auto require = [&](bool holds, const std::string& what) -> Status {
     if (holds) return {};
@@ -53,7 +53,7 @@ Status CheckRoots(const FusionBody& body, const FusionPlan& plan) {
       const Instruction& root = *body.roots()[0].inst;
       written[0] += root.Is(Opcode::kScatter) && root.operand(root.operand_count() - 1).shape().NumElements() == 0;
     }
-    // Kernels before the last one of a sort or an fft write scratch memory.
+    // Earlier kernels of a sort or an fft write scratch memory.
     const bool has_steps = kernel.kind == KernelKind::kSort || kernel.kind == KernelKind::kFft;
     const bool is_step = has_steps && &kernel != &plan.kernels.back();
     if (kernel.operand || kernel.totals || is_step) continue;
@@ -108,7 +108,7 @@ Result<std::vector<EmittedKernel>> EmitFusion(const Instruction& inst, const Fus
   const DeviceDescription* const device = FindDevice(plan.target);
   const int64_t most_shared = device == nullptr || device->is_gpu ? kMostSharedBytes : kMostSharedBytesOfHost;
   std::vector<EmittedKernel> kernels;
-  int64_t number = 0;  // Copies of operands are not counted.
+  int64_t number = 0;
   for (const KernelPlan& kernel : plan.kernels) {
     const int64_t own = kernel.operand ? 0 : number++;
     const EmitRequest request = {body, kernel,

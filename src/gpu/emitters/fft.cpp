@@ -1,8 +1,7 @@
-// The emitter of ffts. A block has some lines in shared memory, as arrays of real and imaginary parts with two halves
-// each. Each step of Stockham's algorithm reads one half and writes the other, so no reordering is needed. A line is
-// transformed as a matrix: first its columns, then its rows. Threads share adjacent elements of the columns of all
-// lines, so that each step accesses runs of elements that are multiplied by the same root. Source: Van Loan,
-// Computational Frameworks for the Fast Fourier Transform, 1.7, 3.3 and 4.2.
+// The emitter of ffts. A block has lines in shared memory, as real and imaginary parts in two halves each. Each step of
+// Stockham's algorithm reads one half and writes the other, without reordering. Lines are matrices: first columns are
+// transformed, then rows. Threads share adjacent elements of the columns of all lines, so that each step accesses runs
+// with the same root. Source: Van Loan, Computational Frameworks for the Fast Fourier Transform, 1.7, 3.3 and 4.2.
 #include <cmath>
 #include <complex>
 #include <numbers>
@@ -32,7 +31,6 @@ Complex Chirp(int64_t j, int64_t n, bool inverse) {
   return Root(static_cast<int64_t>(static_cast<__int128>(j) * j % (2 * n)), 2 * n, inverse);
 }
 
-// Computes the forward transform in place. The size is a power of two.
 void Transform(std::vector<Complex>& x) {
   const int64_t n = std::ssize(x);
   for (int64_t i = 1, j = 0; i < n; ++i) {
@@ -65,7 +63,6 @@ Number Conjugate(Number x) { return {x.real, -x.imag}; }
 // i x if `inverse`, else -i x.
 Number TimesI(Number x, bool inverse) { return inverse ? Number{-x.imag, x.real} : Number{x.imag, -x.real}; }
 
-// Transforms a few elements in place.
 void Small(std::vector<Number>& x, bool inverse) {
   const int64_t n = std::ssize(x);
   if (n == 2) {
@@ -127,7 +124,7 @@ class Lines {
   }
 
   EmittedKernel Emit() && {
-    // The chirp is conjugated if the fft is inverse, but the transforms of its convolution are always forward.
+    // The transforms of the chirp's convolution are always forward.
     if (form_.chirps)
       chirp_ =
           MakeTable("chirp", step_.points(), [&](int64_t j) { return Chirp(j, step_.points(), space_.is_inverse); });
@@ -155,7 +152,6 @@ class Lines {
 
   bool IsLast() const { return number_ + 1 == std::ssize(space_.steps); }
   bool turns_back() const { return space_.is_inverse && !form_.chirps; }
-  // Numbers that kernel `i` leaves in scratch memory for the next one.
   int64_t Between(int64_t i) const {
     const FftStep& step = space_.steps[i];
     const bool is_columns = step.is_long() && !step.is_rows;
@@ -181,7 +177,6 @@ class Lines {
     return {frame_.Constant(Str(name, "_real"), real), frame_.Constant(Str(name, "_imag"), imag)};
   }
 
-  // Calls body(i) for i in [0, count), by all threads.
   void ForEach(int64_t count, const KernelBuilder::IndexBody& body) {
     constexpr int kVector = 1;
     const int64_t each = int64_t{k_.threads()} * kVector;
@@ -200,7 +195,6 @@ class Lines {
 
   // ---- The transform ----
 
-  // Transforms columns of `length` elements that are `width` apart. Each factor reads one half and writes the other.
   void Columns(int64_t length, int64_t width, const std::vector<int64_t>& factors) {
     int64_t done = 1;
     for (const int64_t radix : factors) {
@@ -237,13 +231,13 @@ class Lines {
     if (form_.second == 1) return k * lines_ + line;
     return ((k / form_.first) * lines_ + line) * form_.first + k % form_.first;
   }
-  // The line and the element at place `at` of a transform's input.
+  // The line and the element at place `at`.
   std::pair<Value, Value> InputPosition(Value at) const {
     return {at / form_.second % lines_, at / (form_.second * lines_) * form_.second + at % form_.second};
   }
 
-  // Multiplies the spectrum by the spectrum of the conjugate chirp. The inverse transform of a product is the conjugate
-  // of the forward transform of its conjugate, which is stored here.
+  // Multiplies by the spectrum of the conjugate chirp. The inverse transform of the product is the conjugate of the
+  // forward transform of its conjugate, which is stored.
   void Filter() {
     const int64_t n = step_.points(), size = form_.size;
     std::vector<Complex> filter(size);
@@ -260,13 +254,11 @@ class Lines {
 
   // ---- Memory ----
 
-  // Element j of the block's line `line`.
   Number Read(Value line, Value j) {
     const Value g = first_ + line;
     const bool is_columns = step_.is_long() && !step_.is_rows;
     const Value outer = g / step_.inner, inner = g % step_.inner;
     if (number_ > 0 && step_.is_rows) return FromScratch(g * step_.length + j);
-    // The element's index in the whole line.
     const Value at = is_columns ? j * step_.inner + inner : j;
     const int64_t apart = is_columns ? 1 : step_.inner;
     const auto read = [&](Value i) {
@@ -278,22 +270,19 @@ class Lines {
     const Number x = read(Select(is_stored, at, step_.whole - at));
     return {x.real, Select(is_stored, x.imag, -x.imag)};
   }
-  // Element j of the transform's input.
   Number ReadPoint(Value line, Value j) {
     if (!step_.is_halved()) return Read(line, j);
     if (step_.from_real) return {Read(line, j * 2).real, Read(line, j * 2 + 1).real};
-    // 2 Z(j) = X(j) + X(n-j)* + i w^j (X(j) - X(n-j)*). The first and the last element of X are real.
+    // 2 Z(j) = X(j) + X(n-j)* + i w^j (X(j) - X(n-j)*). The ends of X are real.
     const Number x = Read(line, j), mirrored = Conjugate(Read(line, step_.points() - j));
     const Value zero = kernel::ConstantLike(x.real, 0.0), is_real = j == 0;
     const Number a = {x.real, Select(is_real, zero, x.imag)}, b = {mirrored.real, Select(is_real, zero, mirrored.imag)};
     return a + b + TimesI((a - b) * halves_.Load(j), true);
   }
-  // Element k of the transform's output.
   Number Point(Value line, Value k) {
     const Number x = Get(InOrder(line, k));
     return form_.chirps ? Conjugate(x) * chirp_.Load(k) : x;
   }
-  // Element k of the line's result.
   Number Result(Value line, Value k) {
     if (!step_.is_halved()) return Point(line, k);
     // 2 X(k) = Z(k) + Z(n-k)* - i w^k (Z(k) - Z(n-k)*).
@@ -331,7 +320,6 @@ class Lines {
 
   void WriteLines() {
     const bool is_columns = step_.is_long() && !step_.is_rows, by_line = step_.inner > 1 || step_.is_rows;
-    // A point holds two real elements.
     const bool is_pair = step_.is_halved() && step_.to_real;
     const int64_t stored = is_pair ? step_.points() : step_.is_long() ? step_.length : step_.written;
     ForEach(lines_ * stored, [&](Value e) {

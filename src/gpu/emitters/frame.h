@@ -1,4 +1,4 @@
-// The parts of a kernel around its body: parameters and the buffers behind them.
+// The parts of a kernel around its body: parameters and their buffers.
 #ifndef HLO_GPU_EMITTERS_FRAME_H_
 #define HLO_GPU_EMITTERS_FRAME_H_
 
@@ -16,38 +16,33 @@
 namespace hlo::gpu {
 
 std::string KernelName(const Instruction& source, std::string_view suffix);
-// The constants that `needed` reads at varying indices, as tables in the code or as parameters with buffers.
+// Constants read at varying indices, as tables in the code or as parameters with buffers.
 std::map<const Instruction*, kernel::Array> LiteralArrays(const ElementGraph& graph, std::span<const NodeId> needed,
                                                           kernel::KernelBuilder& k, std::vector<KernelBuffer>& buffers);
 kernel::Array LiteralArray(kernel::KernelBuilder& k, const std::string& name, const Literal& literal,
                            std::vector<KernelBuffer>& buffers);
-// Tells the builder the range of the indices in `needed`.
 void CountIndices(const ElementGraph& graph, std::span<const NodeId> needed, kernel::KernelBuilder& k);
-// Adds the promises for computing `needed` element by element.
+// Promises to compute `needed` element by element.
 void AddPromises(const ElementGraph& graph, std::span<const NodeId> needed, PrecisionPlan& precision);
 
 class KernelFrame {
  public:
-  // Adds parameters for the leaves and large literals that `needed` reads.
   KernelFrame(ElementGraph& graph, std::span<const NodeId> needed, LaunchShape launch, const EmitRequest& request);
 
   kernel::KernelBuilder& k() { return k_; }
   Emission& emission() { return *emission_; }
 
   kernel::Array Output(const FusionBody::Root& root);
-  // An output that is read and written. A leaf provides its other elements.
+  // Only a part is written. `leaf` provides the other elements.
   kernel::Array InPlaceOutput(const FusionBody::Root& root, int leaf);
-  // An output that is read and written after an earlier kernel of the fusion wrote it, or that already contains a leaf
-  // (-1 for no leaf).
+  // May be read. An earlier kernel of the fusion wrote it, or it already contains a leaf (-1 for no leaf).
   kernel::Array WrittenOutput(const FusionBody::Root& root, int in_place_leaf);
   kernel::Array Scratch(int id, kernel::Type type, int64_t elements, bool zeroed = false);
-  // A table in the code or a parameter.
   kernel::Array Constant(const std::string& name, const Literal& literal) {
     return LiteralArray(k_, name, literal, buffers_);
   }
-  // A number as a one-element parameter (kS32), so that kernels that differ only in it share code.
+  // A one-element parameter (kS32), so that kernels that differ only in it share code.
   kernel::Array Number(const std::string& name, int32_t number);
-  // Operand and output may share one buffer.
   void Share(int leaf, const FusionBody::Root& root);
 
   EmittedKernel Finish(std::string_view emitter) &&;
@@ -65,11 +60,11 @@ class KernelFrame {
   std::vector<NodeId> needed_;
 };
 
-// Binds the variables of one role from one number, except the last variable of all (the lane).
+// Divides `linear` among the role's variables, except the last variable of all (the lane).
 void BindAll(const IterationSpace& space, Emission& emission, Role role, kernel::Value linear);
 
-// Adds a tile over [begin, begin + step) of [0, size). It has no limit, and so no masks, if it always fits. A step
-// below 32 leaves lanes of a warp idle.
+// Adds a tile over [begin, begin + step) of [0, size), without masks if it always fits. A step below 32 leaves lanes of
+// a warp idle.
 void TileOver(kernel::KernelBuilder& k, int width, int64_t size, kernel::Value begin, int64_t step,
               const kernel::KernelBuilder::IndexBody& body);
 

@@ -15,10 +15,9 @@ using kernel::CeilDiv;
 using kernel::Value;
 using Kind = ElementNode::Kind;
 
-// Returns the variable along which adjacent rows are contiguous in an operand but not in the outputs, or -1.
-// Consecutive blocks go along this variable first: each warp then reads on where the same warp of the block before
-// stopped, and together the warps write a run of rows. In output order, each row of a transpose {1,0,2} would be read
-// from another page.
+// The variable along which adjacent rows are contiguous in an operand but not in the outputs, or -1. Blocks go along it
+// first, so that each warp reads on where the warp of the previous block stopped. In output order, each row of a
+// transpose {1,0,2} would be read from another page.
 int64_t MovedRows(const LoopSpace& space, int64_t rows_of_block) {
   const int64_t last = std::ssize(space.variables) - 2;
   if (last < 1 || space.variables[last].size % rows_of_block != 0) return -1;
@@ -32,7 +31,6 @@ int64_t MovedRows(const LoopSpace& space, int64_t rows_of_block) {
   return -1;
 }
 
-// Binds the row of this warp. Consecutive blocks go along variable `moved` first.
 void BindMovedRow(const LoopSpace& space, int64_t moved, Emission& emission, kernel::KernelBuilder& k) {
   const auto take = [&](int64_t i, Value index) { emission.Bind(space.variables[i].e, index); };
   const int64_t last = std::ssize(space.variables) - 2;
@@ -90,7 +88,7 @@ std::vector<Array> MakeOutputs(const IterationSpace& space, std::span<const Node
     arrays.push_back(output.in_place_leaf >= 0 ? frame.InPlaceOutput(*output.root, output.in_place_leaf)
                                                : frame.Output(*output.root));
   }
-  // An operand may share the buffer of an output if each thread reads only the element that it then overwrites.
+  // Each thread may read only the element that it then overwrites.
   std::map<int, std::vector<IndexExpr>> reads;
   for (const NodeId id : space.graph.Reachable(needed)) {
     const ElementNode& node = space.graph.node(id);
@@ -110,8 +108,7 @@ std::vector<Array> MakeOutputs(const IterationSpace& space, std::span<const Node
 
 void EmitTile(LoopSpace& space, KernelFrame& frame, const std::vector<Array>& arrays, int width, IndexExpr lane,
               Value begin, int64_t step, const std::function<void(Value)>& in_tile) {
-  // The choices in a tree of concatenations, such as a prefix scan by halves, are independent: eight of them need 256
-  // tiles. Choices beyond these limits are made inside the tile.
+  // Choices in a tree of concatenations (a prefix scan by halves) are independent: eight of them need 256 tiles.
   constexpr int kMostBranches = 8, kMostTiles = 24;
   int tiles = 1;
   Emission& emission = frame.emission();

@@ -12,14 +12,14 @@
 
 namespace hlo::gpu {
 
-// The results of a plan of kind loop or transpose, as an iteration space.
+// The results of a plan of kind loop or transpose.
 class LoopTarget {
  public:
   // The space must not outlive this object.
   Result<std::unique_ptr<LoopSpace>> SpaceOf(const EmitRequest& request, bool flat);
 
  private:
-  FusionBody::Root operand_;  // A scatter's operand under the name of its result.
+  FusionBody::Root operand_;
 };
 
 // Emits the outputs over a tile. Choices that are the same for the whole tile become branches around it. `lane` varies
@@ -27,8 +27,7 @@ class LoopTarget {
 void EmitTile(LoopSpace& space, KernelFrame& frame, const std::vector<kernel::Array>& arrays, int width, IndexExpr lane,
               kernel::Value begin, int64_t step, const std::function<void(kernel::Value)>& in_tile = nullptr);
 
-// The arrays for the outputs of a space, marked as sharable where possible. `needed` are all nodes that are read for
-// them.
+// Arrays for the outputs, marked as sharable where possible. `needed` are all nodes that are read.
 std::vector<kernel::Array> MakeOutputs(const IterationSpace& space, std::span<const NodeId> needed, KernelFrame& frame);
 
 }  // namespace hlo::gpu

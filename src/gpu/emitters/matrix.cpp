@@ -1,6 +1,5 @@
 // The emitter of factorisations and triangular solves of small matrices. A block has a whole matrix in shared memory.
-// It processes one column after the other, and after each one all threads update the columns behind it. Types below f32
-// are computed in f32.
+// After each column all threads update the columns behind it. Types below f32 are computed in f32.
 #include <algorithm>
 #include <limits>
 
@@ -28,7 +27,7 @@ Number LessProduct(Number a, Number x, Number y) {
   return {Fma(x.imag, y.imag, Fma(-x.real, y.real, a.real)), Fma(-x.imag, y.real, Fma(-x.real, y.imag, a.imag))};
 }
 Number Over(Number x, Value y) { return x.imag ? Number{x.real / y, x.imag / y} : Number{x.real / y, {}}; }
-// Smith's method: it needs only the ratio of the divisor's parts, and no squares.
+// Smith's method needs only the ratio of the divisor's parts, and no squares.
 Number operator/(Number x, Number y) {
   if (!y.imag) return Over(x, y.real);
   const Value by_real = Abs(y.real) >= Abs(y.imag);
@@ -41,7 +40,7 @@ Number operator/(Number x, Number y) {
 Number Choose(Value condition, Number x, Number y) {
   return {Select(condition, x.real, y.real), x.imag ? Select(condition, x.imag, y.imag) : Value()};
 }
-// The measure by which getrf chooses the largest pivot.
+// getrf chooses the pivot that is largest by this measure.
 Value Magnitude(Number x) { return x.imag ? Abs(x.real) + Abs(x.imag) : Abs(x.real); }
 
 class MatrixKernel {
@@ -90,7 +89,6 @@ class MatrixKernel {
     return {real, is_complex ? k_.Shared(Str(name, "_imag"), type_, rows * columns) : real, is_complex, columns};
   }
 
-  // Calls body(row, column) for all rows and columns below the limits, by all threads.
   void ForEach(Value rows, Value columns, const std::function<void(Value row, Value column)>& body) {
     const Value count = rows * columns;
     k_.Loop(k_.Index(0), count, int64_t{k_.threads()}, [&](Value begin) {
@@ -103,7 +101,6 @@ class MatrixKernel {
 
   // Fewer columns do not keep a warp busy.
   static constexpr int64_t kFewest = 16;
-  // Each warp has one row at a time: body(row, column) for rows below `rows` and columns below columns(row).
   void ForEachRow(Value rows, const std::function<Value(Value row)>& columns,
                   const std::function<void(Value row, Value column)>& body) {
     k_.Warps([&] {
@@ -115,7 +112,6 @@ class MatrixKernel {
     });
   }
 
-  // All threads share each of a few long rows.
   void ForEachOfFew(int64_t rows, Value columns, const std::function<void(Value row, Value column)>& body) {
     k_.Loop(int64_t{0}, rows, 1, [&](Value row) {
       k_.Loop(k_.Index(0), columns, int64_t{k_.threads()},
@@ -143,8 +139,8 @@ class MatrixKernel {
   }
   Value Int(int64_t value) { return k_.Constant(Type::kS32, value); }
 
-  // Computes L(i,j). An upper factor is computed from the transposed matrix and written transposed. For a call it is
-  // the conjugate U(j,i), and columns behind a pivot that is not positive keep their input.
+  // Computes L(i,j). An upper factor comes from the transposed matrix and is written transposed. For a call it is the
+  // conjugate U(j,i), and columns behind a pivot that is not positive keep their input.
   void Cholesky() {
     const bool turns = !space_.lower;
     const bool conjugates = turns && space_.is_call;
@@ -173,7 +169,7 @@ class MatrixKernel {
     WriteFactor(failed.Get(), turns, conjugates);
   }
 
-  // `failed` is the number of the column that failed, counted from 1. It is 0 if no column failed.
+  // `failed` counts columns from 1, or is 0.
   void WriteFactor(Value failed, bool turns, bool conjugates) {
     const Value nan = k_.Constant(type_, std::numeric_limits<double>::quiet_NaN()), zero = k_.Constant(type_, 0.0);
     const Value at = Convert(failed, Type::kIndex) - 1;
@@ -196,8 +192,7 @@ class MatrixKernel {
     if (space_.is_call) outputs_[1].Store(k_.block(), failed);
   }
 
-  // Subtracts each known element of x from the unknown rows. For few systems both matrices are stored transposed, so
-  // that the rows of a column are contiguous.
+  // For few systems both matrices are stored transposed, so that the rows of a column are contiguous.
   void Solve() {
     const bool by_column = space_.transposed == space_.left;
     const bool forward = space_.lower != by_column;
@@ -234,7 +229,6 @@ class MatrixKernel {
     });
   }
 
-  // Exchanges rows to get the largest pivot, the first of equal ones.
   void Pivoted() {
     const int64_t rows = space_.rows, columns = space_.columns;
     ForEach(rows, columns, [&](Value i, Value j) { a_.Store(i, j, Read(0, i, j)); });

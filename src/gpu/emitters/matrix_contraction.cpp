@@ -1,6 +1,6 @@
 // Products by the matrix units of a GPU (mma.sync), of bf16 or f16 operands with sums in f32. A warp computes 16 or 32
-// rows of the tile and half of its columns. The elements of a lane are scattered over them. So 16 rows at a time pass
-// through shared memory, from which they are stored row by row like other products.
+// rows of the tile and half of its columns. Its lanes have scattered elements, so 16 rows at a time pass through shared
+// memory.
 #include <functional>
 
 #include "base/text.h"
@@ -23,16 +23,14 @@ using kernel::SumFragment;
 using kernel::Type;
 using kernel::Value;
 
-// Warps along rows and along columns, and columns of a warp.
 constexpr int64_t kWarpRows = 4, kWarpColumns = 2, kColumnsOfWarp = 32;
-// Extra elements of a line, so that eight lines of 16 bytes are in different banks.
+// Puts eight lines of 16 bytes into different banks.
 constexpr int64_t kSpare = 8;
 
 MmaShape ShapeOf(const Instruction& product) {
   return product.operand(0).shape().type() == PrimitiveType::kBF16 ? MmaShape::kBF16 : MmaShape::kF16;
 }
 
-// The tile keeps the order of rhs in memory: the terms of a column are contiguous, or the columns of a term.
 TilePitches RhsPitches(const ContractionSpace& space, const KernelPlan& plan) {
   if (space.RunsAlong(space.rhs, space.term())) return {plan.tile[2] + kSpare, 1};
   return {1, plan.tile[1] + kSpare};
@@ -116,7 +114,6 @@ class MatrixProduct : public TiledProduct {
       emission_.Bind(space_.row().e, row0_ + row);
       results_.StoreRow(row_, column0_ + FirstColumn(), kColumnsOfWarp);
     };
-    // A warp whose columns are all beyond the last one stores nothing.
     const int64_t columns = space_.column().size;
     const auto store_columns = [&] {
       if (columns % tile_columns_ == 0) store();
@@ -157,9 +154,9 @@ class MatrixProduct : public TiledProduct {
 
   const MmaShape shape_;
   const int64_t rows_of_warp_;
-  // One fragment for each 16 rows and 8 columns of the warp's part.
+  // Fragments of 16 rows and 8 columns.
   std::vector<SumFragment> sums_;
-  // Sums of 16 rows of each warp, before they are stored.
+  // 16 rows of each warp, before they are stored.
   Array rows_;
   Slot row_;
 };

@@ -1,7 +1,7 @@
-// The emitter of products for hosts: dot and convolution with an elementwise epilogue. A block packs a panel of each
-// operand into a shared array, converted, which fits into the second-level cache. The sums of a few rows and vectors
-// stay in registers (host/threads.cpp, EmitInRegisters). Packing a convolution's operand gathers its windows, which are
-// never in memory as a matrix. 8-bit integers are multiplied as pairs of neighbouring terms, or as floats.
+// The emitter of products for hosts: dot and convolution with an elementwise epilogue. A block packs a converted panel
+// of each operand into a shared array, which fits into the second-level cache. Sums of a few rows and vectors stay in
+// registers (host/threads.cpp, EmitInRegisters). 8-bit integers are multiplied as pairs of neighbouring terms, or as
+// floats.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -23,11 +23,10 @@ using kernel::Type;
 using kernel::Value;
 using kernel::Variable;
 
-// Rows of a transposed tile, and the columns at which vectors end on any host, are multiples of this.
+// Transposed tiles and vectors end at multiples of this on any host.
 constexpr int64_t kWhole = 16;
 
-// Bits of the magnitude of an operand that was converted from integers of at most 8 bits. For other operands the result
-// is 24.
+// Bits of an operand's magnitude if it was converted from integers of at most 8 bits, else 24.
 int MagnitudeBits(const Instruction& operand) {
   for (const Instruction* inst = &operand;; inst = &inst->operand(0)) {
     const PrimitiveType type = inst->shape().type();
@@ -37,14 +36,14 @@ int MagnitudeBits(const Instruction& operand) {
   }
 }
 
-// Two terms that were 8-bit integers are multiplied at once, as 16-bit integers with sums in 32 bits.
+// Pairs are 16-bit integers with sums in 32 bits.
 bool AreMultipliedInPairs(const ContractionSpace& space, const Instruction& product) {
   return SumTypeOf(product) == Type::kS32 && MagnitudeBits(product.operand(0)) <= 8 &&
          MagnitudeBits(product.operand(1)) <= 8 && space.position().size == 1 && space.term().size % 2 == 0;
 }
 
-// Number of integer terms whose sum is exact in f32, which holds all integers up to 2^24. It is 0 for unsigned results,
-// because converting a negative sum to them would saturate.
+// Integer terms whose sum is exact in f32 (up to 2^24). 0 for unsigned results, because converting a negative sum to
+// them would saturate.
 int64_t ExactTerms(const Instruction& product) {
   const int bits = MagnitudeBits(product.operand(0)) + MagnitudeBits(product.operand(1));
   return !IsSigned(product.shape().type()) || bits > 24 ? 0 : int64_t{1} << (24 - bits);
@@ -109,8 +108,8 @@ class PackedProduct {
  private:
   using Dimension = ContractionSpace::Variable;
 
-  // Part of a variable: its start, its greatest length, and the distance of its neighbours in the panel. `of_element`
-  // values of the variable form one element of the panel.
+  // `steps` is the greatest length, and `pitch` the distance of neighbours in the panel. `of_element` values form one
+  // element of the panel.
   struct Axis {
     const Dimension& variable;
     Value from;
@@ -118,11 +117,10 @@ class PackedProduct {
     int64_t of_element = 1;
   };
 
-  // Rounds up to an odd number of cache lines, so that the lines of a panel use different sets of the first-level
-  // cache.
+  // An odd number of cache lines, so that lines of a panel use different sets of the first-level cache.
   static int64_t Pitch(int64_t elements) { return (CeilDiv(elements, kWhole) | 1) * kWhole; }
 
-  // Terms of a panel: at most `most`, and at most as many as there are, rounded up to 32.
+  // At most `most`, and at most as many terms as there are, rounded up to 32.
   static int64_t PanelOf(const ContractionSpace& space, int64_t most) {
     return std::min(most, CeilDiv(space.position().size * space.term().size, 32) * 32);
   }
@@ -139,7 +137,6 @@ class PackedProduct {
 
   Value Elements(Value terms) { return of_element_ == 1 ? terms : terms / of_element_; }
 
-  // Number of values in [from, from + steps) that are below `end`.
   Value Left(Value from, int64_t steps, int64_t end) {
     return end % steps == 0 ? k_.Index(steps) : Min(k_.Index(steps), k_.Index(end) - from);
   }
@@ -149,7 +146,7 @@ class PackedProduct {
     return space_.position().size * CeilDiv(space_.term().size, panel_);
   }
 
-  // Adds sums in floats to the totals if another panel could make them inexact.
+  // Another panel could make the sums in floats inexact.
   void EndPanel(Value panel) {
     if (!totals_.empty()) k_.If(panel % exact_panels_ == exact_panels_ - 1, [&] { AddToTotals(); });
   }
@@ -163,7 +160,6 @@ class PackedProduct {
     });
   }
 
-  // Each panel has terms of one position.
   void AddPanels() {
     const int64_t positions = space_.position().size, panels = CeilDiv(space_.term().size, panel_);
     k_.Loop(int64_t{0}, Panels(), 1, [&](Value step) {
@@ -181,7 +177,6 @@ class PackedProduct {
     });
   }
 
-  // Each panel has several positions, with all of their terms.
   void AddPositions() {
     const int64_t positions = space_.position().size, terms = space_.term().size;
     k_.Loop(int64_t{0}, positions, positions_of_panel_, [&](Value first) {
@@ -203,10 +198,9 @@ class PackedProduct {
     Type type;
   };
 
-  // The number that is multiplied, or 0 if a condition of the operand does not hold. It is first converted to the
-  // product's type (docs/ops.md), which may wrap integers. If runs of lanes share the conditions (`in_runs`), the
-  // operand is always read, so that accesses stay contiguous. An f8e8m0fnu is always read too, because that type has no
-  // 0.
+  // The number that is multiplied, or 0 if a condition does not hold. It is first converted to the product's type
+  // (docs/ops.md), which may wrap integers. If runs of lanes share the conditions (`in_runs`), the operand is always
+  // read, so that accesses stay contiguous. An f8e8m0fnu, which has no 0, is always read too.
   Value Element(const Operand& operand, bool in_runs) {
     const auto multiplied = [&](Value value) { return Convert(Convert(value, declared_), type_); };
     if (operand.conditions.empty()) return multiplied(emission_.Emit(operand.node));
@@ -215,7 +209,6 @@ class PackedProduct {
     return multiplied(emission_.EmitWhere(operand.conditions, operand.node, Zero(operand.type)));
   }
 
-  // Warps step along `line`, and their lanes run along `lane`. `put` stores each value.
   void Pack(const Operand& operand, const Axis& line, const Axis& lane,
             const std::function<void(Value line, Value lane, Value value)>& put) {
     emission_.SetLane(lane.variable.e);
@@ -230,7 +223,6 @@ class PackedProduct {
       return axis.of_element == 1 ? left : left / axis.of_element;
     };
     const Value lines = count(line), lanes = count(lane);
-    // Binds the k-th value of an element.
     const auto bind = [&](const Axis& axis, Value i, int64_t k) {
       emission_.Bind(axis.variable.e, axis.of_element == 1 ? axis.from + i : axis.from + (i * axis.of_element + k));
     };
@@ -289,7 +281,7 @@ class PackedProduct {
     return lhs_panel_.Load(first_row * lhs_pitch_ + (term + r * lhs_pitch_));
   }
 
-  // Returns whether rows of the tile may meet elements of the dilated operand at this position of the window.
+  // False if all rows of the tile meet padding at this position of the window.
   Value MeetsElements() {
     const int64_t rows = space_.row().size, of_class = rows / space_.row_classes;
     const Value last = Min(row0_ + (tile_rows_ - 1), k_.Index(rows - 1));
@@ -307,7 +299,6 @@ class PackedProduct {
     return kernel::IsFloat(type_) ? Fma(a, b, sum) : sum + a * b;
   }
 
-  // `terms` counts elements of the panels.
   void Multiply(Value terms) {
     const bool has_tail = space_.column().size % tile_columns_ != 0;
     const Value columns =
@@ -337,7 +328,7 @@ class PackedProduct {
 
   ContractionSpace& space_;
   const Instruction& hero_;
-  // Types of the product's result and of its sums. type_ is the type of the factors.
+  // Types of the result, the sums and (type_) the factors.
   const Type declared_, sum_type_;
   const int64_t of_element_;    // Terms in an element of a panel.
   const int64_t exact_panels_;  // Panels of integers whose sum is exact in f32.
@@ -346,7 +337,7 @@ class PackedProduct {
   const int64_t tile_rows_, tile_columns_, panel_, warps_, warp_rows_;
   const int width_;
   const int64_t positions_of_panel_;
-  // True if the panel is stored transposed, because its operand is contiguous along rows (lhs) or terms (rhs).
+  // The panel is stored transposed if its operand is contiguous along rows (lhs) or terms (rhs).
   const bool lhs_is_transposed_, rhs_is_transposed_;
   const int64_t lhs_pitch_, rhs_pitch_;  // Distance between the lines of a panel.
   KernelFrame frame_;
@@ -355,7 +346,7 @@ class PackedProduct {
   ProductResults results_;
   Array lhs_panel_, rhs_panel_;
   Value column0_, row0_;
-  // One slot for each row. Totals are used if sums in floats are only partial.
+  // Totals are used if sums in floats are only partial.
   std::vector<Slot> sums_, totals_;
 };
 

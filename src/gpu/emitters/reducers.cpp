@@ -16,11 +16,10 @@ using kernel::Value;
 const Computation& ReducerOf(const ReducedHero& hero) { return *hero.inst->attrs<ReduceAttrs>().to_apply; }
 
 // Maxima and minima of 16-bit floats by their bits. As unsigned integers, the bits of floats of one sign rise with the
-// magnitude. Three extremes are kept: the signed maximum, the unsigned minimum and the unsigned maximum. The first is
-// the float maximum if it is at least +0; otherwise all floats are negative, and it is the unsigned minimum. The
-// unsigned maximum is the float minimum if it is negative; otherwise that is the unsigned minimum. Bits beyond an
-// infinity are NaN. Three operations on integers replace about six on floats, because AVX2 has no comparison that
-// respects NaN and the sign of zero.
+// magnitude. The signed maximum is the float maximum if it is at least +0; otherwise all floats are negative, and the
+// unsigned minimum is. The unsigned maximum is the float minimum if it is negative; otherwise the unsigned minimum is.
+// Bits beyond an infinity are NaN. Three operations on integers replace about six on floats, because AVX2 has no
+// comparison that respects NaN and the sign of zero.
 constexpr Type kExtremes[] = {Type::kS16, Type::kU16, Type::kU16};
 constexpr int64_t kNothing[] = {INT16_MIN, UINT16_MAX, 0};
 constexpr int64_t kSign = 0x8000;
@@ -74,7 +73,6 @@ std::vector<Slot> Reducers::MakeSlots(int width) {
       continue;
     }
     const auto simple = AsSimpleReducer(ReducerOf(*hero));
-    // Without a known identity the initial value is not read.
     for (const Type type : hero->accumulators) {
       const auto identity = simple ? IdentityOf(k_, *simple, type) : std::nullopt;
       k_.Fill(slots[next++], identity ? *identity : k_.Bits(type, 0));
@@ -123,7 +121,6 @@ kernel::KernelBuilder::CombineMany Reducers::Combiner() {
   return [this](std::span<const Value> a, std::span<const Value> b) { return Combine(a, b); };
 }
 
-// The maximum or minimum of the terms with these extremes and of the initial value.
 Value Reducers::OfBits(size_t hero, std::span<const Value> totals) {
   const Type type = heroes_[hero]->types[0];
   std::vector<Value> initial;

@@ -1,4 +1,4 @@
-// Reduces that are computed together, for all emitters with reductions: accumulators, terms, combining, and results.
+// Reduces that are computed together: accumulators, terms, combining, and results.
 #ifndef HLO_GPU_EMITTERS_REDUCERS_H_
 #define HLO_GPU_EMITTERS_REDUCERS_H_
 
@@ -15,7 +15,7 @@ namespace hlo::gpu {
 
 class Reducers {
  public:
-  // The type of the flag of counts(). 32 bits suit shuffles.
+  // For counts(). 32 bits suit shuffles.
   static constexpr kernel::Type kFlag = kernel::Type::kU32;
 
   // Borrows all arguments. With `by_bits`, maxima and minima of 16-bit floats are computed on their bits as integers,
@@ -23,15 +23,15 @@ class Reducers {
   Reducers(kernel::KernelBuilder& k, Emission& emission, std::vector<const ReducedHero*> heroes, bool by_bits = false);
 
   bool empty() const { return heroes_.empty(); }
-  // Whether some reduce has no known identity. Then a flag follows the accumulators.
+  // If some reduce has no known identity, a flag follows the accumulators.
   bool counts() const { return counts_; }
   std::vector<kernel::Type> AccumulatorTypes() const;
 
-  // Slots that hold identities, or a flag that they hold nothing yet. Used at block or warp level.
+  // Slots hold identities, or a flag that they hold nothing yet. Used at block or warp level.
   std::vector<kernel::Slot> MakeSlots(int width);
-  // The terms of the bound element.
+  // Terms of the bound element.
   std::vector<kernel::Value> Terms();
-  // Combines accumulators. The terms of `a` precede those in `b`.
+  // Terms of `a` precede terms of `b`.
   std::vector<kernel::Value> Combine(std::span<const kernel::Value> a, std::span<const kernel::Value> b);
   kernel::KernelBuilder::CombineMany Combiner();
   // Declares the results for the rest of this scope. Initial values are added here once, so they need not be
@@ -44,12 +44,11 @@ class Reducers {
   kernel::KernelBuilder& k_;
   Emission& emission_;
   const std::vector<const ReducedHero*> heroes_;
-  std::vector<bool> has_identity_, by_bits_;  // Indexed by hero.
+  std::vector<bool> has_identity_, by_bits_;
   bool counts_ = false;
 };
 
-// Records the most additions of a term of `hero`, which has `terms` terms. In a product, the number of roundings is the
-// number of terms in any order.
+// Records the most additions of one of the `terms` terms of `hero`. A product rounds once for each term, in any order.
 void AddChain(const ReducedHero& hero, int64_t chain, int64_t terms, PrecisionPlan& precision);
 
 }  // namespace hlo::gpu

@@ -3,12 +3,10 @@
 //
 //   rows     a block or a warp folds each row; a few long rows are split over blocks, and the last block to arrive
 //            combines their partial results in order
-//   lanes    each thread folds a short row, which comes through a tile of shared memory, so that memory is read along
-//            rows
-//   columns  a thread folds neighbouring columns row by row; if a strip is too narrow for a block, groups of warps have
-//            different rows of it
+//   lanes    each thread folds a short row through a tile of shared memory, so that memory is read along rows
+//   columns  a thread folds neighbouring columns row by row; groups of warps have different rows of a narrow strip
 //
-// Shapes and plan alone determine the order in which terms are combined, so the bits are the same each time.
+// Shapes and plan alone determine the order of terms, so the bits are the same each time.
 #include <algorithm>
 #include <functional>
 
@@ -30,7 +28,7 @@ using kernel::Type;
 using kernel::Value;
 using Output = ReductionSpace::Output;
 
-// All reduces of the kernel, with the values that are stored during and after the reduction.
+// All reduces of the kernel, and its stores during and after the reduction.
 class ReductionBody : public Reducers {
  public:
   ReductionBody(ReductionSpace& space, KernelFrame& frame, bool by_bits)
@@ -42,9 +40,8 @@ class ReductionBody : public Reducers {
     for (const Output& output : space_.stores) stores_.push_back(frame.Output(*output.root));
   }
 
-  // In a tile: adds one term for each of `steps`, and makes its fused stores. `bind` binds the lane for step u.
-  // `is_first`, if it is given, is true while the slots hold no term. It is the same for all lanes, which is cheaper
-  // than a flag for each.
+  // Adds one term for each of `steps`, and makes its fused stores. `bind` binds the lane for step u. `is_first`, if
+  // given, is true while no lane has a term, and is cheaper than a flag for each lane.
   void Accumulate(const std::vector<Slot>& slots, const std::vector<Emission::ScopeData>& steps,
                   const std::function<void(size_t)>& bind, Value is_first) {
     std::vector<Value> accumulators;
@@ -61,7 +58,6 @@ class ReductionBody : public Reducers {
     }
     for (size_t i = 0; i < slots.size(); ++i) slots[i].Set(accumulators[i]);
   }
-  // Returns the terms of the bound element, and makes its fused stores.
   std::vector<Value> TermsAndStores() {
     std::vector<Value> terms = Terms();
     std::vector<std::vector<Value>> stored;
@@ -85,7 +81,6 @@ class ReductionBody : public Reducers {
     for (size_t j = 0; j < sums.size(); ++j) sums[j].Set(combined[j]);
   }
 
-  // Computes and stores the results from the reduced values.
   void Finish(const std::vector<Value>& totals) {
     Give(totals);
     std::vector<std::vector<Value>> results;
@@ -93,7 +88,6 @@ class ReductionBody : public Reducers {
     for (size_t i = 0; i < results.size(); ++i)
       StoreElement(epilogues_[i], emission_.Lower(space_.outputs[i].offset), results[i]);
   }
-  // Hoists invariant values before a tile that calls Finish.
   void HoistEpilogues() {
     emission_.Hoist(space_.Epilogues());
     for (const Output& output : space_.outputs) emission_.Hoist(output.offset);
@@ -106,7 +100,7 @@ class ReductionBody : public Reducers {
   std::vector<Array> epilogues_, stores_;
 };
 
-// Partial results of each accumulator, [kept][split] in scratch memory, and one counter for each group of blocks.
+// Partial results are [kept][split] in scratch memory. Each group of blocks has a counter.
 struct Partials {
   std::vector<Array> values;
   Array counters;
@@ -125,16 +119,14 @@ EmittedKernel WithChain(EmittedKernel kernel, const ReductionSpace& reduction, i
   return kernel;
 }
 
-// Returns whether each thread of the block has a row.
 bool UsesTransposedTile(const KernelPlan& plan) { return plan.tile.size() == 2 && plan.tile[0] == plan.threads; }
 
-// Returns whether the plan is for a host: a few threads of one element each, which are lanes of a vector. A GPU does
-// not need extremes by bits, because it has an instruction for a maximum of floats.
+// Only hosts have few threads of one element, which are lanes of a vector. A GPU needs no extremes by bits, because it
+// has an instruction for a maximum of floats.
 bool AreLanesVectors(const KernelPlan& plan) {
   return plan.vector == 1 && (plan.tile[0] == 1 || UsesTransposedTile(plan)) && plan.threads <= 64;
 }
 
-// A warp, a block or several blocks for each row.
 class RowKernel {
  public:
   RowKernel(ReductionSpace& space, const EmitRequest& request)
@@ -186,8 +178,7 @@ class RowKernel {
     return WithChain(std::move(frame_).Finish(how), space_, chain);
   }
 
-  // Folds the steps [first, last) of a row. Several whole steps at once keep more loads in flight and need fewer passes
-  // over the accumulators.
+  // Several whole steps at once keep more loads in flight and need fewer passes over the accumulators.
   void Walk(const std::vector<Slot>& slots, Value first, Value last) {
     // A lane that has an element in any step has one in the first.
     const bool start_together = chunks_ == 1 || plan_.splits == 1 || whole_;
@@ -227,7 +218,6 @@ class RowKernel {
     });
   }
 
-  // Each block stores its result, and the last block to arrive combines all of them in order.
   void EmitLast(const Partials& partials, Value index, const std::vector<Value>& mine) {
     const int64_t splits = plan_.splits;
     for (size_t i = 0; i < mine.size(); ++i) partials.values[i].Store(k_.block(), mine[i]);
@@ -258,10 +248,8 @@ class RowKernel {
 // Wider tiles exceed the first-level cache.
 constexpr int64_t kMostTransposedColumns = 64;
 
-// A thread for each short row. Warps load a block's rows into tiles, in memory order, and then each thread folds a row
-// of the transposed tiles. A warp for each row would take as long to combine its lanes as to load them, and its last
-// vector would be cut. If a tile has fewer columns than a row, terms that are a multiple of the columns apart are
-// combined first.
+// Warps load a block's short rows into tiles, in memory order, and then each thread folds a row of the transposed
+// tiles. If a tile has fewer columns than a row, terms that are a multiple of the columns apart are combined first.
 class TransposedRowKernel {
  public:
   TransposedRowKernel(ReductionSpace& space, const EmitRequest& request)
@@ -298,8 +286,8 @@ class TransposedRowKernel {
  private:
   bool folds() const { return columns_ < row_; }
 
-  // One tile for each part of a term, or of an accumulator if terms are combined first, but not for the flag. Rows and
-  // columns of a transposed tile are multiples of 16.
+  // One tile for each part of a term, or of an accumulator if terms are combined first. Transposed tiles have multiples
+  // of 16 rows and columns.
   std::vector<Array> MakeTiles() {
     std::vector<Type> types = body_.AccumulatorTypes();
     if (body_.counts()) types.pop_back();
@@ -314,8 +302,7 @@ class TransposedRowKernel {
     return tiles;
   }
 
-  // Each warp loads its 32 rows one after the other. A host runs warp after warp, and so reads all rows in memory
-  // order.
+  // A host runs warp after warp, and so reads all rows in memory order.
   void Fill(const std::vector<Array>& tiles, Value row0, Value rows) {
     const int width = static_cast<int>(CeilDiv(row_, 32));
     emission_.SetLane(space_.minor().e);
@@ -337,14 +324,13 @@ class TransposedRowKernel {
     });
   }
 
-  // Returns the terms at `place`, and makes its fused stores.
   std::vector<Value> TermsAt(Value place) {
     Emission::Scope in_tile(emission_);
     emission_.Bind(space_.minor().e, place);
     return body_.TermsAndStores();
   }
 
-  // Combines the terms of row i to one for each column, in a few steps for each pass over the accumulators.
+  // Combines the terms of row i to one for each column.
   void Fold(const std::vector<Array>& tiles, Value i) {
     constexpr int64_t kStepsAtOnce = 4;
     const int64_t whole = row_ / columns_, first = (whole - 1) % kStepsAtOnce + 1;
@@ -378,8 +364,7 @@ class TransposedRowKernel {
     k_.Tile(1, columns, [&](Value j) { StoreSums(tiles, i, j, get()); });
   }
 
-  // Combines `sums` with the rest of the row and stores them in the tiles. The last vector begins before the rest, so
-  // that it is whole.
+  // The last vector begins before the rest of the row, so that it is whole.
   void StoreSums(const std::vector<Array>& tiles, Value i, Value j, std::vector<Value> sums) {
     const int64_t left = row_ % columns_;
     if (left > 0) {
@@ -391,7 +376,7 @@ class TransposedRowKernel {
 
   std::vector<Value> Walk(const std::vector<Array>& tiles, Value thread) {
     const std::vector<Type> types = body_.AccumulatorTypes();
-    // Every line of a tile holds terms, so the flag is always 1.
+    // Every line of a tile holds terms.
     const auto at = [&](Value term) {
       std::vector<Value> values;
       for (const Array& tile : tiles) values.push_back(tile.LoadTransposed(thread, term));
@@ -421,8 +406,8 @@ class TransposedRowKernel {
   ReductionBody body_;
 };
 
-// One or several blocks for each strip of neighbouring columns. As many warps as the strip needs form a group. The
-// groups of a block have different rows.
+// Each strip of neighbouring columns has one or several blocks. As many warps as the strip needs form a group, and
+// groups have different rows.
 class ColumnKernel {
  public:
   ColumnKernel(ReductionSpace& space, const EmitRequest& request)
@@ -438,7 +423,7 @@ class ColumnKernel {
         strips_(CeilDiv(columns_, strip_)),
         splits_(plan_.splits),
         unroll_(plan_.unroll),
-        // Rows of a block: a multiple of the rows whose loads are in flight together.
+        // A multiple of the rows whose loads are in flight together.
         share_(CeilDiv(CeilDiv(terms_, splits_), unroll_ * groups_) * unroll_ * groups_),
         frame_(space.graph, space.Needed(), LaunchOf(space, ReductionAxes(space), plan_), request),
         k_(frame_.k()),
@@ -476,8 +461,7 @@ class ColumnKernel {
   }
 
  private:
-  // BlockTile covers the strip with the whole block. Tile covers the part of the strip, from `column` on, that a warp
-  // of several groups has.
+  // BlockTile covers the strip with the whole block. Tile covers the part from `column` on that a warp has.
   void BlockTile(const KernelBuilder::IndexBody& in_tile) {
     if (groups_ == 1) return TileOver(k_, width_, columns_, begin_, plan_.tile[1], in_tile);
     k_.Tile(width_, strips_ == 1 ? k_.Index(strip_) : Min(k_.Index(strip_), k_.Index(columns_) - begin_), in_tile);
@@ -489,7 +473,6 @@ class ColumnKernel {
     k_.Tile(width_, Max(k_.Index(columns_) - (begin_ + column), k_.Index(0)), at);
   }
 
-  // Folds the rows from `from` on. Each of several groups has its own rows.
   void Walk(const std::vector<Slot>& slots, Value from, Value column) {
     k_.Loop(
         from, last_, groups_ * unroll_,
@@ -509,7 +492,7 @@ class ColumnKernel {
         unroll_ == 1 ? 4 : 1);
   }
 
-  // Calls `walk` with each group's first row, and then combines the sums of the groups through shared memory.
+  // The sums of the groups are combined through shared memory.
   void ByGroup(const std::vector<Slot>& slots, const std::function<void(Value row, Value column)>& walk) {
     if (groups_ == 1) return walk(k_.Index(0), k_.Index(0));
     k_.Warps([&] {
@@ -544,7 +527,7 @@ class ColumnKernel {
     });
   }
 
-  // Partial results are stored as [batch][split][column]. The last block to arrive combines them in order.
+  // Partial results are [batch][split][column].
   void EmitLast(const std::vector<Slot>& slots, const Partials& partials, Value batch, Value split, Value group) {
     const Value mine = (batch * splits_ + split) * columns_ + begin_;
     BlockTile([&](Value i) {
@@ -579,7 +562,6 @@ class ColumnKernel {
   Value begin_, last_;
 };
 
-// Checks the conditions of both kinds on a plan.
 Result<std::unique_ptr<ReductionSpace>> SpaceFor(const EmitRequest& request, Role minor_role) {
   const KernelPlan& plan = request.plan;
   const std::vector<const Instruction*> heroes = TRY(request.Heroes());

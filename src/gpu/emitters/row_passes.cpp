@@ -84,7 +84,7 @@ void RowPasses::Hoist(int pass) {
   }
 }
 
-// Returns the kept values of earlier passes that the pass reads.
+// Kept values of earlier passes that the pass reads.
 std::vector<RowPasses::KeptArray> RowPasses::KeptFor(int pass) const {
   std::vector<KeptArray> read;
   std::vector<NodeId> stack = space_.InPass(pass);
@@ -103,7 +103,6 @@ std::vector<RowPasses::KeptArray> RowPasses::KeptFor(int pass) const {
   return read;
 }
 
-// Computes one more element of the row and stores its values. Returns the sums with its terms.
 std::vector<Value> RowPasses::EmitElement(int pass, Reducers& reducers, const std::vector<Value>& sums, Value element,
                                           Value kept_at) {
   const std::vector<Value> terms = reducers.Terms();
@@ -124,7 +123,6 @@ std::vector<Value> RowPasses::EmitElement(int pass, Reducers& reducers, const st
   return reducers.Combine(sums, terms);
 }
 
-// Stores the results of one element for each row, which depend on the passes before this one.
 void RowPasses::StoreWhole(int pass) {
   for (size_t i = 0; i < whole_.size(); ++i) {
     const Store& store = space_.whole[i];

@@ -12,20 +12,19 @@ namespace hlo::gpu {
 
 class RowPasses {
  public:
-  // Borrows all arguments. A warp or a block processes a row, `step` elements at a time. Adds parameters first for
-  // results with an element for each row element, and then for results with one element for each row.
+  // Borrows all arguments. A warp or a block processes a row, `step` elements at a time. Adds parameters for the
+  // elements of rows first, then for whole rows.
   RowPasses(RowsSpace& space, KernelFrame& frame, const KernelPlan& plan, bool by_warp, int64_t step);
   virtual ~RowPasses() = default;
 
-  // Adds a shared array with space for `rows` rows for each value that the plan keeps.
+  // Each kept value gets a shared array of `rows` rows.
   void KeepRows(int64_t rows);
-  // Emits all passes over the row whose variables are bound. It starts at `kept_at` in the arrays of kept values.
+  // The row's variables must be bound. It starts at `kept_at` in the arrays of kept values.
   void Emit(kernel::Value kept_at);
-  // Adds the promises for the reductions.
   void AddChains(PrecisionPlan& precision) const;
 
  protected:
-  // Derived classes may bind more values to a bound element, and use it for more in a pass.
+  // Derived classes may bind more values to an element, and store more.
   virtual void BindElement(kernel::Value element) {}
   virtual void StoreElement(int pass, kernel::Value element) {}
 

@@ -1,6 +1,4 @@
-// The emitter of stitched rows. A block or a warp processes its row in several passes, and each pass knows the
-// reductions of the passes before it. Values that the plan keeps stay in shared memory, so they are loaded and computed
-// once.
+// The emitter of stitched rows. Values that the plan keeps stay in shared memory, so they are loaded and computed once.
 #include "gpu/plan/rows_space.h"
 
 #include "base/text.h"
@@ -41,7 +39,6 @@ class RowsKernel {
   }
 
  private:
-  // `kept_at`: start of the row in shared arrays.
   void EmitRow(Value index, Value kept_at) {
     const Emission::Scope scope(frame_.emission());
     BindAll(space_, frame_.emission(), Role::kKept, index);

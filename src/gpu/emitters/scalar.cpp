@@ -24,20 +24,19 @@ Value Like(Value x, int64_t constant) { return ConstantLike(x, constant); }
 
 bool IsPred(Value x) { return x.type() == Type::kPred; }
 
-// The type in which elementwise ops are computed.
 Type Wide(Type type) {
   if (kernel::IsSubByte(type)) return kernel::IsSigned(type) ? Type::kS8 : Type::kU8;
   return kernel::IsSmallFloat(type) ? Type::kF32 : type;
 }
 
-// Computes f in that type and rounds once to x's.
+// Rounds once to x's type.
 template <class F>
 Value InWide(Value x, F f) {
   const Type type = x.type();
   return Convert(f(Convert(x, Wide(type))), type);
 }
 
-// The signed integer as wide as a float.
+// Signed integer of the float's width.
 Type SignedOf(Type type) {
   switch (kernel::Bits(type)) {
     case 8: return Type::kS8;
@@ -111,7 +110,7 @@ Value EmitCompare(const Instruction& inst, Value a, Value b) {
   __builtin_unreachable();
 }
 
-// Squares repeatedly, modulo 2^n. A negative exponent gives 1 for base 1, +-1 by parity for base -1, and else 0.
+// Modulo 2^n. A negative exponent gives 1 for base 1, +-1 by parity for base -1, and else 0.
 Value IntegerPower(Value base, Value exponent) {
   Value result = Like(base, int64_t{1});
   Value square = base;
@@ -132,8 +131,8 @@ Value EmitPower(Value x, Value y) {
   return InWide(x, [&](Value base) { return IntegerPower(base, Convert(y, base.type())); });
 }
 
-// Rounds to fewer bits in the type's own encoding. If all bits of the exponent stay, subnormals stay too. Source:
-// docs/ops.md#bits
+// Rounds to fewer bits in the type's own encoding. If all bits of the exponent stay, subnormals stay too
+// (docs/ops.md#bits).
 Value EmitReducePrecision(const Instruction& inst, Value x) {
   const auto& attrs = inst.attrs<ReducePrecisionAttrs>();
   const bool small = kernel::IsSmallFloat(x.type());
@@ -166,8 +165,8 @@ Value EmitReducePrecision(const Instruction& inst, Value x) {
   });
 }
 
-// Truncates |x| and adds one if the random bits, as a fraction of 2^n, are less than the fraction that was dropped. f64
-// holds each such threshold exactly. Source: docs/ops.md#bits
+// Truncates |x| and adds one if the random bits, as a fraction of 2^n, are less than the dropped fraction. f64 holds
+// each such threshold exactly. Source: docs/ops.md#bits
 Value EmitStochasticConvert(Value x, Value random, Type type) {
   const double lowest_number = -std::ldexp(1.0, kernel::Bits(type) - 1);
   const int bits = kernel::Bits(x.type());
@@ -188,8 +187,7 @@ Value EmitStochasticConvert(Value x, Value random, Type type) {
 
 using ScalarFunction = Value (*)(const Instruction&, std::span<const Value>);
 
-// A row for each elementwise op of ops.def that planners accept (IsScalarOp). A missing row is a build error with the
-// op's name.
+// A missing row is a build error with the op's name.
 template <Opcode>
 struct ScalarRow;
 
@@ -334,11 +332,9 @@ Value JoinedBits(std::span<const Value> parts, Type type) {
 
 namespace {
 
-// The values of instruction `part` of a scalar computation.
 std::vector<Value> EmitPart(KernelBuilder& k, const Instruction& part, std::span<const Value> arguments) {
   const Computation& computation = part.computation();
   std::map<const Instruction*, std::vector<Value>> values;
-  // Number of the first part of each parameter.
   std::vector<int> first_part = {0};
   for (const Instruction* parameter : computation.parameters())
     first_part.push_back(first_part.back() + ComponentCount(parameter->shape()));
@@ -358,7 +354,6 @@ std::vector<Value> EmitPart(KernelBuilder& k, const Instruction& part, std::span
     else if (inst->Is(Opcode::kBitcast) && inst->shape().type() == inst->operand(0).shape().type()) result = operands;
     else if (inst->Is(Opcode::kBitcastConvert) || inst->Is(Opcode::kBitcast))
       result = {EmitBits(operands[0], KernelTypeOf(inst->shape().type()))};
-    // The instruction is a call or a fusion.
     else if (!called.empty()) result = EmitScalarComputation(k, *called.front(), operands);
     else result = EmitElement(*inst, operands);
     if (inst == &part) break;
@@ -400,7 +395,7 @@ std::vector<Value> LiteralValue(KernelBuilder& k, const Literal& literal, int64_
 std::optional<Value> IdentityOf(KernelBuilder& k, const SimpleReducer& reducer, Type type) {
   const std::optional<Literal> identity = hlo::IdentityOf(reducer.opcode, reducer.inst->shape().type());
   if (!identity) return std::nullopt;
-  // A complex sum consists of sums of the parts, but other complex operations do not.
+  // A complex sum consists of sums of the parts. Other operations do not.
   if (IsComplex(identity->shape().type())) {
     if (reducer.opcode != Opcode::kAdd) return std::nullopt;
     return k.Constant(type, -0.0);

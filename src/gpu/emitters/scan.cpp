@@ -1,12 +1,12 @@
-// The emitter of scans: running folds of any associative reducer of scalar ops. Producers and elementwise users are
-// fused.
+// The emitter of scans: running folds of any associative reducer of scalar ops, with fused producers and elementwise
+// users.
 //
 //   rows     a block or a warp scans each row step by step, by lanes and warps, and carries the sum to the next step
 //   columns  a thread scans neighbouring columns, row by row
 //
-// Each element is read and written once. If there are too few rows or columns, blocks share them. A first kernel then
-// stores the total of each part, and a second one scans the parts, each from the total before it. A reverse scan runs
-// through its variable in reverse (scan_space.h) and exchanges the operands of the reducer.
+// If there are too few rows or columns, blocks share them. A first kernel then stores the total of each part, and a
+// second one scans the parts, each from the total before it. A reverse scan runs through its variable in reverse
+// (scan_space.h) and exchanges the operands of the reducer.
 #include <algorithm>
 #include <functional>
 
@@ -30,7 +30,6 @@ using kernel::Variable;
 
 using Values = std::vector<Value>;
 
-// The accumulators of all scans of the kernel.
 class ScanBody {
  public:
   ScanBody(ScanSpace& space, KernelFrame& frame, bool totals)
@@ -63,7 +62,7 @@ class ScanBody {
   // Terms of the bound element.
   Values Terms() { return Accumulators(&ScanSpace::Hero::inputs); }
 
-  // In the order of the scan, `before` comes first.
+  // `before` comes first in the order of the scan.
   Values Combine(std::span<const Value> before, std::span<const Value> after) {
     Values results;
     size_t next = 0;
@@ -154,20 +153,17 @@ void Store(const std::vector<Array>& arrays, Value index, const Values& values) 
   for (size_t i = 0; i < arrays.size(); ++i) arrays[i].Store(index, values[i]);
 }
 
-// A kernel that stores totals reads only the inputs of the scan.
 std::vector<NodeId> NeededBy(const KernelPlan& plan, const ScanSpace& space) {
   return plan.totals ? space.Inputs() : space.Needed();
 }
 
-// Arrays for the totals of the parts of a shared scan, one for each accumulator.
 std::vector<Array> MakeParts(KernelFrame& frame, const std::vector<Type>& types, int64_t elements) {
   std::vector<Array> parts;
   for (size_t i = 0; i < types.size(); ++i) parts.push_back(frame.Scratch(static_cast<int>(i), types[i], elements));
   return parts;
 }
 
-// In a sum, each term passes through `chain` additions. In other folds, such as products, all roundings affect the
-// result.
+// In a sum, each term passes through `chain` additions. In other folds all roundings affect the result.
 EmittedKernel WithChain(EmittedKernel kernel, const ScanSpace& space, int64_t chain) {
   for (const auto& hero : space.heroes) {
     if (!IsFloat(hero.inst->operand(0).shape().type())) continue;
@@ -181,7 +177,6 @@ EmittedKernel WithChain(EmittedKernel kernel, const ScanSpace& space, int64_t ch
   return kernel;
 }
 
-// A warp, a block or several blocks for each row.
 class RowScan {
  public:
   RowScan(ScanSpace& space, const EmitRequest& request)
@@ -243,7 +238,7 @@ class RowScan {
   }
 
  private:
-  // Calls `body` at warp level: in each warp of the block, or in the current warp.
+  // In each warp of the block, or in the current warp.
   void AsWarp(const std::function<void()>& body) {
     const auto in_scope = [&] {
       Emission::Scope scope(emission_);
@@ -262,7 +257,7 @@ class RowScan {
     });
   }
 
-  // Scans the steps [first, last) of a row, from the sums `before` them.
+  // `before` are the sums before step `first`.
   void Walk(const Values& before, Value first, Value last) {
     const std::vector<Slot> terms = Terms(), sums = width_ > 1 ? body_.MakeSlots(1) : terms;
     // Inclusive sums of the preceding lane.
@@ -291,7 +286,7 @@ class RowScan {
     });
   }
 
-  // Elements beyond the end of a row are not stored, but they need a value.
+  // Elements beyond the end of a row are not stored, but need a value.
   std::vector<Slot> Terms() {
     std::vector<Slot> terms = body_.MakeSlots(width_);
     if (row_ % step_ != 0) {
@@ -311,7 +306,7 @@ class RowScan {
     });
   }
 
-  // The sums before the elements of this warp.
+  // Sums before the elements of this warp.
   Values PrefixOfWarp(const std::vector<Variable>& carry) {
     if (by_warp_ || warps_ == 1) return Get(carry);
     const std::vector<Variable> prefix = body_.MakeVariables(Get(carry));
@@ -346,7 +341,7 @@ class RowScan {
     else k_.Tile(width_, k_.Index(row_) - from, store);
   }
 
-  // The sums of the steps [first, last).
+  // Sums of the steps [first, last).
   Values Total(Value first, Value last) {
     const std::vector<Slot> terms = Terms();
     const std::vector<Variable> carry = body_.MakeVariables(body_.Zeros());
@@ -368,10 +363,9 @@ class RowScan {
   KernelBuilder& k_;
   Emission& emission_;
   ScanBody body_;
-  std::vector<Array> shared_;  // Totals of the block's warps.
+  std::vector<Array> shared_;
 };
 
-// One or several blocks for each strip of neighbouring columns.
 class ColumnScan {
  public:
   ColumnScan(ScanSpace& space, const EmitRequest& request)
@@ -431,7 +425,7 @@ class ColumnScan {
  private:
   void Tile(const KernelBuilder::IndexBody& body) { TileOver(k_, width_, columns_, begin_, plan_.tile[1], body); }
 
-  // Scans the rows [first, last), several at once, so that their loads are in flight together.
+  // Several rows at once, so that their loads are in flight together.
   void Walk(const std::vector<Slot>& carry, Value first, Value last, bool is_total) {
     k_.Loop(
         first, last, plan_.unroll,

@@ -1,5 +1,5 @@
 // The emitter of scatters. Updates are made in the order of the indices, so the bits are the same each time, even if
-// indices are equal. Threads share the elements of a window, and blocks of a GPU share the starts of windows.
+// indices are equal. Threads share the elements of a window, and blocks share window starts.
 #include "gpu/plan/scatter_space.h"
 
 #include <functional>
@@ -18,7 +18,6 @@ using kernel::Type;
 using kernel::Value;
 using kernel::Variable;
 
-// Indices that one thread examines before the block makes its own updates.
 constexpr int64_t kIndicesOfThread = 8;
 
 class Scatter {
@@ -105,8 +104,7 @@ class Scatter {
   }
 
   // Windows with different starts have no element in common (otherwise they overlap), so each block has the windows of
-  // some starts. Each block examines all indices, a chunk at a time. Its threads find the block's indices and store
-  // them in order, and then the updates are made.
+  // some starts. Its threads find the block's indices in a chunk of all indices and store them in order.
   void EmitShare() {
     const int64_t chunk = plan_.threads * kIndicesOfThread;
     const Array own = k_.Shared("own", Type::kU32, chunk);
@@ -142,7 +140,7 @@ class Scatter {
     });
   }
 
-  // Spreads neighbouring starts over the blocks, whatever their distance is, by Knuth's multiplicative hash.
+  // Knuth's multiplicative hash spreads neighbouring starts over the blocks, whatever their distance is.
   Value OwnerOf(Value start) const {
     const Value mixed = Convert(start, Type::kU32) * k_.Constant(Type::kU32, int64_t{2654435761});
     return ShiftRightLogical(mixed, k_.Constant(Type::kU32, 8)) % k_.Constant(Type::kU32, plan_.splits);

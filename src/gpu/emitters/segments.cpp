@@ -1,9 +1,8 @@
-// The emitter of regions whose kernels share one launch. Each kernel has some of the blocks
-// (gpu/kernel/side_by_side.h).
+// The emitter of regions whose kernels share one launch (gpu/kernel/side_by_side.h).
 //
 //   alike    elementwise kernels, or parts of them, that differ only in arrays and sizes (SegmentUnit): they share one
 //            code, and tables tell which of them a block belongs to
-//   others   each is emitted separately, by its own plan
+//   others   each is emitted by its own plan
 #include "gpu/plan/segments.h"
 
 #include <algorithm>
@@ -30,7 +29,7 @@ using kernel::Type;
 using kernel::Value;
 using Place = std::pair<int64_t, ShapeIndex>;  // An array in an operand of the region.
 
-// Finds the operands and results of the region that its kernels read and write.
+// The region's operands and results that its kernels read and write.
 class Region {
  public:
   explicit Region(const EmitRequest& request) : request_(request), region_(request.body.source()) {
@@ -130,10 +129,10 @@ class AlikeEmitter {
     return {};
   }
 
-  // Makes groups of arrays, in the order of the units' operands. Scalars, which all units read, are separate inputs.
+  // Groups have the order of the units' operands. Scalars, which all units read, are separate inputs.
   Status TakeInputs(KernelBuilder& k, const FusionBody& body, LoopSpace& space, const std::vector<NodeId>& needed,
                     std::map<int, Array>* ones, std::map<NodeId, ArrayGroup>* loads) {
-    std::map<int64_t, ArrayGroup> groups;  // Keyed by operand.
+    std::map<int64_t, ArrayGroup> groups;
     for (size_t i = 0; i < largest_.operands.size(); ++i) {
       std::vector<int64_t> sizes;
       for (const SegmentUnit& unit : units_) {
@@ -185,7 +184,7 @@ class AlikeEmitter {
     return group;
   }
 
-  // Each element is read before the element of the same number is written, so operands and results may share a buffer.
+  // Each element is read before the element of the same number is written.
   Status ShareWithResults(KernelBuilder& k, ArrayGroup group, size_t number) {
     k.SetMayAlias(group);
     for (const SegmentUnit& unit : units_) {
@@ -201,7 +200,7 @@ class AlikeEmitter {
     return {};
   }
 
-  // Returns the unit of this block and the unit's first block. It is the last unit whose first block is not later.
+  // The last unit whose first block is not after this one, and that first block.
   std::pair<Value, Value> FindUnit(KernelBuilder& k, int64_t blocks) {
     std::vector<int64_t> padded = firsts_;
     padded.resize(std::bit_ceil(padded.size()), blocks);
@@ -214,7 +213,6 @@ class AlikeEmitter {
     return {unit, Convert(firsts.Load(unit), Type::kIndex)};
   }
 
-  // As in loops, each operation rounds to its declared type.
   void AddPromises() {
     kernel_.precision.contract = false;
     for (const SegmentUnit& unit : units_) {
@@ -229,14 +227,13 @@ class AlikeEmitter {
   const std::vector<SegmentUnit>& units_;
   const SegmentUnit& largest_;
   int64_t tile_ = 0, threads_ = 0, width_ = 1;
-  std::vector<int64_t> firsts_;  // The first block of each unit.
+  std::vector<int64_t> firsts_;
   EmittedKernel kernel_;
 };
 
 // ---- Others ---------------------------------------------------------------------------------------------------------
 
-// Emits a kernel by its own plan. Its buffers become operands and results of the region, and scratch memory from
-// `scratch` on.
+// Buffers become operands and results of the region, and scratch memory from number `scratch` on.
 Result<EmittedKernel> EmitOther(const Region& region, const Instruction& inst, int scratch) {
   const EmitRequest& request = region.request();
   const std::optional<FusionPlan> plan = TRY(ReadPlan(inst));
@@ -302,14 +299,13 @@ class Joiner {
   }
 
  private:
-  // The first buffer of an array.
   const KernelBuffer& BufferOf(kernel::ArrayOf array) const {
     const std::vector<kernel::KernelArgument> arguments = segments_[array.kernel].kernel->Arguments();
     const auto found = std::ranges::find(arguments, array.array, &kernel::KernelArgument::array);
     return segments_[array.kernel].buffers[found - arguments.begin()];
   }
 
-  // Returns a number that is equal for inputs that read the same operand as the same type. It is -1 for other arrays.
+  // Equal for inputs that read the same operand as the same type. -1 for other arrays.
   int PlaceOf(kernel::ArrayOf array) {
     const KernelBuffer& buffer = BufferOf(array);
     if (buffer.kind != KernelBuffer::Kind::kOperand) return -1;

@@ -1,4 +1,4 @@
-// The emitter of sorts and topk. It checks the plan and chooses the emitter of the requested kernel.
+// Checks the plan of a sort or topk, and chooses the emitter of the kernel.
 #include <bit>
 
 #include "base/text.h"

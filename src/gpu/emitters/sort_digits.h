@@ -1,5 +1,5 @@
-// One stable pass over a digit of the keys. It counts the digits, computes the position of the first key with each
-// digit as a prefix sum, and moves the keys in order.
+// One stable pass over a digit of the keys: it counts the digits, adds the counts before each digit, and moves the keys
+// in order.
 #ifndef HLO_GPU_EMITTERS_SORT_DIGITS_H_
 #define HLO_GPU_EMITTERS_SORT_DIGITS_H_
 
@@ -9,7 +9,7 @@
 
 namespace hlo::gpu {
 
-// The key of the i-th element, and the data that moves with it.
+// For the i-th element: the key and its carried data.
 struct DigitSource {
   std::function<kernel::Value(kernel::Value i)> key, carried;
 };
@@ -18,7 +18,6 @@ class Digits {
  public:
   using Value = kernel::Value;
   using Array = kernel::Array;
-  // Called with the destination of an element.
   using Mover = std::function<void(Value to, Value key, const std::function<Value()>& carried)>;
 
   Digits(SortKernel& sort, int pass);
@@ -34,7 +33,7 @@ class Digits {
   int64_t digits_, shift_;
 };
 
-// Runs the pass over `count` keys, with `carried` if it is used, from one half of the arrays to the other.
+// Moves `count` keys and their carried data from one half of the arrays to the other.
 void SortByDigit(SortKernel& sort, int pass, int half, kernel::Array keys, kernel::Array carried,
                  kernel::Array counters, kernel::Value count);
 

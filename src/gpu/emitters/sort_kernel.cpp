@@ -19,7 +19,6 @@ Type UnsignedOf(int bits) {
   }
 }
 
-// Integers of less than a byte become bytes.
 Type InBytes(Type type) {
   if (kernel::IsFloat(type) || type == Type::kPred || kernel::Bits(type) >= 8) return type;
   return kernel::IsSigned(type) ? Type::kS8 : Type::kU8;
@@ -63,8 +62,7 @@ SortKernel::SortKernel(SortSpace& space, const EmitRequest& request, const SortS
 
 kernel::Array SortKernel::NextTiles() { return frame_.Scratch(kNextTiles, Type::kU32, DigitPasses(space_, shape_)); }
 
-// In a radix pass each block takes the next tile when it starts. So the blocks of all earlier tiles are running or
-// done.
+// Each block takes the next tile when it starts, so the blocks of all earlier tiles are running or done.
 kernel::Value SortKernel::NumberOfBlock() {
   if (at_.step != SortStep::kRadixPass) return k().block();
   pass_ = Convert(frame_.Number("pass", at_.pass).Load(0), Type::kIndex);
@@ -93,7 +91,8 @@ void SortKernel::Walk(const RangeBody& body, Value alone) {
 }
 
 void SortKernel::ForEach(Value count, const IndexBody& body) {
-  // Two of the widest elements have 16 bytes. The width is the same on any device, and so is the order of the stores.
+  // Two of the widest elements have 16 bytes. The order of stores depends on the width, so it is the same on any
+  // device.
   constexpr int kVector = 2;
   const int64_t step = k().threads() * int64_t{kVector};
   k().Loop(k().Index(0), count, step,
@@ -152,7 +151,7 @@ kernel::Value SortKernel::Less(Value p, Value q) {
 
 Type SortKernel::key_type() const { return UnsignedOf(KeyBits(*space_.key)); }
 
-// An unsigned number in the order of the comparator. In their total order, floats are numbers of sign and magnitude.
+// In their total order, floats are numbers of sign and magnitude.
 kernel::Value SortKernel::ToKey(Value number) {
   const Type type = key_type(), from = InBytes(number.type());
   Value key = EmitBits(from == number.type() ? number : Convert(number, from), type);
@@ -190,7 +189,7 @@ kernel::Value SortKernel::HasUnordered() {
 kernel::Value SortKernel::NumberAt(Value position) {
   const SortKey& key = *space_.key;
   if (key.number == nullptr) return Element(key.element, position);
-  // Both sides get the element, and one of them is computed.
+  // Only one side is computed.
   std::vector<Value> arguments;
   for (const Instruction* parameter : space_.comparator()->parameters()) {
     const bool is_used = !parameter->users().empty();

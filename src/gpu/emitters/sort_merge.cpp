@@ -1,11 +1,10 @@
-// Sorting by merges. Positions are moved, and each comparison loads the elements at two positions. An element of the
-// left run precedes equal elements of the right run, so the sort is stable.
+// Sorting by merges of positions: each comparison loads the elements at two positions. An element of the left run
+// precedes equal elements of the right run.
 //
 // A merge is divided into parts that are merged separately. A binary search finds where both runs are cut for the
 // middle of the result, and then for the middles of its halves, each between the cuts around that half. So the cuts are
-// in order, and a part has the elements between two of them, for any results of the comparator. If the comparator is
-// not an order, the result is some permutation. If floats are NaN, which compare with nothing, the merges of a tile are
-// not divided, so that their comparisons are the interpreter's.
+// in order for any results of the comparator, and a comparator that is not an order gives some permutation. With NaN,
+// which compares with nothing, the merges of a tile are not divided, so that their comparisons are the interpreter's.
 #include <algorithm>
 #include <bit>
 
@@ -20,28 +19,28 @@ using kernel::Type;
 using kernel::Value;
 using kernel::Variable;
 
-// Sorted runs of `run` places each, one after the other, from place 0 of a line or tile of `count` places.
+// Sorted runs of `run` places each, from place 0 of a line or tile of `count` places.
 struct Runs {
-  Array places;           // Positions, of kU32.
-  Value offset;           // Index of place 0 in `places`.
-  Value run, count;       // `run` is a power of two.
-  int64_t longest;        // The greatest `run`.
-  int64_t shortest_part;  // Places of the shortest part of a merge.
+  Array places;      // Positions, of kU32.
+  Value offset;      // Index of place 0 in `places`.
+  Value run, count;  // `run` is a power of two.
+  int64_t longest;
+  int64_t shortest_part;
 };
 
 class Merger {
  public:
   Merger(SortKernel& sort, const Runs& from) : sort_(sort), k_(sort.k()), from_(from) {}
 
-  // Merges the places [begin, begin + part) of the runs of twice the length, as far as they exist. `part` is a power of
-  // two that divides `begin`, at most twice the length.
+  // Merges the places [begin, begin + part) of the runs of twice the length. `part` is a power of two that divides
+  // `begin`, at most twice the length.
   void Merge(Value begin, Value part, const std::function<void(Value place, Value position)>& write) {
     const Value pair = begin / (from_.run * 2) * (from_.run * 2), right = pair + from_.run;
     const Cuts cuts = CutsOf(begin - pair, part, pair);
     const Variable i = k_.MakeVariable(cuts.low_left.Get()), j = k_.MakeVariable(cuts.low.Get() - cuts.low_left.Get());
     const Value left_end = cuts.high_left.Get(), right_end = cuts.high.Get() - left_end;
     k_.Loop(begin, pair + cuts.high.Get(), 1, [&](Value place) {
-      // Beyond the end of a run, another place is loaded and its element is ignored.
+      // Beyond the end of a run, another place is loaded and ignored.
       const Value at = i.Get(), at_right = j.Get();
       const Value a = Position(pair + at), b = Position(right + at_right);
       const Value takes_right = (at_right < right_end) & ((at >= left_end) | sort_.Less(b, a));
@@ -52,8 +51,8 @@ class Merger {
   }
 
  private:
-  // Two places of the result, counted from the start of its pair, and how many of the places before them come from the
-  // left run.
+  // Two places of the result, counted from the start of its pair, and how many places before them come from the left
+  // run.
   struct Cuts {
     Variable low, low_left, high, high_left;
   };
@@ -62,7 +61,7 @@ class Merger {
     return Convert(from_.places.Load(from_.offset + Min(place, from_.count - 1)), Type::kIndex);
   }
 
-  // The cuts around the part that begins at `begin`.
+  // The cuts around the part at `begin`.
   Cuts CutsOf(Value begin, Value part, Value pair) {
     const Value left_size = Min(from_.run, from_.count - pair), all = Min(from_.run * 2, from_.count - pair);
     const Cuts cuts = {k_.MakeVariable(k_.Index(0)), k_.MakeVariable(k_.Index(0)), k_.MakeVariable(all),
@@ -84,7 +83,7 @@ class Merger {
     return cuts;
   }
 
-  // Number of the first `size` places that come from the left run. The search stays between the cuts around it.
+  // Number of the first `size` places that come from the left run.
   Value CutAt(Value size, Value pair, const Cuts& cuts) {
     const Value low_right = cuts.low.Get() - cuts.low_left.Get(), high_right = cuts.high.Get() - cuts.high_left.Get();
     const Variable low = k_.MakeVariable(Max(cuts.low_left.Get(), size - high_right));
@@ -106,7 +105,6 @@ class Merger {
   Runs from_;
 };
 
-// Sorts a tile, from runs of one place.
 EmittedKernel EmitTile(SortSpace& space, const EmitRequest& request, const SortStepAt& at) {
   SortKernel sort(space, request, at, space.elements);
   KernelBuilder& k = sort.k();
@@ -142,7 +140,6 @@ EmittedKernel EmitTile(SortSpace& space, const EmitRequest& request, const SortS
   return std::move(sort).Finish("sort, merges of a tile");
 }
 
-// Merges runs of whole tiles.
 EmittedKernel EmitRuns(SortSpace& space, const EmitRequest& request, const SortStepAt& at) {
   SortKernel sort(space, request, at, space.elements);
   KernelBuilder& k = sort.k();

@@ -1,6 +1,5 @@
-// Sorting by digits of keys, the lowest first, with one walk through each tile. It counts the keys with each digit. The
-// sum of all counts before this count, by digit and then by tile, is the place of the first of these keys. Then the
-// keys are moved in their order, so every pass is stable.
+// Sorting by digits of keys, the lowest first, with one walk through each tile. The sum of all counts before a count,
+// by digit and then by tile, is the place of its first key. Keys are moved in their order, so every pass is stable.
 #include "gpu/emitters/sort_digits.h"
 
 namespace hlo::gpu {

@@ -1,5 +1,5 @@
 // Sorting by digits of keys, the lowest first, where each thread has a part of the tile. A pass ranks the keys of a
-// tile by one digit, stably, and moves them to shared memory in that order. So keys with equal digits leave the tile
+// tile by one digit, stably, and moves them to shared memory in that order. Keys with equal digits then leave the tile
 // side by side.
 //
 // Ranks: the keys of a warp have positions in the order (item, lane). For each item, the lanes with equal digits find
@@ -7,12 +7,12 @@
 // count. The sum of all counts before a count, by digit and then by warp, is the place of the warp's first key with
 // that digit.
 //
-// Long lines: the number of keys with each digit does not depend on their order, so one kernel counts the digits of all
-// passes. Each pass is then one kernel. It knows where the keys of a digit begin in the line, but not how many are in
-// earlier tiles. A tile asks the tile before it, and earlier ones while these know only their own count (Merrill and
-// Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back", 2016). A block takes the next tile when it
-// starts, so it waits only for running blocks. One word holds a count and its kind, so no other memory must be seen in
-// order.
+// Long lines: one kernel counts the digits of all passes, because the counts do not depend on the order of keys. Each
+// pass is then one kernel. It knows where the keys of a digit begin in the line, but not how many are in earlier tiles.
+// A tile adds the counts of earlier tiles, from the nearest on, until one of them knows the sum of all tiles up to it
+// (Merrill and Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back", 2016). A block takes the next tile
+// when it starts, so it waits only for running blocks. One word holds a count and its kind, so no other memory must be
+// seen in order.
 #include <algorithm>
 #include <bit>
 #include <optional>
@@ -53,13 +53,12 @@ class RankedTile {
 
   int64_t part() const { return part_; }
 
-  // The next six functions are called in phases. Key, Place and Position describe an item of the thread. Place is its
-  // place in the tile after Rank, and Position its position before.
+  // The next six functions are called in phases. Key, Place (after Rank) and Position (before) describe an item of the
+  // thread.
   Value Key(int64_t item) const { return keys_.Get(static_cast<int>(item)); }
   Value Place(int64_t item) const { return AsIndex(places_.Get(static_cast<int>(item))); }
   Value Position(int64_t item) const { return k_.warp() * (items_ * kWarp) + item * kWarp + k_.lane(); }
-  // Digit, Count and Begin describe a digit of the thread: its value, how often it is in the tile, and where its keys
-  // begin. The value may be beyond the last digit.
+  // Digit (possibly beyond the last one), Count in the tile and Begin of its keys describe a digit of the thread.
   Value Digit(int64_t digit) const { return k_.thread() * part_ + digit; }
   Value Count(int64_t digit) const { return counts_.Get(static_cast<int>(digit)); }
   Value Begin(int64_t digit) const { return begins_.Get(static_cast<int>(digit)); }
@@ -68,19 +67,17 @@ class RankedTile {
     return Convert(ShiftRightLogical(key, Convert(shift, key.type())) & (digits_ - 1), Type::kU32);
   }
 
-  // Calls body(item) for each of the thread's items, in a phase.
+  // Calls `body` in a phase, like EachDigit.
   void EachItem(const std::function<void(int64_t item)>& body) const {
     k_.Phase([&] {
       for (int64_t item = 0; item < items_; ++item) body(item);
     });
   }
-  // Calls body(digit, i) for the i-th of the thread's digits, in a phase.
   void EachDigit(const std::function<void(Value digit, int64_t i)>& body) const {
     k_.Phase([&] { OwnDigits(body); });
   }
 
-  // Loads key(i) for each position i of the tile. Positions from `count` on get the greatest key, so that they come
-  // last.
+  // Positions from `count` on get the greatest key, so that they come last.
   void Load(const std::function<Value(Value i)>& key, Value count = Value()) {
     EachItem([&](int64_t item) {
       const Value i = Position(item);
@@ -90,7 +87,7 @@ class RankedTile {
     });
   }
 
-  // `counted` is called in a phase for each of the thread's digits, as soon as its count is known.
+  // `counted` is called in a phase as soon as the count of a digit is known.
   void Rank(Value shift, const std::function<void(Value digit, int64_t i)>& counted = nullptr) {
     if (!counters_) counters_ = k_.Shared("counters", Type::kU32, k_.warps() * digits_);
     const Array counters = *counters_;
@@ -128,7 +125,7 @@ class RankedTile {
   }
 
  private:
-  // Items whose digits are compared among lanes at a time. Comparing does not wait for the counters.
+  // Items whose digits are compared among lanes at a time, without waiting for the counters.
   static constexpr int64_t kAtATime = 4;
 
   void EachWarp(const std::function<void(Value row)>& body) const {
@@ -182,12 +179,12 @@ class RankedTile {
   std::optional<Array> counters_;  // Keyed by warp and digit.
 };
 
-// Threads of an SM. Each then has 64 registers, enough for 16 keys of 32 bits and their places.
+// Each thread of an SM then has 64 registers, enough for 16 keys of 32 bits and their places.
 constexpr int kThreadsOfSm = 1024;
 
-// Number of the tile's positions. The value is empty if all tiles are full.
+// Positions of the tile. Empty if all tiles are full.
 Value CountOf(const SortKernel& sort) { return sort.space().length % sort.shape().tile == 0 ? Value() : sort.count(); }
-// The first bit of a pass's digit. The mask only tells the range of pass numbers.
+// The mask only tells the range of pass numbers.
 Value ShiftOf(const SortKernel& sort, Value pass) {
   const auto passes = static_cast<uint64_t>(DigitPasses(sort.space(), sort.shape()));
   const auto most = static_cast<int64_t>(std::bit_ceil(passes) - 1);
@@ -195,8 +192,7 @@ Value ShiftOf(const SortKernel& sort, Value pass) {
 }
 Value Clamped(Value i, Value count) { return count ? Min(i, count - 1) : i; }
 
-// Sorts a line in one block. Keys and carried values stay in shared memory. Keys are in registers while they move, and
-// carried values alternate between two halves.
+// Keys are in registers while they move, and carried values alternate between two halves of shared memory.
 void EmitLines(SortKernel& sort) {
   KernelBuilder& k = sort.k();
   const int64_t tile = sort.shape().tile;
@@ -241,17 +237,17 @@ class LongLine {
 
   int64_t Tiles() const { return sort_.space().lines() * sort_.tiles(); }
 
-  // The place in the line where the keys with a digit begin.
+  // Places in the line where keys with a digit begin.
   Array begins() const { return begins_; }
   Value BeginAt(Value entry) const { return sort_.line() * (passes_ * digits_) + entry; }
 
-  // The states of tiles: a word for each pass, tile and digit, which is zero while nothing is known.
+  // Words for each pass, tile and digit, which are zero while nothing is known.
   Array states() const { return states_; }
   Type word() const { return word_; }
   Value StateAt(Value tile, Value digit) const {
     return (sort_.pass() * Tiles() + sort_.line() * sort_.tiles() + tile) * digits_ + digit;
   }
-  // OfTile makes a state from the count of the tile alone. OfAll makes one from the count of all tiles up to it.
+  // States with the count of the tile alone, or of all tiles up to it.
   Value OfTile(Value count) const { return count | Flag(1); }
   Value OfAll(Value count) const { return count | Flag(2); }
   Value IsKnown(Value state) const { return state >= Flag(1); }
@@ -270,7 +266,7 @@ class LongLine {
   Array begins_, states_;
 };
 
-// Counts the digits of all passes in the block's tiles of a line. The last block of a line adds the counts.
+// The last block of a line adds all counts.
 class DigitCounter {
  public:
   explicit DigitCounter(SortKernel& sort)
@@ -313,7 +309,7 @@ class DigitCounter {
   // Lanes that meet the same digit count in different copies, which are in different banks.
   static constexpr int64_t kMostCounters = 8192, kMostCopies = 8;
 
-  // Prepares the passes: no tile has a state, and the first tile is next.
+  // No tile has a state, and the first tile is next.
   void Clear() {
     const Array states = line_.states(), next = sort_.NextTiles();
     const int64_t words = states.elements(), part = CeilDiv(words, k_.blocks());
@@ -349,7 +345,6 @@ class DigitCounter {
     }
   }
 
-  // Computes from the counts where the keys with each digit begin.
   void Place() {
     for (int64_t entry = 0; entry < entries_; entry += digits_) sort_.SumBefore(totals_, k_.Index(entry), digits_);
     sort_.ForEach(k_.Index(entries_),
@@ -360,12 +355,11 @@ class DigitCounter {
   KernelBuilder& k_;
   LongLine line_;
   int64_t digits_, entries_;  // Digits of one pass, and of all passes.
-  int64_t blocks_;            // Blocks that share a line.
+  int64_t blocks_;            // Blocks of a line.
   int64_t copies_;
   Array counters_, totals_;
 };
 
-// One pass of a long line.
 class DigitPass {
  public:
   explicit DigitPass(SortKernel& sort)
@@ -396,7 +390,7 @@ class DigitPass {
       });
     }
     LookBack();
-    // Computes the distance from a place in the tile to the place in the line, modulo 2^32.
+    // Distance from a place in the tile to the place in the line, modulo 2^32.
     ranked_.EachDigit([&](Value digit, int64_t i) {
       const int at = static_cast<int>(i);
       const Value before = before_.Get(at), all = before + Convert(ranked_.Count(i), line_.word());
@@ -424,14 +418,13 @@ class DigitPass {
  private:
   static constexpr int kKeysAtOnce = 4, kTilesAtOnce = 8;
 
-  // Publishes the tile's own count. In the first tile it is the count of all tiles up to it.
+  // In the first tile, the own count includes all tiles up to it.
   void Announce(Value digit, int64_t i) {
     const Value count = Convert(ranked_.Count(i), line_.word()), is_first = sort_.tile() == 0;
     line_.states().Atomic(AtomicOp::kExchange, line_.StateAt(sort_.tile(), digit),
                           Select(is_first, line_.OfAll(count), line_.OfTile(count)));
   }
 
-  // Sums the counts of the tiles before, from the nearest on, up to one that knows the count of all tiles up to it.
   void LookBack() {
     const Value has_before = sort_.tile() > 0;
     k_.Phase([&] {
@@ -481,8 +474,8 @@ class DigitPass {
   MovedKeys moved_;
   RankedTile ranked_;
   int part_;
-  // Slots with an element for each of the thread's digits: its keys in earlier tiles, the first tile that these
-  // include, and whether to go on.
+  // For each of the thread's digits: its keys in earlier tiles, the first tile that these include, and whether to go
+  // on.
   Slot before_, first_tile_, waits_;
   Slot waiting_;
 };

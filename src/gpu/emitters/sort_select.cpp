@@ -1,7 +1,7 @@
-// Selects the first k of each line without sorting the rest, with one walk through a line or a tile of it. It gathers
-// candidates. When their room is full, they are sorted by digits and the first k stay. From then on a key is gathered
-// only if it precedes the last of these, so the first of equal keys stay. Vector instructions find chunks without such
-// keys, which are skipped. Tiles of a line store their first k in scratch memory, and a last kernel selects among them.
+// Selects the first k of each line without sorting the rest. When the room for candidates is full, they are sorted by
+// digits and the first k stay. From then on only keys that precede the last of these are candidates, so the first of
+// equal keys stay. Vector instructions skip chunks without such keys. Tiles of a line store their first k in scratch
+// memory, and a last kernel selects among them.
 #include <algorithm>
 
 #include "gpu/emitters/sort_digits.h"
@@ -31,7 +31,7 @@ class Selection {
         takes_all_(k_.MakeVariable(k_.Constant(Type::kPred, 1))),
         last_(k_.MakeVariable(Greatest())) {}
 
-  // Selects among `count` elements. Calls store(i, key, carried) for the i-th element that stays.
+  // Calls store(i, key, carried) for the i-th of `count` elements that stays.
   void Select(const DigitSource& source, Value count,
               const std::function<void(Value i, Value key, Value carried)>& store) {
     const Slot keys = k_.MakeSlot(sort_.key_type());
@@ -68,7 +68,6 @@ class Selection {
     });
   }
 
-  // Sorts the first `count` candidates in place.
   void Sort(Value count) {
     const int passes = DigitPasses(sort_.space(), sort_.shape());
     for (int pass = 0; pass < passes; ++pass) SortByDigit(sort_, pass, pass % 2, keys_, carried_, counters_, count);
@@ -84,12 +83,12 @@ class Selection {
   int64_t kept_, room_;
   bool carries_;
   Array keys_, carried_, counters_;
-  Variable filled_;     // Number of candidates.
+  Variable filled_;
   Variable takes_all_;  // True until the room is full for the first time.
-  Variable last_;       // Key of the last candidate that stayed.
+  Variable last_;
 };
 
-// The first `kept` keys of each tile, in scratch memory. The last tile may have fewer.
+// The first `kept` keys of each tile. The last tile may have fewer.
 class Candidates {
  public:
   explicit Candidates(SortKernel& sort) : sort_(sort), of_line_(sort.tiles() * sort.space().kept) {

@@ -1,6 +1,6 @@
 // The emitter of products of few rows for hosts: dot with an elementwise epilogue, or a convolution without a window.
-// It reads rhs once, in its own type and memory order, several lines at a time. The sums of the block's columns are in
-// the first-level cache. So it is as fast as memory. A step of a language model consists mostly of such products.
+// It is as fast as memory: it reads rhs once, in its own type and memory order, several lines at a time, and keeps the
+// sums of the block's columns in the first-level cache.
 #include <array>
 
 #include "base/text.h"
@@ -18,7 +18,6 @@ using kernel::Slot;
 using kernel::Type;
 using kernel::Value;
 
-// Lines of rhs that are read at a time.
 constexpr int64_t kStreams = 8;
 
 class StreamedProduct {
@@ -65,7 +64,6 @@ class StreamedProduct {
  private:
   Value Converted(NodeId node) { return Convert(Convert(emission_.Emit(node), declared_), type_); }
 
-  // Stores the rows' terms of a panel, converted.
   void Keep(Value term0, Value terms) {
     emission_.SetLane(space_.term().e);
     const int64_t step = int64_t{k_.threads()} * width_;
@@ -82,7 +80,6 @@ class StreamedProduct {
     }
   }
 
-  // Multiplies `streams` terms of the panel, from t on.
   void Multiply(Value term0, Value t, int64_t streams) {
     emission_.SetLane(space_.column().e);
     std::vector<Value> factors;  // [row][stream]

@@ -34,8 +34,7 @@ void FillTile(kernel::KernelBuilder& k, Emission& emission, const kernel::Array&
         tile.Store(i * line.pitch + j * lane.pitch, value);
       });
     };
-    // The loop is unrolled, so that several lines are loaded before the first is needed, as far as there are registers
-    // for them.
+    // Unrolling loads several lines before the first is needed, as far as registers allow.
     k.Loop(int64_t{0}, line.steps, k.warps(), fill_line, kernel::Bytes(tile.type()) <= 2 ? 8 : 4);
   });
 }

@@ -1,4 +1,4 @@
-// Copies a tile of an operand to shared memory, from where a product reads it.
+// Copies an operand's tile to shared memory, for a product.
 #ifndef HLO_GPU_EMITTERS_TILE_FILL_H_
 #define HLO_GPU_EMITTERS_TILE_FILL_H_
 
@@ -11,23 +11,23 @@
 
 namespace hlo::gpu {
 
-// Element [line, term] of an operand's tile is at line * pitches.line + term * pitches.term.
+// Element [line, term] is at line * pitches.line + term * pitches.term.
 struct TilePitches {
   int64_t line, term;
 };
 
-// One index of a tile: its start, its steps, and its pitch in the tile.
+// One index of a tile, with its pitch there.
 struct FillAxis {
   std::function<void(kernel::Value)> bind;
-  int64_t size;  // The number of elements. The last one is read again for larger indices.
+  int64_t size;  // The last element is read again for larger indices.
   kernel::Value from;
   int64_t steps, pitch;
   std::optional<int64_t> counted;  // For a term: elements from this index on are 0.
 };
 
-// Used at block level. The warps divide the steps of `line`. The lanes of a warp take `lane`, whose index is
-// `lane_index`; its steps are 32 times a power of 2, at most 16. `node` is converted to `declared` and then to the
-// tile's type. Where a condition does not hold, the element is 0.
+// Used at block level. Warps divide the steps of `line`. Lanes divide the steps of `lane` (index `lane_index`), which
+// are 32 times a power of 2 up to 16. `node` is converted to `declared` and then to the tile's type. Elements where a
+// condition does not hold are 0.
 void FillTile(kernel::KernelBuilder& k, Emission& emission, const kernel::Array& tile, NodeId node,
               kernel::Type declared, std::span<const IndexCondition> conditions, const FillAxis& line,
               const FillAxis& lane, IndexExpr lane_index);

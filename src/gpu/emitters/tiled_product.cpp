@@ -37,8 +37,8 @@ TiledProduct::TiledProduct(ContractionSpace& space, const Instruction& hero, con
       results_(space, hero, frame_) {}
 
 void TiledProduct::Emit() {
-  // This leaves at most 128 registers for each thread. By itself, ptxas takes 48 of the 56 registers that are needed,
-  // to fit one more block on the SM, and spills the others.
+  // This leaves at most 128 registers for each thread. By itself, ptxas fits one more block on the SM, and spills 8 of
+  // the 56 registers that are needed.
   k_.SetMinBlocksPerSm(2);
   lhs_tile_ = k_.Shared("lhs", operand_type_, TileSize(tile_rows_, panel_, lhs_pitches_));
   rhs_tile_ = k_.Shared("rhs", operand_type_, TileSize(tile_columns_, panel_, rhs_pitches_));
@@ -77,7 +77,6 @@ void TiledProduct::Emit() {
   });
 }
 
-// Indices beyond the end read the last element, and terms beyond the end are 0 on both sides.
 FillAxis TiledProduct::Along(const Axis& axis) {
   const Dimension& variable = axis.variable;
   const bool is_term = &variable == &space_.term();

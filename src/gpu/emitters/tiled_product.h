@@ -1,7 +1,6 @@
-// Products of tiles in shared memory, for GPUs: shared parts of the kernels. A block computes a tile of the result. It
-// processes the terms in panels. The operands' parts of a panel are copied to shared memory, converted and padded with
-// 0, and multiplied from there. Blocks that share a tile process different panels and write partial sums as
-// [tile][split][row][column]. The last block to arrive adds them in the order of the terms.
+// Products of tiles in shared memory, for GPUs. A block computes a tile of the result, a panel of terms at a time, from
+// operands that are converted and padded with 0. Blocks that share a tile process different panels and write partial
+// sums as [tile][split][row][column]. The last block to arrive adds them in the order of the terms.
 #ifndef HLO_GPU_EMITTERS_TILED_PRODUCT_H_
 #define HLO_GPU_EMITTERS_TILED_PRODUCT_H_
 
@@ -18,15 +17,14 @@ class TiledProduct {
                TilePitches lhs_pitches, TilePitches rhs_pitches);
   virtual ~TiledProduct() = default;
 
-  // Emits the kernel except its name.
   void Emit();
 
  protected:
-  // Used at block level: sets the sums to zero, and adds the products of the current panel.
+  // Used at block level. Multiply adds the products of the current panel.
   virtual void BeginSums() = 0;
   virtual void Multiply() = 0;
-  // Writes the sums to the results, or row by row to `partials` from `begin` on. StorePartials adds the partial sums of
-  // all splits, which start at `begin`, and writes the results.
+  // LeavePartials writes the sums row by row from `begin` on. StorePartials adds the sums of all splits from `begin`
+  // on, and writes the results.
   virtual void Store() = 0;
   virtual void LeavePartials(const kernel::Array& partials, kernel::Value begin) = 0;
   virtual void StorePartials(const kernel::Array& partials, kernel::Value begin) = 0;
@@ -41,7 +39,7 @@ class TiledProduct {
   Emission& emission_;
   ProductResults results_;
   kernel::Array lhs_tile_, rhs_tile_;
-  kernel::Value column0_, row0_;  // The start of the tile.
+  kernel::Value column0_, row0_;
 
  private:
   using Dimension = ContractionSpace::Variable;

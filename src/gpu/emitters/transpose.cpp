@@ -1,7 +1,7 @@
-// The emitter of transposes. Operands that are contiguous along another dimension than the outputs are read through
-// tiles of shared memory, so that both sides access memory in runs. A tile of three sides, [rows, columns, square], is
-// a strip that passes through a small tile step by step. If the outputs' minor dimension is short, each thread reads
-// one element of each run and writes them as neighbours.
+// The emitter of transposes. Operands that are contiguous along another dimension than the outputs pass through tiles
+// of shared memory, so that both sides access memory in runs. A tile of three sides, [rows, columns, square], is a
+// strip of small tiles. If the outputs' minor dimension is short, each thread reads one element of each run and writes
+// them as neighbours.
 #include "gpu/plan/transpose_space.h"
 
 #include <algorithm>
@@ -20,7 +20,6 @@ using kernel::Value;
 
 namespace {
 
-// Lanes run along the variable before the minor one. The loop over the minor one is unrolled.
 Result<EmittedKernel> EmitInterleaved(LoopSpace& space, const EmitRequest& request) {
   const KernelPlan& plan = request.plan;
   const LoopSpace::Variable& lane = space.variables[space.variables.size() - 2];
@@ -50,7 +49,7 @@ Result<EmittedKernel> EmitInterleaved(LoopSpace& space, const EmitRequest& reque
     of_run.push_back(emission.Leave());
   }
   TileOver(k, 1, lane.size, begin, step, [&](Value i) {
-    // All elements are computed before the first store, so that the stores are vectors side by side.
+    // Computing all elements before the first store makes the stores vectors side by side.
     std::vector<std::vector<Value>> results;
     std::vector<Value> offsets;
     for (const Emission::ScopeData& run : of_run) {
@@ -70,7 +69,6 @@ Result<EmittedKernel> EmitInterleaved(LoopSpace& space, const EmitRequest& reque
   return std::move(frame).Finish("transpose, runs side by side");
 }
 
-// Elements of each lane of a warp.
 int WidthOf(int64_t side) { return static_cast<int>(CeilDiv(side, 32)); }
 
 }  // namespace
@@ -116,9 +114,8 @@ Result<EmittedKernel> EmitTranspose(const EmitRequest& request) {
     rest = rest / space->variables[v].size;
   }
 
-  // Whole squares along a strip are unrolled. Their instructions are so few that several squares are loaded at once.
-  // Rows of the tile are padded by a cache line, so that vectors are stored and loaded as a whole and do not wait for
-  // each other.
+  // Whole squares along a strip are unrolled, so that several are loaded at once. Rows of the tile are padded by a
+  // cache line, so that vectors are stored and loaded as a whole and do not wait for each other.
   const bool is_written_out =
       strip > tile_rows && k.warps() == 1 && rows % tile_rows == 0 && columns % tile_columns == 0 && tile_rows <= 32;
   const auto each_line = [&](Value count, int64_t lines, const std::function<void(Value)>& body) {

@@ -1,6 +1,6 @@
 // The emitter of transposes with short runs. A box is read in the order of the operands, permuted in shared memory by a
-// table, and written in the order of the outputs. So both accesses to memory are vectors, because a processor limits
-// the number of stores that wait for a cache line, whether they are elements or vectors.
+// table, and written in the order of the outputs. Both accesses to memory are vectors, because a processor limits the
+// number of waiting stores, whether elements or vectors.
 #include "gpu/emitters/transpose_box.h"
 
 #include <algorithm>
@@ -44,12 +44,11 @@ class BoxEmitter {
 
  private:
   struct Run {
-    // Start of the run in the box, in the order of the operands and of the outputs.
+    // Start of the run in each box.
     Value read, written;
     Value count;
   };
 
-  // Finds the block's box. Consecutive blocks follow the order of the outputs.
   void BindOrigin() {
     Value rest = k_.block();
     for (size_t v = space_.variables.size(); v-- > 0;) {
@@ -62,8 +61,8 @@ class BoxEmitter {
     }
   }
 
-  // Calls `body` for each run of the box. The elements along `variables` (minor first) are contiguous, so `body` binds
-  // the minor variable and lets it count all of them. The other variables are loops around.
+  // Elements along `variables` (minor first) are contiguous, so the minor variable counts all of them for `body`. The
+  // other variables are loops.
   void ForEachRun(std::span<const size_t> variables, const std::function<void(const Run&)>& body) {
     std::vector<size_t> loops;
     int64_t below = 1;
@@ -117,7 +116,7 @@ class BoxEmitter {
     });
   }
 
-  // Places of a run's elements in the box as it was read.
+  // Places in the box that was read.
   std::vector<int64_t> Places() const {
     std::vector<int64_t> places = {0};
     for (size_t v = box_.run; v < space_.variables.size(); ++v) {
@@ -170,12 +169,10 @@ class BoxEmitter {
   const TransposeBox& box_;
   kernel::KernelBuilder& k_;
   Emission& emission_;
-  // Distance of neighbours in shared memory, for each variable.
   const std::vector<int64_t> read_pitches_, written_pitches_;
   const std::vector<Array> arrays_;
-  // The box in the order of the loads, and in the order of the outputs, for each load.
+  // The boxes that are read and written, for each load.
   std::vector<Array> read_, written_;
-  // Start of the box and number of its elements, for each variable.
   std::vector<Value> origin_, counts_;
 };
 
