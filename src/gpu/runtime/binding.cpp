@@ -12,7 +12,6 @@
 namespace hlo::gpu {
 namespace {
 
-// A valid address for places without bytes.
 alignas(kBufferAlignment) std::byte g_nothing[kBufferAlignment];
 
 bool UsableInPlace(const Shape& shape, const Literal& literal) {
@@ -92,7 +91,6 @@ Status Binding::LoadConstant(const ConstantData& constant) {
   return Upload(constant.shape, constant.literal, constants_.back());
 }
 
-// The memory of a donated parameter belongs to a result or to the arena.
 void Binding::ListDonated() {
   const BufferPlan& buffers = program_->buffers;
   for (size_t v = 0; v < buffers.values.values.size(); ++v) {
@@ -112,7 +110,6 @@ Status Binding::SetLoopLimits(int64_t stop_after, int64_t most_trips) {
   return {};
 }
 
-// One copy reads all counters, which include the trip counts.
 Result<std::vector<int64_t>> Binding::ReadLoops() const {
   std::vector<int64_t> all(program_->counter_bytes / 8), counted;
   TRY(device_.CopyOut(all.data(), counters_.data(), program_->counter_bytes));
@@ -137,7 +134,6 @@ Status Binding::Bind(std::span<const Literal> arguments) {
   for (size_t i = 0; i < arguments.size(); ++i)
     TRY(LocatedAt(*program_->module->entry().parameters()[i], BindLeaves(arguments[i], leaf)));
   resolved_ = packed_now_ = false;
-  // New arguments can change the trip counts.
   trips_made_.clear();
   return {};
 }
@@ -188,7 +184,7 @@ Status Binding::MakeReady() {
   return device_.Synchronize();
 }
 
-// On the host, results are written into literals. New ones replace literals that the caller has received.
+// New literals replace those that the caller has received.
 Status Binding::MakeOutputs() {
   if (!device_.IsHost()) return {};
   for (size_t i = 0; i < outputs_.size(); ++i) {
@@ -281,7 +277,6 @@ Result<Literal> Binding::Read(const Instruction& inst, Lent lent) const {
   return Assemble(inst.shape(), leaves, next);
 }
 
-// Null: the value has to be copied.
 const Literal* Binding::LiteralAt(const Place& place, const Shape& shape, Lent lent) const {
   if (!device_.IsHost() || !shape.HasDefaultLayout() || shape.HasDynamicDims()) return nullptr;
   const Literal* literal = nullptr;

@@ -1,5 +1,4 @@
-// A program on one device, with memory for all its places, loaded kernels, bound library calls and arguments. The
-// program is immutable, so several bindings of it can run concurrently, on one device or several.
+// A program on one device with memory, kernels, library calls and arguments. Several bindings can run concurrently.
 #ifndef HLO_GPU_RUNTIME_BINDING_H_
 #define HLO_GPU_RUNTIME_BINDING_H_
 
@@ -15,7 +14,7 @@
 
 namespace hlo::gpu {
 
-struct RecordedPieces;  // Defined in timeline_writer.h.
+struct RecordedPieces;
 
 class DeviceMemory {
  public:
@@ -46,72 +45,66 @@ class DeviceMemory {
 
 class Binding {
  public:
-  // Prepares everything except the arguments. `device` must have the program's target and outlive the binding. Errors:
-  // kDevice for another target, and errors of the device.
+  // `device` must outlive the binding. Errors: R016 if it has another target.
   static Result<std::unique_ptr<Binding>> Make(std::shared_ptr<const Program> program, Device& device);
 
   const Program& program() const { return *program_; }
   Device& device() const { return device_; }
 
-  // One literal for each parameter of the entry; see Executable::Bind.
+  // See Executable::Bind.
   Status Bind(std::span<const Literal> arguments);
-  // Prepares a run: restores donated arguments that the last run overwrote, allocates memory for results that were
-  // given away, and packs weights.
+  // See Executable::MakeReady.
   Status MakeReady();
-  // Fills the results with bytes of ones (NaN or -1), because their memory may contain the right values of an earlier
-  // run.
+  // Fills the results with NaN or -1, because their memory may contain the right values of an earlier run.
   Status SpoilResults();
 
   void* Pointer(PlaceNumber place) const { return pointers_[place]; }
   std::span<void* const> Pointers(PlaceRange range) const {
     return std::span(pointers_).subspan(range.first, range.count);
   }
-  // Redirects a place and returns its old pointer. Used during recording.
+  // Returns the old pointer.
   void* Move(PlaceNumber place, void* to) { return std::exchange(pointers_[place], to); }
   const LoadedKernel& Kernel(int code) const { return *kernels_[code]; }  // Index in Program::code.
   BoundCall& Call(const LibraryWork& work) const { return *calls_[work.call]; }
   HostCaller& Caller() const { return *caller_; }
 
-  // The recording of nodes that are queued together. The pointers are valid for the life of the binding.
+  // Nodes that are queued together.
   struct Recorded {
     int runs = 0;
-    std::shared_ptr<const Recording> recording;  // Null if not recorded yet, or if not possible.
-    // Loops recorded trip by trip. The recording is valid while their trip counts stay the same.
+    std::shared_ptr<const Recording> recording;
+    // The recording is valid while the trip counts of these loops stay the same.
     std::vector<const LoopNode*> unrolled;
-    bool doubted = false;                          // The trip counts had changed when it was last used.
-    std::shared_ptr<const RecordedPieces> pieces;  // Names of its nodes in the device's log; null without a log.
+    bool doubted = false;                          // The trip counts had changed at the last use.
+    std::shared_ptr<const RecordedPieces> pieces;  // Null without a log.
   };
   Recorded& recorded(std::span<const Node> nodes) { return recorded_[{nodes.data(), nodes.size()}]; }
-  // Whether the host decides loops and branches from now on, because a recording with such nodes failed.
+  // Set when a recording with loops or branches failed.
   bool& host_decides() { return host_decides_; }
-  // Whether no recorded kernel is launched early from now on, because a recording with early launches failed.
+  // Set when a recording with early launches failed.
   bool& launches_late() { return launches_late_; }
-  // The trips of a loop when its condition was last evaluated; -1 if unknown for these arguments.
+  // -1 if unknown for these arguments.
   int64_t& trips_made(const LoopNode& loop) { return trips_made_.try_emplace(&loop, -1).first->second; }
 
-  // Loops within one kernel that count their trips on the device. SetLoopLimits sets their inputs (TripField) only if
-  // they changed, because loops do not modify them.
+  // Loops that count their trips on the device. They do not modify the inputs (TripField) of SetLoopLimits.
   struct CountedLoops {
     PlaceNumber trips;
     std::span<const Instruction* const> loops;
   };
   std::span<const CountedLoops> loops() const { return loops_; }
   Status SetLoopLimits(int64_t stop_after, int64_t most_trips);
-  // The kTripFields numbers of each entry of loops().
+  // kTripFields numbers for each entry of loops().
   Result<std::vector<int64_t>> ReadLoops() const;
 
-  // Sets the counters to zero after a failed run.
+  // Required after a failed run.
   Status ResetCounters();
 
-  // The values whose bytes are lent without a copy, if they are in literals on the host. Arguments are never written by
-  // steps; the bytes of results may be overwritten by the next step.
+  // Values that are lent without a copy. The next step may overwrite the bytes of results.
   enum class Lent { kArguments, kResultsToo };
-  // The current value of an instruction or of one of its leaves.
   Result<Literal> Read(const Instruction& inst, Lent lent = Lent::kArguments) const;
   Result<Literal> ReadLeaf(const Instruction& inst, int leaf, const Shape& shape, Lent lent = Lent::kArguments) const;
-  // Copies a literal to memory. It has this shape, or is smaller where the shape has <=.
+  // The literal has this shape, or is smaller where the shape has <=.
   Status Upload(const Shape& shape, const Literal& literal, void* to) const;
-  // The results of the last run. The caller owns the bytes.
+  // The caller owns the bytes.
   Result<Literal> Output();
 
  private:
@@ -119,17 +112,17 @@ class Binding {
 
   struct Leaf {
     const Shape* shape;
-    Literal literal;      // Keeps bytes alive that are used in place, or that restore a donated parameter.
-    DeviceMemory memory;  // The copy of the bytes.
+    Literal literal;  // Keeps bytes alive that are used in place or restore a donated parameter.
+    DeviceMemory memory;
     void* pointer = nullptr;
-    // The place of a donated parameter, shared with a result or temporary. kNothing if it is not donated.
+    // Shared with a result or temporary; kNothing if not donated.
     Place donated;
   };
   struct OutputLeaf {
     const Shape* shape = nullptr;
-    Literal literal;      // On the host: the literal that receives the results.
+    Literal literal;      // On the host.
     DeviceMemory memory;  // On other devices.
-    bool given = false;   // The bytes belong to the caller now.
+    bool given = false;
   };
 
   Status Prepare();
@@ -153,11 +146,11 @@ class Binding {
   DeviceMemory arena_, counters_, packed_;
   std::vector<DeviceMemory> constant_memory_;
   std::vector<void*> constants_;
-  std::vector<Leaf> leaves_;  // Leaves of the parameters.
+  std::vector<Leaf> leaves_;
   std::vector<OutputLeaf> outputs_;
-  std::vector<void*> pointers_;  // Indexed by number in Program::places.
+  std::vector<void*> pointers_;  // Indexed by PlaceNumber.
   std::vector<CountedLoops> loops_;
-  std::pair<int64_t, int64_t> loop_limits_ = {-1, -1};  // The inputs set by SetLoopLimits; -1 if not set.
+  std::pair<int64_t, int64_t> loop_limits_ = {-1, -1};  // -1 if not set.
   std::map<std::pair<const Node*, size_t>, Recorded> recorded_;
   std::map<const LoopNode*, int64_t> trips_made_;
   bool resolved_ = false, packed_now_ = false, host_decides_ = false, launches_late_ = false;

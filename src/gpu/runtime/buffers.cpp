@@ -26,12 +26,11 @@ std::vector<Interval> Union(const std::vector<Interval>& a, const std::vector<In
   return merged;
 }
 
-// A set of values that share one piece of memory.
 struct Buffer {
   std::vector<int> values;
   std::vector<Interval> live;
   int64_t bytes = 0;
-  int output = -1;  // The value that is a result. -1: none.
+  int output = -1;  // -1 if no value is a result.
 };
 
 class Planner {
@@ -98,7 +97,6 @@ class Planner {
     buffers_.push_back({{value}, all()[value].live, all()[value].bytes, all()[value].is_output ? value : -1});
   }
 
-  // Units of time in which `a` and `b` may both be live: the step at which `a` becomes `b`.
   Interval Allowed(int a, int b) const {
     const auto found = becomes_.find({a, b});
     if (found != becomes_.end()) return {4 * found->second + 1, 4 * found->second + 2};
@@ -129,8 +127,7 @@ class Planner {
     gone = {};
   }
 
-  // Obligatory pairs come first, then the state of loops, copies and optional pairs. A copy in a loop costs in each
-  // trip, so large values come first.
+  // Obligatory pairs come first. Large values come before small ones, because a copy in a loop costs in each trip.
   void MergeBuffers() {
     for (const Merge& merge : plan_.values.merges) becomes_[{merge.from, merge.to}] = merge.position;
     for (const InPlace& pair : plan_.values.in_place) {
@@ -163,8 +160,7 @@ class Planner {
 
   bool IsCopy(const InPlace& pair) { return all()[pair.result].definition->Is(Opcode::kCopy); }
 
-  // Copies of one position happen at the same time, so none may overwrite memory that a pending copy reads. If all wait
-  // for each other (a swap), one source is saved first.
+  // No copy may overwrite memory that a pending copy reads. If all wait for each other (a swap), one source is saved.
   void ListCopies() {
     for (const InPlace& pair : plan_.values.in_place) {
       if (pair.must && all()[pair.result].bytes > 0 && !OneBuffer(pair.operand, pair.result)) {
@@ -204,7 +200,6 @@ class Planner {
     return order;
   }
 
-  // Constants with equal shapes and equal bits get one place.
   void PlaceConstants() {
     std::unordered_multimap<uint64_t, int64_t> by_hash;
     for (size_t v = 0; v < all().size(); ++v) {
@@ -227,8 +222,7 @@ class Planner {
     }
   }
 
-  // A result has memory of its own for the caller. In another than the default layout it stays in the arena and is
-  // reordered.
+  // A result that has another than the default layout stays in the arena, and is reordered for the caller.
   void PlaceOutputs() {
     place_of_buffer_.resize(buffers_.size());
     const Instruction& root = module_.entry().root();

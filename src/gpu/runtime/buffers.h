@@ -1,8 +1,7 @@
 // Assigns values to buffers, and buffers to offsets in the arena.
 //
 // Values share a buffer if one becomes the other (loop state, conditional results, in-place steps, copies) and their
-// lives do not conflict. Otherwise the plan has a copy. Buffers with disjoint lives share memory. A test checks two
-// invariants by brute force:
+// lives do not conflict. Otherwise the plan has a copy. Invariants:
 //
 //   - Two values that are live in the same unit never share a byte, except the operand and the result of an in-place
 //     step while that step runs.
@@ -20,38 +19,37 @@
 namespace hlo::gpu {
 
 enum class Area : uint8_t {
-  kNothing,    // No bytes.
-  kParameter,  // The number is a leaf of the parameters.
-  kConstant,   // The number is an index in BufferPlan::constants.
-  kOutput,     // The number is a leaf of the result.
+  kNothing,
+  kParameter,
+  kConstant,
+  kOutput,
   kArena,
-  kCounters,  // Unshared scratch that kernels expect to be zero and leave zero. Assigned by compile.cpp.
-  kPacked,    // Weights in a library's own order, valid until the next Bind. Assigned by compile.cpp.
+  kCounters,  // Unshared scratch that kernels expect to be zero and leave zero.
+  kPacked,    // Weights in a library's own order, valid until the next Bind.
 };
 
 struct Place {
   Area area = Area::kNothing;
-  int64_t number = 0;
-  int64_t offset = 0;  // For kArena, kCounters, kPacked: a multiple of kBufferAlignment.
+  int64_t number = 0;  // A leaf of the parameters or the result, or the index of a constant.
+  int64_t offset = 0;  // A multiple of kBufferAlignment.
 
   bool operator==(const Place&) const = default;
 };
 
-// A copy between two values (not places) of the plan.
+// The numbers of two values, not of places.
 struct PlannedCopy {
   int from, to;
 };
 
 struct BufferPlan {
   Values values;
-  // Indexed by value: the number of its buffer; -1 for empty values, parameters and constants.
+  // Indexed by value; -1 for empty values, parameters and constants.
   std::vector<int> buffer_of;
-  std::vector<Place> place_of;                // Indexed by value.
+  std::vector<Place> place_of;
   std::vector<const Instruction*> constants;  // Without duplicates.
-  // Keyed by position, in the order of execution: before an in-place step, at the end of a branch or body, or at the
-  // entry of a loop.
+  // Copies before an in-place step, at the end of a branch or body, or at the entry of a loop, in order of execution.
   std::map<int64_t, std::vector<PlannedCopy>> copies;
-  std::vector<int64_t> output_bytes;  // Indexed by leaf of the result; 0 if it is stored elsewhere.
+  std::vector<int64_t> output_bytes;  // Indexed by leaf; 0 if it is stored elsewhere.
   int64_t arena_bytes = 0;
   int64_t arena_lower_bound = 0;
 
@@ -61,14 +59,13 @@ struct BufferPlan {
 };
 
 struct BufferOptions {
-  // Reuses the memory of parameters that the header donates (donors, input-output aliases).
+  // Reuses donated parameters.
   bool reuse_parameters = false;
   bool outputs_in_arena = false;
 };
 
 BufferPlan PlanBuffers(const Module& module, Values values, const BufferOptions& options = {});
 
-// One line for each value, ordered by memory. For dumps.
 std::string ToString(const BufferPlan& plan);
 
 }  // namespace hlo::gpu

@@ -41,9 +41,9 @@ struct StepPlan {
   FusionPlan plan;
   std::vector<EmittedKernel> kernels;
   std::unique_ptr<LibraryCall> call;
-  const Instruction* fill = nullptr;  // The scalar constant.
-  std::map<int, Place> scratch;       // Zeroed scratch and packed weights.
-  std::map<int, int> scratch_value;   // Other scratch, as indices into Values.
+  const Instruction* fill = nullptr;
+  std::map<int, Place> scratch;      // Zeroed scratch and packed weights.
+  std::map<int, int> scratch_value;  // Other scratch, as indices into Values.
   Place trips;
   bool planted = false;
 };
@@ -87,7 +87,6 @@ class Compiler {
   const CompileOptions& options() const { return program_.options; }
   const DeviceDescription& target() const { return *options().target; }
 
-  // Steps of called computations are included.
   void ListSteps(const Computation& computation) {
     for (const Instruction* inst : RunOrder(computation)) {
       if (inst->Is(kControl)) {
@@ -101,7 +100,7 @@ class Compiler {
     }
   }
 
-  // kKernel: the plan determines the kind.
+  // kKernel means that the plan determines the kind.
   StepKind KindWithoutPlan(const Instruction& inst) {
     const HostCalls* const host = options().host.get();
     if (host != nullptr && host->prefers && host->prefers(inst)) return StepKind::kHostCall;
@@ -121,7 +120,6 @@ class Compiler {
     }
   }
 
-  // Errors: a fill's or library call's plan does not fit, or has other kernels.
   static Status CheckKind(const StepPlan& step) {
     const Instruction& inst = *step.inst;
     const bool is_fill = step.kind == StepKind::kFill;
@@ -135,7 +133,6 @@ class Compiler {
     return {};
   }
 
-  // Takes the plan in the text, or else asks the planners.
   Status PlanSteps() {
     const Clock::time_point start = Clock::now();
     errors_.resize(plans_.size());
@@ -157,7 +154,6 @@ class Compiler {
 
   using Names = std::vector<std::string_view>;
 
-  // Example: "'a' and 2 more are kernels: no library".
   void AddNote(const Names& names, std::string_view one, std::string_view several, std::string_view reason) {
     const std::string more = names.size() > 1 ? Str(" and ", names.size() - 1, " more") : "";
     report().notes.push_back(Str("'", names.front(), "'", more, names.size() > 1 ? several : one, reason));
@@ -166,7 +162,6 @@ class Compiler {
   // Drops the name (" ('multiply.3')"), so that instructions share a note.
   static std::string WithoutName(const std::string& message) { return message.substr(0, message.find(" ('")); }
 
-  // Calls that no library accepts become kernels, with a note.
   Status OpenLibraries() {
     const Clock::time_point start = Clock::now();
     std::vector<StepPlan*> calls;
@@ -207,8 +202,6 @@ class Compiler {
     return {};
   }
 
-  // A mutation of an instruction is undone after its kernel is planned and emitted. A mutation of a kernel changes the
-  // emitted kernel.
   Result<std::vector<EmittedKernel>> Emit(StepPlan& step) {
     const std::string fault = FaultOf(step);
     const Mutation* const mutation = FindMutation(fault);
@@ -224,7 +217,6 @@ class Compiler {
       return kernels;
     }
     Instruction& own = const_cast<Instruction&>(*step.inst);  // The compiler owns program_.module.
-    // Instructions that are fused or called in it are candidates, too.
     std::vector<Instruction*> candidates = {&own};
     for (size_t i = 0; i < candidates.size(); ++i) {
       for (Computation* called : CalledComputations(*candidates[i])) {
@@ -445,7 +437,6 @@ class Compiler {
   PlaceNumber AddPlaceOf(const Instruction& inst, int leaf) {
     return AddPlaceOf(program_.buffers.values.of_instruction[inst.id()][leaf]);
   }
-  // Close() sets the count.
   PlaceRange Open() const { return {static_cast<PlaceNumber>(program_.places.size()), 0}; }
   void Close(PlaceRange& range) const { range.count = static_cast<int32_t>(program_.places.size()) - range.first; }
   PlaceRange AllLeaves(const Instruction& inst) {
@@ -540,7 +531,6 @@ class Compiler {
     if (plan.fill != nullptr) step.work.push_back(MakeFill(plan));
     if (plan.kind == StepKind::kHostCall) step.work.push_back(MakeHostCall(*plan.inst));
     step.info = static_cast<int>(program_.steps.size());
-    // The kernels of a fusion make promises about different instructions.
     PrecisionPlan precision;
     for (const EmittedKernel& kernel : plan.kernels) {
       precision.instructions.insert(kernel.precision.instructions.begin(), kernel.precision.instructions.end());
@@ -596,7 +586,6 @@ class Compiler {
     return {AddPlaceOf(*plan.inst, 0), pattern, width, plan.inst->shape().NumElements()};
   }
 
-  // In the order of CompileKernels.
   KernelWork MakeKernel(const StepPlan& plan, const EmittedKernel& kernel) {
     KernelWork work{.code = static_cast<int>(KernelNumber(kernel)), .arguments = Open(), .loops = kernel.loops};
     const Instruction& inst = *plan.inst;
@@ -630,6 +619,7 @@ class Compiler {
     return work;
   }
 
+  // Numbers kernels in the order of CompileKernels.
   size_t KernelNumber(const EmittedKernel& kernel) {
     if (kernel_number_.empty()) {
       for (const StepPlan& plan : plans_) {
@@ -639,12 +629,11 @@ class Compiler {
     return kernel_number_.at(&kernel);
   }
 
-  // Returns "" if there is none.
   std::string FaultOf(const StepPlan& plan) const {
     return fault_.MeantFor(FaultKindOf(plan), plan.inst->name()) ? fault_.what : "";
   }
 
-  // A fault that changes no code does not count, because a test with it would test nothing.
+  // A fault that changes no code would test nothing.
   Status CountPlanted() {
     if (fault_.kind.empty()) return {};
     std::vector<std::string_view> names;
@@ -684,10 +673,10 @@ class Compiler {
   Program program_;
   Fault fault_;
   std::vector<StepPlan> plans_;
-  std::vector<std::optional<Error>> errors_;  // Reasons why steps have no kernels.
+  std::vector<std::optional<Error>> errors_;
   std::unordered_map<const Instruction*, int> plan_of_;
   std::unordered_map<const Instruction*, StepShare> shares_;
-  std::vector<int> value_at_;  // Value at each place, or -1.
+  std::vector<int> value_at_;  // -1 for places without a value.
   std::unordered_map<const EmittedKernel*, size_t> kernel_number_;
 };
 

@@ -95,7 +95,7 @@ class Adder {
     PutIntoTrip(loop);
   }
 
-  // The kernel that sets a small condition computes it. This kernel is appended to the body's last kernel if possible.
+  // The kernel that sets a small condition computes it, at the end of the body's last kernel if possible.
   void PutIntoTrip(LoopNode& loop) {
     LoopCondition tail = {LoopConditionKernel(false), {loop.predicate}};
     if (!loop.condition.empty()) {
@@ -185,7 +185,7 @@ class Adder {
     return static_cast<PlaceNumber>(program_.places.size()) - 1;
   }
 
-  // Kernels with the same name are equal and are made once.
+  // Kernels with the same name are equal.
   template <class Make, class... Args>
   int Code(std::string_view name, const Make& make, const Args&... args) {
     const auto [found, is_new] =

@@ -1,5 +1,5 @@
-// Loops and branches that the device decides in a recording. Kernels set the conditions of graph nodes
-// (Device::RecordWhile, Device::RecordBranches) from computed predicates and selectors.
+// Loops and branches that the device decides in a recording: kernels set the conditions of graph nodes
+// (Device::RecordWhile, Device::RecordBranches).
 #ifndef HLO_GPU_RUNTIME_CONDITIONS_H_
 #define HLO_GPU_RUNTIME_CONDITIONS_H_
 
@@ -14,17 +14,16 @@
 
 namespace hlo::gpu {
 
-// A kernel with parameters (condition, predicate, trips) that decides whether a loop makes its first or next trip. It
-// counts the trips in `trips` (TripField). It ends a loop that exceeds the most trips, and records that there.
+// The kernel's parameters are condition, predicate and trips (TripField). A loop that exceeds kMostTrips ends, and
+// `trips` records that.
 kernel::Kernel LoopConditionKernel(bool first);
 
-// A kernel with parameters (conditions, selector) that selects one of `branches` by a pred (true is 0) or an s32 (out
-// of range is the last one). If `asked` is empty, it sets one condition to the branch number. Otherwise it sets a
-// condition for each of these branches.
+// A pred selects branch 0 if true; an s32 out of range selects the last branch. Sets a condition for each branch in
+// `asked`, or one condition to the branch number if `asked` is empty.
 kernel::Kernel BranchConditionKernel(bool by_pred, int64_t branches, std::span<const int> asked);
 
-// Adds condition kernels for the loops and branches of the program that do not need the host, if `device` can decide
-// them. Otherwise adds a note. `kernels` are the kernels of Program::code.
+// Covers loops and branches that do not need the host. Adds a note if `device` cannot decide them. `kernels` are the
+// kernels of Program::code.
 Status AddConditions(Program& program, Device& device, std::span<const EmittedKernel* const> kernels);
 
 }  // namespace hlo::gpu

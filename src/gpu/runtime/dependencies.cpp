@@ -10,7 +10,7 @@
 namespace hlo::gpu {
 namespace {
 
-// Bytes of an area or, with a binding, of the address space. A later value can take over a parameter's memory.
+// Bytes of an area or, with a binding, of the address space.
 struct Extent {
   std::tuple<Area, int64_t> memory;
   int64_t begin, end;
@@ -114,7 +114,6 @@ class EffectsOfNodes {
   Effects effects_;
 };
 
-// Each byte's last writer, and its readers since then. Pieces of memory begin and end where accesses do.
 class Memory {
  public:
   // Adds the nodes that `node` must wait for to `waits`.

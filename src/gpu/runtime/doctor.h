@@ -1,4 +1,4 @@
-// The capabilities of the back end on this machine, and reasons for missing ones. For `hlo doctor`.
+// Capabilities of the back end on this machine, for `hlo doctor`.
 #ifndef HLO_GPU_RUNTIME_DOCTOR_H_
 #define HLO_GPU_RUNTIME_DOCTOR_H_
 
@@ -10,13 +10,13 @@
 namespace hlo::gpu {
 
 struct Capability {
-  std::string name;  // "cpu", "oneDNN", "cuda", "cublasLt", "cuDNN", "CUPTI", "nvJitLink", "ptxas", "cache".
+  std::string name;
   bool ok = false;
   std::string text;         // The version, device or threads found, or the places tried.
   std::string consequence;  // The effect if it is missing.
 };
 
-// Opens all libraries; cuBLASLt alone takes up to a second. `cache` may be null.
+// Opens all libraries, which can take a second. `cache` may be null.
 std::vector<Capability> Examine(const std::vector<std::string>& library_path, kernel::CodeCache* cache);
 
 }  // namespace hlo::gpu

@@ -65,7 +65,7 @@ class BoundProgram : public Executable {
  private:
   std::shared_ptr<const Program> program_;
   Device& device_;
-  std::unique_ptr<Binding> binding_;  // Null after Unbind.
+  std::unique_ptr<Binding> binding_;
   double host_call_seconds_ = 0;
   bool bound_ = false, ready_ = false, ran_ = false;
 };

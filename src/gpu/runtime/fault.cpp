@@ -33,7 +33,6 @@ int LeaveOut(std::vector<CopyWork>& copies) {
   return planted;
 }
 
-// Whether one kernel may write the memory that another kernel of the step reads.
 bool IsSameMemory(const KernelBuffer& a, const KernelBuffer& b) {
   if (a.kind != b.kind) return false;
   if (a.kind == KernelBuffer::Kind::kScratch) return a.scratch == b.scratch;
@@ -82,7 +81,7 @@ class WrongBoundCall : public BoundCall {
     const int64_t elements = result_.NumElements(), bytes = elements * ByteWidth(result_.type());
     TRY(device_.CopyOut(value.mutable_raw(), results[0], bytes));
     if (fault_ == "bit") {
-      const int64_t last_byte = (elements / 2 + 1) * ByteWidth(result_.type()) - 1;  // The middle element.
+      const int64_t last_byte = (elements / 2 + 1) * ByteWidth(result_.type()) - 1;
       value.mutable_raw()[last_byte] ^= std::byte{1};
     } else if (fault_ == "zero") {
       value.SetDouble(elements - 1, 0);

@@ -1,16 +1,14 @@
-// Planted faults, to test whether the comparison finds them: "KIND:NAME:FAULT". NAME is the name of an instruction of
-// the optimized module, or "*" for all that the fault fits:
+// Planted faults "KIND:NAME:FAULT", to test whether the comparison finds them. NAME is an instruction of the optimized
+// module, or "*":
 //
 //   kernel:fusion.3:dropped_term    in a kernel: a kernel::Mutation, or a Mutation of the instructions in it
 //   library:*:bit                   in the result of a library call
 //   runtime:while.5:early           in the steps around kernels and library calls
 //
-// Faults are planted in the compiled program before it runs. Emitters and runners do not know of them.
-//
 // Faults of library calls: "bit" (flips one bit of one element), "zero" (the last element is 0), "scale" (multiplies
-// all elements by 1 + 2^-6). Faults of the run time: "early" (a loop ends after one iteration), "branch" (a conditional
-// numbers its branches in reverse), "copies" (omits the copies before a step, or at the end of a body or branch),
-// "late" (a step runs after the next one), "place" (a result overwrites a value that is still needed).
+// all by 1 + 2^-6). Faults of the run time: "early" (a loop ends after one iteration), "branch" (reverses the branches
+// of a conditional), "copies" (omits the copies before a step, or at the end of a body or branch), "late" (a step runs
+// after the next one), "place" (a result overwrites a value that is still needed).
 #ifndef HLO_GPU_RUNTIME_FAULT_H_
 #define HLO_GPU_RUNTIME_FAULT_H_
 
@@ -29,17 +27,17 @@
 namespace hlo::gpu {
 
 struct Fault {
-  std::string kind, name, what;  // All are empty for no fault.
+  std::string kind, name, what;  // Empty for no fault.
 
   bool MeantFor(std::string_view a_kind, std::string_view instruction) const {
     return kind == a_kind && (name == "*" || name == instruction);
   }
 };
 
-// A kind of fault by its word in --inject, with its faults other than mutations.
+// `faults` excludes mutations.
 struct FaultKind {
   std::string_view name;
-  std::string_view what;  // The part that has the fault, as text.
+  std::string_view what;  // The part that has the fault.
   std::span<const std::string_view> faults;
   bool takes_mutations = false;  // Also accepts the mutations of ir/mutation.h.
 };
@@ -48,17 +46,16 @@ std::span<const FaultKind> FaultKinds();
 // "" gives an empty fault. Errors: F004 with the possible values.
 Result<Fault> ParseFault(std::string_view text);
 
-// Plants a fault in each kernel of a step that it fits. Returns whether there was any.
+// Returns whether the fault fits any kernel.
 bool PlantInKernels(const kernel::Mutation& mutation, std::vector<EmittedKernel>& kernels);
 
-// Returns `call` with the fault in its first result.
 std::unique_ptr<LibraryCall> WithFault(std::unique_ptr<LibraryCall> call, std::string fault, const Shape& result);
 
-// Plants faults of the run time in the buffer plan or in the steps. Returns their number.
+// Returns the number of planted faults.
 int PlantInBuffers(const Fault& fault, BufferPlan& plan);
 int PlantInBlock(const Fault& fault, Block& block);
 
-// An error for a fault that fits no instruction. `names` are the instructions of its kind.
+// `names` are the instructions of the fault's kind.
 Error NothingPlanted(const Fault& fault, const std::vector<std::string_view>& names);
 
 }  // namespace hlo::gpu

@@ -6,7 +6,6 @@
 namespace hlo::gpu {
 namespace {
 
-// For each node the set of nodes that it waits for, directly or through others.
 class Closure {
  public:
   explicit Closure(size_t nodes) : words_((nodes + 63) / 64), bits_(nodes * words_) {}
@@ -53,7 +52,6 @@ class Orderer {
  private:
   int Count() const { return static_cast<int>(dependencies_.size()); }
 
-  // Dependencies of `node` that none of its other dependencies waits for.
   std::vector<int> Direct(int node) const {
     std::vector<int> direct = dependencies_[node];
     std::erase_if(direct, [&](int one) {
@@ -113,8 +111,8 @@ class Orderer {
   const std::span<const NodeWeight> weights_;
   const Concurrency concurrency_;
   const int64_t multiprocessors_;
-  Closure needed_;         // By the dependencies.
-  Closure ordered_;        // By the order so far.
+  Closure needed_;
+  Closure ordered_;
   std::vector<int> ends_;  // Nodes without a follower so far, ascending.
 };
 

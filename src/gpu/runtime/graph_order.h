@@ -14,16 +14,16 @@ namespace hlo::gpu {
 // 0 means unknown.
 struct NodeWeight {
   double seconds = 0;
-  int64_t blocks = 0;  // The blocks of its largest launch.
+  int64_t blocks = 0;  // Blocks of the largest launch.
 };
 NodeWeight WeightOf(const Node& node);
 
-// Parallel branches pay if each takes at least this time and both fit on the device. In a chain, launches can start
-// before the preceding one has ended, which is not possible after several predecessors.
+// Parallel branches pay if each takes at least this time and both fit on the device, because launches can start early
+// only in a chain.
 constexpr double kLeastSideSeconds = 20e-6;
 
-// For each node its direct predecessors, ascending. Each node follows all of its `dependencies`, directly or
-// indirectly. `multiprocessors` is the number of blocks that fill the device.
+// Direct predecessors of each node, ascending, which imply all `dependencies`. `multiprocessors` is the number of
+// blocks that fill the device.
 std::vector<std::vector<int>> GraphOrder(std::span<const std::vector<int>> dependencies,
                                          std::span<const NodeWeight> weights, Concurrency concurrency,
                                          int64_t multiprocessors);

@@ -1,4 +1,4 @@
-// Adds the instruction to errors of devices and libraries, which do not know it.
+// Adds the instruction to device errors, which do not know it.
 #ifndef HLO_GPU_RUNTIME_LOCATED_H_
 #define HLO_GPU_RUNTIME_LOCATED_H_
 
@@ -9,7 +9,7 @@
 
 namespace hlo::gpu {
 
-// Returns `result`. A device error without a place gets the place of `inst`.
+// Only device errors without a place are changed.
 template <class T>
 Result<T> LocatedAt(const Instruction& inst, Result<T> result) {
   if (result || result.error().exit != ExitCode::kDevice || result.error().source != nullptr) return result;

@@ -31,7 +31,6 @@ bool IsSmall(const FusionBody& body) {
          std::ranges::all_of(body.leaves(), [](const FusionBody::Leaf& leaf) { return IsOneElement(*leaf.shape); });
 }
 
-// Null unless the block consists of a single kernel.
 const KernelWork* OnlyKernel(const Block& block, const Step** step) {
   *step = block.size() == 1 ? std::get_if<Step>(&block.front()) : nullptr;
   if (*step == nullptr || !(*step)->copies.empty() || (*step)->work.size() != 1) return nullptr;

@@ -13,8 +13,7 @@
 
 namespace hlo::gpu {
 
-// Emits code for one thread that counts the trips and sets the condition to `again`, the predicate of the next trip
-// (see LoopConditionKernel).
+// Emits code for one thread. `again` is the predicate of the next trip; see LoopConditionKernel.
 void SetLoopCondition(kernel::KernelBuilder& k, kernel::Array condition, kernel::Value again, kernel::Array trips,
                       bool first);
 
@@ -24,8 +23,8 @@ struct LoopCondition {
   std::vector<PlaceNumber> places;
 };
 
-// A kernel that computes the condition from the state at the end of a trip. Empty unless `condition` is a single step
-// with a small computation on single elements. `emitted` are the kernels of Program::code.
+// Empty unless `condition` is one step with a small computation on single elements. `emitted` are the kernels of
+// Program::code.
 std::optional<LoopCondition> ComputedCondition(const Block& condition, std::span<const EmittedKernel* const> emitted);
 
 // The kernel of `work` with `tail` appended.

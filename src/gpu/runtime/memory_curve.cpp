@@ -16,7 +16,6 @@ bool HoldsAt(const std::vector<Interval>& live, int64_t unit) {
   return std::ranges::any_of(live, [&](const Interval& part) { return part.begin <= unit && unit <= part.end; });
 }
 
-// Buffers in the arena and in results.
 std::vector<std::vector<int>> ValuesOfBuffers(const BufferPlan& plan) {
   std::vector<std::vector<int>> values;
   for (size_t v = 0; v < plan.buffer_of.size(); ++v) {

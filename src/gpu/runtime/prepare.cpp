@@ -18,7 +18,6 @@ bool HasDynamicDims(const Shape& shape) {
 
 bool EntersComputations(const Instruction& inst) { return inst.Is(kControl); }
 
-// Each call gets its own copy of the computation, with its own buffers and live ranges.
 void FlattenCalls(Module& module) {
   std::unordered_set<const Computation*> entered;
   std::vector<Computation*> todo = {&module.entry()};

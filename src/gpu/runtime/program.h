@@ -1,6 +1,5 @@
-// The actions of an executable in order: steps, loops and branches over places in memory. compile.cpp makes it; it is
-// immutable and contains no pointers and no device. A Binding (binding.h) provides a device and arguments, and a runner
-// (runner.h) executes it.
+// The steps, loops and branches of an executable over places in memory. A program is immutable and contains no
+// addresses, which a Binding provides.
 #ifndef HLO_GPU_RUNTIME_PROGRAM_H_
 #define HLO_GPU_RUNTIME_PROGRAM_H_
 
@@ -16,14 +15,13 @@
 
 namespace hlo::gpu {
 
-// The place of some bytes. Its index in Program::places identifies it, and each binding has a pointer for it.
 struct PlaceUse {
   Place place;
   int64_t bytes;
 };
-using PlaceNumber = int32_t;
+using PlaceNumber = int32_t;  // Index in Program::places.
 
-// Consecutive place numbers, so that the pointers of a kernel's arguments are adjacent.
+// The pointers of a kernel's arguments are adjacent.
 struct PlaceRange {
   PlaceNumber first = 0;
   int32_t count = 0;
@@ -38,7 +36,7 @@ struct KernelWork {
   int code;  // Index in Program::code.
   PlaceRange arguments;
   std::vector<bool> writes;  // Indexed by argument.
-  // For a kernel with loops: the place of KernelBuffer::kTrips, and the loops.
+  // For a kernel with loops: the place of KernelBuffer::kTrips.
   PlaceNumber trips = 0;
   std::vector<const Instruction*> loops = {};
 };
@@ -58,13 +56,13 @@ struct FillWork {
   int64_t count;
 };
 
-struct HostWork {  // Runs CompileOptions::host for the step's instruction.
+struct HostWork {  // Runs CompileOptions::host.
   PlaceRange operands, results;
 };
 
 using Work = std::variant<KernelWork, LibraryWork, FillWork, HostWork>;
 
-// Whether the host takes part in the work, so that it cannot be recorded.
+// Work that needs the host cannot be recorded.
 inline bool NeedsHost(const Work& work) {
   const auto* const call = std::get_if<LibraryWork>(&work);
   return std::holds_alternative<HostWork>(work) || (call != nullptr && call->waits);
@@ -73,7 +71,7 @@ inline bool NeedsHost(const Work& work) {
 struct Step {
   const Instruction* instruction;
   int info = -1;                 // Index in Executable::steps(); -1 for copies that are not reported.
-  std::vector<CopyWork> copies;  // Copies before the work, for values that its result must contain already.
+  std::vector<CopyWork> copies;  // Before the work, for values that its result must contain already.
   std::vector<Work> work;
   // Estimated seconds (shares.h) and blocks of the largest launch; for a library call the 128x128 tiles of its result.
   // 0 if unknown.
@@ -93,28 +91,25 @@ struct LoopNode {
   PlaceNumber predicate;
   Block body;
   std::vector<CopyWork> back;
-  // See turns.h. The number of the copy in `back`, the affected places of the body, and the two alternating places of
-  // the state.
+  // See turns.h. `copy` is an index in `back`. `state` and `next` are the affected places of the body.
   struct Turn {
     int copy;
     std::vector<PlaceNumber> state = {}, next = {};
     PlaceNumber places[2] = {};
   };
   std::vector<Turn> turns = {};
-  int64_t known_trips = -1;  // From its form or its text (ir/trip_count.h); -1 if only the condition tells.
-  int64_t most_trips = -1;   // The loop ends after this number of trips regardless of its condition; -1 for no limit.
-  // Data for a device that decides the loop in a recording (conditions.h). The kernels `first` and `next` in
-  // Program::code set the condition before the first trip and at the end of each trip. -1 if the host decides.
+  int64_t known_trips = -1;  // See ir/trip_count.h; -1 if unknown.
+  int64_t most_trips = -1;   // A planted limit (fault.h); -1 for none.
+  // For a device that decides the loop (conditions.h). The kernels `first` and `next` in Program::code set the
+  // condition before the first trip and at the end of each trip. -1 if the host decides.
   struct Decided {
     int first = -1, next = -1;
     PlaceRange arguments = {};
     PlaceNumber trips = 0;  // The place of the counters (TripField).
-    // For `next`: the number of arguments before the handle of the condition. If it computes the condition itself, the
-    // body does not run the condition. If it replaces the last work of a step, the body does not run that work either.
     PlaceRange next_arguments = {};
-    size_t handle_at = 0;
-    bool computes = false;
-    const Step* last = nullptr;
+    size_t handle_at = 0;        // The number of arguments of `next` before the condition.
+    bool computes = false;       // Whether `next` computes the condition itself.
+    const Step* last = nullptr;  // The step whose last work is part of `next`.
   };
   Decided decided = {};
 };
@@ -136,10 +131,9 @@ struct BranchNode {
   Decided decided = {};
 };
 
-// A constant of the module or of a kernel.
 struct ConstantData {
   Literal literal;  // In row-major order.
-  Shape shape;      // With its layout in memory.
+  Shape shape;      // With the layout in memory.
 };
 
 struct Program {
@@ -147,7 +141,7 @@ struct Program {
   CompileOptions options;
   std::string target;  // The Device::target of code and calls.
   BufferPlan buffers;
-  // Indexed by the number of Area::kConstant: constants of the plan, then of kernels.
+  // Indexed by Place::number: constants of the plan, then of kernels.
   std::vector<ConstantData> constants;
   int64_t counter_bytes = 0;     // Size of Area::kCounters.
   int64_t packed_bytes = 0;      // Size of Area::kPacked.
@@ -160,7 +154,7 @@ struct Program {
   MemoryReport memory;
 };
 
-// Calls f(const Step&) for each step, including those in loops and branches.
+// Calls f(const Step&), also for steps in loops and branches.
 template <class F>
 void ForEachStep(const Block& block, const F& f) {
   for (const Node& node : block) {
@@ -175,7 +169,7 @@ void ForEachStep(const Block& block, const F& f) {
   }
 }
 
-// Calls f(const LoopNode&) for each loop, including nested ones.
+// Calls f(const LoopNode&), also for nested loops.
 template <class F>
 void ForEachLoop(const Block& block, const F& f) {
   for (const Node& node : block) {

@@ -16,11 +16,11 @@ struct RecordedNode {
   Kind kind;
   const Instruction* instruction = nullptr;  // In Executable::module(); null for a copy of the buffer plan.
   std::string name;                          // The kernel's name; empty for the instruction's name.
-  std::string how;                           // "loop, 3 blocks of 256", as for the step.
+  std::string how;                           // As in StepInfo.
   int64_t bytes = 0;                         // For copies and fills.
   int64_t trips = 0;
   std::vector<std::vector<RecordedNode>> bodies = {};
-  std::vector<int> after = {};  // Its direct predecessors in the list.
+  std::vector<int> after = {};  // Direct predecessors in the list.
 };
 
 struct RecordedGraph {

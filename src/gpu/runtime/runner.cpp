@@ -54,13 +54,12 @@ class SerialRunner {
     return {};
   }
 
-  // Before a run: limits the trips of loops inside kernels.
   Status SetLoopLimits() {
     constexpr int64_t kNoLimit = std::numeric_limits<int64_t>::max();
     const int64_t most = program_.options.max_loop_iterations, stop = options_.stop_loops_after;
     return binding_.SetLoopLimits(stop > 0 ? stop : kNoLimit, most > 0 ? most : kNoLimit);
   }
-  // After a run: an error if such a loop reached max_loop_iterations.
+  // An error if a loop inside a kernel reached max_loop_iterations.
   Status CheckLoops() {
     const auto loops = binding_.loops();
     if (ReadsTripsAtOnce() || loops.empty() || program_.options.max_loop_iterations <= 0) return {};
@@ -78,7 +77,7 @@ class SerialRunner {
            options_.interrupted != nullptr || options_.wait_for_each;
   }
 
-  // -1: the host computes or reads back a value meanwhile.
+  // -1 if the host takes part.
   int64_t StepsWithoutHost(const Node& node) const {
     if (const auto* loop = std::get_if<std::unique_ptr<LoopNode>>(&node)) {
       const int64_t steps = StepsOfTrips(**loop);
@@ -102,7 +101,6 @@ class SerialRunner {
   }
 
   // A loop is unrolled if its number of trips is known, the last run by the host made as many, and its steps are few.
-  // If the device can run the loop, the limit is lower.
   int64_t StepsOfTrips(const LoopNode& node) const {
     const int64_t most_steps = node.decided.first < 0 ? 4096 : 2000;
     const int64_t trips = node.known_trips, most = program_.options.max_loop_iterations;
@@ -112,7 +110,7 @@ class SerialRunner {
     return steps >= 0 && trips * steps <= most_steps ? trips * steps : -1;
   }
 
-  // -1: the host decides.
+  // -1 if the host decides.
   int64_t StepsDecided(const LoopNode& node) const {
     if (node.decided.first < 0 || binding_.host_decides()) return -1;
     const int64_t condition = StepsWithoutHost(node.condition), body = StepsWithoutHost(node.body);
@@ -129,8 +127,7 @@ class SerialRunner {
     return steps;
   }
 
-  // Objects that are created at first use cannot be recorded, so the first run is not. Nodes that cannot be recorded
-  // are not tried again.
+  // The first run is not recorded, because objects that are created at first use cannot be recorded.
   Status RunRecorded(std::span<const Node> nodes) {
     Binding::Recorded& kept = binding_.recorded(nodes);
     if (kept.recording != nullptr && timeline_.asks_log() && kept.pieces == nullptr) kept = {.runs = 1};
@@ -150,8 +147,7 @@ class SerialRunner {
     return RunNodes(nodes);
   }
 
-  // Whether the recorded numbers of trips hold. If not, the host evaluates the conditions once. If they still do not
-  // hold, the nodes are recorded again.
+  // If recorded trips do not hold, the host evaluates the conditions once, and then the nodes are recorded again.
   bool TripsHold(const Binding::Recorded& kept) const {
     return std::ranges::all_of(kept.unrolled, [&](const LoopNode* loop) { return StepsOfTrips(*loop) >= 0; });
   }
@@ -170,7 +166,7 @@ class SerialRunner {
         std::move(done).error().AddNote(Str("before this, the steps could not be recorded as a graph: ", why)));
   }
 
-  // Without early launches if the device cannot make a graph with them.
+  // Records without early launches if the device cannot make a graph with them.
   Result<std::shared_ptr<const Recording>> Record(std::span<const Node> nodes) {
     device_.SetEarlyLaunches(options_.early_launches && !binding_.launches_late());
     auto recording = RecordOnce(nodes);
@@ -203,7 +199,6 @@ class SerialRunner {
     return recording;
   }
 
-  // Describes the nodes that `queue` records, if descriptions are wanted.
   template <class Queue>
   Status Into(std::vector<RecordedNode>* nodes, const Queue& queue) {
     auto* const outer = std::exchange(noted_, options_.graphs != nullptr ? nodes : nullptr);
@@ -222,7 +217,6 @@ class SerialRunner {
     Note({.kind = RecordedNode::Kind::kKernel, .instruction = &inst, .name = std::string(kernel), .how = "condition"});
   }
 
-  // Each node follows its predecessors, if the device can record an order.
   Status RecordNodes(std::span<const Node> nodes) {
     if (nodes.size() < 2 || !device_.RecordsOrder()) return RunNodes(nodes);
     std::vector<NodeWeight> weights;
@@ -278,7 +272,6 @@ class SerialRunner {
     return {};
   }
 
-  // A random order that keeps dependencies.
   Status RunReordered(const Block& block) {
     std::vector<std::vector<int>> after = Dependencies(program_, block), next(block.size());
     std::vector<size_t> waits(block.size());
@@ -396,7 +389,7 @@ class SerialRunner {
         {binding_.Kernel(decided.first), binding_.Pointers(decided.arguments)},
         {binding_.Kernel(decided.next), binding_.Pointers(decided.next_arguments), decided.handle_at},
         [&] { return Into(&noted.bodies.front(), body); }));
-    // The kernel that sets the condition, which may be part of the last step's kernel.
+    // The last step's kernel, or a kernel of its own, sets the condition.
     if (decided.last != nullptr) timeline_.NameAs(last);
     else last = timeline_.Name({.kind = TimelineEvent::Kind::kWait});
     timeline_.EndLoop(all_trips, last);
@@ -461,7 +454,6 @@ class SerialRunner {
     return {};
   }
 
-  // A pred that is true takes branch 0. An index out of range takes the last branch.
   Status RunBranch(const BranchNode& node) {
     if (recording_) return RecordBranch(node);
     const auto count = static_cast<int64_t>(node.branches.size());
@@ -486,7 +478,6 @@ class SerialRunner {
     return RunWork(step);
   }
 
-  // If a step only copies, it is one event. Copies before other work are an event of their own.
   Status RunTimed(const Step& step) {
     const TimelineEvent event{.kind = TimelineEvent::Kind::kStep, .step = step.info};
     if (step.info < 0) return RunCopies(step.copies);
@@ -559,7 +550,7 @@ class SerialRunner {
     return device_.Launch(binding_.Kernel(work.code), binding_.Pointers(work.arguments));
   }
 
-  // Without waiting for each step, CheckLoops() reads the trips at the end of the run.
+  // Otherwise CheckLoops() reads the trips at the end of the run.
   Status LaunchLoops(const KernelWork& work) {
     TRY(Launch(work));
     return ReadsTripsAtOnce() ? ReadTrips(work) : Status();
@@ -620,12 +611,12 @@ class SerialRunner {
   std::vector<LoopStep> loops_;
   double host_call_seconds_ = 0;
   TimelineWriter timeline_;
-  int64_t named_ = -1;  // The last named piece.
+  int64_t named_ = -1;
   bool recording_ = false;
   // Its last kernel also sets a loop's condition and is launched with it.
   const Step* left_out_ = nullptr;
-  std::vector<const LoopNode*> unrolled_;       // In the current recording.
-  std::vector<RecordedNode>* noted_ = nullptr;  // Descriptions of recorded nodes. Null: not wanted.
+  std::vector<const LoopNode*> unrolled_;
+  std::vector<RecordedNode>* noted_ = nullptr;  // Null if no descriptions are wanted.
   std::vector<int> noted_after_;                // Predecessors of the next description.
 };
 

@@ -24,7 +24,7 @@ struct Entered {
   bool known;
 };
 
-// Entries into computations, and how often each happens in a run.
+// Counts how often a run enters each computation.
 std::vector<Entered> EnteredBy(const Module& module) {
   std::vector<Entered> all = {{&module.entry(), 1, true}};
   for (size_t i = 0; i < all.size(); ++i) {

@@ -7,7 +7,7 @@
 namespace hlo::gpu {
 
 // On a host, a product replaces a library, and a scatter for a GPU would scan all indices in each block. Both are
-// planned for the host. Without libraries the host runs the target's plans. A plan in the text is obeyed.
+// planned for the host. Without libraries the host runs the target's plans.
 Result<FusionPlan> PlanForHost(const Instruction& inst, FusionPlan plan, const Device& device,
                                const CompileOptions& options) {
   const bool has_host_form = std::ranges::any_of(plan.kernels, [](const KernelPlan& kernel) {

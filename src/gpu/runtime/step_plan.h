@@ -1,4 +1,4 @@
-// Selects the plan of a step from its own plan, the planners, and the alternatives of a host.
+// Selects the plan of a step.
 #ifndef HLO_GPU_RUNTIME_STEP_PLAN_H_
 #define HLO_GPU_RUNTIME_STEP_PLAN_H_
 
@@ -12,7 +12,7 @@ namespace hlo::gpu {
 // `plan`, or the host's alternative.
 Result<FusionPlan> PlanForHost(const Instruction& inst, FusionPlan plan, const Device& device,
                                const CompileOptions& options);
-// The plan of `inst`, or a planner's. The plan of a library call is returned without the library's choice.
+// The plan in the text, or a planner's. A library call's plan lacks the library's choice.
 Result<FusionPlan> PlanOfStep(const Instruction& inst, const Device& device, const CompileOptions& options);
 // The same with our own kernels only.
 Result<FusionPlan> OwnPlanOfStep(const Instruction& inst, const Device& device, const CompileOptions& options);

@@ -1,5 +1,4 @@
-// The events of an execution with their times. A runner fills a timeline if it has one (RunOptions::timeline). It uses
-// two clock readings for each event, and the log of the device (timeline_writer.h).
+// The events of an execution with their times, from clock readings or from the log of the device (timeline_writer.h).
 #ifndef HLO_GPU_RUNTIME_TIMELINE_H_
 #define HLO_GPU_RUNTIME_TIMELINE_H_
 
@@ -12,16 +11,16 @@ namespace hlo::gpu {
 
 struct TimelineEvent {
   enum class Kind : uint8_t {
-    kStep,    // The work of a step.
-    kCopies,  // Copies of the buffer plan: before a step, into a loop, after a trip or branch.
+    kStep,
+    kCopies,  // Copies before a step, into a loop, after a trip or branch.
     // The decision of a loop condition or a branch: read by the host, or set by a kernel in a graph.
     kWait,
   };
   Kind kind;
-  int step = -1;      // Index in Executable::steps(); -1 for none.
-  int trip = -1;      // Index in Timeline::trips, the innermost one; -1 outside loops.
+  int step = -1;      // Index in Executable::steps(), or -1.
+  int trip = -1;      // The innermost one of Timeline::trips; -1 outside loops.
   int64_t bytes = 0;  // For kCopies.
-  int graph = -1;     // The number of the graph launch that it belongs to, from 0; -1 if queued alone.
+  int graph = -1;     // The number of its graph launch; -1 if queued alone.
   // Nanoseconds of the steady clock: the call that queued it or its graph, and the work itself. On a host both are the
   // same.
   int64_t queued = 0, queue_end = 0, begin = 0, end = 0;
@@ -29,15 +28,15 @@ struct TimelineEvent {
 
 // One evaluation of a loop condition and the trip that followed.
 struct TimelineTrip {
-  int loop;         // The instruction id in Executable::module().
-  int64_t number;   // From 0.
+  int loop;  // Its id in Executable::module().
+  int64_t number;
   int parent;       // The trip of the enclosing loop; -1 for none.
   bool ran = true;  // If false, the condition ended the loop.
   int64_t begin = 0, end = 0;
 };
 
 struct Timeline {
-  size_t most_events = size_t{1} << 22;  // Limits events and trips; further ones are only counted.
+  size_t most_events = size_t{1} << 22;  // Limits events and trips.
 
   std::vector<TimelineEvent> events;  // In the order of queueing.
   std::vector<TimelineTrip> trips;
@@ -45,12 +44,12 @@ struct Timeline {
   // The run waited for each step because the device has no other clock. Sums over steps are valid, gaps between them
   // are not.
   bool waits_for_each = false;
-  int64_t begin = 0, end = 0;  // For the execution.
+  int64_t begin = 0, end = 0;
 
-  // The reason why the device's log is not used; empty if it is used where available. Also set if the log fails.
+  // The reason why the device's log is not used or failed. If set before the run, the log is not used.
   std::string no_log;
-  std::string log;       // The source of times, such as "CUPTI 13.0.1"; empty for none.
-  bool is_lost = false;  // The log failed, so there are no events; no_log has the reason.
+  std::string log;                                      // Such as "CUPTI 13.0.1"; empty for none.
+  bool is_lost = false;                                 // The log failed, so there are no events.
   int64_t least_mhz = 0, most_mhz = 0, memory_mhz = 0;  // Clock rates in the log; 0 if unknown.
 
   static int64_t Now() {

@@ -68,7 +68,7 @@ class GraphRun {
     return std::ranges::lower_bound(all, time, {}, &Execution::begin) - all.begin();
   }
 
-  // The trip of `recorded` that ran at `time`. `around`: the launch's trip.
+  // `around` is the trip of the launch.
   int TripAt(int recorded, int64_t time, int around) {
     if (recorded < 0) return around;
     const RecordedPieces::Trip& trip = pieces_.trips[recorded];
@@ -89,8 +89,8 @@ class GraphRun {
 
   const RecordedPieces& pieces_;
   Timeline& timeline_;
-  std::vector<Nodes> nodes_;                        // Records of each node of each piece.
-  std::vector<std::vector<Execution>> executions_;  // For each piece, in order of time.
+  std::vector<Nodes> nodes_;
+  std::vector<std::vector<Execution>> executions_;  // In order of time.
   std::map<std::tuple<int, int64_t, int, int64_t>, int> found_;
 };
 
@@ -126,9 +126,8 @@ void TimelineWriter::End() {
   timeline_->trips.clear();
 }
 
-// Assigns activities to launches. A launch without activity has length zero. Activities without piece belong to nodes
-// that the driver adds for conditions, and count as waiting. An activity without launch belongs to the last launch of
-// its graph.
+// Activities without piece belong to nodes that the driver adds for conditions, and count as waiting. An activity
+// without launch belongs to the last launch of its graph.
 void TimelineWriter::Sort(const Activities& told) {
   timeline_->dropped += static_cast<int64_t>(told.dropped);
   std::tie(timeline_->least_mhz, timeline_->most_mhz, timeline_->memory_mhz) =

@@ -21,7 +21,6 @@
 
 namespace hlo::gpu {
 
-// The pieces of a recording in the order of queueing.
 struct RecordedPieces {
   // A trip of a loop that is recorded trip by trip, or with number -1 all trips of a loop that the device decides. Such
   // a loop starts again after each execution of piece `begins`, and its trips end with piece `ends`.
@@ -35,7 +34,7 @@ struct RecordedPieces {
     TimelineEvent event;
     int trip = -1;  // Index in `trips`.
   };
-  int64_t first = 0;  // The number of the first piece, unique among all recordings of the process.
+  int64_t first = 0;  // Unique among all recordings of the process.
   std::vector<Piece> pieces;
   std::vector<Trip> trips;
 };
@@ -47,7 +46,7 @@ class TimelineWriter {
 
   bool is_on() const { return timeline_ != nullptr; }
   bool asks_log() const { return log_ != nullptr; }
-  // Begin is called before the run, and End after all its work. Neither makes the run fail; see Timeline::no_log.
+  // Neither makes the run fail; see Timeline::no_log.
   void Begin();
   void End();
 
@@ -82,7 +81,6 @@ class TimelineWriter {
     return {};
   }
 
-  // Starts a trip for all events until EndTrip. Returns the enclosing trip for EndTrip.
   int BeginTrip(const LoopStep& step);
   void EndTrip(int outer, bool ran);
 
@@ -91,11 +89,10 @@ class TimelineWriter {
   Status Replay(const Recording& recording, const std::shared_ptr<const RecordedPieces>& pieces);
   void BeginRecording();
   std::shared_ptr<const RecordedPieces> EndRecording() { return std::exchange(making_, nullptr); }
-  // Names the nodes recorded since the last piece. Returns the number of the piece, or -1 if there are no pieces.
+  // Names the nodes recorded since the last piece. Returns the number of the piece, or -1 without a log.
   int64_t Name(TimelineEvent event);
   // The same with an existing piece.
   void NameAs(int64_t piece);
-  // Starts a trip for all pieces until LeaveTrip. Returns the enclosing trip for LeaveTrip.
   int EnterTrip(int loop, int64_t number, int64_t begins = -1);
   void LeaveTrip(int outer) { recorded_trip_ = outer; }
   void EndLoop(int trip, int64_t ends) {
@@ -106,12 +103,11 @@ class TimelineWriter {
  private:
   struct Launched {
     TimelineEvent event;
-    std::shared_ptr<const RecordedPieces> pieces;  // For a graph, whose number is event.graph; null for others.
+    std::shared_ptr<const RecordedPieces> pieces;  // Null unless it is a graph.
   };
 
   bool IsFull();
   void Sort(const Activities& told);
-  // Stops using the log after an error.
   void Fails(const Error& error);
   void Enter(TimelineEvent event, std::shared_ptr<const RecordedPieces> pieces = nullptr);
   void Leave();
@@ -120,8 +116,8 @@ class TimelineWriter {
   Timeline* timeline_;
   ActivityLog* log_ = nullptr;
   int trip_ = -1;
-  std::vector<Launched> launched_;  // Their numbers in the log are the index plus 1.
-  int graphs_ = 0;                  // Number of launched graphs.
+  std::vector<Launched> launched_;  // Numbered by index + 1 in the log.
+  int graphs_ = 0;
   std::shared_ptr<RecordedPieces> making_;
   int recorded_trip_ = -1;
 };

@@ -9,7 +9,7 @@
 namespace hlo::gpu {
 namespace {
 
-constexpr int64_t kUnits = 4;  // Units of a position.
+constexpr int64_t kUnits = 4;
 int64_t ResultBegins(int64_t position) { return kUnits * position + 1; }
 int64_t OperandEnds(int64_t position) { return kUnits * position + 2; }
 int64_t StepEnds(int64_t position) { return kUnits * position + 3; }
@@ -32,7 +32,7 @@ Leaves ElementLeaves(const Shape& tuple, const Leaves& leaves, int64_t index) {
   return Leaves(begin, begin + tuple.element(index).LeafCount());
 }
 
-// Numbers the positions in run order. Live ranges follow from the uses.
+// Numbers the positions in run order.
 class Finder {
  public:
   Finder(const Module& module, const ShareTable& shares) : module_(module), shares_(shares) {
@@ -202,7 +202,6 @@ class Finder {
     LeavesOf(conditional) = state;
   }
 
-  // A value from outside of a loop is needed until the loop's end.
   int64_t End(const Use& use, int home) const {
     int64_t end = OperandEnds(use.position);
     for (int loop = use.loop; loop >= 0 && !Encloses(loop, home); loop = loops_[loop].parent) {

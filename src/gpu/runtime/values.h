@@ -1,19 +1,17 @@
 // The values in memory when a prepared module runs, and their lives.
 //
-// A *value* is an array that an instruction computes or that control flow carries: the state of a `while`, the result
-// of a `conditional`. Views (tuple, get-tuple-element, bitcast, call, elements that a loop does not change) have no
-// values of their own. Each leaf of each instruction refers to a value.
+// A *value* is an array that an instruction computes or that control flow carries (the state of a `while`, the result
+// of a `conditional`). Each leaf of each instruction refers to a value; views share the value of their operand.
 //
 // Time is a line of positions, one for each step. The steps of called computations are at the position of the call:
 //
 //   while: E (state written) | condition | body | B (state written again)
 //   conditional: branch 0 | B0 (result written) | branch 1 | B1 | ...
 //
-// A position has four units. Operands of the step at p are live until 4p + 2, and results from 4p + 1. So operands and
-// results of a step overlap, in [4p + 1, 4p + 2] only if the operand's life ends there.
+// A position has four units. Operands of the step at p are live until 4p + 2, and results from 4p + 1, so they overlap.
 //
-// A value that is computed outside a loop and used inside lives until the end of the loop, because the loop repeats.
-// The state of a loop is not live between its last use in the body and B. The next state may use its memory there.
+// A value from outside a loop that is used inside lives until the end of the loop. The state of a loop is not live
+// between its last use in the body and B, so the next state may use its memory.
 #ifndef HLO_GPU_RUNTIME_VALUES_H_
 #define HLO_GPU_RUNTIME_VALUES_H_
 
@@ -41,30 +39,29 @@ struct Value {
   ValueKind kind;
   const Instruction* definition;  // For kState the while or conditional.
   int leaf;
-  const Shape* shape;  // The shape of the leaf.
+  const Shape* shape;
   int64_t bytes;
-  int loop;          // The innermost loop around its definition; -1 for none.
-  int64_t position;  // The position of its definition.
+  int loop;  // The innermost loop; -1 for none.
+  int64_t position;
   bool is_output = false;
   std::vector<Interval> live;  // Sorted, disjoint.
 };
 
-// At `position` the value `from` becomes the state `to`. They share memory, or it is copied there.
+// At `position` the value `from` becomes the state `to`, in place or by a copy.
 struct Merge {
   int64_t position;
   int from, to;
 };
 
-// A leaf of an operand and a leaf of the result of a step that may share a buffer. Each thread reads an element before
-// it writes the same position.
+// Leaves of an operand and of the step's result that may share a buffer. Each thread reads an element before it writes
+// the same position.
 struct Share {
   int64_t operand;
   int operand_leaf, result_leaf;
-  bool must;  // The step writes only a part (a copy writes nothing), so the operand's bytes must be there already.
+  bool must;  // The step writes only a part or nothing, so the operand's bytes must be there already.
 };
 using ShareTable = std::unordered_map<const Instruction*, std::vector<Share>>;
 
-// The same for values.
 struct InPlace {
   int64_t position;
   int operand, result;
@@ -74,7 +71,7 @@ struct InPlace {
 
 struct Values {
   std::vector<Value> values;
-  std::vector<std::vector<int>> of_instruction;  // Indexed by id and leaf; empty for instructions without a position.
+  std::vector<std::vector<int>> of_instruction;  // Indexed by id and leaf.
   std::vector<Merge> merges;
   std::vector<InPlace> in_place;
   // Indexed by id; -1 for views. For while the position of E, for conditional the read of the selector.
@@ -86,10 +83,10 @@ struct Values {
 // `module` must come from Prepare.
 Values FindValues(const Module& module, const ShareTable& shares);
 
-// Adds a value that lives only during the step at `position`. Returns its number.
+// The value lives only during the step at `position`.
 int AddScratch(Values& values, const Instruction& inst, int64_t position, int64_t bytes);
 
-// The number of a leaf in the order of ForEachLeaf.
+// In the order of ForEachLeaf.
 int LeafNumber(const Shape& shape, const ShapeIndex& index);
 
 // Whether two lives share a unit outside both allowed intervals.

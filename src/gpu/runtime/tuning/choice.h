@@ -1,6 +1,6 @@
 // A plan as text in a lock file (lock.h): "row_reduction heroes=2 tile=1x256 vector=4 threads=64". Kernels are
-// separated by " + ". Instructions are numbered by their position in the fused computation, so that equal fusions have
-// equal text independent of names.
+// separated by " + ". Instructions are numbered by their position in the fused computation, so that the text is
+// independent of names.
 #ifndef HLO_GPU_RUNTIME_TUNING_CHOICE_H_
 #define HLO_GPU_RUNTIME_TUNING_CHOICE_H_
 
@@ -18,8 +18,8 @@ std::vector<std::string> WordsOf(std::string_view text);
 
 std::string ChoiceText(const FusionPlan& plan, const Instruction& fusion);
 
-// The plan for `fusion` and the device `target`. Errors (A026, without a place): an unknown word, an invalid number, an
-// unknown kind or instruction. Emitters check whether it fits the fusion.
+// Errors (A026, without a place): an unknown word or instruction, or an invalid number. Emitters check whether the plan
+// fits `fusion`.
 Result<FusionPlan> ReadChoice(std::string_view text, const Instruction& fusion, std::string_view target);
 
 }  // namespace hlo::gpu

@@ -1,5 +1,5 @@
-// A device for the candidates of autotuning. All memory of a program, including arguments and results, is allocated on
-// the device. Zones with a pattern surround each allocation, so that writes outside it are detected.
+// A device for the candidates of autotuning. Zones with a pattern surround each allocation, including arguments and
+// results, so that writes outside it are detected.
 #ifndef HLO_GPU_RUNTIME_TUNING_GUARDED_DEVICE_H_
 #define HLO_GPU_RUNTIME_TUNING_GUARDED_DEVICE_H_
 
@@ -13,19 +13,18 @@ namespace hlo::gpu {
 
 class GuardedDevice : public Device {
  public:
-  // If `zones` is false, there are no zones. `device` does the work and must outlive this object.
+  // `device` must outlive this object.
   GuardedDevice(Device& device, bool zones) : device_(device), zones_(zones) {}
   ~GuardedDevice() override;
 
   // Waits and checks all zones. Returns a text such as "512 bytes behind an allocation of 4.0 KiB", or "".
   Result<std::string> Violation();
-  // Queued. Evicts this device's memory from the caches. On a host it evicts the lines of all allocations. On a GPU it
-  // overwrites other memory of at least twice the size of the last-level cache. Errors: kLimit if there is no memory
-  // for that.
+  // Queues the eviction of this device's memory from the caches. On a GPU it overwrites other memory of at least twice
+  // the size of the last-level cache. Errors: kLimit if there is no memory for that.
   Status EmptyCaches();
   // The most bytes of spilled registers among the kernels loaded since the last call.
   int64_t TakeSpilledBytes() { return std::exchange(spilled_bytes_, 0); }
-  // The bytes of a zone on each side: the size of the allocation, within limits.
+  // The size of the allocation, within limits.
   static int64_t ZoneBytes(int64_t bytes);
 
   std::string name() const override { return device_.name(); }
@@ -64,13 +63,12 @@ class GuardedDevice : public Device {
     int64_t bytes, zone;
   };
 
-  // The number of bytes of a zone that differ from the pattern.
   Result<int64_t> Written(const void* zone, int64_t bytes);
 
   Device& device_;
   const bool zones_;
   std::map<void*, Allocation> allocations_;  // Keyed by the returned pointer.
-  void* other_memory_ = nullptr;             // Used to evict caches.
+  void* other_memory_ = nullptr;
   int64_t spilled_bytes_ = 0;
 };
 

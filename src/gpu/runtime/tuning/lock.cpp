@@ -44,7 +44,7 @@ bool TakeNamed(std::string_view word, std::string_view name, std::string* value)
   return !value->empty();
 }
 
-// Returns "", or the reason why the line is not a decision. It ends with time, spread, n, check and key.
+// Returns "", or the reason why the line is not a decision.
 std::string ReadDecision(std::string_view line, Decision* decision) {
   std::vector<std::string> words = WordsOf(line);
   constexpr size_t kEnd = 5, kBeginning = 2;

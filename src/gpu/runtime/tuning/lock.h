@@ -1,12 +1,10 @@
-// The lock file of autotuning: the fastest measured plans, one on each line. It can be read, compared and merged, and
-// makes builds reproducible (docs/files.md#autotune-locks).
+// The lock file of autotuning: the fastest measured plans, one on each line (docs/files.md#autotune-locks).
 //
 //   # autotune.lock v1   tool 0.3.0   device "cpu znver4 AVX-512, 2 threads"   oneDNN 2.6.3
 //   fusion  f32[64,1024]->f32[64]  row_reduction heroes=2 tile=1x256 vector=4 threads=64  9.8us ±0.1 n=10 check=ok
 //   key=55d0...
 //
-// A header applies to the lines up to the next header, so files of several devices can be concatenated. Lines are
-// sorted, so a merge of two files consists of their lines. If a key occurs twice, the first line counts.
+// A header applies to the lines up to the next header. If a key occurs twice, the first line counts.
 #ifndef HLO_GPU_RUNTIME_TUNING_LOCK_H_
 #define HLO_GPU_RUNTIME_TUNING_LOCK_H_
 
@@ -23,7 +21,6 @@
 
 namespace hlo::gpu {
 
-// The context of decisions, from a header.
 struct LockContext {
   std::string tool, device;
   std::map<std::string, std::string> libraries;  // Versions, as far as a module needed them.
@@ -35,11 +32,11 @@ struct LockContext {
 struct Decision {
   std::string category;     // "gemm", "convolution", "fusion".
   std::string signature;    // For people.
-  std::string choice;       // choice.h.
+  std::string choice;       // See choice.h.
   double microseconds = 0;  // The median of `samples` times.
-  double spread = 0;        // Half of the interquartile range of the times.
+  double spread = 0;        // Half of the interquartile range.
   int64_t samples = 0;
-  std::string check = "ok";  // The result was checked: ok, rough or none.
+  std::string check = "ok";  // ok, rough or none.
   std::string key;           // 16 hexadecimal digits.
 
   bool operator==(const Decision&) const = default;
@@ -62,13 +59,11 @@ class Lock {
   int64_t size() const;
 
   const Decision* Find(const LockContext& context, std::string_view key) const;
-  // Replaces the decision with the same key.
   void SetDecision(const LockContext& context, Decision decision);
-  // The decisions for which `keeps` is true.
   Lock Only(const std::function<bool(const Decision&)>& keeps) const;
   // Adds the decisions of `other` that are missing here.
   void Merge(const Lock& other);
-  // A text about decisions for other devices or versions of the tool: "3 for 'cpu znver3 ...' by 0.2.0"; "" for none.
+  // Decisions for other devices or versions of the tool: "3 for 'cpu znver3 ...' by 0.2.0"; "" for none.
   std::string OthersText(const LockContext& context) const;
   // The number of lines with the key of an earlier line and another choice.
   int64_t conflicts() const { return conflicts_; }
@@ -80,7 +75,7 @@ class Lock {
   int64_t conflicts_ = 0;
 };
 
-// A line without its line break, in columns separated by two blanks.
+// A line without its line break.
 std::string ToString(const Decision& decision);
 
 }  // namespace hlo::gpu

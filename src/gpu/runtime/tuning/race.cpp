@@ -26,10 +26,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Candidates for our kernel with other numbers, or implementations of a library.
 constexpr size_t kMostVariants = 6;
 constexpr int kMostOfLibrary = 4, kMostOfLibraryOfGpu = 8;
-// Variants of our kernel that can replace a library call.
 constexpr size_t kMostVariantsOfOwn = 3;
 
 constexpr int kMostSamples = 10, kLeastSamples = 3;
@@ -88,7 +86,6 @@ FusionPlan AsOurs(FusionPlan attention) {
   return attention;
 }
 
-// The plan that the compiler makes without tuning.
 Result<FusionPlan> ChosenFor(const Instruction& fusion, Device& device, const CompileOptions& compile) {
   FusionPlan plan = TRY(PlanOfStep(fusion, device, compile));
   if (plan.kernels.empty()) FAIL(Unsupported("U103", "it is neither a kernel nor a library call"));
@@ -108,7 +105,7 @@ FusionPlan Comparable(FusionPlan plan, const Device& device, const CompileOption
   plan.target = compile.target->name;
   plan.slow.clear();
   plan.refused.clear();
-  // oneDNN's workspace depends on the number of threads and is not a choice.
+  // oneDNN's workspace depends on the number of threads.
   for (KernelPlan& kernel : plan.kernels) {
     if (device.IsHost()) kernel.workspace = 0;
   }
@@ -189,7 +186,6 @@ class Race {
     });
   }
 
-  // Level 1 measures with zeros, higher levels with the hooks' arguments.
   Result<std::vector<Literal>> ArgumentsFor(uint64_t seed) const {
     if (options_.level >= 2) return hooks_.arguments(alone_, seed);
     std::vector<Literal> zeros;
@@ -197,7 +193,7 @@ class Race {
     return zeros;
   }
 
-  // Candidates that spill registers run only if no other could be measured. Returns true in this case.
+  // Candidates that spill registers run only if no other could be measured. Then this returns true.
   bool DropThoseThatSpill() {
     const bool has_other =
         std::ranges::any_of(result_.candidates, [](const Candidate& each) { return each.samples > 0; });
@@ -243,7 +239,7 @@ class Race {
   // Two runs warm up.
   Result<std::unique_ptr<Executable>> Started(size_t i) {
     auto executable = TRY(BindProgram(programs_[i], guarded_));
-    // An earlier candidate may have overwritten its arguments.
+    // An earlier candidate may have overwritten the arguments.
     TRY(executable->Bind(arguments_));
     TRY(executable->Execute({.record = false}));
     TRY(executable->Execute({.record = false}));
@@ -317,8 +313,8 @@ class Race {
 
   using Turns = std::vector<Sample>;
 
-  // Takes turns, so that a busy machine slows down both. The order of binding decides about addresses and so about
-  // times. So both are bound several times, and the challenger has to win each time.
+  // Both take turns, so that a busy machine slows down both. The order of binding determines addresses and thus times,
+  // so both are bound several times, and the challenger has to win each time.
   Result<bool> BeatsFirst(int challenger) {
     std::array<Turns, 2> turns;
     int won = 0;
@@ -378,7 +374,7 @@ class Race {
   RaceResult result_;
   std::vector<std::shared_ptr<const Program>> programs_;
   std::vector<Literal> arguments_;
-  std::optional<Literal> first_;  // Result of the first candidate that passed the check.
+  std::optional<Literal> first_;
   std::string first_check_;
 };
 

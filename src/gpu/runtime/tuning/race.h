@@ -15,36 +15,33 @@
 
 namespace hlo::gpu {
 
-// Functions for generating and judging values.
 struct TuningHooks {
-  // Random arguments for a single step, with a suitable range and this seed.
+  // Random arguments in a suitable range.
   std::function<Result<std::vector<Literal>>(const Module& alone, uint64_t seed)> arguments;
-  // Judges the result of a candidate. `step` is the fusion in the candidate's program, and `inputs` has a value for
-  // each operand. `first` is the result of the first candidate that passed, or null for that candidate.
+  // `step` is the fusion in the candidate's program. `first` is the result of the first candidate that passed, or null.
   struct Answer {
     std::string check;  // "ok": within derived bounds; "rough": only close to the first; "none".
-    std::string wrong;  // The reason why it is wrong, or empty.
+    std::string wrong;  // The reason, or empty.
   };
   std::function<Result<Answer>(const StepInfo& step, std::span<const Literal> inputs, const Literal& actual,
                                const Literal* first)>
       judge;
 };
 
-// A plan for the step and its results.
 struct Candidate {
   FusionPlan plan;
-  std::string words;                    // choice.h
-  double microseconds = 0, spread = 0;  // The median, and half of the interquartile range.
+  std::string words;                    // See choice.h.
+  double microseconds = 0, spread = 0;  // See Decision in lock.h.
   int64_t samples = 0;                  // 0 if it was not timed.
   std::string check = "none";
-  int64_t spilled_bytes = 0;  // Bytes of spilled registers of each thread.
-  std::string failure;        // The reason why it was excluded, or empty.
+  int64_t spilled_bytes = 0;  // For each thread.
+  std::string failure;        // The reason for its exclusion, or empty.
   bool is_wrong = false;      // It wrote outside its memory or gave wrong results.
 };
 
 struct RaceOptions {
   int level = 4;  // See docs/runtime.md#autotuning.
-  // The step finds few of its operands in the cache (reuse.h), so the cache is emptied before each run.
+  // Empties the cache before each run (reuse.h).
   bool is_cold = false;
   bool plant_wrong = false;  // The last candidate gives wrong results in no time.
   std::chrono::steady_clock::time_point deadline;
@@ -56,22 +53,21 @@ struct RaceResult {
   int winner = -1;                    // Index in `candidates`; -1 if none can run or the time was up.
   bool out_of_time = false;
   bool planted = false;
-  std::string why_warm;  // The reason why the caches could not be emptied as requested, or empty.
+  std::string why_warm;  // The reason why the caches could not be emptied, or empty.
 };
 
-// `alone` is a single step (step.h). Errors come from the device, the arguments and the hooks. A candidate that cannot
-// be compiled or run is excluded with the reason.
+// `alone` is a single step (step.h). A candidate that cannot be compiled or run is excluded with the reason.
 Result<RaceResult> RunRace(const Module& alone, Device& device, const CompileOptions& compile,
                            const RaceOptions& options, const TuningHooks& hooks);
 
 // The default plan without measuring, as text (choice.h). Errors: there is no kernel for it.
 Result<std::string> WordsWithoutMeasuring(const Module& alone, Device& device, const CompileOptions& compile);
 
-// All candidates except denied ones, without running them.
+// All candidates, including denied ones.
 Result<std::vector<Candidate>> CandidatesFor(const Module& alone, Device& device, const CompileOptions& compile);
 
-// The index of the fastest time. The first time that is within 2 % of the fastest wins, so that the default plan wins
-// ties. Times of 0 or less are excluded. -1 if all are.
+// The index of the first time within kTie of the fastest, so that the default plan wins ties. Times of 0 or less are
+// excluded. -1 if all are.
 int WinnerOf(std::span<const double> microseconds);
 
 // Times that differ by less than this share are equal.

@@ -16,10 +16,10 @@ namespace {
 struct Touch {
   int array;
   int64_t bytes;
-  int reader;  // Id of the step. -1: the step writes.
+  int reader;  // Id of the step; -1 for a write.
 };
 
-// Values that control flow passes on share memory or are copied, and are one array.
+// Values that control flow passes on are one array, because they share memory or are copied.
 class Arrays {
  public:
   explicit Arrays(const Values& values) : same_as_(values.values.size()) {
@@ -112,7 +112,7 @@ class Parts {
  public:
   explicit Parts(int64_t bytes) : untouched_(bytes) {}
 
-  // Returns how many bytes had left the cache, because accesses to `cache_bytes` followed their last access.
+  // Returns how many of the bytes had left the cache.
   int64_t Touch(int64_t time, int64_t bytes, int64_t cache_bytes, Timeline& timeline) {
     int64_t gone = 0, left = bytes;
     if (const int64_t first = std::min(left, untouched_); first > 0) {

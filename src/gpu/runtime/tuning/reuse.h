@@ -9,9 +9,8 @@
 
 namespace hlo::gpu {
 
-// The ids of the steps that find less than half of their input in the cache. Data is evicted when as many other bytes
-// as the cache holds, each counted once, were accessed since its last access. The program runs repeatedly, and for
-// loops the later trips count. `module` is prepared: each computation has one caller.
+// Ids of the steps that find less than half of their input in the cache. Data is evicted when as many bytes as the
+// cache holds were accessed since its last access. The last trips of loops count. `module` comes from Prepare.
 std::unordered_set<int> ColdSteps(const Module& module, int64_t cache_bytes);
 
 }  // namespace hlo::gpu

@@ -19,7 +19,7 @@
 namespace hlo::gpu {
 namespace {
 
-// Canonical names, no metadata, all constants. Choices number instructions in this order.
+// Choices number instructions in this order.
 std::string TextOf(const Computation& computation) {
   PrintOptions options = std::ranges::find(PrintForms(), "fingerprint", &PrintForm::name)->options;
   options.layouts = true;

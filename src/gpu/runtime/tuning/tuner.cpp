@@ -38,7 +38,6 @@ class Tuner {
   Tuner(Module& module, Device& device, const CompileOptions& compile, const TuningOptions& options,
         const TuningHooks& hooks)
       : module_(module), device_(device), compile_(compile), options_(options), hooks_(hooks) {
-    // Candidates are compiled like the step, without planted faults, host calls and kept kernels.
     compile_.inject.clear();
     compile_.host = nullptr;
     compile_.keep_kernels = false;
@@ -73,7 +72,7 @@ class Tuner {
   }
 
  private:
-  // Null: there is none, or it is denied or excluded.
+  // Null if there is none, or if it is denied or excluded.
   const Decision* DecisionFor(const Group& group) {
     if (options_.keys && std::ranges::find(*options_.keys, group.key) == options_.keys->end()) return nullptr;
     const Decision* const decision = lock_.Find(context_, group.key);
@@ -137,7 +136,7 @@ class Tuner {
     double share = 0;
     bool is_cold = false;
   };
-  // By id. Prepare keeps ids.
+  // Keyed by id, which Prepare keeps.
   std::unordered_map<int, InRun> StepsInRun() const {
     const std::unique_ptr<Module> prepared = Prepare(module_, *compile_.target);
     const DeviceDescription device = device_.IsHost() ? device_.Describe() : *compile_.target;
@@ -169,7 +168,6 @@ class Tuner {
     return {};
   }
 
-  // A step with a single candidate needs no decision.
   Status CheckNothingMissing(const std::vector<Group*>& misses) {
     std::vector<std::string> missing;
     for (const Group* group : misses) {
@@ -213,7 +211,6 @@ class Tuner {
     if (!denylist_.empty())
       race.is_denied = [&](const Candidate& candidate) { return denylist_.Denies(group.key, candidate.words); };
     auto result = RunRace(*alone, device_, compile_, race, hooks_);
-    // There is nothing to choose.
     if (!result && result.error().exit == ExitCode::kUnsupported) return {};
     if (!result) FAIL(std::move(result).error());
     if (result->candidates.size() < 2) return {};
@@ -260,7 +257,6 @@ class Tuner {
     return std::ranges::any_of(result.candidates, &Candidate::is_wrong);
   }
 
-  // Notes, or errors if the options ask for them.
   Status Judge(const Group& group, const RaceResult& result) {
     const std::string_view name = group.steps[0]->name();
     for (const Candidate& candidate : result.candidates) {
@@ -303,7 +299,6 @@ class Tuner {
   TuningReport report_;
 };
 
-// Examples: "12.3 us", "1.23 ms".
 std::string TimeText(double microseconds) {
   return microseconds < 1000 ? Format("%.1f us", microseconds) : Format("%.2f ms", microseconds / 1000);
 }

@@ -1,5 +1,5 @@
-// Autotuning: adds measured plans to the fusions of an optimized module, and reads and writes lock files. The compiler
-// treats these plans like others: docs/runtime.md#autotuning.
+// Autotuning: adds measured plans to the fusions of an optimized module, and reads and writes lock files
+// (docs/runtime.md#autotuning).
 #ifndef HLO_GPU_RUNTIME_TUNING_TUNER_H_
 #define HLO_GPU_RUNTIME_TUNING_TUNER_H_
 
@@ -18,10 +18,10 @@ namespace hlo::gpu {
 
 // The result for all steps with one key.
 struct TunedStep {
-  std::string name;      // The first one.
+  std::string name;
   int steps = 1;         // Steps with that key.
-  double share = 0;      // The share of all of them in the run.
-  bool is_cold = false;  // RaceOptions::is_cold
+  double share = 0;      // The share of all.
+  bool is_cold = false;  // See RaceOptions.
   Decision decision;
   bool was_cached = false;
   std::string without;  // The default plan, with TuningOptions::names_defaults; "" if there is no kernel.
@@ -30,13 +30,13 @@ struct TunedStep {
 
 struct TuningReport {
   double seconds = 0;
-  // The number of keys of steps that are worth tuning or in the lock, and of those in the lock.
+  // Keys that are worth tuning or in the lock, and keys in the lock.
   int wanted = 0, cached = 0;
-  int unfinished = 0;            // Number of steps skipped because the time was up.
+  int unfinished = 0;            // Steps skipped because the time was up.
   std::vector<TunedStep> steps;  // In the order of measurement, after the steps found in the lock.
   std::vector<std::string> notes;
   int planted = 0;
-  Lock used;           // Only the decisions that were used.
+  Lock used;
   bool wrote = false;  // The file write_to has new decisions.
 };
 
@@ -45,7 +45,7 @@ struct TuningReport {
 Result<TuningReport> Tune(Module& module, Device& device, const CompileOptions& compile, const TuningOptions& options,
                           const TuningHooks& hooks);
 
-// The candidates, times and checks for --autotune_report.
+// For --autotune_report.
 std::string ToString(const TuningReport& report);
 // "2.10 s (41/63 cached)".
 std::string Summary(const TuningReport& report);

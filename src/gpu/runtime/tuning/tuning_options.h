@@ -13,15 +13,15 @@ struct TuningOptions {
   // also checks results and writes outside memory. 5 is 4 without notes.
   int level = 0;
   std::string read_from, write_to;  // Lock files, or empty.
-  bool must_exist = false;          // `read_from` must exist; otherwise a missing file is empty.
+  bool must_exist = false;          // If false, a missing `read_from` is empty.
   bool require_cached = false;      // A missing decision is an error.
   bool stop_on_wrong = false;       // A candidate that fails its check is an error.
   bool strict = false;              // A convolution without a passing candidate is an error.
-  std::string denylist;             // A file, or empty.
-  double budget_seconds = 20;       // Steps not started by then keep their default.
-  double least_share = 0.02;        // The least estimated share of a step in the run to be measured.
-  bool plant_wrong = false;         // RaceOptions::plant_wrong, for tests of the checks.
-  // The keys of the decisions to use; all if nullopt. Used by a search.
+  std::string denylist;
+  double budget_seconds = 20;  // Steps not started by then keep their default.
+  double least_share = 0.02;   // Steps with a smaller share in the run are not measured.
+  bool plant_wrong = false;    // See RaceOptions.
+  // Only these decisions are used; all if nullopt.
   std::optional<std::vector<std::string>> keys;
   bool names_defaults = false;  // Sets TunedStep::without.
 

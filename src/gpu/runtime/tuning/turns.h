@@ -1,4 +1,4 @@
-// Compares two programs that were run alternately.
+// Compares two programs that run alternately.
 #ifndef HLO_GPU_RUNTIME_TUNING_TURNS_H_
 #define HLO_GPU_RUNTIME_TUNING_TURNS_H_
 
@@ -7,7 +7,7 @@
 namespace hlo::gpu {
 
 // Whether the second program is faster in two of three pairs, and by more than a tie (kTie) in the median of the ratios
-// and in the fastest run. Other load on the machine affects both.
+// and in the fastest run.
 bool IsFaster(std::span<const double> first, std::span<const double> second);
 
 }  // namespace hlo::gpu
