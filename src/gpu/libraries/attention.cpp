@@ -18,7 +18,6 @@ using Dims = std::vector<int64_t>;
 
 bool Has(const Dims& dims, int64_t d) { return std::ranges::find(dims, d) != dims.end(); }
 
-// `known`: pairs that were compared before.
 using Pairs = std::set<std::pair<const Instruction*, const Instruction*>>;
 bool IsSame(const Instruction& a, const Instruction& b, Pairs& known) {
   if (&a == &b || !known.emplace(&a, &b).second) return true;
@@ -35,7 +34,7 @@ bool IsSame(const Instruction& a, const Instruction& b) {
   return IsSame(a, b, known);
 }
 
-// Only dimensions larger than 1 are numbered, because reshapes between the two products may add and drop others.
+// Only dimensions larger than 1 are numbered, because reshapes may add and drop others.
 Dims SizesOf(const Shape& shape) {
   Dims sizes;
   std::ranges::copy_if(shape.dims(), std::back_inserter(sizes), [](int64_t size) { return size != 1; });
@@ -46,7 +45,6 @@ int64_t NumberOf(const Shape& shape, int64_t dim) {
   if (shape.dim(dim) == 1) return -1;
   return dim - std::count(shape.dims().begin(), shape.dims().begin() + dim, 1);
 }
-// -1 if there is none.
 int64_t DimOf(const Shape& shape, int64_t number) {
   for (int64_t d = 0; d < shape.rank(); ++d) {
     if (number >= 0 && NumberOf(shape, d) == number) return d;
@@ -105,8 +103,7 @@ const Instruction* SpreadOver(const Instruction& inst, int64_t row) {
   return kept == others ? &WithoutConverts(spread.operand(0)) : nullptr;
 }
 
-// The dimension along which an iota counts, also below broadcasts. `place`: numbers of the dimensions of `inst`. -1:
-// not an iota.
+// The dimension along which an iota counts, also below broadcasts, or -1. `place` numbers the dimensions of `inst`.
 int64_t CountsAlong(const Instruction& inst, const Dims& place) {
   if (inst.Is(Opcode::kIota)) return place[inst.attrs<IotaAttrs>().iota_dimension];
   if (!inst.Is(Opcode::kBroadcast)) return -1;
@@ -162,7 +159,7 @@ class Reader {
     return ReadSoftmax() && ReadScores() && ReadDimensions() && ReadOperands() && ReadResult(fused);
   }
 
-  // From the second product back to the input of the softmax.
+  // Starts at the second product.
   bool ReadSoftmax() {
     for (int number : {0, 1}) {
       const Instruction& share = WithoutConverts(product_->operand(number));
@@ -189,7 +186,7 @@ class Reader {
     return No("its second product does not read a softmax");
   }
 
-  // Reads an optional mask, bias and scale, in this order, back to the first product.
+  // Reads back to the first product.
   bool ReadScores() {
     const Instruction* at = masked_;
     if (at->Is(Opcode::kSelect) && !ReadMask(&at)) return false;
@@ -276,7 +273,7 @@ class Reader {
 
   int64_t SizeOf(int64_t dim) const { return dim < 0 ? 1 : scores_->shape().dim(dim); }
 
-  // `stride_of`: by dimension of the scores. `third`, `last`: size and stride of the last dimensions.
+  // `stride_of` takes a dimension of the scores. `third` and `last` are pairs of size and stride.
   template <class StrideOf>
   bool Tensor(AttentionTensor* tensor, const StrideOf& stride_of, bool has_groups, std::pair<int64_t, int64_t> third,
               std::pair<int64_t, int64_t> last, const char* what) {
@@ -296,7 +293,6 @@ class Reader {
     return true;
   }
 
-  // `batch_places`: the dimension of the scores for each batch dimension.
   bool Operand(AttentionTensor* tensor, const Side& side, const Dims& batch_places, bool is_query, const char* what) {
     const auto view = ReadView(*side.operand);
     if (!view || view->operand < 0) return No(Str("its ", what, " is computed in the fusion"));
@@ -321,7 +317,6 @@ class Reader {
     return Tensor(tensor, stride_of, false, of(is_key ? own : summed), of(is_key ? summed : own), what);
   }
 
-  // -1 for a dimension of size 1.
   int64_t InScores(const Shape& shape, int64_t dim) const { return DimOf(scores_->shape(), NumberOf(shape, dim)); }
   int64_t FromScores(const Shape& shape, int64_t dim) const {
     return dim < 0 ? -1 : DimOf(shape, NumberOf(scores_->shape(), dim));
@@ -334,7 +329,6 @@ class Reader {
     if (!Operand(&problem_.query, query, batch_places, true, "query")) return false;
     if (!Operand(&problem_.key, key, batch_places, false, "key")) return false;
     const Side share = SideOf(*product_, share_number_), value = SideOf(*product_, 1 - share_number_);
-    // The batch dimensions of the second product must be the batch and heads of the scores.
     const Shape& shares = share.operand->shape();
     const int64_t summed = Only(shares, share.contracting);
     Dims places, larger;
@@ -376,7 +370,6 @@ class Reader {
   // After the second product, values may only be moved or rounded.
   bool ReadResult(const Computation& fused) {
     const Shape& shape = product_->shape();
-    // Dimension of the product for each dimension of the value.
     Dims strides = LayoutStrides(shape), order(shape.rank());
     for (int64_t d = 0; d < std::ssize(order); ++d) order[d] = d;
     std::vector<const Instruction*> way;
@@ -406,7 +399,6 @@ class Reader {
     }
     const Side share = SideOf(*product_, share_number_), value = SideOf(*product_, 1 - share_number_);
     problem_.result.type = fused.root().shape().type();
-    // For a dimension of the scores.
     const auto place = [&](int64_t dim) -> int64_t {
       const int64_t d = FromScores(share.operand->shape(), dim);
       const auto at = std::ranges::find(share.batch, d);
@@ -427,10 +419,9 @@ class Reader {
   AttentionProblem problem_;
   std::string why_not_;
   const Instruction *scores_ = nullptr, *product_ = nullptr;
-  const Instruction *masked_ = nullptr, *bias_ = nullptr;  // Input of the softmax; added value.
-  // Operand numbers: shares in the second product, keys in the first.
+  const Instruction *masked_ = nullptr, *bias_ = nullptr;
   int share_number_ = -1, key_number_ = -1;
-  // Dimensions in the scores. -1: there is none.
+  // Dimensions in the scores, or -1.
   int64_t row_ = -1, query_dim_ = -1, batch_dim_ = -1, head_dim_ = -1, group_dim_ = -1;
 };
 

@@ -1,12 +1,10 @@
-// An attention in the form that libraries support, read from the HLO of a fusion. The scores of queries and keys are
-// scaled, and a bias is added. A mask keeps the scores of keys at or before the query. A softmax over the keys gives
-// the weights of the values. Independent of a particular library.
+// An attention in the form that libraries support, read from the HLO of a fusion:
 //
 //   result[b,h,q,c] = sum over k of softmax over k(scale * sum over t of query[b,h,q,t] * key[b,h',k,t]
 //                                                  + bias[b,h,q,k])
 //                     * value[b,h',k,c]
 //
-// Here h' = h / (heads / heads of keys), because several heads of queries may share keys and values.
+// Here h' = h / (heads / heads of keys). A mask keeps the scores of keys at or before the query.
 #ifndef HLO_GPU_LIBRARIES_ATTENTION_H_
 #define HLO_GPU_LIBRARIES_ATTENTION_H_
 

@@ -31,7 +31,7 @@ std::optional<double> ConstantOf(const Instruction& inst) {
 // A dot of two batches of matrices: batch dimensions, then one free dimension of each operand.
 struct Product {
   const Instruction* dot = nullptr;
-  int64_t batch = 0;  // 1 or 2 dimensions.
+  int64_t batch = 0;
   std::array<int64_t, 2> free{};
 
   const Dims& BatchOf(int number) const {
@@ -170,7 +170,6 @@ class Reader {
     return true;
   }
 
-  // Both products have to use the same value.
   bool ReadSlopes(const std::vector<Product>& outer) {
     const Instruction* slope = nullptr;
     for (const Product& product : outer) {
@@ -210,7 +209,7 @@ class Reader {
     if (!spread.Is(Opcode::kBroadcast))
       return No("the value subtracted from the gradients of its scores is not a sum for each query");
     const Instruction* sum = &WithoutConverts(spread.operand(0));
-    Dims place = spread.dimensions();  // Dimension of the scores for each dimension of the sum.
+    Dims place = spread.dimensions();
     for (; sum->Is(Opcode::kTranspose); sum = &WithoutConverts(sum->operand(0))) {
       Dims inner(place.size());
       for (size_t d = 0; d < place.size(); ++d) inner[sum->dimensions()[d]] = place[d];
@@ -242,7 +241,7 @@ class Reader {
     return numbers;
   }
 
-  // Dimensions of the view. -1 gives a dimension of size 1.
+  // -1 gives a dimension of size 1.
   static AttentionTensor Tensor(const View& view, const Dims& batch, int64_t third, int64_t fourth) {
     AttentionTensor tensor{.operand = view.operand, .type = view.type};
     Dims order = {batch.size() == 2 ? batch[0] : -1, batch.back(), third, fourth};
@@ -290,7 +289,6 @@ class Reader {
     return fits || No("its operands have different dimensions");
   }
 
-  // After its product a gradient may only be moved or rounded.
   bool ReadResults() {
     const Instruction& root = FusedComputation(fusion_).root();
     if (!root.Is(Opcode::kTuple) || root.operand_count() != 3) return No("it does not have three results");
@@ -300,7 +298,7 @@ class Reader {
     for (int64_t i = 0; i < 3; ++i) {
       const Instruction* at = &root.operand(i);
       const Shape& shape = at->shape();
-      Dims order = Numbers(shape.rank());  // Dimension of the result for each dimension of the value.
+      Dims order = Numbers(shape.rank());
       while (at->Is(Opcode::kConvert) || at->Is(Opcode::kTranspose)) {
         if (at->Is(Opcode::kTranspose)) {
           Dims inner(order.size());
@@ -330,9 +328,8 @@ class Reader {
   AttentionGradientProblem problem_;
   std::string why_not_;
   const Instruction* share_ = nullptr;
-  Product scores_, slopes_;               // Queries and keys; gradients and values.
-  Product of_value_, of_key_, of_query_;  // The gradients of values, keys and queries.
-  // Operand numbers of the shares or slopes in these products.
+  Product scores_, slopes_;  // Queries and keys; gradients and values.
+  Product of_value_, of_key_, of_query_;
   int share_number_ = -1, key_slope_ = -1, query_slope_ = -1;
   AttentionTensor row_terms_[2];
   int64_t query_dim_ = -1, key_dim_ = -1, mask_query_dim_ = -1;  // Dimensions in the scores.

@@ -1,6 +1,4 @@
-// The gradients of an attention (attention.h) for its queries, keys and values, in the form that libraries support,
-// read from the HLO of a fusion. They are computed from the gradient of the result, the result, and the softmax
-// statistics. Independent of a particular library.
+// The gradients of an attention (attention.h) in the form that libraries support, read from the HLO of a fusion:
 //
 //   share[b,h,q,k] = exp(scale * sum over t of query[b,h,q,t] * key[b,h,k,t] - statistics[b,h,q])
 //   slope[b,h,q,k] = scale * share[b,h,q,k] * (sum over c of gradient[b,h,q,c] * value[b,h,k,c]
@@ -25,11 +23,11 @@ namespace hlo::gpu {
 struct AttentionGradientProblem {
   AttentionTensor query, key, value, result, gradient;
   AttentionTensor statistics;  // [batch, heads, queries, 1]
-  // Results of the fusion, and their result numbers.
+  // Results of the fusion.
   AttentionTensor of_query, of_key, of_value;
   std::array<int64_t, 3> numbers = {-1, -1, -1};
   double scale = 1;
-  std::optional<double> masked;  // The score of keys after the query; nullopt without a mask.
+  std::optional<double> masked;
 
   int64_t queries() const { return query.dims[2]; }
   int64_t keys() const { return key.dims[2]; }
@@ -38,7 +36,7 @@ struct AttentionGradientProblem {
 
 struct AttentionGradientAnswer {
   AttentionGradientProblem problem;
-  std::string why_not;  // Empty if `problem` is valid.
+  std::string why_not;
 };
 AttentionGradientAnswer ReadAttentionGradient(const Instruction& fusion);
 

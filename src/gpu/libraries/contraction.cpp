@@ -19,7 +19,7 @@ void Normalize(View& view) {
   }
 }
 
-// Nullopt: dimensions that are merged or split are not contiguous.
+// Nullopt if merged or split dimensions are not contiguous.
 std::optional<View> ReshapeView(const View& from, const std::vector<int64_t>& dims) {
   View to = from;
   to.dims = dims;
@@ -37,7 +37,6 @@ std::optional<View> ReshapeView(const View& from, const std::vector<int64_t>& di
         b *= dims[j++];
       }
     }
-    // Both hold the same elements, so they must be contiguous.
     std::vector<int64_t> group(i - i0);
     std::iota(group.begin(), group.end(), static_cast<int64_t>(i0));
     Run run;
@@ -65,7 +64,6 @@ std::optional<View> ViewOfSource(const Instruction& inst) {
   return View{.constant = inst.literal().GetDouble(0), .type = inst.shape().type()};
 }
 
-// Nullopt: the result is not a view of `from`.
 std::optional<View> MoveView(const Instruction& inst, const View& from) {
   View to = from;
   switch (inst.opcode()) {
@@ -122,7 +120,6 @@ constexpr StepOp kStepOps[] = {
     {Opcode::kMaximum, EpilogueOp::kRelu},
 };
 
-// Returns false if `user` is not an epilogue step on `value`.
 bool ReadStep(const Instruction& user, const Instruction& value, EpilogueStep* step) {
   if (user.operand_count() != 2 || user.shape().type() != value.shape().type()) return false;
   const bool left = &user.operand(0) == &value;
@@ -140,8 +137,8 @@ bool ReadStep(const Instruction& user, const Instruction& value, EpilogueStep* s
 
 bool IsViewOp(const Instruction& inst) { return inst.Is(Opcode::kBitcast) || inst.Is(Opcode::kReshape); }
 
-// The value that the fusion stores, or null if there are other results. Channel sums of it, and results computed from
-// such sums, are added to `contraction`.
+// The value that the fusion stores, or null. Its channel sums, and results computed from them, are added to
+// `contraction`.
 const Instruction* ReadResults(const Computation& computation, Contraction* contraction) {
   const Instruction& root = computation.root();
   if (!root.Is(Opcode::kTuple)) return root.shape().IsArray() ? &root : nullptr;
@@ -181,7 +178,7 @@ std::vector<int64_t> FreeDims(int64_t rank, const std::vector<int64_t>& batch,
 
 struct DotGroups {
   std::vector<int64_t> lhs_free, rhs_free;
-  std::vector<int64_t> batch, rows, columns;  // Dimensions in the result.
+  std::vector<int64_t> batch, rows, columns;
 };
 
 DotGroups GroupsOf(const Contraction& contraction) {

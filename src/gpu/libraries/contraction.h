@@ -1,5 +1,5 @@
 // The computation of a library fusion as strided views of its operands: a product (dot or convolution) and elementwise
-// steps. Read from the fusion's HLO, independent of a particular library.
+// steps.
 #ifndef HLO_GPU_LIBRARIES_CONTRACTION_H_
 #define HLO_GPU_LIBRARIES_CONTRACTION_H_
 
@@ -13,8 +13,7 @@
 
 namespace hlo::gpu {
 
-// A tensor within an operand of the fusion. Element i of dimension d is at i * strides[d] elements. A stride of 0
-// repeats one element.
+// A tensor within an operand of the fusion. Strides are in elements; 0 repeats one element.
 struct View {
   int64_t operand = -1;  // -1 for the constant.
   double constant = 0;
@@ -39,11 +38,11 @@ struct ResultSum {
 };
 
 struct Contraction {
-  const Instruction* product;  // The dot or convolution.
-  View lhs, rhs;               // In the dimensions of the product's operands.
-  View result;  // In the dimensions of the product's result. The operand is -1, and the strides follow the layout.
+  const Instruction* product;
+  View lhs, rhs;  // In the dimensions of the product.
+  View result;    // In the dimensions of the product.
   std::vector<EpilogueStep> epilogue;
-  int64_t stored = 0;  // The result number of the fusion.
+  int64_t stored = 0;  // A result number.
   std::vector<ResultSum> sums;
   std::vector<int64_t> of_sums;  // Results computed elementwise from sums and operands.
 };
@@ -55,11 +54,10 @@ struct ContractionAnswer {
 };
 ContractionAnswer ReadContraction(const Instruction& fusion);
 
-// An instruction of a fusion as a view of the fusion's operands or a constant; nullopt if it must be computed.
-// `rounded` ignores float conversions in between.
+// Nullopt if the instruction must be computed. `rounded` ignores float conversions.
 std::optional<View> ReadView(const Instruction& inst, bool rounded = false);
 
-// Combines several dimensions into one whose index has a single stride. Returns false if that is not possible.
+// Returns false if the dimensions have no common stride.
 struct Run {
   int64_t size = 1, stride = 0;
 };
@@ -88,8 +86,7 @@ struct MatrixAnswer {
   std::string why_not;
 };
 MatrixAnswer ReadMatrixProduct(const Contraction& contraction);
-// A convolution with a window of one element, stride 1, and no padding or groups. The rows are the batch and spatial
-// positions.
+// For a window of one element, stride 1, and no padding or groups. The rows are the batch and spatial positions.
 MatrixAnswer ReadPointwiseConvolution(const Contraction& contraction);
 
 }  // namespace hlo::gpu

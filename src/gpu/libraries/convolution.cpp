@@ -29,9 +29,8 @@ bool IsBroadcast(const ConvolutionTensor& tensor) {
   return false;
 }
 
-// A gradient of weights has the arithmetic of a forward convolution. Images usually have their batch outermost, and a
-// gradient of weights sums over the batch. If the batch or the feature dimension has one element, the order in the text
-// decides.
+// A gradient of weights has the arithmetic of a forward convolution, but sums over the batch, which is usually
+// outermost. If the batch or the feature dimension has one element, the order in the text decides.
 bool IsWeightGradient(const Contraction& contraction, const ConvolutionAttrs& attrs) {
   if (attrs.feature_group_count != 1) return false;
   if (attrs.batch_group_count != 1) return true;
@@ -41,8 +40,8 @@ bool IsWeightGradient(const Contraction& contraction, const ConvolutionAttrs& at
   return feature < batch;
 }
 
-// With a stride, several paddings have the same result. Prefers `pad_low`, which more library kernels accept. Nullopt:
-// it would be negative.
+// With a stride, several paddings have the same result. More library kernels accept `pad_low`. Nullopt if it would be
+// negative.
 std::optional<int64_t> PaddingBehind(const ConvolutionDim& dim, int64_t images, int64_t weights, int64_t outputs) {
   const int64_t least = (outputs - 1) * dim.stride + dim.dilation * (weights - 1) + 1 - images - dim.pad_low;
   const int64_t most = least + dim.stride - 1;
@@ -50,7 +49,7 @@ std::optional<int64_t> PaddingBehind(const ConvolutionDim& dim, int64_t images, 
   return std::clamp(dim.pad_low, std::max<int64_t>(least, 0), most);
 }
 
-// The window of the forward convolution. Returns "", or the reason why there is none.
+// Returns "", or the reason why there is no window.
 std::string ReadWindow(const WindowDim& window, ConvolutionKind kind, int64_t weights, ConvolutionDim* dim) {
   switch (kind) {
     case ConvolutionKind::kDgrad:

@@ -1,11 +1,9 @@
-// A convolution in the form of GPU libraries, in terms of the forward convolution outputs = images * weights. The order
-// of dimensions is fixed and independent of dim_labels.
+// A convolution in the form of GPU libraries, in terms of the forward convolution outputs = images * weights:
 //
-//   fprop   computes outputs from images and weights
-//   dgrad   computes the gradient of images from the gradient of outputs and the weights. HLO writes it with a base
-//           dilation and reversed weights
-//   wgrad   computes the gradient of weights from images and the gradient of outputs. HLO writes it with the gradient
-//           of outputs as the window, and batch and channels exchanged
+//   fprop   computes outputs
+//   dgrad   computes the gradient of images. HLO writes it with a base dilation and reversed weights
+//   wgrad   computes the gradient of weights. HLO writes it with the gradient of outputs as the window, and batch and
+//           channels exchanged
 #ifndef HLO_GPU_LIBRARIES_CONVOLUTION_H_
 #define HLO_GPU_LIBRARIES_CONVOLUTION_H_
 
@@ -32,7 +30,7 @@ std::vector<int64_t> OrderInMemory(const ConvolutionTensor& tensor);
 // One spatial dimension of the forward convolution. Output p reads images at p * stride + r * dilation - pad_low.
 struct ConvolutionDim {
   int64_t stride = 1, dilation = 1, pad_low = 0, pad_high = 0;
-  bool flipped = false;  // The weights are reversed: weight r is at size - 1 - r.
+  bool flipped = false;  // Weight r is at size - 1 - r.
 };
 
 struct ConvolutionStep {
@@ -48,8 +46,8 @@ struct ConvolutionProblem {
   std::vector<ConvolutionDim> spatial;
   int64_t groups = 1;
   std::vector<ConvolutionStep> epilogue;
-  int64_t stored = 0;           // The result number of the call.
-  std::vector<ResultSum> sums;  // Sums of the result for each channel of a forward convolution.
+  int64_t stored = 0;           // A result number.
+  std::vector<ResultSum> sums;  // Sums for each channel of a forward convolution.
 
   const ConvolutionTensor& result() const {
     return kind == ConvolutionKind::kFprop ? outputs : kind == ConvolutionKind::kDgrad ? images : weights;
@@ -59,7 +57,7 @@ struct ConvolutionProblem {
 
 struct ConvolutionAnswer {
   ConvolutionProblem problem;
-  std::string why_not;  // Empty if `problem` is valid.
+  std::string why_not;
 };
 ConvolutionAnswer ReadConvolution(const Contraction& contraction);
 

@@ -1,7 +1,7 @@
 // cuBLASLt's C interface, declared here.
 //
-// Row-major D[m,n] = A[m,k] B[k,n] is column-major D' = B' A' with D'[n,m]. So rhs is cuBLASLt's A and lhs its B, a
-// bias along n is a bias along the rows of D', and a row stride is a leading dimension.
+// Row-major D[m,n] = A[m,k] B[k,n] is column-major D' = B' A' with D'[n,m]. So rhs is cuBLASLt's A, a bias along n is a
+// bias along the rows of D', and a row stride is a leading dimension.
 #include "gpu/libraries/cublaslt.h"
 
 #include <memory>
@@ -20,7 +20,7 @@ enum { kCompute32F = 68, kCompute64F = 70, kCompute32FFastTF32 = 77 };
 enum { kTransposeA = 3, kTransposeB = 4, kEpilogue = 7, kBiasPointer = 8 };  // cublasLtMatmulDescAttributes_t
 enum { kBatchCount = 5, kBatchStride = 6 };                                  // cublasLtMatrixLayoutAttribute_t
 enum { kMaxWorkspace = 1 };                                                  // cublasLtMatmulPreferenceAttributes_t
-enum { kNotSupported = 15 };  // cublasStatus_t of the heuristic: it knows no algorithm.
+enum { kNotSupported = 15 };  // cublasStatus_t: the heuristic knows no algorithm.
 enum { kEpilogueDefault = 1, kEpilogueRelu = 2, kEpilogueBias = 4 };
 constexpr int64_t kWorkspaceBytes = 32 << 20;
 constexpr int kMostAlgorithms = 16;
@@ -103,16 +103,14 @@ Result<Handle> GetHandle(const Api& api, Device& device) {
   });
 }
 
-// A column-major operand.
 struct Column {
   int64_t operand = -1;
   bool transposed = false;  // The stored matrix has the sizes below.
   int64_t rows = 0, columns = 0, leading = 0, batch_stride = 0;
 };
 
-// The matrix as column-major op(X). Returns false if neither dimension is contiguous.
+// Returns false if neither dimension is contiguous.
 bool ReadColumn(const MatrixView& row_major, int64_t rows, int64_t columns, bool may_transpose, Column* column) {
-  // The column-major matrix is transposed.
   const int64_t row = row_major.column, col = row_major.row;
   column->batch_stride = row_major.batch;
   if (row == 1 || rows == 1) {
@@ -226,7 +224,6 @@ class Descriptors {
   const Api& api_;
 };
 
-// Its state is 1 if the heuristic has fewer algorithms.
 Result<Algorithm> ChooseAlgorithm(const Api& api, Device& device, const Plan& plan, int number) {
   TRY(device.MakeCurrent());
   const Handle handle = TRY(GetHandle(api, device));
@@ -248,8 +245,7 @@ Result<Algorithm> ChooseAlgorithm(const Api& api, Device& device, const Plan& pl
   return algorithms[number];
 }
 
-// The heuristic's order depends on the device and on cuBLASLt's version. "heuristic_2" is the third, "" the first. -1:
-// an unknown name.
+// Numbers depend on the device and on cuBLASLt's version. -1 for an unknown name.
 int NumberOf(std::string_view algorithm) {
   int64_t number = algorithm.empty() ? 0 : -1;
   if (algorithm.starts_with(kHeuristic)) ParseInt(algorithm.substr(kHeuristic.size()), &number);

@@ -12,10 +12,10 @@
 
 namespace hlo::gpu {
 
-// The version, such as "13.0.2", or the reason why it is missing. Needs no GPU.
+// Such as "13.0.2". Needs no GPU.
 Result<std::string> CublasLtVersion(const std::vector<std::string>& search);
 
-// Without a `device`, answers as far as possible without opening the library.
+// Without a `device`, the library is not opened.
 Result<LibraryAnswer> CublasLtMatrixProduct(const MatrixProduct& product, Device* device,
                                             const LibraryOptions& options);
 

@@ -1,13 +1,11 @@
 // The forms of a call, in the order of preference:
 //
-//   heuristic_N   one graph of the convolution, its epilogue, and sums of the result for each channel
-//   parts_N       a graph of the convolution alone, and a fusion of ours with the rest: an epilogue that no engine
-//                 takes, or the order of the result of a gradient of weights. If there are sums: a graph of everything
-//                 except the sums, and a fusion that reads the result again
+//   heuristic_N   one graph of the convolution, its epilogue, and channel sums of the result
+//   parts_N       a graph of the convolution, and a fusion of ours with an unsupported epilogue or the order of a
+//                 gradient of weights. If there are sums, only they are left to the fusion
 //
-// N is the engine's number in cuDNN's own order for the graph. In both forms, a fusion of ours computes the results
-// that are made of sums. Engines that cuDNN compiles for the graph come first only if the result is large. If the
-// weights are not in cuDNN's order, a fusion of ours reorders them, once as long as they do not change.
+// N is the engine's number in cuDNN's order for the graph. Fusions of ours compute the results made of sums, and
+// reorder weights. Engines that cuDNN compiles for the graph come first only if the result is large.
 #include "gpu/libraries/cudnn.h"
 
 #include <algorithm>
@@ -27,8 +25,7 @@ using cudnn::Choice;
 using cudnn::OnDevice;
 using cudnn::PreparedConvolution;
 
-// Least bytes for which compiling an engine is worth its time. Otherwise a kernel of ours does the rest in a pass over
-// the result.
+// A compiled engine can only save a pass over the result.
 constexpr int64_t kWorthCompiling = 16 << 20;
 constexpr std::string_view kHeuristic = "heuristic_", kParts = kCudnnParts;
 
@@ -70,10 +67,9 @@ struct CudnnCall : LibraryCall {
   PreparedConvolution prepared;
   const bool allow_tf32;
   std::shared_ptr<const Choice> choice;
-  std::shared_ptr<const OwnPart> pack, finish, sums, of_sums;  // Null: not needed.
-  std::vector<int64_t> part_results;                           // Results that `sums` or `of_sums` writes.
-  // Scratch memory after the graph's workspace, at multiples of kBufferAlignment: the graph's result for `finish`, the
-  // scratch of `sums`, or sums that are not results.
+  std::shared_ptr<const OwnPart> pack, finish, sums, of_sums;  // Null if not needed.
+  std::vector<int64_t> part_results;
+  // Scratch after the graph's workspace: the result for `finish`, the scratch of `sums`, or sums that are not results.
   int64_t part_offset = 0, part_bytes = 0, sum_bytes = 0;
 };
 
@@ -103,7 +99,7 @@ class BoundCudnnCall : public BoundCall {
     TRY(device_.MakeCurrent());
     std::byte* const own = static_cast<std::byte*>(scratch) + call_.part_offset;
     const ConvolutionProblem& problem = call_.prepared.problem;
-    const int64_t of_weights = problem.weights.operand;  // -1: the result is a gradient of the weights.
+    const int64_t of_weights = problem.weights.operand;  // -1 if the result is a gradient of the weights.
     void* const unpacked = of_weights < 0 ? nullptr : operands[of_weights];
     const Given given{operands, call_.pack ? packed : unpacked, call_.finish ? own : results[problem.stored],
                       SumsAt(results, own)};
@@ -192,8 +188,6 @@ PreparedConvolution Read(const Contraction& contraction) {
   return prepared;
 }
 
-// "parts_2" is number 2 of the graphs without epilogue or sums, "heuristic_2" of the complete graphs. "" allows any
-// graph.
 struct Wanted {
   std::string_view form;
   int64_t number = -1;
@@ -240,7 +234,6 @@ Result<std::shared_ptr<const Choice>> CudnnCall::ChoiceFor(OnDevice& on) const {
   return ChoiceOn(on, choice, KeyOf(prepared, with_epilogue), make, prepared.problem.result().type, allow_tf32);
 }
 
-// Compiling an engine takes long and can only save a pass over the result.
 std::vector<Attempt> Attempts(const PreparedConvolution& prepared, const Wanted& wanted) {
   const bool is_whole_result = prepared.problem.kind != ConvolutionKind::kWgrad || !prepared.WeightsMove();
   const bool whole = is_whole_result && wanted.form != kParts;
@@ -256,7 +249,6 @@ std::vector<Attempt> Attempts(const PreparedConvolution& prepared, const Wanted&
   return attempts;
 }
 
-// Kernels for the sums, or for results made of sums that the graph computes.
 Status AddSums(const Contraction& contraction, bool own_sums, OnDevice& on, Device& device, CudnnCall& call) {
   if (own_sums) {
     call.sums = TRY(PartOnce(on, cudnn::SumsModule(contraction), device));

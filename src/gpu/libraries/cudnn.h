@@ -19,21 +19,19 @@ namespace cudnn {
 struct Api;
 }
 
-// The prefix of algorithm names that leave a part of the call to our kernels: "parts_3".
+// Algorithms with this prefix leave a part of the call to our kernels.
 inline constexpr std::string_view kCudnnParts = "parts_";
 
-// The version, such as "9.19.0", or the reason why it is missing. Needs no GPU.
+// Such as "9.19.0". Needs no GPU.
 Result<std::string> CudnnVersion(const std::vector<std::string>& search);
 
-// Without a `device`, answers as far as possible without opening the library.
+// Without a `device`, the library is not opened.
 Result<LibraryAnswer> CudnnConvolution(const Contraction& contraction, Device* device, const LibraryOptions& options);
 
-// The same with an open library.
 Result<LibraryAnswer> CudnnConvolution(const Contraction& contraction, Device& device, const LibraryOptions& options,
                                        const cudnn::Api& api);
 
-// The engines for a convolution on a described device. `device_json` is cuDNN's description ("deviceVer": 900...).
-// Plans are made but cannot run. Requires 9.8.
+// The engines for the device that `device_json` describes ("deviceVer": 900...). Their plans cannot run. Requires 9.8.
 Result<std::vector<CudnnEngine>> CudnnEngines(const ConvolutionProblem& problem, bool with_epilogue,
                                               const std::string& device_json, const LibraryOptions& options);
 

@@ -36,7 +36,6 @@ Error Api::Failed(std::string_view call, int status) const {
   last_error(words, sizeof words);
   std::string message = Str(call, ": ", status_string(status), " (", status, ")");
   if (const std::string_view trimmed = Trim(words); !trimmed.empty()) message += Str(", ", trimmed);
-  // Statuses from the first up to the second: not supported.
   constexpr int kNotSupported = 3000, kInternalError = 4000;
   const bool is_refusal = status >= kNotSupported && status < kInternalError;
   return DeviceError(is_refusal ? "R018" : "R015", std::move(message));

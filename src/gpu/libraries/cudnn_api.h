@@ -1,5 +1,4 @@
-// The C interface of cuDNN 9's backend, declared here so that the build needs no header. It consists of descriptors
-// with numbered attributes: a descriptor is created, its attributes are set, and it is finalized.
+// The C interface of cuDNN 9's backend, declared here so that the build needs no header.
 #ifndef HLO_GPU_LIBRARIES_CUDNN_API_H_
 #define HLO_GPU_LIBRARIES_CUDNN_API_H_
 
@@ -198,7 +197,7 @@ struct Api {
 
 Result<const Api*> GetApi(const std::vector<std::string>& search);
 
-// A descriptor. Keeps its first error, which Finalize returns.
+// Keeps its first error, which Finalize returns.
 class Descriptor {
  public:
   Descriptor(const Api& api, Kind kind);

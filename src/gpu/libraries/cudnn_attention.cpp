@@ -1,4 +1,4 @@
-// The graph of an attention. All values except the four tensors stay inside:
+// The graph of an attention:
 //
 //   scores  = query * key    [batch, heads, queries, keys], f32; the number of heads is a multiple of the keys' heads
 //   scaled  = scores * scale + bias
@@ -6,14 +6,12 @@
 //   e       = exp(masked - max over keys)
 //   result  = (e / sum over keys of e) * value
 //
-// The graph also has the log of the sum plus the maximum, without which cuDNN 9 recognises no attention. The shares
-// have the operands' type, as the second product requires.
+// The graph also has the log of the sum plus the maximum, without which cuDNN 9 recognises no attention. The second
+// product requires shares of the operands' type.
 //
-// The graph of the gradients (attention_gradient.h) has the order of cuDNN's own graph: the sums of gradient * result
-// for each query, which cuDNN requires in memory; the shares and the gradients of the values; the slopes and the
-// gradients of keys and queries. A transposition is a reshape to strides that the value already has. The gradients of
-// queries are a single product, for which cuDNN keeps the slopes in its workspace. Sums in f32 to which blocks add in
-// no fixed order would not be reproducible.
+// The graph of the gradients (attention_gradient.h) has the order of cuDNN's own graph. cuDNN requires the sums of
+// gradient * result in memory. A transposition is a reshape to existing strides. The gradients of queries are a single
+// product, because sums to which blocks add in no fixed order would not be reproducible.
 #include "gpu/libraries/cudnn_attention.h"
 
 #include <bit>
@@ -194,14 +192,13 @@ class Builder {
     return {};
   }
 
-  // The same memory with other dimensions.
   Status AddReshape(const Descriptor& x, const Descriptor& y) {
     Descriptor& operation = Add(cudnn::kReshapeOperation);
     TRY(operation.Refer(cudnn::kReshapeX, x).Refer(cudnn::kReshapeY, y).Finalize());
     operations_.push_back(&operation);
     return {};
   }
-  // Result: [batch, heads, keys, queries]. `all`: [batch, heads, queries, keys].
+  // `all` is [batch, heads, queries, keys].
   Result<const Descriptor*> AddTransposed(const Descriptor& value, const Dims& all, cudnn::DataType type) {
     const Dims strides = PackedStrides(all);
     const Descriptor* const transposed = TRY(AddTensor(
@@ -239,7 +236,6 @@ class Builder {
   int64_t inside_ = 0;
 };
 
-// Equal keys mean equal graphs.
 struct GraphRecipe {
   std::string key;
   std::function<Result<Graph>(const Api& api, const cudnn::Where& where)> make;
@@ -327,7 +323,6 @@ std::string WhyNotAsked(const AttentionGradientProblem& problem) {
   return "";
 }
 
-// Graphs refer to operands by number.
 std::string TextOf(const AttentionTensor& tensor) {
   return Str(" ", tensor.operand, ":", tensor.type, "[", Join(tensor.dims, ","), "]{", Join(tensor.strides, ","), "}");
 }

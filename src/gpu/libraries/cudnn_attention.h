@@ -1,4 +1,4 @@
-// cuDNN's attention as one graph of products, softmax and the operations between, and its gradients as another graph.
+// cuDNN's attention as one graph, and its gradients as another.
 #ifndef HLO_GPU_LIBRARIES_CUDNN_ATTENTION_H_
 #define HLO_GPU_LIBRARIES_CUDNN_ATTENTION_H_
 
@@ -14,23 +14,21 @@
 
 namespace hlo::gpu {
 
-// Whether to use cuDNN without a measurement: for 16-bit floats with at least 64 queries or a MiB of scores. Returns ""
-// or the reason why not. This rule has not been measured on a device.
+// Returns "" if cuDNN is used without a measurement: for 16-bit floats with at least 64 queries or a MiB of scores.
+// This rule has not been measured on a device.
 std::string WhyNotByRule(const AttentionProblem& problem);
 std::string WhyNotByRule(const AttentionGradientProblem& problem);
 
-// Without a `device`, answers as far as possible without opening the library.
 Result<LibraryAnswer> CudnnAttention(const AttentionProblem& problem, Device* device, const LibraryOptions& options);
 Result<LibraryAnswer> CudnnAttentionGradient(const AttentionGradientProblem& problem, Device* device,
                                              const LibraryOptions& options);
 
-// The same with an open library.
 Result<LibraryAnswer> CudnnAttention(const AttentionProblem& problem, Device& device, const LibraryOptions& options,
                                      const cudnn::Api& api);
 Result<LibraryAnswer> CudnnAttentionGradient(const AttentionGradientProblem& problem, Device& device,
                                              const LibraryOptions& options, const cudnn::Api& api);
 
-// Like CudnnEngines for a convolution.
+// See CudnnEngines.
 Result<std::vector<CudnnEngine>> CudnnAttentionEngines(const AttentionProblem& problem, const std::string& device_json,
                                                        const LibraryOptions& options);
 Result<std::vector<CudnnEngine>> CudnnAttentionEngines(const AttentionGradientProblem& problem,

@@ -101,7 +101,7 @@ Result<OwnPart::Loaded> OnDevice::Load(const std::shared_ptr<const OwnPart>& par
 Result<OnDevice*> On(const Api& api, Device& device) {
   return static_cast<OnDevice*>(TRY(device.LibraryState(&api, [&]() -> Result<std::shared_ptr<void>> {
     auto made = std::make_shared<OnDevice>(api, device.stream());
-    TRY(made->Lend());  // Makes the first handle.
+    TRY(made->Lend());
     return made;
   })));
 }
@@ -154,7 +154,7 @@ Result<std::vector<CudnnEngine>> EnginesFor(const std::function<Result<Graph>(co
     engines.push_back({engine.index, engine.is_compiled, engine.why_not});
     if (!engine.why_not.empty() || (engine.is_compiled && !compiles)) continue;
     const auto plan = MakePlan(api, where, config);
-    // A compiled engine that cannot be loaded without a device is not refused.
+    // Compiled engines cannot be loaded without a device.
     const bool is_refused =
         !plan && !(engine.is_compiled && plan.error().message().find(kNotLoaded) != std::string::npos);
     if (is_refused) engines.back().why_not = plan.error().message();

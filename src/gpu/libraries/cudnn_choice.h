@@ -26,12 +26,11 @@ struct Choice {
   Graph graph;
   Descriptor config;
   Plan plan;
-  int64_t engine = 0, number = 0;  // cuDNN's index, and the position in the order of cuDNN's heuristics.
+  int64_t engine = 0, number = 0;  // cuDNN's index, and the position in cuDNN's heuristics.
   Handle handle = nullptr;
 };
 
-// A cache by key whose entries are made once. The first thread makes an entry, and other threads wait. A failure is
-// kept as well.
+// A cache by key. The first thread makes an entry, and other threads wait. Failures are kept.
 template <class Key, class T>
 class MadeOnce {
  public:
@@ -60,13 +59,12 @@ class MadeOnce {
   std::map<Key, std::unique_ptr<Entry>> entries_;
 };
 
-// The cache of a device: handles, and data for equal graphs of any module.
 class OnDevice {
  public:
   OnDevice(const Api& api, void* stream) : api(api), stream_(stream) {}
   ~OnDevice();
 
-  // A handle for making plans, which one thread uses exclusively while it holds it.
+  // One thread uses the handle exclusively while it holds it.
   using Lent = std::unique_ptr<void, std::function<void(Handle)>>;
   Result<Lent> Lend();
   bool Owns(Handle handle);
@@ -75,7 +73,7 @@ class OnDevice {
 
   const Api& api;
   MadeOnce<std::string, Choice> choices;
-  MadeOnce<uint64_t, OwnPart> parts;  // Keyed by the fingerprint of their modules.
+  MadeOnce<uint64_t, OwnPart> parts;  // Keyed by fingerprint.
 
  private:
   Result<Handle> Make();
@@ -87,21 +85,19 @@ class OnDevice {
 };
 Result<OnDevice*> On(const Api& api, Device& device);
 
-// The engines that may be used.
 struct Terms {
-  PrimitiveType type;  // The type of operands and result.
+  PrimitiveType type;
   bool may_compile = true;
-  int64_t number = -1;  // Selects the engine with this number; -1 selects the first allowed one.
+  int64_t number = -1;  // -1 selects the first allowed one.
 };
 
-// The first allowed engine whose plan can be made. Several threads compile; for equal keys, the first thread compiles
-// and the others wait. Graphs with equal keys and terms must allow the same choice. Errors: the reason why there is
-// none.
+// The first allowed engine whose plan can be made. For equal keys, the first thread compiles and the others wait.
+// Graphs with equal keys and terms must allow the same choice.
 Result<std::shared_ptr<const Choice>> ChooseOnce(OnDevice& on, const std::string& key,
                                                  const std::function<Result<Graph>(const Where&)>& make,
                                                  const Terms& terms, const LibraryOptions& options);
 
-// The same engine for a call bound to another device, or to another handle of the same device.
+// The same engine for another device or handle.
 Result<std::shared_ptr<const Choice>> ChoiceOn(OnDevice& on, const std::shared_ptr<const Choice>& choice,
                                                const std::string& key,
                                                const std::function<Result<Graph>(const Where&)>& make,
@@ -114,19 +110,18 @@ Status Execute(const OnDevice& on, const Choice& choice, const std::vector<const
 
 namespace hlo::gpu {
 
-// An engine on a described device.
 struct CudnnEngine {
   int64_t index = 0;
-  bool is_compiled = false;  // Compiled for the graph when the plan is made.
-  std::string why_not;       // The reason why it is not used or its plan cannot be made.
+  bool is_compiled = false;  // Making the plan compiles code.
+  std::string why_not;
 };
 
 }  // namespace hlo::gpu
 
 namespace hlo::gpu::cudnn {
 
-// Engines for a graph on a described device. `device_json` is cuDNN's description ("deviceVer": 900...). With
-// `compiles`, also makes plans of engines that are compiled for the graph, which takes a second for each.
+// `device_json` is cuDNN's description of a device ("deviceVer": 900...). With `compiles`, also makes plans of compiled
+// engines, which takes a second for each.
 Result<std::vector<CudnnEngine>> EnginesFor(const std::function<Result<Graph>(const Where&)>& make, PrimitiveType type,
                                             bool compiles, const std::string& device_json,
                                             const LibraryOptions& options);

@@ -10,7 +10,7 @@ namespace {
 
 using Dims = std::vector<int64_t>;
 
-// From the outermost to the innermost.
+// Outermost first.
 Dims Order(size_t rank, bool channels_last) {
   Dims order = {0};
   if (!channels_last) order.push_back(1);
@@ -82,8 +82,8 @@ PointwiseMode ModeOf(EpilogueOp op) {
   return kPointwiseRelu;
 }
 
-// Moves whole arrays before vectors in consecutive additions, for which cuDNN has engines that need not be compiled.
-// The f32 sum has another order, with as many roundings of numbers as large.
+// Moves whole arrays before vectors in consecutive additions, for which cuDNN has precompiled engines. The f32 sum has
+// another order, but as many roundings of equally large numbers.
 std::vector<ConvolutionStep> InItsOrder(std::vector<ConvolutionStep> steps, const ConvolutionTensor& result) {
   const auto adds = [](const ConvolutionStep& step) { return step.op == EpilogueOp::kAdd && step.tensor.operand >= 0; };
   for (auto first = steps.begin(); first != steps.end();) {
@@ -98,7 +98,6 @@ std::vector<ConvolutionStep> InItsOrder(std::vector<ConvolutionStep> steps, cons
   return steps;
 }
 
-// One element for each channel of [N, C, spatial...].
 bool IsOfChannels(const Dims& dims) {
   for (size_t i = 0; i < dims.size(); ++i) {
     if (i != 1 && dims[i] != 1) return false;
@@ -143,7 +142,6 @@ class Builder {
     Descriptor& tensor = Add(kTensor);
     tensor.Word(kTensorType, kTypeDataType, type).Integers(kTensorDims, dims);
     tensor.Integers(kTensorStrides, StridesOf(dims, prepared_.channels_last));
-    // cuDNN requires only this; buffers have more (kBufferAlignment).
     constexpr int64_t kAlignment = 16;
     tensor.Integer(kTensorAlignment, kAlignment);
     if (slot) {
@@ -165,7 +163,6 @@ class Builder {
     return AddTensor(result.dims, TypeOf(result.type), Slot{Slot::Source::kResult});
   }
 
-  // One number for each channel.
   Result<const Descriptor*> AddSum(bool of_squares) {
     Dims dims(problem_.spatial.size() + 2, 1);
     dims[1] = problem_.result().dims[1];

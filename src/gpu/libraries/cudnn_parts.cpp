@@ -7,7 +7,6 @@
 namespace hlo::gpu::cudnn {
 namespace {
 
-// main(parameters of `shapes`) = a fusion of `fused` over the parameters in `used`.
 void AddMain(Module& module, Computation& fused, const std::vector<Shape>& shapes, const std::vector<int64_t>& used,
              FusionKind kind = FusionKind::kLoop) {
   Computation& main = module.AddComputation("main");
@@ -19,7 +18,7 @@ void AddMain(Module& module, Computation& fused, const std::vector<Shape>& shape
   module.SetEntry(main);
 }
 
-// Removes unused parameters, too. Returns the numbers of the others.
+// Returns the numbers of the remaining parameters.
 std::vector<int64_t> RemoveDead(Computation& computation) {
   const std::vector<Instruction*> order = computation.PostOrder();
   for (size_t i = order.size(); i-- > 0;) {
@@ -72,7 +71,7 @@ std::unique_ptr<Module> FinishModule(const Contraction& contraction, const Prepa
   Computation& fused = module->CloneComputation(from, "finish_convolution", &copies);
   Instruction& product = *copies.at(contraction.product);
   const DimLabels& labels = contraction.product->attrs<ConvolutionAttrs>().dim_labels;
-  // From cuDNN's outermost to its innermost.
+  // Outermost first.
   std::vector<int64_t> order = labels.out_spatial;
   const bool exchanged = prepared.problem.kind == ConvolutionKind::kWgrad;
   const int64_t first = exchanged ? labels.out_feature : labels.out_batch;
@@ -98,7 +97,7 @@ std::unique_ptr<Module> FinishModule(const Contraction& contraction, const Prepa
 
 namespace {
 
-// A copy of a fused computation. New parameters, after the others, replace values, and results are removed.
+// A copy of a fused computation in which new last parameters replace values.
 class Cut {
  public:
   explicit Cut(const Contraction& contraction)

@@ -1,5 +1,4 @@
-// The parts of a call besides cuDNN's convolution, as modules whose root is a fusion. The usual planners and emitters
-// handle them.
+// The parts of a call besides cuDNN's convolution, as modules whose root is a fusion.
 #ifndef HLO_GPU_LIBRARIES_CUDNN_PARTS_H_
 #define HLO_GPU_LIBRARIES_CUDNN_PARTS_H_
 
@@ -11,17 +10,17 @@
 
 namespace hlo::gpu::cudnn {
 
-// Converts the weights, the only parameter, from their memory order to cuDNN's order.
+// Converts the weights, the only parameter, to cuDNN's order.
 std::unique_ptr<Module> PackModule(const PreparedConvolution& prepared);
 
-// The fused computation of `contraction` after the product, which is an additional last parameter in cuDNN's order: its
-// epilogue and the requested order. Null for layouts other than plain ones.
+// The epilogue and the requested order. The product is an additional last parameter in cuDNN's order. Null for layouts
+// other than plain ones.
 std::unique_ptr<Module> FinishModule(const Contraction& contraction, const PreparedConvolution& prepared);
 
-// The results of `contraction` except the stored one, in order. The stored one is an additional last parameter.
+// The results except the stored one, which is an additional last parameter.
 std::unique_ptr<Module> SumsModule(const Contraction& contraction);
 
-// The results computed from sums, which are additional last parameters. Null if there are none.
+// The sums are additional last parameters. Null if no results are computed from sums.
 std::unique_ptr<Module> OfSumsModule(const Contraction& contraction);
 
 }  // namespace hlo::gpu::cudnn

@@ -1,5 +1,5 @@
-// Library calls. A LibraryCall is made at compile time with everything that depends only on shapes, and is immutable.
-// It can be bound to several devices and run concurrently.
+// Library calls. A LibraryCall is made at compile time and immutable. It can be bound to several devices and run
+// concurrently.
 #ifndef HLO_GPU_LIBRARIES_LIBRARY_H_
 #define HLO_GPU_LIBRARIES_LIBRARY_H_
 
@@ -14,14 +14,14 @@
 
 namespace hlo::gpu {
 
-// A call on one device, for one set of buffers at a time. It owns the handles and descriptors that running changes.
+// A call on one device, for one set of buffers at a time.
 class BoundCall {
  public:
   virtual ~BoundCall() = default;
 
   // `operands` has one pointer for each operand of the fusion.
   virtual Status Pack(std::span<void* const> operands, void* packed) { return {}; }
-  // `results` has one pointer for each result. `scratch` and `packed` are aligned to kBufferAlignment.
+  // `scratch` and `packed` are aligned to kBufferAlignment.
   virtual Status Run(std::span<void* const> operands, std::span<void* const> results, void* scratch, void* packed) = 0;
 };
 
@@ -30,19 +30,17 @@ class LibraryCall {
   virtual ~LibraryCall() = default;
 
   virtual std::string how() const = 0;  // "oneDNN 2.6.3 brgconv:avx512_core"
-  // The algorithm for the plan, such as "brgconv:avx512_core". Empty if the library has only one.
+  // Such as "brgconv:avx512_core". Empty if the library has only one.
   virtual std::string algorithm() const { return ""; }
-  // Whether the library does all of it, without kernels of ours.
+  // False if kernels of ours do a part.
   virtual bool is_whole() const { return true; }
-  // The algorithms that can be requested by name, in the library's order; some may be refused. Only with
-  // LibraryOptions::list.
+  // Names in the library's order; some may be refused. Requires LibraryOptions::list.
   virtual std::vector<std::string> algorithms() const { return {}; }
   virtual int64_t ScratchBytes() const { return 0; }
-  // The operand whose bytes the result must have before the call, by a shared buffer or a copy, for example a residual
-  // that is added in place. -1 for none.
+  // The operand whose bytes the result must have before the call, such as a residual. -1 for none.
   virtual int64_t InPlaceOperand() const { return -1; }
-  // The size of the weights in the library's own order, 0 if unused. Pack writes this memory and Run reads it. It stays
-  // valid until the operand (PackedOperand) changes.
+  // The size of the weights in the library's own order; 0 if unused. They stay valid until the operand (PackedOperand)
+  // changes.
   virtual int64_t PackedBytes() const { return 0; }
   virtual int64_t PackedOperand() const { return -1; }
 

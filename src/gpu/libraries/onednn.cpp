@@ -14,7 +14,7 @@ using namespace onednn;  // NOLINT: this file uses the whole namespace.
 
 namespace {
 
-// Dimensions of size 1 have stride 0. oneDNN recognises formats by the strides of dense tensors.
+// oneDNN recognises formats by the strides of dense tensors, also in dimensions of size 1.
 std::vector<int64_t> Closed(const std::vector<int64_t>& dims, std::vector<int64_t> strides) {
   for (size_t d = dims.size(); d-- > 0;) {
     if (strides[d] != 0) continue;
@@ -34,14 +34,14 @@ int BinaryAlgorithm(EpilogueOp op) {
 LibraryAnswer NotTaken(std::string why) { return {nullptr, std::move(why)}; }
 
 // Version 2 does not pack rhs. Rows that are a multiple of 2 KiB apart share sets of the first-level cache. Our kernel
-// packs (emitters/packed_contraction.cpp) and is faster from 32 rows on (bench/results/2026-11-26-cpu-2.md).
+// packs and is faster from 32 rows on (bench/results/2026-11-26-cpu-2.md).
 bool IsSlowWithAvx2(const Api& api, const MatrixProduct& product) {
   constexpr int64_t kFloats = 2048 / 4, kLeastRows = 32;
   return !api.IsVersion3() && !MayUseAvx512() && product.m >= kLeastRows && product.rhs.column == 1 &&
          product.rhs.row >= kFloats && product.rhs.row % kFloats == 0;
 }
 
-// Returns false if a ReLU precedes other steps.
+// A ReLU must be the last step.
 template <class Step>
 bool TakeRelu(std::vector<Step>& steps, bool* relu) {
   *relu = !steps.empty() && steps.back().op == EpilogueOp::kRelu;
@@ -98,7 +98,7 @@ Result<LibraryAnswer> OneDnnMatrixProduct(const MatrixProduct& original, const L
   if (product.m == 0 || product.n == 0 || product.k == 0 || product.batch == 0) return NotTaken("it is empty");
   bool relu;
   if (!TakeRelu(product.epilogue, &relu)) return NotTaken("a ReLU is not the last step of its epilogue");
-  // oneDNN writes rows. For contiguous columns, computes the transposed product D' = B' A'.
+  // oneDNN writes rows. Contiguous columns need the transposed product D' = B' A'.
   if (product.result.column != 1 && product.n > 1) {
     const auto transpose = [](MatrixView& view) { std::swap(view.row, view.column); };
     std::swap(product.lhs, product.rhs);
@@ -155,7 +155,7 @@ Result<LibraryAnswer> OneDnnConvolution(const Contraction& contraction, const Li
   bool relu;
   if (!TakeRelu(epilogue, &relu)) return NotTaken("a ReLU is not the last step of its epilogue");
 
-  // oneDNN's order: batch, feature, spatial, or output feature, input feature, spatial.
+  // Weights begin with the output feature.
   const auto ordered = [&](const View& view, int64_t first, int64_t second, const std::vector<int64_t>& rest) {
     Tensor tensor{kTypeF32, {}, {}};
     const auto add = [&](int64_t dim) {
@@ -173,7 +173,6 @@ Result<LibraryAnswer> OneDnnConvolution(const Contraction& contraction, const Li
     }
     return false;
   };
-  // Strides of dimensions of size 1, as with channels last or channels first.
   const auto closed = [](Tensor tensor) {
     const bool channels_last = tensor.strides[1] == 1 || tensor.dims[1] == 1;
     const int64_t rank = static_cast<int64_t>(tensor.dims.size());

@@ -1,4 +1,4 @@
-// oneDNN, versions 2 and 3: matrix products and convolutions on the host, with epilogues. Opened on first use.
+// oneDNN 2 and 3: matrix products and convolutions on the host. Opened on first use.
 #ifndef HLO_GPU_LIBRARIES_ONEDNN_H_
 #define HLO_GPU_LIBRARIES_ONEDNN_H_
 
@@ -13,11 +13,10 @@
 
 namespace hlo::gpu {
 
-// The version, such as "2.6.3", or the reason why it is missing.
+// Such as "2.6.3".
 Result<std::string> OneDnnVersion(const std::vector<std::string>& search);
 
-// A refusal is an answer; errors are failures of the library. Without options, answers as far as possible without
-// opening it.
+// A refusal is an answer; errors are failures of the library. Without options, the library is not opened.
 Result<LibraryAnswer> OneDnnMatrixProduct(const MatrixProduct& product, const LibraryOptions* options);
 Result<LibraryAnswer> OneDnnConvolution(const Contraction& contraction, const LibraryOptions* options);
 

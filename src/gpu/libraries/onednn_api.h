@@ -1,6 +1,5 @@
 // The C interface of oneDNN 2 and 3, declared here so that the build needs no header. A memory descriptor is a struct
-// of the caller in version 2 and a handle in version 3. Version 2 makes primitive descriptors from operation
-// descriptors. Buffers larger than the structs of any 2.x hold these structs.
+// of the caller in version 2 and a handle in version 3.
 #ifndef HLO_GPU_LIBRARIES_ONEDNN_API_H_
 #define HLO_GPU_LIBRARIES_ONEDNN_API_H_
 
@@ -90,14 +89,14 @@ struct Api {
 
   Handle engine = nullptr, stream = nullptr;
 
-  // result = old value of the result + value
+  // Adds to the old result.
   int AppendSum(Handle post_ops) const {
     if (IsVersion3())
       return reinterpret_cast<int (*)(Handle, float, int32_t, int)>(post_ops_append_sum)(post_ops, 1.0f, 0, 0);
     return reinterpret_cast<int (*)(Handle, float)>(post_ops_append_sum)(post_ops, 1.0f);
   }
 
-  // Sets the threads for its calls on the current thread. Does nothing without OpenMP.
+  // Sets the threads for calls on the current thread. Does nothing without OpenMP.
   void SetThreads(int threads) const {
     if (omp_set_num_threads != nullptr) omp_set_num_threads(threads);
   }
@@ -107,7 +106,7 @@ struct Api {
 
 Error Failed(std::string_view call, int status);
 
-// Opened once for the process, on first use, even if that fails.
+// Opened once for the process, even if that fails.
 Result<const Api*> GetApi(const std::vector<std::string>& search);
 
 }  // namespace hlo::gpu::onednn

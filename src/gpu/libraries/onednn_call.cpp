@@ -15,7 +15,7 @@ namespace {
 
 class Descriptor {
  public:
-  // If `strides` is null, the primitive chooses the layout.
+  // Without `strides`, the primitive chooses the layout.
   Descriptor(const Api& api, const std::vector<int64_t>& dims, int type, const std::vector<int64_t>* strides)
       : api_(api) {
     Dims sizes = {}, steps = {};
@@ -67,14 +67,13 @@ struct Owned {
   }
 };
 
-// The memory object of an argument. Each run sets its address.
 struct Slot {
-  int what;  // Number of the argument.
+  int what;
   Owned memory;
   void* data = nullptr;
   enum class Source : uint8_t { kOperand, kResult, kScratch, kPacked, kFixed } source;
-  int64_t number = 0;  // The operand's number.
-  int64_t offset = 0;  // In bytes, for operands and results.
+  int64_t number = 0;  // For operands.
+  int64_t offset = 0;  // Bytes.
 };
 
 struct Primitive {
@@ -117,7 +116,7 @@ class OneDnnCall : public LibraryCall {
   std::vector<std::string> algorithms_;
 };
 
-// Each run sets the addresses of the memory objects, so a call has its own.
+// Each run sets the addresses of the memory objects.
 class BoundOneDnnCall : public BoundCall {
  public:
   explicit BoundOneDnnCall(const OneDnnCall& call)
@@ -179,9 +178,8 @@ Result<std::unique_ptr<BoundCall>> OneDnnCall::Bind(Device& /*device*/) const {
   return std::make_unique<BoundOneDnnCall>(*this);
 }
 
-// In oneDNN 2.6.3, the convolutions of gemm:jit misread an operand of a binary step if channels are last. They read one
-// element for each channel and ignore other dimensions. A program against oneDNN's own header shows the same. Scalars,
-// operands with one value for each channel, sums in place, channels first and other implementations are right.
+// In oneDNN 2.6.3, the convolutions of gemm:jit read only one element for each channel of an operand of a binary step
+// if channels are last. Sums in place, channels first and other implementations are right.
 bool IsMisread(const std::vector<BinaryStep>& steps, const Tensor& result) {
   if (result.strides[1] != 1 && result.dims[1] != 1) return false;
   return std::ranges::any_of(steps, [](const BinaryStep& step) {
@@ -195,8 +193,7 @@ bool IsMisread(const std::vector<BinaryStep>& steps, const Tensor& result) {
 
 class Builder {
  public:
-  // Without a name, the library's first choice is taken. oneDNN divides the work among `threads` when the primitive is
-  // made, so the number is set before.
+  // oneDNN divides the work among `threads` when the primitive is made.
   Builder(const Api& api, const LibraryOptions& options, int threads)
       : api_(api), algorithm_(options.algorithm), list_(options.list), call_(std::make_unique<OneDnnCall>(api)) {
     call_->threads_ = threads;
@@ -307,7 +304,6 @@ class Builder {
     return implementation;
   }
 
-  // Returns "", or the reason why there is none.
   std::string ChooseImplementation(Owned& descriptor, Handle attr) const {
     if (algorithm_.empty()) return "";
     std::vector<std::string> names;
@@ -319,7 +315,6 @@ class Builder {
     return Str("there is no algorithm '", Escaped(algorithm_), "' for it; the algorithms are ", Join(names, ", "));
   }
 
-  // Stores the first implementation for which `is_it` holds. Returns false if there is none.
   bool FindImplementation(Owned& descriptor, Handle attr, const std::function<bool(std::string_view)>& is_it) const {
     if (api_.IsVersion3()) {
       do {

@@ -1,5 +1,4 @@
-// One call of oneDNN: a matrix product or a convolution in oneDNN's terms, with its epilogue. Private to
-// gpu/libraries/onednn*.cpp.
+// One call of oneDNN. Private to gpu/libraries/onednn*.cpp.
 #ifndef HLO_GPU_LIBRARIES_ONEDNN_CALL_H_
 #define HLO_GPU_LIBRARIES_ONEDNN_CALL_H_
 
@@ -12,11 +11,10 @@
 
 namespace hlo::gpu::onednn {
 
-// A tensor with its dimensions in oneDNN's order.
 struct Tensor {
   int type;
   std::vector<int64_t> dims, strides;
-  int64_t offset = 0;  // Bytes to its first element.
+  int64_t offset = 0;  // Bytes to the first element.
 };
 
 struct BinaryStep {
@@ -34,14 +32,13 @@ struct Window {
 struct Operation {
   Tensor lhs, rhs, result;
   int64_t lhs_operand = 0, rhs_operand = 0;
-  bool packs_rhs = false;  // The weights are first packed in the library's own order.
+  bool packs_rhs = false;  // Weights get the library's own order.
   std::vector<BinaryStep> steps;
   bool relu = false;               // After the steps.
   const Window* window = nullptr;  // Null for a matrix product.
 };
 
-// Uses `options` only for the implementation (empty means the library's first choice) and for listing all of them. The
-// call uses this number of the library's threads.
+// An empty LibraryOptions::algorithm means the library's first choice.
 LibraryAnswer MakeCall(const Api& api, const LibraryOptions& options, const Operation& operation, int threads);
 
 // maximum(x, 0). oneDNN's ReLU is not used because it turns NaN into 0.

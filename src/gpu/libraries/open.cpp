@@ -22,11 +22,10 @@
 namespace hlo::gpu {
 namespace {
 
-// A pointwise convolution with so few rows is faster as a product, which need not reorder the weights (measured in
-// commit 2c2fd2e3).
+// With so few rows a product is faster, which need not reorder the weights (measured in commit 2c2fd2e3).
 constexpr int64_t kFewRows = 256;
 
-// If `device` is null, checks only the conditions that need no open library.
+// If `device` is null, the library is not opened.
 using Open = Result<LibraryAnswer>(const Contraction& contraction, Device* device, const LibraryOptions& options);
 
 LibraryAnswer No(std::string why) { return {nullptr, std::move(why)}; }
@@ -43,7 +42,6 @@ Result<LibraryAnswer> OpenOneDnnProduct(const Contraction& contraction, Device* 
   return OneDnnMatrixProduct(matrix.product, device ? &options : nullptr);
 }
 
-// Reordering the weights for a convolution would take longer than a product of few rows.
 Result<LibraryAnswer> OpenPointwise(const Contraction& contraction, Device* device, const LibraryOptions& options) {
   const MatrixAnswer point = ReadPointwiseConvolution(contraction);
   if (!point.why_not.empty()) return No(point.why_not);
@@ -52,8 +50,8 @@ Result<LibraryAnswer> OpenPointwise(const Contraction& contraction, Device* devi
   return OneDnnMatrixProduct(point.product, device ? &options : nullptr);
 }
 
-// oneDNN has no depthwise convolution if channels are not the minor dimension. It reorders before and after, which
-// takes longer than the rest (measured in commit e4d0ed59).
+// oneDNN has no depthwise convolution if channels are not the minor dimension. Reordering takes longer than the rest
+// (measured in commit e4d0ed59).
 std::string_view WhyOwnDepthwise(const Contraction& contraction) {
   constexpr int64_t kMostElements = 25;
   const ConvolutionAnswer read = ReadConvolution(contraction);
@@ -92,7 +90,7 @@ struct Library {
   Opcode product;
   bool on_host;
   Open* open;
-  bool takes_sums = false;  // It can also compute channel sums of the result.
+  bool takes_sums = false;  // It can also compute channel sums.
 
   Result<LibraryAnswer> Ask(const Contraction& contraction, Device* device, const LibraryOptions& options) const {
     if (!contraction.sums.empty() && !takes_sums) return No("its calls cannot compute sums of the result");
@@ -130,15 +128,13 @@ Result<std::vector<const Library*>> Candidates(const Instruction& fusion, const 
                      Escaped(plan.library), "'", names.empty() ? "" : Str("; the libraries are ", Join(names, ", ")))));
 }
 
-// Parallel unless the device is the host: each thread of ours has its own number of OpenMP threads, which a host's
-// library uses.
+// Serial on the host, because each of our threads has its own number of OpenMP threads.
 void ForEachCall(int64_t count, const Device& device, const std::function<void(int64_t)>& work) {
   ParallelFor(count, device.IsHost() ? count : 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) work(i);
   });
 }
 
-// An algorithm that fails has an answer without a call.
 template <class Open>
 std::vector<LibraryAnswer> OpenEach(const Open& open, std::span<const std::string> algorithms, const Device& device,
                                     const LibraryOptions& options) {
@@ -152,7 +148,7 @@ std::vector<LibraryAnswer> OpenEach(const Open& open, std::span<const std::strin
   return answers;
 }
 
-constexpr std::string_view kCudnn = "cuDNN";  // Only cuDNN has attention and calls in parts.
+constexpr std::string_view kCudnn = "cuDNN";  // No other library has attention or calls in parts.
 
 struct AnyAttention {
   explicit AnyAttention(const Instruction& fusion) : forward(ReadAttention(fusion)) {
@@ -260,7 +256,7 @@ Result<LibraryChoice> OpenLibraryCall(const Instruction& fusion, const KernelPla
 
 std::vector<Result<LibraryChoice>> OpenLibraryCalls(std::span<const LibraryRequest> requests, Device& device,
                                                     const LibraryOptions& options) {
-  // Others find the result of the first of equal requests without waiting.
+  // Equal requests find the result of the first without waiting.
   std::vector<size_t> order, again;
   std::set<uint64_t> seen;
   for (size_t i = 0; i < requests.size(); ++i)
@@ -290,7 +286,6 @@ Result<std::vector<KernelPlan>> LibraryPlans(const Instruction& fusion, KernelKi
     plan.workspace = call.ScratchBytes();
     if (std::ranges::find(plans, plan) == plans.end()) plans.push_back(std::move(plan));
   };
-  // Adds the library's own choice, then algorithms by name.
   const auto add_some = [&](std::string_view library, const auto& open) -> Status {
     LibraryOptions own = options;
     own.library = library;
@@ -301,7 +296,6 @@ Result<std::vector<KernelPlan>> LibraryPlans(const Instruction& fusion, KernelKi
     own.list = false;
     std::vector<std::string> others = first.call->algorithms();
     std::erase(others, first.call->algorithm());
-    // As many at once as may still be added, so that the number of threads does not matter.
     int left = most - 1;
     for (size_t begin = 0; left > 0 && begin < others.size();) {
       const auto some = std::span(others).subspan(begin, std::min<size_t>(left, others.size() - begin));

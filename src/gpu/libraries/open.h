@@ -21,8 +21,8 @@ struct LibraryOptions {
   std::vector<std::string> search;  // Folders to search first.
   bool allow_tf32 = false;
   std::string library, algorithm;  // From the plan.
-  bool list = false;               // Also LibraryCall::algorithms().
-  // Receives the parts that a library skipped because one of its calls failed. May be null.
+  bool list = false;
+  // Receives the parts that a library skipped because a call failed. May be null.
   std::vector<std::string>* notes = nullptr;
 };
 
@@ -31,7 +31,6 @@ struct LibraryAnswer {
   std::string why_not;
 };
 
-// A library that refused the call, with the reason.
 struct Refusal {
   std::string_view library;
   std::string why;
@@ -39,46 +38,40 @@ struct Refusal {
 
 struct LibraryChoice {
   std::unique_ptr<LibraryCall> call;  // Null if all libraries refuse.
-  KernelPlan plan;                    // The library, algorithm and workspace.
-  std::vector<Refusal> refusals;      // Libraries before it, in the order of preference.
-  std::vector<std::string> notes;     // Set by OpenLibraryCalls; see LibraryOptions::notes.
+  KernelPlan plan;
+  std::vector<Refusal> refusals;   // Libraries before it, in the order of preference.
+  std::vector<std::string> notes;  // See LibraryOptions::notes.
 };
 
-// `fusion` is kCustom with a dot or convolution and its epilogue, or is planned as an attention, which WhyNotByRule may
-// give to our own kernel. Uses the library and algorithm of `plan`, and no more workspace. Errors: C001 if they refuse
-// the call.
+// `fusion` is kCustom with a dot or convolution, or is planned as an attention, which WhyNotByRule may give to our own
+// kernel. Errors: C001 if the library of `plan` refuses the call.
 Result<LibraryChoice> OpenLibraryCall(const Instruction& fusion, const KernelPlan& plan, Device& device,
                                       const LibraryOptions& options);
 
-// Opens several calls and returns a result for each. On a GPU all threads are used, because cuDNN compiles some
-// engines, which takes a second each.
+// On a GPU all threads are used, because cuDNN compiles some engines for a second.
 struct LibraryRequest {
   const Instruction* fusion;
   const KernelPlan* plan;
 };
 std::vector<Result<LibraryChoice>> OpenLibraryCalls(std::span<const LibraryRequest> requests, Device& device,
                                                     const LibraryOptions& options);
-// IsOwnAttention tells whether the plan is one attention kernel of ours that a library may replace. A decided plan for
-// our kernel names the library kOwnLibrary. HasAttention tells whether `fusion` may be planned as a library's
-// attention.
+// IsOwnAttention: one attention kernel of ours that a library may replace. kOwnLibrary marks a decided plan for our
+// kernel. HasAttention: a library may compute `fusion` as an attention.
 constexpr std::string_view kOwnLibrary = "hlokit";
 bool IsOwnAttention(const FusionPlan& plan);
 bool HasAttention(const Instruction& fusion);
-// Whether the plan of a library call leaves a part to our kernel, which is launched after it.
+// Whether a kernel of ours runs after the library call.
 bool HasOwnPart(const KernelPlan& plan);
-// The plan of an attention, or of a convolution with sums of its result, that a library accepts by rule; otherwise
-// nullopt. With `may_measure`, the way to compute sums is measured later. Otherwise the library itself must compute the
-// sums.
+// The plan of an attention, or of a convolution with sums, that a library accepts by rule; otherwise nullopt. Without
+// `may_measure`, the library itself must compute the sums.
 std::optional<FusionPlan> LibraryPlanOfRegion(const Instruction& fusion, Device& device, const LibraryOptions& options,
                                               bool may_measure);
 
-// The possible plans by library and algorithm in the order of preference, at most `most` for each library. Includes the
-// default choice of OpenLibraryCall. For autotuning.
+// For autotuning: at most `most` plans for each library in the order of preference, including its default choice.
 Result<std::vector<KernelPlan>> LibraryPlans(const Instruction& fusion, KernelKind kind, Device& device,
                                              const LibraryOptions& options, int most);
 
-// The libraries for such a device, each with the reason for its refusal as far as known without opening it. The reason
-// is empty if it would be tried. Returns no libraries for a fusion of an unsupported kind.
+// The reasons for refusals as far as known without opening the libraries. Empty for a fusion of an unsupported kind.
 std::vector<Refusal> ConsultLibraries(const Instruction& fusion, bool on_host);
 
 }  // namespace hlo::gpu

@@ -38,7 +38,6 @@ void* OwnPart::PointerOf(const KernelBuffer& buffer, std::span<void* const> oper
 
 Status OwnPart::Launch(Device& device, const Loaded& loaded, std::span<void* const> operands,
                        std::span<void* const> results, void* scratch) const {
-  // Others write to this memory between runs.
   for (const auto& [number, part] : scratch_) {
     if (part.zeroed) TRY(device.Fill(static_cast<std::byte*>(scratch) + part.offset, 0, 1, part.bytes));
   }

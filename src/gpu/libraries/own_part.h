@@ -1,5 +1,4 @@
-// A fusion of ours before or after a library call, which reorders an operand or continues with the library's result. It
-// is planned and emitted like other fusions.
+// A fusion of ours before or after a library call, planned and emitted like other fusions.
 #ifndef HLO_GPU_LIBRARIES_OWN_PART_H_
 #define HLO_GPU_LIBRARIES_OWN_PART_H_
 
@@ -18,24 +17,22 @@ namespace hlo::gpu {
 
 class OwnPart {
  public:
-  // The kernels on one device.
   using Loaded = std::vector<std::shared_ptr<const LoadedKernel>>;
 
-  // The root of `module` is a fusion or a single computing instruction of parameters. Error (kUnsupported): it has no
-  // kernels, or kernels that need more than operands, results and scratch memory.
+  // The root of `module` is a fusion or a single computing instruction of parameters. Error (kUnsupported): its kernels
+  // need more than operands, results and scratch memory.
   static Result<OwnPart> Make(std::unique_ptr<Module> module, Device& device);
 
   Result<Loaded> Load(Device& device) const { return device.Load(code_); }
   int64_t ScratchBytes() const { return scratch_bytes_; }
-  // Queued. `operands` has one entry for each parameter of the module, and `results` one for each result of the root.
-  // `scratch` is aligned to kBufferAlignment.
+  // `operands` has one entry for each parameter of the module. `scratch` is aligned to kBufferAlignment.
   Status Launch(Device& device, const Loaded& loaded, std::span<void* const> operands, std::span<void* const> results,
                 void* scratch) const;
 
  private:
   struct Scratch {
     int64_t offset = 0, bytes = 0;
-    bool zeroed = false;  // Contains counters, which must start at zero.
+    bool zeroed = false;  // Counters must start at zero.
   };
   void* PointerOf(const KernelBuffer& buffer, std::span<void* const> operands, std::span<void* const> results,
                   void* scratch) const;

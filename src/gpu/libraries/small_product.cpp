@@ -12,11 +12,11 @@ namespace hlo::gpu {
 namespace {
 
 constexpr double kMostFlop = 4e6;  // For larger products, a library's packing pays.
-// Work that is worth another thread, which starts within microseconds while it spins.
+// Work that is worth another thread.
 constexpr double kFlopOfPiece = 4e5;
 constexpr int64_t kAhead = 16;  // Distance of the prefetched row of rhs.
 
-// Accumulators use the registers that the operands leave free, which is enough to hide the latency of multiply-adds.
+// Accumulators use the registers that the operands leave free.
 namespace avx2 {
 
 struct Simd {
@@ -25,7 +25,7 @@ struct Simd {
   static constexpr int64_t kLanes = 8;
   static constexpr int kTileRows = 4, kTileVectors = 3;
   static constexpr int64_t kTileColumns = kTileVectors * kLanes;
-  // Prefetched columns. Neighbouring tiles share a cache line.
+  // Prefetched columns.
   static constexpr int64_t kFetched[] = {kTileColumns - 1};
 
   static Mask MaskOf(int64_t lanes) {
@@ -111,7 +111,6 @@ bool IsForAvx2(const MatrixProduct& product) {
          Flop(product) >= 2 * kFlopOfPiece;
 }
 
-// "" if it fits on any processor.
 std::string WhyNot(const MatrixProduct& product) {
   for (const PrimitiveType type : {product.lhs_type, product.rhs_type, product.result_type}) {
     if (type != PrimitiveType::kF32) return Str("its kernels are only for f32, not ", type);

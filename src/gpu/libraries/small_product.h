@@ -1,5 +1,4 @@
-// Our own matrix product on the host without packing. It serves products so small that a library's call costs more than
-// the arithmetic, as in steps of recurrent networks.
+// Our own matrix product on the host without packing, for products so small that a library's call costs more.
 #ifndef HLO_GPU_LIBRARIES_SMALL_PRODUCT_H_
 #define HLO_GPU_LIBRARIES_SMALL_PRODUCT_H_
 
@@ -8,8 +7,8 @@
 
 namespace hlo::gpu {
 
-// Refuses products that are large, not f32, batched or not row-major. Unless a plan names it, also refuses products for
-// which other libraries are faster on this CPU. Without `options`, makes no call and ignores the CPU.
+// Unless a plan names it, refuses products for which other libraries are faster on this CPU. Without `options`, makes
+// no call and ignores the CPU.
 LibraryAnswer SmallMatrixProduct(const MatrixProduct& product, const LibraryOptions* options);
 
 }  // namespace hlo::gpu
