@@ -52,7 +52,7 @@ const std::vector<std::string> kOwnFlags = {"over",       "property",  "bad",   
                                             "fail_regex", "confirm",   "trial_timeout", "metric",
                                             "flags_good", "flags_bad", "out",           "json"};
 
-// Flags that name a lock or decide about measuring. With --over=autotune, shown commands have the found locks instead.
+// With --over=autotune, shown commands name the found locks instead.
 const std::vector<std::string> kLockFlags = {"autotune_cache",
                                              "xla_gpu_per_fusion_autotune_cache_dir",
                                              "xla_gpu_load_autotune_results_from",
@@ -82,7 +82,7 @@ Result<RunOptions> OptionsWith(const std::string& path, const std::vector<std::s
 }
 
 std::string CommandWith(const BisectFlags& f, const std::string& more) {
-  // A module that the search wrote replaces the given module.
+  // The search may have written another module.
   const size_t blank = more.rfind(' ');
   if (more.starts_with("--passes= ")) return RunAgain(f.run.run.flags, more.substr(0, blank), more.substr(blank + 1));
   return RunAgain(f.run.run.flags, more, f.run.path);
@@ -130,7 +130,6 @@ std::string JsonOf(const Bisection& found, const BisectFlags& f) {
   return json.text() + "\n";
 }
 
-// Nothing is measured or written.
 Status ResolveLock(BisectOptions* options) {
   gpu::TuningOptions& tuning = options->run.tuning;
   const Property& property = options->property;
@@ -173,7 +172,6 @@ Result<BisectOptions> OptionsOf(const BisectFlags& f, std::vector<std::shared_pt
     const std::vector<std::string> good = SplitXlaFlags(f.flags_good);
     std::vector<std::string> shared = f.run.run.flags;
     std::ranges::copy(good, std::back_inserter(shared));
-    // Flags that both ends have make no difference.
     std::erase_if(options.flags, [&](const auto& flag) { return std::ranges::find(good, flag) != good.end(); });
     options.with_flags = [path = f.run.path, shared, targets](const std::vector<std::string>& flags) {
       return OptionsWith(path, shared, flags, targets);

@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 struct Row {
   std::string_view flag;
   bool kept;
-  std::string_view file;  // The copy of a file. "": values are not files.
+  std::string_view file;  // The name of the copy; "" if values are not files.
 };
 constexpr Row kRows[] = {
 #define KEPT(flag) {flag, true, ""},
@@ -40,7 +40,6 @@ bool IsFile(std::string_view value) {
   return fs::is_regular_file(value, error);
 }
 
-// Examples: "stub.hlo", "stub-2.hlo".
 std::string FreeName(std::string_view wanted, const std::vector<BundleOptions::File>& files) {
   const fs::path path(wanted);
   std::string name(wanted);
@@ -89,7 +88,6 @@ Result<std::vector<std::string>> WithFlagsOfBundle(const FlagSet& flags, std::sp
   if (files.size() == 1 && IsBundle(files[0])) {
     const Bundle bundle = TRY(ReadBundle(files[0]));
     for (const std::string& note : bundle.notes) std::fprintf(stderr, "note: %s\n", note.c_str());
-    // Whether a given flag says the same as a flag of the bundle in another way.
     const auto is_replaced = [&](std::string_view name) {
       constexpr std::string_view kEither[] = {"passes", "pipeline"};
       const auto is_either = [&](std::string_view one) { return std::ranges::find(kEither, one) != std::end(kEither); };

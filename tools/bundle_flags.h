@@ -1,5 +1,4 @@
-// The flags of a bundle (src/driver/bundle.h): the flags that hlo-run keeps in a bundle, and the flags that a command
-// takes from one.
+// The flags that hlo-run keeps in a bundle (src/driver/bundle.h), and that a command takes from one.
 #ifndef HLO_TOOLS_BUNDLE_FLAGS_H_
 #define HLO_TOOLS_BUNDLE_FLAGS_H_
 
@@ -14,13 +13,11 @@
 
 namespace hlo {
 
-// Sets the flags and file copies that a new bundle keeps, from the given flags. Messages name the flag `flag`, which
-// requested the bundle. Errors: a file cannot be read, or the folder is not empty, which is reported before the long
-// work.
+// `flag` requested the bundle. Errors: a file cannot be read, or the folder is not empty, which is reported before the
+// long work.
 Status ResolveBundle(const FlagSet& flags, std::string_view flag, BundleOptions* bundle);
 
-// If the only file among `args` is a bundle, returns `args` after the bundle's flags that the command knows. Prints
-// notes about files that changed since the bundle was written.
+// Returns `args` after the flags of the only bundle among them. Prints notes about changed files.
 Result<std::vector<std::string>> WithFlagsOfBundle(const FlagSet& flags, std::span<const std::string> args);
 
 }  // namespace hlo

@@ -22,7 +22,6 @@ struct LoadTimes {
   int64_t bytes = 0;
 };
 
-// Repeats loading for half a second, at least five times.
 Result<LoadTimes> TimeLoading(const std::string& path, const LoadOptions& options) {
   using Clock = std::chrono::steady_clock;
   const auto ms = [](Clock::duration d) { return std::chrono::duration<double, std::milli>(d).count(); };
@@ -44,7 +43,7 @@ Result<LoadTimes> TimeLoading(const std::string& path, const LoadOptions& option
 
 double MegabytesPerSecond(int64_t bytes, double ms) { return static_cast<double>(bytes) / ms * 1e-3; }
 
-// Keys are codes. Values are the first warning and the number of warnings.
+// The first warning and the number of warnings, by code.
 using WarningKinds = std::map<std::string, std::pair<Diagnostic, int64_t>>;
 WarningKinds KindsOf(std::span<const Diagnostic> warnings) {
   WarningKinds kinds;

@@ -14,7 +14,7 @@ namespace hlo {
 
 using Args = std::span<const std::string>;
 
-// Each command returns its exit code. The caller prints an Error under the command's name.
+// The caller prints an Error under the command's name.
 Result<ExitCode> RunCommand(Args args);
 Result<ExitCode> OptCommand(Args args);
 Result<ExitCode> InspectCommand(Args args);
@@ -29,18 +29,15 @@ Result<ExitCode> FuzzCommand(Args args);
 Result<ExitCode> OpsCommand(Args args);
 Result<ExitCode> DoctorCommand(Args args);
 
-// A line that is also printed if the user interrupts the command. "" prints nothing.
+// The line is printed if the user interrupts the command.
 void SetInterruptionNote(std::string_view line);
 
-// The file of --json=FILE, or "" for --json, which means stdout. Also works if other flags are invalid.
+// The file of --json=FILE, or "" for stdout. Other flags may be invalid.
 std::optional<std::string> JsonDestination(Args args);
 
-// Explains a code (P031) or a word, or prints a list (`codes`, `words`, ...) or a page. `commands` are further
-// suggestions if nothing is found.
+// Explains a code or a word, or prints a list or a page. `commands` are further suggestions.
 Result<ExitCode> HelpOnTopic(const std::string& asked, std::span<const std::string_view> commands);
-// The meaning of a word of the reports, or "".
 std::string HelpOnWord(std::string_view asked);
-// The names of the lists and pages.
 std::vector<std::string_view> HelpTopics();
 // Prints a note if a page has this name too.
 void PointToPage(std::string_view asked);

@@ -10,8 +10,7 @@
 namespace hlo {
 namespace {
 
-// All scripts offer files if the program has no completions. bash may split words at `=`, so its script reads the line
-// instead of the words.
+// bash may split words at `=`, so its script reads the line instead of the words.
 constexpr std::string_view kBash = R"sh(_hlo() {
   local line="${COMP_LINE:0:COMP_POINT}" word="" one
   local -a words found
@@ -27,7 +26,7 @@ constexpr std::string_view kBash = R"sh(_hlo() {
 }
 complete -o default -F _hlo PROGRAMS
 )sh";
-// In a file of zsh's function path, the script runs when a word is first completed, and completes this word, too.
+// In a file of zsh's function path, the script first runs when a word is completed, and must complete it.
 constexpr std::string_view kZsh = R"sh(#compdef PROGRAMS
 _hlo() {
   local -a found

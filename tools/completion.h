@@ -14,14 +14,13 @@
 
 namespace hlo {
 
-// The word to complete if a shell requests completions.
+// Nullopt unless a shell requests completions.
 std::optional<std::string> WordToComplete();
-// Prints the names that begin with the word, one per line.
 void PrintCompletions(std::span<const std::string_view> names, std::string_view word);
-// Prints completions for a command with the arguments `args` so far, and ends the process.
+// Ends the process.
 [[noreturn]] void CompleteFlags(const FlagSet& flags, std::span<const std::string> args, std::string_view word);
 
-// hlo completion bash|zsh|fish: prints the script. `programs` are the names of the program.
+// `programs` are the names of the program.
 Result<ExitCode> PrintCompletionScript(Args args, std::span<const std::string> programs);
 
 }  // namespace hlo

@@ -15,11 +15,10 @@ namespace hlo {
 namespace {
 
 constexpr std::string_view kEndOfFlags = "--";
-// CLI11 gets this value for a flag without one, such as --json, because it does not report an empty value. No argument
-// can have a NUL. CLI11 takes --json={} for the same. A file of that name is ./{}.
+// CLI11 gets this value for a flag without one, because it does not report an empty value. No argument can have a NUL.
+// CLI11 takes --json={} for the same.
 constexpr std::string_view kNoValue("\0", 1);
 
-// Names that differ only in `-` and `_` are equal.
 std::string Canonical(std::string_view name) {
   std::string canonical(name);
   std::replace(canonical.begin(), canonical.end(), '-', '_');
@@ -46,7 +45,6 @@ std::optional<int64_t> ParseCount(std::string_view text) {
   return static_cast<int64_t>(number);
 }
 
-// Examples with units: 512MiB, 1.5 GiB, 64MB, 100 B.
 std::optional<int64_t> ParseBytes(std::string_view text) {
   struct Unit {
     std::string_view name;
@@ -68,9 +66,8 @@ std::optional<int64_t> ParseBytes(std::string_view text) {
   return ParseCount(text);
 }
 
-constexpr size_t kColumns = 100;  // Width of the help text.
+constexpr size_t kColumns = 100;
 
-// Breaks `text` at spaces into lines of at most `width` bytes.
 std::vector<std::string> Wrap(std::string_view text, size_t width) {
   std::vector<std::string> lines(1);
   for (const std::string_view word : Split(text, ' ')) {
@@ -233,7 +230,6 @@ const FlagSet::Flag* FlagSet::Find(std::string_view name) const {
   return found != flags_.end() ? &*found : nullptr;
 }
 
-// The Bool that noname, no-name or no_name negates, or null.
 const FlagSet::Flag* FlagSet::FindNegated(std::string_view name) const {
   if (!name.starts_with("no")) return nullptr;
   name.remove_prefix(name.starts_with("no-") || name.starts_with("no_") ? 3 : 2);
@@ -301,7 +297,6 @@ std::vector<std::string> FlagSet::Completions(std::span<const std::string> args,
     return name.substr(std::min(name.find_first_not_of('-'), name.size()));
   };
   std::vector<std::string> found;
-  // In a list such as "cse,dce", the text after the last comma is completed.
   const auto add_values = [&](const Flag* flag, std::string_view before) {
     if (flag == nullptr) return;
     if (flag->completions) {
@@ -415,7 +410,7 @@ Status FlagSet::Read(Line line, std::vector<std::string>* positionals) {
     CLI::Option* const option = flag->needs_value ? app.add_option(name)
                                 : flag->is_bool   ? app.add_flag(Str(name, ",!--no", flag->name))
                                                   : app.add_flag(Str(name, "{", kNoValue, "}"));
-    option->trigger_on_parse();  // Flags are set in the order of the words, up to the first error.
+    option->trigger_on_parse();  // In the order of the words, up to the first error.
     option->each([this, flag, &bad_value](const std::string& value) {
       Status status = flag->set(value == kNoValue ? "" : value);
       if (status) given_.push_back(Str("--", flag->meant, value == kNoValue ? "" : "=" + value));
@@ -432,7 +427,7 @@ Status FlagSet::Read(Line line, std::vector<std::string>* positionals) {
   std::reverse(line.words.begin(), line.words.end());  // CLI11 takes words from the end.
   try {
     app.parse(line.words);
-  } catch (const CLI::ArgumentMismatch&) {  // The last word is a flag without its value.
+  } catch (const CLI::ArgumentMismatch&) {
     const Flag* flag = line.flags.back();
     FAIL(UsageError("F005", Str("--", flag->name, " wants a value (--", flag->name, "=", flag->placeholder, ")")));
   } catch (const CLI::ValidationError&) {

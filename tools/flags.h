@@ -1,5 +1,4 @@
-// Flags of all commands. A command declares each flag once, with its variable, group and help text. Parsing, --help and
-// suggestions follow from the declarations.
+// Flags of all commands. Parsing, --help and suggestions follow from one declaration of each flag.
 //
 // CLI11 reads the words. Before that, this code handles the forms that CLI11 does not know: `-` equals `_` in names,
 // -name equals --name, --name= gives an empty value, --flagfile, and the quotes and unknown names of XLA_FLAGS.
@@ -21,7 +20,7 @@ namespace hlo {
 
 class FlagSet {
  public:
-  // `usage` follows the command's name: "[flags] MODULE...". --help shows `examples`.
+  // `usage` follows the command's name: "[flags] MODULE...".
   FlagSet(std::string command, std::string usage, std::string about, std::vector<std::string> examples);
 
   void Group(std::string title) { group_ = std::move(title); }
@@ -31,35 +30,31 @@ class FlagSet {
   void Int(const std::string& name, int64_t* value, std::string help, int64_t least = 0, int64_t most = INT64_MAX);
   // 1073741824 or 1GiB.
   void Bytes(const std::string& name, int64_t* value, std::string help, int64_t least = 0);
-  // At least 0. Infinity only if `may_be_infinite`.
+  // At least 0.
   void Double(const std::string& name, double* value, std::string help, bool may_be_infinite = false);
   void String(std::string name, std::string* value, std::string placeholder, std::string help);
-  // For flags whose absence differs from "".
   void String(std::string name, std::optional<std::string>* value, std::string placeholder, std::string help);
   void Choice(const std::string& name, std::string* value, std::vector<std::string> words, std::string help);
   // Values are separated by commas. Repeated flags append.
   void List(std::string name, std::vector<std::string>* value, std::string placeholder, std::string help);
-  // Repeated flags append. Commas belong to the value.
   void Repeated(std::string name, std::vector<std::string>* value, std::string placeholder, std::string help);
   // --name gives "", --name=X gives X.
   void OptionalString(std::string name, std::optional<std::string>* value, const std::string& placeholder,
                       std::string help);
   void Alias(std::string alias, std::string_view name);
-  // The flags that help shows first, in this order, as "Common flags". Their groups show the other flags.
+  // Flags that help shows first, as "Common flags".
   void Common(std::vector<std::string> names) { common_ = std::move(names); }
-  // Gives the values that a shell offers for a flag whose placeholder does not list them. `words` is called only when a
-  // shell asks. A flag with the placeholder LIST takes several values, separated by commas.
+  // For a flag whose placeholder does not list its values. `words` is called only when a shell asks. The placeholder
+  // LIST means several values, separated by commas.
   void Complete(std::string_view name, std::function<std::vector<std::string>()> words);
 
-  // Sets values from arguments. Returns the arguments that are not flags, in order. `--` ends the flags, and "-" is not
-  // a flag.
+  // Returns the arguments that are not flags, in order. `--` ends the flags, and "-" is not a flag.
   Result<std::vector<std::string>> Parse(std::span<const std::string> args);
 
-  // [F002]. If the file is missing because a flag took it, says so: "no module given; '--args' took 'm.hlo'".
+  // [F002], such as "no module given; '--args' took 'm.hlo'".
   Error WrongFiles(std::string message, std::span<const std::string> files) const;
 
-  // Sets the flags of XLA_FLAGS that we have. Returns the others: flags that XLA knows (by their prefix), and unknown
-  // flags.
+  // Sets the flags of XLA_FLAGS that we have. Returns the others; XLA's are recognised by their prefix.
   struct Ignored {
     std::vector<std::string> known_to_xla, unknown;
   };
@@ -69,21 +64,19 @@ class FlagSet {
   // As text, or for --help=man as a manual page.
   std::string Help() const;
   std::vector<std::string_view> Names() const;
-  // The --help lines of all names that begin with `prefix`. For an alias, the line names its flag.
+  // For all names that begin with `prefix`.
   std::string HelpOn(std::string_view prefix) const;
   bool Knows(std::string_view name) const { return Find(name) != nullptr; }
   // Whether the flag exists and accepts the value, if it lists its values.
   bool Takes(std::string_view name, std::string_view value) const;
 
-  // The flags that were set, in order and from any source, in the form "--random_seed=3" (also for the alias --seed=3),
-  // "--libraries=false", "--json".
+  // Flags that were set, in order and from any source. Aliases have their flag's name.
   const std::vector<std::string>& Given() const { return given_; }
-  // The flags of Given that are in one of the groups or have one of the names.
   std::vector<std::string> GivenOf(std::span<const std::string_view> groups,
                                    std::span<const std::string_view> names) const;
-  // Completions of a word after `args`: names of flags, or the values of the flag that the word belongs to.
+  // Names of flags, or values of the flag that the word belongs to.
   std::vector<std::string> Completions(std::span<const std::string> args, std::string_view word) const;
-  // The words of unparsed `args` that are neither flags nor values of flags. Does not read --flagfile.
+  // Words that are neither flags nor values of flags. Does not read --flagfile.
   std::vector<std::string> FilesAmong(std::span<const std::string> args) const;
 
  private:
@@ -96,15 +89,12 @@ class FlagSet {
     std::function<Status(std::string_view value)> set;
     std::function<std::vector<std::string>()> completions = {};  // If empty, the words of the placeholder.
 
-    // The words that the placeholder lists, if the value must be one of them.
     std::vector<std::string_view> Words() const;
-    // Head: --name=VALUE or --name[=VALUE]. Text: the help text and the default.
     std::string Head() const;
     std::string Text() const;
     std::string HelpLines() const;
   };
   std::string HelpPage() const;
-  // Groups and flags in the order of help.
   std::vector<std::pair<std::string_view, std::vector<const Flag*>>> Sections() const;
   void Add(std::string name, std::string placeholder, std::string help, std::string fallback, bool needs_value,
            bool is_bool, std::function<Status(std::string_view)> set);
@@ -112,16 +102,14 @@ class FlagSet {
   void AddBool(const std::string& name, T* value, std::string fallback, std::string help);
   const Flag* Find(std::string_view name) const;
   const Flag* FindNegated(std::string_view name) const;
-  // Returns an error if `next`, the word after the flag `typed`, is a flag and cannot be its value.
+  // Fails if `next`, the word after `typed`, is a flag.
   Status CheckIsValue(std::string_view typed, std::string_view next) const;
   Error Unknown(std::string_view name) const;
-  // Words for CLI11, and the flags among them in order.
   struct Line {
     std::vector<std::string> words;
     std::vector<const Flag*> flags;
   };
   void AddFlag(const Flag& flag, std::string word, Line* line) const;
-  // Sets values. Appends words that are not flags to `positionals`.
   Status Read(Line line, std::vector<std::string>* positionals);
   Status ReadFile(const std::string& path, std::vector<std::string>* positionals);
 
@@ -140,7 +128,7 @@ class FlagSet {
   std::vector<Taken> taken_;
 };
 
-// Splits a value of XLA_FLAGS at spaces. Single quotes keep text unchanged. Double quotes allow backslash escapes.
+// Splits at spaces. Single quotes keep text unchanged. Double quotes allow backslash escapes.
 std::vector<std::string> SplitXlaFlags(std::string_view text);
 
 }  // namespace hlo

@@ -38,13 +38,13 @@ constexpr int64_t kMostInstructions = 100'000;
 struct FuzzFlags {
   GrowOptions grow;
   RunOptions run;
-  PassFlags passes;                    // Only --passes and --target are flags of this command.
-  std::shared_ptr<const Target> host;  // Describes this machine.
+  PassFlags passes;  // Only --passes and --target are flags of this command.
+  std::shared_ptr<const Target> host;
   bool random_passes = false;
   LogFlags log;
   std::string mode = "grow", save, input_profile;
-  std::vector<std::string> profiles;  // Input profiles.
-  std::vector<std::string> oracles;   // Empty: all.
+  std::vector<std::string> profiles;
+  std::vector<std::string> oracles;  // Empty means all.
   std::vector<std::string> inject;
   int64_t seed = 0, count = 100;
   bool print = false, stats = false, reduce = false;
@@ -98,13 +98,13 @@ struct Finding {
   uint64_t seed = 0;
   FuzzFinding finding;
   std::string oracle;  // The oracle that found it, or the activity during which it crashed.
-  std::string report;  // The command that shows it, or "".
+  std::string report;  // The command that shows it.
 };
 
 struct Totals {
   int64_t modules = 0, instructions = 0, unsupported = 0, inconclusive = 0, limits = 0;
   std::set<uint64_t> unsupported_seeds, inconclusive_seeds;
-  std::map<std::string, std::pair<int64_t, uint64_t>> reasons;  // Number of cases and first seed of each kind.
+  std::map<std::string, std::pair<int64_t, uint64_t>> reasons;  // Number of cases and first seed.
   FuzzCells cells;
   std::vector<Finding> findings;
 };
@@ -115,12 +115,12 @@ GrowOptions OptionsOf(const FuzzFlags& f, uint64_t seed) {
   return options;
 }
 
-// Nullopt: the pipeline.
+// Nullopt means the pipeline.
 std::optional<std::string> PassesOf(const FuzzFlags& f, uint64_t seed) {
   return f.random_passes ? DrawPasses(seed) : f.passes.passes;
 }
 
-// Hosts have other kernels. Without --target, every third group of eight seeds is for hosts, independently of JudgedAs.
+// Hosts have other kernels. Every third group of eight seeds is for hosts, independently of JudgedAs.
 bool IsForHost(const FuzzFlags& f, uint64_t seed) {
   return f.passes.target.empty() && f.run.platform == "cpu" && seed / 8 % 3 == 2;
 }
@@ -132,8 +132,7 @@ RunOptions RunOf(const FuzzFlags& f, uint64_t seed) {
   return JudgedAs(seed, std::move(run), f.profiles);
 }
 
-// Drawn passes are named, so that the command stays the same if passes are added. The level of instructions is named if
-// it was chosen.
+// Drawn passes are named, so that the command stays the same if passes are added.
 std::string SharedFlags(const FuzzFlags& f, uint64_t seed) {
   std::string shared;
   if (const auto passes = PassesOf(f, seed)) shared += Str(" '--passes=", *passes, "'");
@@ -157,21 +156,18 @@ std::string ReportOf(const FuzzFlags& f, uint64_t seed, std::string_view oracle)
   return Str(ReplayCommand(OptionsOf(f, seed)), " --print | ", report, SharedFlags(f, seed), " -");
 }
 
-// The comments name the module's passes and the command that grows it.
 std::string ModuleText(const FuzzFlags& f, uint64_t seed) {
   const GrowOptions options = OptionsOf(f, seed);
   const auto passes = PassesOf(f, seed);
   return Str(passes ? Str("// Passes: ", *passes, "\n") : "", GrownText(*GrowModule(options), options));
 }
 
-// A line to the parent has a letter for the kind, then a text.
 void Send(FILE* out, char kind, const std::string& text) {
   std::fprintf(out, "%c%s\n", kind, Escaped(text).c_str());
   std::fflush(out);
 }
 
-// While it lives, the first Ctrl-C or SIGTERM ends the child and makes the command print its tally. The second signal
-// ends the process.
+// The first signal ends the child, and the command prints its tally. The second signal ends the process.
 class Interruption {
  public:
   Interruption() {
@@ -193,7 +189,7 @@ class Interruption {
     sigaction(SIGTERM, &terminate_, nullptr);
   }
   explicit operator bool() const { return is_interrupted_; }
-  // 0: there is no child.
+  // 0 means no child.
   void SetChild(pid_t child) const {
     child_ = child;
     if (is_interrupted_ && child != 0) kill(child, SIGKILL);
@@ -251,7 +247,6 @@ void SaveFinding(const FuzzFlags& f, const Finding& finding) {
   if (!saved) std::fprintf(stderr, "hlo-fuzz: %s\n", saved.error().message().c_str());
 }
 
-// `oracle`: the oracle that found it, or the activity during which it crashed.
 void Found(const FuzzFlags& f, uint64_t seed, FuzzFinding found, std::string_view oracle, Totals* totals) {
   totals->findings.push_back({seed, std::move(found), std::string(oracle), ReportOf(f, seed, oracle)});
   const Finding& finding = totals->findings.back();
@@ -262,13 +257,13 @@ void Found(const FuzzFlags& f, uint64_t seed, FuzzFinding found, std::string_vie
   if (!f.save.empty()) SaveFinding(f, finding);
 }
 
-// `last`: the seed that a child has begun last.
+// `last` is the seed that a child began last.
 struct Reader {
   const FuzzFlags& f;
   Totals* totals;
   uint64_t last;
   bool judging = false;
-  std::string doing;  // The current activity, or "".
+  std::string doing;
 
   void Reason(std::string_view what, const std::string& why) {
     auto& [count, seed] = totals->reasons[Str(what, KindOf(why))];
@@ -334,7 +329,6 @@ std::string HowItEnded(int status, const std::string& words) {
   return words.empty() ? how : Str(how, ": ", words);
 }
 
-// The beginning of the text that the child wrote to stderr.
 std::string LastWords(FILE* file) {
   std::string text;
   if (std::fseek(file, 0, SEEK_SET) != 0) return "";
@@ -344,7 +338,7 @@ std::string LastWords(FILE* file) {
   return Escaped(words.substr(0, 400));
 }
 
-// The child may judge only a part of [first, end). Returns the next seed.
+// Returns the next seed. The child may judge only a part of [first, end).
 Result<uint64_t> RunChunk(const FuzzFlags& f, uint64_t first, uint64_t end, const Interruption& stop, Totals* totals) {
   int ends[2];
   FILE* const words = std::tmpfile();
@@ -420,7 +414,7 @@ void PrintSummary(const Totals& totals) {
   for (const auto& [reason, seen] : reasons)
     std::printf("%6lld  %10llu  %s\n", static_cast<long long>(seen.first), static_cast<unsigned long long>(seen.second),
                 reason.c_str());
-  std::map<std::string, std::pair<int64_t, uint64_t>> kinds;  // Number of cases and first seed.
+  std::map<std::string, std::pair<int64_t, uint64_t>> kinds;
   for (const Finding& finding : totals.findings) {
     auto& [count, seed] = kinds[Str("[", finding.finding.oracle, "] ", KindOf(finding.finding.what))];
     if (count++ == 0) seed = finding.seed;
@@ -441,7 +435,6 @@ void PrintSummary(const Totals& totals) {
       static_cast<long long>(totals.limits));
 }
 
-// Reduces one finding of each kind to a smaller module that fails in the same way.
 Status ReduceFindings(const FuzzFlags& f, const std::vector<Finding>& findings) {
   constexpr double kSecondsOfEach = 60;
   std::set<std::string> kinds;

@@ -190,8 +190,7 @@ Result<ExitCode> CompletionCommand(Args args) {
 char interrupt_advice[512];
 std::atomic<size_t> interrupt_advice_size = 0;
 
-// Ctrl-C and SIGTERM end the program at once. Files have temporary names until they are complete (base/files.h), so
-// that no incomplete file has its final name.
+// Ctrl-C and SIGTERM end the program at once. Incomplete files have temporary names (base/files.h).
 void OnInterrupt(int) {
   constexpr char kMessage[] = "\ninterrupted\n";
   [[maybe_unused]] auto written = write(STDERR_FILENO, kMessage, sizeof kMessage - 1);
@@ -201,7 +200,7 @@ void OnInterrupt(int) {
 
 Result<ExitCode> Run(const CommandRow& command, Args args) {
   try {
-    // Sets the level for all commands of a script. --host_isa overrides it.
+    // --host_isa overrides it.
     if (const char* isa = std::getenv("HLO_HOST_ISA")) {
       if (const Status chosen = ChooseHostIsa(isa); !chosen)
         FAIL(UsageError("F004", Str("HLO_HOST_ISA: ", chosen.error().message())));
@@ -212,7 +211,7 @@ Result<ExitCode> Run(const CommandRow& command, Args args) {
   }
 }
 
-// A reader that requested JSON expects some. `hlo run` writes its own, which has more.
+// `hlo run` writes its own, which has more.
 void WriteErrorJson(const CommandRow& command, Args args, const Error& error) {
   const std::optional<std::string> json = JsonDestination(args);
   if (!json || command.run == RunCommand) return;
@@ -231,7 +230,7 @@ CrashOptions CrashesOf(const std::string& command, Args args) {
           .says_json = JsonDestination(args) == ""};
 }
 
-// Whether the reader of stdout has closed it, as `head` does. This is not an error of writing.
+// Readers such as `head` may close stdout. This is not an error of writing.
 bool ReaderIsGone() {
   pollfd out = {STDOUT_FILENO, POLLOUT, 0};
   return poll(&out, 1, 0) == 1 && (out.revents & POLLERR) != 0;
@@ -302,8 +301,8 @@ int Main(int argc, char** argv) {
   return static_cast<int>(outcome.error().exit);
 }
 
-// Recursion walks nested computations, up to --max_depth levels. Comparing takes some 12 KiB of stack for each level,
-// so the usual 8 MiB are enough for 700 levels. Only the used part of the stack takes memory.
+// Comparing takes some 12 KiB of stack for each level of nested computations, so the usual 8 MiB are enough for 700
+// levels. Only the used part of the stack takes memory.
 constexpr size_t kStackBytes = size_t{512} << 20;
 
 struct Invocation {

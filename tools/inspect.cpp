@@ -1,4 +1,4 @@
-// Each command has a row, a function, and a report in src/driver.
+// Each command has a row here and a report in src/driver.
 #include "tools/inspect.h"
 
 #include <cstdio>

@@ -23,11 +23,10 @@ Result<ExitCode> InspectFlags(Args args);
 Result<ExitCode> InspectMemory(Args args);
 Result<ExitCode> InspectProfile(Args args);
 
-// Common start of most sub-commands: reads the flags and one module. Prints help and returns null if help was
-// requested.
+// Reads the flags and one module. Returns null after printing help.
 Result<std::unique_ptr<Module>> InspectedModule(FlagSet& flags, Args args, LoadOptions* load);
 
-// Writes `text` to stdout. With --json, writes the JSON to stdout instead. With --json=FILE, writes both.
+// With --json, writes only the JSON to stdout. With --json=FILE, writes both.
 Status WriteReport(const std::optional<std::string>& json_flag, const std::string& text, const std::string& json);
 
 }  // namespace hlo

@@ -28,7 +28,7 @@ constexpr ExitRow kExitCodes[] = {
     {ExitCode::kInterrupted, "interrupted"},
 };
 
-// Signs that groff would make typographic stay ASCII, so that copied text can be typed.
+// Signs that groff would make typographic stay ASCII.
 std::string Plain(std::string_view text) {
   std::string out;
   for (const char c : text) {
@@ -77,7 +77,6 @@ std::string Title(std::string_view text) {
   return Plain(title);
 }
 
-// Example: "Parse and verify: one line a file." => "parse and verify".
 std::string FirstClause(std::string_view about) {
   size_t end = about.size();
   for (const std::string_view sign : {". ", ": ", "; "}) end = std::min(end, about.find(sign));
@@ -92,7 +91,7 @@ std::string FirstClause(std::string_view about) {
 std::string Roff(const ManPage& page) {
   std::string name = page.command;
   std::ranges::replace(name, ' ', '-');
-  // Words are names.
+  // Words are not hyphenated, because they are names.
   std::string out = Str(".TH ", Title(name), " 1 \"\" \"hlokit ", HLO_VERSION, "\" \"User Commands\"\n.nh\n.ad l\n");
   out += Str(".SH NAME\n", Plain(name), " \\- ", Plain(FirstClause(page.about)), "\n");
   out += Str(".SH SYNOPSIS\n\\fB", Plain(page.command), "\\fR ", Plain(page.usage), "\n");

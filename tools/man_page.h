@@ -1,4 +1,4 @@
-// Manual pages from the sources of --help: declared flags and the table of commands.
+// Manual pages from the sources of --help.
 #ifndef HLO_TOOLS_MAN_PAGE_H_
 #define HLO_TOOLS_MAN_PAGE_H_
 
@@ -8,7 +8,7 @@
 
 namespace hlo {
 
-// A flag (--name=VALUE, --name[=VALUE]) or a command, and its description.
+// A flag or a command.
 struct ManEntry {
   std::string head, text;
 };
@@ -23,7 +23,7 @@ struct ManPage {
   std::string usage;
   std::string about;  // `apropos` shows its first clause.
   std::vector<std::string> examples;
-  std::string flags_title;  // The title above the groups of flags. If it is "", each group is a section.
+  std::string flags_title;  // If it is "", each group is a section.
   std::vector<ManSection> sections;
 };
 

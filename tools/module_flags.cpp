@@ -344,7 +344,6 @@ void WarnOfUnmetPatterns(const LogFlags& log, bool quiet) {
 
 namespace {
 
-// If the file does not exist, the error suggests names of presets.
 Result<std::shared_ptr<const SourceText>> ReadPipeline(const std::string& path) {
   constexpr int64_t kMostBytes = 1 << 20;
   auto source = ReadSource(path, kMostBytes);
@@ -357,7 +356,6 @@ Result<std::shared_ptr<const SourceText>> ReadPipeline(const std::string& path) 
            .Hint(Str("besides files there are: ", Join(names, ", "))));
 }
 
-// The observer ends the process when the pass begins.
 Result<PassObserver> CrashIn(const std::string& name, const PipelineOptions& pipeline) {
   const Pipeline parsed = TRY(ParsePipeline(TextOf(pipeline)));
   const Selector where = TRY(ParseSelector(name, parsed));
@@ -390,7 +388,7 @@ void ResolveReproducer(const PassFlags& passes, const LogFlags& log, const std::
 
 Status ReadTargetFlag(PassFlags* passes) {
   if (passes->target.empty()) return {};
-  // The description of this machine has its cores and the vector level that --host_isa allows.
+  // This machine's vector level follows --host_isa.
   passes->device =
       passes->target == "host" ? TargetOf(gpu::OpenHostDevice()->Describe()) : TRY(FindTarget(passes->target));
   return {};

@@ -52,11 +52,11 @@ struct PrintFlags {
   bool strip_metadata = false;
 };
 
-// `elided` has the values of --fill_elided_constants. Commands that do not run modules do not fill constants.
+// `elided` has the values of --fill_elided_constants.
 void AddLoadFlags(FlagSet& flags, LoadOptions* load, std::vector<std::string> elided = {"keep", "error"});
 // --num_replicas, --num_partitions.
 void AddDeviceFlags(FlagSet& flags, LoadOptions* load);
-// --split_input_file, for commands that take several modules. Must follow AddLoadFlags.
+// Must follow AddLoadFlags.
 void AddSplitFlag(FlagSet& flags, LoadOptions* load);
 void AddArgumentFlags(FlagSet& flags, RunOptions* run);
 // Ignores the recorded arguments of a snapshot if a flag determines the arguments.
@@ -71,35 +71,32 @@ void AddDumpFlags(FlagSet& flags, DumpOptions* dump);
 void AddReproducerFlag(FlagSet& flags, ReproducerOptions* reproducer);
 void AddBundleFlag(FlagSet& flags, BundleOptions* bundle);
 void AddLogFlags(FlagSet& flags, LogFlags* log);
-// --cache_dir, --cache_size.
 void AddCacheFlags(FlagSet& flags, CacheFlags* cache);
-// The cache in --cache_dir, or otherwise HLO_CACHE_DIR. Null if neither is set.
+// From --cache_dir or HLO_CACHE_DIR; null if neither is set.
 std::shared_ptr<kernel::CodeCache> CacheOf(const CacheFlags& cache);
 // For commands without AddLogFlags. The command passes a nonempty value to ChooseHostIsa.
 void AddHostIsaFlag(FlagSet& flags, std::string* host_isa);
 
-// Reads the arguments after the flags of a bundle among the files. Returns the arguments that are not flags. If a shell
-// requests completions, prints them and ends the process.
+// Reads the flags of a bundle first. Returns the arguments that are not flags. Prints completions that a shell requests
+// and ends the process.
 Result<std::vector<std::string>> ParseArgs(FlagSet& flags, std::span<const std::string> args);
-// Reads XLA_FLAGS, HLO_FLAGS and then the arguments. Returns the arguments that are not flags. Prints a note about XLA
-// flags without effect.
+// Reads XLA_FLAGS and HLO_FLAGS first. Prints a note about XLA flags without effect.
 Result<std::vector<std::string>> ParseAll(FlagSet& flags, std::span<const std::string> args);
-// The module as text. Returns errors of CheckBodies.
+// Errors: see CheckBodies.
 Result<std::string> PrintAs(const Module& module, const PrintFlags& flags);
 // Sets threads, host_isa and logging, which TF_CPP_* variables also set.
 Status Apply(const LogFlags& log);
-// At the end of a command, warns of --vmodule patterns that matched no logging file. A pattern of TF_CPP_VMODULE may be
-// meant for another program, so it only gets a note, or nothing if `quiet`.
+// Warns of --vmodule patterns that matched no logging file. A pattern of TF_CPP_VMODULE may be meant for another
+// program, so it only gets a note.
 void WarnOfUnmetPatterns(const LogFlags& log, bool quiet);
 // [F004] if both the pipeline and a module would be read from stdin.
 Status OneStdin(const PassFlags& passes, const std::vector<std::string>& modules);
-// Sets the flags that the command of a reproducer needs. Must follow ReadTargetFlag.
+// Must follow ReadTargetFlag.
 void ResolveReproducer(const PassFlags& passes, const LogFlags& log, const std::vector<std::string>& inject,
                        ReproducerOptions* reproducer);
-// Finds the device of --target. Must precede PipelineOf, whose options refer to the device in `passes`.
+// Must precede PipelineOf, whose options refer to the device in `passes`.
 Status ReadTargetFlag(PassFlags* passes);
-// The pipeline of the flags. `--passes=` means no passes. Without `--passes`, the pipeline is the value of
-// `--pipeline`. Takes from `inject` the fault of a pass and the pass that crashes.
+// `--passes=` means no passes. Takes from `inject` the fault of a pass and the pass that crashes.
 Result<PipelineOptions> PipelineOf(const PassFlags& passes, const std::vector<std::string>& inject);
 
 }  // namespace hlo

@@ -170,7 +170,6 @@ FlagSet MakeFlags(OptFlags* f) {
   return flags;
 }
 
-// The text can be kept, changed and given to --pipeline.
 Result<std::string> PipelineTextOf(const OptFlags& f) {
   const auto source = TextOf(TRY(PipelineOf(f.passes, {})));
   std::string text(source->text());
@@ -178,7 +177,6 @@ Result<std::string> PipelineTextOf(const OptFlags& f) {
   return text;
 }
 
-// Returns true if any list was requested.
 Result<bool> ListWhatIsAsked(const OptFlags& f, const std::vector<std::string>& positionals) {
   if (f.list_passes) ListPasses();
   if (f.list_pipelines) std::fputs(PipelineList().c_str(), stdout);
@@ -192,7 +190,7 @@ Result<bool> ListWhatIsAsked(const OptFlags& f, const std::vector<std::string>& 
   return true;
 }
 
-// The flag was a switch, and XLA's name of it still is one. true and false are therefore accepted, too.
+// XLA's flag is a switch, so true and false are accepted, too.
 constexpr std::string_view kTimeForms[] = {"", "true", "1", "table", "tree", "json", "false", "0"};
 bool IsOff(std::string_view form) { return form == "false" || form == "0"; }
 
@@ -250,7 +248,6 @@ Result<Observers> ObserversOf(const OptFlags& f, const PipelineOptions& pipeline
 // Otherwise a report or a lower stage is printed.
 bool IsModule(const OptFlags& f) { return !LowerStageOf(f.stage) && !f.check_each_pass && !f.print_fusion_plan; }
 
-// Verifies the module also after a pass that reports no change.
 Status VerifyUnchanged(const PassRun& run, const Module& module) {
   if (run.changed || run.skipped) return {};
   auto sound = Verify(module);
@@ -280,14 +277,12 @@ Result<PipelineReport> RunPasses(Module& module, const OptFlags& f, PipelineOpti
   return Optimize(module, std::move(pipeline), &dumper, IsModule(f) ? MisfitLayouts::kKeep : MisfitLayouts::kAssign);
 }
 
-// `form`: one of kTimeForms.
 std::string TimesText(const PipelineReport& report, std::string_view form) {
   if (form == "tree") return PassTree(report);
   if (form == "json") return PassTimesJson(report);
   return IsOff(form) ? "" : PassTable(report) + RuleTable(report);
 }
 
-// Prints the reports on the passes to stderr.
 Status PrintReports(const PipelineReport& report, const OptFlags& f, const Observers& observers, const Module& module,
                     const PipelineOptions& pipeline) {
   for (const std::string& finding : FindingsOf(report)) std::fprintf(stderr, "warning: %s\n", finding.c_str());
@@ -362,7 +357,7 @@ Result<Output> OutputOf(const std::string& path, const OptFlags& f, const Pipeli
   }
   const bool is_judged = observers.check.has_value();
   if (!f.lock.empty()) TRY(ObeyLock(*module, f, pipeline));
-  if (f.stage == "hlo-backend") {  // The module as it runs, with its plans.
+  if (f.stage == "hlo-backend") {
     for (const std::string& note : gpu::TakeUnplannedRegionsApart(*module, device)) Note(f, note);
   }
   if (f.stage == "hlo-backend" || dumper.active() || f.print_fusion_plan) TRY(gpu::PlanModule(*module, device));

@@ -282,7 +282,7 @@ Status ResolveRunFlags(RunFlags* f) {
   if (!run.save_run.empty() && !run.bundle.directory.empty())
     FAIL(UsageError("F004", "--save_run writes all of --bundle and more: one of them is enough"));
   if (!run.save_run.empty()) run.bundle.directory = run.save_run;
-  // The arguments of the run that is the reference.
+  // The arguments of the reference's run.
   const std::string arguments = run.reference_file + "/args.npz";
   if (run.args.empty() && run.arg.empty() && IsBundle(run.reference_file) && std::filesystem::exists(arguments))
     run.args = arguments;
@@ -386,7 +386,6 @@ Result<ExitCode> RunOne(const std::string& path, const RunFlags& f) {
   return report->exit;
 }
 
-// A row of the table, and the report as JSON.
 struct Row {
   std::string verdict, error = "-", run = "-", detail, json;
   ExitCode exit = ExitCode::kOk;
@@ -492,7 +491,6 @@ std::string TitleOf(const std::string& path) {
   return state ? state->title : name;
 }
 
-// The titles of a module's runs name their differences.
 Result<std::vector<Job>> JobsOf(const std::vector<std::string>& paths, const RunFlags& f) {
   const std::vector<std::string> profiles = TRY(ParseProfiles(f.run.input_profile));
   const auto folder_of = [](const std::string& path) { return std::filesystem::path(path).parent_path(); };
@@ -531,7 +529,7 @@ Result<ExitCode> RunMany(const std::vector<Job>& jobs, const RunFlags& f) {
   size_t width = 6;
   for (const Job& job : jobs) width = std::max(width, job.title.size());
   width = std::min(width, kMostOfName);
-  std::string in_full;  // Details that are too long for the rows of bad runs.
+  std::string in_full;  // Details too long for rows of bad runs.
   const auto print = [&](const std::string& number, const std::string& title, const Row& row) {
     if (!table) return;
     const size_t left = kColumns - kOthers - width;
@@ -570,8 +568,7 @@ Result<ExitCode> RunMany(const std::vector<Job>& jobs, const RunFlags& f) {
   return worst;
 }
 
-// Flags that have an effect only on kernels: passes, code generation and judging. Flags of the comparison are among
-// them unless there is a --reference.
+// Flags that have an effect only on kernels. The flags of the comparison do if there is no --reference.
 std::vector<std::string> FlagsOfKernels(const FlagSet& flags, const RunOptions& run) {
   constexpr std::string_view kGroups[] = {"Passes", "Code generation"};
   std::vector<std::string_view> names = {"bench",     "bench_seconds", "work_limit",          "xla_dump_hlo_pass_re",
@@ -625,14 +622,13 @@ Result<ExitCode> RunParsed(Args args, RunFlags& f) {
 
 }  // namespace
 
-// If the command fails, requested JSON is still written, with a proposal for the next step.
+// If the command fails, requested JSON is still written.
 Result<ExitCode> RunCommand(Args args) {
   RunFlags f;
   auto exit = RunParsed(args, f);
   if (exit) return exit;
   // The flag may come from XLA_FLAGS.
   const std::optional<std::string> json = f.json ? f.json : JsonDestination(args);
-  // If writing fails, the first error is still the one to show.
   if (json) {
     const std::string report = ErrorJson("hlo.run/1", f.path, exit.error(), NextOf(exit.error(), f.run, f.path));
     std::ignore = WriteFile(json->empty() ? "-" : *json, report);

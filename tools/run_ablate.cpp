@@ -57,7 +57,6 @@ Result<AblateOptions> OptionsOf(const RunOptions& run, const AblateFlags& f) {
   if (f.pairs > 0 && *kind == AblateBy::kAll)
     FAIL(UsageError("F004",
                     "--ablate_pairs switches passes off two at a time, but --ablate_by=all has only one variant"));
-  // A variant has no passes.
   options.run.reoptimize = true;
   // The passes are for the platform of the measurement, by default the host.
   if (options.measured && run.platform == "auto") options.run.platform = "cpu";

@@ -12,7 +12,7 @@
 namespace hlo {
 
 struct AblateFlags {
-  std::optional<std::string> ablate;  // The selected items, or "".
+  std::optional<std::string> ablate;
   std::string by, metric = "model", svg, csv;
   int64_t repeats = 11, pairs = 0;
   double threshold = 0.01;
@@ -21,7 +21,6 @@ struct AblateFlags {
 };
 
 void AddAblateFlags(FlagSet& flags, AblateFlags* ablate);
-// `json` is the value of --json.
 Result<ExitCode> AblateModules(const std::vector<std::string>& paths, const RunOptions& run, const AblateFlags& flags,
                                const std::optional<std::string>& json, bool quiet);
 

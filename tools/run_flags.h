@@ -23,7 +23,7 @@ struct RunFlags {
   CacheFlags cache;
   TuningFlags tuning;
   std::optional<std::string> json;
-  std::string html;  // The file of the report page. Empty: none.
+  std::string html;  // The file of the report page.
   std::vector<std::string> inject;
   std::optional<std::string> profile, command_buffers;
   std::optional<bool> concurrent;
@@ -40,7 +40,6 @@ struct RunFlags {
 
 // `with_searches` adds --ablate, --isolate, --triage and --bundle.
 void AddRunFlags(FlagSet& flags, RunFlags* f, bool with_searches = false);
-// Sets the options that the flags determine, after parsing.
 Status ResolveRunFlags(RunFlags* f);
 
 }  // namespace hlo

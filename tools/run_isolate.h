@@ -22,7 +22,7 @@ struct IsolateFlags {
 };
 void AddIsolateFlags(FlagSet& flags, IsolateFlags* f);
 
-// Isolates the parts of each module in turn. Returns the worst exit code.
+// Returns the worst exit code.
 Result<ExitCode> IsolateModules(const std::vector<std::string>& paths, const RunOptions& run, const IsolateFlags& f,
                                 const std::optional<std::string>& json, bool quiet, bool silent);
 

@@ -18,8 +18,7 @@ struct TriageFlags {
 };
 
 void AddTriageFlags(FlagSet& flags, TriageFlags* triage);
-// `given` has the flags to keep in the bundle. `json` is the value of --json. The exit code is 1 if a failure repeats
-// each time, and 7 if it does not, or if nothing fails.
+// `given` has the flags for the bundle. The exit code is 1 if a failure repeats each time, otherwise 7.
 Result<ExitCode> TriageModule(const std::string& path, RunOptions run, const TriageFlags& flags, const FlagSet& given,
                               const std::optional<std::string>& json, bool quiet);
 

@@ -59,7 +59,6 @@ std::vector<std::string> WithoutFlags(const std::vector<std::string>& args, cons
       left.push_back(args[i]);
       continue;
     }
-    // The value of the flag may be the next word.
     if (args[i].find('=') == std::string::npos && i + 1 < args.size() && args[i + 1] != path &&
         !args[i + 1].starts_with('-'))
       ++i;

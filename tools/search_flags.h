@@ -1,4 +1,4 @@
-// Flags that hlo bisect and hlo reduce share: the symptom to search for, and how trials run.
+// Flags that hlo bisect and hlo reduce share.
 #ifndef HLO_TOOLS_SEARCH_FLAGS_H_
 #define HLO_TOOLS_SEARCH_FLAGS_H_
 
@@ -22,15 +22,14 @@ struct SearchFlags {
 void AddSearchFlags(FlagSet& flags, SearchFlags* f);
 Result<Property> PropertyOf(const SearchFlags& f);
 
-// Reads the flags and returns the only module of a command. Sets `run->flags` to the given flags except `own_flags`.
-// Returns "" if help was requested.
+// Sets `run->flags` to the given flags except `own_flags`. Returns "" if help was requested.
 Result<std::string> OneModule(FlagSet& flags, Args args, RunFlags* run, const std::vector<std::string>& own_flags);
 
-// `args` without the named flags and without their values in separate words. The word `path` is never a value.
+// Values in separate words are also removed. The word `path` is never a value.
 std::vector<std::string> WithoutFlags(const std::vector<std::string>& args, const std::vector<std::string>& names,
                                       const std::string& path);
 
-// A function that rewrites a line on stderr if stderr is a terminal. Otherwise it does nothing.
+// Does nothing unless stderr is a terminal.
 std::function<void(const std::string&)> ProgressLine(const std::string& path, bool quiet);
 void ClearProgressLine(bool quiet);
 

@@ -9,7 +9,7 @@
 namespace hlo {
 namespace {
 
-// XLA's default level. Here it is the default only if a lock is to be filled.
+// XLA's default level, here only if a lock is to be filled.
 constexpr int64_t kLevelOfCache = 4;
 
 }  // namespace

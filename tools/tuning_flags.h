@@ -17,10 +17,10 @@ struct TuningFlags {
   double budget = 20, share = 0.02;
 };
 
-// The path of a lock file. A folder gets the file `autotune.lock`. If `written`, a missing folder is made.
+// A folder gets the file `autotune.lock`. If `written`, a missing folder is made.
 Result<std::string> LockFile(const std::string& path, bool written);
 void AddTuningFlags(FlagSet& flags, TuningFlags* tuning);
-// Sets the autotuning options of a run from these flags and --inject. Error [F004]: the flags contradict each other.
+// Error [F004]: the flags contradict each other.
 Status ResolveTuningFlags(const TuningFlags& tuning, const std::vector<std::string>& inject, RunOptions* run);
 
 }  // namespace hlo
