@@ -13,13 +13,12 @@ namespace hlo {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-// Limits of one solution.
 constexpr int64_t kMostSteps = 4000, kMostDepth = 4000;
 
-// The element of an operand that an elementwise instruction reads; scalars are read for every element.
+// The element of `operand`, which may be a scalar, that an elementwise instruction reads.
 int64_t Same(const Instruction& operand, int64_t element) { return operand.shape().NumElements() == 1 ? 0 : element; }
 
-// A monotone function that grows, on the part of its domain where it is inverted, and the range that it has there.
+// A function that grows on the part of its domain where it is inverted, and its range there.
 struct Monotone {
   Opcode opcode;
   double low, high;
@@ -69,7 +68,7 @@ ComparisonDirection Opposite(ComparisonDirection direction) {
   return direction;
 }
 
-// A value in `wanted` close to `now`. It keeps a margin from the ends, because intermediate roundings could miss them.
+// A value in `wanted` close to `now`, with a margin for intermediate roundings.
 double Nearest(Wanted wanted, double now, bool is_integer) {
   if (is_integer) {
     const double low = std::ceil(wanted.low), high = std::floor(wanted.high);
@@ -139,7 +138,7 @@ bool ArgumentSolver::ReachSide(const Recording& recording, const Dependence& dep
     return At(inst.operand(i), Same(inst.operand(i), element)).value_or(std::numeric_limits<double>::quiet_NaN());
   };
   const Wanted holds = side == 0 ? Wanted{1, 1} : Wanted{0, 0};
-  // `far` is a distance that survives roundings. If it is not reachable, `near` is tried.
+  // `far` survives roundings. If it is not reachable, `near` is tried.
   const auto far = [&](double x) { return std::max(std::fabs(x) / 4, 1.0); };
   const auto near = [&](double x) { return std::max(std::fabs(x) * 0x1p-6, 0x1p-6); };
   const bool is_float = inst.shape().IsArray() && IsFloat(inst.operand(inst.operand_count() - 1).shape().type());
@@ -191,7 +190,7 @@ const Literal* ArgumentSolver::Find(const Instruction& inst, const Path& path) c
   if (!value) return nullptr;
   const Literal& leaf = value->At(path);
   const Shape& written = SubShape(inst.shape(), path);
-  // If an array is smaller at run time, its elements have other indices.
+  // Arrays that are smaller at run time have other indices.
   return leaf.shape().IsArray() && leaf.shape().dims() == written.dims() ? &leaf : nullptr;
 }
 
@@ -297,9 +296,8 @@ bool ArgumentSolver::AtParameter(const Instruction& parameter, const Path& path,
   return false;
 }
 
-// Some arguments keep to the range that the module needs: sizes, numbers of trips, divisors, identities of reducers,
-// and indices that are promised to be sorted or unique. Other indices may leave their range, because every op defines
-// the result then.
+// Sizes, trip counts, divisors, identities of reducers, and indices that are promised to be sorted or unique keep their
+// range. Other indices may leave it, because every op defines the result then.
 bool ArgumentSolver::Change(const Instruction& parameter, const Path& path, int64_t element, Wanted wanted) {
   const Shape& shape = SubShape(parameter.shape(), path);
   const PrimitiveType type = shape.type();
@@ -380,7 +378,7 @@ bool ArgumentSolver::Unary(const Instruction& inst, int64_t element, Wanted want
   }
   for (const Monotone& function : kMonotone) {
     if (function.opcode != inst.opcode()) continue;
-    // The function does not reach such an end, so the operand is free there.
+    // Ends outside the range of the function leave the operand free.
     if (wanted.low > function.high || wanted.high < function.low) return false;
     return ask({wanted.low <= function.low ? -kInfinity : function.inverse(wanted.low),
                 wanted.high >= function.high ? kInfinity : function.inverse(wanted.high)});
@@ -434,7 +432,6 @@ bool ArgumentSolver::Binary(const Instruction& inst, int64_t element, Wanted wan
     case Opcode::kMaximum:
     case Opcode::kMinimum: return Largest(inst, both, wanted);
     case Opcode::kAnd: {
-      // The mask selects the low bits.
       const double mask = std::max(*a, *b);
       if (mask < 0 || mask >= 0x1p52 || (static_cast<int64_t>(mask) & (static_cast<int64_t>(mask) + 1)) != 0)
         return false;
@@ -454,7 +451,7 @@ bool ArgumentSolver::Binary(const Instruction& inst, int64_t element, Wanted wan
   }
 }
 
-// Maximum or minimum of terms, each an operand and its element.
+// Each term is the number of an operand and its element.
 bool ArgumentSolver::Largest(const Instruction& inst, std::span<const std::pair<int64_t, int64_t>> terms,
                              Wanted wanted) {
   const Opcode opcode = inst.Is(Opcode::kMaximum) || inst.Is(Opcode::kMinimum)
@@ -464,7 +461,7 @@ bool ArgumentSolver::Largest(const Instruction& inst, std::span<const std::pair<
   const auto ask = [&](const std::pair<int64_t, int64_t>& term, Wanted of_term) {
     return Follow(inst.operand(term.first), {}, term.second, of_term);
   };
-  // For a minimum, the interval is negated, so that the least becomes the largest.
+  // A minimum is the negated maximum of the negated terms.
   const auto turned = [&](Wanted w) { return is_least ? Negated(w) : w; };
   const Wanted want = turned(wanted);
   double largest = -kInfinity;
@@ -510,7 +507,6 @@ bool ArgumentSolver::Clamped(const Instruction& inst, int64_t element, Wanted wa
   if (!least || !most) return false;
   if (wanted.nan) return Operand(inst, 1, element, wanted);
   if (wanted.low <= *most && wanted.high >= *least) {
-    // The clamp keeps the result at the limit, so the operand is free there.
     const Wanted inner = {wanted.low <= *least ? -kInfinity : wanted.low,
                           wanted.high >= *most ? kInfinity : wanted.high};
     return Operand(inst, 1, element, inner);
@@ -572,11 +568,10 @@ bool ArgumentSolver::Compared(const Instruction& inst, int64_t element, bool hol
   const D direction = holds ? inst.attrs<CompareAttrs>().direction : Opposite(inst.attrs<CompareAttrs>().direction);
   const bool is_float = IsFloat(x.shape().type());
   if (&x == &y) return is_float && direction == D::kNe && Operand(inst, 0, element, {.nan = true});
-  // Distances that a change should have: large enough for roundings and small enough for values that have bounds.
+  // Large distances survive roundings. Small ones suit values that have bounds.
   const double size = std::max(std::fabs(*a), std::fabs(*b));
   const std::vector<double> distances =
       is_float ? std::vector{std::max(0.25, size / 4), size / 64 + 1e-3, size * 0x1p-20} : std::vector{1.0};
-  // Makes operand `side` smaller than the other one by at least `least`.
   const auto below = [&](int64_t side, double least) {
     return Operand(inst, side, element, {-kInfinity, (side == 0 ? *b : *a) - least});
   };

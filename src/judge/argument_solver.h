@@ -1,10 +1,7 @@
-// Finds elements of arguments, and new values for them, that bring one element of a value into an interval.
+// Finds new values for elements of arguments that bring one element of a value into an interval.
 //
-// The search goes backwards from the value. Each step inverts one instruction for one of its operands: data movement,
-// arithmetic in which the other operand keeps its value, monotone functions, sums by one term, and choices, whose
-// decision changes where that is needed. Steps lead through calls and fusions, and through loops to their initial
-// state. All other values are assumed to stay as they were in one run. So a solution is a guess that another run has to
-// confirm.
+// The search goes backwards from the value. Each step inverts one instruction for one operand, or changes a decision.
+// All other values are assumed to stay as they were in one run, so another run has to confirm a solution.
 #ifndef HLO_JUDGE_ARGUMENT_SOLVER_H_
 #define HLO_JUDGE_ARGUMENT_SOLVER_H_
 
@@ -27,11 +24,11 @@ namespace hlo {
 
 class Module;
 
-// The interval of values that an element may have, with both ends.
+// The closed interval in which an element should be.
 struct Wanted {
   double low = -std::numeric_limits<double>::infinity();
   double high = std::numeric_limits<double>::infinity();
-  bool nan = false;  // The element should be a NaN instead.
+  bool nan = false;  // The element should be a NaN.
 
   bool Has(double x) const { return nan ? x != x : x >= low && x <= high; }
   bool IsEmpty() const { return !nan && !(low <= high); }
@@ -41,7 +38,7 @@ Wanted Shifted(Wanted wanted, double by);
 Wanted Negated(Wanted wanted);
 Wanted Scaled(Wanted wanted, double by);
 
-// An element of an argument: number of the parameter, leaf, and row-major index.
+// `element` is a row-major index.
 struct ElementOfArgument {
   int64_t parameter = 0;
   ShapeIndex leaf;
@@ -55,19 +52,19 @@ class ArgumentSolver {
   explicit ArgumentSolver(const Module& module);
 
   // Adds changes to `changes` that may bring the element into `wanted`, given the values of a run. Returns false and
-  // leaves `changes` alone if no way was found. With `other_first` a select takes its other side whenever it can.
+  // adds nothing if none were found. With `other_first` a select takes its other side whenever it can.
   bool Solve(const Recording& recording, const Dependence& dependence, const Instruction& inst, int64_t element,
              Wanted wanted, Changes& changes, bool other_first = false);
   // Adds changes after which the site may reach the side at that element (Reach::ElementsOf).
   bool ReachSide(const Recording& recording, const Dependence& dependence, const Site& site, int side, int64_t element,
                  Changes& changes, bool other_first = false);
 
-  int64_t all_steps() const { return all_steps_; }  // Steps of all solutions together.
+  int64_t all_steps() const { return all_steps_; }
 
  private:
   using Path = ShapeIndex;
 
-  static constexpr size_t kMostTerms = 4;  // Terms of a sum or a choice that are tried, one by one.
+  static constexpr size_t kMostTerms = 4;  // Terms of a sum or a choice that are tried.
 
   bool Step(const Instruction& inst, const Path& path, int64_t element, Wanted wanted);
   bool Follow(const Instruction& inst, const Path& path, int64_t element, Wanted wanted);
@@ -101,7 +98,7 @@ class ArgumentSolver {
   const Recording* recording_ = nullptr;
   const Dependence* dependence_ = nullptr;
   Changes* changes_ = nullptr;
-  std::vector<ElementOfArgument> added_;  // Changes of this call of Solve, in order.
+  std::vector<ElementOfArgument> added_;
   bool other_first_ = false;
   int64_t steps_ = 0, all_steps_ = 0, depth_ = 0;
 };

@@ -1,4 +1,4 @@
-// Steps of the solver through instructions of arrays: where an element comes from, and the terms of sums.
+// Steps of the solver through instructions that move or combine elements of arrays.
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -28,7 +28,7 @@ int64_t ElementAt(std::span<const int64_t> index, std::span<const int64_t> dims)
 
 }  // namespace
 
-// The operand, and the element of it, that an instruction that only moves elements puts at `element`.
+// The operand and its element that a data movement puts at `element`.
 std::optional<std::pair<int64_t, int64_t>> ArgumentSolver::MovedFrom(const Instruction& inst, int64_t element) const {
   if (!inst.shape().IsArray() || inst.operand_count() == 0) return {};
   const Shape &to = inst.shape(), &from = inst.operand(0).shape();
@@ -163,7 +163,7 @@ bool ArgumentSolver::Reduced(const Instruction& inst, int64_t element, Wanted wa
     }
   }
   if (terms.empty()) return false;
-  // Different elements of an array try the terms in a different order.
+  // Different elements try the terms in different orders.
   std::ranges::rotate(terms, terms.begin() + element * 7 % std::ssize(terms));
   const bool is_pred = to.type() == PrimitiveType::kPred;
   if (!is_pred && *opcode == Opcode::kAdd) return Sum(inst, terms, *now, wanted);
@@ -196,7 +196,7 @@ bool ArgumentSolver::Product(const Instruction& inst, int64_t element, Wanted wa
   int64_t count = 1;
   for (const int64_t dim : attrs.lhs_contracting) sizes.push_back(shapes[0]->dim(dim)), count *= sizes.back();
   struct Pair {
-    double other;  // The element of the other operand in this product.
+    double other;
     int64_t element;
   };
   for (const int side : {0, 1}) {
@@ -231,7 +231,6 @@ bool ArgumentSolver::Loop(const Instruction& inst, const Path& path, int64_t ele
   return Follow(inst.operand(0), path, element, wanted.nan || by != by ? wanted : Shifted(wanted, by));
 }
 
-// A sorted element is one of the elements of its line.
 bool ArgumentSolver::Taken(const Instruction& inst, const Path& path, int64_t element, Wanted wanted) {
   const int64_t operand = inst.Is(Opcode::kSort) && !path.empty() ? path[0] : 0;
   if (inst.Is(Opcode::kTopK) && path != Path{0}) return false;

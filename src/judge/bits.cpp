@@ -20,7 +20,7 @@ namespace {
 
 // ---- Hashes of values ----------------------------------------------------------------------------------------------
 
-// A hash of the sizes of an array and of its elements in row-major order. All NaNs count as one.
+// Covers the sizes and the elements in row-major order. All NaNs are equal.
 uint64_t HashOf(const Literal& array) {
   constexpr int64_t kBlock = 4096;  // Bytes.
   const Shape& shape = array.shape();
@@ -40,7 +40,6 @@ uint64_t HashOf(const Literal& array) {
   return hash;
 }
 
-// A hash of all arrays in a value.
 uint64_t HashOfAny(const Literal& value) {
   uint64_t hash = 0;
   ForEachLeaf(value.shape(), [&](const ShapeIndex& index, const Shape& leaf) {
@@ -53,12 +52,12 @@ uint64_t HashOfAny(const Literal& value) {
 
 struct Interpretation {
   std::optional<Literal> result;
-  std::optional<Error> error;  // Set if there is no result.
+  std::optional<Error> error;
   ObservedRun observed;
-  std::vector<uint64_t> outfed;  // Hashes of the values that the outfeed took.
+  std::vector<uint64_t> outfed;
 };
 
-// The result of the entry. For several devices, it is a tuple of the results of all devices.
+// For several devices, a tuple of their results.
 Result<Literal> OfAllDevices(const Module& module, std::span<const Literal> args, const InterpretOptions& options) {
   if (!HasSeveralDevices(module)) return Interpret(module, args, options);
   const std::vector<Literal> of_each(args.begin(), args.end());
@@ -67,8 +66,7 @@ Result<Literal> OfAllDevices(const Module& module, std::span<const Literal> args
 
 using Watch = std::function<void(const Instruction&, const Literal&, const LoopPath&)>;
 
-// Interprets the module and hashes arrays among the values of the instructions in `wanted`, by id. `watch`, if not
-// null, is called with these values.
+// Hashes the arrays of instructions in `wanted`, indexed by id, and passes them to `watch`.
 Interpretation Observe(const Module& module, std::span<const Literal> args, InterpretOptions options,
                        const std::vector<bool>& wanted, const Watch& watch = nullptr) {
   Interpretation run;
@@ -91,11 +89,11 @@ Interpretation Observe(const Module& module, std::span<const Literal> args, Inte
 
 // ---- Results of the entry ------------------------------------------------------------------------------------------
 
-// Elements of one array among the results, by row-major index.
+// Row-major indices of elements of one array among the results.
 struct OutputDifference {
   ShapeIndex index;
-  bool in_size = false;           // The sizes at run time differ; elements are not compared.
-  std::vector<int64_t> elements;  // Elements that differ.
+  bool in_size = false;
+  std::vector<int64_t> elements;
   std::vector<int64_t> undetermined;
 };
 
@@ -181,18 +179,17 @@ class Comparer {
     return std::move(result_);
   }
 
-  // Whether some value differs among those that the module after computed before it reached a limit.
+  // False if the bits of NaNs may be the cause.
   bool SomeValueDiffers() {
     CompareKept();
     return !different_.empty() && !ReadsNanBits(before_) && !ReadsNanBits(after_);
   }
 
-  // Describes a loop that both modules have, that ended before the passes, and that was running when the module after
-  // reached the limit. Its iterations must be well beyond those before the passes. Loops that passes made of other
-  // operations may reach a limit, so they are not considered.
+  // Describes a loop of both modules that ended before the passes, but that runs when the module after reaches the
+  // limit, after many more iterations. Loops that passes made of other operations may reach a limit and are not
+  // considered.
   std::string EndlessLoop() const {
-    // An exact pass peels iterations off a kept loop or unrolls it, which lowers the count. The margin is for a loop
-    // that is rotated or split.
+    // Exact passes peel or unroll loops, which lowers the count. The margin is for rotated or split loops.
     constexpr int64_t kTimes = 2, kMore = 16;
     for (const Computation* computation : after_.PostOrder()) {
       for (const Instruction* inst : computation->instructions()) {
@@ -231,7 +228,7 @@ class Comparer {
 
   // ---- Values that depend on the bits of NaNs ----
 
-  // Interprets both modules with other bits of NaNs. Removes differences in elements that then change on either side.
+  // Runs both modules with other bits of NaNs, and drops differences in elements that then change on either side.
   Status SetNanDependentAside() {
     for (const NanBits bits : {NanBits::kPositive, NanBits::kNegative}) {
       InterpretOptions options = options_.interpret;
@@ -368,7 +365,7 @@ class Comparer {
   std::vector<const KeptPair*> different_;  // In order of execution.
   std::vector<OutputDifference> outputs_;
   bool outfed_differ_ = false, outfed_undetermined_ = false;
-  std::string nan_failure_;  // The reason why a module could not be interpreted with other bits of NaNs.
+  std::string nan_failure_;  // Set if a module fails with other bits of NaNs.
   BitsResult result_;
 };
 

@@ -1,16 +1,14 @@
-// Judges two modules by the bits of their values. Both are interpreted in their declared types on the same arguments.
-// The results of the entry must have the same bits, and so must each value that has an origin. A pass that is
-// Preserves::kExact promises this; docs/comparison.md#bits.
+// Judges two modules by the bits that their values have on the same arguments. Results of the entry and values with an
+// origin must have the same bits. Passes that are Preserves::kExact promise this: docs/comparison.md#bits.
 //
-// Two elements are equal if their bits are the same or both are NaN. -0 and 0 differ. Layouts do not matter. Arrays of
-// dynamic size must have the same sizes at run time, and only elements within these sizes are compared.
+// All NaNs are equal, -0 and 0 differ, and layouts do not matter. Arrays of dynamic size must have the same sizes at
+// run time, and only elements within these sizes are compared.
 //
 // Values within loops are compared as sets, because passes unroll, peel and hoist. Values within a branch that the
-// module before did not always take are not compared, because passes compute both branches ahead of the decision. The
-// results of the entry always decide.
+// module before did not always take are not compared, because passes compute both branches ahead of the decision.
 //
 // Arithmetic leaves the bits of a NaN open. If values differ and an instruction reads bits of floats (nan_bits.h), both
-// modules are interpreted with other NaN bits, too. Elements that change then are undetermined.
+// modules are interpreted again with other NaN bits. Elements that change then are undetermined.
 #ifndef HLO_JUDGE_BITS_H_
 #define HLO_JUDGE_BITS_H_
 
@@ -31,35 +29,35 @@ class Instruction;
 class Module;
 
 struct BitsOptions {
-  // Limits, seed and infeed. on_value, on_iteration, outfeed and nan_bits are replaced.
+  // on_value, on_iteration, outfeed and nan_bits are replaced.
   InterpretOptions interpret;
   OriginsOf origins = OriginsOf::kBefore;
-  CompareOptions compare;  // Options of the comparison in a finding.
+  CompareOptions compare;
 };
 
 struct BitsFinding {
-  // The first instruction in order of execution whose value differs, and the one whose value it should have. The roots
-  // of the entries, or operands of root tuples, if only results of the entry differ.
+  // The first instruction in order of execution whose value differs, and its counterpart. Roots or their operands, if
+  // only results of the entry differ.
   const Instruction* after = nullptr;
   const Instruction* before = nullptr;
-  std::string loop;       // "iteration 3 of 'while.5'", counted from 0; empty outside of loops.
-  Comparison comparison;  // Without outputs if the values differ in size, or if one of them was never computed.
+  std::string loop;       // See FirstDifference::loop.
+  Comparison comparison;  // Without outputs if the sizes differ or a value was never computed.
 };
 
 struct BitsResult {
-  // kMismatch: some value differs, or only the module after fails. kInconclusive: a limit was reached, or more than
-  // kMostUndetermined of an output is undetermined. kUnsupported: the interpreter cannot run one of the modules.
+  // kMismatch: a value differs, or only the module after fails. kInconclusive: the module before fails, a limit was
+  // reached, or more than kMostUndetermined of an output is undetermined. kUnsupported: the interpreter cannot run a
+  // module, or the signatures differ.
   Verdict verdict = Verdict::kMatch;
-  std::string reason;        // In a sentence, unless the verdict is kMatch.
-  int64_t values = 0;        // Values that were compared: instructions with an origin, and results of the entry.
-  int64_t elements = 0;      // Elements of these values.
-  int64_t undetermined = 0;  // Elements of results that depend on the bits of NaNs.
+  std::string reason;  // Set unless the verdict is kMatch.
+  int64_t values = 0;  // Compared instructions with an origin, and results of the entry.
+  int64_t elements = 0;
+  int64_t undetermined = 0;
   std::optional<BitsFinding> finding;  // Set for a mismatch of values. It refers to both modules.
 };
 
-// Interprets both modules and compares their values. A module for several devices runs on all of them, with the same
-// arguments on each. Values of all devices are compared, and results are compared device by device. Errors: an
-// interruption, and internal errors of the interpreter. Other failures of an interpretation are part of the result.
+// A module for several devices runs on all of them with the same arguments. Errors: interruptions and internal errors
+// of the interpreter. Other failures are part of the result.
 Result<BitsResult> CompareByBits(const Module& before, const Module& after, std::span<const Literal> args,
                                  const BitsOptions& options = {});
 

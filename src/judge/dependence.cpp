@@ -46,7 +46,6 @@ class Marker {
     if (leaf >= leaves.size() || leaves[leaf]) return;
     leaves[leaf] = changed_ = true;
   }
-  // Marks the leaves of `to` from `first_to` on if the corresponding leaves of `from` from `first_from` on are marked.
   void Copy(const Instruction& from, const Instruction& to, size_t first_from = 0, size_t first_to = 0) {
     const Leaves& source = leaves_[from.id()];
     const size_t count = std::min(source.size() - first_from, leaves_[to.id()].size() - first_to);
@@ -91,7 +90,6 @@ class Marker {
       default: break;
     }
     const bool marked = std::ranges::any_of(inst.operands(), [&](const Instruction* x) { return IsMarked(*x); });
-    // Values that differ between runs: random numbers, feeds, device numbers, and code that is not HLO.
     const bool differs = inst.Is(Opcode::kInfeed) || inst.Is(Opcode::kRecv) || inst.Is(Opcode::kRng) ||
                          inst.Is(Opcode::kRngGetAndUpdateState) || inst.Is(Opcode::kCustomCall) ||
                          inst.Is(Opcode::kPartitionId) || inst.Is(Opcode::kReplicaId) || inst.Is(kCollective) ||

@@ -1,5 +1,5 @@
-// Which values of a module depend on the arguments of its entry, or on anything else that differs from run to run.
-// A value that does not is the same in every run, so a decision about it always falls the same way.
+// Finds the values that depend on arguments or differ between runs for another reason. A decision about any other value
+// is the same in every run.
 #ifndef HLO_JUDGE_DEPENDENCE_H_
 #define HLO_JUDGE_DEPENDENCE_H_
 
@@ -15,12 +15,12 @@ class Dependence {
  public:
   explicit Dependence(const Module& module);
 
-  // Whether leaf `leaf` of the value depends on arguments. Values that the entry does not reach do not.
+  // False for values that the entry does not reach.
   bool OfLeaf(const Instruction& inst, int64_t leaf) const;
   bool OfAny(const Instruction& inst) const;
 
  private:
-  std::vector<std::vector<bool>> leaves_;  // Indexed by id of the instruction and leaf.
+  std::vector<std::vector<bool>> leaves_;  // Indexed by id and leaf.
 };
 
 }  // namespace hlo

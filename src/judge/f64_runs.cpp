@@ -10,7 +10,6 @@
 namespace hlo {
 namespace {
 
-// Whether some element is finite and not zero, or the array has a single element.
 bool SaysSomething(const Literal& array) {
   const int64_t count = array.shape().NumElements();
   if (count == 1) return true;

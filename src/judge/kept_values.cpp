@@ -8,7 +8,6 @@
 namespace hlo {
 namespace {
 
-// The instructions that the entry reaches, by id.
 std::vector<const Instruction*> ReachedById(const Module& module) {
   std::vector<const Instruction*> reached(module.id_limit());
   for (const Computation* computation : module.PostOrder()) {
@@ -121,8 +120,7 @@ const ObservedRun::Loop* ObservedRun::LoopOf(const Instruction& loop) const {
 
 namespace {
 
-// For each computation id, the number of runs if each conditional took all of its branches. Other callers count as any
-// number of runs.
+// Runs of each computation, by id, if each conditional took all of its branches. Any number for other callers.
 std::vector<int64_t> MostRuns(const std::vector<Computation*>& computations, const Module& module,
                               const ObservedRun& run) {
   constexpr int64_t kAny = int64_t{1} << 60;
@@ -137,9 +135,9 @@ std::vector<int64_t> MostRuns(const std::vector<Computation*>& computations, con
   return most;
 }
 
-// For each computation id, whether a pass may compute its values for states in which the module did not compute them.
-// It is a branch that a conditional did not take, the body of a loop that had no iteration, or called by one of these.
-// Iterations of several devices are not distinguished, so all loops of such a module count.
+// By computation id: branches that a conditional did not always take, bodies of loops without an iteration, and their
+// callees. A pass may compute their values where the module did not. Iterations of several devices are not
+// distinguished, so all loops of such a module count.
 std::vector<bool> ConditionalComputations(const Module& module, const ObservedRun& run) {
   std::vector<bool> conditional(module.computation_id_limit());
   const std::vector<Computation*> order = module.PostOrder();
@@ -160,7 +158,6 @@ std::vector<bool> ConditionalComputations(const Module& module, const ObservedRu
 
 enum class Agreement : uint8_t { kEqual, kDiffers, kNotCompared };
 
-// `conditional` are the ConditionalComputations of the module before.
 Agreement AgreementOf(const KeptPair& pair, const ObservedRun& before, const ObservedRun& after,
                       const std::vector<bool>& conditional) {
   const ObservedRun::Values& seen = after.Of(*pair.after);

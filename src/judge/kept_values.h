@@ -1,6 +1,5 @@
-// Values that a pass must keep: which instructions of two modules have the same value, and whether two runs agree on
-// them. The runs are observed as hashes of values, so a run may compute anything that can be hashed (bits.h,
-// residues.h).
+// Finds instructions of two modules that must have the same value, and whether two runs agree on them. Runs are
+// observed as hashes, so they may compute anything (bits.h, residues.h).
 #ifndef HLO_JUDGE_KEPT_VALUES_H_
 #define HLO_JUDGE_KEPT_VALUES_H_
 
@@ -21,16 +20,15 @@ uint64_t Mixed(uint64_t a, uint64_t b);
 
 bool HasSeveralDevices(const Module& module);
 
-// Whether parameters and results of the entries have compatible shapes.
 bool HaveSameSignature(const Module& before, const Module& after);
 
-// The module whose ids the origins of the module after the passes are.
+// The module to which the origins of the module after the passes refer.
 enum class OriginsOf : uint8_t {
-  // The module before: the module after was made from before.Clone(/*as_input=*/true).
+  // The module before. The module after was made from before.Clone(/*as_input=*/true).
   kBefore,
-  // An earlier module, from which both come. The module before is a clone (`as_input` false) of an earlier state of the
-  // module after. Instructions with the same id are the same instruction. A new instruction is compared with the
-  // instructions of the module before that have its origin; if there are several, with the set of their values.
+  // An earlier module, the ancestor of both. The module before is a clone (`as_input` false) of an earlier state of the
+  // module after, so equal ids are the same instruction. A new instruction is compared with all instructions of the
+  // module before with the same origin.
   kAncestor,
 };
 
@@ -38,10 +36,9 @@ class Origins {
  public:
   Origins(const Module& before, OriginsOf origins);
 
-  // Instructions of the module before whose value `after` has. Shapes may differ. Empty if there are none.
+  // Instructions of the module before whose value `after` has. Shapes may differ.
   std::vector<const Instruction*> Of(const Instruction& after) const;
-  // The id, in the first module, of the instruction whose value an instruction of the module before has. -1 if there is
-  // none.
+  // The id in the first module of the instruction whose value `before` has, or -1.
   int InputId(const Instruction& before) const {
     return origins_ == OriginsOf::kBefore ? before.id() : before.origin();
   }
@@ -56,10 +53,10 @@ class Origins {
 
 struct KeptPair {
   const Instruction* after;
-  std::vector<const Instruction*> before;  // `after` has the value of one of these instructions.
+  std::vector<const Instruction*> before;  // `after` has the value of one of them.
 };
 
-// Arrays with an origin. The parameters of the entries are equal anyway.
+// Pairs of arrays, without the parameters of the entry, which are equal.
 std::vector<KeptPair> KeptPairs(const Module& after, const Origins& origins);
 
 struct KeptValues {
@@ -67,34 +64,32 @@ struct KeptValues {
 
   Origins origins;
   std::vector<KeptPair> pairs;
-  std::vector<bool> in_before, in_after;  // By id, the instructions of the pairs.
+  std::vector<bool> in_before, in_after;  // Indexed by id.
 };
 
-// Loops around the current instruction, the outermost first, each with its iteration.
+// Loops around the current instruction, outermost first, with their iterations.
 using LoopPath = std::vector<std::pair<const Instruction*, int64_t>>;
 
 // Observations of one run.
 class ObservedRun {
  public:
-  // The values of one instruction.
   struct Values {
     int64_t executions = 0;
     uint64_t sequence = 0;         // Hash of all values in order.
-    std::vector<uint64_t> hashes;  // Hashes of the first kMostExecutions values.
+    std::vector<uint64_t> hashes;  // Limited to kMostExecutions.
     bool open = false;             // Some value may differ in the other run without being wrong.
   };
-  // The iterations of one loop.
   struct Loop {
     int64_t now = 0;       // Iterations of the current execution.
-    int64_t most = 0;      // The largest number of iterations of an execution.
+    int64_t most = 0;      // Most iterations of an execution.
     bool skipped = false;  // Some execution had no iteration.
   };
-  // Executions of one instruction whose values are kept apart. Beyond them only the sequence of all values is compared.
+  // Beyond this number of executions, only the sequence of all values is compared.
   static constexpr int64_t kMostExecutions = 1 << 14;
 
   explicit ObservedRun(size_t ids = 0) : values_(ids), executions_(ids) {}
 
-  // Call for each instruction after it ran, before its value is added.
+  // Call this for each instruction that ran, before AddValue.
   void Executed(const Instruction& inst);
   void AddValue(const Instruction& inst, uint64_t hash, bool open = false);
   void BeginIteration(const Instruction& loop, int64_t iteration);
@@ -108,20 +103,19 @@ class ObservedRun {
  private:
   void EndLoop(const Instruction& loop);
 
-  std::vector<Values> values_;       // By id.
-  std::vector<int64_t> executions_;  // By id.
+  std::vector<Values> values_;
+  std::vector<int64_t> executions_;
   std::unordered_map<const Instruction*, Loop> loops_;
   LoopPath path_;
 };
 
-// The result of comparing the kept values of two runs.
 struct ComparedValues {
   std::vector<const KeptPair*> different;  // In order of execution.
-  int64_t values = 0, elements = 0;        // Compared values and their elements.
+  int64_t values = 0, elements = 0;
 };
 ComparedValues CompareValues(const KeptValues& kept, const Module& before, const ObservedRun& run_before,
                              const ObservedRun& run_after);
-// The hashes of all values that the pair may have, sorted.
+// Sorted hashes of all values that the pair may have.
 std::vector<uint64_t> ValuesBefore(const KeptPair& pair, const ObservedRun& before);
 
 // The first value of the module after, in order of execution, that the module before does not have.
@@ -134,9 +128,9 @@ struct FirstDifference {
   std::optional<Value> expected;  // nullopt if it was never computed.
 };
 
-// Runs both modules again: the module after until one of the `different` pairs differs, the module before for the value
-// that it should have. `observe(module, wanted, watch)` runs a module and gives the values of the instructions in
-// `wanted`, by id, to watch(instruction, value, loop path). `hash` is the hash by which the runs were observed.
+// Runs both modules again to find the first difference. `observe(module, wanted, watch)` runs a module and passes
+// values of the instructions in `wanted`, indexed by id, to watch(instruction, value, loop path). `hash` is the hash of
+// the observed runs.
 template <class Value, class Observe, class Hash>
 FirstDifference<Value> FindFirstDifference(const Module& before, const Module& after,
                                            const std::vector<const KeptPair*>& different, const ObservedRun& run_before,
@@ -149,7 +143,7 @@ FirstDifference<Value> FindFirstDifference(const Module& before, const Module& a
   }
   FirstDifference<Value> first;
   std::unordered_map<const Instruction*, int64_t> executions;
-  int64_t number = 0;  // Number of the execution that differs, from 0.
+  int64_t number = 0;
   observe(after, wanted, [&](const Instruction& inst, const Value& value, const LoopPath& path) {
     const int64_t execution = executions[&inst]++;
     if (first.pair != nullptr || std::ranges::binary_search(watched[&inst].second, hash(value))) return;

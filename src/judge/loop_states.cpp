@@ -3,7 +3,6 @@
 namespace hlo {
 namespace {
 
-// Returns nullopt if the instruction reads no element of a loop's state, in the loop or after it.
 std::optional<Counterparts::Element> ElementRead(const Instruction& inst, const LoopOfComputation& loops) {
   if (!inst.Is(Opcode::kGetTupleElement)) return std::nullopt;
   const Instruction& tuple = inst.operand(0);
@@ -57,7 +56,7 @@ void LoopStates::Add(int64_t iteration, const Literal& state) {
   const int64_t number = seen_++;
   latest_ = iteration;
   if (states_.size() < kStates) return states_.push_back({iteration, state});
-  // Each later state is kept with the same probability. The first one is always kept.
+  // All later states are kept with the same probability.
   const auto place = Mixed(seed_, static_cast<uint64_t>(number)) % static_cast<uint64_t>(number);
   if (place + 1 < kStates) states_[place + 1] = {iteration, state};
 }

@@ -1,4 +1,4 @@
-// Loops of two modules: which elements of their states correspond, and states that the loops of one module reach.
+// Corresponding elements of loop states in two modules, and samples of states that a run reaches.
 #ifndef HLO_JUDGE_LOOP_STATES_H_
 #define HLO_JUDGE_LOOP_STATES_H_
 
@@ -16,12 +16,12 @@
 
 namespace hlo {
 
-// The loop whose body or condition a computation is.
+// From bodies and conditions to their loops.
 using LoopOfComputation = std::unordered_map<const Computation*, const Instruction*>;
 LoopOfComputation LoopsOf(const Module& module);
 
-// Elements of the states of loops after passes. A kept get-tuple-element of a state, in the loop or behind it, leads to
-// the element that it read before the passes.
+// Elements of loop states after passes, with their elements before. Each pair is read by a kept get-tuple-element, in
+// the loop or after it.
 class Counterparts {
  public:
   using Element = ValueNumbers::StateElement;
@@ -30,14 +30,13 @@ class Counterparts {
 
   // Returns nullopt if there is none or nothing reads the element.
   std::optional<Element> Of(const Instruction& loop_after, int64_t element) const;
-  // Returns null if there is none.
   const Instruction* LoopOf(const Instruction& loop_after) const;
 
  private:
   std::map<std::pair<const Instruction*, int64_t>, Element> of_;
 };
 
-// A sample of the states with which iterations of one loop begin: the first one and some seeded ones.
+// A seeded sample of states with which iterations of one loop begin, always with the first.
 class LoopStates {
  public:
   struct State {
@@ -49,9 +48,9 @@ class LoopStates {
   explicit LoopStates(uint64_t seed) : seed_(seed) {}
 
   void Add(int64_t iteration, const Literal& state);
-  // The state with which the loop ended. No iteration begins with it, but the condition is evaluated.
+  // The state with which the loop ended. Only the condition is evaluated with it.
   void End(const Literal& state) { end_ = State{latest_ + 1, state}; }
-  // `of_condition`: states in which the condition is evaluated.
+  // `of_condition` includes the state with which the loop ended.
   std::vector<State> Of(bool of_condition) const;
 
  private:

@@ -43,8 +43,7 @@ bool IncludesSome(PrimitiveType wide, Types types) {
   return false;
 }
 
-// The bits that a reduce-precision of f64 keeps. Formats without infinities overflow differently, so only their
-// mantissa is reduced.
+// Formats without infinities overflow differently, so only their mantissa is reduced.
 ReducePrecisionAttrs BitsOf(PrimitiveType type) {
   if (type == PrimitiveType::kF32) return {.exponent_bits = 8, .mantissa_bits = 23};
   const FloatFormat format = FormatOf(type);
@@ -52,7 +51,6 @@ ReducePrecisionAttrs BitsOf(PrimitiveType type) {
           .mantissa_bits = format.mantissa_bits};
 }
 
-// Whether the instruction may round: it computes numbers that are not among its operands' elements.
 bool MakesNumbers(const Instruction& inst) {
   if (inst.Is(Opcode::kConvert)) {
     const PrimitiveType from = inst.operand(0).shape().type();
@@ -86,11 +84,10 @@ class NewRoundings {
     FindPermitted();
   }
 
-  // The instructions that round, by id.
   std::vector<int> Find() const {
     std::vector<int> found;
     for (const Computation* computation : after_.PostOrder()) {
-      if (ReducerOp(*computation)) continue;  // Its caller rounds.
+      if (ReducerOp(*computation)) continue;  // The caller rounds.
       for (const Instruction* inst : computation->instructions()) {
         if (Rounds(*inst)) found.push_back(inst->id());
       }
@@ -106,8 +103,8 @@ class NewRoundings {
     return nullptr;
   }
 
-  // For each instruction of the module before, the float types of all instructions between it and the kept values that
-  // it is computed from.
+  // Collects the float types between each instruction of the module before and the kept values from which it is
+  // computed.
   void FindHeld(const Module& before) {
     constexpr OpcodeSet kGiven = {Opcode::kParameter, Opcode::kConstant, Opcode::kIota};
     std::vector<Types> of_all(before.computation_id_limit());
@@ -127,8 +124,7 @@ class NewRoundings {
     }
   }
 
-  // For each new instruction of the module after, the float types that the module before used for the kept values that
-  // need it.
+  // Collects the float types that the module before used for the kept values that need a new instruction.
   void FindPermitted() {
     for (const Computation* computation : after_.PostOrder() | std::views::reverse) {
       const std::vector<Instruction*> order = computation->PostOrder();
@@ -152,7 +148,6 @@ class NewRoundings {
     return !IncludesSome(inst.shape().type(), permitted) && !WasConverted(inst);
   }
 
-  // Whether the module before had the same conversion of the same kept value.
   bool WasConverted(const Instruction& inst) const {
     const Instruction* const from = inst.Is(Opcode::kConvert) ? OriginOf(inst.operand(0)) : nullptr;
     return from != nullptr && std::ranges::any_of(from->users(), [&](const Instruction* user) {
@@ -165,7 +160,7 @@ class NewRoundings {
   std::vector<bool> kept_;         // By id in the module before.
   std::vector<Types> held_;        // By id in the module before.
   std::vector<Types> permitted_;   // By id in the module after.
-  std::vector<Types> by_callers_;  // Union of `permitted_` of all callers, by computation id in the module after.
+  std::vector<Types> by_callers_;  // Union of `permitted_` of all callers, by computation id.
 };
 
 void RoundBehind(Instruction& inst) {

@@ -32,7 +32,7 @@ Result<RepeatedPass> RepeatPass(const PassRun& run, const Module& before, const 
   PassContext context{.device = pipeline.device, .options = run.options, .fuel = &fuel, .rules = &book};
   context.fault = run.fault;
   TRY(RunOnePass(*repeated.module, run, context));
-  // Dead instructions would be judged, too, although no other instruction reads them.
+  // Dead instructions would be judged, too.
   TRY(FindPass("dce")->function(*repeated.module, {.device = pipeline.device}));
   repeated.module->Sweep();
   for (const auto& [id, entry] : book.entries) {
@@ -83,7 +83,7 @@ Status PassSegments::Finish(const Module& end) {
 
 bool PassSegments::IsExact(const PassRun& run) { return PreservesOf(*run.pass, run.options) == Preserves::kExact; }
 
-// Origins in the module of the pipeline are ids of the input. All other modules here are descendants of the input.
+// Origins in the pipeline's module are ids of the input. All other modules here descend from the input.
 OriginsOf PassSegments::OriginsFrom(const Module& before) const {
   const bool is_input = snapshot_ == nullptr && &before == start_;
   return is_input ? OriginsOf::kBefore : OriginsOf::kAncestor;

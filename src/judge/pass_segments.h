@@ -1,11 +1,9 @@
-// Judges a pipeline by segments. Consecutive instances of exact passes form a segment, whose two ends are compared by
-// bits (bits.h). An instance that is not exact ends a segment and is judged alone, the module before it against the
-// module after it: by bits first, where these differ by residues (residues.h), and where residues decide nothing by a
-// function of the caller.
+// Judges a pipeline by segments of consecutive instances of exact passes, whose two ends are compared by bits (bits.h).
+// An instance that is not exact is judged alone: by bits, where these differ by residues (residues.h), and where
+// residues do not decide by a function of the caller.
 //
-// If modules are too large to be interpreted, samples of the values of both ends are compared instead (sample.h).
-//
-// At most two snapshots of the module exist at a time, and one is taken only where the module has changed.
+// If modules are too large to be interpreted, samples of their values are compared (sample.h). Snapshots are taken only
+// where the module has changed, at most two at a time.
 #ifndef HLO_JUDGE_PASS_SEGMENTS_H_
 #define HLO_JUDGE_PASS_SEGMENTS_H_
 
@@ -28,7 +26,6 @@
 
 namespace hlo {
 
-// Verdict of the caller's function on an instance that is not exact.
 struct InstanceVerdict {
   Verdict verdict = Verdict::kMatch;
   std::string reason;  // Set unless the verdict is kMatch.
@@ -39,54 +36,52 @@ using InstanceJudge =
 
 struct SegmentOptions {
   BitsOptions bits;                     // `origins` is replaced.
-  InstanceJudge judge;                  // If null, instances that are not exact are open where bits differ.
-  PipelineOptions pipeline;             // Its device and disabled rules, with which an instance is repeated on a clone.
-  std::optional<SampleOptions> sample;  // Options for sampling the values of each part. nullopt compares all values.
+  InstanceJudge judge;                  // If null, instances that residues do not decide are open.
+  PipelineOptions pipeline;             // Only the device and disabled rules are used.
+  std::optional<SampleOptions> sample;  // If nullopt, all values are compared.
 };
 
-// A judged part: a segment, or an instance that is not exact.
 struct JudgedPart {
-  PassRun first, last;  // The changed instances at its ends.
-  bool exact = true;    // Whether the part is a segment.
+  PassRun first, last;
+  bool exact = true;  // Whether the part is a segment.
   Verdict verdict = Verdict::kMatch;
   std::string reason;
 };
 
 struct SegmentsResult {
-  Verdict verdict = Verdict::kMatch;  // The worst verdict of a part (Worse).
-  int64_t exact_instances = 0;        // Instances that changed the module, in segments with equal bits.
+  Verdict verdict = Verdict::kMatch;  // The worst of all parts.
+  int64_t exact_instances = 0;        // Changed instances in segments with equal bits.
   int64_t segments = 0;               // Segments with equal bits.
-  int64_t other_instances = 0;        // Instances that are not exact and changed the module.
-  int64_t equal_in_bits = 0;          // How many of them kept all bits.
-  int64_t by_residues = 0;            // How many of them kept all real numbers.
-  int64_t values = 0, elements = 0, undetermined = 0;  // Sums over all parts.
-  int64_t unchanged = 0, not_compared = 0;             // Values of samples that were not computed.
-  bool beyond_work = false;                            // The work limit left values out.
-  std::vector<JudgedPart> open;                        // Parts that were not decided.
-  // The first part that is wrong. Later parts are not judged.
+  int64_t other_instances = 0;        // Changed instances that are not exact.
+  int64_t equal_in_bits = 0;          // Other instances with equal bits.
+  int64_t by_residues = 0;            // Other instances with equal residues.
+  int64_t values = 0, elements = 0, undetermined = 0;
+  int64_t unchanged = 0, not_compared = 0;  // Values that samples left out.
+  bool beyond_work = false;
+  std::vector<JudgedPart> open;
+  // The first wrong part. Later parts are not judged.
   std::optional<JudgedPart> wrong;
   // Set if bits or residues differ. Refers to `before` and `after`.
   std::optional<BitsFinding> finding;
-  std::unique_ptr<const Module> before, after;  // Copies of the two ends of the wrong part.
+  std::unique_ptr<const Module> before, after;  // Copies of the ends of the wrong part.
 };
 
-// One instance, run again on a clone of the module before it.
 struct RepeatedPass {
-  std::unique_ptr<Module> module;  // Its origins are ids of the module before. Dead instructions were removed.
-  std::map<std::string_view, int64_t> rewrites;  // Applications of each rule, by the rule's id.
+  std::unique_ptr<Module> module;  // Origins are ids of the module before. Dead instructions were removed.
+  std::map<std::string_view, int64_t> rewrites;  // Applications, by rule id.
 };
-// `pipeline`: its device and disabled rules. `fuel`: the largest number of rewrites.
+// Uses the device and the disabled rules of `pipeline`. `fuel` limits the rewrites.
 Result<RepeatedPass> RepeatPass(const PassRun& run, const Module& before, const PipelineOptions& pipeline,
                                 int64_t fuel = std::numeric_limits<int64_t>::max());
 
 class PassSegments {
  public:
-  // The pipeline runs on input.Clone(/*as_input=*/true). `input` is read until the first instance that is not exact has
+  // The pipeline runs on input.Clone(/*as_input=*/true). `input` must live until an instance that is not exact has
   // changed the module, or until Finish.
   PassSegments(const Module& input, std::vector<Literal> args, SegmentOptions options);
 
-  // Observers of the pipeline. They return errors of CompareByBits, of the caller's function and of a repeated pass.
-  // After the first wrong part they do nothing.
+  // Observers of the pipeline, idle after the first wrong part. They return errors of CompareByBits, of the caller's
+  // function and of a repeated pass.
   Status Before(const PassRun& run, Module& module);
   Status After(const PassRun& run, Module& module);
   // Closes the last segment. `end` is the module at the end of the pipeline, or after later steps that keep all bits.
@@ -111,35 +106,32 @@ class PassSegments {
   std::vector<Literal> args_;
   SegmentOptions options_;
   SegmentsResult result_;
-  // The module at the start of the segment: the input, or the snapshot, if there is one.
+  // The start of the segment: the input or the snapshot.
   const Module* start_;
   std::unique_ptr<const Module> snapshot_;
-  // The module before the current instance, if that is not exact. It is the start of the segment, or a copy that is
-  // kept until the module changes. Null if the instance is exact.
+  // The module before the current instance: the start of the segment, or a copy. Null if the instance is exact.
   const Module* before_ = nullptr;
   std::unique_ptr<const Module> before_copy_;
-  // The number of instances of the segment that changed the module, and the first and last of them.
+  // Changed instances of the segment: their number, the first and the last.
   int64_t changed_ = 0;
   std::optional<PassRun> first_, last_;
-  std::optional<PassRun> latest_;  // The latest instance that ran, changed or not.
+  std::optional<PassRun> latest_;
 };
 
-// The module after an instance, for residues and the comparison in f64. It contains the roundings that the instance
-// added, if the instance promises to add none (new_roundings.h). Null means `after` itself. Origins of `after` are ids
-// of `before`.
+// The module after an instance, with the roundings that the instance added, if it promises to add none. Null means
+// `after` itself. Origins of `after` are ids of `before`.
 std::unique_ptr<Module> WithPromisedRoundings(const PassRun& run, const Module& before, const Module& after);
 
-// Judges an instance that is not exact by residues. Origins of `after` are ids of `before`. Returns nullopt if residues
-// do not decide.
+// Returns nullopt if residues do not decide. Origins of `after` are ids of `before`.
 Result<std::optional<BitsResult>> JudgeByResidues(const PassRun& run, const Module& before, const Module& after,
                                                   std::span<const Literal> args, const BitsOptions& bits);
 
-// Runs the same pipeline on the same input, cloned `as_input`, with these observers, and returns the module at its end.
-// An error of an observer ends the run and is its result.
+// Runs the pipeline again on the input, cloned `as_input`, and returns the final module. An error of an observer ends
+// the run and is its result.
 using PipelineRunner =
     std::function<Result<std::unique_ptr<Module>>(const PassObserver& before, const PassObserver& after)>;
 
-// The instance of a wrong segment after which the bits first differ from those at the start of the segment.
+// The first instance of a wrong segment after which the bits differ from the segment's start.
 Result<PassRun> FirstWrongInstance(const JudgedPart& segment, std::span<const Literal> args,
                                    const SegmentOptions& options, const PipelineRunner& run_pipeline);
 

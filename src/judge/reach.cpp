@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::string_view kKinds[] = {"select", "compare", "tie", "clamp", "largest", "start", "index", "branch"};
 
-// Marks the instructions that the interpreter runs, by place: those that the root needs, and those with an effect.
+// The instructions that the interpreter runs, by place.
 std::vector<bool> LiveIn(const Computation& computation) {
   std::vector<bool> live(computation.place_limit());
   const std::vector<Instruction*> order = computation.PostOrder();
@@ -54,7 +54,6 @@ bool IsOrdered(const Instruction& compare) {
          !IsComplex(compare.operand(0).shape().type());
 }
 
-// A scalar is used for every element.
 double At(const Literal& array, int64_t i) { return array.GetDouble(array.shape().NumElements() == 1 ? 0 : i); }
 
 uint64_t SidesOf(const Literal& bools) {
@@ -67,7 +66,6 @@ uint64_t SideOfIndex(int64_t index, int64_t most) {
   return uint64_t{1} << (index < 0 ? kBelow : index > most ? kBeyond : kInside);
 }
 
-// The operand of a gather or scatter that holds the indices.
 int64_t IndicesOf(const Instruction& inst) { return inst.Is(Opcode::kGather) ? 1 : (inst.operand_count() - 1) / 2; }
 
 // Maps an element of the indices to its component of the index vectors.
@@ -86,7 +84,7 @@ class ComponentOfIndex {
   int64_t stride_ = 1, size_ = 1;
 };
 
-// The largest index in range for component `part` of the index vectors.
+// The largest index in range for component `part`.
 int64_t MostOfIndex(const Instruction& inst, int64_t part) {
   const Shape& whole = inst.operand(0).shape();
   if (inst.Is(Opcode::kGather)) {
@@ -110,7 +108,6 @@ int64_t MostOfIndex(const Instruction& inst, int64_t part) {
   return 0;
 }
 
-// The sides that bounds of the operands exclude.
 uint64_t ExcludedSides(const Site& site, const ValueBounds& bounds) {
   const Instruction& inst = *site.inst;
   uint64_t excluded = 0;
@@ -282,7 +279,6 @@ void Reach::Look(const Instruction& inst, std::span<const Literal> operands, con
   }
 }
 
-// Records the branch of a conditional, from the value of its index.
 void Reach::LookAtBranch(const Instruction& conditional, const Literal& selector) {
   Site& site = sites_[by_id_[conditional.id()].first];
   const int64_t branch = TakenBranch(selector, std::ssize(conditional.attrs<ConditionalAttrs>().branches()));
@@ -297,7 +293,7 @@ Result<Recording> Reach::Run(std::span<const Literal> args, const InterpretOptio
   for (const Instruction* parameter : module_.entry().parameters())
     recording.values[parameter->id()] = args[parameter->parameter_number()];
   int64_t bytes = 0;
-  std::unordered_map<const Instruction*, Literal> selectors;  // The latest values.
+  std::unordered_map<const Instruction*, Literal> selectors;
   InterpretOptions watched = options;
   watched.perturb = [&](const Instruction& inst, std::span<const Literal> operands, Literal& value) -> Status {
     Look(inst, operands, value);
@@ -328,7 +324,6 @@ Result<Recording> Reach::Run(std::span<const Literal> args, const InterpretOptio
 
 namespace {
 
-// The operands that determine the side.
 std::vector<const Instruction*> DecidingOperands(const Site& site) {
   const Instruction& inst = *site.inst;
   switch (site.kind) {
@@ -342,8 +337,8 @@ std::vector<const Instruction*> DecidingOperands(const Site& site) {
 
 }  // namespace
 
-// Whether every run that executes the computation executes it on the same values, apart from values that depend on
-// arguments. That is not known if it has several callers, or if arguments decide in which iterations of a loop it runs.
+// Whether all runs that execute the computation give it the same values, except values that depend on arguments. False
+// if it has several callers, or if arguments decide in which iterations of a loop it runs.
 bool Reach::RunsAlike(const Computation& computation) const {
   bool is_guarded = false;
   for (const Computation* at = &computation; !at->IsEntry();) {
@@ -377,7 +372,6 @@ std::vector<int64_t> Reach::ElementsOf(const Site& site, int64_t most) {
   const bool is_index = site.kind == SiteKind::kIndex;
   const Shape& shape = is_index ? inst.operand(IndicesOf(inst)).shape() : inst.shape();
   std::vector<int64_t> elements;
-  // Evenly spread over the array.
   const int64_t count = shape.NumElements(), step = std::max<int64_t>(1, is_index ? 1 : count / most);
   for (int64_t i = 0; i < count && std::ssize(elements) < most; i += step) {
     if (!is_index || ComponentOfIndex(inst, shape).Of(i) == site.part) elements.push_back(i);

@@ -1,16 +1,16 @@
-// Sites: the places of a module where values decide which values go on, and which sides of them runs have reached.
+// Finds sites, where values decide which values go on, and the sides of them that runs have reached.
 //
 // Sides of a site:
 //   select, compare    true, false
 //   tie                equal operands of an ordered comparison
 //   clamp              below, inside, above
-//   largest            the first or the second operand of maximum and minimum wins
+//   largest            the first or the second operand of maximum and minimum is smaller
 //   start, index       of a dynamic slice, or of a gather or scatter: below 0, in range, beyond
 //   branch             each branch of a conditional
-// One element reaches a side. Scalar bodies, as of reduce and sort, have no sites.
+// One element reaches a side. Scalar bodies have no sites.
 //
-// A side is proven unreachable if the operands of the site do not depend on arguments (dependence.h) and a complete
-// run that executed the site did not reach it, or if the bounds of the operands exclude it (value_bounds.h).
+// A side is proven unreachable if bounds of the operands exclude it (value_bounds.h), or if a run executed the site
+// without reaching it and the operands do not depend on arguments (dependence.h).
 #ifndef HLO_JUDGE_REACH_H_
 #define HLO_JUDGE_REACH_H_
 
@@ -34,16 +34,16 @@ class Module;
 
 enum class SiteKind : uint8_t { kSelect, kCompare, kTie, kClamp, kLargest, kStart, kIndex, kBranch };
 inline constexpr int kSiteKinds = 8;
-std::string_view ToString(SiteKind kind);  // "select"
+std::string_view ToString(SiteKind kind);
 
 struct Site {
   const Instruction* inst = nullptr;
   SiteKind kind = SiteKind::kSelect;
   int64_t part = 0;  // kStart: number of the start operand; kIndex: number of the component.
-  int64_t most = 0;  // The largest start or index that is in range.
+  int64_t most = 0;  // The largest start or index in range.
   int sides = 2;
-  uint64_t reached = 0;      // A bit for each side.
-  uint64_t unreachable = 0;  // Sides that are proven to be unreachable.
+  uint64_t reached = 0;
+  uint64_t unreachable = 0;
 
   uint64_t all() const { return (uint64_t{1} << sides) - 1; }
   uint64_t missing() const { return all() & ~reached & ~unreachable; }
@@ -52,17 +52,16 @@ struct Site {
 // Sides of kClamp, kStart and kIndex.
 enum : int { kBelow = 0, kInside = 1, kBeyond = 2 };
 
-// Values of one run. An instruction that runs several times has its first value here.
+// Values of one run, the first one of instructions that run several times.
 struct Recording {
-  std::vector<std::optional<Literal>> values;  // By id.
+  std::vector<std::optional<Literal>> values;
   std::vector<Literal> args;
-  Literal result;     // The result of the entry.
-  int64_t steps = 0;  // Scalar steps of the run.
+  Literal result;
+  int64_t steps = 0;
 };
 
 struct ReachCount {
-  // The number of sites. `reached`: sites with all sides reached. `proven`: other sites with all sides reached or
-  // proven unreachable.
+  // `reached`: sites with all sides reached. `proven`: other sites with all sides reached or unreachable.
   int64_t sites = 0, reached = 0, proven = 0;
 };
 
@@ -70,16 +69,15 @@ class Reach {
  public:
   explicit Reach(const Module& module);
 
-  // Interprets the module and adds the sides that the run reaches. Values are recorded as long as they take less than
-  // `most_bytes`. An error of the interpreter is passed on, and then nothing is added.
+  // Adds the sides that a run reaches, and records at most `most_bytes` of values. If the run fails, adds no sides.
   Result<Recording> Run(std::span<const Literal> args, const InterpretOptions& options,
                         int64_t most_bytes = int64_t{1} << 28);
 
   const std::vector<Site>& sites() const { return sites_; }
-  bool HasRun(const Instruction& inst) const { return ever_ran_[inst.id()]; }  // True if it ran on any arguments.
+  bool HasRun(const Instruction& inst) const { return ever_ran_[inst.id()]; }
   const Dependence& dependence() const { return dependence_; }
-  int64_t Missing() const;  // Sides that were neither reached nor proven unreachable.
-  // Elements at which the site decides, at most `most`. A site of kIndex has the elements of its component.
+  int64_t Missing() const;  // Missing sides of all sites.
+  // At most `most` elements at which the site decides. A kIndex site has the elements of its component.
   static std::vector<int64_t> ElementsOf(const Site& site, int64_t most);
   ReachCount CountOf(SiteKind kind) const;
 
@@ -95,9 +93,9 @@ class Reach {
   const Dependence dependence_;
   std::vector<Site> sites_;
   std::vector<std::pair<int, int>> by_id_;  // First site and end, by instruction id.
-  std::vector<bool> ran_, ever_ran_;  // Whether the instruction ran in the latest run, and in any run. Indexed by id.
-  std::vector<bool> is_selector_;     // Whether the instruction decides a conditional. Indexed by id.
-  std::vector<std::vector<const Instruction*>> calls_;  // Callers, indexed by id of the computation.
+  std::vector<bool> ran_, ever_ran_;
+  std::vector<bool> is_selector_;
+  std::vector<std::vector<const Instruction*>> calls_;  // Callers, by computation id.
 };
 
 }  // namespace hlo

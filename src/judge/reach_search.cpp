@@ -12,9 +12,9 @@
 namespace hlo {
 namespace {
 
-constexpr int kMostTries = 4;          // Tries for each side. All limits of the search are choices of time.
-constexpr int64_t kMostElements = 64;  // Tried elements of each site.
-constexpr int64_t kLeastTries = 3;     // Runs that are made at any cost.
+constexpr int kMostTries = 4;
+constexpr int64_t kMostElements = 64;
+constexpr int64_t kLeastTries = 3;  // Runs that are always made.
 
 class Search {
  public:
@@ -56,8 +56,8 @@ class Search {
     return profiles;
   }
 
-  // Solves for missing sides, all at once, as long as runs find new ones. Sides that need a NaN or an infinity have
-  // sets of their own, because these spread.
+  // Solves for all missing sides at once, as long as runs find new ones. NaNs and infinities spread, so sides that need
+  // them have sets of their own.
   void SolveAll() {
     for (const bool finite : {true, false}) {
       for (size_t base = 0; base < bases_.size(); ++base) {
@@ -96,7 +96,7 @@ class Search {
     return true;
   }
 
-  // Solves for one of the elements. Their order differs between sites and tries.
+  // Solves for one of the elements, in an order that differs between sites and tries.
   bool Solve(const Recording& base, const Site& site, int side, int tries, Changes& changes) {
     constexpr int64_t kMostSolved = 4;
     const std::vector<int64_t> elements = Reach::ElementsOf(site, kMostElements);
@@ -113,7 +113,6 @@ class Search {
     return false;
   }
 
-  // Keeps the arguments if they reach something new.
   void TryOut(const std::vector<Literal>& args) {
     constexpr size_t kMostBases = 4;
     const int64_t missing = reach_.Missing();
@@ -128,7 +127,7 @@ class Search {
   const ReachSearchOptions& options_;
   Reach& reach_;
   ArgumentSolver solver_;
-  int64_t runs_ = 1;  // The initial run is included.
+  int64_t runs_ = 1;  // Includes the initial run.
   std::vector<Recording> bases_;
   std::vector<ReachingSet> sets_;
   std::map<std::tuple<int, SiteKind, int64_t, int, bool>, int> tries_;

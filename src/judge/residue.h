@@ -1,11 +1,10 @@
 // Residues modulo the prime 2^61 - 1, and numbers, by which the judge represents elements: a value in f64 and a
 // residue.
 //
-// Every finite float is m * 2^e. 2 has an inverse modulo the prime, so the float has a residue, and sums, products and
-// quotients of floats have the residues of the exact results, in any order and grouping. Two different polynomials have
-// the same residue at a point with probability of about degree * 2^-61. The residue of an infinity or a NaN is a hash
-// of it. The value in f64 takes the program's decisions: comparisons, roundings to integers, indices. It has an error
-// bound, because sums may cancel.
+// Every finite float is m * 2^e, and 2 has an inverse modulo the prime. Sums, products and quotients have the residues
+// of the exact results, in any grouping. Two different polynomials have the same residue at a point with a probability
+// of about degree * 2^-61. The residue of an infinity or a NaN is a hash. The value in f64 takes the program's
+// decisions. It has an error bound, because sums may cancel.
 #ifndef HLO_JUDGE_RESIDUE_H_
 #define HLO_JUDGE_RESIDUE_H_
 
@@ -19,7 +18,7 @@ namespace hlo::residue {
 
 inline constexpr uint64_t kPrime = (uint64_t{1} << 61) - 1;
 
-// x modulo the prime, for x < 2^64. 2^61 is 1.
+// x modulo the prime. 2^61 is 1.
 constexpr uint64_t Reduced(uint64_t x) {
   x = (x & kPrime) + (x >> 61);
   return x >= kPrime ? x - kPrime : x;
@@ -50,7 +49,6 @@ constexpr uint64_t OfInteger(int64_t x) {
   return x >= 0 ? Reduced(static_cast<uint64_t>(x)) : Negative(Reduced(0 - static_cast<uint64_t>(x)));
 }
 
-// A well mixed residue of two words.
 constexpr uint64_t Hash(uint64_t a, uint64_t b) {
   uint64_t x = a * 0x9E3779B97F4A7C15 ^ std::rotl(b * 0xC2B2AE3D27D4EB4F, 31);
   for (int i = 0; i < 2; ++i) {
@@ -66,25 +64,24 @@ inline uint64_t Of(double x) {
   return TimesPowerOf2(OfInteger(mantissa), exponent - 53);
 }
 
-// Inverts all elements with a single inversion: the inverse of their product, times the other factors. 0 stays 0.
+// Inverts all elements with one inversion of their product. 0 stays 0.
 void Invert(std::span<uint64_t> all);
 
-// Unit roundoff of f64.
 inline constexpr double kUnit = 0x1p-53;
 
-// An element. 16 bytes, so that the interpreter moves arrays of elements as arrays of c128.
+// An element. Its 16 bytes let the interpreter move arrays of elements as c128.
 struct Number {
   static constexpr uint64_t kOpen = uint64_t{1} << 63, kInexact = uint64_t{1} << 62;
-  // The low bits of an inexact value are not digits of it. They hold e of the error bound 2^e steps of the value.
+  // The low bits of an inexact value hold e of its error bound, 2^e steps of the value.
   static constexpr uint64_t kErrorBits = 63;
   static constexpr int kUnbounded = 63;
 
   double value = 0;
-  uint64_t bits = 0;  // The residue, whether it is open, and whether the value is inexact.
+  uint64_t bits = 0;  // The residue, kOpen and kInexact.
 
-  // A value that is the number itself, an infinity or a NaN.
+  // `value` is the number itself, an infinity or a NaN.
   static Number Exactly(double value) { return {value == 0 ? 0 : value, Of(value)}; }
-  // A finite number within `error` of `value`. An error of 0: the value is the number.
+  // A finite number within `error` of `value`.
   static Number Near(double value, double error, uint64_t residue, bool open);
 
   uint64_t residue() const { return bits & ~(kOpen | kInexact); }
@@ -98,7 +95,7 @@ struct Number {
   }
   Number Opened(bool open) const { return {value, bits | (open ? kOpen : 0)}; }
 
-  // The largest power of two that is not larger than |x|, for a normal x.
+  // The largest power of two that is at most |x|, for a normal x.
   static double BinadeOf(double x) { return std::bit_cast<double>(std::bit_cast<uint64_t>(x) & uint64_t{0x7FF} << 52); }
 };
 static_assert(sizeof(Number) == 16);
@@ -107,21 +104,20 @@ inline Number Number::Near(double value, double error, uint64_t residue, bool op
   if (residue == 0) return Number{0, 0}.Opened(open);
   if (error == 0) return Number{value, residue}.Opened(open);
   constexpr double kLeast = 0x1p-960;  // No steps of values are subnormal.
-  // A value below its error says as little as the error itself, and a value that is not 0 has steps.
+  // A value far below its error says no more than the error, and 0 has no steps.
   if (std::isfinite(error) && std::fabs(value) < std::fmax(error * 0x1p-8, kLeast)) {
     error = std::fmax(error, kLeast) + std::fabs(value);
     value = std::copysign(error, value);
   }
   const double step = BinadeOf(value) * 0x1p-52;
   error += static_cast<double>(kErrorBits) * step;
-  const auto e = static_cast<int>(std::bit_cast<uint64_t>(error / step) >> 52) - 1022;  // Rounded up.
+  const auto e = static_cast<int>(std::bit_cast<uint64_t>(error / step) >> 52) - 1022;
   const uint64_t coded =
       (std::bit_cast<uint64_t>(value) & ~kErrorBits) | static_cast<uint64_t>(e < kUnbounded ? e : kUnbounded);
   return Number{std::bit_cast<double>(coded), residue | kInexact}.Opened(open);
 }
 
-// The result of arithmetic. A result of infinities, NaNs or an overflow, or a quotient by zero, may be another value
-// in another grouping.
+// Results of infinities, NaNs, overflows or divisions by zero may differ in another grouping.
 inline Number Arithmetic(double value, double error, uint64_t residue, bool of_finite, bool open) {
   if (!of_finite || !std::isfinite(value)) return Number{value, Of(value)}.Opened(true);
   return Number::Near(value, error, residue, open);
@@ -133,10 +129,9 @@ inline Number operator-(const Number& a) {
   if (!std::isfinite(a.value)) return Number{-a.value, Of(-a.value)}.Opened(a.open());
   return {a.residue() == 0 ? 0 : -a.value, Negative(a.residue()) | (a.bits & (Number::kOpen | Number::kInexact))};
 }
-// a + b, whose residue is given.
 inline Number SumOfTwo(const Number& a, const Number& b, uint64_t residue) {
   const double value = a.value + b.value, of_b = value - a.value;
-  const double rounded = (a.value - (value - of_b)) + (b.value - of_b);  // The error of the sum in f64.
+  const double rounded = (a.value - (value - of_b)) + (b.value - of_b);
   const double error = a.error() + b.error() + (AreExact(a, b) ? std::fabs(rounded) : std::fabs(value) * kUnit);
   return Arithmetic(value, error, residue, AreFinite(a, b), a.open() || b.open());
 }
@@ -145,18 +140,18 @@ inline Number operator-(const Number& a, const Number& b) {
   return SumOfTwo(a, {-b.value, b.bits}, Difference(a.residue(), b.residue()));
 }
 inline Number operator*(const Number& a, const Number& b) {
-  constexpr double kLeast = 0x1p-960;  // Below it, a rounding might be below the subnormals.
+  constexpr double kLeast = 0x1p-960;  // Smaller products may round below the subnormals.
   const double value = a.value * b.value;
   const bool is_exact = AreExact(a, b) && std::fabs(value) >= kLeast && std::fma(a.value, b.value, -value) == 0;
   const double ea = a.error(), eb = b.error();
   const double moved =
       AreExact(a, b) ? 0 : std::fabs(a.value) * eb + std::fabs(b.value) * ea + (ea == 0 || eb == 0 ? 0 : ea * eb);
   const double error = is_exact ? 0 : moved + std::fmax(std::fabs(value), kLeast) * kUnit;
-  // This is an infinite error times 0.
+  // NaN is an infinite error times 0.
   const double bound = std::isnan(error) ? std::numeric_limits<double>::infinity() : error;
   return Arithmetic(value, bound, Product(a.residue(), b.residue()), AreFinite(a, b), a.open() || b.open());
 }
-// `inverse`: the inverse of the residue of b.
+// `inverse` inverts the residue of b.
 inline Number Quotient(const Number& a, const Number& b, uint64_t inverse) {
   constexpr double kLeast = 0x1p-960;
   const bool defined = AreFinite(a, b) && b.residue() != 0;

@@ -1,11 +1,11 @@
-// Batch norms by their definition (docs/ops.md#batch-normalisation), as a computation of sums and elementwise ops.
+// Batch norms by their definition (docs/ops.md#batch-normalisation).
 #include "judge/residue_rules.h"
 
 namespace hlo::residue {
 namespace {
 
-// Builds the definition of one batch norm. `Wide` values have the shape of the operand. Others have one element for
-// each feature. All values are f64, because types do not matter to numbers.
+// Wide values have the shape of the operand, others one element for each feature. All are f64, because types do not
+// matter to numbers.
 class Definition {
  public:
   explicit Definition(const Instruction& inst)

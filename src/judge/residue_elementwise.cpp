@@ -22,7 +22,6 @@ constexpr OpcodeSet kSteps = {Opcode::kFloor,           Opcode::kCeil,
 
 // ---- Numbers -------------------------------------------------------------------------------------------------------
 
-// A function of one operand, by its law or as a hash.
 uint64_t FunctionOf(Context& context, Opcode op, uint64_t x) {
   const FloatFunction* const function = FloatFunctionOf(op);
   if (op == Opcode::kRsqrt) return Inverse(FunctionOf(context, Opcode::kSqrt, x));
@@ -31,7 +30,7 @@ uint64_t FunctionOf(Context& context, Opcode op, uint64_t x) {
   return context.ResidueOf(op, x);
 }
 
-// x to the power of y. `exponent` is the value of y if it is exact, and NaN otherwise.
+// `exponent` is the value of y if it is exact, and NaN otherwise.
 uint64_t PowerResidue(Context& context, uint64_t x, uint64_t y, double exponent) {
   constexpr double kMost = 1 << 20;
   if (std::fabs(exponent) <= kMost && exponent == std::floor(exponent)) {
@@ -43,7 +42,7 @@ uint64_t PowerResidue(Context& context, uint64_t x, uint64_t y, double exponent)
   return context.ResidueOf(Opcode::kPower, x, y);
 }
 
-// Whether roundings might change which of the two is larger.
+// `of_a` and `of_b` receive the values that decide.
 bool IsOpenDecision(Context& context, const Number& a, const Number& b, double* of_a, double* of_b) {
   const Decider x = context.DeciderOf(a), y = context.DeciderOf(b);
   const bool same = a.residue() == b.residue() && MayBeEqual(x, y);
@@ -52,15 +51,15 @@ bool IsOpenDecision(Context& context, const Number& a, const Number& b, double* 
   return a.open() || b.open() || (!same && AreClose(x, y));
 }
 
-// The value of a function and the largest distance from the function of the number. `is_open`: only one of the two may
-// be a NaN or an infinity.
+// The value of a function, and its largest distance from the function of the number. `is_open`: only one of them may be
+// a NaN or an infinity.
 struct Image {
   double value, error;
   bool is_open;
 };
 
 Image ImageOf(double value, std::span<const double> others) {
-  constexpr double kOfFunction = 0x1p-48;  // Relative error. It exceeds the error of f64 functions.
+  constexpr double kOfFunction = 0x1p-48;  // Relative; exceeds the error of f64 functions.
   const auto kind = [](double x) { return std::isnan(x) ? 3 : std::isfinite(x) ? 0 : x > 0 ? 1 : 2; };
   Image image{value, std::fabs(value) * kOfFunction, false};
   for (const double other : others) {
@@ -76,7 +75,7 @@ Image ImageOf(const FloatFunction& function, const Decider& x) {
   const std::array ends = {function.f64(x.value - x.error), function.f64(x.value + x.error),
                            std::fabs(x.value) <= x.error ? function.f64(0) : value};
   Image image = ImageOf(value, ends);
-  // Between the ends, a periodic function or a pole may exceed the values at the ends.
+  // Waves and poles may exceed the values at the ends.
   if (function.course == Course::kWaves) {
     image = ImageOf(value, {});
     image.error += std::fmin(2, function.facts.slope * x.error);
@@ -99,7 +98,7 @@ Image ImageOf(double (*function)(double, double), const Decider& x, const Decide
   return image;
 }
 
-// The image as a number, with the residue `finite` if it is finite.
+// `finite` is the residue of a finite image.
 Number NumberOf(const Image& image, uint64_t finite, bool open) {
   if (!std::isfinite(image.value)) return Number::Exactly(image.value).Opened(open || image.is_open);
   return Number::Near(image.value, finite == Of(image.value) ? 0 : image.error, finite, open || image.is_open);
@@ -237,7 +236,6 @@ class Rule {
       case Opcode::kAbs: {
         const Value norm = add(multiply(a[0], a[0]), multiply(a[1], a[1]));
         return Renamed(Mapped(norm, [&](const Number& n) {
-          // An infinite norm is its own root.
           if (!std::isfinite(n.value)) return n;
           const Image image = ImageOf(*FloatFunctionOf(Opcode::kSqrt), context_.DeciderOf(n));
           return NumberOf(image, FunctionOf(context_, Opcode::kSqrt, n.residue()), n.open() || TakeLacksLaw());
@@ -251,7 +249,7 @@ class Rule {
     return ComplexFunction(x, pair);
   }
 
-  // The value is the interpreter's. The residues of the two parts are hashes of both parts of the operand.
+  // The value is the interpreter's. Both residues are hashes of both parts of the operand.
   template <class F>
   Result<Value> ComplexFunction(const Value& x, F&& pair) const {
     Literal values(shape_.WithType(PrimitiveType::kC128));
@@ -336,7 +334,6 @@ class Rule {
     return result;
   }
 
-  // Roundings to integers or to another type are step functions of the number.
   Result<Value> Stepped() const {
     const Value& x = *operands_[0];
     Literal values = Literal::Uninitialized(x.shape.WithType(PrimitiveType::kF64)), below = values, above = values;
@@ -383,7 +380,7 @@ class Rule {
       Number& out = MutableNumbers(result)[i];
       const double error = v.error + (w.IsExact() ? 0 : std::fabs(times) * w.error);
       if ((v.IsExact() && w.IsExact()) || !std::isfinite(rest)) {
-        // A value within the error might have a finite remainder, while this one has none.
+        // Another value within the error might have a finite remainder.
         out = Number::Exactly(rest).Opened(open || error > 0);
         continue;
       }
@@ -413,7 +410,6 @@ class Rule {
     return TupleOf(shape_, {std::move(real), std::move(imaginary)});
   }
 
-  // Numbers as floats or integers.
   Result<Value> Narrowed(const Value& numbers) const {
     if (IsFloat(shape_.type())) return Renamed(numbers);
     const Value* const operand = &numbers;
@@ -471,7 +467,7 @@ Result<Value> Selected(const Value& pred, const Value& on_true, const Value& on_
 }
 
 Result<Value> Elementwise(Context& context, const Instruction& inst, Operands operands, const Dims& dims) {
-  // A scalar operand beside arrays, as in select and clamp, is used for each element.
+  // A scalar beside arrays, as in select and clamp, is used for each element.
   std::vector<Value> splat(operands.size());
   std::vector<const Value*> all(operands.begin(), operands.end());
   for (size_t i = 0; i < all.size(); ++i) {

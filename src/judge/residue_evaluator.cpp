@@ -24,7 +24,7 @@ std::vector<Literal> LiteralsOf(Operands operands) {
 
 // ---- Instructions without a rule -----------------------------------------------------------------------------------
 
-// A hash of the operation, including the computations that it calls.
+// Includes called computations.
 uint64_t HashOfOperation(const Instruction& inst) {
   Module module("one");
   std::unordered_map<const Computation*, Computation*> copies;
@@ -47,7 +47,6 @@ uint64_t HashOfOperation(const Instruction& inst) {
   return Fingerprint(module);
 }
 
-// The residues of the result are hashes of everything that it depends on.
 Value HashedValue(const Literal& result, uint64_t hash) {
   Value value = ToValue(result);
   const auto set = [](auto&& self, Value& part, uint64_t seed) -> void {
@@ -64,7 +63,7 @@ Value HashedValue(const Literal& result, uint64_t hash) {
   return value;
 }
 
-// The interpreter's result in the declared types. It is computed once for both modules.
+// The interpreter's result in the declared types, computed once for both modules.
 Result<Value> OpaqueResult(Context& context, const Instruction& inst, Operands operands) {
   const bool is_pure = CanInterpret(inst) && !HasSideEffect(inst) && !inst.Is(kCollective) && !inst.Is(kSideEffect);
   if (!is_pure) FAIL(UnsupportedAt(inst, "U043", Str("no residues for '", inst.opcode(), "'")));
@@ -191,7 +190,7 @@ Result<Value> ByRule(Context& context, const Instruction& inst, Operands operand
 
 Result<Value> RunInstruction(Context& context, const Instruction& inst, Operands operands) {
   if (MayBeDynamic(inst)) FAIL(UnsupportedAt(inst, "U043", "no residues for arrays of dynamic size"));
-  constexpr int64_t kStepsOfInstruction = 200;  // The cost of an instruction with a small value.
+  constexpr int64_t kStepsOfInstruction = 200;
   int64_t elements = kStepsOfInstruction;
   ForEachLeaf(inst.shape(),
               [&](const ShapeIndex&, const Shape& leaf) { elements += leaf.IsArray() ? leaf.NumElements() : 0; });

@@ -1,5 +1,5 @@
-// Ops that combine many elements into one. The interpreter evaluates sums on limbs of residues. Other combiners
-// evaluate their computation for all results at once.
+// Ops that combine many elements into one. Sums are evaluated on limbs of residues, other combiners for all results at
+// once.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -16,7 +16,6 @@ namespace {
 
 Literal Like(const Value& value, PrimitiveType type) { return Literal::Uninitialized(value.shape.WithType(type)); }
 
-// f of each number.
 template <class F>
 Literal EachOf(const Value& value, F&& f) {
   Literal all = Like(value, PrimitiveType::kF64);
@@ -24,7 +23,6 @@ Literal EachOf(const Value& value, F&& f) {
   return all;
 }
 
-// Bits [shift, shift + bits) of each residue.
 Literal LimbOf(const Value& value, int shift, int bits) {
   Literal limb = Like(value, PrimitiveType::kU64);
   std::ranges::transform(value.numbers(), limb.mutable_data<uint64_t>().begin(),
@@ -38,10 +36,10 @@ Literal OpenOf(const Value& value) {
   return open;
 }
 
-// Like Arithmetic. A sum is finite only if each term is.
+// A sum is finite only if each term is.
 Number SumOf(double value, double error, uint64_t residue, bool open) {
   const bool is_exact = std::isfinite(value) && Of(value) == residue;
-  // The error is NaN if it is a sum that contains infinite errors or 0 times an infinite error.
+  // Sums with infinite errors may be NaN.
   return Arithmetic(value,
                     is_exact            ? 0
                     : std::isnan(error) ? std::numeric_limits<double>::infinity()
@@ -51,7 +49,7 @@ Number SumOf(double value, double error, uint64_t residue, bool open) {
 
 // ---- Sums ----------------------------------------------------------------------------------------------------------
 
-// The largest number of terms of one result.
+// Terms of one result, including the initial value.
 int64_t MostTermsOf(const Instruction& inst) {
   if (inst.Is(Opcode::kReduceWindow)) {
     int64_t terms = 1;
@@ -63,7 +61,6 @@ int64_t MostTermsOf(const Instruction& inst) {
   return inst.operand(inst.operand_count() - 1).shape().NumElements() + 1;
 }
 
-// An op whose results are sums of operand elements that are numbers. Other operands are indices.
 Result<Value> Linear(const Instruction& inst, Operands operands) {
   constexpr int kBits = 31;  // Sums of 2^33 limbs do not overflow.
   const auto evaluate = [&](PrimitiveType type, Opcode op, auto&& literal_of) {
@@ -96,7 +93,7 @@ Result<Value> Linear(const Instruction& inst, Operands operands) {
   return result;
 }
 
-// An upper limit on the terms of one result.
+// Upper limit on the terms of one result.
 int64_t TermsOf(const Instruction& inst) {
   const Shape& right = inst.operand(1).shape();
   if (!inst.Is(Opcode::kDot)) return right.NumElements();
@@ -105,7 +102,7 @@ int64_t TermsOf(const Instruction& inst) {
   return terms;
 }
 
-// A sum of products of elements of x and y. `rest` has further operands.
+// `rest` has further operands.
 Result<Value> Bilinear(const Instruction& inst, const Value& x, const Value& y, std::span<const Literal> rest) {
   constexpr int kBits = 21, kLimbs = 3;
   constexpr int64_t kMostTerms = int64_t{1} << 22;  // Sums of fewer products of limbs do not overflow.
@@ -132,8 +129,8 @@ Result<Value> Bilinear(const Instruction& inst, const Value& x, const Value& y, 
     }
   }
   const Literal values = TRY(evaluate(PrimitiveType::kF64, ValuesOf(x), ValuesOf(y)));
-  // Let A and B be bounds of the magnitudes of two numbers with the values a and b. Their product is within A B - |a b|
-  // of a b. The difference of these sums is rounded itself, like the sum of the products.
+  // If the magnitudes of numbers with values a and b are at most A and B, their product is within A B - |a b| of a b.
+  // The difference of these sums is rounded, too.
   const auto size = [](const Number& number) { return std::fabs(number.value); };
   const auto most = [](const Number& number) { return std::fabs(number.value) + number.error(); };
   const Literal sizes = TRY(evaluate(PrimitiveType::kF64, EachOf(x, size), EachOf(y, size)));
@@ -145,7 +142,6 @@ Result<Value> Bilinear(const Instruction& inst, const Value& x, const Value& y, 
     const double bound = bounds.data<double>()[k], error = bound - sizes.data<double>()[k] + rounding * bound;
     out[k] = SumOf(values.data<double>()[k], error, residues[k], false);
   }
-  // Counts the open factors of each sum.
   for (const bool of_x : {true, false}) {
     const Value& factor = of_x ? x : y;
     if (!AnyOpen(factor)) continue;
@@ -174,7 +170,6 @@ std::vector<Value> Apart(Value value) {
   return one;
 }
 
-// Applies a computation of accumulators and elements to arrays of equal dimensions.
 Result<std::vector<Value>> Combined(Context& context, const Computation& body, const std::vector<Value>& accumulators,
                                     const std::vector<Value>& elements) {
   std::vector<const Value*> args;
@@ -189,7 +184,6 @@ std::vector<Value> PickedAll(const std::vector<Value>& values, std::span<const i
   return picked;
 }
 
-// Converts values of rank 1 to the shapes of the results.
 Value ResultOf(const Instruction& inst, std::vector<Value> values) {
   const auto shaped = [](Value value, const Shape& shape) {
     value = WithDims(std::move(value), shape.dims());
@@ -202,7 +196,6 @@ Value ResultOf(const Instruction& inst, std::vector<Value> values) {
   return TupleOf(inst.shape(), std::move(values));
 }
 
-// Row-major offsets of all indices of these dimensions.
 std::vector<int64_t> OffsetsOf(const Shape& shape, const std::vector<int64_t>& dimensions) {
   const std::vector<int64_t> strides = RowMajorStrides(shape.dims());
   std::vector<int64_t> offsets{0};
@@ -251,8 +244,8 @@ Result<Value> Dot(Context& context, const Instruction& inst, Operands operands) 
   return TupleOf(inst.shape(), std::move(parts));
 }
 
-// Combines neighbours, then neighbours of the results. HLO promises no order. But if the reducer selects an element,
-// correct passes keep the order of elements.
+// Combines neighbours, then neighbours of the results. Passes keep the order of elements if the reducer selects one of
+// them.
 Result<Value> Reduce(Context& context, const Instruction& inst, Operands operands) {
   const auto& attrs = inst.attrs<ReduceAttrs>();
   if (operands.size() == 2 && inst.shape().IsArray() && IsSumOfNumbers(operands, *attrs.to_apply, inst.shape()))
@@ -273,7 +266,7 @@ Result<Value> Reduce(Context& context, const Instruction& inst, Operands operand
     rows.push_back(Picked(*operands[i], at));
     accumulators.push_back(Splat(*operands[arrays + i], {std::ssize(results)}));
   }
-  // The rows begin + step * i for each i below `count`. A row has `width` elements.
+  // The rows begin + step * i for i < count, each with `width` elements.
   const int64_t width = std::ssize(results);
   const auto every = [&](int64_t begin, int64_t step, int64_t count) {
     std::vector<int64_t> elements;
@@ -305,7 +298,7 @@ Result<Value> ReduceWindow(Context& context, const Instruction& inst, Operands o
   const Shape& shape = FirstLeaf(inst.shape());
   const shadow::Windows windows(attrs.window, base.dims(), shape.dims());
   TRY(context.Spend(inst, shape.NumElements() * shadow::Windows::MostAtAll(attrs.window, base.dims())));
-  // For each step: the results, and the element that each of them combines.
+  // Results and the elements that they combine, by step.
   std::vector<std::vector<int64_t>> results, elements;
   for (int64_t o = 0; o < shape.NumElements(); ++o) {
     size_t step = 0;

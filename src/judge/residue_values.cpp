@@ -1,4 +1,4 @@
-// Values made of numbers, movements of values, and the interpreter on parts of values.
+// Values, their movements, and the interpreter on parts of values.
 #include <algorithm>
 #include <cstring>
 
@@ -11,7 +11,7 @@
 namespace hlo::residue {
 
 void Invert(std::span<uint64_t> all) {
-  std::vector<uint64_t> before(all.size());  // The product of the factors before each factor.
+  std::vector<uint64_t> before(all.size());
   uint64_t product = 1;
   for (size_t i = 0; i < all.size(); ++i) {
     before[i] = product;

@@ -15,10 +15,10 @@ using residue::Value;
 
 // ---- Differences ---------------------------------------------------------------------------------------------------
 
-// Differing elements of one array, by row-major index.
+// Row-major indices of elements with different residues.
 struct Difference {
-  std::vector<int64_t> elements;      // Elements with different residues.
-  std::vector<int64_t> undetermined;  // Elements with different residues that are open on at least one side.
+  std::vector<int64_t> elements;
+  std::vector<int64_t> undetermined;
 };
 
 Difference DifferenceOf(const Value& x, const Value& y) {
@@ -44,7 +44,6 @@ Difference DifferenceOf(const Value& x, const Value& y) {
   return difference;
 }
 
-// Calls f(index, before, after) for each array.
 template <class F>
 void ForEachArray(const Value& before, const Value& after, F&& f, ShapeIndex index = {}) {
   if (before.shape.IsArray()) return f(index, before, after);
@@ -55,7 +54,7 @@ void ForEachArray(const Value& before, const Value& after, F&& f, ShapeIndex ind
   }
 }
 
-// Compares the elements that differ in f64. Other elements are shown as equal.
+// Compares in f64. Elements with equal residues are shown as equal.
 Comparison Shown(const Value& before, const Value& after, const CompareOptions& options) {
   const auto literal = [](const Value& value) { return value.IsFloat() ? ValuesOf(value) : ToLiteral(value); };
   const Literal expected = literal(before);
@@ -71,7 +70,7 @@ Comparison Shown(const Value& before, const Value& after, const CompareOptions& 
 
 struct NumberRun {
   std::optional<Value> result;
-  std::optional<Error> error;  // Set if there is no result.
+  std::optional<Error> error;
   ObservedRun observed;
 };
 
@@ -96,7 +95,7 @@ class Comparer {
  private:
   using Watch = std::function<void(const Instruction&, const Value&, const LoopPath&)>;
 
-  // Runs a module and hashes the values of instructions in `wanted`, by id.
+  // Hashes the values of instructions in `wanted`, by id.
   NumberRun Observe(const Module& module, const std::vector<bool>& wanted, const Watch& watch = nullptr) {
     NumberRun run;
     run.observed = ObservedRun(wanted.size());
@@ -173,7 +172,7 @@ class Comparer {
     return index.empty() ? "the result" : Str("output {", Join(index, ","), "}");
   }
 
-  // The value of an instruction without a rule that only one of the modules has. Null if there is none.
+  // The result of an instruction without a rule that only one module has, or null.
   const Value* OpaqueOfOneSide() const {
     for (const auto& [hash, opaque] : shared_.opaque) {
       if (!opaque.sides.IsBoth()) return &opaque.result;
@@ -239,7 +238,7 @@ Result<BitsResult> CompareByResidues(const Module& before, const Module& after, 
   };
   if (HasSeveralDevices(before) || HasSeveralDevices(after)) return unsupported("residues are computed on one device");
   if (!HaveSameSignature(before, after)) return unsupported("the parameters or the results changed");
-  // A number has 16 bytes, while an element may have 1. Rules keep copies, too.
+  // A number has 16 bytes, an element may have 1, and rules keep copies.
   constexpr int64_t kTimes = 8;
   const int64_t most_bytes = options.interpret.memory_limit > 0 ? options.interpret.memory_limit : DefaultMemoryLimit();
   if (kTimes * std::max(PeakBytes(before.entry()), PeakBytes(after.entry())) > most_bytes)

@@ -28,16 +28,16 @@ using shadow::Cone;
 using shadow::ConeArgument;
 using shadow::SlicesOfTwo;
 
-// An array of one module: an instruction, or an element of one whose value is a tuple.
+// An instruction, or an array in its tuple.
 struct Place {
   const Instruction* inst = nullptr;
   int64_t element = -1;  // -1: the instruction itself.
 };
 
-// A value that passes kept but changed in its operation or operands.
+// A kept value whose operation or operands passes changed.
 struct Change {
   Place before, after;
-  int number = -1;  // Number of the value before the passes. -1 if it is not known.
+  int number = -1;  // Number of the value before the passes, or -1.
 };
 
 // ---- Values that are given -----------------------------------------------------------------------------------------
@@ -48,9 +48,9 @@ const std::vector<int>* ElementsOfRoot(const ValueNumbers& numbers, const Module
 
 bool CannotBeRepeated(const Instruction& inst) { return !IsRepeatable(inst) || !CanInterpret(inst); }
 
-// Steps of the loops in a cone, with all iterations. Cone::steps ignores the number of iterations.
+// Steps of the loops in a cone, with all iterations, which Cone::steps ignores.
 double StepsOfLoops(const Computation& computation) {
-  constexpr double kIterations = 1000;  // Assumed if the number is not known.
+  constexpr double kIterations = 1000;  // Assumed if unknown.
   double steps = 0;
   for (const Instruction* inst : computation.instructions()) {
     double times = 1;
@@ -83,7 +83,7 @@ class Comparer {
         counterparts_(loops_before_, loops_after_, origins_) {}
 
   Result<SampleResult> Compare() {
-    // An instruction that no pass made has the same id in both modules. A negative number means such an id.
+    // An instruction that no pass made has the same id in both modules, which becomes a negative number.
     const auto identity = [](int input_id, const Instruction& inst) {
       return input_id >= 0 ? input_id : -2 - inst.id();
     };
@@ -113,11 +113,11 @@ class Comparer {
 
  private:
   static constexpr int64_t kShares = 8;
-  // At least one of so many changed values must be compared.
+  // At least one in four changed values must be compared.
   static constexpr int64_t kFewestCompared = 4;
   static constexpr int64_t kMostStepsOfStart = 100'000'000;
 
-  // Values that are computed although a run has left them.
+  // Values that are computed although a run left them.
   struct Cut {
     std::set<int> computed;
     bool all = false;
@@ -138,7 +138,6 @@ class Comparer {
       if (kept == nullptr) kept = origin;
     }
     if (kept == nullptr) return number;
-    // The initial value, the body and the condition of the loop decide this.
     if (numbers_.StateOf(number) != nullptr) return number;
     changes_.push_back({{kept}, {&inst}, numbers_.Of(*kept)});
     return changes_.back().number;
@@ -163,7 +162,6 @@ class Comparer {
 
   // ---- Given values ----
 
-  // Finds the numbers of the values that a run left.
   void FindLeft() {
     for (const Computation* computation : before_.PostOrder()) {
       for (const Instruction* inst : computation->instructions()) {
@@ -175,7 +173,6 @@ class Comparer {
     }
   }
 
-  // Returns null if the value is not given.
   Result<std::shared_ptr<const Literal>> Given(const Instruction& inst, int number, const Cut& cut) {
     if (inst.Is(Opcode::kGetTupleElement) && inst.operand(0).Is(Opcode::kParameter)) {
       if (const Instruction* loop = LoopAround(inst)) return ElementOf(*loop, inst.tuple_index(), number);
@@ -185,7 +182,7 @@ class Comparer {
     return options_.left.take(left->second);
   }
 
-  // Returns null if the instruction is not in the body or condition of a loop.
+  // The loop whose body or condition has the instruction, or null.
   const Instruction* LoopAround(const Instruction& inst) const {
     for (const LoopOfComputation* loops : {&loops_before_, &loops_after_}) {
       const auto loop = loops->find(&inst.computation());
@@ -194,8 +191,7 @@ class Comparer {
     return nullptr;
   }
 
-  // An element of the state of a loop. It has its value in the state that is being judged, or otherwise its initial
-  // value.
+  // The value in the judged state, or otherwise the initial value.
   Result<std::shared_ptr<const Literal>> ElementOf(const Instruction& loop, int64_t element, int number) {
     if (const auto now = state_.find(number); now != state_.end()) return now->second;
     const auto known = starts_.find(number);
@@ -222,7 +218,6 @@ class Comparer {
 
   // ---- Loops ----
 
-  // Compares a change in a loop on a sample of the loop's states.
   Result<int64_t> CompareOnStates(const Change& change, int64_t limit, int64_t most) {
     state_.clear();
     iteration_ = -1;
@@ -247,7 +242,6 @@ class Comparer {
       const int64_t compared = result_.compared();
       spent += TRY(CompareChange(change, limit / std::ssize(states), most / std::ssize(states)));
       if (result_.verdict == Verdict::kMismatch || result_.compared() == compared) return spent;
-      // The value counts only once.
       if (&state == &states.back()) break;
       const int64_t elements = result_.elements;
       result_ = until_now;
@@ -268,7 +262,7 @@ class Comparer {
       const auto cone = TRY(ConeOfPlace({loop}, {}));
       if (!cone) continue;
       const Computation& body = *loop->attrs<WhileAttrs>().body;
-      // StepsOf counts the work of computing bounds. The interpreter takes about a fifth of it.
+      // StepsOf counts the work of computing bounds. The interpreter takes about a fifth.
       constexpr double kFaster = 5;
       const double each = (static_cast<double>(shadow::StepsOf(body)) + StepsOfLoops(body)) / kFaster;
       const double room = static_cast<double>(options_.work_limit) / kShares / static_cast<double>(loops.size());
@@ -335,8 +329,8 @@ class Comparer {
 
   enum class Outcome : uint8_t { kEqual, kDiffers, kOpen };
 
-  // Compares both slices of a change. While they differ, computes values that only one side reads instead of using the
-  // given ones. Returns the steps of the comparison.
+  // Compares both slices of a change, and returns the steps. While they differ, given values that only one side reads
+  // are computed instead.
   Result<int64_t> CompareChange(const Change& change, int64_t limit, int64_t most) {
     constexpr int kMostRounds = 12;
     int64_t spent = 0;
@@ -366,8 +360,8 @@ class Comparer {
       cut.all = !TakeDifference(keys_before, keys_after, cut);
       difference = std::move(comparison);
       if (is_last) break;
-      // Both sides begin with the same values, so a difference counts. If the work limit allows it, both sides are
-      // also computed from the arguments alone, and that difference decides.
+      // Both sides begin with the same values, so a difference counts. If the work limit allows it, a comparison from
+      // the arguments alone decides.
       if (cut.all && !IsWorthAll(change, limit, most)) break;
     }
     if (!cut.all) {
@@ -378,7 +372,6 @@ class Comparer {
     return spent;
   }
 
-  // Returns false if both sides read the same given values.
   bool TakeDifference(const std::set<int>& before, const std::set<int>& after, Cut& cut) const {
     std::vector<int> different;
     std::ranges::set_symmetric_difference(before, after, std::back_inserter(different));
@@ -456,7 +449,7 @@ class Comparer {
     return shadow::InterpretSlice(*side.module, side.wanted, args, options);
   }
 
-  // Elements with other bits, without those that depend on the bits of NaNs.
+  // Excludes elements that depend on the bits of NaNs.
   Result<std::vector<int64_t>> DifferentOf(const SlicesOfTwo& slices, const Literal& expected, const Literal& actual) {
     std::vector<int64_t> differ = DifferentElements(expected, actual);
     if (differ.empty() || (!ReadsNanBits(*slices.before.module) && !ReadsNanBits(*slices.after.module))) return differ;
@@ -470,7 +463,6 @@ class Comparer {
     return differ;
   }
 
-  // Only the elements `differ` are shown as wrong.
   Comparison Shown(const Change& change, const SlicesOfTwo& slices, const Literal& expected, const Literal& actual,
                    const std::vector<int64_t>& differ) const {
     Literal shown = expected;
@@ -488,7 +480,7 @@ class Comparer {
     const Shape& whole = ShapeOf(change.after);
     Shape shape = whole;
     std::vector<int64_t> points = slices.points;
-    if (IsComplex(whole.type())) {  // Real and imaginary parts are separate numbers.
+    if (IsComplex(whole.type())) {
       std::vector<int64_t> dims = whole.dims();
       dims.push_back(2);
       shape = Shape(whole.type() == PrimitiveType::kC64 ? PrimitiveType::kF32 : PrimitiveType::kF64, dims);
@@ -536,13 +528,13 @@ class Comparer {
   ValueNumbers numbers_;
   std::vector<Change> changes_;
   std::unordered_map<int, int> left_;  // Id in the input, by number.
-  // By number: elements of the state that is being judged, and elements of states that are the same in each iteration.
+  // By number: elements of the judged state, and elements that are the same in each iteration.
   std::unordered_map<int, std::shared_ptr<const Literal>> state_, starts_;
-  int64_t iteration_ = -1;  // Number of the iteration that begins with `state_`.
+  int64_t iteration_ = -1;
   bool found_states_ = false;
   std::unordered_map<const Instruction*, LoopStates> states_;  // Key: a loop of the module before.
-  std::vector<std::shared_ptr<const Literal>> held_;           // Given values that the current cones refer to.
-  std::string why_not_;                                        // The reason for the first open value.
+  std::vector<std::shared_ptr<const Literal>> held_;           // Given values to which the current cones refer.
+  std::string why_not_;
   SampleResult result_;
 };
 

@@ -14,7 +14,7 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kExactIntegers = 0x1p53;  // f64 represents all integers below this.
-// If bounds still grow after so many rounds, they are set to the limits of their type.
+// After this many rounds, bounds that still grow become the limits of their type.
 constexpr int kRoundsToGrow = 4;
 
 Bounds AllOf(PrimitiveType type) {
@@ -31,7 +31,7 @@ Bounds Join(const Bounds& a, const Bounds& b) {
 
 bool MayBeInfinite(const Bounds& a) { return a.low == -kInfinity || a.high == kInfinity; }
 
-// Bounds of a rounded or wrapped result, from bounds of the exact result.
+// Rounds or wraps the bounds of the exact result.
 Bounds Computed(PrimitiveType type, double low, double high, bool nan) {
   if (low != low || high != high) return AllOf(type);
   if (!IsFloat(type)) {
@@ -74,7 +74,6 @@ class Finder {
   }
 
  private:
-  // Whether something calls the computation with values.
   bool IsReached(const Computation& computation) const {
     return computation.IsEntry() || computation.parameters().empty() ||
            std::ranges::any_of(computation.parameters(), [&](const Instruction* parameter) {
@@ -82,7 +81,6 @@ class Finder {
            });
   }
 
-  // Joins the bounds of a leaf with `bounds`, so that they only grow.
   void Set(const Instruction& inst, size_t leaf, const Bounds& bounds, PrimitiveType type) {
     std::vector<Bounds>& leaves = leaves_[inst.id()];
     if (leaf >= leaves.size()) return;
@@ -167,7 +165,7 @@ class Finder {
     if (!waits) Set(inst, Transfer(inst));
   }
 
-  // The reducer takes an accumulator, which is the initial value or its own result, and an element.
+  // The accumulator is the initial value or the reducer's own result.
   void VisitReduce(const Instruction& inst) {
     const Computation& reducer = *CalledComputations(inst)[0];
     const int64_t arrays = inst.operand_count() / 2;
@@ -227,7 +225,6 @@ class Finder {
     });
   }
 
-  // Limits the bounds of a counter to its values in the trips of the loop.
   static void Count(const Instruction& loop, int64_t i, int64_t trips, PrimitiveType type, Bounds& bounds) {
     const auto counter = InductionOf(loop, i);
     if (!counter || trips == 0) return;
@@ -237,7 +234,7 @@ class Finder {
     bounds = {std::max(bounds.low, counted.low), std::min(bounds.high, counted.high)};
   }
 
-  // Limits the bounds of element `i` of the state in the body by the condition of the loop.
+  // Limits element `i` of the state in the body by the condition of the loop.
   void Limit(const Instruction& condition, int64_t i, Bounds& bounds) const {
     using D = ComparisonDirection;
     if (condition.Is(Opcode::kAnd)) {

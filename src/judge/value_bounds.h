@@ -1,8 +1,8 @@
-// Bounds of the elements of all values of a module, whatever its arguments are. They prove that a decision always falls
-// the same way: a clamped index is in range, a logistic is not negative, a counter ends where its loop does.
+// Bounds of the elements of all values of a module, for all arguments. They prove decisions: a clamped index is in
+// range, a counter ends with its loop.
 //
-// The bounds contain the interpreter's values in the declared types. Integers that may wrap around have all values of
-// their type. Results of float arithmetic have a margin for roundings.
+// They contain the interpreter's values in the declared types. Integers that may wrap around have all values of their
+// type, and float arithmetic has a margin for roundings.
 #ifndef HLO_JUDGE_VALUE_BOUNDS_H_
 #define HLO_JUDGE_VALUE_BOUNDS_H_
 
@@ -31,9 +31,8 @@ class ValueBounds {
  public:
   explicit ValueBounds(const Module& module);
 
-  // Bounds of an array of numbers that are not complex.
+  // The instruction is an array of numbers that are not complex.
   const Bounds& Of(const Instruction& inst) const { return leaves_[inst.id()][0]; }
-  // Whether the computation of this parameter is never called.
   bool IsNeverGiven(const Instruction& parameter) const;
 
  private:

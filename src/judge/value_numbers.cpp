@@ -16,7 +16,7 @@ namespace {
 
 bool IsCall(const Instruction& inst) { return inst.Is(Opcode::kCall) || inst.Is(Opcode::kFusion); }
 
-// Whether the instruction has the elements of operand 0 in the same order.
+// Whether the elements of operand 0 stay in order.
 bool IsIdentity(const Instruction& inst) {
   switch (inst.opcode()) {
     case Opcode::kCopy:
@@ -119,8 +119,7 @@ int ValueNumbers::NumberOf(const Instruction& inst, const std::vector<int>& oper
   }
 }
 
-// If the body returns an element unchanged, the element has the number of its initial value. Any other element gets a
-// new number.
+// Elements that the body returns unchanged keep the number of their initial value.
 int ValueNumbers::NumberOfLoop(const Instruction& loop, int start, const Hooks& hooks) {
   const WhileAttrs& attrs = loop.attrs<WhileAttrs>();
   const Instruction& root = attrs.body->root();
@@ -148,8 +147,8 @@ int ValueNumbers::NumberOfLoop(const Instruction& loop, int start, const Hooks& 
   states_[&loop] = state;
   const int parameter = TupleOf(loop, state);
   const int condition = Walk(*attrs.condition, {parameter}, hooks), next = Walk(*attrs.body, {parameter}, hooks);
-  // A result is a function of the condition, and of the initial and the next value of each element that it depends on.
-  std::map<int, std::array<int, 2>> starts_and_nexts;  // Key: the number of the element.
+  // A result is a function of the condition, and of the initial and next values of all elements on which it depends.
+  std::map<int, std::array<int, 2>> starts_and_nexts;
   for (int64_t i = 0; i < count; ++i) {
     if (!is_constant[i]) starts_and_nexts[state[i]] = {ElementOf(loop.operand(0), start, i), ElementOf(root, next, i)};
   }
