@@ -1,7 +1,6 @@
 // Bounds of add, subtract, multiply, divide, maximum and minimum. Rules: docs/comparison.md#elementwise-rules.
 //
-// Vectorised loops process blocks of elements. If a block contains an infinity, a NaN, an undetermined element or a
-// possible overflow, the careful rule computes it again.
+// Vectorised loops process blocks. The careful rule recomputes blocks with special elements or possible overflows.
 #include <algorithm>
 
 #include "interp/shadow/elementwise.h"
@@ -28,8 +27,8 @@ struct MultiplyRule {
   }
 };
 
-// (a+da)/(b+db) - a/b = (da - a/b db) / (b+db), and |b+db| >= |b| - eb, which must be positive. The products b b and
-// a/b eb are avoided because they may overflow or underflow in f64.
+// (a+da)/(b+db) - a/b = (da - a/b db) / (b+db), and |b+db| >= |b| - eb, which must be positive. Other forms with b b or
+// a/b eb may overflow or underflow in f64.
 struct DivideRule {
   static double Value(double a, double b) { return a / b; }
   static double Before(double a, double ea, double b, double eb) {
@@ -39,8 +38,7 @@ struct DivideRule {
   }
 };
 
-// The rule for one element. If one operand is an exact infinity or zero and the other has a bound, the result is exact
-// if the sign of the other operand is determined.
+// If one operand is an exact infinity or zero, the result is exact if the sign of the other operand is determined.
 Pair CarefulArithmetic(Opcode opcode, Pair a, Pair b, double value, double before, const Finish& finish) {
   if (!IsDecided(a) || !IsDecided(b)) return {0, kUndetermined};
   const bool special = !std::isfinite(a.value) || !std::isfinite(b.value);
@@ -61,8 +59,8 @@ Pair CarefulArithmetic(Opcode opcode, Pair a, Pair b, double value, double befor
   return {0, kUndetermined};
 }
 
-// Whether the f64 result `value` of two exact numbers is the exact result and is representable in all types that it
-// passes. Then no rounding occurs, with or without an fma.
+// Whether the exact result is `value`, and all types that it passes represent it. Then no rounding occurs, with or
+// without an fma.
 bool IsExactResult(Opcode opcode, double a, double b, double value, const Finish& finish) {
   if (!Holds(finish.compute, value) || !Holds(finish.target, value)) return false;
   switch (opcode) {
@@ -81,8 +79,7 @@ bool IsExactResult(Opcode opcode, double a, double b, double value, const Finish
   }
 }
 
-// OnGrid for f32 results, through a conversion to float. Returns the number of results that are certainly finite. The
-// others are left unchanged.
+// Returns the number of results that are certainly finite. Others are left unchanged.
 template <class Rule>
 int64_t GridOfSingles(const Finish& finish, const Lane* in, double* value, double* bound, int64_t count) {
   const double *a = in[0].value, *ea = in[0].bound, *b = in[1].value, *eb = in[1].bound;
@@ -150,8 +147,8 @@ BlockRule Arithmetic(const Finish& finish) {
 
 }  // namespace
 
-// A change of both values within their bounds changes the larger one by at most the larger bound. If the intervals do
-// not overlap, the bound of the larger value suffices. Nothing is rounded. The maximum of 0 and -0 may be either.
+// A change of both values within their bounds changes the larger one by at most the larger bound. The maximum of 0 and
+// -0 may be either.
 Pair MaximumOf(Pair a, Pair b) {
   if (!IsDecided(a) || !IsDecided(b)) return {0, kUndetermined};
   if (std::isnan(a.value)) return a;

@@ -1,13 +1,11 @@
-// Bounds of batch-norm-training, -inference and -grad. The formulas (docs/ops.md#batch-normalisation) are evaluated
-// step by step in the operand's type. The bounds hold for implementations that round every step and for those that
-// round none.
+// Bounds of batch-norm-training, -inference and -grad, whose formulas (docs/ops.md#batch-normalisation) are evaluated
+// in the operand's type. The bounds hold for implementations that round every step and for those that round none.
 #include "interp/shadow/rules.h"
 
 namespace hlo::shadow {
 namespace {
 
-// A formula as a computation on the operands of the instruction. `Wide` values have the shape of the first operand. The
-// others have one element for each feature.
+// Wide values have the shape of the first operand, others one element for each feature.
 class Formula {
  public:
   Formula(const Instruction& inst, Operands operands)
@@ -61,7 +59,7 @@ class Formula {
  private:
   Instruction& Parameter(const Shape& shape) { return entry_.AddParameter(entry_.parameters().size(), shape); }
 
-  // A constant for all features. If the type has to round it, it has a bound.
+  // If the type has to round the constant, it has a bound.
   Instruction& Number(double value) {
     Literal exact = NewBuffer(features_), bound = NewBuffer(features_);
     const Rounding rounding = RoundingTo(wide_.type(), false);
@@ -88,7 +86,6 @@ class Formula {
   Instruction* count_ = nullptr;
 };
 
-// The variance is the mean of the squares minus the square of the mean.
 Instruction& Training(Formula& f) {
   Instruction &x = f.operand(0), &scale = f.operand(1), &offset = f.operand(2);
   Instruction& mean = f.Divide(f.Sum(x), f.count());
@@ -116,7 +113,7 @@ Instruction& Gradient(Formula& f) {
   return f.Results({&f.Multiply(f.Widen(factor), rest), &f.Multiply(product, inverse), &doffset});
 }
 
-// Marks infinities and NaNs as undetermined, because steps in a wider type may not overflow.
+// Infinities are undetermined, because steps in a wider type might not overflow.
 void OpenInfinities(ShadowValue& x) {
   for (ShadowValue& element : x.elements) OpenInfinities(element);
   if (!x.elements.empty()) return;

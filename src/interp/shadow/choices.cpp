@@ -1,9 +1,8 @@
-// Reducers that return one of several elements, such as an argmax. Among equal elements and NaNs, the order of
-// combining decides which one is returned. Among close elements, roundings decide. This file finds all possible
-// elements, so that other results are wrong (docs/comparison.md#decisions).
+// Reducers that return one of several elements, such as an argmax. The order of combining decides among equal elements
+// and NaNs, and roundings decide among close elements. All possible elements are found, so that other results are wrong
+// (docs/comparison.md#decisions).
 //
-// Choices are propagated through movements and through elementwise operations with one operand. Operations with several
-// operands propagate only the bound. So do reducers that compare across operands.
+// Movements and elementwise operations with one operand propagate choices. Others propagate only the bound.
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -18,7 +17,7 @@
 namespace hlo::shadow {
 namespace {
 
-// Limit on rounds in which different elements of one result are combined with all others.
+// Limit on rounds in which an element of each result is combined with all others.
 constexpr int kMostRounds = 16;
 
 Pair At(const ShadowValue& x, int64_t i) {
@@ -33,27 +32,25 @@ bool SameBits(const Literal& a, int64_t i, const Literal& b, int64_t j) {
   return std::memcmp(a.raw() + i * width, b.raw() + j * width, width) == 0;
 }
 
-// Whether element i of a may equal element j of b, judged by values and bounds. 0 equals -0.
+// Whether element i of a may equal element j of b. 0 equals -0.
 bool MayBe(const ShadowValue& a, int64_t i, const ShadowValue& b, int64_t j) {
   if (!a.IsFloat()) return IsOpen(a, i) || SameBits(a.exact, i, b.exact, j);
   const Pair x = At(a, i), y = At(b, j);
   return SameNumber(x.value, y.value) || !std::isfinite(x.bound) || std::fabs(x.value - y.value) <= x.bound * kUp;
 }
 
-// Whether both elements have the same value and bound, so that the same results are possible.
 bool Alike(const ShadowValue& x, int64_t i, const ShadowValue& y, int64_t j) {
   if (!x.IsFloat()) return !IsOpen(x, i) && !IsOpen(y, j) && SameBits(x.exact, i, y.exact, j);
   const Pair a = At(x, i), b = At(y, j);
   return SameNumber(a.value, b.value) && a.bound == b.bound;
 }
 
-// Whether the signs of the elements are equal if both are zeros.
 bool SameSign(const ShadowValue& a, const ShadowValue& b, int64_t i) {
   if (!a.IsFloat() || Values(a.value)[i] != 0 || Values(b.value)[i] != 0) return true;
   return std::signbit(Values(a.value)[i]) == std::signbit(Values(b.value)[i]);
 }
 
-// Whether `inst` always equals parameter number `place` of one of the two sides.
+// Whether `inst` always equals parameter `place` of one side.
 bool TakenFromASide(const Instruction& inst, int64_t place, int64_t arity) {
   std::vector<const Instruction*> worklist = {&inst};
   std::unordered_set<const Instruction*> seen = {&inst};
@@ -70,7 +67,7 @@ bool TakenFromASide(const Instruction& inst, int64_t place, int64_t arity) {
   return true;
 }
 
-// Number of the parameter whose value `inst` has, apart from exact widening conversions. -1 if there is none.
+// The parameter whose value `inst` has, apart from exact widening, or -1.
 int64_t PlaceOf(const Instruction& inst, int64_t arity) {
   const Instruction* from = &inst;
   for (; from->Is(Opcode::kConvert); from = &from->operand(0)) {
@@ -81,7 +78,7 @@ int64_t PlaceOf(const Instruction& inst, int64_t arity) {
   return from->Is(Opcode::kParameter) ? from->parameter_number() % arity : -1;
 }
 
-// Whether the result of the reducer depends only on the order of the two sides' elements in each operand.
+// Whether only the order of the two elements in each operand decides the result.
 bool GoesByOrder(const Computation& body, int64_t arity) {
   for (const Instruction* inst : body.PostOrder()) {
     switch (inst->opcode()) {
@@ -103,7 +100,6 @@ bool GoesByOrder(const Computation& body, int64_t arity) {
       case Opcode::kCompare: {
         const int64_t place = PlaceOf(inst->operand(0), arity);
         if (place < 0 || place != PlaceOf(inst->operand(1), arity)) return false;
-        // The total order distinguishes more cases than OrdersOf lists.
         const bool total = inst->attrs<CompareAttrs>().type == ComparisonType::kTotalOrder;
         if (total && IsFloat(inst->operand(0).shape().type())) return false;
         continue;
@@ -114,29 +110,28 @@ bool GoesByOrder(const Computation& body, int64_t arity) {
   return true;
 }
 
-// Examples of two elements of this type in every possible order.
+// Two elements of this type in every possible order.
 std::vector<std::pair<double, double>> OrdersOf(PrimitiveType type) {
   if (IsComplex(type)) return {};
   if (IsSigned(type) && !IsFloat(type)) return {{-1, 0}, {0, -1}, {0, 0}};  // s1 cannot represent 1.
-  if (!IsFloat(type)) return {{0, 1}, {1, 0}, {1, 1}, {0, 0}};              // For pred, these are all combinations.
+  if (!IsFloat(type)) return {{0, 1}, {1, 0}, {1, 1}, {0, 0}};
   const double nan = std::numeric_limits<double>::quiet_NaN();
-  // The equal pair consists of zeros with different signs, to see which one is returned.
+  // Zeros of different signs show which one is returned.
   return {{1, 2}, {2, 1}, {0.0, -0.0}, {nan, 1}, {1, nan}, {nan, nan}};
 }
 
-// Which sides a reducer may return, for each combination of the orders of its operands (OrdersOf). Order s of operand k
-// contributes s * stride[k] to the index.
+// Sides that a reducer may return, for each combination of orders (OrdersOf). Order s of operand k contributes s *
+// stride[k] to the index.
 struct PairOutcomes {
   std::vector<int64_t> stride;
   std::vector<uint8_t> left, right;
-  // The result may have the zero of the other side. An example is an argmax that takes the smaller index and either of
-  // two equal values.
+  // The result may have the zero of the other side, as in an argmax that returns the smaller index and either of two
+  // equal values.
   bool swaps_zeros = false;
 };
 
-// Tries all combinations of orders to find whether the reducer returns one of its sides as a whole. Each operand is
-// decided separately: an argmax that breaks ties takes the smaller index only if the values are equal. Returns nullopt
-// if some result mixes the sides.
+// Tries all combinations of orders. Operands are decided separately, because an argmax that breaks ties takes the
+// smaller index only if the values are equal. Returns nullopt if some result mixes the sides.
 Result<std::optional<PairOutcomes>> LeavesASide(const Computation& body) {
   const int64_t arity = static_cast<int64_t>(body.parameters().size()) / 2;
   std::optional<PairOutcomes> none;
@@ -185,7 +180,7 @@ Result<std::optional<PairOutcomes>> LeavesASide(const Computation& body) {
   return std::optional(std::move(outcomes));
 }
 
-// The elements that a reduction combines, numbered as [result, row]. The last row is the initial value.
+// The elements that a reduction combines, as [result, row]. The last row is the initial value.
 class Elements {
  public:
   static Result<Elements> Of(Context& context, const Instruction& inst, Operands operands, int64_t results) {
@@ -204,7 +199,7 @@ class Elements {
   int64_t rows() const { return rows_; }
   size_t arity() const { return places_.size(); }
 
-  // Index of an element in its array, or -1 for the initial value.
+  // -1 for the initial value.
   int64_t IndexOf(int64_t element) const {
     const int64_t row = element % rows_;
     return row == rows_ - 1 ? -1 : element / rows_ * (rows_ - 1) + row;
@@ -218,7 +213,6 @@ class Elements {
   const ShadowValue& Place(size_t k) const { return places_[k]; }
   const ShadowValue& Start(size_t k) const { return starts_[k]; }
 
-  // Whether the elements of one result contain both zeros in operand k.
   bool HasBothZeros(size_t k, int64_t result) const {
     bool positive = false, negative = false;
     for (int64_t element = result * rows_; element < (result + 1) * rows_; ++element) {
@@ -240,7 +234,6 @@ class Elements {
     return exact;
   }
 
-  // The reducer's results for the pairs of elements `left` and `right`, for each operand.
   Result<std::vector<ShadowValue>> Meet(Context& context, const Computation& body, std::span<const int64_t> left,
                                         std::span<const int64_t> right) const {
     const std::vector<int64_t> dims{static_cast<int64_t>(left.size())};
@@ -257,7 +250,6 @@ class Elements {
     return one;
   }
 
-  // Whether result number i of Meet may be element `at`.
   bool MayHaveLeft(const std::vector<ShadowValue>& met, int64_t i, int64_t at) const {
     for (size_t k = 0; k < arity(); ++k) {
       const auto& [x, j] = Find(k, at);
@@ -290,10 +282,10 @@ class Elements {
   }
 
   int64_t results_ = 0, rows_ = 0;
-  std::vector<ShadowValue> places_, starts_;  // Arrays [results, rows - 1] and initial scalars.
+  std::vector<ShadowValue> places_, starts_;
 };
 
-// For each result, the element that is returned if bounds are ignored. Elements are combined in a tree.
+// The element of each result that is returned if bounds are ignored. Elements are combined in a tree.
 Result<std::vector<int64_t>> Winners(Context& context, const Computation& body, const Elements& elements) {
   const Elements exact = elements.WithoutBounds();
   int64_t width = elements.rows();
@@ -319,7 +311,6 @@ Result<std::vector<int64_t>> Winners(Context& context, const Computation& body, 
   return still;
 }
 
-// The operands that a reducer compares. Elements with equal values in them are treated alike.
 std::vector<int64_t> DecidingPlaces(const Computation& body, int64_t arity) {
   std::vector<int64_t> places;
   for (const Instruction* inst : body.PostOrder()) {
@@ -337,8 +328,8 @@ std::vector<int64_t> DecidingPlaces(const Computation& body, int64_t arity) {
 }
 
 // Marks all elements that may be the result. In any order of combining, each intermediate winner was returned when it
-// was combined with the one before. So all possible results are found from the winner on: combine each possible result
-// with the other elements, and add those that may be returned. Returns nullopt if there are too many.
+// was combined with the one before. So all possible results are found from the winner on by combining each of them with
+// the other elements. Returns nullopt if there are too many.
 Result<std::optional<Mask>> MayBeLeft(Context& context, const Computation& body, const Elements& elements,
                                       const std::vector<int64_t>& winners) {
   const int64_t rows = elements.rows();
@@ -346,7 +337,7 @@ Result<std::optional<Mask>> MayBeLeft(Context& context, const Computation& body,
   Mask may(elements.results() * rows), seen(may.size());
   for (const int64_t winner : winners) may[winner] = 1;
   for (int round = 0;; ++round) {
-    std::vector<int64_t> next, others;  // For each result, an element whose pairs are not yet examined.
+    std::vector<int64_t> next, others;
     for (int64_t r = 0; r < elements.results(); ++r) {
       int64_t one = -1;
       bool all = true;
@@ -373,7 +364,6 @@ Result<std::optional<Mask>> MayBeLeft(Context& context, const Computation& body,
   }
 }
 
-// One operand of all elements without bounds, for fast comparisons.
 class Ordered {
  public:
   Ordered(const ShadowValue& values, const ShadowValue& start)
@@ -385,8 +375,8 @@ class Ordered {
         start_(kind_ == Kind::kFloat ? start.value : start.exact) {}
 
   bool is_float() const { return kind_ == Kind::kFloat; }
-  // Index of the pair's order in OrdersOf of its type. Order 2 means equal. So do order 3 of pred and order 5 of
-  // floats, which is two NaNs.
+  // Index of the pair's order in OrdersOf. Equal elements have order 2, for pred also order 3, and two NaNs have order
+  // 5.
   int64_t OrderOf(int64_t i, int64_t j) const {
     if (kind_ == Kind::kFloat) {
       const double a = FloatAt(i), b = FloatAt(j);
@@ -413,8 +403,7 @@ class Ordered {
   const Literal &values_, &start_;
 };
 
-// Winners and MayBeLeft for elements without bounds, from the table of outcomes. Returns false if a result has too many
-// possible elements.
+// Winners and MayBeLeft for exact elements. Returns false if a result has too many possible elements.
 bool PickExact(const Elements& elements, const Computation& body, const PairOutcomes& outcomes,
                std::vector<int64_t>& winners, std::vector<std::vector<int64_t>>& left) {
   std::vector<Ordered> places;
@@ -533,7 +522,7 @@ void OpenTo(const ShadowValue& candidate, std::span<const int64_t> to, ShadowVal
 
 namespace {
 
-// Permits both zeros where the elements of the result of[i] contain both in operand k.
+// Permits both zeros in element i if the elements of result of[i] contain both.
 void AllowBothZeros(const Elements& elements, size_t k, std::span<const int64_t> of, ShadowValue& x) {
   if (!x.IsFloat()) return;
   for (size_t i = 0; i < of.size(); ++i) {
@@ -556,7 +545,7 @@ Result<std::optional<ShadowValue>> ReduceByPicking(Context& context, const Instr
   if (!outcomes) return std::nullopt;
   const Elements elements = TRY(Elements::Of(context, inst, operands, results));
   std::vector<int64_t> winners(results);
-  std::vector<std::vector<int64_t>> left(results);  // Possible elements of each result.
+  std::vector<std::vector<int64_t>> left(results);
   if (AllExact(operands)) {
     if (!PickExact(elements, body, *outcomes, winners, left)) return std::nullopt;
   } else {
@@ -568,7 +557,6 @@ Result<std::optional<ShadowValue>> ReduceByPicking(Context& context, const Instr
     }
   }
 
-  // Collects the results with several possible elements.
   Decisions decisions{.first = {0}};
   std::vector<int64_t> candidates, of;
   for (int64_t r = 0; r < results; ++r) {

@@ -1,17 +1,15 @@
 // Complex numbers as two floats, the real and imaginary parts, with separate bounds. A complex operation is a
-// computation on the parts and has its bounds. For example, a product has the bounds of two products and a sum.
+// computation on the parts and has its bounds.
 //
-// In a comparison of two modules (`widened`), the computed interval contains the exact result for every formula that a
-// pass may use, since each step does. If a formula overflows, divides by 0 or is on a branch cut, where the sign of a
-// zero decides, the interpreter computes the element. It also computes other functions and decompositions. Both modules
-// then have equal values.
+// In a comparison of two modules (`widened`), the interval contains the exact result of every formula that a pass may
+// use. If a formula overflows, divides by 0 or is on a branch cut, the interpreter computes the element, so that both
+// modules have equal values. It also computes other functions and decompositions.
 //
-// In the declared types, sums, products and movements follow the kernels, which compute the parts in the parts' type.
-// Functions and quotients are computed in f64 by any formula and rounded once. Their error is the error of the formula
-// plus half a step.
+// In the declared types, sums, products and movements follow the kernels, which compute in the parts' type. Functions
+// and quotients are computed in f64 and rounded once.
 //
 // Such a value has the two parts as `elements`, although its shape is an array. A complex literal has no parts and is
-// exact. SplitComplex converts a literal to parts.
+// exact.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -29,7 +27,6 @@ PrimitiveType PartOf(PrimitiveType type) {
   return type == PrimitiveType::kC64 ? PrimitiveType::kF32 : PrimitiveType::kF64;
 }
 
-// Whether the instruction passes values on unchanged, or passes them to called computations.
 bool IsStructural(const Instruction& inst) {
   if (inst.Is(Opcode::kCopy)) return inst.shape().type() == inst.operand(0).shape().type();
   if (inst.Is(Opcode::kCustomCall)) return IsIdentityMarker(inst);
@@ -37,7 +34,7 @@ bool IsStructural(const Instruction& inst) {
          inst.Is(Opcode::kConstant) || inst.Is(Opcode::kParameter);
 }
 
-// A complex instruction as a module on the parts of its operands. The root is the result, or a tuple of its parts.
+// A complex instruction as a module on the parts of its operands. The root is the result or a tuple of its parts.
 class OnParts {
  public:
   explicit OnParts(const Instruction& inst) : inst_(inst), entry_(module_.AddComputation("entry")) {
@@ -55,7 +52,6 @@ class OnParts {
   }
 
   bool HasRule() const { return root_ != nullptr; }
-  // Whether the formula may not hold for some elements.
   bool IsFunction() const { return is_function_; }
 
   Result<ShadowValue> operator()(Context& context, bool widened, Operands operands,
@@ -95,8 +91,8 @@ class OnParts {
     root_ = &entry_.Add(Opcode::kTuple, Shape::Tuple({real.shape(), imaginary.shape()}), {&real, &imaginary});
   }
 
-  // Number of terms of a contraction. The real part sums all ac and all -bd in any order. Each product passes at most
-  // as many additions as both sums have terms. The imaginary part is similar.
+  // Terms of a contraction. The real part sums all ac and -bd in any order, so each product passes at most as many
+  // additions as both sums have terms. The imaginary part is similar.
   int64_t Terms() const {
     int64_t terms = 1;
     const Shape &lhs = inst_.operand(0).shape(), &rhs = inst_.operand(1).shape();
@@ -108,14 +104,13 @@ class OnParts {
            std::max<int64_t>(1, rhs.dim(inst_.attrs<ConvolutionAttrs>().dim_labels.rhs_output_feature));
   }
 
-  // For operations that treat each part as a float. Operands that are not complex are indices and predicates.
+  // Operands that are not complex are indices and predicates.
   void EachPart() {
     std::vector<Instruction*> imaginary = imaginary_;
     for (size_t i = 0; i < imaginary.size(); ++i) imaginary[i] = imaginary[i] == nullptr ? real_[i] : imaginary[i];
     SetParts(Same(real_), Same(imaginary));
   }
 
-  // (a + bi)(c + di) = (ac - bd) + (ad + bc)i, where a product may be a contraction.
   template <class Product>
   void Multiplied(const Product& product) {
     Instruction &ac = product(real_[0], real_[1]), &bd = product(imaginary_[0], imaginary_[1]);
@@ -123,15 +118,14 @@ class OnParts {
     SetParts(Add(Opcode::kSubtract, &ac, &bd), Add(Opcode::kAdd, &ad, &bc));
   }
 
-  // Concatenates along dimension `d`.
   Instruction& Joined(Instruction& a, Instruction& b, int64_t d) {
     std::vector<int64_t> dims(a.shape().dims().begin(), a.shape().dims().end());
     dims[d] *= 2;
     return entry_.Add(Opcode::kConcatenate, Shape(a.shape().type(), dims), {&a, &b}, OneDimensionAttrs{d});
   }
 
-  // A contraction over dimension `left` of the left operand and `right` of the right one. Both products of a part
-  // become one sum with twice the terms. A product that is exact by itself may be inexact in this sum.
+  // Contracts dimension `left` with `right`. Both products of a part become one sum with twice the terms, in which a
+  // product that is exact by itself may be inexact.
   void Contracted(int64_t left, int64_t right) {
     Instruction& lhs = Joined(*real_[0], *imaginary_[0], left);
     Instruction& minus = entry_.Add(Opcode::kNegate, imaginary_[1]->shape(), {imaginary_[1]});
@@ -141,7 +135,7 @@ class OnParts {
     SetParts(real, imaginary);
   }
 
-  // Returns false if there is no contracted dimension that can be doubled.
+  // Returns false if no contracted dimension can be doubled.
   bool Contract() {
     if (inst_.Is(Opcode::kDot)) {
       const auto& attrs = inst_.attrs<DotAttrs>();
@@ -155,7 +149,7 @@ class OnParts {
     return true;
   }
 
-  // The parts of a sum are the sums of the parts. This also holds for a scatter that adds or assigns.
+  // Parts of a sum are sums of the parts. This also holds for a scatter that adds or assigns.
   template <class Attrs>
   bool Summed(int64_t operands) {
     Attrs attrs = inst_.attrs<Attrs>();
@@ -203,27 +197,24 @@ class OnParts {
     return {Minus(Times(x.real, y.real), Times(x.imaginary, y.imaginary)),
             Plus(Times(x.real, y.imaginary), Times(x.imaginary, y.real))};
   }
-  // x / y = x conj(y) / |y|^2. If the square overflows f64, the quotient would be exactly 0. Adding 0 times the square
-  // makes it a NaN, and the element is then computed by the interpreter.
+  // x / y = x conj(y) / |y|^2. Adding 0 times the square makes the quotient a NaN if the square overflows f64. The
+  // interpreter then computes the element.
   Number Quotient(Number x, Number y) {
     const Number above = Product(x, {y.real, Of(Opcode::kNegate, y.imaginary)});
     Instruction* const square = SquareOfSize(y);
     Instruction* const below = Plus(square, Times(square, Everywhere(0)));
     return {Over(above.real, below), Over(above.imaginary, below)};
   }
-  // z / |z|. If |z| overflows f64, the result is a NaN as in Quotient.
+  // z / |z|, or NaN on overflow as in Quotient.
   Number Sign(Number z) {
     Instruction* const size = SizeOf(z);
     Instruction* const below = Plus(size, Times(size, Everywhere(0)));
     return {Over(z.real, below), Over(z.imaginary, below)};
   }
-  // e^z = e^a (cos b + i sin b).
   Number Exp(Number z) { return AtAngle(Of(Opcode::kExp, z.real), z.imaginary); }
-  // log z = log r + i t.
   Number Log(Number z) { return {Of(Opcode::kLog, SizeOf(z)), AngleOf(z)}; }
-  // sqrt z = sqrt r (cos(t/2) + i sin(t/2)).
   Number Sqrt(Number z) { return AtAngle(Of(Opcode::kSqrt, SizeOf(z)), Times(AngleOf(z), Everywhere(0.5))); }
-  // e^z - 1 = (expm1 a cos b - 2 sin^2(b/2)) + i e^a sin b, since cos b - 1 = -2 sin^2(b/2). Nothing cancels near 0.
+  // e^z - 1 = (expm1 a cos b - 2 sin^2(b/2)) + i e^a sin b. Nothing cancels near 0.
   Number Expm1(Number z) {
     Instruction* const half = Of(Opcode::kSin, Times(z.imaginary, Everywhere(0.5)));
     return {Minus(Times(Of(Opcode::kExpm1, z.real), Of(Opcode::kCos, z.imaginary)),
@@ -235,7 +226,6 @@ class OnParts {
     Instruction* const over_one = Plus(Times(z.real, Plus(Everywhere(2), z.real)), Times(z.imaginary, z.imaginary));
     return {Times(Everywhere(0.5), Of(Opcode::kLog1p, over_one)), AngleOf({Plus(Everywhere(1), z.real), z.imaginary})};
   }
-  // sin(a + bi) = sin a cosh b + i cos a sinh b; cos(a + bi) = cos a cosh b - i sin a sinh b.
   Number Sine(Number z) {
     return {Times(Of(Opcode::kSin, z.real), Of(Opcode::kCosh, z.imaginary)),
             Times(Of(Opcode::kCos, z.real), Of(Opcode::kSinh, z.imaginary))};
@@ -244,7 +234,6 @@ class OnParts {
     return {Times(Of(Opcode::kCos, z.real), Of(Opcode::kCosh, z.imaginary)),
             Of(Opcode::kNegate, Times(Of(Opcode::kSin, z.real), Of(Opcode::kSinh, z.imaginary)))};
   }
-  // cosh(a + bi) = cosh a cos b + i sinh a sin b; sinh(a + bi) = sinh a cos b + i cosh a sin b.
   Number HyperbolicCosine(Number z) {
     return {Times(Of(Opcode::kCosh, z.real), Of(Opcode::kCos, z.imaginary)),
             Times(Of(Opcode::kSinh, z.real), Of(Opcode::kSin, z.imaginary))};
@@ -253,13 +242,11 @@ class OnParts {
     return {Times(Of(Opcode::kSinh, z.real), Of(Opcode::kCos, z.imaginary)),
             Times(Of(Opcode::kCosh, z.real), Of(Opcode::kSin, z.imaginary))};
   }
-  // tan(a + bi) = (sin 2a + i sinh 2b) / (cos 2a + cosh 2b).
   Number Tan(Number z) {
     Instruction *const a = Plus(z.real, z.real), *const b = Plus(z.imaginary, z.imaginary);
     Instruction* const below = Plus(Of(Opcode::kCos, a), Of(Opcode::kCosh, b));
     return {Over(Of(Opcode::kSin, a), below), Over(Of(Opcode::kSinh, b), below)};
   }
-  // tanh(a + bi) = (sinh 2a + i sin 2b) / (cosh 2a + cos 2b).
   Number Tanh(Number z) {
     Instruction *const a = Plus(z.real, z.real), *const b = Plus(z.imaginary, z.imaginary);
     Instruction* const below = Plus(Of(Opcode::kCosh, a), Of(Opcode::kCos, b));
@@ -267,7 +254,6 @@ class OnParts {
   }
   Number One() { return {Everywhere(1), Everywhere(0)}; }
   Number Conjugate(Number z) { return {z.real, Of(Opcode::kNegate, z.imaginary)}; }
-  // 1 - z, 1 + z and z - 1.
   Number Below(Number z) { return {Minus(Everywhere(1), z.real), Of(Opcode::kNegate, z.imaginary)}; }
   Number Above(Number z) { return {Plus(Everywhere(1), z.real), z.imaginary}; }
   Number Less(Number z) { return {Minus(z.real, Everywhere(1)), z.imaginary}; }
@@ -299,8 +285,8 @@ class OnParts {
     const Number log = Log(Quotient(above, root));
     return {log.imaginary, Of(Opcode::kNegate, log.real)};
   }
-  // atanh z = (log1p(4a / ((1 - a)^2 + b^2)) / 4, atan2(b, ((1 - a)(1 + a) - b^2) / 2) / 2). The real part is computed
-  // from |a|. The angle's arguments are halved because 2b may overflow.
+  // atanh z = (log1p(4a / ((1 - a)^2 + b^2)) / 4, atan2(b, ((1 - a)(1 + a) - b^2) / 2) / 2). The real part uses |a|.
+  // The angle's arguments are halved because 2b may overflow.
   Number Atanh(Number z) {
     Instruction* const a = Of(Opcode::kAbs, z.real);
     Instruction* const quotient = Over(Times(Everywhere(4), a), SquareOfSize(Below({a, z.imaginary})));
@@ -315,7 +301,7 @@ class OnParts {
     const Number z = Operand(0);
     switch (inst_.opcode()) {
       case Opcode::kDivide: return Quotient(z, Operand(1));
-      case Opcode::kPower: return Exp(Product(Operand(1), Log(z)));  // x^y = e^(y log x).
+      case Opcode::kPower: return Exp(Product(Operand(1), Log(z)));
       case Opcode::kExp: return Exp(z);
       case Opcode::kExpm1: return Expm1(z);
       case Opcode::kLog: return Log(z);
@@ -342,7 +328,7 @@ class OnParts {
       case Opcode::kExp2:
         return Exp({Times(z.real, Everywhere(std::numbers::ln2)), Times(z.imaginary, Everywhere(std::numbers::ln2))});
       case Opcode::kSign: return Sign(z);
-      case Opcode::kLogistic: {  // 1 / (1 + e^-z)
+      case Opcode::kLogistic: {
         const Number e = Exp({Of(Opcode::kNegate, z.real), Of(Opcode::kNegate, z.imaginary)});
         return Quotient(One(), {Plus(Everywhere(1), e.real), e.imaginary});
       }
@@ -397,7 +383,6 @@ class OnParts {
     return true;
   }
 
-  // Complex numbers can only be compared for equality.
   bool Compare() {
     const bool equal = inst_.attrs<CompareAttrs>().direction == ComparisonDirection::kEq;
     Instruction &real = Same({real_[0], real_[1]}), &imaginary = Same({imaginary_[0], imaginary_[1]});
@@ -405,7 +390,7 @@ class OnParts {
     return true;
   }
 
-  // Compares real parts, then imaginary parts. A number that contains a NaN is returned, the left one first.
+  // Compares real parts, then imaginary parts. A number with a NaN is returned, the left one first.
   void Extreme() {
     const Number x = Operand(0), y = Operand(1);
     const Shape pred = part_.WithType(PrimitiveType::kPred);
@@ -448,11 +433,11 @@ class OnParts {
   Module module_{"parts"};
   Computation& entry_;
   int64_t parameters_ = 0;
-  // For each operand. If it is not complex, `real_` has the operand itself and `imaginary_` has null.
+  // Operands that are not complex are in `real_` and have null in `imaginary_`.
   std::vector<Instruction*> real_, imaginary_;
   bool complex_;
-  Shape part_;                                    // Shape of a part of the result.
-  std::vector<const Instruction*> contractions_;  // Dots or convolutions that compute the parts.
+  Shape part_;  // Shape of a part of the result.
+  std::vector<const Instruction*> contractions_;
   Instruction* root_ = nullptr;
   bool is_function_ = false;
 };
@@ -462,8 +447,7 @@ bool IsOfTuples(const Instruction& inst) {
          std::ranges::any_of(inst.operands(), [](const Instruction* operand) { return !operand->shape().IsArray(); });
 }
 
-// A branch cut, where the sign of a zero decides. It consists of the points of an axis that are at most `below` or at
-// least `above`.
+// A branch cut, where the sign of a zero decides: the points of an axis that are at most `below` or at least `above`.
 struct Cut {
   Opcode opcode;
   double below, above;
@@ -483,7 +467,6 @@ std::span<const ShadowValue> PartsOf(const ShadowValue& value) {
   return value.elements.empty() ? std::span(&value, 1) : std::span(value.elements);
 }
 
-// For each element of the result, whether a part of an operand is infinite or NaN.
 Mask OfInfinite(const Instruction& inst, Operands operands) {
   Mask infinite(inst.shape().NumElements());
   for (const ShadowValue* operand : operands) {
@@ -496,8 +479,8 @@ Mask OfInfinite(const Instruction& inst, Operands operands) {
   return infinite;
 }
 
-// For each element, whether a function's formula does not hold: a part of an operand or of the result is infinite or
-// NaN, a bound is infinite, or the operand is on a branch cut.
+// Elements for which a formula does not hold: a part of an operand or of the result is infinite or NaN, a bound is
+// infinite, or the operand is on a branch cut.
 Mask OffFormula(const Instruction& inst, Operands operands, const ShadowValue& value) {
   Mask off = OfInfinite(inst, operands);
   for (const ShadowValue& part : PartsOf(value)) {
@@ -519,7 +502,6 @@ Mask OffFormula(const Instruction& inst, Operands operands, const ShadowValue& v
   return off;
 }
 
-// Copies the elements `which` from `from` to `value`.
 void Take(const Mask& which, const ShadowValue& from, ShadowValue& value) {
   for (size_t i = 0; i < value.elements.size(); ++i) Take(which, from.elements[i], value.elements[i]);
   if (!value.elements.empty()) return;
@@ -534,13 +516,11 @@ void Take(const Mask& which, const ShadowValue& from, ShadowValue& value) {
   }
 }
 
-// The error of a kernel's formula in f64. It has two parts: some tens of roundings relative to the result, and a
-// multiple of the interval's own error, which grows with the amplification of the function, such as the exponent of a
-// power.
+// The error of a kernel's formula in f64: some tens of roundings relative to the result, and a multiple of the
+// interval's error, which grows with the amplification of the function.
 constexpr double kOwnFormula = 0x1p-46, kOfEnclosure = 8;
 
-// Turns the interval of a function into the bound of a kernel's result. `exact` is the interval for operands without
-// bounds.
+// `exact` is the interval for operands without bounds.
 void RoundFunction(const ShadowValue& exact, bool ftz, ShadowValue& value) {
   std::vector<double> formula(value.shape.NumElements());
   for (const ShadowValue& part : PartsOf(exact)) {
@@ -561,9 +541,9 @@ void RoundFunction(const ShadowValue& exact, bool ftz, ShadowValue& value) {
   }
 }
 
-// The interpreter's value for exact operands whose formula gives no interval. Like a kernel's value it is rounded once
-// from f64. Results that are not finite are undetermined. So are powers and angles of operands that are not finite,
-// since C does not define them. For example, a power may be computed as exp(y log x) from a product that is NaN.
+// The interpreter's value for exact operands whose formula gives no interval, rounded once from f64 like a kernel's.
+// Results that are not finite are undetermined. So are powers and angles of operands that are not finite, because a
+// power may be computed as exp(y log x) from a NaN.
 Result<ShadowValue> Judged(Context& context, const Instruction& inst, Operands operands) {
   ShadowValue value = SplitComplex(TRY(ThroughInterpreter(context, inst, operands)));
   const bool is_free = inst.Is(Opcode::kPower) || inst.Is(Opcode::kAtan2);

@@ -1,5 +1,5 @@
 // Ops that passes expand, and library calls, in a comparison of two modules. The judge has to find wrong expansions, so
-// it uses none. A scan is evaluated step by step. The interpreter evaluates ragged-dot and scaled-dot.
+// it uses none.
 #include <algorithm>
 #include <cmath>
 #include <deque>
@@ -14,7 +14,6 @@
 namespace hlo::shadow {
 namespace {
 
-// A module with one instruction, whose operands are parameters of these shapes.
 class Alone {
  public:
   explicit Alone(const std::vector<Shape>& shapes) : module_("alone"), entry_(module_.AddComputation("entry")) {
@@ -63,7 +62,6 @@ class ElementOf {
   Alone alone_;
 };
 
-// Stacks the values along the new dimension `d` of an array of this shape.
 Result<ShadowValue> Stacked(Context& context, const std::vector<ShadowValue>& values, const Shape& shape, int64_t d) {
   if (values.empty()) return ToShadow(Literal(shape));
   Alone alone(std::vector<Shape>(values.size(), shape.WithDims(Without(shape.dims(), d))));
@@ -79,7 +77,6 @@ Result<ShadowValue> Stacked(Context& context, const std::vector<ShadowValue>& va
   return Run(context, alone.entry(), args);
 }
 
-// Evaluates the body once for each step, with the step's elements and the values carried from the previous step.
 Result<ShadowValue> Scan(Context& context, const Instruction& inst, Operands operands) {
   const ScanAttrs& attrs = inst.attrs<ScanAttrs>();
   const size_t carries = attrs.num_carries, arrays = operands.size() - carries;
@@ -126,7 +123,7 @@ bool AllComputed(const ShadowValue& x) {
   return !x.HasBound() || std::ranges::all_of(x.bound.data<double>(), [](double e) { return IsComputed(e); });
 }
 
-// Magnitudes of the elements, plus their bounds on request. An undetermined element is then NaN.
+// Magnitudes, plus bounds on request. Undetermined elements are then NaN.
 Literal Sizes(const ShadowValue& x, bool with_bounds) {
   Literal sizes = x.value;
   const double* const bounds = with_bounds ? BoundsOrNull(x.bound) : nullptr;
@@ -136,8 +133,8 @@ Literal Sizes(const ShadowValue& x, bool with_bounds) {
   return sizes;
 }
 
-// Sums of products of float operands. The interpreter evaluates the op in f64 three times: on the values, on their
-// magnitudes, and on their magnitudes with bounds. The bound follows from the rule for sums, as for dot (contract.cpp).
+// The interpreter evaluates the op in f64 on the values, on their magnitudes, and on their magnitudes with bounds. The
+// bound follows from the rule for sums (contract.cpp).
 Result<ShadowValue> SumsOfProducts(Context& context, const Instruction& inst, Operands operands) {
   const bool is_ragged = inst.Is(Opcode::kRaggedDot);
   int64_t terms = 1;
@@ -149,7 +146,7 @@ Result<ShadowValue> SumsOfProducts(Context& context, const Instruction& inst, Op
   bool is_exact = true, is_finite = true, is_computed = true;
   for (size_t i = 0; i < operands.size(); ++i) {
     const ShadowValue& x = *operands[i];
-    if (is_ragged && i == 2) {  // Operand 2 is the sizes of the groups.
+    if (is_ragged && i == 2) {
       if (AnyOpen(x)) return Interpreted(context, inst, operands);
       shapes.push_back(x.shape);
       continue;
@@ -183,7 +180,7 @@ Result<ShadowValue> SumsOfProducts(Context& context, const Instruction& inst, Op
   auto bounds = result.bound.mutable_data<double>();
   for (int64_t i = 0; i < inst.shape().NumElements(); ++i) {
     const double value = Values(result.value)[i], exact = Values(sizes)[i], size = Values(wide_sizes)[i];
-    // If the operands are exact and one is not finite, every order of terms gives this infinity or NaN.
+    // If exact operands are not all finite, every order of terms gives this infinity or NaN.
     if (!std::isfinite(value)) bounds[i] = is_exact && !is_finite ? 0 : undetermined;
     else if (!std::isfinite(size)) bounds[i] = undetermined;
     else bounds[i] = rule.Worst(value, std::max(0.0, size - exact), size);
@@ -201,7 +198,7 @@ bool IsComposite(const Instruction& inst) {
 
 Result<ShadowValue> Composite(Context& context, const Instruction& inst, Operands operands) {
   if (!inst.Is(Opcode::kScan)) return SumsOfProducts(context, inst, operands);
-  // Cut points hold for one evaluation of a computation, but the body is evaluated at every step.
+  // Cut points hold for one evaluation, but the body is evaluated at every step.
   const ShadowOptions options = {
       .widened = true, .max_loop_iterations = context.options.max_loop_iterations, .meter = context.options.meter};
   Context inner = {.options = options, .depth = context.depth};
@@ -210,7 +207,7 @@ Result<ShadowValue> Composite(Context& context, const Instruction& inst, Operand
   return result;
 }
 
-// Results that the call's target defines have bounds. The workspace is returned as zeros.
+// Results that the call's target defines have bounds. The workspace is zeros.
 Result<ShadowValue> LibraryCall(Context& context, const Instruction& inst, Operands operands) {
   const auto meaning = TRY(MeaningOf(inst));
   ShadowOptions options = {.widened = context.options.widened,

@@ -1,4 +1,4 @@
-// Builds the cone of an instruction, with calls and fusions inlined, and counts its steps.
+// Builds the cone of an instruction and counts its steps.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -38,7 +38,6 @@ class ConeBuilder {
     return &entry_->AddParameter(static_cast<int64_t>(cone_.args.size()) - 1, inst.shape(), inst.name());
   }
 
-  // Removes results of a kernel that the root does not need.
   void RemoveUnused() {
     for (Instruction* inst : entry_->Instructions() | std::views::reverse) {
       if (!inst->IsRoot() && inst->users().empty() && !inst->Is(Opcode::kParameter)) entry_->Remove(*inst);
@@ -103,7 +102,7 @@ class ConeBuilder {
   std::unordered_map<int64_t, Instruction*> parameters_;
 };
 
-// Counts elements in floating point, so that products of counts do not overflow.
+// A double, because products of counts may overflow.
 double Count(const Shape& shape) {
   double count = 0;
   ForEachLeaf(shape, [&](const ShapeIndex&, const Shape& leaf) {
@@ -112,7 +111,6 @@ double Count(const Shape& shape) {
   return count;
 }
 
-// Steps of arithmetic for `results` elements.
 double OperationsOf(const Instruction& inst, double results) {
   const bool is_float = inst.shape().IsArray() && IsFloat(inst.shape().type());
   const double terms = TermsOf(inst);
@@ -150,8 +148,7 @@ double OperationsOf(const Instruction& inst, double results) {
   return 8 * results;
 }
 
-// Steps of the first access to new memory, about one for each byte. Up to kKept elements reuse freed memory. A float
-// has a value and a bound, both in f64.
+// Steps of the first access to new memory, about one for each byte. Up to kKept elements reuse freed memory.
 double NewMemoryOf(const Instruction& inst, double results) {
   constexpr double kKept = 1 << 22;
   const bool is_float = inst.shape().IsArray() && IsFloat(inst.shape().type());
@@ -160,7 +157,7 @@ double NewMemoryOf(const Instruction& inst, double results) {
   return (has_bounds ? 16 : 8) * results;
 }
 
-// About two hours, which no judge waits for. The steps of a million instructions can be added without overflow.
+// About two hours. The steps of a million instructions can be added without overflow.
 constexpr double kMostSteps = static_cast<double>(std::numeric_limits<int64_t>::max() >> 20);
 
 int64_t Steps(const Instruction& inst, double results) {
@@ -184,7 +181,7 @@ int64_t StepsOf(const Computation& computation) {
 }
 
 int64_t LimitOfEach(std::vector<Work> work, int64_t limit) {
-  std::erase_if(work, [](const Work& piece) { return piece.times == 0; });  // A branch that was not taken.
+  std::erase_if(work, [](const Work& piece) { return piece.times == 0; });
   std::ranges::sort(work, {}, &Work::steps);
   int64_t times = 0;
   for (const Work& piece : work) times += piece.times;

@@ -1,8 +1,8 @@
 // Bounds of sums of products, for dot and convolution. The rule: docs/comparison.md#sums.
 //
 // Let A = |a| + e_a and B = |b| + e_b. Permitted products are within A B - |a||b| of a b, and their magnitude is at
-// most A B. So three sums give value and bound: the sums of a b, of |a||b| and, if operands have bounds, of A B. The
-// kernel below computes the first two together. A second run on A and B computes the third.
+// most A B. So three sums give value and bound: of a b, of |a||b| and of A B. The kernel computes the first two
+// together, and the third by a run on A and B.
 #include <immintrin.h>
 
 #include <algorithm>
@@ -17,11 +17,10 @@
 namespace hlo::shadow {
 namespace {
 
-// Tiles of two rows by eight columns are in registers. Blocks of 64 by 64 results and 256 terms are in the cache.
+// Tiles of two rows by eight columns are in registers, blocks of 64 by 64 results and 256 terms in the cache.
 constexpr int64_t kRows = 2, kColumns = 8;
 constexpr int64_t kBlock = 64, kTerms = 256;
 
-// Adds to values[2][8] the products of rows[terms][2] and columns[terms][8], and to sizes their magnitudes.
 void Tile(const double* rows, const double* columns, int64_t terms, double* values, double* sizes) {
   const __m256d sign = _mm256_set1_pd(-0.0);
   __m256d v[2][2], m[2][2];
@@ -51,7 +50,6 @@ void Tile(const double* rows, const double* columns, int64_t terms, double* valu
   }
 }
 
-// The factors of the products: values, or magnitudes with bounds.
 struct Factors {
   const double* left;
   const double* right;
@@ -108,8 +106,8 @@ void MultiplyBlock(const Contraction& c, const Factors& factors, int64_t group, 
   }
 }
 
-// The values of an operand as factors, and its magnitudes with bounds if it has bounds. The magnitude is infinite if
-// rounding may overflow, or if the element is certainly NaN. It is NaN if the element is undetermined.
+// The values of an operand, and its magnitudes with bounds if it has bounds. A magnitude is infinite if rounding may
+// overflow or the element is certainly NaN, and NaN if the element is undetermined.
 class Operand {
  public:
   Operand(const ShadowValue& x, const Rounding& rounding) : value_(Values(x.value)) {
@@ -143,8 +141,7 @@ class Operand {
   std::vector<double> sizes_, likely_;
 };
 
-// `value` is the sum of a b, `exact_sizes` of |a||b|, and `sizes` of A B. The last two are equal if the operands are
-// exact.
+// `value` is the sum of a b, `exact_sizes` of |a||b|, and `sizes` of A B.
 Bounds Finished(const SumRule& rule, double overflow, double value, double exact_sizes, double sizes,
                 double likely_sizes) {
   const double bounds = std::max(0.0, sizes - exact_sizes), likely_bounds = std::max(0.0, likely_sizes - exact_sizes);
@@ -166,13 +163,13 @@ void FillBases(const Contraction& c, int64_t group, int64_t row, int64_t rows, s
   for (int64_t r = 0; r < rows; ++r) c.left_bases(group, row + r, bases.data() + r * c.positions);
 }
 
-// The right factors of a column. The factor of term k is values[at[k]].
+// The factor of term k is values[at[k]].
 struct Column {
   const double *values, *sizes, *likely;
   const int64_t* at;
 };
 
-// Sums of products and of their magnitudes. Four independent chains avoid waiting for each addition.
+// Four independent chains avoid waiting for each addition.
 class Sums {
  public:
   void Add(const double* left, const int64_t* left_at, const double* right, const int64_t* right_at, int64_t terms) {
@@ -193,7 +190,7 @@ class Sums {
   double values_[4] = {}, sizes_[4] = {};
 };
 
-// One result, or nullopt if a term is infinite or NaN. `bases` are the base offsets of its row.
+// Returns nullopt if a term is infinite or NaN.
 std::optional<Bounds> OneFiniteResult(const Contraction& c, const Operand& left, const Column& right,
                                       const SumRule& rule, double overflow, const int64_t* bases) {
   const int64_t run = static_cast<int64_t>(c.left_offset.size());
@@ -219,8 +216,8 @@ std::optional<Bounds> OneFiniteResult(const Contraction& c, const Operand& left,
                   likely ? sum(left.likely(), right.likely).size() : sizes);
 }
 
-// Whether x may be zero or have either sign. An exact zero has a determined sign. `size` is |x| plus its bound, or NaN
-// if x is undetermined.
+// Whether x may be zero or have either sign, except for exact zeros. `size` is |x| plus its bound, or NaN if x is
+// undetermined.
 bool SignIsOpen(double x, double size) { return std::isnan(size) || (x == 0 ? size != 0 : size >= 2 * std::fabs(x)); }
 
 bool IsCertainNaN(double x, double size, bool is_bounded) { return std::isnan(x) && !(is_bounded && std::isnan(size)); }
@@ -252,15 +249,14 @@ Bounds OneResult(const Contraction& c, const Operand& left, const Column& right,
     }
     value += product;
     exact += std::fabs(product);
-    // The operand itself may overflow.
     if (std::isfinite(product)) finite += std::fabs(left.sizes()[a] * right.sizes[b]);
     sizes += std::fabs(left.sizes()[a] * right.sizes[b]);
     likely += std::fabs(left.likely()[a] * right.likely[b]);
   }
   // Before the infinite term is added, the finite terms may overflow to the opposite infinity.
   open |= std::isinf(value) && !(finite < overflow);
-  // A product of finite factors that overflows f64 becomes infinite if it is rounded, but not in an fma. The sum is
-  // determined only if another term is an infinity of the same sign.
+  // A product of finite factors that overflows f64 is infinite if it is rounded, but not in an fma. Only another
+  // infinity of the same sign determines the sum.
   open |= beyond && (std::isnan(value) || !infinite);
   if (nan) return {std::numeric_limits<double>::quiet_NaN(), 0, 0};
   if (open) return {value, kUndetermined, kUndetermined};
@@ -314,8 +310,7 @@ void MultiplyAll(const Contraction& c, const Operand& left, const Operand& right
   });
 }
 
-// Packs the factors of neighbouring columns. In the operand, elements of a column are often on different cache lines,
-// which neighbouring columns share.
+// Packs the factors of neighbouring columns, which often share cache lines.
 class Strip {
  public:
   static constexpr int64_t kColumns = 8;
@@ -361,13 +356,11 @@ class Strip {
   int64_t group_ = 0, first_ = 0;
 };
 
-// Computes the results `at` one by one.
 void MultiplyWanted(const Contraction& c, const Operand& left, const Operand& right, const SumRule& rule,
                     double overflow, const std::vector<int64_t>& at, const Sink& out) {
   std::vector<bool> wanted(at.empty() ? 0 : at.back() + 1);
   for (const int64_t index : at) wanted[index] = true;
   const int64_t strips = (c.columns + Strip::kColumns - 1) / Strip::kColumns;
-  // If there are few columns, rows are distributed over threads too.
   const int64_t pieces =
       std::clamp<int64_t>(64 / std::max<int64_t>(1, c.groups * strips), 1, std::max<int64_t>(1, c.rows));
   ParallelFor(c.groups * strips * pieces, 1, [&](int64_t begin, int64_t end) {
@@ -401,8 +394,8 @@ void MultiplyWanted(const Contraction& c, const Operand& left, const Operand& ri
   });
 }
 
-// The rounding of an operand before it is multiplied. Tensor cores round to the narrow format that the plan gives.
-// Otherwise it is the result's type if that is narrower (docs/ops.md#accumulation).
+// The rounding of an operand before it is multiplied: to the narrow format of tensor cores in the plan, or else to the
+// result's type if that is narrower (docs/ops.md#accumulation).
 Rounding OperandRounding(const Context& context, const Instruction& inst, const ShadowValue& operand) {
   if (context.options.widened) return kNoRounding;
   const InstructionPlan* plan = context.PlanOf(inst);

@@ -10,12 +10,12 @@
 
 namespace hlo::shadow {
 
-// A contraction as groups of matrix products. The result at (group, row, column) is the sum over all terms of
-// left[Left(group, row, term)] * right[Right(group, column, term)].
+// Groups of matrix products. The result at (group, row, column) is the sum over all terms of left[Left(group, row,
+// term)] * right[Right(group, column, term)].
 struct Contraction {
   int64_t groups = 1, rows = 1, columns = 1, terms = 1;
   // The left index is a base for each row and window position, plus an offset for each term within the position. A base
-  // of -1 means padding, whose product is 0.
+  // of -1 means padding.
   int64_t positions = 1;
   std::function<void(int64_t group, int64_t row, int64_t* bases)> left_bases;
   std::vector<int64_t> left_offset;  // [terms / positions]
@@ -24,24 +24,22 @@ struct Contraction {
   std::vector<int64_t> result_column;
 };
 
-// Whether the instruction sums products as floats. The factors may have any type.
+// The factors may have any type.
 bool SumsAsFloats(const Instruction& inst);
-// The values of integers or pred as floats, in a type that represents all of them. 64-bit integers may be rounded.
+// Integers or pred in a float type that represents all of them, except large 64-bit integers.
 ShadowValue AsFloats(const ShadowValue& x);
 // The contraction of the first two operands. Integers are converted to floats (docs/ops.md#accumulation). `wanted`
-// selects results, which are returned as a list. If `wanted` is null, all results are computed.
+// selects results, which are returned as a list. Null computes all results.
 Result<ShadowValue> Contract(Context& context, const Instruction& inst, Operands operands, const WantedResults* wanted,
                              const Contraction& contraction);
 
-// The contraction of a dot or convolution of floats without sparsity, for operands of these shapes. The returned
-// contraction of a convolution refers to the attributes of the instruction.
+// The instruction has floats without sparsity, and must outlive the contraction of a convolution.
 Contraction ContractionOfDot(const Instruction& dot, const Shape& lhs, const Shape& rhs);
 Contraction ContractionOfConvolution(const Instruction& convolution, const Shape& in, const Shape& rhs,
                                      const Shape& out);
 
-// Row-major offsets of all index combinations of `dimensions` in `shape`, the last one fastest.
+// Row-major offsets of all indices of `dimensions`, the last dimension fastest.
 std::vector<int64_t> OffsetsOf(const Shape& shape, std::span<const int64_t> dimensions);
-// The dimensions of a dot operand that are neither batch nor contracting dimensions.
 std::vector<int64_t> FreeDimensions(const Shape& shape, const std::vector<int64_t>& batch,
                                     const std::vector<int64_t>& contracting);
 

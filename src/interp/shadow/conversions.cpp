@@ -8,7 +8,6 @@
 namespace hlo::shadow {
 namespace {
 
-// Whether every number of `from` is representable in `to`.
 bool Includes(PrimitiveType to, PrimitiveType from) {
   const Rounding a = RoundingTo(to, false), b = RoundingTo(from, false);
   return a.relative <= b.relative && a.least <= b.least && a.overflow >= b.overflow;
@@ -32,12 +31,12 @@ ShadowValue FloatToFloat(Context& context, const Instruction& inst, const Shadow
   if (context.options.widened || Includes(held, x.held)) {
     ShadowValue result = x;
     result.shape = inst.shape();
-    // The target represents all numbers, but infinities and the sign of 0 are converted to its own (HoldInFormat).
+    // Infinities and the sign of 0 are converted to the target's own (HoldInFormat).
     if (BitWidth(held) <= 8 && FormatOf(held).specials != FormatOf(x.held).specials) result.held = held;
     return result;
   }
   Finish finish = context.FinishOf(inst, 0.5);
-  finish.compute = kNoRounding;  // A single rounding to the target.
+  finish.compute = kNoRounding;
   finish.target = RoundingTo(held, context.ftz());
   const auto rule = [finish](const Pair* in) -> Pair {
     if (!IsDecided(in[0])) return {0, kUndetermined};
@@ -78,7 +77,7 @@ ShadowValue IntegerToFloat(Context& context, const Instruction& inst, const Shad
   const PrimitiveType held = context.Held(inst);
   const Finish finish = context.FinishOf(inst, 0.5);
   const Rounding target = RoundingTo(held, context.ftz()), single = RoundingTo(PrimitiveType::kF32, false);
-  const double whole = 1 / target.relative;  // Integers below this limit are representable.
+  const double whole = 1 / target.relative;
   ShadowValue result;
   result.shape = inst.shape();
   result.held = held;
@@ -93,7 +92,7 @@ ShadowValue IntegerToFloat(Context& context, const Instruction& inst, const Shad
     value[i] = is_u64 ? static_cast<double>(static_cast<uint64_t>(n)) : static_cast<double>(n);
     const double size = std::fabs(value[i]);
     double e = size < whole ? 0 : HalfUlp(target, size) + size * kOwn;
-    // Implementations may convert 64-bit integers to f32 before they convert to a narrower type.
+    // 64-bit integers may be converted to f32 first.
     const bool by_single = size >= 0x1p24 && BitWidth(held) < 32;
     if (by_single) e += HalfUlp(single, size);
     if (finish.on_grid && !by_single && size < 0x1p53 && size + e < finish.overflow) {
@@ -111,7 +110,7 @@ ShadowValue IntegerToFloat(Context& context, const Instruction& inst, const Shad
   return result;
 }
 
-// Truncates and saturates. NaN becomes 0. The result is undetermined if several integers are possible within the bound.
+// Truncates and saturates. NaN becomes 0. Undetermined if the bound permits several integers.
 ShadowValue FloatToInteger(const Instruction& inst, const ShadowValue& x) {
   const PrimitiveType type = inst.shape().type();
   const int bits = BitWidth(type);
@@ -147,8 +146,8 @@ ShadowValue FloatToInteger(const Instruction& inst, const ShadowValue& x) {
   return result;
 }
 
-// Rounding is monotone, so the results are between the rounded ends of the interval. Two modules that round the same x
-// then agree, even if only one has a bound for x.
+// Rounding is monotone, so results are between the rounded ends of the interval. Two modules that round the same x
+// agree, even if only one has a bound for x.
 auto ReducedBetween(const ReducedPrecision& to) {
   return [to](const Pair* in) -> Pair {
     const auto [x, e] = in[0];
@@ -172,12 +171,12 @@ Result<ShadowValue> ConvertRule(Context& context, const Instruction& inst, Opera
 Result<ShadowValue> ReducePrecision(Context& context, const Instruction& inst, Operands operands) {
   const ReducedPrecision to = ReducedPrecisionOf(inst);
   if (context.options.widened) {
-    // Reducing to the element's own format does nothing in the widened modules.
+    // Reducing to the element's own format does nothing here.
     const bool has_bits = to.mantissa_bits >= SignificandBits(inst.shape().type()) - 1;
     if (has_bits && to.exponent_bits >= to.own_exponent_bits) return *operands[0];
     return Apply(Blocks(ReducedBetween(to), 1), inst, operands, operands[0]->held);
   }
-  // If the operand is exact, the interpreter's rounding is exact too.
+  // The interpreter's rounding of exact operands is exact.
   if (!operands[0]->HasBound()) {
     auto exact = ThroughInterpreter(context, inst, operands);
     if (exact && !exact->HasBound()) {

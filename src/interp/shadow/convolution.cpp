@@ -1,4 +1,4 @@
-// Bounds of convolution: a contraction over window positions and features. The rule: docs/comparison.md#sums.
+// Bounds of convolution, a contraction over window positions and features. The rule: docs/comparison.md#sums.
 #include "interp/shadow/contract.h"
 
 namespace hlo::shadow {
@@ -16,7 +16,7 @@ Contraction ContractionOfConvolution(const Instruction& convolution, const Shape
   const int64_t outputs = rhs.dim(labels.rhs_output_feature) / groups;
   const int64_t batch = out.dim(labels.out_batch);
 
-  // The base offset or -1, for each spatial dimension, result position and window position.
+  // Base offset or -1, for each spatial dimension, result position and window position.
   std::vector<std::vector<int64_t>> tables(spatial);
   int64_t positions = 1, places = 1;
   for (size_t s = 0; s < spatial; ++s) {

@@ -1,5 +1,5 @@
-// Comparisons, and, or, is-finite and select. The result is determined if the bounds permit one outcome only. Otherwise
-// it is undetermined, or an interval that contains the outcomes (docs/comparison.md#decisions).
+// Comparisons, and, or, is-finite and select. Results are determined if the bounds permit one outcome. Otherwise they
+// are undetermined, or an interval that contains the outcomes (docs/comparison.md#decisions).
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -35,20 +35,20 @@ int TotalOrder(double a, double b) {
 
 }  // namespace
 
-// A comparison is determined in four cases: the intervals are disjoint, both sides are exact, one side is certainly
-// NaN, or both sides are the same instruction and it is not NaN. The total order also depends on the sign of a NaN and
-// of a zero. Sums in another order may give the other zero (0 + -0).
+// A comparison is determined if the intervals are disjoint, both sides are exact, one side is certainly NaN, or both
+// sides are the same instruction and not NaN. The total order also depends on the sign of a NaN and of a zero, which
+// sums in another order may change (0 + -0).
 Result<ShadowValue> Compare(Context& context, const Instruction& inst, Operands operands) {
   const CompareAttrs& attrs = inst.attrs<CompareAttrs>();
   const bool total = attrs.type == ComparisonType::kTotalOrder;
   const PrimitiveType type = inst.operand(0).shape().type();
-  // The NaN of such a type has the bits of -0 and is ordered there.
+  // The NaN of such a type has the bits of -0.
   const bool nan_is_zero = total && BitWidth(type) == 8 && FormatOf(type).specials == Specials::kFnuz;
   const bool any_sign[] = {total && !KeepsBitsOfNaN(context, inst.operand(0)),
                            total && !KeepsBitsOfNaN(context, inst.operand(1))};
   const bool any_zero = total && (AddsUpToZero(context, inst.operand(0)) || AddsUpToZero(context, inst.operand(1)));
   const bool itself = &inst.operand(0) == &inst.operand(1);
-  const double overflow = RoundingTo(operands[0]->held, false).overflow;  // Numbers above it become NaN in some types.
+  const double overflow = RoundingTo(operands[0]->held, false).overflow;  // Larger numbers become NaN in some types.
   const int64_t count = inst.shape().NumElements();
   ShadowValue result;
   result.shape = inst.shape();
@@ -143,8 +143,7 @@ Pair HullOf(Pair a, Pair b, std::optional<double> picked) {
 
 namespace {
 
-// An element is undetermined if the predicate is undetermined and the outcomes differ, or if the selected one is
-// undetermined.
+// Undetermined if the selected element is, or if the predicate is and the outcomes differ.
 Result<ShadowValue> SelectOfIntegers(Context& context, const Instruction& inst, Operands operands) {
   ShadowValue picked = *operands[0];
   picked.open = Literal();

@@ -1,4 +1,4 @@
-// Bounds of dot: a contraction for each batch. The rule: docs/comparison.md#sums.
+// Bounds of dot. The rule: docs/comparison.md#sums.
 #include <algorithm>
 
 #include "interp/shadow/contract.h"

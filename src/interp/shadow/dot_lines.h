@@ -1,4 +1,4 @@
-// The rows and columns of a dot that a given set of its results needs. Private to interp/shadow.
+// The rows and columns of a dot that some of its results need. Private to interp/shadow.
 #ifndef HLO_INTERP_SHADOW_DOT_LINES_H_
 #define HLO_INTERP_SHADOW_DOT_LINES_H_
 
@@ -10,17 +10,17 @@
 
 namespace hlo::shadow {
 
-// A smaller dot of these rows and columns. The wanted results are among its results.
+// A smaller dot of these rows and columns.
 struct DotLines {
   struct Side {
-    bool all = true;            // True: the whole operand is used. False: only the elements `at`.
+    bool all = true;            // Whether the whole operand is used, instead of the elements `at`.
     std::vector<int64_t> at;    // Operand elements, line after line.
-    std::vector<int64_t> dims;  // Sizes of the operand that these elements form.
+    std::vector<int64_t> dims;  // Sizes of the operand that they form.
   };
   Side left, right;
   DotAttrs attrs;
-  std::vector<int64_t> dims;  // Dimensions of the smaller dot's result.
-  std::vector<int64_t> at;    // Row-major indices of the wanted results in it. They ascend, as the input does.
+  std::vector<int64_t> dims;  // Dimensions of the result.
+  std::vector<int64_t> at;    // Ascending row-major indices of the wanted results.
 };
 
 // `at` lists the wanted results in ascending order. Returns nullopt if the smaller dot would read nearly all of both

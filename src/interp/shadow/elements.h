@@ -10,13 +10,12 @@ struct Bounds {
   double value, bound, likely;
 };
 
-// A sum or product rounded to the grid of its type. `before` and `likely_before` are its bounds before the rounding.
+// Rounds a sum or product to the grid of its type. `before` and `likely_before` are bounds before the rounding.
 inline Bounds RoundedOnGrid(const Finish& finish, double value, double before, double likely_before) {
   const Pair worst = OnGrid(finish, value, before), likely = OnGrid(finish, value, likely_before);
   return {worst.value, worst.bound, std::min(worst.bound, likely.bound + std::fabs(likely.value - worst.value))};
 }
 
-// Read access to the elements of a value and their bounds.
 struct Source {
   const double* value;
   const double* bound;
@@ -30,7 +29,7 @@ struct Source {
   double Likely(int64_t i) const { return likely ? likely[i] : 0; }
 };
 
-// Result arrays that a rule writes. The array of likely bounds exists only on request.
+// Result arrays of a rule. Likely bounds exist only on request.
 class Sink {
  public:
   Sink(const Shape& shape, PrimitiveType held, bool likely) {

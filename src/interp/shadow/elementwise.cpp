@@ -1,7 +1,7 @@
-// Elementwise operations: the rule of each, and the loops over all elements (docs/comparison.md#elementwise-rules).
+// The rules of elementwise operations, and the loops over all elements (docs/comparison.md#elementwise-rules).
 //
-// Each rule computes `value`, the exact function of the exact operands. `before` is the largest change of the function
-// if operands change within their bounds. `Rounded` adds the rounding of the result.
+// `value` is the exact function of the exact operands. `before` is its largest change if operands change within their
+// bounds. `Rounded` adds the rounding of the result.
 #include "interp/shadow/elementwise.h"
 
 #include <algorithm>
@@ -33,7 +33,6 @@ Result<ShadowValue> NegateOrAbs(Context&, const Instruction& inst, Operands oper
   return result;
 }
 
-// Real and imaginary part of a real number.
 Result<ShadowValue> Itself(Context&, const Instruction&, Operands operands) { return *operands[0]; }
 Result<ShadowValue> Zero(Context&, const Instruction& inst, Operands) {
   return Splat(ToShadow(Literal::Scalar(inst.shape().type(), 0.0)), inst.shape());
@@ -45,7 +44,7 @@ bool TakesOrGivesFloats(const Instruction& inst) { return GivesFloats(inst) || T
 bool GivesPred(const Instruction& inst) { return inst.shape().type() == PrimitiveType::kPred; }
 bool GivesArray(const Instruction& inst) { return inst.shape().IsArray(); }
 
-// Operations that have a rule for whole arrays, with the types that it applies to.
+// Rules for whole arrays, with the types to which they apply.
 struct Row {
   Opcode opcode;
   bool (*applies)(const Instruction& inst);
@@ -120,7 +119,7 @@ ShadowValue Apply(const BlockRule& rule, const Instruction& inst, Operands opera
   ApplyTo(rule, operands, &ShadowValue::bound, count, result.value.mutable_data<double>().data(),
           result.bound.mutable_data<double>().data());
   if (std::ranges::any_of(operands, [](const ShadowValue* operand) { return operand->HasLikely(); })) {
-    // If the rule rounds to a grid, the likely bound is around a different value.
+    // With rounding to a grid, the likely bound is around a different value.
     result.likely = NewBuffer(inst.shape());
     Literal around = NewBuffer(inst.shape());
     double* const middle = around.mutable_data<double>().data();

@@ -1,4 +1,4 @@
-// Operands of elementwise shadow rules, and the loops that apply a rule to all elements. Private to interp/shadow.
+// Operands of elementwise rules, and the loops that apply rules to all elements. Private to interp/shadow.
 #ifndef HLO_INTERP_SHADOW_ELEMENTWISE_H_
 #define HLO_INTERP_SHADOW_ELEMENTWISE_H_
 
@@ -23,8 +23,8 @@ inline bool IsExact(Pair x) { return x.bound == 0; }
 inline bool IsDecided(Pair x) { return std::isfinite(x.bound); }
 inline bool IsNonZero(Pair x) { return std::fabs(x.value) > x.bound; }
 
-// The largest |t - value| of a result t whose exact value is within `before` of `value`. It contains `before`, the
-// roundings of `finish` at the magnitude |value| + before, and the f64 rounding of `value` itself.
+// The largest |t - value| of a result t whose exact value is within `before` of `value`. It contains the roundings of
+// `finish` and the f64 rounding of `value`.
 inline double WithRounding(const Finish& finish, double value, double before) {
   const double size = (std::fabs(value) + before) * kUp;
   const double steps = HalfUlp(finish.compute, size) + HalfUlp(finish.target, size);
@@ -32,8 +32,8 @@ inline double WithRounding(const Finish& finish, double value, double before) {
 }
 
 inline Pair Rounded(const Finish& finish, double value, double before) {
-  // A number below the overflow threshold stays finite under one rounding to nearest. For example, the lowest f32 minus
-  // 1 is the lowest f32. Attention masks compute this.
+  // A number below the overflow threshold stays finite under one rounding to nearest. Attention masks compute the
+  // lowest f32 minus 1, which is the lowest f32.
   const double bound = WithRounding(finish, value, before);
   if (finish.on_grid && std::fabs(value) + bound < finish.overflow) return OnGrid(finish, value, before);
   const bool once = finish.nearest && finish.target.relative == 0;
@@ -44,21 +44,21 @@ inline Pair Rounded(const Finish& finish, double value, double before) {
   return x;
 }
 
-// Whether x, a number below the overflow threshold, is exactly representable in a type that rounds like this.
+// Whether a type with this rounding represents x, which is below the overflow threshold.
 inline bool Holds(const Rounding& rounding, double x) {
   if (rounding.relative == 0) return true;
   const double steps = x / (2 * HalfUlp(rounding, std::fabs(x)));
   return steps == std::nearbyint(steps);
 }
 
-// An operand's lane from its first element on. `part` selects the worst-case or the likely bounds.
+// `part` selects the worst-case or the likely bounds.
 inline Lane LaneOf(const ShadowValue& from, const Literal ShadowValue::* part) {
   const double* bound = BoundsOrNull(from.*part);
   if (bound == nullptr && part == &ShadowValue::likely) bound = BoundsOrNull(from.bound);
   return {Values(from.value), bound ? bound : kNoBounds};
 }
 
-// Reads elements [begin, begin + count) of an operand. An operand with a single element is repeated for all.
+// Reads blocks of an operand. A single element is repeated.
 class Reader {
  public:
   Reader(const ShadowValue& from, const Literal ShadowValue::* bound, int64_t count)
@@ -85,26 +85,23 @@ class Reader {
 };
 
 void ForEachBlock(int64_t count, const std::function<void(int64_t begin, int64_t size)>& body);
-// Computes values and bounds. If an operand has likely bounds, a second evaluation computes the likely bounds of the
-// result.
+// If an operand has likely bounds, a second evaluation computes the likely bounds of the result.
 ShadowValue Apply(const BlockRule& rule, const Instruction& inst, Operands operands, PrimitiveType held);
-// Computes the bounds that `part` selects, and also the values unless `value` is null.
 void ApplyTo(const BlockRule& rule, Operands operands, const Literal ShadowValue::* part, int64_t count, double* value,
              double* bound);
 PrimitiveType WidestHeld(Operands operands);
-// The rule of an instruction that computes each element by itself. `rule` is null for other instructions. `held` is the
-// type that holds the results. nullopt means the widest type of the operands.
+// `rule` is null for instructions that do not compute each element by itself. `held` is nullopt for the widest type of
+// the operands.
 struct ElementRule {
   BlockRule rule;
   std::optional<PrimitiveType> held;
 };
 ElementRule ElementRuleOf(const Context& context, const Instruction& inst);
-// A block rule that applies `rule` to each element.
 BlockRule Blocks(const PairRule& rule, int64_t operands);
 
-// The rule of add, subtract, multiply, divide, maximum or minimum. Null for other opcodes.
+// Null for other opcodes.
 BlockRule ArithmeticRule(Opcode opcode, const Finish& finish);
-// The rule of an opcode that computes each element by itself. Null for other opcodes.
+// Null for other opcodes.
 PairRule FunctionRule(Opcode opcode, const Finish& finish);
 Pair MaximumOf(Pair a, Pair b);
 Pair MinimumOf(Pair a, Pair b);
@@ -112,11 +109,10 @@ Pair MinimumOf(Pair a, Pair b);
 // ---- Rules for whole operations -------------------------------------------------------------------------------------
 
 Result<ShadowValue> Compare(Context& context, const Instruction& inst, Operands operands);
-// and/or of pred. One decided operand can determine the result although the other is undetermined.
+// One decided pred can determine the result although the other is undetermined.
 Result<ShadowValue> AndOr(Context& context, const Instruction& inst, Operands operands);
 Result<ShadowValue> IsFiniteRule(Context& context, const Instruction& inst, Operands operands);
 Result<ShadowValue> Select(Context& context, const Instruction& inst, Operands operands);
-// Conversions between floats, and between floats and integers.
 Result<ShadowValue> ConvertRule(Context& context, const Instruction& inst, Operands operands);
 Result<ShadowValue> ReducePrecision(Context& context, const Instruction& inst, Operands operands);
 

@@ -8,15 +8,14 @@
 namespace hlo::shadow {
 namespace {
 
-// The union of all marks.
 uint8_t WorstOf(const Mask& lost) {
   uint8_t worst = 0;
   for (const uint8_t mark : lost) worst |= mark;
   return worst;
 }
 
-// Converts to the declared type. `lost` receives kComputed for elements that are not exact, not determined or not
-// representable. It receives kLost for elements without a value.
+// `lost` receives kComputed for elements that are not exact or not representable, and kLost for elements without a
+// value.
 Literal Narrow(const ShadowValue& from, Mask& lost) {
   if (from.shape.IsTuple()) {
     std::vector<Literal> elements;
@@ -57,7 +56,6 @@ bool AnyLost(const Mask& lost) {
   return std::ranges::any_of(lost, [](uint8_t mark) { return mark != 0; });
 }
 
-// Marks the elements in `lost` as undetermined.
 void SpreadLoss(ShadowValue& to, const Mask& lost) {
   if (!to.shape.IsArray() || !AnyLost(lost)) return;
   if (!to.IsFloat()) {
@@ -79,7 +77,7 @@ void MarkUndetermined(ShadowValue& value, uint8_t mark) {
   if (value.shape.IsArray()) SpreadLoss(value, Mask(value.shape.NumElements(), mark));
 }
 
-// The bounds do not support values that are smaller at run time than declared.
+// Values that are smaller at run time than declared have no bounds.
 Result<Literal> EvaluateWhole(Context& context, const Instruction& inst, std::span<const Literal> operands) {
   Literal value = TRY(Evaluate(inst, operands, {.max_loop_iterations = context.options.max_loop_iterations}));
   if (Compatible(value.shape(), inst.shape())) return value;
@@ -88,9 +86,8 @@ Result<Literal> EvaluateWhole(Context& context, const Instruction& inst, std::sp
       Str("no error bounds for '", inst.name(), "', a ", inst.shape(), " which is ", value.shape(), " at run time")));
 }
 
-// Whether no pass rewrites the instruction, so that both modules compute the same bits from exact operands. The
-// exception is fft-expander, whose products have bounds. Decompositions become loops or library calls that round
-// differently.
+// Whether no pass rewrites the instruction, so that both modules compute the same bits from exact operands.
+// fft-expander's products have bounds. Decompositions become loops or library calls that round differently.
 bool IsLeftAlone(const Instruction& inst) {
   constexpr std::string_view kDecompositions[] = {"Qr", "ProductOfElementaryHouseholderReflectors", "Eigh"};
   if (std::ranges::any_of(inst.operands(), [](const Instruction* operand) { return operand->shape().IsTuple(); }))

@@ -20,7 +20,7 @@ using shadow::RoundingTo;
 using shadow::SignificandBits;
 using shadow::TermsOf;
 
-constexpr int kNoUnit = 4000;  // The unit of a magnitude that has only zeros, which are multiples of everything.
+constexpr int kNoUnit = 4000;  // Zeros are multiples of everything.
 constexpr int kTf32Bits = 11;
 
 int LowestBit(double x) {
@@ -38,7 +38,7 @@ bool HasBits(const Magnitude& magnitude, int bits) {
   return magnitude.most == 0 || magnitude.most <= std::ldexp(1.0, bits + magnitude.unit);
 }
 
-// Whether the computation only selects among its operands or computes with integers, so that it cannot round.
+// Whether the computation cannot round.
 bool OnlyChooses(const Computation& body) {
   const auto is_float = [](const Instruction* inst) {
     return inst->shape().IsArray() && !IsInteger(inst->shape().type()) && inst->shape().type() != PrimitiveType::kPred;
@@ -105,7 +105,6 @@ std::string ExactPlan::SumFits(const Instruction& inst, const Magnitude& term, d
   return Fits(inst, Sum({term.most * terms, term.unit}, init), "adds up");
 }
 
-// Folds `terms` values into one by the computation that the instruction calls.
 std::string ExactPlan::Folds(const Instruction& inst, const Magnitude& term, double terms, const Magnitude& init) {
   const std::vector<Computation*> called = CalledComputations(inst);
   const Computation& body = *called.back();
@@ -196,7 +195,7 @@ std::string ExactPlan::OfSort(const Instruction& inst) {
 
 std::string ExactPlan::MayRound(const Instruction& inst) { return Rounds(inst, "may round"); }
 
-// The rules for floats. Integer ops, movements and ops that are exact by their row have no rule.
+// Integer ops, movements and ops that are exact by their row have no rule.
 std::string ExactPlan::ReasonOf(const Instruction& inst) {
   struct Rule {
     Opcode opcode;

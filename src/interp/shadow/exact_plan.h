@@ -1,10 +1,9 @@
 // Checks whether a module's results are independent of the order of computation. They are if every intermediate value
 // is a multiple of a power of two, and no permitted partial result needs more bits than its type has. Then nothing is
-// rounded, and results are either equal bit for bit or wrong. Input profile `exact` generates arguments for this check
+// rounded, and differences are errors. Input profile `exact` generates arguments for this check
 // (docs/comparison.md#exact).
 //
-// The check is for one run. It starts from the operand values of each instruction in that run, so that magnitudes do
-// not grow with the depth of the program. Loops and branches are followed as in that run.
+// The check is for one run and its operand values, so that magnitudes do not grow with the depth of the program.
 #ifndef HLO_INTERP_SHADOW_EXACT_PLAN_H_
 #define HLO_INTERP_SHADOW_EXACT_PLAN_H_
 
@@ -25,7 +24,7 @@ struct Magnitude {
 };
 
 struct ExactOptions {
-  bool allow_tf32 = false;  // Operands of f32 products may be rounded to tf32, which has 11 significand bits.
+  bool allow_tf32 = false;  // f32 operands of products may be rounded to tf32.
 };
 
 // Observes one interpretation. `Saw` is its `on_value` callback.
@@ -36,11 +35,10 @@ class ExactPlan {
   void Saw(const Instruction& inst, const Literal& value);
 
   bool exact() const { return reason_.empty(); }
-  // Describes the first instruction that may round: "'dot.3' (dot): its terms add up to at most 2048, and bf16 has 8
-  // bits".
+  // The first instruction that may round: "'dot.3' (dot): its terms add up to at most 2048, and bf16 has 8 bits".
   const std::string& reason() const { return reason_; }
   int64_t instructions() const { return instructions_; }
-  // False if the module has sums. Then the order of additions determines the sign of a zero result.
+  // False after sums, whose order determines the sign of zero.
   bool zeros_have_signs() const { return !sums_; }
 
  private:
@@ -70,7 +68,6 @@ class ExactPlan {
   bool sums_ = false;
 };
 
-// The magnitude of the finite elements of an integer or float array.
 Magnitude MagnitudeOf(const Literal& literal);
 
 }  // namespace hlo

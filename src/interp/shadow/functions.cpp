@@ -1,5 +1,4 @@
-// Bounds of functions of one element, and of power, atan2, remainder and clamp. Each rule computes how far the function
-// changes if its arguments change within their bounds (docs/comparison.md#elementwise-rules).
+// Bounds of functions of one element, and of power, atan2, remainder and clamp (docs/comparison.md#elementwise-rules).
 #include <algorithm>
 
 #include "interp/functions.h"
@@ -8,7 +7,7 @@
 namespace hlo::shadow {
 namespace {
 
-// Inside the function's domain, the extremes over [a - e, a + e] are at the ends or equal to `between`.
+// In the function's domain, the extremes over [a - e, a + e] are at the ends or equal to `between`.
 Pair Between(const FloatFunction& function, const Finish& finish, Pair a, std::optional<double> between) {
   if (!IsDecided(a)) return {0, kUndetermined};
   const double value = function.f64(a.value);
@@ -38,14 +37,13 @@ Pair RisesBetweenPoles(const FloatFunction& function, const Finish& finish, Pair
   return Monotone(function, finish, a);
 }
 
-// If the interval contains 0, the least value is at 0.
 Pair FallsThenRises(const FloatFunction& function, const Finish& finish, Pair a) {
   const bool meets_zero = std::fabs(a.value) <= a.bound;
   return Between(function, finish, a, meets_zero ? std::optional(function.f64(0)) : std::nullopt);
 }
 
-// A literal 1 / (1 + exp(-x)) gives 0 if exp overflows, although the exact value is still a small number. In f64 this
-// begins at 2^-1024, which is 50 bits above the smallest subnormal.
+// A literal 1 / (1 + exp(-x)) gives 0 if exp overflows, which in f64 begins at 2^-1024, 50 bits above the smallest
+// subnormal.
 Pair Vanishes(const FloatFunction& function, const Finish& finish, Pair a) {
   const Pair x = Monotone(function, finish, a);
   const double next_to_nothing = std::max(finish.compute.least * 0x1p26, 2 / finish.compute.overflow);
@@ -65,8 +63,8 @@ CourseRule RuleOf(Course course) {
   __builtin_unreachable();
 }
 
-// Increasing step functions such as floor. The result is determined if both ends agree, else it is an interval. The
-// next integer may exceed a small format: the largest number of f6e2m3fn is 7.5.
+// Increasing step functions such as floor. The next integer may exceed a small format: the largest number of f6e2m3fn
+// is 7.5.
 template <double (*f)(double)>
 Pair Steps(const Finish& finish, const Pair* in) {
   const Pair a = in[0];
@@ -87,8 +85,8 @@ Pair Steps(const Finish& finish, const Pair* in) {
 
 double SignOf(double x) { return std::isnan(x) ? x : std::copysign(x != 0 ? 1.0 : 0.0, x); }
 
-// For a positive base, the function is monotone in each argument, so the extremes are at the corners. A negative base
-// needs an exact integer exponent. Then x^b is monotone on either side of 0.
+// For a positive base, the function is monotone in each argument. A negative base needs an exact integer exponent, for
+// which x^b is monotone on either side of 0.
 Pair PowerRule(const Finish& finish, const Pair* in) {
   const Pair a = in[0], b = in[1];
   if (IsExact(b) && b.value == 0) return {1, 0};
@@ -96,7 +94,7 @@ Pair PowerRule(const Finish& finish, const Pair* in) {
   if (!IsDecided(a) || !IsDecided(b)) return {0, kUndetermined};
   const double value = PowerOf(a.value, b.value);
   if (IsExact(a) && IsExact(b)) return std::isfinite(value) ? Rounded(finish, value, 0) : Pair{value, 0};
-  // pow(NaN, 0) and pow(1, NaN) are 1, and the other operand may be 0 or 1.
+  // pow(NaN, 0) and pow(1, NaN) are 1.
   if (std::isnan(value)) return {0, kUndetermined};
   const bool integer = IsExact(b) && b.value == std::trunc(b.value);
   if (!(a.value > a.bound) && !integer) return {0, kUndetermined};
@@ -115,7 +113,7 @@ Pair Atan2Rule(const Finish& finish, const Pair* in) {
   if (!IsDecided(x) || !IsDecided(y)) return {0, kUndetermined};
   const double value = Atan2Of(y.value, x.value);
   if (std::isnan(value)) return {value, 0};
-  // The cut is at y = 0, x <= 0. At an exact zero the sign of y decides.
+  // The cut is at y = 0, x <= 0. The sign of an exact zero y decides.
   if (!(IsExact(x) && IsExact(y)) && !IsNonZero(y) && x.value - x.bound <= 0) return {0, kUndetermined};
   double before = 0;
   for (const double dy : {-y.bound, y.bound}) {
@@ -125,13 +123,13 @@ Pair Atan2Rule(const Finish& finish, const Pair* in) {
   return std::isfinite(before) ? Rounded(finish, value, before) : Pair{0, kUndetermined};
 }
 
-// fmod is exact. As long as the integer quotient is q, a - q b changes by at most ea + |q| eb.
+// While the integer quotient is q, a - q b changes by at most ea + |q| eb. fmod is exact.
 Pair RemainderRule(const Finish& finish, const Pair* in) {
   const Pair a = in[0], b = in[1];
   if (!IsDecided(a) || !IsDecided(b)) return {0, kUndetermined};
   const double value = RemainderOf(a.value, b.value);
   if (IsExact(a) && IsExact(b)) return {value, 0};
-  // The remainder is certainly NaN in these cases: a is not finite, b is NaN, or b is exactly 0.
+  // The remainder is certainly NaN if a is not finite, b is NaN, or b is exactly 0.
   if (std::isnan(value) && (IsExact(b) || std::isnan(b.value) || !std::isfinite(a.value))) return {value, 0};
   if (!IsNonZero(b)) return {0, kUndetermined};
   const double quotient = std::trunc(a.value / b.value);

@@ -1,5 +1,5 @@
-// The value of a slice in the declared types. If only some results of a dot or convolution are wanted, their products
-// are added in the interpreter's order. So a result has the same bits as in a complete evaluation.
+// The value of a slice in the declared types. Products of wanted results are added in the interpreter's order, so that
+// results have the same bits as in a complete evaluation.
 #include <algorithm>
 
 #include "base/parallel.h"
@@ -11,7 +11,6 @@
 namespace hlo::shadow {
 namespace {
 
-// A result of a contraction and its row-major index.
 struct Place {
   int64_t group, row, column, index;
 };

@@ -1,9 +1,8 @@
 // Applies a computation of scalars at every index of arrays, for map, reducers and comparators.
 //
-// Lifting an instruction prepends the dimensions of the arrays to its own, so that one evaluation serves all indices.
-// Instructions that depend on no parameter have one value for all indices and are not lifted. Two kinds of instructions
-// are evaluated index by index. The first would become another op, as a dynamic-slice becomes a gather. The second are
-// loops and branches, whose control flow differs between indices.
+// Lifting prepends the dimensions of the arrays to the dimensions of an instruction, so that one evaluation serves all
+// indices. Instructions that depend on no parameter are not lifted. Loops, branches and instructions that would become
+// another op, as a dynamic-slice becomes a gather, are evaluated index by index.
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -15,13 +14,13 @@ namespace hlo::shadow {
 
 namespace {
 
-// Whether the callee has parameters of the operands' shapes. The callee of a map has scalars.
+// The callee of a map has scalars instead of the operands' shapes.
 bool IsCall(const Instruction& inst) { return inst.Is(Opcode::kCall) || inst.Is(Opcode::kFusion); }
 
-// The computations that `computation` calls directly or through others, callees first, and itself last.
+// All directly and indirectly called computations, callees first, and `computation` last.
 std::vector<const Computation*> CalledFirst(const Computation& computation) {
   std::vector<const Computation*> order, stack = {&computation};
-  std::unordered_map<const Computation*, bool> done;  // False: the callees are still on the stack.
+  std::unordered_map<const Computation*, bool> done;  // False while the callees are on the stack.
   while (!stack.empty()) {
     const Computation& top = *stack.back();
     const auto [state, is_new] = done.try_emplace(&top, false);
@@ -39,14 +38,13 @@ std::vector<const Computation*> CalledFirst(const Computation& computation) {
   return order;
 }
 
-// Above any limit. Sums of such numbers do not overflow.
+// Above any limit, with sums that do not overflow.
 constexpr int64_t kMostSteps = int64_t{1} << 48;
 
 bool IsDrawn(const Instruction& inst) {
   return inst.Is(Opcode::kRng) || inst.Is(Opcode::kRngGetAndUpdateState) || HasSideEffect(inst);
 }
 
-// Adds `rank` to each number. `all_first` prepends all numbers below `rank`.
 std::vector<int64_t> MovedUp(const std::vector<int64_t>& numbers, int64_t rank, bool all_first) {
   std::vector<int64_t> moved;
   for (int64_t d = 0; all_first && d < rank; ++d) moved.push_back(d);
@@ -54,7 +52,6 @@ std::vector<int64_t> MovedUp(const std::vector<int64_t>& numbers, int64_t rank, 
   return moved;
 }
 
-// Builds the lifted form of one computation.
 class Lifter {
  public:
   Lifter(Computation& to, const std::vector<int64_t>& dims,
@@ -75,8 +72,8 @@ class Lifter {
 
   bool IsLifted(const Instruction& inst) const { return is_lifted_.at(&inst); }
 
-  // Adds the lifted form of `inst`. If there is none, sets `*each_index`. The returned instruction then has the lifted
-  // operands and shape, and must not be evaluated by the rule of its op.
+  // Adds the lifted form of `inst`. If there is none, sets `*each_index` and returns a placeholder with the lifted
+  // operands and shape, which the rule of its op must not evaluate.
   Instruction& Add(const Instruction& inst, bool* each_index) {
     const auto is_lifted = [&](const Instruction* operand) { return IsLifted(*operand); };
     const bool lifts = inst.Is(Opcode::kParameter) || IsDrawn(inst) || std::ranges::any_of(inst.operands(), is_lifted);
@@ -92,13 +89,12 @@ class Lifter {
     return *made;
   }
 
-  // The lifted value of `inst`. An instruction that is not lifted is broadcast.
+  // Broadcasts an instruction that is not lifted.
   Instruction& Everywhere(const Instruction& inst) {
     return IsLifted(inst) ? *map_.at(&inst) : Spread(*map_.at(&inst), inst.shape());
   }
 
  private:
-  // Repeats a value at every index. `own` is its shape at one index.
   Instruction& Spread(Instruction& same, const Shape& own) {
     if (own.IsTuple()) {
       std::vector<Instruction*> elements;
@@ -112,7 +108,7 @@ class Lifter {
     return to_.Add(Opcode::kBroadcast, Lift(own), {&same}, DimensionsAttrs{std::move(along)});
   }
 
-  // Broadcasts a lifted scalar, such as the predicate of a select, over the dimensions of the array operands.
+  // Broadcasts a lifted scalar, such as the predicate of a select, over the array operands.
   Instruction& Widened(Instruction& scalar, const Shape& own) {
     return to_.Add(Opcode::kBroadcast, Lift(own.WithType(scalar.shape().type())), {&scalar},
                    DimensionsAttrs{MovedUp({}, rank_, true)});
@@ -125,7 +121,7 @@ class Lifter {
     return &clone;
   }
 
-  // Returns null if the op has no lifted form.
+  // Null if the op has no lifted form.
   Instruction* AddLifted(const Instruction& inst, const std::vector<Instruction*>& as_they_are) {
     std::vector<Instruction*> all;
     for (const Instruction* operand : inst.operands()) all.push_back(&Everywhere(*operand));
@@ -216,7 +212,6 @@ class Lifter {
 constexpr Literal ShadowValue::* kParts[] = {&ShadowValue::value, &ShadowValue::bound, &ShadowValue::likely,
                                              &ShadowValue::exact, &ShadowValue::open};
 
-// The part of a lifted value at one index. `own` is its shape there.
 ShadowValue AtIndex(const ShadowValue& lifted, const Shape& own, int64_t index) {
   ShadowValue value;
   value.shape = own;
@@ -236,7 +231,6 @@ ShadowValue AtIndex(const ShadowValue& lifted, const Shape& own, int64_t index) 
   return value;
 }
 
-// Combines the values of all indices into a lifted value.
 ShadowValue SideBySide(const std::vector<ShadowValue>& values, const Shape& lifted) {
   ShadowValue all;
   all.shape = lifted;
@@ -274,7 +268,7 @@ ShadowValue SideBySide(const std::vector<ShadowValue>& values, const Shape& lift
     std::byte* const to = (all.*part).mutable_raw();
     const auto bytes = static_cast<size_t>(((*first).*part).byte_size());
     for (size_t i = 0; i < values.size(); ++i) {
-      // If a value has no likely bound, its worst-case bound is used.
+      // Worst-case bounds replace missing likely bounds.
       const bool is_bound = part == &ShadowValue::likely && !has_part(values[i]);
       const Literal& from = is_bound ? values[i].bound : values[i].*part;
       if (from.byte_size() != 0) std::memcpy(to + i * bytes, from.raw(), bytes);
@@ -307,7 +301,6 @@ Lifted::Lifted(const Computation& computation, const std::vector<int64_t>& dims)
   module_->SetEntry(*lifted.at(&computation));
 }
 
-// Evaluates the original instruction once for each index and combines the results.
 Result<ShadowValue> Lifted::AtEachIndex(Context& context, const Instruction& lifted, Operands operands) const {
   constexpr int64_t kMostIndices = 1 << 18;
   const Instruction& inst = *lifted_from_.at(&lifted);
@@ -333,7 +326,7 @@ Result<ShadowValue> Lifted::AtEachIndex(Context& context, const Instruction& lif
 }
 
 Result<ShadowValue> Lifted::operator()(Context& context, Operands args) const {
-  // Small arrays of a body become large, so their elements are counted before they are computed.
+  // Small arrays of a body become large, so their elements are counted first.
   int64_t elements = 0;
   for (const Computation* computation : module_->Computations()) {
     for (const Instruction* inst : computation->Instructions())

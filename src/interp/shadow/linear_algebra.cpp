@@ -1,20 +1,19 @@
 // Bounds of transforms, factorisations and triangular solves in the declared types.
 //
-// fft: each element of the result is the sum of all elements of its transform, multiplied by roots of unity. Consider
-// an algorithm that uses the factors of the length, each at most 13. It multiplies and adds each element along a chain
-// of roundings, at most 7 for each bit of a factor (13 by its definition). So one dimension of length n has h = 8
-// log2(n) + 8 roundings. If the length has a larger prime factor, a convolution with a chirp does this twice for at
-// most four times the length, with a product before, between and after. Then h = 16 log2(4n) + 32. Each step keeps the
-// norm, except for the norm of the chirp, sqrt(2n). With N elements of norm |x|, |error| <= gamma(h, u) sqrt(2N) |x|.
-// The likely bound treats the roundings as a random walk: 6 sqrt(h) u |x|. Source: Higham, Accuracy and Stability,
-// 24.1.
+// fft: each result is the sum of all elements of its transform, multiplied by roots of unity. An algorithm that uses
+// factors of at most 13 multiplies and adds each element along a chain of at most 7 roundings for each bit of a factor
+// (13 by its definition). So one dimension of length n has h = 8 log2(n) + 8 roundings. For larger prime factors, a
+// convolution with a chirp does this twice for at most four times the length, with a product before, between and after:
+// h = 16 log2(4n) + 32. Each step keeps the norm, except for the norm of the chirp, sqrt(2n). With N elements of norm
+// |x|, |error| <= gamma(h, u) sqrt(2N) |x|. The likely bound is a random walk of roundings: 6 sqrt(h) u |x|. Source:
+// Higham, Accuracy and Stability, 24.1.
 //
-// Factorisations and solves are recurrences of products, sums, quotients and roots. Each has the bound of its operands
-// and its own rounding, for any order of a sum. Source: Higham, 8.1, 9.3, 10.1.
+// Factorisations and solves are recurrences. Each step has the bound of its operands and its own rounding, for any
+// order of a sum. Source: Higham, 8.1, 9.3, 10.1.
 //
-// Such a bound may double with each row. If it becomes uninformative, and the run's result is known
-// (ShadowOptions::left), a property of all algorithms judges the result. The product of the factors is the matrix, and
-// the product of the triangle and the solution is the other side. The error is at most gamma_n times the product of the
+// Such a bound may double with each row. If it becomes uninformative and the run's result is known
+// (ShadowOptions::left), a property of all algorithms is checked: the product of the factors is the matrix, and the
+// product of the triangle and the solution is the other side, with an error of at most gamma_n times the product of the
 // moduli. So each element is compared with a value that is computed from the other elements of the run's result. A
 // pivot is right if no candidate is larger by more than this error. Source: Higham, 8.5, 9.3, 10.3.
 #include <algorithm>
@@ -33,7 +32,7 @@ namespace {
 
 using Complex = std::complex<double>;
 
-// A real or complex number and a bound of its error. `bound` is NaN if the number is undetermined.
+// `bound` is NaN if the number is undetermined.
 struct Approx {
   Complex value;
   double bound = 0;
@@ -42,7 +41,6 @@ struct Approx {
   bool is_decided() const { return std::isfinite(value.real()) && std::isfinite(value.imag()) && std::isfinite(bound); }
 };
 
-// Access to the elements of an array as numbers.
 class Numbers {
  public:
   explicit Numbers(const ShadowValue& x) : x_(SplitComplex(x)) {}
@@ -62,7 +60,6 @@ PrimitiveType PartOf(PrimitiveType type) {
   return type == PrimitiveType::kC64 ? PrimitiveType::kF32 : type == PrimitiveType::kC128 ? PrimitiveType::kF64 : type;
 }
 
-// A result of `shape`, rounded to its type. It has likely bounds if `likely` is not empty.
 ShadowValue Declared(const Shape& shape, std::span<const Approx> numbers, std::span<const double> likely, bool ftz) {
   const auto part = [&](bool imaginary) {
     const Shape of_part = shape.WithType(PartOf(shape.type()));
@@ -106,7 +103,6 @@ Literal InDouble(const ShadowValue& x, bool complex) {
   return wide;
 }
 
-// Whether a transform of this length in one dimension needs a chirp.
 bool HasLargePrime(int64_t length) {
   for (const int64_t prime : {2, 3, 5, 7, 11, 13}) {
     while (length > 1 && length % prime == 0) length /= prime;
@@ -117,15 +113,14 @@ double RoundingsOf(int64_t length) {
   const double bits = std::ceil(std::log2(static_cast<double>(length)));
   return HasLargePrime(length) ? 16 * (bits + 2) + 32 : 8 * bits + 8;
 }
-// Growth of sums inside the algorithm, relative to the magnitudes of the elements. A multiplication by a root of unity
-// combines both parts into one. The transform of a chirp has as many terms as its length.
+// Growth of sums inside the algorithm, relative to the magnitudes of the elements. A root of unity combines both parts
+// into one. The transform of a chirp has as many terms as its length.
 double GrowthOf(int64_t length) { return HasLargePrime(length) ? 8.0 * static_cast<double>(length) : 2; }
 
 Result<ShadowValue> Fft(Context& context, const Instruction& inst, Operands operands) {
   const auto& attrs = inst.attrs<FftAttrs>();
   const ShadowValue& x = *operands[0];
   const bool to_real = attrs.fft_type == FftType::kIrfft, from_real = attrs.fft_type == FftType::kRfft;
-  // The same transform in f64.
   Module module("wide");
   Computation& computation = module.AddComputation("wide");
   const Literal wide = InDouble(x, !from_real);
@@ -148,7 +143,7 @@ Result<ShadowValue> Fft(Context& context, const Instruction& inst, Operands oper
   const Rounding rounding = RoundingTo(PartOf(inst.shape().type()), context.ftz());
   const double u = rounding.relative + kOwn;
   const double gamma = chain * u / (1 - chain * u);
-  // Below the smallest normal number, each rounding of each summed element is off by up to `least`.
+  // Below the smallest normal number, each rounding of each element is off by up to `least`.
   const double underflow = 4 * static_cast<double>(elements) * chain * rounding.least;
   const Numbers numbers(x);
   std::vector<Approx> values(inst.shape().NumElements());
@@ -157,14 +152,14 @@ Result<ShadowValue> Fft(Context& context, const Instruction& inst, Operands oper
     double norm = 0, bounds = 0, sizes = 0;
     for (int64_t i = t * read; i < (t + 1) * read; ++i) {
       const Approx number = numbers[i];
-      // hypot avoids the underflow of squares. For example, the square of 1e-302 is 0.
+      // hypot avoids the underflow of squares.
       norm = std::hypot(norm, number.size());
       sizes += number.size();
       bounds += number.bound;
     }
-    // This is the norm of the stored half. The other half are its conjugates.
+    // The other half are conjugates of the stored half.
     if (to_real) norm *= std::numbers::sqrt2;
-    // It depends on the algorithm whether an intermediate result overflows.
+    // The algorithm decides whether an intermediate result overflows.
     const bool may_overflow = growth * (to_real ? 2 : 1) * sizes >= rounding.overflow;
     const double given = (to_real ? 2 : 1) * bounds + underflow;
     const double worst =
@@ -179,13 +174,12 @@ Result<ShadowValue> Fft(Context& context, const Instruction& inst, Operands oper
 
 // ---- Factorisations and solves --------------------------------------------------------------------------------------
 
-// Arithmetic with the roundings of one type. A complex product or quotient has the roundings of several real ones.
 class Rounded {
  public:
   Rounded(PrimitiveType type, bool ftz) {
     const PrimitiveType part = PartOf(type);
     const Rounding rounding = RoundingTo(BitWidth(part) < 32 ? PrimitiveType::kF32 : part, ftz);
-    // The f64 value beside the bound has as many roundings, so its error is added.
+    // The f64 value beside the bound has as many roundings.
     u_ = (IsComplex(type) ? 8 : 1) * rounding.relative + (IsComplex(type) ? 8 : 1) * kOwn;
     least_ = 8 * rounding.least;
     overflow_ = rounding.overflow;
@@ -199,8 +193,7 @@ class Rounded {
     if (!(product < overflow_)) return Open(value);
     return Up(value, given + u_ * (product + a.size() + product) + least_);
   }
-  // a - sum. `sizes` is the sum of the moduli of the products, which may be added in any order. Unlike with
-  // LessProduct, a large result does not become undetermined.
+  // a - sum. `sizes` is the sum of the moduli of the products. Large results stay determined.
   Approx LessSum(Approx a, Complex sum, double sizes, int64_t products) const {
     const auto roundings = static_cast<double>(products + 3);
     return {a.value - sum, (a.bound + roundings * (u_ * (a.size() + sizes) + least_)) * kUp};
@@ -219,14 +212,13 @@ class Rounded {
   static Approx Open(Complex value) { return {value, kUndetermined}; }
 
  private:
-  // If an intermediate result may overflow, the order of operations decides, so the result is undetermined.
+  // If an intermediate result may overflow, the order of operations decides.
   Approx Up(Complex value, double bound) const {
     return std::abs(value) + bound * kUp < overflow_ ? Approx{value, bound * kUp} : Open(value);
   }
   double u_, least_, overflow_;
 };
 
-// The sum of products of a run's results, and the sum of their moduli.
 struct Products {
   Complex sum;
   double sizes = 0;
@@ -249,7 +241,6 @@ struct MatrixOf {
   int64_t At(int64_t matrix, int64_t i, int64_t j) const { return (matrix * rows + i) * columns + j; }
 };
 
-// Whether the bounds of a matrix are informative.
 bool TellEnough(std::span<const Approx> numbers) {
   constexpr double kEnough = 0.01;
   double largest = 0, bound = 0;
@@ -261,7 +252,7 @@ bool TellEnough(std::span<const Approx> numbers) {
   return bound <= kEnough * largest;
 }
 
-// The elements of a matrix in the run's result. Empty if it is unknown or not finite.
+// Empty if the run's result is unknown or not finite.
 std::vector<Complex> LeftOf(const std::optional<Numbers>& left, int64_t first, int64_t count) {
   std::vector<Complex> numbers;
   for (int64_t i = first; left && i < first + count; ++i) {
@@ -272,7 +263,7 @@ std::vector<Complex> LeftOf(const std::optional<Numbers>& left, int64_t first, i
   return numbers;
 }
 
-// The run's result of `inst`, at tuple index `index`. Returns nullopt if `inst` is not the root.
+// The run's result of `inst` at tuple index `index`, or nullopt if `inst` is not the root.
 std::optional<Literal> LeftBy(const Context& context, const Instruction& inst, const ShapeIndex& index) {
   const Literal* left = context.options.left;
   if (left == nullptr || context.top == nullptr || &inst != &context.top->root()) return std::nullopt;
@@ -287,8 +278,8 @@ void OpenAll(std::span<Approx> numbers) {
   for (Approx& x : numbers) x.bound = kUndetermined;
 }
 
-// Factors in place. `turns` selects the upper triangle. Returns nullopt if a pivot is undetermined. Otherwise returns
-// the order of the first minor that is not positive, or 0. Later elements are not changed.
+// Factors in place. `turns` selects the upper triangle. Returns nullopt if a pivot is undetermined, or otherwise the
+// order of the first minor that is not positive, or 0. Later elements are not changed.
 std::optional<int32_t> Factor(std::span<Approx> a, int64_t n, bool turns, bool conjugates, const Rounded& rounded) {
   const auto at = [&](int64_t i, int64_t j) -> Approx& { return turns ? a[j * n + i] : a[i * n + j]; };
   const auto read = [&](int64_t i, int64_t j) { return conjugates ? Conjugate(at(i, j)) : at(i, j); };
@@ -313,7 +304,6 @@ std::optional<int32_t> Factor(std::span<Approx> a, int64_t n, bool turns, bool c
   return 0;
 }
 
-// Like Factor, but each element follows from the factor `left` of the run.
 void FactorAsLeft(std::span<Approx> a, std::span<const Complex> left, int64_t n, bool turns, bool conjugates,
                   const Rounded& rounded) {
   const auto place = [&](int64_t i, int64_t j) { return turns ? j * n + i : i * n + j; };
@@ -338,7 +328,6 @@ void FactorAsLeft(std::span<Approx> a, std::span<const Complex> left, int64_t n,
   }
 }
 
-// Uses Factor. If its bounds are uninformative and a run's factor is known, uses FactorAsLeft.
 std::optional<int32_t> FactorOrAsLeft(std::span<Approx> a, std::span<const Complex> left, int64_t n, bool turns,
                                       bool conjugates, const Rounded& rounded) {
   const std::vector<Approx> given(a.begin(), a.end());
@@ -349,7 +338,6 @@ std::optional<int32_t> FactorOrAsLeft(std::span<Approx> a, std::span<const Compl
   return 0;
 }
 
-// The integer results of a call. `open` marks the undetermined ones.
 ShadowValue Integers(const Shape& shape, std::span<const int32_t> values, std::span<const uint8_t> open) {
   Literal literal(shape);
   for (size_t i = 0; i < values.size(); ++i) literal.mutable_data<int32_t>()[i] = values[i];
@@ -387,7 +375,6 @@ Result<ShadowValue> Cholesky(Context& context, const Instruction& inst, Operands
     const std::span<Approx> matrix(a.data() + b * n * n, n * n);
     const auto failed = FactorOrAsLeft(matrix, LeftOf(left, b * n * n, n * n), n, !lower, false, rounded);
     if (!failed || *failed != 0) {
-      // The whole matrix is NaN or may be.
       for (Approx& x : matrix) x = Rounded::Open(x.value);
       continue;
     }
@@ -398,7 +385,6 @@ Result<ShadowValue> Cholesky(Context& context, const Instruction& inst, Operands
   return Declared(shape, a, {}, context.ftz());
 }
 
-// Solves in place of `x`.
 void Solve(const TriangularSolveAttrs& attrs, const Shape& shape, std::span<const Approx> a, std::span<Approx> x,
            const std::optional<Numbers>& left, const Rounded& rounded) {
   const MatrixOf m(shape);
@@ -431,7 +417,7 @@ void Solve(const TriangularSolveAttrs& attrs, const Shape& shape, std::span<cons
       const int64_t i = attrs.left_side ? e / m.columns : e % m.columns,
                     o = attrs.left_side ? e % m.columns : e / m.columns;
       Products products;
-      double open = 0;  // Error from the bounds of the triangle.
+      double open = 0;
       for (int64_t j = forward ? 0 : i + 1; j < (forward ? i : n); ++j) {
         const Complex x_j = of_run[attrs.left_side ? m.At(0, j, o) : m.At(0, o, j)];
         products.Add(at(i, j).value, x_j);
@@ -444,12 +430,11 @@ void Solve(const TriangularSolveAttrs& attrs, const Shape& shape, std::span<cons
   }
 }
 
-// LU factorisation in place, with pivots. Returns false if a pivot is undetermined.
+// LU factorisation in place. Returns false if a pivot is undetermined.
 bool Exchanged(std::span<Approx> a, int64_t rows, int64_t columns, const Rounded& rounded, std::span<int32_t> pivots,
                int32_t* info) {
   const auto size = [](const Approx& x) { return std::fabs(x.value.real()) + std::fabs(x.value.imag()); };
-  // The bound is one of the modulus. The sum of the parts may be off by sqrt(2) times the bound, and by its own
-  // rounding.
+  // The bound is of the modulus. The sum of the parts may be off by sqrt(2) times the bound and by its own rounding.
   const auto off = [&](const Approx& x) { return x.bound == 0 ? 0 : 2 * x.bound; };
   for (int64_t j = 0; j < std::min(rows, columns); ++j) {
     int64_t best = j;
@@ -480,15 +465,14 @@ bool Exchanged(std::span<Approx> a, int64_t rows, int64_t columns, const Rounded
   return true;
 }
 
-// Like Exchanged, but from the factors and pivots of the run's result. Returns false if its pivots are not a
-// permutation.
+// Returns false if the run's pivots are not a permutation.
 bool ExchangedAsLeft(std::span<Approx> a, std::span<const Approx> given, std::span<const Complex> left,
                      std::span<const int32_t> left_pivots, int64_t rows, int64_t columns, const Rounded& rounded,
                      std::span<int32_t> pivots, int32_t* info) {
   const auto size = [](const Approx& x) { return std::fabs(x.value.real()) + std::fabs(x.value.imag()); };
-  std::vector<int64_t> order(rows);  // The final order of the rows.
+  std::vector<int64_t> order(rows);
   std::iota(order.begin(), order.end(), 0);
-  std::vector<int64_t> now = order;  // The order of the rows before exchange j.
+  std::vector<int64_t> now = order;
   for (size_t j = 0; j < pivots.size(); ++j) {
     const int64_t with = left_pivots[j] - 1;
     if (with < static_cast<int64_t>(j) || with >= rows) return false;
@@ -503,7 +487,6 @@ bool ExchangedAsLeft(std::span<Approx> a, std::span<const Approx> given, std::sp
   for (int64_t j = 0; j < columns; ++j) {
     for (int64_t i = 0; i < std::min(j, rows); ++i) a[i * columns + j] = rest(i, j, i);
     if (j >= rows) continue;
-    // The column in which pivot j is searched, with rows in the final order.
     std::vector<Approx> column(rows);
     for (int64_t i = j; i < rows; ++i) column[i] = rest(i, j, j);
     int64_t best = j;

@@ -10,7 +10,6 @@
 namespace hlo::shadow {
 namespace {
 
-// For each element of the state, whether the body passes it on unchanged.
 std::vector<bool> UnchangedElements(const Instruction& loop) {
   const Computation& body = *loop.attrs<WhileAttrs>().body;
   std::vector<bool> unchanged(loop.shape().IsTuple() ? loop.shape().elements().size() : 0, false);
@@ -108,8 +107,8 @@ int Repeated::AddStep(const Context& context, Step step) {
   return static_cast<int>(steps_.size()) - 1;
 }
 
-// The callee of a fusion or call that is inlined, or null. Calls with dynamic sizes are not inlined, because an
-// instruction inside may have no bounds although the call has.
+// The callee of a fusion or call that is inlined, or null. With dynamic sizes, an instruction inside may have no bounds
+// although the call has.
 const Computation* Repeated::Dissolved(const Context& context, const Instruction& inst) const {
   if (!inst.Is(Opcode::kFusion) && !inst.Is(Opcode::kCall)) return nullptr;
   const Computation& callee = *CalledComputations(inst)[0];
@@ -133,7 +132,6 @@ bool Repeated::IsUnchanged(const Step& step) const {
   return false;
 }
 
-// Whether the output is the state's element, unchanged.
 bool Repeated::IsPassedOn(size_t output) const {
   const Step& step = steps_[outputs_[output]];
   return is_tuple_ && step.kind == Kind::kElement && step.is_unchanged &&
@@ -141,7 +139,7 @@ bool Repeated::IsPassedOn(size_t output) const {
 }
 
 void Repeated::PlanLaterTrips() {
-  constexpr int64_t kStepsOfRule = 100;  // The cost of a rule for a small value.
+  constexpr int64_t kStepsOfRule = 100;
   std::vector<bool> is_needed(steps_.size(), false);
   for (size_t i = 0; i < outputs_.size(); ++i) is_needed[outputs_[i]] = is_needed[outputs_[i]] || !IsPassedOn(i);
   for (size_t i = steps_.size(); i-- > 0;) {
@@ -156,7 +154,6 @@ void Repeated::PlanLaterTrips() {
   }
 }
 
-// The step that stores the value.
 int Repeated::OwnerOf(int step) const {
   while (steps_[step].kind == Kind::kElement && !steps_[step].is_kept) step = steps_[step].operands[0];
   return step;
@@ -204,7 +201,7 @@ void Repeated::Restart() {
   }
 }
 
-// Instructions in a loop are not outputs (Context::IsOutput), so their users read the values directly (AsRead).
+// Instructions in a loop are not outputs (Context::IsOutput), so their users read the values directly.
 Status Repeated::RunSteps(Context& context, Operands args, ShadowValue& result) {
   constexpr int64_t kBuffers = 2;  // A loop alternates between two state buffers.
   if (trips_ == 0) result = ShadowValue();
@@ -286,7 +283,7 @@ Result<ShadowValue> Loop::Run(Context& context, const ShadowValue& init) {
   condition_.Restart();
   body_.Restart();
   ShadowValue states[] = {init, ShadowValue()};
-  ShadowValue *state = &states[0], *next = &states[1];  // `next` is the state before the trip.
+  ShadowValue *state = &states[0], *next = &states[1];  // The state before the trip.
   ShadowValue go_on;
   bool decided = true;
   const std::vector<bool> exact = ExactElements(context, loop_);

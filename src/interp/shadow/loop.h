@@ -1,4 +1,4 @@
-// Loops: computations that are applied repeatedly to a state. The steps of a trip are planned once. Private to
+// Loops: computations that are applied repeatedly to a state, with a plan of the steps of a trip. Private to
 // interp/shadow.
 #ifndef HLO_INTERP_SHADOW_LOOP_H_
 #define HLO_INTERP_SHADOW_LOOP_H_
@@ -11,19 +11,17 @@
 
 namespace hlo::shadow {
 
-// A computation as a list of steps, including the steps of fusions and calls inside. Tuples are not steps: a
-// get-tuple-element reads the tuple's element directly.
-//
-// Some elements of the state never change. Steps that depend only on them and on given values run in the first trip
+// A computation as a list of steps, including the steps of fusions and calls. A get-tuple-element reads the element
+// directly, so tuples are not steps. Steps that depend only on unchanged state and given values run in the first trip
 // only. Otherwise a sum of a million elements in a loop of a million trips would take hours.
 class Repeated {
  public:
-  // `unchanged[i]` tells whether element i of the state never changes.
+  // `unchanged[i]`: element i of the state never changes.
   Repeated(const Computation& computation, const std::vector<bool>& unchanged)
       : root_(computation.root()), unchanged_(unchanged) {}
 
-  // Stores the root's value in `result`, whose memory is reused. Before the first trip `result` may hold anything.
-  // After that it must hold the initial state or the result of an earlier trip.
+  // Stores the root's value in `result`, whose memory is reused. After the first trip, `result` must hold the initial
+  // state or the result of an earlier trip.
   Status Run(Context& context, Operands args, ShadowValue& result);
   void Restart();
   // Scalar steps (interp/shadow/slice.h) of each trip after the first.
@@ -35,7 +33,7 @@ class Repeated {
     Kind kind = Kind::kInstruction;
     const Instruction* inst = nullptr;
     std::vector<int> operands;                      // Step numbers.
-    int64_t index = 0;                              // Number of the argument or of the state element.
+    int64_t index = 0;                              // Of the argument or the state element.
     bool is_unchanged = false;                      // Later trips have the value of the first trip.
     bool is_kept = false;                           // The unchanged value is kept for later trips.
     bool is_repeated = false;                       // Later trips compute the step again.
@@ -44,7 +42,7 @@ class Repeated {
     std::vector<int> last_in_first, last_in_later;  // Large values whose last reader in such a trip is this step.
     std::unique_ptr<PreparedElementwise> rule;
   };
-  // The value of an instruction: the value of a step, or the elements of a tuple that has no step.
+  // A step's value, or the elements of a tuple that has no step.
   struct Named {
     int step = -1;
     const Instruction* tuple = nullptr;
@@ -72,25 +70,24 @@ class Repeated {
     return is_tuple_ ? result.elements[output] : result;
   }
 
-  // Limits on the elements of a kept value and of a value that stays allocated between trips.
+  // Limits on elements of a kept value, and of a value that stays allocated between trips.
   static constexpr int64_t kMostKept = 1 << 20, kMostLeft = 1 << 8;
-  // Limit on steps. It includes called computations.
   static constexpr size_t kMostSteps = 1 << 14;
 
   const Instruction& root_;
   const std::vector<bool> unchanged_;
   int64_t trips_ = 0, later_steps_ = 0;
   std::vector<Step> steps_;
-  std::vector<int> outputs_;  // Steps that compute the elements of the root tuple, or the root.
+  std::vector<int> outputs_;
   bool is_tuple_ = false;
-  std::vector<int> last_out_;           // Large values that are released after all outputs are copied.
-  std::vector<const ShadowValue*> at_;  // Value of each step.
-  std::vector<ShadowValue> made_;  // Storage of each step. Arguments, their elements and results are stored elsewhere.
+  std::vector<int> last_out_;
+  std::vector<const ShadowValue*> at_;  // By step.
+  std::vector<ShadowValue> made_;
   std::vector<const ShadowValue*> operands_;
   int called_ = 0;  // Depth of nested calls during planning.
 };
 
-// A while loop. Its plan is reused by later runs.
+// A while loop, whose plan is reused by later runs.
 class Loop {
  public:
   explicit Loop(const Instruction& loop);

@@ -1,4 +1,4 @@
-// Data movements. The interpreter moves values, bounds and flags, and also computes the source of each element.
+// Data movements. The interpreter moves values, bounds and flags, and computes the source of each element.
 #include <algorithm>
 #include <unordered_set>
 
@@ -9,7 +9,6 @@
 namespace hlo::shadow {
 namespace {
 
-// The movement `inst` on elements of another type.
 class Movement {
  public:
   Movement(const Instruction& inst, PrimitiveType type) : module_("movement"), data_(DataOperands(inst)) {
@@ -39,7 +38,7 @@ class Movement {
   Instruction* clone_;
 };
 
-// The literals that `part` selects of data operands, or zeros if absent. Index operands are passed unchanged.
+// The selected literals of data operands, or zeros if absent. Index operands are passed unchanged.
 std::vector<Literal> Parts(const Instruction& inst, Operands operands, Literal ShadowValue::* part,
                            PrimitiveType type) {
   std::vector<Literal> parts;
@@ -58,7 +57,7 @@ std::vector<Literal> Parts(const Instruction& inst, Operands operands, Literal S
   return parts;
 }
 
-// The choices of the result, if exactly one operand has choices.
+// Null unless exactly one operand has choices.
 Result<std::shared_ptr<const Choices>> MovedChoices(const Instruction& inst, Operands operands) {
   const auto data = operands.first(DataOperands(inst));
   const auto has_choices = [](const ShadowValue* operand) { return operand->choices != nullptr; };
@@ -146,7 +145,7 @@ bool KeepsBitsOfNaN(const Context& context, const Instruction& inst) {
       case Opcode::kConstant:
       case Opcode::kBitcastConvert: continue;
       case Opcode::kParameter:
-        // The caller has to decide for a parameter of a called computation.
+        // The caller has to decide for parameters of called computations.
         if (&next.computation() != context.top) return false;
         continue;
       case Opcode::kSelect: first = 1; break;

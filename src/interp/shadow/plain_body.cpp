@@ -5,7 +5,6 @@
 namespace hlo::shadow {
 namespace {
 
-// Larger bodies are not inlined.
 constexpr int64_t kMostInstructions = 4096;
 
 bool IsCall(const Instruction& inst) { return inst.Is(Opcode::kCall) || inst.Is(Opcode::kFusion); }
@@ -16,7 +15,6 @@ bool IsSkipped(const Instruction& inst) {
   return inst.Is(Opcode::kOptimizationBarrier) || inst.Is(Opcode::kDomain);
 }
 
-// The number of instructions after inlining. Counting stops above kMostInstructions.
 int64_t SizeOf(const Computation& computation) {
   int64_t size = 0;
   std::vector<const Computation*> pending = {&computation};

@@ -1,6 +1,5 @@
-// The body of a reducer without instructions that change no value. Calls and fusions are inlined. Copies, barriers and
-// tuple elements are replaced by their operands. Passes remove such instructions, and a reducer must have the same
-// bounds before and after a pass. Private to interp/shadow.
+// The body of a reducer without calls, fusions, copies, barriers and tuple elements. Passes remove such instructions,
+// and a reducer must have the same bounds before and after a pass. Private to interp/shadow.
 #ifndef HLO_INTERP_SHADOW_PLAIN_BODY_H_
 #define HLO_INTERP_SHADOW_PLAIN_BODY_H_
 
@@ -14,11 +13,11 @@ namespace hlo::shadow {
 
 class PlainBody {
  public:
-  // Returns null if `body` has no such instruction or is too large.
+  // Null if `body` has no such instruction or is too large.
   static std::unique_ptr<PlainBody> Of(const Computation& body);
 
   const Computation& computation() const { return module_.entry(); }
-  // The instruction that `inst` was copied from, or `inst` itself if it belongs to another module.
+  // The instruction from which `inst` was copied, or `inst` itself.
   const Instruction& Original(const Instruction& inst) const;
 
  private:

@@ -12,7 +12,6 @@ bool IsOther(const Instruction* x) {
   return x->shape().IsArray() && !IsFloat(x->shape().type()) && !IsComplex(x->shape().type());
 }
 
-// The bytes of `literal`, after it was made an array of this shape.
 std::byte* BytesFor(const Shape& shape, Literal& literal) {
   if (!literal.OwnsBytes() || literal.shape() != shape) literal = Literal::Uninitialized(shape);
   return literal.mutable_raw();

@@ -10,15 +10,15 @@
 
 namespace hlo::shadow {
 
-// An elementwise instruction with a rule that is looked up once. If nothing is undetermined, it computes the same as
-// RunInstruction, and allocates no memory except for values.
+// An elementwise instruction with a rule that is looked up once. It computes the same as RunInstruction and allocates
+// memory only for values.
 class PreparedElementwise {
  public:
-  // Returns null if the instruction has no such rule.
+  // Null if the instruction has no such rule.
   static std::unique_ptr<PreparedElementwise> Of(const Context& context, const Instruction& inst);
 
-  // Writes into `result`, which is empty or holds any value of the instruction's shape. If it returns false, `result`
-  // is invalid and RunInstruction must evaluate the instruction.
+  // `result` is empty or holds any value of the instruction's shape. If this returns false, `result` is invalid and
+  // RunInstruction must evaluate the instruction.
   bool Run(const Context& context, Operands operands, ShadowValue& result) const;
 
  private:
@@ -27,7 +27,7 @@ class PreparedElementwise {
   bool OfOthers(Operands operands, ShadowValue& result) const;
 
   const Instruction& inst_;
-  const Shape wide_;  // The instruction's dimensions with f64 elements.
+  const Shape wide_;
   std::optional<ElementRule> rule_;
   std::optional<ElementwiseOp> op_;
 };

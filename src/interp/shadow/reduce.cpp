@@ -1,5 +1,5 @@
-// Bounds of reduce. A combiner with a rule uses it. A reducer that returns one of its elements uses the possible
-// elements (interp/shadow/choices.cpp). Other reducers are applied in two orders. Rules: docs/comparison.md#sums.
+// Bounds of reduce. Combiners with a rule use it. Reducers that return one of their elements use the possible elements
+// (interp/shadow/choices.cpp). Others are applied in two orders. Rules: docs/comparison.md#sums.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -17,7 +17,6 @@ namespace {
 
 constexpr int64_t kLanes = 32;
 
-// Adds the elements at k, k + stride, ... to totals[k], for all k at once.
 template <class Rule>
 void FoldColumns(const Source& from, int64_t at, int64_t rows, int64_t stride, int64_t width, Total* totals) {
   for (int64_t r = 0; r < rows; ++r, at += stride) {
@@ -26,7 +25,7 @@ void FoldColumns(const Source& from, int64_t at, int64_t rows, int64_t stride, i
   }
 }
 
-// A fast path for the sum of exact elements, with independent accumulators.
+// A fast path for sums of exact elements, with independent accumulators.
 void FoldExactRow(const double* v, int64_t count, Total& total) {
   constexpr int kWays = 16;
   double sum[kWays], size[kWays] = {};
@@ -45,7 +44,7 @@ void FoldExactRow(const double* v, int64_t count, Total& total) {
   for (; i < count; ++i) Add::Take(total, v[i], 0, 0);
 }
 
-// An array as [outer, reduced, inner], if the reduced dimensions are adjacent.
+// [outer, reduced, inner], if the reduced dimensions are adjacent.
 struct Grouping {
   int64_t outer, reduced, inner;
 };
@@ -115,7 +114,6 @@ ShadowValue Fold(const Context& context, const Instruction& inst, const ShadowVa
   return sink.Take();
 }
 
-// The elements at index `at` of the reduced dimension of [outer, reduced, inner], as an array of `shape`.
 ShadowValue SliceAt(const ShadowValue& x, const Shape& shape, const Grouping& g, int64_t at) {
   ShadowValue slice;
   slice.shape = shape;
@@ -139,7 +137,6 @@ ShadowValue SliceAt(const ShadowValue& x, const Shape& shape, const Grouping& g,
   return slice;
 }
 
-// The interval around both values, for each element.
 ShadowValue Hull(const ShadowValue& a, const ShadowValue& b) {
   ShadowValue hull = a;
   hull.choices = nullptr;
@@ -167,7 +164,6 @@ ShadowValue Hull(const ShadowValue& a, const ShadowValue& b) {
   return hull;
 }
 
-// Whether the intervals of all elements overlap.
 bool Meet(std::span<const ShadowValue> a, std::span<const ShadowValue> b) {
   const auto meet = [](const ShadowValue& x, const ShadowValue& y) {
     if (!x.IsFloat()) return AnyOpen(x) || AnyOpen(y) || x.exact.BitEquals(y.exact);
@@ -180,7 +176,6 @@ bool Meet(std::span<const ShadowValue> a, std::span<const ShadowValue> b) {
   return std::ranges::equal(a, b, meet);
 }
 
-// Marks the whole value as undetermined.
 ShadowValue Open(ShadowValue value) {
   for (ShadowValue& element : value.elements) element = Open(std::move(element));
   if (!value.shape.IsArray()) return value;
@@ -195,7 +190,6 @@ ShadowValue Open(ShadowValue value) {
   return value;
 }
 
-// A module with one broadcast.
 class Spread {
  public:
   Spread(const Shape& from, const std::vector<int64_t>& dims, const std::vector<int64_t>& along) {
@@ -219,9 +213,8 @@ Result<ShadowValue> SpreadOver(Context& context, const ShadowValue& x, const std
   return Move(context, spread.inst(), args);
 }
 
-// Applies the body to one element after another, and in a balanced tree. The right result is assumed to be between the
-// two. If samples show that the body depends on the order, there are no bounds: a kernel may return any result, and two
-// modules are compared by the interpreter's bits.
+// Applies the body sequentially and in a balanced tree. The right result is assumed to be between the two. If samples
+// show that the body depends on the order, there are no bounds, and two modules are compared by the interpreter's bits.
 Result<ShadowValue> ReduceByBody(Context& context, const Instruction& inst, const Computation& body, Operands operands,
                                  const std::vector<int64_t>& dimensions) {
   const size_t arity = operands.size() / 2;
@@ -260,7 +253,7 @@ Result<ShadowValue> ReduceByBody(Context& context, const Instruction& inst, cons
   };
   bool any_order = true;
   constexpr int64_t kPlaces = 32;
-  const int64_t last = PicksASide(body) ? -1 : g.reduced - 3;  // The last position where three elements begin.
+  const int64_t last = PicksASide(body) ? -1 : g.reduced - 3;
   for (int64_t r = 0; r <= last && any_order; r += std::max<int64_t>(1, last / (kPlaces - 1))) {
     const auto a = at(r), b = at(r + 1), c = at(r + 2);
     const auto ab = TRY(combine(a, b));
@@ -269,7 +262,7 @@ Result<ShadowValue> ReduceByBody(Context& context, const Instruction& inst, cons
   const int64_t looked_at = any_order ? g.reduced : 1;  // Without bounds, one element is enough.
   std::vector<ShadowValue> sequential = start;
   for (int64_t r = 0; r < looked_at; ++r) sequential = TRY(combine(sequential, at(r)));
-  // Subtotals of 2^k elements, largest first, as in a binary counter.
+  // Subtotals of 2^k elements, largest first.
   std::vector<std::pair<int64_t, std::vector<ShadowValue>>> subtotals;
   for (int64_t r = 0; r < looked_at; ++r) {
     subtotals.emplace_back(1, at(r));
@@ -301,7 +294,7 @@ Result<ShadowValue> ReduceByBody(Context& context, const Instruction& inst, cons
   return tuple;
 }
 
-// A result of a reducer that depends only on its own two parameters, through one op. It is reduced separately.
+// A result that depends only on its own two parameters, through one op.
 class Apart {
  public:
   static bool Is(const Computation& reducer, int64_t i) {
@@ -335,7 +328,6 @@ class Apart {
   Module module_{"apart"};
 };
 
-// Reduces several independent results, each by its own rule.
 Result<std::optional<ShadowValue>> ReduceApart(Context& context, const Instruction& inst, const Computation& reducer,
                                                Operands operands) {
   const int64_t arity = std::ssize(operands) / 2;
@@ -353,9 +345,9 @@ Result<std::optional<ShadowValue>> ReduceApart(Context& context, const Instructi
   return tuple;
 }
 
-// The fallback for reducers that ReduceByPicking does not support. A reducer that returns the better side returns an
-// element that no other element beats. There may be several such elements if some are equal or NaN, and then the order
-// decides. So the result also permits the reducer's results for the winner and any other element, in either order.
+// The fallback for reducers that ReduceByPicking does not support. The result is an element that no other element
+// beats. If several are equal or NaN, the order decides. So the reducer's results for the winner and any other element
+// are permitted, in either order.
 Status OpenTies(Context& context, const Instruction& inst, const Computation& body, Operands operands,
                 ShadowValue& result) {
   const ReduceAttrs& attrs = inst.attrs<ReduceAttrs>();
@@ -397,8 +389,8 @@ Status OpenTies(Context& context, const Instruction& inst, const Computation& bo
   return meet(elements, dims, kept);
 }
 
-// Whether samples of integer elements give the same result in all orders that are tried. A loop needs this for each
-// reduction in each trip, so the body runs once for all samples.
+// Whether samples of integers give the same result in all tried orders. A loop needs this in each trip, so the body
+// runs once for all samples.
 Result<bool> KeepsAnyOrder(const Computation& body, Operands operands) {
   constexpr int64_t kSamples = 4, kTerms = 13;
   const size_t arity = operands.size() / 2;
@@ -406,7 +398,7 @@ Result<bool> KeepsAnyOrder(const Computation& body, Operands operands) {
   if (count == 0) return true;
   const auto apply = TRY(ScalarBody::Make(body, {}, 0));
   ScalarBody::Scratch scratch;
-  using Elements = std::vector<Literal>;  // For each operand, one element per sample.
+  using Elements = std::vector<Literal>;
   const auto at = [&](int64_t term) {
     Elements elements;
     for (size_t i = 0; i < arity; ++i) {

@@ -1,4 +1,4 @@
-// Rounding errors of types, of an instruction's result according to its precision plan, and of sums.
+// Rounding errors of types, of results according to their precision plan, and of sums.
 #include <algorithm>
 #include <unordered_set>
 
@@ -33,10 +33,10 @@ Rounding RoundingTo(int exponent_bits, int mantissa_bits) {
 
 namespace {
 
-// Whether a product may become part of an fma. It cannot if all its users only compare and select.
+// Whether a product may become part of an fma. Users that only compare and select prevent it.
 bool MeetsASum(const Instruction& product) {
   std::vector<const Instruction*> pending{&product};
-  std::unordered_set<const Instruction*> met;  // A sorting network has many paths, so each instruction is visited once.
+  std::unordered_set<const Instruction*> met;  // A sorting network has many paths.
   while (!pending.empty()) {
     const Instruction& next = *pending.back();
     pending.pop_back();
@@ -109,7 +109,7 @@ Finish Context::FinishOf(const Instruction& inst, double ulps) const {
 
 Pair AfterOverflow(const Finish& finish, double value, double bound) {
   const double size = std::fabs(value);
-  if (!(size + bound >= finish.overflow)) return {value, bound};  // This also keeps a NaN bound.
+  if (!(size + bound >= finish.overflow)) return {value, bound};  // Also keeps a NaN bound.
   if (finish.is_output) return {value, bound};
   if (finish.may_stay_wide || size - bound < finish.overflow) return {value, kUndetermined};
   return {std::copysign(std::numeric_limits<double>::infinity(), value), 0};
@@ -131,13 +131,13 @@ SumRule SumRuleOf(const Context& context, const Instruction& inst, int64_t terms
 
   SumRule rule;
   rule.finish = context.FinishOf(inst, 0.5);
-  rule.finish.compute = kNoRounding;  // The bound already contains the roundings of the additions.
+  rule.finish.compute = kNoRounding;  // The bound contains the roundings of the additions.
   if (rule.finish.held == sum.accumulator) {
     rule.finish.target = kNoRounding;
   } else {
     rule.finish.target = RoundingTo(rule.finish.held, context.ftz());
   }
-  // A product is rounded unless the accumulator represents it exactly.
+  // Unless the accumulator represents products exactly.
   const bool exact_products = product_bits == 0 || product_bits <= SignificandBits(sum.accumulator);
   if (!exact_products) {
     chain += 1;

@@ -8,7 +8,7 @@
 namespace hlo::shadow {
 namespace {
 
-// SplitMix64: a deterministic random number of the seed.
+// SplitMix64.
 uint64_t Mix(uint64_t x) {
   x += 0x9E3779B97F4A7C15;
   x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9;
@@ -64,7 +64,7 @@ std::vector<int64_t> PositionsIn(const std::vector<int64_t>& sorted, const std::
     return positions;
   }
   const std::vector<uint64_t> bits = BitsOf(sorted, count);
-  std::vector<int64_t> before(bits.size());  // Number of bits in the words before each word.
+  std::vector<int64_t> before(bits.size());
   for (size_t word = 1; word < bits.size(); ++word) before[word] = before[word - 1] + std::popcount(bits[word - 1]);
   for (size_t j = 0; j < at.size(); ++j) {
     const uint64_t below = (uint64_t{1} << (at[j] % 64)) - 1;
@@ -98,7 +98,6 @@ std::vector<int64_t> Points(const Shape& shape, Spread spread, int64_t wanted, u
     return points;
   }
   if (spread == Spread::kInGrid) {
-    // If there are few rows, more columns are used, and vice versa.
     constexpr int64_t kLines = 256;
     const auto to_fill = [&](int64_t others) {
       others = std::min(others, kLines);

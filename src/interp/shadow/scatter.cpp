@@ -1,4 +1,4 @@
-// Bounds of scatter: the total of each destination's start value and its updates. Rules: docs/comparison.md#sums.
+// Bounds of scatter. Rules: docs/comparison.md#sums.
 #include <algorithm>
 
 #include "base/parallel.h"
@@ -77,13 +77,12 @@ class Destinations {
   const Shape& indices_;
   const Shape& updates_;
   std::vector<int64_t> strides_, index_strides_;
-  std::vector<int64_t> extent_;        // Size of a window in each operand dimension.
-  std::vector<int64_t> window_of_;     // The operand dimension of each window dimension of the updates, or -1.
-  std::vector<int64_t> index_dim_of_;  // The indices' dimension of each other dimension of the updates.
+  std::vector<int64_t> extent_;
+  std::vector<int64_t> window_of_;     // By dimension of the updates: the operand's window dimension, or -1.
+  std::vector<int64_t> index_dim_of_;  // By other dimension of the updates, the dimension of the indices.
 };
 
-// A destination receives its start value or one of its updates. If there are several updates, the result is
-// undetermined between them.
+// A destination with several updates is undetermined between them.
 ShadowValue Overwrite(const Context& context, const Instruction& inst, const ShadowValue& x, const ShadowValue& updates,
                       const std::vector<int64_t>& destination) {
   const Source from(x), with(updates);

@@ -59,7 +59,6 @@ Result<ShadowValue> RunConditional(Context& context, const Instruction& inst, Op
 }
 
 Result<ShadowValue> ByRule(Context& context, const Instruction& inst, Operands operands, const WantedResults* wanted) {
-  // An array without elements needs no bounds.
   if (inst.shape().IsArray() && inst.shape().NumElements() == 0) return ToShadow(Literal(inst.shape()));
   switch (inst.opcode()) {
     case Opcode::kConstant: {
@@ -97,7 +96,7 @@ Result<ShadowValue> ByRule(Context& context, const Instruction& inst, Operands o
     case Opcode::kFusion: return Run(context, *inst.attrs<FusionAttrs>().calls, operands);
     case Opcode::kMap: {
       const Lifted body(*inst.attrs<MapAttrs>().to_apply, inst.shape().dims());
-      std::vector<ShadowValue> arrays;  // A scalar operand is repeated for each element.
+      std::vector<ShadowValue> arrays;
       for (const ShadowValue* operand : operands) {
         const bool repeats = operand->shape.IsScalar() && !inst.shape().IsScalar();
         arrays.push_back(repeats ? Splat(*operand, inst.shape().WithType(operand->shape.type())) : *operand);
@@ -123,7 +122,7 @@ Result<ShadowValue> ByRule(Context& context, const Instruction& inst, Operands o
   if (IsMovement(inst)) return Move(context, inst, operands);
   if (IsElementwiseRule(inst)) return Elementwise(context, inst, operands);
 
-  // The interpreter evaluates remaining ops that are exact. Others have no rule.
+  // The interpreter evaluates other exact ops.
   const auto is_exact_type = [](const Shape& shape) {
     bool exact = true;
     ForEachLeaf(shape, [&](const ShapeIndex&, const Shape& leaf) {
@@ -153,9 +152,8 @@ Result<ShadowValue> ByRule(Context& context, const Instruction& inst, Operands o
   FAIL(UnsupportedAt(inst, "U041", Str("no error bounds for '", inst.opcode(), "' on ", inst.shape())));
 }
 
-// The value that users inside a kernel read of an output. The comparator judges an output's own overflow
-// (AfterOverflow). A user may read the rounded value, which is infinite, or the wider one. Returns nullopt if nothing
-// overflows.
+// The value that users inside a kernel read of an output. The comparator judges an output's own overflow, but a user
+// may read the rounded, infinite value or the wider one. Returns nullopt if nothing overflows.
 std::optional<ShadowValue> AsRead(const Context& context, const Instruction& output, const ShadowValue& value) {
   if (!value.shape.IsArray() || !value.IsFloat() || context.options.widened) return std::nullopt;
   const double overflow = RoundingTo(output.shape().type(), context.ftz()).overflow;
@@ -177,10 +175,9 @@ std::optional<ShadowValue> AsRead(const Context& context, const Instruction& out
   return read;
 }
 
-// Evaluates the instructions of `order` and returns the root's value.
 Result<ShadowValue> RunInOrder(Context& context, const Instruction& root, Operands args,
                                const std::vector<const Instruction*>& order) {
-  ValueMap values, read;  // `read` has the values that users read, if these differ (AsRead).
+  ValueMap values, read;
   std::unordered_map<const Instruction*, int64_t> uses;
   for (const Instruction* inst : order) {
     for (const Instruction* operand : inst->operands()) ++uses[operand];
@@ -213,7 +210,7 @@ Result<ShadowValue> RunInOrder(Context& context, const Instruction& root, Operan
   return std::move(values[&root]);
 }
 
-// Rounds the results of a kernel to their declared types, if they were held in wider ones.
+// Rounds results of a kernel that were held in wider types.
 void RoundToDeclared(ShadowValue& value, bool ftz) {
   for (ShadowValue& element : value.elements) RoundToDeclared(element, ftz);
   if (value.choices) {
@@ -223,7 +220,7 @@ void RoundToDeclared(ShadowValue& value, bool ftz) {
   }
   if (!value.shape.IsArray() || !value.IsFloat() || BitWidth(value.held) <= BitWidth(value.shape.type())) return;
   const Rounding rounding = RoundingTo(value.shape.type(), ftz);
-  if (!value.HasBound()) return;  // These are arguments and constants, which are exact in the declared type.
+  if (!value.HasBound()) return;  // Arguments and constants are exact in the declared type.
   for (Literal* literal : {&value.bound, &value.likely}) {
     if (literal->byte_size() == 0) continue;
     auto bound = literal->mutable_data<double>();
@@ -234,8 +231,8 @@ void RoundToDeclared(ShadowValue& value, bool ftz) {
   value.held = value.shape.type();
 }
 
-// For compared modules: evaluates the rule a second time, on the operands' values without bounds. Elements that the
-// first result leaves undetermined receive these values.
+// Evaluates the rule of a compared module a second time, on values without bounds. Undetermined elements of `result`
+// receive these values.
 Status AddComputed(Context& context, const Instruction& inst, Operands operands, const WantedResults* wanted,
                    ShadowValue& result) {
   // The instructions inside do this themselves.
@@ -253,13 +250,13 @@ Status AddComputed(Context& context, const Instruction& inst, Operands operands,
   return {};
 }
 
-// Converts a number to a format that lacks infinities, NaN, zero, negative numbers or the negative zero.
+// Converts to a format that lacks infinities, NaN, zero, negative numbers or the negative zero.
 Pair InFormat(FloatFormat format, Pair x) {
   if (!IsDecided(x)) return x;
   constexpr Pair kNan = {std::numeric_limits<double>::quiet_NaN(), 0};
   if (std::isnan(x.value)) {
     if (format.specials == Specials::kFinite) return {-0.0, 0};
-    // Other formats have a single NaN without a sign.
+    // Others have a single NaN without a sign.
     return format.specials == Specials::kFn ? Pair{x.value, 0} : kNan;
   }
   if (format.specials == Specials::kExponent && !(x.value > x.bound))
@@ -269,7 +266,6 @@ Pair InFormat(FloatFormat format, Pair x) {
   return x;
 }
 
-// Applies InFormat to a result that is held in its declared type, if that is such a format.
 void HoldInFormat(ShadowValue& value) {
   for (ShadowValue& element : value.elements) HoldInFormat(element);
   const PrimitiveType type = value.shape.IsArray() ? value.shape.type() : PrimitiveType::kF64;
@@ -289,8 +285,7 @@ void HoldInFormat(ShadowValue& value) {
   }
 }
 
-// For f8e8m0fnu, which has no zero. An empty sum becomes the NaN that a pass makes when it folds the sum. Other sums
-// are positive.
+// For f8e8m0fnu, which has no zero. An empty sum becomes the NaN that a pass makes when it folds the sum.
 void NoZeroOfNothing(const Instruction& inst, ShadowValue& sum) {
   const bool sums = inst.Is(Opcode::kDot) || inst.Is(Opcode::kConvolution);
   if (!sums || inst.shape().type() != PrimitiveType::kF8E8M0FNU) return;
@@ -302,7 +297,7 @@ void NoZeroOfNothing(const Instruction& inst, ShadowValue& sum) {
 
 Result<ShadowValue> RunInstruction(Context& context, const Instruction& inst, Operands operands,
                                    const WantedResults* wanted) {
-  constexpr int64_t kStepsOfInstruction = 2000;  // Some microseconds, even for a small value.
+  constexpr int64_t kStepsOfInstruction = 2000;
   TRY(Spend(context, inst, kStepsOfInstruction));
   if (context.instead) {
     if (auto value = TRY(context.instead(inst, operands))) return std::move(*value);

@@ -1,11 +1,10 @@
-// The shadow: an evaluator that computes a pair (value, bound) for each element. The value is computed in f64 without
-// the roundings of the declared types. Every implementation that the precision plan permits has a result within the
-// bound. For one kernel, the shadow determines from the kernel's actual inputs which outputs are right
-// (interp/compare/compare.h). For two modules, it determines whether they compute the same function
-// (interp/compare/widened.h). docs/comparison.md has the rules. Comments at the rules derive them.
+// The shadow computes a pair (value, bound) for each element. The value is computed in f64 without the roundings of the
+// declared types. Every implementation that the precision plan permits has a result within the bound. For one kernel,
+// the shadow determines which outputs are right (interp/compare/compare.h). For two modules, it determines whether they
+// compute the same function (interp/compare/widened.h). Rules: docs/comparison.md.
 //
-// The interpreter evaluates instructions that move data or compute with integers only, on values and bounds alike.
-// Instructions that round have rules here.
+// The interpreter evaluates instructions that move data or compute with integers only. Instructions that round have
+// rules here.
 #ifndef HLO_INTERP_SHADOW_SHADOW_H_
 #define HLO_INTERP_SHADOW_SHADOW_H_
 
@@ -26,28 +25,28 @@ class Computation;
 class Instruction;
 struct Choices;
 
-// A value of any shape with bounds. Copies share their elements, as literals do.
+// Copies share their elements.
 struct ShadowValue {
-  Shape shape;  // The declared shape.
+  Shape shape;
 
-  // Elements of a float array, converted to f64.
+  // Float elements in f64.
   Literal value;
-  // t - value| <= bound holds for every permitted result t. NaN: the element is undetermined. Infinity: it is
+  // |t - value| <= bound holds for every permitted result t. NaN: the element is undetermined. Infinity: it is
   // undetermined, but not a NaN. Empty: all bounds are 0. A bound of 0 means that t must equal `value`, including the
   // sign of zero, infinity and NaN.
   Literal bound;
-  // A smaller bound that a correct implementation exceeds with negligible probability, since the roundings of a long
-  // sum add up like a random walk. A result beyond it is suspicious but not wrong. Empty: equal to `bound`.
+  // A smaller bound that a correct implementation exceeds with negligible probability, since roundings of a long sum
+  // add up like a random walk. A result beyond it is suspicious but not wrong. Empty: equal to `bound`.
   Literal likely;
-  // The type that the floats were last rounded to. It is wider than the declared type if a kernel keeps values wider.
+  // The type to which the floats were last rounded, which may be wider than the declared type.
   PrimitiveType held = PrimitiveType::kF64;
 
-  // For integers, pred, and complex numbers that are not split into parts: the elements in the declared type, and a
-  // flag for each undetermined element. Empty `open`: all elements are determined.
+  // Elements of integers, pred, and complex numbers that are not split, in the declared type, and a flag for each
+  // undetermined element. Empty `open`: all are determined.
   Literal exact;
   Literal open;
 
-  // For elements that a reducer selected: the candidates. Null: only the bounds are known.
+  // Candidates for elements that a reducer selected. Null: only the bounds are known.
   std::shared_ptr<const Choices> choices;
 
   std::vector<ShadowValue> elements;  // Elements of a tuple, or the two parts of a computed complex array.
@@ -64,15 +63,14 @@ inline constexpr double kSaysNothing = 0.25;
 // Decision d chooses one of the candidates [first[d], first[d + 1]). An empty range means no decision.
 struct Decisions {
   std::vector<int64_t> first;
-  // True if no candidate of the decision has a bound, so that only the order of combining decides.
+  // Set if no candidate has a bound, so that only the order of combining decides.
   std::vector<uint8_t> by_order;
-  // For sorts: the element that each candidate is, and the line of each decision. An element takes one position of its
-  // line.
+  // For sorts: the element of each candidate, and the line of each decision. An element takes one position of its line.
   std::vector<int64_t> element, line;
 };
 
-// An element with a decision has the value of one candidate. Values that share decisions, such as the outputs of one
-// reduction, take the same candidate. For example, the index of an argmax belongs to the value that it returns.
+// An element with a decision has the value of one candidate. Values that share decisions take the same candidate, as
+// the index of an argmax belongs to the returned value.
 struct Choices {
   std::shared_ptr<const Decisions> decisions;
   std::vector<int64_t> of;  // The decision of each element, or -1. Empty: element i has decision i.
@@ -81,16 +79,15 @@ struct Choices {
   int64_t DecisionOf(int64_t element) const { return of.empty() ? element : of[element]; }
 };
 
-// The results that are computed of a dot or convolution. The instruction then has the shape of a list of them.
+// Computed results of a dot or convolution, which then has the shape of a list of them.
 struct WantedResults {
   Shape whole;
-  std::vector<int64_t> at;  // Row-major indices, ascending.
+  std::vector<int64_t> at;
 };
 
-// Limits work whose amount is not known in advance: loop trips, and computations that are applied to each element.
-// Several evaluations can share a meter.
+// Limits loop trips, and computations that are applied to each element. Evaluations can share a meter.
 struct WorkMeter {
-  static constexpr int64_t kLeast = 100'000'000;  // This much is always allowed: about a tenth of a second.
+  static constexpr int64_t kLeast = 100'000'000;  // Always allowed, about a tenth of a second.
   int64_t limit = 0;                              // Scalar steps (interp/shadow/slice.h).
   int64_t left = limit;
   std::function<void(const Instruction& loop, int64_t trip)> on_trip;  // Reports progress. May be null.
@@ -98,44 +95,39 @@ struct WorkMeter {
 
 struct ShadowOptions {
   const PrecisionPlan* plan = nullptr;
-  // Treats every float type as f64 with f64 rounding. Conversions between floats do nothing. reduce-precision still
-  // rounds.
+  // Treats every float type as f64. Conversions between floats do nothing, but reduce-precision still rounds.
   bool widened = false;
   int64_t max_loop_iterations = 1'000'000;  // 0 means no limit.
   WorkMeter* meter = nullptr;               // Null means no limit.
 
-  // Whether a state element loses its bounds when an iteration starts, so that each iteration is judged by itself. For
-  // an array state, `element` is 0. May be null.
+  // Whether a state element loses its bounds when an iteration starts, so that each iteration is judged by itself.
+  // `element` is 0 for an array. May be null.
   std::function<bool(const Instruction& loop, int64_t element)> is_exact_state;
 
-  // The root's actual result in a run, or null. Bounds of a factorisation or solve soon become uninformative. With the
-  // result, each element is checked against the equation that the other actual elements determine.
+  // The root's result in a run, or null. Bounds of factorisations and solves soon become uninformative. With the
+  // result, each element is checked against the equation that the other elements determine.
   const Literal* left = nullptr;
 
-  // The wanted results of dots and convolutions in the computation itself. All results are computed of instructions
-  // that are not listed, or if this is null.
+  // Wanted results of dots and convolutions in the computation itself. Other instructions compute all results.
   const std::unordered_map<const Instruction*, WantedResults>* wanted = nullptr;
 
-  // Values of cut points and views, as in InterpretOptions, for the computation and those that it calls. A loop calls
-  // this once for each instruction.
+  // Values of cut points and views, as in InterpretOptions. A loop calls this once for each instruction.
   std::function<std::optional<ShadowValue>(const Instruction&)> given;
   std::function<void(const Instruction& loop, int64_t iteration, const ShadowValue& state)> on_iteration;
-  // Receives the number of trips, the state at the start of the last trip, and the loop's result. Without trips, `last`
-  // is empty.
+  // Receives the number of trips, the state at the start of the last trip (empty without trips), and the result.
   std::function<void(const Instruction& loop, int64_t trips, ShadowValue last, const ShadowValue& result)> on_loop_end;
 };
 
 struct Shadow {
   ShadowValue value;
-  // A rule without a proof was used: a reducer of unknown kind was evaluated in two orders.
+  // An unknown reducer was evaluated in two orders, without a proof.
   bool heuristic = false;
 };
 
-// Returns the literal's value with bounds of 0.
 ShadowValue ToShadow(const Literal& literal);
 
-// Error kUnsupported: an op has no rule, such as a custom call. This does not mean that a result is wrong. Error
-// kLimit, for which IsBeyondWork holds: the meter is empty.
+// Error kUnsupported: an op has no rule. This does not mean that a result is wrong. Error kLimit, for which
+// IsBeyondWork holds: the meter is empty.
 Result<Shadow> EvaluateShadow(const Computation& computation, std::span<const ShadowValue> args,
                               const ShadowOptions& options = {});
 Result<Shadow> EvaluateShadow(const Computation& computation, std::span<const Literal> args,
@@ -143,13 +135,10 @@ Result<Shadow> EvaluateShadow(const Computation& computation, std::span<const Li
 
 bool IsBeyondWork(const Error& error);
 
-// The value of one instruction, from the arguments of its computation. `given` is not called for the instruction
-// itself.
+// The value of one instruction. `given` is not called for it.
 Result<ShadowValue> EvaluateShadowOf(const Instruction& inst, std::span<const ShadowValue> args,
                                      const ShadowOptions& options = {});
-// The same values with bounds of 0.
 ShadowValue DropBounds(ShadowValue value);
-// An array of `shape` whose elements all equal the only element of `element`.
 Literal Splat(const Literal& element, const Shape& shape);
 ShadowValue Splat(const ShadowValue& element, const Shape& shape);
 

@@ -1,4 +1,4 @@
-// Plans which elements of each instruction some results need, and builds a computation of just these.
+// Plans which elements some results need, and builds a computation of just these.
 #include "interp/shadow/slice.h"
 
 #include <algorithm>
@@ -21,20 +21,19 @@ using Indices = std::shared_ptr<const std::vector<int64_t>>;
 
 Indices Shared(std::vector<int64_t> at) { return std::make_shared<const std::vector<int64_t>>(std::move(at)); }
 
-// The needed elements of an instruction.
 struct Places {
   bool all = false;
-  Indices at;  // Used if not `all`. Sorted when the plan is complete.
+  Indices at;  // Unless `all`. Sorted when the plan is complete.
 };
 
-// The sources of a movement's results. Result j is the next element of the list from[number[j]], with one list for each
-// operand. If `number` is empty, all results come from from[0].
+// Result j of a movement is the next element of the list from[number[j]], with one list for each operand. If `number`
+// is empty, all results come from from[0].
 struct Origins {
   std::vector<int32_t> number;
   std::vector<Indices> from;
 };
 
-// The updates of a scatter that reach wanted results, in their order, and the positions of these results.
+// Updates of a scatter that reach wanted results, in order, and positions of these results.
 struct Landings {
   Indices update;
   std::vector<int64_t> on;
@@ -48,7 +47,6 @@ class Slicer {
     if (root.Is(Opcode::kTuple)) outputs_.assign(root.operands().begin(), root.operands().end());
   }
 
-  // Determines the needed elements of every instruction.
   Status Plan() {
     for (size_t i = 0; i < outputs_.size(); ++i) Want(*outputs_[i], Shared(points_[i]));
     order_ = cone_.module->entry().PostOrder();
@@ -77,14 +75,14 @@ class Slicer {
   int64_t steps() const { return steps_; }
   const std::vector<std::vector<int64_t>>& points() const { return points_; }
 
-  // Makes both slices take the same elements of arguments with the same key, and have a parameter for each key that
-  // either needs. Returns the arguments in the order of the parameters.
+  // Makes both slices take the same elements of arguments with the same key, and have a parameter for each key. Returns
+  // the arguments in the order of the parameters.
   static std::vector<Literal> ShareArguments(Slicer& a, Slicer& b) {
     std::map<int, SharedArgument> shared;
     for (Slicer* slicer : {&a, &b}) {
       for (const Instruction* parameter : slicer->cone_.module->entry().parameters()) {
         const auto found = slicer->places_.find(parameter);
-        if (found == slicer->places_.end()) continue;  // The parameter is not needed.
+        if (found == slicer->places_.end()) continue;  // Not needed.
         const ConeArgument& argument = slicer->cone_.args[parameter->parameter_number()];
         SharedArgument& all = shared[argument.key];
         all.literal = argument.literal;
@@ -116,7 +114,7 @@ class Slicer {
     std::vector<Instruction*> results;
     for (size_t i = 0; i < outputs_.size(); ++i) {
       Instruction& result = At(*outputs_[i], points_[i]);
-      // Two equal outputs need two instructions.
+      // Equal outputs need two instructions.
       const bool again = std::ranges::find(results, &result) != results.end();
       results.push_back(again ? &entry_->Add(Opcode::kCopy, result.shape(), {&result}) : &result);
     }
@@ -146,7 +144,7 @@ class Slicer {
 
   // A bitcast depends on its operand's layout, so a whole parameter keeps its layout.
   void AddShared() {
-    std::unordered_map<int, std::vector<const Instruction*>> own;  // Parameters of this cone by key.
+    std::unordered_map<int, std::vector<const Instruction*>> own;
     for (const Instruction* parameter : cone_.module->entry().parameters()) {
       if (places_.contains(parameter)) own[cone_.args[parameter->parameter_number()].key].push_back(parameter);
     }
@@ -265,7 +263,7 @@ class Slicer {
     return is_forward && attrs.sparsity.empty() && attrs.block_scaling.empty();
   }
 
-  // Whether element i of the result needs element i of each operand, and scalars.
+  // Whether element i needs element i of each operand, and scalars.
   static bool SameIndex(const Instruction& inst) {
     if (!inst.Is(kElementwise) && !inst.Is(Opcode::kMap)) return false;
     return std::ranges::all_of(inst.operands(), [&](const Instruction* operand) {
@@ -274,7 +272,6 @@ class Slicer {
     });
   }
 
-  // Whether the movement reads a small part of its operand.
   static bool TakesAFew(const Instruction& inst) {
     constexpr int64_t kPart = 4;
     return IsMovement(inst) && inst.operand(0).shape().NumElements() / kPart > inst.shape().NumElements();
@@ -284,7 +281,6 @@ class Slicer {
     return inst.Is(Opcode::kReduce) && inst.shape().IsArray() && inst.operand_count() == 2;
   }
 
-  // The elements that a reduction combines for the results `at`, grouped by result.
   static std::vector<int64_t> TermsOf(const Instruction& reduce, const std::vector<int64_t>& at) {
     const std::vector<int64_t>& reduced = reduce.attrs<ReduceAttrs>().dimensions;
     const Shape& shape = reduce.operand(0).shape();
@@ -307,7 +303,7 @@ class Slicer {
     return terms;
   }
 
-  // Returns nullopt if the indices are not known before the run of the slice.
+  // Returns nullopt if the indices are unknown before the slice runs.
   Result<std::optional<Landings>> LandingsOf(const Instruction& scatter, const std::vector<int64_t>& at) {
     if (!scatter.shape().IsArray() || scatter.operand_count() != 3) return std::nullopt;
     const std::optional<Literal> indices = TRY(Known(scatter.operand(1)));
@@ -323,8 +319,7 @@ class Slicer {
     return Landings{.update = Shared(std::move(update)), .on = std::move(landed)};
   }
 
-  // The value of integers that depend only on arguments and constants, such as the start of a slice. Evaluates operands
-  // first.
+  // The value of integers that depend only on arguments and constants, such as the start of a slice.
   Result<std::optional<Literal>> Known(const Instruction& inst) {
     std::vector<const Instruction*> stack = {&inst};
     while (!stack.empty()) {
@@ -389,10 +384,8 @@ class Slicer {
       case Opcode::kBroadcast:
       case Opcode::kTranspose: {
         const std::vector<int64_t>& dimensions = inst.attrs<DimensionsAttrs>().dimensions;
-        if (dimensions.empty()) return result();  // A broadcast of a scalar.
+        if (dimensions.empty()) return result();
         return by_index([&](const std::vector<int64_t>& index, size_t j) {
-          // broadcast: operand dimension d is result dimension dimensions[d]. transpose: result dimension d is operand
-          // dimension dimensions[d].
           for (size_t d = 0; d < dimensions.size(); ++d) {
             from[j] +=
                 inst.Is(Opcode::kBroadcast) ? index[dimensions[d]] * strides[d] : index[d] * strides[dimensions[d]];
@@ -468,7 +461,6 @@ class Slicer {
     return Shape(inst.shape().type(), {static_cast<int64_t>(size)});
   }
 
-  // Elements `at` of a list.
   Instruction& Pick(Instruction& list, const std::vector<int64_t>& at) {
     if (list.shape().rank() == 0)
       return entry_->Add(Opcode::kBroadcast, List(list, at.size()), {&list}, DimensionsAttrs{});
@@ -484,7 +476,6 @@ class Slicer {
         GatherAttrs{.collapsed_slice_dims = {0}, .start_index_map = {0}, .index_vector_dim = 1, .slice_sizes = {1}});
   }
 
-  // Elements `at` of an instruction, in any order and possibly repeated.
   Instruction& At(const Instruction& inst, const std::vector<int64_t>& at) {
     Instruction& made = *made_.at(&inst);
     const Places& places = PlacesOf(inst);
@@ -606,7 +597,7 @@ class Slicer {
     return made;
   }
 
-  // A scatter into a list. Each update is one element.
+  // Scatters single elements into a list.
   Instruction& MakeScatter(const Instruction& inst, const Indices& at, const Landings& landings) {
     Instruction& start = At(inst.operand(0), at);
     if (landings.update->empty()) return start;
@@ -636,7 +627,7 @@ class Slicer {
 
   Instruction& MakeMovement(const Instruction& inst, const Origins& origins) {
     std::vector<Instruction*> parts;
-    std::vector<int64_t> begin;  // Start of each part in their concatenation.
+    std::vector<int64_t> begin;
     int64_t end = 0;
     for (size_t i = 0; i < origins.from.size(); ++i) {
       begin.push_back(end);
@@ -658,15 +649,15 @@ class Slicer {
   std::vector<const Instruction*> outputs_;
   std::vector<Instruction*> order_;
   std::unordered_map<const Instruction*, Places> places_;
-  std::unordered_set<const Instruction*> made_whole_;  // Movements that compute all of their results one by one.
+  std::unordered_set<const Instruction*> made_whole_;
   std::unordered_map<const Instruction*, Origins> origins_;
   std::unordered_map<const Instruction*, Landings> landings_;
-  std::unordered_map<const Instruction*, Indices> terms_;  // Terms of reductions.
+  std::unordered_map<const Instruction*, Indices> terms_;
   std::unordered_map<const Instruction*, DotLines> lines_;
   std::unordered_map<const Instruction*, std::optional<Literal>> known_;
   int64_t steps_ = 0;
 
-  std::map<int, SharedArgument> shared_;  // By key.
+  std::map<int, SharedArgument> shared_;
   Slice slice_;
   Computation* entry_ = nullptr;
   std::unordered_map<const Instruction*, Instruction*> made_, flat_;
@@ -700,7 +691,7 @@ Result<Slicer> Planned(const Cone& cone, std::vector<std::vector<int64_t>> point
   return slicer;
 }
 
-// Plans a slice of the cone's results that takes about `limit` steps, or one of about `fewest` points.
+// Takes about `limit` steps or about `fewest` points.
 Result<Slicer> BestSlicer(const Cone& cone, int64_t limit, uint64_t seed, int64_t fewest = kFewestPoints) {
   const std::vector<const Instruction*> outputs = OutputsOf(cone.module->entry().root());
   int64_t largest = 0;
@@ -714,8 +705,7 @@ Result<Slicer> BestSlicer(const Cone& cone, int64_t limit, uint64_t seed, int64_
   Spread spread = Spread::kEverywhere;
   for (const Spread other : {Spread::kEverywhere, Spread::kInGrid, Spread::kInRows, Spread::kInColumns}) {
     Slicer slicer = TRY(plan(other, fewest));
-    // The spread kEverywhere is the most informative. Others are used if they cost less than half, or to stay below the
-    // limit.
+    // kEverywhere is the most informative. Others are used if they cost less than half, or to stay below the limit.
     if (best && slicer.steps() > limit && 2 * slicer.steps() > best->steps()) continue;
     best.emplace(std::move(slicer));
     spread = other;
@@ -731,7 +721,6 @@ Result<Slicer> BestSlicer(const Cone& cone, int64_t limit, uint64_t seed, int64_
   return std::move(*best);
 }
 
-// Reduces the number of points until the slice takes at most `limit` steps.
 Result<Slicer> SmallestSlicer(const Cone& cone, int64_t limit, uint64_t seed) {
   std::optional<Slicer> best;
   for (int64_t fewest = kFewestPoints; fewest >= kFewestPointsOfTwo; fewest /= 8) {
@@ -748,7 +737,7 @@ std::vector<int64_t> AllPoints(const Shape& shape) {
   return points;
 }
 
-// Copies called computations into the module of the slice, and removes the origins of all instructions.
+// Copies called computations into the module, and removes origins.
 void MakeSelfContained(Module& module) {
   std::unordered_map<const Computation*, Computation*> copies;
   const std::function<void(Computation&)> adopt = [&](Computation& computation) {
@@ -776,7 +765,7 @@ Result<std::optional<Slice>> SliceOf(const Cone& cone, int64_t limit, uint64_t s
     if (!output->shape().IsArray()) return std::optional<Slice>();
     largest = std::max(largest, output->shape().NumElements());
   }
-  // A small result is computed completely, unless it selects a few elements of a value that does not fit into memory.
+  // A small result is computed completely, unless it selects from a value that does not fit into memory.
   constexpr int64_t kMostSteps = 10'000'000'000;
   if (largest <= kFewestPoints && cone.steps <= kMostSteps) return std::optional<Slice>();
   Slicer best = TRY(BestSlicer(cone, limit, seed));

@@ -1,4 +1,4 @@
-// Slices: some results of a computation with their operands, as a separate computation. Slices are checked if checking
+// Slices: some results of a computation with their operands, as a separate computation. They are checked if checking
 // all results would be too much work (docs/comparison.md#sampling).
 //
 //   const Cone cone = ConeOf(root, arguments, {});
@@ -24,13 +24,13 @@ namespace hlo::shadow {
 struct ConeArgument {
   const Literal* literal = nullptr;
   ShadowValue value;
-  int key = -1;  // Arguments of two cones with the same key have the same value. See SlicesOfBoth.
+  int key = -1;  // Equal keys of two cones mean equal values (SlicesOfBoth).
 
   ShadowValue All() const { return literal != nullptr ? ToShadow(*literal) : value; }
 };
 
-// A module that contains everything an instruction depends on, back to arguments and given values. Calls and fusions
-// are inlined. `plan` is the precision plan of the copied instructions.
+// A module with everything on which an instruction depends, back to arguments and given values. Calls and fusions are
+// inlined.
 struct Cone {
   std::unique_ptr<Module> module;
   std::vector<ConeArgument> args;
@@ -40,37 +40,35 @@ struct Cone {
 
 using Given = std::function<std::optional<ConeArgument>(const Instruction&)>;
 
-// `given` is not called for the root itself. It may be null.
+// `given` may be null, and is not called for the root.
 Cone ConeOf(const Instruction& root, std::span<const ConeArgument> args, const PrecisionPlan* plan, const Given& given);
 
-// Scalar steps to evaluate `results` elements of an instruction with their bounds, given its operands. A step is about
-// a nanosecond on one core. The estimate needs only the right order of magnitude, but must be the same in every run.
+// Scalar steps for `results` elements with bounds. A step is about a nanosecond on one core. The estimate needs only
+// the right order of magnitude, but must be the same in every run.
 int64_t StepsOf(const Instruction& inst, int64_t results);
-// Scalar steps of a computation, including called ones. A loop counts as one trip.
+// Includes called computations. A loop counts as one trip.
 int64_t StepsOf(const Computation& computation);
 
 struct Slice {
-  std::unique_ptr<Module> module;  // Its arrays are lists of points.
+  std::unique_ptr<Module> module;  // Arrays are lists of points.
   std::vector<ShadowValue> args;
   PrecisionPlan plan;
   std::unordered_map<const Instruction*, WantedResults> wanted;
-  // Row-major indices for each leaf of the cone's root, ascending. At least kFewestPoints, or all.
+  // Ascending row-major indices for each leaf of the cone's root. At least kFewestPoints, or all.
   std::vector<std::vector<int64_t>> points;
 };
 inline constexpr int64_t kFewestPoints = 4096;
 
-// A slice of as many results as cost about `limit` steps. The sample contains both ends, ends of rows, and one result
-// of each stratum. If results need whole rows or columns, as with reductions, the sample uses few of these. Returns
-// nullopt if a leaf of the root is not an array. Also returns nullopt if all results should be computed, because they
-// are few or because a slice costs as much.
+// As many results as cost about `limit` steps: both ends, ends of rows, and one result of each stratum. If results need
+// whole rows or columns, the sample uses few of these. Returns nullopt if a leaf of the root is not an array, or if all
+// results should be computed, because they are few or a slice costs as much.
 Result<std::optional<Slice>> SliceOf(const Cone& cone, int64_t limit, uint64_t seed);
-// A slice of these results of a cone. Returns nullopt if the root has an unsupported kind, or if the results cost more
-// than `limit` steps.
+// Returns nullopt if the root has an unsupported kind, or if the results cost more than `limit` steps.
 Result<std::optional<Slice>> SliceAt(const Cone& cone, const std::vector<std::vector<int64_t>>& points,
                                      int64_t limit = std::numeric_limits<int64_t>::max());
 
-// The same results of two cones whose roots have the same dimensions, as modules with the same parameters. All
-// arguments of the cones are literals. Arguments with the same key become one parameter.
+// The same results of two cones with roots of the same dimensions, as modules with the same parameters. All arguments
+// are literals. Arguments with the same key become one parameter.
 struct SlicesOfTwo {
   struct Side {
     std::unique_ptr<Module> module;
@@ -79,19 +77,18 @@ struct SlicesOfTwo {
   };
   Side before, after;
   std::vector<Literal> args;
-  std::vector<int64_t> points;  // Row-major indices, ascending. At least kFewestPointsOfTwo, or all.
+  std::vector<int64_t> points;  // Ascending row-major indices. At least kFewestPointsOfTwo, or all.
 };
 inline constexpr int64_t kFewestPointsOfTwo = 64;
 // As many results of `after` as cost about `limit` steps, and the same results of `before`. Returns nullopt if a root
-// is not an array, or if the results cost more than `most` steps.
+// is not an array, or if they cost more than `most` steps.
 Result<std::optional<SlicesOfTwo>> SlicesOfBoth(const Cone& before, const Cone& after, int64_t limit, int64_t most,
                                                 uint64_t seed);
-// The interpreter's value of a slice, in the declared types. `wanted` is the slice's member.
 Result<Literal> InterpretSlice(const Module& module,
                                const std::unordered_map<const Instruction*, WantedResults>& wanted,
                                std::span<const Literal> args, const InterpretOptions& options);
 
-// Step limit for each item of work such that the total of steps * times stays below `limit`. Smaller items run
+// Step limit for each item of work so that the total of steps * times stays below `limit`. Smaller items run
 // completely.
 struct Work {
   int64_t steps = 0, times = 1;

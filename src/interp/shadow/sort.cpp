@@ -1,7 +1,6 @@
-// sort and topk with several possible orders: keys are equal and the sort is not stable, or keys are close. An element
-// may take a position if the number of elements certainly before it, and certainly after it, permits that. The key and
-// the payload of a position are from the same element, and each element takes one position
-// (interp/compare/choices.cpp).
+// sort and topk with several possible orders: keys are close, or equal and the sort is not stable. An element may take
+// a position if the numbers of elements certainly before and after it permit that. The key and the payload of a
+// position are from the same element, and each element takes one position (interp/compare/choices.cpp).
 #include <algorithm>
 #include <numeric>
 
@@ -10,7 +9,7 @@
 namespace hlo::shadow {
 namespace {
 
-// A sort of longer lines is compared with the interpreter's result.
+// Longer lines are compared with the interpreter's result.
 constexpr int64_t kLongestLine = 1024;
 constexpr int64_t kMostPairs = int64_t{1} << 24, kPairsAtOnce = int64_t{1} << 20;
 constexpr int64_t kMostCandidates = int64_t{1} << 22;
@@ -20,16 +19,15 @@ bool IsDecidedEverywhere(const ShadowValue& x) {
   return std::ranges::all_of(x.bound.data<double>(), [](double e) { return std::isfinite(e); });
 }
 
-// For one line: less[i * count + j] is 1 if i is before j, 0 if not, and 2 if undetermined.
+// less[i * count + j]: 1 if i is before j, 0 if not, 2 if undetermined.
 using Relation = std::vector<uint8_t>;
 
-// A comparator. Its parameters are the two sides of each operand in turn, as in sort.
+// The parameters are the two sides of each operand in turn, as in sort.
 class Comparator {
  public:
   Comparator(const Computation& body, std::vector<ShadowValue> operands, int64_t count)
       : body_(body), operands_(std::move(operands)), count_(count) {}
 
-  // `bounded`: whether the operands' bounds are used, or only their values.
   Result<std::vector<Relation>> Relations(Context& context, int64_t first, int64_t lines, bool bounded) const {
     const int64_t square = count_ * count_;
     std::vector<int64_t> left, right;
@@ -67,7 +65,7 @@ class Comparator {
   int64_t count_;
 };
 
-// A stable order of the elements. Empty if `less` is not an order.
+// Stable. Empty if `less` is not an order.
 std::vector<int64_t> OrderBy(const Relation& less, int64_t count) {
   std::vector<int64_t> before(count), order(count);
   for (int64_t i = 0; i < count; ++i) {
@@ -83,7 +81,6 @@ std::vector<int64_t> OrderBy(const Relation& less, int64_t count) {
   return order;
 }
 
-// For each position, the elements that may take it.
 std::vector<std::vector<int64_t>> MayStandAt(const Relation& less, int64_t count, int64_t places, bool stable) {
   std::vector<std::vector<int64_t>> may(places);
   for (int64_t i = 0; i < count; ++i) {
@@ -107,7 +104,7 @@ Result<std::optional<ShadowValue>> SortByRanks(Context& context, const Instructi
   const bool all_exact = AllExact(operands);
   const Shape& shape = operands[0]->shape;
   const int64_t dimension = sort ? inst.attrs<SortAttrs>().dimension.value : shape.rank() - 1;
-  // The interpreter sorts exact values, unless it would have to round values that are held in f64.
+  // The interpreter sorts exact values, unless they are held in f64.
   const bool interpreted = stable && all_exact && !context.options.widened;
   if (shape.rank() == 0 || shape.NumElements() == 0 || interpreted) return std::nullopt;
   const int64_t count = shape.dim(dimension), lines = shape.NumElements() / count;
@@ -119,7 +116,7 @@ Result<std::optional<ShadowValue>> SortByRanks(Context& context, const Instructi
     if (!known) return std::nullopt;
   }
 
-  // topk sorts by the total order of keys, with the indices as payload.
+  // topk sorts by the total order of keys, with indices as payload.
   Module module("order");
   const Computation* body = sort ? inst.attrs<SortAttrs>().to_apply : nullptr;
   std::vector<ShadowValue> arrays;
@@ -151,7 +148,7 @@ Result<std::optional<ShadowValue>> SortByRanks(Context& context, const Instructi
     const auto bounded = all_exact ? exact : comparator.Relations(context, first, some, true);
     if (!exact || !bounded) return std::nullopt;
     for (int64_t line = first; line < first + some; ++line) {
-      // A NaN that is not ordered. The algorithm determines the whole order.
+      // An unordered NaN: the algorithm determines the order.
       if (std::ranges::count(exact->at(line - first), 2) > 0) return std::nullopt;
       const std::vector<int64_t> order = OrderBy(exact->at(line - first), count);
       if (order.empty()) return std::nullopt;

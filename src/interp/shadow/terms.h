@@ -8,8 +8,8 @@ class Instruction;
 
 namespace hlo::shadow {
 
-// For a dot or convolution: the number of products. For a reduce, reduce-window or select-and-scatter: the number of
-// elements, including padding. For other instructions: 1.
+// dot, convolution: the number of products. reduce, reduce-window, select-and-scatter: the number of elements,
+// including padding. Others: 1.
 double TermsOf(const Instruction& inst);
 
 }  // namespace hlo::shadow

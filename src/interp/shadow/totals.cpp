@@ -8,8 +8,8 @@
 namespace hlo::shadow {
 namespace {
 
-// The bound of a sum (see SumRule). An infinite or NaN term determines the sum in any order, unless the finite terms
-// may first overflow to the opposite infinity. If the terms of a finite sum may overflow, it is undetermined.
+// An infinite or NaN term determines the sum in any order, unless the finite terms may first overflow to the opposite
+// infinity. A finite sum whose terms may overflow is undetermined.
 Bounds FinishSum(const SumRule& rule, double overflow, const Total& t) {
   if (!std::isfinite(t.bounds)) return {0, kUndetermined, kUndetermined};
   if (!std::isfinite(t.value)) {
@@ -27,13 +27,13 @@ Bounds FinishSum(const SumRule& rule, double overflow, const Total& t) {
 }
 
 // Each of n - 1 products is rounded: |t| <= prod(|v| + e) (1 + u)^(n-1), and t has the sign of v unless a factor may be
-// 0. A product that underflows is off by at most half a step, which the factors of at least 1 magnify. If these factors
-// overflow by themselves, so may an intermediate product.
+// zero. A product that underflows is off by at most half a step, which the factors of at least 1 magnify. If these
+// factors overflow by themselves, so may an intermediate product.
 //
 // An infinite factor determines the result unless the factors below 1 may first underflow to 0. Above `normal` they
-// cannot, since roundings are relative there. If the factors of at least 1 overflow by themselves, the other factors
-// may multiply that infinity as zeros. If the product of the finite factors overflows f64, the source of an infinity is
-// not known. If no factor is below 1, the result is infinite in any order.
+// cannot, since roundings are relative there. If the factors of at least 1 overflow by themselves, the others may
+// multiply that infinity as zeros. If the product of the finite factors overflows f64, the source of an infinity is
+// unknown. Without a factor below 1, the result is infinite in any order.
 Bounds FinishProduct(const SumRule& rule, const Rounding& accumulator, int64_t terms, const Total& t) {
   constexpr Bounds kOpen{0, kUndetermined, kUndetermined};
   if (std::isnan(t.bounds)) return {kUndetermined, 0, 0};  // A factor is NaN.
@@ -54,7 +54,7 @@ Bounds FinishProduct(const SumRule& rule, const Rounding& accumulator, int64_t t
   return {pair.value, pair.bound, pair.bound};
 }
 
-// The largest of t_i is between the largest lower end and the largest upper end.
+// The largest t_i is between the largest lower end and the largest upper end.
 Bounds FinishExtreme(bool minimum, const Total& t) {
   const double value = minimum ? -t.value : t.value;
   if (std::isnan(t.value)) return {value, 0, 0};
@@ -126,7 +126,7 @@ void Totals::Loosen(int64_t at, double bound) {
 
 ShadowValue Totals::Close(const Context& context, const Instruction& inst) {
   Sink sink(inst.shape(), context.Held(inst), true);
-  std::unordered_map<int64_t, Closing> closings;  // Key: number of terms.
+  std::unordered_map<int64_t, Closing> closings;
   for (size_t i = 0; i < totals_.size(); ++i) {
     const Bounds start{from_.value[i], from_.Bound(i), from_.Likely(i)};
     if (terms_[i] == 0) {

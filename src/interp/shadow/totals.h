@@ -1,7 +1,7 @@
-// Totals of many elements: their accumulators, and the bounds of the finished total. Used by reduce, reduce-window and
-// the scatters. Private to interp/shadow. Rules: docs/comparison.md#sums.
+// Totals of many elements, for reduce, reduce-window and the scatters. Private to interp/shadow. Rules:
+// docs/comparison.md#sums.
 //
-// An implementation may combine in any order, so every rule holds for all orders. The shadow uses the fastest one.
+// The rules hold for all orders of combining. The shadow uses the fastest one.
 #ifndef HLO_INTERP_SHADOW_TOTALS_H_
 #define HLO_INTERP_SHADOW_TOTALS_H_
 
@@ -12,8 +12,7 @@
 
 namespace hlo::shadow {
 
-// Accumulators of the elements that are combined so far. The value of an undetermined element may be a NaN and is
-// ignored.
+// Accumulators of the combined elements. The value of an undetermined element may be NaN and is ignored.
 //   Sums: the sums of values, bounds, likely bounds, and finite magnitudes.
 //   Maxima: the largest value, value + bound (`bounds`), and value - bound (`magnitudes`).
 //   Products: the product of values, and of the magnitudes |v| + e (`magnitudes`). `bounds` is the product of those
@@ -23,7 +22,7 @@ struct Total {
   double value, bounds, likely, magnitudes;
 };
 
-// The larger number. NaN if either is NaN.
+// NaN if either is NaN.
 inline double Larger(double a, double b) { return a > b || a != a ? a : b; }
 
 struct Add {
@@ -87,10 +86,9 @@ void WithRule(Combiner combiner, F&& f) {
 }
 bool HasRule(Combiner combiner);
 
-// Computes value and bounds of finished totals.
 class Closing {
  public:
-  // `integers`: whether all terms are integers.
+  // `integers`: all terms are integers.
   Closing(const Context& context, const Instruction& inst, Combiner combiner, int64_t terms, bool integers = false);
 
   bool HasLikely() const { return combiner_ == Combiner::kAdd && rule_.HasLikely(); }
@@ -103,14 +101,13 @@ class Closing {
   int64_t terms_;
 };
 
-// Totals by destination, for the scatters.
 class Totals {
  public:
   explicit Totals(const ShadowValue& start);
 
   void Add(int64_t at, double value, double bound, double likely);
   void Loosen(int64_t at, double bound);
-  // Adds the terms to the start values. Elements without terms keep their start value.
+  // Elements without terms keep their start value.
   ShadowValue Close(const Context& context, const Instruction& inst);
 
  private:

@@ -14,7 +14,7 @@ constexpr int64_t kGrain = 1 << 14;
 
 constexpr int kWideMantissaBits = 52;
 
-// Whether NaNs of the type differ in more than their sign. False for f64 itself, which needs no conversion.
+// Whether NaNs differ in more than their sign. f64 needs no conversion.
 bool HasPayloads(PrimitiveType type) {
   if (type == PrimitiveType::kF64) return false;
   return type == PrimitiveType::kF32 || FormatOf(type).specials == Specials::kIeee;
@@ -35,7 +35,7 @@ uint64_t BitsAt(const Literal& literal, int64_t i) {
   }
 }
 
-// Converts elements by `convert`, which need not preserve NaNs. NaNs are converted by WideElement.
+// WideElement converts NaNs, which `convert` need not preserve.
 template <class Stored, class Convert>
 void WidenTo(double* out, const Literal& literal, Convert convert) {
   const auto* in = reinterpret_cast<const Stored*>(literal.raw());
@@ -51,7 +51,6 @@ void WidenTo(double* out, const Literal& literal, Convert convert) {
   });
 }
 
-// The elements of a float literal as f64.
 Literal Widen(const Literal& literal) {
   const PrimitiveType type = literal.shape().type();
   if (type == PrimitiveType::kF64) return literal;
@@ -91,7 +90,7 @@ void SetWideElement(Literal& literal, int64_t i, double x) {
             exponent_bits = static_cast<int>(BitWidth(type)) - 1 - mantissa_bits;
   const uint64_t wide = std::bit_cast<uint64_t>(x), sign = wide >> 63;
   const uint64_t payload = (wide & ((uint64_t{1} << kWideMantissaBits) - 1)) >> (kWideMantissaBits - mantissa_bits);
-  if (payload == 0) return;  // The payload does not fit into the type, and the conversion has chosen one.
+  if (payload == 0) return;  // The payload does not fit, and the conversion has chosen one.
   const uint64_t bits = ((sign << exponent_bits | ((uint64_t{1} << exponent_bits) - 1)) << mantissa_bits) | payload;
   std::memcpy(literal.mutable_raw() + i * ByteWidth(type), &bits, static_cast<size_t>(ByteWidth(type)));
 }
@@ -191,7 +190,7 @@ void TakeComputed(const ShadowValue& from, ShadowValue& to) {
   }
 }
 
-// A loop calls this after each trip, so data that is already marked is not copied.
+// Loops call this after each trip, so marked data is not copied.
 void MarkComputed(ShadowValue& value) {
   for (ShadowValue& element : value.elements) MarkComputed(element);
   const auto mark = [](auto& literal, auto is_unmarked, auto marked) {

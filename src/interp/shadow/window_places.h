@@ -12,8 +12,8 @@
 
 namespace hlo::shadow {
 
-// For each result index, the base elements that its window covers (docs/ops.md#windows). Padding and holes are skipped,
-// so that the cost depends on the covered elements and not on the size of the window.
+// Covered base elements by result index (docs/ops.md#windows). Padding and holes are skipped, so the cost depends on
+// the covered elements only.
 class Windows {
  public:
   Windows(const Window& window, std::span<const int64_t> base, std::span<const int64_t> result)
@@ -29,14 +29,13 @@ class Windows {
     }
   }
 
-  // An upper limit on the elements that a window covers.
   static int64_t MostAtAll(const Window& window, std::span<const int64_t> base) {
     int64_t most = 1;
     for (size_t d = 0; d < base.size(); ++d) most *= std::min(window.dims[d].size, base[d]);
     return most;
   }
 
-  // Calls f with the row-major base index of each covered element, in row-major window order.
+  // Calls f with row-major base indices, in row-major window order.
   template <class F>
   void ForEach(int64_t result_index, F&& f) const {
     const int64_t rank = static_cast<int64_t>(result_.size());
@@ -68,10 +67,10 @@ class Windows {
   };
   using Wide = __int128;  // Sizes times dilations may exceed 64 bits.
 
-  static Wide FloorOf(Wide a, Wide b) { return a / b - (a % b < 0 ? 1 : 0); }  // b must be positive.
+  static Wide FloorOf(Wide a, Wide b) { return a / b - (a % b < 0 ? 1 : 0); }  // For positive b.
 
-  // The elements that the window of result o covers along one dimension. Position k of the window covers element i of
-  // the base if start + k * window_dilation = i * base_dilation.
+  // Position k of the window of result o covers element i of the base if start + k * window_dilation = i *
+  // base_dilation.
   static Run Met(const WindowDim& w, int64_t base, int64_t o) {
     const Wide start = Wide{o} * w.stride - w.pad_low, dilation = w.window_dilation, spread = w.base_dilation;
     const Wide k_begin = std::max<Wide>(0, -FloorOf(start, dilation));
@@ -100,8 +99,7 @@ class Windows {
   std::vector<std::vector<Run>> runs_;  // [dimension][index of the result]
 };
 
-// The rule of reducers that have no closed rule, or that do not reduce a single float array. It evaluates the reducer,
-// as Reduce does.
+// For reducers without a closed rule, or of other values than a single float array.
 Result<ShadowValue> ReduceWindowByReducer(Context& context, const Instruction& inst, Operands operands);
 
 }  // namespace hlo::shadow

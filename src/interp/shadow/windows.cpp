@@ -9,8 +9,7 @@
 namespace hlo::shadow {
 namespace {
 
-// A window along one dimension with stride 1. It covers up to `size` elements, starting `pad_low` before the result's
-// position.
+// A window along one dimension with stride 1, which starts `pad_low` before the result's position.
 struct Line {
   int64_t dimension, size, pad_low;
 };
@@ -28,8 +27,8 @@ std::optional<Line> SlidingLine(const Window& window) {
   return line;
 }
 
-// Each result merges the end of one block of `size` elements and the beginning of the next. This takes three steps for
-// each element, for any window size (van Herk, Gil and Werman). All orders are permitted, so this one is too.
+// Each result merges the end of one block of `size` elements and the beginning of the next, in three steps for each
+// element (van Herk, Gil and Werman). All orders are permitted.
 template <class Rule>
 void Slide(const Line& line, const Shape& base, const Shape& results, const Source& from, const Source& start,
            const Closing& close, const Sink& sink) {
@@ -37,7 +36,7 @@ void Slide(const Line& line, const Shape& base, const Shape& results, const Sour
   const int64_t stride = RowMajorStrides(base.dims())[line.dimension];
   const int64_t lines = results.NumElements() / windows, block = line.size;
   ParallelFor(lines, std::max<int64_t>(1, (1 << 14) / (count + windows)), [&](int64_t begin, int64_t end) {
-    std::vector<Total> heads(count), tails(count);  // Totals from the beginning of the block, and to its end.
+    std::vector<Total> heads(count), tails(count);
     for (int64_t at = begin; at < end; ++at) {
       const int64_t outer = at / stride, inner = at % stride;
       const auto take = [&](Total total, int64_t i) {
@@ -49,8 +48,8 @@ void Slide(const Line& line, const Shape& base, const Shape& results, const Sour
       for (int64_t i = count; i-- > 0;)
         tails[i] = take(i + 1 == count || (i + 1) % block == 0 ? Rule::kNothing : tails[i + 1], i);
       for (int64_t o = 0; o < windows; ++o) {
-        // The elements that the window covers. If a window extends beyond the array, its first element is at the
-        // beginning of a block or its last one is at the end of the last block.
+        // Covered elements. If a window extends beyond the array, its first element begins a block or its last one ends
+        // the last block.
         const int64_t first = std::max<int64_t>(0, o - line.pad_low);
         const int64_t last = o - line.pad_low > count - line.size ? count - 1 : o - line.pad_low + line.size - 1;
         Total total = Rule::kNothing;
@@ -75,7 +74,6 @@ Result<ShadowValue> ReduceWindow(Context& context, const Instruction& inst, Oper
     return ReduceWindowByReducer(context, inst, operands);
   }
   const ShadowValue& x = *operands[0];
-  // The largest number of elements in one window.
   const int64_t places = Windows::MostAtAll(attrs.window, x.shape.dims());
   const Closing close(context, inst, combiner, places + 1, AreIntegers(x) && AreIntegers(*operands[1]));
   const Source from(x), start(*operands[1]);
@@ -103,8 +101,7 @@ Result<ShadowValue> ReduceWindow(Context& context, const Instruction& inst, Oper
   return sink.Take();
 }
 
-// The winner of a window is determined unless another element is within the bounds. Then each of these may receive the
-// source value or not.
+// If other elements are within the bounds of the winner, each of these may receive the source value or not.
 Result<ShadowValue> SelectAndScatter(Context& context, const Instruction& inst, Operands operands) {
   const SelectAndScatterAttrs& attrs = inst.attrs<SelectAndScatterAttrs>();
   const Instruction& select = attrs.select->root();
@@ -150,7 +147,7 @@ Result<ShadowValue> SelectAndScatter(Context& context, const Instruction& inst, 
     if (best < 0) continue;
     totals.Add(best, add.value[s], add.Bound(s), add.Likely(s));
     if (from.bound == nullptr) continue;
-    // After a NaN, any other element may be selected, since all comparisons with it are false.
+    // All comparisons with a NaN are false, so any other element may be selected after it.
     bool contested = false, may_be_nan = false;
     windows.ForEach(s, [&](int64_t i) { may_be_nan |= std::isnan(from.Bound(i)); });
     windows.ForEach(s, [&](int64_t i) {

@@ -1,5 +1,4 @@
-// Bounds of reduce-window with a reducer that has no rule. The elements of each window are gathered and reduced
-// (docs/comparison.md#sums).
+// Bounds of reduce-window by gathering and reducing each window (docs/comparison.md#sums).
 #include <memory>
 #include <unordered_map>
 
@@ -8,12 +7,12 @@
 namespace hlo::shadow {
 namespace {
 
-// Limit on the elements of all windows together, which have 1 GiB of bounds.
+// All windows together have 1 GiB of bounds.
 constexpr int64_t kMostPlaces = int64_t{1} << 24;
 
-// A reducer (acc..., has, element..., has) -> (acc..., has). It applies `reducer` if both sides have a value, and
-// otherwise returns the side that has one. Windows at the edge have fewer elements, and a missing element is not an
-// initial value.
+// A reducer (acc..., has, element..., has) -> (acc..., has) that applies `reducer` if both sides have a value, or
+// returns the side that has one. Windows at the edge have fewer elements, and a missing element is not an initial
+// value.
 Computation& WherePresent(const Computation& reducer, Module& module) {
   Computation& computation = module.AddComputation("where_present");
   const size_t arity = reducer.parameters().size() / 2;
@@ -65,7 +64,6 @@ Result<ShadowValue> ReduceWindowByReducer(Context& context, const Instruction& i
   const ReduceWindowAttrs& attrs = inst.attrs<ReduceWindowAttrs>();
   const size_t arity = operands.size() / 2;
   const Shape& first = inst.shape().IsTuple() ? inst.shape().element(0) : inst.shape();
-  // The largest number of elements in one window.
   const int64_t places = Windows::MostAtAll(attrs.window, operands[0]->shape.dims());
   const int64_t outputs = first.NumElements();
   if (places > kMostPlaces / std::max<int64_t>(1, outputs))
