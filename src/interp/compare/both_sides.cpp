@@ -11,7 +11,6 @@
 namespace hlo {
 namespace {
 
-// Adds the results of loops to the cut points.
 shadow::Given WithLoops(const PairOfComputations& pair, shadow::Given cuts) {
   return [&pair, cuts = std::move(cuts)](const Instruction& inst) -> std::optional<shadow::ConeArgument> {
     if (auto cut = cuts(inst)) return cut;
@@ -112,8 +111,8 @@ Result<std::vector<shadow::ConeArgument>*> BothSides::ArgsOf(PairOfComputations&
   return &(pair.callee_args[computation] = std::move(args));
 }
 
-// Runs the loops that `inst` depends on in its computation, once each. Stops at cut points, and at loops whose state is
-// too large to keep.
+// Runs the loops on which `inst` depends, once each. Stops at cut points, and at loops whose state is too large to
+// keep.
 Result<void> BothSides::RunLoops(PairOfComputations& pair, const Instruction& inst,
                                  std::vector<shadow::ConeArgument>& args, const ShadowOptions& options,
                                  const shadow::Given& cuts) const {
@@ -143,7 +142,7 @@ Result<ShadowValue> BothSides::ValueAfter(PairOfComputations& pair, const Instru
   const ShadowOptions options = Options(cuts);
   TRY(RunLoops(pair, inst, pair.args, options, cuts));
   if (!IsOneOfSeveral(inst)) return EvaluateShadowOf(inst, Needed(pair.args, inst, cuts), options);
-  // For one result of a kernel with several, evaluates only its cone.
+  // Evaluates only the cone of one of several results.
   const shadow::Cone cone = shadow::ConeOf(inst, pair.args, nullptr, cuts);
   std::vector<ShadowValue> args(cone.args.size());
   for (const Instruction* parameter : cone.module->entry().parameters()) {

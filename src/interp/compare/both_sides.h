@@ -1,5 +1,5 @@
-// Evaluates a computation of the input and its optimized counterpart on the same arguments. Each value is computed from
-// the nearest kept values, which both sides share. widened.cpp decides which values are compared and kept.
+// Evaluates a computation of the input and its optimized counterpart on the same arguments, from the nearest kept
+// values. widened.cpp decides which values are compared and kept.
 #ifndef HLO_INTERP_COMPARE_BOTH_SIDES_H_
 #define HLO_INTERP_COMPARE_BOTH_SIDES_H_
 
@@ -21,49 +21,45 @@
 
 namespace hlo {
 
-// A computation of the input with the arguments and kept values for both sides.
+// A computation of the input with arguments and kept values for both sides.
 struct PairOfComputations {
   const Computation* before;
   std::vector<shadow::ConeArgument> args;
-  std::unordered_map<const Instruction*, ShadowValue> given_before, given_after;  // Values without bounds.
-  // Instructions of the input whose value would differ if it were computed again. Their kept values are not removed.
+  std::unordered_map<const Instruction*, ShadowValue> given_before, given_after;  // Without bounds.
+  // Instructions of the input whose value would differ if it were computed again, so it is kept.
   std::unordered_set<const Instruction*> given_for_good;
   std::unordered_map<const Computation*, std::vector<shadow::ConeArgument>> callee_args;
-  // Results of loops on either side that have no counterpart. Such a loop runs once, not once for each element.
+  // Results of loops without a counterpart, which run once instead of once for each element.
   std::unordered_map<const Instruction*, ShadowValue> ran;
   int64_t ran_bytes = 0;
 };
 
-// The instructions of its computation that `start` depends on: itself first, then the nearest ones. The search stops at
-// cut instructions.
+// `start` and the instructions on which it depends in its computation, the nearest first. Stops at cut instructions.
 using IsCut = std::function<bool(const Instruction&)>;
 std::vector<const Instruction*> Upstream(const Instruction& start, const IsCut& is_cut);
-// The arguments that `inst` depends on, in f64. Only small arguments stay in f64.
+// Arguments of `inst` in f64. Only small arguments stay in f64.
 std::vector<ShadowValue> Needed(std::vector<shadow::ConeArgument>& args, const Instruction& inst,
                                 const shadow::Given& cuts);
 
 class BothSides {
  public:
-  // All parameters must outlive the object.
+  // The parameters must outlive the object.
   BothSides(const Module& input, const WidenedOptions& options);
   const Correspondence& pairs() const { return pairs_; }
 
-  // The values at which the evaluation of a side stops: kept values. After the pass these include the constants that
-  // the pass made.
+  // Kept values, at which evaluation stops, and after the pass also constants that the pass made.
   shadow::Given CutsBefore(const PairOfComputations& pair) const;
   shadow::Given CutsAfter(const PairOfComputations& pair) const;
-  // Options for an evaluation in f64 with these cut points.
   ShadowOptions Options(const shadow::Given& cuts) const;
 
-  // The arguments of `computation`, which is the pair's computation of the input or is called by it.
+  // `computation` is the pair's computation of the input or is called by it.
   Result<std::vector<shadow::ConeArgument>*> ArgsOf(PairOfComputations& pair, const Computation* computation) const;
 
   Result<ShadowValue> ValueBefore(PairOfComputations& pair, const Instruction& inst) const;
   Result<ShadowValue> ValueAfter(PairOfComputations& pair, const Instruction& inst) const;
 
-  // The interpreter's value of `inst`, an instruction of the optimized module, from the kept values of its operands in
-  // their declared types. `operation` is evaluated in its place if given. Returns nullopt if an operand was not kept or
-  // the instruction cannot be evaluated.
+  // The interpreter's value of `inst` after the pass, or of `operation` in its place, from kept operands in their
+  // declared types. Returns nullopt if an operand was not kept or the evaluation fails.
   std::optional<Literal> EvaluatedAfter(PairOfComputations& pair, const Instruction& inst,
                                         const Instruction* operation = nullptr) const;
 

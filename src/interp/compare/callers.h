@@ -1,4 +1,4 @@
-// The callers of each computation of a module. Internal to interp/compare.
+// Callers of each computation. Internal to interp/compare.
 #ifndef HLO_INTERP_COMPARE_CALLERS_H_
 #define HLO_INTERP_COMPARE_CALLERS_H_
 
@@ -13,17 +13,15 @@ class Callers {
  public:
   explicit Callers(const Module& module);
 
-  // The first caller. The computation must have one.
+  // The first caller, which must exist.
   const Instruction& Of(const Computation& computation) const { return *callers_.at(&computation).front(); }
-  // Null if there is no caller or more than one.
+  // Null unless there is exactly one caller.
   const Instruction* OnlyOneOf(const Computation& computation) const;
-  // Whether each run of `top` runs `computation` once, through calls and fusions that are the only callers. True if
-  // they are the same computation.
+  // Whether each run of `top` runs `computation` once, through calls and fusions that are the only callers.
   bool RunsOnceIn(const Computation& computation, const Computation& top) const;
 
  private:
   std::unordered_map<const Computation*, std::vector<const Instruction*>> callers_;
-  // First key: `top`.
   mutable std::unordered_map<const Computation*, std::unordered_map<const Computation*, bool>> runs_once_;
 };
 

@@ -1,4 +1,4 @@
-// Judges elements with several possible values, which a reducer or a sort selects.
+// Judges elements with several possible values.
 #include <unordered_map>
 #include <unordered_set>
 
@@ -7,8 +7,8 @@
 namespace hlo {
 namespace {
 
-// Assigns a different element to each decision of a sort's line, among the elements that are not ruled out. Returns the
-// decisions without an element. Uses augmenting paths, up to the length of the line.
+// Assigns a different element, which is not ruled out, to each decision of a sort's line. Uses augmenting paths, up to
+// the length of the line.
 class Placing {
  public:
   Placing(const Decisions& decisions, const std::vector<uint8_t>& ruled_out)

@@ -42,7 +42,7 @@ Literal WidenAny(const Literal& literal) {
   return wide;
 }
 
-// A number's position among all numbers of its type. Neighbours differ by one, and 0 equals -0.
+// Neighbours of the type differ by one, and 0 equals -0.
 int64_t Position(PrimitiveType type, double x) {
   int64_t magnitude;
   switch (type) {
@@ -102,7 +102,7 @@ ElementReport ReportOf(const Leaf& leaf, const Judge& judge, int64_t i) {
   return report;
 }
 
-// The key that rows are sorted by. NaN and infinity come first.
+// NaN and infinity come first.
 double SortKey(const ElementReport& r, TopBy by) {
   if (!std::isfinite(r.actual)) return std::numeric_limits<double>::infinity();
   switch (by) {
@@ -131,17 +131,15 @@ void Decide(TensorComparison& tensor) {
 double RmsOf(double squares, int64_t count) {
   return std::sqrt(squares / static_cast<double>(std::max<int64_t>(1, count)));
 }
-// The sum of squares of the finite elements.
 double SquaresOf(const Literal& values) {
   double squares = 0;
   for (const double x : values.data<double>()) squares += std::isfinite(x) ? x * x : 0;
   return squares;
 }
 
-// Statistics of a leaf, which may be added in blocks.
+// Statistics of a leaf, added in blocks.
 class Tally {
  public:
-  // `count` is the number of elements of all blocks.
   Tally(TensorComparison tensor, int64_t count)
       : tensor_(std::move(tensor)), ratio_step_(std::max<int64_t>(1, count / kMostRatios)) {}
 
@@ -184,7 +182,7 @@ class Tally {
   double worst_bad() const { return worst_bad_; }
 
  private:
-  // The median is computed from at most this many ratios.
+  // The median uses at most this many ratios.
   static constexpr int64_t kMostRatios = int64_t{1} << 22;
 
   static bool AreSameAndFinite(const double* a, const double* b, int64_t count) {
@@ -198,7 +196,6 @@ class Tally {
     return (different | special) == 0;
   }
 
-  // Like AddElement, for finite elements that equal the expected ones.
   void AddSame(const Leaf& leaf, const Judge& judge, int64_t begin, int64_t end, const double* v, int64_t first) {
     tensor_.counts[static_cast<int>(ElementClass::kExact)] += end - begin;
     ulp_bins_[0] += end - begin;
@@ -257,7 +254,7 @@ class Tally {
     if (judgement.element_class != ElementClass::kViolation) return;
     bad_.push_back(first + i);
     if (std::isfinite(judgement.ratio)) worst_bad_ = std::max(worst_bad_, judgement.ratio);
-    // No tolerance accepts an element that is infinite or NaN on one side only. No relative tolerance accepts an error
+    // No tolerance accepts an element that is infinite or NaN on one side only, and no relative tolerance an error
     // where 0 is expected.
     constexpr double kNone = std::numeric_limits<double>::infinity();
     tensor_.max_abs_bad = std::max(tensor_.max_abs_bad, finite ? error : kNone);
@@ -271,7 +268,7 @@ class Tally {
   std::vector<int64_t> bad_;
   std::vector<float> ratios_;
   std::array<int64_t, 32> ulp_bins_ = {};      // Counts by UlpBin.
-  std::array<int64_t, 2048> ratio_bins_ = {};  // Counts by exponent + 1023. The last one is for infinity.
+  std::array<int64_t, 2048> ratio_bins_ = {};  // Counts by exponent + 1023, with infinity last.
   double relative_squares_ = 0, error_squares_ = 0, squares_ = 0, worst_bad_ = 0;
   int64_t relative_count_ = 0;
 };
@@ -303,7 +300,6 @@ TensorComparison CompareLeaf(const Leaf& leaf, const CompareOptions& options) {
     tensor.looks_like = LooksLike(mistakes);
     return tensor;
   }
-  // In a sample, positions are known but neighbours are not.
   for (int64_t& i : bad) i = leaf.PlaceOf(i);
   tensor.where = WhereIs({leaf.full(), {}, {}, bad, tally.worst_bad()});
   return tensor;
@@ -345,7 +341,6 @@ Comparison CompareLeaves(const std::vector<Leaf>& leaves, const CompareOptions& 
   return Together(std::move(tensors));
 }
 
-// The shape with complex arrays replaced by float arrays [.., 2] of their parts.
 Shape PartsOf(const Shape& shape) {
   if (shape.IsTuple()) {
     std::vector<Shape> shapes;
@@ -369,7 +364,6 @@ Literal Parts(const Literal& literal) {
   return parts;
 }
 
-// Splits the complex arrays of an expected value in the same way.
 ShadowValue PartsOf(const ShadowValue& value) {
   if (value.shape.IsArray() && IsComplex(value.shape.type())) return PartsSideBySide(value);
   if (!value.shape.IsTuple()) return value;
@@ -383,13 +377,11 @@ ShadowValue PartsOf(const ShadowValue& value) {
   return parts;
 }
 
-// Marks the tensors that Parts made of complex arrays in `literal`.
 void MarkParts(const Literal& literal, Comparison& comparison) {
   for (TensorComparison& tensor : comparison.outputs)
     tensor.of_complex = IsComplex(SubShape(literal.shape(), tensor.output).type());
 }
 
-// The elements `points` of an array, or of each array of a tuple.
 Literal TakeFrom(const Literal& literal, std::span<const std::vector<int64_t>> points) {
   if (literal.shape().IsTuple()) {
     std::vector<Literal> elements;
@@ -407,7 +399,6 @@ Literal TakeFrom(const Literal& literal, std::span<const std::vector<int64_t>> p
   return taken;
 }
 
-// Elements [begin, end) of an array as a list.
 Literal PieceOf(const Literal& literal, int64_t begin, int64_t end) {
   Literal piece = Literal::Uninitialized(Shape(literal.shape().type(), {end - begin}));
   const int64_t width = ByteWidth(literal.shape().type());
@@ -421,11 +412,10 @@ Leaf LeafOf(ShapeIndex index, const Literal& expected, const Literal& actual) {
   return std::move(leaves.front());
 }
 
-// Sets the bounds of a leaf from the root mean square of the expected values. If it is null, only equal bits are
-// accepted.
+// Sets the bounds of a leaf from the rms of the expected values. Null accepts only equal bits.
 using Permit = std::function<void(Leaf& leaf, double rms)>;
 
-// For arrays whose sizes differ at run time. All elements are wrong.
+// All elements are wrong.
 TensorComparison CompareSizes(const ShapeIndex& index, const Shape& expected, const Shape& actual) {
   TensorComparison tensor{.output = index, .shape = actual};
   tensor.elements = tensor.checked = std::max<int64_t>(1, actual.NumElements());
@@ -437,8 +427,7 @@ TensorComparison CompareSizes(const ShapeIndex& index, const Shape& expected, co
   return tensor;
 }
 
-// Compares an array in blocks, to limit the memory for f64 copies. Patterns of wrong elements are searched in the whole
-// array.
+// Blocks limit the memory for f64 copies. Patterns of wrong elements are searched in the whole array.
 TensorComparison CompareArray(const ShapeIndex& index, const Literal& expected, const Literal& actual,
                               const Permit& permit, const CompareOptions& options) {
   constexpr int64_t kBlock = int64_t{1} << 18;
@@ -463,7 +452,6 @@ TensorComparison CompareArray(const ShapeIndex& index, const Literal& expected, 
   return CompareLeaf(whole, options);
 }
 
-// Complex numbers are compared as their parts.
 Comparison CompareArrays(const Literal& expected, const Literal& actual, const Permit& permit,
                          const CompareOptions& options) {
   const Literal of_expected = Parts(expected), of_actual = Parts(actual);
@@ -481,7 +469,6 @@ Comparison CompareArrays(const Literal& expected, const Literal& actual, const P
   return comparison;
 }
 
-// Any two NaNs are equal unless `strict_nan`.
 bool HaveSameBits(Literal a, Literal b, bool strict_nan) {
   if (a.BitEquals(b)) return true;
   if (strict_nan) return false;
@@ -490,7 +477,6 @@ bool HaveSameBits(Literal a, Literal b, bool strict_nan) {
   return a.BitEquals(b);
 }
 
-// An exact value in its declared type.
 Literal AsDeclared(const ShadowValue& value);
 std::vector<Literal> AsDeclared(std::span<const ShadowValue> values) {
   std::vector<Literal> literals;
@@ -517,9 +503,9 @@ Literal AsDeclared(const ShadowValue& value) {
   return literal;
 }
 
-// Limits on interpreting one kernel, because it may contain a long loop.
+// One kernel may contain a long loop.
 InterpretOptions InterpretingWithin(const LocalOptions& options) {
-  constexpr int64_t kMostSteps = 1'000'000;  // Executed instructions. They take about a second.
+  constexpr int64_t kMostSteps = 1'000'000;  // About a second of instructions.
   return {.max_loop_iterations = options.max_loop_iterations, .max_steps = options.meter == nullptr ? 0 : kMostSteps};
 }
 
@@ -531,7 +517,6 @@ Result<Shadow> ShadowOfSlice(const shadow::Slice& slice, const LocalOptions& opt
                          .wanted = &slice.wanted});
 }
 
-// `interpreted` is null if it is unknown.
 Result<Shadow> ShadowOf(const Computation& computation, std::span<const Literal> inputs, const Literal& actual,
                         const Literal* interpreted, const LocalOptions& options) {
   if (interpreted != nullptr) {

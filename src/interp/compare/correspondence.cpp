@@ -10,7 +10,6 @@
 namespace hlo {
 namespace {
 
-// Position of the last comparison of each instruction.
 using Readings = std::unordered_map<const Instruction*, size_t>;
 
 size_t LastOf(Users results, const Readings& compared) {
@@ -21,9 +20,8 @@ size_t LastOf(Users results, const Readings& compared) {
   return last;
 }
 
-// The last time at which the value of an instruction is read. `read` contains the times of its users and receives this
-// one. `hands_on`: the kept value of a compared user stays as long as something reads it. `inner`: the last comparisons
-// in called computations, which read the arguments of the call.
+// The last time at which the value is read. `read` has the times of users and receives this one. `hands_on`: kept
+// values of compared users stay as long as they are read. `inner`: last comparisons in called computations.
 size_t LastRead(const Instruction& inst, const Readings& compared, bool hands_on,
                 std::unordered_map<const Instruction*, size_t>& read,
                 const std::unordered_map<const Computation*, size_t>* inner = nullptr) {
@@ -88,8 +86,8 @@ std::vector<Correspondence::Elements> Correspondence::ElementsToCompare(const In
 
 namespace {
 
-// The instructions that the root or a side effect depends on. The value of a dead instruction need not be kept by
-// passes. And the roundings of a run may give it another value than a live instruction with the same origin.
+// Instructions on which the root or a side effect depends. Passes need not keep values of dead instructions, and
+// roundings of a run may give them other values than a live instruction with the same origin.
 std::unordered_set<const Instruction*> AliveIn(const Computation& computation,
                                                std::span<Instruction* const> post_order) {
   std::unordered_set<const Instruction*> alive = {&computation.root()};

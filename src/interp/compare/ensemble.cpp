@@ -29,11 +29,10 @@ using shadow::SignificandBits;
 
 constexpr double kMostRms = 2;
 
-// The limit on the largest r of `elements` elements. If the errors of an element are normal, r has Student's
-// distribution with `runs` degrees of freedom, because s is estimated from that many runs. With V of the chi-squared
-// distribution, P(r > x) = E[P(|Z| > x sqrt(V / runs))] <= E[exp(-x^2 V / (2 runs))] = (1 + x^2 / runs)^(-runs / 2).
-// The limit is the x that any of the elements exceeds with a probability of 1 in 1000. It is at least 8, because errors
-// that went through many functions are not normal.
+// Limit on the largest r of `elements` elements. If the errors of an element are normal, r has Student's distribution
+// with `runs` degrees of freedom. With V of the chi-squared distribution, P(r > x) = E[P(|Z| > x sqrt(V / runs))] <=
+// E[exp(-x^2 V / (2 runs))] = (1 + x^2 / runs)^(-runs / 2). With a probability of 1 in 1000, some element exceeds the
+// limit. It is at least 8, because errors that went through many functions are not normal.
 double MostWorst(int64_t elements, int runs) {
   constexpr double kLeast = 8, kChance = 1e-3;
   const double draws = static_cast<double>(std::max<int64_t>(1, elements)) / kChance, n = std::max(1, runs);
@@ -51,24 +50,22 @@ Shape Widened(const Shape& shape) {
   return IsFloat(shape.type()) ? shape.WithType(PrimitiveType::kF64) : shape;
 }
 
-// Whether the array's elements are rounded to its type.
 bool IsRounded(const Shape& shape) { return shape.IsArray() && (IsFloat(shape.type()) || IsComplex(shape.type())); }
 bool IsWide(const Shape& shape) { return IsRounded(shape) && Widened(shape) == shape; }
 
-// The numbers of a widened array. A complex array has real and imaginary parts alternately.
+// Real and imaginary parts alternate.
 std::span<double> NumbersOf(Literal& wide) {
   const int64_t parts = IsComplex(wide.shape().type()) ? 2 : 1;
   return {reinterpret_cast<double*>(wide.mutable_raw()), static_cast<size_t>(wide.shape().NumElements() * parts)};
 }
 
-// Whether the instruction depends on the bits of the declared type, or on random numbers of that type.
+// Whether bits or random numbers of the declared type matter.
 bool HangsOnType(const Instruction& inst) {
   return inst.Is(Opcode::kBitcastConvert) || inst.Is(Opcode::kBitcast) || inst.Is(Opcode::kRng) ||
          inst.Is(Opcode::kCustomCall) || inst.Is(Opcode::kInfeed) || inst.Is(Opcode::kOutfeed) ||
          inst.Is(Opcode::kStochasticConvert);
 }
 
-// Lets `inst` compute in its declared types among neighbours in f64.
 void KeepTypes(Instruction& inst, const Shape& declared, std::span<const Shape> operand_shapes) {
   Computation& computation = inst.computation();
   for (int64_t i = 0; i < inst.operand_count(); ++i) {
@@ -83,7 +80,6 @@ void KeepTypes(Instruction& inst, const Shape& declared, std::span<const Shape> 
   computation.Remove(inst);
 }
 
-// The kind of roundings in an instruction's results.
 enum class How : uint8_t { kNot, kOnce, kSum, kTransform };
 
 How HowOf(const Instruction& inst) {
@@ -107,8 +103,7 @@ How HowOf(const Instruction& inst) {
   }
 }
 
-// The largest number of terms of one result. For a scatter, it is the number of updates divided by the number of
-// destinations.
+// For a scatter, updates divided by destinations.
 double TermsOf(const Instruction& inst) {
   if (!inst.Is(Opcode::kScatter)) return shadow::TermsOf(inst);
   const auto elements = [](const Shape& shape) {
@@ -133,7 +128,6 @@ std::unique_ptr<Module> WithoutBatchNorms(const Module& module) {
   return expanded;
 }
 
-// Random numbers for one instruction in one run.
 class Dice {
  public:
   Dice(uint64_t seed, int run, int64_t number) : seed_(seed), high_(static_cast<uint64_t>(run) << 48 | number) {}
@@ -153,8 +147,8 @@ class Dice {
   uint64_t seed_, high_;
 };
 
-// Rounds up or down, to the nearer number with a higher probability. f64 has already rounded its own results, so half a
-// step of noise is added instead.
+// Rounds to the nearer number with a higher probability. f64 has already rounded its results, so half a step of noise
+// is added.
 double Rounded(double x, PrimitiveType type, const Rounding& rounding, double random) {
   if (x == 0 || !std::isfinite(x)) return x;
   const double step = 2 * HalfUlp(rounding, std::fabs(x));
@@ -165,7 +159,6 @@ double Rounded(double x, PrimitiveType type, const Rounding& rounding, double ra
   return result;
 }
 
-// One run: rounds the interpreter's values of the widened module.
 class Rounder {
  public:
   Rounder(const std::unordered_map<int, PrimitiveType>& declared, const EnsembleOptions& options, int run)
@@ -176,7 +169,7 @@ class Rounder {
     if (found == declared_.end() || !IsWide(value.shape())) return {};
     const How how = HowOf(inst);
     if (how == How::kNot) return {};
-    // An instruction is compiled in one way for all iterations.
+    // An instruction is compiled once for all iterations.
     const Dice way(options_.seed, run_, inst.id());
     const Dice dice(options_.seed, run_, (int64_t{1} << 40) + ++steps_);
     const PrimitiveType type = ComponentType(found->second);
@@ -192,7 +185,7 @@ class Rounder {
     return {};
   }
 
-  // Stores a result in its declared type, even if it was held in a wider one.
+  // Rounds a result that was held in a wider type.
   void Store(const Shape& declared, Literal& value) {
     if (declared.IsTuple()) {
       for (size_t i = 0; i < declared.elements().size(); ++i) Store(declared.element(i), value.mutable_elements()[i]);
@@ -216,15 +209,15 @@ class Rounder {
     if (terms < 2) return {};
     std::vector<Literal> squared(operands.begin(), operands.end());
     for (size_t i = 0; i < squared.size(); ++i) {
-      // The first operand of a select-and-scatter selects and is not summed.
+      // The first operand of a select-and-scatter is not summed.
       if (inst.Is(Opcode::kSelectAndScatter) && i == 0) continue;
       if (IsWide(squared[i].shape())) Square(squared[i]);
     }
     InterpretOptions plain;
     plain.memory_limit = options_.interpret.memory_limit;
     const Literal squares = TRY(Evaluate(inst, squared, plain));
-    // Half of the runs use one chain, so that s includes the order with the largest errors. The others use a shorter
-    // chain, down to a balanced tree.
+    // Half of the runs use one chain, so that s includes the order with the largest errors. Others use a shorter one,
+    // down to a balanced tree.
     const double longest = terms - 1, least = std::min(longest, std::log2(terms));
     const double chain = way.Unit(1) < 0.5 ? longest : least * std::pow(longest / least, way.Unit(2));
     // The error of a rounding is uniform over a step of at most 2 u of the number. Its root mean square is u / sqrt(3).
@@ -237,7 +230,6 @@ class Rounder {
     return {};
   }
 
-  // |x|^2 for each x.
   static void Square(Literal& value) {
     const bool is_complex = IsComplex(value.shape().type());
     for (int64_t i = 0; i < value.shape().NumElements(); ++i) {
@@ -247,7 +239,7 @@ class Rounder {
     }
   }
 
-  // Adds noise to element i, or to both of its parts.
+  // Complex elements receive noise in both parts.
   static void AddNoise(Literal& value, int64_t i, double size, const Dice& dice) {
     if (!std::isfinite(size)) return;
     const std::span<double> x = NumbersOf(value);
@@ -255,7 +247,7 @@ class Rounder {
     for (int64_t part = parts * i; part < parts * (i + 1); ++part) x[part] += size * dice.Normal(part);
   }
 
-  // A fast Fourier transform rounds log2(length) times, each time relative to the root mean square of the results.
+  // A fast Fourier transform rounds log2(length) times, relative to the rms of the results.
   static void AddTransformError(const Instruction& inst, PrimitiveType type, const Dice& dice, Literal& value) {
     double length = 1, squares = 0;
     for (const int64_t size : inst.attrs<FftAttrs>().fft_length) length *= static_cast<double>(size);
@@ -266,8 +258,8 @@ class Rounder {
     for (int64_t i = 0; i < count; ++i) AddNoise(value, i, size, dice);
   }
 
-  // The error of a function is at most as many ulps as its row allows, where half an ulp is the rounding afterwards. A
-  // uniform error has 1 / sqrt(3) of it as root mean square.
+  // The error is at most as many ulps as the function's row allows, without half an ulp for the rounding. The rms of a
+  // uniform error is 1 / sqrt(3) of it.
   static void AddFunctionError(double ulps, PrimitiveType type, const Dice& dice, Literal& value) {
     if (ulps <= 0.5) return;
     const Rounding rounding = RoundingTo(type, false);
@@ -284,7 +276,6 @@ class Rounder {
   int64_t steps_ = 0;
 };
 
-// Complex arrays as float arrays [.., 2]. Other arrays are unchanged.
 Shape InParts(const Shape& shape) {
   if (!IsComplex(shape.type())) return shape;
   std::vector<int64_t> dims = shape.dims();
@@ -298,8 +289,7 @@ Literal InParts(const Literal& literal) {
   return parts;
 }
 
-// The number of integer elements that differ from the run without roundings, m. Returns nullopt if one of them differs
-// by more than `most`.
+// Returns nullopt if an element differs by more than `most`.
 std::optional<int64_t> CountFlips(const Literal& m, const Literal& t, double most) {
   int64_t flips = 0;
   for (int64_t i = 0; i < m.shape().NumElements(); ++i) {
@@ -310,9 +300,8 @@ std::optional<int64_t> CountFlips(const Literal& m, const Literal& t, double mos
   return flips;
 }
 
-// Judges an output of integers. An integer flips if roundings move the number before it across the end of a step. r is
-// the number of flips in t over the largest number of flips in a run. r is infinite if an element of t is further from
-// m than any element of a run.
+// An integer flips if roundings move the number before it across a step. r is the number of flips in t over the largest
+// number in a run. It is infinite if an element of t is further from m than any element of a run.
 EnsembleOutput JudgeIntegers(EnsembleOutput output, const Literal& m, std::span<const Literal> runs, const Literal& t) {
   double most = 0;
   int64_t most_flips = 0;
@@ -337,8 +326,7 @@ EnsembleOutput JudgeIntegers(EnsembleOutput output, const Literal& m, std::span<
   return output;
 }
 
-// Whether the element says nothing about roundings, because only the declared types overflow or give NaN. `own` is the
-// interpreter's value in the declared types, or null.
+// Whether only the declared types overflow or give NaN. `own` is the interpreter's value in these types, or null.
 bool IsOverflow(const Literal* own, int64_t i, double middle) {
   return own != nullptr && std::isfinite(middle) && !std::isfinite(own->GetDouble(i));
 }
@@ -348,7 +336,6 @@ EnsembleOutput Judge(const ShapeIndex& index, const Shape& shape, const Literal&
   EnsembleOutput output{
       .output = index, .shape = m.shape().WithType(shape.type()), .runs = static_cast<int>(runs.size())};
   output.elements = m.shape().NumElements();
-  // An array of dynamic size may have another size in another run.
   const auto has_other_size = [&](const Literal& run) { return run.shape().dims() != m.shape().dims(); };
   if (has_other_size(t) || std::ranges::any_of(runs, has_other_size)) {
     output.elements = 0;
@@ -386,8 +373,8 @@ EnsembleOutput Judge(const ShapeIndex& index, const Shape& shape, const Literal&
     } else if (std::isfinite(middle) && std::isfinite(actual)) {
       r = std::fabs(actual - middle) / s;
     } else {
-      // The result or m is infinite or NaN. The result is accepted if a run has the same infinity, or is also a NaN, or
-      // is also finite.
+      // The result or m is infinite or NaN. A result is accepted if a run is the same infinity, or also NaN, or also
+      // finite.
       const bool open = std::ranges::any_of(runs, [&](const Literal& run) {
         const double other = run.GetDouble(i);
         if (std::isinf(actual)) return other == actual;

@@ -1,13 +1,11 @@
 // Decides whether roundings explain the difference between two results. The module is interpreted once without the
 // roundings of its types (m), and N times with random roundings. These go up or down, to the declared type or a wider
-// one, functions are as wrong as their rows allow, and sums are over chains of random length. The deviations s of these
-// runs from m show what a correct implementation may return. A result t is suspect if its deviation is larger than they
-// explain. This is not a verdict.
+// one, functions are as wrong as their rows allow, and sums are over chains of random length. A result t is suspect if
+// its deviation from m is larger than the deviations s of these runs explain.
 //
-// Roundings inside a sum are drawn and not executed. Over a chain of h additions their variance is h times the variance
-// of one rounding of a partial sum. The mean square of a partial sum is S^2 / 3 + Q / 6 for a sum S of terms whose
-// squares add up to Q, as in a random walk from 0 to S. In half of the runs h is n - 1. In the others it is between
-// log2 n and n.
+// Roundings inside a sum are drawn and not executed. Over h additions their variance is h times the variance of one
+// rounding of a partial sum, whose mean square is S^2 / 3 + Q / 6 for a sum S of terms whose squares add up to Q, as in
+// a random walk from 0 to S. In half of the runs h is n - 1. In the others it is between log2 n and n.
 #ifndef HLO_INTERP_COMPARE_ENSEMBLE_H_
 #define HLO_INTERP_COMPARE_ENSEMBLE_H_
 
@@ -28,8 +26,8 @@ class Module;
 // The spread of one element in n runs has a relative standard error of 1 / sqrt(2 n), which is 0.29 for 6 runs.
 inline constexpr int kLeastRuns = 6;
 
-// The module, or a value, with all floats in f64. Instruction ids are kept. Error kUnsupported: an instruction depends
-// on the bits of a type, or is an op of its own in that type.
+// All floats become f64. Ids are kept. Error kUnsupported: an instruction depends on the bits of a type, or is an op of
+// its own in that type.
 Result<std::unique_ptr<Module>> WidenedModule(const Module& module);
 Literal WidenedLiteral(const Literal& literal);
 
@@ -37,30 +35,29 @@ struct EnsembleOptions {
   int runs = 24;
   uint64_t seed = 0;
   InterpretOptions interpret;
-  // Limit on the time of all runs, estimated from the first one. There is no result if fewer than kLeastRuns fit. 0
-  // means no limit.
+  // Limit for all runs, estimated from the first. There is no result if fewer than kLeastRuns fit. 0 means no limit.
   double most_seconds = 0;
 };
 
 struct EnsembleOutput {
   ShapeIndex output;
-  Shape shape;  // The declared shape.
+  Shape shape;
   int64_t elements = 0;
   int runs = 0;
-  // Floats: the largest r = |t - m| / max(s, half the median s), and the root mean square of r. Integers: the number of
-  // elements that differ from m, over the largest such number in a run.
+  // Floats: the largest r = |t - m| / max(s, half the median s), and the rms of r. Integers: elements that differ from
+  // m, over the largest such number in a run.
   double worst = 0, rms = 0;
   int64_t worst_element = 0;                    // Row-major index.
-  double expected = 0, actual = 0, spread = 0;  // m, t, and the divisor of r at that element.
-  double digits = 0;       // log2 of the runs' rms deviation divided by the rms of m. -inf if there is no deviation.
-  bool IsSuspect() const;  // Whether roundings do not explain the difference.
+  double expected = 0, actual = 0, spread = 0;  // m, t, and the divisor of r there.
+  double digits = 0;                            // log2 of the runs' rms deviation over the rms of m, or -inf.
+  bool IsSuspect() const;
 };
 
 struct EnsembleResult {
   int runs = 0;
   std::vector<EnsembleOutput> outputs;
   bool suspect = false;
-  std::string unsupported;  // The reason if there are no runs.
+  std::string unsupported;  // Set if there are no runs.
 
   double worst() const;
 };

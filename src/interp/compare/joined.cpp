@@ -11,15 +11,13 @@
 namespace hlo {
 namespace {
 
-// Whether only the order of combining decides element i. Then the value is one that the module may return, and is wrong
-// if the other module returns another.
+// Whether only the order of combining decides element i. Another value in the other module is then wrong.
 bool IsOrdered(const ShadowValue& value, size_t i) {
   const int64_t decision = value.choices ? value.choices->DecisionOf(static_cast<int64_t>(i)) : -1;
   return decision >= 0 && value.choices->decisions->by_order[decision] != 0;
 }
 
-// Whether both modules choose element i from the same set of elements by their order, and choose the same one. A sum of
-// hashes represents the set.
+// Whether both modules choose the same element from the same set by order. A sum of hashes represents the set.
 bool SameDecision(const ShadowValue& a, const ShadowValue& b, size_t i) {
   if (!IsOrdered(a, i) || !IsOrdered(b, i)) return false;
   const auto hash = [](const ShadowValue& x, int64_t at) {
@@ -37,8 +35,7 @@ bool SameDecision(const ShadowValue& a, const ShadowValue& b, size_t i) {
   return hash(a, at) == hash(b, at) && elements(*a.choices) == elements(*b.choices);
 }
 
-// Whether element i is computed from its operands' values on both sides, with the same bits. Equal bits of elements
-// without a meaningful value do not count.
+// Whether both sides compute element i from their operands' values with the same bits.
 bool IsSameComputed(const ShadowValue& a, const ShadowValue& b, int64_t i) {
   if (a.IsFloat()) {
     const auto computed = [i](const ShadowValue& x) {
@@ -55,9 +52,8 @@ bool IsSameComputed(const ShadowValue& a, const ShadowValue& b, int64_t i) {
   return std::memcmp(a.exact.raw() + i * bytes, b.exact.raw() + i * bytes, bytes) == 0;
 }
 
-// Decides elements whose bounds are not finite, such as after a tie, a division by 0 or an op without a rule. Both
-// modules compute from the same values. If their results have the same bits, they are accepted. Returns the number of
-// these elements.
+// Accepts elements without finite bounds if both modules compute the same bits from the same values. Returns their
+// number.
 int64_t DecideWhatIsEqual(ShadowValue& joined, const ShadowValue& expected, const ShadowValue& actual) {
   int64_t decided = 0;
   const int64_t count = joined.shape.NumElements();
@@ -126,7 +122,7 @@ ShadowValue Joined(const ShadowValue& expected, const ShadowValue& actual, int64
   }
   if (IsComplexArray(expected)) return Joined(PartsSideBySide(expected), PartsSideBySide(actual), by_bits);
   joined.likely = Literal();
-  joined.choices = nullptr;  // Only bounds are compared, because passes may change choices.
+  joined.choices = nullptr;  // Passes may change choices.
   if (!expected.IsFloat()) {
     if (!actual.HasOpen()) {
       *by_bits += DecideWhatIsEqual(joined, expected, actual);

@@ -1,4 +1,4 @@
-// One array of a comparison and the judge of its elements, shared by compare.cpp and choices.cpp.
+// One array of a comparison and the judge of its elements.
 #ifndef HLO_INTERP_COMPARE_LEAF_H_
 #define HLO_INTERP_COMPARE_LEAF_H_
 
@@ -15,8 +15,7 @@
 
 namespace hlo {
 
-// An array prepared for the comparison, with elements as doubles. Integers are compared by their bits, and their
-// doubles are used in statistics only.
+// Elements are doubles. Integers are compared by their bits, and their doubles are for statistics only.
 struct Leaf {
   ShapeIndex index;
   Shape shape;
@@ -25,12 +24,12 @@ struct Leaf {
   Literal expected;       // f64.
   Literal bound, likely;  // f64, or empty.
   Literal exact, open;    // For integers.
-  Literal interpreted;    // The interpreter's result in the declared type, or empty.
+  Literal interpreted;    // In the declared type, or empty.
   std::shared_ptr<const Choices> choices;
-  // For each element, the class that its choice gives. Empty if there are no choices.
+  // The class that each element's choice gives. May be empty.
   std::vector<std::optional<ElementClass>> chosen;
   bool says_enough = false;  // All bounds are informative.
-  // For a sample: the row-major indices in `whole` of the elements.
+  // For a sample: row-major indices in `whole`.
   const std::vector<int64_t>* points = nullptr;
   const Shape* whole = nullptr;
 
@@ -61,9 +60,9 @@ class Judge {
 
   double Bound(int64_t i) const { return bound_ ? bound_[i] : 0; }
 
-  // An element with the interpreter's bits is right. Bounds judge the others.
+  // Elements with the interpreter's bits are right.
   Judgement operator()(int64_t i) const { return IsInterpreted(i) ? Is(true) : ByBounds(i); }
-  // Whether the bound of element i excludes the interpreter's value, which is permitted by definition.
+  // Whether the bound excludes the interpreter's value, which is permitted by definition.
   bool IsDisproved(int64_t i) const {
     return IsInterpreted(i) && ByBounds(i).element_class == ElementClass::kViolation;
   }
@@ -75,7 +74,7 @@ class Judge {
     return all_bits && is_plain && specials_ != Specials::kFinite && (bound_ == nullptr || leaf_.says_enough);
   }
 
-  // The class of element i if candidate `c` of its choice is expected.
+  // The class if candidate `c` is expected.
   ElementClass Against(int64_t i, const ShadowValue& candidates, int64_t c) const {
     if (!candidates.IsFloat()) {
       if (candidates.HasOpen() && candidates.open.GetInt(c) != 0) return ElementClass::kUndetermined;
@@ -84,7 +83,7 @@ class Judge {
       return same ? ElementClass::kExact : ElementClass::kViolation;
     }
     const double value = shadow::Values(candidates.value)[c];
-    if (value == actual_[i]) return ElementClass::kExact;  // Equal numbers include 0 and -0.
+    if (value == actual_[i]) return ElementClass::kExact;
     const double* const bound = shadow::BoundsOrNull(candidates.bound);
     return Float(i, value, bound ? bound[c] : 0).element_class;
   }
@@ -126,7 +125,7 @@ class Judge {
     }
     const double ratio = distance / e;
     if (distance > e) return {ElementClass::kViolation, ratio};
-    // Near zero, a bound of a few of the smallest steps is informative.
+    // A bound of a few smallest steps is informative near zero.
     const double least = std::max(rounding_.least, std::numeric_limits<double>::min());
     if (e > kSaysNothing * std::max(std::fabs(v), rms_) && e > least) return {ElementClass::kVacuous, ratio};
     if (distance == 0) return {ElementClass::kExact, 0};
@@ -151,8 +150,7 @@ class Judge {
     return Is(std::memcmp(leaf_.actual.raw() + i * width, leaf_.exact.raw() + i * width, width) == 0);
   }
 
-  // If the bound reaches the overflow threshold, the format's overflow result is permitted, if it is on the side of the
-  // overflow.
+  // If the bound reaches the overflow threshold, the format's overflow result is permitted on that side.
   bool MayOverflow(double t, double v, double e) const {
     if (!(std::fabs(v) + e >= rounding_.overflow)) return false;
     const bool on_its_side = (std::signbit(t) ? -v : v) + e >= rounding_.overflow;
@@ -166,7 +164,7 @@ class Judge {
     }
   }
 
-  // For strict NaNs. Exact values keep their payload in f64.
+  // Exact values keep their NaN payload in f64.
   bool SameBits(int64_t i) const {
     return std::bit_cast<uint64_t>(actual_[i]) == std::bit_cast<uint64_t>(expected_[i]);
   }
@@ -182,9 +180,8 @@ class Judge {
   Specials specials_ = Specials::kIeee;
 };
 
-// Judges the elements for which a reducer or sort may return several candidates. All places of one reduction must come
-// from the same candidate. An element is wrong if none of the candidates that agree with the previous places permits
-// it.
+// Elements of one reduction must come from the same candidate. An element is wrong if no candidate that agrees with
+// previous elements permits it.
 void JudgeChoices(std::vector<Leaf>& leaves);
 
 }  // namespace hlo

@@ -10,9 +10,9 @@
 namespace hlo {
 namespace {
 
-constexpr int64_t kMostBytes = 1 << 20;  // Limit on the size of a recorded state.
+constexpr int64_t kMostBytes = 1 << 20;  // Size of a recorded state.
 
-// Whether the values have the same bits. Bounds are ignored, since an iteration starts without bounds.
+// Ignores bounds, since an iteration starts without them.
 bool SameValues(const ShadowValue& a, const ShadowValue& b) {
   if (a.elements.size() != b.elements.size() || !Compatible(a.shape, b.shape)) return false;
   for (size_t i = 0; i < a.elements.size(); ++i) {

@@ -15,22 +15,22 @@ namespace hlo {
 struct LoopState {
   int64_t iteration = 0;
   ShadowValue value;
-  bool ends = false;  // True for the final state, with which no iteration begins.
+  bool ends = false;  // No iteration begins with it.
 };
 
 struct LoopRun {
-  std::vector<LoopState> states;  // In the order of iterations.
+  std::vector<LoopState> states;
   ShadowValue result;
 };
 
-// In a nest of 2,000 loops, comparing each loop would run all inner ones again, which takes quadratic time. So a run
-// also records the inner loops that iterate at most once. Deep nests of longer loops never finish anyway.
+// In a nest of 2,000 loops, comparing each loop would run all inner ones again. So a run also records the inner loops
+// that iterate at most once. Deep nests of longer loops never finish anyway.
 class LoopRuns {
  public:
-  // A run keeps the first state, `iterations` seeded ones and the last.
+  // Keeps the first state, `iterations` seeded ones and the last.
   LoopRuns(uint64_t seed, int64_t iterations) : seed_(seed), iterations_(iterations) {}
 
-  // The recorded run from this state, if there is one.
+  // The recorded run from this state, if any.
   std::optional<LoopRun> Noted(const Instruction& loop, const ShadowValue& start) const;
   // `args` are the arguments of the loop's computation.
   Result<LoopRun> Run(const Instruction& loop, std::span<const ShadowValue> args, ShadowOptions options);

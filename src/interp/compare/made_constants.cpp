@@ -8,14 +8,14 @@
 namespace hlo {
 namespace {
 
-// The hash of the element if all elements are equal, else of the whole literal.
+// Ignores the number of equal elements.
 uint64_t HashOfConstant(const Literal& literal) {
   if (literal.IsSplat()) return Literal::Scalar(literal.shape().type(), literal.GetDouble(0)).Hash();
   return literal.Hash();
 }
 
-// A constant that a pass made, with a bound of four half steps of its type, since the pass may have computed it by a
-// few operations. The error of a complex number is relative to its modulus, because its parts may cancel.
+// The pass may have computed the constant by a few operations, so its bound is four half steps. The error of a complex
+// number is relative to its modulus, because its parts may cancel.
 ShadowValue Rounded(const Literal& constant) {
   constexpr int kHalfSteps = 4;
   ShadowValue value = ToShadow(constant);

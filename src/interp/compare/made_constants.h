@@ -16,12 +16,10 @@ class Module;
 class MadeConstants {
  public:
   explicit MadeConstants(const Module& before);
-  // Adds the constants of another module before the pass.
   void AddBefore(const Module& module);
 
-  // The value of a constant that the pass made, with a bound, because the pass rounded it to its type. A constant is
-  // new if no constant before the pass has the same elements. If all elements are equal, their number is ignored.
-  // Returns nullopt for other instructions.
+  // A constant that the pass made has a bound, because the pass rounded it. It is new if no constant before the pass
+  // has the same elements. If all elements are equal, their number is ignored. Returns nullopt for other instructions.
   std::optional<ShadowValue> Of(const Instruction& after) const;
 
  private:

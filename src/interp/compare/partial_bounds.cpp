@@ -12,10 +12,9 @@
 namespace hlo {
 namespace {
 
-// A slice gathers elements by their indices. This takes about ten times as long as adding them in order.
+// Gathering elements by index takes about ten times as long as adding them in order.
 constexpr int64_t kWorthIt = 16;
 
-// Whether each element of the result has a bound of its own.
 bool IsJudgedByElement(const Instruction& inst) {
   const Shape& shape = inst.shape();
   if (shape.IsTuple()) return inst.Is(Opcode::kTuple) && inst.IsRoot();
@@ -31,8 +30,7 @@ bool IsJudgedByElement(const Instruction& inst) {
   }
 }
 
-// The elements to judge in each leaf of the result. A leaf without differences gets one, because a slice needs an
-// element.
+// A leaf without differences has one point, because a slice needs an element.
 std::vector<std::vector<int64_t>> PointsOf(const Literal& actual, const Literal& interpreted, bool strict_nan) {
   std::vector<std::vector<int64_t>> points;
   ForEachLeaf(actual.shape(), [&](const ShapeIndex& index, const Shape&) {
@@ -42,7 +40,6 @@ std::vector<std::vector<int64_t>> PointsOf(const Literal& actual, const Literal&
   return points;
 }
 
-// The array with values and bounds of `part` at `points`, and the interpreter's values elsewhere.
 ShadowValue Spread(const ShadowValue& part, std::span<const int64_t> points, const Literal& interpreted) {
   ShadowValue whole = ToShadow(interpreted);
   const auto put = [&](const Literal& from, Literal& to, PrimitiveType type) {

@@ -1,4 +1,4 @@
-// Bounds for the elements of a kernel that differ from the interpreter's bits. The other elements are right.
+// Bounds for the elements of a kernel that differ from the interpreter's bits.
 #ifndef HLO_INTERP_COMPARE_PARTIAL_BOUNDS_H_
 #define HLO_INTERP_COMPARE_PARTIAL_BOUNDS_H_
 
@@ -12,13 +12,12 @@
 
 namespace hlo {
 
-// A slice with the elements of `actual` that differ from `interpreted`. Returns nullopt if a complete evaluation costs
-// no more, or if elements cannot be judged one by one, as after a sort or a factorisation.
+// Contains the elements that differ from `interpreted`. Returns nullopt if a complete evaluation costs no more, or if
+// elements cannot be judged one by one, as after a sort.
 std::optional<shadow::Slice> SliceOfDifferences(const Computation& computation, std::span<const Literal> inputs,
                                                 const Literal& actual, const Literal& interpreted,
                                                 const LocalOptions& options);
-// The complete shadow. Elements at `points` (indices for each leaf) come from `part`. Others have the interpreter's
-// value without bounds.
+// Elements at `points` (for each leaf) come from `part`, others are the interpreter's without bounds.
 Shadow Spread(Shadow part, std::span<const std::vector<int64_t>> points, const Literal& interpreted);
 
 }  // namespace hlo

@@ -13,16 +13,15 @@
 namespace hlo {
 namespace {
 
-// The coordinates of the wrong elements along one dimension.
+// Coordinates of wrong elements along one dimension.
 struct Extent {
   int64_t low = 0, high = 0;
   int64_t step = 1;   // Greatest common divisor of their distances.
-  int64_t count = 0;  // Number of different coordinates.
+  int64_t count = 0;  // Different coordinates.
   int64_t size = 0;
 
   bool Full() const { return count == size; }
   bool Contiguous() const { return count == high - low + 1; }
-  // Whether the coordinates are every `step`-th one of the whole dimension.
   bool Regular() const {
     return step > 1 && count >= 2 && low < step && high + step >= size && count == (high - low) / step + 1;
   }
@@ -48,7 +47,7 @@ std::vector<Extent> ExtentsOf(const Mistakes& m) {
   return extents;
 }
 
-// Whether every element of the box that the extents span is wrong.
+// Whether the whole box of the extents is wrong.
 bool FillsBox(const Mistakes& m, const std::vector<Extent>& extents) {
   int64_t box = 1;
   for (const Extent& extent : extents) box *= extent.count;
@@ -67,7 +66,7 @@ bool Close(double a, double b) {
   return a == b || (std::isfinite(off) && off <= 1e-5 * std::max(std::fabs(a), std::fabs(b)));
 }
 
-// Whether nearly all wrong elements fulfil `same`. One may be right by chance.
+// Nearly all, because some may be right by chance.
 template <class F>
 bool Most(const Mistakes& m, F&& same) {
   int64_t hits = 0;
@@ -123,7 +122,7 @@ std::optional<std::string> Transposed(const Mistakes& m, const std::vector<Exten
   if (rows < 2 || columns < 2) return {};
   const bool all = Most(m, [&](int64_t i) {
     const int64_t base = i / (rows * columns) * rows * columns, at = i - base;
-    // The element at this position if the array were [columns, rows] in memory.
+    // The element here if the array were [columns, rows].
     return Close(m.actual[i], m.expected[base + at % rows * columns + at / rows]);
   });
   if (!all) return {};
@@ -199,7 +198,6 @@ std::optional<std::string> Permuted(const Mistakes& m, const std::vector<Extent>
   return "PERMUTED: the right values in other places";
 }
 
-// Significand bits that a number needs.
 int BitsNeeded(double x) {
   if (x == 0 || !std::isfinite(x)) return 0;
   const uint64_t mantissa = std::bit_cast<uint64_t>(x) & 0xF'FFFF'FFFF'FFFF;
@@ -260,7 +258,7 @@ std::string WhereIs(const Mistakes& m) {
 std::vector<std::string> LooksLike(const Mistakes& m) {
   if (m.bad.empty()) return {};
   const std::vector<Extent> extents = ExtentsOf(m);
-  // Values are more informative than positions. But positions identify wrong indices.
+  // Values are more informative than positions, but positions identify wrong indices.
   std::vector<Recogniser> recognisers = {Stale, Saturated, PartialTile, EveryKth, OneTile};
   // All infinities are equal, so they do not show where a value came from.
   const bool numbers =

@@ -1,5 +1,4 @@
-// Describes the wrong elements of a tensor: their positions, and known mistakes that they resemble. The latter are
-// guesses and do not influence the verdict.
+// Describes wrong elements of a tensor: their positions, and known mistakes that they resemble, which are guesses.
 #ifndef HLO_INTERP_COMPARE_PATTERNS_H_
 #define HLO_INTERP_COMPARE_PATTERNS_H_
 
@@ -15,11 +14,11 @@ struct Mistakes {
   const Shape& shape;
   std::span<const double> expected;
   std::span<const double> actual;
-  std::span<const int64_t> bad;  // Row-major indices, ascending.
+  std::span<const int64_t> bad;  // Ascending row-major indices.
   double worst_ratio = 0;        // The largest |actual - expected| / bound.
 };
 
-// "dim 1 in [960,999] (40 of 1000), all of dim 0". A regular step is included: "every 32nd of dim 1 from 5".
+// "dim 1 in [960,999] (40 of 1000), all of dim 0", or "every 32nd of dim 1 from 5".
 std::string WhereIs(const Mistakes& mistakes);
 // At most three descriptions, the most informative first: "PARTIAL TILE: the last 1000 mod 64 = 40 of dim 1".
 std::vector<std::string> LooksLike(const Mistakes& mistakes);

@@ -14,7 +14,7 @@ namespace {
 
 std::string OutputName(const TensorComparison& t) { return t.key.empty() ? Str("{", Join(t.output, ","), "}") : t.key; }
 
-// "3.9e-03". Zero is printed as "0", so that exact outputs are visible.
+// Zero is "0", so that exact outputs are visible.
 std::string Scientific(double x, int digits = 1) { return x == 0 ? "0" : Format("%.*e", digits, x); }
 
 std::string Ratio(double x) {
@@ -40,8 +40,7 @@ std::string StatusText(const TensorComparison& tensor) {
   return "";
 }
 
-// Pads columns to their widest cell. The first two are left-aligned and numbers right-aligned. The last column is not
-// padded.
+// The first two columns are left-aligned, others right-aligned, and the last is not padded.
 std::string Table(const std::vector<std::vector<std::string>>& rows) {
   std::vector<size_t> width;
   for (const auto& row : rows) {
@@ -61,7 +60,7 @@ std::string Table(const std::vector<std::vector<std::string>>& rows) {
   return text;
 }
 
-// Drops columns, the least needed first, until the lines fit the terminal. Without a terminal the limit is 100 columns.
+// Drops the least needed columns until the lines fit the terminal, or 100 columns.
 void DropColumns(std::vector<std::vector<std::string>>& rows, std::initializer_list<std::string_view> least_needed) {
   constexpr size_t kWithoutTerminal = 100;
   const size_t columns = TerminalColumns() > 0 ? TerminalColumns() : kWithoutTerminal;

@@ -6,12 +6,11 @@ namespace hlo {
 
 class Instruction;
 
-// Whether opcode and attributes are equal. Called computations are compared by fingerprints. Shapes are ignored.
+// Compares opcodes, attributes, and fingerprints of called computations. Shapes are ignored.
 bool SameAttributesAndCalls(const Instruction& a, const Instruction& b);
-// Like SameOperation, but compares called computations by fingerprints, because they may be copies.
+// Like SameOperation, but called computations may be copies.
 bool SameOperationAndCalls(const Instruction& a, const Instruction& b);
 
-// Whether the instruction's value or an operand has a dynamic dimension.
 bool HasDynamicSize(const Instruction& inst);
 
 }  // namespace hlo

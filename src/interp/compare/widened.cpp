@@ -26,7 +26,7 @@
 namespace hlo {
 namespace {
 
-// If made-up arguments decide a value, this is the largest permitted share of elements with uninformative bounds.
+// Largest share of uninformative bounds if made-up arguments decide a value.
 constexpr double kMostVacuousToDecide = 0.1;
 
 class Comparer {
@@ -56,7 +56,7 @@ class Comparer {
   }
 
  private:
-  // The first open value makes the comparison inconclusive. Values that passes opened come first.
+  // The first open value decides. Values that passes opened come first.
   void DecideByValues() {
     const auto opened = std::ranges::find_if(result_.values, &WidenedValue::opened);
     const auto open = opened != result_.values.end()
@@ -76,7 +76,6 @@ class Comparer {
     return result_.values[at->second];
   }
 
-  // `by_bits` and `opened` count elements of all arrays of the value.
   void Record(const Instruction& inst, const Comparison& comparison, int64_t by_bits, int64_t opened) {
     result_.undetermined += comparison.Count(ElementClass::kUndetermined);
     result_.vacuous += comparison.Count(ElementClass::kVacuous);
@@ -85,8 +84,7 @@ class Comparer {
       Classify(inst, tensor, comparison.checked(), by_bits, opened, &ValueOf(inst, tensor.output));
   }
 
-  // Adds the findings of one comparison of an array. `by_bits` and `opened` count elements of all arrays, among
-  // `checked` ones.
+  // `by_bits` and `opened` count elements of all arrays, among `checked` ones.
   void Classify(const Instruction& inst, const TensorComparison& tensor, int64_t checked, int64_t by_bits,
                 int64_t opened, WidenedValue* value) const {
     const auto is_much = [](int64_t count, double share, int64_t of) {
@@ -112,7 +110,7 @@ class Comparer {
     value->is_silent &= tensor.checked > 1 && silent == tensor.checked;
   }
 
-  // Records that a value is right because of its operation.
+  // The operation shows that the value is right.
   void RecordRight(const Instruction& inst) { ValueOf(inst, {}).is_silent = false; }
 
   void Found(const Instruction& origin, const Instruction& inst, const std::string& where, Comparison comparison) {
@@ -139,7 +137,7 @@ class Comparer {
       for (const Instruction* done : lifetimes.before[i]) pair.given_before.erase(done);
       for (const Computation* done : lifetimes.callees[i]) pair.callee_args.erase(done);
     }
-    // The elements of a root tuple were compared. Their order is still to be compared.
+    // The order of the root tuple's elements is still to be compared.
     if (!after.root().Is(Opcode::kTuple)) return {};
     return CompareInstruction(pair, before.root(), after.root(), where);
   }
@@ -167,7 +165,7 @@ class Comparer {
     return compared;
   }
 
-  // A value that cannot be evaluated in f64 is right if passes kept its operation. Both sides then continue from the
+  // A value without an f64 evaluation is right if passes kept its operation. Both sides then continue from the
   // interpreter's value.
   Result<void> NotCompared(Pair& pair, const Instruction& origin, const Instruction& inst, const std::string& where,
                            const Error& error) {
@@ -196,16 +194,15 @@ class Comparer {
     return {};
   }
 
-  // A decision by the operation of the instruction, about a value that bounds leave open.
+  // A decision by the operation, if bounds leave a value open.
   struct Settled {
     bool is_right = false, is_wrong = false;
-    Comparison comparison;  // Set if the value is wrong.
+    Comparison comparison;
   };
 
-  // The same operation on both sides gives the same value if all operands are compared too. If only the attributes
-  // changed, both operations on the same operands must have the same bits. Sums are excluded, because their attributes
-  // may determine the order of additions. So are instructions that call, because passes may have changed the
-  // computations.
+  // The same operation on compared operands gives the same value. If only attributes changed, both operations must have
+  // the same bits. This excludes sums, whose attributes may determine the order, and calls, whose computations may have
+  // changed.
   Settled Settle(Pair& pair, const Instruction& origin, const Instruction& inst) const {
     if (origin.opcode() != inst.opcode() || origin.operand_count() != inst.operand_count()) return {};
     if (HasDynamicSize(inst) || HasDynamicSize(origin)) return {};
@@ -221,7 +218,7 @@ class Comparer {
     return settled;
   }
 
-  // Whether the comparison is open because bounds are uninformative, and not because elements are undetermined.
+  // Whether uninformative bounds, and not undetermined elements, leave the comparison open.
   static bool IsVague(const Comparison& comparison) {
     return comparison.verdict == Verdict::kInconclusive &&
            std::ranges::all_of(comparison.outputs, [](const TensorComparison& tensor) {
@@ -230,9 +227,9 @@ class Comparer {
            });
   }
 
-  // Whether both sides agree on other operands for which bounds are informative. For example, the variance of equal
-  // numbers is 0 within any bound, but the variance of other numbers is not. A difference decides nothing, because the
-  // program may never compute such operands.
+  // Whether both sides agree on other operands with informative bounds. The variance of equal numbers is 0 within any
+  // bound, but the variance of other numbers is not. A difference decides nothing, because the program may never
+  // compute such operands.
   bool IsRightWithRandomOperands(const Pair& pair, const Instruction& origin, const Instruction& inst) const {
     for (const double least : {0.5, -2.0}) {
       std::optional<Pair> made_up = WithMadeUpOperands(pair, least);
@@ -251,8 +248,7 @@ class Comparer {
     return false;
   }
 
-  // The pair with seeded numbers between `least` and 2 in place of all kept floats. Returns nullopt if there are too
-  // many.
+  // Replaces all kept floats by seeded numbers between `least` and 2. Returns nullopt if there are too many.
   std::optional<Pair> WithMadeUpOperands(const Pair& pair, double least) const {
     constexpr int64_t kMostBytes = 1 << 24;
     int64_t bytes = 0;
@@ -261,7 +257,7 @@ class Comparer {
     Pair made_up = pair;
     made_up.callee_args.clear();
     made_up.ran.clear();
-    std::map<int, ShadowValue> values;  // Key: instruction id in the input.
+    std::map<int, ShadowValue> values;
     const auto value_of = [&](const Instruction& key, const shadow::ConeArgument& now) {
       const auto [at, is_new] = values.try_emplace(key.id());
       if (is_new) at->second = MadeUp(now.All(), least, Mix(options_.seed) + static_cast<uint64_t>(key.id()));
@@ -279,7 +275,7 @@ class Comparer {
     return made_up;
   }
 
-  // Replaces floats by other numbers of the same shape. Integers stay, because they may be indices.
+  // Integers stay, because they may be indices.
   static ShadowValue MadeUp(ShadowValue value, double least, uint64_t seed) {
     for (ShadowValue& element : value.elements) element = MadeUp(std::move(element), least, ++seed);
     if (!value.shape.IsArray() || !value.IsFloat()) return DropBounds(std::move(value));
@@ -303,7 +299,7 @@ class Comparer {
     if (inst.Is(Opcode::kWhile) && origin.Is(Opcode::kWhile)) return CompareLoops(pair, origin, inst, where);
     auto before = sides_.ValueBefore(pair, origin);
     const auto evaluate = [&]() -> Result<ShadowValue> {
-      // The instruction was already compared with another value of the input. Its users continue from that kept value.
+      // Already compared with another value of the input. Users continue from the kept value.
       if (const auto kept = pair.given_after.find(&inst); kept != pair.given_after.end()) return kept->second;
       return sides_.ValueAfter(pair, inst);
     };
@@ -349,8 +345,8 @@ class Comparer {
     pair.given_after.erase(&inst);
   }
 
-  // Compares bodies and conditions on the same states: the first, the last and some seeded iterations of the input's
-  // loop. Also compares conditions on the state that ends the input's loop. The other loop must end there too.
+  // Compares bodies and conditions on states of the input's loop: the first, the last and seeded ones. The condition
+  // must also end the other loop at the final state.
   Result<void> CompareLoops(Pair& pair, const Instruction& origin, const Instruction& inst, const std::string& where) {
     const auto start_before = sides_.ValueBefore(pair, origin.operand(0));
     if (!start_before) return NotCompared(inst, start_before.error());
@@ -387,8 +383,8 @@ class Comparer {
   const WidenedOptions& options_;
   BothSides sides_;
   const Correspondence& pairs_;
-  LoopRuns loop_runs_;                                     // Runs of the input's loops.
-  std::map<std::pair<int, ShapeIndex>, size_t> value_at_;  // Index in the result, by id and leaf.
+  LoopRuns loop_runs_;
+  std::map<std::pair<int, ShapeIndex>, size_t> value_at_;
   WidenedResult result_;
 };
 
