@@ -1,5 +1,5 @@
-// Memory that is handed out in pieces and freed as a whole. An Arena hands out bytes. A Pool hands out places for
-// objects of one type, and a place can be returned and used again. Neither calls constructors or destructors.
+// Memory that is handed out in pieces and freed as a whole: by an Arena as bytes, by a Pool as reusable places for
+// objects of one type. Neither calls constructors or destructors.
 #ifndef HLO_BASE_ARENA_H_
 #define HLO_BASE_ARENA_H_
 
@@ -33,7 +33,7 @@ class Arena {
   }
 
  private:
-  // The size of a block doubles from 1 KiB to at most 256 KiB, so that small arenas stay small.
+  // Blocks double from 1 KiB to at most 256 KiB.
   void* AllocateBlock(size_t bytes, size_t alignment) {
     next_block_ = std::clamp<size_t>(2 * next_block_, 1 << 10, 1 << 18);
     left_ = std::max(bytes + alignment, next_block_);
@@ -53,7 +53,7 @@ class Pool {
  public:
   void* Take() {
 #ifdef __SANITIZE_ADDRESS__
-    return ::operator new(sizeof(T), std::align_val_t(alignof(T)));  // So that use after freeing is noticed.
+    return ::operator new(sizeof(T), std::align_val_t(alignof(T)));  // Lets the sanitizer see use after freeing.
 #endif
     if (free_ == nullptr) return arena_.Allocate(std::max(sizeof(T), sizeof(Free)), alignof(T));
     return std::exchange(free_, free_->next);

@@ -18,7 +18,7 @@ namespace hlo {
 namespace {
 
 constexpr size_t kHugePage = size_t{2} << 20;
-// Smallest block that the pool serves. Sizes are rounded up to huge pages, which would waste much of a smaller block.
+// Smallest block that the pool serves. Rounding up to huge pages would waste much of a smaller block.
 constexpr size_t kLeastPooled = 2 * kHugePage;
 #if defined(__SANITIZE_ADDRESS__)
 // The sanitizer cannot see that freed memory is read if a pool keeps that memory.
@@ -27,8 +27,8 @@ constexpr bool kPools = false;
 constexpr bool kPools = true;
 #endif
 
-// Makes malloc keep freed blocks. By default it returns many of them to the system, which clears each page before it
-// hands it out again. This slows down large products.
+// Makes malloc keep freed blocks. By default it returns many of them to the system, which clears each page again. This
+// slows down large products.
 bool KeepFreedBlocks() {
   mallopt(M_MMAP_THRESHOLD, 32 << 20);  // The largest value that mallopt accepts.
   mallopt(M_TRIM_THRESHOLD, 128 << 20);
@@ -39,13 +39,11 @@ bool KeepFreedBlocks() {
 
 size_t RoundUp(size_t bytes, size_t to) { return (bytes + to - 1) / to * to; }
 
-// Allocator of large blocks in huge pages. The first access to a page costs more than the arithmetic on it, above all
-// in a virtual machine. Hence freed memory is kept for blocks of any size. Free ranges are split and merged. If none is
-// long enough, the pages of several are moved together. Used and kept memory together never exceed the largest amount
-// that was in use at once.
+// Allocator of large blocks in huge pages. Freed memory is kept, because the first access to a page costs more than the
+// arithmetic on it, above all in a virtual machine. If no free range is long enough, the pages of several are moved
+// together. Used and kept memory together never exceed the largest amount that was in use at once.
 class Pool {
  public:
-  // Returns null if there is no more memory.
   void* Allocate(size_t bytes) {
     const size_t size = RoundUp(bytes, kHugePage);
     const std::lock_guard lock(mutex_);
@@ -104,13 +102,12 @@ class Pool {
   }
 
  private:
-  // Most bytes to keep free, at most half of the machine's memory.
   size_t MostFree() const {
     static const size_t half = static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE) / 2;
     return std::min(most_used_ - used_, half);
   }
 
-  // Maps `size` bytes from the beginning of a huge page. Returns their address, or 0 on failure.
+  // Maps `size` bytes from the beginning of a huge page. Returns 0 on failure.
   uintptr_t Map(size_t size) {
     void* const memory = mmap(nullptr, size + kHugePage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) return 0;
@@ -147,9 +144,8 @@ class Pool {
     free_bytes_ -= size;
   }
 
-  // Replaces the new pages at [start, start + size) by pages of free ranges, when no single free range is long enough.
-  // Linux before 6.17 moves at most one mapping per call. Returns false if the system refuses, after unmapping the new
-  // pages.
+  // Replaces the new pages at [start, start + size) by pages of free ranges. Moves one mapping per call, because Linux
+  // before 6.17 cannot move more. Unmaps the new pages and returns false if the system refuses.
   bool MoveFreeTo(uintptr_t start, size_t size) {
     for (size_t done = 0; done < size && !by_size_.empty();) {
       const auto [length, from] = *by_size_.begin();
@@ -173,8 +169,7 @@ class Pool {
     return true;
   }
 
-  // Unmaps free ranges until at most `most` bytes are free. The largest ranges go first, because the fewest requests
-  // need them.
+  // Unmaps free ranges until at most `most` bytes are free. Begins with the largest, which the fewest requests need.
   void ShrinkTo(size_t most) {
     while (free_bytes_ > most) {
       const auto [size, start] = *std::prev(by_size_.end());
@@ -187,8 +182,8 @@ class Pool {
 
   std::mutex mutex_;
   std::unordered_map<uintptr_t, size_t> in_use_;
-  std::map<uintptr_t, size_t> free_;                // Size by start address.
-  std::set<std::pair<size_t, uintptr_t>> by_size_;  // The same ranges as (size, start address).
+  std::map<uintptr_t, size_t> free_;
+  std::set<std::pair<size_t, uintptr_t>> by_size_;  // The ranges of `free_`, as (size, start address).
   // Ends of mappings. The range between two adjacent seams is one mapping or is not mapped.
   std::set<uintptr_t> seams_;
   size_t free_bytes_ = 0, used_ = 0, most_used_ = 0;
@@ -219,7 +214,7 @@ void FreeArray(void* memory) {
 }
 
 void RequestHugePages(void* memory, size_t bytes) {
-  // Only whole pages are changed, because memory beside the block may have other owners. A refusal only costs speed.
+  // Changes whole pages only, because other memory may share the first and last page. A refusal only costs speed.
   const uintptr_t start = reinterpret_cast<uintptr_t>(memory), end = start + bytes;
   const uintptr_t first = (start + kHugePage - 1) / kHugePage * kHugePage, last = end / kHugePage * kHugePage;
   if (first < last) madvise(reinterpret_cast<void*>(first), last - first, MADV_HUGEPAGE);

@@ -1,5 +1,5 @@
-// Memory for the elements of arrays, with huge pages under large blocks. Huge pages cause fewer page faults, and
-// kernels that walk across rows need fewer entries of the translation buffer.
+// Memory for the elements of arrays, with huge pages under large blocks. Huge pages cause fewer page faults, and walks
+// across rows need fewer entries of the translation buffer.
 #ifndef HLO_BASE_ARRAY_MEMORY_H_
 #define HLO_BASE_ARRAY_MEMORY_H_
 
@@ -10,8 +10,7 @@ namespace hlo {
 
 // Memory with this alignment and undefined contents, or null when the system has none.
 void* AllocateArray(int64_t bytes, size_t alignment);
-// Frees memory of AllocateArray; null is allowed. Pages of large blocks are kept for later blocks. Kept and used pages
-// together never exceed the largest amount that was in use at once.
+// Frees memory of AllocateArray; null is allowed. Pages of large blocks are kept for later blocks.
 void FreeArray(void* memory);
 
 // Asks the system for huge pages for large memory that has not been written yet.

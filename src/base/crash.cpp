@@ -15,7 +15,6 @@
 
 #include "base/files.h"
 
-// Begin and end of the program in memory, from which offsets in the executable file are computed.
 extern "C" const char __executable_start __attribute__((weak)), _end __attribute__((weak));
 
 namespace hlo {
@@ -47,8 +46,8 @@ struct Line {
     size += count;
     return *this;
   }
-  // Adds a name from the module, which is untrusted data. Control characters, quotes, backslashes and non-ASCII bytes
-  // become `?`, so that none of them reaches a terminal or ends a JSON string.
+  // Adds a name from the module, which is untrusted data. Bytes that could control a terminal or end a JSON string
+  // become `?`.
   Line& AddName(std::string_view name) {
     constexpr size_t kMost = 200;
     for (const char c : name.substr(0, kMost)) {
@@ -73,7 +72,7 @@ struct Kept {
   Mode mode = Mode::kSilent;
   char tool[32], version[64], command_line[2048], advice[512], stage[128];
   bool says_json = false;
-  int parent = -1;  // File descriptor that the parent process reads, or -1.
+  int parent = -1;
 };
 Kept g_kept;
 std::atomic_flag g_crashed;
@@ -96,7 +95,7 @@ std::string_view NameOf(int signal) {
   }
 }
 
-// Adds the current work to the line, for example " in instruction 'add.3' of pass 'algsimp#2', while optimizing".
+// Adds the current work, for example " in instruction 'add.3' of pass 'algsimp#2', while optimizing".
 void AddAtHand(Line* line) {
   constexpr int kMost = 8;
   const char* before = " in ";
@@ -114,8 +113,7 @@ bool PassIsAtHand() {
   return at_hand != nullptr;
 }
 
-// Writes one line for a stack frame: "program+0x1f00", which a build with symbols can look up, or an address in a
-// library.
+// Writes one stack frame: "program+0x1f00", which a build with symbols can look up, or an address in a library.
 _Unwind_Reason_Code AddFrame(_Unwind_Context* context, void* file) {
   const auto address = reinterpret_cast<const char*>(_Unwind_GetIP(context));
   const bool is_ours = address >= &__executable_start && address < &_end;
@@ -127,7 +125,7 @@ _Unwind_Reason_Code AddFrame(_Unwind_Context* context, void* file) {
   return WriteAll(*static_cast<int*>(file), line.text()) ? _URC_NO_REASON : _URC_END_OF_STACK;
 }
 
-// Writes hlo-crash.txt, hlo-crash-2.txt, ... in the working directory. Returns false if none of these can be created.
+// Writes hlo-crash.txt, hlo-crash-2.txt, ... Returns false if none of these can be created.
 bool WriteReport(std::string_view what, Line* path) {
   constexpr int kMost = 100;
   int file = -1;
@@ -166,8 +164,7 @@ void PrintReport(std::string_view what) {
   WriteAll(STDOUT_FILENO, json.text());
 }
 
-// Lets one crash report. Other threads wait here for the process to end. A second crash of the same thread, inside of
-// the report, ends the process.
+// Lets one thread report. The others wait for the process to end. A crash inside the report ends the process.
 void LetOneReport() {
   if (t_reports) _exit(kExit);
   t_reports = true;

@@ -8,9 +8,8 @@
 
 namespace hlo {
 
-// The part of the module that this thread works on while the object lives, such as "pass algsimp#2" or "kernel
-// fusion.3". The name is not copied and must live as long as the object, so an AtHand costs two stores. Threads of
-// ParallelFor inherit the AtHand of the caller.
+// The part of the module that this thread works on while the object lives, such as "pass algsimp#2". The name is not
+// copied and must live as long as the object. Threads of ParallelFor inherit the AtHand of the caller.
 class AtHand {
  public:
   AtHand(const char* kind, std::string_view name) : kind_(kind), name_(name), outer_(innermost) { innermost = this; }
@@ -21,7 +20,6 @@ class AtHand {
   std::string_view name() const { return name_; }
   const AtHand* outer() const { return outer_; }
 
-  // The innermost object of this thread, or null.
   static const AtHand* Innermost() { return innermost; }
   static void SetInnermost(const AtHand* at_hand) { innermost = at_hand; }
 
@@ -33,24 +31,23 @@ class AtHand {
   const AtHand* outer_;
 };
 
-// Sets the stage that the whole program is in, such as "optimizing". Keeps the first 127 bytes.
+// Keeps the first 127 bytes.
 void SetStageAtHand(std::string_view stage);
 
 // False in builds with a sanitizer that reports crashes itself.
 bool CrashesAreReported();
 
 struct CrashOptions {
-  std::string tool;  // "hlo-run"
+  std::string tool;
   std::string version;
   std::string command_line;
   std::string advice;      // Printed if a pass was at work.
   bool says_json = false;  // The verdict goes to stdout as JSON.
 };
-// Installs signal handlers that report a crash and end the process with exit code 70. Builds with a sanitizer keep the
-// sanitizer's handlers.
+// Installs signal handlers that report a crash and end the process with exit code 70.
 void ReportCrashes(const CrashOptions& options);
 
-// For a child process: the parent sees the signal itself. If `file` is given, the handler first writes the AtHand
+// Called in a child process: the parent sees the signal itself. If `file` is given, the handler first writes the AtHand
 // objects of the thread to it.
 void LeaveCrashesToParent(int file = -1);
 

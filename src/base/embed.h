@@ -1,9 +1,9 @@
-// Embeds files of the repository in the program, as they are when it is built.
+// Embeds files of the repository in the program.
 #ifndef HLO_BASE_EMBED_H_
 #define HLO_BASE_EMBED_H_
 
-// Use at namespace scope. The bytes of `path`, relative to the root of the repository, are placed between the symbols
-// `name` and `name`_end. Readers declare both as `extern "C" const char name[]`. The Makefile must make the object
+// Used at namespace scope. Places the bytes of `path`, relative to the root of the repository, between the symbols
+// `name` and `name`_end, which readers declare as `extern "C" const char name[]`. The Makefile must make the object
 // depend on the file.
 #define HLO_EMBED(name, path)        \
   __asm__(                           \

@@ -27,7 +27,6 @@ bool WriteAll(int file, std::string_view bytes) {
 
 namespace {
 
-// Error for a path that cannot be made. By `reason`, an errno, it is a usage error or an error of the machine.
 Error CannotMake(const std::string& code, const std::string& what, int reason) {
   const bool is_name = reason == ENOENT || reason == ENOTDIR || reason == EISDIR || reason == EACCES ||
                        reason == EEXIST || reason == ENAMETOOLONG;
@@ -45,8 +44,8 @@ Error CannotWrite(const std::string& path) {
   return CannotMake("A011", Str("cannot write '", Escaped(path), "'"), errno);
 }
 
-// Writes to /dev/stdout directly, as to `-`. Otherwise the rename would replace the file to which stdout is redirected,
-// or the link in /dev.
+// Writes to /dev/stdout directly, as to `-`. Renaming a temporary file would replace the file to which stdout is
+// redirected, or the link in /dev.
 Result<FileWriter> FileWriter::Open(const std::string& path) {
   FileWriter writer;
   writer.path_ = path;
@@ -59,19 +58,19 @@ Result<FileWriter> FileWriter::Open(const std::string& path) {
   const bool is_link = std::filesystem::is_symlink(path, ignored);
   const std::filesystem::path led_to = is_link ? std::filesystem::canonical(path, ignored) : std::filesystem::path();
   writer.target_ = led_to.empty() ? path : led_to.string();
-  // A device or a pipe is opened directly, because rename() would put a regular file in its place.
+  // Devices and pipes are opened directly, because rename() would replace them by a regular file.
   struct stat before = {};
   const bool exists = stat(writer.target_.c_str(), &before) == 0;
   if (exists && S_ISDIR(before.st_mode)) {
-    // For some directories rename() would report that they are busy.
+    // rename() reports some directories as busy.
     errno = EISDIR;
     FAIL(CannotWrite(path));
   }
   const bool special = exists && (S_ISCHR(before.st_mode) || S_ISFIFO(before.st_mode));
   if (exists && !special) writer.mode_ = before.st_mode & 07777;
-  // Listings of the directory hide names that begin with a dot.
+  // Listings hide names that begin with a dot.
   const std::string& target = writer.target_;
-  const size_t name = target.rfind('/') + 1;  // 0 if there is no slash.
+  const size_t name = target.rfind('/') + 1;
   if (!special)
     writer.temporary_ = Str(target.substr(0, name), ".", target.substr(name), ".tmp", static_cast<int64_t>(getpid()));
   writer.file_ = special ? open(path.c_str(), O_WRONLY)
@@ -97,8 +96,7 @@ Status FileWriter::Write(std::string_view bytes) {
 
 Status FileWriter::Commit() {
   if (file_ == STDOUT_FILENO) return {};
-  // Keeps the permissions of the replaced file. Failure is ignored, because some network drives cannot keep
-  // permissions.
+  // Failure is ignored, because some network drives cannot keep permissions.
   if (mode_) std::ignore = fchmod(file_, *mode_);
   if (close(std::exchange(file_, -1)) != 0) FAIL(CannotWrite(path_));
   if (!temporary_.empty() && std::rename(temporary_.c_str(), target_.c_str()) != 0) FAIL(CannotWrite(path_));

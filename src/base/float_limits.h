@@ -1,4 +1,4 @@
-// The largest finite value of a narrow float format, as bits and as a number.
+// The largest finite value of a narrow float format.
 #ifndef HLO_BASE_FLOAT_LIMITS_H_
 #define HLO_BASE_FLOAT_LIMITS_H_
 
@@ -8,7 +8,7 @@
 
 namespace hlo {
 
-// The bits of the largest finite number, without the sign.
+// Without the sign.
 constexpr uint32_t LargestFiniteBits(FloatFormat format) {
   const uint32_t all = (1u << (format.exponent_bits + format.mantissa_bits)) - 1;
   switch (format.specials) {

@@ -14,7 +14,7 @@ class GzipStream {
   ~GzipStream();
   GzipStream(const GzipStream&) = delete;
 
-  // Returns the compressed bytes that are complete after adding `bytes`; often there are none yet.
+  // Returns the compressed bytes that are complete after adding `bytes`.
   std::string Add(std::string_view bytes) { return Deflate(bytes, false); }
   std::string Finish() { return Deflate({}, true); }
 

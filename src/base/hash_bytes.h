@@ -1,4 +1,4 @@
-// Hashing and comparing short texts such as names. Inline, because a call would take longer than the work.
+// Hashing and comparing short texts. Inline, because a call would take longer than the work.
 #ifndef HLO_BASE_HASH_BYTES_H_
 #define HLO_BASE_HASH_BYTES_H_
 
@@ -14,7 +14,6 @@ inline uint64_t LoadWord(const char* p) {
   return word;
 }
 
-// A fast hash of bytes that is the same in every run.
 inline uint64_t HashBytes(std::string_view bytes) {
   constexpr uint64_t kOdd = 0x9E3779B97F4A7C15, kOther = 0xC2B2AE3D27D4EB4F;
   // XORs both halves of a 128-bit product, which mixes 16 bytes at once.
@@ -26,7 +25,7 @@ inline uint64_t HashBytes(std::string_view bytes) {
   const char* p = bytes.data();
   size_t left = bytes.size();
   for (; left > 16; p += 16, left -= 16) hash = mix(LoadWord(p) ^ kOdd, LoadWord(p + 8) ^ hash);
-  // The remaining bytes are read as two words. The words overlap unless fewer than 8 bytes remain.
+  // Two words hold the remaining bytes. They overlap unless fewer than 8 bytes remain.
   uint64_t first = 0, last = 0;
   if (left >= 8) {
     first = LoadWord(p);
@@ -50,7 +49,6 @@ inline bool SameBytes(std::string_view a, std::string_view b) {
   for (; left > 8; p += 8, q += 8, left -= 8) {
     if (LoadWord(p) != LoadWord(q)) return false;
   }
-  // The last word overlaps the previous one.
   return LoadWord(p + left - 8) == LoadWord(q + left - 8);
 }
 

@@ -1,5 +1,4 @@
-// A vector of trivially copyable values that stores the first N in place, for dimensions, layouts and operands. Most
-// shapes have at most four dimensions, and most instructions two operands.
+// A vector of trivially copyable values that stores the first N in place, for dimensions, layouts and operands.
 #ifndef HLO_BASE_INLINE_VECTOR_H_
 #define HLO_BASE_INLINE_VECTOR_H_
 
@@ -119,18 +118,18 @@ class InlineVector {
     capacity_ = N;
   }
   void MoveFrom(InlineVector& other) {
-    CopyInPlace(other);  // Also copies the pointer to the heap.
+    CopyInPlace(other);  // The heap pointer is copied, too.
     capacity_ = std::exchange(other.capacity_, N);
     other.size_ = 0;
   }
-  // Copies the whole inline storage, used or not. A fixed size is cheaper than a loop.
+  // Copies the whole storage. A fixed size is cheaper than a loop.
   void CopyInPlace(const InlineVector& other) {
     size_ = other.size_;
     std::memcpy(static_cast<void*>(inline_), other.inline_, sizeof inline_);
   }
 
   uint32_t size_ = 0;
-  uint32_t capacity_ = N;  // N if the values are in place.
+  uint32_t capacity_ = N;
   union {
     T inline_[N] = {};
     T* heap_;

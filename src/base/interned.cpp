@@ -29,11 +29,10 @@ class Table {
  private:
   struct Slot {
     const Interned::Entry* entry = nullptr;
-    uint32_t hash = 0;  // Hash of the entry's text. A different hash saves reading the text.
+    uint32_t hash = 0;  // A different hash saves reading the text.
   };
 
-  // Spin lock of the table. It is held for a few dozen machine instructions, and nearly always by a single thread.
-  // Reading most HLO instructions takes it twice.
+  // Spin lock of the table. It is held for a few dozen machine instructions, nearly always by a single thread.
   class Locked {
    public:
     explicit Locked(std::atomic_flag& busy) : busy_(busy) {
@@ -83,7 +82,7 @@ class Table {
 }  // namespace
 
 Interned::Interned(std::string_view text) {
-  static Table* const table = new Table;  // Never destroyed, because objects that live until the process ends use it.
+  static Table* const table = new Table;  // Never destroyed, because static objects may use it.
   if (!text.empty()) entry_ = table->Add(text);
 }
 

@@ -1,5 +1,5 @@
-// Text that is stored once for the whole process, such as the names of source files and framework operations, which
-// nearly every instruction repeats. Copies cost nothing, and equality compares addresses.
+// Text that is stored once for the whole process, such as the name of a source file that nearly every instruction
+// repeats. Copies cost nothing, and equality compares addresses.
 #ifndef HLO_BASE_INTERNED_H_
 #define HLO_BASE_INTERNED_H_
 
@@ -25,11 +25,11 @@ class Interned {
   bool operator==(const Interned& other) const = default;
 
   struct Entry {
-    uint32_t bytes;  // The length of the text, which follows the entry.
+    uint32_t bytes;  // The text follows the entry.
   };
 
  private:
-  const Entry* entry_ = nullptr;  // An entry of the table, which is never freed; null for the empty text.
+  const Entry* entry_ = nullptr;  // Never freed; null for the empty text.
 };
 
 }  // namespace hlo

@@ -1,4 +1,4 @@
-// Writes JSON. Reports build their JSON from the same structs as their text. Reading: base/json_reader.h.
+// Writes JSON. Reading: base/json_reader.h.
 #ifndef HLO_BASE_JSON_H_
 #define HLO_BASE_JSON_H_
 
@@ -11,7 +11,6 @@
 
 namespace hlo {
 
-// JsonWriter json; json.Open('{'); json.Key("verdict").Value("MATCH"); json.Close('}'); json.text()
 class JsonWriter {
  public:
   JsonWriter& Open(char bracket) {
@@ -31,11 +30,11 @@ class JsonWriter {
     fresh_ = true;
     return *this;
   }
-  // Bytes that are not UTF-8 become U+FFFD, because JSON cannot contain them.
+  // Bytes that are not UTF-8 become U+FFFD.
   JsonWriter& Value(std::string_view text);
   JsonWriter& Value(const char* text) { return Value(std::string_view(text)); }
   JsonWriter& Value(bool value) { return Raw(value ? "true" : "false"); }
-  // JSON has no infinities and no NaN; they are written as strings.
+  // Infinities and NaN, which JSON cannot contain, are written as strings.
   JsonWriter& Value(double value) {
     return std::isfinite(value) ? Raw(Str(value)) : Value(std::string_view(Str(value)));
   }
@@ -43,7 +42,6 @@ class JsonWriter {
   JsonWriter& Value(T value) {
     return Raw(Str(value));
   }
-  // Appends text that is JSON already.
   JsonWriter& Raw(std::string_view json) {
     Separate();
     text_ += json;

@@ -10,7 +10,7 @@
 namespace hlo {
 namespace {
 
-// Members that read a part return false on failure, after they have set `error_`.
+// The parsing functions return false on failure, after they have set `error_`.
 class JsonReader {
  public:
   JsonReader(std::string_view text, int max_depth) : text_(text), depth_left_(max_depth) {}
@@ -174,7 +174,7 @@ class JsonReader {
     return true;
   }
 
-  // Reads four hexadecimal digits behind the current 'u'. Otherwise returns false and does not move.
+  // Reads four hexadecimal digits after the current 'u'. Otherwise returns false and does not move.
   bool HexUnit(uint32_t& unit) {
     const std::string_view digits = text_.substr(at_ + 1, 4);
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), unit, 16);

@@ -14,7 +14,7 @@
 
 namespace hlo {
 
-// One value. Accessors of the wrong kind return null, so that a path into a document needs no checks on the way:
+// One value. Accessors of the wrong kind return null, so a path needs no checks:
 //
 //   const std::string* uri = params["textDocument"]["uri"].String();  // Null if it is missing or not a string.
 class JsonValue {
@@ -34,14 +34,14 @@ class JsonValue {
   std::optional<bool> Bool() const { return Copy<bool>(); }
   std::optional<int64_t> Int() const { return Copy<int64_t>(); }  // Empty for 1.0, 1e3 and numbers beyond 64 bits.
   std::optional<double> Number() const;                           // Integers too.
-  const std::string* String() const { return std::get_if<std::string>(&data_); }  // UTF-8.
+  const std::string* String() const { return std::get_if<std::string>(&data_); }
   const Array* Items() const { return std::get_if<Array>(&data_); }
   const Object* AsObject() const { return std::get_if<Object>(&data_); }
 
-  // The member with this key, the last one if there are several. A null value if there is none.
+  // The last member with this key, or a null value.
   const JsonValue& operator[](std::string_view key) const;
 
-  std::string ToString() const;  // JSON without spaces.
+  std::string ToString() const;
 
  private:
   template <class T>
@@ -53,9 +53,9 @@ class JsonValue {
   Data data_ = nullptr;
 };
 
-// Parses `text` as one value. Integers beyond 64 bits become doubles. Half of an escaped surrogate pair becomes U+FFFD,
-// which is also one UTF-16 unit. Errors, with line and column: A016 for malformed text, invalid UTF-8 and numbers
-// beyond double; a LimitError for nesting deeper than `max_depth`.
+// Parses `text` as one value. Integers beyond 64 bits become doubles. Half of an escaped surrogate pair becomes U+FFFD.
+// Errors, with line and column: A016 for malformed text, invalid UTF-8 and numbers beyond double; a LimitError for
+// nesting deeper than `max_depth`.
 Result<JsonValue> ReadJson(std::string_view text, int max_depth = 100);
 
 }  // namespace hlo

@@ -18,7 +18,7 @@ LogOptions& Options() {
   return options;
 }
 
-// Patterns of --vmodule that matched the name of at least one file.
+// Patterns of --vmodule that matched a file.
 struct Met {
   std::mutex mutex;
   std::set<std::string> patterns;
@@ -28,14 +28,13 @@ Met& MetPatterns() {
   return met;
 }
 
-// "src/passes/call_inliner.cpp" -> "call_inliner".
 std::string_view Stem(std::string_view file) {
   const size_t slash = file.rfind('/');
   if (slash != std::string_view::npos) file.remove_prefix(slash + 1);
   return file.substr(0, file.rfind('.'));
 }
 
-// Further names for the log of file `stem`: XLA's file with the same function, or a pass in this file.
+// XLA's file with the same function as file `stem`, or a pass in it.
 struct OtherName {
   std::string_view stem, xla;
 };
@@ -61,7 +60,6 @@ bool NamesFile(std::string_view pattern, std::string_view stem) {
   return false;
 }
 
-// Local time, for example "2026-11-23 12:01:02.123456".
 std::string Now() {
   timeval now{};
   gettimeofday(&now, nullptr);

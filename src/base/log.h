@@ -1,7 +1,6 @@
-// Logging with the controls of TensorFlow: one level for all files (--v, TF_CPP_MAX_VLOG_LEVEL) and levels by patterns
-// of file names (--vmodule, TF_CPP_VMODULE). Lines go to stderr in TensorFlow's format; `hlo --help` explains the
-// levels. The tool sets the options once, and code below tools/ never reads the environment. Our files also match the
-// patterns of XLA's files with the same task, so that existing patterns keep working.
+// Logging with the controls of TensorFlow: one level for all files (--v) and levels by patterns of file names
+// (--vmodule). Lines go to stderr in TensorFlow's format; `hlo --help` explains the levels. Our files also match the
+// patterns of XLA's files with the same task.
 #ifndef HLO_BASE_LOG_H_
 #define HLO_BASE_LOG_H_
 
@@ -17,13 +16,12 @@ namespace hlo {
 
 struct LogOptions {
   int level = 0;
-  std::vector<std::pair<std::string, int>> modules;  // Pattern of base names without extension, with * and ?; level.
-  std::string path;                                  // If not empty, the lines are appended to this file.
-  bool thread_id = false;                            // Adds a column with the id of the thread.
+  std::vector<std::pair<std::string, int>> modules;  // Patterns (*, ?) of names without extension.
+  std::string path;
+  bool thread_id = false;
 };
 void SetLogOptions(LogOptions options);
 
-// Whether `name` matches a pattern with * and ?.
 bool GlobMatches(std::string_view pattern, std::string_view name);
 
 namespace internal {
@@ -39,7 +37,6 @@ void WriteLog(const char* file, int line, const std::string& message);
     return level;                                                    \
   }() >= (n))
 
-// VLOG(1, "fusion ", name, " takes ", bytes, " bytes") writes one line if the level of this file is at least 1.
 #define VLOG(n, ...)                                                                           \
   do {                                                                                         \
     if (VLOG_IS_ON(n)) ::hlo::internal::WriteLog(__FILE__, __LINE__, ::hlo::Str(__VA_ARGS__)); \

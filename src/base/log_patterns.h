@@ -6,8 +6,7 @@
 
 namespace hlo {
 
-// The patterns of LogOptions that matched none of the files whose VLOG statements were reached, at any level. The tool
-// warns of them when it ends.
+// The patterns of LogOptions that matched none of the files whose VLOG statements were reached, at any level.
 std::vector<std::string> UnmetLogPatterns();
 
 }  // namespace hlo

@@ -1,11 +1,11 @@
-// Defines arc4random, which linked libraries call and glibc has only since 2.36. So the program runs with glibc 2.35
-// (scripts/glibc checks its symbols).
+// Defines arc4random, which linked libraries call and glibc has only since 2.36, so that the program runs with glibc
+// 2.35 (scripts/glibc checks its symbols).
 #include <sys/random.h>
 #include <time.h>
 
 #include <cstdint>
 
-// Unpredictable, for names of temporary files and the like. No secret is derived from it.
+// Good enough for names of temporary files. No secret is derived from it.
 extern "C" uint32_t arc4random() noexcept {
   uint32_t number = 0;
   if (getrandom(&number, sizeof number, 0) == sizeof number) return number;

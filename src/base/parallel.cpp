@@ -14,11 +14,11 @@
 namespace hlo {
 namespace {
 
-int g_threads = 0;  // 0 until it is set.
+int g_threads = 0;
 thread_local bool t_inside = false;
 
-// Threads that run one loop at a time. Helpers spin for a while between loops and then sleep. A loop does not wait for
-// helpers that wake up after all pieces are taken.
+// Threads that share one loop at a time. Helpers spin for a while between loops and then sleep. A loop does not wait
+// for helpers that wake up after all pieces are taken.
 class WorkerPool {
  public:
   explicit WorkerPool(int helpers) {
@@ -40,7 +40,7 @@ class WorkerPool {
     next_.store(0, std::memory_order_relaxed);
     Announce(kOpen);
     TakePieces();
-    state_.fetch_and(~kOpen, std::memory_order_relaxed);  // No helper may join any more.
+    state_.fetch_and(~kOpen, std::memory_order_relaxed);
     const auto done = [&] { return (state_.load(std::memory_order_acquire) & kInside) == 0; };
     if (!SpunUntil(done)) {
       while (!done()) std::this_thread::yield();
@@ -53,12 +53,10 @@ class WorkerPool {
   static constexpr uint64_t kInside = 0x7fff, kOpen = 0x8000;
   static constexpr int kNumberShift = 16;
 
-  // Starts the next loop and publishes everything that was written before.
   void Announce(uint64_t open) {
     const uint64_t number = (state_.load(std::memory_order_relaxed) >> kNumberShift) + 1;
     state_.store(number << kNumberShift | open);
-    // Both threads use sequentially consistent operations. Hence either this thread sees the sleeping helper, or that
-    // helper sees the new loop.
+    // Sequential consistency: either this thread sees the sleeping helper, or the helper sees the new loop.
     if (asleep_.load() == 0) return;
     {
       const std::lock_guard lock(mutex_);
@@ -82,7 +80,7 @@ class WorkerPool {
         (*body_)(begin, std::min(count_, begin + grain_));
       }
     } catch (...) {
-      next_.store(count_, std::memory_order_relaxed);  // No thread starts another piece.
+      next_.store(count_, std::memory_order_relaxed);
       const std::lock_guard lock(mutex_);
       if (!thrown_) thrown_ = std::current_exception();
     }
@@ -117,11 +115,11 @@ class WorkerPool {
   std::condition_variable wake_;
   std::atomic<int> asleep_ = 0;
   std::atomic<bool> stop_ = false;
-  std::exception_ptr thrown_;  // The first exception of the current loop.
-  // Cache lines are separate for members that are read once for a loop and for the member that all threads write.
+  std::exception_ptr thrown_;
+  // Members that are read once for a loop share no cache line with the member that all threads write.
   alignas(64) std::atomic<uint64_t> state_ = 0;
   const std::function<void(int64_t, int64_t)>* body_ = nullptr;
-  const AtHand* at_hand_ = nullptr;  // Current work of the thread that waits for the loop.
+  const AtHand* at_hand_ = nullptr;  // Work of the calling thread.
   int64_t count_ = 0;
   int64_t grain_ = 1;
   alignas(64) std::atomic<int64_t> next_ = 0;

@@ -1,5 +1,5 @@
-// Loops over a fixed set of threads. How the work is divided does not depend on the number of threads, so results do
-// not depend on it either.
+// Loops over a fixed set of threads. The division of the work, and hence the result, does not depend on the number of
+// threads.
 #ifndef HLO_BASE_PARALLEL_H_
 #define HLO_BASE_PARALLEL_H_
 
@@ -8,14 +8,12 @@
 
 namespace hlo {
 
-// Sets the number of threads. The tool calls it once at start-up (--threads). The default is the number of hardware
-// threads.
+// Set once at start-up (--threads). The default is the number of hardware threads.
 void SetThreads(int threads);
 int Threads();
 
-// Calls body(begin, end) on all threads for consecutive pieces of [0, count) with at most `grain` items each. Returns
-// when all are done. Nested calls run on the calling thread. The first exception is rethrown to the caller, and the
-// remaining pieces are skipped.
+// Calls body(begin, end) on all threads for consecutive pieces of [0, count) with at most `grain` items each. Nested
+// calls run on the calling thread. The first exception is rethrown to the caller, and the remaining pieces are skipped.
 void ParallelFor(int64_t count, int64_t grain, const std::function<void(int64_t begin, int64_t end)>& body);
 
 }  // namespace hlo

@@ -1,6 +1,6 @@
-// Errors as values. A `Result<T>` holds a value or an `Error`; `TRY(expr)` passes the error to the caller. There are
-// three kinds of failure. Bad input returns an Error that points at the text. A failure of the system returns an Error
-// with the system's own words. Our own bugs stop the program (base/check.h).
+// Errors as values. A `Result<T>` holds a value or an `Error`; `TRY(expr)` passes the error to the caller. Bad input
+// returns an Error that points at the text. A failure of the system returns an Error with the system's own words. Our
+// own bugs stop the program (base/check.h).
 #ifndef HLO_BASE_RESULT_H_
 #define HLO_BASE_RESULT_H_
 
@@ -19,14 +19,14 @@ class SourceText;
 // Each code has one meaning in all tools: docs/reports.md#exit-codes.
 enum class ExitCode : int {
   kOk = 0,
-  kNo = 1,            // A negative verdict: mismatch, difference, failed check.
-  kUsage = 2,         // Bad flag, missing operand, unknown pass name.
-  kRejected = 3,      // Syntax, verifier, unreadable data, argument of the wrong shape or type.
-  kUnsupported = 4,   // Valid HLO that is not implemented on this platform.
-  kLimit = 5,         // A limit of memory, time, steps or depth. The message names the flag that raises it.
-  kDevice = 6,        // Device, driver or vendor library.
-  kInconclusive = 7,  // The requested comparison could not be decided.
-  kInternal = 70,     // A bug of ours.
+  kNo = 1,  // A negative verdict.
+  kUsage = 2,
+  kRejected = 3,  // Bad syntax, module, data or argument.
+  kUnsupported = 4,
+  kLimit = 5,  // The message names the flag that raises it.
+  kDevice = 6,
+  kInconclusive = 7,
+  kInternal = 70,
   kInterrupted = 130,
 };
 
@@ -39,7 +39,6 @@ struct SourceRange {
   bool operator==(const SourceRange&) const = default;
 };
 
-// A second place that explains an error.
 struct Note {
   std::string message;
   SourceRange range;
@@ -47,27 +46,26 @@ struct Note {
 
 struct Diagnostic {
   std::string code;  // Stable code such as "P031" (`hlo help P031`). The letters: docs/reports.md#diagnostics.
-  // The expected and the found state, with names in quotes. Starts in lower case and has no full stop.
+  // The expected and the found state, names in quotes. Starts in lower case and has no full stop.
   std::string message;
   SourceRange range;
   std::vector<Note> notes;
-  std::string hint;  // Empty if there is none.
-  // For programs that read diagnostics; empty where not known.
-  std::string instruction;  // The name of the wrong instruction.
-  std::string flag;         // The flag to change: "memory_limit", "platform=interpreter".
+  std::string hint;
+  // For programs that read diagnostics; may be empty.
+  std::string instruction;
+  std::string flag;  // Such as "platform=interpreter".
 };
 
-// A failure with at least one diagnostic, in the order of the text.
 struct Error {
   ExitCode exit = ExitCode::kInternal;
   std::vector<Diagnostic> diagnostics;
-  std::shared_ptr<const SourceText> source;  // The text that the ranges refer to; null if no diagnostic has a place.
-  std::string pass;                          // The pass instance that failed, such as "algsimp#2", or empty.
+  std::shared_ptr<const SourceText> source;  // Null if no diagnostic has a place.
+  std::string pass;                          // Such as "algsimp#2", or empty.
 
   Error(ExitCode exit, std::string code, std::string message, SourceRange range = {});
 
   Error&& Hint(std::string hint) &&;
-  // Sets the hint "--FLAG DOES", such as "--platform=interpreter runs all of them".
+  // Sets the hint "--FLAG DOES".
   Error&& Advise(std::string flag, std::string_view does = {}) &&;
   // Appends the flag that raises the limit to the message: " (--memory_limit)".
   Error&& RaisedBy(std::string flag) &&;
@@ -89,7 +87,7 @@ Error InternalError(std::string message, SourceRange range = {});
 
 }  // namespace hlo
 
-// TRY(expr) is the value of a Result, or returns the error from the calling function. TRY of a Status has no value.
+// TRY(expr) is the value of a Result, or returns the error from the calling function.
 #define TRY(...)                                                 \
   ({                                                             \
     auto hlo_try_result = (__VA_ARGS__);                         \
@@ -98,7 +96,6 @@ Error InternalError(std::string message, SourceRange range = {});
     ::hlo::internal::TakeValue(hlo_try_result);                  \
   })
 
-// FAIL(error) returns an Error from a function that returns a Result.
 #define FAIL(...) return std::unexpected(__VA_ARGS__)
 
 namespace hlo::internal {

@@ -1,4 +1,4 @@
-// An immutable value that copies share. It may be absent. Equality compares the values.
+// An immutable value, possibly absent, that copies share. Equality compares the values.
 #ifndef HLO_BASE_SHARED_H_
 #define HLO_BASE_SHARED_H_
 

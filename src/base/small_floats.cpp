@@ -67,12 +67,11 @@ uint32_t EncodeFloat(FloatFormat format, double value) {
   const bool negative = pattern >> 63;
   if (std::isnan(value)) return NanBits(format, negative, pattern & ((uint64_t{1} << 52) - 1));
   if (format.specials == Specials::kExponent) {
-    // The format has neither a zero nor a sign: 0, negative numbers and infinity become NaN. As in XLA and ml_dtypes, a
-    // number halfway between two powers of two becomes the larger one, and so does every number between the two
-    // smallest ones.
+    // The format has neither a zero nor a sign: 0, negative numbers and infinity become NaN. As in XLA and ml_dtypes,
+    // numbers halfway between two powers of two round up, and so do all numbers between the two smallest ones.
     if (!(value > 0) || std::isinf(value)) return NanBits(format, false, 0);
     int exponent;
-    const double fraction = std::frexp(value, &exponent) * 2;  // [1, 2)
+    const double fraction = std::frexp(value, &exponent) * 2;
     --exponent;
     const int biased = exponent + format.bias + (fraction >= 1.5 ? 1 : 0);
     if (exponent + format.bias <= 0) return exponent + format.bias == 0 && fraction > 1 ? 1 : 0;
@@ -89,10 +88,9 @@ uint32_t EncodeFloat(FloatFormat format, double value) {
   if (magnitude == 0) return format.specials == Specials::kFnuz ? 0 : sign;
   int exponent;
   std::frexp(magnitude, &exponent);
-  // Exponent of the leading bit. Subnormal numbers share the smallest exponent.
+  // Subnormal numbers share the smallest exponent.
   exponent = std::max(exponent - 1, 1 - format.bias);
-  // The magnitude in units of the last place, which the hardware rounds to nearest even. A carry into the next exponent
-  // adds up correctly.
+  // In units of the last place. The hardware rounds to nearest even. A carry into the next exponent adds up correctly.
   const double units = std::nearbyint(std::ldexp(magnitude, format.mantissa_bits - exponent));
   const uint32_t rounded =
       static_cast<uint32_t>(units) + (static_cast<uint32_t>(exponent + format.bias - 1)

@@ -1,6 +1,6 @@
-// Conversions between double and all float formats narrower than f32, including bf16 and f16, from a description of
-// each format. A conversion rounds once, to nearest with ties to even; f8e8m0fnu rounds ties up. Because f32 converts
-// to double exactly, a conversion from f32 rounds once as well. The formats: docs/language.md#element-types.
+// Conversions between double and all float formats narrower than f32. They round once, to nearest even; f8e8m0fnu
+// rounds ties up. Conversions from f32 round once as well, because f32 converts to double exactly. The formats:
+// docs/language.md#element-types.
 #ifndef HLO_BASE_SMALL_FLOATS_H_
 #define HLO_BASE_SMALL_FLOATS_H_
 
@@ -42,14 +42,13 @@ inline constexpr FloatFormat kF6E2M3FN = {2, 3, 1, Specials::kFinite};
 
 // Exact. A NaN keeps its sign, and its payload becomes the top bits of the mantissa.
 double DecodeFloat(FloatFormat format, uint32_t bits);
-// Rounds to nearest even and overflows as the format does.
 uint32_t EncodeFloat(FloatFormat format, double value);
 
-// Fast versions for the two most frequent formats, with the same results as the general functions.
+// Fast versions with the same results.
 inline float BF16ToFloat(uint16_t bits) { return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16); }
 inline uint16_t FloatToBF16(float value) {
   const uint32_t bits = std::bit_cast<uint32_t>(value);
-  if ((bits & 0x7FFFFFFF) > 0x7F800000) return static_cast<uint16_t>(bits >> 16) | 0x40;  // A NaN stays a NaN.
+  if ((bits & 0x7FFFFFFF) > 0x7F800000) return static_cast<uint16_t>(bits >> 16) | 0x40;
   return static_cast<uint16_t>((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16);
 }
 inline float F16ToFloat(uint16_t bits) { return static_cast<float>(std::bit_cast<_Float16>(bits)); }

@@ -13,16 +13,15 @@
 namespace hlo {
 namespace {
 
-// Most bytes that are read from a device, since /dev/urandom does not end.
+// Most bytes read from a device, such as the endless /dev/urandom.
 constexpr size_t kDeviceBytes = 1 << 20;
-constexpr size_t kWindow = 140;  // Longest part of a source line that is shown, in bytes.
+constexpr size_t kWindow = 140;  // Most bytes shown of a source line.
 
 size_t CodePoints(std::string_view text) {
   return text.size() - std::count_if(text.begin(), text.end(), IsContinuation);
 }
 
-// `line` with one column per code point, safe for a terminal. Control characters become blanks and invalid UTF-8
-// becomes `?`.
+// `line` made safe for a terminal, with one column per code point.
 std::string Shown(std::string_view line) {
   std::string shown;
   for (size_t at = 0; at < line.size();) {
@@ -36,7 +35,6 @@ std::string Shown(std::string_view line) {
   return shown;
 }
 
-// The source line, with a caret under `range`. Both ends of a long line are cut off.
 std::string Excerpt(const SourceText& source, SourceRange range) {
   const auto place = source.PlaceOf(range.begin);
   std::string_view line = source.Line(place.line);
@@ -47,7 +45,7 @@ std::string Excerpt(const SourceText& source, SourceRange range) {
   const char* before = "";
   const char* after = "";
   if (line.size() > kWindow) {
-    // Keeps code points whole. They have at most three continuation bytes. Longer sequences are not UTF-8.
+    // Keeps code points whole, which have at most three continuation bytes.
     constexpr int kMost = 3;
     size_t from = begin > kWindow / 2 ? begin - kWindow / 2 : 0;
     for (int i = 0; i < kMost && from > 0 && IsContinuation(line[from]); ++i) --from;
@@ -108,7 +106,7 @@ Result<std::shared_ptr<const SourceText>> ReadSource(const std::string& path, in
   for (size_t count; (count = std::fread(chunk, 1, sizeof chunk, file)) > 0;) {
     text.append(chunk, count);
     too_long = static_cast<int64_t>(text.size()) > max_bytes;
-    // A protocol buffer does not begin with NUL either, because the numbers of fields begin at 1.
+    // A protocol buffer does not begin with NUL because field numbers begin at 1.
     if (text.front() == '\0') refused = "it begins with a NUL byte, so it is neither text nor a protocol buffer";
     if (is_device && text.size() > kDeviceBytes) refused = "it is a device whose data does not end";
     if (too_long || refused != nullptr) break;
@@ -123,7 +121,7 @@ Result<std::shared_ptr<const SourceText>> ReadSource(const std::string& path, in
     FAIL(LimitError("P090", Str("input '", Escaped(path), "' is larger than the limit of ", HumanBytes(max_bytes)))
              .RaisedBy("max_input"));
   }
-  if (text.starts_with("\xEF\xBB\xBF")) text.erase(0, 3);  // The byte order mark.
+  if (text.starts_with("\xEF\xBB\xBF")) text.erase(0, 3);
   return std::make_shared<const SourceText>(is_stdin ? "<stdin>" : path, std::move(text));
 }
 

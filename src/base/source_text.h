@@ -25,7 +25,7 @@ class SourceText {
   };
   Place PlaceOf(uint32_t offset) const;
 
-  // Line `line` (1-based) without its line break.
+  // Without its line break.
   std::string_view Line(int line) const;
   uint32_t LineBegin(int line) const { return line_begins_[line - 1]; }
 
@@ -35,12 +35,10 @@ class SourceText {
   std::vector<uint32_t> line_begins_;
 };
 
-// Reads the file at `path`, or stdin, named "<stdin>", for "-". Errors: unreadable or a directory (kRejected), larger
-// than `max_bytes` (kLimit).
+// Reads a file, or stdin for "-". Errors: unreadable or a directory (kRejected), larger than `max_bytes` (kLimit).
 Result<std::shared_ptr<const SourceText>> ReadSource(const std::string& path, int64_t max_bytes = int64_t{2} << 30);
 
-// Renders each diagnostic as a block: `FILE:LINE:COL: error: [CODE] message`, the line with a caret and tildes, notes
-// and a hint (docs/reports.md#diagnostics). `tool` precedes messages that have no place.
+// Renders diagnostics as in docs/reports.md#diagnostics. `tool` precedes messages that have no place.
 std::string Render(const Error& error, std::string_view tool);
 std::string Render(const SourceText* source, const Diagnostic& diagnostic, std::string_view severity,
                    std::string_view tool);

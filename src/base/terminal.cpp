@@ -11,7 +11,6 @@
 namespace hlo {
 namespace {
 
-// Fewest characters to which a cell is cut. Shorter cells could not be told apart.
 constexpr size_t kLeast = 10;
 
 }  // namespace
@@ -47,7 +46,7 @@ void FitRows(std::vector<std::vector<std::string>>& rows, const std::vector<bool
     for (size_t i = 0; i < widths.size(); ++i) {
       if (may_shrink[i] && widths[i] > least(i) && (widest == widths.size() || widths[i] > widths[widest])) widest = i;
     }
-    if (widest == widths.size()) break;  // The terminal then wraps the line.
+    if (widest == widths.size()) break;
     --widths[widest];
     --all;
   }

@@ -9,15 +9,15 @@
 
 namespace hlo {
 
-// The width of the terminal that stdout writes to, or 0 if stdout is not a terminal.
+// The width of stdout's terminal, or 0 if stdout is not a terminal.
 size_t TerminalColumns();
 
 // Replaces the middle of a text that is longer than `columns` with "...".
 std::string CutTo(std::string_view text, size_t columns);
 
-// Shortens cells until each line has at most `columns` characters (0: no limit), with `between` characters between two
-// columns. Always shortens the widest of the columns that `may_shrink`. A column keeps at least 10 characters and the
-// width of its title, which is in the first row.
+// Shortens cells until each line, with `between` characters between columns, has at most `columns` characters (0: no
+// limit). Shortens the widest column that `may_shrink` first. A column keeps at least 10 characters and the width of
+// its title, which is in the first row.
 void FitRows(std::vector<std::vector<std::string>>& rows, const std::vector<bool>& may_shrink, size_t between,
              size_t columns);
 

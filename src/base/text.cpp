@@ -38,7 +38,7 @@ bool ParseDouble(std::string_view text, double* value) {
 
 namespace {
 
-// Most bytes of a foreign text in a message. Paths are shorter.
+// Most bytes of a foreign text in a message.
 constexpr size_t kMostShown = 1000;
 
 }  // namespace
@@ -80,8 +80,7 @@ std::string Format(const char* format, ...) {
 
 namespace {
 
-// Number of edits that turn one word into the other. An edit inserts, deletes or replaces a letter, or swaps two
-// neighbours, which is the most frequent typing error.
+// Edits that turn one word into the other. A swap of neighbours, the most frequent typing error, counts as one.
 size_t EditDistance(std::string_view a, std::string_view b) {
   std::vector<size_t> before, last, row(b.size() + 1);
   for (size_t j = 0; j <= b.size(); ++j) row[j] = j;

@@ -13,8 +13,7 @@
 
 namespace hlo {
 
-// AppendTo appends the text of one value. A type takes part with a member `std::string ToString() const` or a free
-// function `ToString(x)`.
+// A type gets an AppendTo by a member `std::string ToString() const` or a free function `ToString(x)`.
 inline void AppendTo(std::string& out, std::string_view text) { out += text; }
 inline void AppendTo(std::string& out, const char* text) { out += text; }
 inline void AppendTo(std::string& out, const std::string& text) { out += text; }
@@ -49,7 +48,6 @@ void AppendTo(std::string& out, const T& value) {
   out += ToString(value);
 }
 
-// Str("operands of '", name, "' differ: ", lhs, " and ", rhs).
 template <class... Parts>
 std::string Str(const Parts&... parts) {
   std::string out;
@@ -57,7 +55,6 @@ std::string Str(const Parts&... parts) {
   return out;
 }
 
-// Join({1, 2}, ",") == "1,2".
 template <class Range>
 std::string Join(const Range& range, std::string_view separator) {
   std::string out;
@@ -73,18 +70,17 @@ std::string Join(const Range& range, std::string_view separator) {
 std::vector<std::string_view> Split(std::string_view text, char separator);
 std::string_view Trim(std::string_view text);
 
-// Parses all of `text` as a decimal integer. Returns false if it is not one or does not fit.
+// Return false if `text` is not one decimal number or does not fit.
 bool ParseInt(std::string_view text, int64_t* value);
 bool ParseDouble(std::string_view text, double* value);
 
 // Escapes control characters and bytes that are not UTF-8 as in C, for quoting untrusted text. Long text ends in "...".
 std::string Escaped(std::string_view text);
 
-// printf into a string, for columns in reports.
 std::string Format(const char* format, ...) __attribute__((format(printf, 1, 2)));
 
-// The entries of `known` that `word` was probably meant to be, nearest first, at most `most`. An entry counts if its
-// edit distance is at most a third of the length of `word` (at least 1).
+// The at most `most` entries of `known` that `word` was probably meant to be, nearest first: an edit distance up to a
+// third of the length of `word`, or 1.
 std::vector<std::string> NearNames(std::string_view word, std::span<const std::string_view> known, size_t most = 3);
 
 // "1.5 MiB".

@@ -11,16 +11,14 @@ namespace hlo {
 
 void AppendCodePoint(uint32_t code, std::string& text);
 
-// The length in bytes of the character at the start of `text`, or 0 if the bytes are not a character. Source: Unicode,
-// table 3-7.
+// The length in bytes of the first character, or 0 if the bytes are not a character. Source: Unicode, table 3-7.
 size_t CodePointLength(std::string_view text);
 
-// True for U+0080 to U+009F, which terminals treat as the start of control sequences, like ESC and a letter.
+// True for U+0080 to U+009F, which terminals treat like ESC and a letter.
 inline bool IsControlOfC1(std::string_view text) {
   return text.size() > 1 && text[0] == '\xC2' && static_cast<unsigned char>(text[1]) < 0xA0;
 }
 
-// The second and later bytes of a character.
 inline bool IsContinuation(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
 
 }  // namespace hlo

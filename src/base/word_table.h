@@ -15,7 +15,7 @@ class WordTable {
   static_assert(kWords < 255);
 
  public:
-  // Adds word(i) for i in [0, kWords). Empty words are never found.
+  // Empty words are never found.
   template <class Word>
   constexpr explicit WordTable(Word word) {
     for (size_t i = 0; i < kWords; ++i) {
@@ -29,7 +29,7 @@ class WordTable {
     }
   }
 
-  // The position of the word in the table, or -1.
+  // The position of the word, or -1.
   constexpr int Find(std::string_view word) const {
     if (word.empty() || (firsts_ & FirstOf(word)) == 0) return -1;
     const uint64_t head = HeadOf(word);
@@ -50,10 +50,10 @@ class WordTable {
     return (size * 7 + letter(0) * 31 + letter(size / 2) * 61 + letter(size - 1) * 257) % kSlots;
   }
 
-  // A bit for the first letter, which rejects most words that a small table does not have.
+  // A bit that rejects most words that a small table does not have.
   static constexpr uint64_t FirstOf(std::string_view word) { return uint64_t{1} << (word[0] & 63); }
 
-  // The first eight bytes as a number. Most words are not longer, so one comparison of numbers is enough.
+  // The first eight bytes. Most words are not longer, so one comparison is enough.
   static constexpr uint64_t HeadOf(std::string_view word) {
     uint64_t head = 0;
     if consteval {
@@ -64,7 +64,7 @@ class WordTable {
       const size_t size = word.size();
       if (size >= 8) {
         std::memcpy(&head, p, 8);
-      } else if (size >= 4) {  // Two words of four bytes, which overlap.
+      } else if (size >= 4) {  // The two halves overlap.
         uint32_t first = 0, last = 0;
         std::memcpy(&first, p, 4);
         std::memcpy(&last, p + size - 4, 4);
