@@ -1,4 +1,4 @@
-// The fields of an attribute struct as table rows, which the parser looks up by name.
+// The fields of an attribute struct as table rows.
 #ifndef HLO_PARSER_ATTRIBUTE_ROWS_H_
 #define HLO_PARSER_ATTRIBUTE_ROWS_H_
 
@@ -33,11 +33,10 @@ constexpr auto MakeRows(std::index_sequence<I...>) {
 template <class Struct>
 inline constexpr auto kRowsOf = MakeRows<Struct>(std::make_index_sequence<decltype(Struct::Fields())::kSize>());
 
-// Whether the opcode accepts the attribute. Some ops share an attribute struct but accept only a part of it, and two of
-// the common attributes are for some opcodes only.
+// Some ops share an attribute struct but accept only a part of it and some common attributes.
 bool TakesAttribute(Opcode opcode, std::string_view attribute);
 
-// Searches from `next` first, because printers keep the order of the rows. Null if there is no such row.
+// Searches from `next` first, because printers keep the order of the rows.
 inline const AttributeRow* FindRow(std::span<const AttributeRow> rows, std::string_view name, size_t next = 0) {
   for (size_t i = next; i < rows.size(); ++i) {
     if (rows[i].name == name) return &rows[i];

@@ -1,5 +1,5 @@
-// Builds instructions from their parsed parts. This file has checks that the verifier could not make later, the
-// inference of omitted shapes, and the short spelling of asynchronous ops.
+// Builds instructions from their parsed parts. Makes the checks that the verifier could not make later, infers omitted
+// shapes, and expands the short spelling of asynchronous ops.
 #include <algorithm>
 
 #include "base/text.h"
@@ -38,8 +38,7 @@ bool Reader::CheckOperandCount(const Pending& pending) {
   return true;
 }
 
-// Limits inferred tuple shapes. The size of a written shape is limited by its text, but inferred tuples of tuples can
-// double with every line.
+// Limits inferred tuple shapes. Inferred tuples of tuples can double with every line.
 bool Reader::CheckTupleSize(const Pending& pending) {
   int64_t shapes = 0;
   for (const Instruction* operand : pending.operands) shapes += CountShapes(operand->shape());
@@ -68,7 +67,7 @@ bool Reader::Build(Pending& pending, std::string_view name, Instruction*& inst) 
                 pending.opcode_range);
   }
   if (const auto* collective = pending.attributes.GetIf<CollectiveAttrs>()) {
-    // The struct has the attributes of all collectives. These ops require some of them.
+    // Some collectives require attributes that are optional in the struct.
     const Opcode op = pending.opcode;
     const bool reduces = op == Opcode::kAllReduce || op == Opcode::kAllReduceStart || op == Opcode::kReduceScatter ||
                          op == Opcode::kCollectiveReduce;
@@ -89,7 +88,7 @@ bool Reader::Build(Pending& pending, std::string_view name, Instruction*& inst) 
   if (continues && !CheckContinued(pending)) return false;
   if (pending.opcode == Opcode::kTuple && !CheckTupleSize(pending)) return false;
   if (pending.opcode == Opcode::kMap && !pending.operands.empty()) {
-    // Written dimensions are ignored, as in XLA, because a map always covers all dimensions.
+    // Written dimensions are ignored, as in XLA.
     std::vector<int64_t>& dimensions = pending.attributes.Get<MapAttrs>().dimensions;
     const std::vector<int64_t> written = std::exchange(dimensions, {});
     for (int64_t i = 0; i < pending.operands[0]->shape().rank(); ++i) dimensions.push_back(i);
@@ -134,7 +133,7 @@ bool Reader::Build(Pending& pending, std::string_view name, Instruction*& inst) 
 
 namespace {
 
-// The asynchronous op that makes `state`, also through tuples. Otherwise null.
+// The asynchronous op that makes `state`, also through tuples.
 const Instruction* AsyncProducer(const Instruction& state) {
   std::vector<int64_t> index;
   const Instruction* at = &state;
@@ -154,7 +153,7 @@ const Instruction* AsyncProducer(const Instruction& state) {
 
 }  // namespace
 
-// V171: updates and dones have the attributes of the start of their chain, or none.
+// Checks V171: updates and dones have the attributes of the start of their chain, or none.
 bool Reader::CheckContinued(const Pending& pending) {
   const AsyncAttrs& said = pending.attributes.Get<AsyncAttrs>();
   const Instruction* before = pending.operands.empty() ? nullptr : AsyncProducer(*pending.operands[0]);
@@ -176,7 +175,7 @@ bool Reader::CheckContinued(const Pending& pending) {
   return Fail("V171", Str("the chain wraps '", wrapped, "', not '", *pending.continued, "'"), pending.opcode_range);
 }
 
-// OPCODE-start wraps OPCODE into a computation. OPCODE-update and OPCODE-done continue the chain.
+// OPCODE-start wraps OPCODE into a computation.
 bool Reader::WrapAsync(Pending& pending) {
   const Pending::Async async = std::exchange(pending.async, Pending::Async::kNone);
   const Opcode wrapped = std::exchange(pending.opcode, async == Pending::Async::kStart    ? Opcode::kAsyncStart

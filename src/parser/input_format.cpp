@@ -55,7 +55,7 @@ constexpr Signature kSignatures[] = {
     {"{\""sv, "JSON", kFromXla},
 };
 
-// Skips blanks and lines that are comments in HLO or MLIR.
+// Skips blanks and comments of HLO and MLIR.
 std::string_view SkipComments(std::string_view text) {
   for (;;) {
     const size_t begin = std::min(text.find_first_not_of(" \t\r\n"), text.size());
@@ -65,13 +65,12 @@ std::string_view SkipComments(std::string_view text) {
   }
 }
 
-// Whether the first bytes have control characters that no text has.
 bool IsBinary(std::string_view text) {
   const std::string_view start = text.substr(0, 4096);
   return std::any_of(start.begin(), start.end(), [](char c) { return (c >= 0 && c < '\t') || (c > '\r' && c < ' '); });
 }
 
-// Whether the text begins with `name: value` or `name { name`, where the first name is a field of one of the messages.
+// True for `name: value` or `name { name`, where the first name is a field of one of the messages.
 bool IsTextProto(std::string_view text) {
   for (;;) {
     text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
@@ -98,8 +97,8 @@ bool IsTextProto(std::string_view text) {
   return text.starts_with('}') || (!word().empty() && (text.starts_with(':') || text.starts_with('{')));
 }
 
-// Whether the first line begins with "I0000 00:00:1786692991.692212 1709485 hlo_pass.cc:12] " or "2026-11-28
-// 21:00:00.123456: I xla/hlo_pass.cc:12] ".
+// True for "I0000 00:00:1786692991.692212 1709485 hlo_pass.cc:12] " or "2026-11-28 21:00:00.123456: I
+// xla/hlo_pass.cc:12] ".
 bool BeginsWithLogLine(std::string_view text) {
   const std::string_view line = text.substr(0, text.find('\n'));
   const size_t bracket = line.find("] ");
@@ -119,7 +118,7 @@ bool BeginsWithLogLine(std::string_view text) {
 }  // namespace
 
 InputFormat InputFormatOf(std::string_view text) {
-  // Tags of the first fields of a module (name, entry_computation_name, computations), or of a message around it.
+  // Tags of the first fields of a module, or of a message around it.
   const bool has_tag = text.starts_with('\x0A') || text.starts_with('\x12') || text.starts_with('\x1A');
   if (has_tag && IsBinary(text)) return InputFormat::kBinaryProto;
   return IsTextProto(text) ? InputFormat::kTextProto : InputFormat::kHloText;
@@ -134,7 +133,7 @@ std::optional<ForeignFormat> ForeignFormatOf(std::string_view text) {
     return ForeignFormat{signature.name, signature.hint, !is_text};
   }
   if (BeginsWithLogLine(start)) return ForeignFormat{"a log", kFromLog};
-  // A stray control character is reported at its place in the text. But a text has no NUL among its first bytes.
+  // A stray control character is reported at its place, but a text has no NUL among its first bytes.
   if (text.substr(0, 4096).find('\0') != std::string_view::npos) return ForeignFormat{"binary data", kFromXla};
   return std::nullopt;
 }

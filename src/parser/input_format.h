@@ -9,7 +9,7 @@
 namespace hlo {
 
 enum class InputFormat : uint8_t {
-  kHloText,  // Also any unknown content, which the parser then reports.
+  kHloText,  // Also unknown content, which the parser reports.
   kBinaryProto,
   kTextProto,
 };
@@ -17,11 +17,10 @@ enum class InputFormat : uint8_t {
 // Protocol buffers are HloModuleProto, HloProto, HloUnoptimizedSnapshot or HloSnapshot.
 InputFormat InputFormatOf(std::string_view text);
 
-// Common formats that are not HLO.
 struct ForeignFormat {
-  std::string_view name;   // "a gzip archive"
-  std::string_view hint;   // How to get HLO from it.
-  bool is_binary = false;  // An error shows no lines of it.
+  std::string_view name;
+  std::string_view hint;
+  bool is_binary = false;  // Errors show no lines of it.
 };
 std::optional<ForeignFormat> ForeignFormatOf(std::string_view text);
 

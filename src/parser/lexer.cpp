@@ -17,7 +17,6 @@ const char* SkipDigits(const char* p) {
   return p;
 }
 
-// End of the longest run of bytes in `set`.
 const char* SkipSet(const char* p, const char* end, std::string_view set) {
   while (p < end && set.find(*p) != std::string_view::npos) ++p;
   return p;
@@ -58,7 +57,7 @@ const char* MatchPad(const char* p) {
   return p;
 }
 
-// End of a payload (0xHEX) after nan. Returns `p` if there is no payload and null if it is malformed.
+// Returns `p` if no payload (0xHEX) follows nan, and null if it is malformed.
 const char* MatchNanPayload(const char* p) {
   if (*p != '(') return p;
   if (p[1] != '0' || p[2] != 'x') return nullptr;
@@ -68,7 +67,6 @@ const char* MatchNanPayload(const char* p) {
   return p == digits || *p != ')' ? nullptr : p + 1;
 }
 
-// The first quote or backslash from `p` on, or `end`.
 const char* FindQuoteOrEscape(const char* p, const char* end, char quote) {
   const __m256i quotes = _mm256_set1_epi8(quote), backslashes = _mm256_set1_epi8('\\');
   for (; end - p >= 32; p += 32) {
@@ -81,7 +79,7 @@ const char* FindQuoteOrEscape(const char* p, const char* end, char quote) {
   return p;
 }
 
-// Whether a character looks like a blank or is invisible. Editors and web pages add such characters to texts.
+// Editors and web pages add such characters to texts.
 bool IsInvisible(std::string_view character) {
   // U+00A0, U+00AD, U+2000 to U+200F, U+2028 to U+202F, U+2060, U+3000, U+FEFF.
   if (character == "\u00A0" || character == "\u00AD" || character == "\u2060" || character == "\u3000" ||
@@ -90,7 +88,6 @@ bool IsInvisible(std::string_view character) {
   return (character >= "\u2000" && character <= "\u200F") || (character >= "\u2028" && character <= "\u202F");
 }
 
-// Text such as U+00A0 for a character of two or three bytes.
 std::string CodePointText(std::string_view character) {
   uint32_t code = static_cast<unsigned char>(character[0]) & (character.size() == 2 ? 0x1F : 0x0F);
   for (const char c : character.substr(1)) code = code << 6 | (static_cast<unsigned char>(c) & 0x3F);
@@ -99,8 +96,8 @@ std::string CodePointText(std::string_view character) {
 
 }  // namespace
 
-// Tests 32 bytes at once: a byte belongs to a word if the sets that its two halves select have a common bit. Names are
-// half of the text, so a loop over bytes would take a noticeable part of the parser's time.
+// Tests 32 bytes at once: a byte belongs to a word if the sets that its two halves select have a common bit. Half of
+// the text is names, so a loop over bytes would be noticeably slower.
 const char* WordEnd(const char* p, const char* end) {
   enum : char { kPoint = 1, kDigit = 2, kUpToO = 4, kFromP = 8, kFromLowerP = 16 };  // -. 0-9 A-Oa-o P-Z_ p-z
   constexpr char kAll = kDigit | kUpToO | kFromP | kFromLowerP;
@@ -252,7 +249,6 @@ void Lexer::Word(Token& token, const char* begin) {
     at_ = after;
     return Make(token, TokenKind::kDecimal, begin, begin, at_);
   }
-  // Only words with these first letters can be dim labels.
   if ((*begin == 'b' || *begin == 'f') && word.find('_') != std::string_view::npos) {
     if (const char* labels = MatchDimLabels(begin, end_)) {
       at_ = labels;

@@ -13,7 +13,7 @@
 
 namespace hlo {
 
-enum ByteClass : uint8_t { kOtherByte, kSpaceByte, kWordByte, kLetterByte };  // A letter can start a word.
+enum ByteClass : uint8_t { kOtherByte, kSpaceByte, kWordByte, kLetterByte };
 
 inline constexpr std::array<ByteClass, 256> kByteClasses = [] {
   std::array<ByteClass, 256> classes{};
@@ -32,32 +32,32 @@ inline bool IsLetter(char c) { return ClassOfByte(c) == kLetterByte; }
 inline bool IsDigit(char c) { return static_cast<unsigned char>(c - '0') < 10; }
 // The end of the word that starts at `p`. The byte at `end` must be readable.
 const char* WordEnd(const char* p, const char* end);
-// The position after the closing quote of the string at `begin`, or null if there is none.
+// The position after the closing quote, or null if there is none.
 const char* StringEnd(const char* begin, const char* end);
 const char* PlainStringEnd(const char* begin, const char* end);  // Also null for a string with escapes.
 
 enum class TokenKind : uint8_t {
   kEnd,
-  kError,      // See Lexer::error().
-  kWord,       // An identifier, keyword or type name.
+  kError,
+  kWord,       // Also keywords and type names.
   kName,       // `%word` or `word:`. The text is the word.
   kAttribute,  // `word=`. The text is the word.
   kInt,
-  kDecimal,    // 1.5, 1e5, -inf, nan, -nan(0x7).
+  kDecimal,    // 1.5, -nan(0x7).
   kDxD,        // 3x3
   kPad,        // 0_1x-2_3
   kDimLabels,  // b01f_01io->b01f
-  kString,     // With quotes and escapes.
-  kArrow,      // ->
-  kLessEqual,  // <=
-  kEllipsis,   // ...
+  kString,
+  kArrow,
+  kLessEqual,
+  kEllipsis,
   kPunctuation,
 };
 
 struct Token {
   TokenKind kind = TokenKind::kEnd;
   char punctuation = 0;
-  uint32_t begin = 0;  // Offsets of the whole token, including `%` and `=`.
+  uint32_t begin = 0;  // Includes `%` and `=`.
   uint32_t end = 0;
   std::string_view text;
 
@@ -68,7 +68,7 @@ struct Token {
 
 class Lexer {
  public:
-  // Reads `text` from `begin` to `end`. The byte at `end` must be readable, such as the NUL of a string.
+  // The byte at `end` must be readable, such as the NUL of a string.
   Lexer(std::string_view text, uint32_t begin, uint32_t end)
       : start_(text.data()), at_(text.data() + begin), end_(text.data() + end) {}
 
@@ -80,14 +80,13 @@ class Lexer {
     return token;
   }
 
-  // The position after the last token. Can be set for grammar that is read byte by byte.
   const char* at() const { return at_; }
   const char* end() const { return end_; }
   void Seek(const char* at) { at_ = at; }
   uint32_t Offset(const char* p) const { return static_cast<uint32_t>(p - start_); }
   const char* Pointer(uint32_t offset) const { return start_ + offset; }
 
-  // Skips whitespace and comments. Returns false, with an error, for a comment without an end.
+  // Skips whitespace and comments. Returns false if a comment does not end.
   bool SkipSpace() {
     const char* p = at_;
     while (ClassOfByte(*p) == kSpaceByte && p < end_) ++p;
@@ -114,8 +113,7 @@ class Lexer {
   std::string error_;
 };
 
-// Reads a decimal integer at `p` into `value`. Returns the position after it, or null if there is none or it does not
-// fit.
+// Returns the position after the integer at `p`, or null if there is none or it does not fit.
 inline const char* ReadInteger(const char* p, const char* end, int64_t& value) {
   const char* const begin = p;
   int64_t small = 0;
@@ -128,7 +126,7 @@ inline const char* ReadInteger(const char* p, const char* end, int64_t& value) {
   return error == std::errc() ? stop : nullptr;
 }
 
-// [A-Za-z_][A-Za-z0-9_.-]* and not reserved: a name that needs no '%'.
+// True for a name that needs no '%': [A-Za-z_][A-Za-z0-9_.-]* and not reserved.
 bool IsPlainName(std::string_view word);
 // XLA reserves names of instructions that start with "__", except "__xla_".
 inline bool HasForbiddenPrefix(std::string_view name) { return name.starts_with("__") && !name.starts_with("__xla_"); }

@@ -14,7 +14,6 @@ void AppendBytes(std::string& out, int64_t number, std::string_view bytes) {
   out += bytes;
 }
 
-// Little-endian, as the wire format requires and the host is.
 template <class T>
 void AppendFixed(std::string& out, T value) {
   static_assert(std::endian::native == std::endian::little);

@@ -15,21 +15,19 @@ namespace hlo {
 
 class MessageWriter {
  public:
-  // Numbers, enums and bools. Zeros are written too, because some readers test the presence of a field.
+  // Also enums and bools. Writes zeros, too, because some readers test the presence of a field.
   void Int(const ProtoField& field, int64_t value);
   void Ints(const ProtoField& field, std::span<const int64_t> values);
-  void Real(const ProtoField& field, double value);  // A float or a double, according to the field.
+  void Real(const ProtoField& field, double value);
   void Bytes(const ProtoField& field, std::string_view bytes);
-  // The message of a singular field, created by the first call.
   MessageWriter& Part(const ProtoField& field);
-  // Appends a message to a repeated field.
   MessageWriter& Add(const ProtoField& field);
 
   std::string Wire() const;
 
  private:
-  std::string bytes_;                                      // All fields that are not messages.
-  std::list<std::pair<int64_t, MessageWriter>> messages_;  // The field numbers of the messages.
+  std::string bytes_;
+  std::list<std::pair<int64_t, MessageWriter>> messages_;
 };
 
 }  // namespace hlo

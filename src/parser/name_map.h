@@ -1,4 +1,4 @@
-// A hash table from names to values. The names point into the source text.
+// A hash table from names in the source text to values.
 #ifndef HLO_PARSER_NAME_MAP_H_
 #define HLO_PARSER_NAME_MAP_H_
 
@@ -22,7 +22,7 @@ class NameMap {
     return IsUsed(slot) ? &entries_[slot.position - base_].second : nullptr;
   }
 
-  // The place of a name to be inserted soon. Prepare starts to load its slot from memory.
+  // The place of a name. Prepare starts to load its slot from memory.
   class Place {
     friend class NameMap;
     uint32_t hash = 0;
@@ -37,7 +37,7 @@ class NameMap {
   // Returns false if the name was present.
   bool Insert(std::string_view name, T value) { return Insert(name, Prepare(name), value); }
   bool Insert(std::string_view name, Place place, T value) {
-    if (2 * entries_.size() >= slots_.size()) Double();  // Other insertions may have come in between.
+    if (2 * entries_.size() >= slots_.size()) Double();
     const uint32_t hash = place.hash;
     Slot& slot = Probe(name, hash);
     if (IsUsed(slot)) return false;
@@ -46,7 +46,7 @@ class NameMap {
     return true;
   }
 
-  // Keeps its memory. Used slots then have positions below the new base.
+  // Keeps the memory. Slots then have positions below the new base.
   void Clear() {
     base_ += entries_.size();
     entries_.clear();
@@ -55,10 +55,10 @@ class NameMap {
   const std::vector<std::pair<std::string_view, T>>& entries() const { return entries_; }
 
  private:
-  // Small, because slots miss the cache more often than entries do.
+  // Small, because slots often miss the cache.
   struct Slot {
     uint32_t hash = 0;
-    uint32_t position = 0;  // Number of the entry over the whole text. Entries before the last Clear are below base_.
+    uint32_t position = 0;  // Below base_ for entries before the last Clear.
   };
 
   static uint32_t HashOf(std::string_view name) { return static_cast<uint32_t>(HashBytes(name)); }

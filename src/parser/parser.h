@@ -15,38 +15,35 @@
 
 namespace hlo {
 
-// The treatment of `constant({...})`, whose elements were elided.
 enum class ElidedConstants : uint8_t {
   kKeep,    // Becomes Opcode::kElidedConstant with a warning (W002).
-  kToFill,  // The same without a warning, for callers that generate values (interp/arguments/arguments.h).
+  kToFill,  // The same without a warning.
   kError,   // An error (P040).
   kGiven,   // Takes the next value of ParseOptions::given.
 };
 
 struct ParseOptions {
   ElidedConstants elided = ElidedConstants::kKeep;
-  std::span<const Literal> given;  // One for each `{...}` of the text.
-  // Limits the nesting of shapes, operands and literals. Inline computations and tuple literals count 16 levels.
-  // Exceeding it is a LimitError that names --max_depth.
+  std::span<const Literal> given;  // One for each `{...}`.
+  // Limits the nesting of shapes, operands and literals. Inline computations and tuple literals count 16 levels. The
+  // error names --max_depth.
   int64_t max_depth = 8192;
   int max_errors = 20;
   // If not null, receives warnings about text with a changed meaning (W002, W010).
   std::vector<Diagnostic>* warnings = nullptr;
-  // The part of the source to read, for files with several modules. Empty means all.
+  // Empty means the whole source.
   SourceRange piece;
 };
 
 // Parses a module, a module without a header, or a single instruction (docs/language.md#files). Returns all errors, up
-// to max_errors, in one Error. The module keeps the source, and each instruction its range. Does not verify.
+// to max_errors, in one Error. The module keeps the source, and each instruction its range.
 Result<std::unique_ptr<Module>> Parse(std::shared_ptr<const SourceText> source, const ParseOptions& options = {});
 
-// The parts of a file with several modules, which are separated by lines that start with "// -----". Parts without code
-// are omitted.
+// The parts of a file with several modules, which are separated by lines that start with "// -----". Omits parts
+// without code.
 std::vector<SourceRange> SplitInput(const SourceText& source);
 
-// Parses a shape such as "f32[2,3]{1,0}".
 Result<Shape> ParseShape(std::string_view text);
-// Parses a literal such as "{1, 2}".
 Result<Literal> ParseLiteral(std::string_view text, const Shape& shape);
 
 }  // namespace hlo

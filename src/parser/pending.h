@@ -15,18 +15,18 @@ struct Reader::Pending {
   uint32_t begin = 0;
   std::optional<Shape> shape;
   Opcode opcode = Opcode::kTuple;
-  Async async = Async::kNone;  // From the suffix of OPCODE-start, -update or -done.
+  Async async = Async::kNone;
   SourceRange opcode_range;
   Operands operands;
   SourceRange operands_end;
   Attributes attributes;
-  std::optional<AsyncAttrs> async_attributes;  // If `async` is not kNone.
-  std::optional<Opcode> continued;             // The opcode in `OPCODE-update` and `OPCODE-done`.
-  SourceRange thread_range, calls_range;       // Of these attributes of an asynchronous op.
+  std::optional<AsyncAttrs> async_attributes;
+  std::optional<Opcode> continued;
+  SourceRange thread_range, calls_range;
   std::optional<CommonAttrs> common;
   std::vector<Instruction*> predecessors;
-  bool after_operand = false;  // After an operand, where a comma or the end must follow.
-  bool broken = false;         // Depends on something that was already reported, so it is dropped silently.
+  bool after_operand = false;
+  bool broken = false;  // Depends on an error that was already reported.
 };
 
 }  // namespace hlo

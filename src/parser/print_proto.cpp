@@ -19,7 +19,7 @@ std::string QuotedBytes(std::string_view bytes) {
       case '"': out += "\\\""; break;
       case '\\': out += "\\\\"; break;
       default:
-        // UTF-8 is also escaped, as in protobuf's printer.
+        // Escapes UTF-8, too, like protobuf's printer.
         out += c >= 0x20 && c < 0x7F ? std::string(1, c) : Format("\\%03o", static_cast<unsigned char>(c));
     }
   }
@@ -48,7 +48,7 @@ void AddNumbers(std::string_view name, const std::string& bytes, int digits, con
 }
 
 void AddMessage(const WireMessage& message, ProtoType type, const std::string& indent, std::string* out) {
-  constexpr int kDigitsOfFloat = 9, kDigitsOfDouble = 17;  // These digits identify every value.
+  constexpr int kDigitsOfFloat = 9, kDigitsOfDouble = 17;
   for (const ProtoField& field : FieldsOf(type)) {
     if (!message.Has(field)) continue;
     switch (field.kind) {

@@ -1,4 +1,4 @@
-// Prints protocol buffers as text (pbtxt) and as JSON. Sources: protobuf.dev/reference/protobuf/textformat-spec,
+// Prints protocol buffers as text (pbtxt) and as JSON. Source: protobuf.dev/reference/protobuf/textformat-spec,
 // protobuf.dev/programming-guides/json.
 #ifndef HLO_PARSER_PRINT_PROTO_H_
 #define HLO_PARSER_PRINT_PROTO_H_
@@ -13,8 +13,8 @@ namespace hlo {
 // `wire` is a message of `type` that was written by us or checked (wire.h). Fields are printed in the order of the
 // schema. The bits of NaNs are lost.
 std::string PrintProto(std::string_view wire, ProtoType type);
-// In the form of XLA's hlo_proto_to_json: lowerCamelCase names, indentation of one space, and defaults for absent
-// fields. Absent messages and fields with presence are not printed.
+// Prints like XLA's hlo_proto_to_json: lowerCamelCase names, indentation of one space, and defaults for absent fields.
+// Absent messages and fields with presence are not printed.
 std::string PrintProtoJson(std::string_view wire, ProtoType type);
 
 }  // namespace hlo

@@ -15,7 +15,6 @@ namespace {
 
 std::string Quoted(std::string_view text) { return JsonWriter().Value(text).text(); }
 
-// "hlo_module" becomes "hloModule".
 std::string JsonName(std::string_view name) {
   std::string out;
   for (size_t i = 0; i < name.size(); ++i) {
@@ -61,7 +60,7 @@ void AddNumbers(const std::string& bytes, std::vector<std::string>* texts) {
   for (size_t at = 0; at + sizeof(T) <= bytes.size(); at += sizeof(T)) {
     T value;
     std::memcpy(&value, bytes.data() + at, sizeof value);
-    // Plain -0 would be read as an integer, which has no negative zero.
+    // Readers take -0 for the integer 0.
     if (std::isfinite(value)) texts->push_back(value == 0 && std::signbit(value) ? "-0.0" : Str(value));
     else texts->push_back(std::isnan(value) ? "\"NaN\"" : value < 0 ? "\"-Infinity\"" : "\"Infinity\"");
   }
@@ -92,7 +91,6 @@ std::vector<std::string> ScalarTexts(const WireMessage& message, const ProtoFiel
   return texts;
 }
 
-// The value of an absent field.
 std::string ZeroText(const ProtoField& field) {
   switch (field.kind) {
     case ProtoKind::kInt: return IntText(static_cast<ProtoInt>(field.of), 0);
@@ -146,7 +144,7 @@ class JsonPrinter {
         break;
       case ProtoCount::kMap:
         Lines('{', message.Messages(field), '}', [&](const WireMessage& entry) {
-          One(entry, FieldsOf(type)[0]);  // JSON keys are strings, also for integers.
+          One(entry, FieldsOf(type)[0]);
           out_ += ": ";
           One(entry, FieldsOf(type)[1]);
         });

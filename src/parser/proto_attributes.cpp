@@ -18,7 +18,7 @@ using Solve = proto::TriangularSolveOptions;
 
 // ---- Values. "" omits the attribute ------------------------------------------------------------------------------
 
-// Calls `f` with the last field of a path and the message that contains it.
+// Calls `f` with the last field of a path and its message.
 template <const ProtoField& Field, const ProtoField&... Rest, class F>
 std::string Follow(const WireMessage& message, F&& f) {
   if constexpr (sizeof...(Rest) == 0) {
@@ -76,7 +76,6 @@ std::string First(const AttributeSource& from) {
   return values.empty() ? "" : Str(values[0]);
 }
 
-// A message, formatted by `Value`.
 template <const ProtoField& Field, std::string (*Value)(const WireMessage&)>
 std::string Part(const AttributeSource& from) {
   const WireMessage message = from.inst.Message(Field);
@@ -92,14 +91,13 @@ std::string AllCalled(const AttributeSource& from) {
   return from.called.empty() ? "" : Str("{%", Join(from.called, ", %"), "}");
 }
 
-// A conditional over pred has two named computations. Other conditionals have a list.
+// A conditional over pred has two named computations.
 template <size_t I>
 std::string Branch(const AttributeSource& from) {
   return from.pred_selector ? Called<I>(from) : "";
 }
 std::string Branches(const AttributeSource& from) { return from.pred_selector ? "" : AllCalled(from); }
 
-// The items of a repeated field in braces.
 template <class Item>
 std::string Braced(const std::vector<WireMessage>& messages, Item&& item) {
   std::vector<std::string> parts;
@@ -142,7 +140,6 @@ std::string ParameterReplication(const AttributeSource& from) {
   return leaves.empty() ? "" : Str("{", Join(leaves, ","), "}");
 }
 
-// Dot and ragged-dot have the same dimensions in different fields.
 template <const ProtoField& Field>
 std::string DotList(const AttributeSource& from) {
   return from.inst.Has(I::ragged_dot_dimension_numbers)
@@ -161,7 +158,6 @@ std::string Precisions(const AttributeSource& from) {
   return list.empty() ? "" : Str("{", Join(list, ","), "}");
 }
 
-// A random number generator requires an algorithm. For a dot it is optional.
 std::string Algorithm(const AttributeSource& from) {
   if (from.presence == Presence::kRequired) return EnumText(from.inst, I::rng_algorithm);
   const WireMessage config = from.inst.Message(I::precision_config);
@@ -187,7 +183,7 @@ std::string Associative(const AttributeSource& from) {
   return word == "TRUE" ? "true" : word == "FALSE" ? "false" : "";
 }
 
-// `mode=` of a shuffle. The message has only one form.
+// `mode=` of a shuffle.
 std::string ShuffleModeText(const AttributeSource& from) {
   return from.inst.Message(I::shuffle_mode).Has(proto::ShuffleMode::rotate) ? "rotate" : "";
 }
@@ -204,15 +200,14 @@ std::string BlockScaling(const AttributeSource& from) {
   return sides.empty() ? "" : Str("{", Join(sides, " "), "}");
 }
 
-// Returns "" for a topk in protos of before 2026, which lack the field. Their order of equal elements is stable, which
-// is the default.
+// A topk in protos of before 2026 lacks the field and is stable, which is the default.
 std::string Stable(const AttributeSource& from) { return from.inst.Int(I::is_stable) != 0 ? "true" : ""; }
 
 std::string LargestOfTopK(const AttributeSource& from) { return from.inst.Int(I::largest) != 0 ? "true" : "false"; }
 
 std::string ChannelId(const AttributeSource& from) {
   const int64_t id = from.inst.Int(from.inst.Int(I::channel_id) > 0 ? I::channel_id : I::all_reduce_id);
-  return id > 0 ? Str(id) : "";  // Other numbers mean that there is no channel.
+  return id > 0 ? Str(id) : "";  // Other numbers mean no channel.
 }
 
 std::string PrefetchIndex(const AttributeSource& from) {
@@ -222,7 +217,7 @@ std::string PrefetchIndex(const AttributeSource& from) {
 
 std::string ReplicaGroups(const AttributeSource& from) { return ReplicaGroupsText(from.inst); }
 
-// `entry` of a text is the sharding on the side of the domain's users. In a proto it is on the side of its operands.
+// Text calls the sharding on the side of the domain's users `entry`, and a proto calls it `exit`.
 std::string Domain(const AttributeSource& from) {
   return Str("{kind=\"sharding\", entry=", ShardingText(from.inst.Message(I::domain_exit_sharding)),
              ", exit=", ShardingText(from.inst.Message(I::domain_entry_sharding)), "}");
@@ -391,7 +386,7 @@ std::string AttributesText(Opcode opcode, AttributeSource source) {
   const bool is_call = attributes.GetIf<CustomCallAttrs>() != nullptr;
   Visit(attributes, [&]<class Struct>(const Struct&) {
     ForEachField<Struct>([&](const auto& field) {
-      // called_computations has everything that a custom-call calls.
+      // called_computations has all computations.
       if (is_call && std::string_view(field.name) == "to_apply") return;
       Append(out, field.name, source, field.presence);
     });

@@ -13,13 +13,12 @@ namespace hlo {
 
 struct AttributeSource {
   const WireMessage& inst;
-  const std::vector<std::string>& called;  // The names of the called computations.
-  bool pred_selector = false;              // The first operand is a pred; decides the attributes of a conditional.
-  std::string_view literal;                // The literal of a custom-call as text, or empty.
+  const std::vector<std::string>& called;
+  bool pred_selector = false;  // Set for a conditional with two named computations.
+  std::string_view literal;
   Presence presence = Presence::kOptional;
 };
 
-// ", name=value" for each attribute in the proto, both of the opcode and common ones.
 std::string AttributesText(Opcode opcode, AttributeSource source);
 
 }  // namespace hlo

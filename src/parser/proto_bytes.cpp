@@ -7,7 +7,7 @@
 namespace hlo {
 namespace {
 
-// The nesting depth of field 1 determines the message: HloSnapshot.hlo.hlo_module.name, HloProto.hlo_module.name or
+// The depth of field 1 determines the type: HloSnapshot.hlo.hlo_module.name, HloProto.hlo_module.name or
 // HloModuleProto.name. A name begins with a letter and a message with the tag of a field.
 ProtoType TypeOfWire(std::string_view wire) {
   int messages = 0;
@@ -32,7 +32,6 @@ ProtoType TypeOfText(std::string_view text) {
   return ProtoType::kHloModuleProto;
 }
 
-// For example "field 'k' (81) of HloInstructionProto: why it is not read".
 std::string Describe(const UnreadField& field) {
   return Str("field ", field.name, " of ", NameOf(field.message), field.reason.empty() ? "" : ": ", field.reason);
 }
@@ -93,7 +92,6 @@ Error ProtoBytes::AtOffset(std::string code, std::string message, size_t offset)
   if (!is_text_) {
     message += Str(", at byte ", offset);
   } else {
-    // The last field that does not begin after `offset`.
     const auto after = std::upper_bound(encoded_.places.begin(), encoded_.places.end(), offset,
                                         [](size_t at, const auto& place) { return at < place.first; });
     const uint32_t begin = after == encoded_.places.begin() ? 0 : std::prev(after)->second;

@@ -15,20 +15,18 @@ namespace hlo {
 
 class ProtoBytes {
  public:
-  // Checks the whole message. Its type, HloSnapshot, HloProto or HloModuleProto, is detected from the first bytes or
-  // the first field name.
+  // Checks the whole message and detects its type: HloSnapshot, HloProto or HloModuleProto.
   static Result<std::unique_ptr<const ProtoBytes>> Read(std::shared_ptr<const SourceText> source, bool is_text,
                                                         int64_t max_depth);
 
   ProtoType type() const { return type_; }
   WireMessage message() const { return WireMessage(wire()); }
 
-  // Returns U010 for the first unread field that may change the meaning of the module. Names other unread fields in one
-  // warning (W014) if `warnings` is not null.
+  // Returns U010 for the first unread field that may change the meaning of the module. Adds one warning (W014) about
+  // other unread fields.
   Status CheckUnread(std::vector<Diagnostic>* warnings) const;
 
-  // An error at `place`, a pointer into the wire bytes. A text gets a source range; for a binary file the message has
-  // the byte offset.
+  // `place` points into the wire bytes. The error has a source range in a text, and a byte offset in a binary file.
   Error ErrorAt(std::string code, std::string message, const char* place) const;
 
  private:
@@ -37,7 +35,7 @@ class ProtoBytes {
   Error AtOffset(std::string code, std::string message, size_t offset) const;
   std::shared_ptr<const SourceText> source_;
   bool is_text_;
-  EncodedProto encoded_;  // For text input.
+  EncodedProto encoded_;
   UnreadFields unread_;
   ProtoType type_ = ProtoType::kHloModuleProto;
 };

@@ -8,11 +8,10 @@
 
 namespace hlo {
 
-// The field of LiteralProto with the elements of this type, such as `f32s`, or null.
+// The field of the elements, such as `f32s`, or null.
 const ProtoField* LiteralField(PrimitiveType type);
 
-// Reads elements in the order of the proto's layout; sub-byte types have one byte each. Errors: an invalid shape, a
-// wrong number of elements (P041), a type without literals (P043).
+// Errors: an invalid shape, a wrong number of elements (P041), a type without literals (P043).
 Result<Literal> LiteralFromProto(const ProtoBytes& bytes, const WireMessage& literal);
 
 }  // namespace hlo

@@ -16,8 +16,8 @@ using C = proto::HloComputationProto;
 using I = proto::HloInstructionProto;
 using M = proto::HloModuleProto;
 
-// Sorts instructions by id, because XLA reads them in this order, which determines the order of printing. The order of
-// the bytes stays if an instruction would precede an operand.
+// Sorts by id, because XLA reads and prints instructions in this order. Changes nothing if one would precede an
+// operand.
 void SortById(std::vector<const WireMessage*>& instructions) {
   for (const WireMessage* inst : instructions) {
     for (const ProtoField& field : {I::operand_ids, I::control_predecessor_ids}) {
@@ -48,8 +48,7 @@ class ModuleWriter {
   Status WriteInstruction(const WireMessage& inst, bool is_root, bool is_of_entry);
   Result<std::string> Operands(Opcode opcode, const WireMessage& inst);
   Result<std::string> Constant(const WireMessage& inst);
-  // Returns `{...}` (in parentheses for tuples) and keeps the elements that belong there. `with_shapes` adds shapes
-  // inside of the tuple.
+  // Returns `{...}`, in parentheses for tuples, and keeps the elements. `with_shapes` adds shapes inside of the tuple.
   std::string Elided(Literal literal, bool with_shapes);
   Result<std::vector<std::string>> Called(const WireMessage& inst) const;
   Result<const WireMessage*> Instruction(int64_t id, const WireMessage& user, std::string_view what) const;
@@ -61,8 +60,8 @@ class ModuleWriter {
   ModuleText out_;
   std::vector<WireMessage> computations_;
   std::unordered_map<int64_t, std::string> computation_names_;
-  std::unordered_map<int64_t, std::vector<int64_t>> schedule_;    // Instruction ids by computation id.
-  std::unordered_map<int64_t, const WireMessage*> instructions_;  // By id, in the current computation.
+  std::unordered_map<int64_t, std::vector<int64_t>> schedule_;
+  std::unordered_map<int64_t, const WireMessage*> instructions_;
 };
 
 Status ModuleWriter::ReadNames() {
@@ -149,8 +148,7 @@ Status ModuleWriter::WriteComputation(const WireMessage& computation) {
   return {};
 }
 
-// The sharding of an entry parameter or entry root that XLA's partitioner moved to a field of the module, or "". A text
-// has it at the instruction.
+// The sharding of an entry parameter or root that XLA's partitioner moved to the module, or "".
 std::string ModuleWriter::PartitionedSharding(const WireMessage& inst, bool is_root) const {
   if (inst.Has(I::sharding)) return "";
   if (is_root && module_.Has(M::spmd_output_sharding))

@@ -1,6 +1,5 @@
-// Converts HloModuleProto to HLO text. The text goes through the parser, so a module has the same meaning in both
-// forms, errors show a line, and the same rules apply. The elements of constants are passed separately, because as text
-// they would be long or inexact.
+// Converts HloModuleProto to HLO text. The parser reads the text, so the same rules apply to both forms. The elements
+// of constants are separate, because as text they would be long or inexact.
 #ifndef HLO_PARSER_PROTO_MODULE_H_
 #define HLO_PARSER_PROTO_MODULE_H_
 
@@ -14,11 +13,10 @@ namespace hlo {
 
 struct ModuleText {
   std::string text;
-  std::vector<Literal> constants;  // One for each `{...}` of the text.
+  std::vector<Literal> constants;  // One for each `{...}`.
 };
 
-// `module` is an HloModuleProto. Errors: unknown ids (V008, V163), constants without elements (P040), literals that do
-// not fit their shapes (P041).
+// Errors: unknown ids (V008, V163), constants without elements (P040), literals that do not fit their shapes (P041).
 Result<ModuleText> TextOfProto(const ProtoBytes& bytes, const WireMessage& module);
 
 }  // namespace hlo

@@ -10,7 +10,6 @@ struct MessageRow {
   ProtoUnread unknown;
 };
 
-// The last entry of each list is empty.
 #define PROTO_MESSAGE(Name, unknown) constexpr ProtoField k##Name##Fields[] = {
 #define PROTO_FIELD(name, number, count, kind, of) \
   {#name, number, ProtoCount::count, ProtoKind::kind, static_cast<uint8_t>(of)},

@@ -1,5 +1,4 @@
-// The messages of XLA's hlo.proto and xla_data.proto that describe a module, as tables (proto_schema.def). Readers of
-// wire bytes use single fields, such as `HloInstructionProto::name`. Readers of the text format use FieldsOf.
+// The messages of XLA's hlo.proto and xla_data.proto that describe a module, as tables (proto_schema.def).
 #ifndef HLO_PARSER_PROTO_SCHEMA_H_
 #define HLO_PARSER_PROTO_SCHEMA_H_
 
@@ -11,22 +10,22 @@ namespace hlo {
 
 enum class ProtoCount : uint8_t {
   kOne,
-  kOptional,   // `optional` or `oneof`: absence has a meaning.
-  kMany,       // Repeated.
-  kManyIfAny,  // Repeated, in a message that some formats have without this field.
-  kMap,        // Repeated messages with a `key` and a `value`.
+  kOptional,  // Absence has a meaning.
+  kMany,
+  kManyIfAny,  // Repeated; some formats lack the field.
+  kMap,        // Repeated pairs of `key` and `value`.
 };
 
 enum class ProtoKind : uint8_t {
-  kInt,  // Any integer or bool, stored as a varint.
+  kInt,  // Any integer or bool: a varint.
   kEnum,
   kFloat,
   kDouble,
-  kBytes,  // Also strings.
+  kBytes,
   kMessage,
 };
 
-// The types within kInt and kBytes, which look alike on the wire.
+// The types within kInt and kBytes.
 enum class ProtoInt : uint8_t { kBool, kInt32, kUint32, kInt64, kUint64 };
 enum class ProtoString : uint8_t { kText, kRaw };
 
@@ -35,14 +34,14 @@ struct ProtoField {
   int16_t number = 0;
   ProtoCount count = ProtoCount::kOne;
   ProtoKind kind = ProtoKind::kInt;
-  uint8_t of = 0;  // The ProtoInt, ProtoString, ProtoType or ProtoEnum of the field.
+  uint8_t of = 0;  // A ProtoInt, ProtoString, ProtoType or ProtoEnum.
 };
 
 // The treatment of a nonempty field that no reader uses.
 enum class ProtoUnread : uint8_t {
-  kSilent,   // Ignored: it repeats other fields or does not concern the module.
-  kNoted,    // A warning (W014): it is metadata or advice to a compiler.
-  kRefused,  // An error (U010): it may change the meaning of the module.
+  kSilent,   // Repeats other fields or does not concern the module.
+  kNoted,    // Metadata or advice to a compiler. Gives a warning (W014).
+  kRefused,  // May change the meaning of the module. Gives an error (U010).
 };
 
 struct ProtoSkipped {
@@ -84,11 +83,10 @@ namespace proto {
 
 std::string_view NameOf(ProtoType type);
 std::span<const ProtoField> FieldsOf(ProtoType type);
-// The known fields of the message that no reader uses.
 std::span<const ProtoSkipped> SkippedOf(ProtoType type);
-// The treatment of fields without a row in proto_schema.def.
+// For fields without a row in proto_schema.def.
 ProtoUnread UnknownOf(ProtoType type);
-// The words of an enum by number; "" for unused numbers.
+// By number; "" for unused numbers.
 std::span<const std::string_view> WordsOf(ProtoEnum type);
 
 }  // namespace hlo

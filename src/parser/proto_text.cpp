@@ -13,7 +13,6 @@
 namespace hlo {
 namespace {
 
-// Bytes reserved for the length of a message.
 constexpr size_t kLengthBytes = 5;
 
 class Encoder {
@@ -62,7 +61,6 @@ class Encoder {
     ++at_;
     return true;
   }
-  // Reads a name, or a number with its sign.
   std::string_view Word() {
     SkipSpace();
     const size_t begin = at_;
@@ -70,7 +68,7 @@ class Encoder {
     return text_.substr(begin, at_ - begin);
   }
 
-  // Reads the fields of one message up to `close`, or up to the end of the text if `close` is NUL.
+  // Reads fields up to `close`, or to the end if `close` is NUL.
   Status Fields(ProtoType type, char close, int64_t depth);
   Status Field(ProtoType type, int64_t depth);
   Status Value(const ProtoField& field, int64_t depth);
@@ -219,7 +217,7 @@ Result<double> Encoder::Real(std::string_view word, size_t begin) const {
   return sign * value;
 }
 
-// Reads a string in quotes of either kind, or several adjacent strings.
+// Reads one or several adjacent strings.
 Status Encoder::String(std::string& value) {
   SkipSpace();
   if (Peek() != '"' && Peek() != '\'') FAIL(Expected("a string"));
@@ -256,8 +254,7 @@ Status Encoder::String(std::string& value) {
   return {};
 }
 
-// Skips the value of an ignored field: a scalar, list or message. Returns whether the value is 0, false, "", or
-// brackets around such values.
+// Skips a value and returns whether the value is 0, false, "", or brackets around such values.
 Result<bool> Encoder::SkipValue(int64_t depth) {
   SkipSpace();
   if (Peek() == '"' || Peek() == '\'') {
@@ -278,7 +275,7 @@ Result<bool> Encoder::SkipValue(int64_t depth) {
   while (!Accept(close)) {
     if (at_ == text_.size()) FAIL(Expected(Str("'", close, "'")));
     if (Accept(',') || Accept(';')) continue;
-    if (open != '[' && (IsLetter(Peek()) || Peek() == '[')) {  // Name of a field or of an extension.
+    if (open != '[' && (IsLetter(Peek()) || Peek() == '[')) {
       if (Peek() == '[') TRY(SkipValue(depth + 1));
       else Word();
       Accept(':');

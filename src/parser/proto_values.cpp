@@ -29,7 +29,6 @@ std::string TypeText(int64_t type) {
   return word == "opaque_type" ? "opaque" : word;
 }
 
-// "2x3", from one field of each dimension.
 template <class Item>
 std::string ByX(const std::vector<WireMessage>& dims, Item&& item) {
   std::vector<std::string> parts;
@@ -66,7 +65,7 @@ std::string LayoutText(const WireMessage& layout) {
   return Str("{", Join(minor_to_major, ","), parts.empty() ? "" : ":", parts, "}");
 }
 
-// Labels as one word, from the positions of two letters and of the spatial digits.
+// Labels from the positions of two letters and of the spatial digits.
 std::string LabelText(char first, int64_t first_at, char second, int64_t second_at,
                       const std::vector<int64_t>& spatial) {
   constexpr int64_t kMaxLabels = 64;
@@ -82,7 +81,7 @@ std::string LabelText(char first, int64_t first_at, char second, int64_t second_
   return text;
 }
 
-// "[2,4]T(1,0)", or "[8]" for a single dimension.
+// "[2,4]T(1,0)" or "[8]".
 std::string IotaText(const std::vector<int64_t>& reshape, const std::vector<int64_t>& permutation) {
   return Str("[", Join(reshape, ","), "]", reshape.size() > 1 ? Str("T(", Join(permutation, ","), ")") : "");
 }
@@ -102,7 +101,6 @@ std::string MeshText(const WireMessage& mesh) {
   return text;
 }
 
-// "'a', 'b':(1)2", from axes with numbers.
 std::string AxesText(const std::vector<WireMessage>& axes, const WireMessage& mesh) {
   const std::vector<WireMessage> names = mesh.Messages(proto::MeshProto::axes);
   std::vector<std::string> parts;
@@ -119,7 +117,7 @@ std::string AxesText(const std::vector<WireMessage>& axes, const WireMessage& me
   return Join(parts, ", ");
 }
 
-// The metadata of a sharding: one message as it is, several in braces, or "".
+// One message as it is, several in braces, or "".
 std::string ListedMetadata(const std::vector<WireMessage>& messages) {
   std::vector<std::string> metadata;
   for (const WireMessage& one : messages) metadata.push_back(MetadataText(one));
@@ -178,7 +176,6 @@ std::string IndexText(const WireMessage& array) {
   return Str("{", Quoted(array.Bytes(A::instruction_name)), index.empty() ? "" : Str(" ", ListText(index)), "}");
 }
 
-// The leaves below `index` of a shape, nested like the shape.
 std::string OriginTreeText(const std::map<std::vector<int64_t>, std::string>& leaves, const WireMessage& shape,
                            std::vector<int64_t>& index) {
   const std::vector<WireMessage> elements = shape.Messages(proto::ShapeProto::tuple_shapes);

@@ -1,5 +1,5 @@
-// Converts parts of a module's protocol buffers to HLO text. Values without a text (an unknown element type, labels out
-// of range) become invalid text, so that the parser reports them. The text: docs/language.md.
+// Converts parts of a module's protocol buffers to HLO text. Values without a text, such as labels out of range, become
+// invalid text, which the parser reports.
 #ifndef HLO_PARSER_PROTO_VALUES_H_
 #define HLO_PARSER_PROTO_VALUES_H_
 
@@ -11,13 +11,12 @@
 
 namespace hlo {
 
-// Such as "{1,0}".
 std::string ListText(const std::vector<int64_t>& values);
-// The word of an enum value, without the prefix that all its words share.
+// The word of an enum value without `prefix`.
 std::string EnumText(const WireMessage& message, const ProtoField& field, std::string_view prefix = "");
-// `text` with '_' in place of all characters except letters, digits, '_', '.' and '-'.
+// Replaces all characters except letters, digits, '_', '.' and '-' by '_'.
 std::string WordText(std::string_view text);
-// The same for a name. Element types and names that start with "__" are changed too, as in XLA's reader.
+// Also changes element types and names that start with "__", as XLA's reader does.
 std::string SanitizedName(std::string_view name);
 
 std::string ShapeText(const WireMessage& shape);  // ShapeProto

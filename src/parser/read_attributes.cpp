@@ -10,7 +10,6 @@
 namespace hlo {
 namespace {
 
-// Attribute rows by Attributes::kind().
 template <class... Structs>
 constexpr auto MakeTables(const StructList<Structs...>*) {
   return std::array<std::span<const AttributeRow>, sizeof...(Structs)>{
@@ -18,13 +17,12 @@ constexpr auto MakeTables(const StructList<Structs...>*) {
 }
 constexpr auto kTables = MakeTables(static_cast<const AttributeStructs*>(nullptr));
 
-// result_accuracy sets the accuracy of a function of floats. XLA allows it for these ops.
+// XLA allows result_accuracy for these ops.
 bool TakesResultAccuracy(Opcode opcode) {
   const bool complex_math = RowOf(opcode).shape_rule == ShapeOfComplexUnary;
   return complex_math || opcode == Opcode::kCbrt || opcode == Opcode::kErf;
 }
 
-// Attributes in an op's struct that the op does not accept.
 constexpr std::pair<Opcode, std::string_view> kForeign[] = {
     {Opcode::kAllGather, "to_apply"},
     {Opcode::kAllGather, "has_dynamic_root"},
@@ -73,7 +71,7 @@ bool TakesAttribute(Opcode opcode, std::string_view attribute) {
   return std::find(std::begin(kForeign), std::end(kForeign), std::pair(opcode, attribute)) == std::end(kForeign);
 }
 
-// Reads `, name=`. The next token begins the value.
+// Reads `, name=`.
 bool Reader::ReadAttributeName(Token& name) {
   const char* p = lexer_.Pointer(token_.end);
   if (*p == ' ') ++p;
@@ -98,7 +96,7 @@ bool Reader::ReadAttributes(Pending& pending) {
                                                   ? std::span<const AttributeRow>()
                                                   : std::span<const AttributeRow>(kRowsOf<AsyncAttrs>);
   const std::span<const AttributeRow> common = kRowsOf<CommonAttrs>;
-  const bool sugared = pending.async != Pending::Async::kNone;  // The wrapped computation has no name for `calls`.
+  const bool sugared = pending.async != Pending::Async::kNone;  // The short spelling has no name for `calls`.
   uint64_t seen = 0;
   while (token_.Is(',')) {
     Token name;
@@ -131,7 +129,6 @@ bool Reader::ReadAttributes(Pending& pending) {
       if (!check_once(63)) return false;
       good = ReadControlPredecessors(pending.predecessors);
     } else if (pending.opcode == Opcode::kCompare && name.text == "order") {
-      // `order` is the newer spelling of `type`: TOTAL or PARTIAL.
       if (!token_.IsWord("TOTAL") && !token_.IsWord("PARTIAL")) return FailExpected("TOTAL or PARTIAL");
       const Instruction* compared = pending.operands.empty() ? nullptr : pending.operands[0];
       const bool floats =
@@ -152,7 +149,7 @@ bool Reader::ReadAttributes(Pending& pending) {
         }
       }
       known.push_back("control-predecessors");
-      std::erase(known, name.text);  // It belongs to another op.
+      std::erase(known, name.text);
       const auto near = NearNames(name.text, known, 1);
       Fail("P034",
            Str("'", Text(pending.opcode_range), "' has no attribute '", name.text, "'",
@@ -168,9 +165,8 @@ bool Reader::ReadAttributes(Pending& pending) {
   return CheckRequired(pending, seen);
 }
 
-// `seen` has a bit for each of the op's own attributes.
 bool Reader::CheckRequired(const Pending& pending, uint64_t seen) {
-  // In the short spelling, the ends of a chain take their attributes from its start.
+  // Short ends of a chain take the attributes of its start.
   if (pending.async == Pending::Async::kUpdate || pending.async == Pending::Async::kDone) return true;
   const std::span<const AttributeRow> own = kTables[pending.attributes.kind()];
   for (size_t i = 0; i < own.size(); ++i) {

@@ -9,12 +9,10 @@
 
 namespace hlo {
 
-// Describes the first difference between `wanted` and `read`, the text of the module that was read back. "" if they are
-// equal.
+// Describes the first difference between the texts. "" if they are equal.
 std::string LostByReading(std::string_view wanted, std::string_view read);
 
-// Prints the module, parses the text, and compares. Ignores metadata, because reading renumbers stack frames. Errors:
-// I013.
+// Errors: I013 if printing and parsing change the module, except for metadata, because reading renumbers stack frames.
 Status CheckTextRoundTrip(const Module& module);
 
 }  // namespace hlo

@@ -1,6 +1,4 @@
-// Reads instructions according to the op table and the field lists of the attribute structs. Only parameters,
-// constants, nested operands, projections and the short spelling of async ops have their own code. Grammar:
-// docs/language.md#instructions.
+// Reads instructions according to the op table and the attribute structs. Grammar: docs/language.md#instructions.
 #include <algorithm>
 
 #include "base/text.h"
@@ -10,7 +8,7 @@
 namespace hlo {
 namespace {
 
-// Offset after `begin` of `name = ` in the same computation, or 0.
+// Offset of `name = ` in the same computation, or 0.
 uint32_t FindDefinition(std::string_view text, uint32_t begin, std::string_view name) {
   const size_t limit = std::min(text.find("\n}", begin), text.size());
   for (size_t at = text.find(name, begin); at != std::string_view::npos && at < limit; at = text.find(name, at + 1)) {
@@ -64,7 +62,7 @@ bool Reader::ReadInstruction() {
   Instruction* inst = nullptr;
   const bool good =
       token_.Is('=') ? ReadRight(name, range.begin, inst) : FailExpected("'=' after the instruction's name");
-  // Even if the instruction is wrong, its name is known from here on.
+  // A wrong instruction also defines its name.
   if (!scope_->Insert(name, place, inst) && good) {
     Fail("P022", Str("instruction '", name, "' is defined twice"), range);
     if (Instruction* first = *scope_->Find(name))
@@ -100,7 +98,6 @@ bool Reader::CheckName(std::string_view name, SourceRange range) {
   return false;
 }
 
-// Skips to the next instruction or to the closing brace of the computation.
 void Reader::Resume(uint32_t name_begin, uint32_t failed_at) {
   lexer_.Seek(lexer_.Pointer(name_begin));
   Advance();
@@ -125,8 +122,8 @@ void Reader::Resume(uint32_t name_begin, uint32_t failed_at) {
     if (token_.Is('{') || token_.Is('(') || token_.Is('[')) ++depth;
     if (token_.Is('}') || token_.Is(')') || token_.Is(']')) --depth;
     if (token_.Is('}') && token_.begin >= failed_at && (depth < 0 || begins_line(token_.begin))) return;
-    // `name =` begins an instruction. Within brackets, which may lack their end, and within the text that was read
-    // wrongly, it counts only at the beginning of a line.
+    // `name =` begins an instruction. Within brackets, which may lack their end, and in the text that failed, it must
+    // begin a line.
     if (!token_.Is('=') || (last.kind != TokenKind::kWord && last.kind != TokenKind::kName) || last.begin <= own_name)
       continue;
     const Token start = before_last.IsWord("ROOT") ? before_last : last;
@@ -140,10 +137,9 @@ void Reader::Resume(uint32_t name_begin, uint32_t failed_at) {
 
 // ---- The right-hand side -----------------------------------------------------------------------------------------
 
-// Nested operands are on an explicit stack, which avoids recursion.
 bool Reader::ReadRight(std::string_view name, uint32_t begin, Instruction*& inst) {
   Pending outer;
-  std::vector<Pending> stack;  // The innermost is last.
+  std::vector<Pending> stack;
   outer.begin = begin;
   const char* p = token_.Is('=') ? lexer_.Pointer(token_.end) : BeginBytes();
   if (*p == ' ') ++p;
@@ -168,14 +164,13 @@ bool Reader::ReadRight(std::string_view name, uint32_t begin, Instruction*& inst
       continue;
     }
     if (!token_.Is(')')) {
-      top.after_operand = true;  // Set before it is read, because a nested operand has its own entry on the stack.
+      top.after_operand = true;  // Set first, because ReadOperand may reallocate the stack.
       if (!ReadOperand(top, stack)) return false;
       continue;
     }
     top.operands_end = token_.range();
     Advance();
     const bool nested = !stack.empty();
-    // Nested instructions have no attributes.
     if (nested ? !CheckRequired(top, 0) : !ReadAttributes(top)) return false;
     Instruction* built = nullptr;
     if (!Build(top, nested ? Str(top.opcode, ".anon") : name, built)) return false;
@@ -191,7 +186,7 @@ bool Reader::ReadRight(std::string_view name, uint32_t begin, Instruction*& inst
   }
 }
 
-// Reads `f32[2]{0} add(`. For other texts it returns false and reads nothing.
+// Reads `f32[2]{0} add(`. Otherwise reads nothing.
 bool Reader::ReadPlainHead(const char*& p, Pending& pending) const {
   Shape& shape = pending.shape.emplace();
   const char* const shape_end = ReadPlainShape(p, shape);
@@ -210,7 +205,7 @@ bool Reader::ReadPlainHead(const char*& p, Pending& pending) const {
   return false;
 }
 
-// Reads operands after a plain head as long as they are plain, too.
+// Reads plain operands after a plain head.
 bool Reader::FinishPlainHead(const char* p, Pending& pending) {
   pending.attributes = RowOf(pending.opcode).make_attrs();
   if (pending.opcode != Opcode::kParameter && pending.opcode != Opcode::kConstant) {
@@ -221,7 +216,6 @@ bool Reader::FinishPlainHead(const char* p, Pending& pending) {
   return ReadSpecialOperands(pending);
 }
 
-// XLA ignores missing operands between commas.
 void Reader::WarnOfMissingOperand() {
   Warn("W010", "there is no operand here, so the comma is ignored", token_.range());
 }
@@ -240,7 +234,7 @@ struct OtherName {
   std::string_view word, now;
 };
 
-// Opcodes of old texts. Source: the history of XLA's hlo_opcode.h.
+// Source: the history of XLA's hlo_opcode.h.
 constexpr OtherName kFormerOpcodes[] = {
     {"equal-to", "compare(...), direction=EQ"},
     {"not-equal-to", "compare(...), direction=NE"},
@@ -252,7 +246,7 @@ constexpr OtherName kFormerOpcodes[] = {
     {"generate-token", "after-all(...)"},
 };
 
-// Names in NumPy and StableHLO that are too different from HLO's opcode to look like typing errors.
+// Names that are too different from the opcode to look like typing errors.
 constexpr OtherName kForeignNames[] = {
     {"exp", "exponential"},    {"expm1", "exponential-minus-one"},
     {"log1p", "log-plus-one"}, {"neg", "negate"},
@@ -310,7 +304,6 @@ bool Reader::ReadOpcode(Pending& pending) {
               token_.range());
 }
 
-// Reads the number of a parameter or the literal of a constant.
 bool Reader::ReadSpecialOperands(Pending& pending) {
   if (pending.async != Pending::Async::kNone) return true;
   if (pending.opcode == Opcode::kParameter) {
@@ -318,7 +311,7 @@ bool Reader::ReadSpecialOperands(Pending& pending) {
     int64_t& number = pending.attributes.Get<ParameterAttrs>().number;
     if (!ReadInt(number, "a parameter number")) return false;
     if (number < 0) return Fail("V050", Str("parameter number ", number), range);
-    // Every parameter takes some bytes of text, so a larger number certainly leaves a gap.
+    // Every parameter takes some bytes, so a larger number leaves a gap.
     if (number > static_cast<int64_t>(source_->text().size()))
       return Fail("V051", Str("parameter ", number, ", but there are fewer parameters"), range);
   }
@@ -341,7 +334,7 @@ bool Reader::ReadSpecialOperands(Pending& pending) {
 
 // ---- Operands ----------------------------------------------------------------------------------------------------
 
-// Reads `%a, %b)` from `p` on. Stops behind the comma before an operand of another form, which ReadOperand reads.
+// Reads `%a, %b)` from `p` on. Stops before an operand of another form.
 void Reader::ReadPlainOperands(const char* p, Pending& pending) {
   const char* resume = p;
   while (*p == '%' && IsLetter(p[1])) {
@@ -360,7 +353,6 @@ void Reader::ReadPlainOperands(const char* p, Pending& pending) {
   EndBytes(resume);
 }
 
-// Adds a reference to `top`. A nested instruction begins a new entry of the stack.
 bool Reader::ReadOperand(Pending& top, std::vector<Pending>& stack) {
   const uint32_t begin = token_.begin;
   std::optional<Shape> shape;
@@ -413,13 +405,13 @@ bool Reader::ReadReference(const std::optional<Shape>& written, uint32_t begin, 
   return false;
 }
 
-// Reads name#1#0. Each distinct path has one get-tuple-element, made where the path occurs first.
+// Reads name#1#0. Each path has one get-tuple-element, made where it occurs first.
 bool Reader::ReadProjections(Instruction*& inst) {
   while (Accept('#')) {
     const SourceRange range = token_.range();
     int64_t index = 0;
     if (!ReadInt(index, "a tuple index")) return false;
-    if (inst == nullptr) continue;  // The operand was wrong already.
+    if (inst == nullptr) continue;
     const Shape& shape = inst->shape();
     if (!shape.IsTuple()) return Fail("P027", Str("'", inst->name(), "' is ", shape, ", no tuple"), range);
     if (index < 0 || index >= static_cast<int64_t>(shape.elements().size())) {
@@ -446,7 +438,7 @@ bool Reader::MakeParameter(std::string_view name, const std::optional<Shape>& sh
 }
 
 bool Reader::FailUndefined(std::string_view name, SourceRange range) {
-  if (Lexer(lexer_).Next().Is('=')) {  // An unfinished line precedes this one.
+  if (Lexer(lexer_).Next().Is('=')) {
     return Fail("P010", Str("expected an operand before the instruction '", name, "'"), {last_end_, last_end_});
   }
   if (name == defining_) return Fail("V008", Str("'", name, "' cannot be its own operand"), range);

@@ -18,8 +18,7 @@ bool IsPermutation(const DimOrder& order) {
 
 }  // namespace
 
-// Reader of one layout at `p`. Each function returns false after an error. Otherwise `p` is at the next byte that is
-// not a space.
+// Reads one layout at `p`. Functions return false after an error. After success `p` is not at a space.
 struct Reader::LayoutText {
   Reader& reader;
   const char*& p;
@@ -46,14 +45,13 @@ struct Reader::LayoutText {
     if (*p != ',') return Fail("expected ',' or ')' in a layout", p);
     return Skip();
   }
-  // Whether the next part is `name`(...). The parts have a fixed order, and each occurs at most once.
+  // Whether the next part is `name`(...). The parts have a fixed order.
   bool IsAt(std::string_view name) const {
     if (!std::string_view(p, reader.lexer_.end() - p).starts_with(name)) return false;
     const char* after = p + name.size();
     while (*after == ' ') ++after;
     return *after == '(';
   }
-  // Reads an optional part such as L(2).
   bool NumberOf(char name, int64_t& value) {
     if (!IsAt({&name, 1})) return true;
     ++p;
@@ -86,7 +84,7 @@ bool Reader::LayoutText::Dimensions(DimOrder& minor_to_major) {
   return true;
 }
 
-// Reads level types of dimensions, D(D,C+). This older form has no meaning any more.
+// Reads level types of dimensions, D(D,C+). This older form has no meaning.
 bool Reader::LayoutText::LevelTypes() {
   if (!IsAt("D")) return true;
   ++p;
@@ -142,7 +140,7 @@ bool Reader::LayoutText::IntegerType(char name, Tiling& tiling) {
   return Expect(')');
 }
 
-// Reads the splits of dimensions: SC(0:3)(1:2,4).
+// Reads SC(0:3)(1:2,4).
 bool Reader::LayoutText::Splits(Tiling& tiling) {
   if (!IsAt("SC")) return true;
   p += 2;
@@ -163,7 +161,6 @@ bool Reader::LayoutText::Splits(Tiling& tiling) {
   return true;
 }
 
-// Reads the parts after the colon.
 bool Reader::LayoutText::Parts(Tiling& tiling) {
   if (!LevelTypes() || !Tiles(tiling) || !NumberOf('L', tiling.tail_padding_alignment) || !IntegerType('#', tiling) ||
       !IntegerType('*', tiling) || !NumberOf('E', tiling.element_size_in_bits) || !NumberOf('S', tiling.memory_space) ||

@@ -1,5 +1,4 @@
-// Reads literals byte by byte, because they are most of the text of a module with weights. Grammar:
-// docs/language.md#literals.
+// Reads literals byte by byte. Grammar: docs/language.md#literals.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -10,15 +9,15 @@
 namespace hlo {
 namespace {
 
-// Largest array, in bytes, whose text may consist of the first element only.
+// Most bytes of an array whose text has only the first element.
 constexpr int64_t kMaxZeroBytes = int64_t{1} << 30;
 
-// Cost of a tuple level in units of max_depth. It is high, because every level holds the shapes of all levels below.
+// A tuple level counts as this many levels, because it holds the shapes of all levels below.
 constexpr int64_t kTupleLevels = 16;
 
 bool EndsNumber(char c) { return !IsWordByte(c); }
 
-// Mantissa bits of NaN payloads. 0 if the type has no payload, as in XLA.
+// 0 if the type has no payload, as in XLA.
 int PayloadBits(PrimitiveType type) {
   switch (type) {
     case PrimitiveType::kF64:
@@ -43,7 +42,7 @@ T* DataAs(Literal& literal) {
   return reinterpret_cast<T*>(literal.mutable_raw());
 }
 
-// The range of an integer type. Unsigned types have bit patterns.
+// The range of an integer type.
 struct IntRange {
   int64_t lowest;
   uint64_t highest;
@@ -55,7 +54,6 @@ IntRange RangeOf(PrimitiveType type) {
   return {0, ~uint64_t{0} >> (64 - bits)};
 }
 
-// Stores a NaN with a payload in the format of ReadFloat.
 void SetNan(Literal& literal, int64_t i, uint64_t payload) {
   const PrimitiveType type = literal.shape().type();
   const uint64_t sign = payload >> 63;
@@ -130,8 +128,7 @@ bool Reader::FailLiteral(const Shape& shape, std::span<const int64_t> counts, in
       p);
 }
 
-// Reads elements in braces that are nested as deep as the rank. Commas may be anywhere. `element(p, i)` reads one
-// element.
+// Reads elements in braces as deep as the rank. Commas may be anywhere.
 template <class Element>
 bool Reader::ReadDense(const char*& p, const Shape& shape, Literal& literal, Element&& element) {
   const int64_t rank = shape.rank();
@@ -202,7 +199,7 @@ bool Reader::ReadElided(const char*& p, const Shape& shape, Literal& literal) {
     }
     case ElidedConstants::kError: break;
   }
-  // A dump without large constants has many of these, so a single error counts them.
+  // One error counts all {...} of a dump.
   if (first_elided_) {
     ++more_elided_;
     EndBytes(dots);
@@ -216,7 +213,7 @@ bool Reader::ReadElided(const char*& p, const Shape& shape, Literal& literal) {
   return false;
 }
 
-// Reads `f32[9] constant(1)`. XLA uses the number as the first element and sets the others to 0.
+// Reads `f32[9] constant(1)`. As in XLA, the other elements are 0.
 bool Reader::ReadFirstElement(const char*& p, const Shape& shape, Literal& literal) {
   if (shape.ByteSize() > kMaxZeroBytes)
     return FailAt("P041", Str("a single element in a constant of ", shape, ", which has ", shape.NumElements()), p);
@@ -233,8 +230,7 @@ bool Reader::ReadFirstElement(const char*& p, const Shape& shape, Literal& liter
   return true;
 }
 
-// Reads a number as double. For a NaN with payload, `nan_bits` is the payload with the sign in bit 63. Otherwise it is
-// 0.
+// `nan_bits` becomes the payload of a NaN, with the sign in bit 63, or 0.
 bool Reader::ReadFloat(const char*& p, PrimitiveType type, double& value, uint64_t& nan_bits) {
   nan_bits = 0;
   const char* begin = p;
@@ -243,7 +239,7 @@ bool Reader::ReadFloat(const char*& p, PrimitiveType type, double& value, uint64
   if (IsDigit(*q) || (negative && *q == '.')) {
     const auto [stop, error] = std::from_chars(p, lexer_.end(), value);
     if (error == std::errc::result_out_of_range) {
-      // Underflow rounds to zero, as in strtod. Overflow is an error.
+      // Underflow rounds to zero; overflow is an error.
       const std::string number(p, stop);
       value = std::strtod(number.c_str(), nullptr);
       if (std::isinf(value)) return FailAt("P042", Str("'", number, "' does not fit ", type), p, stop - p);
@@ -251,8 +247,8 @@ bool Reader::ReadFloat(const char*& p, PrimitiveType type, double& value, uint64
       return FailAt("P043", "expected a number", p);
     }
     if (!EndsNumber(*stop)) return FailAt("P043", "expected a number", p, stop - p + 1);
-    // A number without a point or exponent is an integer token of 64 bits. As in XLA, values from 2^63 on wrap around
-    // (docs/language.md#literals). XLA also drops the sign of -0. Here it is kept, because -0 is printed so.
+    // Integers from 2^63 on wrap around, as in XLA (docs/language.md#literals). XLA drops the sign of -0, which is kept
+    // here because -0 is printed so.
     const bool large = std::abs(value) >= 0x1p63;
     if (large && std::string_view(p, stop - p).find_first_of(".eE") == std::string_view::npos) {
       uint64_t bits = 0;
@@ -452,7 +448,7 @@ bool Reader::ReadLiteralBytes(const char*& p, const Shape& shape, Literal& liter
   if (*p == '{' && *inside == '.') return ReadElided(p, shape, literal);
   const bool in_braces = shape.rank() == 0 || *p == '{' || *p == ',' || *p == '.';
   if (!in_braces && count > 0 && !IsComplex(type)) return ReadFirstElement(p, shape, literal);
-  // Each element takes at least one byte of text, which limits the size to allocate.
+  // Each element takes at least one byte of text, which bounds the allocation.
   if (count > lexer_.end() - p)
     return FailAt("P041",
                   Str("constant of ", shape, " has ", count, " elements, more than the text behind it can hold"), p);
@@ -460,7 +456,7 @@ bool Reader::ReadLiteralBytes(const char*& p, const Shape& shape, Literal& liter
   if (type == PrimitiveType::kPred) return ReadPreds(p, literal);
   if (IsInteger(type)) return ReadIntegers(p, literal);
   if (IsComplex(type)) return ReadComplexNumbers(p, literal);
-  // The number is rounded to double first and then to the type, as in XLA.
+  // As in XLA, the number is rounded to double first.
   return type == PrimitiveType::kF32 ? ReadF32s(p, literal) : ReadFloats(p, literal);
 }
 

@@ -13,7 +13,6 @@
 namespace hlo {
 namespace {
 
-// The text of a table, joined on one line.
 std::string OnOneLine(std::string_view written) {
   std::string line;
   for (size_t at = 0; at < written.size();) {
@@ -28,8 +27,7 @@ std::string OnOneLine(std::string_view written) {
   return line;
 }
 
-// A printed module as a string over several lines, as in XLA's recovery tables. XLA does not escape quotes inside, but
-// here they are escaped so that the text can be read back.
+// A module in a string, as in XLA's recovery tables. Unlike XLA, it escapes quotes, so that the text can be read back.
 std::string Indented(std::string_view module) {
   std::string text = "\"\n";
   for (size_t begin = 0; begin < module.size();) {
@@ -50,7 +48,7 @@ std::string Indented(std::string_view module) {
 Result<std::unique_ptr<Module>> Reader::ReadWhole() {
   module_ = std::make_unique<Module>("_");
   module_->source = source_;
-  constexpr int64_t kBytesOfLine = 100;  // Most dumps have fewer bytes per line.
+  constexpr int64_t kBytesOfLine = 100;  // More than in most dumps.
   module_->ReserveNames((lexer_.end() - lexer_.at()) / kBytesOfLine);
   ReadModule();
   if (!diagnostics_.empty()) FAIL(TakeError());
@@ -72,7 +70,6 @@ Result<Literal> Reader::ReadLoneLiteral(const Shape& shape) {
   return literal;
 }
 
-// Reports the format of the text if it is recognised and not HLO.
 bool Reader::FailNoHlo() {
   const SourceRange here = {token_.begin, std::max(token_.end, token_.begin + 1)};
   if (token_.kind == TokenKind::kEnd) return Fail("P011", "there is no module: the text is empty", token_.range());
@@ -123,8 +120,8 @@ bool Reader::ReadHeader() {
   return !token_.IsWord("FileNames") || ReadStackFrames();
 }
 
-// Reads { {"old" {0}} : {"new"} {"older"} : {"newer"}, "HloModule ..." }, without commas between entries. The text is
-// kept as XLA prints it: sorted by old array, one entry per line, followed by its module, quoted and indented.
+// Reads { {"old" {0}} : {"new"} {"older"} : {"newer"}, "HloModule ..." }. Keeps the text as XLA prints it: sorted by
+// old array, one entry per line, each followed by its module.
 bool Reader::ReadOriginRecoveryTable(RawText& table) {
   const auto array = [&](std::string& text) {
     if (!token_.Is('{')) return FailExpected("'{' of an original array");
@@ -133,7 +130,7 @@ bool Reader::ReadOriginRecoveryTable(RawText& table) {
     return good;
   };
   if (!Expect('{', "'{' of a table")) return false;
-  std::map<std::string, std::string> entries;  // New array and module, by the text of the old array.
+  std::map<std::string, std::string> entries;  // Keyed by the old array.
   while (!token_.Is('}')) {
     std::string old, text;
     if (!array(old) || !Expect(':', "':'") || !array(text)) return false;
@@ -145,7 +142,7 @@ bool Reader::ReadOriginRecoveryTable(RawText& table) {
       if (!module) return Fail("P037", Str("the entry's module does not parse: ", module.error().message()), range);
       text += Str(",\n  ", Indented(Print(**module)));
     }
-    old.pop_back();  // Without its closing brace {"a"} sorts before {"a" {0}}.
+    old.pop_back();  // {"a" {0}} sorts after {"a"}.
     entries.emplace(std::move(old), std::move(text));
   }
   Advance();
@@ -182,7 +179,7 @@ bool Reader::ReadDebugAttributes(RawText& table) {
     return Expect('}', "',' or '}'");
   };
   const char* const begin = BeginBytes();
-  if (!Read(table)) return false;  // First checks that every brace is closed.
+  if (!Read(table)) return false;  // Checks that braces are closed.
   EndBytes(begin);
   std::string ignored;
   if (!Expect('{', "'{' of a table")) return false;
@@ -224,7 +221,6 @@ bool Reader::ReadHeaderAttribute(std::string_view name, SourceRange range) {
       InputOutputAlias alias;
       const uint32_t item_begin = token_.begin;
       if (!ReadIndexedAlias(alias.output, alias.parameter, alias.parameter_index, &alias.must)) return false;
-      // XLA silently drops an output that is named again.
       if (outputs.insert(alias.output).second) {
         header.aliases.push_back(std::move(alias));
       } else {
@@ -267,7 +263,7 @@ bool Reader::ReadHeaderAttribute(std::string_view name, SourceRange range) {
               range);
 }
 
-// An entry's id is its position, whatever number is written.
+// Ignores the written ids. An entry's id is its position.
 bool Reader::ReadStackFrames() {
   const auto section = [&](std::string_view title, auto& entries) {
     if (!token_.IsWord(title)) return FailExpected(title);
@@ -290,7 +286,6 @@ bool Reader::ReadStackFrames() {
 
 bool Reader::ReadComputations() {
   while (token_.kind != TokenKind::kEnd) {
-    // After an error reading continues, if the computation's end was found.
     if (!ReadComputation() || Stopped()) return false;
   }
   if (module_->Computations().empty()) return FailExpected("a computation");
@@ -377,7 +372,7 @@ bool Reader::ReadSignature(Signature& signature) {
   return true;
 }
 
-// Warns if the signature differs from the body. Only the parameters of the body, and their numbers, have a meaning.
+// Warns if the signature differs from the body.
 void Reader::CompareParameters(const Signature& signature, const Computation& computation) {
   if (options_.warnings == nullptr) return;
   const auto written = signature.parameters.size();
@@ -462,7 +457,7 @@ void Reader::ClaimNames(Computation& computation) {
   auto name = written.begin();
   for (const Instruction* inst : computation.instructions()) {
     const std::string_view wish = *name++;
-    // An instruction without a name begins with its shape or opcode.
+    // Without a name it begins with its shape or opcode.
     const std::string_view text = Text(inst->range());
     const bool is_named = text.substr(text.starts_with('%')).starts_with(wish);
     if (!is_named || inst->name() == wish) continue;
@@ -472,7 +467,7 @@ void Reader::ClaimNames(Computation& computation) {
   }
 }
 
-// Reads [NAME =] [SHAPE] OPCODE(...) as the whole program. Undefined operands become parameters.
+// Reads [NAME =] [SHAPE] OPCODE(...) as the whole program.
 bool Reader::ReadLoneInstruction() {
   Computation& computation = module_->AddComputation("entry");
   computation.range = token_.range();
@@ -508,7 +503,7 @@ bool Reader::ReadLoneInstruction() {
   return true;
 }
 
-// If there is no entry_computation_layout, the header gets the layouts of the entry's parameters and root.
+// The default entry_computation_layout has the layouts of the entry's parameters and root.
 void Reader::FinishHeader() {
   ModuleHeader& header = module_->header;
   if (stack_frames_) header.stack_frames = ToString(stack_frames_->kept());

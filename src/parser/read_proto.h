@@ -10,21 +10,20 @@
 
 namespace hlo {
 
-// Reads HLO text or a binary or text protocol buffer, detected from the content. A module from a protocol buffer has
-// its HLO text as source, under the name of the file, so that later errors have a line to show.
+// Detects the format from the content. The source of a module from a protocol buffer is its HLO text, so that later
+// errors have a line to show.
 Result<std::unique_ptr<Module>> ReadModule(std::shared_ptr<const SourceText> source, const ParseOptions& options = {});
 
-// The values in a snapshot. An HloSnapshot has the arguments and result of one device, an HloUnoptimizedSnapshot the
-// arguments of each partition.
+// An HloSnapshot has the arguments and result of one device, an HloUnoptimizedSnapshot the arguments of each partition.
 struct RecordedValues {
-  std::vector<std::vector<Literal>> arguments;  // Indexed by partition.
+  std::vector<std::vector<Literal>> arguments;
   std::optional<Literal> result;
 };
-// Empty for other content.
+// Empty without such values.
 Result<std::optional<RecordedValues>> ReadRecordedValues(const std::shared_ptr<const SourceText>& source);
-// Whether a snapshot has values. The values are not read.
+// Tells which values a snapshot has.
 struct RecordedParts {
-  // An HloSnapshot. It has arguments unless it was truncated or the module has no parameters.
+  // An HloSnapshot has arguments unless it was truncated or the module has no parameters.
   bool is_snapshot = false;
   bool arguments = false, result = false;
 };

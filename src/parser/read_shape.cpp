@@ -7,12 +7,12 @@
 namespace hlo {
 namespace {
 
-constexpr int64_t kMaxRank = 64;  // No program has more, and a mask has a bit for each dimension.
+constexpr int64_t kMaxRank = 64;  // A mask has a bit for each.
 
 }  // namespace
 
-// Reads an array shape in the form of printers, such as `f32[2,3]{1,0}`, into the new `shape`. Returns null for other
-// texts. Then the slower reader, which knows all forms and errors, overwrites `shape`.
+// Reads an array shape as printers write it, such as `f32[2,3]{1,0}`. Returns null for other texts, which the slower
+// reader then reads into `shape`.
 const char* Reader::ReadPlainShape(const char* p, Shape& shape) const {
   const auto digit = [](char c) { return static_cast<unsigned>(static_cast<unsigned char>(c)) - '0'; };
   const char* const word = p;
@@ -22,7 +22,7 @@ const char* Reader::ReadPlainShape(const char* p, Shape& shape) const {
   if (!type || !IsArrayType(*type)) return nullptr;
   shape.SetType(*type);
   Dims& dims = shape.mutable_dims();
-  int64_t bytes = ByteWidth(*type);  // A large empty array also takes the slower way.
+  int64_t bytes = ByteWidth(*type);  // Large empty arrays also take the slower path.
   ++p;
   while (*p != ']') {
     const char* const begin = p;
@@ -38,7 +38,6 @@ const char* Reader::ReadPlainShape(const char* p, Shape& shape) const {
   DimOrder& order = shape.mutable_order();
   const int rank = static_cast<int>(dims.size());
   if (*p != '{') {
-    // A layout may follow after a blank.
     const bool ends =
         *p == ',' || *p == ')' || (*p == ' ' && (IsLetter(p[1]) || p[1] == '%' || (p[1] == '{' && p[2] == '\n')));
     if (!ends) return nullptr;
@@ -60,7 +59,7 @@ const char* Reader::ReadPlainShape(const char* p, Shape& shape) const {
 bool Reader::CheckSize(const Shape& shape, SourceRange range) {
   if (shape.rank() > kMaxRank)
     return FailLimit("P094", Str("an array of ", shape.rank(), " dimensions, the limit is ", kMaxRank), range);
-  // Counts in order, as XLA. In an empty array only dimensions before the 0 can be too large.
+  // As in XLA, only dimensions before a 0 can be too large.
   int64_t elements = 1, bytes = 0;
   bool fits = true;
   for (const int64_t dim : shape.dims())
@@ -92,7 +91,7 @@ bool Reader::Read(Shape& shape) {
 }
 
 bool Reader::ReadShapeBytes(const char*& p, Shape& shape) {
-  // Elements of the open tuples, and the index where each tuple begins. Deep nesting needs no recursion.
+  // Elements of the open tuples, and the index of each tuple's first element. Avoids recursion.
   std::vector<Shape>& elements = open_elements_;
   elements.clear();
   InlineVector<size_t, 8> open;
@@ -128,7 +127,6 @@ bool Reader::ReadShapeBytes(const char*& p, Shape& shape) {
   }
 }
 
-// Reads a shape that is not a tuple: an array, a token, an opaque value, or b(ARRAY).
 bool Reader::ReadArrayShapeBytes(const char*& p, Shape& shape) {
   if (const char* after = ReadPlainShape(p, shape)) {
     p = after;
@@ -197,7 +195,7 @@ bool Reader::ReadArrayShapeBytes(const char*& p, Shape& shape) {
   shape = Shape(*type, std::move(dims));
   if (!CheckSize(shape, {lexer_.Offset(begin), lexer_.Offset(p)})) return false;
   for (const int64_t i : dynamic) shape.SetDynamic(i, true);
-  // A brace begins a layout only if a number or a colon follows. Otherwise it begins the body of a computation.
+  // A brace without a number or colon after it begins the body of a computation.
   const char* q = p;
   if (*q != '{') {
     if (!SkipSpace(q)) return false;

@@ -8,7 +8,7 @@
 namespace hlo {
 namespace {
 
-constexpr size_t kMostAxes = 64;  // Same limit as for dimensions of an array.
+constexpr size_t kMostAxes = 64;  // As for dimensions of an array.
 
 template <class List>
 bool IsPermutation(List values) {
@@ -19,7 +19,6 @@ bool IsPermutation(List values) {
   return true;
 }
 
-// Whether two parts of an axis overlap.
 bool Overlap(const Mesh& mesh, const AxisRef& a, const AxisRef& b) {
   return a.axis == b.axis && a.before < b.before * mesh.SizeOf(b) && b.before < a.before * mesh.SizeOf(a);
 }
@@ -28,7 +27,6 @@ bool Precedes(const AxisRef& a, const AxisRef& b) { return std::pair(a.axis, a.b
 
 }  // namespace
 
-// The parts of one sharding in braces, in any order.
 struct Reader::ShardingParts {
   std::vector<ShardingKind> kinds;
   std::optional<int64_t> device;
@@ -53,7 +51,7 @@ bool Reader::ReadInts(char open, char close, Dims& values, const char* what) {
   });
 }
 
-// Reads [2,2,2]T(1,0,2): the numbers 0 to 7, reshaped and transposed. A single dimension has no T.
+// Reads [2,2,2]T(1,0,2): the numbers 0 to 7, reshaped and transposed.
 bool Reader::ReadIota(DeviceOrder& order) {
   Dims dims, permutation = {0};
   const SourceRange range = token_.range();
@@ -127,7 +125,7 @@ bool Reader::ReadShardingMetadata(std::vector<Metadata>& metadata) {
   if (!SkipSpace(inside)) return false;
   const bool is_list = *inside == '{';
   lexer_.Seek(lexer_.Pointer(token_.end));
-  // Many instructions share a sharding, so its metadata must not refer to the instruction that is being defined.
+  // Instructions share shardings, so metadata must not refer to the instruction that is being defined.
   const std::string_view name = std::exchange(defining_, {});
   const auto read = [&] { return Read(metadata.emplace_back()); };
   const bool good = is_list ? ReadList('{', '}', read) : read();
@@ -166,7 +164,7 @@ bool Reader::ReadShardingPart(ShardingParts& parts) {
   return ReadInt(parts.group_id, "the number of a group");
 }
 
-// Combines the parts. If there are several kinds, the first one in this list counts, as in XLA.
+// If there are several kinds, the first one in this list counts, as in XLA.
 bool Reader::FinishSharding(ShardingParts& parts, Sharding& value) {
   using enum ShardingKind;
   value.kind = kTiled;
@@ -213,7 +211,7 @@ bool Reader::FinishSharding(ShardingParts& parts, Sharding& value) {
 bool Reader::Read(Sharding& value) {
   const uint32_t begin = token_.begin;
   if (!Expect('{', "'{' of a sharding")) return false;
-  if (token_.Is('{') || token_.Is('}')) {  // A tuple has a sharding for each leaf.
+  if (token_.Is('{') || token_.Is('}')) {  // One sharding for each leaf.
     value.kind = ShardingKind::kTuple;
     if (Accept('}')) return true;
     do {
@@ -237,7 +235,6 @@ bool Reader::Read(Sharding& value) {
   return FinishSharding(parts, value);
 }
 
-// Applies a single sharding of a tuple to each of its leaves.
 void Reader::SpreadSharding(Instruction& inst) {
   if (!inst.HasCommon() || !inst.shape().IsTuple()) return;
   const Shared<Sharding>& written = inst.common().sharding;
@@ -254,7 +251,7 @@ void Reader::SpreadSharding(Instruction& inst) {
 
 // ---- Shardings over a mesh ---------------------------------------------------------------------------------------
 
-// Reads mesh['x'=2,'y'=4], or single_device[device_id=1], whose older name is maximal_mesh.
+// Reads mesh['x'=2,'y'=4], or single_device[device_id=1] (formerly maximal_mesh).
 bool Reader::ReadMesh(Mesh& mesh) {
   const SourceRange begin = token_.range();
   if (!token_.IsWord("mesh")) {
@@ -279,7 +276,7 @@ bool Reader::ReadMesh(Mesh& mesh) {
   return good;
 }
 
-// Reads the value of device_ids=([4,2]T(1,0)) or device_ids=(3,2,1,0).
+// Reads ([4,2]T(1,0)) or (3,2,1,0).
 bool Reader::ReadMeshDevices(Mesh& mesh) {
   const uint32_t begin = token_.begin;
   const int64_t count = mesh.DeviceCount();
@@ -332,7 +329,7 @@ bool Reader::ReadAxis(const Mesh& mesh, AxisRef& ref) {
               {range.begin, last_end_});
 }
 
-// Reads {'x', 'y':(1)2}, or also {'x', ?} if `open` is not null.
+// Reads {'x', 'y':(1)2}, and {'x', ?} if `open` is not null.
 bool Reader::ReadAxes(const Mesh& mesh, std::vector<AxisRef>& axes, bool* open) {
   return ReadList('{', '}', [&] {
     if (open != nullptr && *open) return Fail("P037", "'?' stands last", token_.range());
@@ -369,7 +366,7 @@ bool Reader::CheckAxes(const NamedSharding& named, SourceRange range) {
   return check(named.replicated, true) && check(named.unreduced, true) && check(named.manual, true);
 }
 
-// Reads the value of `unreduced=`: {'y'} or max{'y'}.
+// Reads {'y'} or max{'y'}.
 bool Reader::ReadUnreduced(NamedSharding& named, Reduction& reduction) {
   if (token_.kind == TokenKind::kWord && !Read(reduction)) return false;
   return ReadAxes(named.mesh, named.unreduced, nullptr);

@@ -1,4 +1,4 @@
-// Reads attribute values, with one Read for each type. Special cases: docs/language.md#attribute-values.
+// Reads attribute values. Special cases: docs/language.md#attribute-values.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -25,13 +25,12 @@ bool SplitByX(std::string_view text, std::vector<int64_t>& values) {
   return true;
 }
 
-// Positions of the letters and digits in one word of dim labels.
 struct LabelPlaces {
   int64_t first = -1, second = -1;
   std::vector<int64_t> spatial;
 };
 
-// Returns false if a label occurs twice or is missing, or if spatial digits have gaps.
+// Returns false for missing or repeated labels and gaps in the digits.
 bool ReadLabels(std::string_view word, char first, char second, LabelPlaces& places) {
   std::vector<int64_t> digits(10, -1);
   int64_t count = 0;
@@ -74,7 +73,7 @@ bool Reader::ReadInt(int64_t& value, const char* what) {
   if (!ParseInt(token_.text, &value)) {
     const auto [end, error] = std::from_chars(token_.text.data(), token_.text.data() + token_.text.size(), bits);
     if (error != std::errc()) return Fail("P042", "integer does not fit 64 bits", token_.range());
-    value = static_cast<int64_t>(bits);  // From 2^63 on it is a bit pattern, as in XLA.
+    value = static_cast<int64_t>(bits);  // A bit pattern, as in XLA.
   }
   Advance();
   return true;
@@ -116,7 +115,6 @@ bool Reader::Read(Interned& value) {
   return true;
 }
 
-// Keeps the text of a string, a word or a group in braces.
 bool Reader::Read(RawText& value) {
   const char* begin = BeginBytes();
   const char* end = lexer_.Pointer(token_.end);
@@ -132,10 +130,10 @@ bool Reader::Read(RawText& value) {
 }
 
 bool Reader::Read(std::vector<int64_t>& value) {
-  // Reads bytes instead of tokens, because these lists are the most frequent values.
+  // These frequent lists are read without tokens.
   if (!token_.Is('{')) return FailExpected("'{' and a list of integers");
   const char* p = lexer_.Pointer(token_.end);
-  InlineVector<int64_t, 8> list;  // `value` then allocates only once.
+  InlineVector<int64_t, 8> list;  // Saves allocations in `value`.
   for (;;) {
     if (!SkipSpace(p)) return false;
     if (*p == '}' && list.empty()) break;
@@ -262,7 +260,6 @@ bool Reader::Read(DimLabels& value) {
 bool Reader::Read(PaddingConfig& value) {
   value.dims.clear();
   if (token_.kind != TokenKind::kPad) {
-    // `padding=` of a scalar has no value.
     if (token_.Is(',') || token_.Is('}') || token_.kind == TokenKind::kEnd || token_.kind == TokenKind::kName ||
         token_.kind == TokenKind::kWord)
       return true;
@@ -290,7 +287,7 @@ bool Reader::Read(SliceRanges& value) {
   });
 }
 
-// Reads {1}: (2, {0}). If `must` is not null, (2, {0}, must-alias) is accepted, too.
+// Reads {1}: (2, {0}). Reads also must-alias if `must` is not null.
 bool Reader::ReadIndexedAlias(ShapeIndex& output, int64_t& number, ShapeIndex& index, bool* must) {
   if (!Read(output) || !Expect(':', "':'") || !Expect('(', "'('") || !ReadInt(number, "a number")) return false;
   if (!Expect(',', "','") || !Read(index)) return false;
@@ -322,7 +319,7 @@ bool Reader::Read(std::vector<Precision>& value) {
 
 // ---- Values that are kept as text in one spelling ----------------------------------------------------------------
 
-// Reads a string, or a dictionary in braces. A string that contains a dictionary equals this dictionary.
+// A string that contains a dictionary equals this dictionary.
 bool Reader::ReadTextValue(std::string& value) {
   if (token_.Is('{')) {
     const char* begin = BeginBytes();
@@ -350,7 +347,7 @@ bool Reader::Read(BackendConfig& value) {
 
 bool Reader::Read(FrontendAttributes& value) {
   return ReadRepeated(frontend_attributes_, value, [&](FrontendAttributes& read) {
-    std::map<std::string, std::string> values;  // The last value of a key counts.
+    std::map<std::string, std::string> values;
     const bool good = ReadList('{', '}', [&] {
       if (token_.kind != TokenKind::kAttribute) return FailExpected("key=\"text\"");
       const auto [found, is_new] = values.try_emplace(std::string(token_.text));
@@ -383,7 +380,7 @@ bool Reader::Read(Statistics& value) {
     if (token_.kind != TokenKind::kAttribute) return FailExpected("name=number");
     const std::string_view name = token_.text;
     Advance();
-    if (items++ == 0) {  // The first item may have any name.
+    if (items++ == 0) {
       int64_t index = 0;
       text = "{visualizing_index=";
       if (!ReadInt(index, "the index of a statistic")) return false;
@@ -431,7 +428,7 @@ bool Reader::Read(ResultAccuracy& value) {
 // Reads {"add.5" {0}}, {}, or a tuple of them in parentheses.
 bool Reader::ReadOriginTree(std::string& text) {
   if (token_.Is('(')) {
-    constexpr int64_t kLevels = 4;  // A level takes as much stack as this many levels of other brackets.
+    constexpr int64_t kLevels = 4;  // A level takes the stack of this many other levels.
     if (!EnterDepth(kLevels)) return false;
     bool first = true;
     text += '(';
@@ -469,7 +466,7 @@ bool Reader::Read(Origin& value) {
     text += "()";
   } else {
     if (!ReadOriginTree(text)) return false;
-    if (Accept(',') && token_.Is('[')) {  // The chain of calls.
+    if (Accept(',') && token_.Is('[')) {
       std::vector<std::string> calls;
       if (!ReadList('[', ']', [&] { return Read(calls.emplace_back()); })) return false;
       for (std::string& call : calls) call = Quoted(call);
@@ -523,7 +520,7 @@ bool Reader::Read(SparsePattern& value) {
   return true;
 }
 
-// Reads name=value pairs in braces, with optional commas.
+// Reads name=value pairs in braces.
 bool Reader::ReadRows(std::span<const AttributeRow> rows, void* value, const char* what) {
   if (!Accept('{')) return FailExpected(Str("'{' of ", what));
   uint64_t seen = 0;
@@ -576,8 +573,7 @@ bool Reader::Read(SchedulingName& value) {
   return true;
 }
 
-// Reads metadata as printers write it: fields in order, separated by blanks. For other texts it returns false and reads
-// nothing.
+// Reads metadata as printers write it: fields in order, separated by blanks. Otherwise reads nothing.
 bool Reader::ReadPlainMetadata(Metadata& value) {
   if (!token_.Is('{')) return false;
   const char* p = BeginBytes() + 1;
@@ -628,7 +624,6 @@ bool Reader::Read(Metadata& value) {
 
 bool Reader::Read(Computation*& value) {
   if (token_.Is('{')) {
-    // An anonymous computation with its own scope.
     if (!EnterDepth(16)) return false;
     Computation& inner = module_->AddComputation("_");
     if (!ReadBody(inner)) return false;
@@ -641,7 +636,7 @@ bool Reader::Read(Computation*& value) {
   Computation** const found = computations_.Find(token_.text);
   if (found == nullptr) {
     const bool is_root = token_.IsWord("ROOT");
-    if (is_root || Lexer(lexer_).Next().Is('=')) {  // An unfinished line precedes this one.
+    if (is_root || Lexer(lexer_).Next().Is('=')) {
       return Fail(
           "P010",
           Str("expected the name of a computation before ", is_root ? "" : "the instruction ", "'", token_.text, "'"),

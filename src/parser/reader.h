@@ -1,5 +1,5 @@
-// The state and the steps of the parser. Each family of steps has its own source file. A step returns false on failure
-// and has then reported it with Fail, unless the failure follows from one already reported.
+// The state and the steps of the parser. A step returns false after a failure, which it has reported with Fail unless
+// it follows from one already reported.
 #ifndef HLO_PARSER_READER_H_
 #define HLO_PARSER_READER_H_
 
@@ -23,13 +23,12 @@ namespace hlo {
 
 struct AttributeRow;
 
-// Removes the quotes and resolves the escapes. Returns false for an invalid escape.
+// Returns false for an invalid escape.
 bool Unquote(std::string_view quoted, std::string& text);
-// The position after the brace that closes the one at `begin`, or null. Braces in strings are skipped.
+// The position after the closing brace, or null. Skips strings.
 const char* SkipBalanced(const char* begin, const char* end);
 
-// The names of one computation. A name with a wrong definition is known but has no instruction, so that its uses are
-// not reported again.
+// The names of one computation. A name with a wrong definition maps to null, so that its uses are not reported again.
 using Scope = NameMap<Instruction*>;
 
 class Reader {
@@ -66,7 +65,7 @@ class Reader {
     Warn("W010", Str("mode=", value.mode, " has no effect: channel_id and use_global_device_ids decide"), range);
     return true;
   }
-  bool Read(Sharding& value);  // For this and the next two: read_sharding.cpp.
+  bool Read(Sharding& value);
   bool Read(Domain& value);
   bool Read(ReplicaGroups& value);
   bool Read(Shared<Sharding>& value) {
@@ -106,34 +105,33 @@ class Reader {
     value = static_cast<Enum>(index);
     return true;
   }
-  // Reads a list in braces; `item` reads each item.
   template <class Item>
   bool ReadBraced(Item&& item);
-  // The same in any brackets, with commas between the items only.
+  // Unlike ReadBraced, accepts no comma at the end.
   template <class Item>
   bool ReadList(char open, char close, Item&& item);
-  // Reads a value in braces that many instructions repeat. Texts that were read before are taken from `known`.
+  // Reads a value in braces that many instructions repeat, from `known` if possible.
   template <class T, class ReadNew>
   bool ReadRepeated(std::unordered_map<std::string_view, T>& known, T& value, ReadNew&& read_new);
   bool ReadRows(std::span<const AttributeRow> rows, void* value, const char* what);
   bool ReadIndexedAlias(ShapeIndex& output, int64_t& number, ShapeIndex& index, bool* must);
 
  private:
-  struct Pending;  // parser/pending.h
+  struct Pending;
 
   // ---- Tokens (reader.cpp) ----
   void Advance() {
     last_end_ = token_.end;
     lexer_.Next(token_);
   }
-  bool Accept(char punctuation) {  // If it is the next token.
+  bool Accept(char punctuation) {
     if (!token_.Is(punctuation)) return false;
     Advance();
     return true;
   }
   bool Expect(char punctuation, const char* what) { return Accept(punctuation) || FailExpected(what); }
   bool ExpectAttributeName(std::string_view name, const char* what);
-  bool FailExpected(std::string_view what);  // At the next token.
+  bool FailExpected(std::string_view what);
   bool Fail(const char* code, std::string message, SourceRange range);
   bool FailLimit(const char* code, std::string message, SourceRange range);
   void AddNote(std::string message, SourceRange range);
@@ -148,14 +146,14 @@ class Reader {
   std::string_view Text(SourceRange range) const {
     return source_->text().substr(range.begin, range.end - range.begin);
   }
-  // Reading byte by byte: starts at the next token and ends with the token at `p`.
+  // BeginBytes starts reading bytes at the next token. EndBytes continues with the token at `p`.
   const char* BeginBytes() const { return lexer_.Pointer(token_.begin); }
   void EndBytes(const char* p);
   bool SkipSpace(const char*& p) {
     while (*p == ' ') ++p;
     return (static_cast<unsigned char>(*p) > ' ' && *p != '/') || SkipRareSpace(p);
   }
-  bool SkipRareSpace(const char*& p);  // Line breaks, tabs, comments.
+  bool SkipRareSpace(const char*& p);
   bool FailAt(const char* code, std::string message, const char* p, size_t length = 1);
   bool ReadEnum(std::span<const std::string_view> words, bool ignore_case, int& index);
   bool ReadInt(int64_t& value, const char* what);
@@ -173,8 +171,7 @@ class Reader {
   bool ReadArrayShapeBytes(const char*& p, Shape& shape);
   struct LayoutText;
   bool ReadLayoutBytes(const char*& p, Shape& shape);
-  // Limits the number of dimensions and the byte size, which must fit 64 bits. A dimension of 0 counts as 1, so that
-  // partial products fit as well.
+  // Limits the number of dimensions and the byte size.
   bool CheckSize(const Shape& shape, SourceRange range);
 
   // ---- Shardings (read_sharding.cpp) ----
@@ -216,7 +213,7 @@ class Reader {
   bool FailRange(PrimitiveType type, const char* p, size_t length);
 
   // ---- Instructions (read_instruction.cpp) ----
-  bool ReadInstructions();  // Until the closing brace of the computation. Continues after errors.
+  bool ReadInstructions();  // Continues after errors.
   bool ReadInstruction();
   bool ReadName(std::string_view& name, SourceRange& range);
   bool CheckName(std::string_view name, SourceRange range);
@@ -255,7 +252,7 @@ class Reader {
   bool ReadComputations();
   bool FailNoComputation();
   bool ReadComputation();
-  struct Signature {  // (a: f32[2], b: s32[]) -> f32[2]
+  struct Signature {
     struct Parameter {
       std::string_view name;
       Shape shape;
@@ -263,11 +260,10 @@ class Reader {
     };
     std::vector<Parameter> parameters;
     std::optional<Shape> result;
-    SourceRange range, result_range;  // The parameters in parentheses; the result after the arrow.
+    SourceRange range, result_range;
   };
   bool ReadSignature(Signature& signature);
   void CompareParameters(const Signature& signature, const Computation& computation);
-  // Reads the instructions in braces as the body of `computation`.
   bool ReadBody(Computation& computation);
   bool FinishBody(Computation& computation, Instruction* root, SourceRange end);
   void ClaimNames(Computation& computation);
@@ -279,33 +275,33 @@ class Reader {
   ParseOptions options_;
   Lexer lexer_;
   Token token_;            // The next token.
-  uint32_t last_end_ = 0;  // The end of the token before it.
+  uint32_t last_end_ = 0;  // The end of the token before `token_`.
 
   std::unique_ptr<Module> module_;
   std::optional<StackFrameInterner> stack_frames_;
   NameMap<Computation*> computations_;
-  Signature signature_;               // A member so that its memory is reused.
-  std::vector<Shape> open_elements_;  // Elements of unfinished tuple shapes, also a member to reuse memory.
-  std::unordered_map<const Computation*, bool> broken_;  // Computations with errors. Their calls are not checked.
+  Signature signature_;
+  std::vector<Shape> open_elements_;  // Elements of unfinished tuple shapes; a member to reuse memory.
+  std::unordered_map<const Computation*, bool> broken_;  // Calls of these are not checked.
 
   // The computation that is being read:
   Computation* computation_ = nullptr;
   std::unique_ptr<Scope> scope_;
   std::vector<std::unique_ptr<Scope>> spare_scopes_;
-  std::string_view defining_;  // The name of the instruction that is being read.
+  std::string_view defining_;
   Instruction* root_ = nullptr;
   SourceRange root_keyword_;
-  bool lone_ = false;  // A single instruction, whose undefined operands become parameters.
+  bool lone_ = false;  // Undefined operands become parameters.
   std::unordered_map<std::string, Instruction*> projections_;
-  std::unordered_map<std::string_view, FrontendAttributes> frontend_attributes_;  // Keyed by the text of the attribute.
+  std::unordered_map<std::string_view, FrontendAttributes> frontend_attributes_;  // Keyed by the text.
   std::unordered_map<std::string_view, Shared<Sharding>> shardings_;
-  // Keyed by the sharding of one leaf and the number of leaves.
+  // Keyed by sharding and number of leaves.
   std::map<std::pair<const Sharding*, int64_t>, Shared<Sharding>> spread_shardings_;
 
   int64_t depth_ = 0;
-  std::optional<size_t> first_elided_;  // Index in diagnostics_ of the error about the first {...}.
+  std::optional<size_t> first_elided_;  // Index in diagnostics_.
   int64_t more_elided_ = 0;
-  int64_t inferred_shapes_ = 0;  // In tuples without a written shape.
+  int64_t inferred_shapes_ = 0;
   bool fatal_ = false;
   ExitCode exit_ = ExitCode::kRejected;
   std::vector<Diagnostic> diagnostics_;

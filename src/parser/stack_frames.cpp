@@ -6,7 +6,7 @@
 namespace hlo {
 namespace {
 
-// Returns the id of `item` in `list` and appends it if needed. `ids` has the ids of all items.
+// Returns the id of `item` and appends it to `list` if needed.
 template <class T>
 int64_t Added(const T& item, std::vector<T>& list, std::map<T, int64_t>& ids) {
   const auto [place, is_new] = ids.try_emplace(item, static_cast<int64_t>(list.size()) + 1);
@@ -56,7 +56,6 @@ int64_t StackFrameInterner::InternLocation(int64_t id) {
 int64_t StackFrameInterner::Intern(int64_t id) {
   const auto count = static_cast<int64_t>(written_.stack_frames.size());
   new_id_.resize(count + 1);
-  // Goes up to a known frame or the root, then down again.
   std::vector<int64_t> chain;
   int64_t at = id;
   for (; at >= 1 && at <= count && new_id_[at] == 0; at = written_.stack_frames[at - 1].parent_frame_id - 1) {

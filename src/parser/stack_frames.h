@@ -1,5 +1,5 @@
-// The source locations of instructions: the tables after the header to which `stack_frame_id` refers. Ids count from 1;
-// 0 means none. See docs/language.md#stack-frames.
+// The tables of source locations to which `stack_frame_id` refers. Ids count from 1; 0 means none. See
+// docs/language.md#stack-frames.
 #ifndef HLO_PARSER_STACK_FRAMES_H_
 #define HLO_PARSER_STACK_FRAMES_H_
 
@@ -26,7 +26,7 @@ struct FileLocation {
 
 struct StackFrame {
   int64_t file_location_id = 0;
-  int64_t parent_frame_id = 1;  // The parent's id plus 1, as in the text.
+  int64_t parent_frame_id = 1;  // The parent's id plus 1.
   static constexpr auto Fields() {
     return FieldList(Required("file_location_id", &StackFrame::file_location_id),
                      Required("parent_frame_id", &StackFrame::parent_frame_id));
@@ -40,17 +40,14 @@ struct StackFrameTables {
   std::vector<StackFrame> stack_frames;
 };
 
-// The tables from "FileNames" on, one entry a line; "" if there are no frames.
 std::string ToString(const StackFrameTables& tables);
 
-// Keeps the entries that instructions use, numbered in the order of use as in XLA's reader, so that both print the same
-// text.
+// Keeps the entries that instructions use, numbered in the order of use, as XLA's reader does.
 class StackFrameInterner {
  public:
   explicit StackFrameInterner(StackFrameTables written) : written_(std::move(written)) {}
 
-  // The id in kept() of frame `id` of the text. A new frame is added after its parents. Returns 0 if there is no such
-  // frame or its parents form a cycle.
+  // The id in kept() of frame `id` of the text, or 0 if there is no such frame or its parents form a cycle.
   int64_t Intern(int64_t id);
   const StackFrameTables& kept() const { return kept_; }
 
@@ -58,7 +55,7 @@ class StackFrameInterner {
   int64_t InternLocation(int64_t id);
 
   StackFrameTables written_, kept_;
-  std::vector<int64_t> new_id_;  // Indexed by id in the text; 0 is not interned yet.
+  std::vector<int64_t> new_id_;  // Indexed by id in the text; 0 if not interned.
   std::map<std::string, int64_t> file_names_, function_names_;
   std::map<FileLocation, int64_t> file_locations_;
   std::map<StackFrame, int64_t> stack_frames_;

@@ -8,7 +8,6 @@
 namespace hlo {
 namespace {
 
-// `offset` is the begin of the field's tag.
 struct RawField {
   size_t offset = 0;
   int64_t number = 0;
@@ -23,7 +22,7 @@ class FieldReader {
 
   bool AtEnd() const { return at_ == bytes_.size(); }
   size_t offset() const { return at_; }
-  // Reads a field. Returns null or the error at offset().
+  // Returns null or the error at offset().
   const char* Next(RawField& field) {
     field.offset = at_;
     uint64_t tag = 0;
@@ -79,7 +78,7 @@ const ProtoField* FindField(ProtoType type, int64_t number) {
   return nullptr;
 }
 
-// Whether the wire type suits the field's kind. Numbers may be packed.
+// Numbers may be packed.
 bool Fits(const ProtoField& field, const RawField& raw) {
   switch (field.kind) {
     case ProtoKind::kInt:
@@ -102,7 +101,7 @@ bool Fits(const ProtoField& field, const RawField& raw) {
   return false;
 }
 
-// Whether the value is zero, a packed list of zeros, or empty bytes. Then it equals an absent field.
+// Zeros, packed zeros and empty bytes equal an absent field.
 bool IsEmpty(const RawField& raw) {
   if (raw.type == WireType::kVarint) return raw.varint == 0;
   return std::ranges::all_of(raw.bytes, [](char byte) { return byte == '\0'; });

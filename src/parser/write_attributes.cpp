@@ -20,7 +20,7 @@ using Dot = proto::DotDimensionNumbers;
 using Ragged = proto::RaggedDotDimensionNumbers;
 using Solve = proto::TriangularSolveOptions;
 
-// Field of an attribute with numbers, words or texts. Without `message` it is a field of the instruction itself.
+// Field of an attribute, in the instruction if `message` is not given.
 struct Place {
   std::string_view name;
   ProtoField field;
@@ -106,7 +106,6 @@ class AttributeWriter {
   const std::vector<const Computation*>& called() const { return called_; }
 
  private:
-  // Attributes whose field depends on the struct.
   template <class Struct, class T>
   void Write(std::string_view name, const T& value) {
     if constexpr (std::same_as<Struct, ScatterAttrs>) {
@@ -130,7 +129,7 @@ class AttributeWriter {
       if (name == "is_associative")
         return out_.Int(I::is_associative, EnumNumber(I::is_associative, value ? "TRUE" : "FALSE"));
     } else if constexpr (std::same_as<T, std::string> && std::same_as<Struct, AsyncAttrs>) {
-      // As in computations, the default thread is left out. The called computation then determines the thread.
+      // The default thread is omitted. The called computation then determines the thread.
       if (value == "main") return;
     } else if constexpr (std::same_as<Struct, ShuffleAttrs> && std::same_as<T, std::vector<int64_t>>) {
       if (name == "shifts")
@@ -268,7 +267,7 @@ class AttributeWriter {
     if (literal.value) WriteLiteral(*literal.value, out_.Part(I::literal));
   }
   void Value(std::string_view, const ReplicaGroups& groups) { WriteReplicaGroups(groups, out_); }
-  // `entry` of a text is the sharding on the side of the domain's users. In a proto it is on the side of its operands.
+  // Entry and exit are swapped, see proto_attributes.cpp.
   void Value(std::string_view, const Domain& domain) {
     WriteSharding(domain.exit, out_.Part(I::domain_entry_sharding));
     WriteSharding(domain.entry, out_.Part(I::domain_exit_sharding));
@@ -279,8 +278,7 @@ class AttributeWriter {
   bool is_ragged_ = false;
 };
 
-// The order in which a comparison compares its operands. XLA reads this field since 2026. Older readers use
-// `comparison_type`, which is written, too.
+// XLA reads comparison_order since 2026, and comparison_type before.
 std::string_view OrderOf(const Instruction& compare) {
   const PrimitiveType element = compare.operand(0).shape().type();
   const ComparisonType type = compare.attrs<CompareAttrs>().type;

@@ -1,4 +1,4 @@
-// Writes the attributes of an instruction as fields of an HloInstructionProto. The reverse of proto_attributes.h.
+// Writes attributes to an HloInstructionProto, the reverse of proto_attributes.h.
 #ifndef HLO_PARSER_WRITE_ATTRIBUTES_H_
 #define HLO_PARSER_WRITE_ATTRIBUTES_H_
 
@@ -13,7 +13,7 @@ namespace hlo {
 inline int64_t IdOf(const Instruction& inst) { return inst.id() + 1; }
 inline int64_t IdOf(const Computation& computation) { return computation.id() + 1; }
 
-// Omits attributes without a field in the protocol buffer.
+// Omits attributes that have no field.
 void WriteAttributes(const Instruction& inst, MessageWriter& out);
 
 }  // namespace hlo

@@ -23,7 +23,6 @@ using C = proto::HloComputationProto;
 using I = proto::HloInstructionProto;
 using M = proto::HloModuleProto;
 
-// The order of computations and instructions in the proto.
 constexpr PrintOptions kListed = {.async_sugar = AsyncSugar::kNone, .text_order = true, .module_order = true};
 
 void WriteInstruction(const Instruction& inst, MessageWriter& out) {
@@ -61,7 +60,7 @@ void WriteHeader(const Module& module, MessageWriter& out) {
     const bool is_said = header.entry_parameters.has_value();
     WriteShape(is_said ? header.entry_parameters->element(parameter->parameter_number()) : parameter->shape(),
                program.Add(P::parameters));
-    program.Bytes(P::parameter_names, parameter->name());  // XLA requires as many names as shapes.
+    program.Bytes(P::parameter_names, parameter->name());
   }
   WriteShape(header.entry_result ? *header.entry_result : module.entry().root().shape(), program.Part(P::result));
   using A = proto::AliasEntryProto;
@@ -88,7 +87,7 @@ void WriteHeader(const Module& module, MessageWriter& out) {
   if (!header.stack_frames.empty()) WriteStackFrames(header.stack_frames, out.Part(M::stack_frame_index));
 }
 
-// Writes the schedule of a computation. XLA rejects schedules of fused computations.
+// XLA rejects schedules of fused computations.
 void WriteSequence(const Computation& computation, const std::vector<Instruction*>& order, MessageWriter& schedule) {
   using S = proto::SequencesEntry;
   MessageWriter& entry = schedule.Add(proto::HloScheduleProto::sequences);
@@ -133,13 +132,13 @@ Result<std::string> WriteProto(const Module& module) {
   MessageWriter proto;
   WriteModule(module, proto.Part(proto::HloProto::hlo_module));
   std::string wire = proto.Wire();
-  // Reads the proto again to find contents of the module for which no field exists. Nothing may be lost silently.
+  // Reads the proto again to find contents that have no field.
   const auto unsaid = [](std::string_view what) {
     return Unsupported("U008", Str("a protocol buffer cannot hold all of this module: ", what));
   };
   const auto back = ReadModule(std::make_shared<const SourceText>("the protocol buffer that was written", wire));
   if (!back) FAIL(unsaid(back.error().message()));
-  // A reader numbers stack frames in the order of their use. A text with the same order has the same numbers.
+  // Readers number stack frames by use. A text in the same order gives the same numbers.
   const auto said = Parse(std::make_shared<const SourceText>("the same as text", Print(module, kListed)));
   if (!said) FAIL(unsaid(said.error().message()));
   if (const std::string lost = LostByReading(Print(**said), Print(**back)); !lost.empty()) FAIL(unsaid(lost));
@@ -168,7 +167,7 @@ Result<std::string> WriteSnapshot(const Module& module, std::span<const Literal>
   if (bytes + std::ssize(proto) > kMostBytes)
     FAIL(Unsupported("U008", Str("a protocol buffer of ", bytes + std::ssize(proto), " bytes; 2 GiB are the most")));
   MessageWriter snapshot;
-  snapshot.Bytes(S::hlo, proto);  // A nested message is encoded like bytes.
+  snapshot.Bytes(S::hlo, proto);  // Messages are encoded like bytes.
   for (const Literal& argument : arguments) WriteLiteral(argument, snapshot.Add(S::arguments));
   WriteLiteral(result, snapshot.Part(S::result));
   return snapshot.Wire();

@@ -10,12 +10,11 @@
 
 namespace hlo {
 
-// An HloProto that reads back as the same module. Errors: U008 if a protocol buffer cannot represent the module
-// (proto_schema.def lists the fields); P040 for constants without elements.
+// An HloProto that reads back as the same module. Errors: U008 if a protocol buffer cannot represent the module; P040
+// for constants without elements.
 Result<std::string> WriteProto(const Module& module);
 
-// An HloSnapshot of the module with the arguments and the result of a run. Errors: also U008 for tokens and for more
-// than 2 GiB, the limit of protocol buffers.
+// An HloSnapshot. Errors: also U008 for tokens and for more than 2 GiB, the limit of protocol buffers.
 Result<std::string> WriteSnapshot(const Module& module, std::span<const Literal> arguments, const Literal& result);
 
 }  // namespace hlo

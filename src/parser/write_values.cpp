@@ -42,7 +42,7 @@ void WriteLayout(const Layout& layout, MessageWriter& out) {
   if (layout.tiling->memory_space != 0) out.Int(L::memory_space, layout.tiling->memory_space);
 }
 
-// Logical index of each element, in memory order.
+// Logical indices in memory order.
 std::vector<int64_t> MemoryOrder(const Shape& shape) {
   std::vector<int64_t> order(shape.NumElements());
   const std::vector<int64_t> strides = LayoutStrides(shape);
@@ -311,7 +311,7 @@ void WriteFrontendAttributes(const FrontendAttributes& attributes, MessageWriter
       Unquote({value, at}, bytes);
     }
     entry.Bytes(proto::MapEntry::value, bytes);
-    ++at;  // Skips the comma.
+    ++at;
   }
 }
 
@@ -334,7 +334,6 @@ void WriteResultAccuracy(const ResultAccuracy& accuracy, MessageWriter& out) {
   if (ParseInt(value_of("ulps="), &ulps)) tolerance.Int(T::ulps, ulps);
 }
 
-// Writes {true,false}.
 void WriteParameterReplication(const LeafFlags& flags, MessageWriter& out) {
   const std::string_view text = flags.text;
   std::vector<int64_t> leaves;
@@ -350,7 +349,7 @@ std::string BytesOf(const BackendConfig& config) {
   return bytes;
 }
 
-// Writes tables with one entry per line, such as "1 {line=3 end_line=3}" or "1 \"a.py\"", under the titles of sections.
+// Entries are lines such as "1 {line=3 end_line=3}" or "1 \"a.py\"" under the titles of sections.
 void WriteStackFrames(std::string_view tables, MessageWriter& out) {
   using F = proto::StackFrameIndexProto;
   using L = proto::FileLocation;
@@ -361,7 +360,7 @@ void WriteStackFrames(std::string_view tables, MessageWriter& out) {
   struct Section {
     std::string_view title;
     ProtoField field;
-    std::span<const ProtoField> numbers;  // Empty for names.
+    std::span<const ProtoField> numbers;
   };
   static constexpr Section kSections[] = {{"FileNames", F::file_names, {}},
                                           {"FunctionNames", F::function_names, {}},

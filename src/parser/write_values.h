@@ -10,24 +10,22 @@
 
 namespace hlo {
 
-// The number of an enum's word, ignoring case and the common prefix: "dot_f32_f32_f32" is ALG_DOT_F32_F32_F32. 0 for
-// "".
+// The number of a word, ignoring case and the common prefix: "dot_f32_f32_f32" is ALG_DOT_F32_F32_F32. 0 for "".
 int64_t EnumNumber(const ProtoField& field, std::string_view word);
 
-void WriteShape(const Shape& shape, MessageWriter& out);        // ShapeProto
-void WriteLiteral(const Literal& literal, MessageWriter& out);  // LiteralProto
+void WriteShape(const Shape& shape, MessageWriter& out);
+void WriteLiteral(const Literal& literal, MessageWriter& out);
 void WriteWindow(const Window& window, MessageWriter& out);
-void WriteDimLabels(const DimLabels& labels, MessageWriter& out);  // ConvolutionDimensionNumbers
-void WriteSharding(const Sharding& sharding, MessageWriter& out);  // OpSharding
+void WriteDimLabels(const DimLabels& labels, MessageWriter& out);
+void WriteSharding(const Sharding& sharding, MessageWriter& out);
 void WriteReplicaGroups(const ReplicaGroups& groups, MessageWriter& inst);
-// `own` is the name of the instruction.
-void WriteMetadata(const Metadata& metadata, std::string_view own, MessageWriter& out);  // OpMetadata
-void WriteFrontendAttributes(const FrontendAttributes& attributes, MessageWriter& out);  // FrontendAttributes
-void WriteResultAccuracy(const ResultAccuracy& accuracy, MessageWriter& out);            // ResultAccuracy
-void WriteParameterReplication(const LeafFlags& flags, MessageWriter& out);              // ParameterReplication
-// The bytes between quotes, or the dictionary.
+// `own` is the instruction's name.
+void WriteMetadata(const Metadata& metadata, std::string_view own, MessageWriter& out);
+void WriteFrontendAttributes(const FrontendAttributes& attributes, MessageWriter& out);
+void WriteResultAccuracy(const ResultAccuracy& accuracy, MessageWriter& out);
+void WriteParameterReplication(const LeafFlags& flags, MessageWriter& out);
 std::string BytesOf(const BackendConfig& config);
-void WriteStackFrames(std::string_view tables, MessageWriter& out);  // StackFrameIndexProto
+void WriteStackFrames(std::string_view tables, MessageWriter& out);
 
 }  // namespace hlo
 
