@@ -1,4 +1,4 @@
-// convolution as products of matrices. The left matrix is gathered from the windows: docs/ops.md#windows.
+// convolution as products of matrices: docs/ops.md#windows.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -13,20 +13,19 @@
 namespace hlo {
 namespace {
 
-// Number of columns that Gemm multiplies at a time.
 constexpr int64_t kFewOutputs = 16;
 
-// Sizes in the order batch, spatial..., feature (lhs, result) and spatial..., input feature, output feature (rhs).
+// Sizes are in the order batch, spatial..., feature (lhs, result) and spatial..., input feature, output feature (rhs).
 struct Geometry {
   std::vector<WindowDim> window;
-  std::vector<int64_t> base, out;          // Spatial sizes of lhs and result.
-  std::vector<std::vector<int64_t>> taps;  // Window positions in row-major order.
+  std::vector<int64_t> base, out;
+  std::vector<std::vector<int64_t>> taps;  // In row-major order.
   int64_t batch, features;                 // Sizes of lhs.
   int64_t group_features, group_outputs;   // Features of one group.
   int64_t outputs;                         // Output features of all groups.
   int64_t out_positions;                   // Spatial elements of the result.
 
-  // Index of the lhs element (batch 0, feature 0) that tap `t` reads for output position `y`. -1 for padding and holes.
+  // Index of the lhs element (batch 0, feature 0) that tap `t` reads at `y`, or -1 for padding and holes.
   int64_t Element(const std::vector<int64_t>& y, size_t t) const {
     int64_t element = 0;
     for (size_t d = 0; d < window.size(); ++d) {
@@ -55,8 +54,8 @@ bool AllFinite(const T* values, int64_t count) {
   return true;
 }
 
-// Gathers the windows of one group. Padding becomes zeros. Adding a zero of either sign does not change a sum that
-// starts at +0. Hence with a finite kernel this equals leaving the products out.
+// Gathers the windows of one group, with zeros for padding. A zero of either sign does not change a sum that starts at
+// +0, so with a finite kernel this equals leaving the products out.
 template <class T>
 PackRows<T> Windows(const Geometry& g, const T* lhs) {
   return [&g, lhs](int64_t m, int64_t rows, int64_t k, int64_t depth, T* to) {
@@ -86,8 +85,7 @@ PackRows<T> Windows(const Geometry& g, const T* lhs) {
   };
 }
 
-// One group of a convolution whose kernel holds infinities or NaN. Padding is left out, because a product of these with
-// zero would be NaN.
+// One group if the kernel has infinities or NaN. Omits padding, because a product of these with zero would be NaN.
 template <class T>
 void ConvolveInside(const Geometry& g, int64_t m, const T* lhs, const T* rhs, int64_t rhs_stride, T* out,
                     int64_t out_stride) {
@@ -111,8 +109,7 @@ void ConvolveInside(const Geometry& g, int64_t m, const T* lhs, const T* rhs, in
   });
 }
 
-// All groups of a depthwise convolution, which have one input feature each. The inner loop runs along the features.
-// Padding is left out, which is right for every kernel.
+// All groups of a depthwise convolution, with one input feature each. Omits padding.
 template <class T>
 void ConvolveDepthwise(const Geometry& g, int64_t m, const T* lhs, const T* rhs, T* out) {
   const int64_t image = Product(g.base) * g.features;
@@ -137,7 +134,6 @@ void ConvolveDepthwise(const Geometry& g, int64_t m, const T* lhs, const T* rhs,
   });
 }
 
-// Integer results saturate at the range of the element type.
 void Saturate(int64_t* values, int64_t count, PrimitiveType type) {
   const int bits = BitWidth(type);
   const int64_t top = bits == 64 ? INT64_MAX : (int64_t{1} << (bits - 1)) - 1;
@@ -179,7 +175,7 @@ int64_t ConvolutionScratchBytes(const Instruction& inst) {
   const Shape lhs = DenseShape(inst, 0, attrs.sparsity.lhs), rhs = DenseShape(inst, 1, attrs.sparsity.rhs);
   const bool turned = IsReversed(attrs.window);
 
-  // Both operands in the order of the product, and the dense filter, which is kept beside its reordered copy.
+  // The reordered operands, and the dense filter, which is kept beside its copy.
   const bool rhs_moved = !IsOrdered(RhsOrder(labels));
   const int64_t moved = (attrs.sparsity.lhs ? lhs.ByteSize() : 0) + (IsOrdered(LhsOrder(labels)) ? 0 : lhs.ByteSize()) +
                         (attrs.sparsity.rhs ? rhs.ByteSize() : 0);
@@ -196,7 +192,6 @@ int64_t ConvolutionScratchBytes(const Instruction& inst) {
     return groups >= threads && groups > 1 ? threads * GemmScratchBytes<T>(m, outputs / groups, k, 1)
                                            : GemmScratchBytes<T>(m, outputs / groups, k, threads);
   });
-  // The result is brought into its own order last.
   const int64_t last = std::max(wide + products, IsOrdered(OutOrder(labels)) ? 0 : shape.ByteSize());
   return std::max({moved + (rhs_moved && turned ? 2 : 1) * (rhs_moved || turned ? rhs.ByteSize() : 0),
                    before + left.making, before + left.made + right.making, before + left.made + right.made + last});
@@ -236,7 +231,6 @@ Result<Literal> EvalConvolution(Evaluation& e) {
   g.group_outputs = g.outputs / groups;
   g.batch = lhs.shape().dim(0) / attrs.batch_group_count;
 
-  // A reversed window reads the kernel from its end, so the kernel is reversed.
   Literal rhs = Transposed(filter, RhsOrder(labels));
   if (IsReversed(attrs.window) && rhs.byte_size() > 0) {
     std::vector<int64_t> strides = RowMajorStrides(rhs.shape().dims());

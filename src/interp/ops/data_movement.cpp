@@ -18,7 +18,7 @@ using Strides = std::vector<int64_t>;
 
 int64_t BytesOf(const Literal& literal) { return ByteWidth(literal.shape().type()); }
 
-// A result of `shape` whose element at index i is operand element base + sum i_d * strides[d].
+// The result's element at index i is operand element base + sum i_d * strides[d].
 Literal Moved(const Literal& operand, const Shape& shape, const Strides& strides, int64_t base = 0) {
   Literal result = Literal::Uninitialized(shape);
   if (result.byte_size() == 0) return result;
@@ -28,8 +28,7 @@ Literal Moved(const Literal& operand, const Shape& shape, const Strides& strides
   return result;
 }
 
-// Start indices of dynamic-slice and dynamic-update-slice, clamped so that the window is inside. They are scalars from
-// operand `first` on, or a single vector in old texts.
+// Start indices, clamped so that the window is inside: scalars from operand `first` on, or one vector in old texts.
 std::vector<int64_t> ClampedStarts(const Evaluation& e, size_t first, std::span<const int64_t> dims,
                                    std::span<const int64_t> sizes) {
   const bool vector = first < e.operands.size() && e.operands[first].shape().rank() == 1;
@@ -41,7 +40,6 @@ std::vector<int64_t> ClampedStarts(const Evaluation& e, size_t first, std::span<
   return starts;
 }
 
-// Reorders row-major elements into the memory order of the layout. FromMemoryOrder is the inverse.
 Literal ToMemoryOrder(const Literal& literal, const Shape& shape) {
   const auto& minor_to_major = shape.layout().minor_to_major;
   const Strides logical = RowMajorStrides(shape.dims());
@@ -64,8 +62,8 @@ int StoredBits(PrimitiveType type, int pred_bits = 8) {
 }
 int64_t PackedBits(const Shape& shape) { return shape.NumElements() * StoredBits(shape.type()); }
 
-// Reads the first bits of `operand` as elements of the type of `shape`. The order is little-endian: the first of
-// several elements in a byte has the low bits. A literal has one byte for each element.
+// Reads the first bits of `operand` as `shape`. Little-endian: the first of several elements in a byte has the low
+// bits. Literals do not pack elements.
 Literal Repacked(const Literal& operand, const Shape& shape, int pred_bits = 8) {
   const PrimitiveType to = shape.type();
   const int from_bits = StoredBits(operand.shape().type(), pred_bits), to_bits = StoredBits(to, pred_bits);
@@ -140,7 +138,6 @@ Result<Literal> EvalShuffle(Evaluation& e) {
   for (int64_t d = 0; d < shape.rank(); ++d) {
     if (firsts[d] != 0) rotated.push_back(d);
   }
-  // Along each rotated dimension the elements move in two parts.
   const Strides strides = RowMajorStrides(shape.dims());
   const int64_t bytes = BytesOf(operand);
   for (uint64_t parts = 0; parts < uint64_t{1} << rotated.size(); ++parts) {
@@ -219,7 +216,7 @@ Result<Literal> EvalPad(Evaluation& e) {
   bool fills = false;
   for (size_t d = 0; d < padding.size(); ++d) {
     const int64_t step = padding[d].interior + 1, low = padding[d].low, size = e.inst.shape().dim(d);
-    const int64_t first = low >= 0 ? 0 : (-low + step - 1) / step;  // The first i that goes to 0 or later.
+    const int64_t first = low >= 0 ? 0 : (-low + step - 1) / step;
     const int64_t end = size - 1 - low < 0 ? 0 : std::min(operand.shape().dim(d), (size - 1 - low) / step + 1);
     dims.push_back(std::max<int64_t>(0, end - first));
     to_strides.push_back(to[d] * step);
@@ -253,7 +250,6 @@ Result<Literal> EvalBitcastConvert(Evaluation& e) {
   return Repacked(operand, shape);
 }
 
-// Reads the bytes of the operand's layout in the order of the result's layout.
 Result<Literal> EvalBitcast(Evaluation& e) {
   const Literal& operand = e.operands[0];
   const Shape &from = e.inst.operand(0).shape(), &to = e.inst.shape();

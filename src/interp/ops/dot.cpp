@@ -85,7 +85,7 @@ void StoreElements(const void* computed, PrimitiveType type, std::byte* to, int6
 namespace {
 
 struct Sides {
-  std::vector<int64_t> batch, contracting, free;  // Dimensions of one operand.
+  std::vector<int64_t> batch, contracting, free;
 
   Sides(const Shape& shape, const std::vector<int64_t>& batch, const std::vector<int64_t>& contracting)
       : batch(batch), contracting(contracting) {
@@ -110,8 +110,7 @@ std::vector<int64_t> Joined(std::initializer_list<std::vector<int64_t>> lists) {
   return all;
 }
 
-// lhs as [batch][free][contracting], rhs as [batch][contracting][free]. Contracting dimensions are in the order of the
-// lists.
+// lhs as [batch][free][contracting], rhs as [batch][contracting][free].
 Literal DotOf(const Literal& lhs, const Literal& rhs, const Sides& left, const Sides& right, const Shape& shape) {
   const PrimitiveType type = shape.type();
   Literal result = Literal::Uninitialized(shape);
@@ -138,7 +137,7 @@ Literal DotOf(const Literal& lhs, const Literal& rhs, const Sides& left, const S
   return result;
 }
 
-// Scratch bytes for a product of `batch` matrices, which run one after the other or in parallel.
+// Scratch bytes for `batch` products, which run one after the other or in parallel.
 int64_t ProductsBytes(PrimitiveType type, int64_t batch, int64_t m, int64_t n, int64_t k) {
   return WithCompute(ComputeOf(type), [&]<class T>() {
     const int threads = Threads();
@@ -146,15 +145,15 @@ int64_t ProductsBytes(PrimitiveType type, int64_t batch, int64_t m, int64_t n, i
   });
 }
 
-// Most bytes while both operands are prepared, or afterwards with `more`.
+// Most bytes while the operands are widened, or afterwards with `more`.
 int64_t SidesBytes(const WidenedBytes& a, const WidenedBytes& b, int64_t more) {
   return std::max({a.making, a.made + b.making, a.made + b.made + more});
 }
 
 // ---- ragged-dot --------------------------------------------------------------------------------------------------
 
-// The ends of the groups, summed up from group_sizes. There is one list for each index of the dimensions before the
-// ragged one, or a single list for all.
+// The ends of the groups, from group_sizes: one list for each index of the dimensions before the ragged one, or one for
+// all.
 class GroupEnds {
  public:
   explicit GroupEnds(const Literal& sizes) : groups_(sizes.shape().dims().back()), shared_(sizes.shape().rank() == 1) {
@@ -165,14 +164,13 @@ class GroupEnds {
     }
   }
   int64_t groups() const { return groups_; }
-  // Rows [begin, end) of `rows` that belong to the group. A row in several groups belongs to the first of them.
+  // A row in several groups belongs to the first of them.
   std::pair<int64_t, int64_t> FirstClaim(int64_t prefix, int64_t group, int64_t rows) const {
     int64_t begin = 0;
     for (int64_t j = 0; j < group; ++j) begin = std::max(begin, End(prefix, j));
     begin = std::min(begin, rows);
     return {begin, std::clamp(End(prefix, group), begin, rows)};
   }
-  // From the end of the previous group to the end of this group, both limited to `rows`.
   std::pair<int64_t, int64_t> Range(int64_t prefix, int64_t group, int64_t rows) const {
     const auto clamped = [rows](int64_t end) { return std::clamp<int64_t>(end, 0, rows); };
     return {group == 0 ? 0 : clamped(End(prefix, group - 1)), clamped(End(prefix, group))};
@@ -186,22 +184,19 @@ class GroupEnds {
   std::vector<int64_t> ends_;
 };
 
-// The group dimension is not free.
 Sides RaggedRight(const Shape& rhs, const RaggedDotAttrs& attrs) {
   Sides right(rhs, attrs.rhs_batch, attrs.rhs_contracting);
   std::erase_if(right.free, [&](int64_t d) { return !attrs.rhs_group.empty() && d == attrs.rhs_group[0]; });
   return right;
 }
 
-// Sizes of the operands as [batch][free][contracting] and [batch][contracting][free]. `before`, `rows` and `after`
-// split the dimensions of the ragged dimension's kind.
+// `before`, `rows` and `after` split the dimensions of the ragged dimension's kind.
 struct RaggedSizes {
   int64_t batch, m, n, k;
   int64_t before, rows, after;
 };
 
-// The ragged dimension is free: each row of lhs is multiplied by the rhs slice of its group. Rows without a group give
-// 0.
+// The ragged dimension is free: rows use the rhs slice of their group. Rows without a group give 0.
 template <class T>
 void RaggedRows(const RaggedSizes& s, const GroupEnds& ends, const T* a, const T* b, T* c) {
   std::fill_n(c, s.batch * s.m * s.n, T());
@@ -222,7 +217,7 @@ void RaggedTerms(const RaggedSizes& s, const GroupEnds& ends, const T* a, const 
   const Scratch<T> part_a(s.m * s.k), part_b(s.k * s.n);
   for (int64_t group = 0; group < ends.groups(); ++group) {
     for (int64_t i = 0; i < s.batch; ++i) {
-      std::vector<int64_t> terms;  // Row-major index of the contracted dimensions.
+      std::vector<int64_t> terms;
       for (int64_t before = 0; before < s.before; ++before) {
         const auto [begin, end] = ends.Range(i * s.before + before, group, s.rows);
         for (int64_t term = begin * s.after; term < end * s.after; ++term)
@@ -259,10 +254,10 @@ void RaggedBatch(const RaggedSizes& s, const GroupEnds& ends, const T* a, const 
 
 // ---- scaled-dot, and sparse operands -----------------------------------------------------------------------------
 
-// Repeats each element of `blocks` over its block in an array of the sizes of `like`.
+// Repeats each element of `blocks` over its block in an array like `like`.
 Literal Spread(const Literal& blocks, const Shape& like) {
   Shape shape = like.WithType(blocks.shape().type());
-  std::vector<int64_t> sizes;  // For each dimension [blocks][elements of a block].
+  std::vector<int64_t> sizes;  // [blocks][elements of a block] for each dimension.
   std::vector<int64_t> strides;
   const std::vector<int64_t> from = RowMajorStrides(blocks.shape().dims());
   for (int64_t d = 0; d < shape.rank(); ++d) {
@@ -276,7 +271,7 @@ Literal Spread(const Literal& blocks, const Shape& like) {
   return result;
 }
 
-// elements * scale[block] in the compute type of `type`, without rounding.
+// elements * scale[block] in the compute type, without rounding.
 template <class T>
 Scratch<T> Scaled(const Literal& elements, const Literal& scale, std::span<const int64_t> order, PrimitiveType type) {
   const int64_t count = elements.shape().NumElements();
@@ -288,14 +283,14 @@ Scratch<T> Scaled(const Literal& elements, const Literal& scale, std::span<const
   for (int64_t i = 0; i < count; ++i) {
     const T scale_i = scales.data<T>()[i];
     if constexpr (std::is_same_v<T, bool>) result[i] = result[i] && scale_i;
-    else if constexpr (std::is_integral_v<T>)  // Modulo 2^n, because signed products would overflow.
+    else if constexpr (std::is_integral_v<T>)  // Signed products would overflow.
       result[i] = static_cast<T>(static_cast<uint64_t>(result[i]) * static_cast<uint64_t>(scale_i));
     else result[i] = result[i] * scale_i;
   }
   return result;
 }
 
-// The dense array: each element of `kept` is in its own block, at the index in `places`. The other elements are 0.
+// Each element of `kept` goes to the index in `places` of its own block. The others are 0.
 Result<Literal> Decompressed(const Instruction& inst, const Literal& kept, const Literal& places,
                              const OperandSparsity& sparsity) {
   const int64_t block = sparsity.pattern.block_size, d = sparsity.dimension;
@@ -324,7 +319,7 @@ Result<Literal> Decompressed(const Instruction& inst, const Literal& kept, const
   return result;
 }
 
-// Most bytes while Scaled runs. Only its result remains afterwards.
+// Most bytes while Scaled runs.
 int64_t ScaledBytes(const Shape& elements, const Shape& scale, std::span<const int64_t> order, PrimitiveType type) {
   const WidenedBytes wide(elements, type, !IsOrdered(order));
   const int64_t result = elements.NumElements() * ByteWidth(ComputeOf(type));
@@ -384,7 +379,7 @@ Shape DenseShape(const Instruction& inst, int64_t side, const std::optional<Oper
   const Shape& shape = inst.operand(side).shape();
   if (!sparsity || sparsity->dimension < 0 || sparsity->dimension >= shape.rank()) return shape;
   Dims dims = shape.dims();
-  int64_t bytes = 0;  // Dense rejects larger sizes.
+  int64_t bytes = 0;
   if (__builtin_mul_overflow(shape.ByteSize(), sparsity->pattern.block_size, &bytes)) return shape;
   dims[sparsity->dimension] *= sparsity->pattern.block_size;
   return shape.WithDims(dims);
@@ -415,7 +410,7 @@ Result<Literal> Dense(Evaluation& e, int64_t side, const std::optional<OperandSp
   return Decompressed(e.inst, e.operands[side], e.operands[sparsity->indices], *sparsity);
 }
 
-// A scalar scale has no effect. Neither has a bf16 scale of one element beside bf16 elements.
+// Scalar scales have no effect, nor have bf16 scales of one element beside bf16 elements.
 bool IsScaled(const Shape& elements, const Shape& scale) {
   if (scale.rank() == 0) return false;
   return elements.type() != PrimitiveType::kBF16 || scale.type() != PrimitiveType::kBF16 || scale.NumElements() != 1;

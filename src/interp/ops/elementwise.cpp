@@ -14,7 +14,7 @@ void SetIntegerRange(PrimitiveType type, ElementwiseOp& op);
 
 namespace {
 
-// Elementwise ops by opcode. Null for other ops.
+// Null for ops that are not elementwise.
 constexpr auto kRows = [] {
   std::array<ElementwiseRow, 256> rows = {};
 #define HLO_OPCODE(Name, elementwise) \
@@ -23,12 +23,11 @@ constexpr auto kRows = [] {
   return rows;
 }();
 
-constexpr int64_t kGrain = 1 << 15;  // Elements of one piece of a parallel loop.
-constexpr int64_t kChunk = 256;      // Elements that are converted at a time: they fit the first-level cache.
-constexpr int64_t kWidest = 16;      // Bytes of a c128.
+constexpr int64_t kGrain = 1 << 15;
+constexpr int64_t kChunk = 256;  // Elements converted at a time fit the first-level cache.
+constexpr int64_t kWidest = 16;  // Bytes of a c128.
 
-// The verifier allows several float types. Types that are computed in f32 may be mixed. Neither the interpreter nor XLA
-// computes a mix with f64.
+// The verifier allows mixed float types. Neither the interpreter nor XLA computes a mix with f64.
 Status CheckWidths(const Instruction& inst) {
   if (inst.Is(Opcode::kConvert) || inst.Is(Opcode::kStochasticConvert)) return {};
   const auto is_wide = [](const Shape& shape) {

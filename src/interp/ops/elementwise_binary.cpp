@@ -22,7 +22,7 @@ constexpr bool kIsInt = std::is_integral_v<T> && !kIsPred<T>;
 uint64_t Mask(int bits) { return ~uint64_t{0} >> (64 - bits); }
 int64_t SignExtend(uint64_t x, int bits) { return static_cast<int64_t>(x << (64 - bits)) >> (64 - bits); }
 
-// Unsigned arithmetic wraps around. For signed numbers this would be undefined.
+// Unsigned, because signed overflow is undefined.
 template <class T>
 T AddOf(T x, T y) {
   if constexpr (kIsPred<T>) return x | y;
@@ -43,7 +43,7 @@ T MultiplyOf(T x, T y) {
   else return x * y;
 }
 
-// x / 0 has all bits set. MIN / -1 is MIN, for widths below 64 because of the cast back.
+// x / 0 has all bits set. MIN / -1 is MIN.
 template <class T>
 T DivideOf(T x, T y) {
   if constexpr (kIsInt<T>) {
@@ -80,7 +80,6 @@ T PowerOf(T x, T y) {
   if constexpr (kIsFloat<T>) return FloatPower(x, y);
   if constexpr (kIsInt<T>) {
     if constexpr (kIsSigned<T>) {
-      // Powers of -1 depend on the parity. Powers of other bases are fractions, which become 0.
       if (y < 0) return x == 1 ? 1 : x == -1 ? (y & 1 ? -1 : 1) : 0;
     }
     uint64_t result = 1, base = static_cast<uint64_t>(x);
@@ -99,8 +98,7 @@ T PowerOf(T x, T y) {
   }
 }
 
-// A NaN in x is returned first, then a NaN in y. Complex numbers are ordered by real part, then by imaginary part.
-// Equal numbers combine their bits, so that -0 is below +0.
+// Returns a NaN of x first, then of y. Equal numbers combine their bits, so that -0 is below +0.
 template <bool kMax, class T>
 T ExtremeOf(T x, T y) {
   if constexpr (kIsPred<T>) {
@@ -122,7 +120,7 @@ T ExtremeOf(T x, T y) {
   }
 }
 
-// The amount is an unsigned number of the element's width. Sign extension makes a negative amount huge.
+// The amount is unsigned. Sign extension makes a negative amount huge.
 template <class T>
 T ShiftLeftOf(T x, T y, int bits) {
   return static_cast<uint64_t>(y) >= static_cast<uint64_t>(bits) ? 0 : static_cast<T>(static_cast<uint64_t>(x) << y);
@@ -157,7 +155,7 @@ T Atan2Of(T y, T x) {
   }
 }
 
-// minimum(maximum(low, x), high): a NaN of `low` is returned first, then of `x`, then of `high`.
+// Returns a NaN of `low` first, then of `x`, then of `high`.
 template <class T>
 T ClampOf(T low, T x, T high) {
   return ExtremeOf<false>(ExtremeOf<true>(low, x), high);
@@ -222,8 +220,7 @@ void ComplexLoop(const ElementwiseOp&, const void* const* in, void* out, int64_t
   for (int64_t i = 0; i < count; ++i) r[i] = {real[i], imag[i]};
 }
 
-// x is a float, random has bits of its width, and the result is a signed integer. Rounds away from zero with a
-// probability equal to the fraction.
+// Rounds away from zero with a probability equal to the fraction. `random` has bits of the width of x.
 template <class T>
 void StochasticConvertLoop(const ElementwiseOp& op, const void* const* in, void* out, int64_t count) {
   const auto* x = static_cast<const T*>(in[0]);
@@ -283,8 +280,7 @@ void CompareRow(const Instruction& inst, ElementwiseOp& op) {
   }
 }
 
-// Operands of the result's type are copied without a conversion. Other operands are floats no wider than f32. They are
-// converted to f32 and rounded to the result's type.
+// Operands of other types than the result are floats no wider than f32.
 void SelectRow(const Instruction& inst, ElementwiseOp& op) {
   const PrimitiveType type = inst.shape().type();
   if (inst.operand(1).shape().type() != type || inst.operand(2).shape().type() != type) {

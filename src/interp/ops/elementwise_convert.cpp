@@ -21,7 +21,6 @@ void CastLoop(const ElementwiseOp&, const void* const* in, void* out, int64_t co
   }
 }
 
-// Rounds towards zero and saturates at the range of the target. NaN gives 0.
 template <class From, class To>
 void SaturateLoop(const ElementwiseOp& op, const void* const* in, void* out, int64_t count) {
   const auto* x = static_cast<const From*>(in[0]);
@@ -36,8 +35,7 @@ void SaturateLoop(const ElementwiseOp& op, const void* const* in, void* out, int
   }
 }
 
-// Converts to f64 and sets the last bit if the conversion is inexact ("round to odd"). The following conversion to a
-// narrower float then rounds correctly.
+// Converts to f64 and sets the last bit if this is inexact ("round to odd"), so that the next rounding is correct.
 template <class From>
 void ToOddLoop(const ElementwiseOp&, const void* const* in, void* out, int64_t count) {
   const auto* x = static_cast<const From*>(in[0]);
@@ -74,7 +72,7 @@ ElementwiseOp::Kernel KernelFor() {
   else return CastLoop<From, To>;
 }
 
-// Range of an integer type for saturation. `highest` is rounded for 64 bits, where 2^63 means MAX.
+// `highest` is rounded for 64 bits, where 2^63 means MAX.
 void SetRange(PrimitiveType type, ElementwiseOp& op) {
   if (!IsInteger(type)) return;
   const int bits = BitWidth(type);
@@ -97,7 +95,6 @@ void ConvertRow(const Instruction& inst, ElementwiseOp& op) {
   const Compute compute = ComputeOf(from);
   SetRange(to, op);
   if (IsNarrowFloat(to) && compute != Compute::kF32 && compute != Compute::kPred) {
-    // Through f64, which is rounded once.
     op.store = StorerFromDouble(to);
     switch (compute) {
       case Compute::kS64: op.kernel = ToOddLoop<int64_t>; break;

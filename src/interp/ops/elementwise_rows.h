@@ -1,4 +1,4 @@
-// Macros for rows of elementwise ops. The lambda of a row is instantiated for each of its compute types.
+// Macros for rows of elementwise ops.
 #ifndef HLO_INTERP_OPS_ELEMENTWISE_ROWS_H_
 #define HLO_INTERP_OPS_ELEMENTWISE_ROWS_H_
 
@@ -10,7 +10,7 @@
 
 namespace hlo {
 
-// A function for each opcode. Only elementwise opcodes have definitions.
+// Only elementwise opcodes have definitions.
 #define HLO_OPCODE(Name, ...) void Name##Row(const Instruction& inst, ElementwiseOp& op);
 #include "ir/opcodes.inc"
 
@@ -19,7 +19,6 @@ namespace rows {
 template <class T>
 constexpr bool kIsComplex = std::is_same_v<T, C64> || std::is_same_v<T, C128>;
 
-// The compute types of a row.
 enum Types : unsigned {
   kPred = 1 << 0,
   kSigned = 1 << 1,
@@ -42,7 +41,7 @@ void UnaryLoop(const ElementwiseOp& op, const void* const* in, void* out, int64_
   for (int64_t i = 0; i < count; ++i) r[i] = F()(op, x[i]);
 }
 
-// Computes f32 with Function of wide_math.h, or with F for arguments that it does not cover.
+// Uses F for arguments that Function does not cover.
 template <class Function, class F>
 void WideLoop(const ElementwiseOp& op, const void* const* in, void* out, int64_t count) {
   constexpr int64_t kChunk = 256;
@@ -50,7 +49,7 @@ void WideLoop(const ElementwiseOp& op, const void* const* in, void* out, int64_t
   for (int64_t begin = 0; begin < count; begin += kChunk) {
     const int64_t part = std::min(kChunk, count - begin);
     auto* r = static_cast<float*>(out) + begin;
-    // Copied before `out` is written, which may be the same memory.
+    // Copied first, because `out` may be the same memory.
     std::copy_n(static_cast<const float*>(in[0]) + begin, part, x);
     uint64_t left_out = 0;
     for (int64_t i = 0; i < part; ++i) left_out |= Function::Covers(x[i]) ? 0 : 1;
@@ -92,7 +91,6 @@ void SetKernel(const Instruction& inst, ElementwiseOp& op, F) {
   });
 }
 
-// Uses F, or for f32 the function in wide_math.h if there is one.
 template <Opcode opcode, unsigned kTypes, class F>
 void SetFunction(const Instruction& inst, ElementwiseOp& op, F f) {
   SetKernel<kTypes, 1>(inst, op, f);
@@ -102,7 +100,7 @@ void SetFunction(const Instruction& inst, ElementwiseOp& op, F f) {
   }
 }
 
-// Computes 32-bit integers in memory form, for F whose low bits depend only on the low bits of the operands.
+// Leaves 32-bit integers in memory form. The low bits of F must depend only on the low bits of the operands.
 template <unsigned kTypes, int kOperands, class F>
 void SetWordKernel(const Instruction& inst, ElementwiseOp& op, F f) {
   SetKernel<kTypes, kOperands>(inst, op, f);
@@ -117,7 +115,7 @@ void SetWordKernel(const Instruction& inst, ElementwiseOp& op, F f) {
   op.store = nullptr;
 }
 
-// The type for functions of the C library, which has enough extra bits that rounding to T is almost always correct.
+// A type with so many extra bits that rounding functions of the C library to T is almost always correct.
 template <class T>
 struct WideOf {
   using Type = T;
@@ -139,7 +137,7 @@ using Wide = typename WideOf<T>::Type;
 
 }  // namespace rows
 
-// UNARY(Negate, kArith, -x): x has the compute type. The result may have another type.
+// UNARY(Negate, kArith, -x). The result may have another type.
 #define UNARY(Name, types, ...)                                                                                     \
   void Name##Row(const Instruction& inst, ElementwiseOp& op) {                                                      \
     rows::SetKernel<(rows::types), 1>(inst, op, []<class T>(const ElementwiseOp& op, T x) { return __VA_ARGS__; }); \
@@ -149,13 +147,12 @@ using Wide = typename WideOf<T>::Type;
     rows::SetKernel<(rows::types), 2>(inst, op,                                                                \
                                       []<class T>(const ElementwiseOp& op, T x, T y) { return __VA_ARGS__; }); \
   }
-// BINARY on 32-bit integers in memory form.
 #define WORD_BINARY(Name, types, ...)                                                                              \
   void Name##Row(const Instruction& inst, ElementwiseOp& op) {                                                     \
     rows::SetWordKernel<(rows::types), 2>(inst, op,                                                                \
                                           []<class T>(const ElementwiseOp& op, T x, T y) { return __VA_ARGS__; }); \
   }
-// x and y are wider than the compute type, and the result is rounded once.
+// x and y are wider, and the result is rounded once.
 #define BINARY_FUNCTION(Name, types, ...)                                                                   \
   void Name##Row(const Instruction& inst, ElementwiseOp& op) {                                              \
     rows::SetKernel<(rows::types), 2>(inst, op, []<class T>(const ElementwiseOp&, T narrow_x, T narrow_y) { \

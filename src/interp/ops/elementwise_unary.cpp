@@ -73,9 +73,8 @@ UNARY(RoundNearestAfz, kFloat, std::round(x))
 UNARY(RoundNearestEven, kFloat, std::nearbyint(x))
 UNARY(Sign, kSigned | rows::kFloat | rows::kComplex, SignOf(x))
 
-// x is wider than the compute type (f64 for f32, 80 bits for f64, c128 for c64), and the result is rounded once. For
-// f32, wide_math.h is used if it has the function. It computes several elements at a time and rounds to the same
-// results.
+// x is wider than the compute type, and the result is rounded once. For f32, wide_math.h is used if it has the
+// function, with the same results.
 #define FLOAT_FUNCTION(Name, types, of_x, ...)                                                                \
   void Name##Row(const Instruction& inst, ElementwiseOp& op) {                                                \
     rows::SetFunction<Opcode::k##Name, (rows::types)>(inst, op, []<class T>(const ElementwiseOp&, T narrow) { \

@@ -4,7 +4,6 @@
 
 namespace hlo {
 
-// (data, token[])
 Result<Literal> EvalInfeed(Evaluation& e) {
   const InterpretOptions& options = e.session.options();
   const int64_t number = e.session.infeeds++;

@@ -1,4 +1,3 @@
-// gather and scatter: windows of the operand at positions in an array of indices.
 #include <algorithm>
 #include <cstring>
 
@@ -56,10 +55,10 @@ class WindowStarts {
     vector_stride_ = index_vector_dim < indices.shape().rank() ? strides[index_vector_dim] : 0;
   }
 
-  // Sizes of the index array without the dimension of index vectors. There is one window for each index.
+  // Sizes of the index array without the dimension of index vectors.
   const std::vector<int64_t>& batch_dims() const { return batch_dims_; }
 
-  // Origin of the window in the operand, not clamped.
+  // Origin of the window, not clamped.
   void StartOf(const std::vector<int64_t>& batch, std::vector<int64_t>& start) const {
     start.assign(operand_rank_, 0);
     const int64_t at = Dot(batch, batch_strides_);
@@ -92,7 +91,6 @@ Result<Literal> EvalGather(Evaluation& e) {
                             attrs.start_indices_batching_dims, from.rank());
   const std::vector<int64_t> from_strides = RowMajorStrides(from.dims()), to_strides = RowMajorStrides(shape.dims());
 
-  // Window dimensions of both arrays, and the other dimensions of the result.
   std::vector<int64_t> window, window_from, window_to, batch_to;
   size_t offset = 0;
   for (int64_t d = 0; d < from.rank(); ++d) {
@@ -128,7 +126,7 @@ Result<Literal> EvalGather(Evaluation& e) {
 }
 
 // Windows are applied in row-major order of the indices, which matters if they overlap. A window reaches each element
-// once, so its runs go through the computation as a whole.
+// once, so whole runs are combined.
 Result<Literal> EvalScatter(Evaluation& e) {
   const ScatterAttrs& attrs = e.inst.attrs<ScatterAttrs>();
   const ScalarBody& body = *TRY(e.session.Body(*attrs.to_apply));

@@ -10,11 +10,10 @@
 namespace hlo {
 namespace {
 
-// A tile of kRows x kColumns sums stays in registers. 6 x 16 floats take 12 of the 16 registers and leave room for two
-// of b and one of a. The packed block of b (kDepth x kColumns floats, 16 KiB) takes half of the first-level cache.
+// 6 x 16 floats take 12 of the 16 registers and leave room for two of b and one of a. The packed block of b (kDepth x
+// kColumns floats, 16 KiB) takes half of the first-level cache.
 constexpr int64_t kRows = 6;
 constexpr int64_t kDepth = 256;
-// Number of rows in one piece of parallel work.
 constexpr int64_t kBand = kRows * 8;
 constexpr int64_t kFewRows = 4;
 
@@ -70,7 +69,7 @@ void Tile(int64_t depth, const T* a, const T* b, T* sums) {
   }
 }
 
-// Product of few rows. Packing b would cost more than the product, so the inner loop runs along n.
+// Packing b would cost more than a product of few rows.
 template <class T>
 void FewRows(int64_t m, int64_t n, int64_t k, const PackRows<T>& a, const T* b, int64_t b_stride, T* c,
              int64_t c_stride) {
@@ -102,7 +101,7 @@ void Gemm(int64_t m, int64_t n, int64_t k, const PackRows<T>& a, const T* b, int
   if (m < kFewRows) return FewRows(m, n, k, a, b, b_stride, c, c_stride);
   constexpr int64_t kWide = kColumns<T>;
   const int64_t panels = (n + kWide - 1) / kWide;
-  // Packs b into panels of kWide columns, each row-major by k. Columns beyond n are zero, and their sums are dropped.
+  // Packs b into panels of kWide columns, with zeros beyond n.
   const Scratch<T> packed(panels * k * kWide);
   ParallelFor(panels, std::max<int64_t>(1, (1 << 14) / std::max<int64_t>(1, k * kWide)),
               [&](int64_t begin, int64_t end) {
@@ -116,7 +115,7 @@ void Gemm(int64_t m, int64_t n, int64_t k, const PackRows<T>& a, const T* b, int
                 }
               });
 
-  // Multiplies each band of rows by all of b, so that its rows of a are packed once.
+  // Each band packs its rows of a once.
   ParallelFor((m + kBand - 1) / kBand, 1, [&](int64_t begin, int64_t end) {
     const Scratch<T> left(BandRows(m) * std::min(kDepth, k));
     const Scratch<T> sums(BandRows(m) * panels * kWide);

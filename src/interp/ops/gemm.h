@@ -1,5 +1,5 @@
-// Matrix products with sequential semantics: c[m][n] = sum over k in order of a[m][k] * b[k][n], where each product and
-// sum is rounded in T. Vectorised over n and m, never over k, and without fused multiply-adds.
+// Matrix products with sequential semantics: c[m][n] = sum over k in order of a[m][k] * b[k][n], each product and sum
+// rounded in T. Vectorised over n and m, never over k, without fused multiply-adds.
 #ifndef HLO_INTERP_OPS_GEMM_H_
 #define HLO_INTERP_OPS_GEMM_H_
 
@@ -10,7 +10,6 @@
 
 namespace hlo {
 
-// Rounds the product and the sum in T; integers wrap.
 template <class T>
 T MultiplyAdd(T sum, T x, T y) {
   if constexpr (std::is_same_v<T, bool>) return sum | (x & y);
@@ -19,20 +18,17 @@ T MultiplyAdd(T sum, T x, T y) {
   else return sum + x * y;
 }
 
-// Writes rows [m, m + rows) and columns [k, k + depth) of the left matrix to `to`, with element (r, p) at to[p * rows +
-// r].
+// Writes rows [m, m + rows) and columns [k, k + depth) of the left matrix, with element (r, p) at to[p * rows + r].
 template <class T>
 using PackRows = std::function<void(int64_t m, int64_t rows, int64_t k, int64_t depth, T* to)>;
 
-// Overwrites c, whose row stride is `c_stride`. b is row-major with row stride `b_stride`. T is float, double, int64_t,
-// uint64_t, bool, C64 or C128.
+// Overwrites c. T is float, double, int64_t, uint64_t, bool, C64 or C128.
 template <class T>
 void Gemm(int64_t m, int64_t n, int64_t k, const PackRows<T>& a, const T* b, int64_t b_stride, T* c, int64_t c_stride);
 
 template <class T>
 int64_t GemmScratchBytes(int64_t m, int64_t n, int64_t k, int threads);
 
-// PackRows for a row-major matrix.
 template <class T>
 PackRows<T> RowsOf(const T* a, int64_t stride);
 

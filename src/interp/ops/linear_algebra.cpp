@@ -27,8 +27,7 @@ auto RealPart(T x) {
   else return x.real();
 }
 
-// Decomposes one row-major matrix in place: reads the lower triangle and writes L, with zeros above. Returns false if a
-// pivot is negative or NaN.
+// Reads the lower triangle and writes L, with zeros above. Returns false if a pivot is negative or NaN.
 template <class T>
 bool Cholesky(T* a, int64_t n) {
   for (int64_t j = 0; j < n; ++j) {
@@ -54,7 +53,7 @@ void TransposeInPlace(T* a, int64_t n) {
   }
 }
 
-// Calls f<T>() for the compute types with a square root. Returns false for other types.
+// Returns false for types without a square root.
 template <class F>
 bool WithFieldType(PrimitiveType type, F&& f) {
   switch (ComputeOf(type)) {
@@ -99,7 +98,7 @@ Result<Literal> EvalCholesky(Evaluation& e) {
   return result;
 }
 
-// Solves op(a) x = b (left) or x op(a) = b by substitution, beginning with the row of a single unknown.
+// Solves op(a) x = b (left) or x op(a) = b by substitution.
 Result<Literal> EvalTriangularSolve(Evaluation& e) {
   const TriangularSolveAttrs& attrs = e.inst.attrs<TriangularSolveAttrs>();
   const Shape shape = e.inst.shape();
@@ -126,7 +125,7 @@ Result<Literal> EvalTriangularSolve(Evaluation& e) {
           return adjoint ? Conjugate(value) : value;
         };
         const int64_t stride = attrs.left_side ? columns : 1, other_stride = attrs.left_side ? 1 : columns;
-        const bool forward = attrs.lower != by_column;  // The matrix, as it is read, is lower triangular.
+        const bool forward = attrs.lower != by_column;  // The matrix as read is lower triangular.
         for (int64_t step = 0; step < n; ++step) {
           const int64_t i = forward ? step : n - 1 - step;
           for (int64_t o = 0; o < others; ++o) {
@@ -159,7 +158,6 @@ struct Features {
   }
   double count() const { return static_cast<double>(outer * inner); }
 
-  // Calls f(linear index) for each element of feature `c`.
   template <class F>
   void ForEach(int64_t c, F&& f) const {
     for (int64_t o = 0; o < outer; ++o) {

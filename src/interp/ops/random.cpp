@@ -1,5 +1,4 @@
-// Random bits by threefry and philox, equal to XLA's to the bit, and `rng`, whose values an implementation may choose:
-// docs/ops.md#random-numbers.
+// Random bits by threefry and philox, equal to XLA's to the bit, and `rng`: docs/ops.md#random-numbers.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -61,8 +60,8 @@ void StoreBits(const uint64_t* bits, PrimitiveType type, std::byte* to, int64_t 
   }
 }
 
-// The two words of each block go to even and odd positions along the first dimension of even size, or else along the
-// first largest dimension. Returns the number of blocks used.
+// The two words of a block go to even and odd positions along the first dimension of even size, or else along the first
+// largest one. Returns the number of blocks.
 uint64_t ThreeFryBits(uint64_t key, uint64_t counter, const Shape& shape, Scratch<uint64_t>& bits) {
   const int64_t count = bits.size();
   if (BitWidth(shape.type()) == 64) {
@@ -133,7 +132,7 @@ Result<Literal> EvalRngBitGenerator(Evaluation& e) {
       FAIL(UnsupportedAt(e.inst, "U002", "'rng-bit-generator' with rng_three_fry takes a state of u64[2]"));
     fresh[1] = old[1] + ThreeFryBits(old[0], old[1], bits_shape, bits);
   } else {
-    // A state of two words is the counter, high word first. Its high word is also the key.
+    // A state of two words is the counter, high word first, which is also the key.
     const uint64_t high = words == 3 ? old[2] : old[0];
     unsigned __int128 counter = static_cast<unsigned __int128>(high) << 64 | old[1];
     counter += PhiloxBits(old[0], counter, bits_shape.type(), bits);
@@ -157,8 +156,8 @@ Result<Literal> EvalRngGetAndUpdateState(Evaluation& e) {
 
 namespace {
 
-// Draws 32 or 64 bits for each element from philox. The key is the seed of the run, xor the replica. The counter is the
-// session's state, which advances by the number of drawn words.
+// Draws 32 or 64 bits for each element. The key is the seed xor the replica. The counter is the session's state, which
+// advances by the number of words.
 Scratch<uint64_t> Draw(Session& session, int width, int64_t count) {
   Scratch<uint64_t> bits(count + count % 2);
   const uint64_t replica = session.place() ? static_cast<uint64_t>(session.place()->replica) : 0;
@@ -171,7 +170,6 @@ Scratch<uint64_t> Draw(Session& session, int width, int64_t count) {
   return bits;
 }
 
-// The highest bits as a fraction in [0, 1).
 template <class F>
 F Fraction(uint64_t bits) {
   if constexpr (std::is_same_v<F, double>) return static_cast<double>(bits >> 12) * 0x1p-52;
@@ -183,7 +181,7 @@ F Rounded(Opcode function, F x) {
   return static_cast<F>(FloatFunctionOf(function)->f64(x));
 }
 
-// Box-Muller method: two fractions give two normally distributed numbers, from the sine and the cosine of one angle.
+// The Box-Muller method.
 template <class F>
 F Normal(const Scratch<uint64_t>& bits, int64_t i) {
   const F u = std::max(Fraction<F>(bits[i & ~int64_t{1}]), static_cast<F>(1e-7));
@@ -192,8 +190,7 @@ F Normal(const Scratch<uint64_t>& bits, int64_t i) {
   return Rounded<F>(i % 2 == 0 ? Opcode::kSin : Opcode::kCos, angle) * radius;
 }
 
-// Floats narrower than f32 are computed in f32. A result that is rounded up to `b` is outside of [a, b) and becomes
-// `a`.
+// A result that is rounded up to `b` becomes `a`.
 template <class F>
 void DrawFloats(Evaluation& e, Literal& result) {
   const double low = e.operands[0].GetDouble(0), high = e.operands[1].GetDouble(0);
@@ -212,7 +209,6 @@ void DrawFloats(Evaluation& e, Literal& result) {
   }
 }
 
-// Integers in [a, b). An empty interval gives `a`.
 void DrawIntegers(Evaluation& e, Literal& result) {
   const PrimitiveType type = result.shape().type();
   const int64_t low = e.operands[0].GetInt(0), high = e.operands[1].GetInt(0), count = result.shape().NumElements();
@@ -225,7 +221,7 @@ void DrawIntegers(Evaluation& e, Literal& result) {
 
 }  // namespace
 
-// The formulas equal passes/expanders/rng_expander.cpp to the bit. Only the distribution is promised.
+// The formulas equal passes/expanders/rng_expander.cpp to the bit.
 Result<Literal> EvalRng(Evaluation& e) {
   const PrimitiveType type = e.inst.shape().type();
   const bool normal = e.inst.attrs<RngAttrs>().distribution == RandomDistribution::kNormal;

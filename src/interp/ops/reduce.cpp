@@ -1,12 +1,11 @@
 // reduce: folds elements into accumulators in row-major order of the reduced indices: docs/ops.md#accumulation.
 //
-// Accumulators of many results are adjacent ("lanes") and go through the reduced indices together. So the loops are
-// vectorised across results, and each result is still summed in order.
+// Accumulators of many results are adjacent ("lanes") and go through the reduced indices together. Loops are vectorised
+// across results, and each result is summed in order.
 //
-// Some reductions do not depend on the order, or only in the last bits of an f64 that is then rounded to a narrower
-// type. For them, long runs of neighbours go to several accumulators in turn, and a reduction to few results is cut
-// into pieces for the threads. The shape alone determines how. Sums of f64 and products of floats are rounded at each
-// step, so they stay in order.
+// Other reductions do not depend on the order, or only in the last bits of an f64 that is then rounded. For them, long
+// runs go to several accumulators, and few results are cut into pieces for the threads. The shape alone determines how.
+// Sums of f64 and products of floats are rounded at each step, so they stay in order.
 #include <algorithm>
 #include <atomic>
 #include <bit>
@@ -26,11 +25,11 @@
 namespace hlo {
 namespace {
 
-// Dimensions of the operand: neighbours of one kind are merged, and sizes of 1 are removed. Results are in row-major
-// order of the kept dimensions. `lanes` is the innermost kept dimension and `run` the innermost reduced one.
+// Dimensions of the operand. Merges neighbours of one kind and removes sizes of 1. `lanes` is the innermost kept
+// dimension and `run` the innermost reduced one.
 struct Plan {
-  std::vector<int64_t> kept, kept_strides;        // All but the innermost kept dimension.
-  std::vector<int64_t> reduced, reduced_strides;  // All but the innermost reduced dimension.
+  std::vector<int64_t> kept, kept_strides;        // All but `lanes`.
+  std::vector<int64_t> reduced, reduced_strides;  // All but `run`.
   int64_t lanes = 1, lane_stride = 0;
   int64_t run = 1, run_stride = 0;
 
@@ -66,8 +65,8 @@ struct Plan {
   int64_t Reductions() const { return Product(reduced) * run; }
   int64_t Results() const { return Product(kept) * lanes; }
 
-  // Number of pieces of the outermost reduced dimension if there are few blocks of `most` results. A piece has at least
-  // 2^15 steps, and at least 4096 elements of a contiguous run.
+  // Pieces of the outermost reduced dimension, more than 1 for few blocks of `most` results. A piece has at least 2^15
+  // steps, and 4096 elements of a contiguous run.
   int64_t Pieces(int64_t most) const {
     const int64_t blocks = Product(kept) * ((lanes + most - 1) / most), steps = std::min(lanes, most) * Reductions();
     int64_t longest = reduced.empty() ? run : reduced[0];
@@ -75,7 +74,6 @@ struct Plan {
     return std::max<int64_t>(1, std::min({64 / blocks, steps >> 15, longest}));
   }
 
-  // A piece as a plan, and the offset of its first element.
   std::pair<Plan, int64_t> Piece(int64_t piece, int64_t pieces) const {
     Plan part = *this;
     int64_t& size = reduced.empty() ? part.run : part.reduced[0];
@@ -84,7 +82,7 @@ struct Plan {
     return {std::move(part), begin * (reduced.empty() ? run_stride : reduced_strides[0])};
   }
 
-  // Calls f(first result, lanes, first element) for blocks of at most `most` results, on all threads.
+  // Calls f(first result, lanes, first element) for blocks of at most `most` results.
   template <class F>
   void ForEachBlock(int64_t most, F&& f) const {
     const int64_t blocks = (lanes + most - 1) / most, rows = Product(kept);
@@ -101,7 +99,6 @@ struct Plan {
                 });
   }
 
-  // Calls f(offset of the first element) for each run, in order.
   template <class F>
   void ForEachRun(F&& f) const {
     for (IndexWalk walk(reduced); walk.Valid(); walk.Next()) f(Dot(walk.index(), reduced_strides));
@@ -110,8 +107,8 @@ struct Plan {
 
 // ---- Bodies of one op, applied to numbers in memory -------------------------------------------------------------
 
-// accumulator = F(accumulator, x) over a run, for all lanes at a time. If lanes are not contiguous, eight of them at a
-// time have independent chains. If F has its own function for long runs of neighbours, lanes go one by one.
+// accumulator = F(accumulator, x) over a run, for all lanes. Lanes that are not contiguous go in eight independent
+// chains, or one by one if F has its own function for long runs.
 constexpr int64_t kLongRun = 32;
 
 template <class T, class A, class F>
@@ -158,12 +155,11 @@ void FoldRuns(const Plan& plan, const T* x, A* accumulators, int64_t lanes, F f)
 
 constexpr int64_t kBlock = 1024;
 
-// Whether F may fold in any order. Then it has an identity for the initial value.
+// F may fold in any order if it has an identity.
 template <class F, class A>
 concept AnyOrder = requires(F f, A init) { A{f.Identity(init)}; };
 
-// Calls fold(plan, first element, accumulators, lanes) for all results, and then finish(first result, accumulators,
-// lanes).
+// Calls fold(plan, first element, accumulators, lanes) and finish(first result, accumulators, lanes) for all results.
 template <class A, class F, class Fold, class Finish>
 void FoldAll(const Plan& plan, A init, F f, Fold fold, Finish finish) {
   if constexpr (AnyOrder<F, A>) {
@@ -213,7 +209,6 @@ Literal FoldInto(const Instruction& inst, const Plan& plan, const Literal& x, A 
   return result;
 }
 
-// A sum of floats is accumulated in f64 and rounded once.
 struct SumInDouble {
   static double Identity(double) { return -0.0; }
   template <class T>
@@ -239,7 +234,7 @@ struct SumInDouble {
   }
 };
 
-// bf16 and f16: elements are widened first, and results are rounded once. A is the type of the accumulator.
+// Elements of bf16 and f16 are widened first, and results are rounded once.
 template <class A, class F>
 Literal FoldNarrow(const Instruction& inst, const Plan& plan, const Literal& x, A init, F f) {
   const PrimitiveType type = x.shape().type();
@@ -285,7 +280,6 @@ Literal FoldSame(const Instruction& inst, const Plan& plan, const Literal& x, co
   return FoldInto<T, T>(inst, plan, x, init.data<T>()[0], f);
 }
 
-// An op of unsigned integers that wraps around, and so is associative.
 template <class F, uint32_t kIdentity>
 struct Wrapping {
   template <class T>
@@ -311,20 +305,20 @@ struct Extreme {
     else {
       using Bits = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
       const Bits ab = std::bit_cast<Bits>(a), vb = std::bit_cast<Bits>(v);
-      const T equal = std::bit_cast<T>(kMax ? ab & vb : ab | vb);  // Orders zeros as elementwise maximum does.
+      const T equal = std::bit_cast<T>(kMax ? ab & vb : ab | vb);  // Orders zeros like elementwise maximum.
       const T ordered = (kMax ? a > v : a < v) ? a : (kMax ? v > a : v < a) ? v : equal;
       return a != a ? a : v != v ? v : ordered;
     }
   }
 
-  // Folds in any order. The order matters only for a zero result or with NaNs. Then folds again, in order.
+  // Folds in any order, and again in order if the result is 0 or there are NaNs.
   template <class T>
   T Run(T a, const T* x, int64_t count) const {
     constexpr int64_t kLanes = 128 / sizeof(T);
     T best[kLanes];
     std::fill_n(best, kLanes, a);
     int64_t i = 0;
-    T odd = 0, odds[kLanes] = {};  // NaN if there was one, else 0.
+    T odd = 0, odds[kLanes] = {};  // NaN if there was one.
     for (; i + kLanes <= count; i += kLanes) {
       for (int64_t l = 0; l < kLanes; ++l) {
         const T v = x[i + l];
@@ -344,7 +338,7 @@ struct Extreme {
   }
 };
 
-// Reduces floats, 32-bit integers and pred. Returns nullopt for other types and ops. Wrapping sums are unsigned.
+// Returns nullopt for other types than floats, 32-bit integers and pred, and for other ops.
 std::optional<Literal> ReduceByOneOp(const Instruction& inst, const Plan& plan, Opcode op, const Literal& x,
                                      const Literal& init) {
   const PrimitiveType type = x.shape().type();
@@ -392,7 +386,6 @@ std::optional<Literal> ReduceByOneOp(const Instruction& inst, const Plan& plan, 
   }
 }
 
-// Any computation, any number of arrays.
 Result<Literal> ReduceByBody(const Instruction& inst, const Plan& plan, const ScalarBody& body,
                              std::span<const Literal> operands) {
   const size_t arrays = operands.size() / 2;
@@ -448,7 +441,6 @@ Result<Literal> EvalReduce(Evaluation& e) {
   const auto inputs = e.operands.first(arrays), inits = e.operands.subspan(arrays);
   TRY(CheckBody(e.inst, body, arrays, inits, inputs));
   if (inputs[0].shape().NumElements() == 0) {
-    // All results are the initial values.
     std::vector<Literal> results;
     for (size_t i = 0; i < arrays; ++i) {
       Literal result = Literal::Uninitialized(e.inst.shape().IsTuple() ? e.inst.shape().element(i) : e.inst.shape());

@@ -13,11 +13,11 @@ class Instruction;
 
 struct ReducedPrecision {
   int64_t exponent_bits = 0, mantissa_bits = 0;
-  int64_t own_exponent_bits = 0;  // The exponent bits of the element type.
+  int64_t own_exponent_bits = 0;
 };
 ReducedPrecision ReducedPrecisionOf(const Instruction& inst);
 
-// The definition is in docs/ops.md#bits. Works on the bits of T, which holds the element.
+// Definition: docs/ops.md#bits. T holds the element.
 template <class T>
 T Reduced(const ReducedPrecision& to, T x) {
   using Bits = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
@@ -33,12 +33,12 @@ T Reduced(const ReducedPrecision& to, T x) {
   if (to.mantissa_bits < kMantissa) {
     const int dropped = kMantissa - static_cast<int>(to.mantissa_bits);
     const Bits last = Bits{1} << dropped;
-    // Rounds to nearest, ties to even. The carry may increase the exponent.
+    // Ties to even. The carry may increase the exponent.
     bits += (last >> 1) - 1 + ((bits >> dropped) & 1);
     bits &= ~(last - 1);
   }
-  // The element's own exponent range is not restricted: f16 keeps its subnormals in e5m10, although the computation in
-  // f32 has a larger range.
+  // The exponent range of the element's own type is not restricted: f16 keeps its subnormals in e5m10, although f32 has
+  // a larger range.
   if (to.exponent_bits < kExponent && to.exponent_bits < to.own_exponent_bits) {
     constexpr int64_t kBias = (int64_t{1} << (kExponent - 1)) - 1;
     const int64_t bias = (int64_t{1} << (to.exponent_bits - 1)) - 1;

@@ -16,8 +16,7 @@
 namespace hlo {
 namespace {
 
-// Index in a base dimension of `size` that window offset `offset` reads at `position`. -1 for padding and holes of a
-// dilated base.
+// Index that `offset` of the window reads at `position`, or -1 for padding and holes.
 int64_t BaseIndex(const WindowDim& window, int64_t size, int64_t position, int64_t offset) {
   const int64_t at = position * window.stride + offset * window.window_dilation - window.pad_low;
   if (at < 0 || at % window.base_dilation != 0) return -1;
@@ -29,10 +28,10 @@ struct Offsets {
   int64_t begin = 0, end = 0;
 };
 
-// Offsets at which the window may read an element for some position in [first, last]. Because padding is left out, the
-// cost of a window depends only on the elements that it reads.
+// Offsets at which the window may read an element for some position in [first, last]. Leaves out padding, which may be
+// large.
 Offsets OffsetsThatMeet(const WindowDim& window, int64_t size, int64_t first, int64_t last) {
-  using Wide = __int128;  // Holds sizes times dilations.
+  using Wide = __int128;
   const auto floor_of = [&](Wide a) {
     const Wide b = window.window_dilation;
     return a / b - (a % b < 0 ? 1 : 0);
@@ -46,20 +45,19 @@ Offsets OffsetsThatMeet(const WindowDim& window, int64_t size, int64_t first, in
 
 bool IsTrivial(const WindowDim& window) { return window == WindowDim(); }
 
-// Outer dimensions, and an inner one whose elements are lanes. The inner one consists of the trailing dimensions over
-// which no window slides. If there are none, it is the last dimension.
+// Outer dimensions, and lanes: the trailing dimensions over which no window slides, or else the last dimension.
 struct Sliding {
   std::vector<WindowDim> outer;
   std::vector<int64_t> outer_base, outer_out;
   WindowDim lane_window;
-  int64_t lane_base = 1, lanes = 1;  // Sizes of the base and of the result.
+  int64_t lane_base = 1, lanes = 1;
 
   Sliding(const Window& window, std::span<const int64_t> base, std::span<const int64_t> out) {
     size_t outside = base.size();
     while (outside > 0 && IsTrivial(window.dims[outside - 1])) lanes *= base[--outside];
     lane_base = lanes;
     if (lanes < 8 && !base.empty() && (lanes == 1 || outside == base.size())) {
-      // Few lanes gain nothing. Then lanes are positions of the last window that slides.
+      // Few lanes gain nothing.
       outside = base.size() - 1;
       lane_window = window.dims[outside];
       lane_base = base[outside];
@@ -72,7 +70,6 @@ struct Sliding {
     }
   }
 
-  // For each outer dimension, the offsets at which a window at `position` may read an element.
   std::vector<Offsets> OuterOffsets(const std::vector<int64_t>& position) const {
     std::vector<Offsets> offsets;
     for (size_t d = 0; d < outer.size(); ++d)
@@ -80,8 +77,7 @@ struct Sliding {
     return offsets;
   }
 
-  // Index of the first base element (lane 0, offset 0) that the window reads for outer indices `position`, at the
-  // offsets `at` from the begin of `offsets`. -1 if there is none.
+  // Index of the base element (lane 0, offset 0) at outer indices `position` and offsets `offsets`.begin + `at`, or -1.
   int64_t OuterElement(const std::vector<int64_t>& position, const std::vector<Offsets>& offsets,
                        const std::vector<int64_t>& at) const {
     int64_t element = 0;
@@ -93,8 +89,7 @@ struct Sliding {
     return element * lane_base;
   }
 
-  // Calls f(first lane, count, first base element, base stride) for the lanes in [begin, end) that have an element at
-  // window offset `offset`.
+  // Calls f(first lane, count, first base element, base stride) for lanes in [begin, end) with an element at `offset`.
   template <class F>
   void ForEachLaneRun(int64_t begin, int64_t end, int64_t offset, F&& f) const {
     const WindowDim& window = lane_window;
@@ -113,11 +108,9 @@ struct Sliding {
   }
 };
 
-// Windows that slide along one dimension and all begin at its first element, as in a cumulative sum. Each result is the
-// previous result, combined with the next element if the window reaches one. This is the order of the definition, so it
-// is right for every body.
+// Windows along one dimension that all begin at its first element, as in a cumulative sum. Each result is the previous
+// one, combined with the next element. This is the order of the definition, so it is right for every body.
 struct Running {
-  // Sizes before the dimension, along it (base and result) and after it.
   int64_t before = 1, size = 0, out = 0, lanes = 1;
   int64_t first = 0;  // The window at position i has clamp(first + i, 0, size) elements.
 
@@ -150,7 +143,7 @@ struct Arrays {
   std::vector<int64_t> bytes;
 };
 
-// Computes results [begin, begin + count) of the lanes of row `row`, position by position.
+// Computes lanes [begin, begin + count) of a row.
 Status RunAlong(const Running& running, const ScalarBody& body, const Arrays& arrays, int64_t row, int64_t begin,
                 int64_t count, ScalarBody::Scratch& scratch) {
   const size_t number = arrays.out.size();
@@ -185,7 +178,6 @@ Status RunAlong(const Running& running, const ScalarBody& body, const Arrays& ar
   std::mutex mutex;
   Status status;
   const int64_t blocks = (running.lanes + ScalarBody::kLanes - 1) / ScalarBody::kLanes;
-  // A piece of work has some thousand elements.
   const int64_t work = running.out * std::min(running.lanes, ScalarBody::kLanes);
   ParallelFor(running.before * blocks, std::max<int64_t>(1, (1 << 13) / std::max<int64_t>(1, work)),
               [&](int64_t begin, int64_t end) {
@@ -238,7 +230,6 @@ Result<Literal> EvalReduceWindow(Evaluation& e) {
   std::atomic<bool> failed = false;
   const int64_t blocks = (sliding.lanes + ScalarBody::kLanes - 1) / ScalarBody::kLanes,
                 rows = Product(sliding.outer_out);
-  // Number of elements that a window may read, times lanes.
   int64_t work = std::min(sliding.lanes, ScalarBody::kLanes) * std::min(sliding.lane_window.size, sliding.lane_base);
   for (size_t d = 0; d < sliding.outer.size(); ++d) work *= std::min(sliding.outer[d].size, sliding.outer_base[d]);
   ParallelFor(
@@ -292,7 +283,7 @@ Result<Literal> EvalReduceWindow(Evaluation& e) {
 }
 
 // For each source element in row-major order, `select` chooses an element of its window, and `scatter` combines the
-// two. Lanes are elements over which no window slides, so they are independent.
+// two. No window slides over lanes.
 Result<Literal> EvalSelectAndScatter(Evaluation& e) {
   const SelectAndScatterAttrs& attrs = e.inst.attrs<SelectAndScatterAttrs>();
   const ScalarBody& select = *TRY(e.session.Body(*attrs.select));

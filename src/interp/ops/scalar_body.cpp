@@ -12,17 +12,15 @@ namespace {
 
 constexpr int64_t kRegisterBytes = ScalarBody::kLanes * 16;
 constexpr int kMaxNesting = 100;  // Interpretations within scalar computations. Each takes stack.
-constexpr int kMaxInlined = 200;  // Calls within scalar computations. Each takes stack.
+constexpr int kMaxInlined = 200;  // Calls within scalar computations.
 
-// Whether the op returns its scalar operand in the same type.
 bool IsIdentity(const Instruction& inst) {
   const bool moves = inst.Is(kMoves) && inst.operand_count() == 1;
   return (moves || inst.Is(Opcode::kOptimizationBarrier) || inst.Is(Opcode::kCopy)) &&
          inst.operand(0).shape().IsScalar() && inst.shape().type() == inst.operand(0).shape().type();
 }
 
-// Whether the op returns the bytes of its scalar operand, perhaps in another type. XLA's optimized comparators read the
-// bits of floats in this way.
+// XLA's optimized comparators read the bits of floats by bitcasts.
 bool IsSameBytes(const Instruction& inst) {
   if (!inst.Is(Opcode::kBitcast) && !inst.Is(Opcode::kBitcastConvert)) return false;
   const Shape &from = inst.operand(0).shape(), &to = inst.shape();
@@ -30,7 +28,7 @@ bool IsSameBytes(const Instruction& inst) {
   return from.type() == to.type() || (BitWidth(from.type()) == BitWidth(to.type()) && BitWidth(to.type()) >= 8);
 }
 
-// Values of each instruction during compilation. A tuple has one for each element.
+// One value for each element of a tuple.
 template <class Source>
 using Values = std::unordered_map<const Instruction*, std::vector<Source>>;
 
@@ -64,7 +62,7 @@ Status ScalarBody::Compile(const Computation& computation) {
   struct Compiler {
     ScalarBody& body;
 
-    // Returns the values of the root, or nothing if some instruction cannot run block by block.
+    // Returns no values if an instruction cannot run block by block.
     Result<std::vector<Source>> Inline(const Computation& computation,
                                        const std::vector<std::vector<Source>>& parameters, int depth) {
       Values<Source> values;
@@ -132,7 +130,7 @@ Status ScalarBody::Compile(const Computation& computation) {
   const Source &x = steps_[0].operands[0], &y = steps_[0].operands[1];
   if (x.kind != Source::kParameter || y.kind != Source::kParameter || x.index + y.index != 1) return {};
   for (const Instruction* operand : computation.root().operands()) {
-    if (operand->shape().type() != parameter_types_[0]) return {};  // It is read in another type.
+    if (operand->shape().type() != parameter_types_[0]) return {};
   }
   binary_opcode_ = computation.root().opcode();
   binary_ = x.index == 0;
@@ -153,14 +151,13 @@ Status ScalarBody::Run(const std::byte* const* in, std::byte* const* out, int64_
     const Step& step = steps_[i];
     const std::byte* operands[ElementwiseOp::kMaxOperands] = {};
     for (int j = 0; j < step.operand_count; ++j) operands[j] = place(step.operands[j]);
-    // The last step may write the only result in place, because nothing is read afterwards. Only a step that is used
-    // may do so.
+    // The last step may write the only result in place, because nothing is read afterwards.
     const bool last = outputs_.size() == 1 && i + 1 == steps_.size() && outputs_[0].kind == Source::kRegister &&
                       outputs_[0].index == static_cast<int64_t>(i);
     step.op.Run(operands, last ? out[0] : registers + i * kRegisterBytes, count);
     if (last) return {};
   }
-  // An earlier result may overwrite a parameter that is another result, so these parameters are copied first.
+  // An earlier result may overwrite a parameter that is also a result.
   std::vector<std::vector<std::byte>> kept(outputs_.size());
   if (outputs_.size() > 1) {
     for (size_t i = 0; i < outputs_.size(); ++i) {

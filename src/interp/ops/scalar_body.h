@@ -1,6 +1,5 @@
-// A scalar computation applied to many sets of operands at once, in blocks of up to kLanes elements. reduce,
-// reduce-window, scatter, select-and-scatter, map, sort and scan use it. Computations of elementwise ops, constants,
-// calls and tuples run in blocks; others are interpreted for each element.
+// A scalar computation applied to blocks of up to kLanes elements, for reduce, sort, map and the like. Computations of
+// elementwise ops, constants, calls and tuples run in blocks; others are interpreted for each element.
 #ifndef HLO_INTERP_OPS_SCALAR_BODY_H_
 #define HLO_INTERP_OPS_SCALAR_BODY_H_
 
@@ -20,12 +19,11 @@ class ScalarBody {
   static Result<std::unique_ptr<ScalarBody>> Make(const Computation& computation, const InterpretOptions& options,
                                                   int nesting);
 
-  // One type, or the types of the root tuple.
   const std::vector<PrimitiveType>& results() const { return results_; }
   const std::vector<PrimitiveType>& parameters() const { return parameter_types_; }
   int64_t parameter_count() const { return static_cast<int64_t>(parameter_types_.size()); }
 
-  // Memory for the values of one run. Each thread needs its own and can reuse it.
+  // Memory for one run. Each thread needs its own.
   struct Scratch {
     std::vector<std::byte> bytes;
   };
@@ -33,17 +31,16 @@ class ScalarBody {
   // Runs at most kLanes elements. `in` is indexed by parameter, in memory form; `out[i]` may be one of `in`.
   Status Run(const std::byte* const* in, std::byte* const* out, int64_t count, Scratch& scratch) const;
 
-  // The op if the body is one op on parameters 0 and 1 in this order, else null.
+  // AsBinary and AsComparison are null unless the body is one op on parameters 0 and 1 in this order. BinaryOpcode also
+  // allows the other order, and is kTuple for other bodies.
   const ElementwiseOp* AsBinary() const { return binary_ ? &steps_[0].op : nullptr; }
-  // The opcode if the body is one op on parameters 0 and 1 in any order, else kTuple.
   Opcode BinaryOpcode() const { return binary_opcode_; }
-  // The compare if the body is one `compare` of parameters 0 and 1 in this order, else null.
   const Instruction* AsComparison() const { return comparison_; }
-  // The index if the body returns a parameter, else -1.
+  // -1 if the body does not return a parameter.
   int64_t AsParameter() const { return as_parameter_; }
 
  private:
-  // The location of a value: a parameter, a constant (kLanes copies), or the register of a step.
+  // A constant has kLanes copies, and each step a register.
   struct Source {
     enum Kind { kParameter, kConstant, kRegister } kind = kParameter;
     int64_t index = 0;
@@ -60,7 +57,7 @@ class ScalarBody {
   const Computation* computation_ = nullptr;
   InterpretOptions options_;
   int nesting_ = 0;
-  bool blocks_ = false;  // If false, each element is interpreted.
+  bool blocks_ = false;  // Else each element is interpreted.
   std::vector<Step> steps_;
   std::vector<std::vector<std::byte>> constants_;
   std::vector<PrimitiveType> parameter_types_, results_;
@@ -71,8 +68,8 @@ class ScalarBody {
   int64_t as_parameter_ = -1;
 };
 
-// Checks a body that folds values into accumulators: it takes `arrays` of each with the types of these literals and
-// returns accumulators. Texts with other types in mixed precision are not supported.
+// Checks that a body takes `arrays` accumulators and values of these types and returns accumulators. Mixed precision is
+// not supported.
 Status CheckBody(const Instruction& inst, const ScalarBody& body, size_t arrays, std::span<const Literal> accumulators,
                  std::span<const Literal> values);
 

@@ -8,7 +8,7 @@
 namespace hlo {
 namespace {
 
-// Element `i` along dimension `d`, without this dimension. SetSliceAt is the inverse.
+// Element `i` along dimension `d`, without this dimension.
 Literal SliceAt(const Literal& from, int64_t d, int64_t i) {
   std::vector<int64_t> dims = from.shape().dims(), strides = RowMajorStrides(dims);
   const int64_t base = strides[d] * i, bytes = ByteWidth(from.shape().type());

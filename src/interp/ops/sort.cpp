@@ -44,8 +44,8 @@ struct Keyed {
   int64_t key, index;
 };
 
-// Order of a line for a comparator that is a single LT or GT of the first operand's elements. Returns false if the
-// comparison is not a total order of the numbers, which is so for NaN in IEEE order.
+// Order of a line for a comparator that is a single LT or GT of the first operand. Returns false if this is not a total
+// order, as for NaN in IEEE order.
 bool OrderByKey(const Instruction& comparison, PrimitiveType type, const std::byte* line, int64_t count,
                 Scratch<int64_t>& order) {
   const CompareAttrs& attrs = comparison.attrs<CompareAttrs>();
@@ -56,7 +56,7 @@ bool OrderByKey(const Instruction& comparison, PrimitiveType type, const std::by
   if (IsFloat(type) && attrs.type != ComparisonType::kTotalOrder) {
     const FloatFormat format = type == PrimitiveType::kF32 || type == PrimitiveType::kF64 ? kF16 : FormatOf(type);
     if (format.specials != Specials::kIeee) return false;
-    // Keys above the key of infinity are NaNs. -0 and +0 are equal, but their keys are -1 and 0.
+    // Keys above infinity are NaNs. The equal numbers -0 and +0 have the keys -1 and 0.
     Literal infinity = Literal::Scalar(type, std::numeric_limits<double>::infinity());
     int64_t top;
     TotalOrderKeys(type, infinity.raw(), &top, 1);
@@ -76,8 +76,8 @@ bool OrderByKey(const Instruction& comparison, PrimitiveType type, const std::by
   return true;
 }
 
-// Bottom-up merge sort of one line with any comparator. The merges of a level run side by side. Each needs one
-// comparison at a time, and up to kLanes comparisons run as one block.
+// Bottom-up merge sort of one line. The merges of a level run side by side, so that up to kLanes comparisons run as one
+// block.
 class MergeSort {
  public:
   MergeSort(const ScalarBody& body, const std::vector<const std::byte*>& lines, const std::vector<int64_t>& bytes,
@@ -113,7 +113,7 @@ class MergeSort {
       active_.push_back({begin, middle, middle, end, begin});
     }
     while (true) {
-      // A merge with one empty side copies the other side. The other merges need a comparison.
+      // Merges with one empty side copy the other side.
       size_t open = 0;
       for (const Merge& merge : active_) {
         if (merge.left < merge.left_end && merge.right < merge.right_end) {
@@ -128,13 +128,12 @@ class MergeSort {
       TRY(Compare(from));
       for (size_t i = 0; i < active_.size(); ++i) {
         Merge& merge = active_[i];
-        // The right element goes first only if it precedes the left one. This keeps the order of equal elements.
+        // Keeps the order of equal elements.
         to[merge.out++] = from[less_[i] ? merge.right++ : merge.left++];
       }
     }
   }
 
-  // Sets less_[i] to whether the head of the right side precedes the head of the left side.
   Status Compare(const Scratch<int64_t>& from) {
     std::vector<const std::byte*> in(packed_.size());
     for (size_t k = 0; k < lines_.size(); ++k) {
@@ -233,8 +232,7 @@ Result<Literal> EvalSort(Evaluation& e) {
   return e.inst.shape().IsTuple() ? Literal::Tuple(std::move(sorted)) : std::move(sorted[0]);
 }
 
-// (values, indices) of the k best elements of each line along the last dimension, best first. Equal elements are
-// ordered by index.
+// (values, indices) of the k best elements along the last dimension, best first, equal ones by index.
 Literal TopKOf(const Literal& operand, int64_t k, bool largest, const Shape& values_shape, const Shape& indices_shape) {
   const PrimitiveType type = operand.shape().type();
   Literal values = Literal::Uninitialized(values_shape), indices = Literal::Uninitialized(indices_shape);

@@ -1,9 +1,9 @@
-// Functions of f32 computed in f64, without branches and calls, so that loops over them are vectorised. They use only
-// IEEE 754 operations (with explicit fma), so the bits are the same on every machine.
+// Functions of f32 computed in f64, without branches and calls, so that loops are vectorised. They use only IEEE 754
+// operations, so the bits are the same on every machine.
 //
-// Their errors are a few units in the last place of f64. So the result rounded to f32 is wrong in at most a few of 10^8
-// cases, and none is known (tests/interp_wide_math_test.cpp). Zeros keep their sign and NaNs their bits. The
-// polynomials are Taylor series to the precision of f64.
+// Errors are a few units in the last place of f64. The result rounded to f32 is wrong in at most a few of 10^8 cases,
+// and none is known (tests/interp_wide_math_test.cpp). Zeros keep their sign and NaNs their bits. The polynomials are
+// Taylor series.
 #ifndef HLO_INTERP_OPS_WIDE_MATH_H_
 #define HLO_INTERP_OPS_WIDE_MATH_H_
 
@@ -17,14 +17,13 @@
 
 namespace hlo::wide {
 
-// first + x * (second + x * (...))
 template <class... Rest>
 double Polynomial(double x, double first, Rest... rest) {
   if constexpr (sizeof...(rest) == 0) return first;
   else return std::fma(Polynomial(x, rest...), x, first);
 }
 
-// x + kToInteger has x rounded to the nearest integer in its low bits, for |x| < 2^51.
+// x + kToInteger has the nearest integer in its low bits, for |x| < 2^51.
 constexpr double kToInteger = 0x1.8p52;
 
 constexpr double kLn2High = 0x1.62e42fefa39efp-1, kLn2Low = 0x1.abc9e3b39803fp-56;
@@ -52,7 +51,7 @@ inline double Clamp(double x, double most) { return x < -most ? -most : x > most
 // Rounded to f32, e^150 is infinite and e^-150 is 0.
 constexpr double kExpLimit = 150;
 
-// Each function is a struct whose Evaluate(x) is the value for every f32 x for which Covers(x).
+// Evaluate(x) is the value for every f32 x for which Covers(x).
 struct Exp {
   static bool Covers(double) { return true; }
   static double Evaluate(double x) {
@@ -79,7 +78,7 @@ struct Logistic {
   static double Evaluate(double x) { return 1 / (1 + Exp::Evaluate(-x)); }
 };
 
-// tanh x = (e^2x - 1) / (e^2x + 1), which is 1 in f64 for x = 20.
+// (e^2x - 1) / (e^2x + 1), which is 1 in f64 for x = 20.
 struct Tanh {
   static bool Covers(double) { return true; }
   static double Evaluate(double x) {
@@ -94,7 +93,6 @@ struct LogParts {
 };
 inline LogParts SplitForLog(double x) {
   const auto sqrt_half = std::bit_cast<uint64_t>(0x1.6a09e667f3bcdp-1), bits = std::bit_cast<uint64_t>(x) - sqrt_half;
-  // The biased exponent, read from the low bits of 2^52 + n.
   const uint64_t biased = (bits + (uint64_t{1024} << 52)) >> 52;
   const double n = std::bit_cast<double>(biased | std::bit_cast<uint64_t>(0x1p52)) - (0x1p52 + 1024);
   return {n, std::bit_cast<double>((bits & (~uint64_t{0} >> 12)) + sqrt_half)};
@@ -144,7 +142,7 @@ struct Log1p {
   }
 };
 
-// x = n * pi/2 + r. The low bits of `shifted` are the low bits of n. For |x| < 2^20, n * kHalfPiHigh - x is exact.
+// x = n * pi/2 + r. For |x| < 2^20, n * kHalfPiHigh - x is exact.
 struct Quadrant {
   uint64_t n;
   double r;
@@ -155,7 +153,6 @@ inline Quadrant QuadrantOf(double x) {
   return {std::bit_cast<uint64_t>(shifted), std::fma(-n, kHalfPiLow, std::fma(-n, kHalfPiHigh, x))};
 }
 
-// sin(n * pi/2 + r), |r| <= pi/4.
 inline double SinOf(uint64_t n, double r) {
   const double z = r * r;
   const double sine = std::fma(r,
@@ -189,7 +186,6 @@ struct Cos {
   }
 };
 
-// erf and its derivative at i / 16.
 struct ErfTable {
   double value[65], slope[65];
 };
@@ -210,8 +206,7 @@ constexpr ErfTable kErf = [] {
   return table;
 }();
 
-// erf(c + d) = erf c + erf' c * (integral over d of e^(-2cd - d^2), by its Taylor series) for the nearest c in the
-// table. Rounded to f32, erf 4 is 1.
+// erf(c + d) = erf c + erf' c * (integral over d of e^(-2cd - d^2), by its Taylor series). Rounded to f32, erf 4 is 1.
 struct Erf {
   static bool Covers(double) { return true; }
   static double Evaluate(double x) {
@@ -242,7 +237,6 @@ struct Erf {
   }
 };
 
-// The functions above, by opcode.
 #define HLO_WIDE_FUNCTIONS(F) F(Cos) F(Erf) F(Exp) F(Expm1) F(Log) F(Log1p) F(Log2) F(Logistic) F(Sin) F(Tanh)
 
 template <Opcode>

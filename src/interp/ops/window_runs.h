@@ -9,11 +9,10 @@
 namespace hlo {
 
 struct Run {
-  int64_t from, to;  // Offsets in elements from the window's origin in each array.
+  int64_t from, to;  // Offsets in elements from the window's origin.
   int64_t count;
 };
 
-// The window {i: i < dims} with strides in either array, in row-major order of i.
 std::vector<Run> WindowRuns(std::span<const int64_t> dims, std::span<const int64_t> from_strides,
                             std::span<const int64_t> to_strides);
 
