@@ -13,7 +13,6 @@
 namespace hlo {
 namespace {
 
-// Arrays of a file with their keys for one device.
 using KeyedArrays = std::vector<std::pair<std::string, const NpyArray*>>;
 
 KeyedArrays Keyed(const NpzArrays& arrays) {
@@ -34,7 +33,7 @@ Error NoKey(const std::string& wanted_by, const Shape& shape, const std::string&
       .Hint(Str("its keys are ", Join(keys, ", "), "; ", advice));
 }
 
-// Settings for reading the arguments of one device from the arrays of a file.
+// Settings for reading the arguments of one device.
 struct Reading {
   const std::string& path;
   const Module& module;
@@ -43,11 +42,11 @@ struct Reading {
   ArgsAre are = ArgsAre::kParts;
   int64_t partition = 0;
   std::set<const NpyArray*> own = {};                    // Arrays for this device only.
-  std::map<const NpyArray*, Literal>* wholes = nullptr;  // Whole arrays that were already read for other devices.
+  std::map<const NpyArray*, Literal>* wholes = nullptr;  // Whole arrays that were already read.
   bool* were_cut = nullptr;
 };
 
-// Hint for an array that has another shape than a parameter that is a part.
+// Hint for an array of another shape than a part.
 std::string HintOfParts(const Instruction& parameter, const Reading& reading, std::string_view why_not_cut) {
   const int64_t partitions = reading.module.header.num_partitions, number = parameter.parameter_number();
   return Str("the module is one partition of ", partitions,
@@ -56,8 +55,7 @@ std::string HintOfParts(const Instruction& parameter, const Reading& reading, st
              "' of partition 1; a whole array is not divided, because ", why_not_cut);
 }
 
-// The part of a whole array that a device holds. None if the array is a part itself, or is not cut for the reason in
-// `why`.
+// The part of a whole array, or none if the array is a part itself or is not cut, for the reason in `why`.
 Result<std::optional<Literal>> CutLeaf(const Instruction& parameter, int64_t leaf, const Shape& shape,
                                        const NpyArray& array, const std::string& where, const Reading& reading,
                                        std::string* why) {
@@ -98,7 +96,7 @@ Result<std::optional<Literal>> CutLeaf(const Instruction& parameter, int64_t lea
   return CutPart(known->second, shape, *table, reading.partition);
 }
 
-// Reads `parameter` from the arrays. `stem` is the key of the whole tuple, and `leaf` counts its arrays.
+// `stem` is the key of the whole tuple, and `leaf` counts its arrays.
 Result<Literal> ReadParameter(const Instruction& parameter, const Shape& shape, ShapeIndex& index, int64_t& leaf,
                               const std::string& stem, const KeyedArrays& arrays, const Reading& reading) {
   const std::string wanted_by = WantedBy(parameter);
@@ -160,7 +158,7 @@ Result<std::vector<Literal>> ArgumentsFrom(KeyedArrays arrays, const Reading& re
   } else if (has_all(by_number)) {
     stem_of = by_number;
   } else if (in_order) {
-    // Leaves take the arrays in order. If there are fewer arrays than leaves, parameters that are given take none.
+    // Leaves take the arrays in order. Given parameters take none if there are fewer arrays than leaves.
     size_t leaves = 0, next = 0;
     for (const Instruction* parameter : parameters)
       ForEachLeaf(parameter->shape(), [&](const ShapeIndex&, const Shape& leaf) { leaves += leaf.IsToken() ? 0 : 1; });
@@ -249,11 +247,11 @@ Result<DeviceArguments> ReadArgumentsByDevice(const std::string& path, const Mod
   }
   DeviceArguments arguments;
   std::map<const NpyArray*, Literal> wholes;
-  std::optional<std::vector<Literal>> shared;  // The arguments of all devices without their own arrays.
+  std::optional<std::vector<Literal>> shared;  // For all devices without their own arrays.
   for (int64_t replica = 0; replica < module.header.replica_count; ++replica) {
     for (int64_t partition = 0; partition < module.header.num_partitions; ++partition) {
       if (std::ssize(arguments.by_device) == most_devices) return arguments;
-      // The device's own arrays come first, because the first array of a key counts.
+      // The device's own arrays come first: the first array of a key counts.
       KeyedArrays own, of_replica, of_all;
       for (const auto& [name, array] : arrays) {
         const auto of = split(name);
@@ -351,7 +349,7 @@ Result<Literal> ReadTensor(const std::string& text, const Instruction& parameter
 
 namespace {
 
-// The elements of a tuple, or the result itself if it is not a tuple.
+// The elements of a tuple, or the result itself.
 std::span<const Literal> Outputs(const Literal& result) {
   if (result.shape().IsTuple()) return result.elements();
   return {&result, 1};

@@ -34,7 +34,7 @@ bool HasFloats(const Shape& shape) {
   return found;
 }
 
-// Message if the op expects unique rows of indices and there are too many rows for that, or "".
+// Message if an op expects unique rows of indices and there are too many rows, or "".
 std::string TooManyRows(const Instruction& parameter, const LeafRange& range, const Shape& shape) {
   if (!range.rows_unique || !shape.IsArray()) return "";
   const bool vectors = !range.components.empty() && range.component_dim < shape.rank();
@@ -97,7 +97,7 @@ Result<Arguments> MakeArgumentsChecked(const Module& module, const ArgumentOptio
   const bool has_made_floats = std::ranges::any_of(module.entry().parameters(), [&](const Instruction* parameter) {
     return !given.contains(parameter->parameter_number()) && HasFloats(parameter->shape());
   });
-  double first_share = 0;  // The share that is not finite at scale 1.
+  double first_share = 0;  // Non-finite share at scale 1.
   for (made.tries = 1;; ++made.tries) {
     made.values = TRY(MakeAll(module, ranges, given, options, made.scale));
     if (!options.interpret) return made;

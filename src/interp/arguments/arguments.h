@@ -1,6 +1,5 @@
-// Generates arguments for a module. They depend only on the seed, and not on layouts, threads, platform or each other.
-// They suit the program: indices are in range, loops end, divisors are away from 0, and sums stay finite. See
-// docs/arguments.md.
+// Generates arguments that suit a module: indices are in range, loops end, divisors are away from 0, and sums stay
+// finite. See docs/arguments.md.
 //
 // An element depends only on the seed, the numbers of its parameter, leaf and element, and the number of elements.
 #ifndef HLO_INTERP_ARGUMENTS_ARGUMENTS_H_
@@ -22,10 +21,10 @@ namespace hlo {
 class Module;
 
 enum class InputProfile : uint8_t {
-  kNormal,       // Uniform on [-1, 1) times a scale that suits the uses; keys of sorts are distinct.
+  kNormal,       // Uniform on [-1, 1) times a scale; keys of sorts are distinct.
   kExact,        // Nonzero small integers: sums have the same bits in any order, and a dropped term shows.
   kFingerprint,  // Distinct integers: permutations and wrong indices show.
-  kWide,         // Magnitudes over the range of the type, with equally frequent binades.
+  kWide,         // All binades of the type are equally frequent.
   kSpecial,      // Normal with 2 % each of NaN, infinities, zeros, subnormals, largest, smallest.
   kEdge,         // Normal with 10 % of the indices out of range, unless the op promises otherwise, and with any
                  // initial values of reductions.
@@ -41,59 +40,55 @@ std::span<const std::string_view> InputProfileNames();
 std::optional<InputProfile> InputProfileFromText(std::string_view text);
 std::string_view ToString(InputProfile profile);
 
-// --arg=WHICH=SPEC.
 struct ArgumentSpec {
-  std::string which;  // The number or name of the parameter.
-  std::string
-      spec;  // replica_id, zeros, ones, iota, special, uniform(a,b), normal(m,s), randint(a,b), a file, or a literal.
+  std::string which;
+  std::string spec;
 };
 
 struct ArgumentOptions {
   uint64_t seed = 0;
-  int64_t replica = 0;  // The value of the generator replica_id.
+  int64_t replica = 0;  // For the generator replica_id.
   InputProfile profile = InputProfile::kNormal;
-  CastArgs cast = CastArgs::kNever;                // For arrays in files.
+  CastArgs cast = CastArgs::kNever;
   bool constrain = true;                           // --constrain_inputs
-  int64_t exact_bound = 8;                         // The largest number of the profile `exact`.
-  std::optional<std::pair<double, double>> range;  // --arg_range: the range of random floats in any profile.
+  int64_t exact_bound = 8;                         // For the profile `exact`.
+  std::optional<std::pair<double, double>> range;  // --arg_range, for floats in any profile.
   std::vector<ArgumentSpec> specs;
-  // Parses a literal of a shape; null rejects literals.
+  // Null rejects literals.
   std::function<Result<Literal>(const Shape&, std::string_view)> parse_literal;
-  // Runs the reference once to check whether the results are finite; null skips the check.
+  // Runs the reference to check whether results are finite; may be null.
   std::function<Result<Literal>(std::span<const Literal>)> interpret;
-  int max_tries = 8;  // Halvings of the scale of generated floats while results are not finite.
+  int max_tries = 8;  // Halvings of `scale` while results are not finite.
 };
 
 struct Arguments {
-  std::vector<Literal> values;       // Indexed by parameter.
-  std::optional<Literal> reference;  // The result of `interpret` for these values.
-  double non_finite_share = 0;       // Share of the float elements of the reference.
+  std::vector<Literal> values;
+  std::optional<Literal> reference;  // The result of `interpret` for `values`.
+  double non_finite_share = 0;       // Share of float elements of the reference.
   double scale = 1;                  // The factor by which floats were reduced.
   int tries = 1;
-  std::vector<std::string> notes;  // For the report: conflicts, reduced ranges, constant outputs.
+  std::vector<std::string> notes;
 };
 
-// The values given by `options.specs`, by parameter number. Errors: A005 for an unknown parameter or one given twice,
-// and errors of MakeLiteral and ReadTensor.
+// The given values by parameter number. Errors: A005 for an unknown parameter or one given twice, and errors of
+// MakeLiteral and ReadTensor.
 Result<std::map<int64_t, Literal>> GivenArguments(const Module& module, const ArgumentOptions& options);
 
 Result<Arguments> MakeArgumentsChecked(const Module& module, const ArgumentOptions& options);
 Result<std::vector<Literal>> MakeArguments(const Module& module, const ArgumentOptions& options = {});
 
-// A literal for a SPEC that is not a file. `parameter` and `leaf` select the random numbers.
+// `spec` is not a file. `parameter` and `leaf` select the random numbers.
 Result<Literal> MakeLiteral(const Shape& shape, std::string_view spec, uint64_t seed, int64_t parameter, int64_t leaf,
                             const ArgumentOptions& options);
 
-// The values for `constant({...})`: generated like arguments and in range for their uses (kNormal), 0, 1, 2, ...
-// (kIota), or zeros.
+// The values for `constant({...})`, generated like arguments.
 struct ElidedFill {
   InputProfile profile = InputProfile::kNormal;  // kNormal, kIota, kZeros.
   uint64_t seed = 0;
-  int64_t memory_limit = 0;  // For the bytes of all of them.
+  int64_t memory_limit = 0;  // For all constants together.
 };
 
-// Gives every elided constant of the module a value and returns their number. Error: P093 at the largest if they exceed
-// the limit.
+// Returns the number of elided constants. Error: P093 at the largest if they exceed the limit.
 Result<int64_t> FillElidedConstants(Module& module, const ElidedFill& fill);
 
 }  // namespace hlo

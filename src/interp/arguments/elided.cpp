@@ -1,4 +1,3 @@
-// Values for constants that the text leaves out.
 #include "base/text.h"
 #include "interp/arguments/leaf_maker.h"
 #include "ir/module.h"
@@ -14,7 +13,7 @@ int64_t UnknownBytes(const Literal& literal) {
   return bytes;
 }
 
-// Fills the unknown parts of `literal`. `leaf` counts all parts.
+// `leaf` counts all parts.
 Literal Filled(const Literal& literal, std::span<const LeafRange> ranges, const ArgumentOptions& options,
                int64_t number, int64_t& leaf) {
   if (literal.shape().IsTuple()) {
@@ -29,7 +28,6 @@ Literal Filled(const Literal& literal, std::span<const LeafRange> ranges, const 
   return MakeLeaf(literal.shape(), range, options, number, leaf - 1);
 }
 
-// The unknown literal of an instruction, or null.
 Literal* LiteralIn(Instruction& inst) {
   if (inst.Is(Opcode::kElidedConstant)) return &inst.mutable_attrs<ConstantAttrs>().literal;
   if (!inst.Is(Opcode::kCustomCall)) return nullptr;
@@ -70,7 +68,7 @@ Result<int64_t> FillElidedConstants(Module& module, const ElidedFill& fill) {
   options.seed = fill.seed;
   options.profile = fill.profile;
   options.constrain = fill.profile == InputProfile::kNormal;
-  // Numbers after the parameters', so that all values differ.
+  // Constants are numbered after the parameters.
   int64_t number = static_cast<int64_t>(module.entry().parameters().size());
   for (Instruction* inst : elided) {
     int64_t leaf = 0;

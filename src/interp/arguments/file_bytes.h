@@ -1,4 +1,4 @@
-// Reading and writing numbers in binary files, and the error for invalid files. For npy.cpp and npz.cpp.
+// Numbers in binary files, and the error for invalid files.
 #ifndef HLO_INTERP_ARGUMENTS_FILE_BYTES_H_
 #define HLO_INTERP_ARGUMENTS_FILE_BYTES_H_
 
@@ -12,7 +12,7 @@
 
 namespace hlo {
 
-// Reads a little-endian number. This machine is little-endian.
+// This machine is little-endian.
 template <class T>
 T Little(std::string_view bytes, size_t at) {
   T value = 0;
@@ -25,7 +25,6 @@ void AppendRaw(std::string& out, T value) {
   out.append(reinterpret_cast<const char*>(&value), sizeof value);
 }
 
-// Reserves `bytes`, with huge pages for large texts.
 inline void Reserve(std::string& text, size_t bytes) {
   text.reserve(bytes);
   RequestHugePages(text.data(), bytes);

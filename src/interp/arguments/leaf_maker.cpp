@@ -44,13 +44,12 @@ int64_t LargestIntegerOf(PrimitiveType type) {
 }
 int64_t SmallestIntegerOf(PrimitiveType type) { return IsSigned(type) ? -LargestIntegerOf(type) - 1 : 0; }
 
-// f8e8m0fnu has only powers of two: neither a sign nor 0.
 bool HasSign(PrimitiveType type) {
   return type == PrimitiveType::kF64 || type == PrimitiveType::kF32 || FormatOf(type).specials != Specials::kExponent;
 }
 
-// Position of `i` in the permutation of 0 .. count - 1 with number `key`. A Feistel network on the next power of four
-// is repeated until the position is below `count`.
+// Position of `i` in a permutation of 0 .. count - 1. Repeats a Feistel network on the next power of four until the
+// position is below `count`.
 uint64_t Permuted(uint64_t i, uint64_t count, uint64_t key) {
   int half = 1;
   while (half < 32 && (uint64_t{1} << 2 * half) < count) ++half;
@@ -68,7 +67,7 @@ uint64_t Permuted(uint64_t i, uint64_t count, uint64_t key) {
   return i;
 }
 
-// The two numbers of a complex element. Elements of other types have only a real part.
+// Elements that are not complex have only a real part.
 enum class Part : uint8_t { kReal, kImaginary };
 
 class Maker {
@@ -80,7 +79,7 @@ class Maker {
         options_(options),
         high_(CounterOf(parameter, leaf)),
         key_(Philox(options.seed, ~uint64_t{0}, high_).Wide()),
-        // Leaves of a module begin at different numbers, so that a confusion of two leaves is visible.
+        // Leaves begin at different numbers, so that a confusion of two is visible.
         first_(static_cast<uint64_t>(parameter) * 7919 + static_cast<uint64_t>(leaf) * 104729),
         tighten_(tighten) {
     if (!shape.IsArray()) return;
@@ -93,7 +92,7 @@ class Maker {
   Literal Make() const {
     Literal literal(shape_);
     if (!shape_.IsArray()) return literal;
-    literal.mutable_raw();  // Allocates the bytes before threads write them.
+    literal.mutable_raw();  // Allocates before threads write.
     const PrimitiveType type = shape_.type();
     const int64_t count = shape_.NumElements();
     const bool plain = type == PrimitiveType::kF32 && IsPlain();
@@ -121,7 +120,7 @@ class Maker {
   PhiloxBlock Draw(int64_t i, Part part = Part::kReal) const {
     const PhiloxBlock real = Philox(options_.seed, static_cast<uint64_t>(i), high_);
     if (part == Part::kReal) return real;
-    // Real and imaginary parts share a block if each needs one word, as in most profiles.
+    // Parts share a block if each needs one word, as in most profiles.
     PhiloxBlock imaginary = Philox(options_.seed, static_cast<uint64_t>(i) | uint64_t{1} << 63, high_);
     imaginary.words[0] = real.words[1];
     return imaginary;
@@ -131,10 +130,10 @@ class Maker {
     largest_ = LargestOf(type_);
     smallest_ = SmallestNormalOf(type_);
     significand_ = SignificandOf(type_);
-    // Intervals order values, which complex numbers do not have.
+    // Complex numbers have no order.
     const ClosedInterval interval = IsComplex(shape_.type()) ? ClosedInterval() : range_.interval;
     positive_ = interval.low >= 0;
-    // The scale shrinks by `tighten_`. The limits below keep f16 and fp8 within a quarter of their range.
+    // The limits below keep f16 and fp8 within a quarter of their range.
     const double scale = range_.scale * tighten_;
     low_ = -scale;
     high_end_ = scale;
@@ -158,14 +157,14 @@ class Maker {
 
   double Normal(uint32_t word) const { return low_ + (high_end_ - low_) * Unit(word); }
 
-  // Whether each element is Normal of its first word. This holds for most large arguments.
+  // Whether each element is Normal of its first word.
   bool IsPlain() const {
     if (range_.is_key || IsExactly()) return false;
     return options_.profile == InputProfile::kNormal || options_.profile == InputProfile::kEdge ||
            options_.profile == InputProfile::kTies || options_.profile == InputProfile::kLong;
   }
 
-  // Whether the elements are the identity of a reducer.
+  // True for the identity of a reducer.
   bool IsExactly() const { return range_.exactly && options_.constrain && options_.profile != InputProfile::kEdge; }
 
   // Computes Float for many elements at a time. Returns the first element that is left.
@@ -173,7 +172,7 @@ class Maker {
     uint32_t words[kPhiloxLanes];
     for (; begin + kPhiloxLanes <= end; begin += kPhiloxLanes) {
       PhiloxFirstWords(options_.seed, static_cast<uint64_t>(begin), high_, words);
-      // The signed conversion is one instruction, and 24 bits fit.
+      // The signed conversion is one instruction.
       for (int lane = 0; lane < kPhiloxLanes; ++lane) {
         const double unit = static_cast<int32_t>(words[lane] >> 8) * 0x1p-24;
         out[begin + lane] = static_cast<float>(low_ + (high_end_ - low_) * unit);
@@ -193,7 +192,6 @@ class Maker {
       case InputProfile::kIota: return real ? std::fmod(static_cast<double>(i), std::floor(largest_) + 1) : 0;
       case InputProfile::kXla: return options_.range ? Normal(block.words[0]) : -0.1 + 0.3 * Unit(block.words[0]);
       case InputProfile::kExact: return sign * static_cast<double>(SmallInteger(block));
-      // The imaginary parts continue the numbers of the real parts.
       case InputProfile::kFingerprint: return Fingerprint(real ? i : i + shape_.NumElements());
       case InputProfile::kWide: return options_.range ? Normal(block.words[0]) : sign * AnyMagnitude(block);
       case InputProfile::kSpecial: return Special(block);
@@ -202,14 +200,13 @@ class Maker {
     }
   }
 
-  // An integer in 1 .. exact_bound.
   int64_t SmallInteger(const PhiloxBlock& block) const {
     const int64_t most = std::min<int64_t>(options_.exact_bound, static_cast<int64_t>(std::min(largest_, 0x1p52)));
     return Between(block, 1, std::max<int64_t>(1, most));
   }
 
-  // Integers that the type can represent, positive ones first. If there are more elements than such integers, each run
-  // of this many elements has all of them in its own order.
+  // Integers that the type can represent, positive ones first. If there are fewer such integers than elements, each run
+  // of that many elements has all of them in its own order.
   double Fingerprint(int64_t i) const {
     const auto whole = static_cast<uint64_t>(std::min(std::ldexp(1.0, std::min(significand_, 52)), largest_));
     const bool both_signs = Numbers() > whole && !positive_;
@@ -217,17 +214,15 @@ class Maker {
     return place < whole ? 1 + static_cast<double>(place) : -1 - static_cast<double>(place - whole);
   }
 
-  // Numbers in the array: two for each complex element, one for each other element.
   uint64_t Numbers() const { return static_cast<uint64_t>(shape_.NumElements()) * (IsComplex(shape_.type()) ? 2 : 1); }
 
-  // Number of element `i` among `count` values.
   uint64_t PlaceOf(int64_t i, uint64_t count) const {
     const auto place = static_cast<uint64_t>(i);
     if (Numbers() <= count) return (place + first_) % count;
     return Permuted(place % count, count, key_ + place / count);
   }
 
-  // All binades have the same probability. No logarithm is needed, which would differ between machines.
+  // All binades have the same probability. Logarithms would differ between machines.
   double AnyMagnitude(const PhiloxBlock& block) const {
     const int64_t exponent = Between(block, std::ilogb(smallest_), std::ilogb(largest_));
     return std::min(largest_, std::ldexp(1 + Unit(block.words[2]), static_cast<int>(exponent)));
@@ -246,7 +241,7 @@ class Maker {
 
   // ---- Keys of sorts and searches ----
 
-  // The element whose key element `i` has. In profile `ties`, 30 % of the elements have the key of their neighbour.
+  // The element whose key element `i` has.
   int64_t KeyOf(int64_t i) const {
     if (options_.profile != InputProfile::kTies) return i;
     const int64_t d = range_.key_dim;
@@ -262,8 +257,8 @@ class Maker {
     return distinct ? DistinctFloat(i) : Normal(Draw(i, part).words[0]);
   }
 
-  // Odd multiples of a power of two within the scale. If the type has too few of them, all numbers in the binades below
-  // the scale are used.
+  // Odd multiples of a power of two within the scale. If these are too few, all numbers in the binades below the scale
+  // are used.
   double DistinctFloat(int64_t i) const {
     const auto count = static_cast<uint64_t>(std::max<int64_t>(2, shape_.NumElements()));
     const uint64_t rank = Permuted(static_cast<uint64_t>(i), count, key_);
@@ -303,15 +298,13 @@ class Maker {
     return HasComponents() ? range_.components[ComponentAt(i)] : range_.components.front();
   }
 
-  // A row of indices is a number in mixed radix. Distinct numbers are distinct rows, and ascending numbers are
-  // ascending rows.
+  // A row of indices is a number in mixed radix: ascending numbers are ascending rows.
   void PrepareRows() {
     row_intervals_ = HasComponents() ? range_.components : std::vector<ClosedInterval>{IntervalAt(0)};
     rows_ = static_cast<uint64_t>(shape_.NumElements()) / row_intervals_.size();
     vectors_ = 1;
     for (const ClosedInterval& interval : row_intervals_) {
       const double width = interval.Bounded() ? interval.high - interval.low + 1 : 0;
-      // More than 2^62 vectors are never needed.
       vectors_ = std::min(vectors_ * std::max(width, 0.0), 0x1p62);
     }
   }
@@ -326,7 +319,7 @@ class Maker {
     const auto vectors = static_cast<uint64_t>(vectors_);
     uint64_t number;
     if (range_.rows_sorted) {
-      // Draws one number from each of `rows_` equal parts. Parts are empty if there are more rows than vectors.
+      // Draws one number from each of `rows_` equal parts, which may be empty.
       const auto border = [&](uint64_t part) {
         return static_cast<uint64_t>(static_cast<unsigned __int128>(part) * vectors / rows_);
       };
@@ -414,12 +407,10 @@ class Maker {
       return from + static_cast<int64_t>(PlaceOf(i, width));
     if (range_.is_key && range_.distinct && elements > 1 && width >= elements && width < 1ull << 62)
       return from + static_cast<int64_t>(Permuted(static_cast<uint64_t>(KeyOf(i)), width, key_));
-    // A quarter of the starts are at one of the two ends.
     if (range_.is_start && block.words[2] % 8 < 2) return block.words[2] % 8 == 0 ? from : to;
     return Between(block, from, to);
   }
 
-  // -1, the first number beyond, the smallest and the largest number.
   int64_t OutOfRange(const PhiloxBlock& block, const ClosedInterval& interval) const {
     const int64_t beyond = static_cast<int64_t>(interval.high) + 1;
     switch (block.words[3] % 4) {
@@ -435,18 +426,18 @@ class Maker {
   const ArgumentOptions& options_;
   uint64_t high_, key_, first_;
   double tighten_;
-  PrimitiveType type_{};  // Type of the numbers: the element type, or the part type of complex elements.
+  PrimitiveType type_{};  // For complex elements, the type of their parts.
   std::vector<int64_t> strides_;
   std::vector<ClosedInterval> row_intervals_;
   uint64_t rows_ = 0;
-  double vectors_ = 0;  // Number of possible rows of indices. 0 if rows are not made as a whole.
+  double vectors_ = 0;  // Number of possible rows of indices, or 0 if rows are not made as a whole.
   double low_ = -1, high_end_ = 1;
   double largest_ = 0, smallest_ = 0;
   int significand_ = 0;
   bool positive_ = false;
 };
 
-// The facts that remain without --constrain_inputs. Profiles use them to make inputs difficult.
+// The facts that profiles use to make inputs difficult.
 LeafRange Unconstrained(const LeafRange& range) {
   LeafRange free;
   free.is_key = range.is_key;

@@ -12,21 +12,20 @@
 
 namespace hlo {
 
-// The array for leaf `leaf` of parameter `parameter`, with the profile of `options` and within `range`. Without
-// options.constrain, only the properties that a profile makes worse are taken from `range`. Floats are scaled by
+// Without options.constrain, only properties that a profile makes worse are taken from `range`. Floats are scaled by
 // `tighten`.
 Literal MakeLeaf(const Shape& shape, const LeafRange& range, const ArgumentOptions& options, int64_t parameter,
                  int64_t leaf, double tighten = 1);
 
-// The high words of the random counters of a leaf.
+// The high words of a leaf's random counters.
 inline uint64_t CounterOf(int64_t parameter, int64_t leaf) {
   return static_cast<uint64_t>(parameter) << 32 | static_cast<uint32_t>(leaf);
 }
 
-// A uniform number in [low, high], from the high part of a product.
+// A uniform number in [low, high].
 int64_t Between(const PhiloxBlock& random, int64_t low, int64_t high);
 
-// Calls `f(shape, leaf number)` for each leaf and assembles the results.
+// Assembles `f(shape, leaf number)` of all leaves.
 template <class F>
 Result<Literal> ByLeaf(const Shape& shape, int64_t& leaf, F&& f) {
   if (!shape.IsTuple()) return f(shape, leaf++);

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
 
-// Value after 'key' in the header, a Python dictionary, up to the comma or brace that ends it.
+// Value of 'key' in the header, a Python dictionary.
 std::string_view HeaderValue(std::string_view header, std::string_view key) {
   const size_t at = header.find(key);
   if (at == std::string_view::npos) return {};
@@ -106,8 +106,8 @@ Result<NpyArray> ParseNpy(std::string_view bytes, const std::string& path) {
 
 namespace {
 
-// Type name of a literal in a .npy file. Types that NumPy lacks have the names of ml_dtypes, except for f8e5m2.
-// ml_dtypes writes it as "<f1", which it cannot read again. The reader accepts both names.
+// Types that NumPy lacks have the names of ml_dtypes, except for f8e5m2, which ml_dtypes writes as "<f1" and cannot
+// read again. The reader accepts both names.
 std::string DescrOf(PrimitiveType type) {
   switch (ClassOf(type)) {
     case TypeClass::kPred: return "|b1";
@@ -135,7 +135,7 @@ bool Accepts(PrimitiveType type, const NpyArray& array) {
   return array.kind == 'V' || array.kind == 'u' || (type == PrimitiveType::kF8E5M2 && array.kind == 'f');
 }
 
-// Element i. long double has a mantissa of 64 bits, which holds all of s64 and u64.
+// long double has a mantissa of 64 bits, which holds s64 and u64.
 std::complex<long double> NumberAt(const Literal& literal, int64_t i) {
   const PrimitiveType type = literal.shape().type();
   if (IsComplex(type)) return literal.GetComplex(i);
@@ -144,7 +144,6 @@ std::complex<long double> NumberAt(const Literal& literal, int64_t i) {
   return type == PrimitiveType::kU64 ? static_cast<long double>(static_cast<uint64_t>(bits)) : bits;
 }
 
-// The first element whose number differs in `converted`, or -1.
 int64_t FirstChanged(const Literal& original, const Literal& converted) {
   const auto same = [](long double a, long double b) { return a == b || (std::isnan(a) && std::isnan(b)); };
   for (int64_t i = 0; i < original.shape().NumElements(); ++i) {
@@ -198,10 +197,10 @@ Result<Literal> LiteralFromNpy(const NpyArray& array, const Shape& declared, con
   const auto mismatch = [&](std::string_view more) {
     return Rejected("A004", Str(wanted_by, " wants ", declared, ", ", Escaped(where), " has ", array, more));
   };
-  // Some writers make an array of one element of every scalar.
+  // Some writers store scalars as arrays of one element.
   const bool scalar = shape.rank() == 0 && array.dims == std::vector<int64_t>{1};
   if (array.dims != shape.dims() && !scalar) FAIL(mismatch(""));
-  const bool narrower = BitWidth(type) < 8 && type != PrimitiveType::kPred;  // A byte each, perhaps out of range.
+  const bool narrower = BitWidth(type) < 8 && type != PrimitiveType::kPred;  // Bytes may be out of range.
   if (!Accepts(type, array) || (narrower && cast == CastArgs::kForce)) {
     const std::optional<PrimitiveType> own = OwnTypeOf(array);
     if (!own) FAIL(mismatch(""));
@@ -220,7 +219,7 @@ Result<Literal> LiteralFromNpy(const NpyArray& array, const Shape& declared, con
   std::byte* const out = literal.mutable_raw();
   std::memcpy(out, array.bytes.data(), literal.byte_size());
   if (BitWidth(type) >= 8) return literal;
-  // Each element is a byte. pred is true unless the byte is zero. Numbers must be in range.
+  // Each element is a byte. Numbers must be in range.
   for (int64_t i = 0; i < literal.byte_size(); ++i) {
     const auto value = std::to_integer<uint8_t>(out[i]);
     if (type == PrimitiveType::kPred) {

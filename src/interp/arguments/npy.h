@@ -1,4 +1,4 @@
-// Arrays in NumPy's .npy format, versions 1-3 (NEP 1). The names of types there: docs/arguments.md#files.
+// Arrays in NumPy's .npy format, versions 1-3 (NEP 1). Types: docs/arguments.md#files.
 #ifndef HLO_INTERP_ARGUMENTS_NPY_H_
 #define HLO_INTERP_ARGUMENTS_NPY_H_
 
@@ -12,37 +12,37 @@
 
 namespace hlo {
 
-// An array of a file, row-major and in the machine's byte order.
+// Row-major and in the machine's byte order.
 struct NpyArray {
-  char kind = 'f';    // b i u f c V, as in NumPy.
-  int64_t width = 4;  // Bytes of an element.
+  char kind = 'f';  // b i u f c V, as in NumPy.
+  int64_t width = 4;
   std::vector<int64_t> dims;
   std::string bytes;
 
-  std::string ToString() const;  // "int64 (128,)"
+  std::string ToString() const;
 };
 
 bool IsNpy(std::string_view bytes);
-// The element type of the array, if it has one; raw bytes have none.
+// nullopt for raw bytes.
 std::optional<PrimitiveType> OwnTypeOf(const NpyArray& array);
 // `path` is for messages. Errors: A002.
 Result<NpyArray> ParseNpy(std::string_view bytes, const std::string& path);
-// The bytes before the elements of an array. bf16 and f8 are written as by ml_dtypes.
+// bf16 and f8 are written as by ml_dtypes.
 std::string NpyHeader(const Literal& literal);
-// The bytes of a file without a header, as an array of this shape.
+// The bytes of a file without a header, as an array.
 NpyArray RawArray(std::string bytes, const Shape& shape);
 
 // The treatment of an array with another element type than the parameter.
 enum class CastArgs : uint8_t {
   kNever,
-  kSafe,   // Converted if no value changes.
-  kForce,  // Converted as by `convert`.
+  kSafe,   // Converts if no value changes.
+  kForce,  // Converts as `convert` does.
 };
-std::optional<CastArgs> CastArgsFromText(std::string_view text);  // "never", "safe", "force"
+std::optional<CastArgs> CastArgsFromText(std::string_view text);
 
-// The array as a literal of `shape`, which must not be a tuple. bf16 is V2 or the bits in uint16, f8 is V1 or the bits
-// in uint8. s4 and u4 have a byte for each element, whose range is checked. `wanted_by` and `where` are for messages
-// such as "argument 2 ('ids') wants s32[128], a.npz:ids has ...". Errors: A004.
+// `shape` must not be a tuple. bf16 is V2 or the bits in uint16, f8 is V1 or the bits in uint8. s4 and u4 have a byte
+// for each element. `wanted_by` and `where` are for messages such as "argument 2 ('ids') wants s32[128], a.npz:ids has
+// ...". Errors: A004.
 Result<Literal> LiteralFromNpy(const NpyArray& array, const Shape& shape, const std::string& wanted_by,
                                const std::string& where, CastArgs cast = CastArgs::kNever);
 

@@ -18,7 +18,7 @@ namespace hlo {
 namespace {
 
 Result<std::string> Inflate(std::string_view packed, uint64_t size, const std::string& path) {
-  // Deflate compresses by a factor of at most about 1000. A larger size is wrong and is not allocated.
+  // Deflate compresses by a factor of at most about 1000. A larger size is wrong.
   if (size / 1100 > packed.size() + 64) FAIL(Unreadable(path, "an entry claims an impossible size"));
   std::string bytes(size, '\0');
   z_stream stream = {};
@@ -50,7 +50,7 @@ struct Entry {
   uint64_t packed = 0, size = 0, offset = 0;
 };
 
-// Reads the central directory at the end of the archive, which may have zip64's larger numbers.
+// The central directory may have zip64's larger numbers.
 Result<std::vector<Entry>> Directory(std::string_view bytes, const std::string& path) {
   const size_t end = bytes.rfind("PK\5\6");
   if (end == std::string_view::npos || end + 22 > bytes.size()) FAIL(Unreadable(path, "not a .npz file, or cut off"));
@@ -96,7 +96,7 @@ Result<std::vector<Entry>> Directory(std::string_view bytes, const std::string& 
   return entries;
 }
 
-// CRC-32 as in zip. Large data is split into pieces for the threads.
+// CRC-32 as in zip.
 uint32_t Checksum(std::string_view data) {
   constexpr int64_t kPiece = 16 << 20;
   const auto size = static_cast<int64_t>(data.size());
@@ -113,7 +113,7 @@ uint32_t Checksum(std::string_view data) {
   return static_cast<uint32_t>(crc);
 }
 
-// Bytes of an entry. A stored entry is a part of `bytes`. A compressed one is put into `unpacked`.
+// A stored entry is a part of `bytes`. A compressed one is put into `unpacked`.
 Result<std::string_view> EntryBytes(std::string_view bytes, const Entry& entry, const std::string& path,
                                     std::string& unpacked) {
   if (entry.offset > bytes.size() || bytes.size() - entry.offset < 30 || bytes.substr(entry.offset, 4) != "PK\3\4")
@@ -169,7 +169,7 @@ std::string KeyOf(std::string_view stem, const ShapeIndex& index) {
 }
 
 Status WriteArrays(const std::string& path, const NamedLiterals& values) {
-  // Writes a stored archive: local headers with data, then the directory. Without zip64 its numbers end at 4 GiB.
+  // Writes local headers with data, then the directory. Without zip64 its numbers end at 4 GiB.
   std::string out, directory;
   size_t total = 0;
   for (const auto& [stem, value] : values)
@@ -193,7 +193,7 @@ Status WriteArrays(const std::string& path, const NamedLiterals& values) {
       AppendRaw<uint16_t>(common, 20);  // Version needed.
       AppendRaw<uint16_t>(common, 0);
       AppendRaw<uint16_t>(common, 0);         // Stored.
-      AppendRaw<uint32_t>(common, 0x210000);  // 1980-01-01, so that equal values give equal files.
+      AppendRaw<uint32_t>(common, 0x210000);  // 1980-01-01: equal values give equal files.
       AppendRaw<uint32_t>(common, crc);
       AppendRaw<uint32_t>(common, static_cast<uint32_t>(size));
       AppendRaw<uint32_t>(common, static_cast<uint32_t>(size));

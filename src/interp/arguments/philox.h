@@ -13,7 +13,7 @@ struct PhiloxBlock {
 };
 PhiloxBlock Philox(uint64_t key, uint64_t counter_low, uint64_t counter_high);
 
-// The first words for kPhiloxLanes consecutive counters, in a form that compilers vectorise.
+// The first words for consecutive counters, in a form that compilers vectorise.
 inline constexpr int kPhiloxLanes = 16;
 void PhiloxFirstWords(uint64_t key, uint64_t counter_low, uint64_t counter_high, uint32_t (&words)[kPhiloxLanes]);
 

@@ -14,7 +14,7 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// A requirement on a value, which is passed from a use towards parameters.
+// A requirement that is passed from a use towards parameters.
 struct Requirement {
   enum class Kind { kIndex, kPositive, kInterval, kExactly, kScale, kKey, kSummed } kind = Kind::kInterval;
   ClosedInterval interval;
@@ -22,7 +22,6 @@ struct Requirement {
   int64_t component_dim = -1;
   double number = 0;  // kExactly, kScale.
   int64_t dim = -1;   // kKey, kSummed.
-  // Facts of LeafRange that belong to the requirement.
   enum Flags : int {
     kPromised = 1,
     kSorted = 2,
@@ -37,7 +36,7 @@ struct Requirement {
   bool Has(Flags flag) const { return (flags & flag) != 0; }
   void Drop(int gone) { flags &= ~gone; }
 
-  // Replaces the components by the interval that all of them allow.
+  // Replaces the components by their intersection.
   void Flatten() {
     if (components.size() > 1) Drop(kSorted | kUnique);
     for (const ClosedInterval& c : components)
@@ -58,7 +57,6 @@ std::optional<double> ConstantOf(const Instruction& inst) {
   return at->literal().GetDouble(0);
 }
 
-// The value before ops that only change its form.
 const Instruction& Bare(const Instruction& inst) {
   const Instruction* at = &inst;
   while (at->Is(Opcode::kConvert) || at->Is(Opcode::kCopy) || at->Is(Opcode::kBroadcast) || at->Is(Opcode::kReshape))
@@ -66,8 +64,7 @@ const Instruction& Bare(const Instruction& inst) {
   return *at;
 }
 
-// Whether `wrapped` is `index` + n. A select between the two takes negative indices as counted from the end. Then
-// `index` is the index.
+// Whether `wrapped` is `index` + n. A select between the two counts negative indices from the end.
 bool IsWrapped(const Instruction& wrapped, const Instruction& index) {
   const Instruction& sum = Bare(wrapped);
   if (!sum.Is(Opcode::kAdd) || !IsInteger(sum.shape().type())) return false;
@@ -77,8 +74,8 @@ bool IsWrapped(const Instruction& wrapped, const Instruction& index) {
   return false;
 }
 
-// Dimension of the operand that is dimension `dim` of the result of an op that moves data. -1 if there is no single
-// one. `dim` may be beyond the rank, because a pad passes the dimension of the padded array to its scalar value.
+// Dimension of the operand that becomes dimension `dim` of the result, or -1. `dim` may be beyond the rank, because a
+// pad passes the dimension of the padded array to its scalar value.
 int64_t OperandDim(const Instruction& inst, int64_t dim) {
   const Shape &from = inst.operand(0).shape(), &to = inst.shape();
   if (dim < 0 || dim >= to.rank()) return -1;
@@ -102,12 +99,10 @@ int64_t OperandDim(const Instruction& inst, int64_t dim) {
   }
 }
 
-// Identities of a reducer with `arrays` accumulators, one for each component. Examples are (max, sum) and
-// arg-reductions, which compare indices only if the values are equal.
+// Identities of a reducer with `arrays` accumulators, such as (max, sum) and arg-reductions.
 std::vector<std::optional<double>> IdentitiesOf(const Computation& body, int64_t arrays) {
   std::vector<std::optional<double>> identities(arrays);
-  // Number of the parameter that `inst` is, or -1. Component k is parameter k of the accumulator and k + arrays of the
-  // element.
+  // Component k is parameter k of the accumulator and k + arrays of the element.
   const auto component = [&](const Instruction& inst) {
     const Instruction& bare = Bare(inst);
     return bare.Is(Opcode::kParameter) ? bare.parameter_number() : -1;
@@ -115,9 +110,8 @@ std::vector<std::optional<double>> IdentitiesOf(const Computation& body, int64_t
   const auto are_both = [&](const Instruction& a, const Instruction& b, int64_t k) {
     return (component(a) == k && component(b) == k + arrays) || (component(b) == k && component(a) == k + arrays);
   };
-  // How a select decides: +1 keeps the larger value, -1 the smaller one, and 0 is any other condition. The operands of
-  // `or` are searched, because `or` adds a test for NaN. The operands of `and` are not, because `and` adds a test for
-  // equal values.
+  // +1 if a select keeps the larger value, -1 for the smaller one, and 0 for other conditions. Searches operands of
+  // `or`, which adds a test for NaN, but not of `and`, which adds a test for equal values.
   const auto chosen = [&](const Instruction& select, int64_t k) {
     const bool keeps_accumulator = component(select.operand(1)) == k;
     std::vector<const Instruction*> pending{&select.operand(0)};
@@ -140,7 +134,7 @@ std::vector<std::optional<double>> IdentitiesOf(const Computation& body, int64_t
     if (root->Is(Opcode::kTuple)) root = &root->operand(k);
     root = &Bare(*root);
     if (root->operand_count() == 2 && are_both(root->operand(0), root->operand(1), k)) {
-      // The number is brought into the range of the type where it is used. For sums it is +0, as programs write it.
+      // For sums it is +0, as programs write it.
       if (const auto number = IdentityOf(root->opcode(), PrimitiveType::kF64)) {
         identities[k] = number->GetDouble(0) + 0.0;
       } else if (const auto bits = IdentityOf(root->opcode(), root->shape().type())) {
@@ -157,7 +151,7 @@ std::vector<std::optional<double>> IdentitiesOf(const Computation& body, int64_t
     if (identities[k]) continue;
     const Instruction* root = &body.root();
     if (root->Is(Opcode::kTuple)) root = &root->operand(k);
-    if (IsInteger(root->shape().type())) identities[k] = 0;  // The index beside the value.
+    if (IsInteger(root->shape().type())) identities[k] = 0;  // Index beside the value.
   }
   return identities;
 }
@@ -283,14 +277,13 @@ class Collector {
     }
   }
 
-  // In no input profile a size exceeds the dimension, because this would be an error (R006) and not a result to
-  // compare.
+  // No profile exceeds the dimension, which would be an error (R006).
   void RequireSize(const Instruction& inst) {
     const int64_t most = inst.operand(0).shape().dim(inst.attrs<OneDimensionAttrs>().dimension.value);
     Require(inst.operand(1), {}, {.kind = Requirement::Kind::kInterval, .interval = {0, static_cast<double>(most)}});
   }
 
-  // The integers that the condition compares stay small, so that loops end soon.
+  // Integers that the condition compares stay small, so that loops end soon.
   void RequireTrips(const Instruction& loop) {
     const Instruction& root = loop.attrs<WhileAttrs>().condition->root();
     std::vector<const Instruction*> pending{&root};
@@ -313,7 +306,7 @@ class Collector {
     Require(inst.operand(0), {}, {.kind = Requirement::Kind::kInterval, .interval = {-1, branches}});
   }
 
-  // compare(labels, iota) makes one-hot rows, so labels are indices into the iota's dimension.
+  // compare(labels, iota) makes one-hot rows.
   void RequireLabels(const Instruction& inst) {
     if (inst.attrs<CompareAttrs>().direction != ComparisonDirection::kEq || !IsInteger(inst.operand(0).shape().type()))
       return;
@@ -357,7 +350,7 @@ class Collector {
     Require(keys, {}, {.kind = Requirement::Kind::kKey, .dim = dim, .flags = flags});
   }
 
-  // The operands that the comparator reads are keys. Equal keys matter only in a stable sort or with further operands.
+  // Equal keys matter only in a stable sort or with further operands.
   void RequireForSort(const Instruction& inst) {
     const SortAttrs& attrs = inst.attrs<SortAttrs>();
     const int flags = inst.operand_count() > 1 || attrs.is_stable ? Requirement::kDistinct : 0;
@@ -374,7 +367,7 @@ class Collector {
   }
 
   // Sums of K products keep their size if one side has variance 1/K. Uniform numbers in [-s, s] have variance s^2 / 3.
-  // The side that is a parameter, possibly after moves, counts as the weights.
+  // A side that is a parameter counts as the weights.
   void RequireScale(const Instruction& inst, const std::vector<int64_t>& contracting) {
     if (!IsFloat(inst.shape().type())) return;
     double terms = 1;
@@ -416,7 +409,7 @@ class Collector {
 
   // ---- Walking backward ----
 
-  // `path` is a leaf of a tuple-shaped `inst`. A repeated requirement has no new effect, so it is followed only once.
+  // `path` is a leaf of a tuple-shaped `inst`. Follows a repeated requirement only once.
   void Require(const Instruction& inst, const ShapeIndex& path, Requirement requirement) {
     pending_.push_back({&inst, path, std::move(requirement)});
     if (is_following_) return;
@@ -427,15 +420,13 @@ class Collector {
       if (!IsNew(pending)) continue;
       const size_t before = pending_.size();
       Step(*pending.inst, pending.path, std::move(pending.requirement));
-      // The first one is followed first.
       std::reverse(pending_.begin() + static_cast<int64_t>(before), pending_.end());
     }
     is_following_ = false;
   }
 
-  // A counter whose step is in a fusion has another requirement in each iteration, without end. Hence only the first
-  // requirements of a leaf count, which are more than the uses of an index in programs. Dropping one leaves an argument
-  // less constrained.
+  // A counter whose step is in a fusion has new requirements without end. Hence only the first requirements of a leaf
+  // count. Programs need fewer.
   bool IsNew(const Pending& pending) {
     constexpr int kMostRequirements = 100;
     const Requirement& requirement = pending.requirement;
@@ -517,8 +508,7 @@ class Collector {
       return IntervalThrough(inst, std::move(requirement));
   }
 
-  // Passes a requirement on to the value for the next iteration. Counters are excluded, because the trip count limits
-  // them.
+  // Passes a requirement on to the next iteration. The trip count limits counters.
   void RequireOfBody(const Instruction& loop, const ShapeIndex& path, Requirement requirement) {
     const Instruction* root = &loop.attrs<WhileAttrs>().body->root();
     size_t depth = 0;
@@ -529,7 +519,7 @@ class Collector {
 
   void AtConcatenate(const Instruction& inst, Requirement requirement) {
     const int64_t dim = inst.attrs<OneDimensionAttrs>().dimension.value;
-    requirement.Drop(Requirement::kSorted | Requirement::kUnique);  // Rows of several operands.
+    requirement.Drop(Requirement::kSorted | Requirement::kUnique);
     if (dim != requirement.component_dim) {
       requirement.Flatten();
       for (const Instruction* operand : inst.operands()) Require(*operand, {}, requirement);
@@ -556,7 +546,7 @@ class Collector {
     Require(inst.operand(1), {}, std::move(requirement));
   }
 
-  // Sums, products and quotients of positive numbers are positive. Squares and exponentials are positive anyway.
+  // Squares and exponentials are positive anyway.
   void PositiveThrough(const Instruction& inst, const Requirement& requirement) {
     const auto both = [&](double low) {
       for (int64_t i = 0; i < 2; ++i) {
@@ -585,7 +575,6 @@ class Collector {
   // Inverts index arithmetic with constants.
   void IntervalThrough(const Instruction& inst, Requirement requirement) {
     if (inst.operand_count() < 1) return;
-    // Inside the interval a clamp has no effect.
     if (inst.Is(Opcode::kClamp)) return Require(inst.operand(1), {}, std::move(requirement));
     if (inst.Is(Opcode::kNegate)) {
       requirement.Flatten();
@@ -595,7 +584,7 @@ class Collector {
     }
     if (inst.operand_count() != 2) return;
     const auto a = ConstantOf(inst.operand(0)), b = ConstantOf(inst.operand(1));
-    const bool left = b.has_value();  // Whether the left operand gets the requirement.
+    const bool left = b.has_value();
     if (!a && !b) return;
     const double c = left ? *b : *a;
     const Instruction& rest = inst.operand(left ? 0 : 1);
@@ -642,12 +631,11 @@ class Collector {
           }
           break;
         }
-        default: break;  // Scalar bodies have no requirements on single elements.
+        default: break;
       }
     }
   }
 
-  // `source` is a parameter or an elided constant.
   void Record(const Instruction& source, std::vector<LeafRange>& leaves, const ShapeIndex& path,
               Requirement requirement) {
     int64_t leaf = 0, at = 0;
@@ -693,15 +681,15 @@ class Collector {
     range.conflict =
         Str("'", source.name(), "' must lie in [", range.interval.low, ", ", range.interval.high,
             "] for one use and in [", requirement.interval.low, ", ", requirement.interval.high, "] for another");
-    if (requirement.kind == Requirement::Kind::kIndex) range.interval = requirement.interval;  // Indices take priority.
+    if (requirement.kind == Requirement::Kind::kIndex) range.interval = requirement.interval;
   }
 
   const Module& module_;
   Ranges ranges_;
   std::unordered_map<const Computation*, std::vector<const Instruction*>> callers_;
   std::set<std::tuple<int, ShapeIndex, int, int, int64_t, double, double, double>> seen_;
-  std::map<std::pair<int, ShapeIndex>, int> requirement_count_;  // Count by instruction and leaf.
-  // Requirements to follow, the next one last. This avoids recursion, because chains of operands and calls are long.
+  std::map<std::pair<int, ShapeIndex>, int> requirement_count_;
+  // The next one is last. Recursion would be too deep for long chains.
   std::vector<Pending> pending_;
   bool is_following_ = false;
 };
