@@ -1,11 +1,9 @@
-// Custom calls of CUB.
 #include "base/text.h"
 #include "interp/calls/meaning.h"
 
 namespace hlo {
 
-// Sorts keys[, values] along the last dimension, stably. A radix sort compares bits: -0 precedes 0, and NaNs are at the
-// ends.
+// Sorts keys[, values] along the last dimension, stably, by bits: -0 precedes 0, and NaNs are at the ends.
 Result<CallResults> MeaningOfRadixSort(Meaning& m) {
   if (m.operand_count() == 0 || m.operand_count() > 2 || m.operand(0)->shape().rank() == 0)
     FAIL(WrongOperands(m.call()));

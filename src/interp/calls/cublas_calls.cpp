@@ -1,4 +1,3 @@
-// Custom calls of cuBLAS.
 #include <algorithm>
 
 #include "base/text.h"
@@ -10,7 +9,7 @@ namespace {
 // The parts of a name such as "BIAS_GELU_AUX".
 struct Epilogue {
   bool bias = false, aux = false;
-  std::string activation;  // "", RELU, GELU or SILU.
+  std::string activation;
 
   static std::optional<Epilogue> FromName(std::string_view name) {
     Epilogue epilogue;
@@ -53,7 +52,7 @@ Result<MatmulConfig> ReadMatmul(const Instruction& inst) {
   return config;
 }
 
-// alpha * A * B in the wide type. An operand without batch dimensions (stride 0) is used for all of the batch.
+// alpha * A * B in the wide type. An operand without batch dimensions is used for all of the batch.
 Result<Instruction*> Product(Meaning& m, const MatmulConfig& config) {
   DotAttrs attrs = config.dot;
   Instruction *lhs = m.operand(0), *const rhs = m.operand(1);
@@ -75,8 +74,7 @@ Result<Instruction*> Product(Meaning& m, const MatmulConfig& config) {
     for (int64_t& d : attrs.lhs_contracting) d += batch;
     for (int64_t d = 0; d < batch; ++d) attrs.lhs_batch.push_back(d);
   } else if (attrs.rhs_batch.empty() && !attrs.lhs_batch.empty()) {
-    // The batch dimensions become rows of the product. They come first in the result only if they come first in the
-    // operand.
+    // The batch dimensions become rows of the product, which come first only if they come first in the operand.
     if (!std::is_sorted(attrs.lhs_batch.begin(), attrs.lhs_batch.end()) ||
         attrs.lhs_batch.back() + 1 != static_cast<int64_t>(attrs.lhs_batch.size())) {
       FAIL(UnsupportedCall(m.call(), "with batch dimensions only on the left, which do not come first,"));
@@ -102,7 +100,7 @@ Result<Instruction*> Product(Meaning& m, const MatmulConfig& config) {
   return m.Scaled(product, config.alpha);
 }
 
-// Broadcasts the bias along the columns, which are the most minor dimensions in memory.
+// The columns are the most minor dimensions in memory.
 Result<Instruction*> AlongColumns(Meaning& m, Instruction* bias, Instruction* product) {
   const Layout &of_result = MainShape(m.call()).layout(), &of_bias = bias->shape().layout();
   const int64_t rank = bias->shape().rank();
@@ -191,7 +189,7 @@ Result<CallResults> MeaningOfMatmulF8(Meaning& m) {
   return results;
 }
 
-// (a, b) -> x or (x, workspace). The configuration has the attributes of triangular-solve.
+// (a, b) -> x or (x, workspace).
 Result<CallResults> MeaningOfTriangularSolve(Meaning& m) {
   if (m.operand_count() != 2) FAIL(WrongOperands(m.call()));
   const JsonValue json = TRY(ConfigOf(m.call(), "triangular_solve_backend_config"));
@@ -221,7 +219,6 @@ Result<CallResults> MeaningOfBlockScaledDot(Meaning& m) {
   }
   attrs.lhs_contracting = attrs.rhs_contracting = {rank - 1};
   for (const Shape* side : {&lhs, &rhs}) dims.push_back(side->dim(rank - 2));
-  // A scalar replaces a missing scale.
   Instruction* const rhs_scale = m.operand_count() == 4 ? m.operand(3) : m.Constant(1, Shape::Scalar(rhs.type()));
   const PrimitiveType type = MainShape(m.call()).type();
   Instruction* const product = m.Add(Opcode::kScaledDot, Shape(WideTypeOf(type), dims),

@@ -1,4 +1,3 @@
-// Custom calls of cuDNN.
 #include <algorithm>
 
 #include "base/text.h"
@@ -16,11 +15,10 @@ Result<ConvolutionConfig> ReadConvolution(const Instruction& inst) {
   const JsonValue json = TRY(ConfigOf(inst, "cudnn_conv_backend_config"));
   ConvolutionConfig config;
   if (json.AsObject() == nullptr || json.AsObject()->keys.empty()) return config;
-  // A configuration without scales scales nothing.
   if (!json["conv_result_scale"].IsNull()) config.result_scale = NumberOf(json["conv_result_scale"]);
   config.side_scale = NumberOf(json["side_input_scale"]);
   config.leaky_alpha = NumberOf(json["leakyrelu_alpha"]);
-  // Older dumps have the number of the enumerator.
+  // Older dumps have the enumerator's number.
   constexpr const char* kByNumber[] = {"kNone", "kSigmoid", "kRelu", "kRelu6"};
   const JsonValue& mode = json["activation_mode"];
   if (const std::string* name = mode.String(); name != nullptr && name->starts_with('k')) {
@@ -45,7 +43,7 @@ Result<Instruction*> Activated(Meaning& m, const ConvolutionConfig& config, Inst
   FAIL(UnsupportedCall(m.call(), Str("with activation ", name)));
 }
 
-// Checks that tensors have only a batch, a feature and spatial dimensions. `vectors` allows one more dimension.
+// Rejects dimensions without labels. `vectors` allows one.
 Status CheckConvolution(const Meaning& m, bool vectors = false) {
   const CustomCallAttrs& attrs = m.call().attrs<CustomCallAttrs>();
   if (m.operand_count() < 2) FAIL(WrongOperands(m.call()));
@@ -61,8 +59,7 @@ Status CheckConvolution(const Meaning& m, bool vectors = false) {
   return {};
 }
 
-// Features may be grouped into vectors, which are an additional last dimension without a label. WithoutVectors merges
-// this dimension into the features.
+// Vectors of features are a last dimension without a label, which WithoutVectors merges into the features.
 bool HasVectors(const Meaning& m) {
   return MainShape(m.call()).rank() == static_cast<int64_t>(m.call().attrs<CustomCallAttrs>().window.dims.size()) + 3;
 }
@@ -89,7 +86,7 @@ Instruction* InVectors(Meaning& m, Instruction* x, int64_t feature, int64_t size
   return m.Transposed(m.Reshaped(x, dims), order);
 }
 
-// Element type of sums of products. Integers are summed exactly.
+// Integers are summed exactly.
 PrimitiveType SumType(const Meaning& m) {
   const bool integers = IsInteger(m.operand(0)->shape().type()) && IsInteger(m.operand(1)->shape().type());
   return integers ? PrimitiveType::kS32 : WideTypeOf(MainShape(m.call()).type());
@@ -124,7 +121,6 @@ std::vector<int64_t> Listed(const std::vector<int64_t>& spatial, std::initialize
   return all;
 }
 
-// Padding at the high end such that the result has size `out`.
 int64_t PadHigh(const WindowDim& d, int64_t base, int64_t out) {
   const int64_t dilated_base = base == 0 ? 0 : (base - 1) * d.base_dilation + 1;
   const int64_t dilated_window = (d.size - 1) * d.window_dilation + 1;
@@ -157,8 +153,8 @@ Result<CallResults> MeaningOfConvolution(Meaning& m) {
 }
 
 // (gradient of the output, filter) -> (gradient of the input, workspace). In the forward convolution, base_dilation * x
-// equals y * stride + k * window_dilation - pad_low. Seen from x, y * stride is the position. Hence stride and base
-// dilation change places, and the filter is read from its end.
+// equals y * stride + k * window_dilation - pad_low. Hence stride and base dilation change places, and the filter is
+// read from its end.
 Result<CallResults> MeaningOfConvolutionInputGradient(Meaning& m) {
   TRY(CheckConvolution(m));
   const CustomCallAttrs& attrs = m.call().attrs<CustomCallAttrs>();
@@ -171,7 +167,6 @@ Result<CallResults> MeaningOfConvolutionInputGradient(Meaning& m) {
       outputs % groups != 0 || gradient.dim(labels.out_batch) != shape.dim(labels.lhs_batch)) {
     FAIL(UnsupportedCall(m.call(), "whose features do not fit"));
   }
-  // Reorders the filter to spatial..., outputs of a group, inputs of all groups.
   const int64_t spatial = static_cast<int64_t>(labels.lhs_spatial.size());
   Instruction* turned =
       m.Transposed(m.operand(1), Listed(labels.rhs_spatial, {labels.rhs_input_feature, labels.rhs_output_feature}));
@@ -210,8 +205,8 @@ Result<CallResults> MeaningOfConvolutionInputGradient(Meaning& m) {
   return FinishConvolution(m, x, labels.lhs_feature);
 }
 
-// (input, gradient of the output) -> (gradient of the filter, workspace). The gradient is the window of a convolution.
-// Batch and features of the input change places, and so do stride and window dilation.
+// (input, gradient of the output) -> (gradient of the filter, workspace). Batch and features of the input change
+// places, and so do stride and window dilation.
 Result<CallResults> MeaningOfConvolutionFilterGradient(Meaning& m) {
   TRY(CheckConvolution(m));
   const CustomCallAttrs& attrs = m.call().attrs<CustomCallAttrs>();

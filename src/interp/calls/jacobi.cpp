@@ -1,5 +1,5 @@
-// Eigh: eigenvalues of Hermitian matrices by Jacobi rotations, as in XLA's expansion of this call. Source: Golub and
-// Van Loan, Matrix Computations, 8.5, and openxla/xla eigh_expander.cc for the configuration.
+// Eigh by Jacobi rotations. Source: Golub and Van Loan, Matrix Computations, 8.5, and openxla/xla eigh_expander.cc for
+// the configuration.
 #include <limits>
 #include <numeric>
 
@@ -8,10 +8,10 @@
 namespace hlo {
 namespace {
 
-// Each round squares the size of the elements off the diagonal, so far fewer rounds are needed.
+// Far fewer are needed, because each round squares the elements off the diagonal.
 constexpr int kMostRounds = 100;
 
-// Multiplies columns p and q of v by the 2x2 matrix of the rotation, whose second row has the phase.
+// The second row of the rotation has the phase.
 template <class T>
 void RotateColumns(T* v, int64_t n, int64_t p, int64_t q, Real<T> c, Real<T> s, T phase) {
   for (int64_t i = 0; i < n; ++i) {
@@ -21,7 +21,6 @@ void RotateColumns(T* v, int64_t n, int64_t p, int64_t q, Real<T> c, Real<T> s, 
   }
 }
 
-// Makes the elements off the diagonal of `a` negligible. Multiplies v by the rotations.
 template <class T>
 void Diagonalise(T* a, T* v, int64_t n) {
   constexpr Real<T> kEpsilon = std::numeric_limits<Real<T>>::epsilon();
@@ -31,7 +30,7 @@ void Diagonalise(T* a, T* v, int64_t n) {
     for (int64_t p = 0; p < n; ++p) {
       for (int64_t q = p + 1; q < n; ++q) {
         const Real<T> size = std::abs(a[p + q * n]), low = std::real(a[p + p * n]), high = std::real(a[q + q * n]);
-        // The comparison with the diagonal keeps the digits of small eigenvalues. A NaN ends the rotations.
+        // The diagonal keeps the digits of small eigenvalues. A NaN ends the rotations.
         if (!(size > kEpsilon * std::sqrt(std::abs(low)) * std::sqrt(std::abs(high)))) continue;
         rotated = true;
         const T phase = a[p + q * n] / size;
@@ -51,7 +50,7 @@ void Diagonalise(T* a, T* v, int64_t n) {
   }
 }
 
-// Reads "lower,sort,rounds,tolerance". Rounds and tolerance are ignored.
+// Reads "lower,sort,rounds,tolerance". Ignores rounds and tolerance.
 Status ReadEigh(const Call& call, bool* lower, bool* sort) {
   const std::string text = ConfigText(call.e().inst);
   const std::vector<std::string_view> words = Split(text, ',');
@@ -67,7 +66,7 @@ Status ReadEigh(const Call& call, bool* lower, bool* sort) {
 
 }  // namespace
 
-// (a) -> (eigenvectors, eigenvalues). Reads the given triangle, and sorts in ascending order if requested.
+// (a) -> (eigenvectors, eigenvalues).
 Result<Literal> CallEigh(const Call& call) {
   bool lower = true, sort = true;
   TRY(ReadEigh(call, &lower, &sort));

@@ -1,4 +1,4 @@
-// The system's LAPACK, which computes iterative decompositions.
+// The system's LAPACK.
 #ifndef HLO_INTERP_CALLS_LAPACK_H_
 #define HLO_INTERP_CALLS_LAPACK_H_
 
@@ -6,7 +6,7 @@
 
 namespace hlo {
 
-// Such as "3.11.0, liblapack.so.3", or "" if none is installed.
+// Such as "3.11.0, liblapack.so.3", or "".
 std::string LapackVersion();
 
 }  // namespace hlo

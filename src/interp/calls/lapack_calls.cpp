@@ -1,7 +1,6 @@
-// Custom calls of LAPACK as JAX makes them, batched over the leading dimensions. Names that end in _ffi have their
-// options in backend_config: {uplo = 76 : ui8} is the code of a letter. Older names have them in scalars before the
-// matrices. Source: jaxlib/lapack.py of 0.4.14 and jax/_src/lax/linalg.py of 0.10, with all calls that they register
-// for CPU.
+// Custom calls of LAPACK as JAX makes them, batched over the leading dimensions. The options of names with _ffi are in
+// backend_config, such as {uplo = 76 : ui8} for a letter. Older names have scalars before the matrices. Source:
+// jaxlib/lapack.py of 0.4.14 and jax/_src/lax/linalg.py of 0.10.
 #include "interp/calls/lapack_calls.h"
 
 #include <limits>
@@ -14,7 +13,7 @@ namespace {
 
 struct Row {
   std::string_view name;
-  std::string_view types;  // Types that have a routine of this name.
+  std::string_view types;
   size_t arrays;
   bool square;
   bool cusolver;  // cusolver_NAME_ffi exists for all types.
@@ -35,7 +34,7 @@ constexpr Row kRows[] = {
 
 constexpr std::string_view kPerturbed = "tridiagonal_solve_perturbed_ffi";
 
-// Calls of XLA itself for all types. TensorFlow writes them for every platform, and JAX where there is no library.
+// XLA's own calls, which TensorFlow writes, and JAX where there is no library.
 struct NamedRow {
   std::string_view target;
   Row row;
@@ -49,8 +48,8 @@ constexpr NamedRow kNamed[] = {
 };
 
 struct Target {
-  const Row* row = nullptr;  // Null for other targets.
-  char type = 0;             // 's', 'd', 'c', 'z', or 0 for the type of the operand.
+  const Row* row = nullptr;
+  char type = 0;  // 0 for the type of the operand.
 };
 
 Target TargetOf(std::string_view target) {
@@ -104,18 +103,16 @@ Literal Vectors(PrimitiveType type, const Dims& batch, int64_t size) {
 
 namespace {
 
-// Size of a pivot as LAPACK compares it.
 template <class T>
 Real<T> Magnitude(T x) {
   if constexpr (kIsComplex<T>) return std::abs(x.real()) + std::abs(x.imag());
   else return std::abs(x);
 }
 
-// Replaces the triangle that is read by the factor, and keeps the other triangle. Returns 0, or the order of the first
-// minor that is not positive.
+// Keeps the other triangle. Returns 0, or the order of the first minor that is not positive.
 template <class T>
 int32_t Potrf(T* a, int64_t n, bool lower) {
-  // L(i,j) of a lower factor. For an upper factor this is U(j,i), its conjugate.
+  // L(i,j) of a lower factor, or U(j,i), its conjugate.
   const auto at = [&](int64_t i, int64_t j) -> T& { return lower ? a[i + j * n] : a[j + i * n]; };
   for (int64_t j = 0; j < n; ++j) {
     T pivot = at(j, j);
@@ -126,7 +123,7 @@ int32_t Potrf(T* a, int64_t n, bool lower) {
       return static_cast<int32_t>(j + 1);
     }
     const Real<T> root = std::sqrt(value);
-    // The op computes it in the same way, so that gpusolver-rewriter may replace the op by a call.
+    // The op does the same, so that gpusolver-rewriter may replace it by a call.
     at(j, j) = T(value / root);
     for (int64_t i = j + 1; i < n; ++i) {
       T sum = at(i, j);
@@ -137,8 +134,7 @@ int32_t Potrf(T* a, int64_t n, bool lower) {
   return 0;
 }
 
-// Exchanges rows for the largest pivot, the first of equal ones. `pivots` count from 1. Returns 0, or the number of the
-// first pivot that is zero.
+// `pivots` count from 1. Returns 0, or the number of the first pivot that is zero.
 template <class T>
 int32_t Getrf(T* a, int64_t rows, int64_t columns, int32_t* pivots) {
   int32_t info = 0;
@@ -246,15 +242,14 @@ Result<Literal> CallTrsm(const Call& call) {
 
 namespace {
 
-// A tridiagonal matrix, made upper triangular by exchanging rows: its diagonal and the two diagonals above.
+// A tridiagonal matrix, made upper triangular by exchanging rows.
 template <class T>
 struct Tridiagonal {
   T* lower;  // lower[i] is a(i + 1, i), and later u(i, i + 2).
   T *diagonal, *upper;
   int64_t size;
 
-  // Applies the same steps to b. Returns 0, or the number of the first pivot that is zero, at which it stops unless
-  // `perturbed`.
+  // Returns 0, or the number of the first pivot that is zero, at which it stops unless `perturbed`.
   int32_t Eliminate(T* b, int64_t columns, bool perturbed) {
     for (int64_t k = 0; k + 1 < size; ++k) {
       const bool exchange = Magnitude(diagonal[k]) < Magnitude(lower[k]);
@@ -275,8 +270,7 @@ struct Tridiagonal {
     return size > 0 && diagonal[size - 1] == T(0) && !perturbed ? static_cast<int32_t>(size) : 0;
   }
 
-  // Replaces pivots below the rounding error of the largest element by this error. The elements have the same
-  // uncertainty.
+  // Raises small pivots to the rounding error of the largest element.
   void Perturb() {
     Real<T> largest = 0;
     for (int64_t k = 0; k < size; ++k) {
@@ -304,8 +298,8 @@ struct Tridiagonal {
 
 }  // namespace
 
-// (lower, diagonal, upper, b) -> (diagonals of the triangular factor, x, info), or only x. The first element of the
-// lower diagonal and the last of the upper one are outside of the matrix.
+// (lower, diagonal, upper, b) -> (diagonals of the triangular factor, x, info), or only x. The first lower and the last
+// upper element are outside of the matrix.
 Result<Literal> CallGtsv(const Call& call) {
   const bool perturbed = call.e().inst.attrs<CustomCallAttrs>().target == kPerturbed;
   const Shape& shape = call.array(3).shape();
@@ -351,7 +345,6 @@ Result<Literal> CallLapack(Evaluation& e) {
   if (call.HasArrays(row->arrays + 1) && call.array(row->arrays).shape().rank() > 0)
     FAIL(UnsupportedCall(e.inst, Str("of more than ", arrays)));
   const Shape& shape = call.array(0).shape();
-  // The diagonals of a tridiagonal matrix are vectors.
   const int64_t rank = row->handler == CallGtsv ? 1 : 2;
   if (shape.rank() < rank) FAIL(UnsupportedCall(e.inst, "without matrices"));
   if (type != 0 && type != LetterOf(shape.type())) FAIL(UnsupportedCall(e.inst, Str("of ", shape.type())));
@@ -365,7 +358,6 @@ Result<Literal> CallCusolverCholesky(Evaluation& e) {
   if (e.operands.size() != 1 || e.operands[0].shape().rank() < 2) FAIL(UnsupportedCall(e.inst, "without matrices"));
   const Dims& dims = e.operands[0].shape().dims();
   if (dims[dims.size() - 1] != dims[dims.size() - 2]) FAIL(UnsupportedCall(e.inst, "of matrices that are not square"));
-  // The default is lower.
   const std::string text = ConfigText(e.inst);
   const auto config = ReadJson(text.empty() ? "{\"lower\":true}" : text);
   if (!config) FAIL(UnsupportedCall(e.inst, Str("whose backend_config is no JSON (", config.error().message(), ")")));

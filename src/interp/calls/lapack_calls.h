@@ -1,5 +1,4 @@
-// Shared parts of LAPACK's custom calls: operands, options and results of a call, and column-major matrices. Internal
-// to interp/.
+// Operands, options and results of LAPACK's custom calls, and column-major matrices. Internal to interp/.
 #ifndef HLO_INTERP_CALLS_LAPACK_CALLS_H_
 #define HLO_INTERP_CALLS_LAPACK_CALLS_H_
 
@@ -37,7 +36,6 @@ T Conjugate(T x) {
   if constexpr (kIsComplex<T>) return std::conj(x);
   else return x;
 }
-// Calls f<T>() for one of the four types of LAPACK.
 template <class F>
 Result<Literal> WithLapackType(const Evaluation& e, PrimitiveType type, F&& f) {
   switch (type) {
@@ -49,12 +47,11 @@ Result<Literal> WithLapackType(const Evaluation& e, PrimitiveType type, F&& f) {
   }
 }
 
-// 's', 'd', 'c', 'z', or '?' for other types.
 char LetterOf(PrimitiveType type);
 
 struct Routine {
-  std::string_view name;  // "potrf"
-  char type = 0;          // 's', 'd', 'c', 'z'; 0 to use the operand's type.
+  std::string_view name;
+  char type = 0;  // 0 for the operand's type.
 };
 
 class Call {
@@ -81,11 +78,10 @@ class Call {
   const Routine& routine() const { return routine_; }
   bool HasArrays(size_t count) const { return arrays_.size() >= count; }
   const Literal& array(size_t i) const { return *arrays_[i]; }
-  // For the older call names; 0 if it is missing.
+  // For older names; 0 if missing.
   int64_t scalar(size_t i) const { return i < scalars_.size() ? scalars_[i] : 0; }
   bool has_scalars() const { return !scalars_.empty(); }
-  // The number in backend_config for `key`: a character's code, or 'T' or 'F' for a boolean. `missing` if there is
-  // none.
+  // A character's code, or 'T' or 'F' for a boolean.
   int64_t Number(std::string_view key, int64_t missing) const {
     for (const auto& [name, value] : options_) {
       if (name != key) continue;
@@ -101,7 +97,7 @@ class Call {
     return Option("uplo", Option("lower", 'F') == 'T' ? 'L' : 'U') == 'L';
   }
 
-  // Checks that array `i` is a vector of `size` elements (any number if size < 0) for each of `batch`.
+  // Checks that array `i` has vectors of `size` elements (any number if size < 0).
   Status CheckVectors(size_t i, const Dims& batch, int64_t size, PrimitiveType type) const {
     const Shape& shape = array(i).shape();
     Dims dims = batch;
@@ -112,7 +108,6 @@ class Call {
     if (shape.type() == type && shape.dims() == dims) return {};
     FAIL(UnsupportedCall(e_.inst, Str("whose operand ", i, " is ", shape, " and not ", Shape(type, dims), ",")));
   }
-  // Checks that array `i` is a matrix of these sizes for each of `batch`.
   Status CheckMatrices(size_t i, const Dims& batch, int64_t rows, int64_t columns, PrimitiveType type) const {
     Dims dims = batch;
     for (const int64_t size : {rows, columns}) dims.push_back(size);
@@ -121,7 +116,7 @@ class Call {
                          Str("whose operand ", i, " is ", array(i).shape(), " and not ", Shape(type, dims), ",")));
   }
 
-  // Returns `values` as the call's first results; its other results are workspace.
+  // Other results than `values` are workspace.
   Result<Literal> Results(std::vector<Literal> values) const {
     const Shape& shape = e_.inst.shape();
     if (!shape.IsTuple()) {
@@ -147,10 +142,9 @@ class Call {
   std::vector<std::pair<std::string_view, std::string_view>> options_;
 };
 
-// Exchanges the last two dimensions.
 Literal WithMatricesTransposed(const Literal& literal);
 
-// A batch of column-major matrices, as in Fortran.
+// A batch of column-major matrices.
 template <class T>
 class Matrices {
  public:
@@ -186,37 +180,34 @@ class Matrices {
   Literal transposed_;
 };
 
-// A vector of `size` for each matrix, or a number if size < 0.
+// A vector for each matrix, or a number if size < 0.
 Literal Vectors(PrimitiveType type, const Dims& batch, int64_t size);
 
-// The type of real parts, and of complex numbers.
 template <class T>
 constexpr PrimitiveType kRealType = sizeof(Real<T>) == 4 ? PrimitiveType::kF32 : PrimitiveType::kF64;
 template <class T>
 constexpr PrimitiveType kComplexType = sizeof(Real<T>) == 4 ? PrimitiveType::kC64 : PrimitiveType::kC128;
 
-// Vector `i` of a result of Vectors.
 template <class T>
 T* VectorOf(Literal& vectors, int64_t i, int64_t size) {
   return vectors.mutable_data<T>().data() + i * size;
 }
 
-// One routine for all matrices of a call. The table in lapack_calls.cpp has the number of operands, and the first
-// operand has matrices of the routine's type.
+// The table in lapack_calls.cpp has the number of operands. The first operand has matrices of the routine's type.
 
-// Implemented in lapack_calls.cpp.
+// lapack_calls.cpp
 Result<Literal> CallPotrf(const Call& call);
 Result<Literal> CallGetrf(const Call& call);
 Result<Literal> CallTrsm(const Call& call);
 Result<Literal> CallGtsv(const Call& call);
 Result<Literal> CallLu(const Call& call);
-// Implemented in jacobi.cpp.
+// jacobi.cpp
 Result<Literal> CallEigh(const Call& call);
-// Implemented in lapack_reflectors.cpp.
+// lapack_reflectors.cpp
 Result<Literal> CallGeqrf(const Call& call);
 Result<Literal> CallOrgqr(const Call& call);
 Result<Literal> CallOrmqr(const Call& call);
-// Implemented by the system's LAPACK (lapack_library.cpp).
+// lapack_library.cpp
 Result<Literal> CallGeqp3(const Call& call);
 Result<Literal> CallGesdd(const Call& call);
 Result<Literal> CallGesvd(const Call& call);

@@ -1,4 +1,4 @@
-// Calls of iterative decompositions in the system's LAPACK, which is opened by the first call.
+// Calls the system's LAPACK, which the first call opens.
 #include <dlfcn.h>
 
 #include "interp/calls/lapack.h"
@@ -7,13 +7,13 @@
 namespace hlo {
 namespace {
 
-// A Fortran routine. The length of each letter is an extra argument.
+// The length of each letter is an extra argument.
 template <class... Parameters>
 using Fortran = void (*)(Parameters...);
 
 struct OpenLibrary {
   std::string file;
-  void* handle = nullptr;  // Null if none of the files exists.
+  void* handle = nullptr;
 };
 
 const OpenLibrary& OpenedLapack() {
@@ -55,7 +55,7 @@ class Library {
 template <class T>
 class Work {
  public:
-  // Calls run(workspace, size) twice. A size of -1 asks for the size that the routine needs.
+  // A first run(workspace, -1) returns the size.
   template <class F>
   void Run(F&& run) {
     T wanted = T();
@@ -69,11 +69,11 @@ class Work {
   std::vector<T> space_;
 };
 
-constexpr size_t kLetter = 1;  // Length of a letter.
+constexpr size_t kLetter = 1;
 
 int Stride(int64_t rows) { return static_cast<int>(std::max<int64_t>(1, rows)); }
 
-// Value of a result that the caller uses as workspace.
+// Zeros for a result that callers use as workspace.
 Result<Literal> Workspace(const Call& call, size_t i) {
   const Shape& shape = call.e().inst.shape();
   if (!shape.IsTuple() || shape.elements().size() <= i)
@@ -123,7 +123,7 @@ Result<Literal> CallGeqp3(const Call& call) {
 
 namespace {
 
-// Vectors that the call wants: all of u and vt ('A'), the first min(rows, columns) ('S'), or none ('N').
+// All of u and vt ('A'), the first min(rows, columns) ('S'), or none ('N').
 char VectorsOf(const Call& call) {
   if (call.has_scalars()) return call.scalar(1) == 0 ? 'N' : call.scalar(0) != 0 ? 'A' : 'S';
   if (call.Option("compute_uv", '-') == '-') return call.Option("mode", 'A');
@@ -150,14 +150,14 @@ struct Svd {
     const PrimitiveType type = call.array(0).shape().type();
     const int rows = static_cast<int>(a.rows()), columns = static_cast<int>(a.columns());
     const int64_t size = std::min(rows, columns), largest = std::max(rows, columns);
-    // Without vectors these results are not written and have the sizes in the text.
+    // Without vectors these results keep the sizes in the text.
     const auto last = [&](int64_t i, int64_t from_end) {
       return shape.element(i).dim(shape.element(i).rank() - from_end);
     };
     Matrices<T> u(type, a.batch(), rows, mode == 'A' ? rows : mode == 'S' ? size : last(2, 1));
     Matrices<T> vt(type, a.batch(), mode == 'A' ? columns : mode == 'S' ? size : last(3, 2), columns);
     const int u_stride = Stride(rows), vt_stride = Stride(vt.rows());
-    // The largest size that any version of LAPACK needs.
+    // Enough for all versions of LAPACK.
     const int64_t real_size =
         kIsComplex<T> ? std::max<int64_t>(1, size * std::max<int64_t>(5 * size + 7, 2 * largest + 2 * size + 1)) : 1;
     Literal values = Vectors(kRealType<T>, a.batch(), size), info = Vectors(PrimitiveType::kS32, a.batch(), -1);
@@ -257,8 +257,7 @@ Result<Literal> CallSyevd(const Call& call) {
 
 namespace {
 
-// Unpacks complex vectors from real columns. A pair of conjugate eigenvalues shares two columns: real and imaginary
-// part.
+// A pair of conjugate eigenvalues shares two columns: real and imaginary part.
 template <class R>
 void Unpack(const R* packed, const R* imaginary, int64_t n, std::complex<R>* vectors) {
   for (int64_t j = 0; j < n; ++j) {
@@ -275,7 +274,7 @@ void Unpack(const R* packed, const R* imaginary, int64_t n, std::complex<R>* vec
 }  // namespace
 
 // (a) -> (real parts, imaginary parts, left vectors, right vectors, info). The eigenvalues of a complex matrix are one
-// result. The older name has workspace before the results: a and twice the vectors, or a and the real workspace.
+// result. The older name has workspace before the results.
 Result<Literal> CallGeev(const Call& call) {
   const PrimitiveType type = call.array(0).shape().type();
   return WithLapackType(call.e(), type, [&]<class T>() -> Result<Literal> {
@@ -322,8 +321,7 @@ Result<Literal> CallGeev(const Call& call) {
 }
 
 // (a) -> (Schur form, vectors, real parts, imaginary parts, 0, info). The eigenvalues of a complex matrix are one
-// result. The older name has the vectors after the eigenvalues. For complex matrices, it has real workspace before the
-// eigenvalues.
+// result. The older name has the vectors after the eigenvalues, and for complex matrices workspace before them.
 Result<Literal> CallGees(const Call& call) {
   const PrimitiveType type = call.array(0).shape().type();
   return WithLapackType(call.e(), type, [&]<class T>() -> Result<Literal> {
@@ -371,7 +369,6 @@ Result<Literal> CallGehrd(const Call& call) {
     const int n = static_cast<int>(a.rows()), stride = Stride(n);
     const auto low = static_cast<int>(call.has_scalars() ? call.scalar(1) : call.Number("low", 1));
     const auto high = static_cast<int>(call.has_scalars() ? call.scalar(2) : call.Number("high", n));
-    // LAPACK requires this of its caller.
     if (n == 0 ? low != 1 || high != 0 : low < 1 || low > high || high > n)
       FAIL(UnsupportedCall(call.e().inst, Str("from ", low, " to ", high, " of ", n, " rows")));
     const Library gehrd = TRY(Library::Find(call, type, "gehrd"));

@@ -1,5 +1,5 @@
-// QR by Householder reflections, with LAPACK's conventions: H = 1 - tau v v*, the first element of v is 1 and is not
-// stored, Q = H1 H2 ... Hk, and the diagonal of R is real. Source: LAPACK's geqr2, org2r, orm2r and larfg.
+// QR by Householder reflections: H = 1 - tau v v*, the first element of v is 1 and is not stored, Q = H1 H2 ... Hk, and
+// the diagonal of R is real. Source: LAPACK's geqr2, org2r, orm2r and larfg.
 #include <limits>
 
 #include "interp/calls/lapack_calls.h"
@@ -7,7 +7,7 @@
 namespace hlo {
 namespace {
 
-// Euclidean norm. hypot avoids overflow and underflow.
+// hypot avoids overflow and underflow.
 template <class T>
 Real<T> Norm(const T* x, int64_t count) {
   Real<T> norm = 0;
@@ -30,7 +30,7 @@ T Reflect(T* x, int64_t count) {
   return tau;
 }
 
-// c becomes (1 - tau v v*) c. Its `columns` columns are `stride` apart. v[0] counts as 1.
+// c becomes (1 - tau v v*) c. v[0] counts as 1.
 template <class T>
 void Apply(const T* v, int64_t count, T tau, T* c, int64_t columns, int64_t stride) {
   for (int64_t j = 0; j < columns; ++j) {
@@ -43,7 +43,7 @@ void Apply(const T* v, int64_t count, T tau, T* c, int64_t columns, int64_t stri
   }
 }
 
-// c becomes c (1 - tau v v*). It has `rows` rows, and its columns are `stride` apart.
+// c becomes c (1 - tau v v*).
 template <class T>
 void ApplyRight(const T* v, int64_t count, T tau, T* c, int64_t rows, int64_t stride) {
   for (int64_t i = 0; i < rows; ++i) {
@@ -55,7 +55,7 @@ void ApplyRight(const T* v, int64_t count, T tau, T* c, int64_t rows, int64_t st
   }
 }
 
-// Checks the number of reflections in the columns of `a`, and returns it in `count`.
+// Checks the number of reflections, and returns it in `count`.
 template <class T>
 Status CheckReflections(const Call& call, const Matrices<T>& a, PrimitiveType type, int64_t* count) {
   TRY(call.CheckVectors(1, a.batch(), -1, type));

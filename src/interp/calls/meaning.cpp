@@ -57,7 +57,6 @@ Result<JsonValue> ConfigOf(const Instruction& inst, std::string_view key) {
   if (text.empty()) return JsonValue();
   const auto config = ReadJson(text);
   if (!config) FAIL(UnsupportedCall(inst, Str("whose backend_config is no JSON (", config.error().message(), ")")));
-  // Old dumps have only the inner object.
   const JsonValue& inner = (*config)[key];
   if (!inner.IsNull()) return inner;
   return config;

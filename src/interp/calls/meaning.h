@@ -1,4 +1,4 @@
-// Expresses custom calls of libraries as plain HLO (interp/library_call.h). Internal to interp/calls.
+// Expresses custom calls of libraries as plain HLO (interp/library_call.h).
 #ifndef HLO_INTERP_CALLS_MEANING_H_
 #define HLO_INTERP_CALLS_MEANING_H_
 
@@ -14,18 +14,17 @@
 
 namespace hlo {
 
-// The configuration of a call as proto-JSON, where absent fields are zero or empty.
+// Proto-JSON, where absent fields are zero or empty.
 Result<JsonValue> ConfigOf(const Instruction& inst, std::string_view key);
 double NumberOf(const JsonValue& value);
 std::vector<int64_t> IntsOf(const JsonValue& value);
 
-// The type of the computation for a result of `type`.
+// The compute type for a result of `type`.
 PrimitiveType WideTypeOf(PrimitiveType type);
-// The shape of the main result. A tuple may have more results, which callers handle.
 const Shape& MainShape(const Instruction& inst);
 Error WrongOperands(const Instruction& inst);
 
-// The first results of a call, which its target defines. Other results are workspace.
+// The first results of a call. Others are workspace.
 using CallResults = std::vector<Instruction*>;
 
 // A call as a computation on its operands.
@@ -54,7 +53,7 @@ class Meaning {
     return Add(Opcode::kBroadcast, shape.WithType(x->shape().type()), {x}, DimensionsAttrs{std::move(dimensions)});
   }
   Instruction* Constant(std::complex<double> value, const Shape& shape);
-  // Adds no product for factor 1, so that the result is easier to read. 1 * x would have the same value.
+  // Adds no product for factor 1.
   Instruction* Scaled(Instruction* x, std::complex<double> factor) {
     return factor == 1.0 ? x : Times(x, Constant(factor, x->shape()));
   }
@@ -65,20 +64,18 @@ class Meaning {
   Instruction* Reshaped(Instruction* x, Dims dims) {
     return Add(Opcode::kReshape, Shape(x->shape().type(), std::move(dims)), {x}, ReshapeAttrs());
   }
-  // x > limit ? then : otherwise. For NaN it is `otherwise`.
+  // x > limit ? then : otherwise.
   Instruction* IfAbove(Instruction* x, double limit, Instruction* then, Instruction* otherwise);
   Instruction* Clamped(Instruction* x, double low, double high) {
     return Add(Opcode::kClamp, x->shape(), {Constant(low, x->shape()), x, Constant(high, x->shape())});
   }
-  // Reduces the given dimensions with `combine` from `start`.
   Instruction* Reduced(Instruction* x, std::vector<int64_t> dimensions, Opcode combine, double start);
 
-  // Converts to the type of a result. f8 saturates as in the libraries. Integers are rounded to nearest even and
-  // saturate.
+  // f8 saturates as in the libraries. Integers are rounded to nearest even and saturate.
   Instruction* Rounded(Instruction* x, PrimitiveType type);
 
-  // The module, whose root is a tuple of the results. Errors (U007): the results do not have the shapes of the call's,
-  // or an instruction breaks a rule of its op.
+  // The root is a tuple of the results. Errors (U007): results of other shapes than the call's, or an instruction that
+  // breaks a rule of its op.
   Result<std::unique_ptr<Module>> Finish(const CallResults& results);
 
  private:
@@ -93,12 +90,12 @@ class Meaning {
 Instruction* Relu(Meaning& m, Instruction* x);
 Instruction* GeluOfTanh(Meaning& m, Instruction* x);  // x/2 * (1 + tanh(sqrt(2/pi) * (x + 0.044715 x^3)))
 
-// The targets of a library: <library>_calls.cpp.
+// Implemented in <library>_calls.cpp.
 Result<CallResults> MeaningOfMatmul(Meaning& m);    // __cublas$gemm, __cublas$lt$matmul
 Result<CallResults> MeaningOfMatmulF8(Meaning& m);  // __cublas$lt$matmul$f8
 Result<CallResults> MeaningOfTriangularSolve(Meaning& m);
 Result<CallResults> MeaningOfBlockScaledDot(Meaning& m);
-Result<CallResults> MeaningOfConvolution(Meaning& m);  // Forward, optionally with bias and activation.
+Result<CallResults> MeaningOfConvolution(Meaning& m);
 Result<CallResults> MeaningOfConvolutionInputGradient(Meaning& m);
 Result<CallResults> MeaningOfConvolutionFilterGradient(Meaning& m);
 Result<CallResults> MeaningOfLayerNorm(Meaning& m);
