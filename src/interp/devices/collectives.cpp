@@ -75,7 +75,6 @@ Result<int64_t> DimensionOf(const Gathering& g, int64_t i) {
   FAIL(ErrorAt(g.inst, "V218", Str("'", g.inst.opcode(), "' has no dimension of ", shape)));
 }
 
-// Folds operand `i` of all members, in order.
 Result<Literal> Folded(Gathering& g, int64_t i) {
   const Computation* to_apply = g.inst.attrs<CollectiveAttrs>().to_apply;
   Literal sum = std::move(g.operands[0][i]);
@@ -109,8 +108,8 @@ bool HasDynamicRoot(const Instruction& inst) { return inst.attrs<CollectiveAttrs
 
 int64_t DataOperandsOf(const Gathering& g) { return OperandsOf(g) - (HasDynamicRoot(g.inst) ? 1 : 0); }
 
-// Position in the group of the root for operand `i`. It is 0, or the number in the last operand, which must be equal on
-// all members. Source: openxla/stablehlo pull requests 2981 and 2990.
+// Position in the group: 0, or the number in the last operand, which must be equal on all members. Source:
+// openxla/stablehlo pull requests 2981 and 2990.
 Result<int64_t> RootOf(const Gathering& g, int64_t i) {
   if (!HasDynamicRoot(g.inst)) return 0;
   const Shape& roots = g.operands[0].back().shape();
@@ -129,13 +128,13 @@ Result<int64_t> RootOf(const Gathering& g, int64_t i) {
   return root;
 }
 
-// With a dynamic root, a result of one value may be written as a tuple.
+// With a dynamic root, one value may be written as a tuple.
 Literal ResultOf(const Instruction& inst, std::vector<Literal> values) {
   return inst.shape().IsTuple() ? Literal::Tuple(std::move(values)) : OneOrTuple(std::move(values));
 }
 
-// Only the root receives the sum. StableHLO leaves the values of the other members undefined. Here they are zeros, as
-// for devices that receive nothing in a collective-permute.
+// Only the root receives the sum. StableHLO leaves the other values undefined. Here they are zeros, as in a
+// collective-permute.
 Result<std::vector<Literal>> CollectiveReduced(Gathering& g) {
   std::vector<std::vector<Literal>> values(g.devices.size());
   for (int64_t i = 0; i < DataOperandsOf(g); ++i) {
@@ -219,8 +218,7 @@ Result<std::vector<Literal>> AllToAll(Gathering& g) {
   return results;
 }
 
-// (input, output, input offsets, send sizes, output offsets, receive sizes). Rows of the sender's input are copied into
-// the receiver's output. Updates for one peer are adjacent.
+// (input, output, input offsets, send sizes, output offsets, receive sizes). Updates for one peer are adjacent.
 Result<std::vector<Literal>> RaggedAllToAll(Gathering& g) {
   const int64_t updates = g.operands[0][2].shape().NumElements() / SizeOf(g);
   if (updates * SizeOf(g) != g.operands[0][2].shape().NumElements()) {
@@ -270,7 +268,6 @@ Result<std::vector<Literal>> RaggedAllToAll(Gathering& g) {
 
 bool IsStart(const Instruction& inst) { return inst.Is(Opcode::kCollectivePermuteStart); }
 
-// Result of the start of a permute: its operands, the result, and zeros.
 Literal WithContext(const Instruction& inst, std::span<const Literal> operands, Literal result) {
   if (!IsStart(inst)) return result;
   std::vector<Literal> elements;
@@ -280,7 +277,7 @@ Literal WithContext(const Instruction& inst, std::span<const Literal> operands, 
   return Literal::Tuple(std::move(elements));
 }
 
-// Appends the start of each slice. `starts` is a tuple of scalars, or a tuple of such tuples.
+// `starts` is a tuple of scalars, or a tuple of such tuples.
 void AppendStarts(const Literal& starts, std::vector<std::vector<int64_t>>& out) {
   const bool several = !starts.elements().empty() && starts.elements()[0].shape().IsTuple();
   if (several) {
@@ -291,7 +288,7 @@ void AppendStarts(const Literal& starts, std::vector<std::vector<int64_t>>& out)
   for (const Literal& index : starts.elements()) start.push_back(index.GetInt(0));
 }
 
-// Copies slices of `input` into `output`. Starts are clamped as in dynamic-slice. `next` is an index into slice_sizes.
+// Starts are clamped as in dynamic-slice. `next` is an index into slice_sizes.
 Status CopySlices(const Instruction& inst, const Literal& input, Literal& output, const Literal& input_starts,
                   const Literal& output_starts, size_t& next) {
   if (input.shape().IsTuple()) {
@@ -330,10 +327,10 @@ Status CopySlices(const Instruction& inst, const Literal& input, Literal& output
 
 Result<std::vector<Literal>> Permuted(Gathering& g) {
   const PermuteAttrs& attrs = g.inst.attrs<PermuteAttrs>();
-  std::unordered_map<int64_t, int64_t> places;  // Position in the group by id.
+  std::unordered_map<int64_t, int64_t> places;
   for (int64_t i = 0; i < SizeOf(g); ++i)
     places[attrs.channel_id ? g.devices[i] % g.grid.partitions : g.devices[i] / g.grid.partitions] = i;
-  std::vector<int64_t> source_of(g.devices.size(), -1);  // Indexed by position.
+  std::vector<int64_t> source_of(g.devices.size(), -1);
   std::vector<bool> sends(g.devices.size(), false);
   for (const std::vector<int64_t>& pair : attrs.source_target_pairs) {
     if (!places.contains(pair[1])) continue;
@@ -359,7 +356,6 @@ Result<std::vector<Literal>> Permuted(Gathering& g) {
       continue;
     }
     if (own.size() != 4) FAIL(ErrorAt(g.inst, "V226", Str("slice_sizes needs 4 operands, found ", own.size())));
-    // The sender's starts determine which slices are read, and the receiver's starts where they are written.
     Literal output = own[1];
     size_t next = 0;
     TRY(CopySlices(g.inst, sent[0], output, sent[2], own[3], next));

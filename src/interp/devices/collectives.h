@@ -16,7 +16,6 @@ namespace hlo {
 // Checks that the result of a collective-permute-start has the parts that AloneAt and Exchange fill. Errors: U002.
 Status CheckStart(const Instruction& inst);
 
-// A complete group.
 struct Gathering {
   const Instruction& inst;
   const DeviceGrid& grid;
@@ -24,15 +23,15 @@ struct Gathering {
   std::span<std::vector<Literal>> operands;  // Indexed by position in the group.
   Session& session;
 };
-// The value of each member. Errors: R040 if the group does not fit the written shapes or has no such root; R041 if rows
-// of a ragged-all-to-all are out of range or inconsistent.
+// The value of each member. Errors: R040 if the group does not fit the shapes or has no such root; R041 for wrong rows
+// of a ragged-all-to-all.
 Result<std::vector<Literal>> Exchange(Gathering& gathering);
 
-// Copies a box of `from` to a position in `to`, which has the same rank and type.
+// `from` and `to` have the same rank and type.
 void CopyBox(const Literal& from, std::span<const int64_t> from_start, Literal& to, std::span<const int64_t> to_start,
              std::span<const int64_t> sizes);
 
-// The value of a device in no group: zeros, or the unchanged output for in-place ops.
+// For a device in no group: zeros, or the unchanged output.
 Literal AloneAt(const Instruction& inst, std::span<const Literal> operands);
 
 }  // namespace hlo

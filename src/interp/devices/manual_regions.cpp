@@ -18,14 +18,13 @@ namespace {
 // ---- Parts ---------------------------------------------------------------------------------------------------------
 
 struct Parts {
-  std::vector<std::vector<int64_t>> start;  // Start of each partition's part in the whole.
+  std::vector<std::vector<int64_t>> start;  // Indexed by partition.
   std::vector<int> kind;                    // Partitions of one kind together hold each part once.
 };
 
 int64_t RoundedUp(int64_t x, int64_t y) { return (x + y - 1) / y; }
 
-// Number of parts of size `part` in `whole`, which is split into `tiles` tiles of perhaps smaller size. 0 if they do
-// not fit.
+// Number of parts of size `part` in `whole`, whose tiles may be smaller. 0 if they do not fit.
 int64_t PartsAlong(int64_t whole, int64_t part, int64_t tiles) {
   if (whole == part) return 1;
   if (RoundedUp(whole, tiles) == part) return tiles;
@@ -36,7 +35,6 @@ class Region {
  public:
   Region(const Instruction& marker, const DeviceGrid& grid) : marker_(marker), grid_(grid) {}
 
-  // Parts of value `i` of the marker.
   Result<Parts> DevicePartsOf(int64_t i, const Shape& whole, const Shape& part) const {
     if (whole == part || Compatible(whole, part)) return Same(whole);
     if (!whole.IsArray() || !part.IsArray() || whole.rank() != part.rank() || whole.type() != part.type())
@@ -73,14 +71,13 @@ class Region {
     return result;
   }
 
-  // Number of partitions in the sharding of value `i`, or 0.
+  // Partitions in the sharding of value `i`, or 0.
   int64_t PartitionsFor(int64_t i, const Shape& whole, const Shape& part) const {
     const auto dealt = TilesOfValue(i, whole, part);
     return dealt ? static_cast<int64_t>(dealt->devices.size()) : 0;
   }
 
  private:
-  // Each partition has the whole.
   Parts Same(const Shape& whole) const {
     Parts parts;
     parts.start.assign(grid_.partitions, std::vector<int64_t>(whole.IsArray() ? whole.rank() : 0, 0));
@@ -103,7 +100,7 @@ class Region {
     FAIL(Misfit(whole, part, Str("'", says.name(), "' has no sharding that splits it")));
   }
 
-  // Tiles along the manual axes only, because the region sees the other axes whole.
+  // Keeps the manual axes. The region sees the others whole.
   Result<DeviceTiles> TilesByShardy(int64_t i, const std::string& text, const Shape& whole, const Shape& part) const {
     const std::string meshes =
         FrontendAttribute(marker_.module().header.frontend_attributes, kShardyMeshes).value_or("");
@@ -143,7 +140,6 @@ Status CheckResults(const Instruction& marker) {
   FAIL(UnsupportedCall(marker, Str("of ", marker.operand_count(), " operands with result ", shape)));
 }
 
-// Sizes of the elements of a part that are inside of the whole.
 std::vector<int64_t> Inside(const Shape& whole, const Shape& part, std::span<const int64_t> start) {
   std::vector<int64_t> sizes;
   for (int64_t d = 0; d < whole.rank(); ++d) {

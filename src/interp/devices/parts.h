@@ -1,4 +1,4 @@
-// Cuts arrays into the parts of devices, and joins them. Sizes and devices of parts: ir/mesh/parts.h.
+// Cuts arrays into the parts of devices, and joins them. Their sizes and devices: ir/mesh/parts.h.
 #ifndef HLO_INTERP_DEVICES_PARTS_H_
 #define HLO_INTERP_DEVICES_PARTS_H_
 
@@ -13,16 +13,15 @@
 
 namespace hlo {
 
-// The part of `whole` that a device holds. `local` is its shape with its layout. Elements beyond the end of the whole
-// are 0.
+// `local` is the shape of the part. Elements beyond the end of the whole are 0.
 Literal CutPart(const Literal& whole, const Shape& local, const PartTable& table, int64_t device);
 
 struct JoinedParts {
   Literal whole;
-  // Two devices with different bits in the same part. The whole has the bits of the first.
+  // Devices with different bits in a part. The whole has the bits of the first.
   std::optional<std::pair<int64_t, int64_t>> differing;
 };
-// `parts` is indexed by device, and all have the local shape of `whole`.
+// `parts` is indexed by device.
 JoinedParts JoinParts(std::span<const Literal* const> parts, const Shape& whole, const PartTable& table);
 
 }  // namespace hlo

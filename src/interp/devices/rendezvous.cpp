@@ -64,8 +64,7 @@ Result<std::optional<Literal>> Rendezvous::Arrive(int device, const Instruction&
 
 // ---- send and recv -------------------------------------------------------------------------------------------------
 
-// The route from or to `device`. With a channel and several partitions, the pairs are partitions of a replica.
-// Otherwise they are replicas of a partition.
+// With a channel and several partitions, pairs are partitions of a replica, else replicas of a partition.
 Result<std::optional<Rendezvous::Route>> Rendezvous::RouteOf(const Instruction& inst, int device) const {
   const ChannelAttrs& attrs = inst.attrs<ChannelAttrs>();
   if (attrs.is_host_transfer)
@@ -136,7 +135,6 @@ Result<std::optional<Literal>> Rendezvous::ReceiveDone(int device, const Instruc
   return std::nullopt;
 }
 
-// The next value of the route, as the result of the recv-done.
 Result<Literal> Rendezvous::Delivered(const Instruction& done, const Route& route) {
   const auto on_way = sent_.find(route);
   Sent next = std::move(on_way->second.front());
@@ -181,7 +179,7 @@ Error Rendezvous::Deadlock() const {
     if (told[device]) continue;
     const Instruction& inst = *waits_at_[device];
     std::vector<int> here, missing;
-    // Text of how often the missing devices were here. A loop may run differently often on them.
+    // A loop may run differently often on the missing devices.
     std::string times;
     if (inst.Is(Opcode::kRecvDone)) {
       here = {device};

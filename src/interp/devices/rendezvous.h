@@ -1,8 +1,8 @@
-// Synchronizes the devices of a run at collectives, which need all members of a group, and at send and recv. It runs
-// nothing itself: the interpreter reports arrivals and learns which devices can continue. Internal to interp/.
+// Synchronizes devices at collectives, send and recv: the interpreter reports arrivals and learns which devices can
+// continue. Internal to interp/.
 //
-// A start op (all-reduce-start, ...) exchanges values immediately, so a done op never waits. A send stores its value
-// and continues; a recv-done waits for it.
+// A start op exchanges values immediately, so a done op never waits. A send stores its value and continues; a recv-done
+// waits for it.
 #ifndef HLO_INTERP_DEVICES_RENDEZVOUS_H_
 #define HLO_INTERP_DEVICES_RENDEZVOUS_H_
 
@@ -22,28 +22,26 @@ class Rendezvous {
  public:
   explicit Rendezvous(const DeviceGrid& grid) : grid_(grid), waits_at_(grid.count(), nullptr) {}
 
-  // `device` is about to execute `inst`. Returns its value, or nullopt if the device must wait until TakeReady returns
-  // it.
+  // Returns the value of `inst`, or nullopt if the device must wait for TakeReady.
   Result<std::optional<Literal>> Arrive(int device, const Instruction& inst, std::vector<Literal> operands,
                                         Session& session);
-  // The devices that have stopped waiting since the last call, with their values.
+  // Devices that have stopped waiting since the last call.
   std::vector<std::pair<int, Literal>> TakeReady() { return std::exchange(ready_, {}); }
 
-  // Called when all devices have stopped. Error R040 if a device still waits or a sent value was not received.
+  // Error R040 if a device waits or a sent value was not received.
   Status CheckAllDone() const;
 
  private:
-  // A group at one instruction.
   struct Group {
     std::vector<int> devices;
-    std::vector<std::vector<Literal>> operands;  // Indexed by position in the group, for devices that have arrived.
+    std::vector<std::vector<Literal>> operands;  // Indexed by position in the group.
     std::vector<bool> here;
     size_t arrived = 0;
   };
   struct Place {
     std::vector<Group> groups;
-    std::vector<std::pair<int, int>> of;  // The group and position of each device; {-1, -1} if it is in no group.
-    std::vector<int64_t> times;           // Number of visits of each device.
+    std::vector<std::pair<int, int>> of;  // Group and position by device, or {-1, -1}.
+    std::vector<int64_t> times;           // Visits by device.
   };
   // Channel, source, target.
   using Route = std::tuple<int64_t, int, int>;
@@ -62,12 +60,12 @@ class Rendezvous {
 
   const DeviceGrid grid_;
   std::unordered_map<const Instruction*, Place> places_;
-  std::vector<const Instruction*> waits_at_;  // Indexed by device.
+  std::vector<const Instruction*> waits_at_;
   std::vector<std::pair<int, Literal>> ready_;
-  // Sent values in order, and the device that waits for the next value of a route.
+  // Sent values in order, and the device that waits for the next one.
   std::map<Route, std::vector<Sent>> sent_;
   std::map<Route, int> awaited_;
-  // Pending recvs by the u32 in their value; 0 if no device sends and the value is zeros.
+  // Pending recvs by the u32 in their value, which is 0 if no device sends.
   std::unordered_map<int64_t, Route> pending_;
   int64_t last_pending_ = 0;
 };

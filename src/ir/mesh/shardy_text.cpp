@@ -21,7 +21,7 @@ class Scanner {
     left_.remove_prefix(token.size());
     return true;
   }
-  // Reads a name such as mesh or mesh_0. After @ it may also be "any text".
+  // A name after @ may also be "any text".
   std::optional<std::string_view> Name() {
     SkipSpace();
     if (left_.starts_with('"')) return Quoted();
@@ -46,7 +46,7 @@ class Scanner {
     int64_t value = 0;
     return ParseInt(Cut(size), &value) ? std::optional(value) : std::nullopt;
   }
-  // Calls item() for each item up to `end`, with commas between them. Returns false if an item is wrong.
+  // Calls item() for each item up to `end`.
   template <class F>
   bool List(std::string_view end, F&& item) {
     if (Accept(end)) return true;
@@ -76,7 +76,6 @@ bool ReadMesh(Scanner& in, Mesh& mesh) {
     const auto name = in.Quoted();
     if (!name || !in.Accept("=")) return false;
     const auto size = in.Int();
-    // A larger size is not a number of devices.
     if (!size || *size < 1 || *size > (1 << 20) / count) return false;
     count *= *size;
     mesh.axes.push_back({std::string(*name), *size});
