@@ -9,15 +9,16 @@
 namespace hlo {
 namespace {
 
-// A counter with more scalars is not interpreted.
+// Counters with more are not interpreted.
 constexpr size_t kMostScalars = 64;
 
-using State = std::map<int64_t, Literal>;  // By element.
+using State = std::map<int64_t, Literal>;  // Keyed by element.
 
-// The scalars from which some values of a computation are computed.
+// The scalars from which some values are computed.
 class Scalars {
  public:
-  // Returns false if the value depends on anything except elements of the state and constants, or on too many scalars.
+  // Returns false if the value depends on other things than elements of the state and constants, or on too many
+  // scalars.
   bool Add(const Instruction& value) {
     std::vector<const Instruction*> worklist = {&value};
     while (!worklist.empty()) {
@@ -37,13 +38,12 @@ class Scalars {
   }
   const std::vector<int64_t>& elements() const { return elements_; }
 
-  // Sorts by dependence, operands first. Call it when all values are added.
+  // Sorts operands first. Called when all values are added.
   void Order(const Computation& computation) {
     for (const Instruction* inst : computation.PostOrder()) {
       if (values_.contains(inst)) order_.push_back(inst);
     }
   }
-  // Returns false if the interpreter rejects an instruction.
   bool Evaluate(const State& state) {
     for (const Instruction* inst : order_) {
       Literal& value = values_.at(inst);
@@ -64,15 +64,15 @@ class Scalars {
   const Literal& Value(const Instruction& inst) const { return values_.at(&inst); }
 
  private:
-  std::map<const Instruction*, Literal> values_;  // The order of keys has no effect.
+  std::map<const Instruction*, Literal> values_;
   std::vector<int64_t> elements_;
   std::vector<const Instruction*> order_;
 };
 
-// Some scalars of a loop's state, advanced from trip to trip.
+// Some scalars of a loop's state.
 class Counter {
  public:
-  // Returns nullopt if the elements depend on anything except constants and scalars with constant initial values.
+  // Returns nullopt unless the elements depend only on constants and scalars with constant initial values.
   static std::optional<Counter> Make(const Instruction& loop, std::vector<int64_t> elements) {
     const Instruction &init = loop.operand(0), &next = loop.attrs<WhileAttrs>().body->root();
     if (!init.Is(Opcode::kTuple) || !next.Is(Opcode::kTuple)) return std::nullopt;
@@ -91,7 +91,6 @@ class Counter {
   }
 
   const State& state() const { return state_; }
-  // Advances by one trip. Returns false if the interpreter rejects an instruction.
   bool Advance() {
     if (!body_.Evaluate(state_)) return false;
     for (auto& [i, value] : state_) value = body_.Value(next_->operand(i));

@@ -1,5 +1,4 @@
-// The meaning of each target of a custom call, and the targets that need no library: markers, and helpers of XLA.
-// docs/ops.md#custom-calls
+// The targets of custom calls, and those that need no library: docs/ops.md#custom-calls.
 #include "interp/custom_call.h"
 
 #include <algorithm>
@@ -24,7 +23,7 @@ namespace {
 
 using CustomHandler = Result<Literal> (*)(Evaluation& e);
 
-// The operand of the marker, or a part of it if shards are smaller than the whole.
+// The operand, or a part of it if shards are smaller.
 Result<Literal> MarkedValue(Evaluation& e) {
   const bool splits = MarkerOf(e.inst) == Marker::kShard || MarkerOf(e.inst) == Marker::kWhole;
   if (!IsIdentityMarker(e.inst)) {
@@ -36,7 +35,7 @@ Result<Literal> MarkedValue(Evaluation& e) {
   return Literal::Tuple({std::make_move_iterator(e.operands.begin()), std::make_move_iterator(e.operands.end())});
 }
 
-// Whether the result is (T[..., k], s32[..., k]) for T[..., n], with k <= n.
+// The result must be (T[..., k], s32[..., k]) for T[..., n], with k <= n.
 bool FitsTopK(const Shape& from, const Shape& result) {
   if (!from.IsArray() || from.rank() == 0 || IsComplex(from.type())) return false;
   if (!result.IsTuple() || result.elements().size() != 2 || result.element(0).rank() != from.rank()) return false;
@@ -45,7 +44,7 @@ bool FitsTopK(const Shape& from, const Shape& result) {
   return Compatible(values, result.element(0)) && Compatible(values.WithType(PrimitiveType::kS32), result.element(1));
 }
 
-// The largest values come first, unless a comparator has another direction than GT.
+// The largest come first, unless a comparator differs from GT.
 Result<Literal> TopK(Evaluation& e) {
   const CustomCallAttrs& attrs = e.inst.attrs<CustomCallAttrs>();
   bool largest = true;
@@ -62,7 +61,7 @@ Result<Literal> TopK(Evaluation& e) {
   return TopKOf(e.operands[0], shape.element(0).dims().back(), largest, shape.element(0), shape.element(1));
 }
 
-// The dimension that ApproxTopK and PartialReduce shrink, from {reduction_dim = 1 : i64, ...} or JSON.
+// Reads {reduction_dim = 1 : i64, ...} or JSON.
 std::optional<int64_t> ReductionDimension(const Instruction& inst) {
   constexpr std::string_view kKey = "reduction_dim";
   const std::string text = ConfigText(inst);
@@ -76,8 +75,7 @@ std::optional<int64_t> ReductionDimension(const Instruction& inst) {
   return fine ? std::optional(dimension) : std::nullopt;
 }
 
-// (values..., initial values...) -> as many of the best values by the comparator as the result has. The required
-// quality is a share of the best values. An exact result, best first, always satisfies it.
+// (values..., initial values...) -> the best values. An exact result, best first, has any required quality.
 Result<Literal> ApproxTopK(Evaluation& e) {
   const auto& called = e.inst.attrs<CustomCallAttrs>().called_computations;
   const size_t count = e.operands.size() / 2;
@@ -136,7 +134,7 @@ Result<Literal> Function(Evaluation& e) {
   if (x.size() != 1 || !Compatible(x[0]->shape(), e.inst.shape()))
     FAIL(UnsupportedCall(e.inst, Str("with result ", e.inst.shape())));
   Literal operands[] = {e.operands[0], e.operands[0]};
-  if constexpr (opcode == Opcode::kAtan2) {  // atan(x)
+  if constexpr (opcode == Opcode::kAtan2) {
     Literal one(e.inst.shape());
     for (int64_t i = 0; i < one.shape().NumElements(); ++i) one.SetDouble(i, 1);
     operands[1] = std::move(one);
@@ -149,7 +147,6 @@ Result<Literal> Function(Evaluation& e) {
   return EvalElementwise(inner);
 }
 
-// Converts between buffers and arrays of the same bytes.
 Result<Literal> Rewrapped(Evaluation& e) {
   const Shape& shape = e.inst.shape();
   if (e.operands.empty()) return Literal(shape);
@@ -188,7 +185,7 @@ Result<Literal> X64Split(Evaluation& e) {
   return result;
 }
 
-// A composite of XLA's client library has its meaning in a called computation.
+// A called computation defines a composite.
 Result<Literal> Composite(Evaluation& e) {
   const auto& called = e.inst.attrs<CustomCallAttrs>().called_computations;
   if (called.size() != 1) FAIL(UnsupportedCall(e.inst, "without a computation that defines it"));
@@ -201,7 +198,7 @@ Result<Literal> Composite(Evaluation& e) {
   return EvaluateNested(body, args, e.session.options(), e.session.nesting() + 1);
 }
 
-// Evaluates the module that is the meaning of the call. Further results in its shape are workspace and become zeros.
+// Further results are workspace and become zeros.
 Result<Literal> LibraryCall(Evaluation& e) {
   const auto meaning = TRY(MeaningOf(e.inst));
   InterpretOptions options = e.session.options();
@@ -249,8 +246,7 @@ constexpr Row kRows[] = {
     {"__cusolver$cholesky", CallCusolverCholesky},
 };
 
-// jax.debug.print and similar calls, with the names of all versions. They call a Python function without results. A
-// callback with results is not supported.
+// jax.debug.print and similar calls, with the names of all versions. Callbacks with results are not supported.
 bool IsCallbackWithoutResults(const Instruction& inst) {
   const std::string_view target = inst.attrs<CustomCallAttrs>().target;
   return inst.shape().IsTuple() && inst.shape().elements().empty() && target.starts_with("xla_") &&
@@ -276,7 +272,6 @@ std::string StubFor(const std::string& target) {
   return Str("--custom_call='", Escaped(target), "=zeros' or =FILE.hlo replaces it");
 }
 
-// Hint with similar targets, and with a flag that replaces the call.
 std::string HintFor(const std::string& target) {
   std::vector<std::string_view> known = MarkerTargets();
   for (const Row& row : kRows) known.push_back(row.target);

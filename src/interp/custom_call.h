@@ -1,5 +1,4 @@
-// Evaluates custom calls. Each family of targets has a handler; custom_call.cpp assigns targets to handlers. Internal
-// to interp/.
+// Evaluates custom calls. Internal to interp/.
 #ifndef HLO_INTERP_CUSTOM_CALL_H_
 #define HLO_INTERP_CUSTOM_CALL_H_
 
@@ -11,14 +10,14 @@
 
 namespace hlo {
 
-// U007 at the instruction: the target is known, but `what` is not supported.
+// U007: the target is known, but `what` is not supported.
 Error UnsupportedCall(const Instruction& inst, std::string_view what);
 
-// lapack_calls.cpp: lapack_*, blas_*trsm and cusolver_*, as registered by JAX.
+// lapack_*, blas_*trsm and cusolver_*, as registered by JAX.
 bool IsLapackTarget(std::string_view target);
 std::vector<std::string> LapackTargets();  // Current names.
 Result<Literal> CallLapack(Evaluation& e);
-Result<Literal> CallCusolverCholesky(Evaluation& e);  // A target of XLA: (a) -> (factor, workspace, info).
+Result<Literal> CallCusolverCholesky(Evaluation& e);  // (a) -> (factor, workspace, info).
 
 }  // namespace hlo
 

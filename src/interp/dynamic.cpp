@@ -15,8 +15,7 @@ bool Contains(const std::vector<int64_t>& dims, int64_t d) {
   return std::find(dims.begin(), dims.end(), d) != dims.end();
 }
 
-// The array with other sizes: cut, or extended by zeros. Elements beyond the size of a dynamic dimension are undefined,
-// so zeros are allowed.
+// Cuts, or extends by zeros: elements beyond the size of a dynamic dimension are undefined.
 Literal Resized(const Literal& literal, const Dims& dims) {
   const Shape& from = literal.shape();
   if (from.dims() == dims) return literal;
@@ -31,7 +30,7 @@ Literal Resized(const Literal& literal, const Dims& dims) {
 
 Error SizeError(const Instruction& inst, std::string message) { return ErrorAt(inst, "R006", std::move(message)); }
 
-// Whether the op uses the actual shapes of its operands or no shapes.
+// True if the op uses the actual shapes of its operands, or no shapes.
 bool FollowsItsOperands(const Instruction& inst) {
   if (inst.Is(Opcode::kCopy)) return !inst.shape().IsArray() || inst.shape().type() == inst.operand(0).shape().type();
   if (inst.Is(Opcode::kCustomCall)) {
@@ -92,7 +91,7 @@ class ActualSizes {
   const Shape& actual(int64_t i) const { return e_.operands[i].shape(); }
   const Shape& written(int64_t i) const { return inst_.operand(i).shape(); }
 
-  // For example "s32[3] for s32[<=5], s32[5]".
+  // "s32[3] for s32[<=5], s32[5]"
   std::string Written() const {
     std::vector<std::string> texts;
     for (int64_t i = 0; i < inst_.operand_count(); ++i) {
@@ -127,8 +126,8 @@ class ActualSizes {
     return Run(clone);
   }
 
-  // Gives the first `count` operands, except scalars, equal sizes in all dimensions but `except`. If a dimension is
-  // dynamic in another operand, a static operand is cut to its size.
+  // Gives the first `count` operands, except scalars, equal sizes in all dimensions but `except`: static dimensions are
+  // cut to the size of dynamic ones.
   Status Align(int64_t count, int64_t except = -1) {
     int64_t rank = 0;
     for (int64_t i = 0; i < count; ++i) rank = std::max(rank, actual(i).rank());
@@ -153,7 +152,7 @@ class ActualSizes {
     return {};
   }
 
-  // The same for the paired dimensions of a dot.
+  // Likewise for the paired dimensions of a dot.
   void AlignDot() {
     const DotAttrs& attrs = inst_.attrs<DotAttrs>();
     const auto align = [&](const std::vector<int64_t>& lhs, const std::vector<int64_t>& rhs) {
@@ -184,7 +183,7 @@ class ActualSizes {
   }
 
   // Row-major order pairs runs of dimensions with equal products: for [2,<=3,4] and [<=6,4] these are {2,3}={6} and
-  // {4}={4}. If the size of a run has changed, the one dynamic dimension of the result absorbs the change.
+  // {4}={4}. The dynamic dimension of the result absorbs the change of a run.
   Result<Shape> ReshapedShape() const {
     const Shape &from = written(0), &to = inst_.shape();
     Dims dims = to.dims();
@@ -201,7 +200,7 @@ class ActualSizes {
         if ((before < after || j == to.rank()) && i < from.rank()) before *= from.dim(i++);
         else after *= to.dim(j++);
       }
-      // Sizes of 1 belong to the preceding run. After a size of 0, all remaining dimensions do.
+      // Sizes of 1, and all sizes after a 0, belong to the preceding run.
       while (i < from.rank() && (from.dim(i) == 1 || before == 0)) before *= from.dim(i++);
       while (j < to.rank() && (to.dim(j) == 1 || after == 0)) after *= to.dim(j++);
       int64_t count = 1, others = 1, dynamic = -1, dynamics = 0;
@@ -258,7 +257,7 @@ class ActualSizes {
     return OfShape(actual(0));
   }
 
-  // A dimension that is taken whole keeps its size. A part is always a part of the bound.
+  // A dimension that is taken whole keeps its size. A part is a part of the bound.
   Result<Literal> Slice() {
     std::vector<SliceDim> slice = inst_.attrs<SliceAttrs>().slice.dims;
     Dims dims = actual(0).dims();
@@ -302,8 +301,7 @@ class ActualSizes {
     return Infer(clone);
   }
 
-  // dynamic-update-slice and scatter: elements that are written beyond the size are lost. Their positions do not
-  // change.
+  // Elements that are written beyond the size are lost.
   Result<Literal> InPlace() {
     const int64_t changed = inst_.Is(Opcode::kScatter) ? inst_.operand_count() / 2 : 1;
     std::vector<Dims> sizes;
@@ -325,7 +323,7 @@ class ActualSizes {
                            " is not supported by the interpreter")));
   }
 
-  // The parameters of the computation determine the size of a step.
+  // The computation's parameters determine the size of a step.
   Result<Literal> Scan() {
     const ScanAttrs& attrs = inst_.attrs<ScanAttrs>();
     for (int64_t i = 0; i < inst_.operand_count(); ++i) {
@@ -426,7 +424,7 @@ Result<Literal> EvalDynamicReshape(Evaluation& e) {
   return e.operands[0].WithShape(actual);
 }
 
-// (x) -> (x extended to its bounds, a size for each dimension). The result has the bounds.
+// (x) -> (x extended to its bounds, a size for each dimension).
 Result<Literal> PadToStatic(Evaluation& e) {
   const Shape& shape = e.inst.shape();
   const auto unsupported = [&] {

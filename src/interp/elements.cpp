@@ -28,7 +28,7 @@ void StoreAs(const void* from, void* to, int64_t count) {
   for (int64_t i = 0; i < count; ++i) out[i] = static_cast<Memory>(in[i]);
 }
 
-// Sub-byte integers: keeps the low bits, sign-extended.
+// Keeps the low bits, sign-extended.
 template <int kBits>
 void StoreSigned(const void* from, void* to, int64_t count) {
   const auto* in = static_cast<const int64_t*>(from);
@@ -207,7 +207,7 @@ Storer StorerFromDouble(PrimitiveType type) {
 }
 
 Loader BitsLoaderOf(PrimitiveType type) {
-  // f8e8m0fnu has no sign, so its bits are a magnitude.
+  // f8e8m0fnu has no sign.
   if (type == PrimitiveType::kF8E8M0FNU) return LoadAs<uint8_t, int64_t>;
   switch (BitWidth(type)) {
     case 4: return LoadBits<uint8_t, 4>;

@@ -1,4 +1,4 @@
-// The types in which elements are computed, and conversions from and to their memory types: docs/ops.md#compute-types.
+// The types in which elements are computed, and conversions: docs/ops.md#compute-types.
 #ifndef HLO_INTERP_ELEMENTS_H_
 #define HLO_INTERP_ELEMENTS_H_
 
@@ -16,10 +16,9 @@ enum class Compute : uint8_t { kPred, kS64, kU64, kF32, kF64, kC64, kC128 };
 using C64 = std::complex<float>;
 using C128 = std::complex<double>;
 
-Compute ComputeOf(PrimitiveType type);  // CHECKs that `type` is an array type.
+Compute ComputeOf(PrimitiveType type);
 int64_t ByteWidth(Compute compute);
 
-// Calls f.template operator()<T>() with the C++ type of `compute`.
 template <class F>
 decltype(auto) WithCompute(Compute compute, F&& f) {
   switch (compute) {
@@ -45,19 +44,18 @@ constexpr Compute kComputeOf = [] {
   if constexpr (std::is_same_v<T, C128>) return Compute::kC128;
 }();
 
-// Memory to compute type, exact. Null if both are the same.
+// Memory to compute type, exact. Null if they are the same.
 using Loader = void (*)(const void* from, void* to, int64_t count);
 Loader LoaderOf(PrimitiveType type);
-// Compute type to memory: integers modulo 2^n, floats rounded once. Null if both are the same.
+// Compute type to memory: integers modulo 2^n, floats rounded once. Null if they are the same.
 using Storer = void (*)(const void* from, void* to, int64_t count);
 Storer StorerOf(PrimitiveType type);
 // double to a float type narrower than f64, rounded once.
 Storer StorerFromDouble(PrimitiveType type);
-// The bits of a float as a sign-extended int64_t, for ordering floats by their bits.
+// The bits of a float as a sign-extended int64_t, which orders floats.
 Loader BitsLoaderOf(PrimitiveType type);
 
-// Copies `count` elements of `bytes` bytes with a distance of `stride` elements from `from` to contiguous memory, and
-// back.
+// Copy elements of `bytes` bytes, `stride` elements apart, to contiguous memory and back.
 void GatherStrided(const std::byte* from, int64_t stride, int64_t bytes, std::byte* to, int64_t count);
 void ScatterStrided(const std::byte* from, std::byte* to, int64_t stride, int64_t bytes, int64_t count);
 void Fill(const std::byte* element, int64_t bytes, std::byte* to, int64_t count);

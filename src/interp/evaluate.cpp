@@ -1,4 +1,4 @@
-// The table of functions that evaluate opcodes, ops that only pass values on, and unsupported ops by name.
+// The table of handlers, and ops that only pass values on.
 #include <algorithm>
 #include <array>
 
@@ -12,7 +12,6 @@
 namespace hlo {
 namespace {
 
-// Ops that the interpreter's frames execute.
 constexpr bool IsFrameOp(Opcode opcode) {
   return opcode == Opcode::kParameter || opcode == Opcode::kCall || opcode == Opcode::kFusion ||
          opcode == Opcode::kWhile || opcode == Opcode::kConditional || opcode == Opcode::kAsyncStart ||
@@ -50,7 +49,7 @@ Result<Literal> EvalElementwise(Evaluation& e) {
   if (inst.Is(Opcode::kCopy) && (!shape.IsArray() || shape.type() == e.operands[0].shape().type()))
     return std::move(e.operands[0]);
   const ElementwiseOp op = TRY(ElementwiseOp::Make(inst));
-  // The result may take the place of an operand without further users.
+  // The result may overwrite an operand without further users.
   Literal result;
   std::array<const std::byte*, ElementwiseOp::kMaxOperands> in = {};
   bool reused = false;
@@ -72,7 +71,7 @@ Result<Literal> EvalMap(Evaluation& e) {
   Literal result = Literal::Uninitialized(e.inst.shape());
   ScalarBody::Scratch scratch;
   const int64_t count = result.shape().NumElements();
-  // A scalar beside arrays is repeated for each element.
+  // Scalars beside arrays are repeated.
   std::vector<std::vector<std::byte>> repeated(e.operands.size());
   for (size_t i = 0; i < repeated.size(); ++i) {
     const Literal& operand = e.operands[i];
@@ -121,7 +120,7 @@ Result<Literal> EvalCopyStart(Evaluation& e) {
   return Literal::Tuple({e.operands[0], e.operands[0], Literal(e.inst.shape().element(2))});
 }
 Result<Literal> EvalCopyDone(Evaluation& e) { return e.operands[0].elements()[0]; }
-// Frames execute an update that binds operands.
+// Frames execute updates that bind operands.
 Result<Literal> EvalAsyncUpdate(Evaluation& e) { return std::move(e.operands[0]); }
 Result<Literal> EvalAsyncDone(Evaluation& e) { return e.operands[0].elements()[1]; }
 
@@ -143,7 +142,7 @@ Result<Literal> NumberOf(Evaluation& e, int64_t DevicePlace::* number) {
 Result<Literal> EvalReplicaId(Evaluation& e) { return NumberOf(e, &DevicePlace::replica); }
 Result<Literal> EvalPartitionId(Evaluation& e) { return NumberOf(e, &DevicePlace::partition); }
 
-// The start has done all the work.
+// The start did all the work.
 Result<Literal> EvalAllReduceDone(Evaluation& e) { return std::move(e.operands[0]); }
 Result<Literal> EvalAllGatherDone(Evaluation& e) { return e.operands[0].elements()[1]; }
 Result<Literal> EvalCollectivePermuteDone(Evaluation& e) { return e.operands[0].elements()[1]; }

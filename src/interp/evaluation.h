@@ -1,5 +1,4 @@
-// The internal interface of the interpreter: a handler for each opcode, and shared state of handlers. Internal to
-// interp/.
+// A handler for each opcode, and their shared state. Internal to interp/.
 #ifndef HLO_INTERP_EVALUATION_H_
 #define HLO_INTERP_EVALUATION_H_
 
@@ -16,12 +15,11 @@ namespace hlo {
 
 class ScalarBody;
 
-// The position of a device in a run with several devices.
+// For runs with several devices.
 struct DevicePlace {
   int64_t replica = 0, partition = 0;
 };
 
-// The shared state of one interpretation.
 class Session {
  public:
   explicit Session(const InterpretOptions& options, int nesting = 0, std::optional<DevicePlace> place = {});
@@ -29,15 +27,15 @@ class Session {
   Session(const Session&) = delete;
 
   const InterpretOptions& options() const { return options_; }
-  // The scalar computation of a reduce or similar op, compiled on first use.
+  // Compiled on first use.
   Result<const ScalarBody*> Body(const Computation& computation);
-  // Depth of nested interpretations, for scalar computations that do not only consist of elementwise ops.
+  // Depth of nested interpretations, in scalar computations.
   int nesting() const { return nesting_; }
-  // Empty for one device interpreted alone, and for a computation within an instruction.
+  // Empty for one device alone and for computations within an instruction.
   const std::optional<DevicePlace>& place() const { return place_; }
 
-  int64_t infeeds = 0, outfeeds = 0;  // Number of values read and written.
-  uint64_t rng_state[2];              // Low word first. The state of rng-get-and-update-state and `rng`.
+  int64_t infeeds = 0, outfeeds = 0;
+  uint64_t rng_state[2];  // Low word first.
 
  private:
   const InterpretOptions& options_;
@@ -48,16 +46,15 @@ class Session {
 
 struct Evaluation {
   const Instruction& inst;
-  // Values of the operands. A value without later uses is not shared, so writing to it or moving it copies nothing.
+  // A value without later uses is not shared, so writing to it copies nothing.
   std::span<Literal> operands;
   Session& session;
 };
 
 using Handler = Result<Literal> (*)(Evaluation& e);
-// Null for opcodes that the interpreter's frames handle (parameter, call, while, ...) and for exchanges between
-// devices.
+// Null for opcodes that frames handle (parameter, call, while, ...) and for exchanges between devices.
 Handler HandlerOf(Opcode opcode);
-// Whether the value comes from other devices or is sent to them (rendezvous.h).
+// True for ops that rendezvous.h handles.
 constexpr bool MeetsDevices(Opcode opcode) {
   switch (opcode) {
     case Opcode::kAllGather:
@@ -83,7 +80,7 @@ constexpr bool MeetsDevices(Opcode opcode) {
 #include "ir/opcodes.inc"
 Result<Literal> EvalElementwise(Evaluation& e);
 
-// EvaluateComputation within an evaluation.
+// EvaluateComputation within an evaluation, without its checks.
 Result<Literal> EvaluateNested(const Computation& computation, std::span<const Literal> args,
                                const InterpretOptions& options, int nesting);
 

@@ -1,5 +1,4 @@
-// Formulas of interp/functions.def that the C++ library lacks, or has only for floats. T is a float type or a complex
-// type.
+// Formulas of interp/functions.def that the C++ library lacks, or has only for floats.
 #ifndef HLO_INTERP_FORMULAS_H_
 #define HLO_INTERP_FORMULAS_H_
 
@@ -24,7 +23,7 @@ T Expm1Of(T z) {
   }
 }
 
-// log|1 + z| = log1p(x * (2 + x) + y * y) / 2 near zero, where rounding 1 + z would lose small parts.
+// log|1 + z| = log1p(x * (2 + x) + y * y) / 2 near zero, where 1 + z would lose small parts.
 template <class T>
 T Log1pOf(T z) {
   if constexpr (kIsFloat<T>) return std::log1p(z);
@@ -36,7 +35,7 @@ T Log1pOf(T z) {
   }
 }
 
-// 1 / (1 + e^-x). Where e^-x overflows, it is e^x, which does not underflow there.
+// 1 / (1 + e^-x). Where e^-x overflows, it is e^x.
 template <class T>
 T LogisticOf(T x) {
   const T e = std::exp(-x);

@@ -10,13 +10,13 @@
 
 namespace hlo {
 
-// The shape of a function, for bounding its change while its argument varies.
+// Bounds the change of a function while its argument varies.
 enum class Course : uint8_t {
-  kMonotone,           // On its domain; extremes over an interval are at its ends.
+  kMonotone,           // On its domain.
   kVanishes,           // Monotone. Where it is tiny, a kernel may return 0, because a divisor overflows.
   kFallsThenRises,     // Minimum at 0.
-  kWaves,              // Values in [-1, 1], with at most the slope `slope`.
-  kRisesBetweenPoles,  // Poles are at odd multiples of half of `period`.
+  kWaves,              // In [-1, 1], with at most the slope `slope`.
+  kRisesBetweenPoles,  // At odd multiples of half of `period`.
 };
 
 struct FunctionFacts {
@@ -26,12 +26,12 @@ struct FunctionFacts {
   };
 
   Range domain;        // Elsewhere it is NaN.
-  Range made_up;       // The range of generated arguments: in the domain and away from poles.
-  Range samples = {};  // The range of half of the test arguments, around the interesting region.
-  double slope = 1;    // For kWaves.
-  double period = 0;   // For kRisesBetweenPoles.
-  // The largest argument in random modules, so that results do not grow much. Complex arguments have parts of at most
-  // `tame_complex`, which gives parts of at most `complex_values` (0: at most 4 larger than the argument's).
+  Range made_up;       // The range of generated arguments, away from poles.
+  Range samples = {};  // The range of half of the test arguments.
+  double slope = 1;
+  double period = 0;
+  // The largest argument in random modules. Complex arguments have parts of at most `tame_complex`, which gives parts
+  // of at most `complex_values` (0: at most 4 larger than the argument's).
   double tame = kInf, tame_complex = kInf, complex_values = 0;
   int weight = 1;  // The frequency in random modules.
 };
@@ -40,13 +40,13 @@ struct FloatFunction {
   Opcode opcode;
   double (*f64)(double);
   long double (*f80)(long double);
-  bool of_complex;  // The interpreter supports complex arguments.
+  bool of_complex;
   Course course;
   FunctionFacts facts;
 };
 
 std::span<const FloatFunction> FloatFunctions();
-const FloatFunction* FloatFunctionOf(Opcode opcode);  // Null if there is none.
+const FloatFunction* FloatFunctionOf(Opcode opcode);
 
 struct FloatFunctionOfTwo {
   Opcode opcode;

@@ -1,5 +1,4 @@
-// Executes computations with an explicit stack of frames, one for each computation that runs. Other files of interp/
-// evaluate the opcodes.
+// Executes computations with an explicit stack of frames.
 #include "interp/interpreter.h"
 
 #include <unistd.h>
@@ -23,7 +22,7 @@
 namespace hlo {
 
 int64_t DefaultMemoryLimit() {
-  // Read once, because small evaluations need it thousands of times per second.
+  // Read once, because small evaluations need it very often.
   static const int64_t limit = [] {
     int64_t bytes = int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGE_SIZE);
     int64_t group = 0;
@@ -35,21 +34,19 @@ int64_t DefaultMemoryLimit() {
 
 namespace {
 
-// A computation that is running.
 struct Frame {
   const Program* program;
   std::vector<Literal> slots;
   size_t next = 0;  // The next step, or the step that waits for the frame above.
-  // State of a running loop, and whether the frame above is its condition.
+  // The running loop, and whether the frame above is its condition.
   Literal state;
   int64_t iteration = 0;
   bool in_condition = false;
 };
 
-// Execution on one device.
 class Runner {
  public:
-  // `rendezvous` is null for a single device of several and for a computation within an instruction.
+  // `rendezvous` is null for one device of several and for computations within an instruction.
   Runner(const InterpretOptions& options, int nesting, Programs& programs, Rendezvous* rendezvous = nullptr,
          int device = 0, std::optional<DevicePlace> place = {})
       : options_(options),
@@ -64,7 +61,7 @@ class Runner {
     return Push(computation, compact);
   }
 
-  // Returns the result, or null if the device waits for others.
+  // Returns null if the device waits for others.
   Result<std::optional<Literal>> Run() {
     while (!waits_) {
       Frame& frame = frames_.back();
@@ -88,7 +85,6 @@ class Runner {
     return Finish(frame, frame.program->steps[frame.next], std::move(value));
   }
 
-  // Starts the single step of `program` with its operands.
   void StartOne(const Program& program, std::span<const Literal> operands) {
     frames_.push_back({&program, {operands.begin(), operands.end()}});
     frames_.back().slots.resize(program.slots);
@@ -97,7 +93,7 @@ class Runner {
   }
 
  private:
-  // Adds a frame and moves the arguments into it. `caller` is the step that calls, or null for the first frame.
+  // Moves the arguments into a new frame. `caller` is null for the first frame.
   Status Push(const Computation& computation, std::span<Literal> args, const Step* caller = nullptr) {
     if (static_cast<int64_t>(frames_.size()) >= options_.max_depth) {
       FAIL(LimitError("R005", Str("calls nested deeper than ", options_.max_depth, " at '", computation.name(), "'"))
@@ -167,7 +163,7 @@ class Runner {
     if (options_.nan_bits != NanBits::kOwn && ReadsNanBits(inst)) {
       for (Literal& operand : operands) UnifyNans(operand, options_.nan_bits);
     }
-    // Copied, because a handler may overwrite the operands.
+    // A handler may overwrite the operands.
     std::vector<Literal> kept;
     if (options_.perturb) kept.assign(operands.begin(), operands.end());
     Evaluation evaluation = {inst, operands, session_};
@@ -202,7 +198,6 @@ class Runner {
     return {};
   }
 
-  // An argument may be smaller than its shape only if the parameter is dynamic.
   static Status CheckParameters(const Instruction& caller, const Computation& computation,
                                 std::span<const Literal> args) {
     for (size_t i = 0; i < args.size(); ++i) {
@@ -216,7 +211,6 @@ class Runner {
     return {};
   }
 
-  // Checks the result of a computation in the same way, against the instruction that called it.
   Status CheckResult(const Literal& result) const {
     const Frame& frame = frames_.back();
     const Instruction& inst = *frame.program->steps[frame.next].inst;
@@ -228,14 +222,14 @@ class Runner {
                      ", which is smaller in a dimension without <=")));
   }
 
-  // The computation that the chain of an update wraps, or null if its start is not visible here.
+  // Null if the start is not visible here.
   static const Computation* WrappedBy(const Instruction& update) {
     const Instruction* part = &update;
     while (part->Is(Opcode::kAsyncUpdate)) part = &part->operand(0);
     return part->Is(Opcode::kAsyncStart) ? CalledComputations(*part)[0] : nullptr;
   }
 
-  // Runs the computation when all operands are bound. Until then the state holds them.
+  // Until all operands are bound, the state holds them.
   Status StartAsync(Frame& frame, const Step& step, const Computation& wrapped, std::span<Literal> bound) {
     if (bound.size() == wrapped.parameters().size()) return Push(wrapped, bound, &step);
     std::vector<Literal> elements;
@@ -244,7 +238,7 @@ class Runner {
     return Finish(frame, step, Literal::Tuple(std::move(elements)));
   }
 
-  // Values of the operands, valid until the next step. A value moves out of the frame at its last use.
+  // Valid until the next step. A value moves out of the frame at its last use.
   std::span<Literal> TakeOperands(Frame& frame, const Step& step) {
     operands_.clear();
     for (const Use& use : step.operands) {
@@ -272,7 +266,6 @@ class Runner {
     return Push(*loop.attrs<WhileAttrs>().condition, {&state, 1}, &frame.program->steps[frame.next]);
   }
 
-  // Continues with the value of a finished frame.
   Status Receive(Literal value) {
     Frame& frame = frames_.back();
     const Step& step = frame.program->steps[frame.next];
@@ -312,7 +305,7 @@ class Runner {
   const int device_;
   bool waits_ = false;
   std::vector<Frame> frames_;
-  std::vector<Literal> operands_;  // Operands of the current step.
+  std::vector<Literal> operands_;
   int64_t steps_ = 0;
 };
 
@@ -366,7 +359,7 @@ Result<Literal> EvaluateNested(const Computation& computation, std::span<const L
 
 namespace {
 
-// Runs one device. If the module has several, the device does not know its place.
+// If the module has several devices, this one does not know its place.
 Result<Literal> RunAlone(const Module& module, const InterpretOptions& options,
                          const std::function<Status(Runner&)>& start) {
   const bool one = module.header.replica_count == 1 && module.header.num_partitions == 1;
@@ -379,7 +372,7 @@ Result<Literal> RunAlone(const Module& module, const InterpretOptions& options,
   return std::move(*value);  // A device that has finished has a value.
 }
 
-// Runs all devices in turns. Devices that can continue run in the order in which they became ready.
+// Runs devices in the order in which they become ready.
 Result<std::vector<Literal>> RunTogether(const Module& module, const DeviceGrid& grid,
                                          std::span<const std::vector<Literal>> args, const InterpretOptions& options) {
   const int devices = static_cast<int>(grid.count());
@@ -471,7 +464,7 @@ struct StepInterpreter::State {
     if (fresh) program->second = ProgramOf(inst);
     runner->StartOne(program->second, operands);
     std::optional<Literal> value = TRY(runner->Run());
-    if (!value) TRY(rendezvous->CheckAllDone());  // Reports the value for which it waits.
+    if (!value) TRY(rendezvous->CheckAllDone());  // Reports the missing value.
     return std::move(*value);
   }
 
@@ -490,7 +483,7 @@ void StepInterpreter::Restart() { state_->runner.reset(); }
 Result<Literal> StepInterpreter::Run(const Instruction& inst, std::span<const Literal> operands) {
   try {
     auto value = state_->Run(inst, operands);
-    if (!value) Restart();  // Discards frames of the failed step.
+    if (!value) Restart();
     return value;
   } catch (const std::bad_alloc&) {
     Restart();

@@ -24,7 +24,6 @@ void UnifyWords(std::byte* elements, int64_t count, Word infinity, Word positive
   }
 }
 
-// Whether each byte is a NaN of the type.
 std::array<bool, 256> NansOf(PrimitiveType type) {
   std::array<bool, 256> nans = {};
   Literal element = Literal::Uninitialized(Shape::Scalar(type));

@@ -15,13 +15,12 @@
 namespace hlo {
 namespace {
 
-// Numbers of the buffers of a value's arrays. kFree is memory that does not count: tokens, and constants, which belong
-// to the module.
+// Buffers of a value's arrays. kFree is memory that does not count, such as constants, which belong to the module.
 constexpr int kFree = -1;
 using Leaves = std::vector<int>;
 
-// Bytes of an array. Shape::ByteSize saturates, so sums of it may overflow. 2^50 bytes are more than any machine has,
-// and the sum of 8191 such arrays fits into int64_t.
+// Shape::ByteSize saturates, so sums may overflow. 2^50 bytes are more than any machine has, and 8191 such arrays fit
+// into int64_t.
 int64_t BytesOfArray(const Shape& shape) { return std::min(shape.ByteSize(), int64_t{1} << 50); }
 
 void AddLeafBytes(const Shape& shape, std::vector<int64_t>& bytes) {
@@ -45,17 +44,16 @@ int64_t ElementsOf(const Shape& shape) {
   return count;
 }
 
-// Bytes for each element of a sorted line: position, key, both together, and half of that for std::stable_sort.
+// Bytes per element of a line: position, key, both together, and half of that for std::stable_sort.
 constexpr int64_t kSortedBytes = 8 + 8 + 16 + 8;
-// Bytes for each element of topk: the key, and the key with the index.
+// Bytes per element of topk: the key, and the key with the index.
 constexpr int64_t kRankedBytes = 8 + 16;
 
 int64_t LinesAtOnce(int64_t elements, int64_t line) {
   return line == 0 ? 0 : std::min<int64_t>(Threads(), elements / line);
 }
 
-// Bytes that an op needs beside its operands and result, if they matter: values in the compute type, reordered arrays,
-// sort keys.
+// Bytes beside operands and result, if they matter.
 int64_t ScratchOf(const Instruction& inst) {
   // The module may be unverified.
   if (!InferShape(inst)) return 0;
@@ -70,8 +68,8 @@ int64_t ScratchOf(const Instruction& inst) {
     case Opcode::kBatchNormInference:
     case Opcode::kBatchNormGrad: return 8 * operand_elements() + 16 * ElementsOf(shape);
     case Opcode::kFft: {
-      // In c128: the operand, the transformed array and for IRFFT its source, roots of unity, lines before and after.
-      // Later the result takes the place of the source, roots and lines.
+      // In c128: operand, transformed array and for IRFFT its source, roots of unity, lines before and after. Later the
+      // result replaces source, roots and lines.
       const FftAttrs& attrs = inst.attrs<FftAttrs>();
       const int64_t longest = std::ranges::max(attrs.fft_length), results = ElementsOf(shape);
       const int64_t operands = operand_elements();
@@ -80,7 +78,6 @@ int64_t ScratchOf(const Instruction& inst) {
       const int64_t made_from = attrs.fft_type == FftType::kIrfft ? operands : 0;
       return std::max(16 * (transformed + made_from + lines) - shape.ByteSize(), 16 * (transformed + results));
     }
-    // One line, which is then repeated.
     case Opcode::kIota:
       return shape.ByteSize() / std::max<int64_t>(1, shape.NumElements()) *
              shape.dim(inst.attrs<IotaAttrs>().iota_dimension);
@@ -106,7 +103,7 @@ int64_t ScratchOf(const Instruction& inst) {
       const Shape& operand = inst.operand(0).shape();
       if (operand.rank() == 0) return 0;
       const int64_t along = inst.attrs<SortAttrs>().dimension.value, count = operand.dim(along);
-      // If lines are not contiguous, all operands and results are transposed.
+      // Operands and results are transposed unless lines are contiguous.
       int64_t turned = 0;
       if (along != operand.rank() - 1) {
         for (const Instruction* each : inst.operands()) turned += 2 * each->shape().ByteSize();
@@ -120,7 +117,7 @@ int64_t ScratchOf(const Instruction& inst) {
     }
     case Opcode::kCustomCall: {
       if (MarkerOf(inst) != Marker::kNone) return 0;
-      // Matrices by columns or sorted lines, and their results before they are reordered.
+      // Reordered matrices or lines, and their results.
       int64_t bytes = 0;
       for (const Instruction* operand : inst.operands()) bytes += 2 * operand->shape().ByteSize();
       return bytes;
@@ -129,22 +126,21 @@ int64_t ScratchOf(const Instruction& inst) {
   }
 }
 
-// Treatment of the arguments of a frame.
 enum class ArgumentUse : uint8_t {
-  kKept,   // They stay during the call, and the caller counts them.
+  kKept,   // The caller counts them.
   kFreed,  // They count here and are freed at their last use.
-  // As kFreed, for the body of a loop. But arguments that the body passes on unchanged belong to the caller.
+  // As kFreed, but arguments that the body of a loop passes on unchanged belong to the caller.
   kLoopState,
 };
 
 // Source of a leaf of a result.
 struct Origin {
   enum : uint8_t { kNew, kParameter, kNothing } kind = kNew;
-  int leaf = 0;  // Number among the leaves of all parameters.
+  int leaf = 0;  // Among the leaves of all parameters.
 };
 
 struct LivenessResult {
-  int64_t bytes = 0;  // Upper bound.
+  int64_t bytes = 0;
   const Instruction* largest = nullptr;
   int64_t largest_bytes = -1;
   std::vector<Origin> result;
@@ -152,7 +148,7 @@ struct LivenessResult {
 
 class Plans {
  public:
-  // Adds a computation whose callees are known.
+  // The callees must be known.
   void Add(const Computation& computation);
   const LivenessResult& SimulationOf(const Computation* computation, ArgumentUse use) const {
     return known_.at({computation, use});
@@ -165,7 +161,7 @@ class Plans {
   std::map<std::pair<const Computation*, ArgumentUse>, LivenessResult> known_;
 };
 
-// Simulates a frame to find the buffers that are live at the same time.
+// Simulates a frame to find buffers that are live together.
 class LivenessSimulation {
  public:
   LivenessSimulation(Plans& plans, const Computation& computation, ArgumentUse use)
@@ -193,7 +189,7 @@ class LivenessSimulation {
  private:
   struct Buffer {
     int64_t bytes;
-    // Number of slots that hold the buffer. It is higher if the frame must not free it.
+    // Number of slots, or more if the frame must not free it.
     int held;
     int parameter;  // Leaf of the parameters, or -1.
   };
@@ -263,7 +259,6 @@ class LivenessSimulation {
     return std::span(Operand(step, 0)).subspan(shape.FirstLeaf(element), shape.element(element).LeafCount());
   }
 
-  // Whether operand `i` may be overwritten or is freed after this step.
   bool Dies(const Step& step, size_t i, int buffer) const {
     return step.operands[i].last && buffer != kFree && buffers_[buffer].held == 1;
   }
@@ -272,7 +267,7 @@ class LivenessSimulation {
     return std::ranges::count(step.operands, step.operands[i].slot, &Use::slot) == 1;
   }
 
-  // Buffer of an array that overwrites operand `i` if it may.
+  // Overwrites operand `i` if possible.
   int InPlaceOf(const Step& step, size_t i) {
     const int buffer = Operand(step, i)[0];
     if (Dies(step, i, buffer) && NamedOnce(step, i)) return Share(buffer);
@@ -289,7 +284,6 @@ class LivenessSimulation {
     return New(shape);
   }
 
-  // Buffers that the callee may free.
   std::set<int> Given(const Step& step) const {
     std::set<int> given;
     for (size_t i = 0; i < step.operands.size(); ++i) {
@@ -311,7 +305,7 @@ class LivenessSimulation {
   }
   void NoteCallee(const LivenessResult& callee) { NoteLargest(callee.largest, callee.largest_bytes); }
 
-  // Both are upper bounds: either no given buffer is freed early, or all arguments count in the callee.
+  // Takes the lower of two bounds: no given buffer is freed early, or all arguments count in the callee.
   void NoteFrame(const Computation* callee, int64_t given) {
     const LivenessResult& freed = plans_.SimulationOf(callee, ArgumentUse::kFreed);
     NoteCallee(freed);
@@ -327,8 +321,7 @@ class LivenessSimulation {
            plans_.SimulationOf(callee, ArgumentUse::kKept).result.size() == static_cast<size_t>(result.LeafCount());
   }
 
-  // Leaves of the result of `callee`, whose arguments are `count` operands from `first` on. kMade marks leaves that it
-  // makes.
+  // kMade marks leaves that the callee makes.
   static constexpr int kMade = -2;
   Leaves ResultOf(const Step& step, const Computation* callee, size_t first, size_t count) const {
     Leaves arguments;
@@ -343,7 +336,7 @@ class LivenessSimulation {
     return result;
   }
 
-  // The result after the call. Given buffers remain only if they are in the result.
+  // Given buffers remain only if they are in the result.
   Leaves Made(const Leaves& pattern, const Shape& shape, const std::set<int>& given) {
     for (const int buffer : given) {
       if (std::ranges::find(pattern, buffer) == pattern.end()) live_ -= std::exchange(buffers_[buffer].bytes, 0);
@@ -363,7 +356,7 @@ class LivenessSimulation {
     return Made(ResultOf(step, callee, 0, step.operands.size()), shape, given);
   }
 
-  // One branch runs. A leaf counts as made unless all branches agree.
+  // A leaf counts as made unless all branches agree.
   Leaves Conditional(const Step& step) {
     const Shape& shape = step.inst->shape();
     const std::vector<Computation*> branches = CalledComputations(*step.inst);
@@ -381,8 +374,7 @@ class LivenessSimulation {
     return Made(pattern, shape, given);
   }
 
-  // After the first iteration, the state is the previous result of the body. A leaf of the initial state remains only
-  // if it has other users or the body passes it on.
+  // A leaf of the initial state remains only if it has other users or the body passes it on.
   Leaves While(const Step& step) {
     const Shape& shape = step.inst->shape();
     const WhileAttrs& attrs = step.inst->attrs<WhileAttrs>();
@@ -408,8 +400,7 @@ class LivenessSimulation {
     return Made(pattern, shape, given);
   }
 
-  // ((operands), result, ...). When all operands are bound, all elements except the result are zeros that nothing
-  // reads.
+  // ((operands), result, ...). When all operands are bound, other elements than the result are zeros.
   Leaves Started(const Step& step) {
     const Shape& shape = step.inst->shape();
     if (step.operands.size() != CalledComputations(*step.inst)[0]->parameters().size()) return New(shape);
@@ -500,7 +491,7 @@ class LivenessSimulation {
 void Plans::Add(const Computation& computation) {
   for (const ArgumentUse use : {ArgumentUse::kKept, ArgumentUse::kFreed})
     known_[{&computation, use}] = LivenessSimulation(*this, computation, use).Run();
-  // The body of a loop has one parameter, of the shape of its root.
+  // Only for possible bodies of loops.
   const auto parameters = computation.parameters();
   if (parameters.size() == 1 && parameters[0]->shape().LeafCount() == computation.root().shape().LeafCount())
     known_[{&computation, ArgumentUse::kLoopState}] =
@@ -515,7 +506,6 @@ bool RunsFrames(Opcode opcode) {
 }  // namespace
 
 Peak PlannedPeak(const Computation& computation) {
-  // Visits callees first.
   Plans plans;
   std::vector<std::pair<const Computation*, bool>> stack = {{&computation, false}};
   std::set<const Computation*> seen;

@@ -13,11 +13,11 @@
 namespace hlo {
 namespace {
 
-// Moves instructions that wait for another device as late as possible. That device may itself wait for a value that
-// this device has not sent yet. Without a schedule, the order may be chosen.
+// Moves instructions that wait for another device as late as possible: that device may wait for a value that this one
+// has not sent.
 void PutOffReceiving(std::vector<const Instruction*>& order) {
   if (std::ranges::none_of(order, [](const Instruction* inst) { return inst->Is(Opcode::kRecvDone); })) return;
-  std::unordered_map<const Instruction*, int> received;  // Number of receives before it can run.
+  std::unordered_map<const Instruction*, int> received;  // Receives before it can run.
   for (const Instruction* inst : order) {
     int most = 0;
     for (const Instruction* operand : inst->operands()) most = std::max(most, received[operand]);
@@ -59,7 +59,7 @@ void SetHandler(Step& step) {
   if (EndsManualRegion(*step.inst) && step.inst->module().header.num_partitions > 1) step.handler = nullptr;
 }
 
-// Marks operands that may be moved instead of copied, and values that end at a step.
+// Marks operands that may be moved, and values that end at a step.
 void FindLastUses(Program& program) {
   std::vector<int> last_step(program.slots, -1);
   std::vector<bool> only_taken_apart(program.slots, true);
@@ -83,7 +83,7 @@ void FindLastUses(Program& program) {
     for (size_t j = step.operands.size(); j-- > 0;) {
       Use& use = step.operands[j];
       if (last_step[use.slot] != static_cast<int>(i)) continue;
-      // If an operand occurs twice, the last occurrence takes the value.
+      // The last of several occurrences takes the value.
       last_step[use.slot] = -3;
       use.last = true;
       step.dead.push_back(use.slot);

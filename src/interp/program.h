@@ -12,27 +12,27 @@ namespace hlo {
 
 struct Use {
   int slot;
-  bool last;  // The last use of the slot.
+  bool last;
 };
 
 struct Step {
   const Instruction* inst = nullptr;
   Handler handler = nullptr;
   std::vector<Use> operands;
-  std::vector<int> dead;  // Slots to free when the operands are read.
-  int result = 0;         // Slot.
-  bool unused = false;    // The value is unused; executed for its effect or for an observer.
-  bool given = false;     // InterpretOptions::given provides the value.
-  bool dynamic = false;   // MayBeDynamic: operands and results of a frame are checked.
-  // A get-tuple-element that can move the element, because each element of the tuple is read only once.
+  std::vector<int> dead;  // Freed when the operands are read.
+  int result = 0;
+  bool unused = false;   // Executed for its effect or for an observer.
+  bool given = false;    // See InterpretOptions::given.
+  bool dynamic = false;  // Operands and results of a frame are checked.
+  // A get-tuple-element that can move the element, because each is read only once.
   bool take_element = false;
 };
 
 struct Program {
-  std::vector<Step> steps;      // The instructions that the root needs, and those with side effects.
-  std::vector<int> parameters;  // Slot of each parameter; -1 if unused.
+  std::vector<Step> steps;      // Needed by the root, or with side effects.
+  std::vector<int> parameters;  // Slots, or -1 if unused.
   int root = 0;
-  bool dynamic_root = false;  // The root's value may be smaller than its shape.
+  bool dynamic_root = false;  // The root may be smaller than its shape.
   int slots = 0;
 };
 
@@ -46,17 +46,16 @@ class Programs {
   std::unordered_map<const Computation*, std::unique_ptr<Program>> programs_;
 };
 
-// A program of one instruction. Operand i is in slot i.
+// Operand i is in slot i.
 Program ProgramOf(const Instruction& inst);
 
-// The planned peak of live bytes, and the instruction with the largest value.
+// The peak of live bytes, and the instruction with the largest value.
 struct Peak {
   int64_t bytes = 0;
   const Instruction* largest = nullptr;
 };
 Peak PlannedPeak(const Computation& computation);
 
-// Whether the target of a custom call is supported.
 bool IsKnownCustomCall(const Instruction& inst);
 
 }  // namespace hlo

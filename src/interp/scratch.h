@@ -1,4 +1,4 @@
-// Scratch memory of ops, counted like literals (ir/literal_memory.h). planned_peak.cpp predicts its size before a run.
+// Scratch memory of ops, counted like literals (ir/literal_memory.h). planned_peak.cpp predicts its size.
 #ifndef HLO_INTERP_SCRATCH_H_
 #define HLO_INTERP_SCRATCH_H_
 
@@ -13,7 +13,7 @@
 
 namespace hlo {
 
-// `count` elements with undefined contents, writable through a const object.
+// Elements with undefined contents, writable through a const object.
 template <class T>
 class Scratch {
  public:

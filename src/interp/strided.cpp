@@ -16,7 +16,7 @@ struct Dim {
   int64_t size, from, to;
 };
 
-// Drops dimensions of size 1 and merges adjacent dimensions that form one run in both arrays.
+// Drops dimensions of size 1 and merges dimensions that form one run in both arrays.
 std::vector<Dim> Merged(std::span<const int64_t> dims, std::span<const int64_t> from, std::span<const int64_t> to) {
   std::vector<Dim> merged;
   for (size_t d = 0; d < dims.size(); ++d) {
@@ -49,8 +49,7 @@ void CopyRow(const Word* from, int64_t from_stride, Word* to, int64_t to_stride,
   }
 }
 
-// Copies the two innermost dimensions by rows. If `rows` is the contiguous dimension of `from`, it copies tiles
-// instead.
+// Copies by rows, or by tiles if `rows` is the contiguous dimension of `from`.
 template <class Word>
 void CopyPlane(const Dim& rows, const Dim& columns, const Word* from, Word* to) {
   if (rows.from != 1 || columns.from == 1 || rows.size < 4 || columns.size < 4) {
@@ -108,13 +107,12 @@ void CopyStrided(std::span<const int64_t> dims, const std::byte* from, std::span
   if (Product(dims) == 0) return;
   std::vector<Dim> merged = Merged(dims, from_strides, to_strides);
   if (merged.size() == 1 && merged[0].size > 1 << 16 && merged[0].to == 1) {
-    // A long run is cut for the threads.
     const int64_t row = 1 << 14, rows = merged[0].size / row, rest = merged[0].size % row, stride = merged[0].from;
     const int64_t tail_dims[] = {rest}, tail_from[] = {stride}, tail_to[] = {1};
     CopyStrided(tail_dims, from + rows * row * stride * bytes, tail_from, to + rows * row * bytes, tail_to, bytes);
     merged = {{rows, row * stride, row}, {row, stride, 1}};
   }
-  // If the last dimension of `from` is not contiguous, the contiguous one becomes the rows of the innermost plane.
+  // The contiguous dimension of `from` becomes the rows of the innermost plane.
   if (merged.size() > 2 && merged.back().from != 1) {
     for (size_t d = 0; d + 2 < merged.size(); ++d) {
       if (merged[d].from == 1) std::rotate(merged.begin() + d, merged.begin() + d + 1, merged.end() - 1);

@@ -1,4 +1,4 @@
-// Copies between strided arrays, the basis of broadcast, transpose, slice, pad and similar ops.
+// Copies between strided arrays.
 #ifndef HLO_INTERP_STRIDED_H_
 #define HLO_INTERP_STRIDED_H_
 
@@ -10,12 +10,11 @@
 namespace hlo {
 
 // to[sum i_d * to_strides[d]] = from[sum i_d * from_strides[d]] for all indices i below `dims`. Strides count elements.
-// They may be negative, and zero in `from`. No two indices may have the same position in `to`.
+// They may be negative, and zero in `from`. Positions in `to` must be different.
 void CopyStrided(std::span<const int64_t> dims, const std::byte* from, std::span<const int64_t> from_strides,
                  std::byte* to, std::span<const int64_t> to_strides, int64_t bytes);
 
-// All indices below `dims` in row-major order: for (IndexWalk walk(dims); walk.Valid(); walk.Next()). A scalar has one
-// index.
+// All indices below `dims` in row-major order. A scalar has one index.
 class IndexWalk {
  public:
   explicit IndexWalk(std::span<const int64_t> dims) : dims_(dims.begin(), dims.end()), index_(dims.size(), 0) {
@@ -32,7 +31,6 @@ class IndexWalk {
     }
     valid_ = false;
   }
-  // Moves to the index with number `linear` in this order.
   void Seek(int64_t linear) {
     for (size_t d = dims_.size(); d-- > 0;) {
       index_[d] = linear % dims_[d];
