@@ -8,15 +8,14 @@
 namespace hlo {
 namespace {
 
-// all-gather(broadcast(x)) => broadcast(all-gather(x)), along a dimension of x.
-// all-gather(broadcast(x)) => reshape(broadcast(all-gather(reshape(x)))), along a repeated dimension: x becomes a row
-// for each device, and the broadcast repeats each row.
+// If the gathered dimension is a repeated one: reshape(broadcast(all-gather(reshape(x)))), where x is a row for each
+// device and the broadcast repeats each row.
 Result<Instruction*> GatherBeforeBroadcast(Instruction& inst, const PassContext&) {
   if (!IsCollectiveOfArray(inst, Opcode::kAllGather) || !inst.operand(0).Is(Opcode::kBroadcast)) return nullptr;
   const Instruction& broadcast = inst.operand(0);
   Instruction* x = &broadcast.operand(0);
   const Shape &wide = broadcast.shape(), &all = inst.shape();
-  if (x->shape().NumElements() >= wide.NumElements()) return nullptr;  // Gathering x would not send less.
+  if (x->shape().NumElements() >= wide.NumElements()) return nullptr;
   auto attrs = inst.attrs<CollectiveAttrs>();
   const int64_t d = attrs.dimension->value, devices = all.dim(d) / wide.dim(d);
   std::vector<int64_t> dims = broadcast.dimensions();

@@ -14,14 +14,14 @@ namespace {
 
 namespace m = match;
 
-// Returns groups for one all-reduce that gives each id the operands that it has after both. Returns nullopt if an id
-// would have an operand twice, or if ids with equal operands are not a group.
+// Returns groups for one all-reduce in place of both. Returns nullopt if an id would have an operand twice, or if ids
+// with equal operands are not a group.
 std::optional<IdGroups> Fold(const IdGroups& first, const IdGroups& second) {
   std::map<int64_t, const std::vector<int64_t>*> group_of;
   for (const auto& group : first) {
     for (const int64_t id : group) group_of[id] = &group;
   }
-  std::map<std::vector<int64_t>, std::vector<int64_t>> holders;  // Ids, keyed by the operands that they have.
+  std::map<std::vector<int64_t>, std::vector<int64_t>> holders;  // Keyed by the operands that the ids have.
   for (const auto& group : second) {
     std::vector<int64_t> from;
     for (const int64_t id : group) {
@@ -42,8 +42,8 @@ std::optional<IdGroups> Fold(const IdGroups& first, const IdGroups& second) {
   return folded;
 }
 
-// all-reduce(all-reduce(x, {{0,1},{2,3}}), {{0,2},{1,3}}) => all-reduce(x, {{0,1,2,3}}). Ids that represent several
-// partitions are left out, because an operand would count several times.
+// all-reduce(all-reduce(x, {{0,1},{2,3}}), {{0,2},{1,3}}) => all-reduce(x, {{0,1,2,3}}). If an id represents several
+// partitions, an operand would count several times.
 Result<Instruction*> FoldTwo(Instruction& inst, const PassContext&) {
   Instruction* inner;
   if (!IsCollectiveOfArray(inst, Opcode::kAllReduce) || !m::OneUse(m::Any(&inner))(&inst.operand(0))) return nullptr;
@@ -61,8 +61,6 @@ Result<Instruction*> FoldTwo(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kAllReduce, {&inner->operand(0)}, attrs);
 }
 
-// all-reduce(a) op all-reduce(b) => all-reduce(a op b), for the op of the reducer. The terms are combined in another
-// order.
 Result<Instruction*> CombineOperands(Instruction& inst, const PassContext&) {
   if (inst.operand_count() != 2 || &inst.operand(0) == &inst.operand(1)) return nullptr;
   for (const Instruction* side : inst.operands()) {

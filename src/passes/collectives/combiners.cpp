@@ -1,5 +1,5 @@
-// all-gather-combiner, all-reduce-combiner, reduce-scatter-combiner: merge collectives with equal groups that do not
-// depend on each other, to send one message instead of many small ones.
+// all-gather-combiner, all-reduce-combiner, reduce-scatter-combiner: merge independent collectives with equal groups,
+// to send one message instead of many small ones.
 #include <algorithm>
 #include <deque>
 
@@ -17,7 +17,7 @@ struct Batch {
   int64_t bytes = 0;
 };
 
-// Limit on batches that are tried, for chains of collectives that depend on each other.
+// Limits the search among chains of dependent collectives.
 constexpr size_t kMostOpen = 4;
 
 bool SameReducer(const Instruction& a, const Instruction& b) {
@@ -41,7 +41,6 @@ class Combiner {
         order_(computation.PostOrder()),
         bound_(WithControlEdges(computation)) {}
 
-  // Returns batches of at least two collectives.
   std::vector<Batch> Find() {
     std::vector<Instruction*> candidates;
     for (Instruction* inst : order_) {
@@ -80,7 +79,6 @@ class Combiner {
   std::deque<Batch> batches_;
 };
 
-// f(a), f(b) => elements of f(a, b).
 void Combine(const Batch& batch) {
   Instruction& first = *batch.members.front();
   Computation& computation = first.computation();

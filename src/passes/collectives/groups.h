@@ -11,21 +11,21 @@
 
 namespace hlo {
 
-// The ids of each group in their order of participation. {} is one group with all devices.
+// The ids of each group in order. {} is one group with all devices.
 using IdGroups = std::vector<std::vector<int64_t>>;
 IdGroups WrittenGroups(const Instruction& collective);
 
-// Whether both connect the same devices in the same order for the same kind of exchange, so that one can replace the
-// other. The number of the channel does not matter, but its presence does.
+// Whether both connect the same devices in the same order for the same kind of exchange. Only the presence of a channel
+// matters, not its number.
 bool MeetAlike(const Instruction& a, const Instruction& b);
 
-// Whether `inst` has this opcode and one operand, an array of static size without a layout constraint.
+// Requires one operand, an array of static size without a layout constraint.
 bool IsCollectiveOfArray(const Instruction& inst, Opcode opcode);
 
-// The op that an all-reduce or reduce-scatter combines values with, if the reducer is one op in the array's type.
+// The op of the reducer, if that is one op in the array's type.
 std::optional<Opcode> CombinedBy(const Instruction& collective);
 
-// Whether a control edge starts or ends at each instruction, indexed by place. Call it before any change.
+// Whether a control edge starts or ends at an instruction, indexed by place.
 std::vector<bool> WithControlEdges(const Computation& computation);
 
 }  // namespace hlo

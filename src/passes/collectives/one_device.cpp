@@ -17,13 +17,12 @@ Instruction& Zero(Instruction& like, const Shape& shape) {
   return like.computation().AddLike(like, Opcode::kBroadcast, shape, {&scalar}, DimensionsAttrs{});
 }
 
-// Returns `value`, copied to the layout of `shape` if necessary.
 Instruction& As(Instruction& like, Instruction& value, const Shape& shape) {
   if (value.shape() == shape) return value;
   return like.computation().AddLike(like, Opcode::kCopy, shape, {&value});
 }
 
-// Returns a tuple of `shape` with `values` first. Further elements, which are unused, are zeros.
+// Elements after `values`, which are unused, are zeros.
 Instruction* TupleOf(Instruction& like, const Shape& shape, std::vector<Instruction*> values) {
   for (size_t i = 0; i < shape.elements().size(); ++i) {
     const Shape& element = shape.element(static_cast<int64_t>(i));
@@ -36,20 +35,18 @@ Instruction* TupleOf(Instruction& like, const Shape& shape, std::vector<Instruct
                                                   : nullptr;
 }
 
-// Returns the operands of `inst` unchanged: an array, or a tuple of several.
+// An array, or a tuple of several.
 Instruction* OperandsOf(Instruction& inst, const Shape& shape) {
   if (shape.IsTuple()) return TupleOf(inst, shape, {inst.operands().begin(), inst.operands().end()});
   if (inst.operand_count() != 1 || !Compatible(inst.operand(0).shape(), shape)) return nullptr;
   return &As(inst, inst.operand(0), shape);
 }
 
-// Returns whether the only group is {0}.
 bool IsAlone(const Instruction& collective) {
   const IdGroups groups = WrittenGroups(collective);
   return groups.empty() || groups == IdGroups{{0}};
 }
 
-// Returns the operand if device 0 sends to itself, and zeros if nothing is sent.
 Instruction* Permuted(Instruction& inst, const Shape& shape) {
   if (inst.operand_count() != 1 || !shape.IsArray()) return nullptr;
   const auto& pairs = inst.attrs<PermuteAttrs>().source_target_pairs;
@@ -57,13 +54,11 @@ Instruction* Permuted(Instruction& inst, const Shape& shape) {
   return pairs.size() == 1 && pairs.front() == std::vector<int64_t>{0, 0} ? OperandsOf(inst, shape) : nullptr;
 }
 
-// Returns the tuple (operand, result, ...) of a start with one array operand.
 Instruction* StartTuple(Instruction& inst, Instruction* result) {
   if (result == nullptr || inst.operand_count() != 1) return nullptr;
   return TupleOf(inst, inst.shape(), {&inst.operand(0), result});
 }
 
-// Returns element `part` of a start that has become a tuple.
 Instruction* DoneElement(Instruction& inst, int64_t part) {
   Instruction& start = inst.operand(0);
   if (!start.Is(Opcode::kTuple)) return nullptr;
@@ -71,7 +66,7 @@ Instruction* DoneElement(Instruction& inst, int64_t part) {
 }
 
 // Copies rows of the input to the output, one update after the other. Rows outside of either are undefined in HLO (R041
-// in the interpreter). Here they are not copied.
+// in the interpreter) and not copied here.
 Instruction* RaggedToItself(Instruction& inst) {
   constexpr int64_t kMostUpdates = 64;
   const Shape &input = inst.operand(0).shape(), &output = inst.shape(), &offsets = inst.operand(2).shape();
@@ -110,7 +105,7 @@ Instruction* RaggedToItself(Instruction& inst) {
   return result;
 }
 
-// Returns whether the start is used only by its done, directly or through updates that bind no more operands.
+// Updates must bind no more operands.
 bool HasOnlyDones(const Instruction& start) {
   return std::ranges::all_of(start.users(), [](const Instruction* user) {
     if (user->Is(Opcode::kAsyncUpdate)) return user->operand_count() == 1 && HasOnlyDones(*user);
@@ -118,7 +113,7 @@ bool HasOnlyDones(const Instruction& start) {
   });
 }
 
-// Returns the value on one device, or null if `inst` stays.
+// Returns null if `inst` stays.
 Instruction* WithoutOthers(Instruction& inst) {
   const Shape& shape = inst.shape();
   switch (inst.opcode()) {

@@ -9,8 +9,7 @@
 namespace hlo {
 namespace {
 
-// all-reduce(x) => all-reduce-done(all-reduce-start(x)), so that independent instructions can be scheduled between
-// them. Control predecessors move to the start, control successors to the done.
+// Independent instructions can then be scheduled between start and done.
 void Split(Instruction& inst, Replacements* ends) {
   Computation& computation = inst.computation();
   Instruction& start = computation.AddLike(inst, Opcode::kAllReduceStart, inst.shape(),
@@ -35,13 +34,13 @@ bool SplitIn(Computation& computation, const PassContext& context) {
   return true;
 }
 
-// Returns whether the devices wait for each other at `inst`. For asynchronous collectives this is the start.
+// For asynchronous collectives, the start is the rendezvous.
 bool IsRendezvous(const Instruction& inst) {
   return inst.Is(kCollective) && !inst.Is(kNoKernel) && !inst.Is(Opcode::kPartitionId) && !inst.Is(Opcode::kReplicaId);
 }
 
-// Orders all such instructions in post-order by control edges, unless other edges do so. For each instruction, `last`
-// has the number of the last one that it depends on. By the edges, it also depends on all before that one.
+// Adds control edges to order all such instructions, unless other edges do so. `last` has the number of the last one
+// that an instruction depends on; edges make it depend on all earlier ones too.
 bool LinearizeIn(Computation& computation) {
   const std::vector<Instruction*> order = computation.PostOrder();
   std::vector<int64_t> last(computation.place_limit(), -1);

@@ -41,7 +41,7 @@ std::vector<const Instruction*> StepsTo(const Instruction& scalar) {
   return steps;
 }
 
-// Returns the value on one device, or nullopt if the interpreter fails.
+// Returns nullopt if the interpreter fails.
 std::optional<int64_t> ValueOn(int64_t replica, int64_t partition, const std::vector<const Instruction*>& steps) {
   std::vector<Literal> values;
   for (const Instruction* step : steps) {
@@ -70,8 +70,8 @@ int64_t SlicedDimension(const Instruction& slice) {
   return sliced;
 }
 
-// dynamic-slice(all-reduce(x), rank * size) => reduce-scatter(x), if the slice of each device starts at its own block,
-// which is evaluated for each device. The order of the terms is unchanged, so the bits are equal.
+// The slice of each device must start at its own block, which is evaluated for each device. The order of the terms is
+// unchanged.
 Result<Instruction*> ScatterSum(Instruction& inst, const PassContext&) {
   Instruction& sum = inst.operand(0);
   if (!IsCollectiveOfArray(sum, Opcode::kAllReduce) || sum.UseCount() != 1 || sum.IsRoot()) return nullptr;
