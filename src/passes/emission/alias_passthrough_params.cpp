@@ -7,7 +7,7 @@
 namespace hlo {
 namespace {
 
-// Returns whether the result or the parameter has an alias already, or the parameter is donated.
+// Donated parameters count as taken, although they have no alias.
 bool IsTaken(const ModuleHeader& header, int64_t output, int64_t parameter) {
   return std::ranges::any_of(header.aliases,
                              [&](const InputOutputAlias& alias) {
@@ -17,7 +17,6 @@ bool IsTaken(const ModuleHeader& header, int64_t output, int64_t parameter) {
          std::ranges::any_of(header.donors, [&](const BufferDonor& donor) { return donor.parameter == parameter; });
 }
 
-// Returns whether the caller wants parameter and result in the same layout.
 bool HaveSameLayout(const ModuleHeader& header, int64_t output, int64_t parameter) {
   if (!header.entry_parameters || !header.entry_result) return true;
   return header.entry_parameters->element(parameter) == header.entry_result->element(output);

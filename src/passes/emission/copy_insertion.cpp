@@ -1,5 +1,5 @@
-// copy-insertion: inserts a copy where two values would share memory while both are needed. Afterwards the module can
-// be computed in place.
+// copy-insertion: inserts a copy where two values would share memory while both are needed, so that the module can be
+// computed in place.
 //
 //   result       a parameter without an alias, a constant, or a value that occurs in the result before
 //   loop         an initial value that is an argument, a constant, needed later or in the tuple before; a next value
@@ -8,9 +8,8 @@
 //   conditional  a branch result that is an argument of the branch, a constant, or in the tuple before
 //   in place     an updated array that is an argument, a constant or needed later
 //
-// The buffer plan (gpu/runtime/buffers.h) needs no copies: it finds the same conflicts by the schedule, and puts both
-// values in one place if a copy proves unnecessary. Copies that XLA inserts and then removes are left out. Only
-// elements of the outermost tuple are examined.
+// The buffer plan (gpu/runtime/buffers.h) finds the same conflicts by the schedule and does not need these copies.
+// Copies that XLA inserts and then removes are omitted. Only elements of the outermost tuple are examined.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -24,7 +23,7 @@
 namespace hlo {
 namespace {
 
-// Returns the value that owns the memory of `value`, behind bitcasts and elements of tuple instructions.
+// The value that owns the memory of `value`, behind bitcasts and elements of tuple instructions.
 Instruction& SourceOf(Instruction& value) {
   Instruction* source = &value;
   while (true) {
@@ -40,14 +39,12 @@ Instruction& SourceOf(Instruction& value) {
 
 bool IsConstant(const Instruction& inst) { return inst.Is(Opcode::kConstant) || inst.Is(Opcode::kElidedConstant); }
 
-// A parameter, or an element of one.
 bool IsArgument(const Instruction& inst) {
   const Instruction* whole = &inst;
   while (whole->Is(Opcode::kGetTupleElement)) whole = &whole->operand(0);
   return whole->Is(Opcode::kParameter);
 }
 
-// Returns the users of the value and of its bitcasts.
 std::vector<Instruction*> ReadersOf(const Instruction& value) {
   std::vector<Instruction*> readers;
   std::vector<const Instruction*> names = {&value};
@@ -62,21 +59,20 @@ std::vector<Instruction*> ReadersOf(const Instruction& value) {
   return readers;
 }
 
-// Returns the instruction that computes the value: for an element of a tuple, the instruction with that tuple.
+// For an element of a tuple, the instruction with that tuple.
 const Instruction& MakerOf(const Instruction& value) {
   const Instruction* maker = &value;
   while (maker->Is(Opcode::kGetTupleElement)) maker = &maker->operand(0);
   return *maker;
 }
 
-// Returns whether all instructions of a fused computation that depend on parameter k are elementwise, with its
-// dimensions.
+// Whether all instructions that depend on parameter k are elementwise with its dimensions.
 bool DependsElementwise(const Computation& fused, int64_t k) {
   const Shape& shape = fused.parameter(k).shape();
   std::vector<bool> depends(fused.place_limit());
   depends[fused.parameter(k).place()] = true;
   for (const Instruction* inst : fused.PostOrder()) {
-    if (inst->Is(Opcode::kTuple)) continue;  // The tuple of the roots.
+    if (inst->Is(Opcode::kTuple)) continue;
     const bool on_it =
         std::ranges::any_of(inst->operands(), [&](const Instruction* operand) { return depends[operand->place()]; });
     if (on_it && (!inst->Is(kElementwise) || inst->shape().dims() != shape.dims())) return false;
@@ -85,8 +81,7 @@ bool DependsElementwise(const Computation& fused, int64_t k) {
   return true;
 }
 
-// Returns whether each element of `next` depends on `old` only at the same index, so that `next` may be written over
-// `old`.
+// Whether each element of `next` depends on `old` only at the same index, so that it may overwrite it.
 bool WritesOver(const Instruction& next, const Instruction& old) {
   const Instruction& maker = MakerOf(next);
   for (int64_t k = 0; k < maker.operand_count(); ++k) {
@@ -102,7 +97,6 @@ bool WritesOver(const Instruction& next, const Instruction& old) {
   return true;
 }
 
-// An operand that gets a copy.
 struct Place {
   Instruction* user;
   int64_t operand;
@@ -124,7 +118,6 @@ class Finder {
     return std::exchange(places_, {});
   }
 
-  // RunBody() examines the next state of a loop, RunBranch() the results of a branch.
   std::vector<Place> RunBody() {
     Instruction& root = computation_.root();
     std::set<const Instruction*> seen;
@@ -154,7 +147,6 @@ class Finder {
   }
 
  private:
-  // Returns whether the header lets the result share the memory of the parameter.
   bool IsAliased(int64_t output, const Instruction& parameter) const {
     return parameter.Is(Opcode::kParameter) &&
            std::ranges::any_of(computation_.module().header.aliases, [&](const InputOutputAlias& alias) {
@@ -184,8 +176,8 @@ class Finder {
     return value.Is(Opcode::kGetTupleElement) && value.operand(0).Is(Opcode::kParameter) && value.tuple_index() == i;
   }
 
-  // Returns whether an instruction other than `user` needs the value and may run after it. Constants and roots are
-  // always needed. So are arguments, which belong to the caller, except in a loop body.
+  // Whether another instruction may read the value after `user`. Constants, roots and arguments are always needed,
+  // except arguments of a loop body.
   bool IsNeeded(Instruction& value, Instruction& user) {
     if (IsConstant(value) || (IsArgument(value) && !is_body_)) return true;
     if (value.IsRoot()) return true;
@@ -206,7 +198,7 @@ class Finder {
     }
   }
 
-  // Returns whether an old element of the state is read while or after its next value is computed.
+  // Whether an old element is read while or after its next value is computed.
   bool OldIsNeeded(const Instruction& next, const std::vector<Instruction*>& old_values) {
     const Instruction& maker = MakerOf(next);
     return std::ranges::any_of(old_values, [&](const Instruction* old) {
@@ -224,7 +216,7 @@ class Finder {
   }
 
   const Computation& computation_;
-  const bool is_body_;  // The body of a loop.
+  const bool is_body_;
   const std::vector<Instruction*> order_;
   WaitGraph waits_;
   std::vector<Place> places_;
@@ -237,7 +229,6 @@ void Copy(const Place& place) {
   place.user->SetOperand(place.operand, copy);
 }
 
-// A branch or body with several callers is examined once.
 std::vector<Place> FindAll(const Module& module) {
   std::vector<Place> all;
   std::set<const Computation*> bodies, branches;

@@ -1,5 +1,5 @@
 // loop-schedule-linearizer: in a loop body, makes the readers of a state element run before its next value is computed,
-// if possible, so that the next value may be written over the old one.
+// if possible, so that the next value may overwrite the old one.
 #include <algorithm>
 #include <queue>
 
@@ -10,7 +10,7 @@
 namespace hlo {
 namespace {
 
-// Returns the instruction that computes the value, behind bitcasts and elements of tuples.
+// Ignores bitcasts and elements of tuples.
 Instruction& MakerOf(Instruction& value) {
   Instruction* maker = &value;
   while (maker->Is(kNoKernel) && maker->operand_count() == 1) maker = &maker->operand(0);
@@ -18,7 +18,7 @@ Instruction& MakerOf(Instruction& value) {
 }
 
 struct Element {
-  Instruction* maker;  // Computes the next value.
+  Instruction* maker;
   std::vector<Instruction*> readers;
 };
 
@@ -34,7 +34,7 @@ void AddReaders(Instruction& value, std::vector<Instruction*>* readers) {
   }
 }
 
-// Returns the elements of the state that change. The state must be a tuple whose elements the body extracts.
+// Elements of the state that change. The state must be a tuple whose elements the body extracts.
 std::vector<Element> ElementsOf(const Computation& body) {
   std::vector<Element> elements;
   Instruction &root = body.root(), &state = body.parameter(0);
@@ -52,8 +52,8 @@ std::vector<Element> ElementsOf(const Computation& body) {
   return elements;
 }
 
-// Returns the position of each instruction in an order of execution with makers as late as possible. Control edges that
-// agree with an order form no cycle.
+// Returns positions in an order of execution with makers as late as possible. Control edges that agree with an order
+// form no cycle.
 std::vector<int> MakersLast(const Computation& body, const std::vector<Element>& elements) {
   const std::vector<Instruction*> order = body.PostOrder();
   std::vector<int> number(body.place_limit()), missing(body.place_limit()), turn(body.place_limit());
