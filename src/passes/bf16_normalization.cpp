@@ -1,5 +1,5 @@
-// bf16-normalization: instructions on bf16 compute in f32 and round their result once. Instructions that move, compare
-// or pass on values stay, because they do not round, and so do convolutions, which libraries support from Ampere on.
+// bf16-normalization: instructions on bf16 compute in f32 and round their result once. Convolutions stay, because
+// libraries support them from Ampere on.
 //
 // A reduce rounds once at its end, like our kernels and interpreter. XLA's normalised reducers round at each step.
 #include "ir/fusion.h"
@@ -18,7 +18,7 @@ Instruction* Widened(Instruction& inst, Instruction& operand) {
   return Step(inst, Opcode::kConvert, operand.shape().WithType(kWide), {&operand});
 }
 
-// Returns `inst` with f32 in place of bf16 operands. A bf16 result is computed in f32 and converted.
+// A bf16 result is computed in f32 and converted.
 Instruction* InWideType(Instruction& inst, Attributes attrs) {
   std::vector<Instruction*> operands;
   for (Instruction* operand : inst.operands()) operands.push_back(Widened(inst, *operand));
@@ -40,7 +40,6 @@ Result<Instruction*> WidenElementwise(Instruction& inst, const PassContext&) {
   constexpr OpcodeSet kRoundAsTheySay = {Opcode::kConvert, Opcode::kBitcastConvert, Opcode::kCopy, Opcode::kCompare,
                                          Opcode::kReducePrecision};
   if (kRoundAsTheySay.Has(inst.opcode())) return nullptr;
-  // Instructions that call a computation, such as map, stay.
   if (!CalledComputations(inst).empty()) return nullptr;
   return InWideType(inst, inst.attributes());
 }
@@ -51,7 +50,6 @@ Result<Instruction*> WidenDot(Instruction& inst, const PassContext& context) {
   return InWideType(inst, inst.attrs<DotAttrs>());
 }
 
-// Reduces with a reducer of one op.
 Result<Instruction*> WidenReduce(Instruction& inst, const PassContext&) {
   if (!IsPlainReduce(inst) || inst.shape().type() != kNarrow) return nullptr;
   ReduceAttrs attrs = inst.attrs<ReduceAttrs>();

@@ -29,7 +29,6 @@ Instruction* AsType(Instruction& inst, Instruction* x, PrimitiveType type, Opcod
   return Step(inst, opcode, x->shape().WithType(type).WithDefaultLayout(), {x});
 }
 
-// Returns the shift of each part: its index times `bits`.
 Instruction* Shifts(Instruction& inst, const Shape& shape, int bits) {
   Instruction* const number = Step(inst, Opcode::kIota, shape, {}, IotaAttrs{shape.rank() - 1});
   Instruction& scalar = inst.computation().AddConstant(Literal::Scalar(shape.type(), static_cast<double>(bits)));
@@ -54,7 +53,7 @@ Instruction* Join(Instruction& inst, PrimitiveType narrow, PrimitiveType wide) {
   return AsType(inst, joined, inst.shape().type(), Opcode::kBitcastConvert);
 }
 
-// x => broadcast(x)[..., n] >> (iota * width). The final convert keeps the lowest bits.
+// The final convert keeps the lowest bits.
 Instruction* Split(Instruction& inst, PrimitiveType narrow, PrimitiveType wide) {
   Instruction* const bits = AsType(inst, &inst.operand(0), wide, Opcode::kBitcastConvert);
   const Shape shape = inst.shape().WithType(wide);
@@ -63,7 +62,7 @@ Instruction* Split(Instruction& inst, PrimitiveType narrow, PrimitiveType wide) 
   Instruction* const repeated = Step(inst, Opcode::kBroadcast, shape, {bits}, all);
   Instruction* const shifted =
       Step(inst, Opcode::kShiftRightLogical, shape, {repeated, Shifts(inst, shape, BitWidth(narrow))});
-  if (narrow == PrimitiveType::kPred) {  // A convert to pred would test all remaining bits.
+  if (narrow == PrimitiveType::kPred) {  // A convert to pred would test all bits.
     Instruction& one = inst.computation().AddConstant(Literal::Scalar(wide, 1.0));
     Instruction* const ones = Step(inst, Opcode::kBroadcast, shape, {&one}, DimensionsAttrs{});
     return AsType(inst, Step(inst, Opcode::kAnd, shape, {shifted, ones}), narrow, Opcode::kConvert);
@@ -71,7 +70,7 @@ Instruction* Split(Instruction& inst, PrimitiveType narrow, PrimitiveType wide) 
   return AsType(inst, AsType(inst, shifted, narrow, Opcode::kConvert), inst.shape().type(), Opcode::kBitcastConvert);
 }
 
-// Complex numbers are left out, and so are preds that are read as bytes.
+// Excludes complex numbers and preds that are read as bytes.
 Result<Instruction*> ExpandBitcast(Instruction& inst, const PassContext&) {
   const Shape &from = inst.operand(0).shape(), &to = inst.shape();
   const int bits_from = BitWidth(from.type()), bits_to = BitWidth(to.type());

@@ -1,6 +1,5 @@
-// call-inliner: call(f, x) => the body of f on x. Exact. dce removes f.
-//
-// fusion-dissolver does the same for fusions that a compiler has made before, so that our passes decide again.
+// call-inliner: call(f, x) => the body of f on x. fusion-dissolver does the same for fusions in the input, which our
+// passes then make anew.
 //
 // Callers come first: a body is copied directly to its final computation, once for each chain of calls.
 #include <algorithm>
@@ -42,7 +41,6 @@ class Inliner {
   }
 
  private:
-  // Adds the calls in the body to `calls`.
   void Inline(Instruction& call, const Computation& callee, std::vector<Instruction*>* calls) {
     std::vector<Instruction*> copies(callee.place_limit());
     std::vector<Instruction*> ends;  // Control predecessors that replace the call.
@@ -75,7 +73,7 @@ class Inliner {
   const Opcode opcode_;
   const PassContext& context_;
   int64_t& left_;
-  Replacements ends_;  // Such replacements for each removed call.
+  Replacements ends_;  // For each removed call.
 };
 
 bool InlineEach(Module& module, const PassContext& context, Opcode opcode) {
@@ -90,7 +88,7 @@ bool InlineEach(Module& module, const PassContext& context, Opcode opcode) {
       for (const Computation* called : CalledComputations(*inst)) reached.insert(called);
     }
   }
-  module.RemoveUnreachable();  // Not a change of reachable code.
+  module.RemoveUnreachable();  // Not reported as a change.
   return changed;
 }
 

@@ -1,5 +1,4 @@
-// constant_folding: evaluates instructions on constants. Exact, because the interpreter defines the results. Broadcasts
-// and iotas stay: they are short, and free in a kernel. Large results stay out of the module.
+// constant_folding: evaluates instructions on constants with the interpreter, which defines the results.
 #include <algorithm>
 
 #include "base/text.h"
@@ -41,7 +40,6 @@ Result<bool> FoldConstants(Module& module, const PassContext& context) {
   bool changed = false;
   for (Computation* computation : module.PostOrder()) {
     const std::vector<Instruction*> order = computation->PostOrder();
-    // A fused computation must not contain unused instructions. Control predecessors stay.
     const bool removes =
         std::ranges::all_of(order, [](const Instruction* inst) { return inst->control_predecessors().empty(); });
     for (Instruction* inst : order) {

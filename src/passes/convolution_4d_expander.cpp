@@ -1,5 +1,4 @@
-// convolution_4d_expander: removes trivial spatial dimensions of convolutions with four, because libraries support
-// three.
+// convolution_4d_expander: removes trivial spatial dimensions of convolutions with four. Libraries support three.
 #include <algorithm>
 
 #include "ir/fusion.h"
@@ -10,8 +9,8 @@
 namespace hlo {
 namespace {
 
-// Returns whether spatial dimension i has input and output of size 1, and a window of size 1 without padding. XLA
-// ignores the window. A larger one would need a selection of the element that is not on padding.
+// Requires input, output and window of size 1 without padding. XLA ignores the window, but a larger one would have to
+// select the element that is not on padding.
 bool IsTrivial(const Instruction& convolution, int64_t i) {
   const auto& attrs = convolution.attrs<ConvolutionAttrs>();
   const WindowDim& window = attrs.window.dims[i];
@@ -20,7 +19,7 @@ bool IsTrivial(const Instruction& convolution, int64_t i) {
          window.pad_high == 0;
 }
 
-// Removes the dimensions `gone`, all of size 1, from the shape. Renumber() does the same for labels.
+// Removes the dimensions `gone`, all of size 1.
 Shape Without(const Shape& shape, const std::vector<int64_t>& gone) {
   Dims dims;
   for (int64_t d = 0; d < shape.rank(); ++d) {

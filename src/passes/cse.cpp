@@ -1,6 +1,5 @@
-// cse: among instructions with the same operation and operands, only the first in post-order stays. Exact. Instructions
-// with side effects or state are left alone. Constants are compared by bits. Equal small computations, such as
-// reducers, are shared first.
+// cse: among instructions with the same operation and operands, only the first in post-order stays. Constants are
+// compared by bits.
 #include <algorithm>
 #include <bit>
 #include <unordered_map>
@@ -15,7 +14,6 @@
 namespace hlo {
 namespace {
 
-// Returns the reason why `inst` is left alone, or "".
 std::string_view WhyNotShared(const Instruction& inst) {
   if (inst.Is(kSideEffect)) return "it has an effect besides its value";
   if (inst.Is(kCollective)) return "devices communicate in it";
@@ -54,7 +52,7 @@ class SeenInstructions {
  public:
   explicit SeenInstructions(size_t most) : slots_(std::bit_ceil(2 * most + 1)) {}
 
-  // Returns the instruction that gives the same value. If there is none, adds `inst` and returns null.
+  // Adds `inst` and returns null if there is no equal instruction.
   Instruction* FindOrAdd(Instruction& inst) {
     const uint64_t hash = HashWithOperands(inst);
     for (size_t at = hash;; ++at) {
@@ -77,7 +75,7 @@ class SeenInstructions {
 
 bool ShareIn(Computation& computation) {
   bool changed = false;
-  std::unordered_set<const Instruction*> awaited;  // Control predecessors of others.
+  std::unordered_set<const Instruction*> awaited;
   for (const Instruction* inst : computation.instructions())
     awaited.insert(inst->control_predecessors().begin(), inst->control_predecessors().end());
   const bool logs = LOGS_WHY();
@@ -100,7 +98,6 @@ bool ShareIn(Computation& computation) {
   return changed;
 }
 
-// Returns whether the instructions of both, in post-order, have the same operations and corresponding operands.
 bool SameComputation(const Computation& a, const Computation& b) {
   const std::vector<Instruction*> as = a.PostOrder(), bs = b.PostOrder();
   if (as.size() != bs.size()) return false;
@@ -115,7 +112,7 @@ bool SameComputation(const Computation& a, const Computation& b) {
   return paired.at(&a.root()) == &b.root();
 }
 
-// Lets all callers of equal small computations call the first one.
+// Lets callers of equal small computations, such as reducers, call the first one.
 bool ShareComputations(Module& module) {
   std::unordered_multimap<uint64_t, Computation*> seen;
   std::unordered_map<Computation*, Computation*> same;
@@ -138,7 +135,7 @@ bool ShareComputations(Module& module) {
   if (same.empty()) return false;
   for (Computation* computation : module.PostOrder()) {
     for (Instruction* inst : computation->Instructions()) {
-      if (IsFusion(*inst)) continue;  // Each fusion keeps a computation of its own.
+      if (IsFusion(*inst)) continue;
       ForEachCalled(inst->attributes(), [&](Computation*& called) {
         if (const auto found = same.find(called); found != same.end()) {
           called = found->second;
@@ -170,7 +167,7 @@ Result<bool> ShareCommon(Module& module, const PassContext& context) {
   }
   changed = ShareComputations(module);
   for (Computation* computation : module.PostOrder()) changed |= ShareIn(*computation);
-  module.RemoveUnreachable();  // Not a change of reachable code.
+  module.RemoveUnreachable();  // Not reported as a change.
   return changed;
 }
 

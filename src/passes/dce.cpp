@@ -1,5 +1,5 @@
-// dce: removes instructions that are not needed. The root, instructions with side effects and parameters are needed,
-// and so are their operands and control predecessors. Fused computations lose unused parameters too.
+// dce: removes instructions that the root, parameters and side effects do not depend on. Fused computations lose unused
+// parameters too.
 #include <algorithm>
 #include <iterator>
 
@@ -16,7 +16,6 @@ namespace {
 
 bool IsRemovable(const Instruction& inst) { return !inst.Is(Opcode::kParameter) && !HasSideEffect(inst); }
 
-// If there are dead instructions, at least one of them has no users.
 bool HasDead(const Computation& computation) {
   for (const Instruction* inst : computation.instructions()) {
     if (inst->IsDead() && IsRemovable(*inst)) return true;
@@ -37,7 +36,6 @@ bool RemoveDeadIn(Computation& computation) {
   const bool logs = LOGS_WHY();
   if (logs) LogKept(computation);
   if (!HasDead(computation)) return false;
-  // Operands precede users, so one backward pass marks all needed instructions.
   const std::vector<Instruction*> order = computation.PostOrder();
   std::vector<bool> needed(computation.place_limit(), false);
   needed[computation.root().place()] = true;
@@ -62,7 +60,6 @@ bool HasUnusedParameter(const Computation& computation) {
                              [](const Instruction* parameter) { return parameter->IsDead(); });
 }
 
-// Removes operands of fusions whose parameters the fused computation does not read.
 bool RemoveUnusedOperandsIn(Computation& caller) {
   bool changed = false;
   for (Instruction* inst : caller.Instructions()) {
@@ -92,7 +89,6 @@ bool RemoveUnusedOperands(Module& module) {
   std::vector<bool> is_sequential(module.computation_id_limit());
   for (const Computation* computation : SequentialComputations(module)) is_sequential[computation->id()] = true;
   bool changed = false;
-  // Kernels precede the regions that contain them, which may need fewer operands afterwards.
   for (Computation* computation : module.PostOrder()) {
     if (!RemoveUnusedOperandsIn(*computation)) continue;
     changed = true;
@@ -104,13 +100,12 @@ bool RemoveUnusedOperands(Module& module) {
 Result<bool> RemoveDead(Module& module, const PassContext&) {
   bool changed = false;
   const std::vector<Computation*> computations = module.PostOrder();
-  // Callers come first, because the computation of a removed call is not needed either.
   for (size_t i = computations.size(); i-- > 0;) changed |= RemoveDeadIn(*computations[i]);
   if (RemoveUnusedOperands(module)) {
     for (Computation* computation : SequentialComputations(module)) RemoveDeadIn(*computation);
     changed = true;
   }
-  module.RemoveUnreachable();  // Not a change of reachable code.
+  module.RemoveUnreachable();  // Not reported as a change.
   return changed;
 }
 

@@ -1,4 +1,4 @@
-// Logs the change of an instruction with its reason on log level 4, for passes without rules, in the format of rules.
+// Logs the change of an instruction with its reason on log level 4, for passes without rules.
 // LOGS_WHY also registers the file for --vmodule.
 //
 //   dce at m.hlo:5:3 in 'main': b = f32[2] negate(a) => nothing   since nothing uses it
@@ -16,7 +16,6 @@ namespace hlo {
 
 #define LOGS_WHY() VLOG_IS_ON(4)
 
-// "x.hlo:5:3 in 'main'".
 std::string PlaceOf(const Instruction& inst);
 
 // `who` is a pass, a rule or a reason. `became` is the outcome, such as "=> nothing" or "stays".

@@ -4,9 +4,8 @@
 //   Instruction *x, *c;
 //   if (!m::Add(m::Any(&x), m::Constant(&c))(&inst)) return nullptr;
 //
-// A pattern is a function object from an instruction to bool. For commutative ops, `m::Add(p, q)` tries both orders of
-// operands. Captures are valid only if the whole pattern matches. `m::Add(&add)` matches any add and captures it;
-// `m::Add(&add, p, q)` does both. `m::OneUse(p)` also requires that the instruction has one use.
+// For commutative ops, `m::Add(p, q)` tries both orders of operands. Captures are valid only if the whole pattern
+// matches. `m::Add(&add)` matches any add and captures it; `m::Add(&add, p, q)` does both.
 #ifndef HLO_PASSES_MATCH_H_
 #define HLO_PASSES_MATCH_H_
 
@@ -26,7 +25,6 @@ struct AnyPattern {
 };
 inline AnyPattern Any(Instruction** capture = nullptr) { return {capture}; }
 
-// Matches exactly this instruction.
 inline auto Is(const Instruction* wanted) {
   return [wanted](Instruction* inst) { return inst == wanted; };
 }
@@ -69,7 +67,6 @@ OpPattern<Operands...> Op(Opcode opcode, Instruction** capture, Operands... oper
   return {opcode, capture, std::tuple(std::move(operands)...)};
 }
 
-// A builder for each opcode: m::Add(p, q), m::Add(&add), m::Add(&add, p, q).
 #define HLO_OPCODE(Name, ...)                                    \
   template <class... Operands>                                   \
   auto Name(Operands... operands) {                              \
@@ -81,7 +78,7 @@ OpPattern<Operands...> Op(Opcode opcode, Instruction** capture, Operands... oper
   }
 #include "ir/opcodes.inc"
 
-// A scalar or splat constant equal to `value`, or a broadcast of one.
+// A scalar or splat constant, or a broadcast of one.
 inline auto ConstantOf(double value) {
   return [value](Instruction* inst) { return inst->IsConstantOf(value); };
 }
@@ -94,7 +91,7 @@ inline auto AnyConstant(Instruction** capture = nullptr) {
   };
 }
 
-// A constant with one element, or a broadcast of one; `capture` gets the constant.
+// A constant with one element, or a broadcast of one. Captures the constant.
 inline auto ScalarConstant(Instruction** capture) {
   return [capture](Instruction* inst) {
     Instruction* constant = inst->Is(Opcode::kBroadcast) ? &inst->operand(0) : inst;

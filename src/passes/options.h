@@ -1,5 +1,4 @@
-// The options of passes in pipelines, such as `fusion{instructions=128}`. Each pass with options has a struct. Its
-// fields are declared once; parsing, checking and listing use them.
+// The options of passes in pipelines, such as `fusion{instructions=128}`. Each pass with options has a struct.
 #ifndef HLO_PASSES_OPTIONS_H_
 #define HLO_PASSES_OPTIONS_H_
 
@@ -135,8 +134,8 @@ struct CombiningOptions {
   }
 };
 
-// Each option enables or disables some rules of algsimp (`hlo help algebra`); algebraic_simplifier.cpp has the mapping.
-// Names and defaults are XLA's unless stated otherwise.
+// Options that enable or disable rules of algsimp. algebraic_simplifier.cpp has the mapping. Names and defaults are
+// XLA's unless stated otherwise.
 struct AlgebraOptions {
   bool is_layout_sensitive = false;
   bool rounding = false;
@@ -218,7 +217,6 @@ using PassOptions = std::variant<NoPassOptions, AlgebraOptions, InliningOptions,
                                  MotionOptions, UnrollingOptions, ExpansionOptions, FusionOptions, SplittingOptions,
                                  DotMergingOptions, GemmPaddingOptions, NormalizationOptions, CombiningOptions>;
 
-// Name, value and meaning of an option.
 struct OptionText {
   std::string_view name;
   std::string value;
@@ -226,7 +224,7 @@ struct OptionText {
 };
 std::vector<OptionText> Describe(const PassOptions& options);
 
-// Errors (usage, without a place): an unknown option, with the nearest name, and an invalid value.
+// Usage errors: an unknown option, with the nearest name, and an invalid value.
 Status SetOption(std::string_view pass, std::string_view name, std::string_view value, PassOptions* options);
 
 }  // namespace hlo

@@ -1,4 +1,4 @@
-// A pass is a function that may change a module. passes.def lists the passes, and pipeline.h runs them.
+// Passes: functions that may change a module. passes.def lists them, and pipeline.h runs them.
 #ifndef HLO_PASSES_PASS_H_
 #define HLO_PASSES_PASS_H_
 
@@ -19,13 +19,12 @@ struct RuleBook;
 
 struct PassContext {
   const DeviceDescription* device = &DefaultDevice();
-  PassOptions options;  // The options of the pass, or none for its defaults.
-  // The number of rewrites that the pass may still make; null for no limit. Used for bisection within a pass.
+  PassOptions options;  // Or none for the pass's defaults.
+  // The number of rewrites that the pass may still make; null for no limit.
   int64_t* fuel = nullptr;
-  RuleBook* rules = nullptr;     // Limits and counts of rules (rewrite.h); null for no limits.
-  FusionLog* fusions = nullptr;  // The log of fusion passes (fusion/log.h), or null.
-  // A planted fault of this pass, such as "drop_add_zero_sign", or "". Only tests of the judging tools set it. FaultsOf
-  // lists the faults.
+  RuleBook* rules = nullptr;     // rewrite.h; null for no limits.
+  FusionLog* fusions = nullptr;  // fusion/log.h; may be null.
+  // A planted fault of this pass (FaultsOf), or "". Only tests of the judging tools set it.
   std::string_view fault;
 
   template <class Options>
@@ -34,7 +33,7 @@ struct PassContext {
     return given == nullptr ? Options() : *given;
   }
 
-  // Takes one unit of fuel. Returns false if none is left.
+  // Returns false if no fuel is left.
   bool ConsumeFuel() const {
     if (fuel == nullptr) return true;
     if (*fuel <= 0) return false;
@@ -46,34 +45,34 @@ struct PassContext {
 // Returns whether the module changed. After an error the module must not be used.
 using PassFunction = Result<bool> (*)(Module&, const PassContext&);
 
-// The promise of a pass about the values that the module computes.
+// The promise of a pass about the results of the module.
 enum class Preserves : uint8_t {
   kExact,             // The same bits for the same inputs, except payloads of NaNs.
   kReassociates,      // The same real numbers, with sums and products in another order or grouping.
-  kChangesPrecision,  // The same real numbers, with other types or fewer roundings in between.
+  kChangesPrecision,  // The same real numbers, with other types or fewer roundings.
 };
 std::string_view ToString(Preserves preserves);
 
 struct PassRow {
-  std::string_view name;        // The registered name in XLA.
-  std::string_view class_name;  // The class name in XLA, also accepted.
+  std::string_view name;        // As registered in XLA.
+  std::string_view class_name;  // The class in XLA. Also accepted.
   PassFunction function;
   Preserves preserves;
   PassOptions (*defaults)();
-  std::string_view what;  // One line.
+  std::string_view what;
 };
 
-// The promise with these options. `pass.preserves` is the promise with the defaults.
+// `pass.preserves` is the promise with the default options.
 Preserves PreservesOf(const PassRow& pass, const PassOptions& options);
 
 std::span<const PassRow> AllPasses();
-// Finds a pass by name or class name. '-' and '_' are equal. Null if there is none.
+// Accepts name or class name. '-' and '_' are equal. Null if there is none.
 const PassRow* FindPass(std::string_view name);
 bool SamePassName(std::string_view a, std::string_view b);
-// A usage error that names the nearest passes.
+// A usage error with the nearest names.
 Error UnknownPass(std::string_view name);
 
-// The planted faults of a pass, for `--inject=pass:NAME:FAULT`.
+// For `--inject=pass:NAME:FAULT`.
 std::span<const std::string_view> FaultsOf(std::string_view pass);
 
 }  // namespace hlo

@@ -17,55 +17,54 @@ namespace hlo {
 
 // One pass instance, run or skipped.
 struct PassRun {
-  int number = 0;                   // 1, 2, ... over the whole run, including skipped instances.
+  int number = 0;                   // From 1, over the whole run, including skipped instances.
   std::string pipeline;             // The innermost stage.
-  std::vector<std::string> stages;  // All enclosing stages, outermost first.
+  std::vector<std::string> stages;  // Outermost first.
   const PassRow* pass = nullptr;
-  int instance = 0;      // 1, 2, ... for this pass, as in `algsimp#2`.
+  int instance = 0;      // From 1, for this pass.
   bool skipped = false;  // Disabled or beyond the bisection limit.
   bool changed = false;
-  bool misreported = false;  // I010: the pass's report differs from the fingerprint, which determines `changed`.
+  bool misreported = false;  // The pass's report differs from the fingerprint, which determines `changed` (I010).
   double milliseconds = 0;
-  double after_milliseconds = 0;  // The time of fingerprint and verifier.
-  // Processor time of all threads of the process in that period.
+  double after_milliseconds = 0;  // Fingerprint and verifier.
+  // Processor time of all threads of the process.
   double processor_milliseconds = 0, after_processor_milliseconds = 0;
   int64_t instructions = 0;  // After the pass.
   PassOptions options;
-  std::string_view fault;  // The planted fault, or "".
-  // The rules that the pass applied, each with its number of rewrites.
+  std::string_view fault;
+  // Rules that were applied, with their number of rewrites.
   std::vector<std::pair<std::string_view, int64_t>> rewrites;
 };
 
 // "algsimp#2".
 std::string NameOf(const PassRun& run);
 
-// Called for each instance with the module before or after it. An error stops the run, which returns it.
+// Called before or after each instance. An error stops the run, which returns it.
 using PassObserver = std::function<Status(const PassRun&, Module&)>;
 
 struct PipelineOptions {
-  // The text of a pipeline (pipelines/text.h) instead of a preset. "" is the empty pipeline.
+  // A pipeline (pipelines/text.h) instead of a preset. "" is the empty pipeline.
   std::optional<std::string> passes;
-  std::string pipeline = "default";        // A preset, or the origin of `text`.
-  std::shared_ptr<const SourceText> text;  // The text of a custom pipeline.
-  // Names that are skipped: a pass, a stage, `name#k` for its k-th instance, `stage/name` or `stage/name#k`.
+  std::string pipeline = "default";  // A preset, or the origin of `text`.
+  std::shared_ptr<const SourceText> text;
+  // Skipped names: a pass, a stage, `name#k` for its k-th instance, `stage/name` or `stage/name#k`.
   std::vector<std::string> disabled;
-  // If not empty, only these run. Names as in `disabled`.
+  // If not empty, only these run.
   std::vector<std::string> only;
-  int opt_bisect_limit = -1;  // Skips instances with a higher number; -1 skips none.
-  // Run only a part: skip instances before `start_from`, from `stop_before` on, and after `stop_after`. A name means
-  // its first instance, or `name#k`; a stage means its start, or for `stop_after` its end. Names as in `disabled`.
+  int opt_bisect_limit = -1;  // Skips instances with a higher number. -1 skips none.
+  // Skip instances before `start_from`, from `stop_before` on, and after `stop_after`. A name means its first instance;
+  // a stage means its start, or for `stop_after` its end.
   std::string start_from, stop_before, stop_after;
-  // Ids, or common prefixes of ids, of rules that are not applied (rewrite.h).
+  // Ids, or common prefixes of ids (rewrite.h).
   std::vector<std::string> disabled_rules;
-  // "algsimp=5", "A.add.1=5": the number of rewrites in the run that a pass or a rule may make.
+  // "algsimp=5", "A.add.1=5": the rewrites in the run that a pass or a rule may make.
   std::vector<std::pair<std::string, int64_t>> fuel;
-  // "algsimp:multiply_by_zero" plants this fault; "algsimp#2:..." plants it only in the second instance. Only for
-  // tests.
+  // "algsimp:multiply_by_zero" plants this fault, "algsimp#2:..." only in the second instance. Only for tests.
   std::string inject;
-  // Checks the module after each pass, or null. The driver passes Verify.
+  // Checks the module after each pass. May be null.
   std::function<Status(const Module&)> verify;
   PassObserver before, after;
-  FusionLog* fusions = nullptr;  // The log of fusion passes (fusion/log.h), or null.
+  FusionLog* fusions = nullptr;  // fusion/log.h; may be null.
 
   const DeviceDescription* device = &DefaultDevice();
 };
@@ -73,22 +72,22 @@ struct PipelineOptions {
 struct PipelineReport {
   std::vector<PassRun> runs;
   bool changed = false;
-  std::map<std::string_view, int64_t> rewrites;  // By rule, for rules that were applied.
-  std::vector<std::string> cycles;               // One sentence for each cycle of rules or passes that undo each other.
-  int items = 0;                                 // Number of passes in the text, without closed gates.
-  std::vector<std::string> todo;                 // The passes among them that are not implemented.
-  int planted = 0;                               // Instances that the planted fault changed.
-  std::vector<std::string> unmet;                // Unreached limits of the run, such as "--stop_after=dce#9".
+  std::map<std::string_view, int64_t> rewrites;
+  std::vector<std::string> cycles;  // One sentence for each cycle of rules or passes that undo each other.
+  int items = 0;                    // Passes in the text, without closed gates.
+  std::vector<std::string> todo;    // Passes in the text that are not implemented.
+  int planted = 0;                  // Instances that the planted fault changed.
+  std::vector<std::string> unmet;   // Unreached limits, such as "--stop_after=dce#9".
 };
 
 std::shared_ptr<const SourceText> TextOf(const PipelineOptions& options);
 
 // Errors: unknown names, an invalid text, a fixed point that is not reached (usage); any error of a pass, an observer
-// or the verifier. A verifier error after a pass is our bug: it keeps its message and names the pass.
+// or the verifier. A verifier error after a pass is our bug and names the pass.
 Result<PipelineReport> RunPipeline(Module& module, const PipelineOptions& options = {});
 
-// Runs one pass as a pipeline does. New instructions record the pass as their maker, `context.fault` is planted, and a
-// scheduled module gets a valid order. Returns whether the pass reported a change.
+// Runs one pass as a pipeline does: new instructions record the pass as their maker, and a scheduled module gets a
+// valid order. Returns whether the pass reported a change.
 Result<bool> RunOnePass(Module& module, const PassRun& run, const PassContext& context);
 
 // Checks the names in `passes`, `disabled`, `only`, `disabled_rules`, `fuel`, `inject` and the limits of the run.

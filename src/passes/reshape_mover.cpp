@@ -1,5 +1,5 @@
-// reshape-mover: f(reshape(x), reshape(y), broadcast(scalar)) => reshape(f(x, y, broadcast(scalar))), for elementwise
-// f. A reshape keeps the row-major order of the elements. After moving down, it may cancel with another one.
+// reshape-mover: moves reshapes below elementwise instructions, where they may cancel with another one. A reshape keeps
+// the row-major order of the elements.
 #include "passes/match.h"
 #include "passes/pass.h"
 #include "passes/simplify/rules.h"
@@ -10,14 +10,14 @@ namespace {
 Result<Instruction*> SinkReshape(Instruction& inst, const PassContext&) {
   if (!inst.Is(kElementwise) || inst.operand_count() == 0 || !inst.shape().IsArray() || inst.Is(Opcode::kCopy))
     return nullptr;
-  // Scalar operands, such as bounds of a clamp, do not move.
+  // Scalars, such as bounds of a clamp, do not move.
   const auto moves = [](const Instruction& operand) {
     return operand.Is(Opcode::kReshape) && !operand.shape().IsScalar();
   };
   const Instruction* first = nullptr;
   for (const Instruction* operand : inst.operands()) {
     if (moves(*operand)) {
-      if (operand->UseCount() != 1) return nullptr;  // Otherwise the reshape would remain.
+      if (operand->UseCount() != 1) return nullptr;
       if (first != nullptr && !SameDims(first->operand(0).shape(), operand->operand(0).shape())) return nullptr;
       first = operand;
     } else if (!(operand->Is(Opcode::kBroadcast) && operand->operand(0).shape().IsScalar()) &&
@@ -35,7 +35,7 @@ Result<Instruction*> SinkReshape(Instruction& inst, const PassContext&) {
       operands.push_back(Step(inst, Opcode::kBroadcast, dims.WithType(operand->shape().type()), {&operand->operand(0)},
                               DimensionsAttrs{}));
     } else {
-      operands.push_back(operand);  // A scalar operand of a clamp or select.
+      operands.push_back(operand);
     }
   }
   Instruction* result = Step(inst, inst.opcode(), dims.WithType(inst.shape().type()), operands, inst.attributes());

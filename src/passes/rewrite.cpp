@@ -20,13 +20,13 @@ namespace hlo {
 
 namespace {
 
-// Limit on rewrites for each instruction at the start. It ends loops of rules that undo each other.
+// Limit on rewrites for each initial instruction. It ends loops of rules that undo each other.
 constexpr int64_t kMostRewritesEach = 50;
 
 constexpr size_t kOpcodes = static_cast<size_t>(Opcode::kElidedConstant) + 1;
 
-// Returns whether one elementwise instruction or update has floats of several widths, which HLO allows. Rules assume
-// one type. Other operations that move elements get one type when a module is loaded (driver/load.cpp).
+// Returns whether one elementwise instruction or update has floats of several widths. Rules assume one type. Other
+// operations that move elements get one type when a module is loaded (driver/load.cpp).
 bool MixesWidths(const Instruction& inst) {
   constexpr OpcodeSet kConversions = {Opcode::kConvert, Opcode::kBitcastConvert, Opcode::kStochasticConvert};
   if (kConversions.Has(inst.opcode()) || !(inst.Is(kElementwise) || inst.Is(Opcode::kDynamicUpdateSlice))) return false;
@@ -40,7 +40,7 @@ bool MixesWidths(const Instruction& inst) {
   return std::ranges::any_of(inst.operands(), [&](const Instruction* x) { return is_another(x->shape()); });
 }
 
-// Returns whether `inst`, or an instruction above it that a rule may look at, mixes widths.
+// Also examines instructions above `inst` that a rule may look at.
 bool MixesWidthsNear(const Instruction& inst, int depth = 3) {
   if (MixesWidths(inst)) return true;
   return depth > 0 &&
@@ -76,14 +76,14 @@ class Rewriter {
  private:
   struct Candidate {
     const Rule* rule;
-    RuleBook::Entry* entry;  // Null if no RuleBook is kept.
+    RuleBook::Entry* entry;
   };
 
   void Begin(Computation& computation) {
     const std::vector<Instruction*> start = computation.PostOrder();
     worklist_.assign(start.begin(), start.end());
     queued_.assign(computation.place_limit(), true);
-    // If there are control edges, dead instructions are left to dce, because control predecessors stay.
+    // Control predecessors stay until dce.
     removes_ = std::ranges::all_of(start, [](const Instruction* inst) { return inst->control_predecessors().empty(); });
     mixes_widths_ = std::ranges::any_of(start, [](const Instruction* inst) { return MixesWidths(*inst); });
     left_ = kMostRewritesEach * static_cast<int64_t>(start.size());
@@ -99,7 +99,7 @@ class Rewriter {
     worklist_.push_back(&inst);
   }
 
-  // Applies the first rule that matches. Returns false if none does, or if no fuel is left.
+  // Returns false if no rule matches or no fuel is left.
   Result<bool> Rewrite(Instruction& inst) {
     Computation& computation = inst.computation();
     if (mixes_widths_ && MixesWidthsNear(inst)) return false;
@@ -110,7 +110,6 @@ class Rewriter {
       if (replacement == nullptr) continue;
       if (left_ <= 0) NameTheCycle(inst);
       if (left_ <= 0 || !context_.ConsumeFuel()) {
-        // Remove the unused instructions that the rule added.
         if (replacement->id() >= first_new) computation.RemoveDeadTree(*replacement);
         stopped_ = true;
         return false;
@@ -123,7 +122,7 @@ class Rewriter {
   }
 
   void Replace(Instruction& inst, Instruction& replacement, int first_new, const Candidate& candidate) {
-    // New instructions, the last one first.
+    // The last one first.
     std::vector<Instruction*> made;
     if (replacement.id() >= first_new) made.push_back(&replacement);
     for (size_t i = 0; i < made.size(); ++i) {
@@ -148,7 +147,6 @@ class Rewriter {
       if (!user->removed()) Enqueue(*user);
     }
     for (Instruction* operand : operands) {
-      // Rules may require a single user, which the operand may have now.
       if (operand->removed() || operand->users().size() > 1) continue;
       for (Instruction* user : operand->users()) Enqueue(*user);
     }
@@ -162,7 +160,7 @@ class Rewriter {
     LogWhy(rule.id, inst, Str("=> ", Join(after, "; ")), rule.law, where_);
   }
 
-  // Reports the shortest sequence of rules that the last rewrites repeat.
+  // Reports the shortest repeated sequence of rules.
   void NameTheCycle(const Instruction& inst) {
     if (context_.rules == nullptr) return;
     size_t period = 1;
@@ -196,8 +194,7 @@ class Rewriter {
   std::deque<const Rule*> last_;
 };
 
-// Returns whether the selector is the id or a part before a boundary: "A.resh.1b" starts with A, A.resh and A.resh.1,
-// not with A.re.
+// Selectors end at a boundary: "A.resh.1b" starts with A, A.resh and A.resh.1, not with A.re.
 bool BeginsWith(std::string_view id, std::string_view selector) {
   if (selector.empty() || !id.starts_with(selector)) return false;
   const std::string_view rest = id.substr(selector.size());

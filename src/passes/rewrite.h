@@ -21,11 +21,11 @@ namespace hlo {
 class Computation;
 class Instruction;
 
-// Returns the instruction with the value of `inst`, which exists already or was added. Returns null if the rule does
-// not apply, and then has changed nothing. A rule never makes the code worse.
+// Returns an old or new instruction with the value of `inst`. Returns null if the rule does not apply, and then has
+// changed nothing. A rule never makes the code worse.
 using RuleFunction = Result<Instruction*> (*)(Instruction& inst, const PassContext& context);
 
-// The instructions that a rule replaces: those with one of a few opcodes, or with a trait.
+// Opcodes that a rule replaces: a few, or all with a trait.
 class Roots {
  public:
   constexpr Roots(Opcode opcode) : Roots({opcode}) {}       // NOLINT(google-explicit-constructor)
@@ -44,49 +44,47 @@ class Roots {
   uint32_t trait_ = 0;
 };
 
-// A rule as a table row. An id has a letter for the pass (A: algsimp), the opcode and a number. A letter follows if the
-// pass catalogue has several rules under one number.
+// A rule as a table row.
 struct Rule {
-  std::string_view id;  // "A.add.1", "A.resh.1b".
+  std::string_view id;  // The pass (A: algsimp), opcode and number of the pass catalogue: "A.add.1", "A.resh.1b".
   Roots roots;
   RuleFunction function;
   Preserves preserves;
-  std::string_view law;           // The rule in one line.
-  std::string_view options = {};  // The options that the pass needs for it, as in a pipeline: "{rounding=true}".
+  std::string_view law;           // One line.
+  std::string_view options = {};  // Pass options that enable it: "{rounding=true}".
 };
 
-// The rules of each pass that consists of rules, in the order in which they are tried. Ids are unique.
+// The rules of a pass in the order in which they are tried. Ids are unique.
 struct RuleSet {
   std::string_view pass;
   std::span<const Rule> rules;
 };
 std::span<const RuleSet> AllRules();
 
-// Finds rules by id or common prefix: "A.add.1", "A.resh.1" (a and b), "A.resh", "A". Empty if there is none.
+// Accepts ids and common prefixes: "A.resh.1" (a and b), "A". Empty if there is none.
 std::vector<const Rule*> FindRules(std::string_view selector);
-// A usage error for the flag `flag` that names the nearest rules.
+// A usage error with the nearest rules.
 Error UnknownRule(std::string_view flag, std::string_view selector);
 
 // Limits and counts of rules over all passes of a run.
 struct RuleBook {
   struct Entry {
     bool disabled = false;
-    int64_t fuel = INT64_MAX;  // The number of rewrites that it may still make.
+    int64_t fuel = INT64_MAX;
     int64_t rewrites = 0;
   };
-  std::map<std::string_view, Entry> entries;  // Keyed by rule id.
-  std::vector<std::string> cycles;            // One sentence for each cycle of rules that undo each other.
+  std::map<std::string_view, Entry> entries;
+  std::vector<std::string> cycles;  // One sentence for each cycle of rules that undo each other.
 };
 
 // Visits operands before users. New instructions and the users of replaced ones are visited again, and dead
-// instructions are removed immediately. Each replacement takes one unit of fuel of the pass and of the rule. Log level
-// 2 of the file `where` lists the replacements (--vmodule).
+// instructions are removed immediately. A replacement takes one unit of fuel of the pass and of the rule. Log level 2
+// of the file `where` lists the replacements.
 Result<bool> RewriteEach(std::span<Computation* const> computations, const PassContext& context,
                          std::span<const Rule> rules,
                          const std::source_location& where = std::source_location::current());
-// Removes operands of fusions that their computations do not read (dce.cpp). A valid fusion has none.
+// A valid fusion has no operands that its computation does not read.
 bool RemoveUnusedOperands(Module& module);
-// For all computations, including fused ones.
 Result<bool> RewriteEach(Module& module, const PassContext& context, std::span<const Rule> rules,
                          const std::source_location& where = std::source_location::current());
 

@@ -1,6 +1,6 @@
-// gpu-schedule: sets an order of execution for every computation: operands and control predecessors first, depth first
-// from the earliest instruction, so that values are computed shortly before their first use. It inserts no copies for
-// loop state and in-place updates, because the buffer plan does.
+// gpu-schedule: sets an order of execution for every computation, depth first from the earliest instruction, so that
+// values are computed shortly before their first use. The buffer plan avoids copies for loop state and in-place
+// updates.
 #include "ir/module.h"
 #include "passes/pass.h"
 
@@ -10,7 +10,7 @@ Result<bool> ScheduleModule(Module& module, const PassContext&) {
   const bool was_scheduled = module.header.is_scheduled;
   Fingerprinter fingerprints;
   const uint64_t before = was_scheduled ? fingerprints.FingerprintOf(module) : 0;
-  // Unreachable computations need an order too, for the module to be valid.
+  // The verifier requires an order of unreachable computations too.
   for (Computation* computation : module.Computations()) computation->SetOrder(computation->PostOrder());
   module.header.is_scheduled = true;
   return !was_scheduled || fingerprints.FingerprintOf(module) != before;

@@ -1,5 +1,5 @@
-// sharding-remover: marker(x) => x, for each custom call that marks a value and returns it, which one device does not
-// need. Markers at the start or end of a manual region stay if parts are smaller than the whole.
+// sharding-remover: marker(x) => x, for markers that one device does not need. Markers at the start or end of a manual
+// region stay if parts are smaller than the whole.
 #include <algorithm>
 
 #include "ir/control_edges.h"
@@ -10,7 +10,7 @@
 namespace hlo {
 namespace {
 
-// Returns the value that the marker returns, unchanged (IsIdentityMarker). Another layout needs a copy.
+// Returns the value that the marker passes on. Another layout needs a copy.
 Instruction& ValueOf(Instruction& marker) {
   Computation& computation = marker.computation();
   if (marker.operand_count() != 1 || !Compatible(marker.operand(0).shape(), marker.shape())) {
@@ -23,7 +23,6 @@ Instruction& ValueOf(Instruction& marker) {
   return computation.AddLike(marker, Opcode::kCopy, marker.shape(), {&value});
 }
 
-// Returns whether a user splits the value into parts, according to the sharding of this marker.
 bool IsSplitByUser(const Instruction& marker) {
   return std::ranges::any_of(marker.users(), [](const Instruction* user) {
     return MarkerOf(*user) == Marker::kShard && !IsIdentityMarker(*user);

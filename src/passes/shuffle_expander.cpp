@@ -1,4 +1,4 @@
-// shuffle-expander: expands a shuffle (a rotation) to slices and concatenations, which have kernels and rules.
+// shuffle-expander: expands a shuffle (a rotation) to slices and concatenations.
 #include "ir/shapes/shape_rules.h"
 #include "passes/pass.h"
 #include "passes/simplify/rules.h"
@@ -6,8 +6,7 @@
 namespace hlo {
 namespace {
 
-// shuffle(x) => concatenate(x[shift:], x[:shift]), one dimension after the other. Dimensions with shift 0 are skipped.
-// Dynamic sizes are left out, because the sizes of their parts are unknown.
+// Dynamic dimensions are excluded: the sizes of their parts are unknown.
 Result<Instruction*> ExpandShuffle(Instruction& inst, const PassContext&) {
   if (!inst.Is(Opcode::kShuffle)) return nullptr;
   Instruction* x = &inst.operand(0);

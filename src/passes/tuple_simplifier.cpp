@@ -14,7 +14,6 @@ Result<Instruction*> ElementOfTuple(Instruction& inst, const PassContext&) {
   return &tuple->operand(inst.tuple_index());
 }
 
-// tuple(get-tuple-element(t, 0), ..., get-tuple-element(t, n-1)) => t, if these are all elements of t.
 Result<Instruction*> TupleOfElements(Instruction& inst, const PassContext&) {
   if (!inst.Is(Opcode::kTuple) || inst.operand_count() == 0) return nullptr;
   Instruction* whole = nullptr;

@@ -1,6 +1,5 @@
-// variadic-op-splitter: splits concatenates with too many operands for the parameters of one kernel. Until CUDA 12.1
-// these were limited to 4 KiB. Where more fit, splitting costs a second pass over the data and only reduces the size of
-// the code.
+// variadic-op-splitter: splits concatenates with too many operands for the parameters of one kernel, which were limited
+// to 4 KiB until CUDA 12.1. Where more fit, splitting costs a second pass over the data.
 #include <algorithm>
 
 #include "ir/fusion.h"
@@ -10,8 +9,7 @@
 namespace hlo {
 namespace {
 
-// Concatenates the operands in groups, and then the groups. Repeated rewriting gives a tree with as many levels as
-// needed. Dynamic sizes are left out: the shape rule decides which groups are dynamic.
+// Repeated rewriting gives a tree. Dynamic sizes are excluded: the shape rule decides which groups are dynamic.
 Result<Instruction*> SplitConcatenate(Instruction& inst, const PassContext& context) {
   if (!inst.Is(Opcode::kConcatenate)) return nullptr;
   // Groups of 1 would not terminate.
@@ -43,7 +41,7 @@ constexpr Rule kRules[] = {
 
 std::span<const Rule> VariadicRules() { return kRules; }
 
-// Skips fused computations, whose number of parameters would not change.
+// Fused computations keep their number of parameters.
 Result<bool> SplitVariadics(Module& module, const PassContext& context) {
   return RewriteEach(SequentialComputations(module), context, kRules);
 }
