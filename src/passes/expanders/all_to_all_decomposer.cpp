@@ -1,5 +1,5 @@
-// all_to_all_decomposer: replaces an all-to-all of one array by an all-to-all of a tuple of its parts, as libraries
-// exchange them.
+// all_to_all_decomposer: replaces an all-to-all of one array by one of a tuple of its parts, as libraries exchange
+// them.
 #include "ir/device_groups.h"
 #include "passes/pass.h"
 #include "passes/simplify/rules.h"
@@ -7,7 +7,7 @@
 namespace hlo {
 namespace {
 
-// Returns the number of devices in each group, or nullopt if the groups differ in size.
+// Returns nullopt if the groups differ in size.
 std::optional<int64_t> GroupSize(const Instruction& inst) {
   const auto groups = ListGroups(inst.attrs<CollectiveAttrs>().replica_groups);
   if (groups.empty()) {
@@ -24,8 +24,6 @@ std::optional<int64_t> GroupSize(const Instruction& inst) {
   return std::ssize(groups.front());
 }
 
-// all-to-all(x) along d => concatenate(all-to-all(equal parts of x along d)). An all-to-all with a constrained layout
-// stays.
 Result<Instruction*> ExpandAllToAll(Instruction& inst, const PassContext&) {
   auto attrs = inst.attrs<CollectiveAttrs>();
   if (!attrs.dimension || attrs.constrain_layout || inst.shape().IsTuple() || inst.operand_count() != 1) return nullptr;

@@ -1,4 +1,4 @@
-// scan_expander, scaled-dot-rewriter, ragged-dot-rewriter: expand these ops to loops and formulas of other ops.
+// scan_expander, scaled-dot-rewriter, ragged-dot-rewriter: expand these ops to simpler ones.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -48,7 +48,6 @@ std::vector<int64_t> Sequence(int64_t count, int64_t from = 0) {
   return numbers;
 }
 
-// scan(f, x, c) => a loop over the steps. Each step reads a slice of the operands and writes a slice of the results.
 Instruction* ExpandScan(Instruction& inst) {
   if (!inst.Is(Opcode::kScan)) return nullptr;
   const auto& attrs = inst.attrs<ScanAttrs>();
@@ -97,7 +96,6 @@ Instruction* ExpandScan(Instruction& inst) {
   return inst.shape().IsTuple() ? &inst.computation().AddTuple(parts) : parts[0];
 }
 
-// Returns the type in which values of `type` are computed.
 PrimitiveType ComputedIn(PrimitiveType type) {
   return IsFloat(type) && BitWidth(type) < 32 ? PrimitiveType::kF32 : type;
 }
@@ -106,8 +104,7 @@ Instruction* As(Writer& w, Instruction* x, PrimitiveType type) {
   return x->shape().type() == type ? x : w.Add(Opcode::kConvert, x->shape().WithType(type), {x});
 }
 
-// Returns whether `to`, a float narrower than f32, represents every value of `from`. Only floats of at most one byte
-// are examined.
+// Whether `to`, a float narrower than f32, represents every value of `from`. False for `from` of more than one byte.
 bool HoldsAllOf(PrimitiveType to, PrimitiveType from) {
   if (!IsFloat(from) || ByteWidth(from) > 1) return false;
   for (uint32_t bits = 0; bits < 256; ++bits) {
@@ -117,21 +114,20 @@ bool HoldsAllOf(PrimitiveType to, PrimitiveType from) {
   return true;
 }
 
-// Returns an operand of a product in the type of the product. Values that the result's type does not represent are
-// rounded to it first: docs/ops.md#accumulation.
+// Values that the result's type does not represent are rounded to it before a product: docs/ops.md#accumulation.
 Instruction* AsOperand(Writer& w, Instruction* x, PrimitiveType result) {
   const PrimitiveType from = x->shape().type(), computed = ComputedIn(result);
   const bool is_rounded = from != result && computed != result && !HoldsAllOf(result, from);
   return As(w, is_rounded ? As(w, x, result) : x, computed);
 }
 
-// Returns whether the scale has an effect. A scalar has none, nor a bf16 scale of one element for bf16 elements.
+// A scalar scale has no effect, nor has a bf16 scale of one element for bf16 elements.
 bool IsScaled(const Shape& elements, const Shape& scale) {
   if (scale.rank() == 0) return false;
   return elements.type() != PrimitiveType::kBF16 || scale.type() != PrimitiveType::kBF16 || scale.NumElements() != 1;
 }
 
-// Returns x times its scale. Returns null if the dimensions of x are not multiples of the scale's dimensions.
+// Returns null if the dimensions of x are not multiples of the scale's dimensions.
 Instruction* Scaled(Writer& w, Instruction* x, Instruction* scale, PrimitiveType result) {
   Instruction* const wide = AsOperand(w, x, result);
   if (!IsScaled(x->shape(), scale->shape())) return wide;
@@ -149,7 +145,7 @@ Instruction* Scaled(Writer& w, Instruction* x, Instruction* scale, PrimitiveType
   return w.Binary(Opcode::kMultiply, wide, w.Add(Opcode::kReshape, wide->shape(), {spread}, ReshapeAttrs()));
 }
 
-// scaled-dot(a, b, s, t) => dot(a * s, b * t), computed at least in f32 and rounded once.
+// Computed at least in f32 and rounded once.
 Instruction* ExpandScaledDot(Instruction& inst) {
   if (!inst.Is(Opcode::kScaledDot) || !IsPlain(inst.shape())) return nullptr;
   for (const Instruction* operand : inst.operands()) {
@@ -164,8 +160,8 @@ Instruction* ExpandScaledDot(Instruction& inst) {
 }
 
 // The rows of each group along the ragged dimension. `sizes` is [..., groups]; its other dimensions correspond to
-// dimensions `before` of an array. With negative sizes, several groups can contain a row. `once` assigns it to the
-// first of them.
+// dimensions `before` of an array. With negative sizes, several groups can contain a row; `once` assigns it to the
+// first.
 class Groups {
  public:
   Groups(Writer& w, Instruction& sizes, bool once) : sizes_(As(w, &sizes, PrimitiveType::kS64)) {
@@ -191,14 +187,13 @@ class Groups {
 
   int64_t count() const { return count_; }
 
-  // Returns a pred of `shape` that is true for the rows of group `g` along dimension `d`.
+  // True for the rows of group `g` along dimension `d`.
   Instruction* Mask(Writer& w, const Shape& shape, int64_t d, std::span<const int64_t> before, int64_t g) const {
     const Shape rows = shape.WithType(PrimitiveType::kS64);
     Instruction* const row = w.Add(Opcode::kIota, rows, {}, IotaAttrs{d});
     const auto all = [&](Instruction* x) { return Everywhere(w, x, rows, before); };
     return w.Binary(Opcode::kAnd, w.Compare(row, kGe, all(begins_[g])), w.Compare(row, kLt, all(ends_[g])));
   }
-  // Returns a pred of `shape` that is true for the rows of any group.
   Instruction* AnyMask(Writer& w, const Shape& shape, int64_t d, std::span<const int64_t> before) const {
     Instruction* any = Mask(w, shape, d, before, 0);
     for (int64_t g = 1; g < count_; ++g) any = w.Binary(Opcode::kOr, any, Mask(w, shape, d, before, g));
@@ -206,7 +201,7 @@ class Groups {
   }
 
  private:
-  // Broadcasts x, [..., 1], to `shape`, in which x's dimensions are `before`.
+  // x is [..., 1]. Its dimensions are `before` in `shape`.
   static Instruction* Everywhere(Writer& w, Instruction* x, const Shape& shape, std::span<const int64_t> before) {
     Dims dims = x->shape().dims();
     dims.pop_back();
@@ -218,10 +213,10 @@ class Groups {
 
   Instruction* sizes_;
   int64_t count_ = 0;
-  Values begins_, ends_;  // For each group, the sum of the sizes before it, and this sum with its own size.
+  Values begins_, ends_;  // Sums of the sizes before each group, and with its own size.
 };
 
-// Returns the attributes of the dot of one group. `group` is the group dimension of rhs that is removed, or -1.
+// `group` is the group dimension of rhs that is removed, or -1.
 DotAttrs DotOf(const RaggedDotAttrs& ragged, int64_t group) {
   DotAttrs attrs;
   attrs.lhs_batch = ragged.lhs_batch;
@@ -238,8 +233,8 @@ DotAttrs DotOf(const RaggedDotAttrs& ragged, int64_t group) {
 
 bool Contains(const std::vector<int64_t>& dims, int64_t d) { return std::ranges::find(dims, d) != dims.end(); }
 
-// Returns the dimensions of lhs for the leading dimensions of the sizes: the batch, unless `kind` is the batch, and the
-// dimensions of `kind` before the ragged one.
+// Returns the dimensions of lhs that correspond to leading dimensions of the sizes: the batch, unless `kind` is the
+// batch, and the dimensions of `kind` before the ragged one.
 std::vector<int64_t> InFront(const std::vector<int64_t>& batch, const std::vector<int64_t>& kind, int64_t ragged,
                              bool is_batch) {
   std::vector<int64_t> dims = is_batch ? std::vector<int64_t>() : batch;
@@ -253,13 +248,13 @@ std::vector<int64_t> FreeOf(const Shape& shape, const std::vector<int64_t>& batc
   return free;
 }
 
-// ragged-dot(a, b, sizes) => a dot for each group, which keeps the rows or terms of the group.
+// Each dot keeps the rows or terms of its group.
 Instruction* ExpandRaggedDot(Instruction& inst) {
   if (!inst.Is(Opcode::kRaggedDot) || !IsPlain(inst.shape())) return nullptr;
   for (const Instruction* operand : inst.operands()) {
     if (!IsPlain(operand->shape())) return nullptr;
   }
-  // Limit, because each group becomes a dot.
+  // Each group becomes a dot.
   constexpr int64_t kMostGroups = 64;
   const auto& attrs = inst.attrs<RaggedDotAttrs>();
   const int64_t ragged = attrs.lhs_ragged[0];
@@ -278,7 +273,6 @@ Instruction* ExpandRaggedDot(Instruction& inst) {
   const Shape& shape = inst.shape();
   if (is_sum) {
     const std::vector<int64_t> before = InFront(attrs.lhs_batch, attrs.lhs_contracting, ragged, false);
-    // The corresponding dimensions of rhs.
     std::vector<int64_t> right_before;
     for (const int64_t d : before) {
       const auto of_batch = std::ranges::find(attrs.lhs_batch, d);
@@ -305,7 +299,6 @@ Instruction* ExpandRaggedDot(Instruction& inst) {
   const bool is_batch = Contains(attrs.lhs_batch, ragged);
   const std::vector<int64_t>& kind = is_batch ? attrs.lhs_batch : free;
   const std::vector<int64_t> before = InFront(attrs.lhs_batch, kind, ragged, is_batch);
-  // The result has the batch dimensions first, followed by the free dimensions of lhs.
   std::vector<int64_t> order = attrs.lhs_batch;
   order.insert(order.end(), free.begin(), free.end());
   const auto in_result = [&](int64_t d) { return std::ranges::find(order, d) - order.begin(); };

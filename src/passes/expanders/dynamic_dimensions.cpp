@@ -1,5 +1,5 @@
-// dynamic dimension simplifier: removes steps of shape arithmetic that cancel. Such code reshapes scalars to vectors of
-// one element, concatenates and slices them, and reshapes them back.
+// dynamic dimension simplifier: removes steps of shape arithmetic that cancel, such as reshapes of scalars to vectors
+// and back.
 #include "passes/match.h"
 #include "passes/pass.h"
 #include "passes/simplify/rules.h"
@@ -15,7 +15,7 @@ Result<Instruction*> SizeOfStatic(Instruction& inst, const PassContext&) {
   return &inst.computation().AddConstant(Literal::Scalar(inst.shape().type(), shape.dim(d)));
 }
 
-// get-dimension-size(set-dimension-size(x, n)) => n, for the same dimension and a constant n within the bound.
+// For the same dimension and a constant n within the bound.
 Result<Instruction*> SizeThatWasSet(Instruction& inst, const PassContext&) {
   Instruction *set, *size;
   if (!m::GetDimensionSize(m::SetDimensionSize(&set, m::Any(), m::Constant(&size)))(&inst)) return nullptr;
@@ -25,7 +25,6 @@ Result<Instruction*> SizeThatWasSet(Instruction& inst, const PassContext&) {
   return value >= 0 && value <= set->shape().dim(d) ? size : nullptr;
 }
 
-// concatenate(concatenate(a, b), c) => concatenate(a, b, c), along the same dimension.
 Result<Instruction*> JoinOfJoined(Instruction& inst, const PassContext&) {
   std::vector<Instruction*> parts;
   for (Instruction* operand : inst.operands()) {
@@ -40,7 +39,6 @@ Result<Instruction*> JoinOfJoined(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kConcatenate, parts, inst.attributes());
 }
 
-// slice(concatenate(a, b, c), [n:n+1]) => the operand at n.
 Result<Instruction*> PartOfJoined(Instruction& inst, const PassContext&) {
   Instruction* joined;
   if (inst.shape().rank() != 1 || inst.shape().dim(0) != 1 || !m::Slice(m::Concatenate(&joined))(&inst)) return nullptr;
@@ -53,14 +51,12 @@ Result<Instruction*> PartOfJoined(Instruction& inst, const PassContext&) {
   return nullptr;
 }
 
-// reshape(broadcast(a)) => a and reshape(reshape(a)) => a, for a scalar a that is reshaped to a vector and back.
 Result<Instruction*> ScalarAgain(Instruction& inst, const PassContext&) {
   Instruction* a;
   if (!m::Reshape(m::Broadcast(m::Any(&a)))(&inst) && !m::Reshape(m::Reshape(m::Any(&a)))(&inst)) return nullptr;
   return a->shape().IsScalar() && a->shape() == inst.shape() ? a : nullptr;
 }
 
-// reshape(a) => a and convert(a) => a, if the shape is unchanged.
 Result<Instruction*> SameAgain(Instruction& inst, const PassContext&) {
   return inst.operand(0).shape() == inst.shape() ? &inst.operand(0) : nullptr;
 }

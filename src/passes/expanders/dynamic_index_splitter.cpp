@@ -5,7 +5,7 @@
 namespace hlo {
 namespace {
 
-// dynamic-slice(x, v) => dynamic-slice(x, v[0], v[1], ...). The vector of a dynamic-update-slice is operand 2.
+// The vector of a dynamic-update-slice is operand 2.
 Result<Instruction*> SplitIndices(Instruction& inst, const PassContext&) {
   const int64_t first = inst.Is(Opcode::kDynamicSlice) ? 1 : 2;
   if (inst.operand_count() != first + 1 || inst.operand(first).shape().rank() != 1) return nullptr;

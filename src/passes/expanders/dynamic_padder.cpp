@@ -1,9 +1,9 @@
-// dynamic_padder: represents a value of dynamic size by the whole array and its sizes, so that sizes and reductions of
-// the value need no dynamic shape. The identity of the reducer replaces elements beyond the size:
+// dynamic_padder: represents a value of dynamic size by the whole array and its sizes. The identity of the reducer
+// replaces elements beyond the size:
 //
 //   reduce(set-dimension-size(x, n), zero)  =>  reduce(select(iota < n, x, identity), zero)
 //
-// Results of dynamic size stay, and so do instructions for which there is no rule here.
+// Results of dynamic size stay.
 #include <algorithm>
 
 #include "ir/fusion.h"
@@ -49,14 +49,14 @@ class Padder {
   }
 
  private:
-  // The whole array of a dynamic value, or null if it is unknown, and its sizes.
+  // The whole array of a dynamic value, or null if unknown, and its sizes.
   struct Value {
     Instruction* whole = nullptr;
     std::vector<Instruction*> sizes;  // For each dimension an s32, or null if it is static.
     bool operator==(const Value&) const = default;
   };
 
-  // Returns the value of an instruction from before this pass. An array without dynamic sizes is its own whole array.
+  // Static arrays are their own whole arrays.
   Value ValueOf(Instruction& inst) const {
     if (inst.shape().HasDynamicDims()) return values_[inst.place()];
     return {&inst, std::vector<Instruction*>(inst.shape().rank())};
@@ -82,14 +82,12 @@ class Padder {
     const int64_t d = inst.attrs<OneDimensionAttrs>().dimension.value;
     const Value value = ValueOf(inst.operand(0));
     if (value.whole == nullptr || value.sizes[d] == nullptr || value.sizes[d]->shape() != inst.shape()) return {};
-    // A size beyond the bound is clamped to the bound.
     Instruction& zero = inst.computation().AddConstant(Literal::Scalar(inst.shape().type(), int64_t{0}));
     Instruction& bound =
         inst.computation().AddConstant(Literal::Scalar(inst.shape().type(), value.whole->shape().dim(d)));
     return {Replace(inst, Opcode::kClamp, {&zero, value.sizes[d], &bound}), {}};
   }
 
-  // All operands must have the same sizes.
   Value Elementwise(Instruction& inst) {
     std::vector<Instruction*> wholes;
     const Value first = ValueOf(inst.operand(0));
@@ -131,7 +129,7 @@ class Padder {
     return result;
   }
 
-  // Returns `x` with `identity` at indices from `size` on along dimension d.
+  // Replaces elements from `size` on along dimension d.
   static Instruction* Masked(Instruction& inst, Instruction* x, int64_t d, Instruction& size, const Literal& identity) {
     const Shape& shape = x->shape();
     const Shape positions = shape.WithType(size.shape().type());
@@ -157,7 +155,7 @@ Result<bool> PadDynamicSizes(Module& module, const PassContext& context) {
       continue;
     const int first_new = module.id_limit();
     changed |= Padder(*computation).Run(order, context);
-    // Remove new whole arrays that are unused, because their value is needed in its dynamic form.
+    // Remove new whole arrays that are unused, because only the dynamic value is needed.
     for (Instruction* inst : computation->Instructions()) {
       if (!inst->removed() && inst->IsDead() && inst->id() >= first_new) computation->RemoveDeadTree(*inst);
     }

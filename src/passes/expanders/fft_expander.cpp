@@ -1,4 +1,4 @@
-// fft-expander: expands transforms to products with small matrices of roots of unity, which have kernels.
+// fft-expander: expands transforms to products with small matrices of roots of unity.
 #include <bit>
 #include <cmath>
 #include <complex>
@@ -14,7 +14,7 @@ namespace {
 
 using Complex = std::complex<double>;
 
-// Largest matrix of a step, and longest transform, whose factors between two steps are a constant of that length.
+// Largest matrix of a step, and longest transform. The factors between two steps are a constant of that length.
 constexpr int64_t kMostFactor = 32, kMostLength = 1 << 20;
 
 // Returns e^(2 pi i k / n), for any k.
@@ -23,16 +23,15 @@ Complex Root(int64_t k, int64_t n) {
   return {std::cos(angle), std::sin(angle)};
 }
 
-// Returns the first factor of n, a power of two. There are as few factors as possible, of similar size, because a step
-// takes as many operations for each element as its factor.
+// Factors of n, a power of two, are few and of similar size. A step takes as many operations for each element as its
+// factor.
 int64_t FirstFactor(int64_t n) {
   const int places = std::countr_zero(static_cast<uint64_t>(n)), most = std::countr_zero(uint64_t{kMostFactor});
   const int steps = std::max(1, (places + most - 1) / most);
   return int64_t{1} << (places + steps - 1) / steps;
 }
 
-// Transforms the last dimension of matrices with independent rows: X[k] = sum of x[j] e^(-+2 pi i j k / n). The inverse
-// is divided by n.
+// Transforms the last dimension of [rows, n]: X[k] = sum of x[j] e^(-+2 pi i j k / n). The inverse is divided by n.
 class Transforms {
  public:
   Transforms(Instruction& inst, PrimitiveType type) : inst_(inst), type_(type) {}
@@ -62,7 +61,6 @@ class Transforms {
     for (const int64_t d : order) dims.push_back(x->shape().dim(d));
     return Add(Opcode::kTranspose, Shape(x->shape().type(), std::move(dims)), {x}, DimensionsAttrs{order});
   }
-  // Returns elements [begin, end) of the last dimension.
   Instruction* Part(Instruction* x, int64_t begin, int64_t end) {
     Shape shape = x->shape();
     SliceRanges ranges;
@@ -83,7 +81,7 @@ class Transforms {
     return &inst_.computation().AddConstant(std::move(literal));
   }
 
-  // Multiplies by a constant that has the last dimensions of `x`.
+  // The constant has the last dimensions of `x`.
   Instruction* Times(Instruction* x, Instruction* constant) {
     std::vector<int64_t> dimensions(constant->shape().rank());
     std::iota(dimensions.begin(), dimensions.end(), x->shape().rank() - constant->shape().rank());
@@ -91,7 +89,7 @@ class Transforms {
     return Add(Opcode::kMultiply, x->shape(), {x, all});
   }
 
-  // Transforms dimension `d` by the definition. It becomes the last dimension.
+  // Evaluates the definition. Dimension `d` becomes the last one.
   Instruction* Direct(Instruction* x, int64_t d, bool inverse) {
     const int64_t n = x->shape().dim(d);
     const double scale = inverse ? 1 / static_cast<double>(n) : 1;
@@ -111,7 +109,6 @@ class Transforms {
   PrimitiveType type_;
 };
 
-// Transforms dimension `d` of an array.
 Instruction* Along(Transforms& transforms, Instruction* x, int64_t d, bool inverse) {
   const Shape shape = x->shape();
   std::vector<int64_t> order(shape.rank());
@@ -125,7 +122,7 @@ Instruction* Along(Transforms& transforms, Instruction* x, int64_t d, bool inver
   return moves ? transforms.Transposed(whole, order) : whole;
 }
 
-// Returns the spectrum of a real signal from its first half. The second half has the conjugates in reverse order.
+// The second half of a real signal's spectrum has the conjugates of the first half in reverse order.
 Instruction* Mirrored(Transforms& transforms, Instruction* x, int64_t length) {
   const int64_t stored = x->shape().dims().back(), last = x->shape().rank() - 1;
   if (length - stored <= 0) return length == stored ? x : transforms.Part(x, 0, length);
@@ -145,8 +142,7 @@ Result<Instruction*> ExpandFft(Instruction& inst, const PassContext&) {
   const auto& attrs = inst.attrs<FftAttrs>();
   Instruction* x = &inst.operand(0);
   if (inst.shape().NumElements() == 0 || x->shape().NumElements() == 0 || x->shape().HasDynamicDims()) return nullptr;
-  // For other lengths the roots of unity are not exact in f32, and error bounds between two modules would be too wide
-  // to show anything.
+  // For other lengths the roots of unity are not exact in f32, and error bounds between two modules would be too wide.
   for (const int64_t length : attrs.fft_length) {
     if (length > kMostLength || !std::has_single_bit(static_cast<uint64_t>(length))) return nullptr;
   }

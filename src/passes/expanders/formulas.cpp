@@ -1,4 +1,3 @@
-// comparison-expander, logistic-expander: expand elementwise ops to formulas of other ops.
 #include "passes/pass.h"
 #include "passes/simplify/rules.h"
 #include "passes/simplify/values.h"
@@ -7,8 +6,7 @@ namespace hlo {
 namespace {
 
 // Returns signed integers in the total order of the floats: -NaN < -inf < ... < -0 < +0 < ... < NaN. They are the
-// floats' bits. For negative numbers, all bits except the sign are inverted, which reverses the order of the
-// magnitudes.
+// floats' bits, inverted except for the sign if negative.
 Instruction* OrderKey(Instruction& inst, Instruction* x) {
   const int bits = BitWidth(x->shape().type());
   const PrimitiveType type = bits == 16 ? PrimitiveType::kS16 : bits == 32 ? PrimitiveType::kS32 : PrimitiveType::kS64;
@@ -25,8 +23,7 @@ Instruction* OrderKey(Instruction& inst, Instruction* x) {
   return Step(inst, Opcode::kSelect, shape, {negative, turned, key});
 }
 
-// compare(a, b), type=TOTALORDER => compare(key(a), key(b)) of signed integers. bf16 uses its own 16 bits: XLA converts
-// to f32, which may not keep the bits of a NaN.
+// bf16 uses its own 16 bits: XLA converts to f32, which may not keep the bits of a NaN.
 Result<Instruction*> ExpandTotalOrder(Instruction& inst, const PassContext&) {
   const auto& attrs = inst.attrs<CompareAttrs>();
   Instruction *const a = &inst.operand(0), *const b = &inst.operand(1);
@@ -37,8 +34,7 @@ Result<Instruction*> ExpandTotalOrder(Instruction& inst, const PassContext&) {
                  CompareAttrs{attrs.direction, ComparisonType::kDefault});
 }
 
-// logistic(x) => 1 / (1 + exp(-x)). If x is far below 0, the exponential is infinite, and the quotient 0. Types without
-// negative numbers are left out.
+// If x is far below 0, the exponential is infinite, and the quotient 0.
 Result<Instruction*> ExpandLogistic(Instruction& inst, const PassContext&) {
   if (!HasNegatives(inst.shape().type())) return nullptr;
   Instruction* const one = ConstantLike(inst, 1);

@@ -1,5 +1,5 @@
-// gather_expander: expands a gather to a loop over its windows. A gather of a single window becomes a dynamic-slice,
-// which clamps indices in the same way. {simple_only=true} expands only these.
+// gather_expander: expands a gather to a loop over its windows. A single window becomes a dynamic-slice, which clamps
+// indices alike. {simple_only=true} expands only these.
 #include <algorithm>
 
 #include "passes/expanders/windows.h"
@@ -17,7 +17,6 @@ int64_t WindowsOf(const Shape& indices, int64_t index_vector_dim) {
   return windows;
 }
 
-// gather(x, i) => for each row of i, a dynamic-slice of x, written into the result.
 Result<Instruction*> ExpandGather(Instruction& inst, const PassContext& context) {
   const auto& attrs = inst.attrs<GatherAttrs>();
   Instruction &operand = inst.operand(0), &indices = inst.operand(1);
@@ -29,7 +28,7 @@ Result<Instruction*> ExpandGather(Instruction& inst, const PassContext& context)
   const Positions positions = PositionsOf(inst, indices, attrs.index_vector_dim, attrs.start_index_map,
                                           attrs.operand_batching_dims, attrs.start_indices_batching_dims);
   const int64_t rank = operand.shape().rank();
-  std::vector<int64_t> window;  // Only the dimensions that the result has.
+  std::vector<int64_t> window;
   for (int64_t d = 0; d < rank; ++d) {
     if (!Contains(attrs.collapsed_slice_dims, d) && !Contains(attrs.operand_batching_dims, d))
       window.push_back(attrs.slice_sizes[d]);
@@ -60,7 +59,6 @@ Result<Instruction*> ExpandGather(Instruction& inst, const PassContext& context)
                            {&zero}, DimensionsAttrs{}));
   }
   Instruction* result = ForEachWindow(inst, windows, state, {&operand, positions.table}, write)[0];
-  // Split the first dimension of [windows, window...], and move each dimension to its position in the result.
   std::vector<int64_t> apart, batch, order(inst.shape().rank());
   for (int64_t d = 0; d < inst.shape().rank(); ++d) {
     if (!Contains(attrs.offset_dims, d)) batch.push_back(d);

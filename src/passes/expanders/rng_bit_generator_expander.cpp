@@ -1,5 +1,5 @@
-// rng-bit-generator-expander: expands random bits to the arithmetic of threefry 2x32 (20 rounds) or philox 4x32 (10
-// rounds), so that kernels compute them where they are used: docs/ops.md#random-numbers.
+// rng-bit-generator-expander: expands random bits to threefry 2x32 (20 rounds) or philox 4x32 (10 rounds):
+// docs/ops.md#random-numbers.
 #include <algorithm>
 
 #include "passes/pass.h"
@@ -8,7 +8,7 @@
 namespace hlo {
 namespace {
 
-using Words = std::vector<Instruction*>;  // Arrays of type u32 and one shape.
+using Words = std::vector<Instruction*>;  // u32 arrays of one shape.
 
 class Expansion {
  public:
@@ -65,7 +65,6 @@ class Expansion {
     return Binary(Opcode::kOr, Binary(Opcode::kShiftLeft, a, Like(a, by)),
                   Binary(Opcode::kShiftRightLogical, a, Like(a, 32 - by)));
   }
-  // Returns the carry of an addition: the sum is less than the number that was added to.
   Instruction* Carry(Instruction* sum, Instruction* before) {
     return As(Step(inst_, Opcode::kCompare, sum->shape().WithType(PrimitiveType::kPred), {sum, before},
                    CompareAttrs{ComparisonDirection::kLt, ComparisonType::kDefault}),
@@ -75,7 +74,6 @@ class Expansion {
     const Shape shape = a->shape().WithDims(Dims(dims.begin(), dims.end()));
     return shape == a->shape() ? a : Step(inst_, Opcode::kReshape, shape, {a}, ReshapeAttrs{});
   }
-  // Returns the first `limit` elements along dimension d.
   Instruction* First(Instruction* a, int64_t d, int64_t limit) {
     if (a->shape().dim(d) == limit) return a;
     SliceRanges ranges;
@@ -85,19 +83,18 @@ class Expansion {
     shape.SetDim(d, limit);
     return Step(inst_, Opcode::kSlice, shape, {a}, SliceAttrs{ranges});
   }
-  // Returns word i of the state, a u64.
+  // The state has type u64.
   Instruction* State(int64_t i) {
     Instruction& state = inst_.operand(0);
     return Reshape(
         Step(inst_, Opcode::kSlice, state.shape().WithDims({1}), {&state}, SliceAttrs{SliceRanges{{{i, i + 1, 1}}}}),
         {});
   }
-  // Returns the numbers of the generator's blocks: 0, 1, 2, ...
   Instruction* Blocks(int64_t count) {
     blocks_ = static_cast<uint64_t>(count);
     return Step(inst_, Opcode::kIota, Shape(PrimitiveType::kU64, {count}), {}, IotaAttrs{0});
   }
-  // Interleaves the words of each block: arrays [blocks] become [blocks / inner, words, inner].
+  // Arrays [blocks] become [blocks / inner, words, inner].
   Instruction* Interleave(const Words& words, int64_t inner) {
     Words columns;
     const int64_t outer = static_cast<int64_t>(blocks_) / inner;
@@ -144,8 +141,8 @@ class Expansion {
     return x;
   }
 
-  // Each block has two words. They form one 64-bit element, or go to even and odd indices along the first dimension of
-  // even size, or of the largest dimension if all sizes are odd.
+  // A block's two words form a 64-bit element, or go to even and odd indices along the first dimension of even size, or
+  // else along the largest dimension.
   Instruction* ThreeFryBits(Instruction* key, Instruction* counter) {
     const auto blocks = [&](int64_t count) {
       Instruction* const at = Blocks(count);
@@ -166,7 +163,7 @@ class Expansion {
     return First(Reshape(Interleave(words, inner), {outer, 2 * half, inner}), 1, *split);
   }
 
-  // Each block has four words, or two 64-bit elements.
+  // A block has four words, or two 64-bit elements.
   Instruction* PhiloxBits(Instruction* key, Instruction* low, Instruction* high) {
     const int64_t count = bits_.NumElements(), in_block = BitWidth(bits_.type()) == 64 ? 2 : 4;
     Instruction* const at = Blocks((count + in_block - 1) / in_block);
@@ -177,11 +174,10 @@ class Expansion {
     return First(Reshape(Interleave(words, 1), {static_cast<int64_t>(blocks_) * in_block}), 0, count);
   }
 
-  // Returns the low bits of 32-bit or 64-bit words as elements of the result.
   Instruction* AsType(Instruction* words) {
     const PrimitiveType type = bits_.type();
     const int width = BitWidth(type);
-    // A conversion to a narrower integer keeps the low bits.
+    // Conversion to a narrower integer keeps the low bits.
     const PrimitiveType bits = width < 8     ? type
                                : width == 8  ? PrimitiveType::kU8
                                : width == 16 ? PrimitiveType::kU16
@@ -196,7 +192,7 @@ class Expansion {
   uint64_t blocks_ = 0;
 };
 
-// rng-bit-generator(s) => the arithmetic of its algorithm. DEFAULT is philox.
+// DEFAULT is philox.
 Result<Instruction*> ExpandGenerator(Instruction& inst, const PassContext&) {
   const Shape& state = inst.operand(0).shape();
   if (!inst.shape().IsTuple() || inst.shape().elements().size() != 2) return nullptr;

@@ -1,5 +1,5 @@
-// rng-expander: expands random numbers to arithmetic on the bits of philox, keyed by the run's seed and the replica,
-// from the state of the device. The interpreter gives the same bits: docs/ops.md#random-numbers.
+// rng-expander: expands random numbers to arithmetic on the bits of philox. The run's seed and the replica are the key,
+// and the state belongs to the device. The interpreter gives the same bits: docs/ops.md#random-numbers.
 #include <numbers>
 
 #include "ir/fusion.h"
@@ -14,7 +14,7 @@ class Expansion {
   explicit Expansion(Instruction& inst) : inst_(inst), type_(inst.shape().type()), count_(inst.shape().NumElements()) {}
 
   struct Made {
-    Instruction* state;  // The instruction that advances the device's state.
+    Instruction* state;  // Advances the device's state.
     Instruction* value;
   };
   Made Run() {
@@ -56,7 +56,6 @@ class Expansion {
   Instruction* Reshape(Instruction* a, const Shape& to) {
     return a->shape() == to ? a : Step(inst_, Opcode::kReshape, to, {a}, ReshapeAttrs{});
   }
-  // Returns number `part` of each pair.
   Instruction* Part(Instruction* pairs, int64_t part) {
     const Shape column = pairs->shape().WithDims({pairs->shape().dim(0), 1});
     return Step(inst_, Opcode::kSlice, column, {pairs},
@@ -64,8 +63,7 @@ class Expansion {
   }
 
   // ---- Bits ----
-  // Returns random bits. The state advances by the number of 32-bit words in the result, which is at least the number
-  // of generator blocks.
+  // The state advances by the number of 32-bit words in the result, which is at least the number of generator blocks.
   Instruction* Bits(PrimitiveType type, int64_t count) {
     const Shape word(PrimitiveType::kU64, Dims{1}), two(PrimitiveType::kU64, Dims{2}),
         three(PrimitiveType::kU64, Dims{3});
@@ -83,7 +81,7 @@ class Expansion {
                                     {from}, RngBitGeneratorAttrs{RandomAlgorithm::kPhilox});
     return &inst_.computation().AddGetTupleElement(*drawn, 1);
   }
-  // Returns fractions in [0, 1) from the highest bits.
+  // In [0, 1), from the highest bits.
   Instruction* Fractions(PrimitiveType type, int64_t count) {
     const bool wide = type == PrimitiveType::kF64;
     Instruction* const bits = Bits(wide ? PrimitiveType::kU64 : PrimitiveType::kU32, count);
@@ -104,8 +102,8 @@ class Expansion {
     return Select(outside, Widen(low, value), value);
   }
 
-  // The method of Box and Muller: of each pair of fractions, the second is the angle of a sine and a cosine, and the
-  // first gives the radius.
+  // The method of Box and Muller: the first fraction of each pair gives the radius, the second the angle of a sine and
+  // a cosine.
   Instruction* Normal(PrimitiveType type) {
     const int64_t pairs = (count_ + 1) / 2;
     Instruction* const fractions = Reshape(Fractions(type, 2 * pairs), Shape(type, Dims{pairs, 2}));
@@ -126,11 +124,11 @@ class Expansion {
     return As(Binary(Opcode::kAdd, scaled, Widen(As(&inst_.operand(0), type), values)), type_);
   }
 
-  // Returns a + bits mod (b - a), in unsigned arithmetic. If the interval is empty, the result is a.
+  // Returns a + bits mod (b - a), or a if the interval is empty.
   Instruction* Integers() {
     const bool wide = BitWidth(type_) == 64;
     const PrimitiveType bits_type = wide ? PrimitiveType::kU64 : PrimitiveType::kU32;
-    // Convert to the signed type of that width first, which extends the sign of a narrow type.
+    // The signed type of that width extends the sign of a narrow type.
     const auto unsign = [&](Instruction* a) {
       if (IsSigned(type_)) a = As(a, wide ? PrimitiveType::kS64 : PrimitiveType::kS32);
       return As(a, bits_type);
@@ -149,15 +147,13 @@ class Expansion {
   Instruction* state_ = nullptr;
 };
 
-// Returns whether this pass expands `inst`. Empty and dynamic shapes stay.
 bool Expands(const Instruction& inst) {
   const Shape& shape = inst.shape();
   return inst.Is(Opcode::kRng) && !IsComplex(shape.type()) && !shape.HasDynamicDims() && shape.NumElements() > 0 &&
          (IsFloat(shape.type()) || inst.attrs<RngAttrs>().distribution == RandomDistribution::kUniform);
 }
 
-// Expands all draws of a computation. Control edges keep their order, because each draw continues from the state of the
-// one before.
+// Control edges keep the order of draws, because each continues from the state of the one before.
 bool ExpandIn(Computation& computation, const PassContext& context) {
   bool changed = false;
   std::vector<Instruction*> draws;
@@ -183,7 +179,7 @@ bool ExpandIn(Computation& computation, const PassContext& context) {
 
 }  // namespace
 
-// Only computations that run step by step have a state.
+// Fusions have no random state.
 Result<bool> ExpandRandom(Module& module, const PassContext& context) {
   bool changed = false;
   for (Computation* computation : SequentialComputations(module)) changed |= ExpandIn(*computation, context);

@@ -1,5 +1,5 @@
-// scatter_expander, gpu_scatter_expander: expand a scatter to a loop over its windows, in the order of the indices, so
-// that every run gives the same sums. A single window needs no loop. {simple_only=true} expands only these scatters.
+// scatter_expander, gpu_scatter_expander: expand a scatter to a loop over its windows in the order of the indices, so
+// that every run gives the same sums. {simple_only=true} expands only scatters of a single window, without a loop.
 // gpu_scatter_expander expands only elements that are too wide for atomic operations.
 #include <algorithm>
 
@@ -46,7 +46,7 @@ class Expansion {
  private:
   Instruction& indices() const { return inst_.operand(count_); }
 
-  // Returns whether the combiner can be applied to whole windows.
+  // Whether the combiner can be applied to whole windows.
   static bool IsElementwise(const Computation& combiner) {
     for (const Instruction* inst : combiner.instructions()) {
       const bool names =
@@ -56,7 +56,7 @@ class Expansion {
     return true;
   }
 
-  // Returns the updates as [windows, window...], with the window's dimensions in the order of the operand.
+  // Returns [windows, window...], in the operand's order of dimensions.
   Instruction* Updates(Instruction& updates) {
     std::vector<int64_t> order, dims = {windows_};
     for (int64_t d = 0; d < updates.shape().rank(); ++d) {
@@ -71,8 +71,8 @@ class Expansion {
     return Reshaped(inst_, Transposed(inst_, &updates, order), dims);
   }
 
-  // Updates one window. A window that is partly outside is written back unchanged, because dynamic-slice and
-  // dynamic-update-slice would clamp its indices.
+  // A window that is partly outside is written back unchanged, because dynamic-slice and dynamic-update-slice would
+  // clamp its indices.
   std::vector<Instruction*> Step(Computation& computation, Instruction& row, const std::vector<Instruction*>& values,
                                  const std::vector<Instruction*>& given) {
     const Shape& whole = values[0]->shape();
@@ -105,7 +105,7 @@ class Expansion {
     return combined;
   }
 
-  // Returns whether 0 <= index <= size - window in each dimension with an index, or null if there is none.
+  // 0 <= index <= size - window in each dimension with an index; null if there is none.
   Instruction* IsInside(Computation& computation, const std::vector<Instruction*>& position, const Shape& whole,
                         const Shape& window) {
     const Shape pred = Shape::Scalar(PrimitiveType::kPred);
@@ -123,7 +123,6 @@ class Expansion {
     return inside;
   }
 
-  // Applies the combiner to whole windows.
   std::vector<Instruction*> Combine(Computation& computation, const std::vector<Instruction*>& arguments,
                                     const Shape& window) {
     const Computation& combiner = *attrs_.to_apply;
@@ -167,12 +166,10 @@ Result<Instruction*> Expand(Instruction& inst, bool simple_only) {
   return inst.shape().IsTuple() ? Replace(inst, Opcode::kTuple, results) : results[0];
 }
 
-// scatter(x, i, u) => for each row of i, a window of x combined with a window of u.
 Result<Instruction*> ExpandScatter(Instruction& inst, const PassContext& context) {
   return Expand(inst, context.Get<ExpansionOptions>().simple_only);
 }
 
-// The same for elements of more than 64 bits.
 Result<Instruction*> ExpandWideScatter(Instruction& inst, const PassContext&) {
   const bool wide = std::ranges::any_of(
       inst.operands(), [](const Instruction* operand) { return BitWidth(operand->shape().type()) > 64; });

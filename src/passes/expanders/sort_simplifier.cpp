@@ -14,7 +14,6 @@ Result<Instruction*> SortOfOne(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kTuple, {inst.operands().begin(), inst.operands().end()});
 }
 
-// Returns for each operand whether it is used, as a result or by the comparator.
 std::vector<bool> ReadOperands(const Instruction& sort) {
   const Computation& comparator = *sort.attrs<SortAttrs>().to_apply;
   std::vector<bool> read(sort.operand_count());
@@ -22,13 +21,12 @@ std::vector<bool> ReadOperands(const Instruction& sort) {
     read[i] = !comparator.parameter(2 * i).IsDead() || !comparator.parameter(2 * i + 1).IsDead();
   for (const Instruction* user : sort.users()) {
     if (!user->Is(Opcode::kGetTupleElement)) return std::vector<bool>(sort.operand_count(), true);
-    // Dead users count until they are removed, because they refer to the sorted values.
+    // Dead users also refer to sorted values until they are removed.
     read[user->tuple_index()] = true;
   }
   return read;
 }
 
-// Returns the comparator without the parameters of unused operands.
 Computation& WithoutUnread(const Computation& comparator, const std::vector<bool>& read) {
   Computation& result = comparator.module().AddComputation(comparator.name());
   std::vector<Instruction*> copies(comparator.place_limit());
@@ -47,7 +45,7 @@ Computation& WithoutUnread(const Computation& comparator, const std::vector<bool
   return result;
 }
 
-// sort(k, v) => sort(k), if v is not used. The result v becomes the unsorted operand.
+// The unused result becomes the unsorted operand.
 Result<Instruction*> SortOfUnread(Instruction& inst, const PassContext&) {
   if (!inst.shape().IsTuple() || inst.IsRoot()) return nullptr;
   const std::vector<bool> read = ReadOperands(inst);

@@ -1,5 +1,5 @@
-// stable-sort-expander: gives a stable sort a comparator that decides between equal elements by position. A kernel that
-// swaps equal elements, such as a bitonic sort, then sorts stably.
+// stable-sort-expander: lets a stable sort's comparator decide between equal elements by position, for kernels that
+// swap equal elements, such as a bitonic sort.
 #include <limits>
 
 #include "passes/match.h"
@@ -15,8 +15,7 @@ bool IsPositions(const Instruction& operand, int64_t dimension) {
          IsSigned(operand.shape().type()) && BitWidth(operand.shape().type()) >= 32;
 }
 
-// Returns whether the comparator has the form of this pass: select(less(a, b) == less(b, a), position of a < position
-// of b, less(a, b)).
+// Whether the comparator is already select(less(a, b) == less(b, a), position of a < position of b, less(a, b)).
 bool ComparesPositions(const Instruction& sort) {
   Instruction *choice, *tie, *before, *a, *b;
   if (!m::Select(&choice, m::Compare(&tie), m::Compare(&before, m::Parameter(&a), m::Parameter(&b)),
@@ -29,7 +28,7 @@ bool ComparesPositions(const Instruction& sort) {
          IsPositions(sort.operand(operand), sort.attrs<SortAttrs>().dimension.value);
 }
 
-// Returns the comparator's result, with the two parameters of each pair swapped if `swapped`.
+// `swapped` swaps the two parameters of each pair.
 Instruction& Compared(const Computation& comparator, Computation& into, bool swapped) {
   std::vector<Instruction*> copies(comparator.place_limit());
   for (const Instruction* inst : comparator.PostOrder()) {
@@ -44,8 +43,7 @@ Instruction& Compared(const Computation& comparator, Computation& into, bool swa
   return *copies[comparator.root().place()];
 }
 
-// Returns a comparator that also compares positions, which are operand number `positions` of the sort. Adds parameters
-// for them if the sort has no such operand.
+// Positions are operand `positions` of the sort. Adds parameters for them if the sort has no such operand.
 Computation& WithPositions(const Instruction& sort, int64_t positions, const Shape& position) {
   const Computation& comparator = *sort.attrs<SortAttrs>().to_apply;
   Computation& result = sort.module().AddComputation(comparator.name());
@@ -66,7 +64,6 @@ Computation& WithPositions(const Instruction& sort, int64_t positions, const Sha
   return result;
 }
 
-// stable sort(k) => element 0 of sort(k, iota), whose comparator orders equal elements by position.
 Result<Instruction*> ExpandStableSort(Instruction& inst, const PassContext&) {
   auto attrs = inst.attrs<SortAttrs>();
   const Shape& keys = inst.operand(0).shape();
