@@ -1,4 +1,3 @@
-// Embeds the pipeline texts of this folder in the program.
 #include "base/check.h"
 #include "base/embed.h"
 #include "passes/pipelines/text.h"

@@ -33,17 +33,16 @@ void SetTimes(const Moment& start, double* wall, double* processor) {
 
 Result<std::vector<const Rule*>> RulesOf(std::string_view flag, std::string_view selector) {
   std::vector<const Rule*> rules = FindRules(Trim(selector));
-  // An unknown selector of --xla_fuel without a dot is reported as an unknown pass.
+  // Without a dot, an unknown selector of --xla_fuel is reported as a pass.
   const bool is_id = flag == "--disable_rules" || selector.find('.') != std::string_view::npos;
   if (rules.empty()) FAIL(is_id ? UnknownRule(flag, selector) : UnknownPass(selector));
   return rules;
 }
 
-// Growth that rounds of a fixed point may cause: a factor and an absolute number. Passes that expand, outline or unroll
-// finish after one or two rounds and add less.
+// Limit on the growth of a module by a fixed point: factor * instructions + constant. Passes that expand, outline or
+// unroll add less.
 constexpr int64_t kMostGrowth = 4, kGrowthOfAny = 10'000;
 
-// Adds the name of the pass to an error.
 template <class T>
 Result<T> Named(const PassRun& run, Result<T> result) {
   if (result) return result;
@@ -60,7 +59,7 @@ struct SliceEnd {
   bool met = false;
 
   bool Names(const PassRun& run, std::span<const std::string_view> stages) const {
-    // If a pass and a stage have the same name, it names the pass.
+    // A name of both a pass and a stage names the pass.
     const bool is_named =
         where->name.empty() || where->name == run.pass->class_name || SamePassName(where->name, run.pass->name);
     return is_named && where->Matches(run, stages);
@@ -115,7 +114,6 @@ class Runner {
     return {};
   }
 
-  // Returns whether an item changed the module.
   Result<bool> RunItems(const std::vector<PipelineItem>& items) {
     bool changed = false;
     for (const PipelineItem& item : items) changed |= TRY(RunItem(item));
@@ -150,7 +148,7 @@ class Runner {
   template <class Once>
   Result<bool> RunRepeatedly(const PipelineItem& item, Once once) {
     if (!item.repeat.fixed_point) return once();
-    // For each fingerprint of the module, the number of pass runs before it appeared.
+    // For each fingerprint of the module, the number of earlier pass runs.
     std::unordered_map<uint64_t, size_t> seen = {{fingerprint_, report_.runs.size()}};
     bool changed = false;
     size_t from = 0;
@@ -174,7 +172,7 @@ class Runner {
     return changed;
   }
 
-  // Returns an error at the item. In a preset it is only reported, because the result is still correct.
+  // A cycle in a preset is only reported, because the result is still correct.
   Status DoesNotEnd(const PipelineItem& item, size_t first_run, const std::string& how) {
     std::vector<std::string_view> names;
     for (size_t i = first_run; i < report_.runs.size(); ++i) {
@@ -215,7 +213,7 @@ class Runner {
     PassContext context{
         .device = options_.device, .options = item.options, .rules = &book_, .fusions = options_.fusions};
     if (const auto fuel = fuel_.find(&pass); fuel != fuel_.end()) context.fuel = &fuel->second;
-    // Run the pass without the fault on a copy, to see the effect of the fault.
+    // Run the sound pass on a copy, to see the effect of the fault.
     std::unique_ptr<Module> sound;
     if (injection_ && injection_->where.Matches(run, stages_) && !IsPlantedAlready()) {
       sound = module_.Clone();
@@ -255,12 +253,11 @@ class Runner {
     return run.changed;
   }
 
-  // A mutation is planted once, because a second one might undo it.
+  // A second mutation might undo the first.
   bool IsPlantedAlready() const {
     return report_.planted > 0 && injection_->where.instance == 0 && FindMutation(injection_->fault) != nullptr;
   }
 
-  // Returns the number of rewrites of each rule so far.
   std::map<std::string_view, int64_t> Rewrites() const {
     std::map<std::string_view, int64_t> rewrites;
     for (const auto& [id, entry] : book_.entries) {
@@ -269,7 +266,7 @@ class Runner {
     return rewrites;
   }
 
-  // Instances must be passed in order.
+  // Must see instances in order.
   bool IsOutsideOfSlice(const PassRun& run) {
     from_.Look(run, stages_);
     before_.Look(run, stages_);
@@ -290,7 +287,7 @@ class Runner {
   const PipelineOptions& options_;
   PipelineReport report_;
   Pipeline pipeline_;
-  std::vector<std::string_view> stages_;  // The enclosing stages, outermost first.
+  std::vector<std::string_view> stages_;  // Outermost first.
   std::set<const PipelineItem*> counted_;
   std::vector<Selector> disabled_, only_;
   std::map<const PassRow*, int> instances_;
@@ -324,7 +321,7 @@ Result<bool> RunOnePass(Module& module, const PassRun& run, const PassContext& c
   module.Sweep();
   if (const Mutation* mutation = FindMutation(context.fault); mutation != nullptr)
     changed |= Plant(*mutation, module) != nullptr;
-  // New instructions are at the end of the order, also after their users.
+  // New instructions are at the end of the order, even after their users.
   if (changed && module.header.is_scheduled) {
     for (Computation* computation : module.Computations()) computation->SetOrder(computation->PostOrder());
   }

@@ -36,7 +36,7 @@ class Parser {
   }
 
  private:
-  // Reads items up to the end or to '}', which is not consumed.
+  // '}' is not consumed.
   Result<std::vector<PipelineItem>> Items(int depth) {
     std::vector<PipelineItem> items;
     while (true) {
@@ -50,7 +50,7 @@ class Parser {
       if (at_ < text_.size() && text_[at_] != ',' && text_[at_] != '\n' && text_[at_] != '}')
         FAIL(ErrorAt(Str("expected ',' or a new line after '", text_.substr(begin, head_end_ - begin), "'"), at_,
                      at_ + 1));
-      // Items of a referenced stage get the place of the reference.
+      // Items of a referenced stage get its reference's place.
       if (items.back().is_preset != is_preset_) Place(items.back(), items.back().range);
     }
   }
@@ -110,7 +110,7 @@ class Parser {
     return item;
   }
 
-  // todo(NAME{...}(...)). Only the name is read.
+  // Only the name is read.
   Result<PipelineItem> Todo() {
     if (!Takes('(')) FAIL(ErrorAt("expected '(' and a name after 'todo'", at_, at_ + 1));
     const size_t from = at_, close = Closing(from);
@@ -198,7 +198,7 @@ class Parser {
     return items;
   }
 
-  // Returns the offset of the parenthesis that closes the one before `from`, on the same line, or npos.
+  // The parenthesis that closes the one before `from` on the same line, or npos.
   size_t Closing(size_t from) const {
     int open = 1;
     for (size_t i = from; i < text_.size() && text_[i] != '\n'; ++i) {
@@ -208,7 +208,6 @@ class Parser {
     return std::string_view::npos;
   }
 
-  // Reads up to a character that ends a name, without surrounding spaces.
   std::string_view Words() {
     SkipBlanks();
     const size_t begin = at_;
@@ -245,7 +244,7 @@ class Parser {
   Error Located(Error error, size_t begin, size_t end) const {
     end = std::min(std::max(end, begin + 1), text_.size());
     begin = std::min(begin, end);
-    if (begin == end && begin > 0) --begin;  // At the end of the text: the last byte.
+    if (begin == end && begin > 0) --begin;  // At the end of the text, mark the last byte.
     error.source = source_;
     error.diagnostics.front().range = {static_cast<uint32_t>(begin), static_cast<uint32_t>(end)};
     return error;
@@ -266,7 +265,7 @@ class Parser {
   const std::string_view text_;
   const bool is_preset_;
   size_t at_ = 0;
-  size_t head_end_ = 0;  // End of the current item, without its block.
+  size_t head_end_ = 0;  // End of the current item without its block.
 };
 
 }  // namespace

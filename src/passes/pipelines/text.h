@@ -27,7 +27,7 @@
 
 namespace hlo {
 
-// A value of the module or the device that a gate compares.
+// A value of the module or device that a gate compares.
 struct GateRow {
   std::string_view name;
   std::string_view what;
@@ -43,10 +43,9 @@ struct Gate {
   bool IsOpen(const Module& module, const DeviceDescription& device) const;
 };
 
-// The number of repetitions.
 struct Repeat {
   int most = 1;
-  bool fixed_point = false;  // Until nothing changes, at most `most` times.
+  bool fixed_point = false;  // At most `most` times.
   bool stops = false;        // The text allows it to end before the fixed point.
 };
 inline constexpr int kMostRounds = 25;
@@ -57,10 +56,10 @@ struct PipelineItem {
   Kind kind = Kind::kPass;
   SourceRange range;  // In the text of the pipeline, also for items from the default pipeline.
   bool is_preset = false;
-  Repeat repeat;                    // For a pass or stage.
-  const PassRow* pass = nullptr;    // For a pass.
-  PassOptions options;              // For a pass.
-  Gate gate;                        // For a gate.
+  Repeat repeat;  // For passes and stages.
+  const PassRow* pass = nullptr;
+  PassOptions options;
+  Gate gate;
   std::string name;                 // For a stage or a pass that is not implemented.
   std::vector<PipelineItem> items;  // For a stage or gate.
 };
@@ -70,19 +69,18 @@ struct Pipeline {
   std::vector<PipelineItem> items;
 };
 
-// Errors (usage), at their place: syntax errors, unknown passes, options and gates.
+// Usage errors, at their place: syntax errors, unknown passes, options and gates.
 Result<Pipeline> ParsePipeline(std::shared_ptr<const SourceText> source);
 
-// A pipeline text in this folder: "default", "2022".
+// A pipeline text in this folder.
 struct Preset {
   std::string_view name;
   std::string_view what;
   std::shared_ptr<const SourceText> source;
 };
 std::span<const Preset> AllPresets();
-// Null if there is none.
 const Preset* FindPreset(std::string_view name);
-// A stage of the default pipeline, compared with SamePassName; null if there is none.
+// Compared with SamePassName. Null if there is none.
 const PipelineItem* FindDefaultStage(std::string_view name);
 
 }  // namespace hlo
