@@ -1,8 +1,8 @@
-// gpu-conv-algorithm-picker and gemm-algorithm-picker: write the algorithm of a library call and its workspace to the
-// call's plan (ir/fusion_plan.h). XLA's passes measure all algorithms. These passes choose by rules of thumb.
+// gpu-conv-algorithm-picker and gemm-algorithm-picker: write the algorithm of a library call and its workspace to its
+// plan (ir/fusion_plan.h). XLA's passes measure algorithms. These passes choose by rules of thumb.
 //
-// The plan names no library. If none is available or takes the call, our kernels compute it as without a plan, as they
-// do for all convolutions on a GPU so far. On the host, libraries choose when the call is compiled.
+// Without a library that takes the call, our kernels compute it as without a plan. On the host, libraries choose when
+// the call is compiled.
 #include <algorithm>
 
 #include "ir/fusion.h"
@@ -22,14 +22,14 @@ struct Choice {
   int64_t workspace;
 };
 
-// cuBLASLt's own first choice. The workspace is XLA's: split sums on Hopper need more.
+// cuBLASLt's first choice. The workspace is XLA's: split sums on Hopper need more.
 Choice ChooseGemm(const Instruction&, const DeviceDescription& device) {
   return {KernelKind::kGemm, "heuristic_0", device.compute_capability >= 90 ? 32 * kMiB : 4 * kMiB};
 }
 
-// Chooses among cuDNN's deterministic algorithms for forward convolutions. Winograd's saves products for windows of 3x3
-// with stride 1, if enough channels pay for its transforms (6x6 elements for 4x4 results). Large windows use Fourier
-// transforms in tiles of 32x32 complex numbers.
+// Chooses among cuDNN's deterministic forward algorithms. Winograd's saves products for windows of 3x3 with stride 1,
+// if enough channels pay for its transforms (6x6 elements for 4x4 results). Large windows use Fourier transforms in
+// tiles of 32x32 complex numbers.
 Choice ChooseConvolution(const Instruction& call, const DeviceDescription&) {
   constexpr int64_t kManyChannels = 64, kLargeWindow = 9;
   const Instruction& convolution = *ProductOf(call);

@@ -1,5 +1,5 @@
-// cublas-gemm-broadcast-folding-rewriter: lets a library's product read an operand that is the same for the whole batch
-// once. The broadcast moves into the call's computation, where libraries take it as a stride of 0.
+// cublas-gemm-broadcast-folding-rewriter: moves a broadcast over the whole batch into a library call, where libraries
+// take it as a stride of 0.
 #include "ir/fusion.h"
 #include "ir/fusion_plan.h"
 #include "ir/module.h"
@@ -11,7 +11,7 @@
 namespace hlo {
 namespace {
 
-// Returns whether `inst` repeats its operand along exactly the first `batch` dimensions.
+// Along exactly the first `batch` dimensions.
 bool RepeatsBatch(const Instruction& inst, int64_t batch) {
   if (!inst.Is(Opcode::kBroadcast) || batch == 0 || inst.operand(0).shape().rank() + batch != inst.shape().rank())
     return false;
@@ -21,7 +21,6 @@ bool RepeatsBatch(const Instruction& inst, int64_t batch) {
   return true;
 }
 
-// gemm(x, broadcast(y)) => gemm'(x, y), where the call's computation broadcasts y.
 Result<Instruction*> FoldBroadcast(Instruction& inst, const PassContext&) {
   if (LibraryOf(inst) != "gemm" || HasPlan(inst)) return nullptr;
   const Instruction* const product = ProductOf(inst);

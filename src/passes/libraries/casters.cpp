@@ -1,5 +1,4 @@
-// operand_upcaster and result_caster: if the result of a dot or convolution has another type than its operands, convert
-// the operands or the result.
+// operand_upcaster and result_caster: convert operands or results of dots and convolutions of mixed types.
 #include "ir/fusion.h"
 #include "ir/module.h"
 #include "passes/libraries/dot_dimensions.h"
@@ -9,12 +8,12 @@
 namespace hlo {
 namespace {
 
-// Returns whether `wide` represents every value of `narrow`: the same kind of number with at least as many bits.
+// Whether `wide` represents every value of `narrow`.
 bool Holds(PrimitiveType wide, PrimitiveType narrow) {
   return wide == narrow || (ClassOf(wide) == ClassOf(narrow) && BitWidth(wide) > BitWidth(narrow));
 }
 
-// Returns the wider type of the two operands, or nullopt if neither holds the other.
+// Returns nullopt if neither type holds the other.
 std::optional<PrimitiveType> TypeOfOperands(const Instruction& inst) {
   if (inst.operand_count() != 2) return std::nullopt;
   const PrimitiveType lhs = inst.operand(0).shape().type(), rhs = inst.operand(1).shape().type();
@@ -22,15 +21,13 @@ std::optional<PrimitiveType> TypeOfOperands(const Instruction& inst) {
   return Holds(rhs, lhs) ? std::optional(rhs) : std::nullopt;
 }
 
-// Returns whether the product names the types in which it is computed.
 bool HasOwnAlgorithm(const Instruction& inst) {
   const DotAlgorithm algorithm =
       inst.Is(Opcode::kDot) ? inst.attrs<DotAttrs>().algorithm : inst.attrs<ConvolutionAttrs>().algorithm;
   return algorithm != DotAlgorithm::kUnset;
 }
 
-// dot(x, y) => dot(convert(x), convert(y)), if the result is wider. From Volta on, matrix products stay, because
-// libraries sum in the wider type.
+// From Volta on, matrix products stay, because libraries sum in the wider type.
 Result<Instruction*> UpcastOperands(Instruction& inst, const PassContext& context) {
   const DeviceDescription& device = *context.device;
   if (IsMatrixProduct(inst) && !(device.is_gpu && device.compute_capability < 70)) return nullptr;
@@ -46,9 +43,9 @@ Result<Instruction*> UpcastOperands(Instruction& inst, const PassContext& contex
   return Replace(inst, inst.opcode(), operands, inst.attributes());
 }
 
-// dot(x, y) => convert(dot(x, y)), if the result is narrower. XLA leaves matrix products to the library, but no library
-// writes a narrower type than it reads. It rounds less, because a narrow product rounds its operands first
-// (docs/ops.md). Convolutions of integers are left out: they saturate, whereas a convert wraps.
+// XLA leaves matrix products to the library, but no library writes a narrower type than it reads. The rewrite rounds
+// less, because a narrow product rounds its operands first (docs/ops.md). Convolutions of integers saturate, whereas a
+// convert wraps.
 Result<Instruction*> CastResult(Instruction& inst, const PassContext&) {
   const auto given = TypeOfOperands(inst);
   if (inst.Is(Opcode::kConvolution) && IsInteger(inst.shape().type())) return nullptr;

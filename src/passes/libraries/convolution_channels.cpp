@@ -1,5 +1,4 @@
-// cudnn_pad_for_convolutions and cudnn_vectorize_convolutions: bring channels into the multiples, and bytes into the
-// order, that tensor cores need.
+// cudnn_pad_for_convolutions and cudnn_vectorize_convolutions: pad and reorder channels as tensor cores need them.
 #include <algorithm>
 
 #include "ir/fusion.h"
@@ -29,7 +28,6 @@ std::optional<Channels> ReadChannels(const Instruction& inst, const PassContext&
                   call.convolution->shape().dim(attrs.dim_labels.out_feature)};
 }
 
-// Returns the factor by which padding from `size` to `to` increases an array.
 double Growth(int64_t size, int64_t to) { return static_cast<double>(to) / static_cast<double>(size); }
 int64_t RoundUp(int64_t size, int64_t multiple) { return (size + multiple - 1) / multiple * multiple; }
 
@@ -37,8 +35,8 @@ struct Target {
   int64_t inputs, outputs;
 };
 
-// f16: multiples of 8. Pictures with 3 channels get 4, for 32 or 64 outputs. Returns nullopt if an array would grow by
-// more than 35 %.
+// Multiples of 8. Images with 3 channels get 4, for 32 or 64 outputs. Returns nullopt if an array would grow by more
+// than 35 %.
 std::optional<Target> TargetOfHalf(const Channels& channels) {
   if (channels.inputs == 3 && (channels.outputs == 32 || channels.outputs == 64)) return Target{4, channels.outputs};
   const Target target{RoundUp(channels.inputs, 8), RoundUp(channels.outputs, 8)};
@@ -47,7 +45,7 @@ std::optional<Target> TargetOfHalf(const Channels& channels) {
   return target;
 }
 
-// Bytes: multiples of 32 from Turing on, otherwise of 4. Input and result must stay below twice their size.
+// Multiples of 32 from Turing on, otherwise of 4. Input and result must stay below twice their size.
 std::optional<Target> TargetOfBytes(const Channels& channels, int compute_capability) {
   for (const int64_t multiple : {32, 4}) {
     if (multiple == 32 && compute_capability < 75) continue;
@@ -70,7 +68,6 @@ PaddingConfig High(const Shape& shape, std::initializer_list<std::pair<int64_t, 
   return padding;
 }
 
-// convolution(x, k) => slice(convolution(pad(x), pad(k))), with zeros in the added channels.
 Result<Instruction*> PadChannels(Instruction& inst, const PassContext& context) {
   const auto channels = ReadChannels(inst, context);
   const auto target = channels ? TargetOf(inst, *channels, *context.device) : std::nullopt;
@@ -123,7 +120,7 @@ Instruction* WithoutVectors(Instruction& inst, Instruction& x, int64_t channels,
   return &to.AddLike(inst, Opcode::kReshape, x.shape().WithDims(dims), {&straight});
 }
 
-// Returns 32, from Turing on, or 4, or 1 if neither divides the numbers of channels.
+// 32 needs Turing. Returns 1 if neither size divides the channels.
 int64_t VectorSize(const Channels& channels, int compute_capability) {
   for (const int64_t size : {32, 4}) {
     if (size == 32 && compute_capability < 75) continue;
@@ -132,8 +129,8 @@ int64_t VectorSize(const Channels& channels, int compute_capability) {
   return 1;
 }
 
-// convolution(x, k) => a convolution of bytes whose arrays have vectors of channels as last dimension. The call's
-// computation reverses this; libraries take both as strides.
+// The arrays get vectors of channels as last dimension. The call's computation reverses this; libraries take both as
+// strides.
 Result<Instruction*> Vectorise(Instruction& inst, const PassContext& context) {
   const auto channels = ReadChannels(inst, context);
   if (!channels) return nullptr;

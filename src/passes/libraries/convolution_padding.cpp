@@ -1,8 +1,8 @@
 // gpu-conv-padding-legalization: replaces padding that libraries do not support by pads and slices around the call.
 // They pad both ends of a dimension alike, and have no base dilation.
 //
-// Libraries have separate calls for gradients. The input's gradient takes base dilation as the stride of the forward
-// convolution, and the filter's gradient takes window dilation as that stride.
+// Calls for the input's gradient take base dilation as the stride of the forward convolution, calls for the filter's
+// gradient window dilation.
 #include <algorithm>
 
 #include "ir/fusion.h"
@@ -19,7 +19,7 @@ enum class Kind { kForward, kInputGradient, kFilterGradient };
 
 bool AllOf(const Window& window, bool (*holds)(const WindowDim&)) { return std::ranges::all_of(window.dims, holds); }
 
-// Returns the kind by the rules of XLA's gpu-conv-rewriter. `filter` is the operand of the call.
+// XLA's gpu-conv-rewriter has the same rules.
 Kind KindOf(const Instruction& convolution, const Instruction& filter) {
   const auto& attrs = convolution.attrs<ConvolutionAttrs>();
   const Window& window = attrs.window;
@@ -39,15 +39,15 @@ Kind KindOf(const Instruction& convolution, const Instruction& filter) {
   return !has_holes && is_straight && is_padded && is_large ? Kind::kFilterGradient : Kind::kForward;
 }
 
-// Padding of the input, elements removed from the result, and the remaining window of the call.
+// Padding of the input, elements removed from the result, and the window of the call.
 struct Legal {
   Window window;
   PaddingConfig input, cut;
   bool changed = false;
 };
 
-// The input gets all padding. Window dilation stays, because libraries support it. XLA in 2022 filled the filter with
-// zeros, which give NaN with an infinite input.
+// Libraries support window dilation. XLA in 2022 filled the filter with zeros instead, which give NaN with an infinite
+// input.
 void MakeForward(const WindowDim& d, WindowDim& legal, PaddingDim& input) {
   if (d.pad_low == d.pad_high && d.pad_low >= 0 && d.base_dilation == 1) return;
   input = {d.pad_low, d.pad_high, d.base_dilation - 1};
@@ -55,19 +55,19 @@ void MakeForward(const WindowDim& d, WindowDim& legal, PaddingDim& input) {
   legal.base_dilation = 1;
 }
 
-// The call is the gradient of a convolution that pads its input by p at both ends. The last elements of the result,
-// fewer than a stride, may have been outside of every window. If the two ends differ by more, the call computes a
-// larger result with the smaller p.
+// The call is the gradient of a convolution that pads its input by p at both ends. Fewer elements than a stride at the
+// end of the result may have been outside of every window. If the two ends differ by more, the call computes a larger
+// result with the smaller p.
 void MakeInputGradient(const WindowDim& d, WindowDim& legal, PaddingDim& cut) {
   const int64_t low = d.size - 1 - d.pad_low, high = d.size - 1 - d.pad_high;
-  if (low < 0 || high < 0) return;  // The call does not support it.
+  if (low < 0 || high < 0) return;  // Not supported by the call.
   if (low - high >= 0 && low - high < d.base_dilation) return;
   const int64_t p = std::min(low, high);
   cut = {-(low - p), -(high - p), 0};
   legal.pad_low = legal.pad_high = d.size - 1 - p;
 }
 
-// The call pads the input by p at both ends. The last elements of the input, fewer than a stride, may be unused.
+// The call pads the input by p at both ends. Fewer elements than a stride at the end of the input may be unused.
 void MakeFilterGradient(const WindowDim& d, WindowDim& legal, PaddingDim& input) {
   const int64_t most = d.pad_high + d.window_dilation - 1;
   if (d.pad_low >= d.pad_high && d.pad_low <= most) return;
@@ -96,8 +96,7 @@ Legal Legalise(const Instruction& convolution, Kind kind) {
   return legal;
 }
 
-// convolution(x, k) => slice(convolution(pad(x), k)), with padding that libraries support. Not exact: a pad is
-// multiplied, and gives NaN with an infinite element of the filter.
+// Not exact: a pad is multiplied, and gives NaN with an infinite element of the filter.
 Result<Instruction*> LegalisePadding(Instruction& inst, const PassContext& context) {
   if (!context.device->is_gpu || LibraryOf(inst) != "convolution" || HasPlan(inst)) return nullptr;
   const ConvolutionCall call = ReadConvolutionCall(inst);

@@ -1,6 +1,6 @@
-// depthwise-gradient-fusion: computes the gradient of a depthwise convolution's window by sums, in fusions of their
-// own. A convolution kernel would have too few results for its threads. A reduction reads both operands once. The
-// instructions that compute the operands stay outside, because they would be repeated for each element of the window.
+// depthwise-gradient-fusion: computes the gradient of a depthwise convolution's window by sums, in separate fusions. A
+// convolution kernel would have too few results for its threads. Instructions that compute the operands stay outside,
+// because they would be repeated for each element of the window.
 #include <algorithm>
 #include <functional>
 #include <numeric>
@@ -14,13 +14,12 @@
 namespace hlo {
 namespace {
 
-// Limit on the elements of the window. ConvNeXt's 7 x 7 is the largest in use.
+// Elements of the window. ConvNeXt's 7 x 7 is the largest in use.
 constexpr int64_t kMostSums = 64;
-// Limit on the sums of one kernel, which are accumulators of each thread. With 49 sums, not all are kept in its 255
-// registers.
+// Accumulators of each thread in one kernel. 49 sums do not fit into its 255 registers.
 constexpr size_t kMostOfKernel = 25;
 
-// The indices o in [0, `size`) for which o * step + offset is in [0, `limit`): `count` indices from `first`.
+// `count` indices o from `first` in [0, `size`), for which o * step + offset is in [0, `limit`).
 struct Reach {
   int64_t first = 0, count = 0, start = 0;  // `start` = first * step + offset.
 };
@@ -35,7 +34,7 @@ int64_t Product(const std::vector<int64_t>& sizes) {
   return std::reduce(sizes.begin(), sizes.end(), int64_t{1}, std::multiplies<>());
 }
 
-// Calls `at` for each index of an array of these sizes, in row-major order.
+// In row-major order.
 void ForEachIndex(const std::vector<int64_t>& sizes, const std::function<void(const std::vector<int64_t>&)>& at) {
   std::vector<int64_t> index(sizes.size(), 0);
   for (int64_t i = 0; i < Product(sizes); ++i) {
@@ -61,8 +60,8 @@ Instruction* Transposed(Instruction& inst, Instruction* x, const std::vector<int
   return Step(inst, Opcode::kTranspose, Shape(x->shape().type(), dims), {x}, DimensionsAttrs{order});
 }
 
-// Returns whether the convolution is such a gradient: its batch dimension has the features, its feature dimension the
-// batch, and its window the positions that are summed.
+// Such a gradient has the features as batch dimension, the batch as feature dimension, and the summed positions as
+// window.
 bool IsGradientOfDepthwise(const Instruction& inst) {
   if (inst.operand_count() != 2) return false;
   const auto& attrs = inst.attrs<ConvolutionAttrs>();
@@ -75,12 +74,12 @@ bool IsGradientOfDepthwise(const Instruction& inst) {
          std::ranges::all_of(attrs.window.dims, [](const WindowDim& w) { return w.base_dilation == 1 && !w.reversed; });
 }
 
-// Builds the instructions of the fusions for one convolution. Products and sums have the type `type`.
+// Builds the fusions for one convolution, with products and sums of type `type`.
 class Sums {
  public:
   Sums(Instruction& inst, PrimitiveType type) : inst_(inst), type_(type) {}
 
-  // Returns every `steps`-th element of `x` from `starts`, `counts` elements in each dimension.
+  // Takes `counts` elements from `starts` with steps `steps`.
   Instruction* Slice(Instruction* x, const std::vector<int64_t>& starts, const std::vector<int64_t>& counts,
                      const std::vector<int64_t>& steps) {
     SliceRanges ranges;
@@ -94,7 +93,7 @@ class Sums {
   Instruction* Multiply(Instruction* a, Instruction* b) {
     return Make(Opcode::kMultiply, a->shape().WithType(type_), {Widen(a), Widen(b)});
   }
-  // Pads with zeros, which add nothing to the sum.
+  // Zeros add nothing to the sum.
   Instruction* Pad(Instruction* x, const std::vector<int64_t>& low, const Shape& shape) {
     if (x->shape() == shape) return x;
     PadAttrs attrs;
@@ -102,7 +101,6 @@ class Sums {
       attrs.padding.dims.push_back({low[d], shape.dim(d) - low[d] - x->shape().dim(d), 0});
     return Make(Opcode::kPad, shape, {x, Zero()}, attrs);
   }
-  // Sums over all dimensions except `kept`.
   Instruction* Sum(Instruction* x, int64_t kept) {
     if (adder_ == nullptr) {
       adder_ = &inst_.module().AddComputation("add_products");
@@ -122,7 +120,6 @@ class Sums {
   Instruction* Zeros(int64_t size) {
     return Step(inst_, Opcode::kBroadcast, Shape(type_, {size}), {Zero()}, DimensionsAttrs{});
   }
-  // Starts a new fusion if the current one has all its sums.
   void FuseIfFull() {
     if (roots_.size() == kMostOfKernel) Fuse();
   }
@@ -149,7 +146,6 @@ class Sums {
   std::vector<Instruction*> members_, roots_;
 };
 
-// convolution(x, dy) => for each element of the window, sum(pad(slice(x) * slice(dy))).
 Result<Instruction*> FuseGradient(Instruction& inst, const PassContext&) {
   if (!IsGradientOfDepthwise(inst)) return nullptr;
   const auto attrs = inst.attrs<ConvolutionAttrs>();
@@ -159,7 +155,6 @@ Result<Instruction*> FuseGradient(Instruction& inst, const PassContext&) {
   std::vector<int64_t> elements, order(rank);
   for (const int64_t d : labels.out_spatial) elements.push_back(inst.shape().dim(d));
   if (Product(elements) > kMostSums) return nullptr;
-  // Bring the dimensions of dy into the order of x.
   order[labels.lhs_batch] = labels.rhs_output_feature;
   order[labels.lhs_feature] = labels.rhs_input_feature;
   for (size_t i = 0; i < window.size(); ++i) order[labels.lhs_spatial[i]] = labels.rhs_spatial[i];

@@ -1,6 +1,5 @@
-// dot_decomposer: transposes the operands of a dot to batches of matrices: lhs to [batch, free, contracting], rhs to
-// [batch, contracting, free]. Operands with such an order in memory stay. Exact: the result depends only on the order
-// of the free dimensions, which is kept.
+// dot_decomposer: transposes operands of a dot to batches of matrices: lhs to [batch, free, contracting], rhs to
+// [batch, contracting, free]. The order of free dimensions is kept, because the result depends on it.
 #include <algorithm>
 
 #include "ir/fusion.h"
@@ -12,7 +11,7 @@
 namespace hlo {
 namespace {
 
-// Returns the operand with its dimensions in `order`, and renumbers `batch` and `contracting`.
+// Also renumbers `batch` and `contracting`.
 Instruction* Transposed(Instruction& dot, Instruction& operand, const std::vector<int64_t>& order,
                         std::vector<int64_t>* batch, std::vector<int64_t>* contracting) {
   std::vector<int64_t> sizes;
@@ -73,7 +72,7 @@ std::vector<int64_t> FreeDimensions(int64_t rank, const std::vector<int64_t>& ba
 }
 
 bool IsBatchOfMatrices(const Shape& shape, const std::vector<int64_t>& batch, const std::vector<int64_t>& contracting) {
-  // Numbers of the dimensions that are larger than 1.
+  // Numbers dimensions larger than 1.
   std::vector<int64_t> position(shape.rank(), -1);
   int64_t count = 0;
   for (int64_t d = 0; d < shape.rank(); ++d) {

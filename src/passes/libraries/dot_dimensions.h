@@ -9,20 +9,20 @@
 
 namespace hlo {
 
-// The dimensions of an operand that are neither batch nor contracting, ascending, as in the result.
+// Neither batch nor contracting dimensions, ascending, as in the result.
 std::vector<int64_t> FreeDimensions(int64_t rank, const std::vector<int64_t>& batch,
                                     const std::vector<int64_t>& contracting);
 
 // Whether a row-major operand is a batch of matrices that libraries accept. Each group of dimensions must be contiguous
-// in memory, in the listed order. The most minor dimension may be a batch dimension only if all are, so that each
-// matrix is one element. Dimensions of size 1 do not count.
+// in memory, in the listed order. A batch dimension may be the most minor one only if each matrix is one element.
+// Dimensions of size 1 do not count.
 bool IsBatchOfMatrices(const Shape& shape, const std::vector<int64_t>& batch, const std::vector<int64_t>& contracting);
 
-// Whether the dot is a batch of matrix products that cuBLAS accepts. Each operand has one contracting and one free
-// dimension and is not empty. The types are floats, complex numbers, or s8 with an s32 result.
+// Whether cuBLAS accepts the dot as a batch of matrix products: nonempty operands with one contracting and one free
+// dimension, of floats, complex numbers, or s8 with an s32 result.
 bool IsMatrixProduct(const Instruction& dot);
 
-// Whether the batch dimensions of both operands are the first ones, in order.
+// Whether both operands start with the batch dimensions, in order.
 bool HasLeadingBatch(const Instruction& dot);
 
 }  // namespace hlo

@@ -1,5 +1,4 @@
-// dot-merger: merges dots that share an operand. The other operands are concatenated, and the results are slices. Each
-// element is the same sum as before.
+// dot-merger: merges dots that share an operand. The other operands are concatenated, and the results are slices.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -15,7 +14,7 @@
 namespace hlo {
 namespace {
 
-// Limit on earlier dots that are tried, for chains of dots that depend on each other.
+// Limits the search among chains of dependent dots.
 constexpr int64_t kMostTries = 16;
 
 // A dot whose operand `side` is not shared and has one free dimension.
@@ -31,7 +30,7 @@ struct Member {
                           side == 0 ? attrs.lhs_contracting : attrs.rhs_contracting)
         .front();
   }
-  // Returns the position of that dimension in the result, where the free dimensions of lhs come first.
+  // Free dimensions of lhs come first in the result.
   int64_t ResultDimension() const {
     return side == 0 ? static_cast<int64_t>(dot->attrs<DotAttrs>().lhs_batch.size()) : dot->shape().rank() - 1;
   }
@@ -39,8 +38,8 @@ struct Member {
 
 struct Group {
   std::vector<Member> members;
-  int64_t bytes = 0;                           // Bytes of the operands and the result of the merged dot.
-  std::unordered_set<const Instruction*> own;  // The operands of the members that are not shared.
+  int64_t bytes = 0;                           // Operands and result of the merged dot.
+  std::unordered_set<const Instruction*> own;  // Operands that are not shared.
 };
 
 bool MayMerge(const Instruction& dot) {
@@ -58,7 +57,7 @@ bool HasOneFreeDimension(const Instruction& dot, int64_t side) {
   return dot.operand(side).shape().rank() == static_cast<int64_t>(others) + 1;
 }
 
-// Returns whether both are equal except for the operands and the size of the free dimension.
+// Operands and the size of the free dimension may differ.
 bool SameProduct(const Member& a, const Member& b) {
   const auto &p = a.dot->attrs<DotAttrs>(), &q = b.dot->attrs<DotAttrs>();
   return p.lhs_batch == q.lhs_batch && p.lhs_contracting == q.lhs_contracting && p.rhs_batch == q.rhs_batch &&
@@ -79,7 +78,7 @@ class DotMerger {
     for (const Instruction* inst : order_) {
       for (const Instruction* before : inst->control_predecessors()) waited_for_.insert(before);
     }
-    // Keyed by the position of the shared operand in the order, and by the side of the other operand.
+    // Keyed by the shared operand's position in the order, and by the other operand's side.
     std::map<std::pair<size_t, int64_t>, std::vector<Group>> sharing;
     std::vector<size_t> number(computation_.place_limit());
     for (size_t i = 0; i < order_.size(); ++i) number[order_[i]->place()] = i;
@@ -98,7 +97,7 @@ class DotMerger {
   }
 
  private:
-  // Joins each single dot of `groups` to the first earlier group that accepts it.
+  // Joins each dot of `groups` to the first earlier group that accepts it.
   void Merge(std::vector<Group>& groups, std::vector<Group>* merged) {
     std::vector<Group*> open;
     for (Group& group : groups) {
@@ -118,7 +117,6 @@ class DotMerger {
     const Member &first = group.members.front(), &member = single.members.front();
     const int64_t limit = context_.Get<DotMergingOptions>().max_bytes;
     if (!SameProduct(first, member) || (group.bytes > limit && single.bytes > limit)) return false;
-    // cse merges equal dots.
     if (group.own.contains(&member.own())) return false;
     if (waits_.IsReachable(*member.dot, *first.dot) || waits_.IsReachable(*first.dot, *member.dot)) return false;
     if (!context_.ConsumeFuel()) return false;

@@ -1,5 +1,5 @@
 // cublas-pad-for-gemms: pads matrix products of narrow types with zeros to the multiples that tensor cores need. Like
-// XLA's pass of this name, it ignores the cost.
+// XLA's pass, it ignores the cost.
 #include <algorithm>
 
 #include "ir/fusion.h"
@@ -11,7 +11,6 @@
 namespace hlo {
 namespace {
 
-// Rounds the last two dimensions up to the multiple.
 Shape Padded(const Shape& shape, int64_t multiple) {
   Dims dims = shape.dims();
   for (int64_t d = shape.rank() - 2; d < shape.rank(); ++d) dims[d] = (dims[d] + multiple - 1) / multiple * multiple;

@@ -1,6 +1,6 @@
-// library-call-expander: replaces custom calls of cuBLAS, cuDNN and CUB, such as "__cublas$gemm", by the dot,
-// convolution or sort and its epilogue (interp/library_call.h). Libraries may sum in another order. Modules that
-// XLA:GPU has optimised are thus compiled: other passes make our library calls of the result.
+// library-call-expander: replaces custom calls of cuBLAS, cuDNN and CUB, such as "__cublas$gemm", by their meaning
+// (interp/library_call.h), so that modules which XLA:GPU has optimised can be compiled. Libraries may sum in another
+// order.
 #include <unordered_map>
 #include <vector>
 
@@ -14,14 +14,13 @@
 namespace hlo {
 namespace {
 
-// Returns zeros for a result that the target does not define, its workspace.
+// For the workspace, a result that the target does not define.
 Instruction* ZerosLike(const Instruction& call, const Shape& shape) {
   Computation& computation = call.computation();
   Instruction& zero = computation.AddConstant(Literal(Shape::Scalar(shape.type())));
   return &computation.AddLike(call, Opcode::kBroadcast, shape, {&zero}, DimensionsAttrs{});
 }
 
-// Adds the instructions of `meaning` next to the call, and returns their results.
 Operands Expand(const Instruction& call, const Module& meaning) {
   Computation& computation = call.computation();
   std::unordered_map<const Instruction*, Instruction*> copies;
@@ -68,7 +67,7 @@ Result<bool> ExpandLibraryCalls(Module& module, const PassContext& context) {
       if (!HasMeaning(*inst)) continue;
       const auto meaning = MeaningOf(*inst);
       if (!meaning && LOGS_WHY()) LogWhy("library-call-expander", *inst, "stays", meaning.error().message());
-      // The interpreter reports the same error if the call is run.
+      // If the call is run, the interpreter reports the error.
       if (!meaning || !context.ConsumeFuel()) continue;
       Replace(*inst, Expand(*inst, **meaning), &gone);
     }

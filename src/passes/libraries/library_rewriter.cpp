@@ -1,6 +1,6 @@
-// cublas-gemm-rewriter, gpu-conv-rewriter and cudnn-fused-convolution-rewriter: make library calls. A dot of floats
-// takes its epilogue at once, a convolution by the last of these passes. A call is a kCustom fusion. Its computation
-// states the exact operations:
+// cublas-gemm-rewriter, gpu-conv-rewriter and cudnn-fused-convolution-rewriter: make library calls. The last pass adds
+// epilogues to convolutions; dots get theirs at once. The computation of a call, a kCustom fusion, states the exact
+// operations:
 //
 //   product   the dot or convolution of two operands of the fusion
 //   steps     elementwise instructions, each on the value before, which has no other user:
@@ -8,8 +8,7 @@
 //                                                      once, an operand of the full shape (residual)
 //               maximum                                with 0 (relu)
 //
-// Exact, because the order and the operations are unchanged. A library that keeps the value in a wider type between the
-// steps states this in its precision plan.
+// If a library keeps the value in a wider type between the steps, its precision plan says so.
 #include <algorithm>
 
 #include "base/text.h"
@@ -25,7 +24,7 @@ namespace hlo {
 namespace {
 namespace m = match;
 
-// Limit on the steps that libraries take after a product.
+// Steps that libraries take after a product.
 constexpr int kMostSteps = 8;
 
 bool IsLibraryType(PrimitiveType type) {
@@ -34,14 +33,14 @@ bool IsLibraryType(PrimitiveType type) {
 }
 
 struct Epilogue {
-  std::vector<Instruction*> members;  // In program order, including the broadcasts that the steps use.
-  Instruction* last;                  // The value of the last step.
+  std::vector<Instruction*> members;  // In program order, including broadcasts.
+  Instruction* last;
 };
 
-// Returns whether `other` can be the second operand of a step, and adds it to the members if it is a broadcast.
+// Adds `other` to the members if it is a broadcast.
 bool TakesOperand(Instruction& other, const Shape& shape, std::vector<Instruction*>* members, bool* residual) {
   if (other.Is(Opcode::kBroadcast)) {
-    // Only scalars and vectors. A broadcast of a larger array would need a residual of full size.
+    // A broadcast of a larger array would need a residual of full size.
     if (other.operand(0).shape().rank() > 1 || !std::is_sorted(other.dimensions().begin(), other.dimensions().end()))
       return false;
     members->push_back(&other);
@@ -82,7 +81,7 @@ Epilogue FindEpilogue(Instruction& product) {
   return epilogue;
 }
 
-// Makes a library call of `value`, a product or a call of one, and its epilogue.
+// `value` is a product or a call of one.
 void MakeLibraryCall(Instruction& value, const Epilogue& epilogue, std::string_view library) {
   std::vector<Instruction*> members = {&value};
   members.insert(members.end(), epilogue.members.begin(), epilogue.members.end());
@@ -98,7 +97,6 @@ void MakeLibraryCall(Instruction& value, const Epilogue& epilogue, std::string_v
                     : "libraries can compute them together with the product");
 }
 
-// Returns the reason why libraries do not support the product, or "".
 std::string_view WhyNotTaken(const Instruction& product) {
   if (product.operand_count() != 2) return "it has more than two operands";
   if (product.shape().NumElements() == 0) return "its result is empty";
@@ -116,7 +114,6 @@ Result<bool> Rewrite(Module& module, const PassContext& context, Opcode opcode, 
   bool changed = false;
   for (Computation* computation : SequentialComputations(module)) {
     for (Instruction* inst : computation->PostOrder()) {
-      // Instructions that became part of an epilogue are dead.
       if (!inst->Is(opcode) || inst->IsDead()) continue;
       if (const std::string_view why_not = WhyNotTaken(*inst); !why_not.empty()) {
         if (logs) LogWhy(library, *inst, "stays", why_not);
@@ -141,7 +138,7 @@ Result<bool> RewriteConvolutions(Module& module, const PassContext& context) {
   return Rewrite(module, context, Opcode::kConvolution, "convolution", none);
 }
 
-// cuDNN's fused call took a scale, a bias, a side input and relu. Its later graphs take more steps, like our calls.
+// cuDNN's fused call took a scale, a bias, a side input and relu. Its graphs take more steps, like our calls.
 Result<bool> FuseConvolutions(Module& module, const PassContext& context) {
   bool changed = false;
   for (Computation* computation : SequentialComputations(module)) {

@@ -1,9 +1,9 @@
 // skinny-dot-expander: expands the product of a vector and a matrix that is converted only for it to a reduction, which
-// converts the elements as it reads them. A library needs the converted matrix in memory. Such products dominate the
+// converts elements as it reads them. A library needs the converted matrix in memory. Such products dominate the
 // decoding of language models.
 //
-// No preset has this pass: presets optimise for a GPU by default, and on the host a check of a long sum takes much
-// longer than a check of a product.
+// No preset has this pass: presets optimise for a GPU, and on the host a check of a long sum takes much longer than a
+// check of a product.
 #include <algorithm>
 #include <numeric>
 
@@ -15,14 +15,13 @@
 namespace hlo {
 namespace {
 
-// One operand of a dot, with its batch and contracting dimensions.
 struct Side {
   Instruction* value;
   const std::vector<int64_t>* batch;
   const std::vector<int64_t>* contracting;
 
   std::vector<int64_t> Free() const { return FreeDimensions(value->shape().rank(), *batch, *contracting); }
-  // Returns the batch dimensions and then the contracting ones, paired with the other side's.
+  // Batch, then contracting dimensions, paired with the other side's.
   std::vector<int64_t> Paired() const {
     std::vector<int64_t> dims = *batch;
     dims.insert(dims.end(), contracting->begin(), contracting->end());
@@ -34,7 +33,7 @@ bool IsVector(const Side& side) {
   return std::ranges::all_of(side.Free(), [&](int64_t d) { return side.value->shape().dim(d) == 1; });
 }
 
-// Returns whether the value is a conversion between floats with no other user, possibly reshaped.
+// The value may be reshaped after its conversion between floats.
 bool IsConvertedForThis(const Instruction& value) {
   const Instruction* inst = &value;
   while (inst->UseCount() == 1 && (inst->Is(Opcode::kReshape) || inst->Is(Opcode::kBitcast))) inst = &inst->operand(0);
@@ -46,7 +45,7 @@ bool HasPlainShape(const Shape& shape) {
          shape.NumElements() > 0;
 }
 
-// Sums have the type that libraries use.
+// The type that libraries use.
 PrimitiveType SumType(const Instruction& dot) {
   const bool wide = std::ranges::any_of(
       dot.operands(), [](const Instruction* operand) { return operand->shape().type() == PrimitiveType::kF64; });
@@ -87,16 +86,14 @@ class Expansion {
     return Step(dot_, Opcode::kReshape, Shape(value->shape().type(), shape.dims()), {value});
   }
 
-  // Returns the vector, broadcast to the dimensions of the matrix.
   Instruction* SpreadVector() {
     const std::vector<int64_t> own = vector_.Paired(), to = matrix_.Paired();
     std::vector<int64_t> by_place(own.size()), sizes, spread;
     std::iota(by_place.begin(), by_place.end(), 0);
-    // Remove the free dimensions, which have size 1.
+    // Remove free dimensions, which have size 1.
     std::ranges::sort(by_place, {}, [&](int64_t i) { return own[i]; });
     for (const int64_t i : by_place) sizes.push_back(vector_.value->shape().dim(own[i]));
     Instruction* value = Reshaped(Converted(vector_.value, type_), Shape(type_, sizes));
-    // Bring the others into the order of the matrix.
     std::vector<int64_t> order(by_place.size());
     std::iota(order.begin(), order.end(), 0);
     std::ranges::sort(order, {}, [&](int64_t i) { return to[by_place[i]]; });
@@ -117,8 +114,7 @@ class Expansion {
   const PrimitiveType type_;
 };
 
-// dot(v, convert(m)) => reduce(v * convert(m)). Sums are at least in f32, in another order than a library's. The
-// remaining dimensions of the matrix must be in the order of the result.
+// The remaining dimensions of the matrix must be in the order of the result.
 Result<Instruction*> ExpandSkinny(Instruction& inst, const PassContext&) {
   const auto& attrs = inst.attrs<DotAttrs>();
   if (attrs.algorithm != DotAlgorithm::kUnset || !attrs.sparsity.empty() || inst.operand_count() != 2 ||
@@ -149,7 +145,7 @@ constexpr Rule kRules[] = {
 
 std::span<const Rule> SkinnyDotRules() { return kRules; }
 
-// Library calls are left out.
+// Library calls stay.
 Result<bool> ExpandSkinnyDots(Module& module, const PassContext& context) {
   return RewriteEach(SequentialComputations(module), context, kRules);
 }

@@ -1,4 +1,3 @@
-// transpose-folding: folds transposes of a dot's operands or result into its dimension numbers.
 #include <algorithm>
 
 #include "ir/fusion.h"
@@ -12,8 +11,7 @@ namespace hlo {
 namespace {
 namespace m = match;
 
-// dot(transpose(x), y) => dot(x, y), with other dimension numbers. The free dimensions must keep their order, which is
-// that in the result, and x must be a batch of matrices.
+// Free dimensions must keep their order, which is the result's, and x must be a batch of matrices.
 bool FoldOperand(Instruction*& operand, std::vector<int64_t>& batch, std::vector<int64_t>& contracting) {
   if (!operand->Is(Opcode::kTranspose)) return false;
   const std::vector<int64_t>& order = operand->dimensions();
@@ -40,8 +38,7 @@ Result<Instruction*> FoldIntoDot(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kDot, {lhs, rhs}, attrs);
 }
 
-// transpose(dot(x, y)) => dot(y, x), if the transpose moves y's free dimensions before x's. Products commute, and the
-// terms of each sum keep their order.
+// The transpose must move y's free dimensions before x's. Products commute, and the terms of each sum keep their order.
 Result<Instruction*> SwapDot(Instruction& inst, const PassContext&) {
   Instruction* dot;
   if (!m::Transpose(m::OneUse(m::Dot(&dot)))(&inst) || dot->operand_count() != 2) return nullptr;
