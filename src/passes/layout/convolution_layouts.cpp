@@ -1,21 +1,17 @@
-// convolution-layout-assignment: gives convolutions on tensor cores, and the instructions between them, the channels as
-// last dimension. It changes only the order of elements in memory. The result has other dim_labels and row-major
-// arrays.
+// convolution-layout-assignment: moves the channels of convolutions on tensor cores, and of instructions between them,
+// to the last dimension. The result has other dim_labels and row-major arrays.
 //
-// PrefersChannelsLast() selects the convolutions by XLA's rule. For another order, their libraries would transpose the
-// arrays around each call. As instructions of the module, such transposes cancel with each other. The order spreads
-// from each convolution to all instructions that can be computed in it (order.h). A minimal cut selects those worth it.
-// Costs:
+// PrefersChannelsLast() selects convolutions by XLA's rule. In another order, their libraries transpose arrays around
+// each call. As instructions of the module, such transposes cancel with each other. The order spreads from each
+// convolution to all instructions that can be computed in it (order.h). A minimal cut selects those worth it. Costs:
 //
 //   channels first  a convolution costs the transposes of its library
 //   channels last   nothing
 //   between both    one transpose of the value for all users in that order; less if a kernel that reads or writes the
 //                   value can transpose it, and nothing if no element moves
 //
-// Transposes thus move to the smallest value of a chain, or disappear. Transposes of the module are composed with the
-// new orders. If both choices cost the same, nothing changes: a single convolution is left to its library. Libraries
-// pack kernels from any order, so a transpose of a kernel becomes a change of dim_labels, and a reverse a reversed
-// window.
+// If both choices cost the same, nothing changes: a single convolution is left to its library. Libraries pack kernels
+// from any order, so a transpose of a kernel becomes a change of dim_labels, and a reverse a reversed window.
 #include <algorithm>
 #include <map>
 
@@ -33,8 +29,7 @@
 namespace hlo {
 namespace {
 
-// Returns whether XLA's current rule moves the channels of this convolution to the end. Depthwise convolutions are not
-// matrix products, and do not run on tensor cores.
+// XLA's current rule. Depthwise convolutions do not run on tensor cores.
 bool PrefersChannelsLast(const Instruction& inst, const DeviceDescription& device) {
   if (!inst.Is(Opcode::kConvolution)) return false;
   const auto& attrs = inst.attrs<ConvolutionAttrs>();
@@ -48,7 +43,7 @@ bool PrefersChannelsLast(const Instruction& inst, const DeviceDescription& devic
   return spatial == 2 && (type == PrimitiveType::kF16 || type == PrimitiveType::kBF16);
 }
 
-// The value from which transposes compute an operand: transpose(base, view). `view` is empty without transposes.
+// An operand is transpose(base, view). `view` is empty without transposes.
 struct Source {
   Instruction* base;
   Order view;
@@ -82,7 +77,7 @@ class ConvolutionLayouts {
         spaces_(ids_.size()),
         waits_(ids_.size()) {}
 
-  // Returns whether a convolution should have another order.
+  // Returns false if no convolution should have another order.
   bool Spread() {
     for (const Instruction* inst : order_) {
       for (const Instruction* before : inst->control_predecessors()) waits_[ids_.IndexOf(*before)] = true;
@@ -149,7 +144,7 @@ class ConvolutionLayouts {
     }
   }
 
-  // Returns the uses of the value, also through transposes.
+  // Transposes count as their users.
   std::vector<Use> UsesOf(Instruction& base) const {
     std::vector<Use> uses;
     std::vector<Source> values = {{&base, {}}};
@@ -173,7 +168,7 @@ class ConvolutionLayouts {
   double SecondsOf(const Shape& array, double passes) const {
     return device_.launch_seconds + passes * static_cast<double>(array.ByteSize()) / device_.memory_rate;
   }
-  // Returns `seconds` in picoseconds, the unit of costs in the cut.
+  // Picoseconds, the unit of costs in the cut.
   static int64_t Cost(double seconds) { return static_cast<int64_t>(seconds * 1e12); }
 
   int64_t CostOfLibrary(const Instruction& convolution) const;
@@ -188,13 +183,13 @@ class ConvolutionLayouts {
   const std::vector<Instruction*> order_;
   const IdSpan ids_;
   std::vector<Order> spaces_;         // Indexed by id.
-  std::vector<bool> waits_;           // It is a control predecessor of another instruction.
-  std::vector<Instruction*> spread_;  // All instructions with a space.
-  std::vector<Instruction*> seeds_;   // The convolutions from which the order spreads.
+  std::vector<bool> waits_;           // Control predecessors.
+  std::vector<Instruction*> spread_;  // Instructions with a space.
+  std::vector<Instruction*> seeds_;   // Convolutions from which the order spreads.
   CutGraph graph_;
-  std::vector<CutGraph::Node> nodes_;  // Indexed by id, 0 if none; on the first side if channels-last.
+  std::vector<CutGraph::Node> nodes_;  // By id, 0 if none. On the first side if channels-last.
   std::vector<bool> first_side_;
-  std::map<std::pair<int, Order>, Instruction*> in_order_;  // New values, by id and order.
+  std::map<std::pair<int, Order>, Instruction*> in_order_;  // Keyed by id and order.
 };
 
 Order IdentityOrder(const Instruction& inst) {
@@ -203,13 +198,12 @@ Order IdentityOrder(const Instruction& inst) {
   return order;
 }
 
-// Returns whether `inst` is part of an elementwise loop, which can read or write in any order.
+// Elementwise loops can read or write in any order.
 bool IsLoop(const Instruction& inst) {
   return (inst.Is(kElementwise) || inst.Is(kMoves)) && !inst.Is(Opcode::kReshape) &&
          inst.control_predecessors().empty();
 }
 
-// Returns the cost of the transposes that the library makes.
 int64_t ConvolutionLayouts::CostOfLibrary(const Instruction& convolution) const {
   const Order& space = SpaceOf(convolution);
   const auto cost_of = [&](const Instruction& image, const Order& order) {
@@ -223,18 +217,16 @@ int64_t ConvolutionLayouts::CostOfLibrary(const Instruction& convolution) const 
 
 int64_t ConvolutionLayouts::CostOfTranspose(const Instruction& base, const Order& from, const Order& to,
                                             bool on_the_way) const {
-  // The value can be computed directly in either order.
   if (base.Is(Opcode::kBroadcast) || base.Is(Opcode::kIota) || !MovesElements(base.shape(), from, to)) return 0;
   // A kernel that transposes on the way moves no more bytes, but uses tiles in shared memory: about half of a separate
   // transpose.
   return Cost(on_the_way ? SecondsOf(base.shape(), 1) - device_.launch_seconds : SecondsOf(base.shape(), 2));
 }
 
-// Adds the costs of transposes of one value to the graph.
 void ConvolutionLayouts::ConnectValue(Instruction& base, const std::vector<Use>& uses) {
   struct Reader {
-    CutGraph::Node node;  // 0 for a user that stays as it is.
-    bool first, second;   // The sides on which the user wants this order.
+    CutGraph::Node node;  // 0 for a user that stays.
+    bool first, second;   // Sides on which the user wants this order.
   };
   std::map<Order, std::vector<Reader>> readers_of;
   std::map<Order, bool> in_loops;
@@ -363,7 +355,6 @@ void ConvolutionLayouts::Rewrite() {
              "it is cheaper with the channels last");
   }
   Log();
-  // Users that stay read the value in its old order.
   for (size_t i = order_.size(); i-- > 0;) {
     Instruction& inst = *order_[i];
     if (inst.removed() || (!IsLast(inst) && !inst.Is(Opcode::kTranspose))) continue;
@@ -375,7 +366,6 @@ void ConvolutionLayouts::Rewrite() {
   }
 }
 
-// convolution(x, transpose(w)) => convolution(x, w), with other dim_labels.
 bool FoldKernelTranspose(Instruction& convolution) {
   if (!HasSpace(convolution) || ImagesOf(convolution).operand[1]) return false;
   const Source source = SourceOf(convolution.operand(1));
@@ -392,7 +382,7 @@ bool FoldKernelTranspose(Instruction& convolution) {
   return true;
 }
 
-// convolution(x, reverse(w)) => convolution(x, w) with a reversed window. Gradients of images have this form.
+// Gradients of images have this form.
 bool FoldKernelReverse(Instruction& convolution) {
   if (!HasSpace(convolution) || ImagesOf(convolution).operand[1]) return false;
   Instruction& reverse = convolution.operand(1);

@@ -1,9 +1,9 @@
-// layout-assignment: makes every array row-major, except parameters and results of the entry, which keep the layouts of
-// entry_computation_layout. Copies convert between the two.
+// layout-assignment: makes every array row-major. Parameters and results of the entry keep the layouts of
+// entry_computation_layout, by copies.
 //
-// Reasons: kernels index by row-major position, libraries take strides (see transpose-folding), and channels-last is
-// the row-major order of NHWC. The pass runs early, because rules compare whole shapes. Layouts affect values only at
-// bitcasts, so bitcasts between other layouts first become transposes and reshapes.
+// Kernels index by row-major position, libraries take strides (transpose-folding), and channels-last is the row-major
+// order of NHWC. The pass runs early, because rules compare whole shapes. Layouts affect values only at bitcasts, so
+// these first become transposes and reshapes.
 #include <algorithm>
 
 #include "base/text.h"
@@ -15,7 +15,6 @@
 namespace hlo {
 namespace {
 
-// Returns the dimensions from major to minor.
 std::vector<int64_t> PhysicalOrder(const Shape& shape) {
   const auto& minor_to_major = shape.layout().minor_to_major;
   return {minor_to_major.rbegin(), minor_to_major.rend()};
@@ -33,8 +32,8 @@ std::vector<int64_t> Inverse(const std::vector<int64_t>& order) {
   return inverse;
 }
 
-// bitcast(x) => transpose(reshape(transpose(x))): into memory order, to the result's dimensions in memory order, and
-// into their logical order.
+// bitcast(x) => transpose(reshape(transpose(x))): to memory order, to the result's dimensions in memory order, to their
+// logical order.
 Result<bool> ReplaceBitcast(Instruction& bitcast) {
   const Shape &from = bitcast.operand(0).shape(), &to = bitcast.shape();
   if (from.HasDefaultLayout() && to.HasDefaultLayout()) return false;
@@ -47,7 +46,7 @@ Result<bool> ReplaceBitcast(Instruction& bitcast) {
                           {&bitcast.operand(0)}, DimensionsAttrs{from_order});
   Instruction& reshaped =
       computation.AddLike(bitcast, Opcode::kReshape, to.WithDims(Permuted(to.dims(), to_order)), {&physical});
-  // The layout stays, because a bitcast that reads this value depends on it.
+  // A bitcast that reads this value depends on the layout.
   Instruction& logical =
       computation.AddLike(bitcast, Opcode::kTranspose, to, {&reshaped}, DimensionsAttrs{Inverse(to_order)});
   if (LOGS_WHY())
@@ -57,7 +56,6 @@ Result<bool> ReplaceBitcast(Instruction& bitcast) {
   return true;
 }
 
-// Returns a copy of the value with the layouts of `wanted`.
 Instruction& InLayout(Instruction& value, const Shape& wanted) {
   if (value.shape() == wanted) return value;
   Computation& computation = value.computation();

@@ -1,5 +1,5 @@
-// layout_normalization: replaces copies that change a layout by transposes of row-major arrays, between bitcasts that
-// only rename bytes. A copy is a kernel by itself, whereas a transpose cancels with others and can be fused.
+// layout_normalization: replaces copies that change a layout by transposes between bitcasts. A copy is a kernel by
+// itself, whereas a transpose cancels with others and can be fused.
 #include "base/text.h"
 #include "ir/module.h"
 #include "passes/layout/order.h"
@@ -14,7 +14,7 @@ Order MajorToMinor(const Shape& shape) {
   return {minor_to_major.rbegin(), minor_to_major.rend()};
 }
 
-// Returns whether the layout is only an order of dimensions, without tiles or a memory space.
+// No tiles and no memory space.
 bool IsOrderAlone(const Shape& shape) {
   Shape plain = shape.WithDefaultLayout();
   plain.mutable_order() = shape.layout().minor_to_major;
@@ -26,8 +26,7 @@ Instruction& Named(Instruction& like, Instruction& value, const Shape& shape) {
   return like.computation().AddLike(like, Opcode::kBitcast, shape, {&value});
 }
 
-// copy(x) => bitcast(transpose(bitcast(x))). The inner bitcast gives x's dimensions their memory order, and the
-// transpose changes it to the result's memory order.
+// copy(x) => bitcast(transpose(bitcast(x))): dimensions of x in memory order, transposed to the result's memory order.
 bool ReplaceCopy(Instruction& copy) {
   Instruction& x = copy.operand(0);
   if (!copy.shape().IsArray() || copy.shape().IsBuffer() || copy.shape().HasDynamicDims()) return false;

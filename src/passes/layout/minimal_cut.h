@@ -1,5 +1,4 @@
-// Divides the nodes of a graph into two sides so that the total cost of arcs from the first to the second side is
-// minimal.
+// Minimal cuts: divide the nodes of a graph into two sides with the least cost of arcs from the first to the second.
 #ifndef HLO_PASSES_LAYOUT_MINIMAL_CUT_H_
 #define HLO_PASSES_LAYOUT_MINIMAL_CUT_H_
 
@@ -12,7 +11,7 @@ namespace hlo {
 class CutGraph {
  public:
   using Node = int;
-  static constexpr Node kFirst = 0, kSecond = 1;    // Fixed to the first and to the second side.
+  static constexpr Node kFirst = 0, kSecond = 1;    // Each is fixed to its side.
   static constexpr int64_t kNever = INT64_MAX / 4;  // More than all other costs together.
 
   CutGraph() : arcs_of_(2) {}
@@ -21,16 +20,15 @@ class CutGraph {
   // Adds to the cost of having `from` on the first and `to` on the second side.
   void Connect(Node from, Node to, int64_t cost);
 
-  // Whether each node is on the first side. Among several minimal cuts it is the one with the fewest nodes there.
-  // nullopt if finding it takes more than `steps` steps. The worst case, nodes squared times arcs, is far beyond the
-  // graphs of programs.
+  // Whether each node is on the first side, which has the fewest nodes among minimal cuts. nullopt after more than
+  // `steps` steps. The worst case, nodes squared times arcs, is far beyond the graphs of programs.
   std::optional<std::vector<bool>> Cut(int64_t steps);
   int64_t cost() const { return cost_; }
 
  private:
   struct Arc {
     Node to;
-    int64_t left;  // The remaining capacity. Arc i ^ 1 is the reverse arc.
+    int64_t left;  // Capacity. Arc i ^ 1 is the reverse arc.
   };
 
   bool FindDepths();
@@ -38,8 +36,8 @@ class CutGraph {
 
   std::vector<Arc> arcs_;
   std::vector<std::vector<int>> arcs_of_;
-  std::vector<int> depths_;    // Distance from kFirst; -1 is unreachable.
-  std::vector<size_t> tried_;  // The number of arcs of each node that lead nowhere.
+  std::vector<int> depths_;    // From kFirst; -1 is unreachable.
+  std::vector<size_t> tried_;  // Arcs of each node that lead nowhere.
   int64_t steps_ = 0, cost_ = 0;
 };
 

@@ -17,7 +17,7 @@ List Permuted(const List& list, const Order& order) {
   return permuted;
 }
 
-// Returns whether the dimensions for which `counts` holds are in ascending order in `space`.
+// In `space`, dimensions for which `counts` holds must be ascending.
 template <class Counts>
 bool KeepOrder(const Order& space, Counts counts) {
   int64_t last = -1;
@@ -35,9 +35,8 @@ const Window* WindowOf(const Instruction& inst) {
   return nullptr;
 }
 
-// Returns whether the convolution computes the gradient of its kernel: the contracted dimension, the batch of the
-// forward convolution, comes first, as frameworks write it. Sizes would not tell: a window of 2x2 may leave a result of
-// 3x3.
+// Gradients have the contracted dimension, the batch of the forward convolution, first, as frameworks write it. Sizes
+// would not tell: a window of 2x2 may leave a result of 3x3.
 bool IsKernelGradient(const Instruction& convolution) {
   const auto& attrs = convolution.attrs<ConvolutionAttrs>();
   if (attrs.kind != ConvolutionKind::kUnset) return attrs.kind == ConvolutionKind::kWgrad;
@@ -163,7 +162,7 @@ Order OrderOfResult(const Instruction& inst, const Order& space) {
 
 namespace {
 
-// Replaces the dimensions of an image by their positions in the new order.
+// Replaces dimensions of an image by their positions in the new order.
 void Relabel(const Order& image, const Order& space, int64_t* batch, std::vector<int64_t>* spatial, int64_t* feature) {
   const Order at = Inverse(Permuted(image, space));
   for (int64_t* d : {batch, feature}) *d = at[*d];

@@ -1,14 +1,14 @@
 // Instructions with their dimensions in another order.
 //
-// The order of an array lists its dimensions from major to minor: {0,2,3,1} of an f32[N,C,H,W] has channels last. The
-// space of an instruction is an order of the dimensions over which it iterates. It determines the orders of its arrays.
-// The dimensions of a space are:
+// An order lists the dimensions of an array from major to minor: {0,2,3,1} of an f32[N,C,H,W] has channels last. The
+// space of an instruction is an order of the dimensions over which it iterates, and determines the orders of its
+// arrays. The dimensions of a space are:
 //
-//   convolution         batch, spatial dimensions and features, as in dim_labels: {0,1,2,3} is channels-last
-//   reduce              the dimensions of its operand
-//   all others          the dimensions of the result
+// convolution         batch, spatial dimensions and features, as in dim_labels: {0,1,2,3} is channels-last
+// reduce              the dimensions of its operand
+// all others          the dimensions of the result
 //
-// Layouts play no role here: an array in another order has permuted dimensions and is row-major.
+// Layouts play no role: an array in another order has permuted dimensions and is row-major.
 #ifndef HLO_PASSES_LAYOUT_ORDER_H_
 #define HLO_PASSES_LAYOUT_ORDER_H_
 
@@ -25,38 +25,33 @@ using Order = std::vector<int64_t>;
 
 bool IsIdentityPermutation(const Order& order);
 Order Inverse(const Order& order);
-// The `dimensions` of the transpose from order `from` to order `to`.
 Order TransposeBetween(const Order& from, const Order& to);
-// Whether this transpose moves elements. Dimensions of size 1 do not count.
+// Dimensions of size 1 do not count.
 bool MovesElements(const Shape& shape, const Order& from, const Order& to);
 // Orders of x before and after transpose(x, view).
 Order BeforeView(const Order& view, const Order& order);
 Order BehindView(const Order& view, const Order& order);
 Shape InOrder(const Shape& shape, const Order& order);
 
-// Whether the opcode and attributes allow another order of dimensions.
 bool HasSpace(const Instruction& inst);
-// Whether the iteration in this space combines the same terms in the same order and selects the same one of equal
-// elements.
+// Whether iteration in this space combines the same terms in the same order and selects the same one of equal elements.
 bool MayWalk(const Instruction& inst, const Order& space);
 
-// The space that the order of the result or of an operand implies; nullopt if it does not determine one.
+// The space that an order implies; nullopt if it does not determine one.
 std::optional<Order> SpaceOfResult(const Instruction& inst, const Order& order);
 std::optional<Order> SpaceOfOperand(const Instruction& inst, int64_t operand, const Order& order);
-// The order of an operand or of the result in a space. Empty if the array is independent of it (a scalar, the kernel of
-// a convolution).
+// Empty if the array is independent of the space (a scalar, the kernel of a convolution).
 Order OrderOfOperand(const Instruction& inst, int64_t operand, const Order& space);
 Order OrderOfResult(const Instruction& inst, const Order& space);
 
-// The arrays of a convolution that have a batch, spatial dimensions and features, each as the list of these dimensions.
-// These are usually the input and the result. For the gradient of a kernel they are both operands, and the batch is the
-// contracted dimension.
+// The arrays of a convolution with batch, spatial dimensions and features, as lists of these dimensions: usually the
+// input and the result. For the gradient of a kernel they are both operands, and the batch is the contracted dimension.
 struct ImagesOf {
   explicit ImagesOf(const Instruction& convolution);
   std::optional<Order> operand[2], result;
 };
 
-// Adds the instruction with all arrays in the orders of `space`, in which `operands` are already.
+// Adds the instruction in `space`. The operands are in their orders already.
 Instruction& InSpace(Instruction& inst, const Order& space, std::vector<Instruction*> operands);
 
 }  // namespace hlo
