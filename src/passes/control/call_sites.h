@@ -1,4 +1,4 @@
-// Counts the callers of computations. Passes that change the computation of a loop or branch first copy it if it has
+// Counts the callers of computations. Passes copy the computation of a loop or branch before they change it if it has
 // other callers.
 #ifndef HLO_PASSES_CONTROL_CALL_SITES_H_
 #define HLO_PASSES_CONTROL_CALL_SITES_H_
@@ -16,16 +16,16 @@ class Module;
 
 class CallSites {
  public:
-  explicit CallSites(const Module& module);  // Counts the computations that the entry reaches.
+  explicit CallSites(const Module& module);  // Counts computations that the entry reaches.
 
   int Count(const Computation& computation) const;
-  // Must be called for each new instruction that calls computations.
+  // For each new instruction that calls computations.
   void Add(const Instruction& inst);
-  // Replaces the computation in `slot` by a copy if it has other callers. The instructions of the copy have no origin,
-  // because they computed several instructions of the input.
+  // Copies the computation in `slot` if it has other callers. Instructions of the copy have no origin, because they
+  // computed several instructions of the input.
   Computation& Own(Computation*& slot);
   // Copies the body of `callee` with these arguments into `caller` and returns its root. A get-tuple-element of a tuple
-  // becomes the element. `control`, if not null, receives the copied loops, conditionals and calls.
+  // becomes the element. `control`, if not null, receives copied loops, conditionals and calls.
   Instruction& Inline(Computation& caller, const Computation& callee, std::span<Instruction* const> arguments,
                       std::vector<Instruction*>* control = nullptr);
 
@@ -35,10 +35,10 @@ class CallSites {
   std::unordered_map<const Computation*, int> counts_;
 };
 
-// Whether the computation has control edges. A pass that removes an instruction must preserve them.
+// A pass that removes an instruction must preserve control edges.
 bool HasControlEdges(const Computation& computation);
 
-// Element `i` of a tuple value: an operand of the tuple, or a new get-tuple-element.
+// An operand of a tuple, or a new get-tuple-element.
 Instruction& ElementOf(Instruction& whole, int64_t i);
 
 }  // namespace hlo

@@ -1,10 +1,9 @@
 // simplify-conditional: removes conditionals and shrinks their operands and results.
 //
-//   known       The selector is constant, or there is only one branch. That branch replaces the conditional.
-//   cheap       Both branches of a predicate are cheap. Both are computed, and selects choose between their results.
-//   duplicates  Result elements that are the same value in every branch become one.
-//   unread      Result elements without users are not computed. Operand elements that a branch does not read are
-//               removed.
+// known       The selector is constant, or there is one branch. That branch replaces the conditional.
+// cheap       Selects choose between the results of two cheap branches.
+// duplicates  Result elements that are the same value in every branch become one.
+// unread      Result elements without users are not computed. Unread operand elements are removed.
 #include <algorithm>
 #include <map>
 
@@ -19,7 +18,7 @@
 namespace hlo {
 namespace {
 
-// Returns the used get-tuple-elements of `tuple`, or nullopt if the tuple has other users.
+// Returns nullopt if the tuple has other users than get-tuple-elements.
 std::optional<std::vector<Instruction*>> ReadElements(const Instruction& tuple) {
   if (tuple.IsRoot() || !tuple.shape().IsTuple()) return std::nullopt;
   std::vector<Instruction*> elements;
@@ -30,10 +29,10 @@ std::optional<std::vector<Instruction*>> ReadElements(const Instruction& tuple) 
   return elements;
 }
 
-// New numbers of the tuple elements that are read, and -1 for the others.
+// New numbers of tuple elements, -1 for unread ones.
 struct Numbering {
   std::vector<int64_t> numbers;
-  std::vector<int64_t> read;  // In ascending order.
+  std::vector<int64_t> read;  // Ascending.
 
   Numbering(const Instruction& tuple, std::span<Instruction* const> elements)
       : numbers(tuple.shape().elements().size(), -1) {
@@ -53,7 +52,7 @@ Instruction& TupleOf(Instruction& whole, std::span<const int64_t> elements) {
   return whole.computation().AddTuple(operands);
 }
 
-// Removes the elements of `tuple` that are not read, and renumbers its get-tuple-elements.
+// Removes unread elements of `tuple`.
 void Renumber(Instruction& tuple, const Numbering& numbering) {
   std::vector<Shape> shapes;
   for (const int64_t i : numbering.read) shapes.push_back(tuple.shape().element(i));
@@ -76,7 +75,7 @@ bool MergeDuplicates(Instruction& conditional) {
   for (const Computation* branch : branches) {
     if (!branch->root().Is(Opcode::kTuple)) return false;
   }
-  // Only for look-ups: the order varies between runs.
+  // The order varies between runs.
   std::map<std::vector<const Instruction*>, int64_t> first;
   std::vector<int64_t> same(conditional.shape().elements().size());
   for (size_t i = 0; i < same.size(); ++i) {
@@ -131,7 +130,7 @@ bool IsCheap(const Instruction& inst) {
   return inst.Is(kElementwise) || kCheap.Has(inst.opcode());
 }
 
-// Returns whether the branch only passes on its operand, which is faster than a select.
+// Passing on an operand is faster than a select.
 bool ComputesNothing(const Computation& branch) {
   return std::ranges::all_of(branch.Instructions(), [](const Instruction* inst) {
     return inst->Is(Opcode::kParameter) || inst->Is(Opcode::kTuple) || inst->Is(Opcode::kGetTupleElement);
@@ -216,7 +215,7 @@ Result<bool> SimplifyConditionals(Module& module, const PassContext& context) {
       if (!waits) changed |= RemoveConditional(*inst, calls);
     }
   }
-  module.RemoveUnreachable();  // Not a change of reachable code.
+  module.RemoveUnreachable();  // Not reported as a change.
   return changed;
 }
 

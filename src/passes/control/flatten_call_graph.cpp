@@ -1,6 +1,5 @@
-// flatten-call-graph: gives each call, loop and branch a computation of its own, by copying shared ones, so that the
-// memory of its values can be assigned for that call. The computations of map, reduce, sort and fusion stay shared,
-// because their values have no memory.
+// flatten-call-graph: copies shared computations of calls, loops and branches, so that the memory of their values can
+// be assigned for each caller. Values of map, reduce, sort and fusion computations have no memory.
 #include "ir/fusion.h"
 #include "ir/module.h"
 #include "passes/control/call_sites.h"
@@ -9,7 +8,7 @@
 namespace hlo {
 namespace {
 
-// Limit on copied instructions: nested calls can multiply the copies.
+// Nested calls can multiply the copies.
 constexpr int64_t kMostCopied = 1'000'000;
 
 }  // namespace
@@ -18,7 +17,7 @@ Result<bool> FlattenCallGraph(Module& module, const PassContext& context) {
   CallSites calls(module);
   int64_t left = kMostCopied;
   bool changed = false;
-  // Callers come first. Copies are processed too, because the original shares its callees with them.
+  // Callers come first. Copies are processed too: they share callees with the original.
   const std::vector<Computation*> order = SequentialComputations(module);
   std::vector<Computation*> worklist(order.rbegin(), order.rend());
   for (size_t i = 0; i < worklist.size(); ++i) {

@@ -7,7 +7,7 @@
 namespace hlo {
 namespace {
 
-// Returns the get-tuple-elements of `tuple`, or nullopt if it has other users.
+// Returns nullopt if the tuple has other users than get-tuple-elements.
 std::optional<std::vector<Instruction*>> ElementsOf(const Instruction& tuple) {
   std::vector<Instruction*> elements;
   if (tuple.IsRoot()) return std::nullopt;

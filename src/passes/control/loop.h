@@ -1,4 +1,4 @@
-// A loop over a tuple: its initial state, its state after a trip, and the instructions that read each element.
+// A loop over a tuple: its initial state, its state after a trip, and the reads of each element.
 #ifndef HLO_PASSES_CONTROL_LOOP_H_
 #define HLO_PASSES_CONTROL_LOOP_H_
 
@@ -15,36 +15,34 @@ struct PassContext;
 
 struct Loop {
   Instruction* loop;
-  Instruction* init;  // A tuple.
+  Instruction* init;
   Computation *condition, *body;
   std::vector<Instruction*> in_body, in_condition, outside;  // get-tuple-elements of the state.
 
   int64_t Size() const { return init->operand_count(); }
   Instruction& Next(int64_t i) const;  // Element i after a trip.
-  // Whether a trip does not change element i.
   bool IsInvariant(int64_t i) const;
-  // The index of the element that `value` reads in the body, or nullopt.
+  // The element that `value` reads in the body, or nullopt.
   std::optional<int64_t> ElementInBody(const Instruction& value) const;
 };
 
-// nullopt if the initial state is not a tuple instruction, or if the state is used as a whole.
+// nullopt if the initial state is not a tuple instruction, or the state is used as a whole.
 std::optional<Loop> ReadLoop(Instruction& inst);
 
 // Calls `change` for each loop over a tuple that is the only caller of its body and condition, and whose body has no
 // control edges. Returns whether any call changed something.
 bool ForEachOwnLoop(Module& module, const PassContext& context, bool (*change)(Loop&, const PassContext&));
 
-// Adds `value`, of the loop's computation, to the state as an invariant element. Returns the element in the body, and
-// updates `loop`.
+// `value` is in the loop's computation. Returns the element in the body, and updates `loop`.
 Instruction& AddInvariantElement(Loop& loop, Instruction& value);
 
-// Replaces invariant elements that start as constants by these constants in body and condition, which must have no
-// other caller (while_constant_sinking.cpp). Returns whether something changed.
+// Replaces invariant elements by their constant initial values in body and condition, which must have no other caller
+// (while_constant_sinking.cpp). Returns whether something changed.
 bool SinkConstants(const Loop& loop);
-// Simplifies a body without other callers by the ranges of its counters and by the condition (loop_ranges.cpp).
+// Simplifies a body without other callers by ranges of counters and the condition (loop_ranges.cpp).
 bool UseRanges(const Loop& loop, const PassContext& context);
-// Computes a counter from another one that changes in step, in such a body and after the loop (loop_counters.cpp). Adds
-// reads of the state that `loop` does not record.
+// Computes a counter from another one in such a body and after the loop (loop_counters.cpp). Adds reads of the state
+// that `loop` does not record.
 bool MergeCounters(const Loop& loop, const PassContext& context);
 
 }  // namespace hlo

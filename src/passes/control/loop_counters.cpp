@@ -1,6 +1,5 @@
 // Replaces counters of a loop that move together by one. If c starts at c0 with step s, and j at j0 with step q * s,
-// then after t trips c = c0 + t * s and j = j0 + t * q * s = q * c + (j0 - q * c0). This also holds modulo the size of
-// the type, so counters may wrap.
+// then after t trips j = j0 + t * q * s = q * c + (j0 - q * c0). This also holds modulo the size of the type.
 #include <cstdlib>
 #include <optional>
 
@@ -19,7 +18,7 @@ struct Counter {
 
 bool IsRead(const Instruction& element) { return !element.removed() && !element.IsDead(); }
 
-// Returns whether the element is used for more than its own next value.
+// A use by its own next value does not count.
 bool HasReader(const Loop& loop, const Instruction& element) {
   if (!IsRead(element)) return false;
   const Instruction& next = loop.Next(element.tuple_index());
@@ -42,7 +41,7 @@ class Counters {
 
   bool Merge(const PassContext& context) {
     if (counters_.size() < 2) return false;
-    // For each state element the counter that replaces it, or null. All are found before anything changes.
+    // Indexed by state element. Replacements (null for none) are found before anything changes.
     std::vector<const Counter*> counters(loop_.Size()), bases(loop_.Size());
     for (const Counter& counter : counters_) {
       counters[counter.element] = &counter;
@@ -66,7 +65,7 @@ class Counters {
     return step < 0 ? -static_cast<uint64_t>(step) : static_cast<uint64_t>(step);
   }
 
-  // Prefers the counter of the condition, whose number of trips is known, then the smaller step.
+  // Prefers the counter of the condition, which gives the number of trips, then the smaller step.
   bool IsBetter(const Counter& a, const Counter& b) const {
     if (in_condition_[a.element] != in_condition_[b.element]) return in_condition_[a.element];
     return Distance(a.induction.step) < Distance(b.induction.step);
@@ -78,14 +77,13 @@ class Counters {
     for (const Counter& other : counters_) {
       if (TypeOf(other) != TypeOf(counter) || Distance(counter.induction.step) % Distance(other.induction.step) != 0)
         continue;
-      // The first of equal counters stays.
       if (IsBetter(other, *base) || (!IsBetter(*base, other) && other.element < base->element)) base = &other;
     }
     return base == &counter ? nullptr : base;
   }
   PrimitiveType TypeOf(const Counter& counter) const { return loop_.init->operand(counter.element).shape().type(); }
 
-  // Returns q * base + (j0 - q * c0) in the computation of `element`.
+  // Returns q * base + (j0 - q * c0).
   static Instruction& ValueOf(Instruction& element, const Induction& counter, const Counter& base) {
     Computation& computation = element.computation();
     const PrimitiveType type = element.shape().type();

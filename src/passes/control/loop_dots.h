@@ -1,4 +1,4 @@
-// Products of slices of invariant values in loops, for passes that compute the products of all trips at once.
+// Products of slices of invariant values in loops, which passes compute for all trips at once.
 #ifndef HLO_PASSES_CONTROL_LOOP_DOTS_H_
 #define HLO_PASSES_CONTROL_LOOP_DOTS_H_
 
@@ -12,29 +12,29 @@ namespace hlo {
 
 struct DeviceDescription;
 
-// A slice of size 1 in dimension `dimension` of the invariant element `element` of the state.
+// A slice of size 1 in `dimension` of the invariant state element `element`.
 struct LoopSlice {
   Instruction* slice;  // A dynamic-slice.
   int64_t element, dimension;
-  bool keeps;  // Whether the operand keeps that dimension, with size 1. Otherwise a reshape removed it.
+  bool keeps;  // The operand keeps that dimension with size 1; else a reshape removed it.
 
   Instruction& whole() const { return slice->operand(0); }
   Instruction& place() const { return slice->operand(1 + dimension); }
-  // The dimension of the whole value for dimension d of the operand.
+  // Dimension of the whole value for dimension d of the operand.
   int64_t DimensionOf(int64_t d) const { return d < dimension || keeps ? d : d + 1; }
 };
 
-// Whether `value` is an invariant element of the state: a row-major array of static size.
+// Whether `value` is an invariant state element: a row-major array of static size.
 bool IsGiven(const Loop& loop, const Instruction& value);
-// nullopt if the operand of an instruction in the body is not such a slice.
+// nullopt if the operand is not such a slice.
 std::optional<LoopSlice> ReadLoopSlice(const Loop& loop, Instruction& operand);
 
-// The most bytes of values that are kept for all trips.
+// Bytes of values kept for all trips.
 constexpr int64_t kMostLoopDotBytes = 256 << 20;
 
-// Whether the product of a trip has so few rows that reading (or updating) `large` takes most of its time. On a GPU
-// each trip costs at least a launch. On a host `large` must exceed the cache of a core, because smaller matrices gain
-// nothing (an LSTM of 128 units, 256 KiB). `product` is `a` times `b`, and one of the three is `large`.
+// Whether the product of a trip has so few rows that reading (or updating) `large` takes most of its time. On a host
+// `large` must exceed the cache of a core, because smaller matrices gain nothing (an LSTM of 128 units, 256 KiB).
+// `product` is `a` times `b`; `large` is one of the three.
 bool IsLoopDotOfFewRows(const Shape& a, const Shape& b, const Shape& product, const Shape& large,
                         const DeviceDescription& device);
 

@@ -1,9 +1,8 @@
-// Simplifies a loop body by facts that hold during each trip: the condition is true for the state, and a counter is
-// between its first and its last value.
+// Simplifies a loop body by facts of each trip: the condition is true, and a counter is between its first and its last
+// value.
 //
-//   implied  A comparison that follows from these facts becomes constant, such as i < n if the condition is i < n, or
-//            i < 0 if i counts up from 0.
-//   within   A clamp, minimum, maximum or remainder that does not change its operand is removed.
+// implied  A comparison that follows from these facts becomes constant.
+// within   A clamp, minimum, maximum or remainder that does not change its operand is removed.
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -16,9 +15,9 @@
 namespace hlo {
 namespace {
 
-using Wide = __int128;  // Represents the result of one operation on two 64-bit values.
+using Wide = __int128;  // Represents one operation on two 64-bit values.
 
-// Values from low to high, both included.
+// Both ends are included.
 struct Range {
   Wide low, high;
 
@@ -32,10 +31,9 @@ Range WholeOf(PrimitiveType type) {
 }
 
 Range Hull(const Range& a, const Range& b) { return {std::min(a.low, b.low), std::max(a.high, b.high)}; }
-// Returns the intersection.
 Range Common(const Range& a, const Range& b) { return {std::max(a.low, b.low), std::min(a.high, b.high)}; }
 
-// Bits of a set: possible orders of two values.
+// Bits of a set.
 enum Order : unsigned { kLess = 1, kSame = 2, kMore = 4 };
 
 unsigned OrdersOf(ComparisonDirection direction) {
@@ -52,7 +50,7 @@ unsigned OrdersOf(ComparisonDirection direction) {
 unsigned Swapped(unsigned orders) {
   return (orders & kSame) | ((orders & kLess) != 0 ? kMore : 0U) | ((orders & kMore) != 0 ? kLess : 0U);
 }
-// Returns the outcome of a comparison that is true for the orders `asked`, if it is the same for all `possible` ones.
+// The outcome of a comparison that is true for the orders `asked`, if all `possible` orders agree.
 std::optional<bool> Outcome(unsigned possible, unsigned asked) {
   if ((possible & ~asked) == 0) return true;
   return (possible & asked) == 0 ? std::optional(false) : std::nullopt;
@@ -69,8 +67,7 @@ std::optional<Range> RangeOfConstant(const Instruction& inst) {
   return Range{exact, exact};
 }
 
-// A comparison that is true at the start of each trip: state element `element` is in one of `orders` to element `other`
-// or to the constant `bound`.
+// A comparison of a state element with another one or a constant that is true at the start of each trip.
 struct Fact {
   int64_t element;
   unsigned orders;
@@ -109,7 +106,6 @@ class Ranges {
     return inst.tuple_index();
   }
 
-  // Both operands of an `and` are true.
   void ReadFacts() {
     std::vector<const Instruction*> worklist = {&loop_.condition->root()};
     while (!worklist.empty()) {
@@ -133,7 +129,7 @@ class Ranges {
     if (second || known) facts_.push_back({*element, orders, second.value_or(-1), known ? bound : std::nullopt});
   }
 
-  // Returns the range of a state element at the start of a trip.
+  // At the start of a trip.
   Range OfElement(int64_t i, PrimitiveType type) const {
     const Range whole = WholeOf(type);
     Range range = whole;
@@ -145,7 +141,7 @@ class Ranges {
     }
     for (const Fact& fact : facts_) {
       if (fact.element != i) continue;
-      // A value that is less than another can increase by one without overflow.
+      // A value less than another can increase by one without overflow.
       if (induction && fact.orders == kLess && induction->step == 1)
         range = Common(range, {induction->first, whole.high - 1});
       if (induction && fact.orders == kMore && induction->step == -1)
@@ -154,7 +150,7 @@ class Ranges {
       if ((fact.orders & kMore) == 0) range.high = std::min(range.high, fact.bound->high - (fact.orders == kLess));
       if ((fact.orders & kLess) == 0) range.low = std::max(range.low, fact.bound->low + (fact.orders == kMore));
     }
-    return range.low <= range.high ? range : whole;  // If the range is empty, no trip starts.
+    return range.low <= range.high ? range : whole;  // An empty range means that no trip starts.
   }
 
   Range Find(const Instruction& inst) {
@@ -200,7 +196,7 @@ class Ranges {
   }
   static bool IsPred(const Instruction& inst) { return inst.shape().type() == PrimitiveType::kPred; }
 
-  // The product of two unsigned 64-bit factors may overflow 128 bits with a sign. Factors above 2^62 give `whole`.
+  // Unsigned 64-bit factors may overflow 128 bits with a sign.
   static Range Product(const Range& a, const Range& b, const Range& whole) {
     constexpr Wide kMost = Wide(1) << 62;
     if (!a.Within({-kMost, kMost}) || !b.Within({-kMost, kMost})) return whole;
@@ -223,7 +219,7 @@ class Ranges {
     return Outcome(possible, asked);
   }
 
-  // Returns an existing or constant value equal to `inst`, or null.
+  // Returns null if there is no existing or constant value.
   Instruction* Simpler(Instruction& inst) {
     const auto of = [&](int64_t i) { return RangeOf(inst.operand(i)); };
     switch (inst.opcode()) {
@@ -239,8 +235,7 @@ class Ranges {
       default: return nullptr;
     }
   }
-  // Returns operand number `larger` (`smaller`) if operand 0 is never less (never greater) than operand 1, otherwise
-  // null.
+  // Returns operand `larger` (`smaller`) if operand 0 is never less (never greater) than operand 1.
   Instruction* Extreme(Instruction& inst, int larger, int smaller) {
     if (IsPred(inst)) return nullptr;
     const Range a = RangeOf(inst.operand(0)), b = RangeOf(inst.operand(1));
@@ -251,7 +246,7 @@ class Ranges {
   static constexpr size_t kMostFacts = 64;
 
   const Loop& loop_;
-  std::vector<Range> ranges_;  // Indexed by place, for scalar integers.
+  std::vector<Range> ranges_;  // By place, for scalar integers.
   std::vector<Fact> facts_;
   std::optional<int64_t> trips_;
 };

@@ -9,10 +9,10 @@
 namespace hlo {
 namespace {
 
-// XLA's limit of interpreted trips for a loop whose counter has an unknown form.
+// XLA's limit for a loop whose counter has an unknown form.
 constexpr int64_t kMostInterpreted = 128;
 
-// Adds an entry to the configuration, which is an object or empty.
+// The configuration is an object or empty.
 void Annotate(Instruction& loop, int64_t trips) {
   std::string text = ConfigText(loop);
   const std::string entry = Str("\"known_trip_count\":{\"n\":\"", trips, "\"}");

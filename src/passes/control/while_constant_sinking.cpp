@@ -1,5 +1,5 @@
-// while-loop-constant-sinking: replaces invariant elements of a loop's state by their constant initial values, in body
-// and condition. simplify-while-loops removes the elements.
+// while-loop-constant-sinking: replaces invariant state elements by their constant initial values, in body and
+// condition. simplify-while-loops removes the elements.
 #include "ir/fusion.h"
 #include "ir/module.h"
 #include "passes/control/call_sites.h"
@@ -9,7 +9,7 @@
 namespace hlo {
 namespace {
 
-// Returns whether the use is the element's own next value, which IsInvariant() looks for.
+// IsInvariant() needs the element's own next value.
 bool IsOwnNext(const Loop& loop, const Instruction& user, int64_t operand, int64_t element) {
   return &user == &loop.body->root() && operand == element;
 }
@@ -54,7 +54,7 @@ bool SinkConstants(const Loop& loop) {
 Result<bool> SinkLoopConstants(Module& module, const PassContext& context) {
   CallSites calls(module);
   bool changed = false;
-  // Callers come first, because a new constant in a body may be the state of an inner loop.
+  // Callers come first: a new constant in a body may be the state of an inner loop.
   const std::vector<Computation*> order = SequentialComputations(module);
   for (size_t at = order.size(); at-- > 0;) {
     for (Instruction* inst : order[at]->PostOrder()) {

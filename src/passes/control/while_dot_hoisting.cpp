@@ -3,9 +3,9 @@
 //
 //   dot(reshape(dynamic-slice(xs, i, 0, 0)), w) => reshape(dynamic-slice(dot(xs, w), i, 0, 0))
 //
-// This holds for every i. Each step of an LSTM or GRU over few rows reads all weights for these rows, whereas one
-// product reads them once. It is worth it if the trips read at least the whole array, there are few rows, and the
-// products of all trips are not large. On a host, the weights must also exceed a core's cache (loop_dots.h).
+// Each step of an LSTM or GRU over few rows reads all weights for these rows, whereas one product reads them once.
+// Conditions: the trips read at least the whole array, rows are few (loop_dots.h), and the products of all trips are
+// not large.
 #include <algorithm>
 
 #include "ir/fusion.h"
@@ -18,12 +18,11 @@
 namespace hlo {
 namespace {
 
-// A dot of a slice and an invariant value.
 struct Product {
   Instruction* dot;
-  int64_t side;  // Operand number of the slice.
+  int64_t side;  // Operand of the slice.
   LoopSlice slice;
-  int64_t weights;  // Element of the state.
+  int64_t weights;  // State element.
 };
 
 std::optional<Product> ReadProduct(Instruction& inst, const Loop& loop) {
@@ -42,7 +41,6 @@ std::optional<Product> ReadProduct(Instruction& inst, const Loop& loop) {
   return std::nullopt;
 }
 
-// Inserts the product in front of the loop, and its slice in place of the dot.
 class Hoisting {
  public:
   Hoisting(Loop& loop, const Product& product) : loop_(loop), product_(product), dot_(*product.dot) {
@@ -50,7 +48,7 @@ class Hoisting {
     attrs_ = attrs;
     auto& contracting = product.side == 0 ? attrs_.lhs_contracting : attrs_.rhs_contracting;
     for (int64_t& d : contracting) d = product.slice.DimensionOf(d);
-    // The result has the free dimensions of the left operand first.
+    // Free dimensions of the left operand come first in the result.
     const auto is_before = [&](int64_t d) { return d < product.slice.dimension; };
     at_ = product.slice.dimension - std::ranges::count_if(contracting, is_before);
     if (product.side == 1) at_ += dot_.operand(0).shape().rank() - std::ssize(contracting);
@@ -95,8 +93,8 @@ class Hoisting {
   const Product& product_;
   Instruction& dot_;
   DotAttrs attrs_;
-  int64_t at_;   // The sliced dimension in the product of all trips.
-  Shape shape_;  // Shape of the product of all trips.
+  int64_t at_;   // Sliced dimension of the product of all trips.
+  Shape shape_;  // Product of all trips.
 };
 
 bool Hoist(Loop& loop, const PassContext& context) {

@@ -3,9 +3,9 @@
 //   s = s + dot(reshape(dynamic-slice(xs, i, 0, 0)), y)
 //     => ys = dynamic-update-slice(ys, y, i, 0, 0), and after the loop s + dot(xs, ys), which also contracts the trips
 //
-// This holds if i takes each index once. The gradients of an LSTM's weights are such sums over few rows: each step
-// reads and writes the whole gradient, whereas one product writes it once. It is worth it if there are few rows
-// (loop_dots.h), and the values of all trips are not large. simplify-while-loops removes the old sums.
+// i must take each index once. Gradients of an LSTM's weights are such sums: each step reads and writes the whole
+// gradient, whereas one product writes it once. Conditions: rows are few (loop_dots.h), and the values of all trips are
+// not large. simplify-while-loops removes the old sums.
 #include <algorithm>
 #include <map>
 
@@ -19,15 +19,14 @@
 namespace hlo {
 namespace {
 
-// A value that is linear in the number of the trip: first + step * trip.
+// first + step * trip.
 struct Line {
   int64_t first, step;
 
   int64_t At(int64_t trip) const { return first + step * trip; }
 };
 
-// Returns the line of a scalar integer of the body, made of counters and constants by sums and differences. Returns
-// nullopt if there is none, or if a value may wrap.
+// Reads sums and differences of counters and constants. Returns nullopt for other values, or if a value may wrap.
 std::optional<Line> LineOf(const Loop& loop, const Instruction& value, int64_t trips, int depth = 0) {
   constexpr int kDeepest = 8;
   constexpr int64_t kMost = int64_t{1} << 30;
@@ -51,7 +50,7 @@ std::optional<Line> LineOf(const Loop& loop, const Instruction& value, int64_t t
   return fits(line->At(0)) && fits(line->At(trips - 1)) ? line : std::nullopt;
 }
 
-// Returns whether the index takes each value from 0 to trips - 1 once.
+// Values from 0 to trips - 1.
 bool TakesEachOnce(const Loop& loop, const Instruction& index, int64_t trips) {
   const auto line = LineOf(loop, index, trips);
   return line && ((line->first == 0 && line->step == 1) || (line->first == trips - 1 && line->step == -1));
@@ -61,13 +60,12 @@ bool TakesEachOnce(const Loop& loop, const Instruction& index, int64_t trips) {
 struct Sum {
   int64_t sum;
   Instruction *added, *dot;
-  int64_t side;  // Operand number of the slice; the other operand is kept for all trips.
+  int64_t side;  // Operand of the slice. The other one is kept for all trips.
   LoopSlice slice;
 
   Instruction& kept() const { return dot->operand(1 - side); }
 };
 
-// Returns the users of element i in body and condition.
 std::vector<const Instruction*> ReadersOf(const Loop& loop, int64_t i) {
   std::vector<const Instruction*> readers;
   for (const auto* elements : {&loop.in_body, &loop.in_condition}) {

@@ -1,9 +1,8 @@
 // while-loop-invariant-code-motion: moves invariant instructions of a loop body in front of the loop, and passes their
 // values through the state.
 //
-// A value in the state is read from memory, whereas the kernel that needs a value can compute it in the body. So a
-// cheap instruction moves only if that reads no more bytes, unlike a mask made of a scalar. XLA moves these too, and so
-// does {inflating=true}.
+// A value in the state is read from memory, whereas a kernel can compute it in the body. A cheap instruction moves only
+// if that reads no more bytes, unlike a mask made of a scalar. {inflating=true} moves all, like XLA.
 #include <algorithm>
 
 #include "ir/fusion.h"
@@ -18,10 +17,10 @@
 namespace hlo {
 namespace {
 
-// Adds for each element from which reading the value is cheaper: a division or a mathematical function.
+// Adds for each element that cost more than reading it: a division or a mathematical function.
 constexpr double kWorthReading = 8;
 
-// Returns whether `inst` is free as part of another instruction, and so moves only with its users.
+// Instructions that are free as part of another one move only with their users.
 bool MovesWithUsersOnly(const Instruction& inst) {
   constexpr OpcodeSet kFreeWhereUsed = {
       Opcode::kBitcast, Opcode::kBroadcast, Opcode::kConstant, Opcode::kGetTupleElement, Opcode::kIota,
@@ -29,7 +28,7 @@ bool MovesWithUsersOnly(const Instruction& inst) {
   return kFreeWhereUsed.Has(inst.opcode());
 }
 
-// Returns whether a user is a library call or a kernel by itself, which reads its operands from memory.
+// Library calls and separate kernels read their operands from memory.
 bool FeedsMemory(const Instruction& inst) {
   return std::ranges::any_of(inst.users(), [](const Instruction* user) { return user->Is(kStandsAlone); });
 }
@@ -49,7 +48,6 @@ class Motion {
         order_(loop.body->PostOrder()),
         facts_(loop.body->place_limit()) {}
 
-  // Returns whether an instruction moved.
   bool Run(const PassContext& context) {
     for (Instruction* inst : order_) Look(*inst);
     if (std::ranges::none_of(facts_, [](const Fact& fact) { return fact.moves; }) || !context.ConsumeFuel())
@@ -57,7 +55,7 @@ class Motion {
     CopyOut();
     AddMovedToState();
     for (size_t i = order_.size(); i-- > 0;) {
-      // Remove unused get-tuple-elements, which would keep tuples that moved.
+      // They would keep tuples that moved.
       const bool goes = FactOf(*order_[i]).invariant || order_[i]->Is(Opcode::kGetTupleElement);
       if (goes && order_[i]->IsDead()) loop_.body->Remove(*order_[i]);
     }
@@ -67,10 +65,10 @@ class Motion {
  private:
   struct Fact {
     bool invariant = false;
-    bool moves = false;   // It moves because this is worth it.
-    bool needed = false;  // It moves because a user does.
+    bool moves = false;   // It is worth it.
+    bool needed = false;  // A user moves.
     bool gone = false;    // No instruction that stays in the body uses it.
-    double work = 0;      // Adds to compute the value in the body.
+    double work = 0;      // Adds.
     double bytes = 0;     // Bytes read to compute the value in the body.
     Instruction* outside = nullptr;
   };
@@ -101,20 +99,18 @@ class Motion {
   }
 
   bool IsInvariant(const Instruction& inst) {
-    // A barrier forbids motion across it.
     if (inst.Is(Opcode::kParameter) || inst.Is(Opcode::kDomain) || inst.Is(Opcode::kOptimizationBarrier) ||
         inst.Is(Opcode::kElidedConstant) || inst.IsDead() || inst.IsRoot())
       return false;
     if (inst.Is(kCollective) || !IsStatic(inst.shape())) return false;
     if (std::ranges::any_of(inst.operands(), [&](const Instruction* operand) { return !FactOf(*operand).invariant; }))
       return false;
-    // An inner loop or unknown custom call may not terminate, so it must not run if the outer loop has no trip.
+    // An inner loop or unknown custom call may not terminate, and must not run if the outer loop has no trip.
     if ((inst.Is(kControl) || inst.Is(Opcode::kCustomCall)) && !runs_) return false;
     return !HasSideEffect(inst);
   }
 
   bool IsWorthMoving(const Instruction& inst, const Fact& fact, double bytes) {
-    // Elements of a tuple that moved.
     if (inst.Is(Opcode::kGetTupleElement)) return FactOf(inst.operand(0)).moves;
     const bool feeds_memory = inst.Is(Opcode::kBroadcast) && FeedsMemory(inst);
     if (MovesWithUsersOnly(inst)) return feeds_memory;
@@ -144,7 +140,6 @@ class Motion {
     }
   }
 
-  // Adds the moved values to the state, where the remaining instructions read them.
   void AddMovedToState() {
     Computation& body = *loop_.body;
     Instruction& root = body.root();
@@ -182,9 +177,9 @@ class Motion {
 
   const Loop& loop_;
   const bool inflating_;
-  const bool runs_;  // The loop has at least one trip.
+  const bool runs_;  // There is at least one trip.
   const std::vector<Instruction*> order_;
-  std::vector<Fact> facts_;  // Indexed by place.
+  std::vector<Fact> facts_;
 };
 
 }  // namespace
@@ -193,7 +188,7 @@ Result<bool> MoveLoopInvariants(Module& module, const PassContext& context) {
   const CallSites calls(module);
   const bool inflating = context.Get<MotionOptions>().inflating;
   bool changed = false;
-  // Callees come first, because an instruction that leaves an inner loop may leave the outer loop too.
+  // Callees come first, because an instruction may leave several loops.
   for (Computation* computation : SequentialComputations(module)) {
     for (Instruction* inst : computation->PostOrder()) {
       if (inst->IsDead()) continue;

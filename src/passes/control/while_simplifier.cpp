@@ -1,14 +1,14 @@
 // simplify-while-loops: removes loops of at most one trip, and state that does not change or is not needed.
 //
-//   trips      A loop without a trip becomes its initial state, a loop of one trip its body.
-//   nested     A tuple in the state becomes its elements.
-//   invariant  Outside, its initial value replaces an invariant element. Inside, a constant does.
-//   ranges     The condition and the ranges of counters simplify the body (loop_ranges.cpp).
-//   counters   Counters that move together become one (loop_counters.cpp).
-//   known      The last value of an element replaces it outside, if the number of trips and the value are known: a
-//              counter, or a value that each trip computes from invariants.
-//   same       Elements with the same initial and next value become one.
-//   dead       Elements that only next values of dead elements use are removed.
+// trips      A loop without a trip becomes its initial state, a loop of one trip its body.
+// nested     A tuple in the state becomes its elements.
+// invariant  Outside, its initial value replaces an invariant element. Inside, a constant does.
+// ranges     loop_ranges.cpp.
+// counters   loop_counters.cpp.
+// known      Outside, the last value replaces an element after a known number of trips: a counter, or a value that each
+//            trip computes from invariants.
+// same       Elements with the same initial and next value become one.
+// dead       Elements that only next values of dead elements use are removed.
 #include <algorithm>
 #include <map>
 #include <unordered_set>
@@ -28,10 +28,10 @@ namespace {
 
 bool IsRead(const Instruction& element) { return !element.removed() && !element.IsDead(); }
 
-// Limit on instructions copied from bodies.
+// Instructions copied from bodies.
 constexpr int64_t kMostInlined = 1'000'000;
 
-// Removes loops of at most one trip. Callers come first, so that a body is copied directly to its final computation.
+// Callers come first, so that a body is copied directly to its final computation.
 class ShortLoops {
  public:
   ShortLoops(Module& module, CallSites& calls) : module_(module), calls_(calls) {}
@@ -91,7 +91,7 @@ Instruction& Flat(Instruction& value) {
   CollectLeaves(value, &leaves);
   return value.computation().AddTuple(leaves);
 }
-// Returns a value of `shape` made of the elements of `flat` from number `*leaf` on.
+// Takes elements of `flat` from number `*leaf` on.
 Instruction& Nested(Instruction& flat, const Shape& shape, int64_t* leaf) {
   if (!shape.IsTuple()) return flat.computation().AddGetTupleElement(flat, (*leaf)++);
   std::vector<Instruction*> elements;
@@ -99,7 +99,7 @@ Instruction& Nested(Instruction& flat, const Shape& shape, int64_t* leaf) {
   return flat.computation().AddTuple(elements);
 }
 
-// Gives `state`, the loop or a parameter, the shape `flat`. Its users get a tuple of the old shape.
+// `state` is the loop or a parameter. Its users get a tuple of the old shape.
 void Flatten(Instruction& state, const Shape& flat) {
   const Shape nested = state.shape();
   const int origin = state.origin();
@@ -139,7 +139,7 @@ bool UseInvariants(const Loop& loop) {
   return changed;
 }
 
-// Returns the value of element i after `trips` trips, at least one, or null if it is unknown.
+// `trips` is at least 1. Null if the value is unknown.
 Instruction* LastValue(const Loop& loop, int64_t i, int64_t trips) {
   Computation& caller = loop.loop->computation();
   const Instruction& next = loop.Next(i);
@@ -171,7 +171,7 @@ bool UseLastValues(const Loop& loop) {
 }
 
 bool MergeSame(const Loop& loop) {
-  // Only for look-ups: the order varies between runs.
+  // The order varies between runs.
   std::map<std::pair<const Instruction*, const Instruction*>, int64_t> first;
   std::vector<int64_t> same(loop.Size());
   bool any = false;
@@ -186,7 +186,7 @@ bool MergeSame(const Loop& loop) {
     for (Instruction* element : *elements) {
       const int64_t i = element->tuple_index();
       if (same[i] == i || !IsRead(*element)) continue;
-      // An element that is only its own next value stays, because IsInvariant() looks for it.
+      // IsInvariant() needs an element that is only its own next value.
       if (element->users().size() == 1 && element->UseCount() == 1 && element == &loop.Next(i)) continue;
       Instruction& kept = element->computation().AddGetTupleElement(element->operand(0), same[i]);
       element->ReplaceAllUses(kept);
@@ -196,8 +196,7 @@ bool MergeSame(const Loop& loop) {
   return changed;
 }
 
-// Returns which state elements are needed: outside, by the condition, by a side effect, or for the next value of a
-// needed element.
+// Elements that are needed outside, by the condition, by a side effect, or for the next value of a needed element.
 std::vector<bool> LiveElements(const Loop& loop) {
   std::vector<bool> live(loop.init->operand_count(), false);
   std::vector<const Instruction*> worklist;
@@ -236,7 +235,7 @@ std::vector<bool> LiveElements(const Loop& loop) {
   return live;
 }
 
-// Removes the elements without a new position and renumbers the others.
+// A negative position removes an element.
 void ShrinkParameter(Computation& computation, const std::vector<Instruction*>& elements,
                      const std::vector<int64_t>& position, const Shape& state) {
   for (Instruction* element : elements) {
@@ -259,7 +258,7 @@ Instruction& LiveOperands(Instruction& tuple, const std::vector<bool>& live) {
   return tuple.computation().AddTuple(operands);
 }
 
-// Removes instructions that only removed elements needed, users before operands.
+// Users come before operands.
 void RemoveUnneeded(Computation& body) {
   const std::vector<Instruction*> order = body.PostOrder();
   for (size_t i = order.size(); i-- > 0;) {
@@ -288,14 +287,14 @@ void KeepElements(const Loop& loop, const std::vector<bool>& live) {
     const int64_t i = position[element->tuple_index()];
     if (i >= 0) element->ReplaceAllUses(caller.AddGetTupleElement(smaller, i));
   }
-  // The old loop cannot wait for dce, because its state no longer matches its body.
+  // dce cannot remove the old loop, whose state no longer matches its body.
   for (Instruction* element : loop.outside) caller.Remove(*element);
   caller.Remove(*loop.loop);
 }
 
 struct Simplified {
   bool changed = false;
-  bool smaller = false;  // Then loops around it and inside may lose some too.
+  bool smaller = false;  // Loops around it and inside may lose elements too.
 };
 
 Simplified SimplifyLoop(Instruction& inst, CallSites& calls, bool waits, const PassContext& context) {
@@ -331,7 +330,6 @@ Simplified SimplifyLoop(Instruction& inst, CallSites& calls, bool waits, const P
 Result<bool> SimplifyLoops(Module& module, const PassContext& context) {
   CallSites calls(module);
   bool changed = ShortLoops(module, calls).Remove(context);
-  // Repeat: a loop that has lost elements may let the loops around it and inside it lose some.
   for (bool again = true; again;) {
     again = false;
     for (Computation* computation : SequentialComputations(module)) {
@@ -344,7 +342,7 @@ Result<bool> SimplifyLoops(Module& module, const PassContext& context) {
       }
     }
   }
-  module.RemoveUnreachable();  // Not a change of reachable code.
+  module.RemoveUnreachable();  // Not reported as a change.
   return changed;
 }
 

@@ -3,9 +3,8 @@
 //
 //   dynamic-slice(transpose(x, p), i) => reshape(dynamic-slice(x, i by p))
 //
-// This holds if p only moves dimensions in which the slice has size 1, which keeps the order of elements. It is worth
-// it if the slices of all trips are not larger than the array. simplify-while-loops removes the old state element, and
-// dce the transpose.
+// p must only move dimensions in which the slice has size 1, which keeps the order of elements. The slices of all trips
+// must not be larger than the array. simplify-while-loops removes the old state element.
 #include <algorithm>
 
 #include "ir/dynamic_indices.h"
@@ -17,7 +16,7 @@
 namespace hlo {
 namespace {
 
-// Returns the dynamic-slices in the body that read element i, or an empty list if it has other users.
+// Returns an empty list if element i has users other than dynamic-slices in the body.
 std::vector<Instruction*> SlicesOf(const Loop& loop, int64_t i) {
   const auto is_it = [&](const Instruction* element) { return element->tuple_index() == i && !element->IsDead(); };
   if (std::ranges::any_of(loop.in_condition, is_it) || std::ranges::any_of(loop.outside, is_it)) return {};
@@ -54,7 +53,7 @@ bool ReadNoMoreThan(const std::vector<Instruction*>& slices, const Shape& whole,
   return elements * static_cast<double>(trips) <= static_cast<double>(whole.NumElements());
 }
 
-// Reorders a list by dimensions of the transposed array to the dimensions of its operand.
+// From dimensions of the transposed array to dimensions of its operand.
 template <class T>
 std::vector<T> BeforeTranspose(const std::vector<T>& of_result, const std::vector<int64_t>& p) {
   std::vector<T> before(of_result);

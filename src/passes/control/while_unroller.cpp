@@ -1,5 +1,5 @@
 // while_loop_unroller: replaces a loop with a small known number of trips by copies of its body, in which counters are
-// constants. The copies have no origin, because an instruction of the body had several values.
+// constants. Copies have no origin, because an instruction of the body had several values.
 #include <algorithm>
 #include <unordered_set>
 
@@ -15,7 +15,7 @@
 namespace hlo {
 namespace {
 
-// Returns for each state element whether a trip passes it on unchanged, possibly to another position.
+// Elements that a trip passes on unchanged, possibly to another position.
 std::vector<bool> PassedOnElements(const Loop& loop) {
   std::vector<bool> passed_on(loop.Size(), true);
   for (bool again = true; again;) {
@@ -30,15 +30,14 @@ std::vector<bool> PassedOnElements(const Loop& loop) {
   return passed_on;
 }
 
-// Returns whether a kernel can compute `inst` for single elements of its result.
+// Whether a kernel can compute single elements of the result.
 bool IsPartOfKernel(const Instruction& inst) {
   return inst.Is(kElementwise) || inst.Is(kMoves) || inst.Is(kHoldsLiteral) || inst.Is(Opcode::kIota) ||
          inst.Is(Opcode::kBitcast) || inst.Is(Opcode::kGetTupleElement) || inst.IsRoot();
 }
 
-// Returns whether one kernel can compute all trips. Elements of changing values must depend only on elements at the
-// same index, on values computed from invariants, and on counters. A stencil does not qualify: its dependencies grow
-// with each trip.
+// Whether one kernel can compute all trips. Elements of changing values must depend only on elements at the same index,
+// on values computed from invariants, and on counters. Dependencies of a stencil grow with each trip.
 bool CanBeOneKernel(Instruction& inst) {
   const auto loop = ReadLoop(inst);
   if (!loop) return false;
@@ -60,9 +59,9 @@ bool CanBeOneKernel(Instruction& inst) {
   return true;
 }
 
-// Returns the computations that run a collective, directly or in computations that they call.
+// Includes collectives of called computations.
 std::unordered_set<const Computation*> WithCollectives(const Module& module) {
-  std::unordered_set<const Computation*> with;  // Only for look-ups.
+  std::unordered_set<const Computation*> with;
   for (const Computation* computation : module.PostOrder()) {
     for (const Instruction* inst : computation->instructions()) {
       const auto runs_one = [&](const Computation* called) { return with.contains(called); };
@@ -83,7 +82,7 @@ class Unroller {
 
   bool Run(const PassContext& context) {
     bool changed = false;
-    // Callees come first, because an unrolled inner loop counts in the size of the outer body.
+    // Callees come first: an unrolled inner loop counts in the size of the outer body.
     for (Computation* computation : SequentialComputations(module_)) {
       if (HasControlEdges(*computation)) continue;
       for (Instruction* inst : computation->PostOrder()) {
@@ -99,11 +98,11 @@ class Unroller {
   }
 
  private:
-  // Returns the number of trips if the loop should be unrolled.
+  // Returns nullopt if the loop should stay.
   std::optional<int64_t> TripsOf(Instruction& loop) const {
     const Computation& body = *loop.attrs<WhileAttrs>().body;
     const int64_t size = body.InstructionCount();
-    // A copy of a collective would need a channel of its own.
+    // A copy of a collective would need a separate channel.
     if (size > options_.instructions || HasSideEffect(loop) || collectives_.contains(&body)) return std::nullopt;
     const auto trips = CountTrips(loop, options_.trips);
     if (!trips || *trips > options_.trips || size * *trips > std::min(options_.copies, left_)) return std::nullopt;
@@ -122,7 +121,7 @@ class Unroller {
     loop.computation().Remove(loop);
   }
 
-  // Returns the state before a trip, with constants for the counters.
+  // The state before a trip.
   static Instruction& WithCounters(Instruction& state, const Instruction& loop, int64_t trip) {
     if (!loop.shape().IsTuple()) return state;
     std::vector<Instruction*> elements;
