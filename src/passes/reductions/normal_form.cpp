@@ -1,5 +1,5 @@
-// reduction-degenerate-dim-remover, reduction-layout-normalizer, reduction-dimension-grouper: reduce the dimensions of
-// a reduce, and put them in memory order. Each pass relies on the ones before it.
+// reduction-degenerate-dim-remover, reduction-layout-normalizer, reduction-dimension-grouper: merge the dimensions of a
+// reduce and put them in memory order. Each pass relies on the ones before it.
 #include <algorithm>
 
 #include "ir/fusion.h"
@@ -10,10 +10,10 @@
 namespace hlo {
 namespace {
 
-// Returns whether the layout is only an order of dimensions.
+// An order of dimensions without tiles.
 bool HasPlainLayout(const Shape& shape) { return shape.layout().tiling == Boxed<Tiling>(); }
 
-// Returns the shape of dimensions `picked` of `shape`, with the same relative order in memory.
+// Keeps the dimensions `picked`, in the same relative order in memory.
 Shape Picked(const Shape& shape, const std::vector<int64_t>& picked) {
   Dims dims;
   for (const int64_t d : picked) dims.push_back(shape.dim(d));
@@ -45,7 +45,7 @@ bool IsRegular(const Instruction& inst) {
   });
 }
 
-// Returns the reduce of `sums` over `dimensions`, with results in the shapes of `inst`.
+// Results get the shapes of `inst`.
 Instruction* Reduced(Instruction& inst, const std::vector<Sum>& sums, std::vector<int64_t> dimensions) {
   ReduceAttrs attrs = inst.attrs<ReduceAttrs>();
   attrs.dimensions = std::move(dimensions);
@@ -67,8 +67,7 @@ Instruction* Reduced(Instruction& inst, const std::vector<Sum>& sums, std::vecto
   return Replace(inst, Opcode::kTuple, results);
 }
 
-// reduce(x) => reshape(reduce(reshape(x))), without dimensions of size 1. If no reduced dimension remains, the result
-// is op(init, reshape(x)), not reshape(x) as in XLA: 0 + -0 is +0.
+// If no reduced dimension remains, the result is op(init, reshape(x)), not reshape(x) as in XLA: 0 + -0 is +0.
 Result<Instruction*> DropOnes(Instruction& inst, const PassContext&) {
   if (!IsRegular(inst)) return nullptr;
   const auto is_one = [](int64_t size) { return size == 1; };
@@ -101,8 +100,7 @@ Result<Instruction*> DropOnes(Instruction& inst, const PassContext&) {
   return Reduced(inst, sums, std::move(dimensions));
 }
 
-// reduce(x) => bitcast(reduce(bitcast(x))), with the operand's dimensions in memory order. Results keep their layout.
-// Sums over several dimensions take their terms in another order.
+// Results keep their layout. Sums over several dimensions take their terms in another order.
 Result<Instruction*> InMemoryOrder(Instruction& inst, const PassContext&) {
   if (!IsRegular(inst)) return nullptr;
   std::vector<Sum> sums = SumsOf(inst);
@@ -113,7 +111,7 @@ Result<Instruction*> InMemoryOrder(Instruction& inst, const PassContext&) {
   const std::vector<int64_t> order(std::reverse_iterator(minor_to_major.end()),
                                    std::reverse_iterator(minor_to_major.begin()));
   const std::vector<int64_t>& reduced = inst.attrs<ReduceAttrs>().dimensions;
-  // `results` lists the dimensions of the result in the order of the operand.
+  // `results` lists the result's dimensions in the operand's order.
   std::vector<int64_t> dimensions, results;
   for (int64_t d = 0; d < std::ssize(order); ++d) {
     if (std::ranges::find(reduced, order[d]) != reduced.end()) {
@@ -132,7 +130,7 @@ Result<Instruction*> InMemoryOrder(Instruction& inst, const PassContext&) {
   return Reduced(inst, sums, std::move(dimensions));
 }
 
-// reduce(x), dimensions={1,2} => reduce(reshape(x)), dimensions={1}. The order of row-major elements is unchanged.
+// The order of row-major elements is unchanged.
 Result<Instruction*> GroupReduced(Instruction& inst, const PassContext&) {
   if (!IsRegular(inst) || !IsRowMajor(inst)) return nullptr;
   std::vector<Sum> sums = SumsOf(inst);

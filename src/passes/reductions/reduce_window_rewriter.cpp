@@ -1,5 +1,5 @@
-// reduce-window-rewriter: computes a running sum from running sums of short rows and one of the rows' totals: about
-// kBase * n steps instead of n * n / 2. XLA has a pass of this name.
+// reduce-window-rewriter: computes a running sum from running sums of short rows and of the rows' totals: about kBase *
+// n steps instead of n * n / 2.
 #include "passes/pass.h"
 #include "passes/reductions/reduction.h"
 #include "passes/simplify/rules.h"
@@ -7,14 +7,14 @@
 namespace hlo {
 namespace {
 
-constexpr int64_t kBase = 16;  // Value of XLA's --xla_reduce_window_rewrite_base_length.
+constexpr int64_t kBase = 16;  // XLA's --xla_reduce_window_rewrite_base_length.
 
 class RunningSum {
  public:
   RunningSum(Instruction& inst, Opcode op, int64_t dim, bool reverse)
       : inst_(inst), init_(&inst.operand(1)), op_(op), dim_(dim), reverse_(reverse) {}
 
-  // Returns the running sum of x, with x's shape.
+  // The result has x's shape.
   Instruction* SumsOf(Instruction* x) {
     const int64_t size = x->shape().dim(dim_);
     if (size <= kBase) return Window(x, dim_);
@@ -52,7 +52,7 @@ class RunningSum {
     return WithDims(shape, std::move(dims));
   }
 
-  // Returns the running sum along `dim` by its definition.
+  // Evaluates the definition.
   Instruction* Window(Instruction* x, int64_t dim) {
     ReduceWindowAttrs attrs = inst_.attrs<ReduceWindowAttrs>();
     const int64_t size = x->shape().dim(dim);
@@ -61,7 +61,6 @@ class RunningSum {
     return Make(Opcode::kReduceWindow, WithDims(x->shape(), DimsOf(x->shape())), {x, init_}, attrs);
   }
 
-  // Returns the last sum of each row.
   Instruction* Totals(Instruction* within) {
     Instruction* const last = Slice(within, dim_ + 1, reverse_ ? 0 : kBase - 1, reverse_ ? 1 : kBase);
     std::vector<int64_t> dims = DimsOf(last->shape());
@@ -69,7 +68,7 @@ class RunningSum {
     return Make(Opcode::kReshape, WithDims(last->shape(), std::move(dims)), {last});
   }
 
-  // Pads with the initial value. A negative number removes elements.
+  // A negative number removes elements.
   Instruction* Pad(Instruction* x, int64_t low, int64_t high) {
     PadAttrs attrs;
     attrs.padding.dims.resize(x->shape().rank());
@@ -95,8 +94,8 @@ class RunningSum {
   bool reverse_;
 };
 
-// Matches running sums: window={size=n pad=n-1_0} or pad=0_n-1 along one dimension of n > kBase elements. All other
-// windows must have one element.
+// Running sums have window={size=n pad=n-1_0} or pad=0_n-1 along one dimension of n > kBase elements, and size 1
+// elsewhere.
 Result<Instruction*> SplitRunningSum(Instruction& inst, const PassContext&) {
   if (!inst.Is(Opcode::kReduceWindow) || inst.operand_count() != 2) return nullptr;
   const Shape& shape = inst.operand(0).shape();

@@ -9,7 +9,7 @@
 namespace hlo {
 namespace {
 
-// Threads in a warp of an NVIDIA GPU. The thresholds below are XLA's, in warps.
+// Threads. XLA's thresholds below are in warps.
 constexpr int64_t kWarp = 32;
 
 bool AreNeighbours(const std::vector<int64_t>& dims) {
@@ -22,14 +22,14 @@ int64_t Product(const Dims& dims, int64_t first, int64_t limit) {
   return product;
 }
 
-// Returns the products of the sizes before, in and after the neighbouring dimensions `middle`.
+// Products of the sizes before, in and after the neighbouring dimensions `middle`.
 ReductionShape Partition(const Dims& dims, const std::vector<int64_t>& middle) {
   const int64_t first = middle.front(), limit = middle.back() + 1;
   return {false, Product(dims, 0, first), Product(dims, first, limit),
           Product(dims, limit, static_cast<int64_t>(dims.size()))};
 }
 
-// Returns whether a column reduction is faster than one thread for each sum. XLA measured the limits.
+// Whether a column reduction is faster than one thread for each sum. XLA measured the limits.
 bool ColumnsPay(const ReductionShape& shape) {
   return shape.middle >= 8 * kWarp || (shape.middle >= 4 * kWarp && shape.minor >= 3) ||
          (shape.middle >= 2 * kWarp && shape.minor >= 8) || (shape.middle >= kWarp && shape.minor >= kWarp);

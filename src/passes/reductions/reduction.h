@@ -1,4 +1,4 @@
-// Shared parts of the passes over reduces: the memory structure of a reduce, and whether its terms may be grouped.
+// Shared parts of the passes over reduces.
 #ifndef HLO_PASSES_REDUCTIONS_REDUCTION_H_
 #define HLO_PASSES_REDUCTIONS_REDUCTION_H_
 
@@ -8,7 +8,7 @@
 
 namespace hlo {
 
-// Whether all operands and results are row-major.
+// All operands and results.
 bool IsRowMajor(const Instruction& reduce);
 
 // A reduce with adjacent dimensions merged:
@@ -19,13 +19,13 @@ struct ReductionShape {
   int64_t major = 1, middle = 1, minor = 1;
 };
 
-// Returns false if neither the kept nor the reduced dimensions are adjacent. Also returns false if a row or column
-// kernel would leave threads of a warp idle. Such a reduce is computed by one thread for each sum. Dimensions must be
-// in memory order. XLA calls the other reduces "reductions from or to contiguous dimensions".
+// Requires dimensions in memory order. Returns false if neither the kept nor the reduced dimensions are adjacent, or if
+// a row or column kernel would leave threads of a warp idle. Then one thread computes each sum. XLA calls the other
+// reduces "reductions from or to contiguous dimensions".
 bool IsRowOrColumnReduction(const Instruction& reduce, ReductionShape* shape);
 
-// Whether terms may be grouped arbitrarily, with the initial value used once for each group. False for float products:
-// the product of a group can overflow although the whole is small.
+// Whether terms may be grouped arbitrarily, each group with the initial value. False for float products: the product of
+// a group can overflow although the whole is small.
 bool MayGroup(Opcode op, const Instruction& init);
 
 }  // namespace hlo

@@ -1,4 +1,4 @@
-// reduction-splitter and gpu-tree-reduction-rewriter: split a reduce into two if one kernel would be slow.
+// reduction-splitter and gpu-tree-reduction-rewriter: split a reduce if one kernel would be slow.
 #include <algorithm>
 #include <cmath>
 
@@ -10,11 +10,11 @@
 namespace hlo {
 namespace {
 
-// Smallest dimension that gets a reduce of its own (XLA).
+// Smallest dimension with a separate reduce (XLA).
 constexpr int64_t kSmallestSplit = 128;
 
-// Elements that a block sums without atomics (XLA): rows of 16 for each of 1024 threads, with up to 8 leading rows, or
-// columns of 128 for each of 32 threads.
+// Elements that a block sums without atomics (XLA): 16 for each of 1024 threads along rows, with up to 8 leading rows,
+// or 128 for each of 32 threads along columns.
 constexpr int64_t kRowElements = 16 * 1024, kRowBatch = 8, kColumnElements = 128 * 32;
 
 Shape Without(const Shape& shape, const std::vector<int64_t>& dimensions) {
@@ -25,7 +25,6 @@ Shape Without(const Shape& shape, const std::vector<int64_t>& dimensions) {
   return shape.WithDims(dims);
 }
 
-// Returns `inst` with another operand and other dimensions.
 Instruction* Reduced(Instruction& inst, Instruction* x, std::vector<int64_t> dimensions) {
   const Shape shape = Without(x->shape(), dimensions);
   ReduceAttrs attrs = inst.attrs<ReduceAttrs>();
@@ -33,7 +32,6 @@ Instruction* Reduced(Instruction& inst, Instruction* x, std::vector<int64_t> dim
   return Step(inst, Opcode::kReduce, shape, {x, &inst.operand(1)}, attrs);
 }
 
-// reduce(x), dimensions={d,e} => reduce(reduce(x), dimensions={d}), dimensions={e}
 Instruction* InTwo(Instruction& inst, int64_t first) {
   std::vector<int64_t> rest;
   for (const int64_t d : inst.attrs<ReduceAttrs>().dimensions) {
@@ -42,15 +40,14 @@ Instruction* InTwo(Instruction& inst, int64_t first) {
   return Reduced(inst, Reduced(inst, &inst.operand(0), {first}), rest);
 }
 
-// Returns whether the terms may be grouped, so that each group may use the initial value. XLA splits every reduce, even
-// if its initial value then counts twice.
+// Each group may use the initial value. XLA splits every reduce, even if its initial value then counts twice.
 bool MaySplit(const Instruction& inst) {
   if (!IsPlainReduce(inst) || !IsRowMajor(inst) || inst.operand(0).shape().NumElements() == 0) return false;
   const auto op = ReducerOp(*inst.attrs<ReduceAttrs>().to_apply);
   return op && MayGroup(*op, inst.operand(1));
 }
 
-// A reduce over dimensions that are not neighbours is split. The inner reduce takes the largest dimension.
+// The inner reduce takes the largest dimension.
 Result<Instruction*> LargestFirst(Instruction& inst, const PassContext&) {
   if (!MaySplit(inst)) return nullptr;
   const std::vector<int64_t>& reduced = inst.attrs<ReduceAttrs>().dimensions;
@@ -61,7 +58,7 @@ Result<Instruction*> LargestFirst(Instruction& inst, const PassContext&) {
   return x.dim(largest) < kSmallestSplit ? nullptr : InTwo(inst, largest);
 }
 
-// Returns the square root, rounded up.
+// Rounded up.
 int64_t SquareRoot(int64_t size) {
   int64_t root = static_cast<int64_t>(std::sqrt(static_cast<double>(size)));
   while (root * root < size) ++root;
@@ -69,8 +66,7 @@ int64_t SquareRoot(int64_t size) {
   return root;
 }
 
-// [..., n, ...] => [..., q, m, ...], where m is the root of n. If m does not divide n, the array is padded with the
-// initial value.
+// [..., n, ...] => [..., q, m, ...], where m is the root of n. Pads with the initial value if m does not divide n.
 Instruction* InRootRows(Instruction& inst, int64_t dim) {
   Instruction* x = &inst.operand(0);
   const int64_t size = x->shape().dim(dim), root = SquareRoot(size);
@@ -89,8 +85,8 @@ Instruction* InRootRows(Instruction& inst, int64_t dim) {
   return Step(inst, Opcode::kReshape, x->shape().WithDims(split), {x});
 }
 
-// Splits a reduce that would need several blocks into two, each over about the root of its terms. Blocks may combine
-// maxima and minima in any order, so these stay.
+// Each of the two reduces is over about the root of the terms. Blocks may combine maxima and minima in any order, so
+// these stay.
 Result<Instruction*> InTreeOfTwo(Instruction& inst, const PassContext& context) {
   if (!context.device->is_gpu || !MaySplit(inst)) return nullptr;
   const auto op = ReducerOp(*inst.attrs<ReduceAttrs>().to_apply);
@@ -105,8 +101,8 @@ Result<Instruction*> InTreeOfTwo(Instruction& inst, const PassContext& context) 
   if (batched && parts.major > kRowBatch) return InTwo(inst, dim);
   if (parts.is_row ? parts.minor <= kRowElements : parts.middle <= kColumnElements) return nullptr;
   Instruction* const rows = InRootRows(inst, dim);
-  // For rows, the inner reduce takes neighbouring elements. For columns, it takes the outer dimension, to read whole
-  // rows of memory.
+  // The inner reduce of rows takes neighbouring elements. For columns it takes the outer dimension, to read whole rows
+  // of memory.
   const int64_t inner = parts.is_row ? dim + 1 : dim;
   std::vector<int64_t> first = {inner};
   if (batched) first.insert(first.begin(), 0);
