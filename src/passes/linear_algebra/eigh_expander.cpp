@@ -3,7 +3,7 @@
 //
 // XLA rotates n/2 pairs of rows at a time (Brent and Luk) and stops at a tolerance of the call. This pass rotates one
 // pair after the other, until a round needs no rotation. Off-diagonal elements are compared with the diagonal, so that
-// small eigenvalues keep their digits. The interpreter has the same order, which determines the signs of the
+// small eigenvalues keep their digits. The order is the interpreter's, because it determines the signs of the
 // eigenvectors.
 #include <limits>
 
@@ -19,10 +19,10 @@ namespace {
 using enum ComparisonDirection;
 using Values = Writer::Values;
 
-// Limit on rounds. Each round squares the off-diagonal elements, and more than ten have not been seen.
+// Each round squares the off-diagonal elements. More than ten have not been seen.
 constexpr double kMostRounds = 100;
 
-// Reads "lower,sort,rounds,tolerance". Returns false if the text has another form.
+// Reads the first two numbers of "lower,sort,rounds,tolerance". Returns false if they are missing.
 bool ReadConfig(const Instruction& call, bool* lower, bool* sort) {
   const std::string text = ConfigText(call);
   const std::vector<std::string_view> words = Split(text, ',');
@@ -52,7 +52,7 @@ class Eigh {
     Instruction* const zeros = w.Constant(0, matrix());
     Instruction* const values = w.Reduce(w.Select(Diagonal(w), end[2], zeros), Opcode::kAdd);
     if (!sort) return &call_.computation().AddTuple({end[3], values});
-    // Sort each row of the eigenvectors by the same keys.
+    // Eigenvectors are sorted by the eigenvalues.
     Instruction* const keys = w.Widen(values, matrix(), {s.BatchRank() + 1});
     SortAttrs attrs;
     attrs.dimension.value = s.BatchRank() + 1;
@@ -72,7 +72,7 @@ class Eigh {
   }
   Instruction* Diagonal(Writer& w) { return w.Compare(Indices(w, 0), kEq, Indices(w, 1)); }
 
-  // Returns the full matrix from the triangle that the call names.
+  // The call names a triangle.
   Instruction* Symmetric(Writer& w) {
     Instruction* const a = &call_.operand(0);
     DimensionsAttrs turned;
@@ -104,7 +104,7 @@ class Eigh {
       const Rotation rotation = RotationOf(body, parts[4], p, q);
       Instruction* const columns = Rotated(body, parts[4], rotation, p, q, 1);
       Instruction* const both = Rotated(body, columns, rotation, p, q, 0);
-      // The off-diagonal elements are zero after the rotation, except for rounding.
+      // Zero after the rotation, except for rounding.
       const auto clear = [&](Instruction* a, Instruction* row, Instruction* column) {
         Instruction* const old = Element(body, a, row, column);
         Instruction* const cleared = body.Select(rotation.needed, body.Constant(0, old->shape()), old);
@@ -143,7 +143,7 @@ class Eigh {
     return w.Add(Opcode::kReduce, scalar, {truths, w.Constant(0, scalar)}, attrs);
   }
 
-  // The rotation for each matrix: whether it is needed, cosine and sine, and the sign of the off-diagonal element.
+  // `sign` belongs to the off-diagonal element.
   struct Rotation {
     Instruction *needed, *cosine, *sine, *sign;
   };
@@ -152,7 +152,6 @@ class Eigh {
     const Shape& shape = off->shape();
     Instruction *const one = w.Constant(1, shape), *const zero = w.Constant(0, shape);
     const auto root = [&](Instruction* x) { return w.Unary(Opcode::kSqrt, w.Unary(Opcode::kAbs, x)); };
-    // Returns sqrt(1 + x^2).
     const auto hypotenuse = [&](Instruction* x) {
       return w.Unary(Opcode::kSqrt, w.Binary(Opcode::kAdd, one, w.Binary(Opcode::kMultiply, x, x)));
     };

@@ -1,5 +1,5 @@
-// gpusolver-rewriter: replaces a Cholesky decomposition by the call of cuSOLVER. The other triangle, which the call
-// does not change, becomes zero, and a matrix without a factor NaN.
+// gpusolver-rewriter: replaces a Cholesky decomposition by cuSOLVER's call. The other triangle, which the call does not
+// change, becomes zero, and a matrix without a factor NaN.
 #include <limits>
 
 #include "ir/fusion.h"
@@ -10,15 +10,14 @@
 namespace hlo {
 namespace {
 
-// XLA asks the library for the size of its workspace. No library is available here.
+// XLA queries the library, which is not available here.
 constexpr int64_t kWorkspaceBytes = 256;
 
 bool IsOfLapack(PrimitiveType type) {
   return type == PrimitiveType::kF32 || type == PrimitiveType::kF64 || IsComplex(type);
 }
 
-// cholesky(a) => select(info == 0, triangle of factor, nan), with (factor, workspace, info) = cusolver(a). For a pivot
-// of 0 the library reports no factor, whereas the op continues with NaN.
+// For a pivot of 0 the library reports no factor, whereas the op continues with NaN.
 Result<Instruction*> CallCholesky(Instruction& inst, const PassContext& context) {
   const Shape& shape = inst.shape();
   if (!context.device->is_gpu || !IsOfLapack(shape.type()) || shape.HasDynamicDims() || !shape.HasDefaultLayout() ||

@@ -2,8 +2,8 @@
 // loops over columns, with LAPACK's conventions: H = 1 - tau v v^T, v is 1 at the diagonal and stored below it, Q = H1
 // H2 ... Hk.
 //
-// Each reflection is applied to all later columns by two products with a vector. XLA collects 128 reflections and
-// applies them by matrix products.
+// Each reflection is applied to all later columns by two products with a vector. XLA collects 128 reflections for
+// matrix products.
 #include <algorithm>
 
 #include "ir/fusion.h"
@@ -26,7 +26,7 @@ Instruction* Reflected(Writer& w, Instruction* v, Instruction* tau, Instruction*
   for (int64_t d = 0; d < rank; ++d) attrs.lhs_batch.push_back(d);
   attrs.rhs_batch = attrs.lhs_batch;
   attrs.lhs_contracting = attrs.rhs_contracting = {rank};
-  // Full precision, because the product of reflections must be orthogonal.
+  // The product of reflections must be orthogonal.
   attrs.precision = {Precision::kHighest, Precision::kHighest};
   Instruction* const projected = w.Add(Opcode::kDot, shapes.Row(), {v, inside}, attrs);
   Instruction* const scaled = w.Binary(Opcode::kMultiply, v, w.Widen(tau, v->shape(), {}));
@@ -41,8 +41,7 @@ Instruction* Column(Writer& w, Instruction* a, Instruction* j, const MatrixShape
   return w.Slice(a, starts, shapes.With({shapes.rows, 1}).dims(), shapes.Column());
 }
 
-// The reflection that makes the elements below row j zero, as LAPACK's larfg, with the column scaled by its largest
-// element.
+// Makes the elements below row j zero, as LAPACK's larfg. The largest element scales the column.
 struct Reflection {
   Instruction *v, *tau, *beta;
 };
@@ -72,7 +71,7 @@ Reflection Reflect(Writer& w, Instruction* column, Instruction* j, const MatrixS
   return {w.Select(at, w.Constant(1, shape), v), w.Select(nothing, zero, quotient), beta};
 }
 
-// (a) => (R with each v stored below the diagonal, tau).
+// Returns (R with each v stored below the diagonal, tau).
 Instruction* ExpandDecomposition(Instruction& inst) {
   if (inst.operand_count() != 1 || !IsRealMatrices(inst.operand(0).shape())) return nullptr;
   const Shape& shape = inst.operand(0).shape();
@@ -96,8 +95,7 @@ Instruction* ExpandDecomposition(Instruction& inst) {
   return &inst.computation().AddTuple(end);
 }
 
-// (a with each v below the diagonal, tau) => the first columns of Q. The reflections are applied to the identity, last
-// one first.
+// Returns the first columns of Q: applies the reflections to the identity, last one first.
 Instruction* ExpandProduct(Instruction& inst) {
   const Shape& shape = inst.shape();
   if (inst.operand_count() != 2 || !IsRealMatrices(shape) || inst.operand(0).shape() != shape) return nullptr;
