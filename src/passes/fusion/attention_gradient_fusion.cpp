@@ -1,10 +1,9 @@
-// attention-gradient-fusion: joins the five products of an attention's gradients and the kernels between them into one
-// launch (a region "attention_gradient"), as a library computes them. The library recomputes scores and their
-// gradients, so that neither is stored.
+// attention-gradient-fusion: joins the five products of an attention's gradients and the kernels between them into a
+// region "attention_gradient", as a library computes them. The library recomputes scores and their gradients, so that
+// neither is stored.
 //
-// The pass finds the groups by arrays with the dimensions of the scores, which two products write and three others
-// read. A reader of the region checks the values that they compute. Exact: if no planner takes the region, its kernels
-// run one by one.
+// Groups are found by arrays with the dimensions of the scores, which two products write and three others read. A
+// reader of the region checks the values. If no planner takes the region, its kernels run one by one.
 #include <algorithm>
 #include <string_view>
 #include <unordered_map>
@@ -25,7 +24,7 @@ using Launches = std::vector<const Instruction*>;
 
 bool IsProduct(const Instruction& launch) { return IsFusion(launch) && LibraryOf(launch) == "gemm"; }
 
-// For each launch the launches that read its arrays (`to`) and those whose arrays it reads (`from`), with the shapes.
+// Launches that read a launch's arrays (`to`) and whose arrays it reads (`from`).
 struct Edge {
   const Instruction* other;
   const Shape* shape;
@@ -49,8 +48,8 @@ bool Has(const Launches& launches, const Instruction* launch) {
   return std::ranges::find(launches, launch) != launches.end();
 }
 
-// Returns the launches that arrays with the dimensions of the scores connect, and the kernels that compute one value
-// for each row only for these.
+// Returns launches that arrays with the dimensions of the scores connect, and kernels that compute one value for each
+// row only for these.
 Launches GroupOf(const Instruction& scores, const Edges& edges) {
   const Shape& shape = scores.shape();
   Launches group = {&scores};
@@ -78,7 +77,6 @@ Launches GroupOf(const Instruction& scores, const Edges& edges) {
   return group;
 }
 
-// Returns the reason why the group is not the gradients of an attention, or "".
 std::string_view WhyNotGradients(const Launches& group, const Instruction& scores) {
   int inner = 0, outer = 0;
   for (const Instruction* launch : group) {
@@ -105,7 +103,7 @@ bool FuseInto(Computation& computation) {
              why_not.empty() ? "three products take the values of two products of the same size" : why_not);
     if (!why_not.empty()) continue;
     taken.insert(taken.end(), group.begin(), group.end());
-    // Join in program order, so that a launch between two others has already been joined.
+    // In program order, launches between two others have already been joined.
     const Instruction* first = nullptr;
     for (const Instruction* launch : launches) {
       if (!Has(group, launch)) continue;

@@ -1,7 +1,6 @@
 // block-fusion: makes a loop and the small kernels around it one launch of one block (a region "block"), with barriers
 // instead of launches. One block must run each kernel in less time than a launch takes, and the loop's state must be
-// small. Small kernels without a loop stay separate, and are judged one by one. Exact: if no planner takes the region,
-// its kernels run one by one.
+// small. If no planner takes the region, its kernels run one by one.
 //
 // while-loop-fusion: makes each such loop a region by itself. Its kernels may be larger, because the overhead of a trip
 // exceeds a launch, also on a host.
@@ -24,13 +23,13 @@ namespace hlo {
 namespace {
 
 constexpr int64_t kMostState = 64 * 1024;    // Elements of the loop's state.
-constexpr int64_t kMostInstructions = 4000;  // Instructions of a region's code.
-constexpr int64_t kMostPointers = 128;       // Operands and results.
-constexpr size_t kGroupsTried = 8;           // Number of recent groups that are tried with each launch.
-constexpr double kMostProducts = 1 << 18;    // Products that are not worth a library call.
-// Limit on nested loops, because the time of compilers grows fast with the depth.
+constexpr int64_t kMostInstructions = 4000;  // In a region's code.
+constexpr int64_t kMostPointers = 128;
+constexpr size_t kGroupsTried = 8;         // Recent groups.
+constexpr double kMostProducts = 1 << 18;  // More are worth a library call.
+// The time of compilers grows fast with the depth of loops.
 constexpr int kMostNested = 8;
-// Limit in seconds for a kernel of a loop by itself on one block. A longer kernel is worth the whole device.
+// A longer kernel of a loop is worth the whole device.
 constexpr double kMostLoopSeconds = 2e-5;
 
 class Blocks {
@@ -38,11 +37,11 @@ class Blocks {
   Blocks(const Module& module, const DeviceDescription& device, bool loops_alone)
       : costs_(module), device_(device), loops_alone_(loops_alone) {}
 
-  // Instructions of the launch's code if a block can run it, otherwise 0.
+  // `instructions` is 0 if a block cannot run the launch.
   struct Code {
     int64_t instructions = 0;
     std::string_view why_not;
-    int nested = 0;  // Nesting depth, including the loop itself.
+    int nested = 0;  // Depth, including the loop itself.
   };
   bool loops_alone() const { return loops_alone_; }
   const Code& CodeOf(const Instruction& launch) {
@@ -72,7 +71,7 @@ class Blocks {
     return {FusedComputation(kernel).InstructionCount(), ""};
   }
 
-  // Inner loops must be in code_ already.
+  // Inner loops must be in code_.
   Code CodeOfLoop(const Instruction& loop) {
     if (!loop.shape().IsTuple()) return {0, "its state is not a tuple"};
     int64_t state = 0, code = 0;
@@ -111,7 +110,7 @@ class BlockFusion {
  public:
   BlockFusion(Computation& computation, Blocks& blocks) : graph_(computation), blocks_(blocks), logs_(LOGS_WHY()) {}
 
-  // `taken` collects the conditions and bodies of loops that are in a region.
+  // `taken` collects conditions and bodies of loops in regions.
   bool Run(std::unordered_set<const Computation*>* taken) {
     for (const Instruction* launch : graph_.launches()) Place(*launch);
     return graph_.Build("block", [&](const std::vector<Instruction*>& group) {
@@ -168,7 +167,7 @@ class BlockFusion {
     return graph_.CanJoin(a, b) ? "" : "one depends on the other through a third launch";
   }
 
-  // Size of a group, cached by the number of its launches.
+  // Cached by the number of launches.
   struct Size {
     size_t launches = 0;
     int64_t code = 0, pointers = 0;
@@ -187,13 +186,13 @@ class BlockFusion {
   const bool logs_;
   std::unordered_set<const Instruction*> runs_in_block_;
   std::unordered_map<const std::vector<Instruction*>*, Size> sizes_;
-  std::vector<const Instruction*> last_;  // One launch of each recent group.
+  std::vector<const Instruction*> last_;  // One for each recent group.
 };
 
 Result<bool> Fuse(Module& module, const PassContext& context, bool loops_alone) {
   Blocks blocks(module, *context.device, loops_alone);
   std::vector<Computation*> order = SequentialComputations(module);
-  for (const Computation* computation : order) {  // Callees come first.
+  for (const Computation* computation : order) {
     for (const Instruction* inst : computation->instructions()) {
       if (inst->Is(Opcode::kWhile)) blocks.CodeOf(*inst);
     }

@@ -15,8 +15,7 @@ double Elements(const Instruction& inst) {
   return inst.shape().IsArray() ? static_cast<double>(inst.shape().NumElements()) : 1;
 }
 
-// For each user that reads a value at an index of its own, the number of elements it needs. The key is null for the
-// roots.
+// Elements that each user needs at an index of its own. The key is null for the roots.
 using Readers = std::map<const Instruction*, double>;
 
 }  // namespace
@@ -29,8 +28,8 @@ bool KeepsIndex(const Instruction& user, const Instruction& operand) {
 double EvaluationsFor(const Instruction& inst, const Instruction& user, double of_user) {
   if (user.Is(Opcode::kReduce) || RunningFoldOf(user)) return Elements(inst);
   if (KeepsIndex(user, inst)) return of_user;
-  if (inst.shape().IsScalar()) return 1;  // It is computed at most once in each thread.
-  // Each part is only needed for its own share of the result.
+  if (inst.shape().IsScalar()) return 1;  // At most once in each thread.
+  // Each part is only needed for its share of the result.
   if (user.Is(Opcode::kConcatenate) || user.Is(Opcode::kPad) || user.Is(Opcode::kDynamicUpdateSlice))
     return of_user * Elements(inst) / std::max(1.0, Elements(user));
   return of_user;
@@ -60,7 +59,7 @@ std::vector<BodyRead> BodyReads(const Instruction& fusion) {
       read.evaluations += evaluations;
       read.copies += reader == nullptr ? 1 : reads[reader].copies;
     }
-    read.copies = std::min<int64_t>(read.copies, 1 << 20);  // Each step of a chain of prefix sums doubles it.
+    read.copies = std::min<int64_t>(read.copies, 1 << 20);  // Prefix sums double it at each step.
   }
   std::vector<BodyRead> by_operand;
   for (const Instruction* parameter : body.parameters()) by_operand.push_back(reads[parameter]);

@@ -1,5 +1,5 @@
-// How often a kernel evaluates the elements of its operands, and at how many places of its code. This is the cost of
-// computing an operand inside the kernel instead.
+// How often a kernel evaluates the elements of its operands, and at how many places of its code: the cost of computing
+// an operand inside the kernel.
 #ifndef HLO_PASSES_FUSION_BODY_READS_H_
 #define HLO_PASSES_FUSION_BODY_READS_H_
 
@@ -11,16 +11,16 @@
 namespace hlo {
 
 struct BodyRead {
-  double evaluations = 0;  // Evaluated elements in a run of the kernel, with repetitions.
-  int64_t copies = 0;      // Places in the code that evaluate an element.
+  double evaluations = 0;  // Elements in a run of the kernel, with repetitions.
+  int64_t copies = 0;      // Places in the code.
 };
 
-// Indexed by the operands of the fusion.
+// Indexed by operand.
 std::vector<BodyRead> BodyReads(const Instruction& fusion);
 
 // Whether result element i of `user` needs element i of `operand`, in row-major order.
 bool KeepsIndex(const Instruction& user, const Instruction& operand);
-// The number of elements of `inst` that `user` evaluates when `of_user` of its own elements are computed.
+// Elements of `inst` that `user` evaluates to compute `of_user` of its own elements.
 double EvaluationsFor(const Instruction& inst, const Instruction& user, double of_user);
 
 }  // namespace hlo

@@ -9,8 +9,8 @@
 namespace hlo {
 
 struct GroupCost {
-  double bytes_read = 0, bytes_written = 0;  // Memory traffic, without values inside the group.
-  double work = 0;                           // In additions; repeated evaluations count each time.
+  double bytes_read = 0, bytes_written = 0;  // Without values inside the group.
+  double work = 0;                           // In additions, with repetitions.
 
   double bytes() const { return bytes_read + bytes_written; }
   // A roofline model: memory traffic and arithmetic overlap with each other but not with the launch.

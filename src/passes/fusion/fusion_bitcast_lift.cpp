@@ -1,6 +1,6 @@
 // fusion_bitcast_lift: inside a kernel with a reduction, reduce(reshape(f(x))) => reduce(f(reshape(x))), for
-// elementwise f. The reshape of an operand becomes a bitcast outside. The kernel then computes indices in fewer
-// dimensions. Exact, because a reshape keeps the row-major order.
+// elementwise f. The reshape of an operand becomes a bitcast outside, and the kernel computes indices in fewer
+// dimensions.
 #include <algorithm>
 #include <unordered_set>
 
@@ -15,8 +15,7 @@ bool IsReshape(const Instruction& inst) { return inst.Is(Opcode::kReshape) || in
 
 bool IsRowMajor(const Instruction& inst) { return inst.shape().IsArray() && inst.shape().HasDefaultLayout(); }
 
-// Returns the reshapes of a kernel if all are between the same dimensions and reduce their number. Otherwise returns an
-// empty list.
+// Returns the reshapes of a kernel if all are between the same dimensions and reduce their number.
 std::vector<Instruction*> EqualReshapes(const Computation& body) {
   std::vector<Instruction*> reshapes;
   for (Instruction* inst : body.PostOrder()) {
@@ -32,8 +31,8 @@ std::vector<Instruction*> EqualReshapes(const Computation& body) {
   return reshapes;
 }
 
-// Returns the instructions that compute the operands of the reshapes, and can have the fewer dimensions instead.
-// Returns an empty list if one cannot, or has other users.
+// Returns the instructions that compute operands of the reshapes, or an empty list if one cannot have the fewer
+// dimensions or has other users.
 std::vector<Instruction*> Region(const std::vector<Instruction*>& reshapes) {
   const Shape& from = reshapes.front()->operand(0).shape();
   std::vector<Instruction*> region;

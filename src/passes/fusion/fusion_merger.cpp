@@ -1,9 +1,8 @@
 // fusion_merger: merges a kernel into all of its users, or into none, because a single remaining user would still need
 // the launch and the stored result.
 //
-// XLA of January 2022 has three of the limits: repeated work (costly functions, elements that a user reads several
-// times), memory traffic, and the size of the code. One limit is ours: by the device description, the kernels together
-// must not take longer than before.
+// XLA of January 2022 limits repeated work (costly functions, elements read several times), memory traffic, and the
+// size of the code. In addition, kernels must not take longer than before, by the device description.
 #include <algorithm>
 #include <optional>
 
@@ -19,10 +18,10 @@ namespace hlo {
 namespace {
 
 // XLA's thresholds.
-constexpr double kMostTraffic = 1.1;  // Bytes, relative to those without merging.
-// Traffic ratio and bytes that permit repeating costly functions.
+constexpr double kMostTraffic = 1.1;  // Relative to those without merging.
+// They permit repeating costly functions.
 constexpr double kWorthCostly = 0.3, kLeastTraffic = 1024;
-constexpr int64_t kMostCopies = 15;        // Copies of the producer in one kernel's code.
+constexpr int64_t kMostCopies = 15;        // Of the producer in one kernel's code.
 constexpr double kCostlyInstruction = 10;  // As in the pass fusion.
 
 class FusionMerger {
@@ -50,21 +49,20 @@ class FusionMerger {
   struct Kernel {
     bool may_merge = false;  // It may be merged into its users.
     bool alone = false;      // Nothing may be merged into it.
-    bool costly = false;     // It computes a function of many adds for each element.
+    bool costly = false;     // A function costs many adds.
     int64_t instructions = 0;
-    int64_t copies = 1;  // Most copies of a merged kernel in its code.
+    int64_t copies = 1;  // Most copies of a merged kernel.
     FusionGraph::Shape shape;
   };
-  // A kernel that reads the producer. Producers come first, so this kernel has not been merged itself.
+  // Producers come first: this kernel has not been merged itself.
   struct User {
     const Instruction* fusion;
     GroupId id;
     BodyRead read;
-    double times;  // Evaluations of each element.
+    double times;
   };
 
-  // Returns whether the kernel may be merged. An outlined fusion has no control predecessors and no aliases, and its
-  // results are arrays.
+  // An outlined fusion has no control predecessors and no aliases, and its results are arrays.
   static bool MayTakePart(const Instruction& fusion) {
     const auto is_array = [](const Instruction* root) { return root->shape().IsArray(); };
     const std::vector<const Instruction*> roots = FusionRoots(fusion);
@@ -93,7 +91,7 @@ class FusionMerger {
     return kernel;
   }
 
-  // Merges the kernel into its users, or returns the reason why it stays.
+  // Returns the reason why the kernel stays.
   std::optional<FusionNote> Merge(const Instruction& fusion, GroupId id) {
     std::vector<User> users;
     for (const Instruction* inst : fusion.users()) {
@@ -140,7 +138,7 @@ class FusionMerger {
     return std::nullopt;
   }
 
-  // Returns whether the merged kernel would read an array that it also updates in place.
+  // Whether the merged kernel would read an array that it updates in place.
   static bool UpdatesWhatIsRead(const Instruction& user, const Instruction& producer) {
     const int64_t roots = std::ssize(FusionRoots(user));
     for (int64_t root = 0; root < roots; ++root) {
@@ -157,7 +155,7 @@ class FusionMerger {
     const auto count = static_cast<double>(users.size());
     const GroupCost before = graph_.CostOf(id);
     double seconds_before = before.Seconds(device_), seconds_after = 0;
-    // Bytes that the producer moves, and that its users read from it.
+    // The producer's traffic and reads by its users.
     const double traffic = before.bytes() + count * before.bytes_written;
     bool again = false;
     double more = -before.bytes();
@@ -186,14 +184,14 @@ class FusionMerger {
   const FusionOptions options_;
   const DeviceDescription& device_;
   FusionGraph graph_;
-  std::vector<Kernel> kernels_;  // Indexed by group.
+  std::vector<Kernel> kernels_;  // By group.
 };
 
 }  // namespace
 
 Result<bool> MergeFusions(Module& module, const PassContext& context) {
   bool changed = false;
-  // Repeat, because merged users give a kernel other users.
+  // Merged users give a kernel other users.
   for (Computation* computation : SequentialComputations(module)) {
     while (FusionMerger(*computation, context).Run()) changed = true;
   }

@@ -22,7 +22,7 @@ double Elements(const Instruction& inst) {
   return inst.shape().IsArray() ? static_cast<double>(inst.shape().NumElements()) : 1;
 }
 
-// Work of computing each element once, in units of an add.
+// In adds, if each element is computed once.
 double WorkOf(const Instruction& inst) {
   if (!IsFusion(inst)) return Elements(inst) * InstructionCost(inst);
   double work = 0;
@@ -31,7 +31,7 @@ double WorkOf(const Instruction& inst) {
   return work;
 }
 
-// Bytes that the instructions of a fusion would read and write as separate kernels.
+// As separate kernels.
 double BytesOfBody(const Instruction& fusion) {
   double bytes = 0;
   for (const Instruction* inst : FusedComputation(fusion).instructions()) bytes += BytesMoved(*inst);
@@ -73,7 +73,7 @@ FusionGraph::FusionGraph(Computation& computation, std::vector<Instruction*> ord
   for (size_t i = 0; i < order_.size(); ++i) position_[order_[i]->place()] = static_cast<int>(i);
 }
 
-// Logs a decision. Callers check logs_why_ first, which saves building the text.
+// Callers check logs_why_ first, which saves building the text.
 void FusionGraph::Say(const Instruction& inst, std::string_view became, const FusionNote& why) const {
   LogWhy(NameOf(why.reason), inst, became, Text(why), where_);
 }
@@ -125,7 +125,7 @@ void FusionGraph::IsMade(const Instruction& value, Group* group) {
 void FusionGraph::CopyGroup(GroupId from, GroupId id, double times, FusionReason why) {
   groups_[id].work += times * groups_[from].work;
   const std::vector<Instruction*>& members = groups_[id].members;
-  // Copy users first, so that a read of a value is recorded before IsMade() marks it as computed inside.
+  // Users first: a read of a value is recorded before IsMade() marks it as computed inside.
   std::vector<Instruction*> copies = groups_[from].members;
   std::erase_if(copies, [&](const Instruction* copy) { return std::ranges::find(members, copy) != members.end(); });
   std::ranges::sort(copies, std::greater(), [&](const Instruction* copy) { return position_[copy->place()]; });
@@ -146,8 +146,7 @@ void FusionGraph::Dissolve(GroupId id) {
   groups_[id] = Group();
 }
 
-// Scalar constants are copied into the kernel and not counted. A value with several readers counts once, with at most
-// its size.
+// Scalar constants are copied into the kernel. A value with several readers counts once, with at most its size.
 void FusionGraph::AddReads(const Instruction& member, Group* group) {
   scratch_.clear();
   for (int64_t i = 0; i < member.operand_count(); ++i) {
@@ -184,7 +183,7 @@ void FusionGraph::Union(GroupId a, GroupId b, const FusionNote& why) {
   for (Instruction* member : gone.members) {
     GroupId& stored_by = group_of_[member->place()];
     if (stored_by == b) stored_by = a;
-    // Both groups compute some values themselves: one copy suffices.
+    // Some values are members of both groups.
     Holders& holders = held_by_[member->place()];
     const bool both = holders.count > 1 && std::ranges::find(into.members, member) != into.members.end();
     holders.Remove(b);
@@ -241,7 +240,7 @@ int64_t FusionGraph::ReadCountOfUnion(GroupId a, GroupId b) const {
   return count;
 }
 
-// Returns whether `value` has users outside the two groups.
+// Users outside the two groups.
 bool FusionGraph::IsStored(const Instruction& value, GroupId a, GroupId b) const {
   if (value.IsRoot()) return true;
   for (const Instruction* user : value.users()) {
@@ -252,8 +251,7 @@ bool FusionGraph::IsStored(const Instruction& value, GroupId a, GroupId b) const
   return false;
 }
 
-// Adds the values that the union stores, in program order. For a fusion with several results these are its
-// get-tuple-elements.
+// In program order. A fusion with several results has its get-tuple-elements here.
 void FusionGraph::AddStoredValues(GroupId a, GroupId b, std::vector<Instruction*>* values) const {
   if (a == b && groups_[a].members.size() == 1 && !IsFusion(Root(a))) return values->push_back(&Root(a));
   std::vector<Instruction*> givers;
@@ -335,7 +333,7 @@ bool FusionGraph::Outline(const std::function<Shape(GroupId)>& shape_of) {
     if (members.size() > 1 || (members.size() == 1 && !IsFusion(*members.front()))) made.push_back(id);
   }
   std::ranges::sort(made, {}, [&](GroupId id) { return position(&Root(id)); });
-  // Collect the stored values first: the users of a value change while fusions are made.
+  // Users of a value change while fusions are made.
   std::vector<Instruction*> values;
   std::vector<size_t> ends;
   for (const GroupId id : made) {
@@ -358,7 +356,7 @@ bool FusionGraph::Outline(const std::function<Shape(GroupId)>& shape_of) {
 
 void FusionGraph::StartLog() {
   for (const Group& group : groups_) {
-    const bool stays = group.members.size() == 1;  // A fusion that is made gets another name.
+    const bool stays = group.members.size() == 1;  // A made fusion gets another name.
     names_.emplace_back(stays ? group.members.front()->name() : std::string_view());
   }
 }
@@ -372,7 +370,7 @@ void FusionGraph::WriteLog() {
     if (!groups_[id].members.empty()) WriteMembers(id, copies);
   }
   for (const Joined& joined : joined_) {
-    if (names_[Find(joined.group)].empty()) continue;  // The group was dissolved.
+    if (names_[Find(joined.group)].empty()) continue;  // Dissolved.
     std::vector<FusionLog::Note>& notes = log_->groups[names_[Find(joined.group)]].notes;
     auto note = std::ranges::find(notes, joined.reason, &FusionLog::Note::reason);
     if (note == notes.end()) note = notes.insert(note, {joined.reason, Text({joined.reason}), {}, false, 0});
@@ -386,15 +384,15 @@ void FusionGraph::WriteLog() {
       continue;
     }
     const std::string& name = names_[Find(group)];
-    if (name.empty()) continue;  // The group was dissolved.
+    if (name.empty()) continue;  // Dissolved.
     if (Joins(note.reason)) {
       log_->groups[name].notes.push_back({note.reason, Text(note), {std::string(root->name())}, true, bytes});
       continue;
     }
     const std::string& other_name = other == kNoGroup ? std::string(root->name()) : names_[Find(other)];
-    if (other != kNoGroup && name == other_name) continue;  // The two were joined later.
+    if (other != kNoGroup && name == other_name) continue;  // Joined later.
     const FusionLog::Note apart{note.reason, Text(note), {other_name}, other != kNoGroup, bytes};
-    if (!AddNote(name, apart)) continue;  // An earlier iteration of the pass logged it for the same kernels.
+    if (!AddNote(name, apart)) continue;  // An earlier iteration of the pass logged it.
     ++log_->counts[static_cast<int>(note.reason)];
     if (other != kNoGroup) AddNote(other_name, {note.reason, apart.text, {name}, true, bytes});
   }
@@ -425,7 +423,7 @@ void FusionGraph::WriteMembers(GroupId id, const std::vector<int>& copies) {
     }
   }
   entry.made = members.size() > 1 || !IsFusion(*members.front());
-  // A kernel that stays as it is keeps its earlier entry.
+  // Unchanged kernels keep their earlier entry.
   if (entry.made || entry.parts.empty()) log_->groups[names_[id]] = std::move(entry);
 }
 

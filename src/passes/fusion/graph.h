@@ -1,14 +1,14 @@
-// Groups of instructions of one computation that shall share a kernel. They are planned before any fusion is made.
+// Groups of instructions of one computation that shall share a kernel.
 //
-// A fusion strategy (another file in this folder) visits candidates in its own order and rejects some with a reason.
-// The graph provides:
+// A fusion strategy (another file in this folder) visits candidates in its own order and rejects some. The graph
+// provides:
 //
-//   dependencies   IsReachable, InstructionBetween: would the union of two groups depend on itself?
-//   cost           CostOf, CostOfUnion: the cost of a group, or of a union that does not exist yet
+//   dependencies   would the union of two groups depend on itself?
+//   cost           of a group, or of a union that does not exist yet
 //   reasons        each join and each rejection has a reason (reasons.def), which is counted and kept for log.h
 //
-// Initially no instruction is in a group. Later it is stored by at most one group, and may be copied into any number of
-// groups. The computation does not change until Outline makes a fusion of each group.
+// An instruction is stored by at most one group, and may be copied into any number of groups. The computation does not
+// change until Outline makes a fusion of each group.
 #ifndef HLO_PASSES_FUSION_GRAPH_H_
 #define HLO_PASSES_FUSION_GRAPH_H_
 
@@ -32,10 +32,10 @@ namespace hlo {
 using GroupId = int;
 inline constexpr GroupId kNoGroup = -1;
 
-// Whether the root or a side effect depends on each instruction, indexed by place. Strategies ignore the others and
-// leave them to dce. So a second run of a strategy does not see the instructions that the first run copied.
+// Whether the root or a side effect depends on each instruction, indexed by place. Strategies ignore other
+// instructions, such as originals of copies that an earlier run made, and leave them to dce.
 std::vector<bool> NeededPlaces(const Computation& computation, std::span<Instruction* const> order);
-// The needed instructions, operands and control predecessors first.
+// Operands and control predecessors come first.
 std::vector<Instruction*> NeededOrder(Computation& computation);
 
 class FusionGraph {
@@ -49,47 +49,43 @@ class FusionGraph {
   bool logging() const { return log_ != nullptr || logs_why_; }
   bool IsNeeded(const Instruction& inst) const { return position_[inst.place()] >= 0; }
 
-  // Opens a group that stores the value of `root`. If `root` is a fusion, it is merged with later members. `why` is the
-  // reason why the groups of its users do not compute it, if they could have.
+  // Opens a group that stores `root`. If `root` is a fusion, it is merged with later members. `why` is the reason why
+  // the groups of its users do not compute it.
   GroupId Open(Instruction& root, const FusionNote* why = nullptr);
-  // `group` computes `producer` itself instead of reading it. `evaluations` is the number of elements it computes, with
-  // repetitions.
+  // `group` computes `producer` instead of reading it. `evaluations` counts elements, with repetitions.
   void Copy(Instruction& producer, GroupId group, double evaluations, FusionReason why);
-  // `group` computes all members of `from` itself instead of reading its result. They are evaluated `times` as often as
-  // in `from`, which stays for its other users.
+  // `group` computes all members of `from`, `times` as often as `from` does, instead of reading its result. `from`
+  // stays for its other users.
   void CopyGroup(GroupId from, GroupId group, double times, FusionReason why);
-  // Removes a group whose result has no readers any more. Its instructions stay until dce.
+  // Removes a group whose result has no readers. Its instructions stay until dce.
   void Dissolve(GroupId group);
   // Merges `b` into `a`. There must be no path between them through a third group.
   void Union(GroupId a, GroupId b, const FusionNote& why);
   void KeepApart(GroupId a, GroupId b, const FusionNote& why);
   void KeepAlone(GroupId group, const FusionNote& why);
-  // Records the reason for a kernel that is in no group and joins no other.
+  // `kernel` is in no group.
   void KeepFromAll(const Instruction& kernel, const FusionNote& why);
 
-  // The root, then the others in the order in which they joined. Empty if the group was merged into another.
+  // The root, then the others as they joined. Empty if the group was merged into another.
   const std::vector<Instruction*>& Members(GroupId group) const { return groups_[group].members; }
-  // The group that stores the value, or kNoGroup. An element of a tuple belongs to the group of the tuple.
+  // The group that stores the value, or kNoGroup. Elements of a tuple belong to its group.
   GroupId GroupOf(const Instruction& value) const {
     return group_of_[(value.Is(Opcode::kGetTupleElement) ? value.operand(0) : value).place()];
   }
 
-  // Whether `before` is reachable from `group` through operands and control predecessors. Also for instructions in no
-  // group.
+  // Whether `group` depends on `before`, also through instructions in no group.
   bool IsReachable(GroupId group, GroupId before) { return Waits().IsReachable(Root(group), Root(before)); }
-  // An instruction of a third group through which `group` depends on `before`, or null. If there is one, the two cannot
-  // be merged.
+  // An instruction of a third group through which `group` depends on `before`, so that they cannot be merged, or null.
   const Instruction* InstructionBetween(GroupId group, GroupId before) {
     return Waits().InstructionBetween(Root(group), Root(before));
   }
 
-  // The number of values that members read and the group does not compute. A value that one member stores for another
-  // counts.
+  // Values that members read and the group does not compute. A value that one member stores for another counts.
   int64_t ReadCount(GroupId group) const { return groups_[group].read_count; }
   int64_t ReadCountOfUnion(GroupId a, GroupId b) const;
   GroupCost CostOf(GroupId group) const { return CostOfUnion(group, group); }
   GroupCost CostOfUnion(GroupId a, GroupId b) const;
-  // The cost of `group` after CopyGroup.
+  // After CopyGroup.
   GroupCost CostWithCopy(GroupId from, GroupId group, double times) const;
 
   struct Shape {
@@ -102,8 +98,8 @@ class FusionGraph {
 
  private:
   struct Read {
-    int place;     // The place of the value.
-    double bytes;  // Bytes that members read together; negative if the group computes the value by now.
+    int place;     // The value's.
+    double bytes;  // Bytes that members read together; negative if the group computes the value.
   };
   struct Group {
     std::vector<Instruction*> members;
@@ -111,7 +107,7 @@ class FusionGraph {
     int64_t read_count = 0;   // Without values computed in the group.
     double work = 0;
   };
-  // The groups that contain an instruction. `ids` is the xor of their ids, so it is the id if there is only one.
+  // The groups that contain an instruction. `ids` is the xor of their ids: the id of a single group.
   struct Holders {
     int count = 0;
     GroupId ids = 0;
@@ -147,25 +143,25 @@ class FusionGraph {
   GroupId Find(GroupId group) const;
   void StartLog();
   void WriteLog();
-  bool AddNote(const std::string& name, const FusionLog::Note& note);  // Unless it is there already.
+  bool AddNote(const std::string& name, const FusionLog::Note& note);  // Returns false if it exists.
   void WriteMembers(GroupId id, const std::vector<int>& copies);
 
   Computation& computation_;
   const std::vector<Instruction*> order_;
   FusionLog* const log_;
   const std::source_location where_;
-  const bool logs_why_;            // Whether decisions are logged when they are made.
-  std::vector<int> position_;      // Position in the order by place; -1 if not needed.
+  const bool logs_why_;
+  std::vector<int> position_;      // By place; -1 if not needed.
   std::vector<GroupId> group_of_;  // The group that stores it, by place.
   std::vector<Holders> held_by_;   // The groups that compute it, by place.
   std::vector<Group> groups_;
   std::vector<GroupId> part_of_;    // The group that it was merged into, by group.
-  std::optional<WaitGraph> waits_;  // Created by the first question or union.
-  std::vector<Read> scratch_;       // Used by AddReads.
+  std::optional<WaitGraph> waits_;  // Created on demand.
+  std::vector<Read> scratch_;
   // Only for the log.
   std::vector<Joined> joined_;
   std::vector<Noted> noted_;
-  std::vector<std::string> names_;  // Names of the groups' fusions.
+  std::vector<std::string> names_;  // By group.
 };
 
 }  // namespace hlo

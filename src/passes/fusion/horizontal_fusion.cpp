@@ -1,12 +1,11 @@
 // gpu_horizontal_loop_fusion, gpu_horizontal_input_fusion: join kernels that are too small to fill a device, such as an
-// optimizer's updates of many small arrays. Only one common user and the root read the kernels, so that no kernel
-// depends on another. Exact.
+// optimizer's updates of many small arrays. Only one common user and the root read them, so that they do not depend on
+// each other.
 //
 //   loop   elementwise kernels with results of one type and equally much code, of any dimensions, at most 32 together
 //   input  reductions that iterate over the same elements (walk.h)
 //
-// XLA flattens, concatenates and slices the arrays of loop kernels, because its emitter writes slices. Ours writes
-// several results of different dimensions.
+// XLA flattens, concatenates and slices the arrays of loop kernels. Our emitter writes results of different dimensions.
 #include <algorithm>
 #include <optional>
 #include <unordered_set>
@@ -20,19 +19,18 @@
 namespace hlo {
 namespace {
 
-// XLA's thresholds. A larger kernel fills the device, and its launch is a small part of the time.
+// XLA's thresholds. A larger kernel fills the device.
 constexpr int64_t kMostElements = 128 * 2048;
 constexpr int64_t kMostInstructions = 30;
-constexpr int64_t kMostKernels = 32;           // Kernels in one batch.
-constexpr int64_t kMostParameterBytes = 4000;  // Bytes of pointers that a launch can pass.
-constexpr int64_t kMostReductions = 8;         // Each reduction has its own shared memory.
+constexpr int64_t kMostKernels = 32;
+constexpr int64_t kMostParameterBytes = 4000;  // Pointers that a launch can pass.
+constexpr int64_t kMostReductions = 8;         // Each has its own shared memory.
 
 bool IsRowMajor(const Shape& shape) {
   if (!shape.IsTuple()) return shape.HasDefaultLayout();
   return std::ranges::all_of(shape.elements(), IsRowMajor);
 }
 
-// The first result represents all results.
 const Shape& FirstShape(const Instruction& fusion) {
   return fusion.shape().IsTuple() ? fusion.shape().elements().front() : fusion.shape();
 }
@@ -59,7 +57,6 @@ class HorizontalFusion {
  private:
   const Instruction& Root(GroupId id) const { return *graph_.Members(id).front(); }
 
-  // Opens groups for the kernels that only `consumer` reads.
   std::vector<GroupId> CandidatesOf(const Instruction& consumer) {
     std::vector<Instruction*> found;
     std::unordered_set<const Instruction*> seen;
@@ -109,7 +106,6 @@ class HorizontalFusion {
 
   int64_t Results(GroupId id) const { return Root(id).shape().LeafCount(); }
 
-  // Returns whether the kernels have the same type, number of results and number of instructions.
   bool IsAlike(GroupId a, GroupId b) const {
     return FirstShape(Root(a)).type() == FirstShape(Root(b)).type() && Results(a) == Results(b) &&
            walks_[a].instructions == walks_[b].instructions;
@@ -165,12 +161,12 @@ class HorizontalFusion {
   const FusionOptions options_;
   const bool reductions_;
   FusionGraph graph_;
-  std::vector<Walk> walks_;  // Indexed by group.
+  std::vector<Walk> walks_;  // By group.
 };
 
 Result<bool> FuseSideBySide(Module& module, const PassContext& context, bool reductions) {
   bool changed = false;
-  // Joined kernels are tried again: two unions may be alike where their parts were not.
+  // Two unions may be alike where their parts were not.
   for (Computation* computation : SequentialComputations(module)) {
     while (HorizontalFusion(*computation, context, reductions).Run()) changed = true;
   }

@@ -1,12 +1,11 @@
 // fusion: decides which instructions share a kernel.
 //
-// The pass visits users before operands. An instruction either joins the kernels of all its users, with a copy in each,
-// or becomes the root of its own kernel. A kernel thus contains every path from an instruction to its root, so that no
-// two kernels depend on each other. Time decides: repeated computation against a launch and memory traffic
-// (DeviceDescription).
+// Users come before operands. An instruction joins the kernels of all its users, with a copy in each, or becomes the
+// root of its own kernel. A kernel thus contains every path to its root, and no two kernels depend on each other. Time
+// decides: repeated computation against a launch and memory traffic (DeviceDescription).
 //
-// A reduce is a root or is read at the index of the root through elementwise instructions, which then run after the
-// reduction (ir/fusion.h, kInput). The same holds for a running fold (ir/running_fold.h).
+// A reduce or running fold (ir/running_fold.h) is a root, or is read at the index of the root through elementwise
+// instructions, which then run after it (ir/fusion.h, kInput).
 #include <algorithm>
 #include <iterator>
 #include <utility>
@@ -27,39 +26,39 @@ namespace {
 
 // The index at which a kernel needs a value.
 enum class Place : uint8_t {
-  kRoot,       // The index of the root.
+  kRoot,
   kReduced,    // The index of the fold's operand.
-  kElsewhere,  // An index computed from one of these, or several indices.
+  kElsewhere,  // A computed index, or several indices.
 };
 
-// A member that reads another at an index of its own, by its number in IdSpan, and its number of copies. kAtRoot is for
-// reads at the index of the root.
+// A member that reads another at an index of its own, by its number in IdSpan, and its copies. kAtRoot reads at the
+// index of the root.
 using Reader = std::pair<int, int64_t>;
 constexpr Reader kAtRoot = {-1, 1};
 
-// A part of a table: of members_ or of readers_.
+// In members_ or readers_.
 struct Range {
   int begin = 0, end = 0;
   bool operator==(const Range&) const = default;
 };
-constexpr Range kByRoot = {0, 1};  // The range of kAtRoot in readers_.
+constexpr Range kByRoot = {0, 1};  // kAtRoot in readers_.
 
-// The use of an instruction in one kernel.
+// A use of an instruction.
 struct Member {
   GroupId kernel;
-  double evaluations;  // Elements computed in total, with repetitions.
+  double evaluations;  // Elements, with repetitions.
   Place place;
   Range readers;        // Sorted.
-  int64_t copies = 1;   // Copies in the kernel's code, one for each index.
-  bool places = false;  // It is only needed for start indices of slices.
+  int64_t copies = 1;   // In the kernel's code, one for each index.
+  bool places = false;  // Only for start indices of slices.
 };
 
 struct Kernel {
-  const Instruction* fold = nullptr;  // The first reduce or running fold, if any.
+  const Instruction* fold = nullptr;  // The first reduce or running fold.
   bool alone = false;                 // Nothing else may join it.
-  int64_t code = 0;                   // Copies of all members.
-  double idle = 0;                    // Seconds in which arithmetic units wait for memory.
-  size_t join = 0;                    // Position of the kernel in joins_ when it was last there.
+  int64_t code = 0;
+  double idle = 0;  // Seconds in which arithmetic units wait for memory.
+  size_t join = 0;  // Last position in joins_.
 };
 
 double Elements(const Instruction& inst) {
@@ -69,25 +68,22 @@ double Bytes(const Instruction& inst) { return static_cast<double>(inst.shape().
 
 bool IsScalarConstant(const Instruction& inst) { return inst.Is(Opcode::kConstant) && inst.shape().IsScalar(); }
 
-// Returns whether `inst` costs nothing to compute, so that it is copied to each use.
+// Free instructions are copied to each use.
 bool IsTrivial(const Instruction& inst) {
   return inst.Is(Opcode::kIota) || (inst.Is(Opcode::kBroadcast) && IsScalarConstant(inst.operand(0)));
 }
 
-// Returns whether `inst` visits its elements in order, each step depending on the one before.
+// Whether each step depends on the one before.
 bool IsFold(const Instruction& inst) { return inst.Is(Opcode::kReduce) || RunningFoldOf(inst).has_value(); }
 
-// Returns whether nothing else may join the kernel of `inst`.
 bool IsAlone(const Instruction& inst) { return inst.Is(kStandsAlone) && !IsFold(inst); }
 
-// Returns whether one iteration can compute both folds.
 bool CanShareIteration(const Instruction& a, const Instruction& b) {
   if (a.opcode() != b.opcode() || !SameDims(a.operand(0).shape(), b.operand(0).shape())) return false;
   if (!a.Is(Opcode::kReduce)) return RunningFoldOf(a) == RunningFoldOf(b);
   return a.attrs<ReduceAttrs>().dimensions == b.attrs<ReduceAttrs>().dimensions;
 }
 
-// Returns whether a kernel may contain `inst`.
 bool IsFusible(const Instruction& inst) {
   if (inst.Is(kSideEffect) || inst.Is(kCollective) || !inst.control_predecessors().empty()) return false;
   if (inst.shape().IsBuffer()) return false;  // V244
@@ -116,8 +112,8 @@ bool IsFusible(const Instruction& inst) {
   return inst.shape().IsArray() || inst.Is(kStandsAlone) || inst.Is(Opcode::kReduce);
 }
 
-// Returns the needed instructions, operands before users. Copies each trivial instruction with users in kernels and
-// outside, so that no kernel reads it from memory.
+// Returns the needed instructions, operands before users. Copies trivial instructions with users in kernels and
+// outside, so that no kernel reads them from memory.
 std::vector<Instruction*> SplitTrivial(Computation& computation) {
   const std::vector<Instruction*> all = computation.PostOrder();
   const std::vector<bool> needed = NeededPlaces(computation, all);
@@ -130,7 +126,7 @@ std::vector<Instruction*> SplitTrivial(Computation& computation) {
     std::erase_if(users, [&](const Instruction* user) { return !needed[user->place()]; });
     const auto outside = std::ranges::count_if(users, [](const Instruction* user) { return !IsFusible(*user); });
     if ((outside == 0 && !inst->IsRoot()) || outside == std::ssize(users)) continue;
-    // The users in kernels get the copy, because the root may be one of the users outside.
+    // The root may be a user outside.
     Instruction& copy = computation.AddClone(*inst, {inst->operands().begin(), inst->operands().end()});
     order.push_back(&copy);
     for (Instruction* user : users) {
@@ -164,8 +160,8 @@ class InstructionFusion {
 
  private:
   struct Subtree {
-    double bytes = 0;  // Bytes read to compute it from its leaves.
-    int size = 0;      // Instructions, capped; shared ones count repeatedly.
+    double bytes = 0;  // To compute it from its leaves.
+    int size = 0;      // Capped; shared instructions count repeatedly.
   };
 
   void EstimateSubtrees() {
@@ -179,7 +175,6 @@ class InstructionFusion {
       subtree.size = 1;
       for (const Instruction* operand : inst->operands()) {
         const Subtree& below = subtrees_[ids_.IndexOf(*operand)];
-        // A slice reads only its part.
         subtree.bytes += below.bytes * std::min(1.0, Elements(*inst) / std::max(1.0, Elements(*operand)));
         subtree.size = std::min(subtree.size + below.size, kMostCopied + 1);  // Chains double it at every step.
       }
@@ -198,7 +193,7 @@ class InstructionFusion {
     // The bitcast would lose the information which dynamic dimension is inferred.
     if (inst.Is(Opcode::kReshape) && inst.operand(0).shape().HasDefaultLayout() && inst.shape().HasDefaultLayout() &&
         inst.attrs<ReshapeAttrs>().inferred_dimension < 0) {
-      bitcasts_.push_back(&inst);  // It needs no kernel, because its operand has the same bytes.
+      bitcasts_.push_back(&inst);  // It needs no kernel.
       return;
     }
     const Member root{graph_.Open(inst, &why_), Elements(inst), Place::kRoot, kByRoot};
@@ -235,7 +230,7 @@ class InstructionFusion {
     return false;
   }
 
-  // Returns whether `inst` joins the kernels of all its users, and sets joins_. Otherwise sets why_.
+  // Sets joins_ if `inst` joins the kernels of all its users, otherwise why_.
   bool Joins(const Instruction& inst) {
     joins_.clear();
     if (inst.IsRoot()) return Refuse(FusionReason::kResult, inst);
@@ -248,7 +243,7 @@ class InstructionFusion {
                       *user);
       for (const Member& role : RolesOf(*user)) AddUse(inst, *user, role);
     }
-    // Each reader needs one copy of the code for each of its own copies.
+    // Each copy of a reader needs a copy.
     for (Member& join : joins_) {
       join.copies = 0;
       for (int i = join.readers.begin; i < join.readers.end; ++i) join.copies += readers_[i].second;
@@ -275,7 +270,7 @@ class InstructionFusion {
     if (!KeepsIndex(user, inst)) {
       use.readers = AddReaders([&](auto out) { *out = Reader(static_cast<int>(ids_.IndexOf(user)), role.copies); });
     }
-    // Finds the kernel in joins_ in constant time, because a value may have many users.
+    // In constant time, because a value may have many users.
     size_t& at = kernels_[use.kernel].join;
     if (at >= joins_.size() || joins_[at].kernel != use.kernel) {
       at = joins_.size();
@@ -324,7 +319,7 @@ class InstructionFusion {
     if (join.copies > 1 && kernel.code + join.copies > kMostCode)
       return Refuse(FusionReason::kCopies, inst, static_cast<double>(join.copies));
     if (!IsFold(inst)) return true;
-    // A fold can join only one kernel, at the index of the root.
+    // Joins one kernel, at the index of the root.
     const bool scans = !inst.Is(Opcode::kReduce);
     if (joins_.size() != 1) return Refuse(scans ? FusionReason::kScanElsewhere : FusionReason::kSumOfSeveral, inst);
     if (join.place != Place::kRoot || inst.operand_count() != 2)
@@ -376,11 +371,11 @@ class InstructionFusion {
     return {FusionKind::kLoop, name};
   }
 
-  // Instructions with a larger subtree, or with a cost of at least kCostlyInstruction adds, are not copied.
+  // Larger subtrees, and costs of at least kCostlyInstruction adds, are not copied.
   static constexpr int kMostCopied = 24;
-  // Limit on copies of instructions in a kernel, one for each index at which a value is needed. In a prefix scan by
-  // halves, the code grows exponentially with the levels. LLVM compiles this many copies in milliseconds, and the
-  // kernels of testdata/models need much fewer. XLA's limit is 15 copies of one instruction.
+  // Copies of instructions in a kernel, one for each index. In a prefix scan by halves, the code grows exponentially
+  // with the levels. LLVM compiles this many copies in milliseconds, and the kernels of testdata/models need much
+  // fewer. XLA's limit is 15 copies of one instruction.
   static constexpr int64_t kMostCode = 128;
   static constexpr double kCostlyInstruction = 10;
 
@@ -389,13 +384,13 @@ class InstructionFusion {
   const DeviceDescription& device_;
   FusionGraph graph_;
   const IdSpan ids_;
-  std::vector<Range> roles_;     // Indexed by id, ranges of members_; empty if not in a kernel.
+  std::vector<Range> roles_;     // By id, ranges of members_; empty if not in a kernel.
   std::vector<Member> members_;  // Uses of one instruction are adjacent.
   std::vector<Reader> readers_;
-  std::vector<Subtree> subtrees_;  // Indexed by id.
-  std::vector<Kernel> kernels_;    // Indexed by group.
-  std::vector<Member> joins_;      // Uses of the current instruction.
-  FusionNote why_ = {};            // Reason for a kernel of its own.
+  std::vector<Subtree> subtrees_;  // By id.
+  std::vector<Kernel> kernels_;    // By group.
+  std::vector<Member> joins_;      // Of the current instruction.
+  FusionNote why_ = {};            // For a kernel of its own.
   std::vector<Instruction*> bitcasts_;
 };
 

@@ -1,5 +1,4 @@
-// The decisions of fusion strategies with their reasons, for --print_fusion_plan. Fusion passes write the log if
-// PassContext has one. No decision depends on it.
+// The decisions of fusion strategies with their reasons, for --print_fusion_plan. No decision depends on the log.
 #ifndef HLO_PASSES_FUSION_LOG_H_
 #define HLO_PASSES_FUSION_LOG_H_
 
@@ -22,34 +21,33 @@ inline constexpr int kFusionReasons = 0
 #define FUSION_REASON(Name, joins, text) +1
 #include "passes/fusion/reasons.def"
     ;
-std::string_view NameOf(FusionReason reason);  // "ReadsTheSame"
-bool Joins(FusionReason reason);               // Otherwise the reason keeps kernels apart.
+std::string_view NameOf(FusionReason reason);
+bool Joins(FusionReason reason);  // Otherwise the reason keeps kernels apart.
 
-// A reason with its arguments.
 struct FusionNote {
   FusionReason reason;
   const Instruction* inst = nullptr;
   double first = 0, second = 0;
 };
-std::string Text(const FusionNote& note);  // As a sentence.
+std::string Text(const FusionNote& note);
 
 struct FusionLog {
   struct Note {
     FusionReason reason;
     std::string text;
-    // The instructions that joined, the other kernel (empty for all), or the stored value.
+    // Instructions that joined, the other kernel (empty for all), or the stored value.
     std::vector<std::string> names;
-    bool of_two = false;  // The note is about two kernels.
-    double bytes = 0;     // Memory traffic that the union saves or would save.
+    bool of_two = false;  // About two kernels.
+    double bytes = 0;     // Traffic that the union saves or would save.
   };
   struct Group {
-    bool made = false;               // Made by a pass, not present in the input.
-    std::vector<std::string> parts;  // The kernels that were merged; each may be in the log itself.
+    bool made = false;               // Not present in the input.
+    std::vector<std::string> parts;  // Merged kernels, which may be in the log themselves.
     std::vector<Note> notes;
-    int64_t shared = 0;      // Instructions that other kernels compute as well.
-    double bytes_alone = 0;  // Traffic of the instructions as separate kernels. An instruction in k kernels counts 1/k.
+    int64_t shared = 0;      // Instructions that other kernels compute too.
+    double bytes_alone = 0;  // Traffic of separate kernels. An instruction in k kernels counts 1/k.
   };
-  std::unordered_map<std::string, Group> groups;  // Keyed by the name of the fusion.
+  std::unordered_map<std::string, Group> groups;  // Keyed by fusion.
   std::array<int64_t, kFusionReasons> counts = {};
 };
 

@@ -1,11 +1,8 @@
-// multi_output_fusion: joins kernels that iterate over the same elements into one kernel with several results. Exact.
+// multi_output_fusion: joins kernels that iterate over the same elements (walk.h) into one kernel with several results.
 //
 //   producer and consumer   The consumer reads the producer's result at the index of the iteration. Saves a read.
 //   siblings                Both read the same large value. Saves a read.
 //   small kernels           They have equal dimensions and no common values. Saves a launch.
-//
-// Iterations must have equal dimensions and reduce the same ones (walk.h). Two kernels cannot be joined if one depends
-// on the other through a third kernel.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -21,12 +18,12 @@
 namespace hlo {
 namespace {
 
-// Largest output, in bytes, of kernels without common values that are joined to save a launch.
+// Largest output of kernels that are joined only to save a launch.
 constexpr int64_t kSmallBytes = 1 << 20;
-// Failed attempts for each small kernel, and for each reader of a value. More distant kernels usually depend on it.
+// For each small kernel, and each reader of a value. More distant kernels usually depend on it.
 constexpr int kMostTries = 8;
 
-// Returns whether every use of the value in the fused computation reads it at the index of the iteration.
+// Whether every use in the fused computation is at the index of the iteration.
 bool ReadsAtIteration(const Instruction& value) {
   std::unordered_set<const Instruction*> seen = {&value};
   std::vector<const Instruction*> worklist = {&value};
@@ -121,7 +118,7 @@ class MultiOutputFusion {
     }
   }
 
-  // Returns the reason against joining `b`, which reads results of `a`, to `a`.
+  // `b` reads results of `a`.
   Veto VetoOfReading(GroupId a, GroupId b) {
     const Walk &producer = walks_[a], &kernel = walks_[b];
     // The result of a reduce is only known after the iteration.
@@ -132,7 +129,7 @@ class MultiOutputFusion {
       for (int64_t i = 0; i < consumer->operand_count(); ++i) {
         const Instruction& value = consumer->operand(i);
         if (graph_.GroupOf(value) != a) continue;
-        // The value must not be reduced, and must be read at the index of the iteration.
+        // It must not be reduced.
         if (!SameDims(value.shape(), kernel.iteration) || !ReadsAtIteration(FusedComputation(*consumer).parameter(i)))
           return FusionNote{FusionReason::kReadsElsewhere, &value};
         if (producer.reduces && producer.iteration.NumElements() == value.shape().NumElements() &&
@@ -144,7 +141,7 @@ class MultiOutputFusion {
     return {};
   }
 
-  // Returns the root of its fusion that computes `value`.
+  // The root of its fusion.
   static const Instruction& RootOf(const Instruction& value) {
     const bool element = value.Is(Opcode::kGetTupleElement);
     return *FusionRoots(element ? value.operand(0) : value)[element ? value.tuple_index() : 0];
@@ -166,7 +163,7 @@ class MultiOutputFusion {
   }
 
   void JoinSiblings() {
-    // The last value for which each group was listed as a reader.
+    // The last value that each group was listed for.
     std::vector<const Instruction*> read(walks_.size());
     for (const Instruction* value : graph_.order()) {
       if (!value->shape().IsArray() || value->users().size() < 2) continue;
@@ -204,14 +201,14 @@ class MultiOutputFusion {
 
   const FusionOptions options_;
   FusionGraph graph_;
-  std::vector<Walk> walks_;  // Indexed by group.
+  std::vector<Walk> walks_;  // By group.
 };
 
 }  // namespace
 
 Result<bool> JoinKernels(Module& module, const PassContext& context) {
   bool changed = false;
-  // Joined kernels are tried again: the union may join kernels that its parts could not.
+  // A union may join kernels that its parts could not.
   for (Computation* computation : SequentialComputations(module)) {
     while (MultiOutputFusion(*computation, context).Run()) changed = true;
   }

@@ -12,7 +12,7 @@ namespace hlo {
 
 namespace {
 
-// Copies the body of a fusion. `value_of` maps an operand of the fusion to its value in `fused`.
+// `value_of` maps an operand of the fusion to its value in `fused`.
 template <class ValueOf>
 void CopyBody(Instruction& fusion, Computation& fused, ValueOf value_of,
               std::unordered_map<const Instruction*, Instruction*>& outer) {
@@ -37,7 +37,7 @@ void CopyBody(Instruction& fusion, Computation& fused, ValueOf value_of,
     outer[element] = copies.at(&body.root().operand(element->tuple_index()));
 }
 
-// Removes instructions and operands that are needed only for results without users.
+// Removes instructions and operands of unused results.
 void RemoveUnused(Computation& fused, std::vector<Instruction*>* operands) {
   const std::vector<Instruction*> order = fused.PostOrder();
   for (size_t i = order.size(); i-- > 0;) {
@@ -92,7 +92,7 @@ Instruction& Outline(Computation& computation, std::span<Instruction* const> mem
   Instruction& fusion = computation.Add(Opcode::kFusion, fused.root().shape(), operands,
                                         FusionAttrs{.kind = kind, .calls = &fused}, Str(name, "_fusion"));
   fusion.SetRange(roots.front()->range());
-  // Joined kernels have different metadata, so their union has none.
+  // Joined kernels have different metadata.
   if (!IsFusion(*members.front()) && roots.front()->metadata() != Metadata())
     fusion.mutable_common().metadata = roots.front()->metadata();
   if (roots.size() == 1) {

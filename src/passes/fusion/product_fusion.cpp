@@ -1,9 +1,9 @@
 // product-fusion: joins a product with the kernel of an operand that only this product reads (a region "product"), if
-// the product can compute that operand while it reads it. Weights of another type, or stacked by layer, are then read
-// once and not written in between.
+// the product can compute that operand while it reads it. Weights of another type, or stacked by layer, are then not
+// written in between.
 //
-// A product of few rows is bound by memory, and its kernel can read any elementwise value. Larger products accept only
-// converts and parts of arrays. Exact: if no planner takes the region, its kernels run one by one.
+// A product of few rows is bound by memory, and can read any elementwise value. Larger products accept only converts
+// and parts of arrays. If no planner takes the region, its kernels run one by one.
 #include <algorithm>
 #include <string_view>
 #include <vector>
@@ -28,7 +28,7 @@ const Instruction* DotOf(const Instruction& launch) {
   return nullptr;
 }
 
-// Returns the number of rows (or columns) of the product that an operand has: the elements along its free dimensions.
+// Elements along the free dimensions: rows (or columns) of the product.
 int64_t FreeElements(const Shape& shape, const std::vector<int64_t>& batch, const std::vector<int64_t>& contracting) {
   int64_t elements = 1;
   for (int64_t d = 0; d < shape.rank(); ++d) {
@@ -51,10 +51,9 @@ bool IsRead(const Instruction& inst, bool skinny) {
                                       Opcode::kSubtract};
   if (kAlways.Has(inst.opcode())) return true;
   if (kWhereSkinny.Has(inst.opcode())) return skinny;
-  return inst.shape().IsScalar() && inst.Is(kElementwise);  // It is part of an index.
+  return inst.shape().IsScalar() && inst.Is(kElementwise);  // Part of an index.
 }
 
-// Returns the reason why a product cannot compute the values of the launch while it reads them, or "".
 std::string_view WhyNotRead(const Instruction& launch, bool skinny) {
   if (!IsKernel(launch)) return "a product takes in only kernels";
   if (!launch.shape().IsArray()) return "it has several results";

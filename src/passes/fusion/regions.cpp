@@ -14,14 +14,13 @@
 namespace hlo {
 namespace {
 
-// Returns the loop whose initial state is `tuple`, or null if that is not the tuple's only user.
+// Null if the loop is not the tuple's only user.
 Instruction* LoopOf(const Instruction& tuple) {
   if (!tuple.Is(Opcode::kTuple) || tuple.IsRoot() || tuple.UseCount() != 1) return nullptr;
   Instruction* user = *tuple.users().begin();
   return user->Is(Opcode::kWhile) ? user : nullptr;
 }
 
-// Returns whether `inst` is an element of another value or a bitcast of it.
 bool IsPartOrBitcast(const Instruction& inst) { return inst.Is(Opcode::kGetTupleElement) || inst.Is(Opcode::kBitcast); }
 
 class Outliner {
@@ -29,7 +28,7 @@ class Outliner {
   Outliner(Computation& computation, std::string_view kind)
       : computation_(computation), held_(computation.module().AddComputation(Str("region_", kind))), kind_(kind) {}
 
-  // Moves `members`, launches with operands before users, into a new region.
+  // `members` are launches with operands before users.
   void Run(const std::vector<Instruction*>& members) {
     inside_.insert(members.begin(), members.end());
     for (Instruction* member : members) CopyIn(*member);
@@ -52,7 +51,7 @@ class Outliner {
   }
 
  private:
-  // Returns the copy of `value` in the region. Values from outside become parameters of the region.
+  // Values from outside become parameters of the region.
   Instruction* ValueOf(Instruction& value) {
     if (const auto found = copies_.find(&value); found != copies_.end()) return found->second;
     Instruction*& copy = copies_[&value];
@@ -78,7 +77,7 @@ class Outliner {
     copies_[&member] = copy;
   }
 
-  // Returns the arrays of launches, and elements of their tuples, that have users outside.
+  // Arrays and tuple elements with users outside.
   std::vector<Instruction*> Results(const std::vector<Instruction*>& members) {
     std::vector<Instruction*> results;
     for (Instruction* member : members) {
@@ -93,8 +92,7 @@ class Outliner {
     return results;
   }
 
-  // Returns whether `value` or a bitcast of it has users other than the members. Elements of a tuple are results of
-  // their own.
+  // Bitcasts of the value count. Elements of a tuple are results of their own.
   bool IsReadOutside(const Instruction& value) {
     std::vector<const Instruction*> names = {&value};
     for (size_t i = 0; i < names.size(); ++i) {
@@ -110,7 +108,7 @@ class Outliner {
     return false;
   }
 
-  // Removes the member, its unused bitcasts and elements, and the tuple with which a loop starts.
+  // Also removes unused bitcasts and elements, and the initial tuple of a loop.
   void RemoveUnused(Instruction& member) {
     std::vector<Instruction*> names = {&member};
     for (size_t i = 0; i < names.size(); ++i) {
@@ -178,7 +176,6 @@ RegionGraph::RegionGraph(Computation& computation)
     if (IsLaunch(*inst)) {
       part_of_[inst->place()] = inst->place();
       members_[inst->place()] = {inst};
-      // Launches without users are left out.
       if (!awaited[inst->place()] && !HasSideEffect(*inst) && IsReadByOthers(*inst, {})) launches_.push_back(inst);
     } else if (inst->Is(Opcode::kBitcast) && LaunchOf(*inst) != nullptr) {
       waits_.Join(*LaunchOf(*inst), *inst);

@@ -1,5 +1,5 @@
 // Groups of launches of one computation that shall become regions (ir/region.h). A strategy, another file in this
-// folder, asks and joins. Build then makes a region of each group with several launches.
+// folder, joins them.
 #ifndef HLO_PASSES_FUSION_REGIONS_H_
 #define HLO_PASSES_FUSION_REGIONS_H_
 
@@ -12,10 +12,9 @@
 
 namespace hlo {
 
-// Whether the instruction is a launch: a kernel, a library call, or a loop of them.
+// A kernel, a library call, or a loop of them.
 bool IsLaunch(const Instruction& inst);
-// The launch that computes the value, found through get-tuple-elements, bitcasts and the initial tuple of a loop, or
-// null.
+// The launch that computes the value, behind get-tuple-elements, bitcasts and the initial tuple of a loop, or null.
 Instruction* LaunchOf(Instruction& value);
 
 // Whether other instructions than `launches` read the value or a part of it.
@@ -25,27 +24,25 @@ class RegionGraph {
  public:
   explicit RegionGraph(Computation& computation);
 
-  // Launches that may join others, operands before users. They have no control edges and no side effects, and their
-  // results are used.
+  // Launches that may join others, operands before users, without control edges and side effects, and with used
+  // results.
   const std::vector<Instruction*>& launches() const { return launches_; }
 
-  // All launches in the group of `launch`.
   const std::vector<Instruction*>& LaunchesOf(const Instruction& launch) { return members_[GroupOf(launch)]; }
   bool AreOne(const Instruction& a, const Instruction& b) { return GroupOf(a) == GroupOf(b); }
-  // Launches of other groups that members of the group read from, one for each group.
+  // Launches of other groups that the group reads from, one for each group.
   std::vector<Instruction*> Producers(const Instruction& launch);
 
-  // Whether the union of the two groups, which must differ, would not depend on itself.
+  // Whether the union of two different groups would not depend on itself.
   bool CanJoin(const Instruction& a, const Instruction& b) {
     return waits_.InstructionBetween(a, b) == nullptr && waits_.InstructionBetween(b, a) == nullptr;
   }
-  // Whether neither group depends on the other.
   bool AreIndependent(const Instruction& a, const Instruction& b) {
     return !waits_.IsReachable(a, b) && !waits_.IsReachable(b, a);
   }
   void Join(const Instruction& a, const Instruction& b);
 
-  // The number of values that the group reads or computes.
+  // Values that the group reads or computes.
   int64_t PointerCount(const Instruction& launch);
 
   // Makes regions of the groups that `is_one` accepts. Returns whether there was any.
@@ -58,12 +55,12 @@ class RegionGraph {
   const std::vector<Instruction*> order_;
   std::vector<Instruction*> launches_;
   WaitGraph waits_;
-  // Indexed by place: another launch of the group. The representative points to itself.
+  // Another launch of the group, by place. The representative points to itself.
   std::vector<int> part_of_;
-  // Indexed by the place of a group's representative: the launches of the group, unordered.
+  // The launches of the group, unordered, by the representative's place.
   std::vector<std::vector<Instruction*>> members_;
-  int64_t count_ = 0;             // The number of calls of PointerCount.
-  std::vector<int64_t> counted_;  // Indexed by place: the last call that counted the value.
+  int64_t count_ = 0;             // Calls of PointerCount.
+  std::vector<int64_t> counted_;  // The last call that counted the value, by place.
 };
 
 }  // namespace hlo

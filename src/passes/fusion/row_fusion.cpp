@@ -1,11 +1,11 @@
-// row-fusion: joins kernels into one launch (a region "rows") if each computes a row of its results from the same row
-// of the others' results: softmax, layer norms and their gradients, cross entropy, running sums. The row stays on chip.
+// row-fusion: joins kernels into a region "rows" if each computes a row of its results from the same row of the others'
+// results, which stays on chip: softmax, layer norms and their gradients, cross entropy, running sums.
 //
 // attention-fusion does the same for a softmax between two matrix products (a region "attention"). Its rows may exceed
 // the on-chip memory: products of parts of a row are rescaled and added.
 //
-// A region is worth it if the saved launches and memory traffic cost more than multiprocessors that idle when there are
-// few rows. Exact: if no planner takes the region, its kernels run one by one.
+// The saved launches and memory traffic must cost more than multiprocessors that idle when there are few rows. If no
+// planner takes the region, its kernels run one by one.
 #include <algorithm>
 #include <optional>
 #include <string_view>
@@ -25,10 +25,10 @@
 namespace hlo {
 namespace {
 
-constexpr int64_t kMostInstructions = 4000;  // Instructions of a region's code.
-constexpr int64_t kMostPointers = 128;       // Operands and results of a region.
-constexpr double kMostOfCluster = 1.4e6;     // Bytes of a row that a cluster of eight blocks can hold, from sm_90 on.
-constexpr double kMostOfCore = 1 << 20;      // Bytes of a host core's own cache.
+constexpr int64_t kMostInstructions = 4000;  // In a region's code.
+constexpr int64_t kMostPointers = 128;
+constexpr double kMostOfCluster = 1.4e6;  // Bytes of a row in a cluster of eight blocks, from sm_90 on.
+constexpr double kMostOfCore = 1 << 20;   // Bytes of a host core's own cache.
 constexpr double kBlocksOfCluster = 8;
 constexpr double kMostOfHead = 256;  // Elements of a query, key or value.
 
@@ -62,7 +62,7 @@ class RowFusion {
 
  private:
   struct Group {
-    int64_t rows = 0;  // 0 if unknown, for a launch by itself.
+    int64_t rows = 0;  // 0 for a launch by itself.
     int64_t code = 0;
     int64_t dots = 0;
   };
@@ -74,7 +74,7 @@ class RowFusion {
     }
   }
 
-  // groups_ has an entry for one launch of each group.
+  // groups_ has one launch of each group.
   Group& GroupOf(const Instruction& launch) { return groups_.at(graph_.LaunchesOf(launch).front()); }
 
   void Say(const Instruction& inst, std::string_view became, std::string_view why) const {
@@ -91,7 +91,6 @@ class RowFusion {
     }
   }
 
-  // Joins the groups of the two launches, or returns the reason why not.
   std::string_view JoinOrWhyNot(const Instruction& producer, const Instruction& launch) {
     const Group a = GroupOf(producer), b = GroupOf(launch);
     if (a.dots + b.dots > 2) return "together they have more than two products";
@@ -120,7 +119,7 @@ class RowFusion {
     return why_not;
   }
 
-  // Returns the possible row counts, highest first: shorter rows need less on-chip memory.
+  // Highest first: shorter rows need less on-chip memory.
   static std::vector<int64_t> RowCountsOf(const std::vector<const Instruction*>& launches) {
     std::vector<int64_t> counts;
     for (const Instruction* launch : launches) {
@@ -132,7 +131,7 @@ class RowFusion {
     return counts;
   }
 
-  // Returns the launch that computes the value, or null if it is not one of `launches`.
+  // Null if the launch is not one of `launches`.
   static const Instruction* MakerOf(Instruction& value, const std::vector<const Instruction*>& launches) {
     const Instruction* maker = LaunchOf(value);
     return std::ranges::find(launches, maker) != launches.end() ? maker : nullptr;
@@ -149,10 +148,9 @@ class RowFusion {
     });
   }
 
-  // Returns the reason why one launch is slower than separate ones, or "".
   std::string_view WhyNotWorthIt(const std::vector<const Instruction*>& launches, int64_t rows) {
     double apart = 0, bytes = 0, on_chip = 0;
-    std::unordered_map<const Instruction*, double> reads;  // Bytes read from outside.
+    std::unordered_map<const Instruction*, double> reads;  // From outside.
     for (const Instruction* launch : launches) {
       apart += device_.launch_seconds + costs_.CostOf(*launch).bytes() / device_.memory_rate;
       bytes += costs_.CostOf(*launch).bytes_written;
@@ -182,12 +180,12 @@ class RowFusion {
                : "with so few rows, idle multiprocessors cost more time than the saved launch and memory traffic";
   }
 
-  // Returns "" for two products with a softmax between them. Values as large as the scores must have no users outside.
-  // Queries, keys and values must not be longer than kMostOfHead.
+  // Values as large as the scores must have no users outside. Queries, keys and values must not be longer than
+  // kMostOfHead.
   std::string_view WhyNoAttention(const std::vector<Instruction*>& group) {
     const std::vector<const Instruction*> launches(group.begin(), group.end());
     int64_t dots = 0, reductions = 0;
-    const Instruction* first = nullptr;  // The library call that computes the scores.
+    const Instruction* first = nullptr;  // The scores.
     for (const Instruction* launch : launches) {
       if (!IsDotCall(*launch)) reductions += std::ssize(RowCounts(*launch));
       else if (++dots == 1) first = launch;
@@ -221,7 +219,7 @@ class RowFusion {
   std::unordered_map<const Instruction*, Group> groups_;
 };
 
-// Attention regions are included: if one runs as separate kernels, its rows can still be one launch.
+// If an attention runs as separate kernels, its rows can still be one launch.
 std::vector<Computation*> ComputationsOfRows(const Module& module) {
   std::vector<Computation*> computations = SequentialComputations(module);
   for (size_t i = 0; i < computations.size(); ++i) {

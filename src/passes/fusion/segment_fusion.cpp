@@ -1,6 +1,6 @@
-// segment-fusion: joins kernels that do not depend on each other into one launch (a region "segments"), in which each
-// has some of the blocks: the many tensors of an optimizer, and other kernels too small to fill the device. Exact: if
-// no planner takes the region, its kernels run one by one.
+// segment-fusion: joins independent kernels into a region "segments", in which each has some of the blocks: the many
+// tensors of an optimizer, and other kernels too small to fill the device. If no planner takes the region, its kernels
+// run one by one.
 #include <algorithm>
 #include <set>
 #include <string>
@@ -20,10 +20,10 @@
 namespace hlo {
 namespace {
 
-constexpr int64_t kMostElements = 4 << 20;   // Elements of a kernel; a larger one fills the device.
-constexpr int64_t kMostPointers = 1200;      // So many pointers fit a kernel's parameters.
-constexpr int64_t kMostInstructions = 4000;  // Instructions of kernels with different code.
-constexpr size_t kGroupsTried = 8;           // Number of recent groups that are tried.
+constexpr int64_t kMostElements = 4 << 20;   // A larger kernel fills the device.
+constexpr int64_t kMostPointers = 1200;      // Fit a kernel's parameters.
+constexpr int64_t kMostInstructions = 4000;  // In kernels with different code.
+constexpr size_t kGroupsTried = 8;           // Recent groups.
 
 class SegmentFusion {
  public:
@@ -41,7 +41,7 @@ class SegmentFusion {
  private:
   struct Group {
     int64_t pointers = 0;
-    int64_t code = 0;  // Instructions of kernels with different code.
+    int64_t code = 0;  // Kernels with different code.
     std::set<std::string> kernels;
   };
 
@@ -57,14 +57,14 @@ class SegmentFusion {
     return walk->iteration.NumElements() <= kMostElements ? "" : "a kernel with so many elements fills the device";
   }
 
-  // Returns the reason why the kernel cannot join the group of `first`, or "". `pointers` and `code` count the union.
+  // `pointers` and `code` count the union.
   std::string_view WhyNotJoined(const Instruction& first, const Instruction& kernel, int64_t pointers, int64_t code) {
     if (pointers > kMostPointers) return "together they have more than 1200 operands and results";
     if (code > kMostInstructions) return "together they have more than 4000 instructions in different kernels";
     return graph_.AreIndependent(first, kernel) ? "" : "one depends on the other";
   }
 
-  // Returns a key that is equal for kernels that differ only in dimensions.
+  // Equal for kernels that differ only in dimensions.
   static std::string LikenessOf(const Instruction& kernel) {
     std::string key;
     for (const Instruction* inst : FusedComputation(kernel).PostOrder()) {
@@ -104,7 +104,7 @@ class SegmentFusion {
 
   RegionGraph graph_;
   const bool logs_;
-  std::unordered_map<const Instruction*, Group> groups_;  // Keyed by the first launch of each group.
+  std::unordered_map<const Instruction*, Group> groups_;  // Keyed by first launch.
   std::vector<const Instruction*> last_;                  // First launches of recent groups.
 };
 

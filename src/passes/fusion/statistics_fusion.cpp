@@ -1,7 +1,7 @@
 // statistics-fusion: joins a library's convolution with a kernel that only reads sums of its result, and of the
-// squares, for each channel (a region "statistics"). A library may compute these while it has the result on chip. Only
-// 16-bit floats with the channels in the minor dimension qualify, as libraries require. Exact: if no library takes the
-// region, its kernels run one by one.
+// squares, for each channel (a region "statistics"). A library may compute these while it has the result on chip.
+// Libraries require 16-bit floats with channels in the minor dimension. If no library takes the region, its kernels run
+// one by one.
 #include <algorithm>
 #include <string_view>
 #include <utility>
@@ -19,7 +19,7 @@
 namespace hlo {
 namespace {
 
-// Returns the only convolution of the library call, or null if there is none or more than one.
+// Null if there is none or more than one.
 const Instruction* ConvolutionOf(const Instruction& call) {
   const Instruction* found = nullptr;
   for (const Instruction* inst : FusedComputation(call).instructions()) {
@@ -28,7 +28,6 @@ const Instruction* ConvolutionOf(const Instruction& call) {
   return found;
 }
 
-// Returns the reason why the kernel reads more than sums over each channel, or "".
 std::string_view WhyNotSums(const Instruction& kernel, const Instruction& call) {
   if (!IsKernel(kernel)) return "it is not a kernel";
   const auto number = std::ranges::find(kernel.operands(), &call) - kernel.operands().begin();

@@ -8,7 +8,7 @@
 namespace hlo {
 namespace {
 
-constexpr int64_t kGap = int64_t{1} << 32;  // Distance of the labels of neighbours after relabelling.
+constexpr int64_t kGap = int64_t{1} << 32;  // Distance of neighbours after relabelling.
 
 }  // namespace
 
@@ -20,7 +20,7 @@ WaitGraph::WaitGraph(const std::vector<Instruction*>& order)
     const Instruction& inst = *order[number];
     number_of_[inst.place()] = number;
     group_of_[number] = next_member_[number] = number;
-    // An element of a tuple belongs to the group of the tuple, because its only dependency is the tuple.
+    // A tuple is the only dependency of its elements.
     if (inst.Is(Opcode::kGetTupleElement) && inst.control_predecessors().empty()) {
       const int tuple = number_of_[inst.operand(0).place()];
       group_of_[number] = group_of_[tuple];
@@ -67,9 +67,9 @@ const Instruction* WaitGraph::InstructionBetween(const Instruction& inst, const 
   return nullptr;
 }
 
-// Depth-first search among the groups with labels from `lowest`. A group that is left does not depend on the target.
-// When the target is found, all groups on the stack depend on it. Without a target (-1), the search lists all groups
-// that `from` depends on in found_, dependencies first.
+// Depth-first search among groups with labels from `lowest`. A group that is left does not depend on the target. When
+// the target is found, all groups on the stack depend on it. Without a target (-1), found_ lists all groups that `from`
+// depends on, dependencies first.
 bool WaitGraph::Search(int from, int64_t lowest, int target) {
   struct Frame {
     int group, member;
@@ -105,8 +105,8 @@ bool WaitGraph::Search(int from, int64_t lowest, int target) {
   return false;
 }
 
-// Moves the groups that the later group depends on, and that are behind the earlier one, in front of it. Then the
-// position of the earlier group is right for the union.
+// Groups behind the earlier group that the later one depends on move in front of it. Then the union can take its
+// position.
 void WaitGraph::Join(const Instruction& a, const Instruction& b) {
   int first = GroupOf(a), last = GroupOf(b);
   if (groups_[first].label > groups_[last].label) std::swap(first, last);
@@ -120,7 +120,7 @@ void WaitGraph::Join(const Instruction& a, const Instruction& b) {
     Unlink(before);
     LinkBefore(before, first);
   }
-  // Renumber the members of the smaller group.
+  // Renumber the smaller group.
   int into = first, gone = last;
   if (groups_[into].size < groups_[gone].size) {
     std::swap(into, gone);
@@ -143,7 +143,7 @@ void WaitGraph::Unlink(int group) {
   if (next >= 0) groups_[next].previous = previous;
 }
 
-// The label is close to the previous one, to leave room in front of `next`.
+// A label close to the previous one leaves room in front of `next`.
 void WaitGraph::LinkBefore(int group, int next) {
   const int previous = groups_[next].previous;
   groups_[group].previous = previous;

@@ -1,5 +1,5 @@
-// The dependencies between groups of instructions of one computation while groups are merged. Initially each
-// instruction is a group, together with the elements of its tuple.
+// The dependencies between groups of instructions of one computation while groups are merged. Initially an instruction
+// is a group, together with the elements of its tuple.
 #ifndef HLO_PASSES_FUSION_WAIT_GRAPH_H_
 #define HLO_PASSES_FUSION_WAIT_GRAPH_H_
 
@@ -12,15 +12,15 @@ namespace hlo {
 
 class WaitGraph {
  public:
-  // `order` must contain all instructions of the computation, operands and control predecessors first. It must not
-  // change during the life of the graph, nor may the instructions.
+  // `order` must contain all instructions, operands and control predecessors first. Neither may change during the life
+  // of the graph.
   explicit WaitGraph(const std::vector<Instruction*>& order);
 
-  // Whether the group of `before` is reachable from the group of `inst`, a different one, through operands and control
-  // predecessors. Consecutive questions about the same `before` search each group only once.
+  // Whether the group of `inst` depends on another one, of `before`. Consecutive questions about the same `before`
+  // search each group only once.
   bool IsReachable(const Instruction& inst, const Instruction& before);
-  // An instruction of a third group on a path from the group of `inst` to the group of `before`, or null. The group of
-  // `inst` depends on it directly.
+  // An instruction of a third group between the groups of `inst` and `before`, or null. The group of `inst` depends on
+  // it directly.
   const Instruction* InstructionBetween(const Instruction& inst, const Instruction& before);
 
   // Merges two groups. There must be no path between them through a third. The time depends on the number of groups
@@ -28,18 +28,17 @@ class WaitGraph {
   void Join(const Instruction& a, const Instruction& b);
 
  private:
-  // Groups form a list in which each follows its dependencies. The labels increase along the list.
+  // A list in which groups follow their dependencies. Labels increase along it.
   struct Group {
-    int size = 1;  // Number of members.
+    int size = 1;
     int previous = -1, next = -1;
     int64_t label = 0;
     int64_t seen = 0;    // The last search that reached the group.
-    bool waits = false;  // The result of that search.
+    bool waits = false;  // Result of that search.
   };
 
   int GroupOf(const Instruction& inst) const { return group_of_[number_of_[inst.place()]]; }
-  // Entry `index` in the dependencies of instruction number `member`: operands, then control predecessors; null after
-  // the last.
+  // Dependency `index` of instruction number `member`: operands, then control predecessors, then null.
   const Instruction* Before(int member, size_t index) const;
   bool Search(int from, int64_t lowest, int target);
   void Unlink(int group);
@@ -47,12 +46,12 @@ class WaitGraph {
   void Relabel();
 
   const std::vector<Instruction*>& order_;
-  std::vector<int> number_of_;    // Indexed by place: the position in the order.
-  std::vector<int> group_of_;     // Indexed by number. The id of a group is the number of a member.
-  std::vector<int> next_member_;  // The next member of the same group, in a ring. Indexed by number.
+  std::vector<int> number_of_;    // Position in the order, by place.
+  std::vector<int> group_of_;     // By number. The id of a group is the number of a member.
+  std::vector<int> next_member_;  // The next member of the group, in a ring, by number.
   std::vector<Group> groups_;
   int first_ = -1;
-  std::vector<int> found_;  // The groups that the last search without a target visited.
+  std::vector<int> found_;  // Groups that the last search without a target visited.
   int64_t search_ = 0;
   int target_ = -1;  // The target of the last search; -1 if its results are out of date.
 };

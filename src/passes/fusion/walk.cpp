@@ -12,7 +12,7 @@ namespace {
 
 bool MovesMinorDimension(const Instruction& transpose) {
   const std::vector<int64_t>& order = transpose.dimensions();
-  // Dimensions of size 1 do not affect the memory order.
+  // Size 1 does not affect the memory order.
   for (int64_t i = static_cast<int64_t>(order.size()) - 1, j = i; i >= 0 && j >= 0;) {
     if (transpose.shape().dim(i) == 1) {
       --i;
@@ -27,8 +27,8 @@ bool MovesMinorDimension(const Instruction& transpose) {
   return false;
 }
 
-// Returns the hero: a reduce, a running fold, or a transpose that moves the minor dimension, which `root` reads through
-// elementwise instructions and reshapes. Without one, returns `root`.
+// A reduce, a running fold, or a transpose that moves the minor dimension, which `root` reads through elementwise
+// instructions and reshapes. Without one, `root`.
 const Instruction& HeroOf(const Instruction& root) {
   std::vector<const Instruction*> worklist = {&root};
   std::unordered_set<const Instruction*> seen;
@@ -54,7 +54,6 @@ bool IsUsedByElements(const Instruction& fusion) {
 
 namespace {
 
-// Returns the reason why the kernel cannot be joined with others, if there is one.
 std::optional<FusionNote> WhyNotMergeable(const Instruction& fusion, std::span<const Instruction* const> roots) {
   if (!fusion.control_predecessors().empty())
     return FusionNote{FusionReason::kControlled, fusion.control_predecessors().front()};

@@ -1,5 +1,5 @@
-// The elements over which a kernel iterates, before it has a plan (ir/fusion_plan.h). Fusion strategies use it to
-// decide whether two kernels can be one. The planners decide the actual kernels; a test compares both.
+// The elements over which a kernel iterates, before it has a plan (ir/fusion_plan.h). Fusion strategies merge kernels
+// with equal walks. The planners decide the actual kernels; a test compares both.
 #ifndef HLO_PASSES_FUSION_WALK_H_
 #define HLO_PASSES_FUSION_WALK_H_
 
@@ -12,24 +12,24 @@
 namespace hlo {
 
 struct Walk {
-  Shape iteration;               // The iteration dimensions, row-major: of the reduces' operand, or of the roots.
-  std::vector<int64_t> reduced;  // Reduced dimensions of `iteration`; empty if it does not reduce.
+  Shape iteration;               // Row-major dimensions of the reduces' operand, or of the roots.
+  std::vector<int64_t> reduced;  // Dimensions of `iteration`.
   bool reduces = false;
   int64_t instructions = 0;
 };
 
-// The walk of a kernel (ir/fusion.h) that can be merged with others. Otherwise returns nullopt and sets `why_not`.
+// If a kernel (ir/fusion.h) cannot be merged with others, returns nullopt and sets `why_not`.
 std::optional<Walk> WalkOf(const Instruction& fusion, FusionNote* why_not = nullptr);
 
 // The reason why two kernels do not iterate over the same elements, or nullopt.
 std::optional<FusionNote> OtherWalk(const Walk& a, const Walk& b);
-// Merges `other`, which iterates over the same elements, into `walk`.
+// `other` iterates over the same elements.
 void Join(const Walk& other, Walk* walk);
 
-// Whether only get-tuple-elements use the results of a fusion with several roots.
+// Whether only get-tuple-elements use the results.
 bool IsUsedByElements(const Instruction& fusion);
 
-// Whether the value of `root`, a root of a kernel, depends on a reduction of it.
+// Whether a root depends on a reduction of its kernel.
 bool IsReduced(const Instruction& root);
 
 }  // namespace hlo
