@@ -1,9 +1,9 @@
 // simplify-conditional: removes conditionals and shrinks their operands and results.
 //
-// known       The selector is constant, or there is one branch. That branch replaces the conditional.
-// cheap       Selects choose between the results of two cheap branches.
-// duplicates  Result elements that are the same value in every branch become one.
-// unread      Result elements without users are not computed. Unread operand elements are removed.
+//   known       The selector is constant, or there is one branch. That branch replaces the conditional.
+//   cheap       Selects choose between the results of two cheap branches.
+//   duplicates  Result elements that are the same value in every branch become one.
+//   unread      Result elements without users are not computed. Unread operand elements are removed.
 #include <algorithm>
 #include <map>
 

@@ -1,8 +1,8 @@
 // Simplifies a loop body by facts of each trip: the condition is true, and a counter is between its first and its last
 // value.
 //
-// implied  A comparison that follows from these facts becomes constant.
-// within   A clamp, minimum, maximum or remainder that does not change its operand is removed.
+//   implied  A comparison that follows from these facts becomes constant.
+//   within   A clamp, minimum, maximum or remainder that does not change its operand is removed.
 #include <algorithm>
 #include <array>
 #include <optional>

@@ -1,14 +1,14 @@
 // simplify-while-loops: removes loops of at most one trip, and state that does not change or is not needed.
 //
-// trips      A loop without a trip becomes its initial state, a loop of one trip its body.
-// nested     A tuple in the state becomes its elements.
-// invariant  Outside, its initial value replaces an invariant element. Inside, a constant does.
-// ranges     loop_ranges.cpp.
-// counters   loop_counters.cpp.
-// known      Outside, the last value replaces an element after a known number of trips: a counter, or a value that each
-//            trip computes from invariants.
-// same       Elements with the same initial and next value become one.
-// dead       Elements that only next values of dead elements use are removed.
+//   trips      A loop without a trip becomes its initial state, a loop of one trip its body.
+//   nested     A tuple in the state becomes its elements.
+//   invariant  Outside, its initial value replaces an invariant element. Inside, a constant does.
+//   ranges     Ranges of counters simplify the body (loop_ranges.cpp).
+//   counters   Counters that move together become one (loop_counters.cpp).
+//   known      Outside, the last value replaces an element after a known number of trips: a counter, or a value that
+//              each trip computes from invariants.
+//   same       Elements with the same initial and next value become one.
+//   dead       Elements that only next values of dead elements use are removed.
 #include <algorithm>
 #include <map>
 #include <unordered_set>

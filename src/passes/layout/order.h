@@ -4,9 +4,9 @@
 // space of an instruction is an order of the dimensions over which it iterates, and determines the orders of its
 // arrays. The dimensions of a space are:
 //
-// convolution         batch, spatial dimensions and features, as in dim_labels: {0,1,2,3} is channels-last
-// reduce              the dimensions of its operand
-// all others          the dimensions of the result
+//   convolution         batch, spatial dimensions and features, as in dim_labels: {0,1,2,3} is channels-last
+//   reduce              the dimensions of its operand
+//   all others          the dimensions of the result
 //
 // Layouts play no role: an array in another order has permuted dimensions and is row-major.
 #ifndef HLO_PASSES_LAYOUT_ORDER_H_
