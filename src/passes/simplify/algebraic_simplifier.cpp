@@ -1,7 +1,6 @@
-// algsimp: applies the rules of this folder. The rows at the end of each file state the rules, and comments at the
+// algsimp: applies the rules of this folder. Rows at the end of each file state the rules, and comments at the
 // functions add reasons and conditions. Without options, only exact rules apply, which keep NaN, infinities and the
-// sign of zero, so that every difference after the pass is a fault. Options enable the other rules of XLA's algsimp:
-// rules that round, rules that are not always better, and rules that need layouts.
+// sign of zero. Options enable XLA's other rules: rules that round, are not always better, or need layouts.
 #include <algorithm>
 #include <deque>
 #include <unordered_set>
@@ -19,21 +18,21 @@ namespace m = match;
 
 // ---- Planted faults (PassContext::fault); wrong on purpose --------------------------------------------------------
 
-// x * 0 => 0, which loses NaN and infinity.
+// Loses NaN and infinity.
 Result<Instruction*> FaultMultiplyByZero(Instruction& inst, const PassContext&) {
   Instruction* zero;
   if (!m::Multiply(m::Any(), m::AnyConstant(&zero))(&inst) || !zero->IsConstantOf(0)) return nullptr;
   return zero->shape() == inst.shape() ? zero : nullptr;
 }
 
-// x + 0 => x, which is wrong for x = -0, because -0 + 0 is +0.
+// Wrong for x = -0, because -0 + 0 is +0.
 Result<Instruction*> FaultDropAddZeroSign(Instruction& inst, const PassContext&) {
   Instruction* x;
   if (!m::Add(m::Any(&x), m::ConstantOf(0))(&inst)) return nullptr;
   return x->shape() == inst.shape() ? x : nullptr;
 }
 
-// transpose(transpose(x)) => transpose(x), with the permutations composed in the wrong order.
+// The permutations are composed in the wrong order.
 Result<Instruction*> FaultSwappedPermutation(Instruction& inst, const PassContext&) {
   Instruction *inner, *x;
   if (!m::Transpose(m::Transpose(&inner, m::Any(&x)))(&inst)) return nullptr;
@@ -45,7 +44,7 @@ Result<Instruction*> FaultSwappedPermutation(Instruction& inst, const PassContex
   return Replace(inst, Opcode::kTranspose, {x}, DimensionsAttrs{composed});
 }
 
-// A fault, by its name in --inject=pass:algsimp:NAME.
+// Named by --inject=pass:algsimp:NAME.
 struct Fault {
   std::string_view name;
   Rule rule;
@@ -64,11 +63,11 @@ constexpr Fault kFaults[] = {
 
 using Option = bool AlgebraOptions::*;
 
-// Rules that are enabled only if an option has a certain value.
+// Rules that need an option.
 struct Switch {
   Option option;
   bool value;
-  std::vector<std::string_view> laws;  // Ids of rules.
+  std::vector<std::string_view> laws;  // Rule ids.
 };
 
 const std::vector<Switch>& Switches() {
@@ -77,7 +76,7 @@ const std::vector<Switch>& Switches() {
       {&A::is_layout_sensitive,
        true,
        {"A.bitc.3", "A.cc.1b", "A.conv.5", "A.copy.1c", "A.copy.2", "A.copy.3", "A.resh.5", "A.resh.8", "A.trans.4"}},
-      // Off after layout assignment: these rules make copies, or undo passes that run there (variadic-op-splitter,
+      // After layout assignment these rules make copies, or undo passes that run there (variadic-op-splitter,
       // reduction-*).
       {&A::is_layout_sensitive,
        false,
@@ -119,7 +118,7 @@ std::string_view NameOf(Option option) {
   return name;
 }
 
-// All rules in the order in which they are tried, with the options that each needs.
+// In the order in which rules are tried.
 struct Laws {
   std::vector<Rule> rules;
   std::vector<std::vector<std::pair<Option, bool>>> needs;  // By rule.
@@ -153,7 +152,7 @@ const Laws& AllLaws() {
   return kLaws;
 }
 
-// Skips computations of library calls, whose form the library expects.
+// Libraries expect the form of their computations.
 Result<bool> Rewrite(Module& module, const PassContext& context, std::span<const Rule> rules) {
   std::unordered_set<const Computation*> of_libraries;
   std::vector<Computation*> computations = module.PostOrder();

@@ -10,7 +10,6 @@ namespace hlo {
 namespace {
 namespace m = match;
 
-// Returns whether type `to` represents every value of type `from`.
 bool HoldsAllOf(PrimitiveType to, PrimitiveType from) {
   if (from == to) return true;
   // s1 holds only 0 and -1, and f8e8m0fnu has no 0.
@@ -32,7 +31,6 @@ bool HoldsAllOf(PrimitiveType to, PrimitiveType from) {
 
 bool IsNumberWithoutZeroSign(PrimitiveType type) { return IsInteger(type); }
 
-// f(c, x) => f(x, c), for a constant c and a commutative f, so that equal trees look equal.
 Result<Instruction*> ConstantToTheRight(Instruction& inst, const PassContext&) {
   if (!inst.Is(kCommutative) || inst.operand_count() != 2) return nullptr;
   if (!m::AnyConstant()(&inst.operand(0)) || m::AnyConstant()(&inst.operand(1))) return nullptr;
@@ -44,7 +42,7 @@ bool IsNegativeZero(const Instruction& constant) {
   return number == 0.0 && std::signbit(*number);
 }
 
-// x + 0 => x. For floats, -0 is the neutral element, and +0 is neutral only if x is never -0.
+// For floats, -0 is neutral, and +0 only if x is never -0.
 Result<Instruction*> AddZero(Instruction& inst, const PassContext&) {
   Instruction *x, *zero;
   if (!m::Add(m::Any(&x), m::AnyConstant(&zero))(&inst) || !zero->IsConstantOf(0)) return nullptr;
@@ -54,7 +52,7 @@ Result<Instruction*> AddZero(Instruction& inst, const PassContext&) {
   return neutral ? x : nullptr;
 }
 
-// x - 0 => x, for +0. It also holds for floats, because -0 - +0 is -0.
+// For +0. It also holds for floats, because -0 - +0 is -0.
 Result<Instruction*> SubtractZero(Instruction& inst, const PassContext&) {
   Instruction *x, *zero;
   if (!m::Subtract(m::Any(&x), m::AnyConstant(&zero))(&inst) || !zero->IsConstantOf(0)) return nullptr;
@@ -62,7 +60,7 @@ Result<Instruction*> SubtractZero(Instruction& inst, const PassContext&) {
   return x;
 }
 
-// x - x => 0, for integers. For an infinite float it is NaN.
+// For an infinite float it is NaN.
 Result<Instruction*> SubtractSelf(Instruction& inst, const PassContext&) {
   if (!inst.Is(Opcode::kSubtract) || &inst.operand(0) != &inst.operand(1) || !IsInteger(inst.shape().type()) ||
       !IsStatic(inst))
@@ -70,7 +68,7 @@ Result<Instruction*> SubtractSelf(Instruction& inst, const PassContext&) {
   return ConstantLike(inst, 0);
 }
 
-// x + (y - x) => y, (x + y) - x => y, x - (x - y) => y, x - (x + y) => -y. Exact, because integers wrap.
+// Integers wrap.
 Result<Instruction*> CancelIntegers(Instruction& inst, const PassContext&) {
   if (!IsInteger(inst.shape().type())) return nullptr;
   Instruction *x, *y, *difference;
@@ -90,21 +88,21 @@ Result<Instruction*> CancelIntegers(Instruction& inst, const PassContext&) {
   return nullptr;
 }
 
-// x * 1 => x. It does not hold for complex numbers, because infinity * 0i is NaN.
+// For complex numbers, infinity * 0i is NaN.
 Result<Instruction*> MultiplyByOne(Instruction& inst, const PassContext&) {
   Instruction* x;
   if (!m::Multiply(m::Any(&x), m::ConstantOf(1))(&inst) || IsComplex(inst.shape().type())) return nullptr;
   return x->shape() == inst.shape() ? x : nullptr;
 }
 
-// x * 0 => 0, for integers. For floats it would lose NaN, infinity and the sign of zero.
+// For floats it would lose NaN, infinity and the sign of zero.
 Result<Instruction*> MultiplyByZero(Instruction& inst, const PassContext&) {
   Instruction* zero;
   if (!m::Multiply(m::Any(), m::AnyConstant(&zero))(&inst) || !zero->IsConstantOf(0)) return nullptr;
   return IsInteger(inst.shape().type()) && zero->shape() == inst.shape() ? zero : nullptr;
 }
 
-// (-a) * (-b) => a * b, abs(a) * abs(a) => a * a, for real a and b. The abs of a complex number is another number.
+// The abs of a complex number is another number.
 Result<Instruction*> MultiplySigns(Instruction& inst, const PassContext&) {
   Instruction *a, *b, *c;
   if (!inst.Is(Opcode::kMultiply) || inst.operand(0).operand_count() == 0) return nullptr;
@@ -121,8 +119,8 @@ Result<Instruction*> DivideByOne(Instruction& inst, const PassContext&) {
   return x->shape() == inst.shape() ? x : nullptr;
 }
 
-// x / 2^k => x * 2^-k. Both are the same real number, rounded once. 2^-k must be normal, because a device may flush
-// subnormal numbers to zero.
+// Both are the same real number, rounded once. 2^-k must be normal, because a device may flush subnormal numbers to
+// zero.
 Result<Instruction*> DivideByPowerOfTwo(Instruction& inst, const PassContext&) {
   Instruction *x, *constant;
   if (!m::Divide(m::Any(&x), m::ScalarConstant(&constant))(&inst)) return nullptr;
@@ -148,14 +146,14 @@ Result<Instruction*> NegateTwice(Instruction& inst, const PassContext&) {
   return m::Negate(m::Negate(m::Any(&x)))(&inst) && HasNegatives(inst.shape().type()) ? x : nullptr;
 }
 
-// abs(x) => x, if x is never negative and never -0: abs clears the sign bit.
+// abs clears the sign bit, also of -0.
 Result<Instruction*> AbsOfNonNegative(Instruction& inst, const PassContext&) {
   Instruction* x;
   if (!m::Abs(m::Any(&x))(&inst) || x->shape() != inst.shape()) return nullptr;
   return NeverNegative(*x) && NeverNegativeZero(*x) ? x : nullptr;
 }
 
-// pow(x, 1) => x, pow(x, 0) => 1. The latter holds for NaN too, by the definition of pow.
+// pow(NaN, 0) is 1 too.
 Result<Instruction*> PowerOfOneOrZero(Instruction& inst, const PassContext&) {
   Instruction* x;
   if (IsComplex(inst.shape().type())) return nullptr;
@@ -164,8 +162,8 @@ Result<Instruction*> PowerOfOneOrZero(Instruction& inst, const PassContext&) {
   return nullptr;
 }
 
-// For integers: pow(x, 2) => x * x, pow(x, 3) => x * x * x. For f16, bf16 and f32: pow(x, 2) => x * x, pow(x, -1) => 1
-// / x, which round the same number once, because powers are computed in a wider type. A.pow.1c rounds more often.
+// For f16, bf16 and f32, x * x and 1 / x round the same number once, because powers are computed in a wider type.
+// A.pow.1c rounds more often.
 Result<Instruction*> PowerOfSmallNumber(Instruction& inst, const PassContext&) {
   Instruction& x = inst.operand(0);
   const PrimitiveType type = inst.shape().type();
@@ -185,7 +183,7 @@ Result<Instruction*> ExponentialOfZero(Instruction& inst, const PassContext&) {
   return ConstantLike(inst, 1);
 }
 
-// x - c => x + (-c), so that equal sums look equal. The result is the same, including the sign of zero.
+// Equal sums then look equal. The sign of zero is the same.
 Result<Instruction*> SubtractConstant(Instruction& inst, const PassContext&) {
   Instruction &x = inst.operand(0), &c = inst.operand(1);
   if (!m::AnyConstant()(&c) || m::AnyConstant()(&x) || !IsStaticOfOneType(inst) || !HasNegatives(inst.shape().type()) ||
@@ -194,8 +192,7 @@ Result<Instruction*> SubtractConstant(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kAdd, {&x, Replace(inst, Opcode::kNegate, {&c})});
 }
 
-// convert(p) * y => select(p, y, 0), for a predicate p. For floats, y must be a finite constant without a sign, so that
-// 0 * y is +0.
+// For floats, y must be a finite constant without a sign, so that 0 * y is +0.
 Result<Instruction*> MultiplyByPredicate(Instruction& inst, const PassContext&) {
   Instruction *p, *y;
   const PrimitiveType type = inst.shape().type();
@@ -208,7 +205,7 @@ Result<Instruction*> MultiplyByPredicate(Instruction& inst, const PassContext&) 
   return IsInteger(type) || is_plain ? Replace(inst, Opcode::kSelect, {p, y, ConstantLike(inst, 0)}) : nullptr;
 }
 
-// max(x, lowest) => x, min(x, highest) => x. If x is NaN, both sides are NaN.
+// NaN stays NaN.
 Result<Instruction*> ExtremeOfBound(Instruction& inst, const PassContext&) {
   for (int i = 0; i < 2; ++i) {
     Instruction& x = inst.operand(1 - i);
@@ -233,21 +230,19 @@ Result<Instruction*> ConvertToSame(Instruction& inst, const PassContext&) {
   return x->shape() == inst.shape() ? x : nullptr;
 }
 
-// convert(convert(x)) => convert(x), if the middle type represents every value of x. Not from integer to float to
-// integer: a value that does not fit saturates, whereas a direct conversion wraps.
+// Not from integer to float to integer: a value that does not fit saturates, whereas a direct conversion wraps.
 Result<Instruction*> ConvertTwice(Instruction& inst, const PassContext&) {
   Instruction *middle, *x;
   if (!m::Convert(m::Convert(&middle, m::Any(&x)))(&inst)) return nullptr;
   const PrimitiveType from = x->shape().type(), through = middle->shape().type(), to = inst.shape().type();
   if (!HoldsAllOf(through, from)) return nullptr;
-  // A predicate counts as an integer: its value 1 does not fit s1.
+  // A predicate counts as an integer: 1 does not fit s1.
   const bool is_whole = IsInteger(from) || from == PrimitiveType::kPred;
   if (is_whole && IsFloat(through) && IsInteger(to) && !HoldsAllOf(to, from)) return nullptr;
   return Replace(inst, Opcode::kConvert, {x});
 }
 
-// bitcast-convert(x) => x, if the shape is unchanged. bitcast-convert(bitcast-convert(x)) => bitcast-convert(x), if all
-// types have the same width.
+// All types must have the same width.
 Result<Instruction*> BitcastConvertTwice(Instruction& inst, const PassContext&) {
   Instruction *middle, *x;
   if (inst.Is(Opcode::kBitcastConvert) && inst.operand(0).shape() == inst.shape()) return &inst.operand(0);
@@ -256,7 +251,6 @@ Result<Instruction*> BitcastConvertTwice(Instruction& inst, const PassContext&) 
   return Replace(inst, Opcode::kBitcastConvert, {x});
 }
 
-// reduce-precision(x) => x, if the precision is the one of x's type.
 Result<Instruction*> ReduceToOwnPrecision(Instruction& inst, const PassContext&) {
   if (!inst.Is(Opcode::kReducePrecision)) return nullptr;
   const auto& attrs = inst.attrs<ReducePrecisionAttrs>();
@@ -268,8 +262,8 @@ Result<Instruction*> ReduceToOwnPrecision(Instruction& inst, const PassContext&)
   return own ? &inst.operand(0) : nullptr;
 }
 
-// map(x) => the body on whole arrays, if all its instructions are elementwise. These do not mix shapes or types, so the
-// operands must have the result's dimensions and the parameters' types.
+// Elementwise instructions do not mix shapes or types, so operands must have the result's dimensions and the
+// parameters' types.
 Result<Instruction*> MapOfElementwise(Instruction& inst, const PassContext&) {
   if (!inst.Is(Opcode::kMap) || !IsStatic(inst)) return nullptr;
   const Computation& body = *inst.attrs<MapAttrs>().to_apply;
@@ -278,7 +272,7 @@ Result<Instruction*> MapOfElementwise(Instruction& inst, const PassContext&) {
     if (!SameDims(shape, inst.shape()) || shape.type() != body.parameter(i).shape().type()) return nullptr;
   }
   if (body.root().shape().type() != inst.shape().type()) return nullptr;
-  // Keep only instructions that the root needs: a fused computation must not contain unused instructions.
+  // A fused computation must not contain unused instructions.
   std::vector<Instruction*> order = body.PostOrder();
   std::vector<bool> needed(body.place_limit());
   needed[body.root().place()] = true;
@@ -307,8 +301,7 @@ Result<Instruction*> MapOfElementwise(Instruction& inst, const PassContext&) {
   return values.at(&body.root());
 }
 
-// real(complex(r, i)) => r, imag(complex(r, i)) => i. complex(real(c), imag(c)) => c, if c is complex, since real
-// numbers have parts too.
+// Real numbers have parts too.
 Result<Instruction*> ComplexParts(Instruction& inst, const PassContext&) {
   Instruction *r, *i;
   if (m::Real(m::Complex(m::Any(&r), m::Any()))(&inst)) return r;

@@ -1,4 +1,3 @@
-// Rules of algsimp for broadcasts, constants of equal or counting elements, and iotas.
 #include <algorithm>
 
 #include "passes/match.h"
@@ -18,7 +17,7 @@ Result<Instruction*> BroadcastOfNothing(Instruction& inst, const PassContext&) {
   return x->shape() == inst.shape() ? x : Replace(inst, Opcode::kReshape, {x});
 }
 
-// broadcast(broadcast(x)) => broadcast(x). Dimension i of x becomes dimension outer[inner[i]].
+// Dimension i of x becomes dimension outer[inner[i]].
 Result<Instruction*> BroadcastTwice(Instruction& inst, const PassContext&) {
   Instruction *inner, *x;
   if (!m::Broadcast(m::Broadcast(&inner, m::Any(&x)))(&inst)) return nullptr;
@@ -47,7 +46,7 @@ Result<Instruction*> BroadcastOfAddedOnes(Instruction& inst, const PassContext&)
   return Replace(inst, Opcode::kBroadcast, {x}, DimensionsAttrs{dims});
 }
 
-// broadcast(x) => broadcast(reshape(x)), without x's dimensions of size 1, so that equal broadcasts look equal.
+// Equal broadcasts then look equal.
 Result<Instruction*> BroadcastOfOnes(Instruction& inst, const PassContext&) {
   Instruction* x;
   if (!m::Broadcast(m::Any(&x))(&inst) || x->Is(Opcode::kReshape)) return nullptr;
@@ -62,8 +61,7 @@ Result<Instruction*> BroadcastOfOnes(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kBroadcast, {smaller}, DimensionsAttrs{dims});
 }
 
-// reshape(broadcast(x)) => broadcast(x), if x is a scalar or keeps its dimensions. The reshape may change the repeated
-// dimensions, and add and remove dimensions of size 1.
+// The reshape may change repeated dimensions, and add and remove dimensions of size 1.
 Result<Instruction*> ReshapeOfBroadcast(Instruction& inst, const PassContext&) {
   Instruction *broadcast, *x;
   if (!m::Reshape(m::Broadcast(&broadcast, m::Any(&x)))(&inst)) return nullptr;
@@ -108,12 +106,11 @@ Result<Instruction*> PartOfBroadcast(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kBroadcast, {&x}, DimensionsAttrs{broadcast.dimensions()});
 }
 
-// f(broadcast(x), broadcast(y), broadcast(scalar)) => broadcast(f(x, y, broadcast(scalar))), which computes f once for
-// all repetitions.
+// Computes f once for all repetitions.
 Result<Instruction*> SinkBroadcast(Instruction& inst, const PassContext&) {
   if (!inst.Is(kElementwise) || inst.operand_count() == 0 || inst.Is(Opcode::kCopy) || !inst.shape().IsArray())
     return nullptr;
-  const Instruction* first = nullptr;  // The broadcast whose operand has the highest rank.
+  const Instruction* first = nullptr;  // Operand of highest rank.
   for (const Instruction* operand : inst.operands()) {
     if (operand->shape().IsScalar() && !inst.shape().IsScalar()) continue;
     if (!operand->Is(Opcode::kBroadcast)) return nullptr;
@@ -143,7 +140,6 @@ Result<Instruction*> SinkBroadcast(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kBroadcast, {result}, DimensionsAttrs{first->dimensions()});
 }
 
-// A constant with equal elements => broadcast(scalar).
 Result<Instruction*> SplatConstant(Instruction& inst, const PassContext&) {
   if (!inst.Is(Opcode::kConstant) || !inst.shape().IsArray() || inst.shape().IsScalar() ||
       inst.shape().NumElements() < 2)
@@ -156,7 +152,7 @@ Result<Instruction*> SplatConstant(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kBroadcast, {&constant}, DimensionsAttrs{});
 }
 
-// Constants of up to kShort elements stay: they are as cheap as an iota, and rules can read them.
+// Shorter constants are as cheap as an iota, and rules can read them.
 constexpr int64_t kShort = 4;
 
 Result<Instruction*> CountingConstant(Instruction& inst, const PassContext&) {

@@ -14,8 +14,7 @@ namespace hlo {
 namespace {
 namespace m = match;
 
-// conditional(convert(p), a, b), branches {f, g} => conditional(p, b, a), true g, false f. Branch 0 is the one for
-// false.
+// Branch 0 is the one for false.
 Result<Instruction*> ConditionalOfPredicate(Instruction& inst, const PassContext&) {
   const auto& attrs = inst.attrs<ConditionalAttrs>();
   Instruction* p;
@@ -28,8 +27,7 @@ Result<Instruction*> ConditionalOfPredicate(Instruction& inst, const PassContext
   return Replace(inst, Opcode::kConditional, {p, &inst.operand(2), &inst.operand(1)}, chosen);
 }
 
-// Removes tuple elements without users from an opt-barrier. In the resulting tuple they come from the barrier's
-// operand.
+// In the resulting tuple, elements without users come from the barrier's operand.
 Result<Instruction*> BarrierOfUnread(Instruction& inst, const PassContext&) {
   Instruction& tuple = inst.operand(0);
   if (!tuple.Is(Opcode::kTuple) || inst.IsRoot()) return nullptr;
@@ -61,7 +59,7 @@ bool Calls(const Instruction& inst, std::string_view target) {
   return inst.Is(Opcode::kCustomCall) && inst.attrs<CustomCallAttrs>().target == target;
 }
 
-// LayoutConstraint(x) => x, or copy(x) if the layouts differ.
+// Copies if the layouts differ.
 Result<Instruction*> ConstrainedLayout(Instruction& inst, const PassContext&) {
   if (!Calls(inst, "LayoutConstraint") || inst.operand_count() != 1) return nullptr;
   Instruction& x = inst.operand(0);
@@ -69,7 +67,7 @@ Result<Instruction*> ConstrainedLayout(Instruction& inst, const PassContext&) {
   return x.shape() == inst.shape() ? &x : Replace(inst, Opcode::kCopy, {&x});
 }
 
-// SliceToDynamic(PadToStatic(x)) => x, for the sizes that PadToStatic returns.
+// PadToStatic must give the sizes.
 Result<Instruction*> DynamicAgain(Instruction& inst, const PassContext&) {
   if (!Calls(inst, "SliceToDynamic") || inst.operand_count() == 0) return nullptr;
   Instruction* padded = nullptr;
@@ -83,7 +81,7 @@ Result<Instruction*> DynamicAgain(Instruction& inst, const PassContext&) {
   return padded->operand(0).shape() == inst.shape() ? &padded->operand(0) : nullptr;
 }
 
-// Returns the number of devices in each group. Returns nullopt if the groups are not listed or differ in size.
+// Returns nullopt if the groups are not listed or differ in size.
 std::optional<int64_t> GroupSize(const Instruction& inst) {
   const auto& attrs = inst.attrs<CollectiveAttrs>();
   if (attrs.channel_id && !attrs.use_global_device_ids && inst.module().header.num_partitions != 1)
@@ -96,8 +94,7 @@ std::optional<int64_t> GroupSize(const Instruction& inst) {
   return groups[0].size();
 }
 
-// Returns whether the sum of `count` terms `x` is exact in every order: x, 2 * x, ..., count * x are numbers of the
-// type.
+// Whether x, 2 * x, ..., count * x are numbers of the type.
 bool SumsAreExact(const Literal& x, int64_t count) {
   constexpr int64_t kMostDevices = 4096;
   for (int64_t n = 1; n <= std::min(count, kMostDevices); ++n) {
@@ -109,8 +106,7 @@ bool SumsAreExact(const Literal& x, int64_t count) {
   return count <= kMostDevices;
 }
 
-// all-gather(broadcast(c)) => broadcast(c), because all devices send the same constant. The same holds for other
-// collectives without a reducer, and for max, min, and, or. A sum becomes n * c, if it is exact.
+// All devices send the same constant. A sum becomes n * c, if it is exact.
 Result<Instruction*> CollectiveOfConstant(Instruction& inst, const PassContext&) {
   if (inst.operand_count() != 1 || !inst.shape().IsArray() || !IsStaticOfOneType(inst)) return nullptr;
   const Literal* value = ScalarOf(inst.operand(0));

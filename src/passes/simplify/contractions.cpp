@@ -31,12 +31,11 @@ std::vector<int64_t> RhsFree(const Instruction& dot) {
   return FreeDims(dot.operand(1).shape(), a.rhs_batch, a.rhs_contracting);
 }
 
-// Returns whether `inst` is a dot of two arrays of fixed sizes, without sparsity or block scaling.
 bool IsPlainDot(const Instruction& inst) {
   if (!inst.Is(Opcode::kDot) || inst.operand_count() != 2 || !IsStatic(inst)) return false;
   return inst.attrs<DotAttrs>().sparsity.empty() && inst.attrs<DotAttrs>().block_scaling.empty();
 }
-// Returns whether `inst` is a product [m, k] x [k, n].
+// [m, k] x [k, n].
 bool IsMatrixProduct(const Instruction& inst) {
   if (!IsPlainDot(inst) || !IsStaticOfOneType(inst)) return false;
   const auto& a = inst.attrs<DotAttrs>();
@@ -57,7 +56,7 @@ std::vector<int64_t> Iota(int64_t count) {
   return numbers;
 }
 
-// Returns the permutation from dot(b, a) to dot(a, b). `lhs` and `rhs` are the numbers of free dimensions of a and b.
+// From dot(b, a) to dot(a, b). `lhs` and `rhs` count free dimensions of a and b.
 std::vector<int64_t> SwappedOrder(int64_t batch, int64_t lhs, int64_t rhs) {
   std::vector<int64_t> order = Iota(batch + lhs + rhs);
   std::rotate(order.begin() + batch, order.begin() + batch + rhs, order.end());
@@ -66,8 +65,7 @@ std::vector<int64_t> SwappedOrder(int64_t batch, int64_t lhs, int64_t rhs) {
 
 bool IsGiven(const Instruction& x) { return x.Is(Opcode::kParameter) || x.Is(Opcode::kGetTupleElement); }
 
-// dot(parameter, b) => transpose(dot(b, parameter)). transpose-folding has the inverse, A.trans.2. Complex products
-// round differently when swapped, so they are left out.
+// transpose-folding has the inverse, A.trans.2. Complex products round differently when swapped.
 Result<Instruction*> ParameterToTheRight(Instruction& inst, const PassContext&) {
   if (!IsPlainDot(inst) || !IsGiven(inst.operand(0)) || IsGiven(inst.operand(1)) || IsComplex(inst.shape().type()))
     return nullptr;
@@ -80,14 +78,13 @@ Result<Instruction*> ParameterToTheRight(Instruction& inst, const PassContext&) 
   return Replace(inst, Opcode::kTranspose, {dot}, DimensionsAttrs{order});
 }
 
-// Broadcasts `x` to `shape`: dimension i of x becomes dimension places[i]. Returns null if the places do not ascend.
+// Dimension i of x becomes dimension places[i]. Returns null if the places do not ascend.
 Instruction* BroadcastTo(Instruction& inst, const Shape& shape, Instruction& x, const std::vector<int64_t>& places) {
   if (!std::ranges::is_sorted(places)) return nullptr;
   if (SameDims(x.shape(), shape)) return &x;
   return Step(inst, Opcode::kBroadcast, shape.WithType(x.shape().type()), {&x}, DimensionsAttrs{places});
 }
 
-// dot(a, b) => a * b, if there is no contracting dimension.
 Result<Instruction*> DotToMultiply(Instruction& inst, const PassContext&) {
   const auto& attrs = inst.attrs<DotAttrs>();
   if (!IsPlainDot(inst) || !IsStaticOfOneType(inst) || !attrs.lhs_contracting.empty()) return nullptr;
@@ -111,7 +108,7 @@ Computation* Adder(Module& module, PrimitiveType type) {
   return &adder;
 }
 
-// dot(a, v) => reduce(a * broadcast(v)) and the same for dot(v, a), if v has no free dimensions.
+// v must have no free dimensions. The same holds for dot(v, a).
 Result<Instruction*> DotToReduce(Instruction& inst, const PassContext&) {
   const auto& attrs = inst.attrs<DotAttrs>();
   const PrimitiveType type = inst.shape().type();
@@ -144,7 +141,7 @@ Instruction* SliceOfDim(Instruction& inst, Instruction& x, int64_t dim, int64_t 
   return Step(inst, Opcode::kSlice, shape, {&x}, SliceAttrs{ranges});
 }
 
-// dot(concatenate(a, b), c) => dot(a, slice(c)) + dot(b, slice(c)), for a constant c, which may be on either side.
+// The constant may be on either side.
 Result<Instruction*> DotOfConcatenate(Instruction& inst, const PassContext&) {
   constexpr int64_t kMostParts = 8;
   const auto& attrs = inst.attrs<DotAttrs>();
@@ -172,8 +169,7 @@ Result<Instruction*> DotOfConcatenate(Instruction& inst, const PassContext&) {
   return nullptr;
 }
 
-// dot(dynamic-slice(a, i), b) => dynamic-slice(dot(a, b), i), for constants a and b. The slice must be along free
-// dimensions, and may be on either side.
+// The slice must be along free dimensions, and may be on either side.
 Result<Instruction*> DotOfDynamicSlice(Instruction& inst, const PassContext&) {
   if (!IsPlainDot(inst)) return nullptr;
   const auto& attrs = inst.attrs<DotAttrs>();
@@ -207,8 +203,7 @@ Result<Instruction*> DotOfDynamicSlice(Instruction& inst, const PassContext&) {
   return nullptr;
 }
 
-// dot(reshape(transpose(x)), c) => dot(reshape(x), c in x's order), for a constant c, if the transpose only permutes
-// dimensions that the reshape merges into the contracting one.
+// The transpose must only permute dimensions that the reshape merges into the contracting one.
 Result<Instruction*> DotOfSquished(Instruction& inst, const PassContext&) {
   Instruction *reshape, *transpose, *x, *c;
   if (!IsPlainDot(inst) || !m::Dot(m::Reshape(&reshape, m::Transpose(&transpose, m::Any(&x))), m::Constant(&c))(&inst))
@@ -220,7 +215,7 @@ Result<Instruction*> DotOfSquished(Instruction& inst, const PassContext&) {
   for (int64_t d = 0; d < kept; ++d) {
     if (transpose->dimensions()[d] != d || transpose->shape().dim(d) != reshape->shape().dim(d)) return nullptr;
   }
-  // Split the contracting dimension of c, transpose its parts to x's order, and merge them again.
+  // Split the contracting dimension of c, transpose its parts, and merge them again.
   const int64_t dim = attrs.rhs_contracting[0];
   std::vector<int64_t> apart, in_order, order;
   for (int64_t d = 0; d < c->shape().rank(); ++d) {
@@ -244,7 +239,7 @@ Result<Instruction*> DotOfSquished(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kDot, {squished, again}, attrs);
 }
 
-// Returns the new numbers of those `dims` that remain. `numbers` has -1 for each removed dimension.
+// `numbers` has -1 for removed dimensions.
 std::vector<int64_t> Renumbered(const std::vector<int64_t>& dims, const std::vector<int64_t>& numbers) {
   std::vector<int64_t> stay;
   for (const int64_t d : dims) {
@@ -253,8 +248,7 @@ std::vector<int64_t> Renumbered(const std::vector<int64_t>& dims, const std::vec
   return stay;
 }
 
-// dot(a, b) => reshape(dot(reshape(a), reshape(b))), without batch and contracting dimensions of size 1. One
-// contracting dimension remains.
+// One contracting dimension remains.
 Result<Instruction*> DotOfOnes(Instruction& inst, const PassContext&) {
   if (!IsPlainDot(inst)) return nullptr;
   DotAttrs attrs = inst.attrs<DotAttrs>();
@@ -296,7 +290,7 @@ Result<Instruction*> DotOfOnes(Instruction& inst, const PassContext&) {
   return SameDims(shape, inst.shape()) ? dot : Replace(inst, Opcode::kReshape, {dot});
 }
 
-// dot(transpose(a), transpose(b)) => transpose(dot(a, b)), if both transposes only permute the batch, and alike.
+// Both transposes must permute only the batch, and alike.
 Result<Instruction*> DotOfTransposedBatch(Instruction& inst, const PassContext&) {
   Instruction *a, *b;
   if (!IsPlainDot(inst) || !m::Dot(m::OneUse(m::Transpose(&a)), m::OneUse(m::Transpose(&b)))(&inst)) return nullptr;
@@ -319,7 +313,7 @@ Result<Instruction*> DotOfTransposedBatch(Instruction& inst, const PassContext&)
   return Replace(inst, Opcode::kTranspose, {dot}, DimensionsAttrs{order});
 }
 
-// dot(dot(a, b), c) => dot(a, dot(b, c)) or the reverse, if that at least halves the number of multiplications.
+// The number of multiplications must be at least halved.
 Result<Instruction*> DotTwice(Instruction& inst, const PassContext&) {
   if (!IsMatrixProduct(inst)) return nullptr;
   constexpr double kRatio = 2;
@@ -375,7 +369,6 @@ bool IsSumFromZero(const Instruction& inst) {
          IsNeutral(inst.operand(1), Opcode::kAdd);
 }
 
-// sum(dot(a, b)) over batch dimensions => dot(a, b), which contracts these dimensions too.
 Result<Instruction*> SumOfBatch(Instruction& inst, const PassContext&) {
   Instruction& dot = inst.operand(0);
   if (!IsSumFromZero(inst) || !m::OneUse(m::Any())(&dot) || !IsPlainDot(dot) || !IsStaticOfOneType(dot)) return nullptr;
@@ -394,13 +387,13 @@ Result<Instruction*> SumOfBatch(Instruction& inst, const PassContext&) {
     (summed ? attrs.lhs_contracting : attrs.lhs_batch).push_back(old.lhs_batch[d]);
     (summed ? attrs.rhs_contracting : attrs.rhs_batch).push_back(old.rhs_batch[d]);
   }
-  // The former batch dimensions come first, because most often they are outermost in memory.
+  // Former batch dimensions are mostly outermost in memory.
   std::ranges::copy(old.lhs_contracting, std::back_inserter(attrs.lhs_contracting));
   std::ranges::copy(old.rhs_contracting, std::back_inserter(attrs.rhs_contracting));
   return Replace(inst, Opcode::kDot, {&dot.operand(0), &dot.operand(1)}, attrs);
 }
 
-// sum(dot(a, b)) over free dimensions of a, with more than two rows => dot(sum(a), b).
+// Needs more than two rows.
 Result<Instruction*> SumOfRows(Instruction& inst, const PassContext&) {
   Instruction& dot = inst.operand(0);
   if (!IsSumFromZero(inst) || !m::OneUse(m::Any())(&dot) || !IsPlainDot(dot) || !IsStaticOfOneType(dot)) return nullptr;
@@ -437,21 +430,20 @@ bool IsPlainConvolution(const Instruction& inst) {
   return IsFloat(inst.shape().type()) && attrs.sparsity.empty() && attrs.block_scaling.empty();
 }
 
-// Returns the index of dimension `d` in `spatial`, or nullopt if `d` is not a spatial dimension.
+// Returns nullopt if `d` is not a spatial dimension.
 std::optional<size_t> SpatialOf(const std::vector<int64_t>& spatial, int64_t d) {
   const auto found = std::ranges::find(spatial, d);
   return found == spatial.end() ? std::nullopt : std::optional<size_t>(found - spatial.begin());
 }
 
-// Returns operand `number` of a plain convolution if it is a pad with zeros, or null.
+// Returns null if the operand of a plain convolution is not a pad with zeros.
 Instruction* ZeroPadOf(Instruction& convolution, int64_t number) {
   if (!IsPlainConvolution(convolution)) return nullptr;
   Instruction& pad = convolution.operand(number);
   return pad.Is(Opcode::kPad) && NumberOf(pad.operand(1)) == 0.0 && IsStatic(pad) ? &pad : nullptr;
 }
 
-// convolution(pad(x, 0), w) => convolution(x, w) with its own padding. This is not multiplied, so an infinite w gives
-// no NaN with it.
+// A convolution does not multiply its own padding, so an infinite w gives no NaN with it.
 Result<Instruction*> ConvolutionOfPad(Instruction& inst, const PassContext&) {
   Instruction* pad = ZeroPadOf(inst, 0);
   if (pad == nullptr) return nullptr;
@@ -471,8 +463,7 @@ Result<Instruction*> ConvolutionOfPad(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kConvolution, {&pad->operand(0), &inst.operand(1)}, attrs);
 }
 
-// convolution(x, pad(w, 0)) => convolution(x, w) with window dilation, if the pad only puts zeros between the elements
-// of w.
+// Becomes window dilation. The pad must put zeros only between the elements of w.
 Result<Instruction*> ConvolutionWithPad(Instruction& inst, const PassContext&) {
   Instruction* pad = ZeroPadOf(inst, 1);
   if (pad == nullptr) return nullptr;
@@ -490,8 +481,7 @@ Result<Instruction*> ConvolutionWithPad(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kConvolution, {&inst.operand(0), &pad->operand(0)}, attrs);
 }
 
-// convolution(x, w) => convolution(reverse(w), x), with a reversed window, if w has the larger window. If x extends
-// over i elements and w over k, with dilation, both paddings change by i - k.
+// If x extends over i elements and w over k, with dilation, both paddings change by i - k.
 Result<Instruction*> SwapConvolution(Instruction& inst, const PassContext&) {
   if (!IsPlainConvolution(inst)) return nullptr;
   auto attrs = inst.attrs<ConvolutionAttrs>();
@@ -540,7 +530,7 @@ bool KeepsPlaces(const DimLabels& labels) {
          labels.lhs_spatial == labels.out_spatial;
 }
 
-// convolution(x, w) => dot(x, w), for a window of one element and features in the last dimension.
+// Features must be in the last dimension.
 Result<Instruction*> ConvolutionToDot(Instruction& inst, const PassContext&) {
   if (!IsPlainConvolution(inst) || !IsPointwise(inst)) return nullptr;
   const auto& attrs = inst.attrs<ConvolutionAttrs>();
@@ -560,7 +550,7 @@ Result<Instruction*> ConvolutionToDot(Instruction& inst, const PassContext&) {
   return Recast(inst, inst.shape(), dot);
 }
 
-// convolution(x, w) => x * broadcast(w), for a depthwise convolution with a window of one element.
+// For depthwise convolutions.
 Result<Instruction*> ConvolutionToMultiply(Instruction& inst, const PassContext&) {
   if (!IsPlainConvolution(inst) || !IsPointwise(inst)) return nullptr;
   const auto& attrs = inst.attrs<ConvolutionAttrs>();
@@ -579,7 +569,7 @@ bool ScalesFreely(const Instruction& convolution) {
   return IsPlainConvolution(convolution) && (type == PrimitiveType::kF32 || type == PrimitiveType::kBF16);
 }
 
-// Returns `convolution` of x and w with the smaller of the two multiplied by `factor`.
+// Multiplies the smaller of x and w by `factor`.
 Instruction* ScaledConvolution(Instruction& inst, Instruction& x, Instruction& w, const Instruction& factor,
                                const Instruction& convolution) {
   const bool of_x = x.shape().NumElements() < w.shape().NumElements();
@@ -590,8 +580,7 @@ Instruction* ScaledConvolution(Instruction& inst, Instruction& x, Instruction& w
   return Replace(inst, Opcode::kConvolution, {of_x ? scaled : &x, of_x ? &w : scaled}, convolution.attributes());
 }
 
-// convolution(x * c, w) => convolution(x, w * c), if w is smaller than x. convolution(x, w * c) => convolution(x * c,
-// w), if x is smaller than w.
+// Scales the smaller of x and w.
 Result<Instruction*> ConvolutionOfScaled(Instruction& inst, const PassContext&) {
   if (!ScalesFreely(inst)) return nullptr;
   for (int side = 0; side < 2; ++side) {
@@ -604,7 +593,7 @@ Result<Instruction*> ConvolutionOfScaled(Instruction& inst, const PassContext&) 
   return nullptr;
 }
 
-// convolution(x, w) * c => convolution(x, w * c) or convolution(x * c, w), if that scales fewer elements.
+// Must scale fewer elements.
 Result<Instruction*> ScaleOfConvolution(Instruction& inst, const PassContext&) {
   Instruction *convolution, *c;
   if (!m::Multiply(m::OneUse(m::Convolution(&convolution)), m::AnyConstant(&c))(&inst) || ScalarOf(*c) == nullptr ||
@@ -615,7 +604,7 @@ Result<Instruction*> ScaleOfConvolution(Instruction& inst, const PassContext&) {
   return ScaledConvolution(inst, x, w, *c, *convolution);
 }
 
-// (convolution(x, w) + b) * c => convolution(x, w * c) + b * c, for a constant w and a constant c for each feature.
+// c has a constant for each feature.
 Result<Instruction*> ScaleOfBiased(Instruction& inst, const PassContext&) {
   Instruction *convolution, *b, *c;
   if (!IsStaticOfOneType(inst) ||

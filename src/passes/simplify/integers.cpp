@@ -10,7 +10,7 @@ namespace hlo {
 namespace {
 namespace m = match;
 
-// Returns k if `x` is the integer constant 2^k with k > 0.
+// Returns k of the integer constant 2^k with k > 0.
 std::optional<int> PowerOfTwo(const Instruction& x) {
   const auto value = IntegerOf(x);
   if (!value || !IsInteger(x.shape().type()) || *value <= 1 || !std::has_single_bit(static_cast<uint64_t>(*value)))
@@ -24,8 +24,8 @@ Instruction* IntegerLike(Instruction& inst, int64_t value) {
   return Replace(inst, Opcode::kBroadcast, {&scalar}, DimensionsAttrs{});
 }
 
-// Returns f(x) for an odd function, as select(x < 0, -f(-x), f(x)), because `f` works only on unsigned numbers. The
-// lowest number is its own negative, and as an unsigned number its absolute value.
+// Returns f(x) for an odd f, as select(x < 0, -f(-x), f(x)): `f` works only on unsigned numbers. The lowest number is
+// its own negative, and as an unsigned number its absolute value.
 template <class F>
 Instruction* BySign(Instruction& inst, Instruction& x, F&& f) {
   if (NeverNegative(x)) return f(&x);
@@ -55,7 +55,6 @@ Result<Instruction*> RemainderByMask(Instruction& inst, const PassContext&) {
 
 int64_t CountOf(const Instruction& iota) { return iota.shape().dim(iota.attrs<IotaAttrs>().iota_dimension); }
 
-// iota % c => iota, if all numbers of the iota are less than c.
 Result<Instruction*> RemainderOfSmallIota(Instruction& inst, const PassContext&) {
   Instruction &x = inst.operand(0), &c = inst.operand(1);
   const auto limit = IntegerOf(c);
@@ -63,7 +62,7 @@ Result<Instruction*> RemainderOfSmallIota(Instruction& inst, const PassContext&)
   return &x;
 }
 
-// (iota + c) % c => iota % c, if the sum does not overflow.
+// The sum must not overflow.
 Result<Instruction*> RemainderOfShiftedIota(Instruction& inst, const PassContext&) {
   Instruction *iota, *c;
   if (!m::Remainder(m::Add(m::Iota(&iota), m::Any(&c)), m::Any())(&inst) || !IsCountThatFits(*iota)) return nullptr;
@@ -75,7 +74,7 @@ Result<Instruction*> RemainderOfShiftedIota(Instruction& inst, const PassContext
   return Replace(inst, Opcode::kRemainder, {iota, &inst.operand(1)});
 }
 
-// (v < c) & (v < d) => v < min(c, d), and the same for <=. For > and >= the larger constant stays.
+// For > and >= the larger constant stays.
 Result<Instruction*> AndOfBounds(Instruction& inst, const PassContext&) {
   Instruction *a, *b;
   if (!m::And(m::Compare(&a), m::Compare(&b))(&inst) || a == b || &a->operand(0) != &b->operand(0)) return nullptr;
@@ -108,8 +107,7 @@ Result<Instruction*> ExtremesToClamp(Instruction& inst, const PassContext&) {
   return nullptr;
 }
 
-// max(low, clamp(low, x, high)) => clamp(low, x, high), for constants low < high. min(high, clamp(low, x, high)) =>
-// clamp(low, x, high) always, because a clamp with crossed bounds gives high.
+// For max, low < high must hold. A clamp with crossed bounds gives high, so min needs no condition.
 Result<Instruction*> ExtremeOfClamp(Instruction& inst, const PassContext&) {
   const bool is_max = inst.Is(Opcode::kMaximum);
   for (int i = 0; i < 2; ++i) {
@@ -123,7 +121,6 @@ Result<Instruction*> ExtremeOfClamp(Instruction& inst, const PassContext&) {
   return nullptr;
 }
 
-// max(max(x, y), y) => max(x, y), with the operands in any order. The same holds for min.
 Result<Instruction*> ExtremeTwice(Instruction& inst, const PassContext&) {
   for (int i = 0; i < 2; ++i) {
     Instruction &inner = inst.operand(i), &y = inst.operand(1 - i);
@@ -133,8 +130,7 @@ Result<Instruction*> ExtremeTwice(Instruction& inst, const PassContext&) {
   return nullptr;
 }
 
-// clamp(0, partition-id, n) => partition-id, if no partition has a number above n. The same holds for replica-id. A
-// count of 1 proves nothing, because modules that do not state a count have it.
+// A count of 1 proves nothing, because modules that do not state a count have it.
 Result<Instruction*> ClampOfDeviceId(Instruction& inst, const PassContext&) {
   Instruction& id = inst.operand(1);
   const ModuleHeader& header = inst.computation().module().header;
@@ -146,7 +142,7 @@ Result<Instruction*> ClampOfDeviceId(Instruction& inst, const PassContext&) {
   return &id;
 }
 
-// c + x == d => x == d - c, and the same for !=, because integers wrap. For < and > it would be wrong.
+// Integers wrap. For < and > it would be wrong.
 Result<Instruction*> CompareOfShifted(Instruction& inst, const PassContext&) {
   const auto direction = inst.attrs<CompareAttrs>().direction;
   Instruction& sum = inst.operand(0);
@@ -159,8 +155,8 @@ Result<Instruction*> CompareOfShifted(Instruction& inst, const PassContext&) {
                  inst.attributes());
 }
 
-// narrow(f(widen(a), widen(b))) => f(a, b). Sums, differences and products wrap. Quotients and remainders of unsigned
-// numbers fit the narrow type; in every type x / 0 is all ones and x % 0 is x.
+// Sums, differences and products wrap. Quotients and remainders of unsigned numbers fit the narrow type; in every type
+// x / 0 is all ones and x % 0 is x.
 Result<Instruction*> NarrowArithmetic(Instruction& inst, const PassContext&) {
   const PrimitiveType type = inst.shape().type();
   if (!IsInteger(type) || BitWidth(type) < 8) return nullptr;
@@ -177,7 +173,7 @@ Result<Instruction*> NarrowArithmetic(Instruction& inst, const PassContext&) {
   return Replace(inst, op.opcode(), {a, b}, op.attributes());
 }
 
-// Returns whether the first elements of `a` and `b`, of one type that is not complex, compare as `direction` says.
+// Compares the first elements, of one type that is not complex.
 bool Holds(ComparisonDirection direction, const Literal& a, const Literal& b) {
   const bool less = IsLess(a, b), greater = IsLess(b, a);
   const bool equal = IsFloat(a.shape().type()) ? a.GetDouble(0) == b.GetDouble(0) : a.GetInt(0) == b.GetInt(0);
@@ -192,7 +188,6 @@ bool Holds(ComparisonDirection direction, const Literal& a, const Literal& b) {
   __builtin_unreachable();
 }
 
-// compare(select(p, c, d), e) => p, !p, true or false, for constants c, d and e.
 Result<Instruction*> CompareOfChoice(Instruction& inst, const PassContext&) {
   Instruction& choice = inst.operand(0);
   const CompareAttrs& compare = inst.attrs<CompareAttrs>();
@@ -206,8 +201,7 @@ Result<Instruction*> CompareOfChoice(Instruction& inst, const PassContext&) {
   return if_true ? &p : Replace(inst, Opcode::kNot, {&p});
 }
 
-// max(a, b) > a => b > a, and a > min(a, b) => a > b. The same holds with the sides swapped and for <. If one number is
-// NaN, both forms are false.
+// The same holds with the sides swapped and for <. With NaN, both forms are false.
 Result<Instruction*> CompareOfExtreme(Instruction& inst, const PassContext&) {
   const CompareAttrs& compare = inst.attrs<CompareAttrs>();
   if (compare.type == ComparisonType::kTotalOrder) return nullptr;
@@ -232,7 +226,7 @@ Result<Instruction*> CompareOfExtreme(Instruction& inst, const PassContext&) {
                  inst.attributes());
 }
 
-// x < 0 => false, if x is never negative. x >= 0 => true, if x is also an integer, which is never NaN.
+// The second form needs an integer, which is never NaN.
 Result<Instruction*> CompareNonNegativeWithZero(Instruction& inst, const PassContext&) {
   const CompareAttrs& compare = inst.attrs<CompareAttrs>();
   if (compare.type == ComparisonType::kTotalOrder) return nullptr;

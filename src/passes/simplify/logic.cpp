@@ -9,8 +9,7 @@ namespace m = match;
 
 bool IsPred(const Instruction& inst) { return inst.shape().type() == PrimitiveType::kPred; }
 
-// Returns whether every bit of the constant is set: true, or -1 in two's complement. Integers of over 32 bits are not
-// examined.
+// True, or -1 in two's complement. False for integers of over 32 bits.
 bool IsAllOnes(const Instruction& constant) {
   const Instruction& scalar = constant.Is(Opcode::kBroadcast) ? constant.operand(0) : constant;
   const PrimitiveType type = scalar.shape().type();
@@ -67,8 +66,7 @@ Result<Instruction*> SelectOfTruth(Instruction& inst, const PassContext&) {
   return nullptr;
 }
 
-// For integers and predicates, which have no NaN and no -0: select(x == y, x, y) => y, select(x != y, x, y) => x.
-// For predicates: select(x > y, x, y) => x | y, select(x < y, x, y) => x & y. The same holds for >= and <=.
+// Integers and predicates have no NaN and no -0.
 Result<Instruction*> SelectByComparison(Instruction& inst, const PassContext&) {
   Instruction *p, *x, *y;
   if (!m::Select(m::Compare(&p), m::Any(&x), m::Any(&y))(&inst) || &p->operand(0) != x || &p->operand(1) != y)
@@ -85,7 +83,7 @@ Result<Instruction*> SelectByComparison(Instruction& inst, const PassContext&) {
   __builtin_unreachable();
 }
 
-// compare(x, x) => true or false, for integers and predicates. For floats it depends on NaN, which differs from itself.
+// For floats it depends on NaN, which differs from itself.
 Result<Instruction*> CompareSelf(Instruction& inst, const PassContext&) {
   if (!inst.Is(Opcode::kCompare) || &inst.operand(0) != &inst.operand(1) || !IsStatic(inst)) return nullptr;
   const PrimitiveType type = inst.operand(0).shape().type();
@@ -114,7 +112,6 @@ Result<Instruction*> CompareUnsignedWithZero(Instruction& inst, const PassContex
   return nullptr;
 }
 
-// For a predicate x: x == true => x, x != false => x, x == false => !x, x != true => !x.
 Result<Instruction*> ComparePredicate(Instruction& inst, const PassContext&) {
   if (!inst.Is(Opcode::kCompare) || !IsPred(inst.operand(0))) return nullptr;
   const auto direction = inst.attrs<CompareAttrs>().direction;

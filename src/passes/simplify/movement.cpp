@@ -68,7 +68,7 @@ Result<Instruction*> SliceOfPad(Instruction& inst, const PassContext&) {
   return inside ? Replace(inst, Opcode::kSlice, {x}, SliceAttrs{ranges}) : nullptr;
 }
 
-// slice(reverse(x)) => reverse(slice(x)), which reverses fewer elements.
+// Reverses fewer elements.
 Result<Instruction*> SliceOfReverse(Instruction& inst, const PassContext&) {
   Instruction *reverse, *x;
   if (!m::Slice(m::OneUse(m::Reverse(&reverse, m::Any(&x))))(&inst) || !IsStatic(inst) || !IsStatic(*reverse))
@@ -97,7 +97,6 @@ Result<Instruction*> ConcatenateOfOne(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kConcatenate, parts, OneDimensionAttrs{dim});
 }
 
-// concatenate(concatenate(x, y), z) => concatenate(x, y, z), along the same dimension.
 Result<Instruction*> ConcatenateTwice(Instruction& inst, const PassContext&) {
   if (!inst.Is(Opcode::kConcatenate)) return nullptr;
   const OneDimension dim = inst.attrs<OneDimensionAttrs>().dimension;
@@ -144,8 +143,7 @@ Result<Instruction*> ConcatenateSlices(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kConcatenate, parts, inst.attributes());
 }
 
-// concatenate(x, ..., x) => broadcast(reshape(x)), along a dimension of size 1. The size must not be dynamic: it could
-// be 0.
+// A dynamic size could be 0.
 Result<Instruction*> ConcatenateOfSame(Instruction& inst, const PassContext&) {
   if (!inst.Is(Opcode::kConcatenate)) return nullptr;
   const int64_t dim = inst.attrs<OneDimensionAttrs>().dimension.value;
@@ -164,7 +162,6 @@ Result<Instruction*> ConcatenateOfSame(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kBroadcast, {once}, DimensionsAttrs{dims});
 }
 
-// pad(x) => x, if there is no padding.
 Result<Instruction*> PadByNothing(Instruction& inst, const PassContext&) {
   if (!inst.Is(Opcode::kPad) || inst.operand(0).shape() != inst.shape()) return nullptr;
   for (const PaddingDim& d : inst.attrs<PadAttrs>().padding.dims) {
@@ -173,14 +170,14 @@ Result<Instruction*> PadByNothing(Instruction& inst, const PassContext&) {
   return &inst.operand(0);
 }
 
-// Returns the value of a scalar integer constant, converted as the interpreter converts indices.
+// Converted as the interpreter converts indices.
 std::optional<int64_t> ConstantIndex(const Instruction& index) {
   if (!index.Is(Opcode::kConstant) || !index.shape().IsScalar() || !IsInteger(index.shape().type()))
     return std::nullopt;
   return IndexAt(index.literal(), 0);
 }
 
-// dynamic-slice(x, constants) => slice(x). Indices are clamped so that the whole slice is within x.
+// Indices are clamped so that the whole slice is within x.
 Result<Instruction*> SliceAtConstant(Instruction& inst, const PassContext&) {
   if (!inst.Is(Opcode::kDynamicSlice) || !HasScalarIndices(inst)) return nullptr;
   const Shape& from = inst.operand(0).shape();
@@ -217,8 +214,7 @@ Result<Instruction*> UpdateOfSplat(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kPad, {&update, &base.operand(0)}, PadAttrs{padding});
 }
 
-// scatter => dynamic-update-slice, for one window that overwrites, at constant indices inside. Elsewhere they differ: a
-// scatter skips a window that is partly outside, whereas an update clamps its indices.
+// Indices must be inside: a scatter skips a window that is partly outside, whereas an update clamps its indices.
 Result<Instruction*> ScatterOfOneWindow(Instruction& inst, const PassContext&) {
   Instruction *x, *indices, *update;
   if (!m::Scatter(m::Any(&x), m::Any(&indices), m::Any(&update))(&inst)) return nullptr;
@@ -226,7 +222,7 @@ Result<Instruction*> ScatterOfOneWindow(Instruction& inst, const PassContext&) {
   const Instruction& combined = attrs.to_apply->root();
   if (!combined.Is(Opcode::kParameter) || combined.parameter_number() != 1) return nullptr;
   if (!attrs.input_batching_dims.empty() || !attrs.scatter_indices_batching_dims.empty()) return nullptr;
-  // There must be a single index vector, possibly without coordinates.
+  // A single index vector, possibly without coordinates.
   for (int64_t d = 0; d < indices->shape().rank(); ++d) {
     if (d != attrs.index_vector_dim && indices->shape().dim(d) != 1) return nullptr;
   }
@@ -239,7 +235,7 @@ Result<Instruction*> ScatterOfOneWindow(Instruction& inst, const PassContext&) {
     if (!value) return nullptr;
     start[attrs.scatter_dims_to_operand_dims[i]] = *value;
   }
-  // Sizes of the window, with 1 for each inserted dimension.
+  // Inserted dimensions have size 1.
   std::vector<int64_t> window;
   size_t next = 0;
   for (int64_t d = 0; d < x->shape().rank(); ++d) {

@@ -30,8 +30,7 @@ Result<Instruction*> ReduceOfNothing(Instruction& inst, const PassContext&) {
   return WidenedInit(inst);
 }
 
-// reduce(x, init) => op(init, reshape(x)), if all reduced dimensions have size 1. reshape(x) alone would be wrong,
-// because 0 + -0 is +0.
+// reshape(x) alone would be wrong, because 0 + -0 is +0.
 Result<Instruction*> ReduceOfOne(Instruction& inst, const PassContext&) {
   if (!IsPlainReduce(inst)) return nullptr;
   Instruction& x = inst.operand(0);
@@ -42,8 +41,7 @@ Result<Instruction*> ReduceOfOne(Instruction& inst, const PassContext&) {
   return Replace(inst, *op, {WidenedInit(inst), value});
 }
 
-// reduce(reshape(x)) => reduce(x), if the reshape only adds and removes dimensions of size 1, which keeps the order of
-// terms.
+// Such a reshape keeps the order of terms.
 Result<Instruction*> ReduceOfReshape(Instruction& inst, const PassContext&) {
   Instruction *reshape, *x;
   if (!m::Reduce(m::Reshape(&reshape, m::Any(&x)), m::Any())(&inst) || !IsStatic(inst) || !IsStatic(*reshape))
@@ -53,7 +51,7 @@ Result<Instruction*> ReduceOfReshape(Instruction& inst, const PassContext&) {
   const auto& reduced = inst.attrs<ReduceAttrs>().dimensions;
   std::vector<int64_t> dims, kept;
   for (int64_t d = 0; d < x->shape().rank(); ++d) {
-    // A dimension of x that the reshape removed has size 1 and becomes a reduced one.
+    // A removed dimension of x has size 1 and becomes a reduced one.
     const bool is_reduced =
         (*paired)[d] < 0 || std::find(reduced.begin(), reduced.end(), (*paired)[d]) != reduced.end();
     (is_reduced ? dims : kept).push_back(is_reduced ? d : x->shape().dim(d));
@@ -73,7 +71,7 @@ Result<Instruction*> SortedReduceDimensions(Instruction& inst, const PassContext
   return Replace(inst, Opcode::kReduce, {inst.operands().begin(), inst.operands().end()}, attrs);
 }
 
-// Parts of the reducer of argmax or argmin, in the form that JAX writes. It reduces values x, y and their indices i, j:
+// Parts of JAX's reducer for argmax or argmin, of values x, y and their indices i, j:
 //   beats = (x > y) | (x != x)   (select(beats, x, y), select(beats | ((x == y) & (i < j)), i, j))
 struct ArgReducer {
   const Instruction *beats, *x_is_nan, *i_is_first;
@@ -106,16 +104,15 @@ std::optional<ArgReducer> ReadArgReducer(const Computation& reducer) {
   return ArgReducer{&beats, &is_nan, &tie.operand(1)};
 }
 
-// Returns whether the elements of `inst` are the indices along the only reduced dimension.
+// Elements must be the indices along the only reduced dimension.
 bool ArePlaces(const Instruction& inst, const std::vector<int64_t>& reduced) {
   if (reduced.size() != 1) return false;
   if (IsCountThatFits(inst)) return inst.attrs<IotaAttrs>().iota_dimension == reduced[0];
   return inst.Is(Opcode::kBroadcast) && IsCountThatFits(inst.operand(0)) && inst.dimensions() == reduced;
 }
 
-// Makes argmax and argmin return the index of the first NaN for every order of combination. With JAX's reducer the
-// result depends on the order in which a kernel combines the elements. After the rewrite, the lower index wins between
-// two NaNs:
+// With JAX's reducer, the index of several NaNs depends on the order in which a kernel combines the elements. After the
+// rewrite, the lowest index wins:
 //   x != x => (x != x) & ((y == y) | (i < j))
 Result<Instruction*> FirstOfSeveralNaNs(Instruction& inst, const PassContext&) {
   if (!inst.Is(Opcode::kReduce) || inst.operand_count() != 4 || !IsFloat(inst.operand(0).shape().type()))
@@ -136,7 +133,7 @@ Result<Instruction*> FirstOfSeveralNaNs(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kReduce, {inst.operands().begin(), inst.operands().end()}, attrs);
 }
 
-// dot(x, y) => 0 and convolution(x, y) => 0, if an operand is empty: a sum of no products.
+// A sum of no products.
 Result<Instruction*> ProductOfNothing(Instruction& inst, const PassContext&) {
   if (!inst.Is(Opcode::kDot) && !inst.Is(Opcode::kConvolution)) return nullptr;
   if (inst.operand(0).shape().NumElements() != 0 && inst.operand(1).shape().NumElements() != 0) return nullptr;

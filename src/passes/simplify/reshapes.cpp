@@ -40,7 +40,6 @@ std::vector<int64_t> SamePlaces(const Shape& shape, const Shape& x) {
 namespace {
 namespace m = match;
 
-// reshape(reshape(x)) => reshape(x), because a reshape keeps the row-major order.
 Result<Instruction*> ReshapeTwice(Instruction& inst, const PassContext&) {
   Instruction* x;
   if (!m::Reshape(m::Reshape(m::Any(&x)))(&inst)) return nullptr;
@@ -61,8 +60,7 @@ Result<Instruction*> BitcastTwice(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kBitcast, {&x->operand(0)});
 }
 
-// transpose(transpose(x)) => transpose(x). Dimension i of the result is dimension outer[i] of the middle value, which
-// is dimension inner[outer[i]] of x.
+// Dimension i of the result is dimension outer[i] of the middle value, which is dimension inner[outer[i]] of x.
 Result<Instruction*> TransposeTwice(Instruction& inst, const PassContext&) {
   Instruction *inner, *x;
   if (!m::Transpose(m::Transpose(&inner, m::Any(&x)))(&inst)) return nullptr;
@@ -77,7 +75,6 @@ Result<Instruction*> TransposeOfNothing(Instruction& inst, const PassContext&) {
   return std::is_sorted(inst.dimensions().begin(), inst.dimensions().end()) ? x : nullptr;
 }
 
-// transpose(x) => reshape(x), if only dimensions of size 1 move: the order of the elements is unchanged.
 Result<Instruction*> TransposeOfOnes(Instruction& inst, const PassContext&) {
   Instruction* x;
   if (!m::Transpose(m::Any(&x))(&inst)) return nullptr;
@@ -90,8 +87,7 @@ Result<Instruction*> TransposeOfOnes(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kReshape, {x});
 }
 
-// reverse(x) => x, if all reversed dimensions have size 1. reverse(reverse(x)) => reverse(x), over dimensions in
-// exactly one of the two.
+// Two reverses become one over dimensions in exactly one of them.
 Result<Instruction*> ReverseOfNothing(Instruction& inst, const PassContext&) {
   Instruction *x, *inner;
   if (!m::Reverse(m::Any(&x))(&inst)) return nullptr;
@@ -109,7 +105,7 @@ Result<Instruction*> ReverseOfNothing(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kReverse, {&inner->operand(0)}, DimensionsAttrs{odd});
 }
 
-// copy(x) => x, if the layout is unchanged. The buffer plan decides which values need separate buffers.
+// The buffer plan decides which values need separate buffers.
 Result<Instruction*> CopyToSame(Instruction& inst, const PassContext&) {
   Instruction* x;
   if (!m::Copy(m::Any(&x))(&inst)) return nullptr;

@@ -1,5 +1,5 @@
-// Rules of algsimp that hold for floats except for rounding, overflow and underflow. XLA's algsimp applies them, ours
-// needs algsimp{rounding=true}. Exact rows for integers are always on.
+// Rules of algsimp that hold for floats except for rounding, overflow and underflow. Unlike XLA's algsimp, ours needs
+// algsimp{rounding=true} for them. Exact rows for integers are always on.
 #include <cmath>
 
 #include "ir/opcode_set.h"
@@ -11,7 +11,7 @@ namespace hlo {
 namespace {
 namespace m = match;
 
-// Selects the exact row of a rule, for integers, or the row that rounds, for floats and complex numbers.
+// Selects the exact row of a rule, for integers, or the row that rounds.
 template <bool kRounds>
 bool IsOfRow(const Instruction& inst) {
   const PrimitiveType type = inst.shape().type();
@@ -20,7 +20,7 @@ bool IsOfRow(const Instruction& inst) {
 
 bool IsReal(const Instruction& inst) { return IsIeee(inst.shape().type()) && IsStaticOfOneType(inst); }
 
-// Returns whether `value` is far from zero and infinity, so that devices that flush subnormal numbers compute the same.
+// Devices may flush subnormal numbers.
 bool IsFarFromLimits(double value, PrimitiveType type) {
   const double most = type == PrimitiveType::kF16 ? 0x1p13 : 0x1p125;
   return std::fabs(value) <= most && std::fabs(value) >= 1 / most;
@@ -50,7 +50,7 @@ Result<Instruction*> AddToConstantLess(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kSubtract, {Replace(inst, Opcode::kAdd, {c, d}), x});
 }
 
-// (convolution + c) + d => convolution + (c + d), for broadcasts of constants c and d along the same dimensions.
+// The broadcasts must be along the same dimensions.
 Result<Instruction*> AddToConvolution(Instruction& inst, const PassContext&) {
   Instruction *x, *c, *d;
   if (!IsOfRow<true>(inst)) return nullptr;
@@ -62,7 +62,7 @@ Result<Instruction*> AddToConvolution(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kAdd, {x, Replace(inst, Opcode::kBroadcast, {sum}, c->attributes())});
 }
 
-// a * c + b * c => (a + b) * c, if the products have no other users. For floats c must be a power of two.
+// Products must have no other users. For floats c must be a power of two.
 template <bool kRounds>
 Result<Instruction*> FactorOut(Instruction& inst, const PassContext&) {
   Instruction *p, *q;
@@ -79,7 +79,7 @@ Result<Instruction*> FactorOut(Instruction& inst, const PassContext&) {
   return nullptr;
 }
 
-// Returns whether the constants c and d may be multiplied: for floats, their product must be far from 0 and infinity.
+// For floats, the product must be far from 0 and infinity.
 template <bool kRounds>
 bool MayMultiply(const Instruction& c, const Instruction& d) {
   if (ScalarOf(c) == nullptr || ScalarOf(d) == nullptr) return false;
@@ -104,7 +104,7 @@ Result<Instruction*> MultiplyConstants(Instruction& inst, const PassContext&) {
                  {Replace(inst, Opcode::kMultiply, {x, y}), Replace(inst, Opcode::kMultiply, {c, d})});
 }
 
-// (x * c) * broadcast(b) => x * broadcast(b * c), which scales the smaller array.
+// Scales the smaller array.
 template <bool kRounds>
 Result<Instruction*> ScaleTheSmaller(Instruction& inst, const PassContext&) {
   Instruction *x, *c, *b;
@@ -128,7 +128,7 @@ Result<Instruction*> MultiplyExponentials(Instruction& inst, const PassContext&)
   return Replace(inst, Opcode::kExp, {Replace(inst, Opcode::kAdd, {a, b})});
 }
 
-// Returns x if `inst` is root(x) * root(x) and x is neither negative nor -0. Otherwise returns null.
+// Returns x if `inst` is root(x) * root(x) and x is neither negative nor -0, or null.
 Instruction* UnderSquaredRoot(const Instruction& inst, Opcode root) {
   Instruction& factor = inst.operand(0);
   if (!IsReal(inst) || &factor != &inst.operand(1) || !factor.Is(root)) return nullptr;
@@ -167,7 +167,7 @@ Result<Instruction*> DivideByRoot(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kMultiply, {&a, factor});
 }
 
-// constant_folding computes 1 / c. So this rule rounds no number itself, and the judge can compare real numbers.
+// constant_folding computes 1 / c, so that the judge can compare real numbers.
 Result<Instruction*> DivideByConstant(Instruction& inst, const PassContext&) {
   Instruction& c = inst.operand(1);
   const auto value = NumberOf(c);
@@ -179,7 +179,6 @@ Result<Instruction*> DivideByConstant(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kMultiply, {&inst.operand(0), factor});
 }
 
-// (a / b) / (c / d) => (a * d) / (b * c); (a / b) / c => a / (b * c); a / (b / c) => (a * c) / b.
 Result<Instruction*> DivideQuotients(Instruction& inst, const PassContext&) {
   Instruction &p = inst.operand(0), &q = inst.operand(1);
   if (!IsOfRow<true>(inst)) return nullptr;
@@ -192,8 +191,7 @@ Result<Instruction*> DivideQuotients(Instruction& inst, const PassContext&) {
   return nullptr;
 }
 
-// a / broadcast(b) => a * broadcast(1 / b), which divides once for all repetitions. If `of_choices`, a must be a
-// converted predicate and b a scalar.
+// Divides once for all repetitions. If `of_choices`, a must be a converted predicate and b a scalar.
 Result<Instruction*> DivideByRepeated(Instruction& inst, bool of_choices) {
   Instruction &a = inst.operand(0), &b = inst.operand(1);
   if (!IsReal(inst) || !b.Is(Opcode::kBroadcast) || m::AnyConstant()(&b) || m::AnyConstant()(&a)) return nullptr;
@@ -208,7 +206,7 @@ Result<Instruction*> DivideByRepeated(Instruction& inst, bool of_choices) {
 Result<Instruction*> DivideChoice(Instruction& inst, const PassContext&) { return DivideByRepeated(inst, true); }
 Result<Instruction*> DivideByBroadcast(Instruction& inst, const PassContext&) { return DivideByRepeated(inst, false); }
 
-// pow(x, 3) => x * x * x, pow(x, 2) => x * x, pow(x, -1) => 1 / x. A.pow.1b has the cases that are exact.
+// A.pow.1b has the exact cases.
 Result<Instruction*> PowerOfFewFactors(Instruction& inst, const PassContext&) {
   Instruction& x = inst.operand(0);
   const auto exponent = NumberOf(inst.operand(1));
@@ -219,8 +217,7 @@ Result<Instruction*> PowerOfFewFactors(Instruction& inst, const PassContext&) {
   return exponent == 2.0 ? square : Replace(inst, Opcode::kMultiply, {square, &x});
 }
 
-// pow(exp(a), c) => exp(a * c), for a finite constant c other than 0. Other c differ: pow(1, inf), pow(1, nan) and
-// pow(inf, 0) are 1.
+// Other c differ: pow(1, inf), pow(1, nan) and pow(inf, 0) are 1.
 Result<Instruction*> PowerOfExponential(Instruction& inst, const PassContext&) {
   Instruction *a, *b;
   if (!IsReal(inst) || !m::Power(m::Exp(m::Any(&a)), m::Any(&b))(&inst)) return nullptr;
@@ -229,8 +226,7 @@ Result<Instruction*> PowerOfExponential(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kExp, {Replace(inst, Opcode::kMultiply, {a, b})});
 }
 
-// pow(x, 0.5) => sqrt(x), if x is neither negative nor -0. Otherwise they differ: pow(-inf, 0.5) is inf and pow(-0,
-// 0.5) is 0.
+// x must not be -0 either: pow(-inf, 0.5) is inf and pow(-0, 0.5) is 0.
 Result<Instruction*> PowerToRoot(Instruction& inst, const PassContext&) {
   Instruction& x = inst.operand(0);
   if (!IsReal(inst) || NumberOf(inst.operand(1)) != 0.5 || !NeverNegative(x) || !NeverNegativeZero(x)) return nullptr;
@@ -250,7 +246,7 @@ Result<Instruction*> RootOfInverseSquare(Instruction& inst, const PassContext&) 
   return Replace(inst, Opcode::kAbs, {x});
 }
 
-// rsqrt(1 / x) => sqrt(x), if x is neither negative nor -0.
+// x must not be -0 either.
 Result<Instruction*> RootOfInverse(Instruction& inst, const PassContext&) {
   Instruction* x;
   if (!IsReal(inst) || !m::Rsqrt(m::Divide(m::ConstantOf(1), m::Any(&x)))(&inst)) return nullptr;
@@ -262,8 +258,7 @@ Result<Instruction*> LogOfExponential(Instruction& inst, const PassContext&) {
   return IsReal(inst) && m::Log(m::Exp(m::Any(&x)))(&inst) && x->shape() == inst.shape() ? x : nullptr;
 }
 
-// log(pow(a, c)) => c * log(abs(a)), for a finite constant c other than 0: pow(1, inf) and pow(inf, 0) are 1. c must be
-// even or a never negative, because odd powers of negative numbers have no logarithm.
+// pow(1, inf) and pow(inf, 0) are 1. Odd powers of negative numbers have no logarithm.
 Result<Instruction*> LogOfPower(Instruction& inst, const PassContext&) {
   Instruction *a, *b;
   if (!IsReal(inst) || !m::Log(m::Power(m::Any(&a), m::Any(&b)))(&inst)) return nullptr;
@@ -275,7 +270,7 @@ Result<Instruction*> LogOfPower(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kMultiply, {b, Replace(inst, Opcode::kLog, {size})});
 }
 
-// log(sqrt(x)) => 0.5 * log(x). log(rsqrt(x)) => -0.5 * log(x), if x is never -0, because rsqrt(-0) is -inf.
+// For rsqrt, x must never be -0, because rsqrt(-0) is -inf.
 Result<Instruction*> LogOfRoot(Instruction& inst, const PassContext&) {
   Instruction& root = inst.operand(0);
   if (!IsReal(inst) || (!root.Is(Opcode::kSqrt) && !root.Is(Opcode::kRsqrt))) return nullptr;
@@ -285,8 +280,7 @@ Result<Instruction*> LogOfRoot(Instruction& inst, const PassContext&) {
       {Replace(inst, Opcode::kLog, {&root.operand(0)}), ConstantLike(inst, root.Is(Opcode::kSqrt) ? 0.5 : -0.5)});
 }
 
-// max(f(x), f(y)) => f(max(x, y)), for an increasing f. The same holds for min. The result may change where a kernel's
-// f decreases within its error.
+// The result may change where a kernel's f decreases within its error.
 Result<Instruction*> ExtremeOfMonotone(Instruction& inst, const PassContext&) {
   Instruction &f = inst.operand(0), &g = inst.operand(1);
   if (!IsReal(inst) || f.opcode() != g.opcode() || &f == &g || !m::OneUse(m::Any())(&f) || !m::OneUse(m::Any())(&g))

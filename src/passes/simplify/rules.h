@@ -1,8 +1,7 @@
-// The rules of algsimp by family, and shared helper functions. Each rule is a function with its reason. Its row at the
-// end of the file has its permanent id and the text of `hlo help algebra`.
+// The rules of algsimp by family, and shared helper functions.
 //
-// Rules compare whole shapes, with layouts, so they also hold after layout assignment. New instructions have the layout
-// of the replaced one or row-major order.
+// Rules compare whole shapes, with layouts, and hold after layout assignment too. New instructions have the layout of
+// the replaced one or row-major order.
 #ifndef HLO_PASSES_SIMPLIFY_RULES_H_
 #define HLO_PASSES_SIMPLIFY_RULES_H_
 
@@ -30,40 +29,38 @@ std::span<const Rule> SumRules();          // Reduces and windows.
 std::span<const Rule> ContractionRules();  // Dots and convolutions.
 std::span<const Rule> CallRules();         // Conditionals, barriers, custom calls, collectives.
 
-// Adds the replacement of `inst`, with its shape, range and metadata.
+// The result has the shape, range and metadata of `inst`.
 inline Instruction* Replace(Instruction& inst, Opcode opcode, const std::vector<Instruction*>& operands,
                             Attributes attrs = NoAttrs()) {
   return &inst.computation().AddLike(inst, opcode, inst.shape(), operands, std::move(attrs));
 }
-// Adds an intermediate result with another shape.
+// An intermediate result with another shape.
 inline Instruction* Step(Instruction& inst, Opcode opcode, Shape shape, const std::vector<Instruction*>& operands,
                          Attributes attrs = NoAttrs()) {
   return &inst.computation().AddLike(inst, opcode, std::move(shape), operands, std::move(attrs));
 }
-// The bytes of `x` with another shape. Between row-major arrays it is a reshape, which can be fused; otherwise a
-// bitcast. Fusion turns an unfused reshape into a bitcast.
+// The bytes of `x` with another shape. Reshapes of row-major arrays can be fused; other changes are bitcasts. Fusion
+// turns an unfused reshape into a bitcast.
 inline Instruction* Recast(Instruction& inst, const Shape& shape, Instruction* x) {
   if (x->shape() == shape) return x;
   const bool row_major = shape.HasDefaultLayout() && x->shape().HasDefaultLayout();
   return Step(inst, row_major ? Opcode::kReshape : Opcode::kBitcast, shape, {x});
 }
-// A scalar constant, broadcast to the shape of `inst`.
 inline Instruction* ConstantLike(Instruction& inst, double value) {
   Instruction& scalar = inst.computation().AddConstant(Literal::Scalar(inst.shape().type(), value));
   if (inst.shape().IsScalar()) return &scalar;
   return Replace(inst, Opcode::kBroadcast, {&scalar}, DimensionsAttrs{});
 }
 
-// For each dimension of `to` the corresponding dimension of `from`, or -1 for an added dimension of size 1. nullopt if
-// a reshape between the two does more than add and remove dimensions of size 1. Ambiguous dimensions of size 1 are
-// paired leftmost.
+// For each dimension of `to` its dimension of `from`, or -1 for an added dimension of size 1. nullopt if a reshape does
+// more than add and remove dimensions of size 1. Ambiguous ones are paired leftmost.
 std::optional<std::vector<int64_t>> PairDimensions(const Shape& from, const Shape& to);
 
 // For each dimension of `shape` the dimension of `x` with the same size and the same number of elements before it, or
 // -1.
 std::vector<int64_t> SamePlaces(const Shape& shape, const Shape& x);
 
-// Whether the reduce has one array, a reducer of the array's type, and no dynamic dimensions, which could be empty.
+// One array, a reducer of its type, and no dynamic dimensions, which could be empty.
 bool IsPlainReduce(const Instruction& inst);
 
 }  // namespace hlo

@@ -1,5 +1,5 @@
-// Rules of algsimp for reduce and reduce-window. Rules that reorder or regroup terms have two rows: an exact one for
-// reducers that do not depend on it, such as integer sums and maxima, and one for sums and products of floats.
+// Rules of algsimp for reduce and reduce-window. Rules that reorder or regroup terms have an exact row for reducers
+// that do not depend on it, such as integer sums and maxima, and one for sums and products of floats.
 #include <algorithm>
 #include <limits>
 
@@ -20,8 +20,8 @@ Computation* ReducerOf(const Instruction& inst) {
   return inst.Is(Opcode::kReduce) ? inst.attrs<ReduceAttrs>().to_apply : inst.attrs<ReduceWindowAttrs>().to_apply;
 }
 
-// Returns the reducer's op for a reduce or reduce-window of one array of fixed sizes and one type. Returns nullopt for
-// other reducers, and for reducers of the rule's other row.
+// The op of a reducer of one static array of one type. Returns nullopt for other reducers, and for reducers of the
+// rule's other row.
 template <bool kRounds>
 std::optional<Opcode> OpOfRow(const Instruction& inst) {
   if (inst.operand_count() != 2 || !IsStaticOfOneType(inst)) return std::nullopt;
@@ -34,7 +34,7 @@ std::optional<Opcode> OpOf(const Instruction& inst) {
   return op ? op : OpOfRow<true>(inst);
 }
 
-// Returns whether a second use of `init` leaves the result unchanged.
+// Whether a second use of `init` leaves the result unchanged.
 bool MayStartAgain(const Instruction& init, Opcode op) { return IsIdempotent(op) || IsNeutral(init, op); }
 
 bool SameConstant(const Instruction& a, const Instruction& b) {
@@ -56,8 +56,7 @@ Instruction* Widened(Instruction& inst, Instruction& scalar) {
   return inst.shape().IsScalar() ? &scalar : Replace(inst, Opcode::kBroadcast, {&scalar}, DimensionsAttrs{});
 }
 
-// reduce(transpose(x)) => reduce(x), followed by a transpose of the smaller result if the kept dimensions are in
-// another order.
+// A transpose of the smaller result restores the order of kept dimensions.
 template <bool kRounds>
 Result<Instruction*> ReduceOfTranspose(Instruction& inst, const PassContext&) {
   Instruction& transpose = inst.operand(0);
@@ -74,8 +73,7 @@ Result<Instruction*> ReduceOfTranspose(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kTranspose, {reduce}, DimensionsAttrs{order});
 }
 
-// reduce(reduce(x)) => reduce(x). Off after layout assignment, because gpu-tree-reduction-rewriter splits reductions
-// there.
+// Off after layout assignment, because gpu-tree-reduction-rewriter splits reductions there.
 template <bool kRounds>
 Result<Instruction*> ReduceTwice(Instruction& inst, const PassContext&) {
   Instruction& inner = inst.operand(0);
@@ -85,7 +83,7 @@ Result<Instruction*> ReduceTwice(Instruction& inst, const PassContext&) {
     return nullptr;
   Instruction& x = inner.operand(0);
   std::vector<int64_t> dims = inner.attrs<ReduceAttrs>().dimensions;
-  int64_t at = 0;  // Dimension number of the inner result.
+  int64_t at = 0;  // In the inner result.
   for (int64_t d = 0; d < x.shape().rank(); ++d) {
     if (Contains(inner.attrs<ReduceAttrs>().dimensions, d)) continue;
     if (Contains(inst.attrs<ReduceAttrs>().dimensions, at++)) dims.push_back(d);
@@ -93,7 +91,6 @@ Result<Instruction*> ReduceTwice(Instruction& inst, const PassContext&) {
   return Reduced(inst, x, inst.operand(1), dims, inst.attrs<ReduceAttrs>().to_apply);
 }
 
-// reduce(reshape(x)) => reduce(x), if the reshape changes only reduced dimensions.
 template <bool kRounds>
 Result<Instruction*> ReduceOfReducedReshape(Instruction& inst, const PassContext&) {
   Instruction& reshape = inst.operand(0);
@@ -116,7 +113,6 @@ Result<Instruction*> ReduceOfReducedReshape(Instruction& inst, const PassContext
   return dims.empty() ? nullptr : Reduced(inst, x, inst.operand(1), dims, attrs.to_apply);
 }
 
-// reduce(reshape(x)) => reshape(reduce(x)), if the reshape changes only kept dimensions.
 template <bool kRounds>
 Result<Instruction*> ReduceOfKeptReshape(Instruction& inst, const PassContext&) {
   Instruction& reshape = inst.operand(0);
@@ -134,7 +130,7 @@ Result<Instruction*> ReduceOfKeptReshape(Instruction& inst, const PassContext&) 
   return SameDims(reduce->shape(), inst.shape()) ? reduce : Replace(inst, Opcode::kReshape, {reduce});
 }
 
-// reduce(concatenate(a, b)) => op(reduce(a), reduce(b)), along a reduced dimension, for parts of one shape.
+// Parts must have one shape.
 template <bool kRounds>
 Result<Instruction*> ReduceOfConcatenate(Instruction& inst, const PassContext&) {
   constexpr int64_t kMostParts = 8;
@@ -156,8 +152,7 @@ Result<Instruction*> ReduceOfConcatenate(Instruction& inst, const PassContext&) 
   return sum;
 }
 
-// A reduce of one array to a tuple of one element => tuple(reduce to an array). Kernels may add the terms of the new
-// reduce in another order.
+// Kernels may add the terms of the new reduce in another order.
 Result<Instruction*> ReduceOfOneTuple(Instruction& inst, const PassContext&) {
   if (inst.operand_count() != 2 || !inst.shape().IsTuple() || inst.shape().elements().size() != 1) return nullptr;
   const auto& attrs = inst.attrs<ReduceAttrs>();
@@ -171,7 +166,7 @@ Result<Instruction*> ReduceOfOneTuple(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kTuple, {reduce});
 }
 
-// sum(-x) => -sum(x). For floats, the sign of a zero sum may change.
+// For floats, the sign of a zero sum may change.
 template <bool kRounds>
 Result<Instruction*> SumOfNegated(Instruction& inst, const PassContext&) {
   Instruction& negated = inst.operand(0);
@@ -183,7 +178,7 @@ Result<Instruction*> SumOfNegated(Instruction& inst, const PassContext&) {
                  {Reduced(inst, negated.operand(0), inst.operand(1), attrs.dimensions, attrs.to_apply)});
 }
 
-// Returns whether the reducer keeps the larger (for kMinimum the smaller) of its first components, and keeps NaN.
+// Whether the reducer keeps the larger (for kMinimum the smaller) first component, and NaN.
 bool KeepsExtreme(const Computation& reducer, Opcode extreme) {
   if (!reducer.root().Is(Opcode::kTuple) || reducer.parameters().size() != 4) return false;
   Instruction &a = reducer.parameter(0), &b = reducer.parameter(2);
@@ -208,15 +203,13 @@ bool KeepsExtreme(const Computation& reducer, Opcode extreme) {
   return false;
 }
 
-// Returns whether `x` is a constant, parameter or iota, or a broadcast of one. Such a value depends on no other
-// instruction.
+// Constants, parameters and iotas, or broadcasts of them, depend on no other instruction.
 bool HasNoDependencies(const Instruction& x) {
   const Instruction& leaf = x.Is(Opcode::kBroadcast) ? x.operand(0) : x;
   return leaf.Is(Opcode::kConstant) || leaf.Is(Opcode::kParameter) || leaf.Is(Opcode::kIota);
 }
 
-// max(x) => the value that a search for the largest element and its index finds. The same holds for min. For floats the
-// search may find a zero of the other sign. Only the first few users of x are examined.
+// For floats the search may find a zero of the other sign. Only the first few users of x are examined.
 template <bool kOfFloats>
 Result<Instruction*> ExtremeBesideSearch(Instruction& inst, const PassContext&) {
   constexpr int kMostUsers = 8;
@@ -250,7 +243,6 @@ Result<Instruction*> ExtremeOfRepeated(Instruction& inst, const PassContext&) {
   return Widened(inst, *once);
 }
 
-// reduce(broadcast(x)) => broadcast(reduce(x)), if only dimensions of x are reduced.
 template <bool kRounds>
 Result<Instruction*> ReduceBelowBroadcast(Instruction& inst, const PassContext&) {
   Instruction& broadcast = inst.operand(0);
@@ -272,13 +264,11 @@ Result<Instruction*> ReduceBelowBroadcast(Instruction& inst, const PassContext&)
   return Replace(inst, Opcode::kBroadcast, {reduce}, DimensionsAttrs{kept});
 }
 
-// Returns whether n * x may replace the sum of n equal terms. Such additions round in one direction, so the sum may be
-// wrong by n / 2 roundings. A check in a wider type accepts n * x. f64 has no wider type: there the check would take
-// the less accurate sum as the truth.
+// Whether n * x may replace the sum of n equal terms. Such additions round in one direction, so the sum may be wrong by
+// n / 2 roundings. A check in a wider type accepts n * x. For f64 it would take the less accurate sum as the truth.
 bool MayCountInstead(PrimitiveType type) { return type != PrimitiveType::kF64; }
 
-// sum(broadcast(x)) => broadcast(x * n + init), if only repeated dimensions are summed. For floats, the type must
-// represent n.
+// For floats, the type must represent n.
 template <bool kRounds>
 Result<Instruction*> SumOfRepeated(Instruction& inst, const PassContext&) {
   Instruction& broadcast = inst.operand(0);
@@ -314,12 +304,11 @@ Result<Instruction*> SumOfRepeated(Instruction& inst, const PassContext&) {
 // ---- Windows --------------------------------------------------------------------------------------------------------
 
 const std::vector<WindowDim>& WindowOf(const Instruction& inst) { return inst.attrs<ReduceWindowAttrs>().window.dims; }
-// Returns whether the window moves by single elements, without padding or dilation.
+// Moves by single elements, without padding or dilation.
 bool IsPlain(const WindowDim& dim) { return dim == WindowDim{.size = dim.size}; }
 bool IsSingle(const WindowDim& dim) { return dim == WindowDim(); }
 
-// Returns the dimension of a running sum, whose windows have the element and all earlier ones. Other windows must have
-// one element.
+// Windows of a running sum have the element and all earlier ones. Other windows must have one element.
 std::optional<int64_t> RunningDim(const Instruction& inst) {
   const auto& window = WindowOf(inst);
   std::optional<int64_t> running;
@@ -346,7 +335,6 @@ Result<Instruction*> WindowsOfOne(Instruction& inst, const PassContext&) {
   return Replace(inst, *op, {Widened(inst, inst.operand(1)), &inst.operand(0)});
 }
 
-// reduce-window(x) => reshape(reduce(x)), if each window covers its whole dimension or has one element.
 template <bool kRounds>
 Result<Instruction*> WindowOfAll(Instruction& inst, const PassContext&) {
   if (!OpOfRow<kRounds>(inst)) return nullptr;
@@ -363,8 +351,7 @@ Result<Instruction*> WindowOfAll(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kReshape, {reduce});
 }
 
-// reduce-window(pad(x, init)) => reduce-window(x) with padding of its own, which a reduce-window skips. A convert
-// between the two moves to x.
+// A reduce-window skips its own padding. A convert between the two moves to x.
 Result<Instruction*> WindowOfPad(Instruction& inst, const PassContext&) {
   const auto op = OpOf(inst);
   Instruction *convert = nullptr, *pad = &inst.operand(0);
@@ -373,7 +360,7 @@ Result<Instruction*> WindowOfPad(Instruction& inst, const PassContext&) {
   const Instruction &value = pad->operand(1), &init = inst.operand(1);
   if (convert == nullptr && !SameConstant(value, init)) return nullptr;
   if (convert != nullptr) {
-    // The padding value must equal `init` after the conversion. For example, the lowest s8 is not the lowest s32.
+    // After the conversion, the padding value must equal `init`. The lowest s8 is not the lowest s32.
     const Literal *padded = ScalarOf(value), *start = ScalarOf(init);
     if (padded == nullptr || start == nullptr || !Converted(*padded, init.shape().type()).BitEquals(*start))
       return nullptr;
@@ -394,8 +381,7 @@ Result<Instruction*> WindowOfPad(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kReduceWindow, {x, &inst.operand(1)}, attrs);
 }
 
-// reduce-window(x, init) => broadcast(op(init, x)), if every window has the single element of its dimension and
-// padding.
+// Windows have the single element of their dimension and padding.
 Result<Instruction*> WindowsOnOneElement(Instruction& inst, const PassContext&) {
   const auto op = OpOf(inst);
   if (!op) return nullptr;
@@ -423,7 +409,6 @@ Result<Instruction*> WindowsOnOneElement(Instruction& inst, const PassContext&) 
   return Replace(inst, Opcode::kBroadcast, {value}, DimensionsAttrs{dims});
 }
 
-// The running sum of broadcast(c) => c * (iota + 1).
 template <bool kRounds>
 Result<Instruction*> RunningSumOfConstant(Instruction& inst, const PassContext&) {
   Instruction& x = inst.operand(0);
@@ -439,7 +424,6 @@ Result<Instruction*> RunningSumOfConstant(Instruction& inst, const PassContext&)
   return Replace(inst, Opcode::kMultiply, {Replace(inst, Opcode::kAdd, {iota, ConstantLike(inst, 1)}), &x});
 }
 
-// slice(running sum of x) => reduce(x), for the slice of the last element.
 template <bool kRounds>
 Result<Instruction*> LastOfRunningSum(Instruction& inst, const PassContext&) {
   Instruction& window = inst.operand(0);

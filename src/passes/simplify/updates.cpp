@@ -11,15 +11,14 @@ namespace hlo {
 namespace {
 namespace m = match;
 
-// Returns the start indices of a dynamic-slice or dynamic-update-slice, or an empty list if an index is not a scalar,
-// or a size is dynamic.
+// Returns an empty list if an index is not a scalar, or a size is dynamic.
 std::vector<Instruction*> IndicesOf(const Instruction& inst) {
   const int64_t first = inst.Is(Opcode::kDynamicSlice) ? 1 : 2;
   if (!HasScalarIndices(inst) || !IsStatic(inst)) return {};
   return {inst.operands().begin() + first, inst.operands().end()};
 }
 
-// Returns the shape of the part that is read or replaced.
+// The part that is read or replaced.
 const Shape& PartOf(const Instruction& inst) {
   return inst.Is(Opcode::kDynamicSlice) ? inst.shape() : inst.operand(1).shape();
 }
@@ -41,7 +40,7 @@ int64_t LargestOf(PrimitiveType type) {
   return bits >= 63 ? std::numeric_limits<int64_t>::max() : (int64_t{1} << bits) - 1;
 }
 
-// Returns `index` clamped to [0, from - size], the valid starts of `size` elements out of `from`.
+// Clamps to [0, from - size], the valid starts of `size` elements out of `from`.
 Instruction* Clamped(Instruction& inst, Instruction& index, int64_t from, int64_t size) {
   const PrimitiveType type = index.shape().type();
   Instruction* low = IndexConstant(inst, type, 0);
@@ -49,7 +48,7 @@ Instruction* Clamped(Instruction& inst, Instruction& index, int64_t from, int64_
   return Step(inst, Opcode::kClamp, index.shape(), {low, &index, high});
 }
 
-// An index of a dimension that is read or replaced as a whole is clamped to 0, so 0 replaces it.
+// Such an index is clamped to 0.
 Result<Instruction*> IndexOfWhole(Instruction& inst, const PassContext&) {
   std::vector<Instruction*> indices = IndicesOf(inst);
   bool changed = false;
@@ -81,8 +80,7 @@ Result<Instruction*> DynamicSliceOfBroadcast(Instruction& inst, const PassContex
   return Replace(inst, Opcode::kBroadcast, {part}, broadcast.attributes());
 }
 
-// dynamic-slice(reshape(x)) => reshape(dynamic-slice(x)), if the reshape only adds dimensions of size 1.
-// dynamic-slice(transpose(x)) => transpose(dynamic-slice(x)).
+// A reshape must only add dimensions of size 1.
 Result<Instruction*> DynamicSliceOfView(Instruction& inst, const PassContext&) {
   Instruction& view = inst.operand(0);
   const std::vector<Instruction*> indices = IndicesOf(inst);
@@ -116,7 +114,7 @@ Result<Instruction*> DynamicSliceOfView(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kReshape, {part});
 }
 
-// dynamic-slice(dynamic-slice(x, i), j) => dynamic-slice(x, i + j), with both indices clamped.
+// Both indices are clamped.
 Result<Instruction*> DynamicSliceTwice(Instruction& inst, const PassContext&) {
   Instruction& inner = inst.operand(0);
   if (!inner.Is(Opcode::kDynamicSlice)) return nullptr;
@@ -141,7 +139,6 @@ Result<Instruction*> DynamicSliceTwice(Instruction& inst, const PassContext&) {
   return AddIndices(inst, {&x}, indices, Opcode::kDynamicSlice, inst.shape());
 }
 
-// dynamic-slice(iota, i) => i and dynamic-slice(iota * c, i) => i * c, for a slice of one element.
 Result<Instruction*> ElementOfIota(Instruction& inst, const PassContext&) {
   if (inst.shape().rank() != 1 || inst.shape().dim(0) != 1) return nullptr;
   const std::vector<Instruction*> indices = IndicesOf(inst);
@@ -181,8 +178,7 @@ Result<Instruction*> UpdateOfTakenPart(Instruction& inst, const PassContext&) {
   return AddIndices(inst, {&a, &part.operand(1)}, indices, Opcode::kDynamicUpdateSlice, inst.shape());
 }
 
-// x + dynamic-update-slice(broadcast(0), y, i) => dynamic-update-slice(x, dynamic-slice(x, i) + y, i), which adds fewer
-// elements. For floats the zero must be -0, or x never -0, because -0 + 0 is +0.
+// Adds fewer elements. For floats the zero must be -0, or x never -0, because -0 + 0 is +0.
 Result<Instruction*> AddUpdateOfZero(Instruction& inst, const PassContext&) {
   Instruction *x, *update;
   if (!IsStaticOfOneType(inst) || !m::Add(m::Any(&x), m::OneUse(m::DynamicUpdateSlice(&update)))(&inst)) return nullptr;
@@ -195,8 +191,7 @@ Result<Instruction*> AddUpdateOfZero(Instruction& inst, const PassContext&) {
   return AddIndices(inst, {x, sum}, indices, Opcode::kDynamicUpdateSlice, inst.shape());
 }
 
-// select(p, x, dynamic-update-slice(x, v, i)) => dynamic-update-slice(x, select(p, dynamic-slice(x, i), v), i), for one
-// predicate p for all elements, which selects fewer elements. The two values may be swapped.
+// Selects fewer elements. The two values may be swapped.
 Result<Instruction*> SelectOfUpdate(Instruction& inst, const PassContext&) {
   Instruction* p = &inst.operand(0);
   if (p->Is(Opcode::kBroadcast)) p = &p->operand(0);
@@ -214,8 +209,7 @@ Result<Instruction*> SelectOfUpdate(Instruction& inst, const PassContext&) {
   return nullptr;
 }
 
-// reshape(dynamic-update-slice(x, u, i)) => dynamic-update-slice(reshape(x), reshape(u), i), if the reshape only adds
-// and removes dimensions of size 1.
+// The reshape must only add and remove dimensions of size 1.
 Result<Instruction*> ReshapeOfUpdate(Instruction& inst, const PassContext&) {
   Instruction& update = inst.operand(0);
   if (!update.Is(Opcode::kDynamicUpdateSlice) || !m::OneUse(m::Any())(&update) || !IsStatic(inst)) return nullptr;
@@ -237,7 +231,6 @@ Result<Instruction*> ReshapeOfUpdate(Instruction& inst, const PassContext&) {
 
 // ---- Gathers and scatters -------------------------------------------------------------------------------------------
 
-// gather(scalar) => broadcast(scalar). gather(x) => 0, if x has no elements.
 Result<Instruction*> GatherOfScalar(Instruction& inst, const PassContext&) {
   Instruction& x = inst.operand(0);
   if (!IsStatic(inst) || x.shape().type() != inst.shape().type()) return nullptr;
@@ -246,10 +239,10 @@ Result<Instruction*> GatherOfScalar(Instruction& inst, const PassContext&) {
   return inst.shape().IsScalar() ? &x : Replace(inst, Opcode::kBroadcast, {&x}, DimensionsAttrs{});
 }
 
-constexpr int64_t kVerySmallGather = 4;  // The value of XLA's very_small_gather_size.
+constexpr int64_t kVerySmallGather = 4;  // XLA's very_small_gather_size.
 
-// gather(x, i) => select(i < 1, x[0], select(i < 2, x[1], ...)), for single elements of a vector of at most four. This
-// also clamps: smaller indices select the first element, larger ones the last.
+// Gathers single elements of a vector. Smaller indices select the first element, larger ones the last, as a gather
+// clamps.
 Result<Instruction*> GatherOfFew(Instruction& inst, const PassContext&) {
   Instruction &x = inst.operand(0), &indices = inst.operand(1);
   const auto& attrs = inst.attrs<GatherAttrs>();
@@ -283,7 +276,6 @@ Result<Instruction*> GatherOfFew(Instruction& inst, const PassContext&) {
 
 bool Contains(const std::vector<int64_t>& list, int64_t value) { return std::ranges::find(list, value) != list.end(); }
 
-// gather(pad(x)) => pad(gather(x)), if the gather takes each padded dimension as a whole.
 Result<Instruction*> GatherOfPad(Instruction& inst, const PassContext&) {
   Instruction& pad = inst.operand(0);
   if (!pad.Is(Opcode::kPad) || !IsStatic(inst) || !IsStatic(pad)) return nullptr;
@@ -307,8 +299,7 @@ Result<Instruction*> GatherOfPad(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kPad, {gather, &pad.operand(1)}, PadAttrs{padding});
 }
 
-// scatter(x) => x, if there are no updates. scatter(x, update) => op(x, update), if the update has x's shape and no
-// indices.
+// An update without indices must have x's shape.
 Result<Instruction*> ScatterOfNoneOrAll(Instruction& inst, const PassContext&) {
   if (inst.operand_count() != 3 || !IsStatic(inst)) return nullptr;
   Instruction &x = inst.operand(0), &update = inst.operand(2);
@@ -338,8 +329,7 @@ Result<Instruction*> AddToScatter(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kScatter, {sum, &scatter->operand(1), &scatter->operand(2)}, scatter->attributes());
 }
 
-// scatter-add(x, i, u) + scatter-add(y, j, v) => scatter-add(x + y, concatenate(i, j), concatenate(u, v)), if all
-// updates together have fewer elements than the result.
+// The updates together must have fewer elements than the result.
 template <bool kRounds>
 Result<Instruction*> AddScatters(Instruction& inst, const PassContext&) {
   Instruction *a, *b;
@@ -356,7 +346,7 @@ Result<Instruction*> AddScatters(Instruction& inst, const PassContext&) {
     return !of.unique_indices && !of.indices_are_sorted && of.input_batching_dims.empty();
   };
   if (!is_free(attrs) || !is_free(other)) return nullptr;
-  // The first dimension of `indices` that numbers index vectors, and the matching dimension of the updates.
+  // The first dimension of `indices` that numbers index vectors, and its counterpart in the updates.
   const int64_t dim = attrs.index_vector_dim == 0 ? 1 : 0;
   int64_t update_dim = 0;
   while (Contains(attrs.update_window_dims, update_dim)) ++update_dim;
@@ -396,7 +386,7 @@ Result<Instruction*> TransposeOfScatter(Instruction& inst, const PassContext&) {
   for (int64_t d = 0; d < rank; ++d) {
     if (!Contains(attrs.inserted_window_dims, d)) window_of[d] = attrs.update_window_dims[next++];
   }
-  // The window dimensions of the updates keep their positions and take the new order.
+  // Window dimensions of the updates keep their positions and take the new order.
   const Shape& updates = scatter.operand(2).shape();
   std::vector<int64_t> permutation(updates.rank()), sizes;
   for (int64_t d = 0; d < updates.rank(); ++d) permutation[d] = d;

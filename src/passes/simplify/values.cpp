@@ -11,7 +11,7 @@
 namespace hlo {
 namespace {
 
-// Depth of the search through operands.
+// Through operands.
 constexpr int kDepth = 4;
 
 bool OnlyMoves(const Instruction& x) {
@@ -20,7 +20,7 @@ bool OnlyMoves(const Instruction& x) {
   return kMovers.Has(x.opcode());
 }
 
-// Returns whether a value that is not negative stays so when it is converted.
+// Whether a value that is not negative stays so.
 bool ConvertKeepsSign(PrimitiveType from, PrimitiveType to) {
   if (IsFloat(to) || IsFloat(from)) return true;  // Conversions to a float round, those from a float saturate.
   if (from == PrimitiveType::kPred) return to != PrimitiveType::kS1;

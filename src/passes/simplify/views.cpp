@@ -23,7 +23,6 @@ Instruction* SliceOf(Instruction& inst, Instruction& x, const SliceRanges& range
   return Step(inst, Opcode::kSlice, x.shape().WithDims(sizes), {&x}, SliceAttrs{ranges});
 }
 
-// broadcast(x) => transpose(x), if no element is repeated and the dimensions change their order.
 Result<Instruction*> BroadcastToTranspose(Instruction& inst, const PassContext&) {
   Instruction& x = inst.operand(0);
   if (!IsStatic(inst) || x.shape().rank() != inst.shape().rank() ||
@@ -46,7 +45,7 @@ Result<Instruction*> SliceOfBroadcast(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kBroadcast, {part}, broadcast.attributes());
 }
 
-// A slice of one element in a dimension gets stride 1 and the limit start + 1, so that equal slices look equal.
+// Equal slices then look equal.
 Result<Instruction*> SliceWithoutStride(Instruction& inst, const PassContext&) {
   SliceRanges ranges = inst.attrs<SliceAttrs>().slice;
   bool changed = false;
@@ -59,7 +58,7 @@ Result<Instruction*> SliceWithoutStride(Instruction& inst, const PassContext&) {
   return changed ? Replace(inst, Opcode::kSlice, {&inst.operand(0)}, SliceAttrs{ranges}) : nullptr;
 }
 
-// slice(reshape(x)) => reshape(slice(x)), if the slice takes the first rows and they are whole rows of x.
+// They must be whole rows of x.
 Result<Instruction*> SliceOfReshape(Instruction& inst, const PassContext&) {
   Instruction& reshape = inst.operand(0);
   if (!reshape.Is(Opcode::kReshape) || !IsStatic(reshape) || inst.shape().rank() == 0) return nullptr;
@@ -122,7 +121,6 @@ Result<Instruction*> PadOfNothing(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kBroadcast, {&inst.operand(1)}, DimensionsAttrs{});
 }
 
-// Interior padding of a dimension with at most one element becomes 0.
 Result<Instruction*> PadBetweenNothing(Instruction& inst, const PassContext&) {
   if (!IsStatic(inst)) return nullptr;
   PaddingConfig padding = inst.attrs<PadAttrs>().padding;
@@ -136,7 +134,6 @@ Result<Instruction*> PadBetweenNothing(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kPad, {&inst.operand(0), &inst.operand(1)}, PadAttrs{padding});
 }
 
-// pad(x) => slice(pad(x)), if low or high padding is negative.
 Result<Instruction*> PadOfNegative(Instruction& inst, const PassContext&) {
   if (!IsStatic(inst)) return nullptr;
   PaddingConfig padding = inst.attrs<PadAttrs>().padding;
@@ -160,7 +157,6 @@ Result<Instruction*> PadOfNegative(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kSlice, {whole}, SliceAttrs{ranges});
 }
 
-// pad(broadcast(x), c) => broadcast(pad(x, c)), if only dimensions of x are padded.
 Result<Instruction*> PadOfBroadcast(Instruction& inst, const PassContext&) {
   Instruction& broadcast = inst.operand(0);
   if (!IsStatic(inst) || !m::OneUse(m::Broadcast())(&broadcast) || broadcast.dimensions().empty()) return nullptr;
@@ -210,7 +206,7 @@ Result<Instruction*> ReverseOfReshape(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kReshape, {reversed});
 }
 
-// reshape(iota) => iota. If the reshape splits the iota's dimension, the result is a sum of iotas times their strides.
+// If the reshape splits the iota's dimension, the result is a sum of iotas times their strides.
 Result<Instruction*> ReshapeOfIota(Instruction& inst, const PassContext&) {
   Instruction& iota = inst.operand(0);
   if (!iota.Is(Opcode::kIota) || !IsStatic(inst) || inst.shape().NumElements() == 0) return nullptr;
@@ -221,7 +217,7 @@ Result<Instruction*> ReshapeOfIota(Instruction& inst, const PassContext&) {
   int64_t first = 0;
   while (first < inst.shape().rank() && before(inst.shape(), first) < before(iota.shape(), dim)) ++first;
   if (before(inst.shape(), first) != before(iota.shape(), dim)) return nullptr;
-  std::vector<int64_t> dims;  // Parts of the iota's dimension; parts of size 1 are left out.
+  std::vector<int64_t> dims;  // Parts of the iota's dimension, without size 1.
   int64_t size = 1;
   for (int64_t d = first; d < inst.shape().rank() && size < iota.shape().dim(dim); ++d) {
     size *= inst.shape().dim(d);
@@ -244,12 +240,11 @@ Result<Instruction*> ReshapeOfIota(Instruction& inst, const PassContext&) {
   return sum;
 }
 
-// A chain of transposes and reshapes => its first value, if together they move nothing. The reshapes may only add and
-// remove dimensions of size 1.
+// Reshapes may only add and remove dimensions of size 1.
 Result<Instruction*> ChainToItself(Instruction& inst, const PassContext&) {
   constexpr int kLongest = 8;
   if (!IsStatic(inst)) return nullptr;
-  // Dimensions of the current value, as numbers of dimensions of `inst`. Dimensions of size 1 are not counted.
+  // Dimensions of the current value, as numbers of dimensions of `inst`, without size 1.
   std::vector<int64_t> order;
   for (const int64_t size : inst.shape().dims()) {
     if (size != 1) order.push_back(static_cast<int64_t>(order.size()));
@@ -273,15 +268,14 @@ Result<Instruction*> ChainToItself(Instruction& inst, const PassContext&) {
   return nullptr;
 }
 
-// reshape(transpose(x)) => transpose(reshape(x)), for a reshape x, if the outer reshape merges only dimensions that are
-// neighbours in x.
+// x must be a reshape. The outer reshape may merge only neighbours in x.
 Result<Instruction*> HoistTranspose(Instruction& inst, const PassContext&) {
   Instruction& transpose = inst.operand(0);
   if (!m::OneUse(m::Transpose())(&transpose) || !IsStatic(transpose) || !transpose.operand(0).Is(Opcode::kReshape) ||
       inst.shape().NumElements() == 0)
     return nullptr;
   Instruction& x = transpose.operand(0);
-  // Neighbouring dimensions of x that become one dimension of the result.
+  // Neighbours in x that become one dimension of the result.
   struct Run {
     int64_t first, count, size;
   };
@@ -309,8 +303,7 @@ Result<Instruction*> HoistTranspose(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kTranspose, {merged}, DimensionsAttrs{order});
 }
 
-// reshape(transpose(reshape(x))) => concatenate(slices of x), for space-to-depth: a dimension of x is split into at
-// most five chunks, which are concatenated along another one.
+// Space-to-depth: a dimension of x is split into at most five chunks, which are concatenated along another one.
 Result<Instruction*> ChunksToConcatenate(Instruction& inst, const PassContext&) {
   constexpr int64_t kMostChunks = 5;
   Instruction *split, *x, *transpose;
@@ -329,7 +322,7 @@ Result<Instruction*> ChunksToConcatenate(Instruction& inst, const PassContext&) 
   for (int64_t d = from + 1; d < rank; ++d) {
     if (split->shape().dim(d + 1) != x->shape().dim(d)) return nullptr;
   }
-  // The transpose must only move the chunks in front of another dimension, and the reshape merge them with it.
+  // The transpose must only move chunks in front of another dimension, and the reshape merge them with it.
   std::vector<int64_t> others;
   int64_t into = -1;
   for (size_t i = 0; i < transpose->dimensions().size(); ++i) {
@@ -352,13 +345,12 @@ Result<Instruction*> ChunksToConcatenate(Instruction& inst, const PassContext&) 
   return Replace(inst, Opcode::kConcatenate, parts, OneDimensionAttrs{{into}});
 }
 
-// Returns whether an instruction of layout `before` may get the layout of `shape`. After layout assignment computed
-// values must be row-major (ir/verifier), so a row-major instruction must stay so.
+// After layout assignment computed values must be row-major (ir/verifier), so a row-major instruction must stay so.
 bool MayGetLayoutOf(const Shape& shape, const Shape& before) {
   return shape.HasDefaultLayout() || !before.HasDefaultLayout();
 }
 
-// bitcast(f(bitcast(x))) => bitcast(f(x)), for an elementwise f of one operand and one type.
+// f must have one type.
 Result<Instruction*> BitcastOfUnary(Instruction& inst, const PassContext&) {
   Instruction& f = inst.operand(0);
   if (!m::OneUse(m::Any())(&f) || !f.Is(kElementwise) || f.operand_count() != 1 || f.Is(Opcode::kCopy) ||
@@ -372,7 +364,7 @@ Result<Instruction*> BitcastOfUnary(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kBitcast, {Step(inst, f.opcode(), x.shape(), {&x}, f.attributes())});
 }
 
-// copy(copy(x)) => copy(x), and copy(reshape(x)) => reshape(x), which can produce the layout itself.
+// A reshape can produce the layout itself.
 Result<Instruction*> CopyTwice(Instruction& inst, const PassContext&) {
   Instruction& inner = inst.operand(0);
   if (!m::OneUse(m::Copy())(&inner) || !inst.shape().IsArray()) return nullptr;
@@ -380,7 +372,7 @@ Result<Instruction*> CopyTwice(Instruction& inst, const PassContext&) {
     const Layout& layout = shape.layout();
     return Shape(shape.type(), shape.dims()).WithDefaultLayout().layout().tiling == layout.tiling;
   };
-  // A copy may be needed for tiles or memory spaces.
+  // Tiles or memory spaces may need a copy.
   if (!is_plain(inst.shape()) || !is_plain(inner.shape()) || !is_plain(inner.operand(0).shape())) return nullptr;
   return Replace(inst, Opcode::kCopy, {&inner.operand(0)});
 }
@@ -394,8 +386,8 @@ Result<Instruction*> CopyOfReshape(Instruction& inst, const PassContext&) {
 
 // ---- Where layouts are given (is_layout_sensitive) -----------------------------------------------------------------
 
-// Returns the dimensions in memory order, outermost first, without dimensions of size 1. Returns nullopt for tiled
-// layouts and dynamic dimensions.
+// Dimensions in memory order, outermost first, without size 1. Returns nullopt for tiled layouts and dynamic
+// dimensions.
 std::optional<std::vector<int64_t>> InMemory(const Shape& shape) {
   if (shape.HasDynamicDims() || !(shape.layout().tiling == DefaultLayout(shape.rank()).tiling)) return std::nullopt;
   std::vector<int64_t> dims;
@@ -406,12 +398,11 @@ std::optional<std::vector<int64_t>> InMemory(const Shape& shape) {
   return dims;
 }
 
-// reshape(x) => bitcast(x), if the elements have the same order in memory.
 Result<Instruction*> ReshapeToBitcast(Instruction& inst, const PassContext&) {
   const Shape& from = inst.operand(0).shape();
   if (!InMemory(from) || !InMemory(inst.shape())) return nullptr;
   if (from.HasDefaultLayout() && inst.shape().HasDefaultLayout()) return nullptr;  // Recast() would make a reshape.
-  // Only dimensions of size 1 may be added and removed. The others must have the same order in memory.
+  // Only dimensions of size 1 may be added and removed.
   if (!PairDimensions(from, inst.shape())) return nullptr;
   const auto numbered = [](const Shape& shape) {
     std::vector<int64_t> number(shape.rank(), -1), numbers;
@@ -424,7 +415,7 @@ Result<Instruction*> ReshapeToBitcast(Instruction& inst, const PassContext&) {
   return numbered(from) == numbered(inst.shape()) ? Recast(inst, inst.shape(), &inst.operand(0)) : nullptr;
 }
 
-// transpose(x) => bitcast(x), if the elements have the same order in memory, because the layout is transposed too.
+// The layout is transposed too.
 Result<Instruction*> TransposeToBitcast(Instruction& inst, const PassContext&) {
   const auto from = InMemory(inst.operand(0).shape()), to = InMemory(inst.shape());
   if (!from || !to) return nullptr;
@@ -433,14 +424,14 @@ Result<Instruction*> TransposeToBitcast(Instruction& inst, const PassContext&) {
   return as_operand == *from ? Recast(inst, inst.shape(), &inst.operand(0)) : nullptr;
 }
 
-// copy(x) => bitcast(x), if the layouts differ only in the position of dimensions of size 1.
+// Only dimensions of size 1 may have other positions.
 Result<Instruction*> CopyToBitcast(Instruction& inst, const PassContext&) {
   if (!inst.shape().IsArray()) return nullptr;
   const auto from = InMemory(inst.operand(0).shape()), to = InMemory(inst.shape());
   return from && from == to ? Recast(inst, inst.shape(), &inst.operand(0)) : nullptr;
 }
 
-// Returns `to` with the layout that has the elements in the memory order of `x`. `paired` is PairDimensions(x, to).
+// `to` gets the memory order of `x`. `paired` is PairDimensions(x, to).
 Shape SameMemory(const Shape& x, const Shape& to, const std::vector<int64_t>& paired) {
   Layout layout;
   for (const int64_t d : x.layout().minor_to_major) {
@@ -453,7 +444,7 @@ Shape SameMemory(const Shape& x, const Shape& to, const std::vector<int64_t>& pa
   return Shape(to.type(), to.dims(), layout);
 }
 
-// reshape(copy(x)) => copy(bitcast(x)), if the reshape only adds and removes dimensions of size 1.
+// The reshape must only add and remove dimensions of size 1.
 Result<Instruction*> ReshapeOfCopy(Instruction& inst, const PassContext&) {
   Instruction& copy = inst.operand(0);
   if (!m::OneUse(m::Copy())(&copy)) return nullptr;
@@ -465,8 +456,7 @@ Result<Instruction*> ReshapeOfCopy(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kCopy, {view});
 }
 
-// Returns for each dimension of `to` its dimension of `from`, or nullopt unless a bitcast between them only permutes
-// dimensions and layout.
+// Returns for each dimension of `to` one of `from`, or nullopt unless a bitcast only permutes dimensions and layout.
 std::optional<std::vector<int64_t>> Renaming(const Shape& from, const Shape& to) {
   const auto &a = from.layout().minor_to_major, &b = to.layout().minor_to_major;
   if (!InMemory(from) || !InMemory(to) || from.rank() != to.rank() || from.type() != to.type()) return std::nullopt;
@@ -478,7 +468,7 @@ std::optional<std::vector<int64_t>> Renaming(const Shape& from, const Shape& to)
   return renamed;
 }
 
-// copy(bitcast(copy(x))) => copy(bitcast(x)), if the bitcast only permutes dimensions and layout.
+// The bitcast must only permute dimensions and layout.
 Result<Instruction*> CopyOfBitcastOfCopy(Instruction& inst, const PassContext&) {
   Instruction *bitcast, *copy;
   if (!m::Copy(m::OneUse(m::Bitcast(&bitcast, m::OneUse(m::Copy(&copy)))))(&inst)) return nullptr;
@@ -492,8 +482,7 @@ Result<Instruction*> CopyOfBitcastOfCopy(Instruction& inst, const PassContext&) 
   return Replace(inst, Opcode::kCopy, {view});
 }
 
-// bitcast(broadcast(x)) => broadcast(x), if the bitcast only permutes dimensions and layout, and x's dimensions keep
-// their order.
+// The bitcast must only permute dimensions and layout, and x's dimensions keep their order.
 Result<Instruction*> BitcastOfBroadcast(Instruction& inst, const PassContext&) {
   Instruction& broadcast = inst.operand(0);
   if (!broadcast.Is(Opcode::kBroadcast) || !MayGetLayoutOf(inst.shape(), broadcast.shape())) return nullptr;
