@@ -19,11 +19,11 @@ struct RuleBook;
 
 struct PassContext {
   const DeviceDescription* device = &DefaultDevice();
-  PassOptions options;  // Or none for the pass's defaults.
+  PassOptions options;  // NoPassOptions means the pass's defaults.
   // The number of rewrites that the pass may still make; null for no limit.
   int64_t* fuel = nullptr;
-  RuleBook* rules = nullptr;     // rewrite.h; null for no limits.
-  FusionLog* fusions = nullptr;  // fusion/log.h; may be null.
+  RuleBook* rules = nullptr;     // Null for no limits (rewrite.h).
+  FusionLog* fusions = nullptr;  // May be null (fusion/log.h).
   // A planted fault of this pass (FaultsOf), or "". Only tests of the judging tools set it.
   std::string_view fault;
 
@@ -54,7 +54,7 @@ enum class Preserves : uint8_t {
 std::string_view ToString(Preserves preserves);
 
 struct PassRow {
-  std::string_view name;        // As registered in XLA.
+  std::string_view name;        // The registered name in XLA.
   std::string_view class_name;  // The class in XLA. Also accepted.
   PassFunction function;
   Preserves preserves;

@@ -26,7 +26,7 @@ struct PassRun {
   bool changed = false;
   bool misreported = false;  // The pass's report differs from the fingerprint, which determines `changed` (I010).
   double milliseconds = 0;
-  double after_milliseconds = 0;  // Fingerprint and verifier.
+  double after_milliseconds = 0;  // Time of fingerprint and verifier.
   // Processor time of all threads of the process.
   double processor_milliseconds = 0, after_processor_milliseconds = 0;
   int64_t instructions = 0;  // After the pass.
@@ -64,7 +64,7 @@ struct PipelineOptions {
   // Checks the module after each pass. May be null.
   std::function<Status(const Module&)> verify;
   PassObserver before, after;
-  FusionLog* fusions = nullptr;  // fusion/log.h; may be null.
+  FusionLog* fusions = nullptr;  // May be null (fusion/log.h).
 
   const DeviceDescription* device = &DefaultDevice();
 };

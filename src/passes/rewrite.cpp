@@ -122,7 +122,7 @@ class Rewriter {
   }
 
   void Replace(Instruction& inst, Instruction& replacement, int first_new, const Candidate& candidate) {
-    // The last one first.
+    // New instructions, the last one first.
     std::vector<Instruction*> made;
     if (replacement.id() >= first_new) made.push_back(&replacement);
     for (size_t i = 0; i < made.size(); ++i) {

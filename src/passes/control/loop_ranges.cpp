@@ -33,7 +33,7 @@ Range WholeOf(PrimitiveType type) {
 Range Hull(const Range& a, const Range& b) { return {std::min(a.low, b.low), std::max(a.high, b.high)}; }
 Range Common(const Range& a, const Range& b) { return {std::max(a.low, b.low), std::min(a.high, b.high)}; }
 
-// Bits of a set.
+// Bits of a set of possible orders.
 enum Order : unsigned { kLess = 1, kSame = 2, kMore = 4 };
 
 unsigned OrdersOf(ComparisonDirection direction) {
@@ -129,7 +129,7 @@ class Ranges {
     if (second || known) facts_.push_back({*element, orders, second.value_or(-1), known ? bound : std::nullopt});
   }
 
-  // At the start of a trip.
+  // The range of a state element at the start of a trip.
   Range OfElement(int64_t i, PrimitiveType type) const {
     const Range whole = WholeOf(type);
     Range range = whole;

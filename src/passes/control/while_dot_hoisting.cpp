@@ -20,7 +20,7 @@ namespace {
 
 struct Product {
   Instruction* dot;
-  int64_t side;  // Operand of the slice.
+  int64_t side;  // Operand number of the slice.
   LoopSlice slice;
   int64_t weights;  // State element.
 };

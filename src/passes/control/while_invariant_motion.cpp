@@ -55,7 +55,7 @@ class Motion {
     CopyOut();
     AddMovedToState();
     for (size_t i = order_.size(); i-- > 0;) {
-      // They would keep tuples that moved.
+      // Unused elements would keep tuples that moved.
       const bool goes = FactOf(*order_[i]).invariant || order_[i]->Is(Opcode::kGetTupleElement);
       if (goes && order_[i]->IsDead()) loop_.body->Remove(*order_[i]);
     }
@@ -65,10 +65,10 @@ class Motion {
  private:
   struct Fact {
     bool invariant = false;
-    bool moves = false;   // It is worth it.
-    bool needed = false;  // A user moves.
+    bool moves = false;   // Moving it is worth the cost.
+    bool needed = false;  // An instruction that moves uses it.
     bool gone = false;    // No instruction that stays in the body uses it.
-    double work = 0;      // Adds.
+    double work = 0;      // Adds to compute the value in the body.
     double bytes = 0;     // Bytes read to compute the value in the body.
     Instruction* outside = nullptr;
   };

@@ -171,7 +171,7 @@ bool UseLastValues(const Loop& loop) {
 }
 
 bool MergeSame(const Loop& loop) {
-  // The order varies between runs.
+  // Only for look-ups: the order varies between runs.
   std::map<std::pair<const Instruction*, const Instruction*>, int64_t> first;
   std::vector<int64_t> same(loop.Size());
   bool any = false;

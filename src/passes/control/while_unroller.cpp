@@ -121,7 +121,7 @@ class Unroller {
     loop.computation().Remove(loop);
   }
 
-  // The state before a trip.
+  // The state before the trip, with constant counters.
   static Instruction& WithCounters(Instruction& state, const Instruction& loop, int64_t trip) {
     if (!loop.shape().IsTuple()) return state;
     std::vector<Instruction*> elements;

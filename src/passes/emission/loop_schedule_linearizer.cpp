@@ -10,7 +10,7 @@
 namespace hlo {
 namespace {
 
-// Ignores bitcasts and elements of tuples.
+// Looks through bitcasts and elements of tuples.
 Instruction& MakerOf(Instruction& value) {
   Instruction* maker = &value;
   while (maker->Is(kNoKernel) && maker->operand_count() == 1) maker = &maker->operand(0);

@@ -3,7 +3,7 @@
 // neither is stored.
 //
 // Groups are found by arrays with the dimensions of the scores, which two products write and three others read. A
-// reader of the region checks the values. If no planner takes the region, its kernels run one by one.
+// reader of the region checks the values.
 #include <algorithm>
 #include <string_view>
 #include <unordered_map>

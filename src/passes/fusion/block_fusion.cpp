@@ -1,6 +1,6 @@
 // block-fusion: makes a loop and the small kernels around it one launch of one block (a region "block"), with barriers
 // instead of launches. One block must run each kernel in less time than a launch takes, and the loop's state must be
-// small. If no planner takes the region, its kernels run one by one.
+// small.
 //
 // while-loop-fusion: makes each such loop a region by itself. Its kernels may be larger, because the overhead of a trip
 // exceeds a launch, also on a host.
@@ -23,9 +23,9 @@ namespace hlo {
 namespace {
 
 constexpr int64_t kMostState = 64 * 1024;    // Elements of the loop's state.
-constexpr int64_t kMostInstructions = 4000;  // In a region's code.
+constexpr int64_t kMostInstructions = 4000;  // Limit for a region's code.
 constexpr int64_t kMostPointers = 128;
-constexpr size_t kGroupsTried = 8;         // Recent groups.
+constexpr size_t kGroupsTried = 8;         // Only recent groups are tried.
 constexpr double kMostProducts = 1 << 18;  // More are worth a library call.
 // The time of compilers grows fast with the depth of loops.
 constexpr int kMostNested = 8;
@@ -167,7 +167,7 @@ class BlockFusion {
     return graph_.CanJoin(a, b) ? "" : "one depends on the other through a third launch";
   }
 
-  // Cached by the number of launches.
+  // Valid for this number of launches.
   struct Size {
     size_t launches = 0;
     int64_t code = 0, pointers = 0;
@@ -186,7 +186,7 @@ class BlockFusion {
   const bool logs_;
   std::unordered_set<const Instruction*> runs_in_block_;
   std::unordered_map<const std::vector<Instruction*>*, Size> sizes_;
-  std::vector<const Instruction*> last_;  // One for each recent group.
+  std::vector<const Instruction*> last_;  // One launch of each recent group.
 };
 
 Result<bool> Fuse(Module& module, const PassContext& context, bool loops_alone) {

@@ -28,7 +28,7 @@ bool KeepsIndex(const Instruction& user, const Instruction& operand) {
 double EvaluationsFor(const Instruction& inst, const Instruction& user, double of_user) {
   if (user.Is(Opcode::kReduce) || RunningFoldOf(user)) return Elements(inst);
   if (KeepsIndex(user, inst)) return of_user;
-  if (inst.shape().IsScalar()) return 1;  // At most once in each thread.
+  if (inst.shape().IsScalar()) return 1;  // It is computed at most once in each thread.
   // Each part is only needed for its share of the result.
   if (user.Is(Opcode::kConcatenate) || user.Is(Opcode::kPad) || user.Is(Opcode::kDynamicUpdateSlice))
     return of_user * Elements(inst) / std::max(1.0, Elements(user));

@@ -12,7 +12,7 @@ namespace hlo {
 
 struct BodyRead {
   double evaluations = 0;  // Elements in a run of the kernel, with repetitions.
-  int64_t copies = 0;      // Places in the code.
+  int64_t copies = 0;      // Places in the code that evaluate it.
 };
 
 // Indexed by operand.

@@ -18,8 +18,8 @@ namespace hlo {
 namespace {
 
 // XLA's thresholds.
-constexpr double kMostTraffic = 1.1;  // Relative to those without merging.
-// They permit repeating costly functions.
+constexpr double kMostTraffic = 1.1;  // Bytes, relative to those without merging.
+// Traffic ratio and bytes that permit repeating costly functions.
 constexpr double kWorthCostly = 0.3, kLeastTraffic = 1024;
 constexpr int64_t kMostCopies = 15;        // Of the producer in one kernel's code.
 constexpr double kCostlyInstruction = 10;  // As in the pass fusion.
@@ -49,9 +49,9 @@ class FusionMerger {
   struct Kernel {
     bool may_merge = false;  // It may be merged into its users.
     bool alone = false;      // Nothing may be merged into it.
-    bool costly = false;     // A function costs many adds.
+    bool costly = false;     // It computes a function of many adds.
     int64_t instructions = 0;
-    int64_t copies = 1;  // Most copies of a merged kernel.
+    int64_t copies = 1;  // Most copies of a merged kernel in its code.
     FusionGraph::Shape shape;
   };
   // Producers come first: this kernel has not been merged itself.

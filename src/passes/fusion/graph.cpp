@@ -31,7 +31,7 @@ double WorkOf(const Instruction& inst) {
   return work;
 }
 
-// As separate kernels.
+// Bytes of the instructions as separate kernels.
 double BytesOfBody(const Instruction& fusion) {
   double bytes = 0;
   for (const Instruction* inst : FusedComputation(fusion).instructions()) bytes += BytesMoved(*inst);
@@ -240,7 +240,7 @@ int64_t FusionGraph::ReadCountOfUnion(GroupId a, GroupId b) const {
   return count;
 }
 
-// Users outside the two groups.
+// Whether `value` has users outside the two groups.
 bool FusionGraph::IsStored(const Instruction& value, GroupId a, GroupId b) const {
   if (value.IsRoot()) return true;
   for (const Instruction* user : value.users()) {
@@ -356,7 +356,7 @@ bool FusionGraph::Outline(const std::function<Shape(GroupId)>& shape_of) {
 
 void FusionGraph::StartLog() {
   for (const Group& group : groups_) {
-    const bool stays = group.members.size() == 1;  // A made fusion gets another name.
+    const bool stays = group.members.size() == 1;  // A new fusion gets another name.
     names_.emplace_back(stays ? group.members.front()->name() : std::string_view());
   }
 }
@@ -370,7 +370,7 @@ void FusionGraph::WriteLog() {
     if (!groups_[id].members.empty()) WriteMembers(id, copies);
   }
   for (const Joined& joined : joined_) {
-    if (names_[Find(joined.group)].empty()) continue;  // Dissolved.
+    if (names_[Find(joined.group)].empty()) continue;  // The group was dissolved.
     std::vector<FusionLog::Note>& notes = log_->groups[names_[Find(joined.group)]].notes;
     auto note = std::ranges::find(notes, joined.reason, &FusionLog::Note::reason);
     if (note == notes.end()) note = notes.insert(note, {joined.reason, Text({joined.reason}), {}, false, 0});
@@ -384,13 +384,13 @@ void FusionGraph::WriteLog() {
       continue;
     }
     const std::string& name = names_[Find(group)];
-    if (name.empty()) continue;  // Dissolved.
+    if (name.empty()) continue;  // The group was dissolved.
     if (Joins(note.reason)) {
       log_->groups[name].notes.push_back({note.reason, Text(note), {std::string(root->name())}, true, bytes});
       continue;
     }
     const std::string& other_name = other == kNoGroup ? std::string(root->name()) : names_[Find(other)];
-    if (other != kNoGroup && name == other_name) continue;  // Joined later.
+    if (other != kNoGroup && name == other_name) continue;  // The two were joined later.
     const FusionLog::Note apart{note.reason, Text(note), {other_name}, other != kNoGroup, bytes};
     if (!AddNote(name, apart)) continue;  // An earlier iteration of the pass logged it.
     ++log_->counts[static_cast<int>(note.reason)];

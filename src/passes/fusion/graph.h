@@ -85,7 +85,7 @@ class FusionGraph {
   int64_t ReadCountOfUnion(GroupId a, GroupId b) const;
   GroupCost CostOf(GroupId group) const { return CostOfUnion(group, group); }
   GroupCost CostOfUnion(GroupId a, GroupId b) const;
-  // After CopyGroup.
+  // The cost of `group` after CopyGroup.
   GroupCost CostWithCopy(GroupId from, GroupId group, double times) const;
 
   struct Shape {
@@ -98,7 +98,7 @@ class FusionGraph {
 
  private:
   struct Read {
-    int place;     // The value's.
+    int place;     // Place of the value.
     double bytes;  // Bytes that members read together; negative if the group computes the value.
   };
   struct Group {
@@ -143,7 +143,7 @@ class FusionGraph {
   GroupId Find(GroupId group) const;
   void StartLog();
   void WriteLog();
-  bool AddNote(const std::string& name, const FusionLog::Note& note);  // Returns false if it exists.
+  bool AddNote(const std::string& name, const FusionLog::Note& note);  // Returns false if the note exists already.
   void WriteMembers(GroupId id, const std::vector<int>& copies);
 
   Computation& computation_;

@@ -36,21 +36,21 @@ enum class Place : uint8_t {
 using Reader = std::pair<int, int64_t>;
 constexpr Reader kAtRoot = {-1, 1};
 
-// In members_ or readers_.
+// A range of members_ or readers_.
 struct Range {
   int begin = 0, end = 0;
   bool operator==(const Range&) const = default;
 };
-constexpr Range kByRoot = {0, 1};  // kAtRoot in readers_.
+constexpr Range kByRoot = {0, 1};  // The range of kAtRoot in readers_.
 
-// A use of an instruction.
+// The use of an instruction in one kernel.
 struct Member {
   GroupId kernel;
-  double evaluations;  // Elements, with repetitions.
+  double evaluations;  // Elements computed, with repetitions.
   Place place;
   Range readers;        // Sorted.
   int64_t copies = 1;   // In the kernel's code, one for each index.
-  bool places = false;  // Only for start indices of slices.
+  bool places = false;  // It is only needed for start indices of slices.
 };
 
 struct Kernel {
@@ -58,7 +58,7 @@ struct Kernel {
   bool alone = false;                 // Nothing else may join it.
   int64_t code = 0;
   double idle = 0;  // Seconds in which arithmetic units wait for memory.
-  size_t join = 0;  // Last position in joins_.
+  size_t join = 0;  // Last position of the kernel in joins_.
 };
 
 double Elements(const Instruction& inst) {
@@ -160,7 +160,7 @@ class InstructionFusion {
 
  private:
   struct Subtree {
-    double bytes = 0;  // To compute it from its leaves.
+    double bytes = 0;  // Bytes read to compute it from its leaves.
     int size = 0;      // Capped; shared instructions count repeatedly.
   };
 
@@ -389,8 +389,8 @@ class InstructionFusion {
   std::vector<Reader> readers_;
   std::vector<Subtree> subtrees_;  // By id.
   std::vector<Kernel> kernels_;    // By group.
-  std::vector<Member> joins_;      // Of the current instruction.
-  FusionNote why_ = {};            // For a kernel of its own.
+  std::vector<Member> joins_;      // Uses of the current instruction.
+  FusionNote why_ = {};            // Reason for a kernel of its own.
   std::vector<Instruction*> bitcasts_;
 };
 

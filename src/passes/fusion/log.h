@@ -22,7 +22,7 @@ inline constexpr int kFusionReasons = 0
 #include "passes/fusion/reasons.def"
     ;
 std::string_view NameOf(FusionReason reason);
-bool Joins(FusionReason reason);  // Otherwise the reason keeps kernels apart.
+bool Joins(FusionReason reason);  // Returns false if the reason keeps kernels apart.
 
 struct FusionNote {
   FusionReason reason;
@@ -37,11 +37,11 @@ struct FusionLog {
     std::string text;
     // Instructions that joined, the other kernel (empty for all), or the stored value.
     std::vector<std::string> names;
-    bool of_two = false;  // About two kernels.
+    bool of_two = false;  // The note is about two kernels.
     double bytes = 0;     // Traffic that the union saves or would save.
   };
   struct Group {
-    bool made = false;               // Not present in the input.
+    bool made = false;               // Made by a pass, not present in the input.
     std::vector<std::string> parts;  // Merged kernels, which may be in the log themselves.
     std::vector<Note> notes;
     int64_t shared = 0;      // Instructions that other kernels compute too.

@@ -129,7 +129,7 @@ class MultiOutputFusion {
       for (int64_t i = 0; i < consumer->operand_count(); ++i) {
         const Instruction& value = consumer->operand(i);
         if (graph_.GroupOf(value) != a) continue;
-        // It must not be reduced.
+        // The value must not be reduced.
         if (!SameDims(value.shape(), kernel.iteration) || !ReadsAtIteration(FusedComputation(*consumer).parameter(i)))
           return FusionNote{FusionReason::kReadsElsewhere, &value};
         if (producer.reduces && producer.iteration.NumElements() == value.shape().NumElements() &&
@@ -141,7 +141,7 @@ class MultiOutputFusion {
     return {};
   }
 
-  // The root of its fusion.
+  // The root that computes `value` in its fusion.
   static const Instruction& RootOf(const Instruction& value) {
     const bool element = value.Is(Opcode::kGetTupleElement);
     return *FusionRoots(element ? value.operand(0) : value)[element ? value.tuple_index() : 0];

@@ -3,7 +3,7 @@
 // written in between.
 //
 // A product of few rows is bound by memory, and can read any elementwise value. Larger products accept only converts
-// and parts of arrays. If no planner takes the region, its kernels run one by one.
+// and parts of arrays.
 #include <algorithm>
 #include <string_view>
 #include <vector>
@@ -51,7 +51,7 @@ bool IsRead(const Instruction& inst, bool skinny) {
                                       Opcode::kSubtract};
   if (kAlways.Has(inst.opcode())) return true;
   if (kWhereSkinny.Has(inst.opcode())) return skinny;
-  return inst.shape().IsScalar() && inst.Is(kElementwise);  // Part of an index.
+  return inst.shape().IsScalar() && inst.Is(kElementwise);  // It is part of an index.
 }
 
 std::string_view WhyNotRead(const Instruction& launch, bool skinny) {

@@ -1,6 +1,5 @@
 // recurrent-loop-fusion: makes a loop of a recurrent network a region "block" if its weights fit the shared memory of a
-// cluster of blocks, and a model expects it to be faster (ir/recurrent_loop.h). If no planner takes the region, its
-// kernels run one by one.
+// cluster of blocks, and a model expects it to be faster (ir/recurrent_loop.h).
 #include <string>
 #include <unordered_set>
 #include <vector>

@@ -1,5 +1,5 @@
 // Groups of launches of one computation that shall become regions (ir/region.h). A strategy, another file in this
-// folder, joins them.
+// folder, joins them. If no planner or library takes a region, its kernels run one by one.
 #ifndef HLO_PASSES_FUSION_REGIONS_H_
 #define HLO_PASSES_FUSION_REGIONS_H_
 
@@ -59,7 +59,7 @@ class RegionGraph {
   std::vector<int> part_of_;
   // The launches of the group, unordered, by the representative's place.
   std::vector<std::vector<Instruction*>> members_;
-  int64_t count_ = 0;             // Calls of PointerCount.
+  int64_t count_ = 0;             // Number of calls of PointerCount.
   std::vector<int64_t> counted_;  // The last call that counted the value, by place.
 };
 

@@ -4,8 +4,7 @@
 // attention-fusion does the same for a softmax between two matrix products (a region "attention"). Its rows may exceed
 // the on-chip memory: products of parts of a row are rescaled and added.
 //
-// The saved launches and memory traffic must cost more than multiprocessors that idle when there are few rows. If no
-// planner takes the region, its kernels run one by one.
+// The saved launches and memory traffic must cost more than multiprocessors that idle when there are few rows.
 #include <algorithm>
 #include <optional>
 #include <string_view>
@@ -25,7 +24,7 @@
 namespace hlo {
 namespace {
 
-constexpr int64_t kMostInstructions = 4000;  // In a region's code.
+constexpr int64_t kMostInstructions = 4000;  // Limit for a region's code.
 constexpr int64_t kMostPointers = 128;
 constexpr double kMostOfCluster = 1.4e6;  // Bytes of a row in a cluster of eight blocks, from sm_90 on.
 constexpr double kMostOfCore = 1 << 20;   // Bytes of a host core's own cache.
@@ -150,7 +149,7 @@ class RowFusion {
 
   std::string_view WhyNotWorthIt(const std::vector<const Instruction*>& launches, int64_t rows) {
     double apart = 0, bytes = 0, on_chip = 0;
-    std::unordered_map<const Instruction*, double> reads;  // From outside.
+    std::unordered_map<const Instruction*, double> reads;  // Bytes read from outside.
     for (const Instruction* launch : launches) {
       apart += device_.launch_seconds + costs_.CostOf(*launch).bytes() / device_.memory_rate;
       bytes += costs_.CostOf(*launch).bytes_written;
@@ -185,7 +184,7 @@ class RowFusion {
   std::string_view WhyNoAttention(const std::vector<Instruction*>& group) {
     const std::vector<const Instruction*> launches(group.begin(), group.end());
     int64_t dots = 0, reductions = 0;
-    const Instruction* first = nullptr;  // The scores.
+    const Instruction* first = nullptr;  // Computes the scores.
     for (const Instruction* launch : launches) {
       if (!IsDotCall(*launch)) reductions += std::ssize(RowCounts(*launch));
       else if (++dots == 1) first = launch;

@@ -186,7 +186,7 @@ std::vector<int64_t> RowCounts(const Instruction& kernel) {
 bool MakesRows(const Instruction& kernel, int64_t rows, bool is_read,
                const std::function<bool(int64_t operand)>& has_rows) {
   const Computation& body = FusedComputation(kernel);
-  std::vector<bool> by_rows(body.place_limit());  // Only the current row is available.
+  std::vector<bool> by_rows(body.place_limit());  // Only the current row of the value is available.
   for (const Instruction* inst : body.PostOrder()) {
     if (inst->Is(Opcode::kParameter)) {
       by_rows[inst->place()] = has_rows(inst->parameter_number());

@@ -1,6 +1,5 @@
 // segment-fusion: joins independent kernels into a region "segments", in which each has some of the blocks: the many
-// tensors of an optimizer, and other kernels too small to fill the device. If no planner takes the region, its kernels
-// run one by one.
+// tensors of an optimizer, and other kernels too small to fill the device.
 #include <algorithm>
 #include <set>
 #include <string>
@@ -21,9 +20,9 @@ namespace hlo {
 namespace {
 
 constexpr int64_t kMostElements = 4 << 20;   // A larger kernel fills the device.
-constexpr int64_t kMostPointers = 1200;      // Fit a kernel's parameters.
-constexpr int64_t kMostInstructions = 4000;  // In kernels with different code.
-constexpr size_t kGroupsTried = 8;           // Recent groups.
+constexpr int64_t kMostPointers = 1200;      // This many fit a kernel's parameters.
+constexpr int64_t kMostInstructions = 4000;  // Limit for kernels with different code.
+constexpr size_t kGroupsTried = 8;           // Only recent groups are tried.
 
 class SegmentFusion {
  public:
@@ -41,7 +40,7 @@ class SegmentFusion {
  private:
   struct Group {
     int64_t pointers = 0;
-    int64_t code = 0;  // Kernels with different code.
+    int64_t code = 0;  // Instructions of kernels with different code.
     std::set<std::string> kernels;
   };
 

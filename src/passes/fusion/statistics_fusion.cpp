@@ -1,7 +1,6 @@
 // statistics-fusion: joins a library's convolution with a kernel that only reads sums of its result, and of the
 // squares, for each channel (a region "statistics"). A library may compute these while it has the result on chip.
-// Libraries require 16-bit floats with channels in the minor dimension. If no library takes the region, its kernels run
-// one by one.
+// Libraries require 16-bit floats with channels in the minor dimension.
 #include <algorithm>
 #include <string_view>
 #include <utility>

@@ -144,7 +144,7 @@ class ConvolutionLayouts {
     }
   }
 
-  // Transposes count as their users.
+  // Also finds uses through transposes.
   std::vector<Use> UsesOf(Instruction& base) const {
     std::vector<Use> uses;
     std::vector<Source> values = {{&base, {}}};
@@ -183,7 +183,7 @@ class ConvolutionLayouts {
   const std::vector<Instruction*> order_;
   const IdSpan ids_;
   std::vector<Order> spaces_;         // Indexed by id.
-  std::vector<bool> waits_;           // Control predecessors.
+  std::vector<bool> waits_;           // It is a control predecessor.
   std::vector<Instruction*> spread_;  // Instructions with a space.
   std::vector<Instruction*> seeds_;   // Convolutions from which the order spreads.
   CutGraph graph_;

@@ -11,7 +11,7 @@
 namespace hlo {
 namespace {
 
-// Along exactly the first `batch` dimensions.
+// Whether `inst` repeats its operand along exactly the first `batch` dimensions.
 bool RepeatsBatch(const Instruction& inst, int64_t batch) {
   if (!inst.Is(Opcode::kBroadcast) || batch == 0 || inst.operand(0).shape().rank() + batch != inst.shape().rank())
     return false;

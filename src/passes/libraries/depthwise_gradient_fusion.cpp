@@ -34,7 +34,7 @@ int64_t Product(const std::vector<int64_t>& sizes) {
   return std::reduce(sizes.begin(), sizes.end(), int64_t{1}, std::multiplies<>());
 }
 
-// In row-major order.
+// Indices come in row-major order.
 void ForEachIndex(const std::vector<int64_t>& sizes, const std::function<void(const std::vector<int64_t>&)>& at) {
   std::vector<int64_t> index(sizes.size(), 0);
   for (int64_t i = 0; i < Product(sizes); ++i) {

@@ -72,7 +72,7 @@ class Eigh {
   }
   Instruction* Diagonal(Writer& w) { return w.Compare(Indices(w, 0), kEq, Indices(w, 1)); }
 
-  // The call names a triangle.
+  // Mirrors the triangle that the call names.
   Instruction* Symmetric(Writer& w) {
     Instruction* const a = &call_.operand(0);
     DimensionsAttrs turned;

@@ -266,7 +266,7 @@ class Runner {
     return rewrites;
   }
 
-  // Must see instances in order.
+  // Must be called for all instances in order.
   bool IsOutsideOfSlice(const PassRun& run) {
     from_.Look(run, stages_);
     before_.Look(run, stages_);

@@ -45,7 +45,7 @@ struct Gate {
 
 struct Repeat {
   int most = 1;
-  bool fixed_point = false;  // At most `most` times.
+  bool fixed_point = false;  // Repeats until nothing changes, at most `most` times.
   bool stops = false;        // The text allows it to end before the fixed point.
 };
 inline constexpr int kMostRounds = 25;

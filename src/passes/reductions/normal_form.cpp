@@ -10,7 +10,7 @@
 namespace hlo {
 namespace {
 
-// An order of dimensions without tiles.
+// Whether the layout is only an order of dimensions.
 bool HasPlainLayout(const Shape& shape) { return shape.layout().tiling == Boxed<Tiling>(); }
 
 // Keeps the dimensions `picked`, in the same relative order in memory.

@@ -52,7 +52,7 @@ class RunningSum {
     return WithDims(shape, std::move(dims));
   }
 
-  // Evaluates the definition.
+  // The running sum by its definition.
   Instruction* Window(Instruction* x, int64_t dim) {
     ReduceWindowAttrs attrs = inst_.attrs<ReduceWindowAttrs>();
     const int64_t size = x->shape().dim(dim);

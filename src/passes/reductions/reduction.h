@@ -8,7 +8,7 @@
 
 namespace hlo {
 
-// All operands and results.
+// Whether all operands and results are row-major.
 bool IsRowMajor(const Instruction& reduce);
 
 // A reduce with adjacent dimensions merged:

@@ -58,7 +58,7 @@ Result<Instruction*> LargestFirst(Instruction& inst, const PassContext&) {
   return x.dim(largest) < kSmallestSplit ? nullptr : InTwo(inst, largest);
 }
 
-// Rounded up.
+// The square root, rounded up.
 int64_t SquareRoot(int64_t size) {
   int64_t root = static_cast<int64_t>(std::sqrt(static_cast<double>(size)));
   while (root * root < size) ++root;

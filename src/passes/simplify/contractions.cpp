@@ -35,7 +35,7 @@ bool IsPlainDot(const Instruction& inst) {
   if (!inst.Is(Opcode::kDot) || inst.operand_count() != 2 || !IsStatic(inst)) return false;
   return inst.attrs<DotAttrs>().sparsity.empty() && inst.attrs<DotAttrs>().block_scaling.empty();
 }
-// [m, k] x [k, n].
+// Whether `inst` is a product [m, k] x [k, n].
 bool IsMatrixProduct(const Instruction& inst) {
   if (!IsPlainDot(inst) || !IsStaticOfOneType(inst)) return false;
   const auto& a = inst.attrs<DotAttrs>();
@@ -593,7 +593,7 @@ Result<Instruction*> ConvolutionOfScaled(Instruction& inst, const PassContext&) 
   return nullptr;
 }
 
-// Must scale fewer elements.
+// The rewrite must scale fewer elements.
 Result<Instruction*> ScaleOfConvolution(Instruction& inst, const PassContext&) {
   Instruction *convolution, *c;
   if (!m::Multiply(m::OneUse(m::Convolution(&convolution)), m::AnyConstant(&c))(&inst) || ScalarOf(*c) == nullptr ||

@@ -170,7 +170,7 @@ Result<Instruction*> PadByNothing(Instruction& inst, const PassContext&) {
   return &inst.operand(0);
 }
 
-// Converted as the interpreter converts indices.
+// Converts a constant as the interpreter converts indices.
 std::optional<int64_t> ConstantIndex(const Instruction& index) {
   if (!index.Is(Opcode::kConstant) || !index.shape().IsScalar() || !IsInteger(index.shape().type()))
     return std::nullopt;

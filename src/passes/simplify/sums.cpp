@@ -83,7 +83,7 @@ Result<Instruction*> ReduceTwice(Instruction& inst, const PassContext&) {
     return nullptr;
   Instruction& x = inner.operand(0);
   std::vector<int64_t> dims = inner.attrs<ReduceAttrs>().dimensions;
-  int64_t at = 0;  // In the inner result.
+  int64_t at = 0;  // Dimension number of the inner result.
   for (int64_t d = 0; d < x.shape().rank(); ++d) {
     if (Contains(inner.attrs<ReduceAttrs>().dimensions, d)) continue;
     if (Contains(inst.attrs<ReduceAttrs>().dimensions, at++)) dims.push_back(d);

@@ -11,7 +11,7 @@
 namespace hlo {
 namespace {
 
-// Through operands.
+// Depth of the search through operands.
 constexpr int kDepth = 4;
 
 bool OnlyMoves(const Instruction& x) {
