@@ -1,5 +1,5 @@
-// bf16-normalization: instructions on bf16 compute in f32 and round their result once. Convolutions stay, because
-// libraries support them from Ampere on.
+// bf16-normalization: instructions on bf16 that round compute in f32 and round their result once. Convolutions stay,
+// because libraries support them from Ampere on.
 //
 // A reduce rounds once at its end, like our kernels and interpreter. XLA's normalised reducers round at each step.
 #include "ir/fusion.h"

@@ -41,7 +41,7 @@ constexpr Rule kRules[] = {
 
 std::span<const Rule> VariadicRules() { return kRules; }
 
-// Fused computations keep their number of parameters.
+// Skips fusions, whose number of parameters would not change.
 Result<bool> SplitVariadics(Module& module, const PassContext& context) {
   return RewriteEach(SequentialComputations(module), context, kRules);
 }

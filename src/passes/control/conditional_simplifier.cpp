@@ -215,7 +215,7 @@ Result<bool> SimplifyConditionals(Module& module, const PassContext& context) {
       if (!waits) changed |= RemoveConditional(*inst, calls);
     }
   }
-  module.RemoveUnreachable();  // Not reported as a change.
+  module.RemoveUnreachable();
   return changed;
 }
 

@@ -1,5 +1,5 @@
-// flatten-call-graph: copies shared computations of calls, loops and branches, so that the memory of their values can
-// be assigned for each caller. Values of map, reduce, sort and fusion computations have no memory.
+// flatten-call-graph: copies shared computations of calls, loops and branches, so that each caller has memory of its
+// own for their values. Values of map, reduce, sort and fusion computations have no memory.
 #include "ir/fusion.h"
 #include "ir/module.h"
 #include "passes/control/call_sites.h"

@@ -1,5 +1,5 @@
 // while-loop-constant-sinking: replaces invariant state elements by their constant initial values, in body and
-// condition. simplify-while-loops removes the elements.
+// condition.
 #include "ir/fusion.h"
 #include "ir/module.h"
 #include "passes/control/call_sites.h"

@@ -5,7 +5,7 @@
 //
 // i must take each index once. Gradients of an LSTM's weights are such sums: each step reads and writes the whole
 // gradient, whereas one product writes it once. Conditions: rows are few (loop_dots.h), and the values of all trips are
-// not large. simplify-while-loops removes the old sums.
+// not large.
 #include <algorithm>
 #include <map>
 

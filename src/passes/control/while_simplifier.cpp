@@ -258,7 +258,6 @@ Instruction& LiveOperands(Instruction& tuple, const std::vector<bool>& live) {
   return tuple.computation().AddTuple(operands);
 }
 
-// Users come before operands.
 void RemoveUnneeded(Computation& body) {
   const std::vector<Instruction*> order = body.PostOrder();
   for (size_t i = order.size(); i-- > 0;) {
@@ -342,7 +341,7 @@ Result<bool> SimplifyLoops(Module& module, const PassContext& context) {
       }
     }
   }
-  module.RemoveUnreachable();  // Not reported as a change.
+  module.RemoveUnreachable();
   return changed;
 }
 

@@ -4,7 +4,7 @@
 //   dynamic-slice(transpose(x, p), i) => reshape(dynamic-slice(x, i by p))
 //
 // p must only move dimensions in which the slice has size 1, which keeps the order of elements. The slices of all trips
-// must not be larger than the array. simplify-while-loops removes the old state element.
+// must not be larger than the array.
 #include <algorithm>
 
 #include "ir/dynamic_indices.h"

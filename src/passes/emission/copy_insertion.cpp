@@ -8,8 +8,8 @@
 //   conditional  a branch result that is an argument of the branch, a constant, or in the tuple before
 //   in place     an updated array that is an argument, a constant or needed later
 //
-// The buffer plan (gpu/runtime/buffers.h) finds the same conflicts by the schedule and does not need these copies.
-// Copies that XLA inserts and then removes are omitted. Only elements of the outermost tuple are examined.
+// The buffer plan (gpu/runtime/buffers.h) finds the same conflicts by the schedule and does not need these copies. Only
+// elements of the outermost tuple are examined.
 #include <algorithm>
 #include <map>
 #include <set>

@@ -81,7 +81,6 @@ class Transforms {
     return &inst_.computation().AddConstant(std::move(literal));
   }
 
-  // The constant has the last dimensions of `x`.
   Instruction* Times(Instruction* x, Instruction* constant) {
     std::vector<int64_t> dimensions(constant->shape().rank());
     std::iota(dimensions.begin(), dimensions.end(), x->shape().rank() - constant->shape().rank());

@@ -22,8 +22,8 @@
 namespace hlo {
 namespace {
 
-constexpr int64_t kMostState = 64 * 1024;    // Elements of the loop's state.
-constexpr int64_t kMostInstructions = 4000;  // Limit for a region's code.
+constexpr int64_t kMostState = 64 * 1024;  // Elements of the loop's state.
+constexpr int64_t kMostInstructions = 4000;
 constexpr int64_t kMostPointers = 128;
 constexpr size_t kGroupsTried = 8;         // Only recent groups are tried.
 constexpr double kMostProducts = 1 << 18;  // More are worth a library call.

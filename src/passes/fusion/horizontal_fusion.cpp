@@ -5,7 +5,7 @@
 //   loop   elementwise kernels with results of one type and equally much code, of any dimensions, at most 32 together
 //   input  reductions that iterate over the same elements (walk.h)
 //
-// XLA flattens, concatenates and slices the arrays of loop kernels. Our emitter writes results of different dimensions.
+// Unlike XLA's, our emitter writes results of different dimensions.
 #include <algorithm>
 #include <optional>
 #include <unordered_set>

@@ -375,7 +375,7 @@ class InstructionFusion {
   static constexpr int kMostCopied = 24;
   // Copies of instructions in a kernel, one for each index. In a prefix scan by halves, the code grows exponentially
   // with the levels. LLVM compiles this many copies in milliseconds, and the kernels of testdata/models need much
-  // fewer. XLA's limit is 15 copies of one instruction.
+  // fewer.
   static constexpr int64_t kMostCode = 128;
   static constexpr double kCostlyInstruction = 10;
 

@@ -24,7 +24,7 @@
 namespace hlo {
 namespace {
 
-constexpr int64_t kMostInstructions = 4000;  // Limit for a region's code.
+constexpr int64_t kMostInstructions = 4000;
 constexpr int64_t kMostPointers = 128;
 constexpr double kMostOfCluster = 1.4e6;  // Bytes of a row in a cluster of eight blocks, from sm_90 on.
 constexpr double kMostOfCore = 1 << 20;   // Bytes of a host core's own cache.

@@ -1,8 +1,7 @@
 // gpu-conv-algorithm-picker and gemm-algorithm-picker: write the algorithm of a library call and its workspace to its
 // plan (ir/fusion_plan.h). XLA's passes measure algorithms. These passes choose by rules of thumb.
 //
-// Without a library that takes the call, our kernels compute it as without a plan. On the host, libraries choose when
-// the call is compiled.
+// Without a library that takes the call, our kernels compute it as without a plan.
 #include <algorithm>
 
 #include "ir/fusion.h"

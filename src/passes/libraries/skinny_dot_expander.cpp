@@ -1,6 +1,5 @@
 // skinny-dot-expander: expands the product of a vector and a matrix that is converted only for it to a reduction, which
-// converts elements as it reads them. A library needs the converted matrix in memory. Such products dominate the
-// decoding of language models.
+// converts elements as it reads them. A library needs the converted matrix in memory.
 //
 // No preset has this pass: presets optimise for a GPU, and on the host a check of a long sum takes much longer than a
 // check of a product.
@@ -145,7 +144,6 @@ constexpr Rule kRules[] = {
 
 std::span<const Rule> SkinnyDotRules() { return kRules; }
 
-// Library calls stay.
 Result<bool> ExpandSkinnyDots(Module& module, const PassContext& context) {
   return RewriteEach(SequentialComputations(module), context, kRules);
 }

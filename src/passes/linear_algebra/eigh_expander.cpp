@@ -1,10 +1,9 @@
 // eigh_expander: expands the custom call "Eigh", for real symmetric matrices, to loops of rotations: Jacobi's method,
 // cyclic by rows. Source: Golub and Van Loan, Matrix Computations, 8.5.
 //
-// XLA rotates n/2 pairs of rows at a time (Brent and Luk) and stops at a tolerance of the call. This pass rotates one
-// pair after the other, until a round needs no rotation. Off-diagonal elements are compared with the diagonal, so that
-// small eigenvalues keep their digits. The order is the interpreter's, because it determines the signs of the
-// eigenvectors.
+// Unlike XLA, this pass rotates one pair after the other, until a round needs no rotation. Off-diagonal elements are
+// compared with the diagonal, so that small eigenvalues keep their digits. The order is the interpreter's, because it
+// determines the signs of the eigenvectors.
 #include <limits>
 
 #include "base/text.h"

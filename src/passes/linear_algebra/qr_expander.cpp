@@ -2,8 +2,7 @@
 // loops over columns, with LAPACK's conventions: H = 1 - tau v v^T, v is 1 at the diagonal and stored below it, Q = H1
 // H2 ... Hk.
 //
-// Each reflection is applied to all later columns by two products with a vector. XLA collects 128 reflections for
-// matrix products.
+// Each reflection is applied to all later columns by two products with a vector.
 #include <algorithm>
 
 #include "ir/fusion.h"

@@ -1,4 +1,4 @@
-// A pipeline as text, the same in files and on the command line (`hlo help pipelines`):
+// A pipeline as text (`hlo help pipelines`):
 //
 //   // A comment.
 //   algsimp                                 a pass, by its registered name or its class's

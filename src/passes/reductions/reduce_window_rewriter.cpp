@@ -14,7 +14,6 @@ class RunningSum {
   RunningSum(Instruction& inst, Opcode op, int64_t dim, bool reverse)
       : inst_(inst), init_(&inst.operand(1)), op_(op), dim_(dim), reverse_(reverse) {}
 
-  // The result has x's shape.
   Instruction* SumsOf(Instruction* x) {
     const int64_t size = x->shape().dim(dim_);
     if (size <= kBase) return Window(x, dim_);

@@ -20,8 +20,7 @@ struct ReductionShape {
 };
 
 // Requires dimensions in memory order. Returns false if neither the kept nor the reduced dimensions are adjacent, or if
-// a row or column kernel would leave threads of a warp idle. Then one thread computes each sum. XLA calls the other
-// reduces "reductions from or to contiguous dimensions".
+// a row or column kernel would leave threads of a warp idle. Then one thread computes each sum.
 bool IsRowOrColumnReduction(const Instruction& reduce, ReductionShape* shape);
 
 // Whether terms may be grouped arbitrarily, each group with the initial value. False for float products: the product of

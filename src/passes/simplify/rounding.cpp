@@ -1,5 +1,5 @@
 // Rules of algsimp that hold for floats except for rounding, overflow and underflow. Unlike XLA's algsimp, ours needs
-// algsimp{rounding=true} for them. Exact rows for integers are always on.
+// algsimp{rounding=true} for them.
 #include <cmath>
 
 #include "ir/opcode_set.h"

@@ -34,7 +34,6 @@ inline Instruction* Replace(Instruction& inst, Opcode opcode, const std::vector<
                             Attributes attrs = NoAttrs()) {
   return &inst.computation().AddLike(inst, opcode, inst.shape(), operands, std::move(attrs));
 }
-// An intermediate result with another shape.
 inline Instruction* Step(Instruction& inst, Opcode opcode, Shape shape, const std::vector<Instruction*>& operands,
                          Attributes attrs = NoAttrs()) {
   return &inst.computation().AddLike(inst, opcode, std::move(shape), operands, std::move(attrs));
