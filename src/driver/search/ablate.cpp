@@ -23,7 +23,7 @@ double Median(std::vector<double> values) {
   return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
 }
 
-// The 95 % interval: the middle 95 % of the medians of 2,000 samples of the same size, drawn with replacement.
+// The 95 % percentile interval of the medians of 2,000 samples, drawn with replacement.
 Interval BootstrapOfMedian(const std::vector<double>& values, uint64_t seed) {
   constexpr int kSamples = 2000;
   std::mt19937_64 random(seed);
@@ -43,7 +43,7 @@ struct Candidate {
   bool all = false;
 };
 
-// If a stage has the same name, they select the pass in its stages, and not the stage.
+// If a stage has the name of the pass, that name alone would disable the stage.
 std::vector<std::string> SelectorsOf(const std::string& pass, const std::vector<VariantOutcome::Instance>& instances) {
   std::set<std::string> stages;
   bool is_stage = false;
@@ -91,7 +91,6 @@ RunOptions Without(RunOptions options, const Candidate& candidate) {
   return options;
 }
 
-// Runs each process once in each round, in random order.
 void Measure(std::span<std::unique_ptr<VariantProcess>> processes, std::span<AblationRow*> rows,
              const AblateOptions& options, uint64_t seed) {
   std::mt19937_64 random(seed);
@@ -121,7 +120,7 @@ using Announce = std::function<void(const std::string&)>;
 
 void MeasureAll(const std::string& path, const AblateOptions& options, const std::vector<Candidate>& candidates,
                 std::vector<AblationRow>& rows_of_all, Ablation* ablation, const Announce& announce) {
-  // Besides the baseline. So many modules are in memory at once.
+  // Limits the number of modules in memory.
   constexpr size_t kTogether = 7;
   std::vector<double> baseline_ms = ablation->baseline.ms;
   for (size_t first = 0; first < rows_of_all.size(); first += kTogether) {
@@ -136,7 +135,7 @@ void MeasureAll(const std::string& path, const AblateOptions& options, const std
       if (!rows_of_all[i].outcome.failure.empty() || rows_of_all[i].same) continue;
       const auto candidate = std::ranges::find(candidates, rows_of_all[i].name, &Candidate::name);
       processes.push_back(std::make_unique<VariantProcess>(path, Without(options.run, *candidate), /*runs=*/true));
-      processes.back()->outcome();  // Judging uses all cores.
+      processes.back()->outcome();  // Waits, because judging uses all cores.
       rows.push_back(&rows_of_all[i]);
     }
     announce(Str("measuring ", first + 1, " to ", end, " of ", rows_of_all.size()));
@@ -149,7 +148,6 @@ void MeasureAll(const std::string& path, const AblateOptions& options, const std
     ablation->baseline.ms_interval = BootstrapOfMedian(ablation->baseline.ms, static_cast<uint64_t>(options.run.seed));
 }
 
-// The device's description gives the estimated effect.
 std::vector<AblationRow> TryEach(const std::string& path, const AblateOptions& options,
                                  const std::vector<Candidate>& candidates, const VariantOutcome& baseline,
                                  const Announce& announce) {
@@ -166,7 +164,7 @@ std::vector<AblationRow> TryEach(const std::string& path, const AblateOptions& o
   return rows;
 }
 
-// Pairs the rows with the largest effects. Passes that do each other's work have an effect only together.
+// Passes that do each other's work have an effect only together.
 void TryPairs(const std::string& path, const AblateOptions& options, const std::vector<Candidate>& candidates,
               Ablation* ablation, const Announce& announce) {
   std::vector<const AblationRow*> most;
@@ -221,7 +219,7 @@ double AblationRow::milliseconds() const { return ms.empty() ? 1e3 * outcome.sec
 
 Result<Ablation> Ablate(const std::string& path, const AblateOptions& options, const Announce& announce) {
   Ablation ablation{.path = path, .baseline = {}, .rows = {}, .pairs = {}, .unchanged = {}};
-  TRY(LoadModule(path, options.run.load));  // Reports an error in the module at its place.
+  TRY(LoadModule(path, options.run.load));  // Reports an error at its place in the module.
   announce("the baseline");
   ablation.baseline.name = "nothing";
   ablation.baseline.outcome = VariantProcess(path, options.run, /*runs=*/false).outcome();

@@ -1,11 +1,10 @@
-// --ablate measures the effect of each pass (or pipeline, pass instance, rule) that changed a module. It compares the
-// module after the whole pipeline with the module after the pipeline without that pass. For several modules it can
-// compare all passes with none.
+// --ablate measures the effect of each pass (or pipeline, pass instance, rule) by running the pipeline without it. kAll
+// compares all passes with none.
 //
-// Times are modelled from the description of --target's device, which is reproducible, or measured on the platform. The
-// largest effects are also tried in pairs; the effect of a pair beyond the sum of both is their interaction. For
-// measurements, each variant is a process, and each round runs all variants once in random order. The effect is the
-// median over rounds of the variant's time divided by the baseline's, with a 95 % bootstrap interval over rounds.
+// Times are modelled for --target's device, or measured on the platform. The effect of a pair beyond the sum of both
+// effects is their interaction. For measurements, each variant is a process, and each round runs all variants once in
+// random order. The effect is the median over rounds of the variant's time divided by the baseline's, with a 95 %
+// bootstrap interval.
 #ifndef HLO_DRIVER_SEARCH_ABLATE_H_
 #define HLO_DRIVER_SEARCH_ABLATE_H_
 
@@ -29,13 +28,13 @@ std::optional<AblateBy> AblateByFromText(std::string_view text);
 struct AblateOptions {
   RunOptions run;
   AblateBy by = AblateBy::kPass;
-  std::optional<Pattern> only;  // Selects names.
-  std::string pattern;          // The text of `only`.
+  std::optional<Pattern> only;
+  std::string pattern;
   bool measured = false;
   int64_t rounds = 11;
   double threshold = 0.01;  // Smaller effects are only counted.
   int64_t examples_per_run = 0;
-  int64_t pairs = 0;  // The number of largest effects that are also tried in pairs.
+  int64_t pairs = 0;  // The largest effects, which are tried in pairs.
 };
 
 struct Interval {
@@ -43,14 +42,14 @@ struct Interval {
 };
 
 struct AblationRow {
-  std::string name;   // The name of the disabled part.
-  bool same = false;  // The module equals the baseline's, because another pass did the work.
+  std::string name;
+  bool same = false;  // The module equals the baseline's: another pass did the work.
   VariantOutcome outcome;
-  std::vector<double> ms;               // Indexed by round.
-  double effect = 0;                    // Time divided by the baseline's, minus 1.
-  std::optional<Interval> interval;     // For `effect`, if measured.
+  std::vector<double> ms;  // Indexed by round.
+  double effect = 0;       // Time divided by the baseline's, minus 1.
+  std::optional<Interval> interval;
   std::optional<Interval> ms_interval;  // For the median of `ms`.
-  // For a pair: both names, and the sum of their effects.
+  // For a pair: both names, and the sum of their single effects.
   std::vector<std::string> both;
   double sum = 0;
 
@@ -60,20 +59,20 @@ struct AblationRow {
 struct Ablation {
   std::string path;
   AblationRow baseline;
-  std::vector<AblationRow> rows;   // The largest effect first, failures last. With kAll one row without passes.
+  std::vector<AblationRow> rows;   // The largest effect first, failures last. With kAll one row.
   std::vector<AblationRow> pairs;  // The largest interaction first.
-  // Names without an effect on the module, which were not tried.
+  // Names that did not change the module and were not tried.
   std::vector<std::string> unchanged;
-  int passes = 0;  // Number of distinct passes that ran.
+  int passes = 0;  // Distinct passes that ran.
 };
 
-// `announce` receives progress messages. Errors: failures of the baseline; a pattern without a match (usage).
+// `announce` receives progress messages. Errors: failures of the baseline; a pattern without a match.
 Result<Ablation> Ablate(const std::string& path, const AblateOptions& options,
                         const std::function<void(const std::string&)>& announce);
 
 std::string AblationText(std::span<const Ablation> ablations, const AblateOptions& options);
 std::string AblationJson(std::span<const Ablation> ablations, const AblateOptions& options);  // "hlo.ablate/1"
-// A line of titles and a row for each variant; RFC 4180.
+// RFC 4180, with a line of titles and a row for each variant.
 std::string AblationCsv(std::span<const Ablation> ablations);
 std::string AblationSvg(std::span<const Ablation> ablations, const AblateOptions& options);
 

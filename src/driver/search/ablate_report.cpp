@@ -13,7 +13,7 @@
 namespace hlo {
 namespace {
 
-// These passes do not measure. The report says so, because their effect is not the effect of autotuning.
+// These passes do not measure, so their effect is not the effect of autotuning.
 constexpr std::string_view kChoosesByRule[] = {"gpu-conv-algorithm-picker", "gemm-algorithm-picker"};
 
 std::string_view WordOf(AblateBy by) {
@@ -84,7 +84,7 @@ std::string NotesOf(const Ablation& ablation) {
   return out;
 }
 
-// A row has name, time, effect, two more cells and the result. If it failed, it has name and result.
+// `more` are the cells before the result. A failed row has only name and result.
 void AddRow(const AblationRow& row, const AblateOptions& options, std::array<std::string, 2> more, TextTable* table) {
   std::vector<std::string> cells = {row.name, TimeText(row.milliseconds()), EffectText(row.effect)};
   if (options.measured) cells.push_back(IntervalText(row.interval));
@@ -131,7 +131,6 @@ std::string TableOf(const Ablation& ablation, const AblateOptions& options) {
   return out + NotesOf(ablation);
 }
 
-// The effect of a pair, and its difference from the sum of the single effects.
 std::string TableOfPairs(const Ablation& ablation, const AblateOptions& options) {
   if (options.pairs == 0) return "";
   std::vector<std::string> titles = {

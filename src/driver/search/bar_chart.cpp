@@ -34,7 +34,6 @@ double StepOf(double range) {
   return 10 * power;
 }
 
-// The axis covers 0, all bars and their intervals, in whole steps.
 struct Scale {
   double low = 0, high = 0, step = 1, left = 0;
 

@@ -10,10 +10,10 @@
 namespace hlo {
 
 struct Bar {
-  std::string name, label;  // The name is beside the axis, the label after the bar.
+  std::string name, label;  // The label is after the bar.
   double value = 0;
-  std::optional<std::pair<double, double>> interval;  // Drawn as a whisker.
-  bool is_failure = false;                            // Draws no bar, and the label in another colour.
+  std::optional<std::pair<double, double>> interval;
+  bool is_failure = false;  // Only the label is drawn.
 };
 
 struct BarGroup {
@@ -23,7 +23,7 @@ struct BarGroup {
 
 struct BarChart {
   std::string title, subtitle, axis;
-  std::vector<BarGroup> groups;  // Below each other, on one axis.
+  std::vector<BarGroup> groups;
 };
 
 std::string ChartSvg(const BarChart& chart);

@@ -22,7 +22,7 @@
 namespace hlo {
 namespace {
 
-constexpr double kSlower = 1.2;  // Limit relative to the good end's time, if none is given.
+constexpr double kSlower = 1.2;  // Default limit.
 
 using Announce = std::function<void(const std::string&)>;
 using Text = std::shared_ptr<const SourceText>;
@@ -52,12 +52,11 @@ class Judge {
   Judge(std::string path, const BisectOptions& options) : path_(std::move(path)), options_(options) {
     trial_.property = options.property;
     trial_.threads = threads_;
-    SetThreads(1);  // A child process does not have the parent's pool of threads, so the parent has no pool.
+    SetThreads(1);  // A child process does not have the parent's pool of threads.
   }
   ~Judge() { SetThreads(threads_); }
   Judge(const Judge&) = delete;
 
-  // Determines the symptom of the bad end and the limit of the good end.
   Result<Symptom> LookAtEnds(const Text& bad_text, const RunOptions& bad, const Text& good_text,
                              const RunOptions& good) {
     constexpr double kFirst = 300, kTimes = 10, kMore = 10;
@@ -94,7 +93,7 @@ class Judge {
     return same ? Answer::kBad : Answer::kUntried;
   }
 
-  // The facts that are known after the passes, and the decisions from a lock.
+  // Includes the decisions from a lock.
   Symptom Look(const Text& text, const RunOptions& run) {
     TrialOptions trial = trial_;
     trial.depth = Depth::kPasses;
@@ -102,7 +101,7 @@ class Judge {
     return Trial(text, run, trial).symptom();
   }
 
-  // The number of the options_.confirm tries with this answer. `known`: earlier tries that had it.
+  // Number of options_.confirm tries with this answer, including `known` earlier ones.
   int Count(const Text& text, const RunOptions& run, Answer answer, int known = 0) {
     int count = known;
     for (int i = known; i < options_.confirm; ++i) count += Ask(text, run) == answer;
@@ -120,7 +119,7 @@ class Judge {
     return options_.property.limit.value_or(good.figure);
   }
 
-  // A measured figure is the median of the quotients of several rounds.
+  // Measured times are compared by the median quotient of several rounds.
   bool IsBeyond(double figure, const RunOptions& run) {
     if (!options_.measured) return figure > limit_;
     constexpr int kRounds = 7;
@@ -151,7 +150,7 @@ class Judge {
   TrialOptions trial_;
   Symptom way_, last_;
   double limit_ = 0;
-  double times_ = 0;  // As a multiple of the good end's time.
+  double times_ = 0;
   std::unique_ptr<VariantProcess> good_process_;
 };
 
@@ -182,7 +181,6 @@ class Bisector {
     RunOptions run;
   };
 
-  // Checks both ends, each options_.confirm times.
   Status ConfirmEnds(const Variant& good, const Variant& bad) {
     announce_("confirming both ends");
     result_.symptom = TRY(judge_.LookAtEnds(bad.text, bad.run, good.text, good.run));
@@ -200,7 +198,7 @@ class Bisector {
              .Hint(ElsewhereText()));
   }
 
-  // Suggests a search in case the culprit is not among the searched items.
+  // The culprit may not be among the searched items.
   std::string ElsewhereText() const {
     const Symptom& symptom = result_.symptom;
     const bool is_kernel = symptom.accused == Culprit::Kind::kKernel && options_.over != BisectOver::kFusions;
@@ -243,7 +241,7 @@ class Bisector {
     result_.good_end = "no pass";
     TRY(ConfirmEnds({text_, Limited(0)}, {text_, options_.run}));
     Symptom symptom = result_.symptom;
-    if (options_.property.kind == PropertyKind::kScript)  // A script tells nothing of passes.
+    if (options_.property.kind == PropertyKind::kScript)  // A script reports nothing about passes.
       symptom = PassesOf(options_.run);
     int64_t good = 0, bad = symptom.instances.empty() ? symptom.pass : symptom.instances.back().number;
     if (options_.run.pipeline.opt_bisect_limit > 0)
@@ -262,7 +260,6 @@ class Bisector {
                           "; hlo-bisect --opt_bisect_limit=", bad, " continues from there"));
     }
     TRY(NameInstance(good, bad));
-    // Only limits are tried with a script.
     if (bad - good == 1 && options_.property.kind != PropertyKind::kScript) TRY(NameRewrite(bad));
     return ShowChange(good, bad);
   }
@@ -282,7 +279,7 @@ class Bisector {
     return std::nullopt;
   }
 
-  // The name is that in a run with the limit `bad`, which reaches the instance.
+  // The run with the limit `bad` reaches the instance and has its name.
   Status NameInstance(int64_t good, int64_t bad) {
     result_.bad_with = judge_.Count(text_, Limited(bad), Answer::kBad, std::min(1, options_.confirm - 1));
     Symptom with = judge_.last();
@@ -307,7 +304,6 @@ class Bisector {
     return {};
   }
 
-  // Finds the smallest fuel of the culprit pass with which the module is still bad.
   Status NameRewrite(int64_t limit) {
     constexpr int64_t kMostFuel = int64_t{1} << 20;
     const std::string pass(PassOf(result_.culprits.front()));
@@ -426,7 +422,7 @@ class Bisector {
     return {};
   }
 
-  // A part of the items, or all parts except one, that is bad by itself, or nullopt.
+  // Tries each part, and all parts except one.
   static Result<std::optional<Items>> Smaller(const Items& items, size_t parts,
                                               const std::function<Result<bool>(const Items&)>& is_bad) {
     const auto part = [&](size_t i) {
@@ -475,7 +471,6 @@ class Bisector {
     return {};
   }
 
-  // The instructions of fusions that are not kept become instructions of the entry.
   Status OverFusions() {
     announce_("the optimized module");
     const std::unique_ptr<Module> optimized = OptimizedAs(text_, options_.run);
@@ -556,7 +551,6 @@ class Bisector {
                decision.without.empty() ? "no kernel" : decision.without, "\n+ ", decision.chosen, "\n");
   }
 
-  // Writes a lock with only the culprit decisions and one without them.
   Status WriteLocks(const gpu::Lock& lock, const std::vector<std::string>& culprits) {
     if (options_.directory.empty()) return {};
     TRY(MakeDirectories(options_.directory));
@@ -578,7 +572,7 @@ class Bisector {
   const Announce& announce_;
   Judge judge_;
   Bisection result_;
-  std::map<int64_t, std::map<std::string, int64_t>> rewrites_;  // Keys are amounts of fuel.
+  std::map<int64_t, std::map<std::string, int64_t>> rewrites_;  // Keyed by fuel.
   int64_t fuel_ = 0;
 };
 

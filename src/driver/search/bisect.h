@@ -1,10 +1,9 @@
-// hlo bisect finds the pass instance, single rewrite, rule, flag, fusion, autotuning decision or library that causes a
+// hlo bisect finds the pass instance, rewrite, rule, flag, fusion, autotuning decision or library that causes a
 // property (symptom.h).
 //
-// First both ends are confirmed: the property holds with all parts and does not hold with none. For passes, it searches
-// the smallest --opt_bisect_limit for which the property holds, and then for passes that count rewrites the smallest
-// --xla_fuel. For sets (rules, flags, fusions, decisions of a lock), it searches the smallest subset that causes the
-// property, by delta debugging: halves, quarters, ... Each trial is a process that does only the work that decides the
+// The property must hold with all parts and not with none. For passes, bisect finds the smallest --opt_bisect_limit
+// with the property, and then the smallest --xla_fuel of that pass. For sets (rules, flags, fusions, decisions of a
+// lock), it finds a minimal subset by delta debugging. Each trial is a process that does only the work that decides the
 // property; for example, a wrong pass is found without compilation.
 #ifndef HLO_DRIVER_SEARCH_BISECT_H_
 #define HLO_DRIVER_SEARCH_BISECT_H_
@@ -29,33 +28,33 @@ struct BisectOptions {
   Property property;
   BisectOver over = BisectOver::kPasses;
   int confirm = 3;
-  double trial_seconds = 0;  // For one trial; 0 is ten times the first trial plus ten seconds.
-  // For kSlower: measures times. Required for autotuning decisions, because the model does not cover them.
+  double trial_seconds = 0;  // 0 is ten times the first trial plus ten seconds.
+  // Required for autotuning decisions, which the model does not cover.
   bool measured = false;
   std::string directory;  // For the modules before and after, or the locks; "" for none.
-  // For flags: the flags of the bad end, and the options with a subset of them.
+  // The flags of the bad end, and the options with a subset of them.
   std::vector<std::string> flags;
   std::function<Result<RunOptions>(const std::vector<std::string>& flags)> with_flags;
-  // Called with a sentence after each new finding. May be empty.
+  // Called with a sentence after each finding. May be empty.
   std::function<void(const std::string&)> on_known = {};
 };
 
 struct Bisection {
-  Symptom symptom;                     // The symptom at the bad end.
+  Symptom symptom;
   std::string good_end, bad_end;       // "no pass", "all 65 pass instances"
   std::vector<std::string> trials;     // "limit 32 bad"
-  std::vector<std::string> culprits;   // One entry, unless several are needed together.
+  std::vector<std::string> culprits;   // Several if they are needed together.
   std::string culprit;                 // "pass instance 19, algsimp#1 of simplification"
   int bad_with = 0, good_without = 0;  // In `confirm` trials.
-  std::string rewrite;  // "rewrite 2 of algsimp, by A.mul.3 (...)", or "" if single rewrites are unknown.
-  std::string change;   // The change as a diff.
+  std::string rewrite;                 // "rewrite 2 of algsimp, by A.mul.3 (...)", or "" if unknown.
+  std::string change;
   std::vector<std::string> files;
   std::string show_flags, without_flags;  // For hlo-run.
-  bool others = false;                    // The property also holds without the culprit, so there is another cause.
+  bool others = false;                    // The property also holds without the culprit.
 };
 
-// Errors: a module that cannot be read; N003 if the property does not hold at the bad end, holds at the good end, or is
-// not reproducible.
+// Errors: an unreadable module; N003 if the property does not hold at the bad end, holds at the good end, or is not
+// reproducible.
 Result<Bisection> Bisect(const std::string& path, const BisectOptions& options,
                          const std::function<void(const std::string&)>& announce);
 

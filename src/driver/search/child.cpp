@@ -22,7 +22,7 @@ namespace hlo {
 namespace {
 
 [[noreturn]] void LiveAsChild(const ChildProcess::Body& body, int commands, int answers, std::FILE* words) {
-  prctl(PR_SET_PDEATHSIG, SIGKILL);  // A child must not outlive its parent.
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
   LeaveCrashesToParent();
   for (const int interrupt : {SIGINT, SIGTERM})
     signal(interrupt, SIG_DFL);  // The parent prints the message of an interruption.
@@ -65,7 +65,7 @@ ChildProcess::~ChildProcess() {
   if (commands_ >= 0) close(commands_);
   if (answers_ >= 0) close(answers_);
   if (child_ > 0) {
-    kill(child_, SIGKILL);  // Other processes may hold its pipe open, and then it would wait for commands.
+    kill(child_, SIGKILL);  // It may wait for commands, because other processes may hold its pipe open.
     waitpid(child_, nullptr, 0);
   }
   if (words_ != nullptr) std::fclose(words_);

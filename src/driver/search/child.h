@@ -1,5 +1,5 @@
-// Runs a function in a child process, so that a crash or endless loop can be reported. It writes lines as answers, and
-// receives letters as commands.
+// Runs a function in a child process, so that the parent survives a crash or endless loop. The child answers with lines
+// and receives letters as commands.
 #ifndef HLO_DRIVER_SEARCH_CHILD_H_
 #define HLO_DRIVER_SEARCH_CHILD_H_
 
@@ -15,21 +15,21 @@
 namespace hlo {
 
 struct ChildOptions {
-  double seconds = 0;        // Wall time after which it is killed; 0 is unlimited.
-  bool keeps_words = false;  // Captures stderr for ChildEnd instead of passing it on.
+  double seconds = 0;        // Wall time until the child is killed; 0 is unlimited.
+  bool keeps_words = false;  // Captures stderr for ChildEnd.
 };
 
 struct ChildEnd {
   bool timed_out = false;
-  int signal = 0, exit = 0;  // `exit` is the exit code if there was no signal.
-  std::string words;         // The start of its stderr, on one line.
+  int signal = 0, exit = 0;
+  std::string words;  // The start of stderr, on one line.
 
   std::string ToString() const;  // "Aborted", "exit code 70", "no exit within the time limit"
 };
 
 class ChildProcess {
  public:
-  // Reads commands and writes answers. The process ends when it returns.
+  // The process ends when the body returns.
   using Body = std::function<void(int commands, std::FILE* answers)>;
   explicit ChildProcess(const Body& body, const ChildOptions& options = {});
   ~ChildProcess();
@@ -37,19 +37,19 @@ class ChildProcess {
   ChildProcess& operator=(const ChildProcess&) = delete;
 
   bool Send(char command) const;
-  // Waits for the next line of its answers. nullopt if it ended.
+  // Waits for the next answer. nullopt if the child ended.
   std::optional<std::string> ReadLine();
-  // The same without waiting. nullopt also if there is no line yet.
+  // Does not wait. nullopt also if there is no line yet.
   std::optional<std::string> TakeLine();
   bool ended() const { return end_.has_value(); }
   const ChildEnd& end() const { return *end_; }
 
-  // Waits until one of them has written something or ended.
+  // Waits until a child has written something or ended.
   static void WaitForAny(std::span<ChildProcess* const> children);
 
  private:
-  int MillisecondsLeft() const;  // -1 if there is no limit.
-  void Read();                   // Reads available data, and detects its end.
+  int MillisecondsLeft() const;  // -1 without a limit.
+  void Read();
   void SeeEnd(bool timed_out);
   std::string WordsText() const;
 

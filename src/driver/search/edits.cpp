@@ -37,7 +37,6 @@ Instruction* SplatOf(Instruction& inst, double value) {
   return &computation.AddLike(inst, Opcode::kBroadcast, inst.shape(), {&scalar}, DimensionsAttrs());
 }
 
-// Null if there is no replacement of this kind.
 Instruction* StandFor(Instruction& inst, Stand stand) {
   Computation& computation = inst.computation();
   switch (stand) {
@@ -76,7 +75,6 @@ void Inline(Instruction& call, const Computation& callee, std::span<Instruction*
   call.ReplaceAllUses(*copies[callee.root().place()]);
 }
 
-// Nullopt: the size stays.
 std::optional<int64_t> NewSize(int64_t size, int64_t from, int64_t to, bool multiples) {
   if (size == from) return to;
   if (multiples && size > from && size % from == 0) return size / from * to;
@@ -91,7 +89,7 @@ Shape MapLeaves(const Shape& shape, const F& change) {
   return Shape::Tuple(std::move(elements));
 }
 
-// A larger dimension repeats its elements.
+// Larger dimensions repeat the elements.
 Literal Resized(const Literal& literal, const Shape& shape) {
   Literal out(shape);
   const std::vector<int64_t> from = RowMajorStrides(literal.shape().dims()), to = RowMajorStrides(shape.dims());
@@ -111,7 +109,7 @@ Literal Retyped(const Literal& literal, const Shape& shape) {
   return out;
 }
 
-// If the padding is one less than the window, as for prefix sums, it stays so.
+// Padding that is one less than the window, as for prefix sums, stays one less.
 void ResizeWindow(Window& window, const std::function<void(int64_t&)>& resize) {
   for (WindowDim& dim : window.dims) {
     const int64_t before = dim.size;
@@ -147,8 +145,8 @@ void ResizeAttributes(Instruction& inst, const std::function<void(int64_t&)>& re
   }
 }
 
-// Changes the leaves of all shapes, operands before users and callees before callers. If the rule of an opcode infers
-// another shape, it is used.
+// Visits operands before users and callees before callers. An incompatible shape is replaced by the one that the shape
+// rule infers.
 bool Reshape(Module& module, const std::function<Shape(const Shape&)>& change,
              const std::function<Literal(const Literal&, const Shape&)>& convert,
              const std::function<void(int64_t&)>& resize) {
@@ -206,7 +204,7 @@ void RemoveUnreadParameters(Computation& entry) {
 }  // namespace
 
 ModuleSize SizeOf(const Module& module, size_t characters) {
-  // Replacing an operation by a parameter makes a module smaller, and so does removing a parameter.
+  // Both replacing an operation by a parameter and removing the parameter make the module smaller.
   constexpr int64_t kOperation = 4, kOther = 2;
   int64_t weight = 0;
   for (const Computation* computation : module.Computations()) {

@@ -52,10 +52,10 @@ class ArgumentFolder {
 
 struct Candidate {
   std::shared_ptr<const SourceText> text;
-  std::unique_ptr<Module> module;  // Null if the text cannot be read.
+  std::unique_ptr<Module> module;
   ModuleSize size;
   RunOptions run;
-  std::vector<Literal> arguments;  // Only if arguments are given.
+  std::vector<Literal> arguments;
 };
 
 class Reducer {
@@ -78,7 +78,6 @@ class Reducer {
   }
 
  private:
-  // Checks that the symptom occurs each time.
   Status LookAtWhatFails() {
     constexpr double kFirst = 120, kTimes = 10, kMore = 10;
     trial_.seconds = options_.trial_seconds > 0 ? options_.trial_seconds : kFirst;
@@ -97,7 +96,7 @@ class Reducer {
       }
       bool same = IsTheSame(symptom);
       if (i == 1 && !same && trial_.depth != Depth::kRun && !options_.property.IsFigure()) {
-        trial_.depth = Depth::kRun;  // A smaller part of a run does not show the symptom.
+        trial_.depth = Depth::kRun;  // The smaller part of a run does not show the symptom.
         same = IsTheSame(Trial(text_, options_.run, trial_).symptom());
       }
       result_.confirmed += same;
@@ -117,7 +116,6 @@ class Reducer {
     return trial;
   }
 
-  // A figure above the limit is a failure.
   void JudgeFigure(Symptom* symptom) const {
     const Property& property = options_.property;
     if (!property.IsFigure() || !symptom->way.empty() || symptom->figure <= property.limit.value_or(0)) return;
@@ -187,7 +185,7 @@ class Reducer {
     return run;
   }
 
-  // If generated arguments fail, the given ones need not be kept, and shapes may shrink.
+  // Given arguments fix the shapes.
   bool FailsWithRandomArguments() {
     announce_("with made-up arguments");
     Trial trial(text_, WithRandomArguments(), trial_);
@@ -201,7 +199,7 @@ class Reducer {
     return {};
   }
 
-  // Tries the culprit alone, and with a part of the instructions that lead to it.
+  // Tries the culprit with ever more of the instructions that lead to it.
   void Jump() {
     const Symptom& symptom = result_.symptom;
     std::vector<std::function<std::unique_ptr<Module>()>> pieces;
@@ -264,13 +262,12 @@ class Reducer {
     Simplify(title);
   }
 
-  // Removes remarks on instructions, and makes shapes and types smaller.
   void Simplify(const std::string& title) {
     announce_(title + "metadata of instructions");
     for (const Remark remark :
          {Remark::kMetadata, Remark::kSharding, Remark::kPlan, Remark::kConfig, Remark::kLayout, Remark::kPrecision})
       TakeEdits({[remark](Module& m) { return ForgetRemarks(m, remark); }});
-    if (keeps_arguments_) return;  // The shapes of given arguments are fixed.
+    if (keeps_arguments_) return;
     for (const int64_t size : SizesOf(*base_.module)) {
       if (IsOver()) return;
       announce_(Str(title, "dimensions of ", size));
@@ -285,8 +282,7 @@ class Reducer {
     }
   }
 
-  // Starts with the smallest sizes. Parity and the rest beyond a tile can matter, so both neighbours of a half are
-  // tried.
+  // Parity and the rest beyond a tile can matter, so both neighbours of a half are tried.
   void ShrinkDimension(int64_t size) {
     for (int64_t from = size; from > 1 && !IsOver();) {
       std::set<int64_t> smaller;
@@ -313,8 +309,8 @@ class Reducer {
     return numbers;
   }
 
-  // Applies the edit to the whole list, then to halves, quarters and so on, at last to each element. `renumbers`: an
-  // edit changes the numbers of the remaining elements.
+  // Applies the edit to the whole list, then to ever smaller chunks. `renumbers`: an edit changes the numbers of the
+  // remaining elements.
   void Sweep(const std::string& what, const std::function<std::vector<int>(const Module&)>& list,
              const std::function<bool(Module&, std::span<const int>)>& edit, bool renumbers = false) {
     for (size_t chunk = std::max<size_t>(1, list(*base_.module).size()); !IsOver(); chunk /= 2) {
@@ -344,7 +340,7 @@ class Reducer {
     return Take(edits.size(), [&](size_t i) { return Edited(edits[i], of_same_size); });
   }
 
-  // Nullopt if the edited module is the same, not smaller or not valid.
+  // Null if the edited module is the same, not smaller or not valid.
   std::optional<Candidate> Edited(const Edit& edit, bool of_same_size) {
     std::unique_ptr<Module> module = base_.module->Clone();
     if (!edit(*module)) return std::nullopt;
@@ -371,7 +367,7 @@ class Reducer {
     return options_.output.empty() || options_.output == "-" ? text_->name() : options_.output;
   }
 
-  // A parameter gets the value of the original parameter, or of the instruction that it replaces.
+  // A parameter gets the value of the original parameter or instruction with its name.
   bool GiveArguments(Candidate* candidate) {
     if (values_.empty() && !FindValues()) return false;
     for (const Instruction* parameter : candidate->module->entry().parameters()) {
@@ -386,8 +382,6 @@ class Reducer {
     return true;
   }
 
-  // Sets values_, with names of the entry as keys. A parameter has the name of the instruction that it replaces, or the
-  // name and a number.
   bool FindValues() {
     InterpretOptions interpret = InterpreterOptions(options_.run);
     const Computation& entry = base_.module->entry();
@@ -396,14 +390,14 @@ class Reducer {
     interpret.on_value = [&](const Instruction& inst, const Literal& value) {
       if (&inst.computation() == &entry) values_[std::string(inst.name())] = value;
     };
-    // If an instruction has no value, no parameter can replace it.
+    // No parameter can replace an instruction without a value, so an error is ignored.
     std::ignore = Interpret(*base_.module, base_.arguments, interpret);
     return true;
   }
 
   // ---- Trying ----
 
-  // The new base is the first candidate that fails in the same way.
+  // The first candidate that fails in the same way becomes the base.
   std::optional<size_t> Take(size_t count, const std::function<std::optional<Candidate>(size_t)>& make) {
     struct Running {
       size_t number;
@@ -449,7 +443,7 @@ class Reducer {
     Keep();
   }
 
-  // Writes the smallest module so far, because a later step may fail.
+  // A later step may fail.
   void Keep() {
     if (options_.output.empty() || options_.output == "-") return;
     if (const Status written = WriteFile(options_.output, result_.text); !written && wrote_) wrote_ = written;
@@ -461,7 +455,6 @@ class Reducer {
 
   // ---- A text ----
 
-  // Removes lines from a text that cannot be read as a module.
   Status ReduceText() {
     result_.is_text = true;
     std::vector<std::string> lines;
@@ -509,7 +502,7 @@ class Reducer {
     const auto text = std::make_shared<const SourceText>(NameOfCandidates(), result_.text);
     for (int i = 0; i < options_.confirm; ++i) {
       announce_("once more");
-      // Tries the whole run, including the parts that were left out for speed.
+      // The whole run, with the parts that were left out for speed.
       Trial trial(text, base_.run, Trying(trial_, true));
       result_.reproduced += IsTheSame(trial.symptom());
     }

@@ -1,15 +1,13 @@
 // hlo reduce finds a smaller module that still fails in the same way (symptom.h).
 //
-// Given arguments are replaced by generated ones if these show the failure too; otherwise they are kept. First it tries
-// large steps: only the accused kernel, or only the instructions for the value that a pass changed. Then it repeats
-// small steps until none helps. They remove outputs, replace instructions by operands, parameters or zeros, and replace
-// calls and loops by their contents. They also reset attributes and layouts, and reduce dimensions and types. Each step
-// is a list of edits that is tried in ever smaller chunks (delta debugging). A text that cannot be parsed is reduced
-// line by line.
+// Given arguments are replaced by generated ones if these show the failure too. First it tries large steps: only the
+// accused kernel, or only the instructions for the value that a pass changed. Then it repeats small steps (edits.h)
+// until none helps. Each step is a list of edits that is tried in ever smaller chunks (delta debugging). A text that
+// cannot be parsed is reduced line by line.
 //
-// Several candidates are verified and tried in parallel, each in its own process. The first of them that still fails is
-// taken, so the result does not depend on the number of processes. It is smaller by ModuleSize, and written to disk
-// before the next step.
+// Several candidates are tried in parallel, each in its own process. The first in list order that still fails is taken,
+// so the result does not depend on the number of processes. It is smaller by ModuleSize, and written to disk before the
+// next step.
 #ifndef HLO_DRIVER_SEARCH_REDUCE_H_
 #define HLO_DRIVER_SEARCH_REDUCE_H_
 
@@ -25,36 +23,35 @@ namespace hlo {
 struct ReduceOptions {
   RunOptions run;
   Property property;
-  std::string output;        // The file for the smallest module so far; "" for none.
-  int jobs = 2;              // Parallel processes.
+  std::string output;  // "" for none.
+  int jobs = 2;
   double seconds = 600;      // In total; then the smallest module so far is the result.
-  double trial_seconds = 0;  // For one trial; 0 is ten times the first trial plus ten seconds.
+  double trial_seconds = 0;  // 0 is ten times the first trial plus ten seconds.
   int confirm = 3;           // Trials of the original module and of the result.
-  // Called with the number of instructions when a smaller module is on disk. May be empty.
+  // Called when a smaller module is on disk. May be empty.
   std::function<void(int64_t instructions)> on_smaller = {};
 };
 
 struct ReducedModule {
-  Symptom symptom;    // The symptom of the given module.
-  int confirmed = 0;  // Number of its trials with the symptom.
-  int tries = 0;      // Number of candidates.
+  Symptom symptom;
+  int confirmed = 0;  // Trials of the given module with the symptom.
+  int tries = 0;
   int64_t instructions_before = 0, instructions = 0;
   int64_t elements_before = 0, elements = 0;
   int64_t lines_before = 0, lines = 0;
-  bool is_text = false;  // It could not be parsed and was reduced line by line.
+  bool is_text = false;
   bool timed_out = false;
   bool made_up = false;    // Given arguments were replaced by generated ones.
-  int reproduced = 0;      // Number of trials of the result with the symptom.
-  std::string text, args;  // The smallest module; the file of its arguments, or "" for generated ones.
+  int reproduced = 0;      // Trials of the result with the symptom.
+  std::string text, args;  // `args` is the file of the arguments; "" if generated.
 };
 
-// `announce` receives progress messages, and `line` the result of each round. Errors: the error of a module that cannot
-// be loaded, unless that is the failure; F010 if nothing fails or it is not reproducible.
+// `announce` receives progress messages, and `line` the result of each round. Errors: a module that cannot be loaded,
+// unless that is the failure; N003 if nothing fails or the failure is not reproducible.
 Result<ReducedModule> Reduce(const std::string& path, const ReduceOptions& options,
                              const std::function<void(const std::string&)>& announce,
                              const std::function<void(const std::string&)>& line);
 
-// The same for a text that `path` names.
 Result<ReducedModule> Reduce(const std::shared_ptr<const SourceText>& text, const ReduceOptions& options,
                              const std::function<void(const std::string&)>& announce,
                              const std::function<void(const std::string&)>& line);

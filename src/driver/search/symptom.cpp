@@ -57,11 +57,10 @@ std::string_view NameOf(Culprit::Kind kind) {
   }
 }
 
-// "algsimp" for "algsimp#2", because the number depends on the module.
+// The number in "algsimp#2" depends on the module.
 std::string_view WithoutInstance(std::string_view name) { return name.substr(0, name.find('#')); }
 
-// Names become '...' and numbers N, because both depend on the module. "1 element is" and "2 elements are" become
-// equal.
+// Names become '...' and numbers N, because both depend on the module. "1 element is" becomes plural.
 std::string WithoutNames(std::string_view reason) {
   const auto is_digit = [&](size_t i) {
     return i < reason.size() && std::isdigit(static_cast<unsigned char>(reason[i])) != 0;
@@ -131,7 +130,7 @@ void SetDecisions(const gpu::TuningReport& tuning, Symptom* symptom) {
 
 bool HasNan(const Literal& value) { return FindFirst(value, Oddity::kNan).has_value(); }
 
-// A trial in the child process, which tells the parent its stages.
+// A trial in the child process. `doing` announces stages to the parent.
 class Examination {
  public:
   Examination(Experiment& experiment, const TrialOptions& options, std::function<void(std::string_view)> doing)
@@ -203,7 +202,7 @@ class Examination {
   const std::function<void(std::string_view)> doing_;
 };
 
-// The error of the first NaN names the instruction that made it.
+// The error names the instruction that made the first NaN.
 void NameOpcode(Experiment& experiment, const Error& error, Symptom* symptom) {
   const auto input = experiment.Input();
   if (!input) return;
@@ -217,7 +216,6 @@ void NameOpcode(Experiment& experiment, const Error& error, Symptom* symptom) {
   }
 }
 
-// A trial writes no files and judges only as much as the property needs.
 RunOptions OptionsFor(RunOptions run, const TrialOptions& options) {
   run.dump = {};
   run.reproducer = {};
@@ -254,7 +252,7 @@ Symptom Examine(const std::shared_ptr<const SourceText>& text, const RunOptions&
   return failed;
 }
 
-// The process group of the command ends with it.
+// A timeout kills the whole process group of the command.
 Symptom RunScript(const SourceText& text, const RunOptions& run, const TrialOptions& options) {
   Symptom symptom;
   const auto folder = MakeTemporaryDirectory("hlo-script");
@@ -363,7 +361,7 @@ ChildProcess::Body BodyOf(std::shared_ptr<const SourceText> text, const RunOptio
                                                                            : Examine(text, run, options, doing);
     std::fprintf(answers, "S%s\n", AsJson(symptom).c_str());
     std::fflush(answers);
-    std::_Exit(0);  // Memory need not be freed.
+    std::_Exit(0);
   };
 }
 
@@ -434,7 +432,7 @@ Depth DepthOf(const Symptom& symptom, const Property& property) {
 
 Trial::Trial(std::shared_ptr<const SourceText> text, const RunOptions& run, const TrialOptions& options)
     : kind_(options.property.kind),
-      // The child itself ends a script that takes too long, so it may take longer.
+      // The child ends a slow script itself, so it gets more time.
       child_(BodyOf(std::move(text), run, options),
              {.seconds = options.seconds + (options.property.kind == PropertyKind::kScript ? 5 : 0),
               .keeps_words = true}) {}

@@ -162,7 +162,7 @@ class Triager {
                found->files.empty() ? "" : Str("   (", Join(found->files, " "), ")"));
   }
 
-  // Asks in a child process, because a wrong kernel may do anything.
+  // A wrong kernel may do anything, so a child process runs it.
   std::optional<std::string> AskChild(const std::function<std::string()>& question) const {
     ChildProcess child(
         [&question](int, std::FILE* answers) {
@@ -195,7 +195,7 @@ class Triager {
     return answer.value_or("the run timed out or crashed");
   }
 
-  // Runs again with one thing changed, to find the conditions of the failure.
+  // Changes one thing at a time, to find the conditions of the failure.
   std::string Elsewhere() {
     struct Change {
       const char* name;
@@ -278,7 +278,7 @@ class Triager {
   const Clock::time_point start_ = Clock::now();
   TriageReport report_;
   Depth depth_ = Depth::kRun;
-  std::string args_;  // Arguments of the smaller module.
+  std::string args_;
 };
 
 }  // namespace

@@ -1,6 +1,6 @@
-// hlo-run --triage examines a failing module step by step. The steps find whether it fails every time, the culprit, the
-// place in the culprit, the other conditions, and the smallest failing module, and write a bundle of it. Each step uses
-// the earlier findings. Every run is a separate process. Findings are written to disk before the next step.
+// hlo-run --triage examines a failing module: whether it fails every time, the culprit, the place in the culprit, the
+// other conditions, the smallest failing module, and its bundle. Every run is a separate process. Findings are written
+// to disk before the next step.
 #ifndef HLO_DRIVER_SEARCH_TRIAGE_H_
 #define HLO_DRIVER_SEARCH_TRIAGE_H_
 
@@ -15,10 +15,10 @@
 namespace hlo {
 
 struct TriageOptions {
-  RunOptions run;         // The flags and files in `bundle` become part of the new bundle.
+  RunOptions run;         // The new bundle includes the flags and files in `bundle`.
   std::string directory;  // For the report, triage.json, the smaller module and the bundle.
   double seconds = 600;   // In total; searching steps share the remaining time.
-  int jobs = 2;           // Parallel processes for reducing.
+  int jobs = 2;
 };
 
 struct TriageStep {
@@ -29,14 +29,14 @@ struct TriageStep {
 struct TriageReport {
   std::string path, module;  // `module` is the smaller one, or "".
   Symptom symptom;
-  bool steady = true;  // It failed every time in the same way.
+  bool steady = true;
   std::vector<TriageStep> steps;
-  std::string change;  // The change made by the wrong rewrite, as a diff.
-  std::string bundle;  // The folder, or "".
+  std::string change;  // A diff of the wrong rewrite.
+  std::string bundle;
 };
 
-// `announce` receives progress messages, and `found` the findings so far. Errors: N003 if nothing is wrong; failures of
-// reading the file and writing the folder.
+// `announce` receives progress messages, and `found` the findings so far. Errors: N003 if nothing is wrong; unreadable
+// or unwritable files.
 Result<TriageReport> Triage(const std::string& path, const TriageOptions& options,
                             const std::function<void(const std::string&)>& announce,
                             const std::function<void(const TriageReport&)>& found);

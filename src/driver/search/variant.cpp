@@ -43,7 +43,7 @@ VariantOutcome OutcomeOf(Experiment& experiment, bool runs) {
   outcome.bytes = figures->bytes;
   outcome.seconds = figures->seconds;
   for (const PassRun& run : (*optimized)->passes.runs) {
-    if (run.skipped) continue;  // Such as passes that make regions without kernels.
+    if (run.skipped) continue;  // For example, passes that make regions without kernels.
     outcome.instances.push_back({std::string(run.pass->name), NameOf(run), run.pipeline, run.changed});
   }
   for (const auto& [rule, rewrites] : (*optimized)->passes.rewrites) outcome.rules.emplace_back(rule);
@@ -92,7 +92,6 @@ VariantOutcome FromJson(const JsonValue& json) {
   return outcome;
 }
 
-// Median time in a tenth of a second, at least one execution.
 Result<double> TimeOnce(gpu::Executable& executable) {
   constexpr double kMs = 100;
   std::vector<double> runs;
@@ -122,7 +121,7 @@ void LiveAsVariant(const std::string& path, const RunOptions& options, bool runs
     std::fprintf(answers, "%.17g\n", ms ? *ms : -1);
     std::fflush(answers);
   }
-  std::_Exit(0);  // Memory need not be freed.
+  std::_Exit(0);
 }
 
 }  // namespace
