@@ -28,7 +28,7 @@ Result<ArgumentSpec> ParseSpec(const std::string& text) {
   return ArgumentSpec{text.substr(0, cut), text.substr(cut + 1)};
 }
 
-// Parses "{1,2}" or "f32[2]{1,2}", as XLA writes literals. A layout may follow the shape.
+// Parses "{1,2}" or "f32[2]{1,2}". A layout may follow the shape.
 Result<Literal> ReadLiteralText(const Shape& shape, std::string_view text) {
   const size_t bracket = shape.IsArray() ? text.find(']') : std::string_view::npos;
   if (bracket == std::string_view::npos) return ParseLiteral(text, shape);
@@ -41,7 +41,7 @@ Result<Literal> ReadLiteralText(const Shape& shape, std::string_view text) {
   return ParseLiteral(text, shape.HasDynamicDims() ? *stated : shape);
 }
 
-// The values that a snapshot recorded. Nothing for files of arrays, which may be large and are not read here.
+// Nothing for files of arrays, which may be large.
 Result<std::optional<RecordedValues>> ReadRecorded(const std::string& path) {
   std::string start(2, '\0');
   std::ifstream file(path, std::ios::binary);
@@ -49,7 +49,7 @@ Result<std::optional<RecordedValues>> ReadRecorded(const std::string& path) {
   return ReadRecordedValues(TRY(ReadSource(path)));
 }
 
-// Checks that `value` fits `shape`, and gives it the layout of `shape`.
+// Gives `value` the layout of `shape`.
 Result<Literal> Fitting(Literal value, const Shape& shape, std::string_view what) {
   if (!Compatible(value.shape(), shape))
     FAIL(Rejected("A004", Str(what, " is recorded as ", value.shape(), ", the module has ", shape)));
@@ -57,8 +57,7 @@ Result<Literal> Fitting(Literal value, const Shape& shape, std::string_view what
   return value;
 }
 
-// The recorded values of all partitions for one parameter, with the parameter's shape. Parts are joined: XLA records
-// the parts of the devices together with the unpartitioned module, whose parameter is the whole array.
+// XLA records the parts of the devices together with the unpartitioned module, so parts are joined.
 Result<std::vector<Literal>> FittingPartitions(std::vector<Literal> values, const Instruction& parameter,
                                                std::vector<std::string>* notes) {
   const Shape& shape = parameter.shape();
@@ -127,11 +126,11 @@ Literal FilledWith(const Shape& shape, int64_t number) {
 }
 
 struct DeviceSpec {
-  OfDevice of;  // {-1, -1}: all devices.
+  OfDevice of;  // -1 means all.
   ArgumentSpec spec;
 };
 
-// Removes from `specs`, and returns, the specs whose value differs between devices.
+// Moves specs out of `specs` if their value differs between devices.
 Result<std::vector<DeviceSpec>> TakeDeviceSpecs(std::vector<ArgumentSpec>& specs, const Module& module) {
   std::vector<DeviceSpec> taken;
   std::vector<ArgumentSpec> shared;
@@ -152,7 +151,6 @@ Result<std::vector<DeviceSpec>> TakeDeviceSpecs(std::vector<ArgumentSpec>& specs
   return taken;
 }
 
-// Parses "a,b" of --arg_range. Nothing if it is empty.
 Result<std::optional<std::pair<double, double>>> ParseArgRange(const std::string& text, InputProfile profile) {
   if (text.empty()) return std::nullopt;
   const auto parts = Split(text, ',');
@@ -169,7 +167,7 @@ Result<std::optional<std::pair<double, double>>> ParseArgRange(const std::string
   return std::pair(low, high);
 }
 
-// For each device, the arguments that replace shared ones, by parameter.
+// Arguments that replace shared ones, by device and parameter.
 using OwnArguments = std::vector<std::map<int64_t, Literal>>;
 
 Result<OwnArguments> MakeOwnArguments(const Module& module, const RunOptions& options, ArgumentOptions make,
@@ -185,7 +183,7 @@ Result<OwnArguments> MakeOwnArguments(const Module& module, const RunOptions& op
           own[device][parameter->parameter_number()] = FilledWith(parameter->shape(), device);
       }
     }
-    // Specs for one device override specs for several devices.
+    // Specs for fewer devices override specs for more.
     make.replica = device / partitions;
     for (int nearness = 0; nearness < 3; ++nearness) {
       make.specs.clear();
@@ -268,7 +266,7 @@ Result<RunArguments> PrepareArguments(const Module& module, const RunOptions& op
   const std::string given = make.specs.empty() ? "" : Str(", ", make.specs.size(), " given");
   const std::vector<DeviceSpec> own_specs = TRY(TakeDeviceSpecs(make.specs, module));
   const OwnArguments own = TRY(MakeOwnArguments(module, options, make, own_specs, devices));
-  // The results of the first device decide whether the arguments suit the program.
+  // The first device decides whether the arguments suit the program.
   const auto timed_interpret = [&](const ByDevice& values) -> Result<Literal> {
     if (progress != nullptr) progress->Stage("interpreting (reference)");
     const auto begin = std::chrono::steady_clock::now();
@@ -350,7 +348,7 @@ Result<Literal> ReadExpected(const std::string& path, const Shape& shape, CastAr
     FAIL(std::move(error).Hint(Str(has_keys ? Str("its keys are ", FirstOf(keys)) : "it is one array without a key",
                                    "; hlo-run --save_outputs=FILE writes such a file")));
   };
-  // Each element of a tuple is an output. The leaves of a nested tuple are named out1.0, out1.1, ...
+  // The leaves of a nested tuple are named out1.0, out1.1, ...
   const std::function<Result<Literal>(const Shape&, const std::string&, const char*)> read_all =
       [&](const Shape& part, const std::string& key, const char* separator) -> Result<Literal> {
     if (part.IsToken()) return Literal(part);

@@ -11,29 +11,28 @@
 namespace hlo {
 
 struct RunArguments {
-  std::vector<Literal> values;                  // Arguments of device 0.
+  std::vector<Literal> values;
   std::vector<std::vector<Literal>> by_device;  // Empty for one device.
-  bool were_cut = false;             // The file had whole arrays, so the results are joined to whole arrays too.
-  std::string description;           // "normal, seed 0" or "args.npz"
-  std::optional<Literal> reference;  // The interpreter's results.
+  bool were_cut = false;                        // The file had whole arrays, so the results are joined.
+  std::string description;                      // "normal, seed 0" or "args.npz"
+  std::optional<Literal> reference;             // The interpreter's results.
   double reference_ms = 0;
   double non_finite_share = 0;
   std::vector<std::string> notes;
-  std::optional<ExactSummary> exact;  // Set by PrepareExact (exact_check.h).
-  double ms = 0;                      // Time of preparing, excluding the reference.
+  std::optional<ExactSummary> exact;  // Set by PrepareExact.
+  double ms = 0;                      // Excludes the reference.
 };
 
-// --input_profile as one name, or as a list of names in which "all" means all profiles.
+// The list may contain "all".
 Result<InputProfile> ParseProfile(const std::string& text);
 Result<std::vector<std::string>> ParseProfiles(const std::string& text);
 
-// `progress` may be null.
 Result<RunArguments> PrepareArguments(const Module& module, const RunOptions& options, bool interpret,
                                       const InterpretOptions& interpreter, Progress* progress = nullptr);
 
-// Reads expected results for --reference as a value of `shape`: the arrays outN of a file (outN.i.j for leaves of
-// nested tuples), or the result of a snapshot. Converts arrays of another element type if `cast` allows it. Adds a note
-// about unused arrays of the file. Errors: [A003] an output has no key, [A004] another shape or element type.
+// Reads the results for --reference as a value of `shape`: the arrays outN of a file (outN.i.j for leaves of nested
+// tuples), or the result of a snapshot. Notes unused arrays. Errors: [A003] an output has no key, [A004] another shape
+// or element type.
 Result<Literal> ReadExpected(const std::string& path, const Shape& shape, CastArgs cast,
                              std::vector<std::string>* notes);
 

@@ -34,8 +34,7 @@ constexpr FileRow kFiles[] = {
     {"cmd.sh", "the one command"},
 };
 
-// Writes the bytes of the module's file. For stdin, and for one of several modules in a file, writes the printed
-// module.
+// Prints the module for stdin and for one of several modules in a file.
 Status WriteModule(const std::string& folder, Experiment& experiment) {
   const auto input = experiment.Input();
   const std::string path = ModuleFile(experiment.path());
@@ -72,7 +71,7 @@ Status WriteValues(const std::string& folder, Experiment& experiment, const RunR
   return {};
 }
 
-// Encloses the text in a fence of four characters, because the text may contain fences of three.
+// The text may contain fences of three characters.
 std::string Fenced(std::string_view text) { return Str("````\n", text, text.ends_with('\n') ? "" : "\n", "````\n"); }
 
 std::string ReadmeOf(const std::string& folder, const std::string& title, std::string_view report) {

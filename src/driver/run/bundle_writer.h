@@ -10,8 +10,7 @@
 
 namespace hlo {
 
-// Writes the bundle to options().bundle.directory and returns its path. Parts that the run did not reach are left out.
-// Errors: [A011], [A012].
+// Returns the path. Parts that the run did not reach are left out. Errors: [A011], [A012].
 Result<std::string> WriteBundle(Experiment& experiment, const Result<RunReport>& report);
 
 }  // namespace hlo

@@ -22,7 +22,7 @@
 namespace hlo {
 namespace {
 
-// Parameters that a probe may use. T is the measured type, NUMBER a literal of it.
+// T is the measured type, NUMBER a literal of it.
 constexpr std::string_view kParameters = R"(
   a = T[2,3] parameter(0)
   b = T[2,3] parameter(1)
@@ -50,15 +50,14 @@ constexpr std::string_view kParameters = R"(
   looped = (s32[], T[]) tuple(index, s)
 )";
 
-// Each probe includes only the computations that it names, because some of them are invalid for some types, such as
-// comparisons of complex numbers.
+// Some computations are invalid for some types, so each probe includes only those that it names.
 constexpr std::pair<std::string_view, std::string_view> kComputations[] = {
     {"same", "{ ROOT x = T[] parameter(0) }"},
     {"sum", R"({ x = T[] parameter(0)
   y = T[] parameter(1)
   ROOT z = T[] add(x, y) })"},
     {"whole", "{ ROOT x = T[2,3] parameter(0) }"},
-    // Each probe has its own async computation, because ops of other probes must not call it.
+    // Ops of other probes must not call an async computation.
     {"whole_start", "{ ROOT x = T[2,3] parameter(0) }"},
     {"whole_update", "{ ROOT x = T[2,3] parameter(0) }"},
     {"whole_done", "{ ROOT x = T[2,3] parameter(0) }"},
@@ -81,9 +80,9 @@ constexpr std::pair<std::string_view, std::string_view> kComputations[] = {
   ROOT z = (s32[], T[]) tuple(next, y) })"},
 };
 
-// The smallest use of each op whose shape or attributes do not follow from its row. An op that ends another op (x-done)
-// follows it on the next line, and `before` names the previous line. Ops without a probe that are not elementwise
-// communicate (channels, queues), or depend on the computation that they call.
+// The smallest use of each op whose shape or attributes do not follow from its row. In the second line of a pair such
+// as x-start and x-done, `before` names the first. Other ops are elementwise, communicate, or depend on the computation
+// that they call.
 struct Probe {
   Opcode opcode;
   std::string_view text;
@@ -195,7 +194,6 @@ std::string ProbeText(Opcode opcode) {
   return Str(row.text, "(", kOperands[row.arity - 1], ")");
 }
 
-// A program of all probes. Its root is the tuple of their results.
 std::string ProgramOf(std::span<const std::string> probes, PrimitiveType type) {
   std::string text = "HloModule probe\n", body = "ENTRY main {" + std::string(kParameters);
   std::vector<std::string> names;
@@ -238,7 +236,7 @@ std::unique_ptr<Module> ProbeModule(const std::string& probe, PrimitiveType type
   return std::move(*module);
 }
 
-// Whether the interpreter implements an op without a probe. The operands may be arbitrary for this question.
+// For ops without a probe. Any operands suffice.
 bool Interprets(Opcode opcode) {
   const Shape shape(PrimitiveType::kF32, {2, 3});
   Module module("probe");
@@ -254,7 +252,7 @@ bool Interprets(const Module& module) {
   return arguments && Interpret(module, *arguments);
 }
 
-// Plans and emits the kernels of all steps, except for steps that the interpreter runs by preference, as in `hlo-run`.
+// Fails also for steps that the interpreter runs by preference.
 Status EmitKernels(const Computation& computation, const gpu::HostCalls& host, const DeviceDescription& device) {
   for (const Instruction* inst : gpu::RunOrder(computation)) {
     if (gpu::IsControlOrView(*inst)) {
@@ -278,8 +276,7 @@ bool Holds(const Module& module, Opcode opcode) {
   return false;
 }
 
-// Optimizes the module as for a run on cpu and emits its kernels. If the op itself has no kernels, records the pass
-// that removed it.
+// Records the pass that removed an op without kernels.
 void MeasureCompiled(const Module& module, Opcode opcode, Support& support) {
   const DeviceDescription device = HostDescription(1, 32);
   const auto host = InterpreterCalls({});

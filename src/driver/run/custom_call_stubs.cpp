@@ -11,7 +11,7 @@
 namespace hlo {
 namespace {
 
-// TARGET=POLICY, split at the last equals sign, because a target may contain any characters.
+// A target may contain any characters, so the last equals sign counts.
 struct Policy {
   std::string target, policy;
 
@@ -76,7 +76,7 @@ class Stub {
     return &call.computation().AddLike(call, Opcode::kTuple, call.shape(), elements);
   }
 
-  // Loads FILE or FILE:COMPUTATION. The part after the last colon is the computation if it has no slash.
+  // The part after the last colon is a computation if it has no slash.
   Result<const Computation*> Loaded(const Instruction& call) {
     if (computation_ != nullptr) return computation_;
     std::string path = policy_.policy, name;
@@ -114,7 +114,6 @@ class Stub {
     return &call.computation().AddLike(call, Opcode::kCall, call.shape(), operands, attrs);
   }
 
-  // Copies the computation and its callees, callees first.
   Computation& CopyOf(const Computation& from, Module& to) {
     if (const auto known = copies_.find(&from); known != copies_.end()) return *known->second;
     for (const Instruction* inst : from.Instructions()) {

@@ -11,21 +11,21 @@
 
 namespace hlo {
 
-// Checks the syntax of the policies. Error: F004. The policies are:
-//   native       the built-in implementation, as without the flag; also called interpreter
+// Checks the syntax. Error: F004.
+//   native       the built-in implementation; also called interpreter
 //   zeros        results of zeros
 //   passthrough  each result is the first unused operand of its shape
 //   error        an error at the call
-//   FILE.hlo[:COMPUTATION]  a computation that receives the operands as its parameters
+//   FILE.hlo[:COMPUTATION]  a computation that receives the operands
 Status CheckCustomCallPolicies(std::span<const std::string> policies);
 
 struct CustomCallStub {
   std::string target, policy;
-  int64_t calls = 0;  // Replaced calls. 0 if the module does not call the target.
+  int64_t calls = 0;
 };
 
-// Replaces the calls by plain HLO, on every platform. The last policy for a target applies. Returns a stub for each
-// target whose policy is not native. Errors [U007], at the call: the policy is error, or it does not fit the call.
+// Replaces the calls by plain HLO. The last policy for a target applies. Returns a stub for each target whose policy is
+// not native. Error [U007], at the call: the policy is error, or it does not fit the call.
 Result<std::vector<CustomCallStub>> StubCustomCalls(Module& module, std::span<const std::string> policies,
                                                     const LoadOptions& load);
 

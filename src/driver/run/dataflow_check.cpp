@@ -18,8 +18,7 @@ uint64_t HashOf(const void* bytes, int64_t size) {
   return HashBytes({static_cast<const char*>(bytes), static_cast<size_t>(size)});
 }
 
-// The bytes of an array in the order of its layout. This follows the definition of a layout and shares no code with the
-// run time.
+// Follows the definition of a layout and shares no code with the run time.
 std::vector<std::byte> InMemory(const Shape& shape, const std::byte* row_major) {
   const int64_t width = ByteWidth(shape.type()), count = shape.NumElements();
   std::vector<int64_t> strides(shape.rank());
@@ -42,7 +41,7 @@ std::vector<std::byte> InMemory(const Shape& shape, const std::byte* row_major) 
   return memory;
 }
 
-// A pred takes branch 0 when true; an index out of range takes the last branch.
+// HLO: a pred takes branch 0 when true; an index out of range takes the last branch.
 size_t BranchTaken(const Instruction& conditional, int32_t selector) {
   if (conditional.operand(0).shape().type() == PrimitiveType::kPred) return selector != 0 ? 0 : 1;
   const size_t last = conditional.operand_count() - 2;
@@ -105,7 +104,7 @@ DataflowCheck::Leaf DataflowCheck::LeafOf(const Instruction& inst, const Shape& 
   if (gpu::BytesInMemory(shape) == 0) return {0, 0};
   Leaf leaf;
   if (shape.HasDynamicDims()) {
-    leaf.bits = literal.Hash();  // The hash includes the sizes.
+    leaf.bits = literal.Hash();  // Includes the sizes.
   } else if (shape.HasDefaultLayout()) {
     leaf.bits = HashOf(literal.raw(), bytes);
   } else {
@@ -148,11 +147,10 @@ const Instruction* DataflowCheck::Due() {
   return nullptr;
 }
 
-// Sets the value of an instruction that no step computes.
 void DataflowCheck::View(const Instruction& inst) {
   Value& value = Of(inst);
   switch (inst.opcode()) {
-    case Opcode::kParameter: break;  // Set when the computation is entered.
+    case Opcode::kParameter: break;  // Set by Enter.
     case Opcode::kConstant:
       if (value.empty()) value = ValueOf(inst, inst.literal());
       break;
@@ -205,7 +203,6 @@ void DataflowCheck::Enter(const Instruction& caller) {
   }
 }
 
-// Ends the innermost computation. Its caller gets its value or starts the next iteration.
 void DataflowCheck::Leave() {
   const Frame done = std::move(frames_.back());
   frames_.pop_back();

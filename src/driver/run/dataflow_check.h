@@ -1,7 +1,6 @@
-// Checks the steps of a run against the optimized module. Steps must run in its order, once per trip of their loops and
-// along the taken branches, and read the values that earlier steps left. The results of steps are not judged
-// (run_check.h judges them). So faults of the run time show even if every kernel is right: in loops, branches, copies
-// or buffer reuse.
+// Checks the steps of a run against the optimized module: their order, trips and branches, and that they read the
+// values that earlier steps left. Faults of the run time show even if every kernel is right. Results of steps are not
+// judged.
 #ifndef HLO_DRIVER_RUN_DATAFLOW_CHECK_H_
 #define HLO_DRIVER_RUN_DATAFLOW_CHECK_H_
 
@@ -19,26 +18,24 @@
 
 namespace hlo {
 
-// Follows a run through the module. A value is represented by a hash of its bytes in memory, so views that change the
-// shape keep it.
+// Follows a run through the module. A value is a hash of its bytes in memory, so views that change the shape keep it.
 class DataflowCheck {
  public:
-  // `module` is Executable::module(). `arguments` are the bound arguments.
+  // `module` is Executable::module().
   DataflowCheck(const Module& module, std::span<const Literal> arguments);
 
   // Must be called for every step that ran.
   void Step(const Instruction& step, std::span<const gpu::LoopStep> loops, std::span<const Literal> inputs,
             const Literal& output);
-  // Must be called at the end of the run.
   void End(const Literal& outputs);
 
   const std::string& fault() const { return fault_; }
-  const std::string& culprit() const { return culprit_; }  // The name of the instruction with the fault.
+  const std::string& culprit() const { return culprit_; }  // The instruction with the fault.
   int64_t steps() const { return steps_; }
   int64_t operands() const { return operands_; }
 
  private:
-  // The bits of an array. `number` is the value of a single pred or s32, which may select a branch.
+  // `number` is the value of a single pred or s32, which may select a branch.
   struct Leaf {
     uint64_t bits = 0;
     int32_t number = 0;
@@ -58,13 +55,13 @@ class DataflowCheck {
   Leaf LeafOf(const Instruction& inst, const Shape& shape, const Literal& literal);
   Value ValueOf(const Instruction& inst, const Literal& literal);
 
-  // Advances to the next step of the module. Returns null at the end.
+  // Null at the end of the module.
   const Instruction* Due();
   void View(const Instruction& inst);
   void Enter(const Instruction& caller);
   void Push(const Computation& computation, const Instruction* caller, int64_t iteration = 0);
   void Leave();
-  std::vector<gpu::LoopStep> Loops() const;  // The current loops and their iterations.
+  std::vector<gpu::LoopStep> Loops() const;
   void Fail(const Instruction& where, std::span<const gpu::LoopStep> loops, const std::string& what);
 
   std::vector<Value> values_;  // Indexed by id.
@@ -74,23 +71,21 @@ class DataflowCheck {
   int64_t steps_ = 0, operands_ = 0;
 };
 
-// Whether `inst` is in the condition of the loop, and not in its body.
 bool IsInCondition(const Instruction& inst, const gpu::LoopStep& step);
 
 struct FollowedRun {
   DataflowSummary summary;
   std::string fault, culprit;
-  // Last iterations of loop bodies, by the loop's id. Loops without trips are missing.
+  // The key is the id of the loop. Loops without trips are missing.
   std::map<int, int64_t> last_iterations;
-  std::vector<int64_t> runs;  // The number of executions of each step of Executable::steps().
+  std::vector<int64_t> runs;  // Indexed like Executable::steps().
 };
 
 // Whether wrong values can cause the error: an endless loop, or a size that does not fit.
 bool MayComeOfWrongValues(const Error& error);
 
-// Executes with the bound arguments, which are `arguments`, and follows the values from step to step. Returns an error
-// of the run unless a fault preceded it. If `unfinished`, an error that wrong values may cause (MayComeOfWrongValues)
-// only ends the run.
+// Executes with the bound `arguments`. Returns an error of the run, except after a fault, or if `unfinished` and wrong
+// values may cause the error.
 Result<FollowedRun> Follow(gpu::Executable& executable, std::span<const Literal> arguments, bool unfinished = false);
 
 std::string ToString(const DataflowSummary& dataflow);

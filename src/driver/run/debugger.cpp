@@ -16,8 +16,8 @@
 namespace hlo {
 namespace {
 
-constexpr int64_t kShownWhole = 64;  // The most elements of a value that is shown in full by default.
-constexpr int kContext = 4;          // Instructions that `list` shows before and after the current one.
+constexpr int64_t kShownWhole = 64;  // The most elements that are shown by default.
+constexpr int kContext = 4;          // Instructions that `list` shows on each side.
 
 class Debugger {
  public:
@@ -96,7 +96,7 @@ class Debugger {
     Stop();
   }
 
-  // Whether `inner` runs inside `outer`, that is, in a computation that its body calls.
+  // Whether `outer` calls the computation of `inner`, directly or through others.
   static bool Holds(const Instruction* outer, const Instruction& inner) {
     std::vector<const Computation*> open;
     std::set<const Computation*> seen;
@@ -122,7 +122,7 @@ class Debugger {
     stop_ = true;
   }
 
-  // ", iteration 3 of while.1" for each loop that is running.
+  // ", iteration 3 of while.1"
   std::string Place() const {
     std::string out;
     for (const Loop& loop : loops_) out += Str(", iteration ", loop.iteration, " of ", loop.loop->name());
@@ -167,8 +167,7 @@ class Debugger {
 
   // ---- Arguments of commands ----
 
-  // The instruction that word `i` names, or the current one if that word is missing. Null after a message if there is
-  // none.
+  // Without word `i`, the current instruction. Null after a message if there is none.
   const Instruction* Named(const std::vector<std::string>& words, size_t i) {
     if (i >= words.size()) {
       if (current_ != nullptr) return current_;
@@ -372,8 +371,8 @@ class Debugger {
   std::FILE *const in_, *const out_;
   std::map<std::string_view, const Instruction*> instructions_;
 
-  std::map<const Instruction*, Literal> values_;  // The latest value of each instruction.
-  std::vector<Loop> loops_;                       // Running loops, the innermost last.
+  std::map<const Instruction*, Literal> values_;
+  std::vector<Loop> loops_;  // The innermost is last.
   const Instruction* current_ = nullptr;
   bool running_ = false, quit_ = false;
   std::atomic<bool> stop_ = false;

@@ -1,5 +1,5 @@
-// hlo debug: the interpreter with breakpoints, controlled by one command per line. Works over a pipe: the output
-// consists only of answers.
+// hlo debug: the interpreter with breakpoints, controlled by one command per line. The output has only answers, so it
+// works over a pipe.
 #ifndef HLO_DRIVER_RUN_DEBUGGER_H_
 #define HLO_DRIVER_RUN_DEBUGGER_H_
 
@@ -16,7 +16,7 @@ struct DebuggerOptions {
   bool prompt = false;
 };
 
-// Reads commands from `in` until `quit` or the end. Answers and errors of the program go to `out`.
+// Reads commands until `quit` or the end of `in`. Errors of the program are answers too.
 void Debug(const Module& module, std::span<const Literal> args, const DebuggerOptions& options, std::FILE* in,
            std::FILE* out);
 

@@ -18,9 +18,9 @@ namespace hlo {
 namespace {
 
 constexpr int64_t kMostTruthBytes = int64_t{4} << 30;
-constexpr int64_t kMostInside = 256;  // The most instructions of a kernel that are tried as its result.
+constexpr int64_t kMostInside = 256;  // Larger kernels are not examined.
 
-// The largest relative error of the outputs. Infinite if the two sides have different numbers of NaN or infinities.
+// Infinite if the numbers of NaN or infinities differ.
 double ErrorOf(const Comparison& comparison) {
   double error = 0;
   for (const TensorComparison& tensor : comparison.outputs) {
@@ -48,8 +48,7 @@ std::vector<std::string> CellsOf(const StepErrors& step, size_t number, bool is_
   return cells;
 }
 
-// The rows to print. A long table shows the wrong steps, the neighbours of the first one, and the steps nearest to
-// their bounds.
+// A long table shows wrong steps, neighbours of the first one, and the steps nearest to their bounds.
 std::set<size_t> ShownOf(const DivergenceReport& report) {
   constexpr size_t kMostRows = 40, kAround = 3, kNearest = 10;
   std::set<size_t> shown;
@@ -72,7 +71,7 @@ std::set<size_t> ShownOf(const DivergenceReport& report) {
   return shown;
 }
 
-// The step that increases the error of its operands by the largest factor. Null if no step increases it.
+// The step that increases its operands' error by the largest factor, or null.
 const StepErrors* MostSensitive(const DivergenceReport& report) {
   const StepErrors* most = nullptr;
   double growth = 1;
@@ -85,7 +84,7 @@ const StepErrors* MostSensitive(const DivergenceReport& report) {
   return most;
 }
 
-// The fusion alone, with one of its instructions as its result. Null if the instruction is missing.
+// The fusion with another instruction as its result.
 std::unique_ptr<Module> WithResult(const Instruction& step, std::string_view name) {
   std::unique_ptr<Module> module = ExtractStep(step);
   Instruction& fusion = module->entry().root();
@@ -165,7 +164,7 @@ void Divergence::Look(const gpu::StepInfo& step, std::span<const gpu::LoopStep> 
   else report_.steps[at->second] = std::move(errors);
 }
 
-// Makes each instruction the kernel's result in turn, and runs it on the kernel's operands.
+// Makes each instruction the kernel's result in turn.
 std::string Divergence::FindInside(gpu::Device& device, const RunOptions& options) const {
   const Instruction& step = *wrong_->instruction;
   if (!step.Is(Opcode::kFusion) || wrong_->kind != gpu::StepKind::kKernel) return "";

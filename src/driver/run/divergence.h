@@ -1,8 +1,8 @@
-// --first_divergence: shows for each step the error of its operands and the error that it adds, and finds the first
-// wrong instruction in the first wrong kernel.
+// --first_divergence: shows the error that each step inherits and adds, and finds the first wrong instruction in the
+// first wrong kernel.
 //
-// Errors are TensorComparison::norm_rel against the interpreter's run of the compiled module, so both sides have the
-// same steps. Only the comparator `local` decides whether a step is wrong.
+// Errors are TensorComparison::norm_rel against the interpreter's run of the compiled module. Only the comparator
+// `local` decides whether a step is wrong.
 #ifndef HLO_DRIVER_RUN_DIVERGENCE_H_
 #define HLO_DRIVER_RUN_DIVERGENCE_H_
 
@@ -25,7 +25,7 @@ namespace hlo {
 // The first execution of a step, or its first wrong execution.
 struct StepErrors {
   std::string name, kind, shape, loops, source;
-  // The largest error of an operand. Empty in later iterations, and if the truth was not kept.
+  // The largest error of an operand. Empty in later iterations, and without the true value.
   std::optional<double> inherited;
   std::optional<double> handed_on;    // The error of the result.
   double own_rel = 0, own_ratio = 0;  // `own_ratio` is the largest error divided by its bound.
@@ -37,21 +37,19 @@ struct StepErrors {
 struct DivergenceReport {
   std::vector<StepErrors> steps;
   std::optional<size_t> first;  // The first wrong step.
-  std::string inside;           // A sentence about the wrong instruction in that step.
-  int64_t unknown = 0;          // Values that exceeded the memory for the truth.
+  std::string inside;           // Names the wrong instruction in that step.
+  int64_t unknown = 0;          // Values that exceeded the memory for true values.
 };
 std::string ToString(const DivergenceReport& report);
 void WriteJson(JsonWriter& json, const DivergenceReport& report);
 
 class Divergence {
  public:
-  // Interprets the compiled module on the experiment's arguments. Returns errors of the interpreter.
   static Result<std::unique_ptr<Divergence>> Of(Experiment& experiment);
 
-  // Records an executed step with its loop iterations and the verdict of `local`.
+  // `own` is the verdict of `local`.
   void Look(const gpu::StepInfo& step, std::span<const gpu::LoopStep> loops, std::span<const Literal> inputs,
             const Literal& output, const Comparison& own);
-  // The report of all recorded steps. Compiles parts of the first wrong kernel.
   DivergenceReport Finish(gpu::Device& device, const RunOptions& options);
 
  private:
@@ -64,7 +62,7 @@ class Divergence {
   std::map<int, size_t> row_;
   std::map<int, int64_t> runs_;
   DivergenceReport report_;
-  const gpu::StepInfo* wrong_ = nullptr;  // The first wrong step. `read_` holds its operands.
+  const gpu::StepInfo* wrong_ = nullptr;  // `read_` holds its operands.
   std::vector<Literal> read_;
 };
 

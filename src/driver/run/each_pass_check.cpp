@@ -23,7 +23,7 @@
 namespace hlo {
 namespace {
 
-// Scalar steps of judging one pass. Pipelines have tens of instances, and each should take at most a second.
+// Pipelines have tens of instances, and each should take at most a second.
 constexpr int64_t kStepsOfAPass = 300'000'000;
 
 RunOptions Judging(RunOptions options) {
@@ -63,7 +63,7 @@ Status EachPassCheck::Begin(const Module& module) {
   return {};
 }
 
-// Interprets a large module once, for samples. Keeps its values up to a sixth of the memory limit.
+// Keeps values for samples, up to a sixth of the memory limit.
 void EachPassCheck::TakeValues(const Module& module) {
   int64_t room = DefaultMemoryLimit() / 6;
   InterpretOptions taking = InterpreterOptions(options_);
@@ -124,7 +124,7 @@ Result<EachPassCheck::Judged> EachPassCheck::JudgeModule(const PassRun& run, con
   return judged;
 }
 
-// Looks for a mismatch on the further sets. For a pass that is not exact, different bits there prove nothing.
+// After a pass that is not exact, different bits on these sets prove nothing.
 Result<std::optional<EachPassCheck::Judged>> EachPassCheck::JudgeOnFurther(const PassRun& run,
                                                                            const Module& after) const {
   if (PreservesOf(*run.pass, run.options) != Preserves::kExact) return std::nullopt;
@@ -140,8 +140,8 @@ Result<std::optional<EachPassCheck::Judged>> EachPassCheck::JudgeOnFurther(const
   return std::nullopt;
 }
 
-// Compares by bits, and by residues if bits differ after a pass that is not exact. Nothing if residues decide nothing,
-// if the module takes long to interpret, or if the interpreter cannot run it.
+// If a pass that is not exact changes bits, residues decide. Nothing if they cannot, or if the interpreter cannot run
+// the module or takes long.
 Result<std::optional<EachPassCheck::Judged>> EachPassCheck::JudgeByBits(const PassRun& run, const Module& after) const {
   if (IsTooLargeToInterpret(*before_, options_.work_limit)) return std::nullopt;
   const BitsOptions bits_options = {.interpret = InterpreterOptions(options_), .compare = options_.compare};
@@ -209,7 +209,7 @@ Result<EachPassCheck::Judged> EachPassCheck::JudgeInF64(const PassRun& run, cons
   return judged;
 }
 
-// Finds the first wrong rewrite by bisection: with fewer rewrites the module is right, with more it is wrong.
+// With fewer rewrites the module is right, with more it is wrong.
 Result<std::string> EachPassCheck::Blame(const PassRun& run, const std::string& summary) const {
   const auto repeated = [&](int64_t fuel) { return RepeatPass(run, *before_, options_.pipeline, fuel); };
   const auto is_wrong = [&](const RepeatedPass& part) {

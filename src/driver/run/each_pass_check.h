@@ -1,7 +1,6 @@
-// --check_each_pass: compares the module before and after each pass instance that changes it, on the same arguments. An
-// exact pass must keep the bits of all values (judge/bits.h). Other passes that do not keep them are judged in f64
-// (pass_check.h). Modules that are too large to interpret are compared by samples (judge/sample.h). The first wrong
-// instance ends the check. The report then names the instruction whose value changed, the rule and the changed lines.
+// --check_each_pass: compares the module before and after each pass instance that changes it. An exact pass must keep
+// the bits of all values (judge/bits.h). Other passes that do not are judged in f64 (pass_check.h). Modules that are
+// too large to interpret are compared by samples (judge/sample.h). The first wrong instance ends the check.
 #ifndef HLO_DRIVER_RUN_EACH_PASS_CHECK_H_
 #define HLO_DRIVER_RUN_EACH_PASS_CHECK_H_
 
@@ -25,12 +24,11 @@ namespace hlo {
 
 class EachPassCheck {
  public:
-  // `only` selects passes by name. Null selects all. `options` has the arguments, the limits for judging and the
-  // pipeline.
+  // `options` has the arguments, the limits for judging and the pipeline.
   EachPassCheck(const RunOptions& options, std::optional<Pattern> only, const DiffOptions& diff, Progress& progress);
 
-  // Makes the arguments. Afterwards `Before` and `After` observe the pipeline. `After` fails at the first wrong
-  // instance, and `is_wrong` identifies this failure.
+  // Makes the arguments. Then `Before` and `After` observe the pipeline. `After` fails at the first wrong instance,
+  // which sets `is_wrong`.
   Status Begin(const Module& module);
   Status Before(const PassRun& run, const Module& module);
   Status After(const PassRun& run, const Module& module);
@@ -38,7 +36,7 @@ class EachPassCheck {
   bool is_wrong() const { return wrong_; }
   // A line for each judged instance, then the fault or the number of instances.
   std::string Report() const;
-  // Why the check is not a success, in one line: "algsimp#1 is wrong: ...". "" on success.
+  // "algsimp#1 is wrong: ...". "" on success.
   std::string Finding() const;
   ExitCode exit() const;
 
@@ -50,9 +48,9 @@ class EachPassCheck {
   Status Judge(const PassRun& run);
   struct Judged {
     Verdict verdict = Verdict::kMatch;
-    std::string detail;   // Text for the table: the compared parts, the difference, or why the verdict is open.
-    std::string summary;  // The differing elements. Empty unless there is a mismatch.
-    // The further set of arguments that showed a mismatch, or null.
+    std::string detail;   // The compared parts, the difference, or why the verdict is open.
+    std::string summary;  // The differing elements of a mismatch.
+    // The further arguments that showed a mismatch, or null.
     const std::vector<Literal>* arguments = nullptr;
   };
   Result<Judged> JudgeModule(const PassRun& run, const Module& after) const;
@@ -70,8 +68,7 @@ class EachPassCheck {
   const int64_t given_work_limit_;
   std::string path_, inputs_;
   std::vector<Literal> arguments_;
-  std::vector<ReachingSet> further_;  // Argument sets that reach more sides.
-  // Values of the interpreter, by id in the input.
+  std::vector<ReachingSet> further_;
   std::unordered_map<int, std::shared_ptr<const Literal>> values_;
   std::unique_ptr<Module> before_;
   std::vector<int> input_ids_;  // Ids in the input, by id in `before_`.

@@ -11,18 +11,17 @@
 
 namespace hlo {
 
-// The verdict (docs/reports.md#verdicts): "UNSUPPORTED(what)", "LIMIT(which)", "FAILED(input)".
+// For example "UNSUPPORTED(what)" or "FAILED(input)" (docs/reports.md#verdicts).
 std::string VerdictOf(const Error& error);
 // The first diagnostic, as "[V012] line 7: ...".
 std::string DetailOf(const Error& error);
-// A suggested command or flag. "" if there is none.
+// A command or flag, or "".
 std::string NextOf(const Error& error, const RunOptions& options, const std::string& path);
 
-// The JSON report of a failed command: verdict, exit and detail as in `hlo.run/1`, `errors`, `next`, and `culprit` if
-// it is known.
+// Verdict, exit and detail as in `hlo.run/1`, `errors`, `next`, and `culprit` if it is known.
 std::string ErrorJson(const std::string& schema, const std::string& path, const Error& error, const std::string& next);
 
-// Writes the keys code, line, column (0: none) and message into an open object.
+// Writes code, line, column (0: none) and message into an open object.
 void WriteJson(JsonWriter& json, const SourceText* source, const Diagnostic& diagnostic);
 
 }  // namespace hlo

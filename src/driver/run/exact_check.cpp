@@ -47,7 +47,7 @@ Result<RunArguments> PrepareExact(const Module& module, const RunOptions& option
 
 namespace {
 
-// The culprit for results that should be equal but differ. `after`: the interpreter's results for the optimized module.
+// `after` has the interpreter's results for the optimized module.
 Culprit BlameExact(const Literal& expected, const std::optional<Literal>& after, const ExactSummary& summary,
                    const Comparison& comparison, const RunOptions& options) {
   const bool pass = after && CompareExact(expected, *after, summary, options.compare).verdict == Verdict::kMismatch;
@@ -61,7 +61,6 @@ Culprit BlameExact(const Literal& expected, const std::optional<Literal>& after,
   return culprit;
 }
 
-// Compares the outputs with the reference, if nothing rounds.
 Result<Comparison> JudgeOutputs(Experiment& experiment, RunReport* report) {
   const RunOptions& options = experiment.options();
   const RunArguments& arguments = *TRY(experiment.Arguments());
@@ -80,7 +79,7 @@ Result<Comparison> JudgeOutputs(Experiment& experiment, RunReport* report) {
   Comparison comparison = CompareExact(expected, outputs, summary, options.compare);
   summary.verdict = summary.reason.empty() ? comparison.verdict : Verdict::kInconclusive;
   if (summary.verdict != Verdict::kMismatch || report->culprit.kind != Culprit::Kind::kNone) return comparison;
-  // A file may come from another program, so our code is wrong only if it differs from the interpreter.
+  // A file may come from another program, so the interpreter decides whether our code is wrong.
   const bool is_file = !options.reference_file.empty();
   const Literal& right = is_file ? TRY(experiment.Interpreted())->outputs : expected;
   if (!is_file || CompareExact(right, outputs, summary, options.compare).verdict == Verdict::kMismatch)
@@ -88,8 +87,7 @@ Result<Comparison> JudgeOutputs(Experiment& experiment, RunReport* report) {
   return comparison;
 }
 
-// In a program that rounds, compares each kernel and library call that does not round with the interpreter, alone and
-// on its own integers.
+// Judges kernels and library calls that do not round, alone and on their own integers.
 Status JudgeSteps(Experiment& experiment, RunReport* report) {
   const RunOptions& options = experiment.options();
   const Code& code = *TRY(experiment.Compiled());
@@ -126,7 +124,6 @@ Status JudgeSteps(Experiment& experiment, RunReport* report) {
 Status JudgeExact(Experiment& experiment, RunReport* report) {
   const bool alone = experiment.options().compare_mode == "exact";
   experiment.progress().Stage(alone ? "checking" : "checking on exact numbers");
-  // With another mode, the program runs again on arguments of its own.
   Experiment exact = experiment.With([&](RunOptions& options) {
     if (alone) return;
     options.compare_mode = "exact";

@@ -31,7 +31,7 @@
 namespace hlo {
 namespace {
 
-// The options that each stage depends on, in addition to earlier stages.
+// The options that each stage depends on, besides earlier stages.
 auto InputKey(const RunOptions& o) { return std::tie(o.load, o.custom_call, o.memory_limit); }
 auto PassKey(const RunOptions& o) {
   const PipelineOptions& p = o.pipeline;
@@ -69,7 +69,7 @@ Result<T*> Keep(std::optional<T>& kept, Make make) {
   return &*kept;
 }
 
-// JAX passes the number of partitions beside the text. A text with shard_map then has it only in its meshes.
+// JAX passes the number of partitions beside the text. With shard_map, only the meshes of the text have it.
 void TakePartitionsOfMeshes(Module& module, const LoadOptions& options, std::vector<std::string>* notes) {
   if (options.num_partitions > 0 || module.header.num_partitions > 1) return;
   const int64_t partitions = PartitionsOfManualRegions(module);
@@ -79,7 +79,6 @@ void TakePartitionsOfMeshes(Module& module, const LoadOptions& options, std::vec
                        ", as --num_partitions=", partitions));
 }
 
-// Advises --fallback if the interpreter can run all instructions of the module.
 Error WithAdvice(Error error, const Module& module) {
   if (error.exit != ExitCode::kUnsupported) return error;
   for (const Computation* computation : module.Computations()) {
@@ -98,7 +97,7 @@ int64_t ProcessPeakBytes() {
 
 std::string_view NameOf(const gpu::Device* device) { return device == nullptr || device->IsHost() ? "cpu" : "gpu"; }
 
-// The target of the first instruction with a plan. "" if no instruction has a plan, or if the plan names no target.
+// Returns "" without a plan or target.
 std::string TargetOfPlans(const Module& module) {
   for (const Computation* computation : module.PostOrder()) {
     for (const Instruction* inst : computation->instructions()) {
@@ -110,8 +109,7 @@ std::string TargetOfPlans(const Module& module) {
   return "";
 }
 
-// The device that the module's plans name. Returns `device` if it has that name, because it may describe the real host
-// in more detail than the table of devices.
+// Prefers `device`, which may describe the real host in more detail.
 const DeviceDescription& DeviceOfPlans(const Module& module, const DeviceDescription& device) {
   const std::string target = TargetOfPlans(module);
   const DeviceDescription* other = target == device.name ? nullptr : FindDevice(target);
@@ -170,7 +168,7 @@ Experiment Experiment::With(const std::function<void(RunOptions&)>& change) cons
 
 Experiment Experiment::Of(std::unique_ptr<Module> piece, const std::function<void(RunOptions&)>& change) const {
   Experiment other(path_, options_, *progress_);
-  other.options_.tuning = {};  // Its plans are already in the module.
+  other.options_.tuning = {};
   change(other.options_);
   if (options_.platform == other.options_.platform) other.where_ = where_;
   other.input_->emplace().module = std::move(piece);
@@ -247,8 +245,7 @@ Result<const OptimizedModule*> Experiment::Optimized() {
         optimized.notes.push_back(Str(end, ": no such pass instance was come to"));
       if (std::string todo = TodoText(optimized.passes); !todo.empty()) optimized.notes.push_back(std::move(todo));
     }
-    // Compilation splits these regions as well. Doing it here makes reports and checks refer to the kernels that
-    // run.
+    // Compilation splits these regions as well. Here, reports and checks refer to the kernels that run.
     const auto runs_on = [&]() -> gpu::Device* {
       const auto where = ResolvedPlatform();
       return where ? (*where)->device.get() : nullptr;
@@ -330,10 +327,9 @@ Result<std::string> Experiment::WhyNoReference() {
 }
 
 Result<RunOptions> Experiment::Judging() {
-  // Estimates the run time, so that every report of a program is the same. The whole check takes less than 20 runs,
-  // including three runs of the program and reading all results.
-  //
-  // The estimate includes fused values that no kernel stores, so the limit is at most an hour.
+  // Reports must not vary, so the run time is estimated. The whole check takes less than 20 runs, including three runs
+  // of the program and reading all results. The estimate includes fused values that no kernel stores, so the limit is
+  // at most an hour.
   constexpr double kRuns = 4, kSecondsOfTheLimit = 10, kMostLimits = 360;
   RunOptions options = options_;
   if (options.work_limit >= 0) return options;
@@ -342,8 +338,8 @@ Result<RunOptions> Experiment::Judging() {
   return options;
 }
 
-// The reference runs while the arguments are made, because its results show whether they suit the program. It also runs
-// if a file has the expected results, so that the same seed makes the same arguments.
+// The results of the reference show whether the arguments suit the program. It also runs if a file has the expected
+// results, so that the same seed makes the same arguments.
 Result<RunArguments> Experiment::MakeArguments() {
   const Module& module = *TRY(Input())->module;
   const bool given = !options_.reference_file.empty();
@@ -363,7 +359,7 @@ Result<RunArguments> Experiment::MakeArguments() {
 
 void Experiment::Take(const RunArguments& arguments) {
   RunArguments taken = arguments;
-  taken.reference.reset();  // It is the result of another program.
+  taken.reference.reset();
   arguments_ = std::make_shared<std::optional<RunArguments>>(std::move(taken));
   results_ = std::make_shared<std::optional<RunResults>>();
   reference_ = std::make_shared<std::optional<Expected>>();
@@ -437,7 +433,7 @@ Result<RunResults> Experiment::RunKernels() {
 
 Result<WholeSizes> Experiment::SizesOfReference() const {
   if (options_.reference_file.empty()) return WholeSizes([](const ShapeIndex&) { return std::nullopt; });
-  // Ignores files that do not contain arrays. ReadExpected reports their errors.
+  // ReadExpected reports errors of the file.
   auto arrays = ReadNpz(TRY(ReferenceFile(options_.reference_file)));
   return WholeSizes([arrays = std::move(arrays)](const ShapeIndex& index) -> std::optional<std::vector<int64_t>> {
     if (!arrays) return std::nullopt;

@@ -8,7 +8,7 @@
 namespace hlo {
 namespace {
 
-// Computations of loops, branches and calls have steps of their own. Other called computations run with their step.
+// Computations of loops, branches and calls have steps of their own.
 Status CheckStep(const Instruction& inst, const InterpretOptions& options) {
   // Returns the error that names the missing op.
   if (!CanInterpret(inst)) TRY(Evaluate(inst, std::vector<Literal>(inst.operand_count())));

@@ -10,7 +10,7 @@
 namespace hlo {
 namespace {
 
-// Ties and the operands that win a maximum are left out, because they rarely change the behaviour of a program.
+// Omits ties and the operands that win a maximum, because they rarely change the behaviour of a program.
 constexpr std::pair<SiteKind, std::string_view> kToldKinds[] = {
     {SiteKind::kSelect, "selects"},         {SiteKind::kCompare, "compares"}, {SiteKind::kClamp, "clamps"},
     {SiteKind::kStart, "starts of slices"}, {SiteKind::kIndex, "indices"},    {SiteKind::kBranch, "conditionals"}};

@@ -1,5 +1,5 @@
-// Further arguments for judging kernels and passes. They reach sides of decisions that the run's own arguments do not
-// reach (judge/reach_search.h).
+// Further arguments for judging, which reach sides of decisions that the run's own arguments do not reach
+// (judge/reach_search.h).
 #ifndef HLO_DRIVER_RUN_FURTHER_ARGUMENTS_H_
 #define HLO_DRIVER_RUN_FURTHER_ARGUMENTS_H_
 
@@ -20,16 +20,14 @@ class Module;
 
 struct FurtherArguments {
   std::vector<ReachingSet> sets;
-  // Sites with a side that neither the run nor a set reaches: "2 of 14 selects, 1 of 3 conditionals". Empty if there
-  // are none, or if the module was not examined.
+  // Sites with an unreached side: "2 of 14 selects, 1 of 3 conditionals". Empty also if the module was not examined.
   std::string not_exercised;
 };
 
-// Ends a sentence about a difference on one of these sets.
+// Ends a sentence about a difference on such a set.
 inline constexpr std::string_view kOnFurther = ", on arguments that reach more";
 
-// Searches for at most `most_sets` sets. Does not examine a module that takes long to interpret. The only error is an
-// interruption.
+// Does not examine a module that takes long to interpret. The only error is an interruption.
 Result<FurtherArguments> FindFurtherArguments(const Module& module, std::span<const Literal> own, uint64_t seed,
                                               const InterpretOptions& interpret, int64_t most_sets);
 

@@ -25,7 +25,6 @@
 namespace hlo {
 namespace {
 
-// Adds the steps of the computation and of the computations that it enters, each once.
 void AddSteps(const Computation& computation, std::set<const Computation*>* seen,
               std::vector<const Instruction*>* steps) {
   if (!seen->insert(&computation).second) return;
@@ -65,7 +64,6 @@ bool IsWanted(const Instruction& inst, const IsolateOptions& options) {
          (!options.skip_by_opcode || !HasOpcode(inst, *options.skip_by_opcode));
 }
 
-// The given flags, changed to select only the part `name`.
 std::vector<std::string> FlagsOfPart(std::vector<std::string> flags, std::string_view name) {
   std::erase_if(flags, [](const std::string& flag) { return flag.starts_with("--filter_by_name"); });
   flags.push_back(Str("--filter_by_name=^", name, "$"));
@@ -199,8 +197,7 @@ class Isolator {
     return has_loops_ ? "; in loops on the first trip alone, without --isolate on ten of them" : "";
   }
 
-  // Parts that are equal except for names are compiled once. With a planted fault, which applies to one name, each part
-  // is compiled separately.
+  // Parts that differ only in names are compiled once, except with a planted fault, which applies to one name.
   Result<Experiment*> Alone(const Instruction& step, std::unique_ptr<Module> module) {
     const RunOptions& run = whole_.options();
     const std::string key = run.inject.empty() ? Str(Fingerprint(*module)) : std::string(step.name());
@@ -243,7 +240,7 @@ class Isolator {
     else found_.inputs = Str("made up, ", whole_.options().input_profile, ", seed ", whole_.options().seed);
     part.report.path = found_.path;
     if (const Status ran = JudgeAlone(alone, part); !ran) {
-      // These errors end the whole command: the user's interrupt, and a device that fails.
+      // An interrupt or a failing device ends the whole command.
       if (ran.error().exit == ExitCode::kInterrupted || ran.error().exit == ExitCode::kDevice) FAIL(ran.error());
       part.state = IsolatedState::kNotRun;
       part.why = Str("[", ran.error().code(), "] ", ran.error().message());
@@ -267,7 +264,7 @@ class Isolator {
                                                           : IsolatedState::kRight;
     if (part.state == IsolatedState::kUndecided) part.why = report.verdict;
     if (part.state != IsolatedState::kWrong) return {};
-    // The reproducer shows the part's program, not the whole program.
+    // Shows the part's program.
     Experiment shown = alone.Of(TRY(alone.Input())->module->Clone(), [&](RunOptions& options) {
       options.flags = FlagsOfPart(whole_.options().flags, part.name);
       options.reproducer = whole_.options().reproducer;
@@ -280,7 +277,7 @@ class Isolator {
   const IsolateOptions& options_;
   Isolation found_;
   std::vector<const Instruction*> steps_;
-  std::map<int, size_t> part_of_;  // The key is the id of the step.
+  std::map<int, size_t> part_of_;  // Keyed by the id of the step.
   std::set<int> interpreted_;
   std::map<std::string, Experiment> alone_;
   bool has_loops_ = false;

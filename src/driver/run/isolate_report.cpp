@@ -12,7 +12,7 @@
 namespace hlo {
 namespace {
 
-// Indexed by IsolatedState, in the order of the table.
+// Indexed by IsolatedState.
 constexpr std::array<std::string_view, 7> kWords = {"WRONG", "open",        "not run", "not reached",
                                                     "ok",    "interpreter", "nothing"};
 std::string_view ToString(IsolatedState state) { return kWords[static_cast<size_t>(state)]; }

@@ -30,7 +30,7 @@ Status JudgeOutputs(Experiment& experiment, RunReport* report) {
 Status JudgeDataflow(Experiment& experiment, RunReport* report) {
   const FollowedRun& followed = *TRY(experiment.Followed());
   report->dataflow = followed.summary;
-  // A step that reads a wrong value computes a wrong result, so this fault takes precedence over faults of kernels.
+  // A wrong value makes its reader wrong, so this fault takes precedence over faults of kernels.
   if (!followed.fault.empty())
     report->culprit = {
         .kind = Culprit::Kind::kRuntime, .name = followed.culprit, .text = Str("run time: ", followed.fault)};
@@ -131,8 +131,8 @@ const CompareMode& ModeOf(const RunOptions& options) {
   return *mode;
 }
 
-// Additions of a dot are fast. The first access to memory is slow. A loop whose trip count depends on data counts as
-// one trip. A reduce-window takes only a few steps per result, even if its window is long.
+// Additions of a dot are fast. The first access to memory is slow. A loop with a data-dependent trip count counts as
+// one trip. A reduce-window takes few steps per result.
 double StepsOfInterpreting(const Module& module) {
   constexpr double kDotFlopsAStep = 20, kStepsAByte = 0.5;
   const CostAnalysis costs(module);

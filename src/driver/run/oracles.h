@@ -1,5 +1,5 @@
-// The table of oracles that judge a run. It determines the report's lines, --compare_mode and `hlo help oracles`.
-// docs/comparison.md describes how each oracle judges.
+// The table of oracles that judge a run (docs/comparison.md). It determines the report's lines, --compare_mode and `hlo
+// help oracles`.
 #ifndef HLO_DRIVER_RUN_ORACLES_H_
 #define HLO_DRIVER_RUN_ORACLES_H_
 
@@ -15,24 +15,23 @@
 
 namespace hlo {
 
-// Requirements of an oracle.
 enum class Need : uint8_t {
-  kCode,       // Kernels and library calls. Missing if the interpreter is the platform.
-  kReference,  // Results of the whole module from the interpreter or a file.
+  kCode,       // Missing in the interpreter.
+  kReference,  // From the interpreter or a file.
 };
 
-// The behaviour of an oracle if judging exceeds --work_limit.
+// The behaviour if judging exceeds --work_limit.
 enum class Beyond : uint8_t { kSample, kLeaveOut, kAllTheSame };
 
 struct Oracle {
-  std::string_view name;  // The name of its line in the report and its word in `hlo help`.
+  std::string_view name;  // Also its line in the report and its word in `hlo help`.
   std::string_view what;
   Need need;
   Beyond beyond;
   Status (*judge)(Experiment& experiment, RunReport* report);
   std::string (*line)(const RunReport& report);  // "" if it did not judge, or has a table instead.
 };
-std::span<const Oracle> AllOracles();  // In the order of judging and of the report.
+std::span<const Oracle> AllOracles();  // In the order of judging.
 std::string_view ToString(Need need);
 std::string_view ToString(Beyond beyond);
 
@@ -41,7 +40,7 @@ struct CompareMode {
   std::string_view name;
   std::string_view what;
   std::vector<std::string_view> oracles;
-  // The comparison with the reference decides. Otherwise it is only shown.
+  // Otherwise the comparison with the reference is only shown.
   bool outputs_decide = false;
   // Kernels and passes decide, so no reference is needed.
   bool parts_decide = false;
@@ -51,10 +50,10 @@ struct CompareMode {
 std::span<const CompareMode> AllCompareModes();
 const CompareMode& ModeOf(const RunOptions& options);
 
-// Estimated scalar steps of interpreting the whole module, to compare with --work_limit.
+// Estimated scalar steps, to compare with --work_limit.
 double StepsOfInterpreting(const Module& module);
 
-// Estimated run time on two cores of 2020, from counts of operations and bytes.
+// Estimated from counts of operations and bytes, on two cores of 2020.
 double SecondsOfRunning(const Module& module);
 
 }  // namespace hlo

@@ -36,15 +36,15 @@ WidenedOptions OptionsOf(const RunOptions& options, Progress* progress = nullptr
   return widened;
 }
 
-// Loops outside of regions are compared by iterations. In regions they are not, so the regions are dissolved.
+// Loops are compared by iterations only outside of regions.
 std::unique_ptr<Module> WithoutRegions(const Module& optimized) {
   std::unique_ptr<Module> apart = optimized.Clone();
   TakeRegionsApart(*apart);
   return apart;
 }
 
-// Values that runs of the program leave in memory: the results of its kernels and library calls outside of loops. A run
-// keeps values up to a sixth of the memory limit. The program runs again for other values.
+// Results of kernels and library calls outside of loops, which runs of the program leave in memory. A run keeps values
+// up to a sixth of the memory limit, and the program runs again for others.
 class ValuesOfRuns {
  public:
   ValuesOfRuns(Experiment& experiment, const Module& optimized) : experiment_(experiment) {
@@ -69,7 +69,7 @@ class ValuesOfRuns {
  private:
   struct Value {
     int step = 0;
-    int64_t element = -1;  // Index of the result. -1 if the step has only one.
+    int64_t element = -1;  // -1 if the step has only one result.
     int64_t bytes = 0;
     std::shared_ptr<const Literal> literal;
     bool is_lost = false;  // A run ended before computing it.
@@ -81,11 +81,11 @@ class ValuesOfRuns {
     return value.literal;
   }
 
-  // Keeps the value and as many of the following ones as memory allows.
+  // Also keeps the following values as memory allows.
   Status RunFrom(size_t first) {
     const int64_t most_bytes = DefaultMemoryLimit() / 6;
     for (Value& value : values_) value.literal = nullptr;
-    std::unordered_map<int, std::vector<Value*>> wanted;  // The key is the id of the step.
+    std::unordered_map<int, std::vector<Value*>> wanted;  // Keyed by the id of the step.
     int64_t bytes = 0;
     for (size_t i = 0; i < values_.size(); ++i) {
       Value& value = values_[(first + i) % values_.size()];
@@ -100,7 +100,7 @@ class ValuesOfRuns {
                        Literal output) -> Status {
           for (Value* value : wanted.at(inst.id())) {
             Literal own = value->element < 0 ? output : output.elements()[value->element];
-            OwnBytes(own);  // Later steps may overwrite the bytes of the output.
+            OwnBytes(own);  // Later steps may overwrite the bytes.
             value->literal = std::make_shared<const Literal>(std::move(own));
           }
           return {};
@@ -117,11 +117,10 @@ class ValuesOfRuns {
 
   Experiment& experiment_;
   std::vector<Value> values_;
-  std::unordered_map<int, size_t> at_;  // The key is the origin.
+  std::unordered_map<int, size_t> at_;  // Keyed by the origin.
 };
 
-// The command that judges an instance by itself in the pipeline of the run, and shows the rule and its changes. Without
-// `instance`, it judges all instances.
+// The command that judges an instance, or all of them.
 std::string LookCommand(const Experiment& experiment, const std::string& instance) {
   const RunOptions& options = experiment.options();
   std::string command = "hlo-opt --check_each_pass";
@@ -147,12 +146,11 @@ std::string LookCommand(const Experiment& experiment, const std::string& instanc
 // A value that the own arguments do not decide.
 struct Question {
   const WidenedValue* own;
-  // Confirmed on other arguments, but only by equal bits, or by bounds that a wrong value might meet.
+  // Other arguments confirmed it by equal bits, or by bounds that a wrong value might meet.
   bool is_right = false;
 };
 
-// The questions that remain after a comparison on made-up arguments. A value that passes opened is decided only if none
-// of its elements is open there.
+// The questions that made-up arguments leave. If passes opened a value, all of its elements must be decided.
 std::vector<Question> RemainingOf(std::vector<Question> questions, const WidenedResult& made_up) {
   std::erase_if(questions, [&](Question& question) {
     const auto value = std::ranges::find_if(made_up.values, [&](const WidenedValue& other) {
@@ -166,8 +164,8 @@ std::vector<Question> RemainingOf(std::vector<Question> questions, const Widened
   return questions;
 }
 
-// Compares the open values again on made-up arguments. Returns nothing, and sets the reason in `own`, if a value stays
-// open. Also returns nothing without made-up arguments, or if `own` is already a match.
+// Compares the open values again on made-up arguments. Returns nothing if a value stays open (then `own` has the
+// reason), without made-up arguments, or if `own` is already a match.
 std::optional<WidenedResult> CompareMadeUp(const Module& input, const Module& optimized, const RunOptions& options,
                                            const WidenedOptions& widened, WidenedResult& own,
                                            std::vector<Literal>* arguments) {
@@ -212,8 +210,7 @@ bool HasDynamicSizes(const Module& module) {
   });
 }
 
-// Compares modules with dynamic sizes, whose values have no bounds, by runs in f64 on their own and on made-up
-// arguments. Returns nothing if that decides nothing.
+// Values with dynamic sizes have no bounds. Returns nothing if runs in f64 decide nothing.
 Result<std::optional<WidenedResult>> CompareByF64Runs(const Module& input, const Module& optimized,
                                                       const RunOptions& options, std::vector<Literal>* arguments) {
   std::vector<std::vector<Literal>> sets = {*arguments};
@@ -264,7 +261,6 @@ PassFinding FindingOf(const BitsFinding& bits) {
   return finding;
 }
 
-// The difference of the wrong part, or the first open part and its reason.
 std::string ReasonOf(const SegmentsResult& result) {
   if (result.wrong) return result.wrong->reason;
   if (result.open.empty()) return "";
@@ -305,7 +301,7 @@ std::string TextOf(const SegmentsResult& result) {
   return text;
 }
 
-// The number of separately judged parts of the pipeline: segments of exact instances, and other instances.
+// Segments of exact instances, and other instances.
 int64_t PartsOf(std::span<const PassRun> runs) {
   int64_t parts = 1;
   bool in_segment = false;
@@ -318,7 +314,7 @@ int64_t PartsOf(std::span<const PassRun> runs) {
   return parts;
 }
 
-// Compares the input with the optimized module if no passes ran. Other changes must keep all bits.
+// Changes without passes must keep all bits.
 Result<JudgedPasses> JudgeWithoutPasses(const Module& input, const Module& optimized,
                                         const std::vector<Literal>& arguments, const SampleOptions& options) {
   SampleResult sample =

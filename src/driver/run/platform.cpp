@@ -10,7 +10,7 @@
 namespace hlo {
 namespace {
 
-// Returns an op that communicates with other devices or depends on the device, or null.
+// An op that communicates or depends on the device, or null.
 const Instruction* FindDeviceOp(const Module& module) {
   for (const Computation* computation : module.Computations()) {
     for (const Instruction* inst : computation->Instructions()) {
@@ -30,8 +30,7 @@ std::string DevicesText(const ModuleHeader& header) {
              header.num_partitions == 1 ? " partition" : " partitions");
 }
 
-// The buffer planner compares pairs of values that are live together. Deeply nested control flow has too many of them.
-// Calls are inlined before.
+// Deeply nested control flow has too many pairs of live values for the buffer planner. Calls are inlined before.
 Status CheckNesting(const Module& module, int64_t max_depth) {
   std::unordered_map<const Computation*, int64_t> levels;
   for (const Computation* computation : module.PostOrder()) {

@@ -10,12 +10,11 @@
 
 namespace hlo {
 
-// Whether the interpreter must run the module: with --platform=interpreter, or with --platform=auto if the module needs
-// several devices. The second case adds a note.
+// True with --platform=interpreter, or, with a note, with --platform=auto if the module needs several devices.
 bool MustInterpret(const Module& module, const std::string& platform, std::vector<std::string>* notes);
 
-// Checks that kernels on one device suffice for the module. Adds a note if other devices are left out. Errors: [U102]
-// the module needs several devices, [R005] control flow is nested deeper than `max_depth`.
+// Notes other devices that are left out. Errors: [U102] the module needs several devices, [R005] control flow is nested
+// deeper than `max_depth`.
 Status CheckKernelsSuffice(const Module& module, int64_t max_depth, std::vector<std::string>* notes);
 
 }  // namespace hlo

@@ -10,10 +10,9 @@
 namespace hlo {
 namespace {
 
-// Adds a span for each stage of the pipeline around the spans of its pass instances. Consecutive instances in the same
-// stage share one span.
+// Adds a span for each stage around its pass instances. Consecutive instances of a stage share it.
 void AddPasses(const PipelineReport& passes, std::vector<HostSpan>* spans) {
-  std::vector<size_t> open;  // Indices of enclosing spans, the outermost first.
+  std::vector<size_t> open;  // The outermost first.
   std::vector<std::string> names;
   for (const PassRun& run : passes.runs) {
     if (run.skipped) continue;
@@ -32,7 +31,6 @@ void AddPasses(const PipelineReport& passes, std::vector<HostSpan>* spans) {
   }
 }
 
-// Adds the stages before and after the runs with their measured times, in the order of Run.
 void AddHostSpans(const RunReport& report, const Profile& profile, TraceOptions* trace) {
   const RunTimes& times = report.times;
   trace->before = {{"read and verify", times.parse}, {"passes", times.passes}};

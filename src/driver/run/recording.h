@@ -1,4 +1,4 @@
-// Recorded runs: the module of a snapshot runs on the arguments in it and is compared with the result in it.
+// Recorded runs: the module of a snapshot runs on the recorded arguments and is compared with the recorded result.
 #ifndef HLO_DRIVER_RUN_RECORDING_H_
 #define HLO_DRIVER_RUN_RECORDING_H_
 
@@ -8,11 +8,10 @@
 
 namespace hlo {
 
-// Makes the module's file the source of the arguments and of the expected results, if it is a snapshot that has them
-// and the options name no others. The result is used only together with all recorded arguments. Does nothing for stdin,
-// pipes and unreadable files. Loading the module reports such errors.
+// Makes a snapshot the source of the arguments and of the expected results, unless the options name others. The result
+// is used only together with all recorded arguments. Ignores stdin, pipes and unreadable files.
 void TakeRecording(const std::string& path, RunOptions* options);
-// The same for the arguments only.
+// Takes only the arguments.
 void TakeRecordedArguments(const std::string& path, RunOptions* options);
 
 }  // namespace hlo

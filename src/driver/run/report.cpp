@@ -1,4 +1,4 @@
-// The report of a run as text. report_json.cpp writes the same struct as JSON.
+// The report of a run as text.
 #include <algorithm>
 
 #include "base/text.h"
@@ -20,8 +20,7 @@ std::string Cut(const std::string& text, size_t width) {
   return Str(text.substr(0, width / 2 - 1), "...", text.substr(text.size() - (width - width / 2 - 2)));
 }
 
-// Differences of the outputs, which are shown but not judged. The relative error refers to a whole output, because
-// single elements near 0 may have large relative errors in a correct run.
+// The relative error refers to a whole output, because elements near 0 may have large relative errors in a correct run.
 std::string DifferencesTable(const Comparison& outputs) {
   constexpr size_t kMostRows = 12;
   std::string out = "  output   shape                 elements    max abs   norm rel\n";
@@ -34,7 +33,7 @@ std::string DifferencesTable(const Comparison& outputs) {
     const TensorComparison& t = *rows[i];
     out += Format("  %-8s %-18s %11lld   %8.2e   %8.1e\n", OutputName(t.output).c_str(), Cut(t.ShapeText(), 18).c_str(),
                   static_cast<long long>(t.elements), t.max_abs, t.norm_rel);
-    // The columns only count elements that are finite on both sides.
+    // The columns count only elements that are finite on both sides.
     const bool alike = t.nan_actual == t.nan_expected && t.inf_actual == t.inf_expected;
     if (t.nan_actual + t.inf_actual + t.nan_expected + t.inf_expected > 0) {
       out.insert(out.size() - 1, Str("   not finite: ", t.nan_actual, " NaN and ", t.inf_actual, " inf",
@@ -47,8 +46,7 @@ std::string DifferencesTable(const Comparison& outputs) {
   return out;
 }
 
-// "3 kernels (2 different), 1 library call, 1 fill; 4 steps". Steps are shown if their number differs, because a step
-// may have several kernels.
+// "3 kernels (2 different), 1 library call, 1 fill; 4 steps". Steps are shown if their number differs.
 std::string CodeText(const RunReport& report) {
   const gpu::CompileReport& compile = *report.compile;
   const std::string cached =
@@ -73,7 +71,6 @@ std::string FallbackText(const FallbackSummary& fallback) {
                     100 * fallback.share));
 }
 
-// Other steps that are wrong by themselves. Each step is judged from its operands.
 std::string AlsoWrong(const LocalSummary& local, const std::string& culprit) {
   constexpr size_t kMostNames = 5;
   std::vector<std::string> others(local.wrong.begin(), local.wrong.end());
@@ -108,16 +105,15 @@ std::string MemoryText(const gpu::MemoryReport& plan, int64_t process_peak_bytes
              ", at most ", Size(plan.arena_lower_bound), " live at once); process peak ", Size(process_peak_bytes));
 }
 
-// Reports a fault that was planted nowhere, because such a run tests nothing.
+// A run without the planted fault tests nothing.
 std::string PlantedText(const PlantedFault& planted) {
   return Str("  planted  ", planted.fault, " ", Counted(planted.times, "time"),
              planted.times == 0 ? ": it found nothing to change, so nothing was tested" : "", "\n");
 }
 
-// Reports that a planted fault did not become the verdict. Either it changes nothing on these arguments, or the
-// comparison is blind to it.
+// A planted fault may change nothing on these arguments, or the comparison is blind to it.
 std::string UnnoticedText(const RunReport& report) {
-  // For a wrong autotuning candidate, the notes report the result of the checks.
+  // Notes report the checks of a wrong autotuning candidate.
   const bool any = std::ranges::any_of(report.planted, [](const PlantedFault& planted) {
     return planted.times > 0 && planted.fault != kWrongCandidate;
   });
@@ -128,8 +124,7 @@ std::string UnnoticedText(const RunReport& report) {
   return "  planted, and not found: all that was compared agrees on these arguments\n";
 }
 
-// The times that other lines lack, if they are long, and the total. `other` includes dumping, opening the device, and
-// stubs.
+// Long times that other lines lack, and the total. `other` includes dumping, opening the device, and stubs.
 std::string TimesText(const RunTimes& times) {
   constexpr double kWorthSaying = 1000;
   const double unsaid = times.all - times.ready() - times.run - times.reference - times.check;
@@ -152,7 +147,7 @@ std::string TimesText(const RunTimes& times) {
   return out + "\n";
 }
 
-// With a reference file, the interpreter still runs to check generated arguments and to find the culprit.
+// With a reference file, the interpreter still runs to check arguments and to find the culprit.
 std::string ReferenceText(const RunReport& report) {
   const bool is_file = !report.reference_file.empty();
   const std::string check = report.times.check > 0 ? Str("   check ", HumanMilliseconds(report.times.check)) : "";
@@ -238,7 +233,7 @@ std::string ReportText(const RunReport& report) {
   if (!report.bits.empty()) out += Str("   bits ", report.bits);
   out += "\n";
   if (report.culprit.comparison) {
-    // Names the step, because the table of the module's outputs is printed above.
+    // Names the step, because the module's outputs are in a table above.
     if (report.culprit.kind == Culprit::Kind::kKernel || report.culprit.kind == Culprit::Kind::kLibrary)
       out += Str("  '", report.culprit.name, "' from what it read:\n");
     out += OutputTable(*report.culprit.comparison, true);

@@ -33,7 +33,7 @@ struct KindWord {
 constexpr KindWord kKindWords[] = {
     {Culprit::Kind::kPass, "pass"}, {Culprit::Kind::kKernel, "kernel"}, {Culprit::Kind::kLibrary, "library call"}};
 
-// "kernel 'fusion.3' is wrong". "" if the culprit has no short name.
+// "kernel 'fusion.3' is wrong", or "".
 std::string WhoIsWrong(const Culprit& culprit) {
   const auto row = std::ranges::find(kKindWords, culprit.kind, &KindWord::kind);
   if (row != std::end(kKindWords)) return Str(row->word, " '", culprit.name, "' is wrong");
@@ -72,8 +72,7 @@ class Page {
     return report_.culprit.kind == Culprit::Kind::kKernel || report_.culprit.kind == Culprit::Kind::kLibrary;
   }
 
-  // The culprit in the program: a wrong step in the optimized module, or the value that a wrong pass changed in the
-  // input module. Otherwise null.
+  // The wrong step, or the input value that a wrong pass changed, or null.
   Result<const Instruction*> Place() {
     const Culprit& culprit = report_.culprit;
     if (IsStep()) return Named(*TRY(experiment_.Optimized())->module, culprit.name);
@@ -122,14 +121,14 @@ class Page {
       node.lines.push_back(IsStep() ? "WRONG" : Str("CHANGED by ", report_.culprit.name));
     }
     const auto svg = GraphSvg(graph);
-    if (!svg) return {};  // The graph is too large to lay out, so the page omits it.
+    if (!svg) return {};  // The graph is too large to lay out.
     out_ += Str("<div><h2>Where it is</h2>\n<p class=\"s\">",
                 IsStep() ? "The steps that ran" : "The program as it was read",
                 ", users below what they read</p>\n<div class=\"g\">", *svg, "</div></div>\n");
     return {};
   }
 
-  // Adds the worst elements: of the culprit's results if they were judged, otherwise of the outputs.
+  // The worst elements of the culprit if they were judged, otherwise of the outputs.
   void Elements() {
     const Culprit& culprit = report_.culprit;
     const Comparison* const comparison = culprit.comparison                              ? &*culprit.comparison
@@ -168,7 +167,6 @@ class Page {
     for (const Oracle& oracle : AllOracles()) {
       const std::string line = oracle.line(report_);
       if (line.empty()) continue;
-      // Most lines begin with a verdict.
       const std::string_view first = std::string_view(line).substr(0, line.find(' '));
       const std::string_view look = first == "MATCH" ? "good" : first == "MISMATCH" ? "bad" : "";
       const std::string_view verdict = look.empty() ? "" : first;

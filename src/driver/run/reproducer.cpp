@@ -38,16 +38,16 @@ namespace fs = std::filesystem;
 
 struct Finding {
   const Module& module;
-  std::string file;  // The file name of `module`, such as "before.hlo".
+  std::string file;
   std::string name;  // "algsimp#2". Also a part of the folder's name.
   std::string what;  // "algsimp#2 of simplification changes results"
   std::optional<std::span<const Literal>> arguments;
   int exit = 0;
-  // Makes the command for a target in the spelling of --target.
+  // `target` is in the spelling of --target.
   std::function<std::string(const std::string& target)> command;
 };
 
-// A pass in the syntax of --passes, with the options that differ from its defaults.
+// In the syntax of --passes, with the options that differ from the defaults.
 std::string PassText(const PassRun& run) {
   // A list of passes cannot contain names with blanks.
   const std::string_view name = run.pass->name.contains(' ') ? run.pass->class_name : run.pass->name;
@@ -59,7 +59,7 @@ std::string PassText(const PassRun& run) {
   return given.empty() ? std::string(name) : Str(name, "{", Join(given, ","), "}");
 }
 
-// "pass:algsimp:fault", without the number of the instance.
+// "pass:algsimp:fault"
 std::string FaultText(const PassRun& run) { return Str("pass:", run.pass->name, ":", run.fault); }
 
 std::string PassCommand(const PassRun& run, bool judged, const RunOptions& options, const std::string& target) {
@@ -95,7 +95,6 @@ Finding OfPass(const Module& before, const PassRun& run, std::string_view what,
           }};
 }
 
-// No passes run over a step.
 std::string StepCommand(const RunOptions& options, const std::string& target) {
   std::string command = "hlo-run --passes= --args=args.npz";
   const auto add = [&](const std::string& flag) { command += " " + ShellWord(flag); };
@@ -112,7 +111,7 @@ std::string StepCommand(const RunOptions& options, const std::string& target) {
   return command + " kernel.hlo";
 }
 
-// The folder of the running program, for users who do not have it in their PATH.
+// Users may not have this folder in their PATH.
 std::string FolderOfProgram() {
   std::error_code error;
   return fs::read_symlink("/proc/self/exe", error).parent_path().string();
@@ -126,7 +125,7 @@ std::string ScriptOf(const Finding& finding, const std::string& command) {
 
 struct Tried {
   std::string output;
-  int exit = 0;  // As a shell reports it: 128 plus the signal.
+  int exit = 0;  // 128 plus the signal, if any.
 };
 
 Result<Tried> RunScript(const std::string& folder) {
@@ -143,7 +142,7 @@ Result<Tried> RunScript(const std::string& folder) {
   return tried;
 }
 
-// Writes a target that is a file into the folder. Returns the target in the spelling of the command.
+// Copies a target that is a file. Returns the target for the command.
 Result<std::string> WriteTarget(const std::string& folder, const RunOptions& options) {
   const std::string& target = options.reproducer.target;
   std::error_code error;
@@ -152,7 +151,7 @@ Result<std::string> WriteTarget(const std::string& folder, const RunOptions& opt
   return "./target.txt";
 }
 
-// Fills a folder. Returns true if the command shows the finding.
+// Returns whether the command shows the finding.
 Result<bool> Fill(const std::string& folder, const Finding& finding, const RunOptions& options) {
   TRY(WriteFile(Str(folder, "/", finding.file), Print(finding.module)));
   if (finding.arguments) TRY(WriteNpz(Str(folder, "/args.npz"), "arg", *finding.arguments));
@@ -196,7 +195,6 @@ struct State {
   PassRun run;
 };
 
-// The module before the first instance that `is_meant` accepts.
 std::optional<State> StateBefore(const Module& input, PipelineOptions pipeline,
                                  const std::function<bool(const PassRun&)>& is_meant) {
   std::optional<State> state;
@@ -212,12 +210,12 @@ std::optional<State> StateBefore(const Module& input, PipelineOptions pipeline,
   return state;
 }
 
-// Runs the passes and ends the process. Notes of passes are dropped, because the real run prints them.
+// Drops notes of passes, because the real run prints them.
 [[noreturn]] void RunAsChild(const Module& input, PipelineOptions pipeline, int* number) {
   rlimit no_core = {0, 0};
   setrlimit(RLIMIT_CORE, &no_core);
   LeaveCrashesToParent();
-  SetThreads(1);  // The threads of the pool exist only in the parent.
+  SetThreads(1);  // Only the parent has the threads of the pool.
   pipeline.fusions = nullptr;
   pipeline.after = nullptr;
   pipeline.before = [number, before = std::move(pipeline.before)](const PassRun& run, Module& module) -> Status {
@@ -256,7 +254,7 @@ std::string ReproduceWrongStep(Experiment& experiment, const std::string& name) 
     if (info.instruction->name() == name) step = info.instruction;
   }
   if (step == nullptr) return "none: no step has that name";
-  // Keeps the operands of the first execution. Later steps may overwrite them.
+  // Later steps may overwrite the operands.
   std::optional<std::vector<Literal>> read;
   const gpu::Observer look = {
       .wants = [&](const Instruction& inst, std::span<const gpu::LoopStep>) { return &inst == step && !read; },
@@ -312,7 +310,7 @@ Error Reproduced(Error error, const Module& input, const RunOptions& options) {
 
 Status TryPasses(const Module& input, const RunOptions& options) {
   void* const shared = mmap(nullptr, sizeof(int), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (shared == MAP_FAILED) return {};  // If the trial is impossible, the run itself will show a crash.
+  if (shared == MAP_FAILED) return {};  // The run itself will show a crash.
   int* const number = new (shared) int(0);
   std::fflush(nullptr);
   const pid_t child = fork();

@@ -29,7 +29,6 @@ void Append(std::vector<std::string>* notes, const std::vector<std::string>& mor
   notes->insert(notes->end(), more.begin(), more.end());
 }
 
-// Hashes large arrays in pieces on all threads.
 uint64_t HashOf(const Literal& leaf) {
   constexpr int64_t kPiece = 1 << 20;
   const int64_t bytes = leaf.byte_size();
@@ -42,7 +41,7 @@ uint64_t HashOf(const Literal& leaf) {
   return HashBytes({reinterpret_cast<const char*>(pieces.data()), pieces.size() * sizeof(uint64_t)});
 }
 
-// A hash of all bits of the outputs, for comparing runs on different machines.
+// For comparing runs on different machines.
 std::string Bits(const Literal& literal) {
   uint64_t hash = 0xCBF29CE484222325;
   ForEachLeaf(literal.shape(), [&](const ShapeIndex& index, const Shape&) {
@@ -72,7 +71,6 @@ DevicesSummary CompareDevices(std::span<const Literal> outputs, const ModuleHead
   return summary;
 }
 
-// --check_replicas: all replicas of a partition must have equal results.
 void CheckReplicas(std::span<const Literal> outputs, int64_t partitions, RunReport* report) {
   for (int64_t device = partitions; device < static_cast<int64_t>(outputs.size()); ++device) {
     const std::string difference = FirstDifference(outputs[device % partitions], outputs[device]);
@@ -283,7 +281,7 @@ Result<RunReport> Run(Experiment& experiment) {
     report.notes.push_back(Str("the interpreter runs the module as it is read, so that nothing comes of ",
                                Join(of_kernels, " "), has_one_device ? " (--platform=cpu)" : ""));
   }
-  // Compiles before making arguments, so that unsupported ops are reported at once.
+  // Unsupported ops are reported before arguments are made.
   if (where.device != nullptr) TRY(ReportCode(experiment, &report));
   ReportPlanted(experiment.options(), &report);
   report.reference_skipped = TRY(experiment.WhyNoReference());

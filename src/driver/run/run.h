@@ -1,5 +1,4 @@
-// Runs a module and judges the run: loads it, makes arguments, optimizes, compiles, runs, compares, and names the
-// culprit. docs/comparison.md describes the oracles.
+// Runs a module, judges the run and names the culprit. docs/comparison.md describes the oracles.
 #ifndef HLO_DRIVER_RUN_RUN_H_
 #define HLO_DRIVER_RUN_RUN_H_
 
@@ -32,48 +31,46 @@ namespace hlo {
 struct DivergenceReport;
 struct ValuesReport;
 
-// The value of --inject that adds a wrong autotuning candidate with the shortest time.
+// A value of --inject: adds a wrong autotuning candidate with the shortest time.
 inline constexpr std::string_view kWrongCandidate = "autotune:wrong";
 inline constexpr int64_t kWorkLimit = 3'000'000'000;  // Scalar steps, about ten seconds of judging.
 
-// Options of --reproducer (reproducer.h).
 struct ReproducerOptions {
-  std::string directory;           // If empty, no reproducer is written.
-  std::string target;              // The pipeline's device in the spelling of --target. Empty: the default device.
-  std::vector<std::string> flags;  // Further flags that the command needs.
+  std::string directory;  // "" for no reproducer.
+  std::string target;     // In the spelling of --target. Empty: the default device.
+  std::vector<std::string> flags;
 };
 
-// Patterns of `op_name` or computation names that select the part to compile as a whole, or to run op by op (scopes.h).
-// An empty pattern was not given.
+// Patterns of `op_name` or computation names (scopes.h).
 struct ScopeOptions {
   std::string compile, interpret;
 
   bool any() const { return !compile.empty() || !interpret.empty(); }
 };
 
-// The state of the arguments or the result that a snapshot records with its module.
+// State of the arguments or the result that a snapshot records.
 enum class Recorded : uint8_t {
-  kWanted,   // They are used if the module's file has them (recording.h).
+  kWanted,
   kIgnored,  // A flag names other values.
-  kMissing,  // The module's file is a snapshot without such values.
+  kMissing,
   kTaken,
 };
 
 struct RunOptions {
-  std::vector<std::string> flags;       // The flags of the command line, which suggested commands repeat.
-  std::vector<std::string> of_kernels;  // The flags that have no effect if the interpreter is the platform.
+  std::vector<std::string> flags;       // Suggested commands repeat these flags.
+  std::vector<std::string> of_kernels;  // Flags without effect in the interpreter.
   LoadOptions load{.fill_elided_constants = "random"};
   std::string platform = "auto";               // interpreter, cpu, cuda[:N], auto
   std::string reference_platform = "default";  // default, interpreter, cpu, none
-  std::string reference_file;          // .npz of expected outputs, or a saved run. Selects compare mode `tolerance`.
-  std::string compare_mode = "auto";   // auto, local, widened, exact, ensemble, all, tolerance, bitwise
-  std::optional<Tolerance> tolerance;  // The tolerance of that mode. Empty: a table by type.
-  // The user gave the tolerance: any difference beyond it is a mismatch, even if roundings explain it.
+  std::string reference_file;                  // .npz of expected outputs, or a saved run.
+  std::string compare_mode = "auto";           // auto, local, widened, exact, ensemble, all, tolerance, bitwise
+  std::optional<Tolerance> tolerance;          // Empty: a table by type.
+  // Any difference beyond `tolerance` is a mismatch, even if roundings explain it.
   bool tolerance_given = false;
   CompareOptions compare;
-  // The most scalar steps (interp/shadow/slice.h) for judging the kernels, and as many for judging the passes. Beyond
-  // the limit, the largest parts are judged by samples. A module whose interpretation exceeds the limit is not
-  // interpreted. `0` means no limit. `-1` uses kWorkLimit, or more if the program runs long (Experiment::Judging).
+  // Scalar steps (interp/shadow/slice.h) for judging the kernels, and as many for the passes. Beyond the limit, the
+  // largest parts are judged by samples, and the whole module is not interpreted. `0` means no limit. `-1` uses
+  // kWorkLimit, or more if the program runs long (Experiment::Judging).
   int64_t work_limit = -1;
 
   // Whether `args` and `reference_file` come from the module's own file.
@@ -87,7 +84,7 @@ struct RunOptions {
   bool constrain_inputs = true;
   std::string cast_args = "never";  // never, safe, force
   std::string arg_range;            // "a,b"
-  int64_t exact_bound = 8;          // The largest number of the input profile `exact`.
+  int64_t exact_bound = 8;          // For the input profile `exact`.
   int64_t seed = 0;
 
   PipelineOptions pipeline;
@@ -97,15 +94,15 @@ struct RunOptions {
   ReproducerOptions reproducer;
   BundleOptions bundle;
   bool libraries = true;
-  bool fallback = true;  // Run steps without a kernel in the interpreter.
+  bool fallback = true;
   bool allow_tf32 = false;
-  bool cuda_graphs = true;  // See gpu::RunOptions::record.
+  bool cuda_graphs = true;  // gpu::RunOptions::record
   gpu::Concurrency concurrency = gpu::Concurrency::kWhereItPays;
   bool early_launches = true;
-  bool sync_check = false;    // See gpu::RunOptions::wait_for_each.
-  std::string why_no_target;  // Why the passes do not plan for the device that runs the module. Empty if they do.
+  bool sync_check = false;    // gpu::RunOptions::wait_for_each
+  std::string why_no_target;  // Why the passes do not plan for the device of the run.
   std::vector<std::string> library_path;
-  std::shared_ptr<kernel::CodeCache> cache;  // See gpu::CompileOptions::cache.
+  std::shared_ptr<kernel::CodeCache> cache;  // gpu::CompileOptions::cache
   std::vector<std::string> custom_call;      // TARGET=POLICY; checked by CheckCustomCallPolicies.
   gpu::TuningOptions tuning;
   bool autotune_report = false;
@@ -115,17 +112,17 @@ struct RunOptions {
   std::string output_mode = "return_device_0_outputs";  // or return_outputs
 
   bool bench = false;
-  double bench_seconds = 3;  // The shortest time of the timed runs with `bench`.
-  // The passes plan for the device that the module's plans name. Set with --bench or autotuning, without --target.
+  double bench_seconds = 3;
+  // The passes plan for the device that the module's plans name.
   bool obeys_plans = false;
   int64_t num_repeats = 1;
   int64_t max_loop_iterations = 1'000'000;
   int64_t memory_limit = 0;
   bool print_literals = false;
   ProfileOptions profile;
-  bool asks_for_roundings = true;  // An ensemble judges outputs beyond the tolerance that no other oracle explains.
-  bool first_divergence = false;   // See divergence.h. Needs the oracle `local`.
-  WatchOptions watch;  // Needs the interpreter and one device. NaN and infinity are also detected in kernels.
+  bool asks_for_roundings = true;  // Judges outputs beyond the tolerance by an ensemble.
+  bool first_divergence = false;   // Needs the oracle `local`.
+  WatchOptions watch;              // Needs the interpreter and one device, except for NaN and infinity.
   std::string save_args, save_outputs;
   std::string save_run;         // saved_run.h
   std::string infeed, outfeed;  // .npz with the values in0, in1..., or out0, out1...
@@ -133,112 +130,111 @@ struct RunOptions {
   bool wants_interpreter() const { return reference_platform == "default" || reference_platform == "interpreter"; }
 };
 
-// Wall times in milliseconds. The times in the report's line add up to `all`, except for negligible stages.
+// Wall times in milliseconds.
 struct RunTimes {
   double parse = 0, passes = 0, tuning = 0, compile = 0, run = 0, run_min = 0, run_max = 0, reference = 0, check = 0;
   int64_t runs = 0;
-  std::optional<double> on_device;  // The part of `run` on the device's own clock, without waiting for the device.
-  double all_runs = 0;              // All runs, including warm-up and --profile. `run` is their median.
-  double first_run = 0;             // The first run, which touches its memory for the first time.
-  // Making or reading the arguments, without `reference`: the interpretation that checks generated arguments.
+  std::optional<double> on_device;  // The part of `run` on the device's own clock.
+  double all_runs = 0;              // Includes warm-up and --profile. `run` is their median.
+  double first_run = 0;             // Includes the first access to memory.
+  // Excludes `reference`.
   double arguments = 0;
-  double placing = 0;  // Copying the arguments to the device.
-  double results = 0;  // Copying the results from the device, hashing and printing them.
+  double placing = 0;
+  double results = 0;  // Copying, hashing and printing the results.
   double saving = 0;
   double all = 0;
   double ready() const { return parse + passes + tuning + compile; }
 };
 
-// Results of the oracle `local` over all kernels and library calls.
+// Results of the oracle `local`.
 struct LocalSummary {
   int64_t steps = 0;
-  int64_t interpreted = 0;   // Steps of the interpreter, which is the reference itself.
+  int64_t interpreted = 0;   // Steps of the interpreter, which is the reference.
   int64_t checked = 0;       // Steps that were checked at least once.
-  int64_t runs_checked = 0;  // Checked executions of steps. The body of a loop counts once per chosen iteration.
+  int64_t runs_checked = 0;  // The body of a loop counts once per chosen iteration.
   int64_t elements = 0, elements_checked = 0;
-  // Steps whose outputs were only partly checked. The next line counts all and checked elements of these outputs.
+  // Steps with partly checked outputs, and the elements of these outputs.
   int64_t sampled = 0;
   int64_t sampled_elements = 0, sampled_checked = 0;
   std::array<int64_t, kElementClasses> counts = {};
-  // Elements that have the interpreter's bits but exceed their bound, so the bound is wrong.
+  // Elements with the interpreter's bits beyond their bound, which is therefore wrong.
   int64_t disproved = 0;
-  int64_t decided = 0;  // Steps with an open output that made-up arguments decided.
+  int64_t decided = 0;  // Open steps that made-up arguments decided.
   double worst_ratio = 0;
   std::string worst_step;
-  std::vector<std::string> unchecked;  // Steps without error bounds, with the reasons.
+  std::vector<std::string> unchecked;  // Steps without error bounds, and why.
   std::set<std::string> wrong;
   struct OpenStep {
     std::string name, why;      // "12 of 20 elements undetermined"
-    bool only_vacuous = false;  // Bounds are vacuous, but no element is undetermined.
+    bool only_vacuous = false;  // No element is undetermined.
   };
   std::vector<OpenStep> open;
-  bool beyond_work = false;     // Some steps were judged only up to --work_limit.
-  bool undecided_loop = false;  // A kernel with a loop and other instructions was judged as a whole and stays open.
+  bool beyond_work = false;     // Not all was judged within --work_limit.
+  bool undecided_loop = false;  // A kernel with a loop and other instructions stays open.
 };
 
-// Results of the comparator `exact` (exact_check.h).
+// Results of the comparator `exact`.
 struct ExactSummary {
-  int64_t bound = 0;  // The largest absolute value of the made-up arguments. 0 if the user gave the arguments.
+  int64_t bound = 0;  // The largest made-up argument. 0 if the user gave the arguments.
   int64_t instructions = 0;
   bool zeros_have_signs = false;  // If false, +0 equals -0, because the order of additions determines the sign.
-  std::string reason;             // Names an operation that rounds. Empty if nothing rounds.
-  // If the program rounds, each distinct kernel and call runs alone on its own integers.
+  std::string reason;             // Names an operation that rounds, if any.
+  // Distinct kernels and calls, alone on their own integers, if the program rounds.
   int64_t steps = 0, exact_steps = 0;
   Verdict verdict = Verdict::kMatch;
 };
 
-// Results of the oracle `dataflow` (dataflow_check.h).
+// Results of the oracle `dataflow`.
 struct DataflowSummary {
-  int64_t steps = 0;     // Executions of steps, including those in loops.
-  int64_t operands = 0;  // Operands whose values are those that earlier steps left.
+  int64_t steps = 0;     // Executions, also in loops.
+  int64_t operands = 0;  // Operands with the values that earlier steps left.
   bool sound = true;
 };
 
-// Steps that have no kernel and ran in the interpreter.
+// Steps that ran in the interpreter, because they have no kernel.
 struct FallbackSummary {
   std::vector<std::string> names;
-  int64_t steps = 0;  // All steps of the executable.
-  double share = 0;   // Their share of the timed runs.
+  int64_t steps = 0;
+  double share = 0;  // Their share of the timed runs.
   bool Everything() const { return steps > 0 && std::ssize(names) == steps; }
 };
 
-// A module on several devices. Device number = replica * partitions + partition.
+// Device number = replica * partitions + partition.
 struct DevicesSummary {
   int64_t replicas = 1, partitions = 1;
-  int64_t differing = 0;  // Devices whose results differ from the results of device 0.
+  int64_t differing = 0;  // Devices with other results than device 0.
   int64_t first = 0;
   std::string first_output;
-  bool joined = false;  // The results are whole arrays, joined from the parts of all partitions.
+  bool joined = false;  // The results are whole arrays.
 };
 
 // Results of --scope_compile and --scope_interpret.
 struct ScopesSummary {
   struct Part {
-    int64_t instructions = 0;  // Instructions of the input that compute.
+    int64_t instructions = 0;
     int64_t steps = 0;
-    double ms = 0;  // Time of these steps in one run.
+    double ms = 0;  // In one run.
   };
   Part compiled, by_op;
 };
 
 struct Culprit {
-  // The last four kinds explain results that differ from a given reference. kReference: our side has no known fault, so
-  // the reference differs for another reason. kRounding: only roundings differ. kUnknown: our side could not be judged.
-  // kStub: stubs of custom calls or elided constants make the program differ.
+  // The last four kinds explain a differing reference. kReference: our side has no known fault. kRounding: only
+  // roundings differ. kUnknown: our side could not be judged. kStub: stubs or elided constants make the program differ.
   enum class Kind : uint8_t { kNone, kPass, kKernel, kLibrary, kRuntime, kReference, kRounding, kUnknown, kStub };
   Kind kind = Kind::kNone;
-  std::string name;     // "algsimp#2", "fusion.7"
-  std::string sort;     // The kind in a kernel's plan, "row_reduction", or of a library call, "gemm". Otherwise "".
-  std::string input;    // For a pass, the input instruction whose value changed. Otherwise "".
-  std::string text;     // One line for the report.
-  std::string made_by;  // The pass instance that made a kernel's fusion, "fusion#2". "" if the input already had it.
-  // The outputs of the culprit step against their bounds.
+  std::string name;   // "algsimp#2", "fusion.7"
+  std::string sort;   // The kind in a kernel's plan, "row_reduction", or of a library call, "gemm".
+  std::string input;  // For a pass, the input instruction whose value changed.
+  std::string text;
+  std::string made_by;  // The pass instance that made a kernel's fusion, "fusion#2".
+  // Outputs of the culprit step against their bounds.
   std::optional<Comparison> comparison;
 };
 
 struct PlantedFault {
   std::string fault;  // In the spelling of --inject.
-  int64_t times = 0;  // The number of changed pass instances, kernels, library calls or parts of the run time.
+  int64_t times = 0;  // Changed pass instances, kernels, library calls or parts of the run time.
 };
 
 struct RunReport {
@@ -250,45 +246,45 @@ struct RunReport {
   RunTimes times;
   std::optional<DevicesSummary> devices;
   std::optional<gpu::MemoryReport> memory;
-  int64_t process_peak_bytes = 0;  // Resident memory up to the end of the runs, including the reference.
+  int64_t process_peak_bytes = 0;  // Resident memory up to the end of the runs.
   std::optional<gpu::CompileReport> compile;
-  std::shared_ptr<const gpu::TuningReport> tuning;  // Null without autotuning.
+  std::shared_ptr<const gpu::TuningReport> tuning;
   bool autotune_report = false;
-  int64_t copy_steps = 0, fill_steps = 0;  // They are neither kernels nor calls.
+  int64_t copy_steps = 0, fill_steps = 0;
   FallbackSummary fallback;
   PipelineReport passes;
   std::vector<PlantedFault> planted;
   std::vector<CustomCallStub> stubs;
-  std::string reference_file;       // The file of expected results. "" if the interpreter is the reference.
-  bool reference_recorded = false;  // The file of expected results is the module's own file.
+  std::string reference_file;       // "" if the interpreter is the reference.
+  bool reference_recorded = false;  // That file is the module's own file.
   std::string reference_skipped;    // Why the interpreter did not run. Then `outputs` is empty.
   int64_t filled_constants = 0;
   std::optional<Comparison> outputs;
-  bool outputs_decide = false;  // The compare mode is tolerance, bitwise or exact.
-  std::string rounded;          // Why outputs beyond a default tolerance are not a mismatch. "" if this does not apply.
+  bool outputs_decide = false;  // As in the compare modes tolerance, bitwise and exact.
+  std::string rounded;          // Why outputs beyond a default tolerance match.
   std::optional<LocalSummary> local;
   std::shared_ptr<const DivergenceReport> divergence;
-  std::shared_ptr<const ValuesReport> values;  // Comparison with another run, value by value (saved_run.h).
+  std::shared_ptr<const ValuesReport> values;  // saved_run.h
   std::optional<ScopesSummary> scopes;
   std::optional<DataflowSummary> dataflow;
   std::optional<ExactSummary> exact;
   std::optional<EnsembleResult> ensemble;
-  std::string widened;  // Result of the oracle `passes`. Empty if it did not run.
+  std::string widened;  // Result of the oracle `passes`.
   Verdict widened_verdict = Verdict::kMatch;
   std::string not_exercised;
-  bool passes_beyond_work = false;  // The passes were judged only up to --work_limit.
-  // The command that judges each pass by itself. Set if passes leave values undetermined that the input determines.
+  bool passes_beyond_work = false;  // Not all was judged within --work_limit.
+  // A command, if passes leave values undetermined that the input determines.
   std::string look_at_passes;
   Culprit culprit;
   std::string verdict = "RAN";  // The words of docs/reports.md#verdicts.
   ExitCode exit = ExitCode::kOk;
-  std::string detail;  // One line for the table of several modules.
+  std::string detail;  // For the table of several modules.
   std::string next;
   std::string bits;  // Hash of all outputs.
   std::vector<std::string> notes;
   std::string warnings;
   std::string literals;
-  std::string profile;  // The tables of --profile or of WatchOptions.
+  std::string profile;  // Tables of --profile or of WatchOptions.
   int64_t examples_per_run = 0;
 };
 
@@ -299,7 +295,7 @@ class Experiment;
 Result<RunReport> Run(Experiment& experiment);
 Result<RunReport> RunModule(const std::string& path, const RunOptions& options, Progress& progress);
 
-// The report as text (docs/reports.md#a-run) and as JSON ("hlo.run/1").
+// Text as in docs/reports.md#a-run, and JSON ("hlo.run/1").
 std::string ReportText(const RunReport& report);
 std::string ReportJson(const RunReport& report);
 

@@ -28,8 +28,8 @@ namespace {
 
 constexpr int64_t kSeededIterations = 8;
 
-// The judged iterations of each loop. A body is judged in the iterations of TripsToJudge. A condition has only one
-// element, so it is also judged when it ends the loop, and in all iterations of a loop with few trips.
+// A condition has only one element, so it is also judged when it ends the loop, and in all iterations of a loop with
+// few trips.
 class ChosenIterations {
  public:
   ChosenIterations(const std::map<int, int64_t>& last_by_loop, uint64_t seed) {
@@ -56,7 +56,6 @@ class ChosenIterations {
   std::map<int, OfLoop> of_;
 };
 
-// A computation of one instruction that no pass put in a fusion.
 std::unique_ptr<Module> Alone(const Instruction& inst) {
   auto module = std::make_unique<Module>(std::string(inst.name()));
   Computation& computation = module->AddComputation(inst.name());
@@ -74,8 +73,8 @@ bool HoldsLoop(const Instruction& inst) {
   return inst.Is(Opcode::kFusion) && std::ranges::any_of(FusedComputation(inst).Instructions(), is_loop);
 }
 
-// Whether the kernel calls a computation that is not a plain sum, product or extreme, such as an argmax. With NaN
-// operands, its result then depends on the order of operations.
+// Whether the kernel calls a computation such as an argmax, whose result depends on the order of operations if operands
+// are NaN.
 bool CallsOther(const Instruction& inst) {
   const auto is_other = [](const Instruction* inside) {
     return std::ranges::any_of(CalledComputations(*inside), [](const Computation* called) {
@@ -87,11 +86,11 @@ bool CallsOther(const Instruction& inst) {
 
 struct StepAlone {
   std::unique_ptr<Module> module;
-  std::unique_ptr<gpu::Executable> executable;  // Null if it does not compile alone.
+  std::unique_ptr<gpu::Executable> executable;
   std::string name;
 };
 
-// Compares the step on generated arguments. Returns nothing if it cannot run on them.
+// Nothing if the step cannot run on generated arguments.
 Result<std::optional<Comparison>> CompareMadeUp(const StepAlone& alone, LocalOptions local,
                                                 const ArgumentOptions& made) {
   if (alone.executable == nullptr) return std::nullopt;
@@ -119,8 +118,8 @@ Result<std::optional<Comparison>> CompareMadeUp(const StepAlone& alone, LocalOpt
   return std::nullopt;
 }
 
-// Whether roundings may hide a missing term, which changes a sum of n terms by about 1 / n of its value. The roundings
-// are the likely error of the sum and the rounding of the result.
+// Whether the likely error of a sum and the rounding of its result may hide a missing term, which is about 1 / n of a
+// sum of n terms.
 bool HidesATerm(const gpu::StepInfo& step) {
   const Instruction& inst = *step.instruction;
   const auto hides = [&](const Instruction& sum, const PrecisionPlan* plan) {
@@ -138,7 +137,7 @@ bool HidesATerm(const gpu::StepInfo& step) {
                              [&](const Instruction* sum) { return hides(*sum, &step.precision); });
 }
 
-// Counts of the checked elements of one output of a step, over all executions.
+// Counts of one output of a step, over all executions.
 struct OfOutput {
   int64_t checked = 0, undetermined = 0, vacuous = 0;
   int64_t silent = 0;  // Floats whose expected value is zero, infinite or NaN.
@@ -149,7 +148,7 @@ struct OfOutput {
     undetermined += output.Count(ElementClass::kUndetermined);
     vacuous += output.Count(ElementClass::kVacuous);
   }
-  // Why the output as a whole is open. "" if it is decided.
+  // "" if the output as a whole is decided.
   std::string WhyOpen() const {
     const auto all = static_cast<double>(checked);
     const auto of = [&](int64_t count, std::string_view what) {
@@ -162,11 +161,11 @@ struct OfOutput {
   bool IsUndetermined() const {
     return static_cast<double>(undetermined) > kMostUndetermined * static_cast<double>(checked);
   }
-  // Whether most wrong kernels would return the same values, so other arguments should be tried.
+  // Most wrong kernels would return the same values.
   bool SaysNothing() const { return checked > 1 && silent == checked; }
 };
 
-// The work limit for judging a step once, given how often each step ran.
+// The work limit for judging a step once.
 int64_t LimitOfEach(std::span<const gpu::StepInfo> steps, std::span<const int64_t> runs, int64_t limit) {
   if (limit == 0) return 0;
   std::vector<shadow::Work> work;
@@ -220,8 +219,8 @@ class LocalCheck {
     return CheckAtEdges();
   }
 
-  // Judges one more run, on other arguments, which are bound. Only faults count there, because the numbers are extreme.
-  // If the results have the bits of `interpreted`, no step is judged.
+  // Judges one more run on other arguments, which are bound. Their numbers are extreme, so only faults count. If the
+  // results have the bits of `interpreted`, no step is judged.
   Status RunOnFurther(std::span<const Literal> arguments, const Literal& interpreted) {
     on_further_ = true;
     divergence_ = nullptr;
@@ -278,7 +277,7 @@ class LocalCheck {
       local.plan = &step.precision;
       return CompareLocal(*inst.attrs<FusionAttrs>().calls, inputs, output, local);
     }
-    const auto alone = Alone(inst);  // The plan uses the ids of the original instruction, so it does not apply.
+    const auto alone = Alone(inst);  // The plan has the ids of the original instruction, so it does not apply.
     return CompareLocal(*alone->Computations().front(), inputs, output, local);
   }
 
@@ -303,7 +302,6 @@ class LocalCheck {
     return Take(i, loops, std::move(own));
   }
 
-  // Compiles equal steps once.
   Result<const StepAlone*> AloneOf(size_t i) {
     const Instruction& inst = *steps_[i].instruction;
     std::unique_ptr<Module> module = ExtractStep(inst);
@@ -315,8 +313,8 @@ class LocalCheck {
     return &alone;
   }
 
-  // If the only step is the whole program and has the interpreter's bits, it is right and need not be interpreted
-  // again. The oracle `passes` decides whether the step means the same as the program.
+  // The only step is right if it has the interpreter's bits. The oracle `passes` judges whether it means the same as
+  // the program.
   std::optional<Comparison> WholeProgram(std::span<const gpu::LoopStep> loops, const Literal& output) const {
     if (interpreted_ == nullptr || divergence_ != nullptr) return std::nullopt;
     if (steps_.size() != 1 || !loops.empty()) return std::nullopt;
@@ -325,8 +323,8 @@ class LocalCheck {
     return comparison.verdict == Verdict::kMatch ? std::optional(std::move(comparison)) : std::nullopt;
   }
 
-  // Judges a kernel with a loop and other instructions as several kernels, if these return the same bits. The kernels
-  // are planned individually, or else with the plan of the whole kernel.
+  // Judges a kernel with a loop and other instructions as several kernels that return the same bits. They are planned
+  // individually, or else with the plan of the whole kernel.
   Result<bool> TakeByParts(size_t i, std::span<const gpu::LoopStep> loops, std::span<const Literal> inputs,
                            const Literal& output) {
     for (const bool same_plan : {false, true}) {
@@ -366,7 +364,7 @@ class LocalCheck {
     return true;
   }
 
-  // The check of a loop that is one kernel. Null for other steps.
+  // Null unless the step is a loop that is one kernel.
   Result<TripCheck*> TripsOf(size_t i) {
     const auto [at, is_new] = trips_.try_emplace(i);
     if (is_new) at->second = TRY(TripCheck::Of(steps_[i], device_, options_));
@@ -426,8 +424,8 @@ class LocalCheck {
   }
   bool IsKnownWrong(size_t i) const { return summary_.wrong.contains(std::string(steps_[i].instruction->name())); }
 
-  // Checks doubtful kernels on integers: kernels with unlikely large errors, and kernels without the interpreter's bits
-  // whose sums are too long for bounds to show a missing term. Equal kernels are checked once.
+  // Checks on integers the kernels with unlikely large errors, and kernels without the interpreter's bits whose sums
+  // are too long for bounds to show a missing term.
   Status DecideDoubtful() {
     std::set<const StepAlone*> done;
     for (const size_t i : doubtful_) {
@@ -443,7 +441,7 @@ class LocalCheck {
     return {};
   }
 
-  // Runs a kernel on made-up arguments if an output is open, or if its expected values say nothing.
+  // Made-up arguments are for open outputs, and for outputs whose expected values say nothing.
   Status DecideOpen() {
     for (const auto& [i, outputs] : outputs_) {
       std::string why;
@@ -456,7 +454,7 @@ class LocalCheck {
         only_vacuous &= !output.IsUndetermined();
       }
       const Instruction& inst = *steps_[i].instruction;
-      // Loops may run long on other arguments, so they are run only if an output is open.
+      // Loops may run long on other arguments.
       if (open.empty() || IsKnownWrong(i) || (why.empty() && HoldsLoop(inst))) continue;
       progress_.Stage("checking on made-up arguments");
       TripCheck* const trips = TRY(TripsOf(i));
@@ -480,8 +478,7 @@ class LocalCheck {
   }
 
   // Runs kernels alone on numbers that the program may never give them: large numbers, NaN and infinities, indices out
-  // of range, any initial values of reductions. Only faults count there, and a sample of the elements is judged. Only
-  // for the host, where compiled kernels are reused.
+  // of range, any initial values of reductions. Only faults count, in a sample. Only the host reuses compiled kernels.
   Status CheckAtEdges() {
     // Steps of judging one kernel, and the limit for judging all of its elements.
     constexpr int64_t kSteps = 1'000'000, kMostSteps = 100'000'000;
@@ -526,12 +523,12 @@ class LocalCheck {
   LocalOptions local_;
   LocalSummary& summary_;
   Culprit& culprit_;
-  std::map<uint64_t, StepAlone> alone_;                 // Indexed by fingerprint.
-  std::set<size_t> seen_, doubtful_, sampled_;          // Steps.
+  std::map<uint64_t, StepAlone> alone_;  // Keyed by fingerprint.
+  std::set<size_t> seen_, doubtful_, sampled_;
   std::map<size_t, std::unique_ptr<TripCheck>> trips_;  // Null if the step is not a single loop.
-  // The key is the step and same_plan. The value is null if the step cannot be split.
+  // Keyed by step and same_plan. Null if the step cannot be split.
   std::map<std::pair<size_t, bool>, std::unique_ptr<gpu::Executable>> parts_;
-  std::map<size_t, std::map<ShapeIndex, OfOutput>> outputs_;  // The key is the step.
+  std::map<size_t, std::map<ShapeIndex, OfOutput>> outputs_;
   std::set<std::string> unchecked_;
 };
 

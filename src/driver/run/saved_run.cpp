@@ -29,7 +29,7 @@ constexpr std::string_view kValues = "values.npz";
 
 using OnValue = std::function<Status(const std::string& key, const gpu::StepInfo& step, const Literal& value)>;
 
-// Names of the input's instructions by id. Optimized instructions have these ids as origins.
+// Optimized instructions have these ids as origins.
 std::map<int, std::string> NamesOf(const Module& input) {
   std::map<int, std::string> names;
   for (const Computation* computation : input.Computations()) {
@@ -38,7 +38,6 @@ std::map<int, std::string> NamesOf(const Module& input) {
   return names;
 }
 
-// Calls `on_value` for each array that a step computes in its first execution.
 Status EachValue(Experiment& experiment, const OnValue& on_value) {
   const std::map<int, std::string> names = NamesOf(*TRY(experiment.Input())->module);
   gpu::Executable& executable = *TRY(experiment.Placed());
@@ -59,7 +58,7 @@ Status EachValue(Experiment& experiment, const OnValue& on_value) {
                      const Literal& output) -> Status {
         done.insert(inst.id());
         const gpu::StepInfo& step = *steps.at(inst.id());
-        if (step.kind == gpu::StepKind::kCopy) return {};  // A copy has the value of another step.
+        if (step.kind == gpu::StepKind::kCopy) return {};
         const Literal value = output.WithBools();
         TRY(tell(inst, step, value));
         for (const Instruction* user : inst.users()) {
@@ -74,11 +73,11 @@ Error Broken(const std::string& folder, std::string_view what) {
   return Rejected("A018", Str("--reference: '", Escaped(folder), "' ", what));
 }
 
-// The values of the other run. `value` returns nothing if the key is missing or its shape differs.
+// `value` returns nothing if the key is missing or its shape differs.
 struct OtherRun {
   std::string name;
   std::function<Result<std::optional<Literal>>(const std::string& key, const Shape& shape)> value;
-  bool same_module = false;  // The optimized modules are equal.
+  bool same_module = false;
 };
 
 Result<std::optional<OtherRun>> OfBundle(Experiment& experiment, std::string* skipped) {

@@ -1,9 +1,9 @@
 // Compares two runs of a program, instruction by instruction. The other run was saved (--save_run=DIR, a bundle with
 // values.npz), or is on another platform (--reference_platform=cpu). The oracles decide which run is right.
 //
-// A value is identified by its input instruction, whichever kernel computed it. A value that passes introduced is
-// identified by its name in the optimized module ("~fusion.3"), and is compared only if both runs have the same
-// optimized module. In loops, values of the first trip are compared.
+// A value is identified by its input instruction. Values that passes introduced have names of the optimized module
+// ("~fusion.3"), and are compared only if both optimized modules are equal. In loops, values of the first trip are
+// compared.
 #ifndef HLO_DRIVER_RUN_SAVED_RUN_H_
 #define HLO_DRIVER_RUN_SAVED_RUN_H_
 
@@ -21,7 +21,7 @@ namespace hlo {
 
 struct ComparedValue {
   std::string name, step, shape;
-  int64_t elements = 0, bad = 0;  // `bad` counts elements beyond the tolerance of the type.
+  int64_t elements = 0, bad = 0;  // `bad` elements are beyond the tolerance of the type.
   double max_abs = 0, max_rel = 0;
   int64_t max_ulps = 0;
 };
@@ -33,14 +33,13 @@ struct ValuesReport {
   std::string skipped;  // Why nothing was compared.
 };
 
-// Runs the program once more and writes its values to a file. Errors: from running, [A011].
+// Runs the program once more. Errors: from running, [A011].
 Status SaveValues(Experiment& experiment, const std::string& path);
 
-// Sets report->values if the reference has values. Error [A018]: a bundle was changed or is incomplete.
+// Requires a reference with values. Error [A018]: a bundle was changed or is incomplete.
 Status CompareValues(Experiment& experiment, RunReport* report);
 
-// The file of expected outputs that --reference names. In a bundle it is actual.npz. Error [A018]: a folder is not a
-// bundle, or the bundle was changed.
+// Returns `path`, or actual.npz of a bundle. Error [A018]: a folder is not a bundle, or the bundle was changed.
 Result<std::string> ReferenceFile(const std::string& path);
 
 std::string ToString(const ValuesReport& values);

@@ -22,11 +22,10 @@
 namespace hlo {
 namespace {
 
-// Name prefixes of the computations of parts. Other calls were inlined before.
+// Names of the computations of parts. Other calls were inlined before.
 constexpr std::string_view kCompiled = "scope_compiled", kByOp = "scope_op_by_op";
 
-// Which of the two patterns match an instruction: in its op_name, in the name of its computation, or in the name or
-// op_name of a caller.
+// Which patterns match the op_name, the computation's name, or a caller's name or op_name.
 struct Met {
   bool compile = false, interpret = false;
 };
@@ -59,7 +58,7 @@ MetById MeetAll(const Module& module, const Patterns& patterns) {
   return met;
 }
 
-// Replaces a call by the callee's instructions, which keep their origins. Calls `on_copy` for each copy.
+// The callee's instructions keep their origins.
 void Inline(Instruction& call, const std::function<void(const Instruction&, Instruction&)>& on_copy) {
   const Computation& callee = *call.attrs<CallAttrs>().to_apply;
   std::unordered_map<const Instruction*, Instruction*> copies;
@@ -89,7 +88,7 @@ void InlineAll(Module& module, const std::function<void(const Instruction&, Inst
   module.RemoveUnreachable();
 }
 
-// The number of instructions that compute. Control flow counts the instructions of its computations.
+// Includes the computations of control flow.
 int64_t CountSteps(const Instruction& inst) {
   if (!inst.Is(kControl)) return gpu::IsStep(inst);
   int64_t count = 0;
@@ -99,7 +98,7 @@ int64_t CountSteps(const Instruction& inst) {
   return count;
 }
 
-// Whether the instruction is so cheap that each user can compute it again.
+// Each user can compute such an instruction again.
 bool CostsNothing(const Instruction& inst) {
   return inst.Is(kElementwise) || inst.Is(Opcode::kBroadcast) || inst.Is(Opcode::kIota);
 }
@@ -132,7 +131,7 @@ class Division {
       if (side == Side::kIn) parts[depth].push_back(inst);
       if (side == Side::kOut) alone.emplace_back(depth, inst);
     }
-    // Adds the calls, operands first. An outside instruction that depends on a part has the depth of that part.
+    // Operands come first. An outside instruction that depends on a part has the depth of that part.
     auto next = alone.begin();
     std::ranges::stable_sort(alone, {}, &std::pair<int, Instruction*>::first);
     for (const auto& [depth, members] : parts) {
@@ -142,7 +141,6 @@ class Division {
     for (; next != alone.end(); ++next) Call({&next->second, 1}, kByOp);
   }
 
-  // The computations of control flow that stays in place.
   std::vector<Computation*> Entered() const {
     std::vector<Computation*> entered;
     for (const Instruction* inst : computation_.instructions()) {
@@ -162,7 +160,6 @@ class Division {
     return patterns_.IsCompiled(met != met_.end() ? met->second : Met());
   }
 
-  // Whether the instruction and everything that it runs are in scope.
   bool IsCompiledWhole(const Instruction& inst) const {
     if (gpu::IsStep(inst) && !IsCompiled(inst)) return false;
     if (!inst.Is(kControl)) return true;
@@ -178,7 +175,6 @@ class Division {
       return Side::kStays;
     if (!inst.control_predecessors().empty() || IsWaitedFor(inst)) return Side::kStays;
     if (inst.Is(Opcode::kTuple) || inst.Is(Opcode::kGetTupleElement)) {
-      // They are in scope if all of their operands except constants are.
       const bool is_in =
           std::ranges::any_of(inst.operands(),
                               [](const Instruction* operand) { return !operand->Is(Opcode::kConstant); }) &&
@@ -210,7 +206,7 @@ class Division {
     return part.AddClone(inst, operands);
   }
 
-  // Replaces a result by the value that the call returns. Parts that compute a free result again continue to read it.
+  // Parts that compute a free result again continue to read `result`.
   void TakeInstead(Instruction& result, Instruction& value) {
     if (!IsFree(result)) return result.ReplaceAllUses(value);
     const auto users = result.users();
@@ -224,7 +220,6 @@ class Division {
     value.SetOrigin(result.origin());
   }
 
-  // Replaces the members by a call of a new computation with copies of them.
   void Call(std::span<Instruction* const> members, std::string_view name) {
     const std::unordered_set<const Instruction*> inside(members.begin(), members.end());
     Computation& part = computation_.module().AddComputation(name);
@@ -250,7 +245,7 @@ class Division {
       ScopesSummary::Part& counts = name == kCompiled ? summary_->compiled : summary_->by_op;
       counts.instructions += CountSteps(*member);
     }
-    if (results.empty()) results.push_back(members.back());  // Unused. The pass `dce` removes it.
+    if (results.empty()) results.push_back(members.back());  // The pass `dce` removes it.
     std::vector<Instruction*> made;
     for (const Instruction* result : results) made.push_back(copies[result]);
     part.SetRoot(made.size() == 1 ? *made.front() : part.AddTuple(made));
@@ -278,7 +273,7 @@ Status CleanUp(Module& module, std::string_view passes) {
   return {};
 }
 
-// Adds the ids of an instruction of a part, and of the instructions that it runs, after inlining.
+// Adds also the ids of instructions that `inst` runs.
 void AddIds(const Instruction& inst, std::set<int>* ids) {
   if (!ids->insert(inst.id()).second || !inst.Is(kControl)) return;
   for (const Computation* callee : CalledComputations(inst)) {

@@ -9,8 +9,7 @@
 namespace hlo {
 namespace {
 
-// Whether the output is right within bounds that a wrong output would break. If all expected values are zero, infinite
-// or NaN, most wrong kernels return the same.
+// Most wrong kernels return the same if all expected values are zero, infinite or NaN.
 bool Decides(const TensorComparison& output) {
   constexpr double kMostVacuous = 0.1;
   const int64_t silent = output.zero_expected + output.inf_expected + output.nan_expected;

@@ -19,19 +19,18 @@
 
 namespace hlo {
 
-// A module of the step alone. Operands become parameters, constants stay.
+// Operands become parameters, constants stay.
 std::unique_ptr<Module> ExtractStep(const Instruction& step);
-// Copies shared bytes, so that the arrays own theirs.
 void OwnBytes(Literal& literal);
-// The inputs with bytes of their own. Later steps may overwrite the originals.
+// Owns its bytes, because later steps may overwrite the inputs.
 std::vector<Literal> KeptInputs(std::span<const Literal> inputs);
-// The arguments for `alone`, which ExtractStep made of `step`, from the inputs of the step.
+// The arguments for `alone`, which ExtractStep made of `step`.
 std::vector<Literal> ArgumentsOf(const Module& alone, const Instruction& step, std::span<const Literal> inputs);
-// Null if the step does not compile alone. A fault to be planted is planted too if it applies to this step. Returns
-// errors of the device.
+// Null if the step does not compile alone. Plants the fault of the run if it applies to this step. Returns errors of
+// the device.
 Result<std::unique_ptr<gpu::Executable>> CompileAlone(const Module& step, gpu::Device& device,
                                                       const RunOptions& options);
-// Returns the result. The memory of the results is spoiled first, so an element that no kernel writes is wrong.
+// Spoils the memory of the results first, so an element that no kernel writes is wrong.
 Result<Literal> RunAlone(gpu::Executable& alone, std::span<const Literal> arguments);
 // Nothing if the step could not run alone. Returns errors of the device.
 template <class T>
@@ -41,14 +40,13 @@ Result<std::optional<T>> UnlessOfDevice(Result<T> result) {
   return std::nullopt;
 }
 
-// Made-up arguments that decide open outputs, in the order of trying. Small integers come first, twice: their sums and
-// comparisons are exact, and they contain no NaN. Then come numbers with all digits and no special values, which avoid
-// ties. Last come 1 and -1, whose products are exact. The seeds differ from the run's, whose own arguments may have the
-// same profile.
+// Made-up arguments that decide open outputs. Small integers come first, twice: their sums and comparisons are exact.
+// Then come numbers with all digits and no special values, which avoid ties. Last come 1 and -1, whose products are
+// exact. The seeds differ from the run's.
 std::array<ArgumentOptions, 4> DecidingArguments(uint64_t seed);
-// Compares on such arguments until each `open` output is decided, and returns the last comparison. Returns nothing if
-// some output stays open. A mismatch of any output ends the comparisons. A match decides an output if at most a tenth
-// of its elements are vacuous, and if some expected value is neither zero nor infinite nor NaN.
+// Compares on such arguments until each `open` output is decided or some output is a mismatch. Returns the last
+// comparison, or nothing if an output stays open. A match decides an output if at most a tenth of its elements are
+// vacuous, and if some expected value is neither zero nor infinite nor NaN.
 using MadeUpComparison =
     std::function<Result<std::optional<Comparison>>(const ArgumentOptions& made_up, const LocalOptions& local)>;
 Result<std::optional<Comparison>> CompareWhereDecided(const LocalOptions& local, std::set<ShapeIndex> open,

@@ -15,7 +15,7 @@ namespace hlo {
 
 class Stopwatch {
  public:
-  // Milliseconds since construction.
+  // Since construction.
   double ms() const { return std::chrono::duration<double, std::milli>(Clock::now() - begin_).count(); }
 
  private:
@@ -23,12 +23,10 @@ class Stopwatch {
   Clock::time_point begin_ = Clock::now();
 };
 
-// Sets the median and the range of at least one run, in milliseconds.
 void SetRunTimes(std::vector<double> runs, RunTimes* times);
 
-// Warms up and times the runs: with --bench at least 10 runs and bench_seconds, otherwise num_repeats runs. Returns the
-// share of the time in host calls. `notes` receives the reasons for slower execution modes, `graphs` the recorded
-// graphs. Both may be null.
+// With --bench, times at least 10 runs and bench_seconds, otherwise num_repeats runs. Returns the share of the time in
+// host calls. `notes` receives the reasons for slower execution modes. `notes` and `graphs` may be null.
 Result<double> TimeRuns(gpu::Executable& executable, const RunOptions& options, Progress& progress, RunTimes* times,
                         std::vector<std::string>* notes, std::vector<gpu::RecordedGraph>* graphs);
 

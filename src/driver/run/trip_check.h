@@ -1,5 +1,5 @@
-// Judges a loop that is one kernel by single trips, each from its own initial state. The kernel itself computes the
-// states: it stops after a given number of trips (gpu::RunOptions::stop_loops_after).
+// Judges a loop that is one kernel by single trips. The kernel itself computes the state before a trip
+// (gpu::RunOptions::stop_loops_after).
 #ifndef HLO_DRIVER_RUN_TRIP_CHECK_H_
 #define HLO_DRIVER_RUN_TRIP_CHECK_H_
 
@@ -16,13 +16,12 @@
 
 namespace hlo {
 
-// The first, the last and `seeded` other trips, in ascending order, or all if there are no more. Empty for 0 trips.
+// The first, the last and `seeded` other trips, or all if there are no more.
 std::set<int64_t> TripsToJudge(int64_t trips, int64_t seeded, uint64_t seed);
 
 // Splits a kernel with a loop and other instructions into a kernel for the loop, with the same plan, and other kernels.
-// With `same_plan`, these are at most two: one for the instructions that the loop depends on, and one for the others.
-// Otherwise the other kernels stay separate. Returns null if the step is not such a kernel or the parts do not
-// compile. Returns errors of the device.
+// With `same_plan`, these are at most two: the instructions that the loop depends on, and the others. Null if the step
+// is not such a kernel or the parts do not compile. Returns errors of the device.
 Result<std::unique_ptr<gpu::Executable>> CompileAroundLoop(const gpu::StepInfo& step, gpu::Device& device,
                                                            const RunOptions& options, bool same_plan);
 
@@ -32,13 +31,13 @@ class TripCheck {
   static Result<std::unique_ptr<TripCheck>> Of(const gpu::StepInfo& step, gpu::Device& device,
                                                const RunOptions& options);
 
-  // Called for each judged trip. An error ends the check.
+  // An error ends the check.
   using Judge = std::function<Status(const Comparison&, std::span<const gpu::LoopStep>)>;
-  // Judges the trips of TripsToJudge: the new state, and whether the condition correctly continued or ended the loop.
-  // Then checks by bits that all trips together give `output`.
+  // Judges the new state and the condition of each of TripsToJudge. Then checks by bits that all trips together give
+  // `output`.
   Status Run(std::span<const Literal> inputs, const Literal& output, int64_t seeded, const LocalOptions& local,
              const Judge& judge);
-  // CompareWhereDecided for one trip from a made-up state.
+  // One trip from a made-up state.
   Result<std::optional<Comparison>> WithRandomArguments(LocalOptions local, const std::set<ShapeIndex>& open);
 
  private:
@@ -49,7 +48,7 @@ class TripCheck {
 
   const gpu::StepInfo& step_;
   const Instruction& loop_;
-  std::unique_ptr<gpu::Executable> alone_;  // Computes the state after the loop from the state before it.
+  std::unique_ptr<gpu::Executable> alone_;  // Maps the state before the loop to the state after it.
 };
 
 }  // namespace hlo

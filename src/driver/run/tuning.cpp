@@ -18,9 +18,9 @@ namespace {
 
 using Answer = gpu::TuningHooks::Answer;
 
-// Scalar steps of judging one result, about a third of a second. The largest results are judged by samples.
+// About a third of a second. The largest results are judged by samples.
 constexpr int64_t kWorkOfJudging = 20'000'000;
-// The largest relative difference between two results of one step that different roundings may cause, for any type.
+// The largest relative difference between two results that roundings may cause, for any type.
 constexpr double kRough = 0.1;
 
 double SizeOf(const Literal& array) {
@@ -37,7 +37,7 @@ double SizeOf(const Literal& array) {
   return count == 0 ? 0 : std::sqrt(sum / static_cast<double>(count));
 }
 
-// Compares all elements with the first candidate's. Returns the difference as text, or "".
+// The difference as text, or "".
 std::string DifferenceFrom(const Literal& first, const Literal& actual) {
   if (!first.shape().IsArray()) {
     for (size_t i = 0; i < first.elements().size(); ++i) {

@@ -1,4 +1,4 @@
-// Autotuning for a run: generates arguments for each step and judges the results by error bounds.
+// Autotuning for a run: makes arguments for each step and judges the results by error bounds.
 #ifndef HLO_DRIVER_RUN_TUNING_H_
 #define HLO_DRIVER_RUN_TUNING_H_
 
@@ -15,21 +15,20 @@
 
 namespace hlo {
 
-// The prefix of --inject=autotune:NAME:FAULT. It plants a fault of a kernel or library call in the step NAME if its
-// plan comes from a lock file, so that the lock is wrong. Error F004: no such fault exists.
+// --inject=autotune:NAME:FAULT plants a fault in the step NAME if its plan comes from a lock file. Error F004: unknown
+// fault.
 inline constexpr std::string_view kFaultOfDecision = "autotune:";
 Status CheckFaultOfDecision(std::string_view inject);
-// The fault for gpu::CompileOptions::inject. "" if no lock has a plan for NAME. `tuned` may be null. Error F004: the
-// module has no such step.
+// The fault for gpu::CompileOptions::inject. "" if no lock has a plan for NAME. Error F004: the module has no such
+// step.
 Result<std::string> FaultToPlant(const Module& module, std::string_view inject, const gpu::TuningReport* tuned);
 
-// Decides the regions as compilation does (TakeUnplannedRegionsApart): each becomes one step or is expanded. Returns
-// notes. `device` returns the device of the run, or null. It is called only for regions that a library may compute,
-// such as attentions.
+// Makes each region one step or expands it, as compilation does. Returns notes. `device` returns the device of the run,
+// or null, and is called only for regions that a library may compute, such as attentions.
 std::vector<std::string> DissolveRegions(Module& module, const std::function<gpu::Device*()>& device,
                                          const RunOptions& options);
 
-// Adds plans to steps of `module` that have none, as options.tuning says. Regions must be decided before.
+// Adds missing plans, as options.tuning says. Regions must be decided before.
 Result<gpu::TuningReport> TuneModule(Module& module, gpu::Device& device, const RunOptions& options);
 
 }  // namespace hlo

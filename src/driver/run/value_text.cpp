@@ -10,7 +10,7 @@
 namespace hlo {
 namespace {
 
-// Calls f(index, element as a complex number) for each element until f returns false.
+// Calls f(index, element as a complex number) until f returns false.
 template <class F>
 void ForEachElement(const Literal& array, F&& f) {
   const int64_t count = array.shape().NumElements();

@@ -10,15 +10,13 @@
 
 namespace hlo {
 
-// Statistics over the elements of an array, or of all arrays in a tuple. `min` and `max` ignore NaN. Complex numbers
-// count by their real parts.
+// Over an array, or all arrays in a tuple. `min` and `max` ignore NaN, and imaginary parts.
 struct ValueStats {
   int64_t elements = 0, nans = 0, infinities = 0;
-  double min = 0, max = 0;  // 0 if all elements are NaN.
+  double min = 0, max = 0;
 };
 ValueStats StatsOf(const Literal& value);
 
-// The place of the first NaN or infinite element.
 struct ElementPlace {
   ShapeIndex leaf;
   int64_t linear = 0;  // Row-major.
@@ -29,8 +27,7 @@ std::optional<ElementPlace> FindFirst(const Literal& value, Oddity what);
 // "[3,961]" for the row-major element `linear`. "" for a scalar.
 std::string IndexText(const Shape& shape, int64_t linear);
 
-// "f32[2] {1, 2}", with one line per leaf of a tuple. For more than `most` elements, shows the first ones and the
-// smallest and largest values.
+// "f32[2] {1, 2}", with a line per leaf of a tuple. More than `most` elements are abbreviated.
 std::string ValueText(const Literal& value, int64_t most);
 
 }  // namespace hlo

@@ -19,7 +19,7 @@
 namespace hlo {
 namespace {
 
-// Why nothing is decided, and the flag or the command that may decide it. `does` explains the flag or command.
+// Why nothing is decided, and the flag or the command that may decide it.
 struct Doubt {
   std::string reason, flag, does, command;
 };
@@ -32,8 +32,8 @@ constexpr const char* kByOutputs = "compares the outputs with the interpreter's"
 constexpr std::string_view kNoCulprit = "nobody: ";
 constexpr std::string_view kExplained = ": rounding explains it, not a fault";
 
-// The doubt that the oracles `local` and `passes` leave. Nothing if they decided. It suggests integers that no
-// operation rounds, because they decide most outputs whose bounds are too wide.
+// The doubt that `local` and `passes` leave. Integers that no operation rounds decide most outputs whose bounds are too
+// wide.
 std::optional<Doubt> DoubtOf(const RunReport& report) {
   if (!report.look_at_passes.empty())
     return Doubt{"passes left open what the input determines", "", kPassByPass, report.look_at_passes};
@@ -47,8 +47,8 @@ std::optional<Doubt> DoubtOf(const RunReport& report) {
     return Doubt{"judging the kernels takes more than --work_limit", "--work_limit=0", kWhateverItTakes};
   if (!local.unchecked.empty())
     return Doubt{Str("no error bounds for ", local.unchecked.front()), "--compare_mode=tolerance", kByOutputs};
-  // The tolerance judges outputs with too wide bounds, and the ensemble judges outputs beyond the tolerance. Neither
-  // can tell which outcome of a decision is right.
+  // The tolerance judges outputs with too wide bounds, and the ensemble judges outputs beyond it. Neither can tell
+  // which outcome of a decision is right.
   const bool is_explained = report.ensemble && report.ensemble->unsupported.empty() && !report.ensemble->suspect;
   const bool within = report.outputs && (report.outputs->bad() == 0 || is_explained);
   const auto open = std::ranges::find_if(
@@ -59,7 +59,7 @@ std::optional<Doubt> DoubtOf(const RunReport& report) {
   return Doubt{std::move(reason), "--compare_mode=exact", kOnIntegers};
 }
 
-// Results that are NaN or infinite where the reference is finite. Bounds that permit such values say nothing.
+// Bounds that permit NaN or infinity where the reference is finite say nothing.
 std::optional<Doubt> DoubtOfNumbers(const RunReport& report) {
   if (!report.outputs) return std::nullopt;
   int64_t nan = 0, infinite = 0;
@@ -78,7 +78,6 @@ std::optional<Doubt> DoubtOfNumbers(const RunReport& report) {
                "--compare_mode=tolerance", kByOutputs};
 }
 
-// The doubt if the ensemble ran and does not explain the outputs.
 std::optional<Doubt> DoubtOfRoundings(const RunReport& report) {
   if (!report.ensemble) return std::nullopt;
   const EnsembleResult& ensemble = *report.ensemble;
@@ -100,13 +99,13 @@ std::string Again(const RunOptions& options, const RunReport& report, std::strin
   return Str(RunAgain(given, flags, report.path), "   ", does);
 }
 
-// The flag that makes hlo-opt plan for the device of this run. "" for the default target.
+// Makes hlo-opt plan for the device of this run.
 std::string TargetFlag(const RunOptions& options) {
   const std::string& target = options.reproducer.target;
   return target.empty() ? "" : Str("--target=", ShellWord(target), " ");
 }
 
-// A command that shows more of the culprit. The text of a wrong pass already has one.
+// The text of a wrong pass already has a command.
 std::string NextOf(const Culprit& culprit, const RunOptions& options, const RunReport& report) {
   switch (culprit.kind) {
     case Culprit::Kind::kKernel:
@@ -157,8 +156,7 @@ void SetInconclusive(RunReport* report, const RunOptions& options, const Doubt& 
   else report->next = Again(options, *report, doubt.flag, doubt.does);
 }
 
-// Why a run without a culprit is not a match. Nothing if it is. Results with the bits of the reference are right, even
-// if bounds are open.
+// Results with the bits of the reference are right, even if bounds are open.
 Result<std::optional<Doubt>> FindDoubt(Experiment& experiment, const RunReport& report) {
   const RunOptions& options = experiment.options();
   if (options.compare_mode == "ensemble") {
@@ -176,7 +174,7 @@ Result<std::optional<Doubt>> FindDoubt(Experiment& experiment, const RunReport& 
   return CompareBitwise(expected, outputs).verdict == Verdict::kMatch ? std::nullopt : doubt;
 }
 
-// "; {0} is f32[2,4] at run time, expected f32[2,3]" for the first output of another size; "" if there is none.
+// "; {0} is f32[2,4] at run time, expected f32[2,3]" for the first output of another size.
 std::string SizesText(const RunReport& report) {
   if (!report.outputs) return "";
   for (const TensorComparison& output : report.outputs->outputs) {
@@ -217,7 +215,6 @@ Status Judge(Experiment& experiment, int64_t outputs, int64_t elements, RunRepor
   return {};
 }
 
-// Runs the ensemble for outputs beyond the tolerance that no other oracle explains.
 Status AskForRoundings(Experiment& experiment, RunReport* report) {
   // The user did not request this work, so its time is limited. --compare_mode=ensemble has no limit.
   constexpr double kMostSeconds = 5;
@@ -234,7 +231,6 @@ Status AskForRoundings(Experiment& experiment, RunReport* report) {
                                    .interpret = TRY(experiment.Interpreter()),
                                    .most_seconds = kMostSeconds});
   report->ensemble = ensemble ? std::move(*ensemble) : EnsembleResult{.unsupported = ensemble.error().message()};
-  // Outputs within the tolerance need no explanation.
   std::vector<EnsembleOutput> in_question;
   for (size_t i = 0; i < report->ensemble->outputs.size(); ++i) {
     if (report->outputs->outputs[i].bad() > 0) in_question.push_back(std::move(report->ensemble->outputs[i]));
@@ -244,7 +240,6 @@ Status AskForRoundings(Experiment& experiment, RunReport* report) {
   return {};
 }
 
-// Runs the oracles of kernels, dataflow and passes in any mode.
 Status JudgeParts(Experiment& experiment, RunReport* report) {
   if (experiment.IsInterpreted()) return {};
   for (const Oracle& oracle : AllOracles()) {
@@ -258,8 +253,7 @@ std::string ReferenceName(const RunOptions& options) {
   return options.reference_platform == "cpu" ? "the run on cpu" : "the interpreter";
 }
 
-// A sentence about the parts of the program with made-up values, which the reference's program does not share. "" if
-// there are none.
+// The reference's program does not share the made-up values.
 std::string MadeUpText(const RunReport& report) {
   std::vector<std::string> parts;
   const int64_t constants = report.filled_constants;
@@ -274,8 +268,7 @@ std::string MadeUpText(const RunReport& report) {
   return Str(Join(parts, ", "), ", so a reference from elsewhere ", constants > 0 ? "cannot" : "need not", " match");
 }
 
-// If the reference is a bundle, returns the ensemble of its module if that explains our results. Otherwise returns
-// nothing.
+// The ensemble of a reference bundle's module, if that explains our results.
 Result<std::optional<EnsembleResult>> RoundingsOfOther(Experiment& experiment, const EnsembleOptions& ensemble) {
   const std::string& folder = experiment.options().reference_file;
   if (!IsBundle(folder)) return std::nullopt;
@@ -296,9 +289,8 @@ bool HasFloats(const Shape& shape) {
   return shape.IsArray() && (IsFloat(shape.type()) || IsComplex(shape.type()));
 }
 
-// Whether implementations of the instruction may round its result differently. True for ops that no trait describes. A
-// conversion rounds once, so all implementations give the same bits. Instructions of called computations are examined
-// on their own.
+// True also for ops that no trait describes. A conversion rounds once, so all implementations give the same bits.
+// Instructions of called computations are examined on their own.
 bool RoundsFreely(const Instruction& inst) {
   if (!HasFloats(inst.shape()) || inst.Is(Opcode::kConvert) || inst.Is(Opcode::kReducePrecision)) return false;
   if (inst.Is(kElementwise)) return RowOf(inst.opcode()).ulps > 0;
@@ -316,7 +308,7 @@ bool NothingRounds(const Module& module) {
   return true;
 }
 
-// A sentence that names the first output with a bad element and the instruction that computes it.
+// The first output with a bad element, and the instruction that computes it.
 std::string FirstBadOutput(const Module& module, const Comparison& outputs) {
   const auto bad =
       std::ranges::find_if(outputs.outputs, [](const TensorComparison& tensor) { return tensor.bad() > 0; });
@@ -327,8 +319,7 @@ std::string FirstBadOutput(const Module& module, const Comparison& outputs) {
   return Str(". The first output that differs, {", Join(bad->output, ","), "}, is ", NameWithSource(*inst, module));
 }
 
-// Reports every explanation for a differing reference when our side has no known fault. `known` has the facts, `more`
-// the explanations besides the usual ones.
+// Reports every explanation for a differing reference when our side has no known fault. `known` has the facts.
 Status BlameNobody(Experiment& experiment, std::string_view known, std::string_view more, RunReport* report) {
   Culprit& culprit = report->culprit;
   culprit.kind = Culprit::Kind::kReference;
@@ -342,9 +333,9 @@ Status BlameNobody(Experiment& experiment, std::string_view known, std::string_v
   return {};
 }
 
-// Decides whether roundings explain a difference from the reference. `right` tells why our side has no known fault.
+// `right` tells why our side has no known fault.
 Status BlameRoundings(Experiment& experiment, double interpretation_ms, std::string_view right, RunReport* report) {
-  // The ensemble only explains, so it runs only if it takes at most half a minute.
+  // The ensemble only explains, so it may take at most half a minute.
   constexpr double kMostMs = 30'000;
   constexpr std::string_view kOrRoundings = " or another precision, or roundings explain it";
   const Module& module = *TRY(experiment.Input())->module;
@@ -367,8 +358,7 @@ Status BlameRoundings(Experiment& experiment, double interpretation_ms, std::str
       roundings.suspect ? TRY(RoundingsOfOther(experiment, ensemble)) : std::optional<EnsembleResult>();
   if (!roundings.unsupported.empty() && !of_other)
     return BlameNobody(experiment, Str(right, " (no ensemble: ", roundings.unsupported, ")"), kOrRoundings, report);
-  // Uses the first line. The text ends with an example, which need not be a bad element, and the table of outputs has
-  // the bad ones.
+  // The text ends with an example, which need not be a bad element.
   const std::string words = ToString(roundings);
   const std::string ensemble_text = words.substr(0, words.find('\n'));
   if (roundings.suspect && !of_other) {
@@ -383,7 +373,6 @@ Status BlameRoundings(Experiment& experiment, double interpretation_ms, std::str
   return {};
 }
 
-// Whether the two results of an output have different numbers of NaN.
 bool IsNanInOne(const Comparison& comparison) {
   return std::ranges::any_of(comparison.outputs,
                              [](const TensorComparison& tensor) { return tensor.nan_actual != tensor.nan_expected; });
@@ -437,7 +426,7 @@ Status BlameByParts(Experiment& experiment, RunReport* report) {
   return {};
 }
 
-// Calls BlameByParts. If it finds no explanation, the made-up parts of the program are the explanation.
+// Without another explanation, made-up parts explain the difference.
 Status BlameForReference(Experiment& experiment, RunReport* report) {
   TRY(BlameByParts(experiment, report));
   Culprit& culprit = report->culprit;
@@ -451,7 +440,7 @@ Status BlameForReference(Experiment& experiment, RunReport* report) {
   return {};
 }
 
-// The default tolerance is a rule of thumb: a difference that only roundings cause is not a mismatch.
+// The default tolerance is a rule of thumb, so a difference by roundings alone is not a mismatch.
 void AllowForRoundings(const RunOptions& options, RunReport* report) {
   if (report->culprit.kind != Culprit::Kind::kRounding || options.tolerance_given) return;
   report->rounded = Str(report->outputs->bad(), " of ", Counted(report->outputs->elements(), "element"),
@@ -460,7 +449,7 @@ void AllowForRoundings(const RunOptions& options, RunReport* report) {
   SetVerdict(report, Verdict::kMatch, "");
 }
 
-// Outputs that are small compared with the tolerances cannot be judged by any reference, so the parts decide.
+// No reference can judge outputs that are small compared with the tolerances.
 Status DecideByParts(Experiment& experiment, RunReport* report) {
   if (experiment.IsInterpreted()) return {};
   TRY(JudgeParts(experiment, report));
@@ -472,7 +461,7 @@ Status DecideByParts(Experiment& experiment, RunReport* report) {
   return {};
 }
 
-// Text for the last line if every element is NaN, otherwise "". NaN equals NaN, so a match then shows little.
+// NaN equals NaN, so a match of only NaN shows little.
 std::string AllNanText(const RunOptions& options, const ValueStats& outputs) {
   if (outputs.nans == 0 || outputs.nans < outputs.elements) return "";
   const bool made_up = options.args.empty() && options.arg.empty();
@@ -495,7 +484,6 @@ ValueStats StatsOfNan(const Literal& outputs) {
   return FindFirst(outputs, Oddity::kNan) ? StatsOf(outputs) : ValueStats();
 }
 
-// Sets the verdict of a mode in which the outputs decide.
 Status DecideByOutputs(Experiment& experiment, bool replicas_differ, RunReport* report) {
   if (report->exact) {
     const std::string& why = report->exact->reason;
@@ -586,7 +574,6 @@ Status JudgeUnfinished(Experiment& experiment, Error error, RunReport* report) {
   // The interpreter finished, so the loops of the input end.
   const bool has_reference = TRY(experiment.Arguments())->reference.has_value();
   if (culprit.kind == Culprit::Kind::kNone && has_reference) TRY(JudgePasses(experiment, report));
-  // The interpreter finished, and each step is right for the values that it reads.
   if (culprit.kind == Culprit::Kind::kNone && has_reference && error.exit != ExitCode::kLimit && !DoubtOf(*report))
     culprit = {.kind = Culprit::Kind::kRuntime,
                .name = "",

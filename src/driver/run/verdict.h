@@ -13,15 +13,14 @@ namespace hlo {
 // Adds "(with stubs)" to a match if the module has stubs or filled constants.
 void SetVerdict(RunReport* report, Verdict verdict, std::string_view reason);
 
-// Runs the oracles of --compare_mode whose needs are met, and sets the verdict.
+// Runs the oracles of --compare_mode whose needs are met.
 Status JudgeRun(Experiment& experiment, RunReport* report);
 
-// The same without results of the whole module, which is therefore not run: by the oracles of kernels, of the dataflow
-// and of the passes.
+// Judges without results of the whole module.
 Status JudgeByParts(Experiment& experiment, RunReport* report);
 
 // Judges a run that ended with `error`. Returns the error unless wrong values may have caused it and the wrong part is
-// found: the run time, a kernel or a pass.
+// found.
 Status JudgeUnfinished(Experiment& experiment, Error error, RunReport* report);
 
 }  // namespace hlo

@@ -20,12 +20,12 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// The instruction that first computed a NaN or an infinity from operands without one.
+// The instruction that first made a NaN or an infinity from operands without one.
 struct Finding {
   const Instruction* inst = nullptr;
-  int64_t step = 0;  // The number of the value in the interpretation, from 0.
+  int64_t step = 0;  // Values before it in the interpretation.
   ElementPlace place;
-  std::vector<gpu::LoopStep> loops;  // The loops around the instruction, the outermost first.
+  std::vector<gpu::LoopStep> loops;  // The outermost first.
 };
 
 class Watch {
@@ -39,7 +39,6 @@ class Watch {
     options.stop = &stop_;
     options.on_value = [this](const Instruction& inst, const Literal& value) { Saw(inst, value); };
     options.on_iteration = [this](const Instruction& loop, int64_t iteration, const Literal&) {
-      // The innermost loop is the last element.
       if (loops_.empty() || loops_.back().loop != &loop) loops_.push_back({&loop, 0});
       loops_.back().iteration = iteration;
     };
@@ -67,7 +66,7 @@ class Watch {
   };
 
   void Saw(const Instruction& inst, const Literal& value) {
-    constexpr int64_t kMostElements = 1000;  // More elements of a traced value are counted, but not printed.
+    constexpr int64_t kMostElements = 1000;  // More elements of a traced value are not printed.
     const Clock::time_point now = Clock::now();
     if (!loops_.empty() && loops_.back().loop == &inst) loops_.pop_back();
     Row& row = rows_[inst.id()];
@@ -102,8 +101,7 @@ class Watch {
     row.infinities += stats.infinities;
   }
 
-  // Finds the first instruction that makes a NaN or infinity. Parameters and constants with such values are not
-  // findings.
+  // Parameters and constants with such values are not findings.
   void Detect(const Instruction& inst, const Literal& value, Oddity what, const std::string& mode) {
     Finding& finding = findings_[static_cast<int>(what)];
     if (finding.inst != nullptr) return;
@@ -173,7 +171,7 @@ class Watch {
   std::vector<int> order_;
   std::vector<bool> tainted_[2];
   Finding findings_[2];
-  std::vector<gpu::LoopStep> loops_;  // The running loops, the outermost first.
+  std::vector<gpu::LoopStep> loops_;  // The outermost first.
   int64_t step_ = 0;
   std::atomic<bool> stop_ = false;
   Clock::time_point last_;
@@ -181,13 +179,13 @@ class Watch {
 
 std::string_view NameOf(Oddity what) { return what == Oddity::kNan ? "NaN" : "infinite"; }
 
-// The note for a search without a finding. `noun` names the searched items: "instruction", "step".
+// `noun` is "instruction" or "step".
 std::string FoundNone(Oddity what, std::string_view noun) {
   return what == Oddity::kNan ? Str("--detect_nan: no ", noun, " made a NaN from operands without one")
                               : Str("--detect_inf: no ", noun, " made an infinity from operands without one");
 }
 
-// The finding as an error at its instruction, with its operands. Interprets the module again up to this instruction.
+// Interprets the module again to get the operands of the finding.
 Result<Error> Explain(const Module& module, std::span<const Literal> args, InterpretOptions options,
                       const Finding& finding, Oddity what) {
   std::map<const Instruction*, Literal> operands;
@@ -223,7 +221,7 @@ Result<Error> Explain(const Module& module, std::span<const Literal> args, Inter
       text = Str(operand->name(), " = ", ValueText(value, kMost));
     }
     error.diagnostics.front().notes.push_back({text, operand->range()});
-    operands.erase(found);  // Report an operand that occurs twice only once.
+    operands.erase(found);  // Reports an operand that occurs twice only once.
   }
   return error;
 }
@@ -276,7 +274,6 @@ Result<Watched> InterpretWatched(const Module& module, std::span<const Literal> 
 
 namespace {
 
-// The first step with a finding, and its operands.
 struct FoundStep {
   const Instruction* step = nullptr;
   ElementPlace place;
@@ -300,7 +297,6 @@ Result<FoundStep> FindStep(gpu::Executable& executable, Oddity what) {
   return found;
 }
 
-// Interprets the step on its operands to find the instruction.
 Error ExplainStep(const FoundStep& found, const InterpretOptions& options, Oddity what) {
   const Instruction& step = *found.step;
   const std::unique_ptr<Module> alone = ExtractStep(step);

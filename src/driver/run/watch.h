@@ -1,5 +1,5 @@
-// Watches an interpretation: prints the values of named instructions, finds the first NaN or infinity with its
-// operands, and measures extremes and times. Also finds the first NaN or infinity in compiled code.
+// Watches an interpretation: prints values, finds the first NaN or infinity with its operands (also in compiled code),
+// and measures extremes and times.
 #ifndef HLO_DRIVER_RUN_WATCH_H_
 #define HLO_DRIVER_RUN_WATCH_H_
 
@@ -15,12 +15,12 @@
 namespace hlo {
 
 struct WatchOptions {
-  std::string trace_values;         // A regular expression for instruction names. Empty: none.
-  std::string detect_nan = "none";  // none, warn (continue) or fail (stop at the first).
+  std::string trace_values;         // Matches names of instructions.
+  std::string detect_nan = "none";  // none, warn (continue) or fail (stop).
   std::string detect_inf = "none";
   bool log_minmax = false;
   bool stats = false;
-  bool to_stderr = false;  // Print traced values to stderr instead of stdout.
+  bool to_stderr = false;
 
   bool operator==(const WatchOptions&) const = default;
   bool detects() const { return detect_nan != "none" || detect_inf != "none"; }
@@ -29,20 +29,20 @@ struct WatchOptions {
 
 struct Watched {
   Literal result;
-  std::string report;  // The tables of log_minmax and stats.
-  // Findings of detect_nan=warn and detect_inf=warn, and a pattern that matched nothing.
+  std::string report;
+  // Findings in the mode warn, and a pattern that matched nothing.
   std::vector<std::string> notes;
 };
-// Interprets `module`, and once more to find the operands of the first NaN. Prints traced values immediately. Errors:
-// from Interpret, and [N001] or [N002] with exit code 1 if --detect_nan or --detect_inf is `fail`.
+// Interprets again to find the operands of the first NaN. Errors: from Interpret, and [N001] or [N002] with exit code 1
+// in the mode fail.
 Result<Watched> InterpretWatched(const Module& module, std::span<const Literal> args, const InterpretOptions& options,
                                  const WatchOptions& watch);
 
-// A sentence for each argument with a detected value. No instruction made such a value.
+// A sentence for each argument with a detected value.
 std::vector<std::string> OddArguments(const Module& module, std::span<const Literal> args, const WatchOptions& watch);
 
 // Runs the bound program once more. Finds the first step that makes a NaN (an infinity) from operands without one, and
-// by the interpreter the instruction inside it. Returns notes, or the error [N001] or [N002] if the option is `fail`.
+// the instruction inside it. Returns notes, or the error [N001] or [N002].
 Result<std::vector<std::string>> DetectInSteps(gpu::Executable& executable, const InterpretOptions& options,
                                                const WatchOptions& watch);
 

@@ -14,13 +14,13 @@
 
 namespace hlo {
 
-// The size of a result from another source, or nothing if it is unknown.
+// The size of a result from another source, if known.
 using WholeSizes = std::function<std::optional<std::vector<int64_t>>(const ShapeIndex&)>;
 
 struct JoinedResults {
   std::optional<Literal> whole;
   std::string why_not;             // Set if `whole` is empty.
-  std::vector<std::string> notes;  // Partitions that have different values for the same part.
+  std::vector<std::string> notes;  // Differences between partitions with the same part.
 };
 // For each leaf of the result; nullopt if it has no sharding.
 using ResultShardings = std::vector<std::optional<StatedSharding>>;
