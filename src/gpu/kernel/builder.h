@@ -1,8 +1,8 @@
-// The structured SIMT builder, through which emitters write all kernels. Kernels (kernel.h) are lowered to NVPTX
-// (nvptx.h) and to vectorised host code (host.h) with bit-identical results.
+// The structured SIMT builder, through which emitters write all kernels. The recorded kernel (kernel.h) is lowered to
+// NVPTX (nvptx.h) and to vectorised host code (host.h) with bit-identical results.
 //
-// Code at *block level* runs once per block: index arithmetic, and loops and ifs whose conditions are the same for all
-// threads. Phase(), Tile() and Warps() lead to lower levels:
+// A kernel is written at three levels. Code at *block level* runs once per block: index arithmetic, and loops and ifs
+// whose conditions are the same for all threads. Phase(), Tile() and Warps() lead to lower levels:
 //
 //   Phase(body)           body runs in every thread; k.thread(), k.warp(), k.lane() identify it
 //   Tile(V, limit, body)  body(i) runs for i in [0, min(limit, threads * V)), with V contiguous i per thread: vector
@@ -10,9 +10,21 @@
 //   Warps(body)           body runs once per warp (*warp level*): loops and ifs that may differ between warps, with
 //                         Phase and Tile inside (then over the 32 lanes of the warp), reductions and shuffles
 //
-// Values of an upper level may be used at lower levels. Slots, shared arrays and reductions pass values upwards.
-// Build() places a barrier where two phases access the same shared array and one of them writes. Within a phase,
-// threads must not access elements that another thread of the phase writes.
+// Values of an upper level may be used at lower levels. Slots (one value per thread, across phases), shared arrays and
+// reductions pass values to upper levels. Build() places a barrier where two phases access the same shared array and
+// one of them writes. So none can be missing or be in divergent code. Within a phase, threads must not access elements
+// that another thread of the phase writes.
+//
+// Elementwise, z = exp(x) + 1, any count:
+//
+//   KernelBuilder k("add_exp", CeilDiv(count, 256 * 4), 256);           // Blocks, threads per block.
+//   Array x = k.Input("x", Type::kF32, count);
+//   Array z = k.Output("z", Type::kF32, count);
+//   Value base = k.block() * (256 * 4);
+//   k.Tile(4, count - base, [&](Value i) {
+//     z.Store(base + i, Exp(x.Load(base + i)) + 1.0);
+//   });
+//   Kernel kernel = std::move(k).Build();
 //
 // Row sums, one block per row; four partial sums per thread:
 //
@@ -22,18 +34,66 @@
 //   Slot sum = k.MakeSlot(Type::kF32, 4);
 //   k.Fill(sum, 0.0);
 //   Value row = k.block() * columns;
-//   k.Loop(0, columns, 256 * 4, [&](Value begin) {
+//   k.Loop(0, columns, 256 * 4, [&](Value begin) {             // Uniform: outside the thread loop on the host.
 //     k.Tile(4, columns - begin, [&](Value i) { sum.Set(sum.Get() + x.Load(row + begin + i)); });
 //   });
-//   Value total = k.BlockReduce(sum, [](Value a, Value b) { return a + b; });
-//   y.Store(k.block(), total);
+//   Value total = k.BlockReduce(sum, [](Value a, Value b) { return a + b; });  // At block level: every thread has it.
+//   y.Store(k.block(), total);                                          // At block level: stored once.
+//
+// The same for short rows, one warp per row, eight rows per block, no barrier:
+//
+//   KernelBuilder k("short_row_sum", CeilDiv(rows, 8), 256);
+//   ...
+//   k.Warps([&] {
+//     Value row = k.block() * 8 + k.warp();
+//     k.If(row < rows, [&] {
+//       Slot sum = k.MakeSlot(Type::kF32, 4);
+//       k.Fill(sum, 0.0);
+//       k.Loop(0, columns, 32 * 4, [&](Value begin) {
+//         k.Tile(4, columns - begin, [&](Value i) { sum.Set(sum.Get() + x.Load(row * columns + begin + i)); });
+//       });
+//       y.Store(row, k.WarpReduce(sum, [](Value a, Value b) { return a + b; }));
+//     });
+//   });
+//
+// Transpose f32[rows,columns] through a 32x32 tile in shared memory:
+//
+//   const int64_t tiles_across = CeilDiv(columns, 32);
+//   KernelBuilder k("transpose", CeilDiv(rows, 32) * tiles_across, 256);
+//   Array x = k.Input("x", Type::kF32, rows * columns), y = k.Output("y", Type::kF32, rows * columns);
+//   Array tile = k.SharedTile("tile", Type::kF32, 32, 32);
+//   Value row0 = k.block() / tiles_across * 32, column0 = k.block() % tiles_across * 32;
+//   k.Warps([&] {
+//     k.Loop(0, 32, 8, [&](Value first) {
+//       const Value row = first + k.warp();
+//       k.If(row0 + row < rows, [&] {
+//         k.Tile(1, columns - column0, [&](Value lane) {
+//           tile.StoreAt(row, lane, x.Load((row0 + row) * columns + column0 + lane));
+//         });
+//       });
+//     }, 0);                                                            // Unrolled on the GPU: four loads in flight.
+//   });
+//   k.TransposeTile(tile, k.Index(32), k.Index(32));                    // Build() places a barrier before this.
+//   k.Warps([&] {
+//     k.Loop(0, 32, 8, [&](Value first) {
+//       const Value column = first + k.warp();
+//       k.If(column0 + column < columns, [&] {
+//         k.Tile(1, rows - row0, [&](Value lane) {
+//           y.Store((column0 + column) * rows + row0 + lane, tile.LoadTransposed(lane, column));
+//         });
+//       });
+//     }, 0);
+//   });
 //
 // Performance. Use Tile for the contiguous dimension, with V = 16 bytes / widest loaded or stored type. Accesses become
-// vectors on the GPU if the index is (multiple of V) + i, also with `% C` and `/ C` for C a multiple of V. On the host,
-// tiles are cut at the multiples of such C (16 and more). Loops with a uniform trip count are best at block or warp
-// level, with slots of width V as accumulators. Use lane() and warp(), never thread() % 32.
+// vectors on the GPU if the index is (multiple of V) + i. The index may contain `% C` and `/ C` with C a multiple of V.
+// On the host, tiles are cut at the multiples of such C (16 and more), so divided indices need no gathers. Loops with a
+// uniform trip count are best at block or warp level, with slots of width V as accumulators. In a thread body, short
+// loops are unrolled. On the host, long loops with the same bounds in all threads run outside the loop over lanes. Only
+// loops whose bounds differ between threads are scalar there. Use lane() and warp(), never thread() % 32.
 //
-// Wrong use (a value out of scope, a collective in a thread body, different types) fails a CHECK.
+// Wrong use (a value out of scope, a collective in a thread body, different types) is a bug of the emitter and fails a
+// CHECK.
 #ifndef HLO_GPU_KERNEL_BUILDER_H_
 #define HLO_GPU_KERNEL_BUILDER_H_
 
@@ -53,7 +113,7 @@ class KernelBuilder;
 
 constexpr int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-// A handle of a value.
+// A handle of a value in the kernel, cheap to copy.
 class Value {
  public:
   Value() = default;
@@ -68,24 +128,24 @@ class Value {
   Type type_ = Type::kPred;
 };
 
-// Operands must have the same type. Small floats are computed in f32 and rounded once, here and in all functions below.
+// Operands must have the same type. f16 and bf16 are computed in f32 and rounded once, here and in all functions below.
 // Integers follow HLO: they wrap; x / 0 is -1 (all ones if unsigned), x % 0 is x, MIN / -1 is MIN, MIN % -1 is 0.
 // Shifts by the width or more give 0 (the sign for arithmetic right shifts). kIndex has no such checks.
 Value operator+(Value a, Value b);
 Value operator-(Value a, Value b);
 Value operator*(Value a, Value b);
 Value operator/(Value a, Value b);  // Correctly rounded for floats.
-Value operator%(Value a, Value b);  // fmod for floats, exact. Has the sign of the dividend.
+Value operator%(Value a, Value b);  // Floats: fmod, exact. Integers: has the sign of the dividend.
 Value operator-(Value a);
 Value operator&(Value a, Value b);
 Value operator|(Value a, Value b);
 Value operator^(Value a, Value b);
-Value operator~(Value a);  // The logical not for kPred.
+Value operator~(Value a);  // Also the logical not of kPred.
 Value ShiftLeft(Value a, Value amount);
 Value ShiftRightArithmetic(Value a, Value amount);
 Value ShiftRightLogical(Value a, Value amount);
 Value MulHigh(Value a, Value b);
-// With NaN all are false except !=.
+// Comparisons give kPred. With NaN all are false except !=, which is true.
 Value operator==(Value a, Value b);
 Value operator!=(Value a, Value b);
 Value operator<(Value a, Value b);
@@ -96,7 +156,7 @@ Value Select(Value condition, Value on_true, Value on_false);
 Value Min(Value a, Value b);  // NaN if either is.
 Value Max(Value a, Value b);
 Value Fma(Value a, Value b, Value c);
-// c + a0 * b0 + a1 * b1, wrapping. a and b are pairs of s16 in a kS32, low half first.
+// a and b are pairs of s16 in an s32 (low half first). c + a0 * b0 + a1 * b1, wrapping. All kS32.
 Value PackPair(Value low, Value high);
 Value DotPairs(Value a, Value b, Value c);
 Value Abs(Value a);
@@ -109,10 +169,12 @@ Value RoundAwayFromZero(Value a);
 Value CopySign(Value magnitude, Value sign);
 Value CountLeadingZeros(Value a);
 Value PopulationCount(Value a);
-// Floats round to nearest even. Float to integer truncates and saturates, and NaN gives 0. To kPred: != 0.
+// Converts to `type`. Floats round to nearest even. Float to integer truncates and saturates, and NaN gives 0. To
+// kPred: != 0.
 Value Convert(Value a, Type type);
 Value Bitcast(Value a, Type type);  // Same width.
 
+// A constant of a's type.
 Value ConstantLike(Value a, int64_t literal);
 Value ConstantLike(Value a, double literal);
 template <class T>
@@ -147,7 +209,7 @@ HLO_KERNEL_LITERALS(>)
 HLO_KERNEL_LITERALS(>=)
 #undef HLO_KERNEL_LITERALS
 
-// A parameter, shared array or table. Indices count elements.
+// A parameter, shared array or table. Indices are kIndex values and count elements.
 class Array {
  public:
   Type type() const;
@@ -159,16 +221,18 @@ class Array {
   void Store(Value index, Value value) const;
   Value Load(int64_t index) const;
   void Store(int64_t index, Value value) const;
-  // `width` contiguous elements from a multiple of `width`, at most 16 bytes. Prefer Tile.
+  // `width` contiguous elements. The index must be a multiple of width, and width * bytes at most 16. Prefer Tile.
   std::vector<Value> LoadVector(Value index, int width) const;
   void StoreVector(Value index, std::span<const Value> values) const;
-  // For a SharedTile. LoadTransposed needs TransposeTile before, and adjacent rows in adjacent threads.
+  // For a SharedTile. LoadTransposed is used after KernelBuilder::TransposeTile, with adjacent rows in adjacent
+  // threads.
   void StoreAt(Value row, Value column, Value value) const;
   Value LoadTransposed(Value row, Value column) const;
+  // For a shared array: loads from the array of block `rank` of the cluster.
   Value LoadFrom(Value rank, Value index) const;
-  // Relaxed and device-wide, for 32 and 64 bits. Floats have only kAdd and kExchange.
+  // Relaxed and device-wide, at thread level, for 32 and 64 bits. Floats have only kAdd and kExchange.
   void Atomic(AtomicOp op, Value index, Value value) const;
-  Value AtomicFetch(AtomicOp op, Value index, Value value) const;
+  Value AtomicFetch(AtomicOp op, Value index, Value value) const;  // Returns the old value.
   // Returns the old value. Integers only.
   Value AtomicCompareExchange(Value index, Value expected, Value desired) const;
 
@@ -178,7 +242,8 @@ class Array {
   int32_t id_ = -1;
 };
 
-// Parameters selected by number, so that one launch processes many arrays.
+// Parameters of one type that are selected by number, so that one launch processes many arrays. Indices are kIndex
+// values.
 class ArrayGroup {
  public:
   Type type() const;
@@ -192,7 +257,7 @@ class ArrayGroup {
   int32_t id_ = -1;
 };
 
-// `width` values for each thread, kept across phases.
+// One value, or `width` values, for each thread. Keeps its value across phases. Read and written at thread level.
 class Slot {
  public:
   Type type() const;
@@ -200,6 +265,7 @@ class Slot {
   // In a Tile with V == width: the element of the tile index. In a Phase: the only element.
   Value Get() const;
   void Set(Value value) const;
+  // In a Phase: element j.
   Value Get(int element) const;
   void Set(int element, Value value) const;
 
@@ -212,13 +278,13 @@ class Slot {
 
 enum class MatrixOrder : uint8_t { kRowMajor, kColumnMajor };
 
-// A matrix of a warp for matrix products (mma.h), with `width()` elements in each lane.
+// A matrix of a warp in the format of matrix products (mma.h), with `width()` elements in each lane.
 class Fragment {
  public:
   FragmentKind kind() const;
   Type type() const { return slot_.type(); }
   int width() const { return slot_.width(); }
-  // In a Phase. Set rounds to tf32 if the fragment has it.
+  // In a Phase: element j of the lane, and its position in the matrix. Set rounds to tf32 where the fragment has it.
   Value Get(int element) const { return slot_.Get(element); }
   void Set(int element, Value value) const;
   Value Row(int element) const;
@@ -228,14 +294,15 @@ class Fragment {
   friend class KernelBuilder;
   Slot slot_;
 };
+// Fragments by their role in a product, so that the compiler checks the roles.
 template <FragmentRole role>
 class FragmentOf : public Fragment {};
 using LeftFragment = FragmentOf<FragmentRole::kLeft>;
 using RightFragment = FragmentOf<FragmentRole::kRight>;
 using SumFragment = FragmentOf<FragmentRole::kSum>;
 
-// A mutable value of the block, warp or thread, or in a Tile of the element, where it is made. Written at that level,
-// including its loops and ifs; read there and below.
+// A mutable value at the level where it was made: one per block, warp or thread, and in a Tile one per element. Written
+// at that level, including its loops and ifs; read there and at lower levels.
 class Variable {
  public:
   Type type() const;
@@ -262,54 +329,63 @@ class KernelBuilder {
 
   // Limits registers so that this many blocks fit on an SM.
   void SetMinBlocksPerSm(int blocks) { kernel_.min_blocks_per_sm = blocks; }
-  // Declares that an index or an intermediate result may reach `indices`.
+  // Declares that an index or an intermediate result may reach `indices`, beyond the sizes of the arrays.
   void CountsTo(int64_t indices) { kernel_.wide_index |= indices >= kLeastWideIndex; }
-  // The HLO instruction of the code recorded from now on.
+  // The HLO instruction of the code recorded from now on, for reports of the sanitizer.
   void SetSource(std::string instruction);
 
-  // Parameters in argument order. The GPU code assumes `alignment`, in bytes.
+  // Parameters in argument order. All indices must be below `elements`. The GPU code assumes `alignment`, in bytes.
   Array Input(std::string name, Type type, int64_t elements, int64_t alignment = 256);
   Array Output(std::string name, Type type, int64_t elements, int64_t alignment = 256);
   Array InOut(std::string name, Type type, int64_t elements, int64_t alignment = 256);
-  // The parameter may share memory with another one, with equal elements at equal indices.
+  // The parameter may share memory with another one (in-place update): equal elements have equal indices.
   void SetMayAlias(Array array);
-  void SetMayAlias(ArrayGroup group);
-  // Group() has `members` members of at most `elements`; the input `sizes` (kS64) gives their sizes at launch.
+  void SetMayAlias(ArrayGroup group);  // Each member, with the member of equal number in another group.
+  // Groups of parameters with one pointer and one number of elements for each member. Group() has `members` members of
+  // at most `elements`; the input `sizes` (kS64) gives their actual sizes at launch.
   ArrayGroup InputGroup(std::string name, Type type, std::vector<int64_t> elements, int64_t alignment = 256);
   ArrayGroup OutputGroup(std::string name, Type type, std::vector<int64_t> elements, int64_t alignment = 256);
   ArrayGroup InOutGroup(std::string name, Type type, std::vector<int64_t> elements, int64_t alignment = 256);
   ArrayGroup Group(ArrayKind kind, std::string name, Type type, int64_t members, int64_t elements, Array sizes,
                    int64_t alignment = 256);
   Array Shared(std::string name, Type type, int64_t elements);
-  // A tile for writing along rows and reading along columns, both multiples of 16. `padding`, at least 1, is the number
-  // of unused elements after each row.
+  // For values written along rows and read along columns. Rows and columns must be multiples of 16. `padding`, at least
+  // 1, is the number of unused elements after each row.
   Array SharedTile(std::string name, Type type, int64_t rows, int64_t columns, int64_t padding = 1);
-  // Used at block level before a SharedTile is read, which covers only the first `rows` and `columns`. The GPU reads
-  // columns directly (the padding keeps lanes on different banks), and the host transposes in registers.
+  // Used at block level between writing and reading a SharedTile. Only the first `rows` and `columns` will be read. The
+  // GPU reads columns directly (the padding keeps lanes on different banks), and the host transposes in registers.
   void TransposeTile(Array tile, Value rows, Value columns);
-  // Starts to copy 16 bytes from an input to a shared array of the same type, in a Phase. Both indices must be
-  // multiples of 16 bytes. CopyWait, at block level, ends a group of copies and waits until at most `on_their_way`
-  // groups are unfinished.
+  // Starts to copy 16 bytes from an input to a shared array of the same type. Used in a Phase; both indices must be
+  // multiples of 16 bytes. Each CopyWait, at block level, ends a group of copies. It waits until at most `on_their_way`
+  // groups are unfinished. With two alternating halves of an array:
+  //
+  //   fetch(0); k.CopyWait(1);
+  //   k.Loop(0, stages, 1, [&](Value stage) {
+  //     k.If(stage + 1 < stages, [&] { fetch(stage + 1); });
+  //     k.CopyWait(1);  // All but the last.
+  //     ...             // Reads what was fetched for `stage`.
+  //   });
   void CopyAsync(Array to, Value to_index, Array from, Value from_index);
   void CopyWait(int on_their_way = 0);
   Array Table(std::string name, Type type, std::vector<int64_t> bits);
-  // The condition of a loop or branch in the graph that contains the launch, which passes its handle as the pointer.
-  // Only one thread may use SetCondition (kU32); at block or warp level it runs once.
+  // The condition of a loop or branch in the graph that contains the launch. The launch passes its handle as the
+  // pointer. SetCondition (kU32) may be used at any level and by one thread only; at block or warp level it runs once.
   Array Condition(std::string name);
   void SetCondition(Array condition, Value value);
 
   Value Constant(Type type, int64_t value);
   Value Constant(Type type, double value);
   Value Constant(Type type, int value) { return Constant(type, int64_t{value}); }
-  Value Bits(Type type, int64_t bits);
+  Value Bits(Type type, int64_t bits);  // The bits of a float in memory.
   Value Index(int64_t value) { return Constant(Type::kIndex, value); }
 
-  Value block();
-  // Build() places barriers of the cluster, also at the end, so that no block ends while its arrays are read. They must
-  // be in code that all blocks of a cluster execute alike. Requires sm_90.
+  Value block();  // At any level.
+  // Groups the blocks into clusters. a.LoadFrom(rank, index) then reads the shared array `a` of another block of the
+  // cluster. Build() places barriers of the cluster where needed and at the end, so that no block ends while its arrays
+  // are read. They must be in code that all blocks of a cluster execute alike. Requires sm_90.
   void SetCluster(int blocks);
-  Value cluster_rank();
-  Value cluster_index();  // block() / cluster().
+  Value cluster_rank();   // At any level.
+  Value cluster_index();  // block() / cluster(), the same for all blocks of a cluster.
   Value warp();           // At warp level and in a Phase.
   Value lane();           // In a Phase.
   Value thread();         // In a Phase.
@@ -322,66 +398,75 @@ class KernelBuilder {
   // Phase and Tile are used at block or warp level, Warps at block level, and Loop and If at any level.
   void Phase(const Body& body);
   void Tile(int width, Value limit, const IndexBody& body);
-  void Tile(int width, const IndexBody& body);
+  void Tile(int width, const IndexBody& body);  // Covers all threads * width (or 32 * width) elements.
   void Warps(const Body& body);
-  // `unroll` is the number of copies of the body on the GPU; 0 unrolls completely.
+  // for (index = begin; index < end; index += step). `unroll` is the number of copies of the body on the GPU; 0 unrolls
+  // completely.
   void Loop(Value begin, Value end, Value step, const IndexBody& body, int unroll = 1);
   void Loop(int64_t begin, int64_t end, int64_t step, const IndexBody& body, int unroll = 1);
   void Loop(Value begin, Value end, int64_t step, const IndexBody& body, int unroll = 1);
   void If(Value condition, const Body& then, const Body& otherwise = nullptr);
-  // Used at block level. The condition is the same for all threads and may contain phases.
+  // while (condition()) body(). Used at block level. The condition is the same for all threads and may contain phases.
+  // Variables and arrays carry values from trip to trip.
   void While(const std::function<Value()>& condition, const Body& body);
 
   // Used at block or warp level.
   Slot MakeSlot(Type type, int width = 1);
   Slot MakeSlot(Type type, int width, Value initial);
+  // Used at any level. Without `initial` it must be set before it is read.
   Variable MakeVariable(Type type);
   Variable MakeVariable(Value initial);
+  // Sets all elements of the slot in all threads.
   void Fill(Slot slot, Value value);
   void Fill(Slot slot, double value) { Fill(slot, Constant(slot.type(), value)); }
 
-  // Reductions over the warp (at warp level) or block (at block level) in a fixed order: elements of a slot, adjacent
-  // lanes (0 with 1, 2 with 3, then 0 with 2, ...), warps. The slots then contain partial results.
+  // Reductions over all threads of the warp (at warp level) or of the block (at block level). The order is fixed:
+  // elements of a slot, then adjacent lanes (0 with 1, 2 with 3, then 0 with 2, ...), then warps. The slots then
+  // contain partial results.
   Value WarpReduce(Slot slot, const Combine& combine);
   std::vector<Value> WarpReduce(std::span<const Slot> slots, const CombineMany& combine);
   Value BlockReduce(Slot slot, const Combine& combine);
   std::vector<Value> BlockReduce(std::span<const Slot> slots, const CombineMany& combine);
-  // Reduces groups of `lanes` (a power of two) adjacent lanes into the slots of each lane. Warp level, width 1.
+  // Reduces groups of `lanes` (a power of two) adjacent lanes. Every lane's slots get the result. Warp level, width 1.
   void GroupReduce(std::span<const Slot> slots, int lanes, const CombineMany& combine);
-  // Inclusive scan in place, over lanes or threads. BlockScan returns the totals. Width 1.
+  // Inclusive scan over the lanes, or over the threads of the block, in place. BlockScan returns the totals. Width 1.
   void WarpScan(std::span<const Slot> slots, const CombineMany& combine);
   std::vector<Value> BlockScan(std::span<const Slot> slots, const CombineMany& combine);
-  // `to` of lane l becomes `from` of lane l + amount, l - amount, l ^ amount, or lane[l] (kS32, 0..31). A lane whose
-  // source is outside the warp keeps its own `from`. Warp level, width 1.
+  // Warp level, width 1. `to` of lane l becomes `from` of lane l + amount, l - amount, l ^ amount, or lane[l] (kS32,
+  // 0..31). A lane whose source is outside the warp keeps its own `from`.
   void ShuffleDown(Slot to, Slot from, int amount);
   void ShuffleUp(Slot to, Slot from, int amount);
   void ShuffleXor(Slot to, Slot from, int amount);
   void ShuffleIndexed(Slot to, Slot from, Slot lane);
-  // Sets the bits of the lanes that agree with this lane in the low `bits` bits of `from`. Warp level, kU32, width 1.
+  // Warp level, kU32, width 1. Sets the bits of the lanes that agree with this lane in the low `bits` bits of `from`.
   void Match(Slot to, Slot from, int bits);
+  // The value of one lane as a value at warp level.
   Value WarpBroadcast(Slot slot, Value lane);
   Value WarpBroadcast(Slot slot, int lane) { return WarpBroadcast(slot, Index(lane)); }
 
-  // Fragments are made at block or warp level; all other functions are used at warp level.
+  // Matrix products of a warp. Fragments are made at block or warp level; all other functions are used at warp level.
   LeftFragment MakeLeft(MmaShape shape);
   RightFragment MakeRight(MmaShape shape);
   SumFragment MakeSum(MmaShape shape);
   void Fill(SumFragment sum, Value value);
-  // Element [row, column] is at index + row * pitch + column, or at index + row + column * pitch. From a shared array,
-  // with index and pitch multiples of 16 bytes, one instruction loads a whole matrix.
+  // Element [row, column] is at index + row * pitch + column, or at index + row + column * pitch. An f32 array can fill
+  // a tf32 fragment. From a shared array, with index and pitch multiples of 16 bytes, one instruction loads a whole
+  // matrix.
   void LoadFragment(const Fragment& to, Array from, Value index, int64_t pitch, MatrixOrder order);
+  // sum += left * right.
   void Mma(SumFragment sum, LeftFragment left, RightFragment right);
 
-  // Used at block level. Counts the arriving blocks in counters[index] (kU32 InOut, zero before the launch). Returns
-  // true in the last of `expected` blocks, which resets the counter and sees all writes to kInOut arrays that the
-  // others made before they arrived.
+  // Used at block level, for reductions divided over blocks. Counts the arriving blocks in counters[index] (kU32 InOut,
+  // zero before the launch). Returns true in the last of `expected` blocks, which resets the counter to zero. It sees
+  // all writes to kInOut arrays that the other blocks made before they arrived.
   Value ArriveLast(Array counters, Value index, int64_t expected);
 
+  // Ends the recording, places barriers and verifies the kernel.
   Kernel Build() &&;
 
-  // For this header and math.h.
+  // Records one instruction in the current region. For the functions of this header and math.h.
   Value Record(Op op, Type type, std::initializer_list<Value> operands, int64_t imm = 0, int64_t imm2 = 0);
-  // Sets `bits` and returns true for a kConstant.
+  // Sets `bits` and returns true if `value` is a kConstant.
   bool IsConstant(Value value, int64_t* bits) const;
 
  private:
@@ -396,10 +481,10 @@ class KernelBuilder {
     Level level;
     bool in_phase = false;
     bool in_warps = false;
-    int tile_width = 0;  // 0 outside a Tile.
+    int tile_width = 0;  // The width of the enclosing Tile.
   };
   struct ValueInfo {
-    int region;
+    int region;  // Serial number of its region.
     bool constant;
     int64_t bits;
   };
@@ -420,7 +505,7 @@ class KernelBuilder {
 
   Kernel kernel_;
   std::vector<OpenRegion> open_;
-  std::vector<int> serials_;
+  std::vector<int> serials_;  // Serial numbers of open_.
   int next_serial_ = 0;
   std::vector<ValueInfo> values_;
   int32_t source_ = -1;
