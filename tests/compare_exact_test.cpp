@@ -123,6 +123,38 @@ TEST(Exact, FunctionsDivisionsAndOpenOrdersAreNamed) {
   EXPECT_EQ(reason((scatter + ", unique_indices=true").c_str()), "");
 }
 
+TEST(Exact, AnArgmaxWithoutATieBreakKeepsAnyOfEqualElements) {
+  const auto reason = [](std::string_view pick) {
+    return PlanOf(Str(R"(
+pick {
+  a = f32[] parameter(0)
+  i = s32[] parameter(1)
+  b = f32[] parameter(2)
+  j = s32[] parameter(3)
+  more = pred[] compare(a, b), direction=GT
+  equal = pred[] compare(a, b), direction=EQ
+  before = pred[] compare(i, j), direction=LT
+  tie = pred[] and(equal, before)
+  left = pred[] )",
+                      pick, R"(
+  x = f32[] select(left, a, b)
+  n = s32[] select(left, i, j)
+  ROOT both = (f32[], s32[]) tuple(x, n)
+}
+ENTRY main {
+  x = f32[16] parameter(0)
+  n = s32[16] iota(), iota_dimension=0
+  least = f32[] constant(-inf)
+  none = s32[] constant(0)
+  ROOT most = (f32[], s32[]) reduce(x, n, least, none), dimensions={0}, to_apply=pick
+})")
+                      .c_str())
+        .reason();
+  };
+  EXPECT_EQ(reason("or(more, tie)"), "");
+  EXPECT_EQ(reason("copy(more)"), "'most' (reduce) keeps one of several equal elements, and which is open");
+}
+
 // Large numbers fit f32 but not tf32.
 TEST(Exact, Tf32HasElevenBits) {
   const auto module = Parsed(kDot);

@@ -201,11 +201,22 @@ Result<Value> RunInstruction(Context& context, const Instruction& inst, Operands
   return OpaqueResult(context, inst, operands);
 }
 
+// Counts a call while it runs, also when it fails.
+class NestedCall {
+ public:
+  explicit NestedCall(Context& context) : context_(context) { ++context_.depth; }
+  NestedCall(const NestedCall&) = delete;
+  ~NestedCall() { --context_.depth; }
+
+ private:
+  Context& context_;
+};
+
 }  // namespace
 
 Result<Value> Run(Context& context, const Computation& computation, Operands args) {
-  if (++context.depth > 512)
-    FAIL(LimitError("R005", Str("calls nested deeper than 512 at '", computation.name(), "'")));
+  const NestedCall nested(context);
+  if (context.depth > 512) FAIL(LimitError("R005", Str("calls nested deeper than 512 at '", computation.name(), "'")));
   std::unordered_map<const Instruction*, int64_t> uses;
   std::vector<const Instruction*> needed{&computation.root()};
   uses[&computation.root()] = 1;
@@ -234,7 +245,6 @@ Result<Value> Run(Context& context, const Computation& computation, Operands arg
       if (--uses[operand] == 0) values.erase(operand);
     }
   }
-  --context.depth;
   return std::move(values.at(&computation.root()));
 }
 

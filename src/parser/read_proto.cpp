@@ -24,8 +24,7 @@ WireMessage ModuleIn(const ProtoBytes& bytes) {
 Result<std::unique_ptr<Module>> ReadModule(std::shared_ptr<const SourceText> source, const ParseOptions& options) {
   const InputFormat format = InputFormatOf(source->text());
   if (format == InputFormat::kHloText) return Parse(std::move(source), options);
-  const int64_t max_depth = std::min(options.max_depth, kDeepestMessage);
-  const auto bytes = TRY(ProtoBytes::Read(source, format == InputFormat::kTextProto, max_depth));
+  const auto bytes = TRY(ProtoBytes::Read(source, format == InputFormat::kTextProto, options.max_depth));
   TRY(bytes->CheckUnread(options.warnings));
   const WireMessage module = ModuleIn(*bytes);
   if (!module.Has(proto::HloModuleProto::computations))

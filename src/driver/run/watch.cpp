@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <map>
 #include <optional>
@@ -62,7 +63,8 @@ class Watch {
   struct Row {
     const Instruction* inst = nullptr;
     int64_t runs = 0, nans = 0, infinities = 0;
-    double min = 0, max = 0, seconds = 0;
+    double min = HUGE_VAL, max = -HUGE_VAL;  // min > max if there are no numbers.
+    double seconds = 0;
   };
 
   void Saw(const Instruction& inst, const Literal& value) {
@@ -90,15 +92,11 @@ class Watch {
 
   void AddExtremes(Row& row, const Literal& value) {
     const ValueStats stats = StatsOf(value);
-    if (stats.elements == stats.nans) {
-      row.nans += stats.nans;
-      return;
-    }
-    const bool first = row.runs == 1;
-    row.min = first ? stats.min : std::min(row.min, stats.min);
-    row.max = first ? stats.max : std::max(row.max, stats.max);
     row.nans += stats.nans;
     row.infinities += stats.infinities;
+    if (stats.elements == stats.nans) return;
+    row.min = std::min(row.min, stats.min);
+    row.max = std::max(row.max, stats.max);
   }
 
   // Parameters and constants with such values are not findings.
@@ -122,7 +120,9 @@ class Watch {
     for (const int id : order_) {
       const Row& row = rows_[id];
       if (!row.inst->shape().IsArray()) continue;
-      out += Format("  %18.6g %12.6g %10lld %10lld %6lld  %s %s\n", row.min, row.max, static_cast<long long>(row.nans),
+      const bool any = row.min <= row.max;
+      out += Format("  %18.6g %12.6g %10lld %10lld %6lld  %s %s\n", any ? row.min : std::nan(""),
+                    any ? row.max : std::nan(""), static_cast<long long>(row.nans),
                     static_cast<long long>(row.infinities), static_cast<long long>(row.runs),
                     std::string(row.inst->name()).c_str(), row.inst->shape().ToString().c_str());
     }

@@ -14,6 +14,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "base/files.h"
 #include "base/text.h"
 #include "gpu/kernel/nvptx.h"
 #include "gpu/kernel/ptxas_log.h"
@@ -70,12 +71,15 @@ Result<ChildOutput> RunChild(std::vector<std::string> arguments, double timeout_
     const auto left =
         std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now()).count();
     pollfd poller{.fd = ends[0], .events = POLLIN, .revents = 0};
-    if (left <= 0 || poll(&poller, 1, static_cast<int>(left)) == 0) {
+    const int ready = left <= 0 ? 0 : poll(&poller, 1, static_cast<int>(left));
+    if (ready < 0 && errno == EINTR) continue;
+    if (ready == 0) {
       output.timed_out = true;
       kill(child, SIGKILL);
       break;
     }
     const ssize_t bytes = read(ends[0], buffer, sizeof buffer);
+    if (bytes < 0 && errno == EINTR) continue;
     if (bytes <= 0) break;
     output.text.append(buffer, bytes);
   }
@@ -118,7 +122,7 @@ Result<PtxasReport> Ptxas(const std::string& ptx, const std::string& arch, doubl
   const std::string program = FindPtxas();
   if (program.empty()) FAIL(NotFound());
   const TemporaryFiles files;
-  std::ofstream(files.ptx, std::ios::binary) << ptx;
+  TRY(WriteFile(files.ptx, ptx));
   const ChildOutput output =
       TRY(RunChild({program, "-v", "-arch=" + arch, files.ptx, "-o", files.cubin}, timeout_seconds));
   if (output.timed_out) FAIL(DeviceError("R104", Str("ptxas: no answer within ", timeout_seconds, " s")));

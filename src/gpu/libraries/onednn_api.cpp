@@ -46,7 +46,7 @@ Result<Api> LoadApi(const std::vector<std::string>& search) {
   library.Load("dnnl_post_ops_create", &api.post_ops_create);
   library.Load("dnnl_post_ops_destroy", &api.post_ops_destroy);
   library.Load("dnnl_post_ops_append_binary", &api.post_ops_append_binary);
-  api.post_ops_append_sum = library.Find("dnnl_post_ops_append_sum");
+  library.Load("dnnl_post_ops_append_sum", &api.post_ops_append_sum);
   library.Load("dnnl_reorder_primitive_desc_create", &api.reorder_create);
   library.Load("dnnl_primitive_desc_query", &api.primitive_desc_query);
   library.Load("dnnl_primitive_desc_query_md", &api.primitive_desc_query_md);

@@ -57,7 +57,7 @@ struct Api {
   int (*post_ops_create)(Handle*);
   int (*post_ops_destroy)(Handle);
   int (*post_ops_append_binary)(Handle, int algorithm, const void* descriptor);
-  void* post_ops_append_sum;  // 2: (Handle, float scale); 3: (Handle, float scale, int32_t zero_point, int type).
+  void (*post_ops_append_sum)();  // 2: (Handle, float scale); 3: (Handle, float scale, int32_t zero_point, int type).
   int (*reorder_create)(Handle*, const void* from, Handle from_engine, const void* to, Handle to_engine, Handle attr);
   int (*primitive_desc_query)(Handle, int what, int index, void* result);
   const void* (*primitive_desc_query_md)(Handle, int what, int index);

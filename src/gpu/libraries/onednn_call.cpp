@@ -149,8 +149,8 @@ class BoundOneDnnCall : public BoundCall {
                       void* result, void* scratch, void* packed) {
     const Api& api = call_.api_;
     api.SetThreads(call_.threads_);
-    Argument arguments[40];
-    int count = 0;
+    std::vector<Argument> arguments;
+    arguments.reserve(slots.size());
     for (Slot& slot : slots) {
       void* data = slot.data;
       if (slot.source == Slot::Source::kOperand) data = static_cast<std::byte*>(operands[slot.number]) + slot.offset;
@@ -162,9 +162,10 @@ class BoundOneDnnCall : public BoundCall {
           FAIL(Failed("dnnl_memory_set_data_handle", status));
         slot.data = data;
       }
-      arguments[count++] = {slot.what, slot.memory.handle};
+      arguments.push_back({slot.what, slot.memory.handle});
     }
-    if (const int status = api.primitive_execute(primitive.primitive.handle, api.stream, count, arguments)) {
+    if (const int status = api.primitive_execute(primitive.primitive.handle, api.stream,
+                                                 static_cast<int>(arguments.size()), arguments.data())) {
       FAIL(Failed("dnnl_primitive_execute", status));
     }
     return {};

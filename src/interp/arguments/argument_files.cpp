@@ -237,7 +237,9 @@ Result<DeviceArguments> ReadArgumentsByDevice(const std::string& path, const Mod
   // A parameter may itself be called "r1.x".
   const auto split = [&](std::string_view key) -> std::optional<OfDevice> {
     for (const Instruction* parameter : parameters) {
-      if (key.starts_with(parameter->name())) return std::nullopt;
+      if (key.starts_with(parameter->name()) &&
+          (key.size() == parameter->name().size() || key[parameter->name().size()] == '.'))
+        return std::nullopt;
     }
     return SplitDevicePrefix(key);
   };

@@ -50,6 +50,22 @@ bool OnlyChooses(const Computation& body) {
   });
 }
 
+// Whether a fold of several values by the computation has one result in any order: it compares each of the values, so
+// that ties are broken. An argmax that compares only the keys keeps the first or the last of equal ones.
+bool ComparesAll(const Computation& body) {
+  const int64_t values = std::ssize(body.parameters()) / 2;
+  for (int64_t i = 0; i < values; ++i) {
+    const Instruction &a = body.parameter(i), &b = body.parameter(values + i);
+    if (std::ranges::none_of(body.Instructions(), [&](const Instruction* inst) {
+          if (!inst->Is(Opcode::kCompare)) return false;
+          const Instruction &left = inst->operand(0), &right = inst->operand(1);
+          return (&left == &a && &right == &b) || (&left == &b && &right == &a);
+        }))
+      return false;
+  }
+  return true;
+}
+
 std::string Rounds(const Instruction& inst, std::string_view why) {
   return Str("'", inst.name(), "' (", inst.opcode(), ") ", why);
 }
@@ -111,7 +127,10 @@ std::string ExactPlan::Folds(const Instruction& inst, const Magnitude& term, dou
   if (OnlyChooses(body)) {
     const bool in_order = CombinerOf(body) == Combiner::kAssign && inst.Is(Opcode::kScatter) &&
                           !inst.attrs<ScatterAttrs>().unique_indices;
-    return in_order ? Rounds(inst, "keeps one of several updates, and which is open") : "";
+    if (in_order) return Rounds(inst, "keeps one of several updates, and which is open");
+    if (body.parameters().size() > 2 && !ComparesAll(body))
+      return Rounds(inst, "keeps one of several equal elements, and which is open");
+    return "";
   }
   switch (CombinerOf(body)) {
     case Combiner::kAdd: return SumFits(inst, term, terms, init);
