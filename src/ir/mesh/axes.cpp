@@ -116,13 +116,16 @@ class MeshBuilder {
   void Add(const Sharding& sharding) {
     const DeviceOrder* order = OrderOf(sharding);
     if (order == nullptr || DevicesOf(*order) != axes_.devices_) return;
-    if (!order->IsFormula() && !DigitsAlong(*order, std::vector{axes_.devices_}) && axes_.listed_.empty())
-      SetOrder(order->listed);
+    has_formula_ |= order->IsFormula();
+    if (!order->IsFormula() && first_list_ == nullptr && !DigitsAlong(*order, std::vector{axes_.devices_}))
+      first_list_ = &order->listed;
     if (sharding.kind == ShardingKind::kNamed) named_.push_back(&*sharding.named);
     else tiled_.push_back(&*sharding.tiles);
   }
 
   Axes Build() && {
+    // A list that permutes no digits becomes the order of the mesh if no sharding contradicts it.
+    if (first_list_ != nullptr && !has_formula_) SetOrder(*first_list_);
     std::map<std::vector<int64_t>, int64_t> uses;
     const NamedSharding* main = nullptr;
     for (const NamedSharding* named : named_) {
@@ -205,6 +208,8 @@ class MeshBuilder {
   }
 
   Axes axes_;
+  bool has_formula_ = false;
+  const std::vector<int64_t>* first_list_ = nullptr;
   std::vector<const NamedSharding*> named_;
   std::vector<const Tiles*> tiled_;
 };
@@ -306,7 +311,7 @@ Result<ArraySplit> Axes::Read(const Sharding& sharding, int64_t rank) const {
   }
   const DeviceOrder* order = OrderOf(sharding);
   if (order == nullptr) {
-    split.only_device = sharding.named->mesh.single_device;
+    split.only_device = sharding.named->mesh.single_device;  // Otherwise the mesh has no axes.
     return split;
   }
   if (const int64_t devices = DevicesOf(*order); devices != devices_)
