@@ -14,7 +14,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kManifest = "manifest.json", kSchema = "hlo.bundle/1", kFolder = "{bundle}";
-constexpr int64_t kMostBytes = int64_t{1} << 40;  // Arguments can be large.
+constexpr int64_t kMostBytes = int64_t{1} << 40;
 
 std::string HashText(std::string_view bytes) {
   return Format("%016llx", static_cast<unsigned long long>(HashBytes(bytes)));
@@ -49,7 +49,7 @@ bool IsBundle(const std::string& path) {
   std::error_code error;
   if (!fs::is_regular_file(manifest, error)) return false;
   const auto text = ReadSource(manifest);
-  // A folder of modules may also have such a file. A truncated manifest is recognised by its beginning.
+  // A folder of modules may also have such a file. It may be truncated.
   return text && (*text)->text().starts_with(Str(R"({"schema":")", kSchema, "\""));
 }
 

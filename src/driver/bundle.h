@@ -1,16 +1,16 @@
-// A bundle: a folder with everything that a run depends on, so that one command repeats the run elsewhere.
+// A bundle: a folder with everything that a run depends on.
 //
 //   module.hlo      the input as it was read (module.pb for a protocol buffer); module.opt.hlo: as compiled
 //   args.npz        the arguments; expected.npz, actual.npz: the expected and the actual results
 //   values.npz      of --save_run: the value of each instruction
 //   autotune.lock   the measured plans of a run with autotuning
-//   report.json     of hlo-run; REPORT.*: the same for people, with a list of the files
+//   report.json     of hlo-run; REPORT.*: the same for people
 //   cmd.sh          the command, which runs from any folder
 //   manifest.json   "hlo.bundle/1": flags, versions, the verdict, size and hash of each file
 //   ...             copies of the files that flags name: pipeline.txt, target.txt, ...
 //
-// Every command accepts the folder in place of a module. It then reads module.hlo, and those flags of the bundle that
-// it knows, before its own. In flags, "{bundle}" is the folder.
+// Every command accepts the folder in place of a module. It then reads module.hlo and the flags of the bundle that it
+// knows. In flags, "{bundle}" is the folder.
 #ifndef HLO_DRIVER_BUNDLE_H_
 #define HLO_DRIVER_BUNDLE_H_
 
@@ -24,7 +24,7 @@
 
 namespace hlo {
 
-// The flags of a run, and the files that they name.
+// The flags of a run and the files that they name.
 struct BundleOptions {
   struct File {
     std::string name, bytes;
@@ -36,7 +36,7 @@ struct BundleOptions {
 
 struct Bundle {
   std::vector<std::string> flags;  // With the folder in place of "{bundle}".
-  std::vector<std::string> notes;  // About files that changed since the bundle was made.
+  std::vector<std::string> notes;  // Files that changed since the bundle was made.
 };
 
 bool IsBundle(const std::string& path);
@@ -47,10 +47,10 @@ Result<Bundle> ReadBundle(const std::string& folder);
 // Errors: A018 (kRejected) if the folder is not a bundle.
 Result<JsonValue> ManifestOf(const std::string& folder);
 
-// The module file of a path: of a bundle the file in it, else the path itself.
+// The module file of a bundle, or `path` itself.
 std::string ModuleFile(const std::string& path);
 
-// Writes manifest.json for all files in a folder. `about` adds members to it.
+// `about` adds members.
 Status WriteManifest(const std::string& folder, const std::vector<std::string>& flags,
                      const std::function<void(JsonWriter&)>& about);
 

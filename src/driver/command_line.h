@@ -8,10 +8,10 @@
 
 namespace hlo {
 
-// A word for a POSIX shell, quoted if necessary.
+// Quoted for a POSIX shell if necessary.
 std::string ShellWord(std::string_view word);
 
-// An `hlo-run` command with the previous flags. `more` ("--a=1 --b") replaces flags of the same names.
+// Repeats an `hlo-run` command. `more` ("--a=1 --b") replaces flags of the same names.
 std::string RunAgain(std::span<const std::string> flags, std::string_view more, std::string_view path);
 
 }  // namespace hlo

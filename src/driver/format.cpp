@@ -12,7 +12,6 @@ namespace {
 
 bool IsBlank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
-// A piece is a string, a comment or a single byte.
 size_t EndOfPiece(std::string_view text, size_t at) {
   const std::string_view rest = text.substr(at);
   size_t length = 1;
@@ -31,8 +30,7 @@ size_t EndOfPiece(std::string_view text, size_t at) {
 
 bool IsComment(std::string_view piece) { return piece.starts_with("//") || piece.starts_with("/*"); }
 
-// The first position in [begin, end) of a piece that is neither blank nor comment and for which f(piece) holds, or
-// `end`.
+// The first piece in [begin, end) that is neither blank nor comment and for which f holds, or `end`.
 template <class F>
 size_t FindCode(std::string_view text, size_t begin, size_t end, F&& f) {
   for (size_t at = begin; at < end; at = EndOfPiece(text, at)) {
@@ -43,7 +41,7 @@ size_t FindCode(std::string_view text, size_t begin, size_t end, F&& f) {
 }
 
 // Blanks stay only between words, after commas in parentheses, around `->` and around the '=' after the name. Braces
-// and brackets of attributes stay, because some values are kept as text. `is_nameless`: the instruction has no name.
+// and brackets of attributes stay, because some values are kept as text.
 std::string OneLine(std::string_view text, bool is_nameless = false) {
   std::string out, nesting;
   bool blank = false, operands = false;  // Whether a parenthesis was seen.
@@ -64,15 +62,15 @@ std::string OneLine(std::string_view text, bool is_nameless = false) {
     if (verbatim || inside == '{') {
       // Verbatim text keeps its blanks. In other braces, a run of blanks becomes one.
     } else if (before == ':' && inside == '(' && !named) {
-      blank = true;  // A blank between name and shape.
+      blank = true;
     } else if (names || out.ends_with(" =") || before == ',' || out.ends_with(") ->") || (c == '-' && before == ')')) {
       blank = inside != '[';
     } else if (c == ',' || c == ')' || c == ']' || c == '=' || before == '=' || before == '(' || inside == '[') {
       blank = false;
     } else if (c == '(') {
-      blank = nesting.empty() && !named;  // A blank before a signature, none before operands.
+      blank = nesting.empty() && !named;  // Only before a signature.
     } else if (nesting.empty() && !operands && c >= 'a' && c <= 'z' && (before == ']' || before == '}')) {
-      blank = true;  // A blank between shape and opcode.
+      blank = true;
     }
     if (blank && !out.empty()) out += ' ';
     blank = false;
@@ -104,8 +102,7 @@ class Formatter {
  public:
   explicit Formatter(const Module& module) : text_(module.source->text()) {
     for (const Computation* computation : module.Computations()) {
-      // The computation of a lone instruction has no text, nor do those that the parser makes for asynchronous
-      // instructions.
+      // A lone instruction's computation has no text, nor do those that the parser makes for asynchronous instructions.
       if (computation->range.empty() && !computation->IsEntry()) continue;
       for (const Instruction* inst : computation->Instructions()) instructions_.push_back({inst->range(), computation});
     }
@@ -144,10 +141,10 @@ class Formatter {
     const Computation* computation;
   };
   struct Line {
-    std::string text, comment;  // The comment follows the code.
+    std::string text, comment;
   };
 
-  // Returns the position after the '{' of a computation. A lone instruction has no computation in the text.
+  // Returns the position after the '{' of a computation.
   size_t Open(size_t at, const Placed& first) {
     const size_t begin = first.range.begin;
     size_t brace = begin;
@@ -170,7 +167,7 @@ class Formatter {
     return brace + 1;
   }
 
-  // Writes the last comments of a computation, '}' and its attribute. Returns the position after them.
+  // Returns the position after them.
   size_t Close(size_t at) {
     const size_t brace = FindCode(text_, at, text_.size(), [](auto) { return true; });
     Comments(text_.substr(at, brace - at));
@@ -178,7 +175,7 @@ class Formatter {
     indent_ = 0;
     size_t end = std::min(brace + 1, text_.size());
     const size_t next = FindCode(text_, end, text_.size(), [](auto) { return true; });
-    if (next < text_.size() && text_[next] == ',') {  // , execution_thread="name"
+    if (next < text_.size() && text_[next] == ',') {
       const size_t value = FindCode(text_, next, text_.size(), [](auto p) { return p[0] == '"'; });
       end = EndOfPiece(text_, value);
     }
@@ -198,12 +195,12 @@ class Formatter {
     Code(code, is_root ? "ROOT " : "", is_nameless);
   }
 
-  // Writes text outside computations. Returns true if it ends in a comment directly above the following code.
+  // Returns true if it ends in a comment directly above the following code.
   bool Between(size_t begin, size_t end) {
     const std::string_view text = text_.substr(begin, end - begin);
     if (Trim(text).empty()) return false;
     size_t first = 0;
-    if (!lines_.empty() && begin > 0) {  // The rest of the line after the '}'.
+    if (!lines_.empty() && begin > 0) {
       first = std::min(text.find('\n'), text.size());
       lines_.back().comment = Trim(text.substr(0, first));
     }
@@ -214,7 +211,7 @@ class Formatter {
     while (!lines.empty() && Trim(lines.back()).empty()) lines.pop_back();
     if (lines.empty()) return false;
     if (!lines_.empty()) BlankLine();
-    int depth = 0;  // Open braces in a value of the header. Text inside stays as it is.
+    int depth = 0;  // Open braces in a header's value, whose text stays as it is.
     for (const std::string_view line : lines) {
       const bool verbatim = depth > 0;
       depth += OpenBraces(line);
@@ -230,7 +227,6 @@ class Formatter {
     return IsComment(lines_.back().text) && !parted;
   }
 
-  // The first comment may follow the preceding code on its line.
   void Comments(std::string_view text) {
     int newlines = 0;
     bool behind = !lines_.empty();
@@ -254,7 +250,6 @@ class Formatter {
     if (newlines > 1 && !BeginsBody()) BlankLine();
   }
 
-  // Code with a line comment inside stays as it is.
   void Code(std::string_view code, std::string_view keyword = "", bool is_nameless = false) {
     const std::string text = HasLineComment(code) ? std::string(code) : OneLine(code, is_nameless);
     lines_.push_back({Str(std::string(indent_, ' '), keyword, text), ""});
@@ -266,7 +261,6 @@ class Formatter {
     if (!lines_.empty() && !lines_.back().text.empty()) lines_.push_back({});
   }
 
-  // Comments after consecutive lines are aligned, unless too far right.
   std::string Text() const {
     constexpr size_t kFarthest = 100;
     std::string out;

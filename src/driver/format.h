@@ -1,4 +1,4 @@
-// Formats HLO text: changes blanks and line breaks, and keeps words and comments.
+// Formats HLO text: changes only blanks and line breaks.
 #ifndef HLO_DRIVER_FORMAT_H_
 #define HLO_DRIVER_FORMAT_H_
 
@@ -9,10 +9,9 @@
 
 namespace hlo {
 
-// The formatted text of `module`. Each instruction has a line with an indentation of two. Computations are separated by
-// one empty line; elsewhere at most one empty line is kept. Comments keep their place, and comments after instructions
-// are aligned. Formatting twice has no further effect. Errors: an internal error if the result would not be the same
-// module.
+// Indents instructions by two. Separates computations by one empty line and keeps at most one elsewhere. Aligns
+// comments after instructions. Formatting twice has no further effect. Errors: an internal error if the result is not
+// the same module.
 Result<std::string> FormatText(const Module& module);
 
 }  // namespace hlo

@@ -19,12 +19,11 @@ Lines LinesOf(std::string_view text) {
   return lines;
 }
 
-// Lines [from_begin, from_end) were replaced by lines [to_begin, to_end).
+// Lines [from_begin, from_end) became [to_begin, to_end).
 struct Edit {
   size_t from_begin, from_end, to_begin, to_end;
 };
 
-// Leaves out equal lines at both ends of the edit.
 void AddEdit(const Lines& from, const Lines& to, Edit edit, std::vector<Edit>* edits) {
   auto& [from_begin, from_end, to_begin, to_end] = edit;
   while (from_begin < from_end && to_begin < to_end && from[from_begin] == to[to_begin]) ++from_begin, ++to_begin;
@@ -48,7 +47,7 @@ std::vector<Edit> EditsOf(const Lines& from, const Lines& to) {
     line.to = i;
     ++line.to_count;
   }
-  std::vector<size_t> there, here;  // Positions of lines that occur once in `from` and once in `to`.
+  std::vector<size_t> there, here;  // Lines that occur once in `from` and once in `to`.
   for (const std::string_view line : to) {
     const Places& place = places[line];
     if (place.from_count != 1 || place.to_count != 1) continue;
@@ -67,8 +66,8 @@ std::vector<Edit> EditsOf(const Lines& from, const Lines& to) {
   return edits;
 }
 
-// Example in a hunk's head: "12,3". The first line, from 1 on, and the number of lines. An empty range has the number
-// of the line before it.
+// The range in a hunk's head, such as "12,3": first line, number of lines. An empty range has the number of the line
+// before it.
 std::string RangeText(size_t begin, size_t end) {
   return Str(end == begin ? begin : begin + 1, end - begin == 1 ? "" : Str(",", end - begin));
 }
@@ -102,7 +101,6 @@ std::string UnifiedDiff(std::string_view from_name, std::string_view from_text, 
   std::string_view computation;
   size_t seen = 0;  // Lines of `from` that were searched for the head of their computation.
   for (size_t first = 0, last = 0; first < edits.size(); first = last + 1) {
-    // Edits whose contexts touch are one hunk.
     for (last = first; last + 1 < edits.size(); ++last) {
       if (edits[last + 1].from_begin - edits[last].from_end > 2 * kContext) break;
     }

@@ -23,9 +23,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// An unreadable file counts, because loading it reports the reason.
 bool MayHoldModule(const std::string& path) {
-  constexpr size_t kMostBytes = 1 << 20;  // A module's header follows few comments.
+  constexpr size_t kMostBytes = 1 << 20;
   std::ifstream file(path, std::ios::binary);
   std::string text(kMostBytes, '\0');
   file.read(text.data(), kMostBytes);
@@ -33,7 +32,7 @@ bool MayHoldModule(const std::string& path) {
   return text.empty() || text.contains("HloModule") || text.contains("ENTRY");
 }
 
-// Leaves out hidden directories, directories without permission, and texts such as readme.txt.
+// Leaves out hidden directories, those without permission, and texts such as readme.txt.
 std::vector<std::string> ModulesIn(const std::string& directory, bool subdirectories) {
   std::vector<std::string> files;
   const auto below = fs::directory_options::skip_permission_denied;
@@ -42,7 +41,7 @@ std::vector<std::string> ModulesIn(const std::string& directory, bool subdirecto
     if (!subdirectories || entry.path().filename().string().starts_with('.')) at.disable_recursion_pending();
     const std::string extension = entry.path().extension();
     const std::string name = entry.path().filename().string();
-    // Reports of XLA that a dump directory also has.
+    // Reports of XLA in a dump directory.
     constexpr std::string_view kReports[] = {"buffer-assignment", "memory-usage-report", "thunk_sequence",
                                              "live-range",        "gpu_target_config",   "autotune_results",
                                              "execution_options", "debug_options",       "flagfile"};
@@ -58,8 +57,7 @@ std::vector<std::string> ModulesIn(const std::string& directory, bool subdirecto
   return files;
 }
 
-// The recorded runs of each module, or else its first state, and all files of other names. A text is preferred to a
-// protocol buffer of the same state.
+// The recorded runs of each module, or else its first state, and all other files. Prefers a text to a protocol buffer.
 std::vector<std::string> FirstStates(const std::vector<std::string>& files) {
   const auto state_of = [](const std::string& file) { return DumpedStateOf(fs::path(file).filename().string()); };
   const auto is_proto = [](const std::string& file) { return file.ends_with(".pb") || file.ends_with(".pbtxt"); };
@@ -91,7 +89,6 @@ std::vector<std::string> Glob(const std::string& pattern) {
   return files;
 }
 
-// A path that cannot be examined does not exist. Reading it reports why.
 bool Exists(const std::string& path) {
   std::error_code unknown;
   return fs::exists(path, unknown);
@@ -146,9 +143,9 @@ bool IsOfSameSize(const Shape& a, const Shape& b) {
   return !a.IsArray() || !b.IsArray() || bits_of(a) == bits_of(b);
 }
 
-// Rejects instructions that XLA's verifier accepts but whose meaning is not defined. XLA reads the lines of an FFT of
-// other lengths from whatever memory follows. It crashes on a bitcast of another size, and does not compile a movement
-// into another type. Errors: [U009].
+// Rejects instructions that XLA's verifier accepts without a defined meaning. XLA reads the memory after an FFT of
+// other lengths, crashes on a bitcast of another size, and does not compile a movement into another type. Errors:
+// [U009].
 Status CheckIsMeant(const Module& module) {
   constexpr OpcodeSet kMovements = {Opcode::kBroadcast,
                                     Opcode::kReshape,
@@ -186,7 +183,7 @@ Status CheckIsMeant(const Module& module) {
           FAIL(UnsupportedAt(*inst, "U009", Str("'sort' gives ", result, " for the operand ", inst->operand(i).shape()))
                    .Hint("convert the operand first"));
       }
-      for (const int64_t i : {3, 4}) {  // The mean and the variance, whose sizes XLA does not check.
+      for (const int64_t i : {3, 4}) {  // XLA does not check the sizes of mean and variance.
         if (!inst->Is(Opcode::kBatchNormInference)) break;
         const Shape &shape = inst->operand(i).shape(), &scale = inst->operand(1).shape();
         if (shape.dims() != scale.dims())
@@ -301,7 +298,7 @@ std::optional<DumpedState> DumpedStateOf(std::string_view file_name) {
   DumpedState state{.kind = DumpedState::Kind::kPass,
                     .module = std::string(file_name.substr(0, end)),
                     .title = std::string(file_name.substr(number, file_name.rfind('.') - number))};
-  // The module's name may have dots, too.
+  // The module's name may have dots.
   const auto cut_at = [&](std::string_view mark) {
     const size_t found = file_name.find(mark, at);
     if (found == std::string_view::npos) return false;

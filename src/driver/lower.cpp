@@ -73,7 +73,7 @@ std::vector<Lowered> LowerFusions(const Module& module, const std::string& name,
   return fusions;
 }
 
-using Texts = std::vector<Result<std::string>>;  // One for each kernel.
+using Texts = std::vector<Result<std::string>>;
 using Emitted = std::vector<const gpu::EmittedKernel*>;
 
 Texts Each(const Emitted& kernels, const std::function<Result<std::string>(size_t)>& text) {
@@ -103,7 +103,6 @@ std::string SpillsText(const Emitted& kernels, std::span<const kernel::PtxasKern
                   : Str("// spills in ", bad, " of ", Counted(std::ssize(kernels), "kernel"), ":\n", spilling);
 }
 
-// Returns the resources of each kernel.
 Texts Assemble(const Emitted& kernels, std::span<const kernel::Ptx> ptx, const std::string& arch, std::string* spills) {
   std::vector<kernel::PtxasKernel> found(kernels.size());
   Texts texts = Each(kernels, [&](size_t i) -> Result<std::string> {
@@ -140,7 +139,7 @@ Result<Texts> MachineCode(const Emitted& kernels, std::span<const kernel::Kernel
   return texts;
 }
 
-// One text for each kernel. `after` receives text for the end.
+// `after` receives text for the end.
 Result<Texts> TextsOf(const Emitted& kernels, LowerStage stage, const kernel::NvptxOptions& options,
                       const SassOptions& sass, std::string* after) {
   std::vector<const kernel::Kernel*> plain;
@@ -164,7 +163,6 @@ Result<Texts> TextsOf(const Emitted& kernels, LowerStage stage, const kernel::Nv
   });
 }
 
-// The libraries' answers to a call whose kernels are shown.
 std::string LibrariesText(const Instruction& call, bool on_host) {
   std::string out;
   for (const gpu::Refusal& refusal : gpu::ConsultLibraries(call, on_host)) {
@@ -183,7 +181,7 @@ std::string_view About(LowerStage stage) { return RowOf(stage).about; }
 
 Result<std::string> Lower(const Module& module, LowerStage stage, const std::string& name,
                           const DeviceDescription& device, const SassOptions& sass) {
-  // Kernels for targets that are not GPUs, or that are newer than LLVM knows, are shown for sm_90.
+  // Other targets than GPUs, and those newer than LLVM knows, are shown for sm_90.
   kernel::NvptxOptions options;
   if (device.is_gpu) options.arch = Str("sm_", std::min(device.compute_capability, 90));
   const std::unique_ptr<Module> compiled = module.Clone();

@@ -14,17 +14,16 @@
 namespace hlo {
 
 enum class LowerStage : uint8_t { kKernels, kLlvmBefore, kLlvm, kPtx, kPtxas, kSass, kHostLlvm, kHostAsm };
-std::string_view ToString(LowerStage stage);  // "llvm-before-optimizations"
-std::string_view About(LowerStage stage);     // A sentence for people.
+std::string_view ToString(LowerStage stage);
+std::string_view About(LowerStage stage);
 
-// For kSass.
 struct SassOptions {
   std::vector<std::string> library_path;  // Folders to search first for nvJitLink.
   kernel::CodeCache* cache = nullptr;     // A cache shared with other processes.
 };
 
-// All kernels of the module's fusions in the order of the module's text, or only those for instruction `name` if not
-// empty. Each follows a comment with its instruction. Uses the existing plan or a plan for `device`. Comments list
+// The kernels of the module's fusions in the order of the text, or only the kernels of instruction `name` if not empty.
+// Each follows a comment with its instruction. Uses the existing plan or a plan for `device`. Comments list
 // instructions without an emitter. A library fusion is shown as the kernels that replace it. kPtxas prints registers,
 // spills and shared memory of each kernel, and a list of kernels with spills. kSass prints the same for machine code,
 // made as for a run, and its assembler.

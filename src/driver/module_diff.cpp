@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::string_view kRed = "\033[31m", kGreen = "\033[32m", kCyan = "\033[36m", kPlain = "\033[0m";
 
-// The result, a side effect or a control successor needs these instructions. dce removes others.
+// Dead instructions are dce's business, and not shown.
 std::unordered_set<const Instruction*> LiveOf(const std::vector<Instruction*>& order) {
   std::unordered_set<const Instruction*> live;
   for (const Instruction* inst : std::views::reverse(order)) {
@@ -39,7 +39,6 @@ PrintOptions LineForm() {
   return form;
 }
 
-// "x" for "ROOT x = ...".
 std::string_view NameOf(std::string_view line) {
   if (line.starts_with("ROOT ")) line.remove_prefix(5);
   return line.substr(0, line.find(' '));
@@ -49,11 +48,11 @@ class Differ {
  public:
   explicit Differ(const DiffOptions& options) : options_(options) {}
 
-  // Equal lines are the same instruction. The lines that stayed in place are the longest increasing sequence of places.
+  // Equal lines are the same instruction. Lines of the longest increasing sequence of places did not move.
   void Compare(const ModuleLines::Part& before, const ModuleLines::Part& after) {
     std::unordered_map<std::string_view, size_t> place;
     for (size_t i = 0; i < before.lines.size(); ++i) place[before.lines[i]] = i;
-    std::vector<size_t> places, there;  // Positions of lines that both have.
+    std::vector<size_t> places, there;
     std::vector<bool> kept(before.lines.size(), false), known(after.lines.size(), false);
     for (size_t i = 0; i < after.lines.size(); ++i) {
       const auto found = place.find(after.lines[i]);
@@ -88,7 +87,7 @@ class Differ {
     Append(lines);
   }
 
-  // The changes of its callers show the instructions that were removed with it.
+  // Its callers' changes show the removed instructions.
   void Gone(const ModuleLines::Part& part) {
     Head(part, Str("gone, ", Counted(std::ssize(part.lines), "instruction")));
   }
@@ -158,8 +157,8 @@ class Differ {
   }
 
   const DiffOptions options_;
-  size_t printed_ = 0;  // Lines so far.
-  size_t omitted_ = 0;  // Computations that are left out.
+  size_t printed_ = 0;
+  size_t omitted_ = 0;
   std::string out_;
 };
 
@@ -186,7 +185,6 @@ std::string DiffOf(const ModuleLines& before, const ModuleLines& after, const Di
   for (const ModuleLines::Part& part : before.parts) old[part.name] = &part;
   Differ differ(options);
   std::vector<const ModuleLines::Part*> fresh;
-  // New and removed computations follow the changes of their callers.
   for (const ModuleLines::Part& part : std::views::reverse(after.parts)) {
     const auto was = old.find(part.name);
     if (was == old.end()) {

@@ -1,5 +1,5 @@
-// The changes of a pass as a diff of instructions by computation: removed and added ones. Moved instructions are
-// counted; unchanged ones are omitted, and so are dead ones.
+// The changes of a pass as a diff of instructions by computation. Moved instructions are counted; unchanged and dead
+// ones are omitted.
 #ifndef HLO_DRIVER_MODULE_DIFF_H_
 #define HLO_DRIVER_MODULE_DIFF_H_
 
@@ -12,12 +12,12 @@
 
 namespace hlo {
 
-// A module as lines of instructions, for comparison with a later state.
+// A module as lines of instructions.
 struct ModuleLines {
   struct Part {
-    std::string name;  // The name of the computation.
+    std::string name;
     bool is_entry = false;
-    std::vector<std::string> lines;  // "x = f32[2] parameter(0)", in the order of execution.
+    std::vector<std::string> lines;  // In the order of execution: "x = f32[2] parameter(0)".
   };
   std::vector<Part> parts;
 };
@@ -25,16 +25,15 @@ ModuleLines LinesOf(const Module& module);
 
 struct DiffOptions {
   bool color = false;
-  // Further lines are only counted. 0 prints all.
+  // Further lines are counted. 0 prints all.
   size_t most_lines = 0;
 };
 
-// "" if there are no differences.
 std::string DiffOf(const ModuleLines& before, const ModuleLines& after, const DiffOptions& options);
 
-// The effect of a pass instance: a line with its name and rules, and the diff.
+// A line with the pass instance and its rules, and the diff.
 std::string ChangeText(const PassRun& run, const ModuleLines& before, const ModuleLines& after, bool color);
 
 }  // namespace hlo
 
-#endif  // HLO_DRIVER_MODULE_DIFF_H_
+#endif

@@ -25,8 +25,7 @@ bool HasPlans(const Module& module) {
   return false;
 }
 
-// XLA fuses slices with a library call. Such a fusion runs as slices and a call, not as a kernel. Replaces each by a
-// call of its computation, which computes the same.
+// XLA fuses slices with a library call, which is not a kernel. Calls the fused computation instead.
 bool OpenFusionsOfLibraryCalls(Module& module) {
   bool any = false;
   for (Computation* computation : SequentialComputations(module)) {
@@ -56,7 +55,6 @@ bool HasBitcast(const Module& module) {
   return false;
 }
 
-// The pipeline keeps these bytes if no pass runs, or if no pass assigns layouts and there is no bitcast.
 bool KeepsBytesOfBitcasts(const Module& module, const PipelineOptions& options) {
   if (!options.passes) return false;
   if (Trim(*options.passes).empty()) return true;
@@ -101,7 +99,7 @@ Result<std::string> TakeLibraryCalls(Module& module, const DeviceDescription& de
 
 Result<PipelineReport> Optimize(Module& module, PipelineOptions options, Dumper* dumper, MisfitLayouts misfits) {
   Verified verified;
-  bool layouts_are_normal = false;  // Set by layout assignment.
+  bool layouts_are_normal = false;
   if (!options.verify) {
     options.verify = [&](const Module& m) -> Status {
       TRY(VerifyAgain(m, &verified));
@@ -128,8 +126,8 @@ Result<PipelineReport> Optimize(Module& module, PipelineOptions options, Dumper*
       return before ? before(run, m) : Status();
     };
   }
-  // A layout changes no value except a bitcast's, which reads the bytes. If layouts do not fit, a pass that removes a
-  // step between them, or a kernel that takes a value as it is, would change these bytes.
+  // A layout changes no value except a bitcast's, which reads the bytes. If layouts do not fit, a pass that removes an
+  // instruction between them would change these bytes.
   const bool keeps = misfits == MisfitLayouts::kKeep && KeepsBytesOfBitcasts(module, options);
   const bool fits = keeps || CheckLayoutsFit(module).has_value();
   if (!fits) TRY(RunOnePass(module, {.pass = FindPass("layout-assignment")}, {}));
@@ -137,7 +135,6 @@ Result<PipelineReport> Optimize(Module& module, PipelineOptions options, Dumper*
   auto report = RunPipeline(module, options);
   if (!report) return report;
   report->changed |= !fits;
-  // If nothing changed, the plans for the earlier fusions stay.
   if (report->changed && had_plans) RemovePlans(module);
   return report;
 }
@@ -162,7 +159,6 @@ std::string Describe(const PassRun& run) {
              run.pipeline, ")");
 }
 
-// A stable sort gives the same text in each run.
 std::string RulesText(const PassRun& run) {
   std::vector<std::pair<std::string_view, int64_t>> rules(run.rewrites);
   std::ranges::stable_sort(rules, [](const auto& a, const auto& b) { return a.second > b.second; });

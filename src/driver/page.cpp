@@ -10,8 +10,7 @@
 namespace hlo {
 namespace {
 
-// Columns of long text (`x`) wrap and keep a readable width. A table that is still too wide scrolls inside its box
-// (`t`), never the page.
+// Columns of long text (`x`) wrap. Wide tables scroll inside their box (`t`), never the page.
 constexpr std::string_view kStyle = R"html(<style>
 :root{color-scheme:light dark}
 body{font:14px/1.5 system-ui,sans-serif;max-width:1320px;margin:0 auto;padding:0 16px 48px;overflow-wrap:anywhere}
@@ -33,7 +32,7 @@ a{margin-right:10px}
 @media(max-width:720px){body{padding:0 10px 32px}h1{font-size:22px}.x{min-width:18ch}}
 )html";
 
-// CSS class: "m" for a removed line, "p" for an added line, "h" for a hunk's head, or "".
+// The CSS class: "m" removed, "p" added, "h" a hunk's head.
 std::string_view ClassOf(std::string_view line) {
   if (line.starts_with("--- ") || line.starts_with("+++ ")) return "";
   return line.starts_with('-') ? "m" : line.starts_with('+') ? "p" : line.starts_with("@@ ") ? "h" : "";
@@ -49,7 +48,7 @@ std::string PageHead(std::string_view title, std::string_view rules) {
 }
 
 std::string HtmlTable(const std::vector<std::string>& titles, const std::vector<std::vector<std::string>>& rows) {
-  constexpr size_t kLongText = 28;  // Characters.
+  constexpr size_t kLongText = 28;
   std::string out = "<div class=\"t\"><table>\n<tr>";
   std::vector<std::string_view> classes;
   for (size_t i = 0; i < titles.size(); ++i) {

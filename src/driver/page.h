@@ -1,4 +1,4 @@
-// Pages of reports: each is a self-contained file without scripts.
+// Pages of reports: self-contained files without scripts.
 #ifndef HLO_DRIVER_PAGE_H_
 #define HLO_DRIVER_PAGE_H_
 
@@ -8,15 +8,13 @@
 
 namespace hlo {
 
-// The page up to <body>, with the common style. `rules` is additional CSS.
 std::string PageHead(std::string_view title, std::string_view rules = "");
 inline constexpr std::string_view kPageEnd = "</body></html>\n";
 
-// A title that starts with '>' marks a column of numbers, as in TextTable.
+// A title with '>' marks a column of numbers, as in TextTable.
 std::string HtmlTable(const std::vector<std::string>& titles, const std::vector<std::vector<std::string>>& rows);
 
-// The lines of a diff in colour, at most `most_lines`. Otherwise the number of omitted lines and `left_out`, such as
-// "more in the file", follow.
+// At most `most_lines` lines; the number of omitted lines and `left_out`, such as "more in the file", follow.
 std::string DiffHtml(std::string_view diff, size_t most_lines = SIZE_MAX, std::string_view left_out = "");
 
 }  // namespace hlo

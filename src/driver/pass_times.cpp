@@ -15,8 +15,8 @@ namespace {
 
 struct Spent {
   int runs = 0, changed = 0, skipped = 0;
-  double wall_ms = 0, processor_ms = 0;              // In the passes.
-  double after_wall_ms = 0, after_processor_ms = 0;  // In the fingerprint and the verifier.
+  double wall_ms = 0, processor_ms = 0;
+  double after_wall_ms = 0, after_processor_ms = 0;  // Fingerprint and verifier.
   int64_t instructions = 0;
 
   void Add(const PassRun& run, int64_t more_instructions) {
@@ -41,7 +41,7 @@ struct Spent {
   }
 };
 
-// A stage, or a pass in a stage, which has no parts.
+// A stage, or a pass in a stage.
 struct Node {
   std::string_view name;
   bool is_pass = false;
@@ -76,7 +76,6 @@ Node TreeOf(const PipelineReport& report) {
 
 double ShareOf(const Spent& spent, const Spent& all) { return all.wall_ms > 0 ? spent.wall_ms / all.wall_ms : 0; }
 
-// The numbers come first, so that the columns stay aligned.
 std::string Line(const Spent& spent, const Spent& all, int depth, std::string_view name) {
   std::string line =
       Format("%9.1f %9.1f %6.1f %5d %7d %+8lld  ", spent.wall_ms, spent.processor_ms, 100 * ShareOf(spent, all),
@@ -85,7 +84,7 @@ std::string Line(const Spent& spent, const Spent& all, int depth, std::string_vi
 }
 
 void AddLines(const Node& node, const Spent& all, int depth, std::string* out) {
-  constexpr double kNextToNothingMs = 0.05;  // Shown as 0 in the columns.
+  constexpr double kNextToNothingMs = 0.05;
   *out += Line(node.spent, all, depth, node.name);
   Spent rest;
   int rest_passes = 0;

@@ -15,11 +15,11 @@
 namespace hlo {
 
 struct PassWatchOptions {
-  // Lists of names as for --xla_disable_hlo_passes, or "all". nullopt prints none.
+  // Names as for --xla_disable_hlo_passes, or "all". nullopt prints none.
   std::optional<std::string> print_before, print_after;
   std::string print_changed = "none";  // none, full, diff, cdiff
   bool print_pass_instances = false;
-  bool color = false;  // For diff; cdiff always has colours.
+  bool color = false;  // cdiff always has colours.
 };
 
 class PassWatch {
@@ -28,7 +28,7 @@ class PassWatch {
   static Result<PassWatch> Make(const PassWatchOptions& options, const PipelineOptions& pipeline,
                                 std::function<Result<std::string>(const Module&)> print);
 
-  // Begin is called before a pipeline, and the others are its observers. All output goes to stderr.
+  // Begin is called before a pipeline; the others are its observers. Writes to stderr.
   void Begin(const Module& module);
   Status Before(const PassRun& run, const Module& module);
   Status After(const PassRun& run, const Module& module);
@@ -49,7 +49,7 @@ class PassWatch {
   PassWatchOptions options_;
   std::function<Result<std::string>(const Module&)> print_;
   std::optional<Names> before_, after_;
-  ModuleLines last_;  // For --print_changed=diff.
+  ModuleLines last_;
 };
 
 }  // namespace hlo

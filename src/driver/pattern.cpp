@@ -13,12 +13,12 @@ RE2::Options Quiet() {
   return options;
 }
 
-// RE2 does not report the position of the piece that its error names. It stops at the first error from the left, so
-// each prefix with the piece has the same error. 0 if the piece is the whole text or not in it.
+// The column of the piece that RE2's error names, or 0 if unknown. RE2 stops at the first error from the left, so each
+// prefix with the piece has the same error.
 size_t ColumnOf(const RE2& bad) {
   const std::string& text = bad.pattern();
   const std::string& piece = bad.error_arg();
-  constexpr size_t kMost = 4096;  // The search below takes quadratic time.
+  constexpr size_t kMost = 4096;  // The search takes quadratic time.
   if (piece.empty() || piece == text || text.size() > kMost) return 0;
   size_t end = text.size();
   while (end > piece.size()) {

@@ -1,5 +1,5 @@
-// Regular expressions from users. They use RE2, which has bounded time and stack for all patterns and names. std::regex
-// recurses for each character and can overflow the stack.
+// Regular expressions from users. RE2 bounds time and stack. std::regex recurses for each character and can overflow
+// the stack.
 #ifndef HLO_DRIVER_PATTERN_H_
 #define HLO_DRIVER_PATTERN_H_
 
@@ -13,12 +13,10 @@ namespace hlo {
 
 class Pattern {
  public:
-  // Errors: F007 for an invalid pattern, with the flag, the reason and the position.
+  // Errors: F007 with the flag, the reason and the position.
   static Result<Pattern> Compile(std::string_view text, std::string_view flag);
 
-  // Whether a part of `text` matches.
   bool FoundIn(std::string_view text) const;
-  // Whether all of `text` matches.
   bool Matches(std::string_view text) const;
 
  private:
@@ -27,7 +25,7 @@ class Pattern {
   std::shared_ptr<const Compiled> compiled_;
 };
 
-// A note for a pattern without a match: "--trace_values=ad+: nothing that ran has such a name".
+// For example "--trace_values=ad+: nothing that ran has such a name".
 std::string MetNothing(std::string_view flag, std::string_view pattern, std::string_view what);
 
 }  // namespace hlo

@@ -1,4 +1,4 @@
-// A progress line on a terminal for work of more than two seconds. Prints nothing if stderr is not a terminal.
+// A progress line on a terminal after two seconds. Prints nothing if stderr is not a terminal.
 #ifndef HLO_DRIVER_PROGRESS_H_
 #define HLO_DRIVER_PROGRESS_H_
 
@@ -17,20 +17,20 @@ class Progress {
   ~Progress();
   Progress(const Progress&) = delete;
 
-  // Starts a stage such as "interpreting", which is shown with its elapsed time once the total is two seconds.
+  // Shown with its elapsed time once the total is two seconds.
   void Stage(std::string name);
-  // Progress within the stage: "kernel 12 of 61". Cheap enough for inner loops, because it mostly only reads the clock.
+  // For example "kernel 12 of 61". Cheap enough for inner loops.
   void Step(int64_t done, int64_t total, const std::string& what);
-  // The same with a custom text, which is made only if it is shown.
+  // `make_text` is called only if its text is shown.
   template <class MakeText>
   void Detail(MakeText&& make_text) {
     if (IsDue()) SetDetail(make_text());
   }
-  // Erases the line before other output, until the next stage starts.
+  // Erases the line until the next stage.
   void Clear();
 
  private:
-  bool IsDue();  // True at most every tenth of a second.
+  bool IsDue();  // At most every tenth of a second.
   void SetDetail(std::string text);
   void Watch();
   void Show();
@@ -39,7 +39,7 @@ class Progress {
   const std::string title_;
   const std::chrono::steady_clock::time_point begin_;
   std::chrono::steady_clock::time_point last_step_;
-  std::mutex mutex_;  // Guards the members below. A thread shows stages that report nothing.
+  std::mutex mutex_;  // Guards the members below, which the watcher shows.
   std::condition_variable ended_;
   bool shown_ = false, end_ = false;
   std::string stage_, detail_;

@@ -20,7 +20,7 @@ struct ProtoField {
   ProtoMessage message;
 };
 
-// Reads the part of the format that target configurations use.
+// Reads the subset that target configurations use.
 class ProtoReader {
  public:
   explicit ProtoReader(std::shared_ptr<const SourceText> source) : source_(std::move(source)), text_(source_->text()) {}
@@ -121,14 +121,13 @@ const ProtoField* Find(const ProtoMessage& message, std::string_view name) {
   return found == message.end() ? nullptr : &*found;
 }
 
-// Shares of a data sheet's rates that copies and products reach, measured on an H200 (ir/device_description.cpp).
+// Shares of a data sheet's rates that copies and products reach on an H200 (ir/device_description.cpp).
 constexpr double kMemoryShare = 0.855, kRateShare = 0.78;
 
 class Config {
  public:
   Config(const ProtoReader& reader, const ProtoMessage& info) : reader_(reader), info_(info) {}
 
-  // Errors: the number is missing or not above 0.
   Result<double> Number(std::string_view name) const {
     const ProtoField* field = Find(info_, name);
     if (field == nullptr) FAIL(reader_.ErrorAt({}, Str("gpu_device_info has no ", name)));
@@ -141,8 +140,8 @@ class Config {
     return value;
   }
 
-  // Operations per second of a unit, such as "matrix_unit_description", for a type by its number in XLA. A multiply and
-  // an add are two operations. 0 if the file does not give the rate.
+  // Operations per second of a unit for an XLA type number. A multiply-add is two operations. 0 if the file lacks the
+  // rate.
   Result<double> Rate(std::string_view unit, std::string_view type, double cores) const {
     const ProtoField* description = Find(info_, unit);
     if (description == nullptr) return 0;
@@ -178,7 +177,7 @@ Result<DeviceDescription> DescriptionOf(const ProtoReader& reader, const ProtoMe
   int64_t minor = 0;
   if (const ProtoField* field = Find(capability->message, "minor"); field != nullptr && !ParseInt(field->value, &minor))
     FAIL(reader.ErrorAt(field->range, "minor wants a number"));
-  // The default device has values for missing fields.
+  // For missing fields.
   DeviceDescription device = DefaultDevice();
   device.compute_capability = static_cast<int>(10 * TRY(config.Number(*major)) + static_cast<double>(minor));
   if (device.compute_capability < 80 || device.compute_capability > 999)
@@ -194,7 +193,7 @@ Result<DeviceDescription> DescriptionOf(const ProtoReader& reader, const ProtoMe
   device.cache_bytes = static_cast<int64_t>(TRY(config.Number("l2_cache_size")));
   const double lanes = TRY(config.Number("fpus_per_core")), clock = TRY(config.Number("clock_rate_ghz"));
   device.instruction_rate = kRateShare * 1e9 * cores * lanes * clock;
-  // Rates of s8, bf16, f32 without TF32, and f64. The numbers are XLA's numbers of PrimitiveType.
+  // Rates of s8, bf16, f32 without TF32, and f64, by XLA's PrimitiveType numbers.
   const double by_lanes = 2e9 * cores * lanes * clock;
   constexpr std::string_view kMatrix = "matrix_unit_description", kScalar = "scalar_unit_description";
   const double rates[] = {TRY(config.Rate(kMatrix, "2", cores)), TRY(config.Rate(kMatrix, "16", cores)),

@@ -7,8 +7,8 @@
 
 namespace hlo {
 
-// For element contents and for attribute values in double quotes. Control characters, which XML cannot represent,
-// become spaces; line breaks and tabs stay.
+// For element contents and for attribute values in double quotes. Control characters, which XML lacks, become spaces,
+// except line breaks and tabs.
 std::string XmlText(std::string_view text);
 
 }  // namespace hlo
