@@ -19,11 +19,10 @@ Columns Filled(const Columns& table);
 std::string TableText(const Columns& table, int64_t top);
 std::string TableHtml(const Columns& table);
 
-// "+3", "-41", or "" for 0.
 std::string Signed(double difference, std::string (*text)(double));
-// " (+5.7 %)", or "" if nothing changed or `left` is 0.
+// " (+5.7 %)", or "" for equal numbers or if `left` is 0.
 std::string ChangeInPercent(double left, double right);
-std::string ProbabilityText(double p);  // "0.041", "<0.001".
+std::string ProbabilityText(double p);
 
 }  // namespace hlo
 

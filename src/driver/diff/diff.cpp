@@ -43,7 +43,7 @@ const KindRow kKinds[] = {
 };
 const KindRow& RowOf(Kind kind) { return *std::ranges::find(kKinds, kind, &KindRow::kind); }
 
-constexpr size_t kEnough = 4096;  // Enough to recognise a kind of file.
+constexpr size_t kEnough = 4096;
 
 bool IsProfile(std::string_view beginning) {
   return Trim(beginning).starts_with('{') && beginning.find("\"hlo.profile/") != std::string_view::npos;
@@ -70,26 +70,24 @@ Kind KindOfBytes(std::string_view bytes) {
   return Kind::kModule;
 }
 
-// The kind of a file or directory that can be read again.
 Result<Kind> KindOf(const std::string& path) {
   std::error_code error;
   if (fs::is_directory(path, error)) return KindOfDirectory(path);
   const auto bytes = ReadBytes(path, kEnough);
-  return bytes ? KindOfBytes(*bytes) : Kind::kModule;  // Reading it as a module reports the error.
+  return bytes ? KindOfBytes(*bytes) : Kind::kModule;  // LoadModule reports the error.
 }
 
-// Example: stdin or a pipe.
 bool IsReadOnce(const std::string& path) {
   std::error_code error;
   const fs::file_type type = fs::status(path, error).type();
   return path == "-" || type == fs::file_type::fifo || type == fs::file_type::character;
 }
 
-// Bytes that can be read only once and are not a module are kept in a temporary file.
+// Other inputs than modules that can be read only once are copied to a temporary file.
 struct Operand {
   DiffSide side;
   Kind kind = Kind::kModule;
-  std::string kept;  // Temporary directory, or "".
+  std::string kept;
 
   Operand() = default;
   Operand(Operand&& other) noexcept
@@ -132,7 +130,7 @@ Result<DiffReport> DiffTexts(const Module& left, const Module& right, const std:
   return report;
 }
 
-// Keeps the worse verdict of the two.
+// Keeps the worse verdict.
 void Add(const DiffReport& part, DiffReport* all) {
   all->text += part.text;
   all->html += part.html;

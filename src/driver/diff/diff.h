@@ -19,45 +19,41 @@ enum class DiffMode : uint8_t { kAuto, kText, kStructure, kValues, kPerf, kAll }
 inline constexpr std::string_view kDiffModeWords[] = {"auto", "text", "structure", "values", "perf", "all"};
 enum class DiffFormat : uint8_t { kSummary, kText, kHtml, kJson };
 inline constexpr std::string_view kDiffFormatWords[] = {"summary", "text", "html", "json"};
-// The pairing of the modules in two dump directories.
 enum class DumpPairing : uint8_t { kByPass, kByName, kBySize };
 inline constexpr std::string_view kDumpPairingWords[] = {"by-pass", "by-name", "by-size"};
 
 struct DiffFilesOptions {
-  RunOptions run;  // How modules are read, run and compared.
+  RunOptions run;
   StructureOptions structure;
   DiffMode mode = DiffMode::kAuto;
   DiffFormat format = DiffFormat::kSummary;
-  bool with_json = false;  // In addition to `format`.
+  bool with_json = false;
   DumpPairing pairing = DumpPairing::kByPass;
   double significance = 0.05;
   int64_t rounds = 21;  // For kPerf.
-  int64_t top = 10;     // Rows of each list; 0 is all.
+  int64_t top = 10;     // Rows of each list; 0 prints all.
 };
 
-// A module: a file, or text from a pipe, which can be read only once.
+// A module in a file or as text from a pipe.
 struct DiffSide {
   std::string path;
-  std::shared_ptr<const SourceText> text;  // Null to read the file.
+  std::shared_ptr<const SourceText> text;
 };
 
-// The result in the requested forms.
 struct DiffReport {
   ExitCode exit = ExitCode::kOk;
   std::string verdict;  // EQUAL, DIFFERENT, MATCH, ...
-  std::string detail;   // Follows the verdict.
-  std::string text;     // Lines of text or a unified diff.
-  std::string html;     // The body of a page.
-  std::string json;     // Members of an object, each followed by a comma.
+  std::string detail;
+  std::string text;
+  std::string html;  // The body of a page.
+  std::string json;  // Members of an object, each followed by a comma.
 };
 
-// Compares two inputs of any kind. Errors: F004 for different kinds, and errors of reading.
+// Compares two inputs of one kind. Errors: F004 for different kinds, and errors of reading.
 Result<DiffReport> Diff(const std::string& left, const std::string& right, const DiffFilesOptions& options,
                         Progress& progress);
-// The output of the command.
 std::string Rendered(const DiffReport& report, const std::string& left, const std::string& right, DiffFormat format);
 
-// Compare two inputs of one kind.
 Result<DiffReport> DiffModuleFiles(const DiffSide& left, const DiffSide& right, const DiffFilesOptions& options,
                                    Progress& progress);
 Result<DiffReport> DiffDumps(const std::string& left, const std::string& right, const DiffFilesOptions& options);
@@ -66,19 +62,17 @@ Result<DiffReport> DiffArrayFiles(const std::string& left, const std::string& ri
 Result<DiffReport> DiffProfiles(const std::string& left, const std::string& right, const DiffFilesOptions& options);
 Result<DiffReport> DiffLocks(const std::string& left, const std::string& right, const DiffFilesOptions& options);
 
-// The files in a directory of --profile_json, sorted by name.
+// The profiles in a directory, sorted by name.
 Result<std::vector<std::string>> ProfilesIn(const std::string& directory);
 
-// Runs both modules alternately on the same arguments and compares their results and times.
+// Runs both modules alternately on the same arguments.
 Result<DiffReport> DiffValues(const DiffSide& left, const DiffSide& right, const DiffFilesOptions& options,
                               Progress& progress);
 Result<DiffReport> DiffTimes(const DiffSide& left, const DiffSide& right, const DiffFilesOptions& options,
                              Progress& progress);
 
-// Compares the structure of two modules, from files or from a dump.
 Result<DiffReport> DiffStructure(const Module& left, const Module& right, const std::string& left_name,
                                  const std::string& right_name, const DiffFilesOptions& options);
-// For arrays or results.
 DiffReport ReportOf(const Comparison& comparison, const std::string& what);
 
 }  // namespace hlo

@@ -1,5 +1,5 @@
-// For each module of both dumps, finds the first pass at which they diverge. A dump has no state for a pass that
-// changed nothing. A state that only one side has is therefore a divergence, too.
+// For each module of both dumps, finds the first pass at which they diverge. A pass that changed nothing has no state,
+// so a state on one side only is a divergence, too.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -23,7 +23,7 @@ struct DumpedModule {
   std::string directory, name;
   int64_t number = 0;
   std::vector<DumpFile> states;
-  JsonValue passes;  // passes.json. Null if there is none.
+  JsonValue passes;  // Null without passes.json.
 
   std::string PathOf(const DumpFile& state) const { return Str(directory, "/", state.name); }
 };
@@ -61,7 +61,7 @@ const JsonValue& RunOf(const DumpedModule& module, int64_t number) {
   return run != runs->end() ? *run : kNone;
 }
 
-// Example: "#66 fusion#2 in fusion". passes.json has the number of the pass instance.
+// For example "#66 fusion#2 in fusion", with the instance from passes.json.
 std::string NameOf(const DumpedModule& module, const DumpFile& state) {
   if (state.stage == kFirstState) return "before any pass";
   if (state.stage != "after_pass") return "after all passes";
@@ -69,7 +69,7 @@ std::string NameOf(const DumpedModule& module, const DumpFile& state) {
   return Str("#", state.instance, " ", state.pass, instance ? Str("#", *instance) : "", " in ", state.pipeline);
 }
 
-// Why a pass that changed one side has no state on the other side.
+// Why a pass has a state on one side only.
 std::string WhyNot(const DumpedModule& other, const DumpFile& state, std::string_view side) {
   const JsonValue::Array* runs = other.passes["passes"].Items();
   if (runs == nullptr) return "";
@@ -112,8 +112,7 @@ struct Parting {
   const DumpFile *left = nullptr, *right = nullptr;
 };
 
-// Whether `left` comes first. If the pass of one state changes the other side later, that is its partner, and the other
-// state comes first.
+// If the pass of one state changes the other side later, that is its partner, and the other state comes first.
 bool LeftIsFirst(const DumpFile& left, const DumpFile& right, std::span<const DumpFile> lefts,
                  std::span<const DumpFile> rights) {
   const auto has = [](std::span<const DumpFile> states, const DumpFile& state) {
@@ -154,9 +153,8 @@ Result<std::optional<Parting>> FindParting(const DumpedModule& left, const Dumpe
   return std::nullopt;
 }
 
-using ModulePair = std::pair<const DumpedModule*, const DumpedModule*>;  // Null: the module is on one side only.
+using ModulePair = std::pair<const DumpedModule*, const DumpedModule*>;  // Null if the module is on one side only.
 
-// Pairs modules with equal keys in their order.
 template <class Key>
 std::vector<ModulePair> PairsBy(const std::vector<DumpedModule>& left, const std::vector<DumpedModule>& right,
                                 const Key& key) {
@@ -177,7 +175,6 @@ std::vector<ModulePair> PairsBy(const std::vector<DumpedModule>& left, const std
   return pairs;
 }
 
-// Pairs modules by the size of their first states.
 std::vector<ModulePair> PairsBySize(const std::vector<DumpedModule>& left, const std::vector<DumpedModule>& right) {
   const auto sorted = [](const std::vector<DumpedModule>& modules) {
     std::vector<const DumpedModule*> all;

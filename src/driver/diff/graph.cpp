@@ -12,7 +12,7 @@
 namespace hlo {
 namespace {
 
-// Only the hash over an instruction and its operands has the number of a parameter.
+// The hash of an operation lacks the number of a parameter.
 uint64_t FirstOfCone(const Instruction& inst, uint64_t operation) {
   return inst.Is(Opcode::kParameter) ? MixHash(operation, static_cast<uint64_t>(inst.parameter_number())) : operation;
 }
@@ -23,7 +23,7 @@ bool RunsWhatItCalls(const Instruction& inst) { return inst.Is(kControl) || inst
 
 class DiffGraphBuilder {
  public:
-  // `operations`: by id of instruction. `most`: limit of the added nodes.
+  // `operations` is indexed by instruction id. `most` limits the added nodes.
   DiffGraphBuilder(DiffGraph& graph, const std::vector<uint64_t>& operations, bool has_kernels, int64_t most)
       : graph_(graph), operations_(operations), has_kernels_(has_kernels), most_(most) {}
 
@@ -36,7 +36,7 @@ class DiffGraphBuilder {
   }
 
  private:
-  // A node, or a tuple of the results of a fusion.
+  // A node, or a tuple of fusion results.
   struct Value {
     int node = -1, tuple = -1;
   };
@@ -46,7 +46,6 @@ class DiffGraphBuilder {
     int kernel, node = -1;
   };
 
-  // Opens fusions in fusions by recursion.
   Result<Value> Walk(const Computation& computation, std::span<const Value> arguments, int kernel) {
     const bool is_fused = kernel >= 0;
     std::vector<Value> values(computation.place_limit());
@@ -72,7 +71,7 @@ class DiffGraphBuilder {
     return values[computation.root().place()];
   }
 
-  // The tuple of fusion results from which `inst` takes an element, or -1.
+  // The tuple of fusion results that `inst` takes an element from, or -1.
   static int ElementOf(const Instruction& inst, const std::vector<Value>& values) {
     return inst.Is(Opcode::kGetTupleElement) ? values[inst.operand(0).place()].tuple : -1;
   }
@@ -164,7 +163,7 @@ class DiffGraphBuilder {
 
 namespace {
 
-// Does not open the fusions of the computation.
+// Does not open fusions.
 uint64_t HashOfComputation(const Computation& computation, const std::vector<uint64_t>& operations) {
   std::vector<uint64_t> cones(computation.place_limit());
   uint64_t all = HashBytes(computation.execution_thread);

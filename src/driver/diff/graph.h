@@ -1,5 +1,5 @@
 // A computation as a graph with expanded fusions, so that an instruction is independent of its kernel. The instructions
-// of each fusion (and of nested ones) remain a group, and so does each single-instruction kernel. Parameters, tuples
+// of a fusion, including nested ones, remain a group, and so does each single-instruction kernel. Parameters, tuples
 // and get-tuple-elements that only pass values into and out of fusions are not nodes.
 #ifndef HLO_DRIVER_DIFF_GRAPH_H_
 #define HLO_DRIVER_DIFF_GRAPH_H_
@@ -16,22 +16,22 @@ namespace hlo {
 
 struct DiffNode {
   const Instruction* inst;
-  int kernel;  // Index in DiffGraph::kernels; -1 for none.
+  int kernel;  // -1 for none.
   // Hashes: HashOfOperation with called computations; HashOfKind; HashOfOrigin.
   uint64_t operation = 0, kind = 0, origin = 0;
   // Hashes of all nodes that it depends on, and of all that depend on it, including itself.
   uint64_t operand_cone = 0, user_cone = 0;
-  int64_t operand_count = 0;  // Number of operands; control predecessors follow them.
+  int64_t operand_count = 0;  // Control predecessors follow the operands.
 };
 
 struct DiffKernel {
-  const Instruction* inst;  // The fusion, or the instruction that runs without one.
+  const Instruction* inst;  // The fusion, or an instruction without one.
   std::vector<int> nodes;
 };
 
 class DiffGraph {
  public:
-  std::vector<DiffNode> nodes;  // Operands first, otherwise in the order of the text.
+  std::vector<DiffNode> nodes;  // Operands first.
   std::vector<DiffKernel> kernels;
   int root = -1;
 
@@ -53,19 +53,19 @@ class DiffGraph {
   std::vector<Use> uses_;
 };
 
-// The computations of a module, each as a graph and as a hash. The hash is independent of names and order, and of the
-// choice among instructions that compute the same value.
+// The computations of a module as graphs and hashes. Hashes are independent of names, order, and the choice among
+// instructions that compute the same value.
 class DiffModule {
  public:
-  // Errors: A021 (kLimit) for more than `most` nodes with fusions expanded.
+  // Errors: A021 (kLimit) for more than `most` nodes.
   static Result<DiffModule> Make(const Module& module, const DiffIgnore& ignore, int64_t most);
 
   const Module& module() const { return *module_; }
-  // All computations except fused ones; the entry is the last.
+  // All except fused ones; the entry is last.
   const std::vector<const Computation*>& computations() const { return computations_; }
   const DiffGraph& GraphOf(const Computation& computation) const { return graphs_[computation.id()]; }
   uint64_t HashOf(const Computation& computation) const { return hashes_[computation.id()]; }
-  // How often it runs in one run of the entry, as far as trip counts are known.
+  // Executions in one run of the entry, as far as trip counts are known.
   double RunsOf(const Computation& computation) const { return runs_[computation.id()]; }
 
  private:

@@ -1,4 +1,4 @@
-// Times of autotuning are shown but do not count.
+// Ignores the times of autotuning, which it only shows.
 #include <algorithm>
 #include <map>
 
@@ -15,7 +15,6 @@ namespace {
 
 using gpu::Decision;
 
-// Keys: category, signature and key.
 std::map<std::string, const Decision*> DecisionsOf(const gpu::Lock& lock) {
   std::map<std::string, const Decision*> decisions;
   for (const gpu::Lock::Section& section : lock.sections()) {
@@ -29,7 +28,7 @@ std::string TimeText(const Decision& decision) { return Format("%.1fus", decisio
 
 struct Row {
   std::string step;
-  const Decision *left = nullptr, *right = nullptr;  // Null: not in this lock.
+  const Decision *left = nullptr, *right = nullptr;  // Null if not in this lock.
 
   bool IsEqual() const { return left != nullptr && right != nullptr && left->choice == right->choice; }
 };

@@ -9,7 +9,6 @@
 namespace hlo {
 namespace {
 
-// Condition for pairing neighbours of both sides.
 enum class Likeness : uint8_t { kOperation, kOrigin, kKind, kOpcode, kReplaced };
 
 class Matcher {
@@ -22,7 +21,7 @@ class Matcher {
   DiffMatch Take() {
     const auto both = [](const DiffNode& node) { return MixHash(node.operand_cone, node.user_cone); };
     Group(both, /*equal_counts=*/true);
-    // A parameter or constant has no operands by which it could be identified.
+    // Parameters and constants have no operands that identify them.
     Group([](const DiffNode& node) { return node.operand_count == 0 ? 0 : node.operand_cone; });
     Group([](const DiffNode& node) { return node.user_cone; });
     Spread(Likeness::kOperation);
@@ -48,8 +47,7 @@ class Matcher {
   }
   bool IsFree(int left, int right) const { return match_.right_of[left] < 0 && match_.left_of[right] < 0; }
 
-  // Pairs free nodes with equal keys, if each side has only one of them or, with `equal_counts`, the same number. Key 0
-  // is left out.
+  // Pairs free nodes with equal keys that are unique on each side or, with `equal_counts`, equally many. Skips key 0.
   template <class Key>
   void Group(const Key& key, bool equal_counts = false) {
     using Entry = std::pair<uint64_t, int>;
@@ -80,7 +78,7 @@ class Matcher {
     }
   }
 
-  // Goes on from new pairs, too. For each pair, the strictest condition comes first.
+  // Goes on from new pairs. For each pair, the strictest condition comes first.
   void Spread(Likeness likeness) {
     fresh_.clear();
     for (int i = 0; i < left_.size(); ++i) {
@@ -119,7 +117,7 @@ class Matcher {
     }
   }
 
-  // Key by which users are sorted, after the position of the operand that they read.
+  // Sorts the users of one operand position.
   static uint64_t KeyOf(const DiffNode& node, Likeness likeness) {
     switch (likeness) {
       case Likeness::kOperation: return node.operation;
@@ -223,7 +221,7 @@ class Matcher {
 
   const DiffGraph &left_, &right_;
   DiffMatch match_;
-  std::vector<std::pair<int, int>> fresh_;  // Their neighbours were not examined yet.
+  std::vector<std::pair<int, int>> fresh_;  // Neighbours are not examined yet.
   std::vector<User> left_users_, right_users_;
 };
 

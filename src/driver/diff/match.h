@@ -1,10 +1,10 @@
 // Matches the nodes of two graphs.
 //
 // The steps, each applied to the nodes that the earlier steps did not match:
-//   1. Equal in both cones, that is, in all nodes that it depends on and all that depend on it. Several equal nodes are
+//   1. Nodes that are equal in both cones. Several equal nodes are
 //      paired in order if both sides have the same number of them.
-//   2. Equal in the operand cone, then in the user cone, if each side has one such node. This finds all nodes before
-//      and after a difference, independent of order and names.
+//   2. Nodes that are equal in the operand cone, then in the user cone, if each side has one. Finds all nodes before
+//      and after a difference.
 //   3. Neighbours of pairs: operands at the same position, and users if each side has one of a kind. First neighbours
 //      with the same operation, then nodes with the same op_name and source line (anchors), then neighbours of the same
 //      opcode and shape, and of the same opcode.
@@ -12,9 +12,8 @@
 //      in order; parameters of one number, and roots of one opcode. Then their neighbours as in 3.
 //   5. Neighbours of another opcode whose operands are paired: the instruction was replaced.
 //
-// Steps 1 and 2 compare 64-bit hashes of values and uses. Nodes paired by later steps may differ; then the instruction
-// was changed. Each step takes time n log n, including edges, and does not recurse. The module with the smaller hash is
-// processed first, so that comparing B with A mirrors comparing A with B.
+// Steps 1 and 2 compare 64-bit hashes. Nodes paired by later steps may differ. Each step takes time n log n, without
+// recursion. The module with the smaller hash comes first, so that swapped sides give the mirrored result.
 #ifndef HLO_DRIVER_DIFF_MATCH_H_
 #define HLO_DRIVER_DIFF_MATCH_H_
 
@@ -25,7 +24,7 @@
 namespace hlo {
 
 struct DiffMatch {
-  std::vector<int> right_of, left_of;  // Indexed by node: its partner on the other side, or -1.
+  std::vector<int> right_of, left_of;  // The partner on the other side, or -1.
 };
 
 DiffMatch MatchGraphs(const DiffGraph& left, const DiffGraph& right);

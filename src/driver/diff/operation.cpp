@@ -19,7 +19,6 @@ constexpr IgnoreWord kIgnoreWords[] = {
     {"order", &DiffIgnore::order}, {"shapes", &DiffIgnore::shapes},     {"backend_config", &DiffIgnore::backend_config},
 };
 
-// Attributes that tell where an instruction comes from.
 constexpr std::string_view kOfOrigin[] = {"metadata", "origin", "statistics", "origin_recovery_table",
                                           "debug_attributes"};
 constexpr std::string_view kOfLayouts[] = {"operand_layout_constraints", "entry_computation_layout"};
@@ -27,7 +26,7 @@ constexpr std::string_view kOfLayouts[] = {"operand_layout_constraints", "entry_
 PrintOptions FormOf(const DiffIgnore& ignore) {
   PrintOptions form;
   form.percent = false;
-  form.layouts = false;  // Only layouts that are not the default.
+  form.layouts = false;  // ShapeText prints layouts that are not the default.
   form.metadata = !ignore.metadata;
   form.backend_config = !ignore.backend_config;
   form.constants = Constants::kSmall;
@@ -48,7 +47,7 @@ std::string ShapeText(const Shape& shape, const DiffIgnore& ignore) {
 
 using AttributeTexts = std::vector<PrintedAttribute>;
 
-// Attributes that only `right` has come last.
+// Attributes of `right` only come last.
 void AddChanges(const AttributeTexts& left, const AttributeTexts& right, const DiffIgnore& ignore,
                 std::vector<AttributeChange>* changes) {
   const auto find = [](const AttributeTexts& in, std::string_view name) {
@@ -124,7 +123,7 @@ std::vector<AttributeChange> ChangesOf(const Instruction& left, const Instructio
   if (both_known && !left.literal().BitEquals(right.literal())) {
     std::string was = ConstantText(left.literal(), Constants::kSmall);
     std::string is = ConstantText(right.literal(), Constants::kSmall);
-    // If only the types of equal numbers differ, the shape has changed, not the value.
+    // Equal numbers of different types have the same value.
     if (was != is || left.shape().type() == right.shape().type())
       changes.push_back({"value", std::move(was), std::move(is)});
   }

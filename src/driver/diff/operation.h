@@ -1,5 +1,4 @@
-// The operation of an instruction without its operands: as attributes by name for showing a diff, and as a hash for
-// matching.
+// The operation of an instruction without its operands: attributes for a diff, and a hash for matching.
 #ifndef HLO_DRIVER_DIFF_OPERATION_H_
 #define HLO_DRIVER_DIFF_OPERATION_H_
 
@@ -14,33 +13,30 @@
 
 namespace hlo {
 
-// Properties that are not compared.
 struct DiffIgnore {
   bool names = false, metadata = false, layouts = false, order = false, shapes = false, backend_config = false;
 };
-// Parses the words of --ignore. Errors: F004.
+// Errors: F004.
 Result<DiffIgnore> DiffIgnoreFromWords(std::span<const std::string> words);
 std::vector<std::string> DiffIgnoreWords();
 
-// A changed attribute, such as `direction` of a compare: GE on the left, GT on the right; "" if absent.
+// For example `direction` of a compare: GE, GT. "" if absent.
 struct AttributeChange {
   std::string attribute, left, right;
 };
 
-// Covers opcode, shape, attributes and value, but not names and metadata. The caller handles called computations and
-// parameter numbers.
+// Covers opcode, shape, attributes and value, but not names and metadata. Callers add called computations and parameter
+// numbers.
 uint64_t HashOfOperation(const Instruction& inst, const DiffIgnore& ignore);
-// Covers only opcode, element types and dimensions.
+// Covers opcode, element types and dimensions.
 uint64_t HashOfKind(const Instruction& inst);
-// The origin in the source program by op_name and source; 0 if unknown.
+// Covers op_name and source; 0 if unknown.
 uint64_t HashOfOrigin(const Instruction& inst);
 
-// The changes between two matched instructions in printing order, `opcode` and `shape` first. Attributes that name
-// computations, operands and parameter numbers are not compared.
+// In printing order, `opcode` and `shape` first. Excludes attributes that name computations, operands and parameter
+// numbers.
 std::vector<AttributeChange> ChangesOf(const Instruction& left, const Instruction& right, const DiffIgnore& ignore);
-// The changes of the header.
 std::vector<AttributeChange> ChangesOf(const Module& left, const Module& right, const DiffIgnore& ignore);
-// The attributes of an instruction that name computations.
 std::vector<std::string> CallingAttributes(const Instruction& inst);
 
 inline uint64_t MixHash(uint64_t hash, uint64_t value) {

@@ -15,7 +15,7 @@ namespace {
 
 using Rows = std::vector<const StepRow*>;
 
-// Steps that ran, in the order of the program.
+// In the order of the program.
 Rows RowsOf(const ProfileSummary& profile) {
   Rows rows;
   for (const StepRow& row : profile.steps) {
@@ -50,7 +50,7 @@ class Matcher {
   }
 
  private:
-  // A step with the key "" is not paired.
+  // Skips steps with the key "".
   void PairSameWork(const std::function<std::string(const ProfiledStep&)>& key) {
     std::map<std::pair<uint64_t, std::string>, Rows> waiting;
     for (const StepRow* row : right_) waiting[{row->step.work, key(row->step)}].push_back(row);
@@ -76,8 +76,7 @@ class Matcher {
     right_ = std::move(right);
   }
 
-  // Pairs each step with all steps of the other side that have one of its results, or else with the steps that compute
-  // its results inside.
+  // Pairs each step with all steps of the other side that have one of its results, or else compute it inside.
   void PairByResults() {
     const size_t count = left_.size() + right_.size();
     std::vector<size_t> parent(count);
@@ -123,7 +122,7 @@ class Matcher {
     }
   }
 
-  Rows left_, right_;  // Not paired yet.
+  Rows left_, right_;
   const bool same_input_;
   std::vector<StepPair> pairs_;
 };
@@ -136,7 +135,7 @@ std::vector<double> Milliseconds(const std::vector<int64_t>& ns) {
   return ms;
 }
 
-// Times of the steps of the same names in another profile, summed for each run. Empty without times of single runs.
+// Sums for each run in another profile, by the names of steps.
 std::vector<double> SumsOf(const Rows& rows, const std::map<std::string_view, const StepRow*>& steps) {
   std::vector<double> sums;
   for (const StepRow* row : rows) {
@@ -149,7 +148,7 @@ std::vector<double> SumsOf(const Rows& rows, const std::map<std::string_view, co
   return sums;
 }
 
-// Run times of one side, or with `by_profile` the median of each profile.
+// Run times of one side, or medians of its profiles.
 class Sampler {
  public:
   Sampler(const std::vector<ProfileSummary>& profiles, bool by_profile) : profiles_(profiles), by_profile_(by_profile) {
@@ -183,7 +182,7 @@ class Sampler {
   std::vector<std::map<std::string_view, const StepRow*>> steps_;
 };
 
-// `mean_left` and `mean_right`: times of a side without samples.
+// The means are for sides without samples.
 TimePair PairOf(std::vector<double> left, std::vector<double> right, double mean_left, double mean_right) {
   TimePair time{.left = std::move(left), .right = std::move(right)};
   time.left_ms = time.left.empty() ? mean_left : Median(time.left);

@@ -1,13 +1,11 @@
-// Compares two profiles of 'hlo-run --profile_json': pairs their steps, and finds steps with different times. A pure
-// function of the summaries; profiles.cpp reads and reports.
+// Pairs the steps of two profiles of 'hlo-run --profile_json' and compares their times. profiles.cpp reads and reports.
 //
 // Steps are paired
 //   1. if they compute the same (ProfiledStep::work): first for the same instructions of one module, then by name, by
 //      op_name and source, and in program order;
 //   2. for one module with different passes: if their computations share results. One step may become several.
 //
-// Other steps are on one side only. Equal names alone do not pair steps, because fusion.3 of another module is
-// unrelated.
+// Equal names alone do not pair steps, because fusion.3 of another module is unrelated.
 #ifndef HLO_DRIVER_DIFF_PROFILE_MATCH_H_
 #define HLO_DRIVER_DIFF_PROFILE_MATCH_H_
 
@@ -19,42 +17,42 @@
 
 namespace hlo {
 
-// Times of both sides in milliseconds per run, and the probability of such ranks by chance.
+// Times in milliseconds per run.
 struct TimePair {
-  std::vector<double> left, right;   // Samples: runs or profiles.
-  double left_ms = 0, right_ms = 0;  // Their medians.
-  double p = 1;                      // Result of RankTest.
+  std::vector<double> left, right;  // Runs or profiles.
+  double left_ms = 0, right_ms = 0;
+  double p = 1;
   double difference() const { return right_ms - left_ms; }
 };
 
 struct StepPair {
   KernelDiff::What what = KernelDiff::What::kChanged;
-  bool same_work = false;                   // One step on each side, which compute the same.
-  std::vector<const StepRow*> left, right;  // From the first profile of each side.
+  bool same_work = false;
+  std::vector<const StepRow*> left, right;
   TimePair time;
-  double p = 1;  // Adjusted by Holm's method for all pairs: the probability that any pair differs as much by chance.
+  double p = 1;  // Holm's adjusted p: the probability that any pair differs as much by chance.
   bool is_significant = false;
 };
 
 struct ProfileDiff {
-  const ProfileSummary *left = nullptr, *right = nullptr;  // The first profile of each side.
+  const ProfileSummary *left = nullptr, *right = nullptr;
   bool same_input = false, same_code = false;
-  bool by_profile = false;  // A sample is the median of a profile instead of a run.
+  bool by_profile = false;  // Samples are medians of profiles instead of runs.
   size_t left_samples = 0, right_samples = 0;
-  double least_p = 1;  // The least p for these numbers of samples.
+  double least_p = 1;  // For these numbers of samples.
   TimePair run;
-  std::vector<StepPair> steps;  // The largest time difference first.
-  size_t tested = 0;            // Number of steps with a p.
+  std::vector<StepPair> steps;  // The largest difference first.
+  size_t tested = 0;
 
   bool can_tell(double significance) const { return least_p < significance; }
 };
 
-// Each side has at least one profile, all of the same code. Both must outlive the result.
+// Profiles of a side are of the same code, at least one, and outlive the result.
 ProfileDiff DiffProfileSummaries(const std::vector<ProfileSummary>& left, const std::vector<ProfileSummary>& right,
                                  double significance);
 
-// Holm's step-down adjustment. Some test has an adjusted p below a level by chance with at most that probability,
-// however the tests depend on each other.
+// Holm's step-down adjustment. Limits the probability that any test is below a level by chance, however the tests
+// depend on each other.
 std::vector<double> HolmAdjusted(const std::vector<double>& p);
 
 }  // namespace hlo

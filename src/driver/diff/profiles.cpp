@@ -19,7 +19,7 @@ namespace {
 
 using What = KernelDiff::What;
 
-// Profiles of a directory are in the order of their names.
+// Sorted by name for a directory.
 Result<std::vector<ProfileSummary>> ReadSide(const std::string& path) {
   std::error_code error;
   std::vector<std::string> files = {path};
@@ -75,7 +75,7 @@ std::string NamesText(const std::vector<const StepRow*>& rows) {
   return Str(Join(names, ", "), rows.size() > kMost ? Str(" and ", rows.size() - kMost, " more") : "");
 }
 
-// For the same work, the way in which each side does it. For other pairs, the word for their grouping.
+// How each side does the same work, or else the kind of grouping.
 std::string WhatText(const StepPair& pair) {
   if (!pair.same_work) return IsOneSided(pair) ? "" : std::string(ToString(pair.what));
   const StepRow &was = *pair.left[0], &is = *pair.right[0];
@@ -111,9 +111,8 @@ Columns StepColumns(const ProfileDiff& diff) {
   return table;
 }
 
-// A figure of a whole run besides its time.
 struct Figure {
-  std::string title, key;  // In the table; in JSON.
+  std::string title, key;  // `key` is for JSON.
   std::function<double(const ProfileSummary&)> of;
   std::string (*text)(double);
 };
@@ -142,7 +141,7 @@ double ValueOf(const Figure& figure, const std::vector<ProfileSummary>& side) {
   return Percentile(std::move(values), 0.5);
 }
 
-// Leaves out figures that are 0 on both sides.
+// Skips figures that are 0 on both sides.
 Columns RunColumns(const ProfileDiff& diff, const Sides& sides) {
   Columns table{{"of a run", ">left", ">right", ">change", ">p"}, {}};
   const auto add = [&](const std::string& title, double was, double is, std::string (*text)(double),
@@ -185,7 +184,7 @@ std::string SumsText(const ProfileDiff& diff) {
     const std::string ms = Signed(sums[i].ms, HumanMilliseconds);
     if (sums[i].count > 0) parts.push_back(Str(sums[i].count, " ", kChangeWords[i], ms.empty() ? "" : " ", ms));
   }
-  // Kinds of the pairs that have no row in the table.
+  // Pairs without a row in the table.
   std::map<std::string_view, int64_t> others;
   for (const StepPair& pair : diff.steps) {
     if (ChangeOf(pair) == Change::kNone && !pair.same_work) ++others[ToString(pair.what)];

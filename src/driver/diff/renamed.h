@@ -12,15 +12,14 @@
 namespace hlo {
 
 struct Renaming {
-  // "" keeps the name. A name that is taken gets a number as in Module::UniqueName.
+  // "" keeps the name. A taken name gets a number as in Module::UniqueName.
   std::function<std::string(const Computation&)> of_computation;
   std::function<std::string(const Instruction&)> of_instruction;
-  // Among instructions whose operands are done, the one with the smallest rank is next, or the first of equal ones.
-  // Without this function, the order is kept.
+  // The smallest rank comes first among instructions whose operands are done. Null keeps the order.
   std::function<int64_t(const Instruction&)> rank;
 };
 
-// Only the computations that the entry reaches. A scheduled module keeps its order.
+// Drops computations that the entry does not reach. A scheduled module keeps its order.
 std::unique_ptr<Module> Renamed(const Module& module, const Renaming& renaming);
 
 }  // namespace hlo

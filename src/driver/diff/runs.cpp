@@ -17,7 +17,7 @@
 namespace hlo {
 namespace {
 
-// Both sides get the arguments that are given or generated for the left one.
+// Both sides get the arguments of the left one.
 struct Runs {
   Experiment left, right;
 };
@@ -55,7 +55,7 @@ double Median(std::vector<double> numbers) {
   return numbers[numbers.size() / 2];
 }
 
-// Mean time in milliseconds of as many executions as take kLeastMs together.
+// The mean of as many executions as take kLeastMs.
 Result<double> TimeOnce(gpu::Executable& executable) {
   constexpr double kLeastMs = 10;
   int64_t runs = 0;
@@ -71,7 +71,7 @@ Result<double> TimeOnce(gpu::Executable& executable) {
 }
 
 struct Memory {
-  double planned, peak;  // Bytes in all; bytes of temporaries and results that are live at the same time.
+  double planned, peak;  // `peak`: temporaries and results that are live at once.
 };
 Memory MemoryOf(const gpu::Executable& executable) {
   const gpu::MemoryCurve curve = gpu::CurveOf(*executable.program());
@@ -86,8 +86,8 @@ std::string MemoryText(const Memory& left, const Memory& right) {
              change(left.peak, right.peak), "\n");
 }
 
-// The default tolerance is a rule of thumb. If other roundings of one program explain the other's results, they match.
-// This is checked only if it takes at most kMostSeconds for each program.
+// The default tolerance is a rule of thumb, so results match if other roundings of one program explain them. Skipped if
+// it takes more than kMostSeconds for a program.
 Status AllowForRoundings(Runs& runs, DiffReport* report) {
   constexpr double kMostSeconds = 30;
   const RunArguments& arguments = *TRY(runs.left.Arguments());
@@ -146,7 +146,7 @@ Result<DiffReport> DiffTimes(const DiffSide& left, const DiffSide& right, const 
   gpu::Executable* const executables[] = {TRY(runs.left.Placed()), TRY(runs.right.Placed())};
   std::vector<double> ms[2];
   progress.Stage("running both alternately");
-  for (gpu::Executable* executable : executables) TRY(TimeOnce(*executable));  // Warms up.
+  for (gpu::Executable* executable : executables) TRY(TimeOnce(*executable));
   std::mt19937_64 order(static_cast<uint64_t>(options.run.seed));
   for (int64_t round = 0; round < options.rounds; ++round) {
     const size_t first = order() & 1;

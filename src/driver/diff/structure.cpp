@@ -27,7 +27,7 @@ struct Side {
     partner.resize(diff.module().computation_id_limit());
   }
 
-  // The first of all computations that are equal to `computation`. The entry represents itself.
+  // The first computation that is equal.
   const Computation& FirstOf(const Computation& computation) const {
     return computation.IsEntry() ? computation : *first_of.at(diff.HashOf(computation));
   }
@@ -35,8 +35,8 @@ struct Side {
   const DiffModule& diff;
   const TimeModel times;
   const SourcePlaces places;
-  std::unordered_map<uint64_t, const Computation*> first_of;  // By hash.
-  // The computation that a representative is compared with. Indices are ids.
+  std::unordered_map<uint64_t, const Computation*> first_of;
+  // The partners of first computations, by id.
   std::vector<const Computation*> partner;
 };
 
@@ -71,22 +71,22 @@ struct PairOfGraphs {
   DiffMatch match;
 };
 
-// Sets of kernels of both sides that belong together. Each kernel is joined with the kernel of the other side with
-// which it shares most instructions. Joining all kernels with shared instructions would give large sets.
+// Sets of kernels that belong together. Each kernel joins the one of the other side that shares most instructions with
+// it. Joining all kernels that share any would give large sets.
 class KernelSets {
  public:
   KernelSets(const PairOfGraphs& pair, const DiffModule& left, const DiffModule& right) : pair_(pair) {
     parent_.resize(pair.left.kernels.size() + pair.right.kernels.size());
     std::iota(parent_.begin(), parent_.end(), 0);
     const std::vector<bool> ties = TiesOf(pair.left), other_ties = TiesOf(pair.right);
-    std::map<std::pair<int, int>, int> shared;  // Shared instructions by left and right kernel.
+    std::map<std::pair<int, int>, int> shared;
     for (int i = 0; i < pair.left.size(); ++i) {
       const int other = pair.match.right_of[i];
       if (other < 0 || (!ties[i] && !other_ties[other])) continue;
       const int left = pair.left.nodes[i].kernel, right = pair.right.nodes[other].kernel;
       if (left >= 0 && right >= 0) ++shared[{left, Number(right)}];
     }
-    // Shared instructions, and the other kernel.
+    // Count, other kernel.
     std::vector<std::pair<int, int>> most(parent_.size(), {0, -1});
     for (const auto& [kernels, count] : shared) {
       const auto [left, right] = kernels;
@@ -118,7 +118,7 @@ class KernelSets {
     return kernel;
   }
 
-  // Pairs equal fusions without nodes in their order.
+  // Pairs equal fusions without nodes.
   void PairEmpty(const DiffModule& left, const DiffModule& right) {
     std::map<uint64_t, std::vector<int>> rights;
     const auto hash = [](const DiffModule& side, const DiffKernel& kernel) {
@@ -138,8 +138,8 @@ class KernelSets {
     }
   }
 
-  // Whether each node shows that two kernels do the same work. Constants, broadcasts and the like are made again in
-  // each kernel that reads them. They count only in kernels without other nodes.
+  // Whether a shared node shows that two kernels do the same work. Kernels make constants, broadcasts and the like
+  // anew. These count only in kernels without other nodes.
   static std::vector<bool> TiesOf(const DiffGraph& graph) {
     const auto is_made_anew = [](const DiffNode& node) {
       return node.inst->Is(kNoKernel) || node.inst->Is(kHoldsLiteral) || node.inst->Is(Opcode::kBroadcast) ||
@@ -239,10 +239,10 @@ class Differ {
     to->push_back(std::move(one));
   }
 
-  // Left nodes of parameters whose order has changed, not only their number.
+  // Parameters whose order has changed, not only the number.
   std::vector<bool> MovedParameters(const PairOfGraphs& pair) const {
     struct Parameter {
-      int64_t number, other;  // On the side that comes first, and on the other one.
+      int64_t number, other;  // On the first side, on the other.
       int left;
     };
     std::vector<Parameter> parameters;
@@ -286,7 +286,7 @@ class Differ {
     return changes;
   }
 
-  // Compares each called computation once, with the one that the first caller calls in its place.
+  // Pairs each called computation once, as its first callers do.
   void PairCallees(const PairOfGraphs& pair) {
     const int size = is_mirrored_ ? pair.right.size() : pair.left.size();
     for (int i = 0; i < size; ++i) {
@@ -316,8 +316,7 @@ class Differ {
     }
   }
 
-  // An operand without partner is reported itself and is not a change of its user. Equal operands can replace each
-  // other.
+  // An operand without partner is reported itself. Equal operands can replace each other.
   static void AddOperands(const PairOfGraphs& pair, int left, int right, std::vector<AttributeChange>* changes) {
     const std::span<const int> was = pair.left.OperandsOf(left), is = pair.right.OperandsOf(right);
     const auto name = [](const DiffGraph& graph, int node) { return std::string(graph.nodes[node].inst->name()); };
@@ -358,7 +357,6 @@ class Differ {
     }
   }
 
-  // For fusions, their parameters and results take the left names, too.
   void NameAlike(const Instruction& left, const Instruction& right) {
     const auto name = [&](const Instruction& was, const Instruction& is) { diff_.left_names[is.id()] = was.name(); };
     name(left, right);
@@ -400,7 +398,6 @@ class Differ {
     }
     if (!same_nodes || !changes->empty()) return true;
     if (!IsFusion(*left.inst)) return false;
-    // Only the parameters and results, or their order, can still differ.
     const Computation &was = FusedComputation(*left.inst), &is = FusedComputation(*right.inst);
     if (left_.diff.HashOf(was) == right_.diff.HashOf(is)) return false;
     changes->push_back(
@@ -424,7 +421,7 @@ class Differ {
     add(right_, pair.right_computation, kernels->right, 1);
   }
 
-  // For a fusion without a source, the last source of its instructions.
+  // Falls back to the last source inside a fusion.
   static std::string SourceOfKernel(const Side& side, const Instruction& inst) {
     std::string source = SourceOf(side, inst);
     if (!source.empty() || !IsFusion(inst)) return source;
@@ -442,8 +439,7 @@ class Differ {
     }
   }
 
-  // If no other difference was found, modules differ in how values enter and leave fusions, for example as a tuple of
-  // all results.
+  // Without other differences, the modules differ in how values enter and leave fusions.
   void AddWhatCarries() {
     const Module &left = left_.diff.module(), &right = right_.diff.module();
     if (!diff_.is_equal() || left_.diff.HashOf(left.entry()) == right_.diff.HashOf(right.entry())) return;
@@ -465,7 +461,7 @@ class Differ {
 
   Side &left_, &right_;
   const StructureOptions& options_;
-  // If true, pairs are made as if the right side came first. Swapped sides then give the mirrored result.
+  // Matching starts from the right, so that swapped sides give the mirrored result.
   const bool is_mirrored_;
   StructureDiff diff_;
   std::vector<std::pair<const Computation*, const Computation*>> pairs_;

@@ -15,44 +15,43 @@ namespace hlo {
 struct StructureOptions {
   DiffIgnore ignore{.names = true, .metadata = true, .order = true};
   const DeviceDescription* device = nullptr;
-  int64_t most_instructions = 2'000'000;  // For one module with fusions expanded.
+  int64_t most_instructions = 2'000'000;  // With fusions expanded.
 };
 
-// An instruction on one side or on both.
 struct InstructionDiff {
   const Instruction *left = nullptr, *right = nullptr;
-  std::vector<AttributeChange> changes;  // If it is on both sides.
-  std::string source;                    // In the source program: "model.py:12 jit(f)/mul", or "".
+  std::vector<AttributeChange> changes;  // Only if on both sides.
+  std::string source;                    // "model.py:12 jit(f)/mul", or "".
 };
 
-// Kernels of the left side that became kernels of the right side.
+// Kernels of the left side that became kernels of the right.
 struct KernelDiff {
   enum class What : uint8_t { kChanged, kSplit, kMerged, kRegrouped, kOnlyLeft, kOnlyRight };
   What what;
   std::vector<const Instruction*> left, right;
-  std::vector<AttributeChange> changes;  // For kChanged: changes of the fusion itself.
-  // Right minus left, for one run of the entry.
+  std::vector<AttributeChange> changes;  // For kChanged.
+  // Right minus left, in one run of the entry.
   double launches = 0, bytes = 0, seconds = 0;
   std::string source;
 };
 std::string_view ToString(KernelDiff::What what);
 
-// For one run of the entry.
+// Figures of one run of the entry.
 struct StructureFigures {
-  int64_t instructions = 0;  // With fusions expanded; equal computations count once.
+  int64_t instructions = 0;  // Expanded; equal computations count once.
   int64_t fusions = 0, custom_calls = 0;
   double launches = 0, bytes = 0, seconds = 0;
 };
 
 struct StructureDiff {
   StructureFigures left, right;
-  int64_t matched = 0;  // Equal on both sides. left.instructions = matched + changed + only_left.
-  std::vector<InstructionDiff> changed, only_left, only_right;  // In the order of the modules, entry first.
-  std::vector<KernelDiff> kernels;                              // The largest change of estimated time first.
-  std::vector<AttributeChange> module;                          // Changes of the header.
-  int64_t moved = 0;                                            // In another order, if --ignore does not cover it.
-  std::vector<std::string> notes;  // About ignored differences, and parts that were not compared.
-  // Indexed by id on the right side: the name of the partner or "", and its position or -1.
+  int64_t matched = 0;                                          // left.instructions = matched + changed + only_left.
+  std::vector<InstructionDiff> changed, only_left, only_right;  // Entry first.
+  std::vector<KernelDiff> kernels;                              // The largest change of time first.
+  std::vector<AttributeChange> module;                          // The header.
+  int64_t moved = 0;                                            // Unless --ignore covers the order.
+  std::vector<std::string> notes;
+  // By id on the right side: the partner's name or "", and its position or -1.
   std::vector<std::string_view> left_names, left_computations;
   std::vector<int> left_places;
 
@@ -62,7 +61,7 @@ struct StructureDiff {
   }
 };
 
-// Errors: A021 for a module that is too large.
+// Errors: A021 for too many instructions.
 Result<StructureDiff> DiffModules(const Module& left, const Module& right, const StructureOptions& options);
 
 }  // namespace hlo

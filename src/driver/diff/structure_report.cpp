@@ -24,7 +24,7 @@ std::string Said(const std::string& text) { return text.empty() ? "nothing" : te
 std::string ChangesText(const std::vector<AttributeChange>& changes) {
   std::vector<std::string> texts;
   for (const AttributeChange& change : changes) {
-    // The computations have the same name, or the constants are too long to be printed.
+    // Names may be the same, or constants too long to print.
     const std::string is = change.left == change.right ? "a different one that prints the same" : Said(change.right);
     texts.push_back(Str(change.attribute, ": ", Said(change.left), " -> ", is));
   }
@@ -133,7 +133,7 @@ std::string StructureText(const StructureDiff& diff, const StructureView& view) 
 
 std::string StructureUnified(const StructureDiff& diff, const StructureView& view) {
   const auto name = [&](std::string_view of_left) { return std::string(view.ignores_names ? of_left : ""); };
-  // A new instruction follows its operands, whose ranks are known already.
+  // A new instruction follows its operands.
   std::vector<int64_t> ranks(view.right.id_limit());
   const auto rank = [&](const Instruction& inst) {
     int64_t& known = ranks[inst.id()];

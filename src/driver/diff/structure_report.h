@@ -11,22 +11,19 @@ namespace hlo {
 
 struct StructureView {
   const Module &left, &right;
-  std::string left_name, right_name;  // Names of the files.
+  std::string left_name, right_name;
   const DeviceDescription& device;
-  int64_t top = 10;           // Rows of each list; 0 is all.
-  bool ignores_names = true;  // Lines of the right side then show names of the left side.
+  int64_t top = 10;           // Rows of each list; 0 prints all.
+  bool ignores_names = true;  // Shows the right side with names of the left.
 };
 
 std::string StructureText(const StructureDiff& diff, const StructureView& view);
-// The changes in the format of `diff -u`. The right module has the names and the order of the left one where they were
-// matched.
+// As `diff -u`. Matched parts of the right module take the names and the order of the left.
 std::string StructureUnified(const StructureDiff& diff, const StructureView& view);
-// Writes members of an open object.
 void WriteJson(JsonWriter& json, const StructureDiff& diff);
-// The body of a page.
 std::string StructureHtml(const StructureDiff& diff, const StructureView& view);
 
-// "9 changed, 7 only-left, 42 only-right, 3 kernels", or "" for no differences.
+// "9 changed, 7 only-left, 3 groups of kernels", or "".
 std::string CountsText(const StructureDiff& diff);
 
 }  // namespace hlo
