@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kStdout = "-";
 
-// The lock leaves no file. On a file system without locks nothing is locked, but names are still created exclusively.
+// Leaves no file. Without locks of the file system, names are still created exclusively.
 class DirectoryLock {
  public:
   explicit DirectoryLock(const std::string& directory)
@@ -42,7 +42,7 @@ class DirectoryLock {
   int file_;
 };
 
-// Reserves the first free number by an empty file of the first state.
+// Reserves the first free number with an empty file.
 Result<std::string> TakePrefix(const std::string& directory, const std::string& module) {
   const DirectoryLock lock(directory);
   int64_t number = 0;
@@ -128,7 +128,7 @@ bool Dumper::active() const { return !prefix_.empty() && !end_->is_there; }
 Status Dumper::Before(const Module& module) {
   first_count_ = module.InstructionCount();
   TRY(WriteState(kFirstState, StateFiles(module)));
-  // Removes the empty file that reserved the name.
+  // Removes the empty file of the prefix.
   const std::string first = Str(directory_, "/", FileName(kFirstState), kText);
   std::error_code error;
   if (!prefix_.empty() && !to_stdout_ && !active() && fs::is_empty(first, error)) fs::remove(first, error);
@@ -201,7 +201,7 @@ Dumper::Files Dumper::StateFiles(const Module& module) {
   return files;
 }
 
-// Notes only the first state that could not be written in a format.
+// Notes only the first state.
 void Dumper::NoteMissing(std::string_view flag, const Error& error) {
   if (missing_.insert(std::string(flag)).second)
     notes_.push_back(Str("--", flag, ": ", error.message(), "; the text was written"));
@@ -240,7 +240,7 @@ void Dumper::AddFile(std::string_view name, std::string_view bytes) const {
 
 void Dumper::AddFileInAnyCase(std::string_view name, std::string_view bytes) const {
   if (to_stdout_) {
-    // XLA prints the same texts, and it writes no files of these kinds.
+    // XLA prints no such files.
     if (name.ends_with(".json") || name.ends_with(".html") || name.ends_with(".diff")) return;
     const std::string text = Str("*** Begin ", name, " ***\n", bytes, "\n*** End ", name, " ***\n");
     const std::lock_guard lock(end_->mutex);
@@ -293,7 +293,7 @@ Status Dumper::WriteIndex() const {
   if (prefix_.empty() || to_stdout_) return {};
   const DirectoryLock lock(directory_);
   const std::vector<DumpFile> files = TRY(DumpFilesOf(directory_));
-  // The index ignores --dump_limit_mib, because it names the files that were left out.
+  // The index names left-out files, so it ignores --dump_limit_mib.
   AddFileInAnyCase("index.json", DumpIndexJson(files));
   AddFileInAnyCase("index.html", DumpIndexHtml(directory_, files));
   return {};

@@ -15,7 +15,7 @@
 namespace hlo {
 namespace {
 
-// `emitter`: the word for --xla_dump_emitter_re.
+// `emitter` matches --xla_dump_emitter_re.
 struct Stage {
   std::string_view emitter, suffix;
   Result<std::string> (*text)(const kernel::Kernel& kernel);
@@ -30,7 +30,7 @@ constexpr Stage kStages[] = {
      [](const kernel::Kernel& kernel) { return kernel::EmitHost(kernel, kernel::HostStage::kOptimized); }},
 };
 
-// Launches of equal kernels share a kernel and its files.
+// Equal kernels share one.
 struct DumpedKernel {
   std::shared_ptr<const kernel::Kernel> kernel;
   std::string file_stem;
@@ -42,7 +42,7 @@ struct Launch {
   int64_t step;
   size_t number;  // In its step's plan.
   const gpu::EmittedKernel* emitted;
-  size_t kernel;  // Index into the list of kernels.
+  size_t kernel;  // Index into the kernels.
 };
 
 Status WriteStages(DumpedKernel& dumped, bool assemble, Dumper& dumper) {

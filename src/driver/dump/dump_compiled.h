@@ -1,4 +1,4 @@
-// Dumps the compiled module: steps in order, buffers, and the code of each kernel at every stage.
+// Dumps the compiled module: steps, buffers, and the code of each kernel.
 #ifndef HLO_DRIVER_DUMP_DUMP_COMPILED_H_
 #define HLO_DRIVER_DUMP_DUMP_COMPILED_H_
 
@@ -10,13 +10,13 @@
 
 namespace hlo {
 
-// Writes to the dump of the module:
+// Writes to the module's dump:
 //   <platform>_after_optimizations-buffer-assignment.txt
-//   thunk_sequence.txt          for each step its number, kind, instruction and form
+//   thunk_sequence.txt          number, kind, instruction and form of each step
 //   kernels.json                "hlo.kernels/1": an object for each launch, in order
 //   KERNEL.ir-no-opt.ll, KERNEL.ir-with-opt.ll, KERNEL.ptx, KERNEL.host.ll
-// Equal kernels share their files. If ptxas is available, kernels.json has registers and spills. A failed stage is
-// listed in kernels.json under "errors" and does not end the run.
+// Equal kernels share their files. kernels.json has registers and spills if ptxas is available. A failed stage becomes
+// one of its "errors" and does not end the run.
 Status DumpCompiled(const gpu::Executable& executable, std::string_view platform, Dumper& dumper);
 
 }  // namespace hlo

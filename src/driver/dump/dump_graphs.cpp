@@ -18,8 +18,8 @@ using Kind = RecordedNode::Kind;
 using Nodes = std::vector<RecordedNode>;
 
 struct KindInfo {
-  std::string_view one, several;  // Such as "kernel" and "kernels".
-  std::string_view color;         // Light, because the text is black.
+  std::string_view one, several;
+  std::string_view color;  // Light, under black text.
 };
 
 const KindInfo& InfoOf(Kind kind) {
@@ -30,7 +30,7 @@ const KindInfo& InfoOf(Kind kind) {
   return kInfos[static_cast<int>(kind)];
 }
 
-// Examples: "fusion.3", "copy 640 B".
+// For example "fusion.3", "copy 640 B".
 std::string NameOf(const RecordedNode& node) {
   const std::string_view inst = node.instruction != nullptr ? node.instruction->name() : std::string_view();
   if (node.kind == Kind::kKernel && !node.name.empty()) return node.name;
@@ -41,7 +41,6 @@ std::string NameOf(const RecordedNode& node) {
   return std::string(inst);
 }
 
-// Examples: "each trip, until the condition is false", "true".
 std::string BodyName(const RecordedNode& node, size_t body) {
   if (node.kind == Kind::kLoop) return "each trip, until the condition is false";
   if (node.kind == Kind::kTrips) return Str("each of ", node.trips, " trips, unrolled");
@@ -72,14 +71,14 @@ class DotWriter {
   }
 
  private:
-  using Ids = std::vector<int>;  // Numbers of boxes.
+  using Ids = std::vector<int>;
 
   int Box(std::string_view label, std::string_view color, const std::string& indent) {
     out_ += Str(indent, "n", boxes_, " [label=", Quoted(label), " fillcolor=\"", color, "\"]\n");
     return boxes_++;
   }
 
-  // The first nodes follow `before`. Returns the boxes that the next node has to follow.
+  // The first nodes follow `before`. Returns the boxes that precede the next node.
   Ids Sequence(const Nodes& nodes, const Ids& before, const std::string& indent) {
     std::vector<Ids> ends(nodes.size());
     std::vector<bool> is_last(nodes.size(), true);
@@ -137,7 +136,7 @@ li>b{padding:1px 6px;border-radius:3px;color:#000}
 li>i{font-style:normal;opacity:.65}
 )html";
 
-// "after a, b", or "" if the node follows the node before it.
+// "after a, b", or "" after the previous node.
 std::string AfterText(const Nodes& nodes, size_t i) {
   const std::vector<int>& after = nodes[i].after;
   if (i == 0 || after == std::vector<int>{static_cast<int>(i) - 1}) return "";

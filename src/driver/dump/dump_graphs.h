@@ -11,12 +11,12 @@
 
 namespace hlo {
 
-// For Graphviz: a box for each node, and a frame for each body of a loop or branch.
+// A Graphviz box for each node, and a frame for each body.
 std::string RecordedDot(const gpu::RecordedGraph& graph, const std::string& title);
-// The same as a page with nested lists.
+// A page with nested lists.
 std::string RecordedHtml(const gpu::RecordedGraph& graph, const std::string& title);
 
-// Writes recorded_graph_1.dot, recorded_graph_1.html, recorded_graph_2.dot, ... to the dump of the module.
+// Writes recorded_graph_1.dot, recorded_graph_1.html, ...
 Status DumpGraphs(std::span<const gpu::RecordedGraph> graphs, std::string_view module, Dumper& dumper);
 
 }  // namespace hlo

@@ -14,10 +14,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Extensions of a state's other formats.
 constexpr std::string_view kBesideText[] = {".diff", ".dot", ".html", ".hlo.pb"};
 
-// Example: "0017.simplification.after_algsimp.before_cse.txt".
+// For example "0017.simplification.after_algsimp.before_cse.txt".
 void ReadPassState(std::string_view suffix, DumpFile* file) {
   constexpr std::string_view kAfter = ".after_", kBefore = ".before_";
   const size_t dot = suffix.find('.'), before = suffix.rfind(kBefore);
@@ -42,7 +41,7 @@ std::string_view StageOf(std::string_view suffix) {
   return "other";
 }
 
-// Files are named module_NUMBER.MODULE.SUFFIX. MODULE may have dots, so the name of the first state's file tells it.
+// Files are named module_NUMBER.MODULE.SUFFIX. MODULE may have dots, so the first state's file tells it.
 Result<std::vector<DumpFile>> FilesOf(const std::string& directory) {
   std::vector<DumpFile> files;
   std::map<int64_t, std::string> module_by_number;
@@ -66,7 +65,7 @@ Result<std::vector<DumpFile>> FilesOf(const std::string& directory) {
                                                   : file.name.substr(dot + 1, file.name.find('.', dot + 1) - dot - 1);
     if (file.name.size() <= dot + 2 + file.module.size()) continue;
     file.suffix = file.name.substr(dot + 2 + file.module.size());
-    std::string state = file.suffix;  // The file name of the state's text.
+    std::string state = file.suffix;
     for (const std::string_view extension : kBesideText) {
       if (!state.ends_with(extension)) continue;
       state.replace(state.size() - extension.size(), extension.size(), kText);
@@ -78,7 +77,7 @@ Result<std::vector<DumpFile>> FilesOf(const std::string& directory) {
   return files;
 }
 
-// The parent of a state is the state before it. The parent of another file is the last state.
+// The parent is the previous state, or the last one for other files.
 void SetParents(std::vector<DumpFile>& files) {
   const auto rank = [](const DumpFile& file) {
     return file.stage == "before_optimizations"  ? 0
@@ -111,7 +110,7 @@ Result<std::vector<std::string>> NamesIn(const std::string& directory) {
 
 int64_t ModuleNumber(std::string_view name) {
   constexpr std::string_view kPrefix = "module_";
-  constexpr int64_t kMost = int64_t{1} << 53;  // Larger numbers are not exact in JSON.
+  constexpr int64_t kMost = int64_t{1} << 53;  // Larger numbers are inexact in JSON.
   int64_t number = 0;
   if (!name.starts_with(kPrefix)) return -1;
   name.remove_prefix(kPrefix.size());

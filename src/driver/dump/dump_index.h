@@ -1,4 +1,4 @@
-// The index of a dump directory from the names of its files: as JSON, and as a page for a browser.
+// The index of a dump directory from its file names.
 #ifndef HLO_DRIVER_DUMP_DUMP_INDEX_H_
 #define HLO_DRIVER_DUMP_DUMP_INDEX_H_
 
@@ -15,7 +15,7 @@ namespace hlo {
 inline constexpr std::string_view kText = ".txt", kFirstState = "before_optimizations";
 inline constexpr std::string_view kRecordedGraph = "recorded_graph";
 
-// The names in a directory, unsorted.
+// Unsorted.
 Result<std::vector<std::string>> NamesIn(const std::string& directory);
 // N for module_N.*, or -1.
 int64_t ModuleNumber(std::string_view name);
@@ -23,23 +23,22 @@ int64_t ModuleNumber(std::string_view name);
 // A file of a dump, parsed from its name.
 struct DumpFile {
   std::string name, module, stage;
-  std::string suffix;          // After the module's name: "before_optimizations.txt".
-  std::string pipeline, pass;  // For a state after a pass.
-  int64_t number = 0;          // The number of the module.
-  int64_t instance = -1;       // The number of the pass instance; all instances of a run are numbered.
+  std::string suffix;          // For example "before_optimizations.txt".
+  std::string pipeline, pass;  // For states after a pass.
+  int64_t number = 0;          // The module's number.
+  int64_t instance = -1;       // The number of the pass instance.
   int64_t bytes = 0;
-  std::string parent;      // The file from which it was made.
-  bool is_beside = false;  // An addition to a state's text: a picture, a protocol buffer or a diff.
+  std::string parent;      // Made from this file.
+  bool is_beside = false;  // Accompanies a state's text: a picture, a protocol buffer or a diff.
 };
 
-// The states in order, each followed by its additions, and then the files made from the last state.
+// States in order, each followed by its additions, then files made from the last state.
 Result<std::vector<DumpFile>> DumpFilesOf(const std::string& directory);
 
 // "hlo.dump/1".
 std::string DumpIndexJson(std::span<const DumpFile> files);
-// A page without scripts that needs only the dumped files. It lists the modules and the passes that changed them, with
-// times, instructions and changes. Only for the last modules it reads passes.json, diffs and omissions, because a
-// directory may have very many.
+// A self-contained page of modules and the passes that changed them. Reads passes.json, diffs and omissions only for
+// the last modules, because there may be many.
 std::string DumpIndexHtml(const std::string& directory, std::span<const DumpFile> files);
 
 }  // namespace hlo
