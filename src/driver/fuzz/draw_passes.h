@@ -7,9 +7,8 @@
 
 namespace hlo {
 
-// A list for --passes such as "cse,fusion{instructions=16},algsimp,cse", determined by the seed and the table of
-// passes. The passes may be in any order, because each must give a valid, equivalent module for any input. Instructions
-// without a kernel are interpreted.
+// A list for --passes such as "cse,fusion{instructions=16},algsimp,cse". Any order is right, because each pass must
+// give a valid, equivalent module for any input.
 std::string DrawPasses(uint64_t seed);
 
 }  // namespace hlo

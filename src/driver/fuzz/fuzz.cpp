@@ -21,11 +21,11 @@
 namespace hlo {
 namespace {
 
-// For one of so many modules, kernels are judged by samples.
+// Judges the kernels of every fourth module by samples.
 constexpr uint64_t kSampled = 4;
 
-// Without `profiles`, most seeds have `normal`. With `profiles`, kSampled consecutive seeds share a profile, so that
-// each profile meets all kinds of runs that JudgedAs distinguishes.
+// Without `profiles`, mostly `normal`. Otherwise kSampled consecutive seeds share one, so that each profile meets all
+// kinds of runs of JudgedAs.
 std::string ProfileOf(uint64_t seed, const std::vector<std::string>& profiles) {
   static constexpr const char* kProfiles[] = {"normal", "normal", "normal", "normal",
                                               "exact",  "normal", "iota",   "special"};
@@ -51,7 +51,7 @@ std::string FirstDifference(std::string_view a, std::string_view b) {
   return "";
 }
 
-// The long form reorders instructions and computations, so its text is compared only after it was read once.
+// The long form reorders, so texts are compared after reading once.
 void CheckPrinting(const Module& grown, const std::string& grown_text, FuzzOutcome* outcome) {
   const auto add = [&](std::string what) { outcome->findings.push_back({"print", std::move(what)}); };
   const auto read = [&](std::string_view form, const std::string& text) -> std::unique_ptr<Module> {
@@ -107,7 +107,7 @@ struct KernelOracle {
 };
 constexpr KernelOracle kKernelOracles[] = {
     {"optimized", nullptr},
-    // Instructions that never have a kernel are expanded here, too.
+    // Expands instructions that never have a kernel.
     {"unfused", "batchnorm_expander,shuffle-expander"},
 };
 
@@ -120,7 +120,7 @@ void CheckKernels(Experiment experiment, const std::string& oracle, FuzzOutcome*
   if (!report) return AddError(report.error(), oracle, outcome);
   if (report->exit == ExitCode::kOk) return;
   if (report->exit == ExitCode::kInconclusive) {
-    // If the passes were inconclusive, the reason is in `widened`.
+    // `widened` has the reason of inconclusive passes.
     const bool passes = report->widened_verdict == Verdict::kInconclusive;
     const std::string& why = passes ? report->widened : report->verdict;
     outcome->inconclusive.push_back(Str(oracle, passes ? ": passes: " : ": ", why.substr(0, why.find("  "))));
@@ -133,7 +133,6 @@ void CheckKernels(Experiment experiment, const std::string& oracle, FuzzOutcome*
   outcome->findings.push_back({oracle, what});
 }
 
-// Verifies the module after each pass that changed it.
 void CheckPasses(const Module& grown, const RunOptions& options, const std::function<void(const std::string&)>& doing,
                  FuzzOutcome* outcome) {
   Progress progress(true);
@@ -163,7 +162,7 @@ void CheckPasses(const Module& grown, const RunOptions& options, const std::func
 
 InterpretOptions BitsLimits() { return {.max_loop_iterations = 100'000, .max_steps = 20'000'000}; }
 
-// Exact passes keep the bits of all values and are judged by segments, others alone.
+// Judges exact passes by segments, others alone.
 Result<JudgedPasses> JudgeBitsOn(const Module& module, const std::vector<Literal>& arguments, const RunOptions& options,
                                  std::optional<SampleOptions> sample = {}) {
   const auto run = [&](const PassObserver& before, const PassObserver& after) -> Result<std::unique_ptr<Module>> {
@@ -184,8 +183,8 @@ Result<JudgedPasses> JudgeBitsOn(const Module& module, const std::vector<Literal
                         .progress = progress});
 }
 
-// Judges on the arguments of a run, then on extreme arguments, where only a mismatch of an exact pass counts.
-// Samples, which judge large modules, must not accuse a pass of a right module either.
+// Judges on a run's arguments, then on extreme ones, where only mismatches of exact passes count. Samples must not
+// accuse a pass of a right module either.
 void CheckBits(const Module& module, RunOptions options, FuzzOutcome* outcome) {
   const auto seed = static_cast<uint64_t>(options.seed);
   const auto own = MakeArguments(module, {.seed = seed, .profile = *InputProfileFromText(options.input_profile)});
@@ -230,8 +229,8 @@ Status CheckOracles(const std::vector<std::string>& names) {
 
 RunOptions JudgedAs(uint64_t seed, RunOptions run, const std::vector<std::string>& profiles) {
   if (run.platform == RunOptions().platform) run.platform = "cpu";
-  run.reoptimize = true;                   // Also if it has fusions.
-  run.reference_platform = "interpreter";  // Even where the default is another reference.
+  run.reoptimize = true;
+  run.reference_platform = "interpreter";
   run.input_profile = ProfileOf(seed, profiles);
   run.seed = static_cast<int64_t>(seed);
   run.work_limit = seed % kSampled == kSampled - 1 ? 100'000 : 0;
@@ -240,7 +239,7 @@ RunOptions JudgedAs(uint64_t seed, RunOptions run, const std::vector<std::string
 
 std::optional<RunOptions> RunOfOracle(std::string_view oracle, RunOptions run) {
   if (IsOfPasses(oracle)) {
-    run.work_limit = 0;  // The limit is for samples of kernels. Passes are judged by all bits.
+    run.work_limit = 0;  // Only kernels are sampled.
     return run;
   }
   const auto row = std::ranges::find(kKernelOracles, oracle, &KernelOracle::name);
@@ -266,7 +265,7 @@ FuzzOutcome CheckAll(const Module& module, const std::string& text, const RunOpt
   Count(module, &outcome);
   if (const Status valid = Verify(module); !valid) {
     outcome.findings.push_back({"verify", Words(valid.error())});
-    return outcome;  // An invalid module has no meaning.
+    return outcome;
   }
   const auto judges = [&](std::string_view oracle) {
     return only.empty() || std::ranges::find(only, oracle) != only.end();
@@ -277,14 +276,14 @@ FuzzOutcome CheckAll(const Module& module, const std::string& text, const RunOpt
 
   const auto source = std::make_shared<const SourceText>("grown", text);
   if (of_passes && judges("passes")) {
-    // Findings have the names that --print shows.
+    // With the names that --print shows.
     const auto read = Parse(source);
     if (!read) {
       AddError(read.error(), "print", &outcome);
       return outcome;
     }
     CheckPasses(**read, *RunOfOracle("passes", run), doing, &outcome);
-    if (!outcome.findings.empty()) return outcome;  // One finding is enough.
+    if (!outcome.findings.empty()) return outcome;
   }
   if (judges("bits")) {
     if (doing) doing("bits");
@@ -294,7 +293,7 @@ FuzzOutcome CheckAll(const Module& module, const std::string& text, const RunOpt
   Progress progress(true);
   const Experiment experiment(source, run, progress);
   for (const KernelOracle& oracle : kKernelOracles) {
-    // A fault planted in a pass has an effect only in the pipeline.
+    // A planted fault has an effect only in the pipeline.
     if (oracle.passes != nullptr && (of_passes || !run.pipeline.inject.empty())) continue;
     if (!judges(oracle.name)) continue;
     const auto set_passes = [&](RunOptions& own) {
@@ -312,7 +311,7 @@ std::string KindOf(std::string_view what) {
     const char c = what[i];
     if (c == '\'' || c == '"') {
       const size_t end = what.find(c, i + 1);
-      // Names with numbers are removed.
+      // Removes names with numbers.
       const std::string_view quoted = what.substr(i, end == std::string_view::npos ? end : end - i + 1);
       const bool name = quoted.find_first_of("0123456789._") != std::string_view::npos;
       kind += name ? "''" : std::string(quoted);

@@ -1,5 +1,5 @@
-// Random modules that are valid by construction. There is a pool of live values, and each op family can complete an
-// instruction around a value of the pool. Equal options give equal modules on all machines.
+// Random modules that are valid by construction. Op families complete instructions around values of a pool. Equal
+// options give equal modules on all machines.
 #ifndef HLO_DRIVER_FUZZ_GROW_H_
 #define HLO_DRIVER_FUZZ_GROW_H_
 
@@ -13,29 +13,28 @@
 
 namespace hlo {
 
-// Must be increased when a seed gives another module than before.
+// Increased when a seed gives another module.
 inline constexpr int kGrowVersion = 3;
 
 struct GrowOptions {
   uint64_t seed = 0;
-  int64_t max_instructions = 24;   // Approximate, for the entry; instructions for rules (guards, indices) are added.
+  int64_t max_instructions = 24;   // Approximate, for the entry, without guards and indices.
   int64_t max_elems = 4096;        // For one value.
-  int64_t depth = 3;               // The nesting of called computations.
-  std::string ops;                 // A regular expression for the opcodes to grow; empty is all.
-  std::vector<std::string> focus;  // Opcodes that are twenty times as frequent.
+  int64_t depth = 3;               // Nesting of called computations.
+  std::string ops;                 // A regular expression; empty is all.
+  std::vector<std::string> focus;  // Opcodes with twenty times the weight.
 };
 
-// Errors: F007 for an invalid regular expression, F004 if it matches no opcode that can be grown or if `focus` has an
-// unknown opcode.
+// Errors: F007 for an invalid regular expression, F004 for opcodes that cannot be grown.
 Status CheckGrowOptions(const GrowOptions& options);
 
-// The options must be valid.
+// `options` must be valid.
 std::unique_ptr<Module> GrowModule(const GrowOptions& options);
 
-// The command that grows this module again: "hlo-fuzz --mode=grow --seed=17 --count=1 ...".
+// The command that grows this module: "hlo-fuzz --seed=17 --count=1 ...".
 std::string ReplayCommand(const GrowOptions& options);
 
-// The text of the module, after a comment with the generator's version and the command.
+// The module after a comment with kGrowVersion and the command.
 std::string GrownText(const Module& module, const GrowOptions& options);
 
 }  // namespace hlo

@@ -7,7 +7,7 @@ namespace {
 
 using enum PrimitiveType;
 
-// A sum of `terms` products stays within the limit of the type.
+// Keeps a sum of `terms` products within the type's limit.
 void BoundBoth(Grower& g, Instruction** a, Instruction** b, int64_t terms) {
   const double limit = Grower::LimitOf((*a)->shape().type());
   const double most = std::max(0.25, std::sqrt(4 * limit / static_cast<double>(std::max<int64_t>(1, terms))));
@@ -22,7 +22,7 @@ void KeepSum(Grower& g, Instruction& inst, const Instruction& a, const Instructi
   g.Keep(inst);
 }
 
-// The operands' type, or a wider type for sums.
+// May be wider than `type`.
 PrimitiveType SumType(Grower& g, PrimitiveType type) {
   if ((type == kBF16 || type == kF16 || (IsFloat(type) && BitWidth(type) < 16)) && g.chance.Percent(40)) return kF32;
   if ((type == kS8 || type == kU8) && g.chance.Percent(60)) return type == kS8 ? kS32 : kU32;
@@ -47,7 +47,7 @@ bool GrowDot(Grower& g, Opcode opcode) {
       elements *= shape.dim(d);
   }
 
-  // The batch, contracting and free dimensions of rhs are shuffled.
+  // Shuffles the dimensions of rhs.
   const int64_t free = g.chance.Between(0, rank + 1 < 4 ? 2 : 1);
   const int64_t rhs_rank = contracting + batch + free;
   const std::vector<int64_t> places = g.chance.Sample(rhs_rank, rhs_rank);
@@ -83,7 +83,7 @@ bool GrowDot(Grower& g, Opcode opcode) {
   return true;
 }
 
-// The ragged dimension is a free, contracting or batch dimension of lhs. Its groups may be larger or smaller in all.
+// The ragged dimension may be free, contracting or batch.
 bool GrowRaggedDot(Grower& g, Opcode opcode) {
   if (g.scalars_only()) return false;
   Instruction* lhs = &g.PickOf([](PrimitiveType type) { return type != kPred; }, 2);
@@ -99,7 +99,7 @@ bool GrowRaggedDot(Grower& g, Opcode opcode) {
   const int64_t groups = g.chance.Between(1, 4);
   const int64_t terms = shape.dim(dims[0]);
 
-  // Partners of lhs's dimensions, the groups if the ragged dimension is free, and an optional free dimension.
+  // Dimensions of lhs, groups for a free ragged dimension, and an optional free dimension.
   Dims rhs_dims;
   attrs.rhs_contracting = {std::ssize(rhs_dims)};
   rhs_dims.push_back(terms);
@@ -131,7 +131,7 @@ bool GrowConvolution(Grower& g, Opcode opcode) {
   if (!IsFloat(type) && !(g.wide() && type != kPred)) type = kF32;
   const int64_t spatial = g.chance.OneOf<int64_t>({1, 2, 2, 2, 3, 0});
   ConvolutionAttrs attrs;
-  const int64_t grouping = g.chance.Below(4);  // 0, 1: none. 2: features. 3: batch.
+  const int64_t grouping = g.chance.Below(4);  // 2: features. 3: batch.
   const int64_t groups = grouping < 2 ? 1 : g.chance.Between(2, 4);
   if (grouping == 2) attrs.feature_group_count = groups;
   if (grouping == 3) attrs.batch_group_count = groups;
@@ -171,7 +171,7 @@ bool GrowConvolution(Grower& g, Opcode opcode) {
     dim.reversed = g.chance.Percent(15);
     const int64_t base = (size - 1) * dim.base_dilation + 1;
     if (base + dim.pad_low + dim.pad_high < 0) dim.pad_low = dim.pad_high = 0;
-    // A window that fits nowhere gives an empty result, which is rarely wanted.
+    // A window that fits nowhere gives an empty result.
     const int64_t room = base + dim.pad_low + dim.pad_high - ((dim.size - 1) * dim.window_dilation + 1);
     if (room < 0 && !g.chance.Percent(5)) dim = {};
     lhs_dims[labels.lhs_spatial[i]] = size;

@@ -35,7 +35,7 @@ bool GrowFft(Grower& g, Opcode opcode) {
   return true;
 }
 
-// If the elements are at most 1, the matrix becomes diagonally dominant.
+// For elements of at most 1.
 Instruction& Dominant(Grower& g, Instruction& x) {
   const Shape& shape = x.shape();
   const int64_t rank = shape.rank(), n = shape.dim(rank - 1);
@@ -99,7 +99,7 @@ bool GrowTriangularSolve(Grower& g, Opcode opcode) {
   right[std::ssize(dims) - (attrs.left_side ? 1 : 2)] = g.chance.Between(1, 6);
   Instruction& b = g.Bounded(g.Any(type, right), 4);
   Instruction& inst = g.Add(opcode, {&a, &b}, attrs);
-  // With a diagonal of ones, each step may double a row of 8.
+  // Each step may double a row of 8.
   g.SetInterval(inst, attrs.unit_diagonal ? Interval{-2048, 2048} : Interval{-8, 8});
   g.Keep(inst);
   return true;
@@ -131,7 +131,7 @@ bool GrowBatchNorm(Grower& g, Opcode opcode) {
     operands.push_back(&vector());
     operands.push_back(&g.Positive(vector(), 0.25));
   }
-  // Operands of grad: x, scale, mean, variance, gradient.
+  // x, scale, mean, variance, gradient.
   if (opcode == Opcode::kBatchNormGrad) operands.push_back(&g.Bounded(g.Any(type, x->shape().dims()), 1));
   Instruction& inst = g.Add(opcode, operands, attrs);
   const double elements = static_cast<double>(x->shape().NumElements());

@@ -17,7 +17,7 @@ Opcode AnyReducer(Grower& g, PrimitiveType type) {
       {Opcode::kAdd, Opcode::kMaximum, Opcode::kMinimum, Opcode::kMultiply, Opcode::kAnd, Opcode::kOr, Opcode::kXor});
 }
 
-// Most of the time a value that does not change the result.
+// Mostly neutral.
 Instruction& Start(Grower& g, Opcode reducer, PrimitiveType type) {
   if (g.chance.Percent(20)) return g.Bounded(g.Any(type, {}), 1);
   switch (reducer) {
@@ -28,7 +28,7 @@ Instruction& Start(Grower& g, Opcode reducer, PrimitiveType type) {
   }
 }
 
-// Bounds `x` for combining `count` of its elements. `result`: the interval of the combined value.
+// Bounds `x` for combining `count` elements. `result` receives the interval.
 Instruction& Ready(Grower& g, Opcode reducer, Instruction& x, int64_t count, Interval* result) {
   const PrimitiveType type = x.shape().type();
   *result = {-4, 4};
@@ -41,7 +41,7 @@ Instruction& Ready(Grower& g, Opcode reducer, Instruction& x, int64_t count, Int
     Instruction& bounded = g.Bounded(x, BitWidth(type) < 16 ? 0.25 : Grower::LimitOf(type) / 8);
     const double size = 1 + g.IntervalOf(bounded).size() * static_cast<double>(count);
     *result = {-size, size};
-    // Narrow floats cannot hold the sum of many elements.
+    // Narrow floats cannot hold large sums.
     if (size > 16 * Grower::LimitOf(type)) {
       *result = {-Grower::LimitOf(type), Grower::LimitOf(type)};
       return g.Bounded(x, Grower::LimitOf(type) / static_cast<double>(count + 1));
@@ -53,7 +53,7 @@ Instruction& Ready(Grower& g, Opcode reducer, Instruction& x, int64_t count, Int
   return x;
 }
 
-// (best, index), (value, place) -> the better value and its place. Among equal values the earlier place wins.
+// (best, index), (value, place) -> the better value and its place. The earlier of equal values wins.
 Computation& ArgMax(Grower& g, PrimitiveType type, ComparisonDirection direction) {
   return g.InComputation("argmax", [&] {
     Instruction& best = g.Parameter(Shape::Scalar(type));
@@ -61,7 +61,7 @@ Computation& ArgMax(Grower& g, PrimitiveType type, ComparisonDirection direction
     Instruction& value = g.Parameter(Shape::Scalar(type));
     Instruction& value_at = g.Parameter(Shape::Scalar(kS32));
     Instruction* better = &g.Add(Opcode::kCompare, {&best, &value}, CompareAttrs{direction});
-    // NaN is always better, as in JAX. Otherwise the order of combining would matter.
+    // NaN is always better, as in JAX; otherwise the order of combining would matter.
     if (IsFloat(type)) {
       Instruction& is_nan = g.Add(Opcode::kCompare, {&best, &best}, CompareAttrs{ComparisonDirection::kNe});
       better = &g.Add(Opcode::kOr, {better, &is_nan});
@@ -74,7 +74,7 @@ Computation& ArgMax(Grower& g, PrimitiveType type, ComparisonDirection direction
   });
 }
 
-// Each result combines `count` elements of `x`.
+// Combines `count` elements for each result.
 template <class Attrs>
 void KeepFold(Grower& g, Opcode opcode, Instruction& x, int64_t count, Attrs attrs) {
   const PrimitiveType type = x.shape().type();
@@ -111,7 +111,7 @@ bool GrowReduce(Grower& g, Opcode opcode) {
   return true;
 }
 
-// The window fits at least once into each dimension that is not empty.
+// Fits at least once into each nonempty dimension.
 Window AnyWindow(Grower& g, const Shape& shape, bool plain, int64_t* count) {
   Window window;
   *count = 1;
@@ -152,7 +152,7 @@ bool GrowReduceWindow(Grower& g, Opcode opcode) {
   ReduceWindowAttrs attrs;
   int64_t count = 1;
   const int64_t last = picked.shape().dim(picked.shape().rank() - 1);
-  if (g.chance.Percent(15) && last > 1 && last < 300) {  // A cumulative sum.
+  if (g.chance.Percent(15) && last > 1 && last < 300) {
     for (int64_t i = 0; i + 1 < picked.shape().rank(); ++i) attrs.window.dims.emplace_back();
     attrs.window.dims.push_back({.size = last, .pad_low = last - 1});
     count = last;
@@ -194,7 +194,7 @@ bool GrowSelectAndScatter(Grower& g, Opcode opcode) {
   return true;
 }
 
-// The result of a step includes the step's element, or only earlier elements.
+// Steps include their element, or only earlier ones.
 bool GrowScan(Grower& g, Opcode opcode) {
   if (g.scalars_only()) return false;
   Instruction& picked = g.PickOf(IsArrayType, 1);

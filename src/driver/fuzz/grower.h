@@ -1,5 +1,4 @@
-// Shared parts of the families of grown ops (grow_*.cpp): random numbers, the pool, values of a requested shape,
-// intervals.
+// Shared parts of the families of grown ops: random numbers, the pool, values of a requested shape, intervals.
 #ifndef HLO_DRIVER_FUZZ_GROWER_H_
 #define HLO_DRIVER_FUZZ_GROWER_H_
 
@@ -15,7 +14,7 @@
 
 namespace hlo {
 
-// SplitMix64. All random choices use it, because the distributions of the standard library differ between platforms.
+// SplitMix64, because the standard library's distributions differ between platforms.
 class Chance {
  public:
   explicit Chance(uint64_t seed) : state_(seed) {}
@@ -25,9 +24,9 @@ class Chance {
     x = (x ^ (x >> 27)) * 0x94D049BB133111EB;
     return x ^ (x >> 31);
   }
-  // A number in [0, count).
+  // [0, count).
   int64_t Below(int64_t count) { return static_cast<int64_t>(Bits() % static_cast<uint64_t>(count)); }
-  // A number in [low, high].
+  // [low, high].
   int64_t Between(int64_t low, int64_t high) { return low + Below(high - low + 1); }
   bool Percent(int64_t percent) { return Below(100) < percent; }
   template <class List>
@@ -38,7 +37,7 @@ class Chance {
   T OneOf(std::initializer_list<T> list) {
     return list.begin()[Below(static_cast<int64_t>(list.size()))];
   }
-  // `count` distinct numbers below `limit`, in random order.
+  // Distinct numbers below `limit`, in random order.
   std::vector<int64_t> Sample(int64_t limit, int64_t count);
   std::vector<int64_t> SortedSample(int64_t limit, int64_t count);
 
@@ -46,7 +45,7 @@ class Chance {
   uint64_t state_;
 };
 
-// The range of the elements of a float value, or of both parts of a complex one.
+// The range of a float's elements, or of both parts of complex ones.
 struct Interval {
   double low = 0, high = 0;
   double size() const { return std::max(std::abs(low), std::abs(high)); }
@@ -54,42 +53,39 @@ struct Interval {
 
 class Grower;
 
-// A kind of instruction that can be grown. `grow` adds it with its requirements and keeps the result. It returns false
-// if the available values or the budget do not allow it.
+// A kind of instruction. `grow` adds it with its requirements and keeps the result. Returns false if the values or the
+// budget do not allow it.
 struct GrowRow {
   Opcode opcode;
   int weight;
-  bool kernels;  // If false, it is only interpreted, and is grown in a quarter of the modules.
+  bool kernels;  // Otherwise only interpreted, in a quarter of the modules.
   bool (*grow)(Grower& g, Opcode opcode);
 };
 class Grower {
  public:
   Grower(Module& module, const GrowOptions& options);
 
-  // Grows the whole module.
   void GrowEntry();
 
   Chance chance;
 
-  // Adds an instruction whose shape is inferred. It is not in the pool until it is kept.
+  // Infers the shape. The instruction joins the pool when it is kept.
   Instruction& Add(Opcode opcode, Operands operands, Attributes attrs = NoAttrs());
-  // For ops whose result shape must be given.
   Instruction& AddShaped(Opcode opcode, Shape shape, Operands operands, Attributes attrs = NoAttrs());
 
-  // Adds a value to the pool: an array, with a guard if it may become too large, or the elements of a tuple.
+  // Adds an array with a guard against large values, or the elements of a tuple, to the pool.
   void Keep(Instruction& inst);
 
   // ---- Values ----
 
-  // A value of the pool for which `fits`, or null. Usually prefers values without users.
+  // Null if none `fits`. Prefers unused values.
   Instruction* Pick(const std::function<bool(const Shape&)>& fits);
-  // An array from the pool with at least `least_rank` dimensions. Creates one if there is none.
+  // An array with at least `least_rank` dimensions. Creates one if necessary.
   Instruction& PickOf(const std::function<bool(PrimitiveType)>& fits, int64_t least_rank = 0);
-  // An array of this type and these sizes from the pool, adapted, or new.
+  // From the pool, adapted, or new.
   Instruction& Any(PrimitiveType type, const Dims& dims);
   Instruction& Adapt(Instruction& value, PrimitiveType type, const Dims& dims);
   Instruction& Convert(Instruction& value, PrimitiveType type);
-  // A new parameter or constant.
   Instruction& Leaf(PrimitiveType type, const Dims& dims);
   Instruction& Constant(PrimitiveType type, const Dims& dims);
   Instruction& Scalar(PrimitiveType type, double value);
@@ -98,33 +94,32 @@ class Grower {
 
   PrimitiveType AnyType();
   Dims AnyDims(int64_t least_rank, int64_t most_rank);
-  int64_t AnySize(int64_t most);  // For one dimension.
+  int64_t AnySize(int64_t most);
   int64_t max_elems() const { return options_.max_elems; }
-  // Whether the module may use ops without kernels, as a quarter of the modules does.
+  // May use ops without kernels.
   bool wide() const { return wide_; }
 
-  // Takes this number of multiply-adds from the module's budget. Returns false if it is exceeded.
+  // Takes multiply-adds from the budget, or returns false.
   bool Spend(int64_t steps);
 
   // ---- Intervals ----
 
   Interval IntervalOf(const Instruction& value) const;
   void SetInterval(const Instruction& value, Interval interval);
-  static double LimitOf(PrimitiveType type);  // Kept floats stay below it.
-  // `value`, or a guarded value with magnitude of at most `limit`.
+  static double LimitOf(PrimitiveType type);  // The limit of kept floats.
+  // `value`, or a guard with magnitudes of at most `limit`.
   Instruction& Bounded(Instruction& value, double limit);
-  // `value` if it is complex or known to be at least `least`, otherwise |value| + least.
+  // `value` if complex or at least `least`, otherwise |value| + least.
   Instruction& Positive(Instruction& value, double least);
 
   // ---- Computations ----
 
-  // (x, y) -> x op y
   Computation& ScalarBinary(Opcode opcode, PrimitiveType type);
-  // Calls `grow` with a new computation as the current one.
+  // Makes a new computation the current one for `grow`.
   Computation& InComputation(std::string_view name, const std::function<void()>& grow);
-  // The same, but new leaves become parameters of the computation. `operands` receives the caller's values for them.
+  // New leaves become parameters. `operands` receives their values.
   Computation& InOpenComputation(std::string_view name, Operands* operands, const std::function<void()>& grow);
-  void GrowSome(int64_t count);  // Grows about `count` instructions in the current computation.
+  void GrowSome(int64_t count);  // Grows about `count` instructions.
   Computation& computation() { return *scope_.computation; }
   int64_t depth() const { return scope_.depth; }
   int64_t most_depth() const { return options_.depth; }
@@ -132,14 +127,14 @@ class Grower {
   void SetScalarsOnly() { scope_.scalars_only = true; }
   int64_t budget() const { return scope_.budget; }
   void SetBudget(int64_t budget) { scope_.budget = budget; }
-  std::vector<Instruction*> Unused();  // Unused values of the current computation, without parameters.
+  std::vector<Instruction*> Unused();  // Without parameters.
 
  private:
   struct Scope {
     Computation* computation = nullptr;
     std::vector<Instruction*> pool;
     int64_t depth = 0;
-    int64_t budget = 0;  // Instructions left for this computation.
+    int64_t budget = 0;  // Instructions left.
     bool scalars_only = false;
     bool open = false;  // New parameters are allowed.
   };
@@ -154,7 +149,7 @@ class Grower {
   std::vector<GrowRow> rows_;
   int64_t steps_left_;
   Scope scope_;
-  std::vector<Interval> intervals_;  // Indexed by id.
+  std::vector<Interval> intervals_;  // By id.
   std::map<std::pair<Opcode, PrimitiveType>, Computation*> binaries_;
 };
 
