@@ -18,7 +18,7 @@
 namespace hlo {
 namespace {
 
-// 1 without a plan. A library's launches are not known, and its part of a call counts as one.
+// 1 without a plan. A library's own launches are unknown; its part of a call counts as one.
 double LaunchesOf(const Instruction& inst) {
   const auto plan = ReadPlan(inst);
   if (!plan || !*plan) return 1;
@@ -27,7 +27,7 @@ double LaunchesOf(const Instruction& inst) {
   return launches;
 }
 
-// Whether only a library can run the region as one step (src/ir/region.h).
+// Only a library can run the region as one step (src/ir/region.h).
 bool IsForLibrary(const Instruction& inst) {
   const std::string region = RegionOf(inst);
   return region == "statistics" || region == "attention_gradient";
@@ -54,7 +54,6 @@ std::vector<std::string> OpenLaunches(const std::vector<CostRow>& rows) {
   return texts;
 }
 
-// The kinds of the plan's kernels, or a description of an instruction without a plan.
 std::string KindOf(const Instruction& inst) {
   if (const auto plan = ReadPlan(inst); plan && *plan) {
     std::vector<std::string_view> kinds;
@@ -70,7 +69,7 @@ std::string KindOf(const Instruction& inst) {
 }
 
 std::string Microseconds(double seconds) { return Format("%.2f", seconds * 1e6); }
-// The golden files leave out the number before "us".
+// Golden files leave out the number before "us".
 std::string WithUnit(double seconds) { return Microseconds(seconds) + " us"; }
 double Intensity(const Cost& cost) { return cost.bytes() > 0 ? (cost.flops + cost.transcendentals) / cost.bytes() : 0; }
 double Share(const TimeEstimate& time, const CostReport& report) {
@@ -81,7 +80,7 @@ bool IsMeasured(const CostReport& report) {
   return std::ranges::any_of(report.rows, [](const CostRow& row) { return row.measured_us.has_value(); });
 }
 
-// Names of operations may have commas.
+// op_name may have commas.
 std::string CsvText(std::string_view text) {
   std::string quoted = "\"";
   for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
@@ -95,7 +94,7 @@ std::string_view ToString(Bound bound) {
   return kWords[static_cast<int>(bound)];
 }
 
-// A block has only one multiprocessor's share of the device.
+// A block has only one multiprocessor.
 TimeEstimate EstimateOf(const Instruction& inst, const Cost& whole, const DeviceDescription& device) {
   const bool is_block = RegionOf(inst) == "block";
   const Cost cost = is_block ? whole.Times(std::max(1, device.multiprocessors)) : whole;
@@ -156,12 +155,12 @@ TimeEstimate TimeModel::TimeOf(const Instruction& inst) const {
 
 namespace {
 
-// A conditional keeps its own row, because only one of its branches counts.
+// Only one branch of a conditional counts, so it keeps its row.
 bool IsExpanded(const Instruction& inst, const CostOptions& options) {
   return options.expand_loops && !inst.Is(Opcode::kConditional) && (inst.Is(kControl) || inst.Is(Opcode::kAsyncStart));
 }
 
-// The computations that `root` enters, callers first, and how often each runs.
+// Callers first, with their runs.
 std::vector<Runs> Entered(const Module& module, const Computation& root, const CostOptions& options) {
   std::unordered_map<const Computation*, double> times = {{&root, 1}};
   std::vector<Runs> entered;
@@ -220,7 +219,6 @@ std::string InText(const CostRow& row, const CostReport& report) {
   return row.inst->computation().IsEntry() || name == report.computation ? "" : std::string(name);
 }
 
-// Cells that rows and groups share.
 std::vector<std::string> Figures(const Cost& cost, const TimeEstimate& time, std::optional<double> measured_us,
                                  const CostReport& report) {
   std::vector<std::string> cells = {HumanCount(cost.flops), HumanCount(cost.transcendentals), HumanBytes(cost.bytes()),
@@ -272,7 +270,7 @@ std::string GroupsText(const CostReport& report, int64_t top) {
   for (std::string title : FigureTitles(report)) titles.push_back(std::move(title));
   titles.push_back(report.by);
   TextTable table(std::move(titles));
-  std::vector<std::string_view> around;  // Names of the enclosing groups, by depth.
+  std::vector<std::string_view> around;  // By depth.
   const std::vector<CostGroup> groups = CostGroupsOf(report, top);
   for (const CostGroup& group : groups) {
     around.resize(group.depth);

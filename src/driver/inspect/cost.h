@@ -1,6 +1,6 @@
-// Estimates the time of one run on a device from its description. An instruction or fusion takes the longest of memory
-// traffic, dots and other arithmetic, plus its launch. Loops and calls are expanded, and their instructions count as
-// often as they run.
+// Estimates the time of one run on a described device. An instruction or fusion takes its launch and the longest of
+// memory traffic, dots and other arithmetic, which overlap. Loops and calls are expanded, and their instructions count
+// as often as they run.
 #ifndef HLO_DRIVER_INSPECT_COST_H_
 #define HLO_DRIVER_INSPECT_COST_H_
 
@@ -15,31 +15,29 @@
 
 namespace hlo {
 
-// The resource that limits a kernel.
 enum class Bound : uint8_t { kMemory, kDot, kCompute, kLaunch };
 inline constexpr int kBounds = 4;
 
 struct TimeEstimate {
-  std::array<double, kBounds> seconds = {};  // Indexed by Bound.
+  std::array<double, kBounds> seconds = {};
   double launches = 0;
 
   double total() const;
-  Bound bound() const;  // The bound with the most time.
+  Bound bound() const;  // The longest.
   TimeEstimate& operator+=(const TimeEstimate& other);
   TimeEstimate Times(double count) const;
 };
 
 std::string_view ToString(Bound bound);
 
-// The estimate for one or several kernels with this cost. It is the longest of memory traffic, dots and other
-// arithmetic, which overlap, plus the launches, which do not.
+// For one or several kernels with this cost.
 TimeEstimate EstimateOf(const Instruction& inst, const Cost& cost, const DeviceDescription& device);
 
-// The estimated time of all instructions of a module, including those in loops, for one run of their computation. Like
-// CostAnalysis: loops by their trips, and conditionals by their longest branch.
+// The time of all instructions of a module for one run of their computation. As in CostAnalysis, loops count their
+// trips, and conditionals their longest branch.
 class TimeModel {
  public:
-  // Both arguments must outlive the object.
+  // Arguments outlive the object.
   TimeModel(const Module& module, const DeviceDescription& device);
 
   TimeEstimate TimeOf(const Instruction& inst) const;
@@ -54,38 +52,38 @@ class TimeModel {
 
 struct CostRow {
   const Instruction* inst;
-  std::string kind;             // row_reduction from the plan, otherwise kLoop, gemm or the opcode; "while, 12 trips".
+  std::string kind;             // The plan's kind, such as row_reduction, or kLoop, gemm or the opcode; "while, 12
+                                // trips".
   std::string op_name, source;  // From WithOrigin.
-  double runs = 1;              // In one run of the report's computation. Cost and time are for all of them.
+  double runs = 1;              // In one run of the report's computation. Cost and time cover all of them.
   Cost cost;
   TimeEstimate time;
-  std::optional<double> measured_us;  // The time in a run according to a profile.
+  std::optional<double> measured_us;  // In a run according to a profile.
 };
 
-// Rows with a common property.
 struct CostGroup {
   std::string name;
-  int depth = 0;  // For a scope: the number of enclosing scopes with their own row.
+  int depth = 0;  // Enclosing scopes with their own row.
   Cost cost;
   TimeEstimate time;
   std::optional<double> measured_us;
 };
 
-// The properties by which rows can be grouped; see kCostKeys in cost_groups.cpp.
+// See kCostKeys in cost_groups.cpp.
 std::vector<std::string> CostKeyWords();
 
 struct CostOptions {
-  const Computation* computation = nullptr;  // Reports one run of it; null is the entry.
-  bool expand_loops = true;                  // If false, a loop or call is a row.
-  std::string by;                            // One of CostKeyWords; "" for no groups.
+  const Computation* computation = nullptr;  // Null is the entry.
+  bool expand_loops = true;                  // Otherwise a loop or call is a row.
+  std::string by;                            // One of CostKeyWords, or "".
 };
 
 struct CostReport {
   std::string path, module_name;
   std::string computation;  // "" for the entry.
   const DeviceDescription* device;
-  bool fused = false;         // If false, every instruction counts as a kernel.
-  std::vector<CostRow> rows;  // The longest first, without rows that cost nothing.
+  bool fused = false;         // Otherwise every instruction counts as a kernel.
+  std::vector<CostRow> rows;  // The longest first, without costs of 0.
   Cost cost;
   TimeEstimate time;
   std::string by;
@@ -95,13 +93,12 @@ struct CostReport {
 // For a parsed module.
 CostReport CostReportOf(const Module& module, const DeviceDescription& device, const CostOptions& options = {});
 
-// The rows grouped by report.by; the sums are those in the report. A scope includes nested scopes and follows its
-// enclosing scopes. A scope that contains all rows of its enclosing scope replaces it. Returns the `top` longest
-// groups; 0 is all.
+// Rows grouped by report.by. A scope includes nested scopes and follows its enclosing ones. It replaces an enclosing
+// scope with the same rows. Returns the `top` longest; 0 is all.
 std::vector<CostGroup> CostGroupsOf(const CostReport& report, int64_t top);
 
-// Prints groups instead of rows if the report has groups.
-std::string CostText(const CostReport& report, int64_t top);  // At most `top` rows; 0 is all.
+// Prints groups instead of rows if report.by is set.
+std::string CostText(const CostReport& report, int64_t top);  // `top` 0 is all.
 std::string CostCsv(const CostReport& report);
 std::string CostJson(const CostReport& report);  // "hlo.cost/1"
 

@@ -16,7 +16,7 @@ struct EmitForm {
   std::string_view what;
   Result<std::string> (*emit)(const Module& module);
 };
-// All forms except text (ir/text/printer.h).
+// All except text.
 std::span<const EmitForm> EmitForms();
 
 }  // namespace hlo

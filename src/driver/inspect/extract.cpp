@@ -16,7 +16,7 @@ Error NotFound(std::string_view what, std::string_view name, const std::vector<s
                                 near.empty() ? "" : Str("; did you mean '", Join(near, "', '"), "'?")));
 }
 
-// Parsing makes names unique in the module, but users know the text.
+// Users know the names in the text, which parsing makes unique.
 std::string_view NameInText(const Instruction& inst) {
   std::string_view text = inst.module().source->text();
   text = text.substr(inst.range().begin, inst.range().end - inst.range().begin);
@@ -44,7 +44,6 @@ class Piece {
     copies_[&inst] =
         &entry_->AddParameter(static_cast<int64_t>(entry_->parameters().size()), inst.shape(), inst.name());
   }
-  // The copies of its operands must exist.
   void AddCopy(const Instruction& inst) {
     std::vector<Instruction*> operands;
     for (const Instruction* operand : inst.operands()) operands.push_back(&CopyOf(*operand));
@@ -56,7 +55,7 @@ class Piece {
     entry_->SetRoot(copies.size() == 1 ? *copies.front() : entry_->AddTuple(copies));
   }
 
-  // Callees come first, as a text requires.
+  // Callees come first.
   std::unique_ptr<Module> Finish() {
     std::unordered_set<const Computation*> called;
     std::vector<const Computation*> pending;
@@ -94,7 +93,7 @@ class Piece {
   std::unordered_map<const Instruction*, Instruction*> copies_;
 };
 
-// By id: `level`, the instructions that lead to it in at most `height` steps, and their constants.
+// By id: `level`, its operands up to `height` steps away, and constants.
 std::vector<bool> Cone(const Module& module, std::vector<const Instruction*> level, int64_t height) {
   std::vector<bool> inside(module.id_limit());
   for (const Instruction* inst : level) inside[inst->id()] = true;

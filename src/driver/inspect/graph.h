@@ -1,10 +1,10 @@
 // Draws a computation as a dot file, an SVG, or a self-contained HTML file.
 //
-// Nodes are instructions. Scalar constants, and broadcasts of them, are part of their users' labels. A fusion is a
-// frame around its computation with its parameters as ports, or a single node if collapsed.
+// Nodes are instructions. Labels of users contain scalar constants and their broadcasts. A fusion is a frame with its
+// parameters as ports, or a single node if collapsed.
 //
-// If `fold_tuples`, edges connect the instruction that computes a tuple element with its reader. Elements of a
-// parameter are separate nodes, and elements of the root are marked as results.
+// If `fold_tuples`, edges connect the producer of a tuple element with its reader. Elements of a parameter are nodes,
+// and elements of the root are marked.
 #ifndef HLO_DRIVER_INSPECT_GRAPH_H_
 #define HLO_DRIVER_INSPECT_GRAPH_H_
 
@@ -19,13 +19,13 @@ namespace hlo {
 struct GraphOptions {
   bool expand_fusions = true;
   bool fold_tuples = true;
-  // If a picture has more nodes than this, a page shows scopes of op_name as nodes that can be opened; 0 never does.
+  // Pages of larger pictures show scopes of op_name as nodes that can be opened; 0 never does.
   size_t most_nodes = 60;
-  const Instruction* around = nullptr;  // Only nodes at most `width` edges away from it; null for all.
+  const Instruction* around = nullptr;  // Shows nodes at most `width` edges away; null shows all.
   int64_t width = 2;
 };
 
-// The kind of an op, which determines its colour.
+// Determines the colour.
 enum class OpFamily : uint8_t {
   kParameter,
   kConstant,
@@ -40,23 +40,23 @@ OpFamily FamilyOf(const Instruction& inst);
 
 struct GraphNode {
   const Instruction* inst;
-  std::vector<std::string> lines;  // The label: op, name, shape, constants.
+  std::vector<std::string> lines;  // Op, name, shape, constants.
   OpFamily family = OpFamily::kOther;
-  int frame = -1;           // The node of the enclosing fusion.
-  bool is_frame = false;    // A fusion drawn with its contents.
-  bool is_outside = false;  // In the picture of a scope: a value from outside that the scope reads.
-  int scope = -1;           // The picture (graph_scopes.h) of the scope that the node represents; -1 for other nodes.
+  int frame = -1;              // The enclosing fusion.
+  bool is_frame = false;       // A fusion with its contents.
+  bool is_outside = false;     // Read by the picture's scope from outside.
+  int scope = -1;              // The picture (graph_scopes.h) of a scope's node, or -1.
   std::string_view mark = {};  // "wrong" draws a red border.
-  std::string about = {};      // The tooltip of a scope on a page.
+  std::string about = {};      // A scope's tooltip.
 };
 
 struct GraphEdge {
-  int from, to;   // from < to. Both are outside frames or in the same frame.
-  int port = -1;  // If `to` is a frame: the inner node that reads the value.
+  int from, to;   // from < to. Both are in the same frame or in none.
+  int port = -1;  // The inner node that reads the value, for a frame.
 };
 
 struct Graph {
-  std::vector<GraphNode> nodes;  // Operands first. The contents of a frame follow it, with the root last.
+  std::vector<GraphNode> nodes;  // Operands first. A frame's contents follow it, with the root last.
   std::vector<GraphEdge> edges;
 };
 
@@ -66,8 +66,7 @@ std::string FrameTitle(const GraphNode& frame);
 std::string GraphDot(const Graph& graph, const std::string& title);
 // Errors: A014 if it is too large for a layout.
 Result<std::string> GraphSvg(const Graph& graph);
-// A page whose boxes of loops, calls and conditionals link to the called computations, as far as these are small enough
-// for a layout.
+// A page whose boxes link to called computations that are small enough for a layout.
 Result<std::string> GraphHtml(const Computation& computation, const GraphOptions& options, const std::string& title);
 
 }  // namespace hlo

@@ -16,18 +16,18 @@
 namespace hlo {
 namespace {
 
-// "a/b/model.py:80/model.py:12/" for the op_name "a/b/add", if line 80 calls line 12, which computes it.
+// "a/b/model.py:80/model.py:12/" for the op_name "a/b/add" of line 12, which line 80 calls.
 std::string ScopesOf(const Instruction& inst, const SourcePlaces& places) {
   const std::string_view op_name = inst.metadata().op_name.view();
   std::string scopes(op_name.substr(0, op_name.rfind('/') + 1));
   for (const std::string& call : places.CallsOf(inst)) {
-    const std::string_view name = std::string_view(call).substr(call.rfind('/') + 1);  // Without folders.
+    const std::string_view name = std::string_view(call).substr(call.rfind('/') + 1);
     if (!name.empty()) scopes += Str(name, "/");
   }
   return scopes;
 }
 
-// "b" for the scopes "a/b/c/" and the path "a/". "" for other paths.
+// "b" for "a/b/c/" and the path "a/". "" for other paths.
 std::string_view ScopeBelow(std::string_view scopes, std::string_view path) {
   if (!scopes.starts_with(path)) return "";
   const std::string_view rest = scopes.substr(path.size());
@@ -35,10 +35,10 @@ std::string_view ScopeBelow(std::string_view scopes, std::string_view path) {
   return end == std::string_view::npos ? "" : rest.substr(0, end);
 }
 
-// The graph of the groups has no cycles.
+// An acyclic graph of groups.
 class Groups {
  public:
-  // `operands`: indices by node. Nodes are in topological order.
+  // Operands by node, in topological order.
   explicit Groups(const std::vector<std::vector<int>>& operands)
       : operands_(operands), users_(operands.size()), group_of_(operands.size(), -1) {
     for (size_t node = 0; node < operands.size(); ++node) {
@@ -46,9 +46,9 @@ class Groups {
     }
   }
 
-  // Puts nodes with equal keys into one group, unless that makes a cycle. Key "": a group for itself.
+  // Groups nodes with equal keys, except where that makes a cycle. Key "" groups nothing.
   void MergeByKey(const std::vector<std::string_view>& keys) {
-    std::map<std::string_view, int> open;  // By key.
+    std::map<std::string_view, int> open;
     for (int node = 0; node < static_cast<int>(operands_.size()); ++node) {
       if (!keys[node].empty()) {
         const auto known = open.find(keys[node]);
@@ -63,8 +63,8 @@ class Groups {
     }
   }
 
-  // Moves a node without a key into the only group that reads it. This makes no cycle: a path from the group to an
-  // operand of the node would already be a cycle.
+  // Moves a node without a key into its only reading group. This makes no cycle: a path from the group to an operand of
+  // the node would be a cycle already.
   void MergeIntoUsers(const std::vector<std::string_view>& keys) {
     for (int node = static_cast<int>(operands_.size()); node-- > 0;) {
       if (!keys[node].empty() || users_[node].empty()) continue;
@@ -76,7 +76,7 @@ class Groups {
     }
   }
 
-  // Operands come first. Members are in the order of the nodes.
+  // Operands first.
   std::vector<std::vector<int>> InOrder() const {
     std::vector<std::set<int>> below(members_.size());
     std::vector<int> waits_for(members_.size());
@@ -115,7 +115,7 @@ class Groups {
     members_[group].push_back(node);
   }
 
-  // Whether a path leads from the group, through other groups, to an operand of the node.
+  // A path leads from the group through other groups to an operand.
   bool MakesCycle(int node, int group) const {
     std::set<int> ends;
     for (const int operand : operands_[node]) {
@@ -131,7 +131,7 @@ class Groups {
       for (const int member : members_[from]) {
         for (const int user : users_[member]) {
           const int to = group_of_[user];
-          if (to < 0 || seen[to]) continue;  // Later nodes have no group yet.
+          if (to < 0 || seen[to]) continue;  // Later nodes have none.
           if (ends.contains(to)) return true;
           seen[to] = true;
           left.push_back(to);
@@ -143,8 +143,8 @@ class Groups {
 
   const std::vector<std::vector<int>>& operands_;
   std::vector<std::vector<int>> users_;
-  std::vector<int> group_of_;              // By node. -1: none yet.
-  std::vector<std::vector<int>> members_;  // By group.
+  std::vector<int> group_of_;  // -1: none yet.
+  std::vector<std::vector<int>> members_;
 };
 
 class Folder {
@@ -168,7 +168,7 @@ class Folder {
   }
 
  private:
-  // Returns the number of the picture. The nodes are outside of frames.
+  // The nodes are outside of frames.
   int Add(const std::vector<int>& members, std::string path, const std::string& name, int parent) {
     const int number = static_cast<int>(pictures_.size());
     pictures_.push_back({name, parent, {}});
@@ -178,12 +178,12 @@ class Folder {
     return number;
   }
 
-  // Groups the nodes by their scope below the path, which first takes the part that all scopes share.
+  // By scopes below the path, which grows by their common part.
   std::vector<std::vector<int>> GroupsOf(const std::vector<int>& members, std::string* path) const {
     std::vector<std::vector<int>> alone;
     for (const int member : members) alone.push_back({member});
     if (most_nodes_ == 0 || members.size() <= most_nodes_) return alone;
-    std::unordered_map<int, int> place;  // By node.
+    std::unordered_map<int, int> place;
     for (size_t i = 0; i < members.size(); ++i) place[members[i]] = static_cast<int>(i);
     std::vector<std::vector<int>> operands(members.size());
     for (const int member : members) {
@@ -223,7 +223,7 @@ class Folder {
   Graph Drawn(const std::vector<int>& members, const std::vector<std::vector<int>>& groups, const std::string& path,
               int number) {
     Graph graph;
-    std::vector<int> place(all_.nodes.size(), -1);  // Indices are nodes of the whole graph.
+    std::vector<int> place(all_.nodes.size(), -1);  // Indexed by nodes of the whole graph.
     const auto copy = [&](int node) {
       place[node] = static_cast<int>(graph.nodes.size());
       graph.nodes.push_back(all_.nodes[node]);
@@ -255,7 +255,7 @@ class Folder {
     return graph;
   }
 
-  // The node of a scope and its picture.
+  // Also adds the picture.
   GraphNode NodeOf(const std::vector<int>& group, const std::string& path, int number) {
     constexpr size_t kWidest = 40, kMostOpcodes = 3;
     std::string scope, names;
@@ -284,8 +284,8 @@ class Folder {
 
   const Graph& all_;
   const size_t most_nodes_;
-  std::vector<std::string> scopes_;      // By node.
-  std::vector<std::vector<int>> below_;  // The nodes outside of frames that read a node.
+  std::vector<std::string> scopes_;
+  std::vector<std::vector<int>> below_;  // Readers outside of frames.
   std::vector<GraphPicture> pictures_;
 };
 

@@ -32,7 +32,6 @@ LiteralStats StatsOf(const Instruction& constant) {
   return stats;
 }
 
-// "" if the elements differ.
 std::string ValueOf(const LiteralStats& stats) {
   if (stats.elided) return "elided in the text";
   if (!stats.constant->shape().IsArray()) return "tuple";

@@ -9,7 +9,7 @@
 namespace hlo {
 namespace {
 
-// Examples: "+3", "-41". "" for 0.
+// "+3", "-41", or "".
 std::string Signed(double difference) {
   return difference == 0 ? "" : Str(difference > 0 ? "+" : "-", HumanCount(std::abs(difference)));
 }
@@ -18,7 +18,6 @@ std::string SignedBytes(double difference) {
   return difference == 0 ? "" : Str(difference > 0 ? "+" : "-", HumanBytes(std::abs(difference)));
 }
 
-// `whole`: the time before any pass.
 std::string Percent(double difference, double whole) {
   if (difference == 0 || whole <= 0) return "";
   const std::string text = Format("%+.1f%%", 100 * difference / whole);

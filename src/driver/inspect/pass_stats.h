@@ -1,4 +1,4 @@
-// The effect of each pass on a module in numbers: instructions, kernels, bytes moved, estimated time. For --pass_stats.
+// The effect of each pass in instructions, kernels, bytes moved and estimated time (--pass_stats).
 #ifndef HLO_DRIVER_INSPECT_PASS_STATS_H_
 #define HLO_DRIVER_INSPECT_PASS_STATS_H_
 
@@ -13,20 +13,20 @@ namespace hlo {
 
 struct ModuleFigures {
   int64_t instructions = 0;
-  double kernels = 0, bytes = 0, seconds = 0;  // For one run of the entry; loops by their trips.
+  double kernels = 0, bytes = 0, seconds = 0;  // In one run of the entry; loops by trips.
 };
-// Dead instructions do not count, so that the pass that replaced them gets the credit and not dce.
+// Ignores dead instructions, so the pass that replaced them gets the credit, not dce.
 Result<ModuleFigures> FiguresOf(const Module& module, const DeviceDescription& device);
 
 class PassStats {
  public:
   explicit PassStats(const DeviceDescription& device) : device_(&device) {}
 
-  // Begin is called with the initial module, and After with each instance.
+  // Takes the initial module, then each instance.
   Status Begin(const Module& module);
   Status After(const PassRun& run, const Module& module);
 
-  // The passes by name in order of their first run. Passes without changes are counted, or with `all` listed.
+  // In order of the first run. Passes without changes are counted, or listed with `all`.
   std::string Text(bool all) const;
   std::string Json() const;  // "hlo.pass_stats/1"
 

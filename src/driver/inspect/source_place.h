@@ -1,4 +1,4 @@
-// The source location of instructions in the user's program.
+// Source locations in the user's program.
 #ifndef HLO_DRIVER_INSPECT_SOURCE_PLACE_H_
 #define HLO_DRIVER_INSPECT_SOURCE_PLACE_H_
 
@@ -13,38 +13,37 @@ namespace hlo {
 
 class SourcePlaces {
  public:
-  // For the instructions of `module`, or of modules extracted from it with the same stack frame tables.
+  // Also for modules extracted from `module` with its stack frame tables.
   explicit SourcePlaces(const Module& module);
 
-  // "model.py:12", from source_file and source_line of the metadata, otherwise from the innermost frame of
-  // stack_frame_id. "" if unknown.
+  // "model.py:12" from the metadata's source_file, otherwise from stack_frame_id's innermost frame. "" if unknown.
   std::string PlaceOf(const Instruction& inst) const;
 
-  // The calls that lead to it, such as "model.py:80", the outermost first. The last one is PlaceOf(inst).
+  // Calls such as "model.py:80", the outermost first. The last is PlaceOf(inst).
   std::vector<std::string> CallsOf(const Instruction& inst) const;
 
  private:
   struct Frame {
-    int64_t location = 0, parent = 0;  // Ids; a parent of 0 is none.
+    int64_t location = 0, parent = 0;  // Ids; 0 is none.
   };
-  std::string TextOf(int64_t frame) const;  // "" if the tables have no such frame.
+  std::string TextOf(int64_t frame) const;  // "" for unknown frames.
 
-  std::vector<std::string> files_;                      // Indexed by id - 1, like the next two.
+  std::vector<std::string> files_;                      // By id - 1, like the next two.
   std::vector<std::pair<int64_t, int64_t>> locations_;  // File and line.
   std::vector<Frame> frames_;
 };
 
-// The instruction whose metadata tells the origin of `inst`. It is `inst` itself if it has metadata. For a fusion it is
-// otherwise the first result with metadata, or the last inner loop or fusion with metadata.
+// `inst` if it has metadata or is not a fusion. Otherwise the first result, or the last inner loop or fusion, with
+// metadata.
 const Instruction& WithOrigin(const Instruction& inst, const SourcePlaces& places);
 
-// "model.py:12  jit(f)/mul" from WithOrigin, as far as known.
+// For example "model.py:12  jit(f)/mul" from WithOrigin.
 std::string SourceOf(const Instruction& inst, const SourcePlaces& places);
 
-// The name of an instruction of `module` and its source line if known: "'log.3' (model.py:12)".
+// For example "'log.3' (model.py:12)".
 std::string NameWithSource(const Instruction& inst, const Module& module);
 
-// "  model.py:12  op_name="jit(f)/mul"" for the end of a line, as far as known. `inst` must be in a module.
+// For example "  model.py:12  op_name="jit(f)/mul"", as far as known. `inst` must be in a module.
 std::string SourceAtEnd(const Instruction& inst);
 
 }  // namespace hlo

@@ -28,7 +28,7 @@ std::string RoleFor(const Instruction& caller) {
   return role != std::end(kRoles) ? std::string(role->second) : Str("of ", ToString(caller.opcode()));
 }
 
-// The entry comes first.
+// Entry first.
 std::vector<std::pair<std::string, int64_t>> RolesOf(const std::vector<Computation*>& computations,
                                                      const std::unordered_map<const Computation*, std::string>& roles) {
   Counts counts;
@@ -61,7 +61,6 @@ void AppendCounts(JsonWriter& json, std::string_view key, const std::vector<std:
 
 std::string Size(double bytes) { return HumanBytes(bytes); }
 
-// The columns are the types that occur.
 std::string OpcodeTable(const ModuleStats& stats) {
   std::map<PrimitiveType, int64_t> types;
   for (const OpcodeStats& op : stats.opcodes) {

@@ -1,4 +1,4 @@
-// Counts, sizes and arithmetic of a module, from one walk over the instructions. Text and JSON use the same struct.
+// Counts, sizes and arithmetic of a module.
 #ifndef HLO_DRIVER_INSPECT_STATS_H_
 #define HLO_DRIVER_INSPECT_STATS_H_
 
@@ -14,33 +14,33 @@ namespace hlo {
 struct OpcodeStats {
   Opcode opcode;
   int64_t count = 0;
-  int64_t bytes = 0;                         // Bytes of all results.
-  std::map<PrimitiveType, int64_t> by_type;  // Counts by type of the result; tuples count as kTuple.
-  Cost cost;                                 // Each instruction counts once.
+  int64_t bytes = 0;
+  std::map<PrimitiveType, int64_t> by_type;  // By type of the result, or kTuple.
+  Cost cost;                                 // Counts each instruction once.
 };
 
 struct ModuleStats {
   std::string path, name;
   int64_t text_bytes = 0;
   int64_t instructions = 0;
-  std::vector<std::pair<std::string, int64_t>> computations;  // Counts by use; "entry" first.
-  std::vector<std::pair<std::string, int64_t>> fusions;       // By kind.
-  std::vector<std::pair<std::string, int64_t>> custom_calls;  // By target.
+  std::vector<std::pair<std::string, int64_t>> computations;  // By use; "entry" first.
+  std::vector<std::pair<std::string, int64_t>> fusions;
+  std::vector<std::pair<std::string, int64_t>> custom_calls;  // Targets.
   std::vector<std::pair<std::string, int64_t>> collectives;
-  int64_t parameters = 0, parameter_bytes = 0, result_bytes = 0;  // For the entry.
+  int64_t parameters = 0, parameter_bytes = 0, result_bytes = 0;
   int64_t constants = 0, constant_bytes = 0, elided_constants = 0;
   std::vector<OpcodeStats> opcodes;         // The most frequent first.
-  std::vector<const Instruction*> largest;  // Arrays by bytes, without renamed ones (bitcast, ...).
-  Cost cost;                                // For one run of the entry.
+  std::vector<const Instruction*> largest;  // Arrays, without renamed ones (bitcast, ...).
+  Cost cost;                                // In one run of the entry.
   std::vector<CostGap> gaps;
 };
 
-// For a parsed module. Keeps the `largest` largest values.
+// Keeps the `largest` largest values.
 ModuleStats StatsOf(const Module& module, int64_t largest);
 std::string StatsText(const ModuleStats& stats);
 std::string StatsJson(const ModuleStats& stats);  // "hlo.stats/1"
 
-// The gaps of a cost analysis, one line for each reason with the number of instructions and the first one.
+// One line for each reason, with the first instruction and the number.
 std::vector<std::string> GapTexts(const std::vector<CostGap>& gaps);
 
 }  // namespace hlo

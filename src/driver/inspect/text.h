@@ -1,4 +1,4 @@
-// The numbers and tables of hlo-inspect.
+// Numbers and tables of hlo-inspect.
 #ifndef HLO_DRIVER_INSPECT_TEXT_H_
 #define HLO_DRIVER_INSPECT_TEXT_H_
 
@@ -9,14 +9,13 @@
 
 namespace hlo {
 
-// "68.7 G" or "512", with a letter for powers of a thousand.
+// "68.7 G" or "512", in powers of a thousand.
 std::string HumanCount(double count);
 
-// Columns have the width of their widest cell and are separated by two blanks; numbers are right-aligned. Rows may be
-// shorter than the titles.
+// Numbers are right-aligned. Rows may be shorter than the titles.
 class TextTable {
  public:
-  // A title that starts with '>' marks a column of numbers; the '>' is not shown.
+  // A leading '>', which is not shown, marks a column of numbers.
   explicit TextTable(std::vector<std::string> titles);
   void Row(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
   bool empty() const { return rows_.size() == 1; }
