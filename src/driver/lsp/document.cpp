@@ -11,7 +11,6 @@ namespace {
 
 constexpr size_t kStep = 256;  // In bytes.
 
-// A character of four bytes has two units of UTF-16.
 size_t CountUnits(std::string_view bytes) {
   size_t units = 0, at = 0;
   const auto count_to = [&](size_t end) {
@@ -20,7 +19,7 @@ size_t CountUnits(std::string_view bytes) {
       units += static_cast<size_t>(!IsContinuation(bytes[at])) + static_cast<size_t>(wide);
     }
   };
-  while (bytes.size() - at >= 8) {  // Fast path for ASCII.
+  while (bytes.size() - at >= 8) {
     uint64_t eight;
     std::memcpy(&eight, bytes.data() + at, 8);
     if ((eight & 0x8080808080808080) != 0) {
@@ -40,7 +39,7 @@ size_t CountUnits(std::string_view bytes) {
 
 PositionMap::PositionMap(std::string_view text, PositionEncoding encoding) : text_(text), encoding_(encoding) {
   line_begins_.push_back(0);
-  // Two searches for single bytes are faster than looking at each byte.
+  // Searches for single bytes are faster than looking at each byte.
   size_t lf = text.find('\n'), cr = text.find('\r');
   while (lf != cr) {  // They are equal only if both are npos.
     const size_t end = std::min(lf, cr);
@@ -71,7 +70,6 @@ Position PositionMap::PositionOf(size_t offset) const {
   offset = std::min(offset, text_.size());
   const auto next = std::upper_bound(line_begins_.begin(), line_begins_.end(), offset);
   const size_t line = next - line_begins_.begin() - 1;
-  // An editor knows no position after the end of a line.
   const size_t at = std::min(offset, LineEnd(line));
   return {static_cast<int64_t>(line), static_cast<int64_t>(UnitsBefore(at) - UnitsBefore(line_begins_[line]))};
 }
@@ -166,7 +164,7 @@ Document::Analysis Document::Analyze() {
     one.module = std::move(*module);
     std::vector<Diagnostic> warnings;
     Status verified = Verify(*one.module, VerifyLevelOf(options_.load), &warnings);
-    // The cost in a hover requires that the rules hold, even if their errors are not shown.
+    // A hover's cost requires valid rules, even if errors are not shown.
     one.valid = verified && (options_.load.verify != "off" || Verify(*one.module));
     if (!verified) append(analysis.errors, std::move(verified.error().diagnostics));
     append(analysis.warnings, std::move(warnings));

@@ -1,5 +1,4 @@
-// A document in an editor: its text, which is edited in ranges, positions as lines and columns, and the results of
-// parser and verifier.
+// A document in an editor: its text, its positions as lines and columns, and the results of parser and verifier.
 #ifndef HLO_DRIVER_LSP_DOCUMENT_H_
 #define HLO_DRIVER_LSP_DOCUMENT_H_
 
@@ -17,7 +16,7 @@
 
 namespace hlo {
 
-// The unit of columns. Source: LSP 3.17, PositionEncodingKind.
+// The unit of columns (LSP 3.17, PositionEncodingKind).
 enum class PositionEncoding : uint8_t { kUtf8, kUtf16 };
 
 // Both count from 0.
@@ -26,32 +25,32 @@ struct Position {
   int64_t character = 0;
 };
 
-// Converts between byte offsets and positions. Lines end with LF, CR LF or CR. The text must outlive it.
+// Converts between byte offsets and positions. Lines end with LF, CR LF or CR. The text must outlive the map.
 class PositionMap {
  public:
   PositionMap(std::string_view text, PositionEncoding encoding);
 
   Position PositionOf(size_t offset) const;
-  // A column after the end of a line means its end, and a line after the last one means the end of the text. The middle
-  // of a character means its start.
+  // Columns after the end of a line mean its end, and lines after the last one the end of the text. The middle of a
+  // character means its start.
   size_t OffsetOf(Position position) const;
 
  private:
-  size_t LineEnd(size_t line) const;  // Without the line break.
+  size_t LineEnd(size_t line) const;
   size_t UnitsBefore(size_t offset) const;
 
   std::string_view text_;
   PositionEncoding encoding_;
   std::vector<size_t> line_begins_;
-  // Units before every kStep-th byte, so that long lines take no more time than short ones.
+  // Units before every kStep-th byte, so that long lines take no more time.
   std::vector<size_t> units_;
 };
 
-// One module of a document. A document has several with --split_input_file.
+// One module of a document. --split_input_file gives several.
 struct DocumentModule {
   std::unique_ptr<Module> module;  // Null if it does not parse.
   bool valid = false;              // It also passes the verifier.
-  SourceRange piece;               // Its part of the text.
+  SourceRange piece;
 };
 
 struct DocumentOptions {
@@ -61,7 +60,7 @@ struct DocumentOptions {
 
 class Document {
  public:
-  // `options` must outlive it.
+  // `options` must outlive the document.
   Document(std::string uri, std::string text, const DocumentOptions& options)
       : uri_(std::move(uri)), text_(std::move(text)), options_(options) {}
 
@@ -71,14 +70,14 @@ class Document {
 
   void SetVersion(std::optional<int64_t> version) { version_ = version; }
   void SetText(std::string text);
-  // Replaces [begin, end) by `text`. Copies the whole text, because a change rarely has many ranges.
+  // Replaces [begin, end) by `text`. Copies the text, because changes rarely have many ranges.
   void Replace(Position begin, Position end, std::string_view text);
 
   // The following are computed on first use and kept until the text changes.
   const PositionMap& positions();
   const SymbolIndex& symbols();
   std::span<const DocumentModule> modules() { return analysis().modules; }
-  // Errors of the parser, or of the verifier if the text parses.
+  // Errors of the parser, or else of the verifier.
   std::span<const Diagnostic> errors() { return analysis().errors; }
   std::span<const Diagnostic> warnings() { return analysis().warnings; }
 

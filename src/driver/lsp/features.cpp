@@ -21,7 +21,6 @@ void AppendLocation(JsonWriter& json, Document& document, SourceRange range) {
   json.Close('}');
 }
 
-// Calls f(mention) for each mention of the symbol, including its definition.
 template <class F>
 void ForEachMention(Document& document, uint32_t offset, F&& f) {
   const SymbolIndex& index = document.symbols();
@@ -54,7 +53,6 @@ SymbolKind SymbolKindOf(const Document& document, const Symbol& symbol) {
   return opcode == ToString(Opcode::kConstant) ? kConstantKind : kVariableKind;
 }
 
-// Shape and opcode of an instruction. Other symbols have a word or nothing.
 std::string DetailOf(const Document& document, const Symbol& symbol) {
   if (symbol.kind == Symbol::Kind::kModule) return "HloModule";
   if (symbol.kind == Symbol::Kind::kComputation) return symbol.is_root ? "ENTRY" : "";
@@ -92,16 +90,15 @@ enum CompletionKind : int { kFunctionItem = 3, kVariableItem = 6, kPropertyItem 
 
 struct Context {
   int symbol = -1;
-  std::string_view opcode;     // Empty before the parenthesis.
-  std::string_view attribute;  // Its value is being written.
-  bool operands = false;       // Whether the position is in the parentheses.
+  std::string_view opcode;
+  std::string_view attribute;
+  bool operands = false;
 };
 
 Context ContextAt(Document& document, uint32_t offset) {
   const SymbolIndex& index = document.symbols();
   Context context;
   context.symbol = index.SymbolAt(offset, Symbol::Kind::kInstruction);
-  // Blanks after an instruction belong to it.
   for (size_t i = 0; i < index.symbols().size() && context.symbol < 0; ++i) {
     const Symbol& symbol = index.symbols()[i];
     if (symbol.kind != Symbol::Kind::kInstruction || symbol.range.end > offset) continue;
@@ -126,7 +123,7 @@ Context ContextAt(Document& document, uint32_t offset) {
     if (depth == 0 && token.kind == TokenKind::kAttribute) context.attribute = token.text;
     if (depth == 0 && token.Is(',')) context.attribute = {};
   }
-  if (!right) context.symbol = -1;  // The name is being written.
+  if (!right) context.symbol = -1;
   return context;
 }
 
@@ -266,7 +263,6 @@ std::expected<std::string, std::string> RenameJson(Document& document, uint32_t 
 std::string SymbolsJson(Document& document, const ClientAbilities& client) {
   JsonWriter json;
   if (client.symbol_trees) {
-    // Symbols without a parent, such as modules, are at the top.
     size_t at = 0;
     AppendTree(json, document, -1, at);
     return json.text();
@@ -290,7 +286,7 @@ std::string FoldingRangesJson(Document& document) {
     if (symbol.kind != Symbol::Kind::kComputation) continue;
     const int64_t first = document.positions().PositionOf(symbol.range.begin).line;
     const int64_t last = document.positions().PositionOf(symbol.range.end).line;
-    // The line of the closing brace stays visible.
+    // The closing brace stays visible.
     if (last > first + 1) json.Open('{').Key("startLine").Value(first).Key("endLine").Value(last - 1).Close('}');
   }
   return json.Close(']').text();
@@ -305,7 +301,6 @@ std::expected<std::string, std::string> FormattingJson(Document& document) {
   if (!formatted) return std::unexpected(formatted.error().message());
   const std::string_view before = document.text(), after = *formatted;
   if (before == after) return "[]";
-  // Replaces only the lines from the first to the last difference.
   size_t begin = std::mismatch(before.begin(), before.end(), after.begin(), after.end()).first - before.begin();
   begin = begin == 0 ? 0 : before.rfind('\n', begin - 1) + 1;
   const auto differ = std::mismatch(before.rbegin(), before.rend() - static_cast<ptrdiff_t>(begin), after.rbegin(),

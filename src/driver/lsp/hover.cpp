@@ -74,7 +74,7 @@ class HoverText {
 std::string Cut(std::string_view text) {
   size_t longest = 200;
   if (text.size() <= longest) return std::string(text);
-  while (IsContinuation(text[longest])) --longest;  // Not inside a character.
+  while (IsContinuation(text[longest])) --longest;
   return Str(text.substr(0, longest), "...");
 }
 
@@ -114,7 +114,7 @@ std::string OpcodeText(Opcode opcode, const HoverText& hover) {
   return text;
 }
 
-// The cost is known only for computations that the entry of a valid module reaches.
+// A cost exists if the entry of a valid module reaches the computation.
 void AppendCost(HoverText& hover, const DocumentModule& document, const Computation& computation,
                 const Instruction* inst) {
   if (!document.valid) return hover.Line("no cost: the module has errors");
@@ -129,10 +129,9 @@ void AppendCost(HoverText& hover, const DocumentModule& document, const Computat
   }
 }
 
-// If two computations have the same name, the module has another name for one of them.
 std::string_view NameOf(const Instruction& inst) {
   const SourceRange range = NameRange(inst);
-  if (range == inst.range()) return "";  // A nested instruction has no name.
+  if (range == inst.range()) return "";  // Nested instructions have no name.
   const std::string_view name = inst.module().source->text().substr(range.begin, range.end - range.begin);
   return name.substr(static_cast<size_t>(name.starts_with('%')));
 }
@@ -178,7 +177,6 @@ void AppendDefinition(HoverText& hover, std::string_view text, const Symbol& sym
 
 // ---- From the text to the module ---------------------------------------------------------------------------------
 
-// Null if the module does not parse.
 const DocumentModule* ModuleAt(Document& document, uint32_t offset) {
   const DocumentModule* found = nullptr;
   for (const DocumentModule& one : document.modules()) {
@@ -190,9 +188,9 @@ const DocumentModule* ModuleAt(Document& document, uint32_t offset) {
 // Computations can share names in the text.
 const Instruction* InstructionOf(const Module& module, const Symbol& symbol) {
   for (const Computation* computation : module.Computations()) {
-    if (computation->range.empty()) continue;  // Made for an asynchronous instruction, which begins at the same place.
+    if (computation->range.empty()) continue;  // It was made for an asynchronous instruction at the same place.
     for (const Instruction* inst : computation->instructions()) {
-      const SourceRange range = inst->range();  // Begins at the '%'.
+      const SourceRange range = inst->range();
       if (range.begin <= symbol.name_range.begin && range.begin + 1 >= symbol.name_range.begin) return inst;
     }
   }
@@ -208,7 +206,6 @@ const Computation* ComputationOf(const Module& module, const Symbol& symbol) {
   return nullptr;
 }
 
-// The instruction may be nested as an operand. `opcode` receives the opcode's range.
 const Instruction* AtOpcode(const Module& module, const SymbolIndex& index, uint32_t offset, SourceRange& opcode) {
   const int at = index.SymbolAt(offset, Symbol::Kind::kInstruction);
   if (at >= 0) {

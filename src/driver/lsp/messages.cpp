@@ -15,7 +15,7 @@ namespace {
 constexpr size_t kLongestHeader = 4096;
 constexpr std::string_view kLength = "content-length:";
 
-// Ignores case. The size of the line if "Content-Length:" is missing.
+// Ignores case. Returns the size of the line if "Content-Length:" is missing.
 size_t FindLength(std::string_view line) {
   const auto same = [](char a, char b) { return (a >= 'A' && a <= 'Z' ? a + 32 : a) == b; };
   return std::search(line.begin(), line.end(), kLength.begin(), kLength.end(), same) - line.begin();
@@ -114,7 +114,6 @@ bool MessageReader::ExtractFrame() {
   return true;
 }
 
-// Returns false if more bytes are needed. Sets next_ for a bad header.
 bool MessageReader::ReadHeaders() {
   while (!headers_ended_ && !next_) {
     const std::string_view rest = Rest();
@@ -122,7 +121,7 @@ bool MessageReader::ReadHeaders() {
     if (end == std::string_view::npos) {
       scanned_ = rest.size();
       if (rest.size() <= kLongestHeader) return false;
-      // A header is shorter. The last bytes may be the beginning of one.
+      // This is too long for a header, but the last bytes may be the beginning of one.
       if (!std::exchange(skipping_, true)) BadHeader(rest);
       begin_ += rest.size() - kLength.size();
       scanned_ = 0;

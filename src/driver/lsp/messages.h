@@ -1,5 +1,6 @@
-// Messages of a language server: JSON-RPC in frames of "Content-Length: N\r\n\r\n" and N bytes, or one on each line for
-// people.
+// Messages of a language server: JSON-RPC in frames of "Content-Length: N\r
+// \r
+// " and N bytes, or one on each line.
 #ifndef HLO_DRIVER_LSP_MESSAGES_H_
 #define HLO_DRIVER_LSP_MESSAGES_H_
 
@@ -18,33 +19,31 @@ enum class MessageForm : uint8_t {
 struct IncomingMessage {
   enum class Kind : uint8_t {
     kMessage,
-    kBad,  // Invalid bytes, or a truncated or too long message: `text` has the reason. More messages may follow.
+    kBad,  // `text` has the reason. More messages may follow.
     kEnd,
   };
   Kind kind = Kind::kEnd;
   std::string text;
 };
 
-// Reads messages. Invalid bytes are skipped up to the next "Content-Length:", so one wrong length does not end the
-// session. Allocates memory for received bytes, not for announced ones.
+// Reads messages. Skips invalid bytes up to the next "Content-Length:", so a wrong length does not end the session.
+// Allocates memory for received bytes, not announced ones.
 class MessageReader {
  public:
   MessageReader(int file, MessageForm form, size_t max_bytes) : file_(file), form_(form), max_bytes_(max_bytes) {}
 
-  // Waits for the next message.
   IncomingMessage Next();
-  // Whether Next would return without waiting. False at the end of the input.
   bool HasNext();
 
  private:
-  bool Extract();  // From the buffer into next_.
+  bool Extract();
   bool ExtractLine();
   bool ExtractFrame();
   bool ReadHeaders();
   void HeaderLine(std::string_view line);
   void BadHeader(std::string_view line);
   void Bad(std::string what) { next_ = {IncomingMessage::Kind::kBad, std::move(what)}; }
-  bool Fill(bool wait);  // False at the end, or if no input is available without waiting.
+  bool Fill(bool wait);  // Returns false at the end, or if reading would wait.
 
   std::string_view Rest() const { return std::string_view(buffer_).substr(begin_); }
 
@@ -52,19 +51,18 @@ class MessageReader {
   MessageForm form_;
   size_t max_bytes_;
   std::string buffer_;
-  size_t begin_ = 0;    // Index of the first unread byte in buffer_.
+  size_t begin_ = 0;
   size_t scanned_ = 0;  // Bytes after begin_ without a line break.
   bool ended_ = false;
   std::optional<IncomingMessage> next_;
 
-  // For the frame that is being read:
+  // State of the frame that is being read:
   std::optional<size_t> length_;
   bool headers_ended_ = false;
-  bool skipping_ = false;  // Skipping invalid bytes, which was reported.
+  bool skipping_ = false;  // The reader is in invalid bytes, which it has reported.
   size_t discard_ = 0;     // Remaining bytes of a message that is too long.
 };
 
-// Writes and flushes a message. Returns false on failure.
 bool WriteMessage(std::FILE* file, MessageForm form, std::string_view json);
 
 }  // namespace hlo

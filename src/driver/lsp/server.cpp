@@ -14,7 +14,7 @@
 namespace hlo {
 namespace {
 
-// Sources: JSON-RPC 2.0, section 5.1, and LSP 3.17, ErrorCodes.
+// JSON-RPC 2.0, section 5.1; LSP 3.17, ErrorCodes.
 enum RpcCode : int {
   kParseError = -32700,
   kInvalidRequest = -32600,
@@ -31,7 +31,7 @@ struct RpcError {
   std::string message;
 };
 
-using Answer = std::expected<std::string, RpcError>;  // The result, as JSON.
+using Answer = std::expected<std::string, RpcError>;
 
 auto Failed(RpcCode code, std::string message) { return std::unexpected(RpcError{code, std::move(message)}); }
 
@@ -41,7 +41,7 @@ class Server {
     documents_options_.load = options.load;
   }
 
-  // A later message in the queue may cancel it.
+  // Queues the message, because a later one may cancel it.
   void Receive(const IncomingMessage& message);
   bool HasWaiting() const { return !waiting_.empty(); }
   bool HasRoom() const { return waiting_.size() < 100; }  // Further messages stay in the pipe.
@@ -54,7 +54,7 @@ class Server {
   enum class Stage : uint8_t { kStarted, kInitialized, kShutDown };
   struct Method {
     std::string_view name;
-    bool is_request;  // Notifications have no answer.
+    bool is_request;
     Answer (Server::*run)(const JsonValue& params);
   };
   static const Method kMethods[];
@@ -71,7 +71,6 @@ class Server {
 
   // ---- Parameters ----
   std::expected<Document*, RpcError> DocumentOf(const JsonValue& params);
-  // The position is a byte of the document's text.
   struct Place {
     Document* document;
     uint32_t offset;
@@ -104,8 +103,8 @@ class Server {
   std::deque<Result<JsonValue>> waiting_;
   bool exited_ = false;
   bool output_failed_ = false;
-  std::map<std::string, Document> documents_;  // Keys are URIs.
-  std::set<std::string> unpublished_;          // Their text has changed.
+  std::map<std::string, Document> documents_;
+  std::set<std::string> unpublished_;  // URIs of documents whose text has changed.
 };
 
 constexpr Server::Method Server::kMethods[] = {
@@ -153,7 +152,7 @@ void Server::Handle(const JsonValue& message) {
   const JsonValue& id = message["id"];
   const bool is_request = id.String() != nullptr || id.Number().has_value();
   if (name == nullptr) {
-    // This server makes no requests.
+    // The message is a response, although this server makes no requests.
     const bool is_response = !message["result"].IsNull() || !message["error"].IsNull();
     if (!is_response) Respond(id, Failed(kInvalidRequest, "a message must be an object with a method"));
     return;
@@ -170,7 +169,7 @@ void Server::Request(const JsonValue& id, std::string_view name, const JsonValue
     return Respond(id, Failed(kInvalidRequest, "after 'shutdown' only 'exit' is allowed"));
   for (const Method& method : kMethods) {
     if (method.name != name || !method.is_request) continue;
-    // These two change the meaning of later messages and cannot be cancelled.
+    // These two change the meaning of later messages.
     const bool changes_state = name == "initialize" || name == "shutdown";
     if (!changes_state && IsCancelled(id)) return Respond(id, Failed(kRequestCancelled, "cancelled"));
     return Respond(id, (this->*method.run)(params));
@@ -294,7 +293,7 @@ Answer Server::DidOpen(const JsonValue& params) {
   return "null";
 }
 
-// Applies all changes or none, because each builds on the changes before it.
+// Applies all changes or none, because each builds on the previous one.
 Answer Server::DidChange(const JsonValue& params) {
   const auto document = DocumentOf(params);
   if (!document) return std::unexpected(document.error());

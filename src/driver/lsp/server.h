@@ -1,7 +1,7 @@
-// A language server for HLO text, with JSON-RPC 2.0. Source: Language Server Protocol 3.17.
+// A language server for HLO text: JSON-RPC 2.0, Language Server Protocol 3.17.
 //
-// The client provides all documents; no files are read. Diagnostics are published when no message is waiting, so that a
-// series of edits is checked once. Everything runs on one thread, in order.
+// The client provides all documents. Diagnostics are published when no message is waiting, so a series of edits is
+// checked once. Everything runs on one thread.
 #ifndef HLO_DRIVER_LSP_SERVER_H_
 #define HLO_DRIVER_LSP_SERVER_H_
 
@@ -17,8 +17,7 @@ struct ServerOptions {
   MessageForm form = MessageForm::kFrames;
 };
 
-// Runs until the client sends exit, the input ends, or the output fails. Returns kOk if the client sent shutdown and
-// exit, else kNo, as LSP requires.
+// Runs until exit, the end of the input, or a failed output. Returns kOk after shutdown and exit, else kNo (LSP).
 ExitCode ServeLanguage(const ServerOptions& options, int input, std::FILE* output);
 
 }  // namespace hlo

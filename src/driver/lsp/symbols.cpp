@@ -43,17 +43,17 @@ class SymbolScanner {
   void Run();
 
  private:
-  // In a wrong text a name may be used before its definition. Such uses are resolved at the end.
+  // In a wrong text a name may be used before its definition.
   struct Scope {
     int owner = -1;
     std::unordered_map<std::string_view, int> defined;
-    std::vector<Token> open;        // Uses that have no definition yet.
-    std::vector<Token> parameters;  // Names in the signature.
+    std::vector<Token> open;
+    std::vector<Token> parameters;
     bool defines_operands = false;  // A lone instruction's operands are its parameters.
   };
 
   void Advance();
-  Token Bare(const Token& token) const;  // Without '%', ':' and '='.
+  Token Bare(const Token& token) const;
   bool IsName(const Token& token) const {
     return token.kind == TokenKind::kName || (token.kind == TokenKind::kWord && !IsReserved(token.text));
   }
@@ -84,7 +84,7 @@ class SymbolScanner {
   Lexer lexer_;
   Token token_, next_;
   uint32_t last_end_ = 0;
-  int depth_ = 0;  // Nesting of computations in attributes.
+  int depth_ = 0;
   int module_ = -1;
   int open_strings_ = 0;
 };
@@ -96,8 +96,8 @@ void SymbolScanner::Advance() {
   token_ = next_;
   next_ = lexer_.Next();
   if (next_.kind != TokenKind::kError) return;
-  // An unterminated string is skipped to the end of its line, an unterminated comment to the end of the text. Each
-  // unterminated string costs a search to the end of the text, so after many of them the rest is skipped.
+  // Skips an unterminated string to the end of its line, an unterminated comment to the end of the text. Each such
+  // string costs a search to the end, so after many the rest is skipped.
   constexpr int kMostOpen = 100;
   const std::string_view rest = text_.substr(next_.begin, piece_.end - next_.begin);
   const bool is_string = rest.starts_with('"') || rest.starts_with('\'');
@@ -184,14 +184,13 @@ void SymbolScanner::ComputationHead(Scope& computations) {
   index_.symbols_[symbol].range.end = last_end_;
 }
 
-// (name: shape, ...) -> shape
 void SymbolScanner::Signature(Scope& body) {
   int brackets = 0;
   while (token_.kind != TokenKind::kEnd && !AtInstruction(true) && !token_.Is('}')) {
     if (AtComputation(false)) return;
     if (token_.Is('{')) {
       if (brackets <= 0 && (IsName(next_) || next_.IsWord("ROOT"))) return;
-      SkipGroup();  // A layout.
+      SkipGroup();
       continue;
     }
     if (token_.Is('(')) ++brackets;
@@ -230,11 +229,10 @@ void SymbolScanner::Instruction(Scope& body, Scope& computations) {
   Advance();
   RightSide(symbol, body, computations);
   index_.symbols_[symbol].range.end = last_end_;
-  // The name is defined last. An operand of the same name is another instruction or an error.
+  // The name is defined last, because an operand of the same name is another instruction or an error.
   Define(body, symbol);
 }
 
-// Shape, opcode, operands and attributes.
 void SymbolScanner::RightSide(int symbol, Scope& body, Scope& computations) {
   const uint32_t begin = token_.begin;
   bool operands = false;
@@ -302,7 +300,7 @@ void SymbolScanner::Inline(int parent, Scope& computations) {
   --depth_;
 }
 
-// Skips from '{' to the position after its '}', or to an instruction that shows that the '}' is missing.
+// Stops at an instruction if the '}' is missing.
 void SymbolScanner::SkipGroup() {
   int braces = 0;
   for (; token_.kind != TokenKind::kEnd; Advance()) {

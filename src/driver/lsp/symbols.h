@@ -1,11 +1,10 @@
-// The names of a text with their definitions and uses, found from its tokens alone.
+// The names of a text with definitions and uses, from tokens alone.
 //
-// The module is not used, because a text with errors has none, and a text in an editor has errors most of the time. A
-// module also does not contain the positions of names. For texts that parse, the index agrees with the module
-// (tests/lsp_symbols_test.cpp).
+// A module has no positions of names, and texts in editors mostly have errors, which give no module. For valid texts
+// the index agrees with the module (tests/lsp_symbols_test.cpp).
 //
-// Errors are contained. An instruction ends at the next `NAME =` at the start of a line, and a computation at the next
-// ENTRY or computation.
+// Errors stay local: an instruction ends at the next `NAME =` at the start of a line, a computation at the next ENTRY
+// or computation.
 #ifndef HLO_DRIVER_LSP_SYMBOLS_H_
 #define HLO_DRIVER_LSP_SYMBOLS_H_
 
@@ -22,18 +21,17 @@ struct Symbol {
   enum class Kind : uint8_t { kModule, kComputation, kInstruction };
 
   Kind kind;
-  bool is_root = false;  // For a computation: ENTRY. For an instruction: ROOT.
-  int parent = -1;       // The computation of an instruction, the module of a computation; -1 for none in the text.
+  bool is_root = false;  // It has the word ENTRY or ROOT.
+  int parent = -1;       // The enclosing computation or module, or -1.
   std::string_view name;
   SourceRange name_range;  // Without '%'; empty for an anonymous computation.
-  SourceRange range;       // The whole symbol, from the keyword or '%' on.
-  SourceRange opcode;      // For an instruction; empty if missing.
+  SourceRange range;       // From the keyword or '%' on.
+  SourceRange opcode;      // Empty if the opcode is missing.
 
-  // For an instruction: between '=' and the opcode.
+  // The text between '=' and the opcode.
   SourceRange shape;
 };
 
-// An occurrence of a name.
 struct Mention {
   SourceRange range;  // Without '%' and ':'.
   int symbol;
@@ -42,18 +40,15 @@ struct Mention {
 
 class SymbolIndex {
  public:
-  // Each piece is a separate module. The text must outlive the index, and the byte after it must be readable.
+  // Pieces are separate modules. The text, with a readable byte after it, must outlive the index.
   SymbolIndex(std::string_view text, std::span<const SourceRange> pieces);
 
-  // In the order of the text; parents precede children.
+  // In the order of the text, parents first.
   std::span<const Symbol> symbols() const { return symbols_; }
-  // In the order of the text, without undefined names.
+  // In the order of the text; undefined names are left out.
   std::span<const Mention> mentions() const { return mentions_; }
-  // The mention at `offset`, or directly before it if the cursor follows a name; null if there is none.
   const Mention* MentionAt(uint32_t offset) const;
-  // The innermost symbol of this kind whose range contains `offset`, or -1.
   int SymbolAt(uint32_t offset, Symbol::Kind kind) const;
-  // The definition of `name` in the scope of `symbol`, or -1.
   int Sibling(int symbol, std::string_view name) const;
   // Whether `name` is used but not defined in the scope of `symbol`.
   bool IsUndefined(int symbol, std::string_view name) const;
@@ -70,7 +65,7 @@ class SymbolIndex {
   std::vector<Mention> mentions_;
 };
 
-// Whether an attribute of this name, for some opcode, names computations.
+// Whether the attribute names computations for some opcode.
 bool NamesComputations(std::string_view attribute);
 
 }  // namespace hlo
