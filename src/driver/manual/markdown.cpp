@@ -10,7 +10,6 @@ namespace {
 
 bool IsWordChar(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; }
 
-// Reads the marks within a paragraph, an item or a cell.
 class SpanReader {
  public:
   // `text` is at byte `begin` of the source.
@@ -19,7 +18,6 @@ class SpanReader {
   Result<Spans> Read() { return Until(""); }
 
  private:
-  // If `mark` is "", reads to the end.
   Result<Spans> Until(std::string_view mark) {
     const size_t opened = at_;
     Spans spans;
@@ -128,7 +126,6 @@ void Unfold(Spans* spans) {
   }
 }
 
-// Position after "- " or "12. ". 0 if the line is not an item.
 size_t ItemIndent(std::string_view line) {
   if (line.starts_with("- ")) return 2;
   size_t digits = 0;

@@ -1,5 +1,5 @@
-// Parses the pages of docs/, and renders them for browsers and terminals. The pages may only use this subset of
-// Markdown; anything else is an error, because browsers and terminals would show it differently:
+// Parses the pages of docs/, and renders them for browsers and terminals. Other Markdown than this subset is an error,
+// because browsers and terminals would show it differently:
 //
 //   # to ###             a heading
 //   lines                a paragraph, up to a blank line
@@ -25,10 +25,10 @@ namespace hlo {
 struct Span {
   enum class Kind : uint8_t { kText, kCode, kStrong, kEmphasis, kLink };
   Kind kind = Kind::kText;
-  std::string text;          // For kText and kCode.
-  std::string target;        // For kLink: as written.
-  std::vector<Span> inside;  // For other kinds.
-  uint32_t begin = 0;        // Offset in the page.
+  std::string text;    // For kText and kCode.
+  std::string target;  // For kLink: as written.
+  std::vector<Span> inside;
+  uint32_t begin = 0;
 };
 using Spans = std::vector<Span>;
 
@@ -38,7 +38,7 @@ struct Block {
   int level = 0;         // For kHeading: 1 to 3.
   std::string language;  // For kCode: "sh" or "".
   std::string text;      // For kCode: the lines.
-  // For other kinds: one row, a row for each item, or a row of cells with titles first.
+  // For other kinds: one row, a row for each item, or rows of cells with titles first.
   std::vector<std::vector<Spans>> rows;
 };
 
@@ -47,14 +47,13 @@ struct MarkdownPage {
   std::vector<Block> blocks;
 };
 
-// Errors: kInternal at the line, because the pages are ours.
+// Errors: kInternal, because the pages are ours.
 Result<MarkdownPage> ParseMarkdown(std::shared_ptr<const SourceText> source);
 
-// The anchor of a heading: "Written and inferred shapes" has written-and-inferred-shapes.
+// The anchor of "Written and inferred shapes" is written-and-inferred-shapes.
 std::string AnchorOf(std::string_view heading);
 std::string PlainText(const Spans& spans);
 
-// Calls f(const Span&) for each link.
 template <class F>
 void ForEachLink(const Spans& spans, const F& f) {
   for (const Span& span : spans) {
@@ -63,13 +62,12 @@ void ForEachLink(const Spans& spans, const F& f) {
   }
 }
 
-// Headings have their anchors as ids. Links to pages lead to .html files in the same folders.
+// Headings have their anchors as ids. Links to pages lead to .html files.
 std::string ToHtml(const std::vector<Block>& blocks);
 // The target of a link on the site. README.md is index.html.
 std::string HtmlTarget(std::string_view target);
 
-// Paragraphs, lists and table cells are wrapped at `width` columns; code is unchanged. Links are printed without
-// targets.
+// Wraps everything except code at `width` columns. Prints links without targets.
 std::string ToTerminalText(const std::vector<Block>& blocks, int width = 100);
 
 }  // namespace hlo

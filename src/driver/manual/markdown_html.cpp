@@ -21,7 +21,7 @@ std::string Html(const Spans& spans) {
   return out;
 }
 
-// Commands are marked, so that they differ from their output.
+// Marks commands, so that they differ from their output.
 std::string CodeHtml(const Block& block) {
   std::string out = "<pre>";
   bool typed = false;
@@ -30,7 +30,7 @@ std::string CodeHtml(const Block& block) {
     out += typed ? Str("<span class=\"h\">", XmlText(line), "</span>\n") : Str(XmlText(line), "\n");
     typed = typed && line.ends_with('\\');
   }
-  out.pop_back();  // The text ends with an end of line.
+  out.pop_back();
   return out + "</pre>\n";
 }
 

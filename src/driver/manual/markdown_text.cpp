@@ -6,13 +6,13 @@
 namespace hlo {
 namespace {
 
-// Each code point counts as one.
+// Counts code points.
 size_t Columns(std::string_view text) {
   return static_cast<size_t>(
       std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
 }
 
-// Code keeps its marks, which separate it from other words. An address follows its link's text, unless they are equal.
+// Code keeps its marks. An address follows its link's text, unless they are equal.
 std::string Text(const Spans& spans) {
   std::string out;
   for (const Span& span : spans) {
@@ -25,7 +25,6 @@ std::string Text(const Spans& spans) {
   return out;
 }
 
-// Longer words than `width` columns have their own lines.
 std::vector<std::string> Filled(std::string_view text, size_t width) {
   std::vector<std::string> lines(1);
   for (const std::string_view word : Split(text, ' ')) {
@@ -56,7 +55,6 @@ std::string ListText(const Block& block, size_t width) {
   return out;
 }
 
-// Shrinks the widest columns until all fit with two blanks between them.
 std::vector<size_t> ColumnWidths(const std::vector<std::vector<std::string>>& rows, size_t width) {
   std::vector<size_t> widths(rows[0].size());
   for (const std::vector<std::string>& row : rows) {
@@ -111,7 +109,7 @@ std::string TableText(const Block& block, size_t width) {
 std::string CodeText(const Block& block) {
   std::string out;
   for (const std::string_view line : Split(block.text, '\n')) out += line.empty() ? "\n" : Str("    ", line, "\n");
-  out.pop_back();  // The text ends with an end of line.
+  out.pop_back();
   return out;
 }
 

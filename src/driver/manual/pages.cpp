@@ -30,7 +30,6 @@ std::string Folded(std::string_view text) {
   return folded;
 }
 
-// Example: "comparison#sums". "" if the target is not a page.
 std::string Topic(const ManualPage& from, std::string_view target) {
   const size_t hash = std::min(target.find('#'), target.size());
   const ManualPage* page = hash == 0 ? &from : FindPage(target.substr(0, hash));
@@ -108,7 +107,7 @@ Result<std::string> PageText(const ManualPage& page, std::string_view anchor) {
 Result<std::vector<GlossaryTerm>> Glossary() {
   std::vector<GlossaryTerm> terms;
   for (const Block& block : TRY(ReadPage(*FindPage("glossary"))).blocks) {
-    // Row 0 has the titles. A table of words that are not used explains none.
+    // Other tables do not explain terms.
     if (block.kind != Block::Kind::kTable || PlainText(block.rows[0][0]) != "term") continue;
     for (size_t i = 1; i < block.rows.size(); ++i)
       terms.push_back({PlainText(block.rows[i][0]), PlainText(block.rows[i][1])});

@@ -18,7 +18,7 @@ struct ManualPage {
   std::string_view text;
   bool is_guide;
 
-  std::string_view Title() const;  // The first line without '#'.
+  std::string_view Title() const;
 };
 
 std::span<const ManualPage> AllPages();
@@ -28,18 +28,17 @@ const ManualPage* FindPage(std::string_view asked);
 
 Result<MarkdownPage> ReadPage(const ManualPage& page);
 
-// The page for a terminal, or its section `anchor` with subsections, followed by the targets of its links. Errors: F001
-// (kUsage) for an unknown section.
+// The page, or its section `anchor` with subsections, followed by the targets of its links. Errors: F001 (kUsage) for
+// an unknown section.
 Result<std::string> PageText(const ManualPage& page, std::string_view anchor = "");
 
-// A row of a table of terms in docs/glossary.md, as plain text.
 struct GlossaryTerm {
   std::string term, meaning;
 };
 
 Result<std::vector<GlossaryTerm>> Glossary();
 
-// Writes the manual as a folder of HTML: index.html for README.md, and the others as in the repository. Each file is
+// Writes the manual as HTML, with index.html for README.md and the others as in the repository. Files are
 // self-contained, without scripts. Errors: failures of writing; kInternal for a broken link.
 Status WriteSite(const std::string& directory);
 

@@ -11,7 +11,6 @@
 namespace hlo {
 namespace {
 
-// Rules for running text, in addition to the rules of all pages.
 constexpr std::string_view kRules =
     "nav{margin:12px 0 24px;font-size:12px}\n"
     "code{font:12px ui-monospace,monospace}\n"
@@ -20,7 +19,6 @@ constexpr std::string_view kRules =
     "th,td{white-space:normal;overflow-wrap:break-word}td:last-child{min-width:16ch}\n"
     "a{margin:0}\n";
 
-// Keys are files.
 using Anchors = std::map<std::string, std::set<std::string>, std::less<>>;
 
 std::set<std::string> AnchorsOf(const MarkdownPage& page) {
