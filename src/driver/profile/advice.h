@@ -1,5 +1,4 @@
-// Advice for a profile: rules with thresholds, listed by `hlo help advice`. Each quotes its numbers, and a flag that
-// helps if there is one.
+// Advice for a profile: rules with thresholds (`hlo help advice`). Each quotes its numbers, and a helpful flag if any.
 #ifndef HLO_DRIVER_PROFILE_ADVICE_H_
 #define HLO_DRIVER_PROFILE_ADVICE_H_
 
@@ -14,11 +13,10 @@ namespace hlo {
 
 struct AdviceRule {
   std::string_view name, when;
-  std::string (*say)(const ProfileSummary& summary);  // "" if the rule does not apply.
+  std::string (*say)(const ProfileSummary& summary);
 };
 
 std::span<const AdviceRule> AllAdvice();
-// The advice of all rules that apply, in order.
 std::vector<std::string> AdviceOn(const ProfileSummary& summary);
 
 }  // namespace hlo

@@ -18,14 +18,13 @@ bool IsStep(const Event& event) { return event.kind == Kind::kStep && event.step
 bool IsInterpreted(const Event& event, const Profile& profile) {
   return IsStep(event) && profile.steps[event.step].IsInterpreted();
 }
-// Kernels and library calls can use tensor cores and have a precision.
 bool Computes(const Event& event, const Profile& profile) {
   if (!IsStep(event)) return false;
   const gpu::StepKind sort = profile.steps[event.step].sort;
   return sort == gpu::StepKind::kKernel || gpu::CallsLibrary(sort);
 }
 
-// Calls f(event) for the events of the counted runs. Returns the number of these runs, at least 1.
+// Calls f(event) for all events of the counted runs. Returns the number of these runs, at least 1.
 template <class F>
 double ForEachEvent(const Profile& profile, const F& f) {
   const auto runs = CountedRuns(profile);
@@ -47,7 +46,6 @@ double Mean(std::span<const double> values) {
 
 std::vector<double> Doubles(std::span<const int64_t> values) { return {values.begin(), values.end()}; }
 
-// Milliseconds in a run, on average, during which at least one of the chosen events goes on.
 template <class F>
 double UnionMs(const Profile& profile, const F& is_chosen) {
   const auto runs = CountedRuns(profile);
@@ -138,13 +136,13 @@ std::string_view ToString(GapCause cause) {
   return kWords[static_cast<int>(cause)];
 }
 
-// Steps are queued on one queue and so begin in its order.
+// Steps begin in the order of their queue.
 std::vector<Gap> GapsOf(const gpu::Timeline& run, const Profile& profile) {
   if (run.waits_for_each) return {};
   std::vector<Gap> gaps;
   int64_t until = run.begin;
   int after = -1;
-  bool waited = false;  // Since `until`.
+  bool waited = false;
   for (const Event& event : run.events) {
     if (event.kind == Kind::kWait) {
       waited |= event.end > until;

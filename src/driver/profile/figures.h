@@ -1,5 +1,5 @@
-// The numbers of a profile as functions of it. Times are means over complete runs, so that parts add up. If no run is
-// complete (Timeline::dropped), all runs are used as far as they go. The meanings of the words: tools/words.def.
+// The numbers of a profile. Times are means over complete runs, so parts add up. Without complete runs
+// (Timeline::dropped), all runs are used as far as they go. tools/words.def explains the words.
 #ifndef HLO_DRIVER_PROFILE_FIGURES_H_
 #define HLO_DRIVER_PROFILE_FIGURES_H_
 
@@ -15,31 +15,28 @@
 
 namespace hlo {
 
-// The runs that the numbers use.
 std::vector<const gpu::Timeline*> CountedRuns(const Profile& profile);
 
-// The source of the times: "times of CUPTI 13.0.1, multiprocessors at 1755 to 1980 MHz".
 std::string TimingText(const Profile& profile);
 
-// Interpolates linearly between the two nearest ranks. `share` is in [0, 1]. 0 for an empty list.
+// Interpolates between the two nearest ranks. `share` is in [0, 1]. 0 for an empty list.
 double Percentile(std::vector<double> values, double share);
 
 double MeanRunMs(const Profile& profile);
 double MedianRunMs(const Profile& profile);
-double RunDeviationMs(const Profile& profile);  // Standard deviation of the sample.
-// The relative slowdown by profiling: the fastest profiled run over the fastest other run, minus 1. The fastest runs
-// are least affected by other load.
+double RunDeviationMs(const Profile& profile);
+// Slowdown by profiling: the fastest profiled run over the fastest other run, minus 1. Other load affects the fastest
+// runs least.
 double Overhead(const Profile& profile);
 
 // The time in which a step or copy runs on the device, without host calls.
 double BusyMs(const Profile& profile);
-// The time in which the interpreter computes a step.
 double InterpretedMs(const Profile& profile);
 
-// The reason for a gap in which nothing runs.
+// The reason why nothing runs.
 enum class GapCause : uint8_t {
   kLaunch,      // The launch of the next work had not returned when the previous work ended.
-  kSync,        // The host waited for a loop condition, a branch, or the end.
+  kSync,        // The host waited for a condition, a branch, or the end.
   kDependency,  // The next work was queued in time.
 };
 inline constexpr int kGapCauses = 3;
@@ -48,44 +45,42 @@ std::string_view ToString(GapCause cause);
 struct Gap {
   int64_t begin, end;  // On the clock of the timeline.
   GapCause cause;
-  int after, before;  // Steps; -1 for the start or end of the run, or a copy.
+  int after, before;  // Steps; -1 for the start, the end, or a copy.
   int64_t length() const { return end - begin; }
 };
-// The gaps from the start to the end of the run, in order. Empty if each step was waited for.
+// The gaps in their order. Empty if each step was waited for.
 std::vector<Gap> GapsOf(const gpu::Timeline& run, const Profile& profile);
 
 struct GapFigures {
   double count = 0, ms = 0;  // Per run.
-  double median_us = 0;      // The median of single gaps.
+  double median_us = 0;
 };
 std::array<GapFigures, kGapCauses> FiguresOfGaps(const Profile& profile);
 
-// Indexed by Profile::steps.
 struct StepFigures {
   double executions = 0, ms = 0;  // Per run, without copies of the plan before the step.
   double mean_us = 0, least_us = 0, most_us = 0;
 };
 std::vector<StepFigures> FiguresOfSteps(const Profile& profile);
 
-// At most 64 of the used runs, evenly spaced, for comparing two profiles. A rank test gains nothing from more.
+// At most 64 runs, evenly spaced, for comparing profiles. A rank test gains nothing from more.
 std::vector<const gpu::Timeline*> SampledRuns(const Profile& profile);
-// The time of each sampled run in nanoseconds, and for each step its total time in each of them.
+// The time of each sampled run in nanoseconds, and the time of each step in each of them.
 std::vector<int64_t> SampledRunsNs(const Profile& profile);
 std::vector<std::vector<int64_t>> SampledStepsNs(const Profile& profile);
 
 struct TimeShare {
-  double count = 0, ms = 0;  // Executions and time of steps in a run.
+  double count = 0, ms = 0;  // Per run.
 };
-// The time of steps and copies by class. Copies of the plan count as copies.
+// Copies of the plan count as copies.
 std::array<TimeShare, kTimeClasses> SharesOfClasses(const Profile& profile);
-// Kernels and library calls by the bits of their arithmetic.
 std::map<int, TimeShare> SharesOfBits(const Profile& profile);
 struct TensorCoreFigures {
   TimeShare eligible, used;
 };
 TensorCoreFigures FiguresOfTensorCores(const Profile& profile);
 
-// Kernels and library calls launched in a run, and executions of steps shorter than kShortUs.
+// Launches in a run, and executions of steps shorter than kShortUs.
 double Launches(const Profile& profile);
 inline constexpr double kShortUs = 10;
 double ShortExecutions(const Profile& profile);
@@ -100,14 +95,13 @@ struct LoopFigures {
 };
 std::map<int, LoopFigures> FiguresOfLoops(const Profile& profile);
 
-// One execution of a loop with all its trips, including the final evaluation of its condition.
+// One execution of a loop, including the final evaluation of its condition.
 struct LoopExecution {
   int loop;                    // As in TimelineTrip.
   int depth;                   // Number of enclosing loops.
   int64_t begin = 0, end = 0;  // Nanoseconds on the clock of the timeline.
   int64_t trips = 0;           // Trips in which the body ran.
 };
-// In order of their starts, outer loops first. Omits trips that end after `until`.
 std::vector<LoopExecution> LoopExecutionsOf(const gpu::Timeline& run, int64_t until);
 
 }  // namespace hlo

@@ -1,5 +1,4 @@
-// A lane of a timeline that merges adjacent events of the same name into one bar: scopes of op_names, lines of a
-// source.
+// A lane of a timeline that merges adjacent events of the same name into one bar.
 #ifndef HLO_DRIVER_PROFILE_MERGED_LANE_H_
 #define HLO_DRIVER_PROFILE_MERGED_LANE_H_
 
@@ -13,15 +12,15 @@
 
 namespace hlo {
 
-// `Time` is int64_t nanoseconds or double microseconds. If `is_nested`, the name "a/b" is a bar "b" in a bar "a". Names
-// are not copied.
+// `Time` is int64_t nanoseconds or double microseconds. If `is_nested`, "a/b" is a bar "b" in a bar "a". Names are not
+// copied.
 template <class Time>
 class MergedLane {
  public:
   explicit MergedLane(bool is_nested) : is_nested_(is_nested) {}
 
-  // Adds an event, and calls `emit(depth, begin, end, name)` for each bar that it ends. A name without '/' has depth 0.
-  // Events must be in order of their starts. An event that overlaps the previous one starts at its end.
+  // Adds an event, and calls `emit(depth, begin, end, name)` for each bar that ends. Events must be in order of starts.
+  // An overlapping event starts at the end of the previous one.
   template <class Emit>
   void Add(std::string_view name, Time begin, Time end, const Emit& emit) {
     const std::vector<std::string_view> parts =
@@ -33,7 +32,6 @@ class MergedLane {
     until_ = std::max(until_, end);
   }
 
-  // Ends all bars from this depth on.
   template <class Emit>
   void Close(size_t depth, const Emit& emit) {
     while (open_.size() > depth) {
@@ -44,7 +42,7 @@ class MergedLane {
 
  private:
   bool is_nested_;
-  std::vector<std::pair<std::string_view, Time>> open_;  // Names and start times.
+  std::vector<std::pair<std::string_view, Time>> open_;
   Time until_ = 0;
 };
 

@@ -17,7 +17,6 @@
 namespace hlo {
 namespace {
 
-// Example: "while.2{1}". The index tells the arrays of a tuple apart.
 std::string NameOf(const gpu::Value& value) {
   const Instruction& inst = *value.definition;
   if (value.kind == gpu::ValueKind::kScratch) return Str("scratch of ", inst.name());
@@ -31,7 +30,7 @@ MemoryProfile MemoryOf(const gpu::Executable& executable, const gpu::MemoryCurve
                        .kept_bytes = plan.packed_bytes,
                        .planned_bytes = plan.peak_bytes(),
                        .peak_bytes = curve.at[curve.peak].bytes()};
-  // Positions without a step belong to control flow. The step before them is reported instead.
+  // Positions without a step belong to control flow; the previous step is reported instead.
   std::vector<std::pair<int64_t, const Instruction*>> steps;
   for (size_t i = 0; i < executable.steps().size(); ++i)
     steps.emplace_back(curve.position_of_step[i], executable.steps()[i].instruction);
@@ -55,7 +54,7 @@ MemoryProfile MemoryOf(const gpu::Executable& executable, const gpu::MemoryCurve
   return memory;
 }
 
-// Adds the names of the input's instructions from which `inst` was made, also inside fusions. Keys of `names` are ids.
+// Adds names of the input's instructions from which `inst` was made, also inside fusions. Keys of `names` are ids.
 using NamesById = std::unordered_map<int, std::string_view>;
 void AddMadeOf(const Instruction& inst, const NamesById& names, std::set<std::string_view>* made_of) {
   if (const auto known = names.find(inst.origin()); known != names.end()) made_of->insert(known->second);
@@ -65,7 +64,7 @@ void AddMadeOf(const Instruction& inst, const NamesById& names, std::set<std::st
   }
 }
 
-// Touches as much memory as the run before needed, so that the run allocates none.
+// Touches the memory that the previous run needed, so that the run allocates none.
 void MakeRoom(const gpu::Timeline& before, gpu::Timeline* timeline) {
   timeline->events.resize(std::min(timeline->most_events, before.events.size()));
   timeline->events.clear();
@@ -73,7 +72,6 @@ void MakeRoom(const gpu::Timeline& before, gpu::Timeline* timeline) {
   timeline->trips.clear();
 }
 
-// Nanoseconds of one run. `timeline` may be null.
 Result<int64_t> TimeRun(gpu::Executable& executable, gpu::Timeline* timeline, std::vector<std::string>* notes) {
   TRY(executable.MakeReady());
   const int64_t begin = gpu::Timeline::Now();
@@ -201,7 +199,7 @@ uint64_t WorkOf(const Instruction& inst) {
 Status AddRuns(gpu::Executable& executable, Progress& progress, Profile* profile) {
   constexpr size_t kFew = 3, kRuns = 10, kMostRuns = 1000;
   constexpr int64_t kEnough = 200'000'000, kLong = 2'000'000'000, kTooLong = 20'000'000'000;
-  constexpr size_t kMostEvents = size_t{1} << 22;  // About 300 MB.
+  constexpr size_t kMostEvents = size_t{1} << 22;
   progress.Stage("profiling");
   size_t events = 0;
   const int64_t begin = gpu::Timeline::Now();
@@ -220,7 +218,7 @@ Status AddRuns(gpu::Executable& executable, Progress& progress, Profile* profile
     if (!profile->runs.empty()) MakeRoom(profile->runs.back(), &timeline);
     profile->profiled_ns.push_back(TRY(TimeRun(executable, &timeline, &profile->notes)));
     no_log = timeline.no_log;
-    if (timeline.is_lost) {  // Happens once, because the next runs do not use the log.
+    if (timeline.is_lost) {  // Happens once, because later runs do not use the log.
       profile->plain_ns.pop_back();
       profile->profiled_ns.pop_back();
       continue;

@@ -1,6 +1,6 @@
-// A profile: the steps and times of a program's runs. The summary (summary.h) and the trace (trace.h) are made from it.
-// Times come from gpu/runtime/timeline.h, costs from ir/cost.h, kinds from plans, source locations from SourcePlaces,
-// and rates from a DeviceDescription.
+// A profile: steps and times of a program's runs. summary.h and trace.h present it. Times come from
+// gpu/runtime/timeline.h, costs from ir/cost.h, kinds from plans, places from SourcePlaces, rates from a
+// DeviceDescription.
 #ifndef HLO_DRIVER_PROFILE_PROFILE_H_
 #define HLO_DRIVER_PROFILE_PROFILE_H_
 
@@ -21,37 +21,35 @@
 
 namespace hlo {
 
-// Classes of time in a run.
 enum class TimeClass : uint8_t { kKernel, kLibrary, kCopy, kFill, kCollective, kInterpreter };
 inline constexpr int kTimeClasses = 6;
 std::string_view ToString(TimeClass time_class);
 
-// The launch of a kernel: blocks, threads of each, and the kernel's own shared memory.
+// Blocks, threads of each, and the kernel's own shared memory.
 struct LaunchSize {
   int64_t blocks = 1, threads = 1, shared_bytes = 0;
 };
 
-// A step of Executable::steps() with its costs and its place in the source.
 struct ProfiledStep {
-  std::string name;  // Such as fusion.3.
+  std::string name;
   gpu::StepKind sort = gpu::StepKind::kKernel;
-  std::string kind;  // "row_reduction" from its plan; "gemm", "copy".
-  std::string how;   // As in StepInfo.
+  std::string kind;  // For example "row_reduction", "gemm", "copy".
+  std::string how;
   std::string op_name, source;
   std::string library;
-  std::string slow, refused;      // The reason for a generic form; the libraries that refused it, with reasons.
+  std::string slow, refused;      // The reason for a generic form; reasons of the libraries that refused it.
   int64_t launches = 1;           // Kernels or library calls of one execution; none for host calls.
-  std::vector<LaunchSize> sizes;  // For its own kernels, if the executable keeps them.
+  std::vector<LaunchSize> sizes;  // Sizes of its own kernels, if the executable keeps them.
   bool is_collective = false;
-  int bits = 32;  // The bits of its arithmetic, see BitsOf.
+  int bits = 32;
   TensorCoreUse tensor_cores;
-  Cost cost;                 // For one execution.
+  Cost cost;
   double least_seconds = 0;  // The minimal time according to the device's description, and its bound.
   Bound bound = Bound::kMemory;
   int64_t live_bytes = 0;  // Temporaries and results in memory while it runs.
-  uint64_t work = 0;       // See WorkOf.
+  uint64_t work = 0;
   // Names of instructions of the input module: all that it computes, and those used elsewhere. As far as passes
-  // recorded them, sorted.
+  // recorded them.
   std::vector<std::string> made_of, results;
 
   bool IsInterpreted() const { return sort == gpu::StepKind::kHostCall; }
@@ -62,9 +60,8 @@ struct ProfiledLoop {
   std::string name, op_name, source;
 };
 
-// A buffer in use at the memory peak.
 struct HeldValue {
-  std::string name;  // "fusion.3", "while.2{1}", or "scratch of fusion.3".
+  std::string name;
   std::string shape, op_name, source;
   int64_t bytes = 0;
   bool is_output = false;
@@ -77,43 +74,41 @@ struct MemoryProfile {
   int64_t planned_bytes = 0;  // All allocated memory.
   int64_t peak_bytes = 0;     // The maximum of temporaries and results.
   std::string peak_at;
-  std::vector<HeldValue> at_peak;  // The largest first.
+  std::vector<HeldValue> at_peak;
 };
 
 struct Profile {
   std::string path, module_name;
-  uint64_t input = 0, code = 0;  // Fingerprints of the input module and of the optimized module.
-  std::string platform, device;  // Such as "cpu" and "AVX2, 2 threads".
+  uint64_t input = 0, code = 0;  // Fingerprints of the input and optimized modules.
+  std::string platform, device;
   bool is_host = true;
   std::string target;      // The device for which kernels are planned.
   DeviceDescription roof;  // The device that ran them.
   int64_t examples_per_run = 0;
   std::vector<ProfiledStep> steps;
-  std::map<int, ProfiledLoop> loops;  // Keyed by TimelineTrip::loop.
+  std::map<int, ProfiledLoop> loops;  // Keys are TimelineTrip::loop.
   MemoryProfile memory;
-  std::vector<gpu::Timeline> runs;  // Only profiled runs.
-  std::vector<std::string> notes;   // Slower ways of running, with reasons.
+  std::vector<gpu::Timeline> runs;
+  std::vector<std::string> notes;  // Slower ways of running, with reasons.
   // Nanoseconds of profiled runs and of as many alternating other runs, measured from outside.
   std::vector<int64_t> profiled_ns, plain_ns;
 };
 
 // The parts of a profile that do not depend on runs. `target` is the device of the plans.
 Profile DescribeProgram(const gpu::Executable& executable, const DeviceDescription& target, bool allow_tf32);
-// Adds the instructions of the input module that its steps compute.
 void AddOrigins(const gpu::Executable& executable, const Module& input, Profile* profile);
 
-// "row_reduction" from the plans of its kernels; "gemm", "copy".
 std::string KindOf(const gpu::StepInfo& step);
 
-// Runs the executable with its bound arguments, alternately with and without a timeline, and adds the results. At least
-// 10 times and for 0.2 s, but at most 3 times if that takes 2 s, and once if it takes 20 s.
+// Adds runs with the bound arguments, alternately with and without a timeline. Runs at least 10 times and for 0.2 s,
+// but at most 3 times if that takes 2 s, and once if it takes 20 s.
 Status AddRuns(gpu::Executable& executable, Progress& progress, Profile* profile);
 
-// The bits of a step's arithmetic: for products the wider operand, otherwise the element type with the most bytes in
-// operands and results. 8, 16, 32 or 64; for complex numbers the bits of a part.
+// The bits of a step's arithmetic: for products the wider operand, otherwise the type with most bytes in operands and
+// results. 8, 16, 32 or 64; for complex numbers the bits of a part.
 int BitsOf(const Instruction& inst, const Cost& cost);
 
-// A hash of the computation of a step and its shapes, without names, metadata and plan. Never 0.
+// A hash of a step's computation and shapes, without names, metadata and plan. Never 0.
 uint64_t WorkOf(const Instruction& inst);
 
 }  // namespace hlo

@@ -1,4 +1,4 @@
-// Lists the fields of each part once, for writing and reading JSON ("hlo.profile/1").
+// Lists fields once, for writing and reading "hlo.profile/1".
 #include <cstdlib>
 #include <span>
 #include <type_traits>
@@ -258,7 +258,7 @@ std::string ProfileJson(const ProfileSummary& summary) {
   JsonWriter json;
   json.Open('{').Key("schema").Value(kSchema);
   Writer writer(json);
-  ProfileSummary written = summary;  // Fields takes a reference to values that can be changed.
+  ProfileSummary written = summary;
   Fields(writer, written);
   json.Key("advice").Open('[');
   for (const std::string& one : AdviceOn(summary)) json.Value(one);

@@ -30,7 +30,6 @@ svg text{font:11px system-ui,sans-serif;fill:currentColor}
 .b{min-width:60px}}
 )html";
 
-// A kind of step has the same colour in all pictures.
 struct Colour {
   std::string_view what, code;
 };
@@ -43,7 +42,6 @@ const Colour& ColourOf(const ProfiledStep* step) {
   return step->sort == gpu::StepKind::kKernel ? kColours[0] : kColours[1];
 }
 
-// Pixels.
 constexpr double kWidth = 1160, kLeft = 70, kRight = 20, kLane = 30, kNamedLane = 20;
 
 std::string Number(double value) { return Format("%.2f", value); }
@@ -67,7 +65,7 @@ constexpr double kCharacter = 6.2;
 std::string Fitted(std::string_view text, double width) {
   auto fits = static_cast<size_t>(std::max(0.0, width / kCharacter));
   if (text.size() <= fits) return std::string(text);
-  while (fits >= 4 && (text[fits - 1] & 0xC0) == 0x80) --fits;  // Not inside a character.
+  while (fits >= 4 && (text[fits - 1] & 0xC0) == 0x80) --fits;
   return fits < 4 ? "" : Str(text.substr(0, fits - 1), "\u2026");
 }
 
@@ -75,10 +73,10 @@ std::string OriginOf(const std::string& op_name, const std::string& source) {
   return Str(op_name, op_name.empty() || source.empty() ? "" : "  ", source);
 }
 
-// Length of the path that all names begin with, including its last '/'.
+// Length of the common path, including its last '/'.
 size_t SharedPrefix(const std::vector<std::string_view>& names) {
   if (names.empty()) return 0;
-  size_t shared = names.front().rfind('/') + 1;  // 0 without a '/'.
+  size_t shared = names.front().rfind('/') + 1;
   for (const std::string_view name : names) {
     while (shared > 0 && name.substr(0, shared) != names.front().substr(0, shared))
       shared = shared < 2 ? 0 : names.front().rfind('/', shared - 2) + 1;
@@ -86,7 +84,6 @@ size_t SharedPrefix(const std::vector<std::string_view>& names) {
   return shared;
 }
 
-// Distances are 1, 2 or 5 times a power of ten, so that `range` has at most `most` marks.
 double StepOf(double range, int most) {
   const double rough = std::max(range, 1e-12) / most, power = std::pow(10, std::floor(std::log10(rough)));
   for (const double factor : {1.0, 2.0, 5.0}) {
@@ -169,11 +166,10 @@ class Page {
     return axis;
   }
 
-  // A bar from `begin` to `end` microseconds, with as much of its name as fits, and a tooltip.
   std::string NamedBar(double begin, double end, double top, std::string_view name, const std::string& tooltip) const {
     const double width = std::max(0.5, X(end) - X(begin));
     const std::string label = Fitted(name, width - 6);
-    constexpr double kWideEnough = 3;  // Wide enough for a border.
+    constexpr double kWideEnough = 3;
     return Str("<rect class=\"", width < kWideEnough ? "o i" : "o", "\" x=\"", Number(X(begin)), "\" y=\"",
                Number(top + 2), "\" width=\"", Number(width), "\" height=\"", kNamedLane - 4, "\"><title>",
                XmlText(tooltip), "</title></rect>\n",
@@ -202,7 +198,6 @@ class Page {
     return out;
   }
 
-  // Each level of nested loops has a lane.
   std::string LoopLanes(double* top) const {
     constexpr int kMostLanes = 3;
     std::string out;
@@ -259,7 +254,7 @@ class Page {
     out_ += Str("<h2>A run</h2>\n<p class=\"s\">The run nearest to the median, ", HumanMilliseconds(summary_.sample_ms),
                 summary_.sample_left_out > 0 ? Str("; without its ", summary_.sample_left_out, " shortest events") : "",
                 ". Point at a bar for its name, origin and time.</p>\n");
-    std::vector<size_t> lanes;  // Indices into kColours.
+    std::vector<size_t> lanes;
     for (size_t lane = 0; lane < std::size(kColours); ++lane) {
       const auto is_here = [&](const SampleSpan& span) { return &ColourOf(StepOfSpan(span)) == &kColours[lane]; };
       if (std::ranges::any_of(summary_.sample, is_here)) lanes.push_back(lane);
@@ -299,7 +294,6 @@ class Page {
     std::string_view name;
   };
 
-  // The first discs take most time. A name is beside its disc, if there is room.
   static std::string NamesOf(const std::vector<Labelled>& discs, double top, double bottom) {
     constexpr size_t kMost = 12;
     constexpr double kHeight = 12;
@@ -398,7 +392,6 @@ class Page {
     out_ += Svg(kTop + kHeight + 40, plot);
   }
 
-  // Titles that begin with '>' belong to columns of numbers.
   void Head(std::span<const std::string_view> titles) {
     out_ += "<div class=\"t\"><table>\n<tr>";
     for (const std::string_view title : titles) {

@@ -1,5 +1,4 @@
-// A profile as a self-contained page without scripts: the timeline of a run, memory over time, the longest steps, the
-// roofline, and tables.
+// A profile as a self-contained page without scripts.
 #ifndef HLO_DRIVER_PROFILE_PROFILE_PAGE_H_
 #define HLO_DRIVER_PROFILE_PROFILE_PAGE_H_
 

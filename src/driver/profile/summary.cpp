@@ -9,7 +9,7 @@
 namespace hlo {
 namespace {
 
-constexpr size_t kMostSpans = 4000;  // Limit of the drawn run.
+constexpr size_t kMostSpans = 4000;  // Limit for pictures.
 
 std::string ScopeOf(const std::string& op_name) {
   const size_t slash = op_name.rfind('/');
@@ -33,7 +33,6 @@ std::vector<GroupRow> GroupBy(const std::vector<StepRow>& steps,
   return rows;
 }
 
-// The counted run that is nearest to the median time.
 const gpu::Timeline* TypicalRun(const Profile& profile) {
   const double median = MedianRunMs(profile) * 1e6;
   const gpu::Timeline* typical = nullptr;
@@ -45,7 +44,6 @@ const gpu::Timeline* TypicalRun(const Profile& profile) {
   return typical;
 }
 
-// `row_of`: the row of each step. `loop_row_of`: the row of each loop, by the loop's id.
 void AddSample(const Profile& profile, const std::vector<int>& row_of, const std::map<int, int>& loop_row_of,
                ProfileSummary* summary) {
   const gpu::Timeline* const run = TypicalRun(profile);

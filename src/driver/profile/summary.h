@@ -1,5 +1,5 @@
-// The summary of a profile for people (--profile), programs (--profile_json, "hlo.profile/1") and browsers
-// (profile_page.h). All three forms are made from this value, which can be read back from JSON.
+// The summary of a profile for --profile, --profile_json ("hlo.profile/1") and profile_page.h. It can be read back from
+// JSON.
 #ifndef HLO_DRIVER_PROFILE_SUMMARY_H_
 #define HLO_DRIVER_PROFILE_SUMMARY_H_
 
@@ -19,10 +19,10 @@ namespace hlo {
 struct StepRow {
   ProfiledStep step;
   StepFigures figures;
-  std::vector<int64_t> runs_ns;  // From SampledStepsNs.
-  int64_t place = 0;             // Position in program order.
+  std::vector<int64_t> runs_ns;
+  int64_t place = 0;  // Position in program order.
 
-  // For one execution; 0 if it took no time.
+  // 0 if it took no time.
   double GigabytesPerSecond() const { return PerMicrosecond(step.cost.bytes()) / 1000; }
   double GigaflopsPerSecond() const { return PerMicrosecond(step.cost.flops + step.cost.transcendentals) / 1000; }
   // The minimal time according to the device's description over the actual time. Above 1 if data came from caches.
@@ -37,29 +37,26 @@ struct LoopRow {
   LoopFigures figures;
 };
 
-// Steps with a common scope of op_name or source line.
 struct GroupRow {
   std::string name;
   double executions = 0, ms = 0;
 };
 
-// An event of the sample run, for pictures.
 struct SampleSpan {
-  int step;  // Index in ProfileSummary::steps; -1 for copies of the plan.
+  int step;  // -1 for copies of the plan.
   double begin_us, us;
 };
 
-// An execution of a loop in the sample run.
 struct SampleLoop {
-  int loop;   // Index in ProfileSummary::loops.
-  int depth;  // Number of enclosing loops.
+  int loop;  // Index in ProfileSummary::loops.
+  int depth;
   double begin_us, us;
   int64_t trips;
 };
 
 struct ProfileSummary {
   std::string path, module_name;
-  uint64_t input = 0, code = 0;  // As in Profile.
+  uint64_t input = 0, code = 0;
   std::string platform, device, target;
   bool is_host = true;
   std::string roof_name;
@@ -68,8 +65,8 @@ struct ProfileSummary {
 
   int64_t runs = 0, whole_runs = 0, dropped = 0;  // Profiled runs, complete ones, and dropped events.
   bool waits_for_each = false;
-  std::string timing;            // See TimingText.
-  std::vector<int64_t> runs_ns;  // From SampledRunsNs.
+  std::string timing;
+  std::vector<int64_t> runs_ns;
   double run_ms = 0, median_ms = 0, deviation_ms = 0, overhead = 0;
   int64_t examples_per_run = 0;
   double busy_ms = 0, interpreted_ms = 0;
@@ -84,10 +81,10 @@ struct ProfileSummary {
   std::vector<LoopRow> loops;
   std::vector<GroupRow> scopes, sources;
 
-  double sample_ms = 0;            // The run whose time is closest to the median.
+  double sample_ms = 0;            // Time of the run nearest to the median.
   std::vector<SampleSpan> sample;  // The longest events, in order.
   int64_t sample_left_out = 0;
-  std::vector<SampleLoop> sample_loops;  // Executions of loops, outer loops first.
+  std::vector<SampleLoop> sample_loops;  // Outer loops first.
 
   double Share(double ms) const { return run_ms > 0 ? ms / run_ms : 0; }
 };
@@ -96,10 +93,9 @@ ProfileSummary SummaryOf(const Profile& profile);
 
 // `full` prints all rows, and the tables of scopes, sources and memory.
 std::string ProfileText(const ProfileSummary& summary, bool full);
-// The values in use at the memory peak, at most `most` rows.
 std::string HeldTable(const MemoryProfile& memory, size_t most);
 std::string ProfileJson(const ProfileSummary& summary);
-// Reads the output of ProfileJson. Errors: A016, and A024 for other JSON.
+// Errors: A016, and A024 for other JSON.
 Result<ProfileSummary> ReadProfileSummary(const std::string& path);
 
 }  // namespace hlo

@@ -1,4 +1,4 @@
-// tools/words.def explains each word of the text.
+// tools/words.def explains the words.
 #include <algorithm>
 #include <cmath>
 
@@ -13,7 +13,6 @@ namespace {
 constexpr size_t kFewRows = 15, kFewLoops = 5;
 
 std::string Percent(double share) { return Format("%.1f %%", 100 * share); }
-// The number is a fraction, such as "0.5", if branches differ between runs.
 std::string Times(double count) {
   const bool is_whole = count == std::floor(count) || count >= 1000;
   return Format(is_whole ? "%.0f" : "%.1f", count);
@@ -58,7 +57,6 @@ std::string TimeText(const ProfileSummary& summary) {
   return out;
 }
 
-// Shares in the time of all classes.
 std::string ClassText(const ProfileSummary& summary) {
   double ms = 0;
   for (const TimeShare& share : summary.classes) ms += share.ms;
@@ -72,7 +70,6 @@ std::string ClassText(const ProfileSummary& summary) {
   return parts.empty() ? "" : Str("    spent on  ", Join(parts, ", "), "\n");
 }
 
-// Shares in the time of kernels and library calls.
 std::string PrecisionText(const ProfileSummary& summary) {
   double ms = 0, count = 0;
   for (const auto& [bits, share] : summary.bits) ms += share.ms, count += share.count;
@@ -196,7 +193,6 @@ std::string GroupTable(const ProfileSummary& summary, const std::vector<GroupRow
   return table.Text("    ");
 }
 
-// Steps that could use tensor cores and do not, with reasons.
 std::string UnusedText(const ProfileSummary& summary) {
   std::string out;
   for (const StepRow& row : summary.steps) {

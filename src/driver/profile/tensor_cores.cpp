@@ -10,8 +10,8 @@
 namespace hlo {
 namespace {
 
-// The first compute capability with matrix instructions for a type. Libraries use them if the length of a row is a
-// multiple of `multiple` elements (16 bytes). Sources: PTX ISA, mma.sync and wgmma; cuBLAS, tensor core usage.
+// The first compute capability with matrix instructions for a type. Libraries use them if a row has a multiple of
+// `multiple` elements (16 bytes). Sources: PTX ISA, mma.sync and wgmma; cuBLAS, tensor core usage.
 struct TypeRow {
   PrimitiveType type;
   int compute_capability;
@@ -39,7 +39,6 @@ void AddProducts(const Instruction& inst, std::vector<const Instruction*>* produ
   }
 }
 
-// Names a size that is not a multiple of `multiple`. "" if there is none.
 std::string OddSize(const Instruction& product, int64_t multiple) {
   const auto odd = [&](int64_t size, std::string_view what) {
     return size % multiple == 0 ? "" : Str(what, ", ", size, ", is not a multiple of ", multiple);

@@ -1,4 +1,4 @@
-// Whether tensor cores can execute a step, whether they do, and the reason why not.
+// Whether tensor cores can execute a step, whether they do, and why not.
 #ifndef HLO_DRIVER_PROFILE_TENSOR_CORES_H_
 #define HLO_DRIVER_PROFILE_TENSOR_CORES_H_
 
@@ -10,11 +10,11 @@
 namespace hlo {
 
 struct TensorCoreUse {
-  // A dot or convolution has operands of a type that the device's tensor cores multiply (f32 as TF32).
+  // The device's tensor cores multiply the type of the operands (f32 as TF32).
   bool eligible = false;
-  // A kernel of ours with matrix instructions, or a library call with operand types that it multiplies on tensor cores.
+  // Our kernel has matrix instructions, or a library uses tensor cores for these types.
   bool used = false;
-  std::string why_not;  // If eligible but not used.
+  std::string why_not;  // Only if eligible.
 };
 
 // `target` is the device of the plan. `is_host` means that it ran on the host instead.

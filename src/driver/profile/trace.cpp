@@ -18,7 +18,7 @@ namespace {
 using Event = gpu::TimelineEvent;
 
 constexpr int kHost = 1, kDevice = 100;
-// Thread numbers. Events that overlap move to the lanes after the first one.
+// Thread numbers. Overlapping events move to the following lanes.
 constexpr int kMain = 1, kRunsOfHost = 2, kLauncher = 3, kCompute = 1, kCopies = 40, kLoops = 60, kScopes = 70,
               kSources = 80, kGaps = 90, kRuns = 95;
 
@@ -160,7 +160,7 @@ class Tracer {
     if (!profile_.is_host) NameThread(kHost, kLauncher, "launcher");
   }
 
-  // `args`: a JSON object without its closing brace, or "".
+  // `args` is a JSON object without its closing brace, or "".
   void Complete(int process, int thread, int64_t begin, int64_t end, std::string_view quoted_name,
                 std::string_view category, std::string_view args = "") {
     if (!first_) buffer_ += ",\n";
@@ -194,9 +194,8 @@ class Tracer {
     Emit(event + "}");
   }
 
-  // Spans follow each other. Parts are inside the span that they belong to.
   void HostSpans(const std::vector<HostSpan>& spans, int64_t begin) {
-    std::vector<int64_t> next = {begin};  // By depth.
+    std::vector<int64_t> next = {begin};
     for (const HostSpan& span : spans) {
       next.resize(span.depth + 2);
       const int64_t from = next[span.depth], until = from + static_cast<int64_t>(span.ms * 1e6);
@@ -217,7 +216,6 @@ class Tracer {
     }
   }
 
-  // Step and CopiesOfPlan write an event and return its lane.
   int Step(const Event& event) {
     const ProfiledStep& step = profile_.steps[event.step];
     const double ns = static_cast<double>(std::max<int64_t>(1, event.end - event.begin));
@@ -323,7 +321,7 @@ class Tracer {
     }
   }
 
-  // Shorter gaps than this are between any two steps. They would double the number of events and not be visible.
+  // Shorter gaps are between any two steps. They would double the number of events without being visible.
   void Gaps(const gpu::Timeline& run, int64_t until) {
     constexpr int64_t kShortNs = 1000;
     for (const Gap& gap : GapsOf(run, profile_)) {
@@ -337,7 +335,6 @@ class Tracer {
     }
   }
 
-  // Writes for each hundredth of the run the share of time in which something ran.
   void BusyCounter(const gpu::Timeline& run, int64_t until) {
     constexpr int64_t kWindows = 100;
     const int64_t window = std::max<int64_t>(1, (until - run.begin) / kWindows);
@@ -359,15 +356,15 @@ class Tracer {
   const Profile& profile_;
   const TraceOptions& options_;
   const TraceSink& sink_;
-  std::vector<std::string> names_, args_;  // JSON texts of each step.
-  int64_t origin_ = 0;                     // The zero of the trace.
+  std::vector<std::string> names_, args_;
+  int64_t origin_ = 0;
   TraceReport report_;
   std::string buffer_, scratch_;
   bool first_ = true;
   int64_t flows_ = 0;
-  int graphs_ = 0;  // Graph launches of the run so far.
+  int graphs_ = 0;
   std::map<int, int64_t> lane_ends_;
-  std::map<int, std::string> lanes_;  // Lanes of the device that are used.
+  std::map<int, std::string> lanes_;
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// A profile as a Chrome trace, for Perfetto (ui.perfetto.dev) and chrome://tracing.
+// A profile as a Chrome trace, for Perfetto and chrome://tracing.
 //
 //   host (pid 1)      main: the command before and after the runs, as consecutive spans; the runs.
 //                     launcher: launch calls with links to the launched work, if the device is not the host.
@@ -27,13 +27,13 @@ struct HostSpan {
 };
 
 struct TraceOptions {
-  int64_t most_events = 0;  // Steps and copies from the start, with derived events; 0 is all.
+  int64_t most_events = 0;  // Steps and copies from the start; 0 is all.
   std::vector<std::string> flags;
-  std::vector<HostSpan> before, after;  // Host spans around the runs, in order.
+  std::vector<HostSpan> before, after;
 };
 
 struct TraceReport {
-  int64_t kept = 0, all = 0;  // Steps and copies.
+  int64_t kept = 0, all = 0;
 };
 
 using TraceSink = std::function<Status(std::string_view bytes)>;  // Receives the text in pieces.
