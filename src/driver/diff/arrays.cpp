@@ -28,7 +28,7 @@ Result<DiffReport> DiffArrayFiles(const std::string& left, const std::string& ri
   const NpzArrays was = TRY(ReadNpz(left)), is = TRY(ReadNpz(right));
   std::vector<Literal> expected, actual;
   std::vector<std::string> keys, differences;
-  const bool single = was.size() == 1 && is.size() == 1;  // Keys of single arrays do not matter.
+  const bool single = was.size() == 1 && is.size() == 1;  // If each file has one array, keys do not matter.
   std::set<std::string> seen;
   for (const auto& [key, array] : was) {
     const auto other = single ? is.begin() : std::ranges::find(is, key, &NpzArrays::value_type::first);

@@ -9,7 +9,7 @@
 namespace hlo {
 
 struct Columns {
-  std::vector<std::string> titles;  // As in TextTable.
+  std::vector<std::string> titles;
   std::vector<std::vector<std::string>> rows;
 };
 
@@ -20,7 +20,7 @@ std::string TableText(const Columns& table, int64_t top);
 std::string TableHtml(const Columns& table);
 
 std::string Signed(double difference, std::string (*text)(double));
-// " (+5.7 %)", or "" for equal numbers or if `left` is 0.
+// " (+5.7 %)", or "" if nothing changed or `left` is 0.
 std::string ChangeInPercent(double left, double right);
 std::string ProbabilityText(double p);
 

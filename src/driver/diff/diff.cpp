@@ -29,7 +29,7 @@ enum class Kind : uint8_t { kModule, kDump, kArrays, kBundle, kProfile, kLock };
 struct KindRow {
   Kind kind;
   std::string_view name;
-  std::vector<DiffMode> modes;  // Besides kAuto.
+  std::vector<DiffMode> modes;
 };
 const KindRow kKinds[] = {
     {Kind::kModule,
@@ -74,7 +74,7 @@ Result<Kind> KindOf(const std::string& path) {
   std::error_code error;
   if (fs::is_directory(path, error)) return KindOfDirectory(path);
   const auto bytes = ReadBytes(path, kEnough);
-  return bytes ? KindOfBytes(*bytes) : Kind::kModule;  // LoadModule reports the error.
+  return bytes ? KindOfBytes(*bytes) : Kind::kModule;  // Reading it as a module reports the error.
 }
 
 bool IsReadOnce(const std::string& path) {
@@ -83,7 +83,7 @@ bool IsReadOnce(const std::string& path) {
   return path == "-" || type == fs::file_type::fifo || type == fs::file_type::character;
 }
 
-// Other inputs than modules that can be read only once are copied to a temporary file.
+// Inputs that can be read only once and are not modules are kept in a temporary file.
 struct Operand {
   DiffSide side;
   Kind kind = Kind::kModule;
@@ -249,7 +249,7 @@ std::string Rendered(const DiffReport& report, const std::string& left, const st
   json.Key("verdict").Value(report.verdict).Key("exit").Value(static_cast<int>(report.exit));
   json.Key("detail").Value(report.detail);
   std::string members = report.json;
-  if (!members.empty()) members.pop_back();  // Removes the comma.
+  if (!members.empty()) members.pop_back();
   return Str(json.text(), members.empty() ? "" : ",", members, "}\n");
 }
 

@@ -30,8 +30,8 @@ struct DiffFilesOptions {
   bool with_json = false;
   DumpPairing pairing = DumpPairing::kByPass;
   double significance = 0.05;
-  int64_t rounds = 21;  // For kPerf.
-  int64_t top = 10;     // Rows of each list; 0 prints all.
+  int64_t rounds = 21;
+  int64_t top = 10;  // Rows of each list; 0 prints all.
 };
 
 // A module in a file or as text from a pipe.
@@ -42,7 +42,7 @@ struct DiffSide {
 
 struct DiffReport {
   ExitCode exit = ExitCode::kOk;
-  std::string verdict;  // EQUAL, DIFFERENT, MATCH, ...
+  std::string verdict;
   std::string detail;
   std::string text;
   std::string html;  // The body of a page.
@@ -62,7 +62,6 @@ Result<DiffReport> DiffArrayFiles(const std::string& left, const std::string& ri
 Result<DiffReport> DiffProfiles(const std::string& left, const std::string& right, const DiffFilesOptions& options);
 Result<DiffReport> DiffLocks(const std::string& left, const std::string& right, const DiffFilesOptions& options);
 
-// The profiles in a directory, sorted by name.
 Result<std::vector<std::string>> ProfilesIn(const std::string& directory);
 
 // Runs both modules alternately on the same arguments.

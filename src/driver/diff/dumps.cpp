@@ -23,7 +23,7 @@ struct DumpedModule {
   std::string directory, name;
   int64_t number = 0;
   std::vector<DumpFile> states;
-  JsonValue passes;  // Null without passes.json.
+  JsonValue passes;
 
   std::string PathOf(const DumpFile& state) const { return Str(directory, "/", state.name); }
 };
@@ -69,7 +69,7 @@ std::string NameOf(const DumpedModule& module, const DumpFile& state) {
   return Str("#", state.instance, " ", state.pass, instance ? Str("#", *instance) : "", " in ", state.pipeline);
 }
 
-// Why a pass has a state on one side only.
+// The reason why a pass has a state on one side only.
 std::string WhyNot(const DumpedModule& other, const DumpFile& state, std::string_view side) {
   const JsonValue::Array* runs = other.passes["passes"].Items();
   if (runs == nullptr) return "";

@@ -12,7 +12,7 @@
 namespace hlo {
 namespace {
 
-// The hash of an operation lacks the number of a parameter.
+// The hash of an operation does not contain the number of a parameter.
 uint64_t FirstOfCone(const Instruction& inst, uint64_t operation) {
   return inst.Is(Opcode::kParameter) ? MixHash(operation, static_cast<uint64_t>(inst.parameter_number())) : operation;
 }
@@ -23,7 +23,6 @@ bool RunsWhatItCalls(const Instruction& inst) { return inst.Is(kControl) || inst
 
 class DiffGraphBuilder {
  public:
-  // `operations` is indexed by instruction id. `most` limits the added nodes.
   DiffGraphBuilder(DiffGraph& graph, const std::vector<uint64_t>& operations, bool has_kernels, int64_t most)
       : graph_(graph), operations_(operations), has_kernels_(has_kernels), most_(most) {}
 
@@ -36,7 +35,6 @@ class DiffGraphBuilder {
   }
 
  private:
-  // A node, or a tuple of fusion results.
   struct Value {
     int node = -1, tuple = -1;
   };
@@ -71,7 +69,7 @@ class DiffGraphBuilder {
     return values[computation.root().place()];
   }
 
-  // The tuple of fusion results that `inst` takes an element from, or -1.
+  // The tuple of fusion results from which `inst` takes an element, or -1.
   static int ElementOf(const Instruction& inst, const std::vector<Value>& values) {
     return inst.Is(Opcode::kGetTupleElement) ? values[inst.operand(0).place()].tuple : -1;
   }
@@ -137,7 +135,6 @@ class DiffGraphBuilder {
       uint64_t hash = FirstOfCone(*node.inst, node.operation), before = 0;
       for (size_t k = 0; k < operands.size(); ++k) {
         const uint64_t cone = graph_.nodes[operands[k]].operand_cone;
-        // Control predecessors have no order.
         if (static_cast<int64_t>(k) < node.operand_count) hash = MixHash(hash, cone);
         else before += MixHash(cone, 2);
       }

@@ -16,8 +16,7 @@ namespace hlo {
 
 struct DiffNode {
   const Instruction* inst;
-  int kernel;  // -1 for none.
-  // Hashes: HashOfOperation with called computations; HashOfKind; HashOfOrigin.
+  int kernel;
   uint64_t operation = 0, kind = 0, origin = 0;
   // Hashes of all nodes that it depends on, and of all that depend on it, including itself.
   uint64_t operand_cone = 0, user_cone = 0;
@@ -25,13 +24,13 @@ struct DiffNode {
 };
 
 struct DiffKernel {
-  const Instruction* inst;  // The fusion, or an instruction without one.
+  const Instruction* inst;
   std::vector<int> nodes;
 };
 
 class DiffGraph {
  public:
-  std::vector<DiffNode> nodes;  // Operands first.
+  std::vector<DiffNode> nodes;  // Operands come first.
   std::vector<DiffKernel> kernels;
   int root = -1;
 
@@ -61,7 +60,6 @@ class DiffModule {
   static Result<DiffModule> Make(const Module& module, const DiffIgnore& ignore, int64_t most);
 
   const Module& module() const { return *module_; }
-  // All except fused ones; the entry is last.
   const std::vector<const Computation*>& computations() const { return computations_; }
   const DiffGraph& GraphOf(const Computation& computation) const { return graphs_[computation.id()]; }
   uint64_t HashOf(const Computation& computation) const { return hashes_[computation.id()]; }

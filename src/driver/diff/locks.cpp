@@ -1,4 +1,4 @@
-// Ignores the times of autotuning, which it only shows.
+// Times of autotuning are shown but do not count.
 #include <algorithm>
 #include <map>
 
@@ -28,7 +28,7 @@ std::string TimeText(const Decision& decision) { return Format("%.1fus", decisio
 
 struct Row {
   std::string step;
-  const Decision *left = nullptr, *right = nullptr;  // Null if not in this lock.
+  const Decision *left = nullptr, *right = nullptr;
 
   bool IsEqual() const { return left != nullptr && right != nullptr && left->choice == right->choice; }
 };

@@ -47,7 +47,8 @@ class Matcher {
   }
   bool IsFree(int left, int right) const { return match_.right_of[left] < 0 && match_.left_of[right] < 0; }
 
-  // Pairs free nodes with equal keys that are unique on each side or, with `equal_counts`, equally many. Skips key 0.
+  // Pairs free nodes with equal keys if each side has only one of them or, with `equal_counts`, the same number. Skips
+  // key 0.
   template <class Key>
   void Group(const Key& key, bool equal_counts = false) {
     using Entry = std::pair<uint64_t, int>;
@@ -117,7 +118,7 @@ class Matcher {
     }
   }
 
-  // Sorts the users of one operand position.
+  // The key by which users of one operand position are sorted.
   static uint64_t KeyOf(const DiffNode& node, Likeness likeness) {
     switch (likeness) {
       case Likeness::kOperation: return node.operation;
@@ -221,7 +222,7 @@ class Matcher {
 
   const DiffGraph &left_, &right_;
   DiffMatch match_;
-  std::vector<std::pair<int, int>> fresh_;  // Neighbours are not examined yet.
+  std::vector<std::pair<int, int>> fresh_;
   std::vector<User> left_users_, right_users_;
 };
 

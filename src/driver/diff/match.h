@@ -1,9 +1,9 @@
 // Matches the nodes of two graphs.
 //
 // The steps, each applied to the nodes that the earlier steps did not match:
-//   1. Nodes that are equal in both cones. Several equal nodes are
+//   1. Equal in both cones. Several equal nodes are
 //      paired in order if both sides have the same number of them.
-//   2. Nodes that are equal in the operand cone, then in the user cone, if each side has one. Finds all nodes before
+//   2. Equal in the operand cone, then in the user cone, if each side has one such node. This finds all nodes before
 //      and after a difference.
 //   3. Neighbours of pairs: operands at the same position, and users if each side has one of a kind. First neighbours
 //      with the same operation, then nodes with the same op_name and source line (anchors), then neighbours of the same
@@ -24,7 +24,7 @@
 namespace hlo {
 
 struct DiffMatch {
-  std::vector<int> right_of, left_of;  // The partner on the other side, or -1.
+  std::vector<int> right_of, left_of;
 };
 
 DiffMatch MatchGraphs(const DiffGraph& left, const DiffGraph& right);

@@ -47,7 +47,6 @@ std::string ShapeText(const Shape& shape, const DiffIgnore& ignore) {
 
 using AttributeTexts = std::vector<PrintedAttribute>;
 
-// Attributes of `right` only come last.
 void AddChanges(const AttributeTexts& left, const AttributeTexts& right, const DiffIgnore& ignore,
                 std::vector<AttributeChange>* changes) {
   const auto find = [](const AttributeTexts& in, std::string_view name) {

@@ -16,11 +16,10 @@ namespace hlo {
 struct DiffIgnore {
   bool names = false, metadata = false, layouts = false, order = false, shapes = false, backend_config = false;
 };
-// Errors: F004.
 Result<DiffIgnore> DiffIgnoreFromWords(std::span<const std::string> words);
 std::vector<std::string> DiffIgnoreWords();
 
-// For example `direction` of a compare: GE, GT. "" if absent.
+// For example `direction`, GE and GT. An absent attribute is "".
 struct AttributeChange {
   std::string attribute, left, right;
 };
@@ -33,8 +32,7 @@ uint64_t HashOfKind(const Instruction& inst);
 // Covers op_name and source; 0 if unknown.
 uint64_t HashOfOrigin(const Instruction& inst);
 
-// In printing order, `opcode` and `shape` first. Excludes attributes that name computations, operands and parameter
-// numbers.
+// `opcode` and `shape` come first. Attributes that name computations, operands and parameter numbers are not compared.
 std::vector<AttributeChange> ChangesOf(const Instruction& left, const Instruction& right, const DiffIgnore& ignore);
 std::vector<AttributeChange> ChangesOf(const Module& left, const Module& right, const DiffIgnore& ignore);
 std::vector<std::string> CallingAttributes(const Instruction& inst);

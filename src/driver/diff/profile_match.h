@@ -17,9 +17,9 @@
 
 namespace hlo {
 
-// Times in milliseconds per run.
+// Times of both sides in milliseconds per run.
 struct TimePair {
-  std::vector<double> left, right;  // Runs or profiles.
+  std::vector<double> left, right;
   double left_ms = 0, right_ms = 0;
   double p = 1;
   double difference() const { return right_ms - left_ms; }
@@ -37,17 +37,17 @@ struct StepPair {
 struct ProfileDiff {
   const ProfileSummary *left = nullptr, *right = nullptr;
   bool same_input = false, same_code = false;
-  bool by_profile = false;  // Samples are medians of profiles instead of runs.
+  bool by_profile = false;  // A sample is the median of a profile instead of a run.
   size_t left_samples = 0, right_samples = 0;
-  double least_p = 1;  // For these numbers of samples.
+  double least_p = 1;
   TimePair run;
-  std::vector<StepPair> steps;  // The largest difference first.
+  std::vector<StepPair> steps;  // The largest time difference comes first.
   size_t tested = 0;
 
   bool can_tell(double significance) const { return least_p < significance; }
 };
 
-// Profiles of a side are of the same code, at least one, and outlive the result.
+// Each side has at least one profile, all of the same code. Both must outlive the result.
 ProfileDiff DiffProfileSummaries(const std::vector<ProfileSummary>& left, const std::vector<ProfileSummary>& right,
                                  double significance);
 

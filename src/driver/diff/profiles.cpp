@@ -19,7 +19,6 @@ namespace {
 
 using What = KernelDiff::What;
 
-// Sorted by name for a directory.
 Result<std::vector<ProfileSummary>> ReadSide(const std::string& path) {
   std::error_code error;
   std::vector<std::string> files = {path};
@@ -56,7 +55,7 @@ Change ChangeOf(const StepPair& pair) {
 
 struct ChangeSum {
   int64_t count = 0;
-  double ms = 0;  // Right minus left.
+  double ms = 0;
 };
 std::array<ChangeSum, std::size(kChangeWords)> SumsOf(const ProfileDiff& diff) {
   std::array<ChangeSum, std::size(kChangeWords)> sums;
@@ -75,7 +74,7 @@ std::string NamesText(const std::vector<const StepRow*>& rows) {
   return Str(Join(names, ", "), rows.size() > kMost ? Str(" and ", rows.size() - kMost, " more") : "");
 }
 
-// How each side does the same work, or else the kind of grouping.
+// The form that each side has for the same work, or the word for the grouping.
 std::string WhatText(const StepPair& pair) {
   if (!pair.same_work) return IsOneSided(pair) ? "" : std::string(ToString(pair.what));
   const StepRow &was = *pair.left[0], &is = *pair.right[0];
@@ -112,7 +111,7 @@ Columns StepColumns(const ProfileDiff& diff) {
 }
 
 struct Figure {
-  std::string title, key;  // `key` is for JSON.
+  std::string title, key;
   std::function<double(const ProfileSummary&)> of;
   std::string (*text)(double);
 };
@@ -141,7 +140,6 @@ double ValueOf(const Figure& figure, const std::vector<ProfileSummary>& side) {
   return Percentile(std::move(values), 0.5);
 }
 
-// Skips figures that are 0 on both sides.
 Columns RunColumns(const ProfileDiff& diff, const Sides& sides) {
   Columns table{{"of a run", ">left", ">right", ">change", ">p"}, {}};
   const auto add = [&](const std::string& title, double was, double is, std::string (*text)(double),
@@ -184,7 +182,7 @@ std::string SumsText(const ProfileDiff& diff) {
     const std::string ms = Signed(sums[i].ms, HumanMilliseconds);
     if (sums[i].count > 0) parts.push_back(Str(sums[i].count, " ", kChangeWords[i], ms.empty() ? "" : " ", ms));
   }
-  // Pairs without a row in the table.
+  // Kinds of the pairs that have no row in the table.
   std::map<std::string_view, int64_t> others;
   for (const StepPair& pair : diff.steps) {
     if (ChangeOf(pair) == Change::kNone && !pair.same_work) ++others[ToString(pair.what)];

@@ -8,10 +8,11 @@
 namespace hlo {
 namespace {
 
-// The number of orders of n and m numbers by their U of the Mann-Whitney test. A number of the first sample at the end
-// adds m to U.
+// For each U of the Mann-Whitney test, the number of orders of n and m numbers that have it. If an order ends with a
+// number of the first sample, this number adds m to U.
 std::vector<double> OrdersByU(size_t n, size_t m) {
-  std::vector<std::vector<double>> without(m + 1, {1});  // For an empty first sample, by size of the second.
+  std::vector<std::vector<double>> without(m + 1, {1});  // Indexed by the size of the second sample, for an empty first
+                                                         // sample.
   for (size_t i = 1; i <= n; ++i) {
     std::vector<std::vector<double>> with(m + 1);
     with[0] = {1};
@@ -34,7 +35,7 @@ double RankTest(std::span<const double> a, std::span<const double> b) {
   for (const double x : b) all.emplace_back(x, false);
   std::ranges::sort(all);
   const double n = static_cast<double>(a.size()), m = static_cast<double>(b.size());
-  double rank_sum = 0, tied = 0;  // `tied`: the sum of t^3 - t over groups of t equal numbers.
+  double rank_sum = 0, tied = 0;  // `tied` is the sum of t^3 - t over groups of t equal numbers.
   for (size_t begin = 0; begin < all.size();) {
     size_t end = begin;
     while (end < all.size() && all[end].first == all[begin].first) ++end;
@@ -60,7 +61,7 @@ double RankTest(std::span<const double> a, std::span<const double> b) {
 }
 
 double LeastOfRankTest(size_t a, size_t b) {
-  double orders = 1;  // a + b over a.
+  double orders = 1;  // The binomial coefficient a + b over a.
   for (size_t i = 1; i <= a; ++i) orders *= static_cast<double>(b + i) / static_cast<double>(i);
   return std::min(1.0, 2 / orders);
 }

@@ -1,4 +1,4 @@
-// Tests whether the numbers of one sample tend to be larger.
+// Tests whether the numbers of one sample are larger than those in another.
 #ifndef HLO_DRIVER_DIFF_RANK_TEST_H_
 #define HLO_DRIVER_DIFF_RANK_TEST_H_
 
@@ -10,7 +10,7 @@ namespace hlo {
 // The two-sided p of the Mann-Whitney test (Wilcoxon's rank sum). Exact without ties for up to 50 numbers in each
 // sample, otherwise the normal approximation with corrections for ties and continuity. 1 if a sample is empty.
 double RankTest(std::span<const double> a, std::span<const double> b);
-// The least possible p for these sizes.
+// The least possible p for samples of these sizes.
 double LeastOfRankTest(size_t a, size_t b);
 
 }  // namespace hlo

@@ -12,7 +12,7 @@ std::vector<Instruction*> OrderOf(const Computation& computation, const Renaming
   const std::vector<Instruction*> order =
       computation.module().header.is_scheduled ? computation.Instructions() : computation.PostOrder();
   if (!renaming.rank || computation.module().header.is_scheduled) return order;
-  using Entry = std::tuple<int64_t, size_t, Instruction*>;  // Rank, place in `order`.
+  using Entry = std::tuple<int64_t, size_t, Instruction*>;
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> ready;
   std::vector<size_t> place(computation.place_limit()), waits_for(computation.place_limit());
   std::vector<std::vector<Instruction*>> waiting(computation.place_limit());

@@ -15,7 +15,7 @@ struct Renaming {
   // "" keeps the name. A taken name gets a number as in Module::UniqueName.
   std::function<std::string(const Computation&)> of_computation;
   std::function<std::string(const Instruction&)> of_instruction;
-  // The smallest rank comes first among instructions whose operands are done. Null keeps the order.
+  // Among instructions whose operands are done, the smallest rank comes first. Null keeps the order.
   std::function<int64_t(const Instruction&)> rank;
 };
 

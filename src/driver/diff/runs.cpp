@@ -17,7 +17,6 @@
 namespace hlo {
 namespace {
 
-// Both sides get the arguments of the left one.
 struct Runs {
   Experiment left, right;
 };
@@ -55,7 +54,7 @@ double Median(std::vector<double> numbers) {
   return numbers[numbers.size() / 2];
 }
 
-// The mean of as many executions as take kLeastMs.
+// Mean milliseconds of as many executions as take kLeastMs together.
 Result<double> TimeOnce(gpu::Executable& executable) {
   constexpr double kLeastMs = 10;
   int64_t runs = 0;
@@ -71,7 +70,7 @@ Result<double> TimeOnce(gpu::Executable& executable) {
 }
 
 struct Memory {
-  double planned, peak;  // `peak`: temporaries and results that are live at once.
+  double planned, peak;  // `peak` counts temporaries and results that are live at the same time.
 };
 Memory MemoryOf(const gpu::Executable& executable) {
   const gpu::MemoryCurve curve = gpu::CurveOf(*executable.program());

@@ -27,7 +27,7 @@ struct Side {
     partner.resize(diff.module().computation_id_limit());
   }
 
-  // The first computation that is equal.
+  // The first computation that is equal to `computation`.
   const Computation& FirstOf(const Computation& computation) const {
     return computation.IsEntry() ? computation : *first_of.at(diff.HashOf(computation));
   }
@@ -36,7 +36,7 @@ struct Side {
   const TimeModel times;
   const SourcePlaces places;
   std::unordered_map<uint64_t, const Computation*> first_of;
-  // The partners of first computations, by id.
+  // The partner of each first computation, by id.
   std::vector<const Computation*> partner;
 };
 
@@ -71,8 +71,8 @@ struct PairOfGraphs {
   DiffMatch match;
 };
 
-// Sets of kernels that belong together. Each kernel joins the one of the other side that shares most instructions with
-// it. Joining all kernels that share any would give large sets.
+// Sets of kernels that belong together. Each kernel is joined with the kernel of the other side with which it shares
+// most instructions. Joining all kernels with shared instructions would give large sets.
 class KernelSets {
  public:
   KernelSets(const PairOfGraphs& pair, const DiffModule& left, const DiffModule& right) : pair_(pair) {
@@ -86,7 +86,7 @@ class KernelSets {
       const int left = pair.left.nodes[i].kernel, right = pair.right.nodes[other].kernel;
       if (left >= 0 && right >= 0) ++shared[{left, Number(right)}];
     }
-    // Count, other kernel.
+    // Shared instructions, and the other kernel.
     std::vector<std::pair<int, int>> most(parent_.size(), {0, -1});
     for (const auto& [kernels, count] : shared) {
       const auto [left, right] = kernels;
@@ -118,7 +118,6 @@ class KernelSets {
     return kernel;
   }
 
-  // Pairs equal fusions without nodes.
   void PairEmpty(const DiffModule& left, const DiffModule& right) {
     std::map<uint64_t, std::vector<int>> rights;
     const auto hash = [](const DiffModule& side, const DiffKernel& kernel) {
@@ -138,8 +137,8 @@ class KernelSets {
     }
   }
 
-  // Whether a shared node shows that two kernels do the same work. Kernels make constants, broadcasts and the like
-  // anew. These count only in kernels without other nodes.
+  // Whether a shared node shows that two kernels do the same work. Kernels that read constants, broadcasts and the like
+  // make them again. Such nodes count only in kernels without other nodes.
   static std::vector<bool> TiesOf(const DiffGraph& graph) {
     const auto is_made_anew = [](const DiffNode& node) {
       return node.inst->Is(kNoKernel) || node.inst->Is(kHoldsLiteral) || node.inst->Is(Opcode::kBroadcast) ||
@@ -242,7 +241,7 @@ class Differ {
   // Parameters whose order has changed, not only the number.
   std::vector<bool> MovedParameters(const PairOfGraphs& pair) const {
     struct Parameter {
-      int64_t number, other;  // On the first side, on the other.
+      int64_t number, other;  // Numbers on the first side and on the other one.
       int left;
     };
     std::vector<Parameter> parameters;
@@ -286,7 +285,7 @@ class Differ {
     return changes;
   }
 
-  // Pairs each called computation once, as its first callers do.
+  // Compares each called computation once, with the partner that its first caller gives it.
   void PairCallees(const PairOfGraphs& pair) {
     const int size = is_mirrored_ ? pair.right.size() : pair.left.size();
     for (int i = 0; i < size; ++i) {
@@ -421,7 +420,7 @@ class Differ {
     add(right_, pair.right_computation, kernels->right, 1);
   }
 
-  // Falls back to the last source inside a fusion.
+  // A fusion without a source takes the last source inside it.
   static std::string SourceOfKernel(const Side& side, const Instruction& inst) {
     std::string source = SourceOf(side, inst);
     if (!source.empty() || !IsFusion(inst)) return source;
@@ -439,7 +438,7 @@ class Differ {
     }
   }
 
-  // Without other differences, the modules differ in how values enter and leave fusions.
+  // Modules without other differences differ in how values enter and leave fusions.
   void AddWhatCarries() {
     const Module &left = left_.diff.module(), &right = right_.diff.module();
     if (!diff_.is_equal() || left_.diff.HashOf(left.entry()) == right_.diff.HashOf(right.entry())) return;
@@ -461,7 +460,7 @@ class Differ {
 
   Side &left_, &right_;
   const StructureOptions& options_;
-  // Matching starts from the right, so that swapped sides give the mirrored result.
+  // If true, matching starts from the right. Swapped sides then give the mirrored result.
   const bool is_mirrored_;
   StructureDiff diff_;
   std::vector<std::pair<const Computation*, const Computation*>> pairs_;

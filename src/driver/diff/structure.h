@@ -15,13 +15,13 @@ namespace hlo {
 struct StructureOptions {
   DiffIgnore ignore{.names = true, .metadata = true, .order = true};
   const DeviceDescription* device = nullptr;
-  int64_t most_instructions = 2'000'000;  // With fusions expanded.
+  int64_t most_instructions = 2'000'000;  // The limit includes instructions inside fusions.
 };
 
 struct InstructionDiff {
   const Instruction *left = nullptr, *right = nullptr;
-  std::vector<AttributeChange> changes;  // Only if on both sides.
-  std::string source;                    // "model.py:12 jit(f)/mul", or "".
+  std::vector<AttributeChange> changes;
+  std::string source;
 };
 
 // Kernels of the left side that became kernels of the right.
@@ -30,15 +30,14 @@ struct KernelDiff {
   What what;
   std::vector<const Instruction*> left, right;
   std::vector<AttributeChange> changes;  // For kChanged.
-  // Right minus left, in one run of the entry.
+  // Right minus left, for one run of the entry.
   double launches = 0, bytes = 0, seconds = 0;
   std::string source;
 };
 std::string_view ToString(KernelDiff::What what);
 
-// Figures of one run of the entry.
 struct StructureFigures {
-  int64_t instructions = 0;  // Expanded; equal computations count once.
+  int64_t instructions = 0;  // Fusions are expanded; equal computations count once.
   int64_t fusions = 0, custom_calls = 0;
   double launches = 0, bytes = 0, seconds = 0;
 };
@@ -46,12 +45,12 @@ struct StructureFigures {
 struct StructureDiff {
   StructureFigures left, right;
   int64_t matched = 0;                                          // left.instructions = matched + changed + only_left.
-  std::vector<InstructionDiff> changed, only_left, only_right;  // Entry first.
-  std::vector<KernelDiff> kernels;                              // The largest change of time first.
-  std::vector<AttributeChange> module;                          // The header.
-  int64_t moved = 0;                                            // Unless --ignore covers the order.
+  std::vector<InstructionDiff> changed, only_left, only_right;  // The entry comes first.
+  std::vector<KernelDiff> kernels;                              // The largest change of time comes first.
+  std::vector<AttributeChange> module;
+  int64_t moved = 0;  // Not counted if --ignore covers the order.
   std::vector<std::string> notes;
-  // By id on the right side: the partner's name or "", and its position or -1.
+  // Indexed by id on the right side: the partner's name or "", and its position or -1.
   std::vector<std::string_view> left_names, left_computations;
   std::vector<int> left_places;
 

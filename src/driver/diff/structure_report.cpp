@@ -24,7 +24,7 @@ std::string Said(const std::string& text) { return text.empty() ? "nothing" : te
 std::string ChangesText(const std::vector<AttributeChange>& changes) {
   std::vector<std::string> texts;
   for (const AttributeChange& change : changes) {
-    // Names may be the same, or constants too long to print.
+    // Two computations may have the same name, and long constants are not printed.
     const std::string is = change.left == change.right ? "a different one that prints the same" : Said(change.right);
     texts.push_back(Str(change.attribute, ": ", Said(change.left), " -> ", is));
   }

@@ -14,11 +14,12 @@ struct StructureView {
   std::string left_name, right_name;
   const DeviceDescription& device;
   int64_t top = 10;           // Rows of each list; 0 prints all.
-  bool ignores_names = true;  // Shows the right side with names of the left.
+  bool ignores_names = true;  // The right side is then shown with names of the left.
 };
 
 std::string StructureText(const StructureDiff& diff, const StructureView& view);
-// As `diff -u`. Matched parts of the right module take the names and the order of the left.
+// The changes in the format of `diff -u`. Matched parts of the right module have the names and the order of the left
+// one.
 std::string StructureUnified(const StructureDiff& diff, const StructureView& view);
 void WriteJson(JsonWriter& json, const StructureDiff& diff);
 std::string StructureHtml(const StructureDiff& diff, const StructureView& view);
