@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kStdout = "-";
 
-// Leaves no file. Without locks of the file system, names are still created exclusively.
+// The lock leaves no file. On file systems without locks, names are still created exclusively.
 class DirectoryLock {
  public:
   explicit DirectoryLock(const std::string& directory)
@@ -201,7 +201,6 @@ Dumper::Files Dumper::StateFiles(const Module& module) {
   return files;
 }
 
-// Notes only the first state.
 void Dumper::NoteMissing(std::string_view flag, const Error& error) {
   if (missing_.insert(std::string(flag)).second)
     notes_.push_back(Str("--", flag, ": ", error.message(), "; the text was written"));
@@ -240,7 +239,7 @@ void Dumper::AddFile(std::string_view name, std::string_view bytes) const {
 
 void Dumper::AddFileInAnyCase(std::string_view name, std::string_view bytes) const {
   if (to_stdout_) {
-    // XLA prints no such files.
+    // XLA writes no files of these kinds.
     if (name.ends_with(".json") || name.ends_with(".html") || name.ends_with(".diff")) return;
     const std::string text = Str("*** Begin ", name, " ***\n", bytes, "\n*** End ", name, " ***\n");
     const std::lock_guard lock(end_->mutex);

@@ -33,11 +33,11 @@ struct DumpOptions {
   bool as_text = true, as_proto = false, as_dot = false, as_html = false;
   bool large_constants = true;  // Otherwise {...}, which does not read back.
   bool disable_metadata = false;
-  // With each state after a pass: "instructions" (changes of the pass), "unified" (compared with the previous state),
-  // or "none".
+  // The addition to a state after a pass: "instructions" (the changes of the pass), "unified" (the difference from the
+  // state dumped before), or "none".
   std::string diff = "instructions";
   bool snapshots = false;    // Runs with arguments and results.
-  int64_t limit_mib = 1024;  // For one module.
+  int64_t limit_mib = 1024;  // The limit for one module.
 };
 
 inline constexpr std::string_view kEmitters[] = {"llvm", "ptx", "host"};
@@ -63,16 +63,15 @@ class Dumper {
   Status Passes(const PipelineReport& report);
   // Writes another file, such as "kernels.json". Thread-safe.
   Status Write(std::string_view suffix, std::string_view bytes);
-  // "module_0003.jit_f.kernels.json"
   std::string FileName(std::string_view suffix) const;
   bool WantsEmitter(std::string_view emitter) const;
   // For the whole directory, from file names.
   Status WriteIndex() const;
-  // Patterns without a match, and why the dump ended.
+  // New notes: patterns without a match, and the reason why the dump ended.
   std::vector<std::string> TakeNotes();
 
  private:
-  // Extensions and contents.
+  // Extensions and contents of a state's files.
   using Files = std::vector<std::pair<std::string_view, std::string>>;
   Files StateFiles(const Module& module);
   // Adds the diff from the previous state for --dump_diff=unified.
@@ -86,14 +85,14 @@ class Dumper {
 
   std::string directory_;
   bool to_stdout_ = false;
-  std::string prefix_;  // For example module_0003.jit_f.
+  std::string prefix_;
   std::optional<Pattern> passes_, emitters_;
   std::string pass_pattern_;
   bool any_pass_ = false, met_pass_ = false;
   std::vector<std::string> notes_;
-  std::set<std::string> missing_;  // Flags with incomplete files.
+  std::set<std::string> missing_;
   PrintOptions print_;
-  // The state after the last dumped pass, whose file name contains the next pass.
+  // The state after the last dumped pass. Its file name contains the next pass.
   struct Pending {
     int number;
     std::string pipeline, pass;
@@ -103,14 +102,14 @@ class Dumper {
   std::string diff_;
   std::optional<ModuleLines> lines_;   // The start of the next diff of instructions.
   std::string last_name_, last_text_;  // The start of the next unified diff.
-  int64_t first_count_ = 0;            // Instructions before the first pass.
+  int64_t first_count_ = 0;            // Number of instructions before the first pass.
   bool as_proto_ = false, as_dot_ = false, as_html_ = false, snapshots_ = false;
   int64_t limit_mib_ = 0;
   struct End {
     std::atomic<bool> is_there = false, by_limit = false;
     std::mutex mutex;
-    std::string message;  // Empty once reported.
-    int64_t bytes = 0;    // Written so far.
+    std::string message;  // The reason, until it is reported.
+    int64_t bytes = 0;
   };
   std::shared_ptr<End> end_ = std::make_shared<End>();
 };

@@ -30,7 +30,7 @@ constexpr Stage kStages[] = {
      [](const kernel::Kernel& kernel) { return kernel::EmitHost(kernel, kernel::HostStage::kOptimized); }},
 };
 
-// Equal kernels share one.
+// Launches of equal kernels share this.
 struct DumpedKernel {
   std::shared_ptr<const kernel::Kernel> kernel;
   std::string file_stem;

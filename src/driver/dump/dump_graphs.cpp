@@ -19,7 +19,7 @@ using Nodes = std::vector<RecordedNode>;
 
 struct KindInfo {
   std::string_view one, several;
-  std::string_view color;  // Light, under black text.
+  std::string_view color;  // Light, because the text is black.
 };
 
 const KindInfo& InfoOf(Kind kind) {
@@ -30,7 +30,6 @@ const KindInfo& InfoOf(Kind kind) {
   return kInfos[static_cast<int>(kind)];
 }
 
-// For example "fusion.3", "copy 640 B".
 std::string NameOf(const RecordedNode& node) {
   const std::string_view inst = node.instruction != nullptr ? node.instruction->name() : std::string_view();
   if (node.kind == Kind::kKernel && !node.name.empty()) return node.name;
@@ -78,7 +77,7 @@ class DotWriter {
     return boxes_++;
   }
 
-  // The first nodes follow `before`. Returns the boxes that precede the next node.
+  // The first nodes follow `before`. Returns the boxes that the next node has to follow.
   Ids Sequence(const Nodes& nodes, const Ids& before, const std::string& indent) {
     std::vector<Ids> ends(nodes.size());
     std::vector<bool> is_last(nodes.size(), true);
@@ -136,7 +135,7 @@ li>b{padding:1px 6px;border-radius:3px;color:#000}
 li>i{font-style:normal;opacity:.65}
 )html";
 
-// "after a, b", or "" after the previous node.
+// "after a, b", or "" if the node follows the previous one.
 std::string AfterText(const Nodes& nodes, size_t i) {
   const std::vector<int>& after = nodes[i].after;
   if (i == 0 || after == std::vector<int>{static_cast<int>(i) - 1}) return "";

@@ -15,12 +15,11 @@ namespace hlo {
 inline constexpr std::string_view kText = ".txt", kFirstState = "before_optimizations";
 inline constexpr std::string_view kRecordedGraph = "recorded_graph";
 
-// Unsorted.
+// The names are unsorted.
 Result<std::vector<std::string>> NamesIn(const std::string& directory);
 // N for module_N.*, or -1.
 int64_t ModuleNumber(std::string_view name);
 
-// A file of a dump, parsed from its name.
 struct DumpFile {
   std::string name, module, stage;
   std::string suffix;          // For example "before_optimizations.txt".
@@ -28,14 +27,13 @@ struct DumpFile {
   int64_t number = 0;          // The module's number.
   int64_t instance = -1;       // The number of the pass instance.
   int64_t bytes = 0;
-  std::string parent;      // Made from this file.
-  bool is_beside = false;  // Accompanies a state's text: a picture, a protocol buffer or a diff.
+  std::string parent;
+  bool is_beside = false;  // An addition to a state's text: a picture, a protocol buffer or a diff.
 };
 
-// States in order, each followed by its additions, then files made from the last state.
+// The states in order, each followed by its additions, and then the files made from the last state.
 Result<std::vector<DumpFile>> DumpFilesOf(const std::string& directory);
 
-// "hlo.dump/1".
 std::string DumpIndexJson(std::span<const DumpFile> files);
 // A self-contained page of modules and the passes that changed them. Reads passes.json, diffs and omissions only for
 // the last modules, because there may be many.

@@ -13,9 +13,9 @@
 namespace hlo {
 namespace {
 
-constexpr size_t kModulesInFull = 20;  // Earlier modules are listed by files.
+constexpr size_t kModulesInFull = 20;  // For earlier modules only files are listed.
 constexpr size_t kMostLines = 200;
-constexpr size_t kMostOfDiffs = size_t{4} << 20;  // Bytes in the page.
+constexpr size_t kMostOfDiffs = size_t{4} << 20;  // Limit for the page.
 
 std::string HrefOf(std::string_view name) {
   std::string out;
@@ -162,7 +162,7 @@ class Page {
     out_ += "</table></div>\n";
   }
 
-  // Dumps of XLA, and those that ended early, lack passes.json.
+  // A dump of XLA, or a dump that ended too early, lacks passes.json.
   void DumpedStates(const ModulePart& module) {
     std::map<int64_t, std::pair<const DumpFile*, std::string>> states;
     for (const DumpFile* file : module.files) {
