@@ -31,7 +31,7 @@ std::string DrawPass(Chance& chance) {
 }  // namespace
 
 std::string DrawPasses(uint64_t seed) {
-  Chance chance(~seed);  // Other bits than the module's.
+  Chance chance(~seed);  // These are other bits than those that grew the module.
   std::vector<std::string> passes(chance.Between(2, kMostPasses));
   for (std::string& pass : passes) pass = DrawPass(chance);
   return Join(passes, ", ");

@@ -24,8 +24,8 @@ namespace {
 // Judges the kernels of every fourth module by samples.
 constexpr uint64_t kSampled = 4;
 
-// Without `profiles`, mostly `normal`. Otherwise kSampled consecutive seeds share one, so that each profile meets all
-// kinds of runs of JudgedAs.
+// Without `profiles`, most seeds have `normal`. With `profiles`, kSampled consecutive seeds share one, so that each
+// profile meets all kinds of runs that JudgedAs distinguishes.
 std::string ProfileOf(uint64_t seed, const std::vector<std::string>& profiles) {
   static constexpr const char* kProfiles[] = {"normal", "normal", "normal", "normal",
                                               "exact",  "normal", "iota",   "special"};
@@ -51,7 +51,7 @@ std::string FirstDifference(std::string_view a, std::string_view b) {
   return "";
 }
 
-// The long form reorders, so texts are compared after reading once.
+// The long form reorders the text, so texts are compared after one reading.
 void CheckPrinting(const Module& grown, const std::string& grown_text, FuzzOutcome* outcome) {
   const auto add = [&](std::string what) { outcome->findings.push_back({"print", std::move(what)}); };
   const auto read = [&](std::string_view form, const std::string& text) -> std::unique_ptr<Module> {
@@ -107,7 +107,6 @@ struct KernelOracle {
 };
 constexpr KernelOracle kKernelOracles[] = {
     {"optimized", nullptr},
-    // Expands instructions that never have a kernel.
     {"unfused", "batchnorm_expander,shuffle-expander"},
 };
 
@@ -120,7 +119,7 @@ void CheckKernels(Experiment experiment, const std::string& oracle, FuzzOutcome*
   if (!report) return AddError(report.error(), oracle, outcome);
   if (report->exit == ExitCode::kOk) return;
   if (report->exit == ExitCode::kInconclusive) {
-    // `widened` has the reason of inconclusive passes.
+    // If the passes were inconclusive, the reason is in `widened`.
     const bool passes = report->widened_verdict == Verdict::kInconclusive;
     const std::string& why = passes ? report->widened : report->verdict;
     outcome->inconclusive.push_back(Str(oracle, passes ? ": passes: " : ": ", why.substr(0, why.find("  "))));
@@ -162,7 +161,7 @@ void CheckPasses(const Module& grown, const RunOptions& options, const std::func
 
 InterpretOptions BitsLimits() { return {.max_loop_iterations = 100'000, .max_steps = 20'000'000}; }
 
-// Judges exact passes by segments, others alone.
+// Exact passes are judged by segments, others alone.
 Result<JudgedPasses> JudgeBitsOn(const Module& module, const std::vector<Literal>& arguments, const RunOptions& options,
                                  std::optional<SampleOptions> sample = {}) {
   const auto run = [&](const PassObserver& before, const PassObserver& after) -> Result<std::unique_ptr<Module>> {
@@ -183,8 +182,8 @@ Result<JudgedPasses> JudgeBitsOn(const Module& module, const std::vector<Literal
                         .progress = progress});
 }
 
-// Judges on a run's arguments, then on extreme ones, where only mismatches of exact passes count. Samples must not
-// accuse a pass of a right module either.
+// Judges on the arguments of a run, then on extreme arguments, where only a mismatch of an exact pass counts. Samples
+// must not accuse a pass of a right module either.
 void CheckBits(const Module& module, RunOptions options, FuzzOutcome* outcome) {
   const auto seed = static_cast<uint64_t>(options.seed);
   const auto own = MakeArguments(module, {.seed = seed, .profile = *InputProfileFromText(options.input_profile)});
@@ -239,7 +238,7 @@ RunOptions JudgedAs(uint64_t seed, RunOptions run, const std::vector<std::string
 
 std::optional<RunOptions> RunOfOracle(std::string_view oracle, RunOptions run) {
   if (IsOfPasses(oracle)) {
-    run.work_limit = 0;  // Only kernels are sampled.
+    run.work_limit = 0;  // The limit is for samples of kernels; passes are judged by all bits.
     return run;
   }
   const auto row = std::ranges::find(kKernelOracles, oracle, &KernelOracle::name);
@@ -276,7 +275,7 @@ FuzzOutcome CheckAll(const Module& module, const std::string& text, const RunOpt
 
   const auto source = std::make_shared<const SourceText>("grown", text);
   if (of_passes && judges("passes")) {
-    // With the names that --print shows.
+    // Findings have the names that --print shows.
     const auto read = Parse(source);
     if (!read) {
       AddError(read.error(), "print", &outcome);
@@ -311,7 +310,6 @@ std::string KindOf(std::string_view what) {
     const char c = what[i];
     if (c == '\'' || c == '"') {
       const size_t end = what.find(c, i + 1);
-      // Removes names with numbers.
       const std::string_view quoted = what.substr(i, end == std::string_view::npos ? end : end - i + 1);
       const bool name = quoted.find_first_of("0123456789._") != std::string_view::npos;
       kind += name ? "''" : std::string(quoted);

@@ -1,5 +1,4 @@
-// Runs all oracles on a module: verifier, printing and parsing, interpreter with one and two threads, bits of exact
-// passes, kernels with and without passes. With a list of passes: each pass, the bits, and the optimized kernels.
+// Runs all oracles on a module. With a list of passes: each pass, the bits, and the optimized kernels.
 #ifndef HLO_DRIVER_FUZZ_FUZZ_H_
 #define HLO_DRIVER_FUZZ_FUZZ_H_
 
@@ -23,7 +22,6 @@ struct FuzzFinding {
   std::string what;
 };
 
-// Counts of instructions.
 using FuzzCells = std::map<std::pair<Opcode, PrimitiveType>, int64_t>;
 
 struct FuzzOutcome {
@@ -34,8 +32,8 @@ struct FuzzOutcome {
   FuzzCells cells;
 };
 
-// Options for judging the module of `seed`, with the passes and planted faults of `run`. Arguments have one of
-// `profiles`, or mostly `normal`.
+// Options for judging the module of `seed`, with the passes and planted faults of `run`. The arguments have one of
+// `profiles`, or mostly `normal` if empty.
 RunOptions JudgedAs(uint64_t seed, RunOptions run = {}, const std::vector<std::string>& profiles = {});
 
 // Errors: F004 for an unknown name, or `verify`, which always runs.
@@ -47,14 +45,14 @@ FuzzOutcome CheckAll(const Module& module, const std::string& text, const RunOpt
                      const std::function<void(const std::string&)>& doing = nullptr,
                      const std::vector<std::string>& only = {});
 
-// Options that repeat an oracle or step; nullopt if a run does not show its findings.
+// The options that repeat an oracle or a step; nullopt if a run does not show its findings.
 std::optional<RunOptions> RunOfOracle(std::string_view oracle, RunOptions run);
 
 // A command that judges a module on stdin like an oracle or step: "hlo-run --platform=cpu ...". Omits passes, target
-// and faults. "" if there is none.
+// and faults. "" if there is no such command.
 std::string ReportCommand(std::string_view oracle, const RunOptions& run);
 
-// `what` without names and numbers, to group similar findings.
+// The text of a finding without names and numbers, to group similar ones.
 std::string KindOf(std::string_view what);
 
 }  // namespace hlo

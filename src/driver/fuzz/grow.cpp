@@ -26,7 +26,7 @@ Result<std::vector<GrowRow>> RowsOf(const GrowOptions& options, bool wide) {
     const std::string name(ToString(row.opcode));
     const bool asked = std::find(options.focus.begin(), options.focus.end(), name) != options.focus.end();
     if (!options.ops.empty() && !wanted.Matches(name)) continue;
-    // Opcodes of --focus grow in all modules.
+    // Opcodes that are named in --focus grow in all modules.
     if (!row.kernels && !wide && options.ops.empty() && !asked) continue;
     if (asked) row.weight *= kFocus;
     rows.push_back(row);
@@ -57,7 +57,6 @@ void Grower::GrowSome(int64_t count) {
   int64_t weights = 0;
   for (const GrowRow& row : rows_) weights += row.weight;
   SetBudget(count);
-  // Rows may not find operands.
   for (int64_t tries = 0; tries < 8 * count && scope_.budget > 0; ++tries) {
     int64_t at = chance.Below(weights);
     const GrowRow* row = rows_.data();

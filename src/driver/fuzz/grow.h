@@ -13,16 +13,16 @@
 
 namespace hlo {
 
-// Increased when a seed gives another module.
+// Must be increased when a seed gives another module than before.
 inline constexpr int kGrowVersion = 3;
 
 struct GrowOptions {
   uint64_t seed = 0;
-  int64_t max_instructions = 24;   // Approximate, for the entry, without guards and indices.
+  int64_t max_instructions = 24;   // Approximate, for the entry; guards and indices are added.
   int64_t max_elems = 4096;        // For one value.
-  int64_t depth = 3;               // Nesting of called computations.
+  int64_t depth = 3;               // The nesting of called computations.
   std::string ops;                 // A regular expression; empty is all.
-  std::vector<std::string> focus;  // Opcodes with twenty times the weight.
+  std::vector<std::string> focus;  // Opcodes that are twenty times as frequent.
 };
 
 // Errors: F007 for an invalid regular expression, F004 for opcodes that cannot be grown.

@@ -22,7 +22,6 @@ void KeepSum(Grower& g, Instruction& inst, const Instruction& a, const Instructi
   g.Keep(inst);
 }
 
-// May be wider than `type`.
 PrimitiveType SumType(Grower& g, PrimitiveType type) {
   if ((type == kBF16 || type == kF16 || (IsFloat(type) && BitWidth(type) < 16)) && g.chance.Percent(40)) return kF32;
   if ((type == kS8 || type == kU8) && g.chance.Percent(60)) return type == kS8 ? kS32 : kU32;
@@ -47,7 +46,6 @@ bool GrowDot(Grower& g, Opcode opcode) {
       elements *= shape.dim(d);
   }
 
-  // Shuffles the dimensions of rhs.
   const int64_t free = g.chance.Between(0, rank + 1 < 4 ? 2 : 1);
   const int64_t rhs_rank = contracting + batch + free;
   const std::vector<int64_t> places = g.chance.Sample(rhs_rank, rhs_rank);
@@ -83,7 +81,7 @@ bool GrowDot(Grower& g, Opcode opcode) {
   return true;
 }
 
-// The ragged dimension may be free, contracting or batch.
+// The ragged dimension is a free, contracting or batch dimension of lhs.
 bool GrowRaggedDot(Grower& g, Opcode opcode) {
   if (g.scalars_only()) return false;
   Instruction* lhs = &g.PickOf([](PrimitiveType type) { return type != kPred; }, 2);
@@ -99,7 +97,6 @@ bool GrowRaggedDot(Grower& g, Opcode opcode) {
   const int64_t groups = g.chance.Between(1, 4);
   const int64_t terms = shape.dim(dims[0]);
 
-  // Dimensions of lhs, groups for a free ragged dimension, and an optional free dimension.
   Dims rhs_dims;
   attrs.rhs_contracting = {std::ssize(rhs_dims)};
   rhs_dims.push_back(terms);
@@ -131,7 +128,7 @@ bool GrowConvolution(Grower& g, Opcode opcode) {
   if (!IsFloat(type) && !(g.wide() && type != kPred)) type = kF32;
   const int64_t spatial = g.chance.OneOf<int64_t>({1, 2, 2, 2, 3, 0});
   ConvolutionAttrs attrs;
-  const int64_t grouping = g.chance.Below(4);  // 2: features. 3: batch.
+  const int64_t grouping = g.chance.Below(4);  // 0, 1: none. 2: features. 3: batch.
   const int64_t groups = grouping < 2 ? 1 : g.chance.Between(2, 4);
   if (grouping == 2) attrs.feature_group_count = groups;
   if (grouping == 3) attrs.batch_group_count = groups;
@@ -171,7 +168,6 @@ bool GrowConvolution(Grower& g, Opcode opcode) {
     dim.reversed = g.chance.Percent(15);
     const int64_t base = (size - 1) * dim.base_dilation + 1;
     if (base + dim.pad_low + dim.pad_high < 0) dim.pad_low = dim.pad_high = 0;
-    // A window that fits nowhere gives an empty result.
     const int64_t room = base + dim.pad_low + dim.pad_high - ((dim.size - 1) * dim.window_dilation + 1);
     if (room < 0 && !g.chance.Percent(5)) dim = {};
     lhs_dims[labels.lhs_spatial[i]] = size;

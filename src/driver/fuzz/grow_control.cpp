@@ -6,7 +6,6 @@ namespace {
 
 using enum PrimitiveType;
 
-// One value, or a tuple of up to three.
 void SetSomeRoot(Grower& g, bool tuple) {
   std::vector<Instruction*> values;
   for (Instruction* inst : g.Unused()) {
@@ -33,7 +32,6 @@ bool GrowCall(Grower& g, Opcode opcode) {
   return true;
 }
 
-// Only elementwise and movement instructions.
 bool GrowFusion(Grower& g, Opcode opcode) {
   if (g.scalars_only() || g.depth() >= g.most_depth() || g.budget() < 3) return false;
   const std::vector<GrowRow> rows = [] {
@@ -49,7 +47,7 @@ bool GrowFusion(Grower& g, Opcode opcode) {
       const GrowRow& row = rows[g.chance.Below(std::ssize(rows))];
       if (row.kernels || g.wide()) row.grow(g, row.opcode);
     }
-    // Nothing in a fusion is dead, not even a parameter whose instruction was given up.
+    // Nothing in a fusion is dead, not even the parameter of an instruction that was given up.
     const auto unused = [&] {
       std::vector<Instruction*> ends = g.Unused();
       for (Instruction* parameter : g.computation().parameters()) {
@@ -98,7 +96,7 @@ bool GrowMap(Grower& g, Opcode opcode) {
   return true;
 }
 
-// Loops over (counter, bound, values...). The body keeps the values within their limits.
+// The loop is over (counter, bound, values...). The body keeps the values within the limits of their types.
 bool GrowWhile(Grower& g, Opcode opcode) {
   if (g.scalars_only() || g.depth() >= g.most_depth() || g.budget() < 4) return false;
   const PrimitiveType counter = g.chance.OneOf({kS32, kS32, kS32, kU32, kS64});
@@ -109,7 +107,7 @@ bool GrowWhile(Grower& g, Opcode opcode) {
   }
   Operands state = {&g.Scalar(counter, 0), bound};
   for (int64_t i = g.chance.Between(1, 3); i > 0; --i) state.push_back(&g.PickOf(IsArrayType));
-  // Each element has its own copy of a constant.
+  // If a constant is several elements of the state, each has a copy of it.
   Instruction& init = g.computation().AddTuple(state);
   const int64_t count = std::max<int64_t>(2, g.budget() / 3);
   g.SetBudget(g.budget() - count);
@@ -144,7 +142,6 @@ bool GrowWhile(Grower& g, Opcode opcode) {
   return true;
 }
 
-// Branches take an array or a tuple, and return equal shapes.
 bool GrowConditional(Grower& g, Opcode opcode) {
   if (g.scalars_only() || g.depth() >= g.most_depth() || g.budget() < 4) return false;
   const bool two = g.chance.Percent(60);
@@ -163,7 +160,6 @@ bool GrowConditional(Grower& g, Opcode opcode) {
     made.push_back(&g.InComputation("branch", [&] {
       Instruction& given = g.Parameter(operand->shape());
       if (given.shape().IsTuple()) g.SetInterval(given, {-1e300, 1e300});
-      // Operands are within their limits.
       if (given.shape().IsArray()) {
         g.Keep(given);
       } else {
@@ -195,7 +191,6 @@ bool GrowConditional(Grower& g, Opcode opcode) {
   return true;
 }
 
-// Half of them nest.
 bool GrowTuple(Grower& g, Opcode) {
   if (g.scalars_only()) return false;
   Instruction& a = g.PickOf(IsArrayType);

@@ -20,14 +20,13 @@ bool KeepWithin(Grower& g, Instruction& inst, double low, double high) {
   return true;
 }
 
-// Moves a value into the domain and away from poles. A domain from 0 excludes values near 0, where a square root is too
-// steep.
+// Brings a value into the domain and away from poles. If the domain begins at 0, the value stays away from 0, where a
+// square root is too steep.
 Instruction& Tamed(Grower& g, const FloatFunction& function, Instruction& x) {
   const auto& [domain, made_up, samples, slope, period, tame, tame_complex, complex_values, weight] = function.facts;
   if (domain.high < HUGE_VAL) return g.Bounded(x, 0.75 * domain.high);
   if (domain.low > -HUGE_VAL) return g.Positive(x, domain.low == 0 ? 0.25 : std::max(0.0, made_up.low));
   if (IsComplex(x.shape().type())) return g.Bounded(x, tame_complex);
-  // Narrow types overflow earlier. No function here grows faster than e^x.
   const double limit = Grower::LimitOf(x.shape().type());
   const bool too_much = tame < HUGE_VAL && function.f64(tame) > limit;
   return g.Bounded(x, too_much ? std::min(tame, std::log(limit)) : tame);
@@ -51,7 +50,7 @@ bool GrowFunction(Grower& g, Opcode opcode) {
     const double most = function.facts.complex_values > 0 ? function.facts.complex_values : is.size() + 4;
     values = {-most, most};
   }
-  // One bit of mantissa rounds by up to a quarter.
+  // Types with one bit of mantissa round as far as a quarter.
   return KeepWithin(g, g.Add(opcode, {&x}), values.low - values.size() / 4, values.high + values.size() / 4);
 }
 
@@ -111,7 +110,7 @@ bool GrowConvert(Grower& g, Opcode) {
   return true;
 }
 
-// Gives integers that are not wider, because floats from arbitrary bits have no bound.
+// Converts to integers of at most the same width, because floats from arbitrary bits would have no bound.
 bool GrowBitcastConvert(Grower& g, Opcode opcode) {
   Instruction& x = g.PickOf([](PrimitiveType type) { return HasBits(type) || IsFloat(type); });
   const PrimitiveType from = x.shape().type();
@@ -136,7 +135,7 @@ bool GrowBitcastConvert(Grower& g, Opcode opcode) {
 bool GrowReducePrecision(Grower& g, Opcode opcode) {
   Instruction& x = g.PickOf([](PrimitiveType type) { return IsFloat(type) && BitWidth(type) >= 16; });
   const Interval is = g.IntervalOf(x);
-  // The largest number of these formats is at least 32768.
+  // With five bits of exponent and up to ten of mantissa, the largest number is between 32768 and 65504.
   const ReducePrecisionAttrs attrs{g.chance.OneOf<int64_t>({5, 6, 8, 11}),
                                    g.chance.OneOf<int64_t>({0, 1, 2, 7, 10, 23})};
   return KeepWithin(g, g.Add(opcode, {&x}, attrs), 1.5 * is.low, 1.5 * is.high);
@@ -155,7 +154,7 @@ bool GrowBinary(Grower& g, Opcode opcode) {
   }
   const double limit = Grower::LimitOf(a->shape().type());
   const bool complex = IsComplex(a->shape().type());
-  // |b| + c does not keep a complex b away from 0.
+  // A complex divisor or base cannot be kept away from 0 by |b| + c.
   if (complex && (opcode == Opcode::kDivide || opcode == Opcode::kPower)) {
     b = &g.Splat(b->shape().type(), b->shape().dims(), 2);
     a = &g.Bounded(*a, 8);
@@ -166,7 +165,6 @@ bool GrowBinary(Grower& g, Opcode opcode) {
     const double small = limit < 100 ? 1 : 4;
     a = &g.Bounded(g.Positive(g.Bounded(*a, small), 0.5), small);
     b = &g.Bounded(*b, 2);
-    // The bounded base may be below 0.5, but not below 1/16.
     return KeepWithin(g, g.Add(opcode, {a, b}), 0, 256);
   }
   if (opcode == Opcode::kMultiply) {
@@ -202,7 +200,6 @@ bool GrowBits(Grower& g, Opcode opcode) {
 
 bool GrowShift(Grower& g, Opcode opcode) {
   Instruction& a = g.PickOf(IsInteger);
-  // Amounts beyond the width are defined.
   Instruction& amount = g.chance.Percent(60)
                             ? g.Splat(a.shape().type(), a.shape().dims(),
                                       static_cast<double>(g.chance.Below(std::min(7, BitWidth(a.shape().type())))))
@@ -243,13 +240,13 @@ bool GrowClamp(Grower& g, Opcode opcode) {
   const Dims dims = scalars ? Dims() : x.shape().dims();
   Instruction& low = g.Any(x.shape().type(), dims);
   Instruction& high = g.Any(x.shape().type(), dims);
-  // The upper bound wins over a greater lower one.
+  // If the bounds are in the wrong order, the upper bound wins.
   const double size = std::max({g.IntervalOf(x).size(), g.IntervalOf(low).size(), g.IntervalOf(high).size()});
   return KeepWithin(g, g.Add(opcode, {&low, &x, &high}), -size, size);
 }
 
 bool GrowStochasticConvert(Grower& g, Opcode opcode) {
-  constexpr double kMost = 100;  // Fits into the narrowest result.
+  constexpr double kMost = 100;
   Instruction& x = g.PickOf([](PrimitiveType type) { return type == kF32; });
   const PrimitiveType to = g.chance.OneOf({kS8, kS16, kS32});
   Instruction& bounded = g.Bounded(x, kMost);

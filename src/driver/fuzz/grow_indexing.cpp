@@ -8,7 +8,6 @@ using enum PrimitiveType;
 
 PrimitiveType IndexType(Grower& g) { return g.chance.OneOf({kS32, kS32, kS32, kS64, kU32, kU8}); }
 
-// Clamped, or dropped by scatter, if out of range.
 Instruction& Index(Grower& g, PrimitiveType type, int64_t most) {
   if (g.chance.Percent(50)) return g.Any(type, {});
   return g.Scalar(type, static_cast<double>(g.chance.Between(0, std::min<int64_t>(100, most + 1))));
@@ -36,10 +35,10 @@ bool GrowDynamicSlice(Grower& g, Opcode opcode) {
   return true;
 }
 
-// The indexed dimensions, and where they are in indices and result.
+// Indexed dimensions of the operand, and the order of dimensions in the indices and the result.
 struct Indexed {
   std::vector<int64_t> slice_sizes, dropped, operand_batch, indices_batch, index_map, window_dims;
-  Dims indices, result;  // `result` is for scatter's updates, too.
+  Dims indices, result;  // Sizes. For scatter, `result` is for the updates.
   int64_t index_vector_dim = 0;
 };
 
@@ -63,7 +62,6 @@ Indexed AnyIndexed(Grower& g, const Shape& operand) {
   }
   if (x.index_map.size() > 1 && g.chance.Percent(30)) std::swap(x.index_map.front(), x.index_map.back());
 
-  // Batch sizes of the indices, with the operand's batch and the index vector.
   int64_t window = 1;
   for (const int64_t size : x.slice_sizes) window *= std::max<int64_t>(1, size);
   int64_t left = std::max<int64_t>(1, g.max_elems() / window);
@@ -128,7 +126,6 @@ bool GrowGather(Grower& g, Opcode opcode) {
   return true;
 }
 
-// Returns the second value.
 Computation& Overwrite(Grower& g, PrimitiveType type) {
   return g.InComputation("overwrite", [&] {
     g.Parameter(Shape::Scalar(type));
@@ -154,13 +151,12 @@ bool GrowScatter(Grower& g, Opcode opcode) {
   Interval a = g.IntervalOf(x);
   int64_t how = g.chance.Below(4);
   if (type == kPred) how = how == 0 ? 0 : 3;
-  // Writes each destination at most once, because the order of updates is undefined.
+  // Each destination is written at most once, because the order of updates is not defined.
   if (how == 0) {
     if (std::ssize(of.index_map) != 1 || Elements(of.result) == 0) return false;
     int64_t rows = 1;
     for (int64_t i = 0; i < std::ssize(of.indices); ++i) rows *= i == of.index_vector_dim ? 1 : of.indices[i];
     const int64_t step = of.slice_sizes[of.index_map[0]];
-    // The indices 0, step, 2 step, ...
     int64_t longest = 0;
     for (int64_t i = 0; i < std::ssize(of.indices); ++i)
       if (of.indices[i] > of.indices[longest]) longest = i;

@@ -35,7 +35,7 @@ bool GrowFft(Grower& g, Opcode opcode) {
   return true;
 }
 
-// For elements of at most 1.
+// Makes a matrix with elements of at most 1 diagonally dominant.
 Instruction& Dominant(Grower& g, Instruction& x) {
   const Shape& shape = x.shape();
   const int64_t rank = shape.rank(), n = shape.dim(rank - 1);
@@ -63,7 +63,6 @@ bool GrowCholesky(Grower& g, Opcode opcode) {
   const PrimitiveType type = g.chance.OneOf({kF32, kF32, kF64});
   Dims dims;
   Instruction& x = AnyMatrix(g, type, &dims);
-  // (A + A^T) / 2 with a dominant diagonal is positive definite.
   std::vector<int64_t> order(dims.size());
   for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int64_t>(i);
   std::swap(order[order.size() - 1], order[order.size() - 2]);
@@ -99,7 +98,7 @@ bool GrowTriangularSolve(Grower& g, Opcode opcode) {
   right[std::ssize(dims) - (attrs.left_side ? 1 : 2)] = g.chance.Between(1, 6);
   Instruction& b = g.Bounded(g.Any(type, right), 4);
   Instruction& inst = g.Add(opcode, {&a, &b}, attrs);
-  // Each step may double a row of 8.
+  // With a diagonal of ones, each step may double a row of 8.
   g.SetInterval(inst, attrs.unit_diagonal ? Interval{-2048, 2048} : Interval{-8, 8});
   g.Keep(inst);
   return true;
@@ -131,7 +130,7 @@ bool GrowBatchNorm(Grower& g, Opcode opcode) {
     operands.push_back(&vector());
     operands.push_back(&g.Positive(vector(), 0.25));
   }
-  // x, scale, mean, variance, gradient.
+  // Operands of grad: x, scale, mean, variance, gradient.
   if (opcode == Opcode::kBatchNormGrad) operands.push_back(&g.Bounded(g.Any(type, x->shape().dims()), 1));
   Instruction& inst = g.Add(opcode, operands, attrs);
   const double elements = static_cast<double>(x->shape().NumElements());

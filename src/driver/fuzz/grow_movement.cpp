@@ -3,7 +3,6 @@
 namespace hlo {
 namespace {
 
-// `inst` has elements of `from`, and possibly zeros.
 bool KeepMoved(Grower& g, Instruction& inst, const Instruction& from) {
   const Interval is = g.IntervalOf(from);
   g.SetInterval(inst, {std::min(0.0, is.low), std::max(0.0, is.high)});
@@ -27,7 +26,7 @@ bool GrowBroadcast(Grower& g, Opcode opcode) {
   return KeepMoved(g, g.AddShaped(opcode, Shape(x.shape().type(), dims), {&x}, DimensionsAttrs{places}), x);
 }
 
-// Merges, splits and adds dimensions.
+// Merges neighbours, splits sizes and adds dimensions of size 1.
 Dims Refactored(Grower& g, const Shape& shape) {
   std::vector<int64_t> dims(shape.dims().begin(), shape.dims().end());
   for (int64_t steps = g.chance.Between(1, 3); steps > 0; --steps) {
@@ -78,7 +77,6 @@ bool GrowShuffle(Grower& g, Opcode opcode) {
   Instruction& x = g.PickOf(IsArrayType, 1);
   const int64_t rank = x.shape().rank();
   ShuffleAttrs attrs{.dimensions = g.chance.Sample(rank, g.chance.Between(1, rank)), .shifts = {}};
-  // Includes zero, and a turn or more.
   for (const int64_t d : attrs.dimensions)
     attrs.shifts.push_back(g.chance.Between(-x.shape().dim(d) - 1, 2 * x.shape().dim(d)));
   return KeepMoved(g, g.Add(opcode, {&x}, attrs), x);

@@ -17,7 +17,6 @@ Opcode AnyReducer(Grower& g, PrimitiveType type) {
       {Opcode::kAdd, Opcode::kMaximum, Opcode::kMinimum, Opcode::kMultiply, Opcode::kAnd, Opcode::kOr, Opcode::kXor});
 }
 
-// Mostly neutral.
 Instruction& Start(Grower& g, Opcode reducer, PrimitiveType type) {
   if (g.chance.Percent(20)) return g.Bounded(g.Any(type, {}), 1);
   switch (reducer) {
@@ -28,7 +27,6 @@ Instruction& Start(Grower& g, Opcode reducer, PrimitiveType type) {
   }
 }
 
-// Bounds `x` for combining `count` elements. `result` receives the interval.
 Instruction& Ready(Grower& g, Opcode reducer, Instruction& x, int64_t count, Interval* result) {
   const PrimitiveType type = x.shape().type();
   *result = {-4, 4};
@@ -41,7 +39,7 @@ Instruction& Ready(Grower& g, Opcode reducer, Instruction& x, int64_t count, Int
     Instruction& bounded = g.Bounded(x, BitWidth(type) < 16 ? 0.25 : Grower::LimitOf(type) / 8);
     const double size = 1 + g.IntervalOf(bounded).size() * static_cast<double>(count);
     *result = {-size, size};
-    // Narrow floats cannot hold large sums.
+    // Narrow floats cannot hold the sum of many elements.
     if (size > 16 * Grower::LimitOf(type)) {
       *result = {-Grower::LimitOf(type), Grower::LimitOf(type)};
       return g.Bounded(x, Grower::LimitOf(type) / static_cast<double>(count + 1));
@@ -53,7 +51,6 @@ Instruction& Ready(Grower& g, Opcode reducer, Instruction& x, int64_t count, Int
   return x;
 }
 
-// (best, index), (value, place) -> the better value and its place. The earlier of equal values wins.
 Computation& ArgMax(Grower& g, PrimitiveType type, ComparisonDirection direction) {
   return g.InComputation("argmax", [&] {
     Instruction& best = g.Parameter(Shape::Scalar(type));
@@ -74,7 +71,6 @@ Computation& ArgMax(Grower& g, PrimitiveType type, ComparisonDirection direction
   });
 }
 
-// Combines `count` elements for each result.
 template <class Attrs>
 void KeepFold(Grower& g, Opcode opcode, Instruction& x, int64_t count, Attrs attrs) {
   const PrimitiveType type = x.shape().type();
@@ -111,7 +107,6 @@ bool GrowReduce(Grower& g, Opcode opcode) {
   return true;
 }
 
-// Fits at least once into each nonempty dimension.
 Window AnyWindow(Grower& g, const Shape& shape, bool plain, int64_t* count) {
   Window window;
   *count = 1;
@@ -194,7 +189,7 @@ bool GrowSelectAndScatter(Grower& g, Opcode opcode) {
   return true;
 }
 
-// Steps include their element, or only earlier ones.
+// The result of a step includes the step's element, or only earlier elements.
 bool GrowScan(Grower& g, Opcode opcode) {
   if (g.scalars_only()) return false;
   Instruction& picked = g.PickOf(IsArrayType, 1);

@@ -53,7 +53,6 @@ int64_t Product(const Dims& dims) {
   return product;
 }
 
-// Positions in `to` of the sizes of `from` in order.
 bool Injection(const Dims& from, const Dims& to, std::vector<int64_t>* places) {
   size_t next = 0;
   for (int64_t i = 0; i < static_cast<int64_t>(to.size()) && next < from.size(); ++i) {
@@ -145,7 +144,7 @@ Instruction& Grower::PickOf(const std::function<bool(PrimitiveType)>& fits, int6
   }
   PrimitiveType type = AnyType();
   for (int tries = 0; tries < 100 && !fits(type); ++tries) type = AnyType();
-  // Takes a type from the tables, even a wide one.
+  // If no drawn type fits, takes one from the tables, also one for wide modules only.
   if (!fits(type)) {
     for (const auto& list : {std::span<const WeightedType>(kKernelTypes), std::span<const WeightedType>(kWideTypes)}) {
       for (const WeightedType& row : list) {
@@ -157,7 +156,6 @@ Instruction& Grower::PickOf(const std::function<bool(PrimitiveType)>& fits, int6
 }
 
 Instruction& Grower::Any(PrimitiveType type, const Dims& dims) {
-  // algsimp has rules for 0 and 1.
   if (chance.Percent(8)) return Splat(type, dims, static_cast<double>(chance.Below(2)));
   if (chance.Percent(75)) {
     Instruction* same = Pick([&](const Shape& shape) { return shape.type() == type && shape.dims() == dims; });
@@ -248,7 +246,7 @@ Instruction& Grower::Leaf(PrimitiveType type, const Dims& dims) {
 
 Instruction& Grower::Parameter(const Shape& shape) {
   Instruction& parameter = computation().AddParameter(std::ssize(computation().parameters()), shape);
-  // Generated floats are in [-1, 1). Callers' values reach the limit of the type.
+  // Generated floats are in [-1, 1). A caller's value may be as large as the limit of its type.
   SetInterval(parameter, {-1, 1});
   if (scope_.depth > 0 && shape.IsArray()) SetInterval(parameter, {-LimitOf(shape.type()), LimitOf(shape.type())});
   return parameter;
@@ -260,7 +258,7 @@ Instruction& Grower::Constant(PrimitiveType type, const Dims& dims) {
   if (number && !dims.empty() && type != kS1 && type != kU1 && chance.Percent(35)) {
     IotaAttrs iota{chance.Below(std::ssize(dims))};
     const int64_t size = dims[iota.iota_dimension];
-    // Floats would be infinite.
+    // Otherwise an iota of floats could be infinite.
     if (IsInteger(type) || size <= LimitOf(type)) {
       Instruction& inst = AddShaped(Opcode::kIota, Shape(type, dims), {}, iota);
       SetInterval(inst, {0, static_cast<double>(size)});
@@ -314,7 +312,7 @@ Dims Grower::AnyDims(int64_t least_rank, int64_t most_rank) {
   int64_t left = options_.max_elems;
   for (int64_t i = 0; i < rank; ++i) {
     int64_t size = chance.Percent(1) ? 0 : AnySize(left);
-    // Equal sizes hide exchanged dimensions from shapes.
+    // If sizes are equal, only the values show that two dimensions were exchanged.
     if (!dims.empty() && dims.back() <= left && chance.Percent(20)) size = dims.back();
     if (size > 0) left /= size;
     dims.push_back(size);
@@ -325,7 +323,7 @@ Dims Grower::AnyDims(int64_t least_rank, int64_t most_rank) {
 // ---- Intervals -----------------------------------------------------------------------------------------------------
 
 double Grower::LimitOf(PrimitiveType type) {
-  using enum PrimitiveType;  // Small floats' formats have the same names.
+  using enum PrimitiveType;  // The formats of small floats have the same names.
   switch (type) {
     case kF64:
     case kF32:
@@ -363,7 +361,7 @@ Instruction& Grower::Bounded(Instruction& value, double limit) {
   if ((!IsFloat(type) && !IsComplex(type)) || is.size() <= limit) return value;
   const int64_t how = IsComplex(type) ? 0 : chance.Below(4);
   if (how >= 2) {
-    // Others than powers of two might be rounded up beyond the limit.
+    // Other bounds than powers of two might be rounded up beyond the limit.
     const double bound = std::exp2(std::floor(std::log2(limit)));
     Instruction& low = Scalar(type, -bound);
     Instruction& result = Add(Opcode::kClamp, {&low, &value, &Scalar(type, bound)});
@@ -376,7 +374,7 @@ Instruction& Grower::Bounded(Instruction& value, double limit) {
     return result;
   }
   const double factor = std::exp2(-std::ceil(std::log2(is.size() / limit)));
-  // Narrow types may not hold the factor.
+  // The factor itself may be too small for a narrow type.
   if (BitWidth(type) < 16 || (type == PrimitiveType::kF16 && factor < 1e-4)) {
     const double bound = std::exp2(std::floor(std::log2(limit)));
     Instruction& low = Scalar(type, -bound);
@@ -457,7 +455,7 @@ void Grower::ChangeLayouts() {
   for (Instruction* inst : computation().Instructions()) {
     const Shape& shape = inst->shape();
     if (!shape.IsArray() || shape.rank() < 2 || !chance.Percent(30)) continue;
-    // These have the layout of an element.
+    // Instructions that pass on an element of a tuple have its layout.
     if (inst->Is(Opcode::kGetTupleElement) || inst->Is(Opcode::kCall) || inst->Is(Opcode::kFusion) ||
         inst->Is(Opcode::kConditional) || inst->Is(Opcode::kBitcast) || inst->Is(Opcode::kOptimizationBarrier))
       continue;
@@ -491,7 +489,7 @@ void Grower::GrowEntry() {
   } else {
     SetRoot();
   }
-  // As after parsing.
+  // The header is the same as after parsing the text.
   std::vector<Shape> parameters;
   for (const Instruction* parameter : computation().parameters()) parameters.push_back(parameter->shape());
   module_.header.entry_parameters = Shape::Tuple(std::move(parameters));

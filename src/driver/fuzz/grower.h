@@ -14,7 +14,7 @@
 
 namespace hlo {
 
-// SplitMix64, because the standard library's distributions differ between platforms.
+// A SplitMix64 generator, because the distributions of the standard library differ between platforms.
 class Chance {
  public:
   explicit Chance(uint64_t seed) : state_(seed) {}
@@ -24,9 +24,9 @@ class Chance {
     x = (x ^ (x >> 27)) * 0x94D049BB133111EB;
     return x ^ (x >> 31);
   }
-  // [0, count).
+  // A number in [0, count).
   int64_t Below(int64_t count) { return static_cast<int64_t>(Bits() % static_cast<uint64_t>(count)); }
-  // [low, high].
+  // A number in [low, high].
   int64_t Between(int64_t low, int64_t high) { return low + Below(high - low + 1); }
   bool Percent(int64_t percent) { return Below(100) < percent; }
   template <class List>
@@ -37,7 +37,7 @@ class Chance {
   T OneOf(std::initializer_list<T> list) {
     return list.begin()[Below(static_cast<int64_t>(list.size()))];
   }
-  // Distinct numbers below `limit`, in random order.
+  // `count` distinct numbers below `limit`, in random order.
   std::vector<int64_t> Sample(int64_t limit, int64_t count);
   std::vector<int64_t> SortedSample(int64_t limit, int64_t count);
 
@@ -45,7 +45,7 @@ class Chance {
   uint64_t state_;
 };
 
-// The range of a float's elements, or of both parts of complex ones.
+// The range of the elements of a float value, or of both parts of a complex one.
 struct Interval {
   double low = 0, high = 0;
   double size() const { return std::max(std::abs(low), std::abs(high)); }
@@ -53,12 +53,12 @@ struct Interval {
 
 class Grower;
 
-// A kind of instruction. `grow` adds it with its requirements and keeps the result. Returns false if the values or the
-// budget do not allow it.
+// A kind of instruction that can be grown. `grow` adds it with its requirements and keeps the result. It returns false
+// if the available values or the budget do not allow it.
 struct GrowRow {
   Opcode opcode;
   int weight;
-  bool kernels;  // Otherwise only interpreted, in a quarter of the modules.
+  bool kernels;  // If false, it is only interpreted, and is grown in a quarter of the modules.
   bool (*grow)(Grower& g, Opcode opcode);
 };
 class Grower {
@@ -69,20 +69,20 @@ class Grower {
 
   Chance chance;
 
-  // Infers the shape. The instruction joins the pool when it is kept.
+  // Adds an instruction whose shape is inferred. It is not in the pool until it is kept.
   Instruction& Add(Opcode opcode, Operands operands, Attributes attrs = NoAttrs());
   Instruction& AddShaped(Opcode opcode, Shape shape, Operands operands, Attributes attrs = NoAttrs());
 
-  // Adds an array with a guard against large values, or the elements of a tuple, to the pool.
+  // Adds a value to the pool: an array, with a guard if it may become too large, or the elements of a tuple.
   void Keep(Instruction& inst);
 
   // ---- Values ----
 
-  // Null if none `fits`. Prefers unused values.
+  // A value of the pool for which `fits`, or null. Usually prefers values without users.
   Instruction* Pick(const std::function<bool(const Shape&)>& fits);
-  // An array with at least `least_rank` dimensions. Creates one if necessary.
+  // An array from the pool with at least `least_rank` dimensions. Creates one if there is none.
   Instruction& PickOf(const std::function<bool(PrimitiveType)>& fits, int64_t least_rank = 0);
-  // From the pool, adapted, or new.
+  // An array from the pool, adapted, or new.
   Instruction& Any(PrimitiveType type, const Dims& dims);
   Instruction& Adapt(Instruction& value, PrimitiveType type, const Dims& dims);
   Instruction& Convert(Instruction& value, PrimitiveType type);
@@ -96,28 +96,28 @@ class Grower {
   Dims AnyDims(int64_t least_rank, int64_t most_rank);
   int64_t AnySize(int64_t most);
   int64_t max_elems() const { return options_.max_elems; }
-  // May use ops without kernels.
+  // Whether the module may use ops without kernels.
   bool wide() const { return wide_; }
 
-  // Takes multiply-adds from the budget, or returns false.
+  // Takes multiply-adds from the module's budget. Returns false if it is exceeded.
   bool Spend(int64_t steps);
 
   // ---- Intervals ----
 
   Interval IntervalOf(const Instruction& value) const;
   void SetInterval(const Instruction& value, Interval interval);
-  static double LimitOf(PrimitiveType type);  // The limit of kept floats.
-  // `value`, or a guard with magnitudes of at most `limit`.
+  static double LimitOf(PrimitiveType type);  // Kept floats stay below it.
+  // `value`, or a guarded value with magnitude of at most `limit`.
   Instruction& Bounded(Instruction& value, double limit);
-  // `value` if complex or at least `least`, otherwise |value| + least.
+  // `value` if it is complex or at least `least`, otherwise |value| + least.
   Instruction& Positive(Instruction& value, double least);
 
   // ---- Computations ----
 
   Computation& ScalarBinary(Opcode opcode, PrimitiveType type);
-  // Makes a new computation the current one for `grow`.
+  // Calls `grow` with a new computation as the current one.
   Computation& InComputation(std::string_view name, const std::function<void()>& grow);
-  // New leaves become parameters. `operands` receives their values.
+  // The same, but new leaves become parameters of the computation. `operands` receives the caller's values for them.
   Computation& InOpenComputation(std::string_view name, Operands* operands, const std::function<void()>& grow);
   void GrowSome(int64_t count);  // Grows about `count` instructions.
   Computation& computation() { return *scope_.computation; }
@@ -127,14 +127,14 @@ class Grower {
   void SetScalarsOnly() { scope_.scalars_only = true; }
   int64_t budget() const { return scope_.budget; }
   void SetBudget(int64_t budget) { scope_.budget = budget; }
-  std::vector<Instruction*> Unused();  // Without parameters.
+  std::vector<Instruction*> Unused();  // Leaves out parameters.
 
  private:
   struct Scope {
     Computation* computation = nullptr;
     std::vector<Instruction*> pool;
     int64_t depth = 0;
-    int64_t budget = 0;  // Instructions left.
+    int64_t budget = 0;
     bool scalars_only = false;
     bool open = false;  // New parameters are allowed.
   };
@@ -149,7 +149,7 @@ class Grower {
   std::vector<GrowRow> rows_;
   int64_t steps_left_;
   Scope scope_;
-  std::vector<Interval> intervals_;  // By id.
+  std::vector<Interval> intervals_;
   std::map<std::pair<Opcode, PrimitiveType>, Computation*> binaries_;
 };
 
