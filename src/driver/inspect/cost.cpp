@@ -18,7 +18,7 @@
 namespace hlo {
 namespace {
 
-// 1 without a plan. A library's own launches are unknown; its part of a call counts as one.
+// 1 without a plan. A library's launches are not known, and its part of a call counts as one.
 double LaunchesOf(const Instruction& inst) {
   const auto plan = ReadPlan(inst);
   if (!plan || !*plan) return 1;
@@ -27,7 +27,7 @@ double LaunchesOf(const Instruction& inst) {
   return launches;
 }
 
-// Only a library can run the region as one step (src/ir/region.h).
+// Whether only a library can run the region as one step (src/ir/region.h).
 bool IsForLibrary(const Instruction& inst) {
   const std::string region = RegionOf(inst);
   return region == "statistics" || region == "attention_gradient";
@@ -80,7 +80,6 @@ bool IsMeasured(const CostReport& report) {
   return std::ranges::any_of(report.rows, [](const CostRow& row) { return row.measured_us.has_value(); });
 }
 
-// op_name may have commas.
 std::string CsvText(std::string_view text) {
   std::string quoted = "\"";
   for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
@@ -94,7 +93,7 @@ std::string_view ToString(Bound bound) {
   return kWords[static_cast<int>(bound)];
 }
 
-// A block has only one multiprocessor.
+// A block has only one multiprocessor's share of the device.
 TimeEstimate EstimateOf(const Instruction& inst, const Cost& whole, const DeviceDescription& device) {
   const bool is_block = RegionOf(inst) == "block";
   const Cost cost = is_block ? whole.Times(std::max(1, device.multiprocessors)) : whole;
@@ -155,12 +154,11 @@ TimeEstimate TimeModel::TimeOf(const Instruction& inst) const {
 
 namespace {
 
-// Only one branch of a conditional counts, so it keeps its row.
+// A conditional keeps its own row, because only one of its branches counts.
 bool IsExpanded(const Instruction& inst, const CostOptions& options) {
   return options.expand_loops && !inst.Is(Opcode::kConditional) && (inst.Is(kControl) || inst.Is(Opcode::kAsyncStart));
 }
 
-// Callers first, with their runs.
 std::vector<Runs> Entered(const Module& module, const Computation& root, const CostOptions& options) {
   std::unordered_map<const Computation*, double> times = {{&root, 1}};
   std::vector<Runs> entered;
@@ -270,7 +268,7 @@ std::string GroupsText(const CostReport& report, int64_t top) {
   for (std::string title : FigureTitles(report)) titles.push_back(std::move(title));
   titles.push_back(report.by);
   TextTable table(std::move(titles));
-  std::vector<std::string_view> around;  // By depth.
+  std::vector<std::string_view> around;
   const std::vector<CostGroup> groups = CostGroupsOf(report, top);
   for (const CostGroup& group : groups) {
     around.resize(group.depth);

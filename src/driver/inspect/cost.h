@@ -19,25 +19,25 @@ enum class Bound : uint8_t { kMemory, kDot, kCompute, kLaunch };
 inline constexpr int kBounds = 4;
 
 struct TimeEstimate {
-  std::array<double, kBounds> seconds = {};
+  std::array<double, kBounds> seconds = {};  // Indexed by Bound.
   double launches = 0;
 
   double total() const;
-  Bound bound() const;  // The longest.
+  Bound bound() const;
   TimeEstimate& operator+=(const TimeEstimate& other);
   TimeEstimate Times(double count) const;
 };
 
 std::string_view ToString(Bound bound);
 
-// For one or several kernels with this cost.
+// The estimate for one or several kernels with this cost.
 TimeEstimate EstimateOf(const Instruction& inst, const Cost& cost, const DeviceDescription& device);
 
-// The time of all instructions of a module for one run of their computation. As in CostAnalysis, loops count their
-// trips, and conditionals their longest branch.
+// The estimated time of all instructions of a module for one run of their computation. As in CostAnalysis, loops count
+// their trips, and conditionals their longest branch.
 class TimeModel {
  public:
-  // Arguments outlive the object.
+  // Both arguments must outlive the object.
   TimeModel(const Module& module, const DeviceDescription& device);
 
   TimeEstimate TimeOf(const Instruction& inst) const;
@@ -52,18 +52,17 @@ class TimeModel {
 
 struct CostRow {
   const Instruction* inst;
-  std::string kind;             // The plan's kind, such as row_reduction, or kLoop, gemm or the opcode; "while, 12
-                                // trips".
+  std::string kind;             // row_reduction from the plan, otherwise kLoop, gemm or the opcode; "while, 12 trips".
   std::string op_name, source;  // From WithOrigin.
   double runs = 1;              // In one run of the report's computation. Cost and time cover all of them.
   Cost cost;
   TimeEstimate time;
-  std::optional<double> measured_us;  // In a run according to a profile.
+  std::optional<double> measured_us;  // The time in a run according to a profile.
 };
 
 struct CostGroup {
   std::string name;
-  int depth = 0;  // Enclosing scopes with their own row.
+  int depth = 0;
   Cost cost;
   TimeEstimate time;
   std::optional<double> measured_us;
@@ -73,7 +72,7 @@ struct CostGroup {
 std::vector<std::string> CostKeyWords();
 
 struct CostOptions {
-  const Computation* computation = nullptr;  // Null is the entry.
+  const Computation* computation = nullptr;  // Null reports the entry.
   bool expand_loops = true;                  // Otherwise a loop or call is a row.
   std::string by;                            // One of CostKeyWords, or "".
 };
@@ -83,22 +82,21 @@ struct CostReport {
   std::string computation;  // "" for the entry.
   const DeviceDescription* device;
   bool fused = false;         // Otherwise every instruction counts as a kernel.
-  std::vector<CostRow> rows;  // The longest first, without costs of 0.
+  std::vector<CostRow> rows;  // The longest first, without rows that cost nothing.
   Cost cost;
   TimeEstimate time;
   std::string by;
   std::vector<std::string> not_modelled;
 };
 
-// For a parsed module.
 CostReport CostReportOf(const Module& module, const DeviceDescription& device, const CostOptions& options = {});
 
-// Rows grouped by report.by. A scope includes nested scopes and follows its enclosing ones. It replaces an enclosing
-// scope with the same rows. Returns the `top` longest; 0 is all.
+// The rows grouped by report.by. A scope includes nested scopes and follows its enclosing ones. A scope that contains
+// all rows of its enclosing scope replaces it. Returns the `top` longest groups; 0 is all.
 std::vector<CostGroup> CostGroupsOf(const CostReport& report, int64_t top);
 
 // Prints groups instead of rows if report.by is set.
-std::string CostText(const CostReport& report, int64_t top);  // `top` 0 is all.
+std::string CostText(const CostReport& report, int64_t top);  // At most `top` rows; 0 is all.
 std::string CostCsv(const CostReport& report);
 std::string CostJson(const CostReport& report);  // "hlo.cost/1"
 

@@ -11,7 +11,7 @@ namespace {
 
 struct CostKey {
   std::string_view word;
-  bool is_scope;  // "a/b" is inside "a".
+  bool is_scope;  // Whether "a/b" is inside "a".
   std::string (*of)(const CostRow& row);
 };
 const CostKey kCostKeys[] = {
@@ -34,7 +34,7 @@ void Add(const CostRow& row, Sum* sum) {
   if (row.measured_us) sum->group.measured_us = sum->group.measured_us.value_or(0) + *row.measured_us;
 }
 
-// Ends of "a", "a/b" and "a/b/c" for "a/b/c". Cuts at kDeepest levels.
+// Ends of the scopes of a name: "a", "a/b" and "a/b/c" for "a/b/c". Levels beyond kDeepest count as one.
 std::vector<size_t> ScopesOf(const std::string& name) {
   constexpr size_t kDeepest = 64;
   std::vector<size_t> ends;
@@ -44,7 +44,6 @@ std::vector<size_t> ScopesOf(const std::string& name) {
   return ends;
 }
 
-// The innermost shown one, or null.
 Sum* Around(const std::string& name, std::map<std::string, Sum>& sums) {
   for (size_t at = name.rfind('/'); at != std::string::npos && at > 0; at = name.rfind('/', at - 1)) {
     const auto found = sums.find(name.substr(0, at));
@@ -58,9 +57,8 @@ bool IsLonger(const Sum* a, const Sum* b) {
   return left != right ? left > right : a->group.name.size() < b->group.name.size();
 }
 
-// Longer times come first within a scope.
 std::vector<CostGroup> InTheirScopes(std::map<std::string, Sum>& sums, const std::vector<Sum*>& shown) {
-  std::map<const Sum*, std::vector<Sum*>> inside;  // Null: outside of all scopes.
+  std::map<const Sum*, std::vector<Sum*>> inside;
   for (Sum* sum : shown) inside[Around(sum->group.name, sums)].push_back(sum);
   std::vector<CostGroup> groups;
   std::vector<std::pair<Sum*, int>> pending;

@@ -16,7 +16,7 @@ struct EmitForm {
   std::string_view what;
   Result<std::string> (*emit)(const Module& module);
 };
-// All except text.
+// All forms except text (ir/text/printer.h).
 std::span<const EmitForm> EmitForms();
 
 }  // namespace hlo

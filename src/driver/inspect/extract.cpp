@@ -16,7 +16,7 @@ Error NotFound(std::string_view what, std::string_view name, const std::vector<s
                                 near.empty() ? "" : Str("; did you mean '", Join(near, "', '"), "'?")));
 }
 
-// Users know the names in the text, which parsing makes unique.
+// Parsing makes names unique in the module, but users know the text.
 std::string_view NameInText(const Instruction& inst) {
   std::string_view text = inst.module().source->text();
   text = text.substr(inst.range().begin, inst.range().end - inst.range().begin);
@@ -55,7 +55,6 @@ class Piece {
     entry_->SetRoot(copies.size() == 1 ? *copies.front() : entry_->AddTuple(copies));
   }
 
-  // Callees come first.
   std::unique_ptr<Module> Finish() {
     std::unordered_set<const Computation*> called;
     std::vector<const Computation*> pending;
@@ -93,7 +92,7 @@ class Piece {
   std::unordered_map<const Instruction*, Instruction*> copies_;
 };
 
-// By id: `level`, its operands up to `height` steps away, and constants.
+// By id: whether it is in `level`, leads to it in at most `height` steps, or is a constant of these.
 std::vector<bool> Cone(const Module& module, std::vector<const Instruction*> level, int64_t height) {
   std::vector<bool> inside(module.id_limit());
   for (const Instruction* inst : level) inside[inst->id()] = true;
@@ -175,7 +174,7 @@ std::unique_ptr<Module> Extract(const Instruction& inst, int64_t height, bool us
   const std::vector<bool> inside = Cone(from.module(), std::move(start), height);
 
   const std::vector<Instruction*> order = from.PostOrder();
-  std::vector<const Instruction*> ends;  // Outside operands, and parameters that are results.
+  std::vector<const Instruction*> ends;
   std::vector<bool> is_end(from.module().id_limit());
   const auto add_end = [&](const Instruction& end) {
     if (!is_end[end.id()]) ends.push_back(&end);

@@ -15,7 +15,6 @@ namespace {
 
 constexpr const char* kSeeAll = "--print_fusion_plan=all";
 
-// For example "a, b, c and 4 more".
 std::string Names(const std::vector<std::string>& names, size_t most) {
   const size_t shown = std::min(names.size(), most);
   std::string out = Join(std::span(names).first(shown), ", ");
@@ -23,7 +22,6 @@ std::string Names(const std::vector<std::string>& names, size_t most) {
   return out;
 }
 
-// For example "row_reduction of sum.3, tile 8x128, vector 4, 256 threads".
 std::string KernelText(const KernelPlan& plan) {
   std::string out = std::string(ToString(plan.kind));
   if (!plan.heroes.empty()) out += Str(" of ", Join(plan.heroes, ", "));
@@ -38,18 +36,17 @@ std::string KernelText(const KernelPlan& plan) {
 
 struct Kernel {
   const Instruction* fusion;
-  const Instruction* region = nullptr;  // The enclosing one.
+  const Instruction* region = nullptr;
   std::string plan;
   std::string slow;
   std::vector<FusionLog::Note> joins, stored, apart;
-  bool known = false, made = false;  // `known`: in the log. `made`: by the passes.
+  bool known = false, made = false;  // Whether the log has the kernel; whether the passes made it.
   int64_t instructions = 0, shared = 0;
   double read = 0, written = 0, alone = 0;  // Bytes.
 
   double saved() const { return alone - read - written; }
 };
 
-// Merges joins with equal texts.
 void AddNotes(const FusionLog& log, const std::string& name, Kernel* kernel) {
   std::vector<const std::string*> worklist = {&name};
   for (size_t i = 0; i < worklist.size(); ++i) {
@@ -63,7 +60,7 @@ void AddNotes(const FusionLog& log, const std::string& name, Kernel* kernel) {
     for (const std::string& part : group.parts) worklist.push_back(&part);
     for (const FusionLog::Note& note : group.notes) {
       if (!Joins(note.reason)) {
-        // A group's first note has the decisive reason.
+        // The first note on a group gives the reason that decided.
         const bool again =
             note.of_two && std::ranges::find(kernel->apart, note.names, &FusionLog::Note::names) != kernel->apart.end();
         const bool said = note.names.empty() && std::ranges::find(kernel->stored, note.reason,
@@ -108,7 +105,6 @@ Kernel KernelOf(const Instruction& fusion, const CostAnalysis& costs, const Fusi
   return kernel;
 }
 
-// Ignores names.
 std::string Likeness(const Kernel& kernel) {
   std::string key = Str(kernel.fusion->shape(), kernel.region != nullptr ? RegionOf(*kernel.region) : "",
                         kernel.plan.substr(0, kernel.plan.find(" of ")), kernel.read, "/", kernel.written, "/",
@@ -174,7 +170,6 @@ void AddBlock(const std::vector<Kernel>& alike, const FusionReportOptions& optio
   *out += "\n";
 }
 
-// For example "512 OneKernel, 87 Result".
 std::string ReasonCounts(const FusionLog& log) {
   std::vector<std::pair<int64_t, std::string_view>> counts;
   for (int i = 0; i < kFusionReasons; ++i) {
@@ -216,7 +211,6 @@ std::string FusionReport(const Module& module, const FusionLog& log, const Fusio
       blocks[at->second].push_back(std::move(kernel));
     }
   }
-  // Kernels that move most bytes first, otherwise in the order of execution.
   std::ranges::stable_sort(blocks, std::greater(), [](const std::vector<Kernel>& block) {
     return (block.front().read + block.front().written) * static_cast<double>(block.size());
   });

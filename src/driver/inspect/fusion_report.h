@@ -10,13 +10,13 @@
 namespace hlo {
 
 struct FusionReportOptions {
-  size_t blocks = 16;  // Similar kernels share one; others are counted.
-  size_t lines = 4;    // Rejected unions shown for each kernel.
+  size_t blocks = 16;  // Kernels to print, with similar ones grouped; others are counted.
+  size_t lines = 4;    // Limit of the lines about rejected unions of a kernel.
   size_t names = 4;
-  double least = 0.01;  // A rejected union is shown if it saves this share of a kernel's traffic.
+  double least = 0.01;  // Prints a rejected union if it would save this share of a kernel's traffic.
 };
 
-// For a module with plans (gpu::PlanModule) and its fusion passes' log.
+// For a module with plans (gpu::PlanModule), and the log of its fusion passes.
 std::string FusionReport(const Module& module, const FusionLog& log, const FusionReportOptions& options);
 
 }  // namespace hlo

@@ -11,7 +11,6 @@
 namespace hlo {
 namespace {
 
-// A scalar constant, also behind a broadcast, or null.
 const Instruction* ScalarConstant(const Instruction& inst) {
   if (inst.Is(Opcode::kBroadcast)) return ScalarConstant(inst.operand(0));
   return inst.Is(Opcode::kConstant) && inst.shape().IsScalar() ? &inst : nullptr;
@@ -50,7 +49,6 @@ std::vector<std::string> LabelOf(const Instruction& inst) {
   return lines;
 }
 
-// Instructions at most `width` edges away, by id.
 std::vector<bool> Near(const Instruction& center, int64_t width) {
   std::vector<bool> near(center.module().id_limit());
   std::vector<const Instruction*> level = {&center};
@@ -74,7 +72,7 @@ std::vector<bool> Near(const Instruction& center, int64_t width) {
 struct Source {
   const Instruction* base;     // Never a get-tuple-element.
   std::vector<int64_t> index;  // Empty: all of `base`.
-  const Instruction* element;  // The element nearest to `base`, or `base`.
+  const Instruction* element;  // The element nearest to `base`, or `base` itself.
 };
 
 Source SourceOf(const Instruction& value) {
@@ -142,7 +140,7 @@ class Builder {
     return options_.fold_tuples && inst.Is(Opcode::kGetTupleElement) && SourceOf(inst).base->Is(Opcode::kParameter);
   }
 
-  // Has no node; nor do elements without readers.
+  // Whether the instruction has no node. Elements that nothing reads have none either.
   bool IsFolded(const Instruction& inst) const {
     if (!options_.fold_tuples || &inst == options_.around) return false;
     const auto is_element = [](const Instruction* user) { return user->Is(Opcode::kGetTupleElement); };
@@ -160,7 +158,6 @@ class Builder {
     return !SourceOf(inst).base->Is(Opcode::kParameter) || (inst.shape().IsTuple() && only_elements_are_read);
   }
 
-  // Nodes that compute `value`, behind folded tuples.
   std::vector<const Instruction*> SourcesOf(const Instruction& value) const {
     if (!IsFolded(value)) return {&value};
     std::vector<const Instruction*> sources, left = {&value};
@@ -177,7 +174,6 @@ class Builder {
     return sources;
   }
 
-  // Adds "operand 1 = while.2 {3}" for the first operands from other nodes' elements.
   void NameElements(const Instruction& inst, int node) {
     constexpr int kMost = 4;
     int named = 0;
@@ -191,7 +187,6 @@ class Builder {
     }
   }
 
-  // Adds "result {2}" to nodes that compute elements of a folded root.
   void MarkResults(const Instruction& root, const std::unordered_map<const Instruction*, int>& nodes) {
     if (!IsFolded(root)) return;
     std::map<int, std::string> results;
@@ -212,14 +207,12 @@ class Builder {
     return static_cast<int>(graph_.nodes.size()) - 1;
   }
   void AddEdge(GraphEdge edge) {
-    // One edge for an operand that is used twice.
     for (auto it = graph_.edges.rbegin(); it != graph_.edges.rend() && it->to == edge.to; ++it) {
       if (it->from == edge.from && it->port == edge.port) return;
     }
     graph_.edges.push_back(edge);
   }
 
-  // Returns the parameters' nodes, which are ports.
   std::vector<int> AddInside(int frame) {
     graph_.nodes[frame].is_frame = true;
     const Instruction& fusion = *graph_.nodes[frame].inst;
@@ -260,7 +253,6 @@ std::string DotText(std::string_view text) {
   return out + '"';
 }
 
-// Other families follow from traits.
 struct FamilyRow {
   Opcode opcode;
   OpFamily family;
@@ -312,13 +304,13 @@ std::string FrameTitle(const GraphNode& frame) {
 }
 
 std::string GraphDot(const Graph& graph, const std::string& title) {
-  // Light, under black text.
+  // Light, because the text is black.
   constexpr const char* kColors[] = {"#dbeafe", "#e5e7eb", "#dcfce7", "#fde68a",
                                      "#fecaca", "#f3f4f6", "#e9d5ff", "#fbcfe8"};
   std::string out =
       Str("digraph ", DotText(title), " {\n  node [shape=box style=filled fontname=monospace fontsize=10]\n");
   out += "  compound=true\n";
-  std::vector<int> root_of(graph.nodes.size(), -1);  // Last nodes of frames.
+  std::vector<int> root_of(graph.nodes.size(), -1);
   for (size_t i = 0; i < graph.nodes.size(); ++i) {
     if (graph.nodes[i].frame >= 0) root_of[graph.nodes[i].frame] = static_cast<int>(i);
   }

@@ -19,13 +19,13 @@ namespace hlo {
 struct GraphOptions {
   bool expand_fusions = true;
   bool fold_tuples = true;
-  // Pages of larger pictures show scopes of op_name as nodes that can be opened; 0 never does.
+  // If a picture has more nodes than this, a page shows scopes of op_name as nodes that can be opened; 0 never does.
   size_t most_nodes = 60;
-  const Instruction* around = nullptr;  // Shows nodes at most `width` edges away; null shows all.
+  const Instruction* around = nullptr;  // Only nodes at most `width` edges away from it; null for all.
   int64_t width = 2;
 };
 
-// Determines the colour.
+// The kind of an op, which determines its colour.
 enum class OpFamily : uint8_t {
   kParameter,
   kConstant,
@@ -40,23 +40,23 @@ OpFamily FamilyOf(const Instruction& inst);
 
 struct GraphNode {
   const Instruction* inst;
-  std::vector<std::string> lines;  // Op, name, shape, constants.
+  std::vector<std::string> lines;
   OpFamily family = OpFamily::kOther;
-  int frame = -1;              // The enclosing fusion.
-  bool is_frame = false;       // A fusion with its contents.
-  bool is_outside = false;     // Read by the picture's scope from outside.
-  int scope = -1;              // The picture (graph_scopes.h) of a scope's node, or -1.
+  int frame = -1;
+  bool is_frame = false;       // A fusion drawn with its contents.
+  bool is_outside = false;     // A value from outside that the scope of the picture reads.
+  int scope = -1;              // The picture (graph_scopes.h) of the scope that the node represents, or -1.
   std::string_view mark = {};  // "wrong" draws a red border.
-  std::string about = {};      // A scope's tooltip.
+  std::string about = {};      // The tooltip of a scope.
 };
 
 struct GraphEdge {
   int from, to;   // from < to. Both are in the same frame or in none.
-  int port = -1;  // The inner node that reads the value, for a frame.
+  int port = -1;  // If `to` is a frame: the inner node that reads the value.
 };
 
 struct Graph {
-  std::vector<GraphNode> nodes;  // Operands first. A frame's contents follow it, with the root last.
+  std::vector<GraphNode> nodes;  // Operands first. The contents of a frame follow it, with the root last.
   std::vector<GraphEdge> edges;
 };
 

@@ -16,7 +16,7 @@
 namespace hlo {
 namespace {
 
-// "a/b/model.py:80/model.py:12/" for the op_name "a/b/add" of line 12, which line 80 calls.
+// "a/b/model.py:80/model.py:12/" for the op_name "a/b/add", if line 80 calls line 12.
 std::string ScopesOf(const Instruction& inst, const SourcePlaces& places) {
   const std::string_view op_name = inst.metadata().op_name.view();
   std::string scopes(op_name.substr(0, op_name.rfind('/') + 1));
@@ -27,7 +27,6 @@ std::string ScopesOf(const Instruction& inst, const SourcePlaces& places) {
   return scopes;
 }
 
-// "b" for "a/b/c/" and the path "a/". "" for other paths.
 std::string_view ScopeBelow(std::string_view scopes, std::string_view path) {
   if (!scopes.starts_with(path)) return "";
   const std::string_view rest = scopes.substr(path.size());
@@ -35,10 +34,10 @@ std::string_view ScopeBelow(std::string_view scopes, std::string_view path) {
   return end == std::string_view::npos ? "" : rest.substr(0, end);
 }
 
-// An acyclic graph of groups.
+// The graph of the groups has no cycles.
 class Groups {
  public:
-  // Operands by node, in topological order.
+  // `operands` has indices by node, in topological order.
   explicit Groups(const std::vector<std::vector<int>>& operands)
       : operands_(operands), users_(operands.size()), group_of_(operands.size(), -1) {
     for (size_t node = 0; node < operands.size(); ++node) {
@@ -46,7 +45,7 @@ class Groups {
     }
   }
 
-  // Groups nodes with equal keys, except where that makes a cycle. Key "" groups nothing.
+  // Puts nodes with equal keys into one group, unless that makes a cycle. Nodes with the key "" stay alone.
   void MergeByKey(const std::vector<std::string_view>& keys) {
     std::map<std::string_view, int> open;
     for (int node = 0; node < static_cast<int>(operands_.size()); ++node) {
@@ -63,8 +62,8 @@ class Groups {
     }
   }
 
-  // Moves a node without a key into its only reading group. This makes no cycle: a path from the group to an operand of
-  // the node would be a cycle already.
+  // Moves a node without a key into the only group that reads it. This makes no cycle: a path from the group to an
+  // operand of the node would be a cycle already.
   void MergeIntoUsers(const std::vector<std::string_view>& keys) {
     for (int node = static_cast<int>(operands_.size()); node-- > 0;) {
       if (!keys[node].empty() || users_[node].empty()) continue;
@@ -76,7 +75,6 @@ class Groups {
     }
   }
 
-  // Operands first.
   std::vector<std::vector<int>> InOrder() const {
     std::vector<std::set<int>> below(members_.size());
     std::vector<int> waits_for(members_.size());
@@ -115,7 +113,7 @@ class Groups {
     members_[group].push_back(node);
   }
 
-  // A path leads from the group through other groups to an operand.
+  // Whether a path leads from the group, through other groups, to an operand of the node.
   bool MakesCycle(int node, int group) const {
     std::set<int> ends;
     for (const int operand : operands_[node]) {
@@ -131,7 +129,7 @@ class Groups {
       for (const int member : members_[from]) {
         for (const int user : users_[member]) {
           const int to = group_of_[user];
-          if (to < 0 || seen[to]) continue;  // Later nodes have none.
+          if (to < 0 || seen[to]) continue;
           if (ends.contains(to)) return true;
           seen[to] = true;
           left.push_back(to);
@@ -143,7 +141,7 @@ class Groups {
 
   const std::vector<std::vector<int>>& operands_;
   std::vector<std::vector<int>> users_;
-  std::vector<int> group_of_;  // -1: none yet.
+  std::vector<int> group_of_;
   std::vector<std::vector<int>> members_;
 };
 
@@ -178,7 +176,7 @@ class Folder {
     return number;
   }
 
-  // By scopes below the path, which grows by their common part.
+  // Groups the nodes by their scope below the path, which first takes the part that all scopes share.
   std::vector<std::vector<int>> GroupsOf(const std::vector<int>& members, std::string* path) const {
     std::vector<std::vector<int>> alone;
     for (const int member : members) alone.push_back({member});
@@ -255,7 +253,6 @@ class Folder {
     return graph;
   }
 
-  // Also adds the picture.
   GraphNode NodeOf(const std::vector<int>& group, const std::string& path, int number) {
     constexpr size_t kWidest = 40, kMostOpcodes = 3;
     std::string scope, names;
@@ -285,7 +282,7 @@ class Folder {
   const Graph& all_;
   const size_t most_nodes_;
   std::vector<std::string> scopes_;
-  std::vector<std::vector<int>> below_;  // Readers outside of frames.
+  std::vector<std::vector<int>> below_;  // The nodes outside of frames that read a node.
   std::vector<GraphPicture> pictures_;
 };
 

@@ -10,15 +10,15 @@
 namespace hlo {
 
 struct GraphPicture {
-  std::string name;  // Its scope; "" for the whole graph.
-  int parent = -1;   // Has the scope's node; -1 for the whole graph.
+  std::string name;  // The path of the scope; "" for the whole graph.
+  int parent = -1;   // The picture with the node of the scope; -1 for the whole graph.
   Graph graph;
 };
 
-// The whole graph comes first. Pictures with more than `most_nodes` nodes (0: never) group scopes by the first path
-// component in which they differ. Program calls by line are below the scopes of op_name. A scope becomes several nodes
-// if it would create a cycle. Instructions without a scope join their only reading scope. Values from outside are
-// nodes, too (`is_outside`).
+// The first picture shows the whole graph. If a picture has more than `most_nodes` nodes (0: never), scopes become
+// nodes, named by the first path component in which they differ. Below the scopes of op_name are the program's calls by
+// line. A scope that would create a cycle becomes several nodes. Instructions without a scope join the only scope that
+// reads them. A picture also has nodes for values from outside (`is_outside`).
 std::vector<GraphPicture> PicturesOf(const Graph& graph, size_t most_nodes);
 
 }  // namespace hlo

@@ -1,5 +1,6 @@
-// Sugiyama's method. Boxes get layers, and edges get points in the layers that they pass. Layers are ordered by the
-// mean place of neighbours. Positions keep this order, as near as possible to the neighbours (isotonic regression).
+// Lays out a graph as Sugiyama does. Boxes get layers, and edges get points in the layers that they pass. The mean
+// place of its neighbours orders the vertices of a layer. Positions keep this order and are as near as possible to the
+// neighbours (isotonic regression).
 #include "driver/inspect/layout.h"
 
 #include <algorithm>
@@ -11,12 +12,11 @@ namespace {
 constexpr double kBoxGap = 14, kLineGap = 7, kLayerGap = 34;
 constexpr int kOrderSweeps = 12, kPositionSweeps = 12;
 
-// A box, or a point of the edges that pass a layer.
 struct Vertex {
-  int box = -1;  // -1: a point.
-  int source;    // The box, or the box whose edges pass.
+  int box = -1;  // -1 for a point.
+  int source;    // The box, or the box whose edges pass here.
   int layer;
-  double width, out_x;  // 0 for a point.
+  double width, out_x;
   double left = 0;
 };
 
@@ -35,8 +35,8 @@ std::vector<int> LayersOf(const std::vector<LayoutBox>& boxes, const std::vector
   for (size_t i = 0; i < boxes.size(); ++i) {
     for (const int user : below[i]) layers[user] = std::max(layers[user], layers[i] + 1);
   }
-  // Moves boxes with at most one input down to their users. This shortens outputs and lengthens the input by at most as
-  // much.
+  // Moves boxes with at most one input down to their users. This shortens its outputs, and lengthens its input by at
+  // most as much.
   for (size_t i = boxes.size(); i-- > 0;) {
     if (boxes[i].at_top || below[i].empty() || inputs[i] > 1) continue;
     int first_user = layers[below[i].front()];
@@ -72,7 +72,7 @@ class Layering {
       below_[links_[l].from].push_back(static_cast<int>(l));
       above_[links_[l].to].push_back(static_cast<int>(l));
     }
-    // Starts points beside the box of their edges.
+    // A point is first beside the box whose edges it carries.
     for (std::vector<int>& row : rows_) {
       std::stable_sort(row.begin(), row.end(), [&](int a, int b) { return vertices_[a].source < vertices_[b].source; });
     }
@@ -170,8 +170,8 @@ class Layering {
     return vertices_[left].box < 0 && vertices_[right].box < 0 ? kLineGap : kBoxGap;
   }
 
-  // Positions near the neighbours (least squares), in order and with gaps. Vertices whose positions would decrease
-  // share their mean.
+  // Positions are as near as possible to the neighbours (least squares), in order and with gaps. Runs of vertices whose
+  // positions would decrease share their mean.
   void PlaceRow(const std::vector<int>& row, bool look_up, bool look_down) {
     struct Run {
       double sum, weight;
@@ -191,7 +191,7 @@ class Layering {
       if (look_down) {
         for (const int l : below_[row[i]]) want(vertices_[links_[l].to].left + links_[l].in_x - v.out_x);
       }
-      const double weight = count == 0 ? 0.1 : v.box < 0 ? 4 : 1;  // Straight long edges matter most.
+      const double weight = count == 0 ? 0.1 : v.box < 0 ? 4 : 1;
       const double left = count == 0 ? v.left : sum / count;
       runs.push_back({(left - offsets[i]) * weight, weight, i + 1});
       while (runs.size() > 1) {
@@ -209,8 +209,8 @@ class Layering {
   }
 
   const std::vector<LayoutBox>& boxes_;
-  std::vector<Vertex> vertices_;  // Boxes first.
-  std::vector<Link> links_;       // To the next layer.
+  std::vector<Vertex> vertices_;
+  std::vector<Link> links_;
   std::vector<std::vector<int>> rows_, above_, below_;
 };
 

@@ -9,35 +9,35 @@ namespace hlo {
 
 struct LayoutBox {
   double width = 0, height = 0;
-  double out_x = 0;     // Where its edges start, from the left.
-  bool at_top = false;  // In the first layer.
+  double out_x = 0;     // Start of its edges at the bottom, from its left side.
+  bool at_top = false;  // Whether it is in the first layer.
 };
 
 struct LayoutEdge {
   int from, to;     // from < to.
-  double in_x = 0;  // End on `to`, from its left side.
+  double in_x = 0;  // End at the top of `to`, from its left side.
 };
 
 struct LayoutPoint {
   double x = 0, y = 0;
 };
 
-// A vertical line if `from.x == to.x`, else an S between layers.
+// A vertical line if `from.x == to.x`, else an S between two layers.
 struct LayoutStroke {
   LayoutPoint from, to;
-  bool arrives = false;  // Ends at a box.
+  bool arrives = false;  // Whether it ends at a box.
 };
 
 struct GraphLayout {
-  std::vector<LayoutPoint> corners;  // Upper left.
-  // Edges of each box, as a tree that branches as late as possible.
+  std::vector<LayoutPoint> corners;
+  // All edges that leave a box, as a tree that branches as late as possible.
   std::vector<std::vector<LayoutStroke>> strokes;
   double width = 0, height = 0;
 };
 
-// In topological order.
+// Boxes must be in topological order.
 GraphLayout LayOut(const std::vector<LayoutBox>& boxes, const std::vector<LayoutEdge>& edges);
-// Points on all edges; determines the time of LayOut.
+// The number of points on all edges, which determines the time of LayOut.
 int64_t LayoutSize(const std::vector<LayoutBox>& boxes, const std::vector<LayoutEdge>& edges);
 
 }  // namespace hlo

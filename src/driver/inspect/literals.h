@@ -11,15 +11,15 @@ namespace hlo {
 
 struct LiteralStats {
   const Instruction* constant;
-  bool elided = false;                // {...} in the text; other members are empty.
-  bool splat = false;                 // All bits are equal.
-  double min = 0, max = 0, mean = 0;  // Over finite elements, and real parts.
+  bool elided = false;                // The text has {...}, and the members below are empty.
+  bool splat = false;                 // All elements have the same bits.
+  double min = 0, max = 0, mean = 0;  // Over finite elements, and over real parts of complex ones.
   int64_t finite = 0, nans = 0, infinities = 0, zeros = 0;
 };
 
-// The largest first.
+// The largest constants first.
 std::vector<LiteralStats> LiteralsOf(const Module& module);
-std::string LiteralsText(const std::vector<LiteralStats>& literals, int64_t top);  // `top` 0 is all.
+std::string LiteralsText(const std::vector<LiteralStats>& literals, int64_t top);  // At most `top` rows; 0 is all.
 std::string LiteralsJson(const std::vector<LiteralStats>& literals);               // "hlo.literals/1"
 
 }  // namespace hlo

@@ -9,7 +9,6 @@
 namespace hlo {
 namespace {
 
-// "+3", "-41", or "".
 std::string Signed(double difference) {
   return difference == 0 ? "" : Str(difference > 0 ? "+" : "-", HumanCount(std::abs(difference)));
 }

@@ -13,20 +13,20 @@ namespace hlo {
 
 struct ModuleFigures {
   int64_t instructions = 0;
-  double kernels = 0, bytes = 0, seconds = 0;  // In one run of the entry; loops by trips.
+  double kernels = 0, bytes = 0, seconds = 0;  // For one run of the entry; loops by their trips.
 };
-// Ignores dead instructions, so the pass that replaced them gets the credit, not dce.
+// Dead instructions do not count, so that the pass that replaced them gets the credit and not dce.
 Result<ModuleFigures> FiguresOf(const Module& module, const DeviceDescription& device);
 
 class PassStats {
  public:
   explicit PassStats(const DeviceDescription& device) : device_(&device) {}
 
-  // Takes the initial module, then each instance.
+  // Begin is called with the initial module, and After with each instance.
   Status Begin(const Module& module);
   Status After(const PassRun& run, const Module& module);
 
-  // In order of the first run. Passes without changes are counted, or listed with `all`.
+  // The passes in order of their first run. Passes without changes are counted, or listed with `all`.
   std::string Text(bool all) const;
   std::string Json() const;  // "hlo.pass_stats/1"
 

@@ -9,7 +9,6 @@
 namespace hlo {
 namespace {
 
-// 12 for `line` in "{line=12 column=3}". 0 if missing.
 int64_t FieldOf(std::string_view entry, std::string_view name) {
   int64_t value = 0;
   const size_t at = entry.find(Str(name, "="));
@@ -38,7 +37,7 @@ SourcePlaces::SourcePlaces(const Module& module) {
     const std::string_view entry = line.substr(blank + 1);
     if (section == "FileNames") files_.emplace_back(entry.substr(1, entry.size() - 2));
     if (section == "FileLocations") locations_.emplace_back(FieldOf(entry, "file_name_id"), FieldOf(entry, "line"));
-    // The parent's id plus 1 (docs/language.md#stack-frames).
+    // The text has the parent's id plus 1 (docs/language.md#stack-frames).
     if (section == "StackFrames")
       frames_.push_back({FieldOf(entry, "file_location_id"), FieldOf(entry, "parent_frame_id") - 1});
   }
@@ -61,7 +60,7 @@ std::vector<std::string> SourcePlaces::CallsOf(const Instruction& inst) const {
   std::vector<std::string> calls = {PlaceOf(inst)};
   if (!inst.metadata().source_file.empty()) return calls;
   const Frame* frame = Find(frames_, inst.metadata().stack_frame_id);
-  // Foreign tables may have a cycle.
+  // The tables of a foreign file may have a cycle.
   for (size_t depth = 0; frame != nullptr && depth < frames_.size(); ++depth) {
     const int64_t parent = frame->parent;
     frame = Find(frames_, parent);
@@ -78,7 +77,7 @@ const Instruction& WithOrigin(const Instruction& inst, const SourcePlaces& place
   for (const Instruction* root : FusionRoots(inst)) {
     if (says(*root)) return *root;
   }
-  // A block's results are elements of loops and fusions.
+  // The results of a block are elements of loops and fusions, which have the metadata.
   const std::vector<Instruction*> inside = FusedComputation(inst).PostOrder();
   for (size_t i = inside.size(); i-- > 0;) {
     if (!IsFusion(*inside[i]) && !inside[i]->Is(kControl)) continue;

@@ -28,7 +28,6 @@ std::string RoleFor(const Instruction& caller) {
   return role != std::end(kRoles) ? std::string(role->second) : Str("of ", ToString(caller.opcode()));
 }
 
-// Entry first.
 std::vector<std::pair<std::string, int64_t>> RolesOf(const std::vector<Computation*>& computations,
                                                      const std::unordered_map<const Computation*, std::string>& roles) {
   Counts counts;

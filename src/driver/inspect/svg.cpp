@@ -1,4 +1,4 @@
-// Lays out frames first, which become boxes.
+// A frame is laid out first and then is a box in the whole graph.
 #include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
@@ -25,7 +25,7 @@ struct Place {
 
 struct Sections {
   std::unordered_map<const Computation*, size_t> of_computation;
-  size_t of_scopes = 0;  // The first picture of the drawn graph, before its others.
+  size_t of_scopes = 0;  // The first picture of the drawn graph; the others follow it.
 };
 
 struct SectionLink {
@@ -33,7 +33,6 @@ struct SectionLink {
   std::string text;
 };
 
-// Computations that run as separate steps.
 std::vector<const Computation*> Entered(const Instruction& inst) {
   std::vector<const Computation*> entered;
   if (!inst.Is(kControl) && !inst.Is(Opcode::kAsyncStart)) return entered;
@@ -43,7 +42,6 @@ std::vector<const Computation*> Entered(const Instruction& inst) {
 
 class Drawing {
  public:
-  // Without `sections`, boxes have no links.
   Drawing(const Graph& graph, const Sections* sections)
       : graph_(graph), sections_(sections), places_(graph.nodes.size()), lines_(graph.nodes.size()) {}
 
@@ -52,7 +50,6 @@ class Drawing {
       if (graph_.nodes[i].is_frame) TRY(LayOutFrame(static_cast<int>(i)));
     }
     TRY(LayOutNodes(-1));
-    // Nodes move with their frame.
     for (size_t i = 0; i < graph_.nodes.size(); ++i) {
       const int frame = graph_.nodes[i].frame;
       if (frame < 0) continue;
@@ -63,7 +60,6 @@ class Drawing {
         for (LayoutPoint* point : {&stroke.from, &stroke.to}) point->x += dx, point->y += dy;
       }
     }
-    // Lines from a frame's border to its ports.
     for (const GraphEdge& edge : graph_.edges) {
       if (edge.port < 0) continue;
       const double x = places_[edge.port].x + places_[edge.port].width / 2;
@@ -104,7 +100,6 @@ class Drawing {
 
   static std::string Number(double value) { return Format("%.1f", value); }
 
-  // -1: outside of frames.
   Status LayOutNodes(int frame) {
     std::vector<int> own, box_of(graph_.nodes.size(), -1);
     std::vector<LayoutBox> boxes;
@@ -128,7 +123,7 @@ class Drawing {
     for (const GraphEdge& edge : graph_.edges) {
       if (graph_.nodes[edge.to].frame != frame) continue;
       const Place& port = places_[edge.port >= 0 ? edge.port : edge.to];
-      // Inner places are relative.
+      // Places inside a frame are still relative to the frame.
       const double in_x = edge.port >= 0 ? kFramePadding + port.x + port.width / 2 : port.width / 2;
       edges.push_back({box_of[edge.from], box_of[edge.to], in_x});
     }
@@ -159,7 +154,7 @@ class Drawing {
     return {};
   }
 
-  // The value leaves below the root, which is last inside.
+  // The value of a frame leaves below its root, which is the last node inside.
   Status LayOutFrame(int frame) {
     TRY(LayOutNodes(frame));
     int root = frame;
@@ -236,13 +231,13 @@ class Drawing {
   const Graph& graph_;
   const Sections* const sections_;
   std::vector<Place> places_;
-  std::vector<std::vector<LayoutStroke>> lines_;  // Edges from each node.
-  std::vector<double> exits_;                     // LayoutBox::out_x of each frame.
+  std::vector<std::vector<LayoutStroke>> lines_;
+  std::vector<double> exits_;  // LayoutBox::out_x of each frame.
   double width_ = 0, height_ = 0;
 };
 
-// Wheel or two fingers zoom, drag pans, double click fits the window, pointing shows details, typing finds nodes, Enter
-// goes to the next.
+// Wheel or two fingers zoom, dragging pans, and a double click fits the window. Pointing at a box shows details and its
+// edges in red. Typing finds nodes; Enter and Shift+Enter move between them.
 constexpr std::string_view kPage = R"html(<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
 <title>TITLE</title><style>
