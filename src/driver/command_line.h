@@ -8,7 +8,6 @@
 
 namespace hlo {
 
-// Quoted for a POSIX shell if necessary.
 std::string ShellWord(std::string_view word);
 
 // Repeats an `hlo-run` command. `more` ("--a=1 --b") replaces flags of the same names.

@@ -68,7 +68,7 @@ std::string OneLine(std::string_view text, bool is_nameless = false) {
     } else if (c == ',' || c == ')' || c == ']' || c == '=' || before == '=' || before == '(' || inside == '[') {
       blank = false;
     } else if (c == '(') {
-      blank = nesting.empty() && !named;  // Only before a signature.
+      blank = nesting.empty() && !named;  // Signatures have a blank before the parenthesis.
     } else if (nesting.empty() && !operands && c >= 'a' && c <= 'z' && (before == ']' || before == '}')) {
       blank = true;
     }
@@ -77,7 +77,6 @@ std::string OneLine(std::string_view text, bool is_nameless = false) {
     out += piece;
     named |= names;
     operands |= c == '(';
-    // In braces, other brackets need not be balanced.
     const bool braces_only = !nesting.empty() && nesting[0] == '{';
     if (c == '{' || (!braces_only && (c == '(' || c == '['))) nesting += c;
     if ((c == '}' || (!braces_only && (c == ')' || c == ']'))) && !nesting.empty()) nesting.pop_back();
@@ -144,7 +143,6 @@ class Formatter {
     std::string text, comment;
   };
 
-  // Returns the position after the '{' of a computation.
   size_t Open(size_t at, const Placed& first) {
     const size_t begin = first.range.begin;
     size_t brace = begin;
@@ -206,7 +204,6 @@ class Formatter {
     }
     std::vector<std::string_view> lines = Split(text.substr(first), '\n');
     while (!lines.empty() && Trim(lines.front()).empty()) lines.erase(lines.begin());
-    // The last line begins the line of the computation.
     const bool parted = lines.size() > 1 && Trim(lines.back()).empty() && Trim(lines[lines.size() - 2]).empty();
     while (!lines.empty() && Trim(lines.back()).empty()) lines.pop_back();
     if (lines.empty()) return false;

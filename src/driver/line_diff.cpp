@@ -66,8 +66,6 @@ std::vector<Edit> EditsOf(const Lines& from, const Lines& to) {
   return edits;
 }
 
-// The range in a hunk's head, such as "12,3": first line, number of lines. An empty range has the number of the line
-// before it.
 std::string RangeText(size_t begin, size_t end) {
   return Str(end == begin ? begin : begin + 1, end - begin == 1 ? "" : Str(",", end - begin));
 }
@@ -99,7 +97,7 @@ std::string UnifiedDiff(std::string_view from_name, std::string_view from_text, 
     for (size_t i = begin; i < end; ++i) out += Str(sign, lines[i], "\n");
   };
   std::string_view computation;
-  size_t seen = 0;  // Lines of `from` that were searched for the head of their computation.
+  size_t seen = 0;
   for (size_t first = 0, last = 0; first < edits.size(); first = last + 1) {
     for (last = first; last + 1 < edits.size(); ++last) {
       if (edits[last + 1].from_begin - edits[last].from_end > 2 * kContext) break;

@@ -1,4 +1,4 @@
-// Diffs of lines in time n log n and linear memory. For texts whose lines are mostly unique.
+// Diffs of lines in time n log n and linear memory, for texts whose lines are mostly unique.
 #ifndef HLO_DRIVER_LINE_DIFF_H_
 #define HLO_DRIVER_LINE_DIFF_H_
 
@@ -12,9 +12,9 @@ namespace hlo {
 // The indices of the longest increasing subsequence of `places`.
 std::vector<size_t> LongestIncreasing(const std::vector<size_t>& places);
 
-// As `diff -u` with three lines of context and the computation of each hunk. Both texts must end with a line break. ""
-// if they are equal. May not be the shortest diff: only lines that are unique in both texts, and equal lines next to
-// them, are matched.
+// A diff as `diff -u` prints it, with three lines of context and the computation of each hunk. Both texts must end with
+// a line break. "" if they are equal. The diff may not be the shortest: it matches lines that are unique in both texts,
+// and equal lines next to them.
 std::string UnifiedDiff(std::string_view from_name, std::string_view from, std::string_view to_name,
                         std::string_view to);
 

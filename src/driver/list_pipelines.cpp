@@ -58,7 +58,6 @@ int64_t PassesOf(const std::vector<PipelineItem>& items) {
   return passes;
 }
 
-// The first sentence of the comment above the item, or "".
 std::string AboutOf(const PipelineItem& item, std::string_view text) {
   std::vector<std::string_view> lines;
   size_t end = text.substr(0, item.range.begin).rfind('\n');

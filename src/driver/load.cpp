@@ -32,7 +32,7 @@ bool MayHoldModule(const std::string& path) {
   return text.empty() || text.contains("HloModule") || text.contains("ENTRY");
 }
 
-// Leaves out hidden directories, those without permission, and texts such as readme.txt.
+// Leaves out hidden directories, directories without permission, and texts such as readme.txt.
 std::vector<std::string> ModulesIn(const std::string& directory, bool subdirectories) {
   std::vector<std::string> files;
   const auto below = fs::directory_options::skip_permission_denied;
@@ -143,9 +143,9 @@ bool IsOfSameSize(const Shape& a, const Shape& b) {
   return !a.IsArray() || !b.IsArray() || bits_of(a) == bits_of(b);
 }
 
-// Rejects instructions that XLA's verifier accepts without a defined meaning. XLA reads the memory after an FFT of
-// other lengths, crashes on a bitcast of another size, and does not compile a movement into another type. Errors:
-// [U009].
+// Rejects instructions that XLA's verifier accepts although they have no defined meaning. XLA reads the memory after an
+// FFT of other lengths, crashes on a bitcast of another size, and does not compile a movement into another type.
+// Errors: [U009].
 Status CheckIsMeant(const Module& module) {
   constexpr OpcodeSet kMovements = {Opcode::kBroadcast,
                                     Opcode::kReshape,

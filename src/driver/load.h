@@ -26,7 +26,7 @@ struct LoadOptions {
   bool split_input_file = false;                 // Modules are separated by lines that start with "// -----".
   bool subdirectories = false;
   bool one_state = false;  // Only the first state of a module dumped in a directory.
-  // Nothing is run, rewritten or counted: --verify=off disables all checks. Otherwise it disables only warnings,
+  // If nothing is run, rewritten or counted, --verify=off disables all checks. Otherwise it disables only warnings,
   // because evaluation and passes rely on the default rules.
   bool text_only = false;
 
@@ -61,10 +61,10 @@ Result<std::vector<std::string>> ExpandPaths(std::span<const std::string> paths,
 
 // The file name of a module's state in a dump directory of XLA or hlo-run.
 struct DumpedState {
-  enum class Kind : uint8_t { kRecording, kBefore, kAfter, kPass };  // First states in the order of preference.
+  enum class Kind : uint8_t { kRecording, kBefore, kAfter, kPass };  // A smaller kind is preferred as the first state.
   Kind kind = Kind::kPass;
   std::string module;  // "module_0001.jit_f", unique in its directory.
-  std::string title;   // Such as "0001.jit_f.execution_0000" for a recorded run.
+  std::string title;   // For example "0001.jit_f.execution_0000" for a recorded run.
 };
 std::optional<DumpedState> DumpedStateOf(std::string_view file_name);
 

@@ -181,7 +181,7 @@ std::string_view About(LowerStage stage) { return RowOf(stage).about; }
 
 Result<std::string> Lower(const Module& module, LowerStage stage, const std::string& name,
                           const DeviceDescription& device, const SassOptions& sass) {
-  // Other targets than GPUs, and those newer than LLVM knows, are shown for sm_90.
+  // Kernels for other targets, or for GPUs newer than LLVM knows, are shown for sm_90.
   kernel::NvptxOptions options;
   if (device.is_gpu) options.arch = Str("sm_", std::min(device.compute_capability, 90));
   const std::unique_ptr<Module> compiled = module.Clone();

@@ -23,10 +23,8 @@ struct SassOptions {
 };
 
 // The kernels of the module's fusions in the order of the text, or only the kernels of instruction `name` if not empty.
-// Each follows a comment with its instruction. Uses the existing plan or a plan for `device`. Comments list
-// instructions without an emitter. A library fusion is shown as the kernels that replace it. kPtxas prints registers,
-// spills and shared memory of each kernel, and a list of kernels with spills. kSass prints the same for machine code,
-// made as for a run, and its assembler.
+// Uses the existing plan, or makes one for `device`. A library fusion is shown as the kernels that replace it. kPtxas
+// prints registers, spills and shared memory of each kernel. kSass prints the same for machine code, made as for a run.
 Result<std::string> Lower(const Module& module, LowerStage stage, const std::string& name,
                           const DeviceDescription& device, const SassOptions& sass = {});
 

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::string_view kRed = "\033[31m", kGreen = "\033[32m", kCyan = "\033[36m", kPlain = "\033[0m";
 
-// Dead instructions are dce's business, and not shown.
+// Dead instructions are not shown, because dce removes them.
 std::unordered_set<const Instruction*> LiveOf(const std::vector<Instruction*>& order) {
   std::unordered_set<const Instruction*> live;
   for (const Instruction* inst : std::views::reverse(order)) {
@@ -102,7 +102,6 @@ class Differ {
     size_t begin, end;
   };
 
-  // A changed instruction follows its earlier form.
   static void Pairs(const ModuleLines::Part& before, const ModuleLines::Part& after, const std::vector<bool>& kept,
                     const std::vector<bool>& known, Range from, Range to, std::vector<std::string>* lines) {
     std::unordered_map<std::string_view, size_t> was;

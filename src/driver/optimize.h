@@ -12,10 +12,9 @@
 
 namespace hlo {
 
-// Whether another compiler has optimized the module, which skips passes unless requested.
+// Whether another compiler has optimized the module. Passes are then skipped unless requested.
 bool IsOptimized(const Module& module, const std::string& path);
 
-// The treatment of inconsistent layouts (V290, V291).
 enum class MisfitLayouts : uint8_t {
   kAssign,  // Runs layout assignment before the pipeline.
   kKeep,    // The same, except for a list of passes that cannot change the bytes of a bitcast's operand.
@@ -33,16 +32,16 @@ PipelineOptions ForHost(PipelineOptions options);
 // pipeline. Returns a note, or "" without such calls.
 Result<std::string> TakeLibraryCalls(Module& module, const DeviceDescription& device);
 
-// Harmless internal faults, each once: "[I011] the fixed point of 'fusion' does not end: ...".
+// Harmless internal faults: "[I011] the fixed point of 'fusion' does not end: ...". Each is listed once.
 std::vector<std::string> FindingsOf(const PipelineReport& report);
 
 // "pass algsimp#2 (instance 31 of the pipeline)".
 std::string Describe(const PassRun& run);
 
-// The most frequent first: "A.add.1 3x, A.resh.1b".
+// The rules in order of frequency: "A.add.1 3x, A.resh.1b".
 std::string RulesText(const PassRun& run);
 
-// Names passes of the pipeline that hlokit does not implement. May be "".
+// A note about passes of the pipeline that hlokit does not implement, or "".
 std::string TodoText(const PipelineReport& report);
 
 }  // namespace hlo

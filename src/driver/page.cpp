@@ -10,7 +10,7 @@
 namespace hlo {
 namespace {
 
-// Columns of long text (`x`) wrap. Wide tables scroll inside their box (`t`), never the page.
+// Columns of long text (`x`) wrap. Wide tables scroll inside their box (`t`); the page does not scroll.
 constexpr std::string_view kStyle = R"html(<style>
 :root{color-scheme:light dark}
 body{font:14px/1.5 system-ui,sans-serif;max-width:1320px;margin:0 auto;padding:0 16px 48px;overflow-wrap:anywhere}
@@ -32,7 +32,6 @@ a{margin-right:10px}
 @media(max-width:720px){body{padding:0 10px 32px}h1{font-size:22px}.x{min-width:18ch}}
 )html";
 
-// The CSS class: "m" removed, "p" added, "h" a hunk's head.
 std::string_view ClassOf(std::string_view line) {
   if (line.starts_with("--- ") || line.starts_with("+++ ")) return "";
   return line.starts_with('-') ? "m" : line.starts_with('+') ? "p" : line.starts_with("@@ ") ? "h" : "";

@@ -16,7 +16,7 @@ namespace {
 struct Spent {
   int runs = 0, changed = 0, skipped = 0;
   double wall_ms = 0, processor_ms = 0;
-  double after_wall_ms = 0, after_processor_ms = 0;  // Fingerprint and verifier.
+  double after_wall_ms = 0, after_processor_ms = 0;  // In the fingerprint and the verifier.
   int64_t instructions = 0;
 
   void Add(const PassRun& run, int64_t more_instructions) {
@@ -41,12 +41,11 @@ struct Spent {
   }
 };
 
-// A stage, or a pass in a stage.
 struct Node {
   std::string_view name;
   bool is_pass = false;
   Spent spent;
-  std::vector<std::unique_ptr<Node>> parts;  // In the order of their first runs.
+  std::vector<std::unique_ptr<Node>> parts;
 
   Node& Part(std::string_view part, bool part_is_pass) {
     for (const auto& known : parts) {

@@ -8,16 +8,16 @@
 
 namespace hlo {
 
-// In order of the first run. Passes without changes are counted.
+// The passes in order of their first run. Passes without changes are counted.
 std::string PassTable(const PipelineReport& report);
 
-// By stages. Fast passes without changes are summed up.
+// The stages with their passes. Fast passes without changes are summed up.
 std::string PassTree(const PipelineReport& report);
 
-// Schema "hlo.time_passes/1".
+// The schema is "hlo.time_passes/1".
 std::string PassTimesJson(const PipelineReport& report);
 
-// The most frequent rule first.
+// The most frequent rule comes first.
 std::string RuleTable(const PipelineReport& report);
 
 }  // namespace hlo

@@ -28,7 +28,7 @@ class PassWatch {
   static Result<PassWatch> Make(const PassWatchOptions& options, const PipelineOptions& pipeline,
                                 std::function<Result<std::string>(const Module&)> print);
 
-  // Begin is called before a pipeline; the others are its observers. Writes to stderr.
+  // Begin is called before a pipeline; the others observe it. All output goes to stderr.
   void Begin(const Module& module);
   Status Before(const PassRun& run, const Module& module);
   Status After(const PassRun& run, const Module& module);

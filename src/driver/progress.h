@@ -1,4 +1,4 @@
-// A progress line on a terminal after two seconds. Prints nothing if stderr is not a terminal.
+// A progress line on a terminal after two seconds. Silent if stderr is not a terminal.
 #ifndef HLO_DRIVER_PROGRESS_H_
 #define HLO_DRIVER_PROGRESS_H_
 
@@ -12,14 +12,13 @@ namespace hlo {
 
 class Progress {
  public:
-  // `title` precedes each stage.
   explicit Progress(bool quiet = false, std::string title = "");
   ~Progress();
   Progress(const Progress&) = delete;
 
-  // Shown with its elapsed time once the total is two seconds.
+  // Starts a stage, which is shown once the total time is two seconds.
   void Stage(std::string name);
-  // For example "kernel 12 of 61". Cheap enough for inner loops.
+  // Shows progress such as "kernel 12 of 61". Cheap enough for inner loops.
   void Step(int64_t done, int64_t total, const std::string& what);
   // `make_text` is called only if its text is shown.
   template <class MakeText>
@@ -30,7 +29,7 @@ class Progress {
   void Clear();
 
  private:
-  bool IsDue();  // At most every tenth of a second.
+  bool IsDue();  // True at most every tenth of a second.
   void SetDetail(std::string text);
   void Watch();
   void Show();
@@ -39,7 +38,7 @@ class Progress {
   const std::string title_;
   const std::chrono::steady_clock::time_point begin_;
   std::chrono::steady_clock::time_point last_step_;
-  std::mutex mutex_;  // Guards the members below, which the watcher shows.
+  std::mutex mutex_;  // Guards the members below, which the watcher thread shows.
   std::condition_variable ended_;
   bool shown_ = false, end_ = false;
   std::string stage_, detail_;

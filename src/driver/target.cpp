@@ -177,7 +177,7 @@ Result<DeviceDescription> DescriptionOf(const ProtoReader& reader, const ProtoMe
   int64_t minor = 0;
   if (const ProtoField* field = Find(capability->message, "minor"); field != nullptr && !ParseInt(field->value, &minor))
     FAIL(reader.ErrorAt(field->range, "minor wants a number"));
-  // For missing fields.
+  // The default device has values for missing fields.
   DeviceDescription device = DefaultDevice();
   device.compute_capability = static_cast<int>(10 * TRY(config.Number(*major)) + static_cast<double>(minor));
   if (device.compute_capability < 80 || device.compute_capability > 999)
