@@ -1,5 +1,5 @@
-// The attributes of opcodes: one struct for each set of attributes, which lists its fields once (ir/fields.h).
-// ir/ops.def assigns the structs to opcodes. The text of attributes: docs/language.md#attribute-values.
+// The attributes of opcodes: one struct for each set, which lists its fields once (ir/fields.h). ir/ops.def assigns the
+// structs to opcodes. Their text: docs/language.md#attribute-values.
 #ifndef HLO_IR_ATTRS_H_
 #define HLO_IR_ATTRS_H_
 
@@ -29,7 +29,6 @@ class Computation;
 
 // ---- Values that attributes hold ---------------------------------------------------------------------------------
 
-// The words of these enums are at the end of this file.
 #define HLO_ENUM(Name, ...) enum class Name : uint8_t { __VA_ARGS__ };
 HLO_ENUM(ComparisonDirection, kEq, kNe, kGe, kGt, kLe, kLt)
 HLO_ENUM(ComparisonType, kDefault, kFloat, kTotalOrder, kSigned, kUnsigned)
@@ -50,13 +49,13 @@ HLO_ENUM(DotAlgorithm, kUnset, kAnyF8AnyF8F32, kAnyF8AnyF8F32FastAccum, kF16F16F
          kF64F64F64)
 #undef HLO_ENUM
 
-// `dimensions={2}` where exactly one entry is allowed.
+// `dimensions={2}` with exactly one entry.
 struct OneDimension {
   int64_t value = 0;
   bool operator==(const OneDimension&) const = default;
 };
 
-// One dimension of a window. Padding may be negative. The arithmetic of windows: docs/ops.md#windows.
+// Padding may be negative. Arithmetic: docs/ops.md#windows.
 struct WindowDim {
   int64_t size = 1;
   int64_t stride = 1;
@@ -72,12 +71,12 @@ struct Window {
   bool operator==(const Window&) const = default;
 };
 
-// dim_labels=b01f_01io->b01f: the role of each dimension of lhs, rhs and result.
+// dim_labels=b01f_01io->b01f: the roles of the dimensions of lhs, rhs and result.
 struct DimLabels {
   int64_t lhs_batch = 0, lhs_feature = 0;
   int64_t rhs_input_feature = 0, rhs_output_feature = 0;
   int64_t out_batch = 0, out_feature = 0;
-  std::vector<int64_t> lhs_spatial, rhs_spatial, out_spatial;  // [i] is the dimension of spatial dimension i.
+  std::vector<int64_t> lhs_spatial, rhs_spatial, out_spatial;
   bool operator==(const DimLabels&) const = default;
 };
 
@@ -99,17 +98,16 @@ struct SliceRanges {
   bool operator==(const SliceRanges&) const = default;
 };
 
-// {{0,1},{2,3}}, such as source-target pairs and slice sizes.
 using ListOfLists = std::vector<std::vector<int64_t>>;
 
-// Text of a value that is kept as written (balanced braces, strings, brackets) and not interpreted.
+// Text that is kept as written and not interpreted.
 struct RawText {
   Interned text;
   bool empty() const { return text.empty(); }
   bool operator==(const RawText&) const = default;
 };
 
-// Values that are also kept as text, in the form that XLA prints. A value equal to the default is empty.
+// Values that are also kept as text, in the form that XLA prints. The default is empty.
 struct BackendConfig : RawText {};       // A dictionary in braces, or a quoted string.
 struct FrontendAttributes : RawText {};  // {a="text",b={"json": 1}}, sorted by key.
 struct Statistics : RawText {};          // {visualizing_index=0,nan_count=3}
@@ -126,7 +124,7 @@ struct SparsePattern {
 struct OperandSparsity {
   SparsePattern pattern;
   int64_t dimension = 0, stride = 0;
-  int64_t indices = 0;  // The operand with the indices of the kept elements.
+  int64_t indices = 0;
   static constexpr auto Fields() {
     return FieldList(Always("sparsity", &OperandSparsity::pattern), Always("dimension", &OperandSparsity::dimension),
                      Always("stride", &OperandSparsity::stride), Always("idx", &OperandSparsity::indices));
@@ -134,7 +132,7 @@ struct OperandSparsity {
   bool operator==(const OperandSparsity&) const = default;
 };
 struct OperandScaling {
-  int64_t scale = 0;  // The operand with the scales.
+  int64_t scale = 0;
   static constexpr auto Fields() { return FieldList(Always("scale_idx", &OperandScaling::scale)); }
   bool operator==(const OperandScaling&) const = default;
 };
@@ -150,13 +148,12 @@ struct ForEachSide {
 using SparsityConfig = ForEachSide<OperandSparsity>;
 using BlockScalingConfig = ForEachSide<OperandScaling>;
 
-// mode= of a collective. It is parsed and has no effect, so all values are equal.
+// mode= of a collective. Has no effect, so all values are equal.
 struct GroupModeWord {
   GroupMode mode = GroupMode::kCrossReplica;
   bool operator==(const GroupModeWord&) const { return true; }
 };
 
-// output_to_operand_aliasing={{1}: (2, {0})}.
 struct OperandAlias {
   ShapeIndex output;
   int64_t operand = 0;
@@ -170,7 +167,6 @@ struct ShapeList {
   bool operator==(const ShapeList&) const = default;
 };
 
-// literal= of a custom-call, with shapes inside.
 struct LiteralValue {
   std::optional<Literal> value;
   bool operator==(const LiteralValue& other) const {
@@ -185,19 +181,19 @@ struct NoAttrs {
   bool operator==(const NoAttrs&) const = default;
 };
 
-struct ParameterAttrs {  // The number is in the parentheses: parameter(0).
+struct ParameterAttrs {
   int64_t number = 0;
   static constexpr auto Fields() { return FieldList(); }
 };
 
-struct ConstantAttrs {  // The literal is in the parentheses: constant({1, 2}).
+struct ConstantAttrs {
   Literal literal;
   static constexpr auto Fields() { return FieldList(); }
 };
 
 struct CompareAttrs {
   ComparisonDirection direction = ComparisonDirection::kEq;
-  ComparisonType type = ComparisonType::kDefault;  // kDefault is implied by the element type.
+  ComparisonType type = ComparisonType::kDefault;  // The element type implies kDefault.
   static constexpr auto Fields() {
     return FieldList(Required("direction", &CompareAttrs::direction), Optional("type", &CompareAttrs::type));
   }
@@ -213,8 +209,8 @@ struct IndexAttrs {  // get-tuple-element
   static constexpr auto Fields() { return FieldList(Required("index", &IndexAttrs::index)); }
 };
 
-// broadcast: dimension i of the operand becomes dimension dimensions[i] of the result; XLA requires increasing order.
-// transpose: dimension i of the result is dimension dimensions[i] of the operand. reverse: the dimensions to reverse.
+// broadcast: dimension i of the operand becomes dimensions[i] of the result; XLA requires increasing order. transpose:
+// dimension i of the result is dimensions[i] of the operand.
 struct DimensionsAttrs {
   std::vector<int64_t> dimensions;
   static constexpr auto Fields() { return FieldList(Always("dimensions", &DimensionsAttrs::dimensions)); }
@@ -286,7 +282,7 @@ struct ScatterAttrs {
 };
 
 struct ReduceAttrs {
-  std::vector<int64_t> dimensions;  // In the first operand.
+  std::vector<int64_t> dimensions;
   Computation* to_apply = nullptr;  // (acc..., element...) -> acc...; associative by HLO's contract.
   static constexpr auto Fields() {
     return FieldList(Required("dimensions", &ReduceAttrs::dimensions), Required("to_apply", &ReduceAttrs::to_apply));
@@ -469,8 +465,8 @@ struct WhileAttrs {
   }
 };
 
-// A pred selector has true_computation and false_computation; an s32 selector has branch_computations. The parser
-// checks this. branches() returns either in branch order, true first.
+// A pred selector has true_computation and false_computation; an s32 selector has branch_computations. branches()
+// returns either in branch order, true first.
 struct ConditionalAttrs {
   Computation* true_computation = nullptr;
   Computation* false_computation = nullptr;
@@ -539,8 +535,8 @@ struct CustomCallAttrs {
   }
 };
 
-// all-gather, all-reduce, reduce-scatter, all-to-all, collective-broadcast, ragged-all-to-all, collective-reduce and
-// their start ops: the union of their attributes. The groups of devices: docs/language.md#replica-groups.
+// The union of the attributes of collectives except collective-permute, and of their start ops. Groups of devices:
+// docs/language.md#replica-groups.
 struct CollectiveAttrs {
   std::optional<int64_t> channel_id;
   ReplicaGroups replica_groups;
@@ -649,8 +645,7 @@ using AttributeStructs =
                ConditionalAttrs, CallAttrs, FusionAttrs, CustomCallAttrs, CollectiveAttrs, PermuteAttrs, ShuffleAttrs,
                CopyStartAttrs, AsyncAttrs, ChannelAttrs, InfeedAttrs, OutfeedAttrs, DomainAttrs>;
 
-// An attribute struct of any type. Like a std::variant, but copying and destroying are compiled only once. Small
-// trivial structs are stored in place, the others on the heap.
+// Like a std::variant, but copying and destroying are compiled only once. Small trivial structs are stored in place.
 class Attributes {
  public:
   template <class A>
@@ -670,7 +665,6 @@ class Attributes {
     if (!in_place_) Destroy();
   }
 
-  // Null if it holds another struct.
   template <class A>
   const A* GetIf() const {
     return kind_ == AttributeStructs::IndexOf<A>() ? static_cast<const A*>(data()) : nullptr;
@@ -685,7 +679,7 @@ class Attributes {
     return const_cast<Attributes*>(this)->Get<A>();
   }
 
-  int kind() const { return kind_; }  // The position in AttributeStructs.
+  int kind() const { return kind_; }
   void* data() { return in_place_ ? place_ : heap_; }
   const void* data() const { return const_cast<Attributes*>(this)->data(); }
 
@@ -696,7 +690,7 @@ class Attributes {
   void Swap(Attributes& other) {
     std::swap(kind_, other.kind_);
     std::swap(in_place_, other.in_place_);
-    std::swap(place_, other.place_);  // Also swaps the pointer to the heap.
+    std::swap(place_, other.place_);
   }
   void Destroy();
 
@@ -724,10 +718,10 @@ decltype(auto) Visit(const Attributes& attrs, F&& f) {
 
 // ---- What any instruction may carry ------------------------------------------------------------------------------
 
-// Attributes that every instruction accepts. Control predecessors are stored in Instruction.
+// Attributes that every instruction accepts.
 struct CommonAttrs {
   LeafFlags parameter_replication;
-  Shared<Sharding> sharding;  // Most instructions of a module have one of a few shardings.
+  Shared<Sharding> sharding;
   FrontendAttributes frontend_attributes;
   Statistics statistics;
   ResultAccuracy result_accuracy;
@@ -745,8 +739,8 @@ struct CommonAttrs {
   }
 };
 
-// The words of an enum in the order of its enumerators (EnumWords<FusionKind>::kWords), and whether the parser ignores
-// case, which follows XLA. An empty first word is a default that is never written.
+// The words of an enum in the order of its enumerators, and whether the parser ignores case, as XLA does. An empty
+// first word is a default that is never written.
 template <class Enum>
 struct EnumWords;
 

@@ -1,6 +1,5 @@
-// Batch norms as sums, broadcasts and elementwise ops. Formulas: docs/ops.md#batch-normalisation. A training step and a
-// gradient are computed at least in f32 and rounded once, because narrower types cannot represent most element counts.
-// Inference is computed in the type of the operand.
+// Formulas: docs/ops.md#batch-normalisation. Training and gradient are computed at least in f32 and rounded once,
+// because narrower types cannot represent most element counts.
 #include "ir/batch_norm_expansion.h"
 
 #include <algorithm>
@@ -17,7 +16,6 @@ PrimitiveType AtLeastF32(PrimitiveType type) {
   return IsFloat(type) && BitWidth(type) < 32 ? PrimitiveType::kF32 : type;
 }
 
-// Whether at most `most` elementwise instructions compute `inst` from values that are not elementwise.
 bool IsShortChain(const Instruction& inst, size_t most) {
   std::vector<const Instruction*> chain = {&inst};
   for (size_t i = 0; i < chain.size() && chain.size() <= most; ++i) {
@@ -29,7 +27,7 @@ bool IsShortChain(const Instruction& inst, size_t most) {
   return chain.size() <= most;
 }
 
-// Builds the replacement of a batch norm. Wide values have the operand's shape, others one element per feature.
+// Wide values have the operand's shape, others one element per feature.
 class Expansion {
  public:
   Expansion(Instruction& inst, PrimitiveType type)
@@ -38,7 +36,6 @@ class Expansion {
         feature_index_(inst.attrs<BatchNormAttrs>().feature_index) {}
 
   Instruction* operand(int64_t i) { return As(wide_.type(), &inst_.operand(i)); }
-  // Number of elements per feature.
   double Count() const {
     const int64_t features = wide_.dim(feature_index_);
     return features == 0 ? 0 : static_cast<double>(wide_.NumElements() / features);
@@ -76,8 +73,8 @@ class Expansion {
     Instruction& zero = inst_.computation().AddConstant(Literal::Scalar(wide_.type(), 0.0));
     return Step(Opcode::kReduce, Shape(wide_.type(), {wide_.dim(feature_index_)}), {wide, &zero}, attrs);
   }
-  // One element of each feature, or 0 where that element is not finite or so large that x minus the element might
-  // overflow although x is finite.
+  // One element of each feature, or 0 if the element is not finite, or so large that x minus the element might
+  // overflow.
   Instruction* ElementOr0(Instruction* wide) {
     const Shape features(wide_.type(), {wide_.dim(feature_index_)});
     Instruction* const zero = Constant(0, features);
@@ -90,7 +87,6 @@ class Expansion {
              {Step(Opcode::kAbs, features, {element}), limit}, CompareAttrs{.direction = ComparisonDirection::kLt});
     return Step(Opcode::kSelect, features, {is_small, element, zero});
   }
-  // Tuple of the values, converted to the types of the results.
   Instruction* Results(std::vector<Instruction*> values) {
     for (size_t i = 0; i < values.size(); ++i)
       values[i] = As(inst_.shape().element(static_cast<int64_t>(i)).type(), values[i]);
@@ -98,15 +94,14 @@ class Expansion {
   }
 
  private:
-  // The most elementwise instructions that Middle computes again.
   static constexpr size_t kMostCopied = 16;
 
   Instruction* As(PrimitiveType type, Instruction* value) {
     return value->shape().type() == type ? value : Step(Opcode::kConvert, value->shape().WithType(type), {value});
   }
-  // One element of each feature, in the middle of the other dimensions. A slice of `value` would have to wait until a
-  // kernel has stored `value`. Therefore short elementwise chains are computed again from slices of their operands:
-  // then `value` can share a kernel with its sums.
+  // One element of each feature, from the middle of the other dimensions. A slice of `value` would have to wait until a
+  // kernel has stored `value`. So short elementwise chains are computed again from slices of their operands, and
+  // `value` can share a kernel with its sums.
   Instruction* Middle(Instruction* value) {
     if (value->shape().IsScalar()) return value;  // A bound of clamp may be a scalar.
     Instruction*& middle = middles_[value];
@@ -134,14 +129,14 @@ class Expansion {
   Shape wide_;
   int64_t feature_index_;
   Computation* adder_ = nullptr;
-  bool copies_elementwise_ = false;               // Middle computes elementwise instructions again.
-  std::map<Instruction*, Instruction*> middles_;  // Results of Middle by its argument.
+  bool copies_elementwise_ = false;
+  std::map<Instruction*, Instruction*> middles_;
 };
 
 // (x, scale, offset) => (y, mean, variance). With d = x - shift, the variance is the mean of d^2 less the square of the
 // mean of d. Both sums need one pass over x. Their difference cancels only if the shift is many standard deviations
-// away from the mean. This is rare, since the shift is an element of the feature. It is not taken from the border of an
-// image, because padding changes the values there. The maximum undoes a rounding below 0.
+// away from the mean, which is rare for an element of the feature. The element is not at the border of an image, where
+// padding changes values. The maximum undoes a rounding below 0.
 Instruction* ExpandTraining(Instruction& inst) {
   Expansion e(inst, AtLeastF32(inst.operand(0).shape().type()));
   Instruction *const x = e.operand(0), *const scale = e.operand(1), *const offset = e.operand(2);
@@ -153,8 +148,7 @@ Instruction* ExpandTraining(Instruction& inst) {
   Instruction* const difference = e.Subtract(squares, e.Multiply(shifted_mean, shifted_mean));
   Instruction* const variance = e.Maximum(difference, e.Constant(0, difference->shape()));
   Instruction* const centred = e.Subtract(shifted, e.Widen(shifted_mean));
-  // max(difference, 0) + epsilon. Since variance and spread both need the difference, no kernel of a sum computes it,
-  // and the two sums can share a kernel.
+  // max(difference, 0) + epsilon. Variance and spread both need the difference, so the two sums can share a kernel.
   Instruction* const spread = e.Maximum(e.Plus(difference, e.epsilon()), e.Constant(e.epsilon(), scale->shape()));
   Instruction* const factor = e.Multiply(scale, e.Rsqrt(spread));
   Instruction* const y = e.Add(e.Multiply(centred, e.Widen(factor)), e.Widen(offset));

@@ -5,9 +5,8 @@ namespace hlo {
 
 class Instruction;
 
-// Adds sums, broadcasts and elementwise instructions that compute `inst`, a batch-norm-training, -inference or -grad,
-// so that fusion can handle the parts. Returns the instruction with its value, or null for dynamic sizes and for
-// operands of different element types.
+// Expands a batch-norm-training, -inference or -grad into sums, broadcasts and elementwise instructions, which fusion
+// can handle. Returns the new value, or null for dynamic sizes and for operands of different element types.
 Instruction* ExpandBatchNorm(Instruction& inst);
 
 }  // namespace hlo

@@ -13,7 +13,6 @@ namespace {
 
 bool Is16BitFloat(PrimitiveType type) { return type == PrimitiveType::kF16 || type == PrimitiveType::kBF16; }
 
-// The operand of a conversion from f16 or bf16 to f32. Null if `inst` is not such a conversion.
 const Instruction* ConvertedBy(const Instruction& inst) {
   const bool widens = inst.Is(Opcode::kConvert) && inst.shape().type() == PrimitiveType::kF32 &&
                       Is16BitFloat(inst.operand(0).shape().type());

@@ -19,7 +19,6 @@ void MoveControlEdges(const Computation& computation, const Replacements& gone) 
     if (inst->removed()) continue;
     const std::span<Instruction* const> awaited = inst->control_predecessors();
     if (std::ranges::none_of(awaited, [&](const Instruction* before) { return gone.contains(before); })) continue;
-    // Replacements stay in order. An instruction is added once, even if several paths lead to it.
     std::vector<Instruction*> left(awaited.rbegin(), awaited.rend());
     std::unordered_set<const Instruction*> seen;
     inst->ClearControlPredecessors();

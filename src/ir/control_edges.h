@@ -1,4 +1,4 @@
-// Keeps control edges ("control-predecessors") valid when instructions are removed from a computation.
+// Keeps control edges ("control-predecessors") valid when instructions are removed.
 #ifndef HLO_IR_CONTROL_EDGES_H_
 #define HLO_IR_CONTROL_EDGES_H_
 
@@ -11,18 +11,17 @@ namespace hlo {
 
 class Computation;
 
-// For each removed instruction its replacements. A replacement may itself be removed.
+// The replacements of each removed instruction, which may themselves be removed.
 using Replacements = std::unordered_map<const Instruction*, std::vector<Instruction*>>;
 
-// The control predecessors and operands of `inst`. If `inst` is removed without a replacement, its control successors
-// wait for these instead.
+// The control predecessors and operands of `inst`. Its control successors wait for these if it is removed without a
+// replacement.
 std::vector<Instruction*> RunsAfter(const Instruction& inst);
 
-// Instructions that had a removed control predecessor get its replacements as control predecessors. Module::Sweep does
-// the same for the remaining removed instructions.
+// Replaces removed control predecessors. Module::Sweep does the same for the remaining removed instructions.
 void MoveControlEdges(const Computation& computation, const Replacements& gone);
 
-// Calls MoveControlEdges and restores a valid order if the module is scheduled. Returns false if `gone` is empty.
+// Calls MoveControlEdges, and restores a valid order of a scheduled module. Returns false if `gone` is empty.
 bool CloseGaps(Computation& computation, const Replacements& gone);
 
 }  // namespace hlo

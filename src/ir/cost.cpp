@@ -13,7 +13,7 @@
 namespace hlo {
 namespace {
 
-// Counts are doubles, because counts of a whole program may exceed int64. An unbounded dimension counts as 0.
+// Doubles, because counts of a program may exceed int64. An unbounded dimension counts as 0.
 double Elements(const Shape& shape) {
   if (!shape.IsArray()) return 0;
   double product = 1;
@@ -51,7 +51,7 @@ Cost OfOneElement(const Instruction& inst) {
           .scalar_work = InstructionCost(inst)};
 }
 
-// A sum of products: a multiply and an add for each term, or 8 operations if it is complex.
+// A multiply and an add for each term, or 8 operations for complex terms.
 Cost SumOfProducts(const Instruction& inst, double terms) {
   int64_t bits = 8;
   for (int64_t i = 0; i < 2; ++i) bits = std::max<int64_t>(bits, BitWidth(inst.operand(i).shape().type()));
@@ -70,10 +70,9 @@ Cost OfDot(const Instruction& inst) {
   return SumOfProducts(inst, Elements(inst.shape()) * depth);
 }
 
-// Number of pairs (result position, tap) of one spatial dimension that read an element of the operand, neither padding
-// nor a hole of a dilated base. Such a pair has o * stride + k * window_dilation - pad_low == i * base_dilation for an
-// i in [0, size). The count is exact, by tap and by residue of o, unless there are too many of these. Then all pairs
-// count.
+// Number of pairs (result position, tap) of a spatial dimension that read an element of the operand, not padding or a
+// hole of a dilated base. Such a pair has o * stride + k * window_dilation - pad_low == i * base_dilation for an i in
+// [0, size). The count is exact, by tap and by residue of o. If there are too many of these, all pairs count.
 double TapsOf(const WindowDim& window, int64_t size, int64_t results) {
   const int64_t period = window.base_dilation;
   constexpr double kMostSteps = 1e6;
@@ -95,7 +94,6 @@ double TapsOf(const WindowDim& window, int64_t size, int64_t results) {
   return taps;
 }
 
-// Every element of the result sums over the window and the input features of its group.
 Cost OfConvolution(const Instruction& inst) {
   const auto& attrs = inst.attrs<ConvolutionAttrs>();
   const DimLabels& labels = attrs.dim_labels;
@@ -123,41 +121,38 @@ Cost OfFft(const Instruction& inst) {
   return Arithmetic((real ? 2.5 : 5) * all * std::log2(std::max(points, 1.0)));
 }
 
-// n^3 / 3 for each n x n matrix.
+// n^3 / 3 for an n x n matrix.
 Cost OfCholesky(const Instruction& inst) {
   const auto rows = static_cast<double>(inst.shape().dim(inst.shape().rank() - 1));
   return Arithmetic((IsComplexOp(inst) ? 4 : 1) * Elements(inst.shape()) * rows / 3);
 }
 
-// Each element of the solution takes a multiply and an add for each of the unknowns before it, n / 2 on average.
+// A multiply and an add for each earlier unknown, n / 2 on average.
 Cost OfTriangularSolve(const Instruction& inst) {
   const Shape& a = inst.operand(0).shape();
   const auto rows = static_cast<double>(a.dim(a.rank() - 1));
   return Arithmetic((IsComplexOp(inst) ? 4 : 1) * Elements(inst.operand(1).shape()) * rows);
 }
 
-// A sort makes about log2(length) comparisons per element.
 double ComparisonsPerElement(int64_t length) {
   return std::ceil(std::log2(static_cast<double>(std::max<int64_t>(length, 1))));
 }
 
 // ---- Traffic -----------------------------------------------------------------------------------------------------
 
-// Bytes that a fusion reads of an operand: 0 if its computation has no parameter for the operand.
+// 0 if the fused computation has no parameter for the operand.
 double BytesReadInside(const Instruction& parameter, bool in_region);
 double BytesReadByFusion(const Instruction& fusion, int64_t operand, bool is_region) {
   const auto parameters = FusedComputation(fusion).parameters();
   return operand < std::ssize(parameters) ? BytesReadInside(*parameters[operand], is_region) : 0;
 }
 
-// Bytes that a fusion in a fused computation reads of an operand. A kernel of a region reads the same as by itself.
-// Another fusion reads the whole operand.
+// A kernel of a region reads the same as by itself. Another inner fusion reads the whole operand.
 double BytesReadByInner(const Instruction& fusion, int64_t operand, bool in_region) {
   return in_region ? BytesReadByFusion(fusion, operand, false) : Bytes(fusion.operand(operand).shape());
 }
 
-// Bytes that a fused computation reads of a parameter, also through views. A tuple in a region is the initial state of
-// a loop, which reads it whole.
+// Includes reads through views. A tuple in a region is the initial state of a loop, which reads it whole.
 double BytesReadInside(const Instruction& parameter, bool in_region) {
   double read = 0;
   std::vector<const Instruction*> names = {&parameter};
@@ -179,7 +174,7 @@ double BytesReadInside(const Instruction& parameter, bool in_region) {
   return std::min(read, Bytes(parameter.shape()));
 }
 
-// The roots of a fusion. If a root of a region is the result of a kernel, it is replaced by that kernel's root.
+// The roots of a fusion. A root of a region that is a kernel's result is replaced by that kernel's root.
 std::vector<const Instruction*> WrittenBy(const Instruction& fusion) {
   std::vector<const Instruction*> roots = FusionRoots(fusion);
   if (!IsRegion(fusion)) return roots;
@@ -195,7 +190,6 @@ std::vector<const Instruction*> WrittenBy(const Instruction& fusion) {
 
 void AddTraffic(const Instruction& inst, Cost& cost) {
   if (inst.Is(kNoKernel)) return;
-  // A value that is several operands is read at most once.
   std::vector<std::pair<const Instruction*, double>> reads;
   for (int64_t i = 0; i < inst.operand_count(); ++i) reads.emplace_back(&inst.operand(i), BytesRead(inst, i));
   std::ranges::stable_sort(reads, {}, [](const auto& read) { return read.first->id(); });
@@ -220,7 +214,7 @@ double BytesRead(const Instruction& inst, int64_t operand) {
     case Opcode::kGather: return first ? Bytes(inst.shape()) : all;
     case Opcode::kDynamicUpdateSlice: return first ? 0 : all;
     case Opcode::kScatter: {
-      const int64_t inputs = inst.operand_count() / 2;  // The operands are inputs, indices and updates.
+      const int64_t inputs = inst.operand_count() / 2;
       return operand < inputs ? Bytes(inst.operand(inputs + 1 + operand).shape()) : all;
     }
     case Opcode::kFusion: return BytesReadByFusion(inst, operand, IsRegion(inst));
@@ -300,12 +294,11 @@ const std::vector<CostGap>& CostAnalysis::gaps() const {
   return gaps_;
 }
 
-// Adds a gap once, though an instruction may be visited by itself and in its computation.
+// Instructions may be visited alone and in their computation.
 void CostAnalysis::AddGap(const Instruction& inst, std::string_view what) const {
   if (with_gap_.insert(inst.id()).second) gaps_.push_back({&inst, what});
 }
 
-// Cost of control flow and fusions: the cost of the called computations times their runs.
 Cost CostAnalysis::CostOfCalls(const Instruction& inst) const {
   if (inst.Is(Opcode::kFusion)) {
     Cost cost = CostOf(FusedComputation(inst));
@@ -351,7 +344,6 @@ Cost CostAnalysis::ComputeCost(const Instruction& inst) const {
     case Opcode::kCholesky: cost = OfCholesky(inst); break;
     case Opcode::kTriangularSolve: cost = OfTriangularSolve(inst); break;
 
-    // The function runs once for each element of the first operand.
     case Opcode::kReduce: cost = applied(inst.attrs<ReduceAttrs>().to_apply, Elements(inst.operand(0).shape())); break;
     case Opcode::kScan: cost = applied(inst.attrs<ScanAttrs>().to_apply, Elements(inst.operand(0).shape())); break;
     // Taps on padding count. A running fold takes one step for each result.
@@ -361,7 +353,6 @@ Cost CostAnalysis::ComputeCost(const Instruction& inst) const {
       cost = applied(attrs.to_apply, Elements(result) * (RunningFoldOf(inst) ? 1 : WindowSize(attrs.window)));
       break;
     }
-    // Each element of the source searches a window and is added once.
     case Opcode::kSelectAndScatter: {
       const auto& attrs = inst.attrs<SelectAndScatterAttrs>();
       const double sources = Elements(inst.operand(1).shape());
@@ -386,7 +377,6 @@ Cost CostAnalysis::ComputeCost(const Instruction& inst) const {
 
     // Mean (add), variance (subtract, multiply, add), result (subtract, 2 multiplies, add).
     case Opcode::kBatchNormTraining: cost = Arithmetic(8 * Elements(inst.operand(0).shape())); break;
-    // Only the result.
     case Opcode::kBatchNormInference: cost = Arithmetic(4 * elements); break;
     // Normalised input (subtract, multiply), both sums (multiply, 2 adds), gradient (2 multiplies, 2 subtracts,
     // multiply by scale).
@@ -416,7 +406,7 @@ Cost CostAnalysis::ComputeCost(const Instruction& inst) const {
       if (inst.Is(kElementwise)) {
         cost = OfOneElement(inst).Times(elements);
       } else {
-        cost.scalar_work = elements * InstructionCost(inst);  // Index arithmetic of moves.
+        cost.scalar_work = elements * InstructionCost(inst);
       }
   }
   if (inst.Is(kCollective) && !inst.Is(kNoKernel)) AddGap(inst, "the links between devices are not modelled");

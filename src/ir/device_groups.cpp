@@ -9,14 +9,12 @@
 namespace hlo {
 namespace {
 
-// Groups of devices that differ only along the axes. Within a group, devices are ordered by these axes, the first one
-// slowest.
+// Groups of devices that differ only along the axes, ordered by these axes, the first one slowest.
 std::vector<std::vector<int64_t>> GroupsAlong(const MeshGroups& value) {
   const Mesh& mesh = value.mesh;
   const std::vector<int64_t> devices = Listed(mesh.devices);
   std::vector<int64_t> steps(mesh.axes.size(), 1);
   for (size_t axis = mesh.axes.size(); axis-- > 1;) steps[axis - 1] = steps[axis] * mesh.axes[axis].size;
-  // By the position outside of the axes, then by the position along the axes.
   std::map<int64_t, std::map<int64_t, int64_t>> groups;
   for (size_t i = 0; i < devices.size(); ++i) {
     int64_t rest = static_cast<int64_t>(i), along = 0;

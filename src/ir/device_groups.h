@@ -1,5 +1,5 @@
-// The devices that an instruction names: groups of collectives in three spellings, the meaning of the ids in them, and
-// pairs of send and recv. See docs/language.md#replica-groups and docs/ops.md#collectives.
+// The devices that an instruction names: groups of collectives, the meaning of their ids, and pairs of send and recv.
+// See docs/language.md#replica-groups and docs/ops.md#collectives.
 #ifndef HLO_IR_DEVICE_GROUPS_H_
 #define HLO_IR_DEVICE_GROUPS_H_
 
@@ -13,11 +13,10 @@ namespace hlo {
 
 class Instruction;
 
-// The meaning of the ids in the groups of an instruction with CollectiveAttrs.
 GroupMode GroupModeOf(const Instruction& inst);
 
 std::vector<int64_t> Listed(const DeviceOrder& order);
-// The ids of each group. Empty for {}, which means one group with all devices.
+// Empty for {}, which means one group of all devices.
 std::vector<std::vector<int64_t>> ListGroups(const ReplicaGroups& groups);
 
 // The number of devices that the groups or pairs of a collective imply: the largest id plus 1. 0 if unknown.

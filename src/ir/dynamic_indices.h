@@ -9,11 +9,11 @@
 
 namespace hlo {
 
-// Whether a dynamic-slice or dynamic-update-slice has one scalar index for each dimension. Old texts have a single
-// vector of indices instead, which may have one element.
+// Whether there is one scalar index for each dimension. Old texts have a vector of indices instead, which may have one
+// element.
 bool HasScalarIndices(const Instruction& inst);
 
-// Element i of an array of indices. A u64 of 2^63 or more becomes INT64_MAX, which is also beyond every array.
+// A u64 of 2^63 or more becomes INT64_MAX, which is also beyond every array.
 int64_t IndexAt(const Literal& indices, int64_t i);
 
 }  // namespace hlo

@@ -1,15 +1,5 @@
-// A struct of attributes lists its fields once. Parsing, printing, comparing, hashing and cloning use this list.
-//
-//   struct ReduceAttrs {
-//     std::vector<int64_t> dimensions;
-//     Computation* to_apply = nullptr;
-//     static constexpr auto Fields() {
-//       return FieldList(Required("dimensions", &ReduceAttrs::dimensions),
-//                        Required("to_apply", &ReduceAttrs::to_apply));
-//     }
-//   };
-//
-// The order of the list is the order of printing.
+// A struct of attributes lists its fields once, for parsing, printing, comparing, hashing and cloning.
+// Fields print in this order.
 #ifndef HLO_IR_FIELDS_H_
 #define HLO_IR_FIELDS_H_
 
@@ -19,8 +9,8 @@ namespace hlo {
 
 enum class Presence : unsigned char {
   kRequired,  // Must be written and is always printed.
-  kOptional,  // Printed if it differs from the default of the struct.
-  kAlways,    // May be omitted in the text and is always printed.
+  kOptional,  // Printed if it differs from the default.
+  kAlways,    // May be omitted, and is always printed.
 };
 
 template <class Struct, class T>
@@ -43,7 +33,7 @@ constexpr Field<Struct, T> Always(const char* name, T Struct::* member) {
   return {name, member, Presence::kAlways};
 }
 
-// A list of fields, which compiles much faster than a std::tuple.
+// Compiles much faster than a std::tuple.
 template <class... Fields>
 struct FieldList {
   static constexpr size_t kSize = 0;

@@ -1,15 +1,15 @@
-// The properties of fusions, for passes that create them and for gpu, which turns them into kernels or library calls.
+// The properties of fusions, for passes that create them and for gpu, which compiles them.
 //
 // The sequential computations are the entry, loop bodies, loop conditions and branches. After the pipeline, all their
 // computing instructions are in fusions. Outside fusions there are only parameter, constant, tuple, get-tuple-element,
 // bitcast, copy, while, conditional, call, custom-call, and ops without an emitter. A fused computation contains no
-// fusion, no tuple except its root, and no constant with more than one element. Such constants are operands.
+// fusion, no tuple except its root, and no constant with more than one element; these are operands.
 //
 //   kLoop    Each element of each root is computed independently. Several roots form a tuple and have equal dimensions,
 //            except in segments. A fusion of one instruction with its own emitter (scatter, sort, dot...) is also
 //            kLoop.
-//   kInput   One or more reduces over operands of equal dimensions and with equal `dimensions`. No reduce depends on
-//            another one. Each root is one of:
+//   kInput   One or more reduces over operands of equal dimensions and with equal `dimensions`, independent of each
+//            other. Each root is one of:
 //              - a reduce, or an elementwise function (reshapes included) of reduces and other values *with as many
 //                elements*, which is evaluated once for each result element after the reduction;
 //              - a value with the dimensions of the reduces' operand, which is stored while the operand is read.
@@ -17,10 +17,9 @@
 //            the same rows. Instead of reduces there may be running folds (ir/running_fold.h) along one dimension of
 //            equal operands, with roots of as many elements.
 //   kCustom  A library call: backend_config={"library":"gemm"} or {"library":"convolution"}. The computation holds the
-//            dot or convolution and its epilogue as plain HLO (passes/libraries has the list of epilogues).
+//            dot or convolution and its epilogue (passes/libraries) as plain HLO.
 //
-// The plan of a fusion determines its kernel (ir/fusion_plan.h). Predicates that fusion passes use before a plan
-// exists: passes/fusion/walk.h.
+// The plan determines the kernel (ir/fusion_plan.h). Predicates before a plan exists: passes/fusion/walk.h.
 //
 // A fusion instruction has the origin of its root. With several roots, each get-tuple-element has the origin of its
 // root.
@@ -40,37 +39,34 @@ class Computation;
 class Module;
 
 inline bool IsFusion(const Instruction& inst) { return inst.Is(Opcode::kFusion); }
-bool IsLibraryCall(const Instruction& inst);  // A kCustom fusion with a library.
-bool IsKernel(const Instruction& inst);       // A fusion that is not kCustom.
+bool IsLibraryCall(const Instruction& inst);
+bool IsKernel(const Instruction& inst);
 
 const Computation& FusedComputation(const Instruction& fusion);
-// The operands of the root if it is a tuple, else the root.
+// The operands of a root tuple, or the root.
 std::vector<const Instruction*> FusionRoots(const Instruction& fusion);
 
-// Returns k if root number `root` is a dynamic-update-slice of parameter k, and nothing else reads that parameter or
-// the updated value. Passes may rely on it: the planner will write only the update, and the result may share the memory
-// of operand k. The planner (gpu/plan/in_place.h) may find more such cases. A test compares the two.
+// Returns k if root number `root` is a dynamic-update-slice of parameter k, and nothing else reads the parameter or the
+// updated value. The planner will then write only the update, and the result may share the memory of operand k.
 std::optional<int64_t> CanUpdateInPlace(const Instruction& fusion, int64_t root);
 
-// Approximate cost of one result element, in additions. 0 for instructions that only move or rename elements.
+// Approximate cost of one result element, in additions. 0 for moving and renaming.
 double InstructionCost(const Instruction& inst);
 
-// The text of backend_config. A quoted string is returned without quotes and escapes.
+// The text of backend_config; a quoted string loses quotes and escapes.
 std::string ConfigText(const Instruction& inst);
-// The value of `key` in the flat JSON object in backend_config, without quotes. nullopt if there is no such key.
+// Looks in the flat JSON object in backend_config. Returns the value without quotes.
 std::optional<std::string> ConfigValue(const Instruction& inst, std::string_view key);
-void SetConfigValue(Instruction& inst, std::string_view key, std::string_view value);  // Sets a JSON string.
-// "gemm", "convolution", or "" if `inst` is not a library call.
+void SetConfigValue(Instruction& inst, std::string_view key, std::string_view value);
 std::string LibraryOf(const Instruction& inst);
 
-// The entry and the computations that it reaches through while, conditional and call, callees first. Their instructions
-// run step by step.
+// The entry and the computations that it reaches through while, conditional and call, callees first.
 std::vector<Computation*> SequentialComputations(const Module& module);
 
 struct KernelCounts {
-  int64_t kernels = 0, libraries = 0, copies = 0, others = 0;  // `others`: computing instructions outside fusions.
+  int64_t kernels = 0, libraries = 0, copies = 0, others = 0;  // `others` are computing instructions outside fusions.
 };
-// Counts the instructions of sequential computations. A computation counts once.
+// A computation counts once.
 KernelCounts CountKernels(const Module& module);
 
 }  // namespace hlo

@@ -50,7 +50,7 @@ struct Field {
   std::string_view name;
   unsigned bit;
   Member member;
-  int64_t least = 1, most = 1;  // Range of a number.
+  int64_t least = 1, most = 1;
 };
 constexpr int64_t kAny = std::numeric_limits<int64_t>::max();
 // The widest tile phase has 16 elements per thread, and a block has at most 1024 threads.
@@ -97,13 +97,11 @@ void Write(JsonWriter& json, const KernelPlan& plan) {
   json.Close('}');
 }
 
-// Returns "; did you mean 'tile'?" or a list of the known words.
 std::string DidYouMean(std::string_view word, const std::vector<std::string_view>& known) {
   const std::vector<std::string> near = NearNames(word, known);
   return near.empty() ? Str("; there are ", Join(known, ", ")) : Str("; did you mean '", Join(near, "', '"), "'?");
 }
 
-// Reads a plan and remembers the first error.
 class Reader {
  public:
   const std::string& wrong() const { return wrong_; }
@@ -237,7 +235,7 @@ Result<std::optional<FusionPlan>> ReadPlan(const Instruction& inst) {
   const auto json = ReadJson(ConfigText(inst));
   if (!json) FAIL(PlanError(inst, Str("its backend_config is no JSON: ", json.error().message())));
   const JsonValue& value = (*json)[kKey];
-  if (value.IsNull()) return std::nullopt;  // "plan" is a word within another value.
+  if (value.IsNull()) return std::nullopt;
   Reader reader;
   FusionPlan plan = reader.Fusion(value);
   if (!reader.wrong().empty()) FAIL(PlanError(inst, reader.wrong()));
@@ -246,7 +244,6 @@ Result<std::optional<FusionPlan>> ReadPlan(const Instruction& inst) {
 
 namespace {
 
-// Writes `plan` as the last member of backend_config, or removes this member if `plan` is empty.
 void ReplacePlan(Instruction& inst, const std::string& plan) {
   Interned& text = inst.mutable_common().backend_config.text;
   JsonWriter json;

@@ -43,8 +43,8 @@ void IndexPool::RangeOf(const Sum& sum, int64_t* low, int64_t* high) const {
   }
 }
 
-// c*k*(x / k) + c*(x % k) => c*x, and c*k*((x / k) % q) + c*(x % k) => c*(x % (k*q)). Such sums arise when a reshape
-// joins dimensions that another reshape has split.
+// c*k*(x / k) + c*(x % k) => c*x, and c*k*((x / k) % q) + c*(x % k) => c*(x % (k*q)). A reshape that joins dimensions
+// split by another reshape makes such sums.
 void IndexPool::JoinSplitTerms(Sum& sum) {
   for (bool changed = true; changed;) {
     std::ranges::sort(sum.terms, {}, &Term::atom);
@@ -242,7 +242,6 @@ std::vector<IndexExpr> IndexPool::Delinearize(IndexExpr linear, std::span<const 
   std::vector<IndexExpr> index(dims.size());
   int64_t stride = 1;
   for (size_t i = dims.size(); i-- > 0;) {
-    // A dimension of size 0 has no valid index, so any value will do.
     index[i] = dims[i] <= 1 ? Constant(0) : Div(linear, stride);
     bool first = true;
     for (size_t j = 0; j < i; ++j) first &= dims[j] == 1;

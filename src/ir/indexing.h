@@ -1,6 +1,6 @@
 // Index expressions: the position of an element of one array in another, as integer arithmetic over bounded variables.
-// Expressions are kept in a normal form. Chains of reshapes, transposes, slices and broadcasts simplify to sums of
-// multiples, and equal expressions have equal handles.
+// The normal form simplifies chains of reshapes, transposes, slices and broadcasts to sums of multiples. Equal
+// expressions have equal handles.
 //
 //   pool.Delinearize(pool.Linearize({a, b}, {6, 4}), {24})      => {4*a + b}
 //   pool.Delinearize({4*a + b}, {6, 4})                         => {a, b}     for 0 <= b < 4
@@ -18,7 +18,6 @@
 
 namespace hlo {
 
-// A handle of an expression in a pool.
 struct IndexExpr {
   int32_t id = -1;
   auto operator<=>(const IndexExpr&) const = default;
@@ -30,21 +29,21 @@ class IndexPool {
 
   struct Term {
     int64_t coefficient;
-    IndexExpr atom;  // Not a sum.
+    IndexExpr atom;  // An atom is not a sum.
     auto operator<=>(const Term&) const = default;
   };
   struct Node {
     Kind kind;
-    int32_t variable = -1;           // kVariable
-    std::vector<Term> terms;         // kSum: sorted by atom, no zero coefficients.
-    int64_t constant = 0;            // kSum
-    IndexExpr operand;               // kDiv, kMod, kClamp
+    int32_t variable = -1;    // kVariable
+    std::vector<Term> terms;  // kSum: sorted by atom, without zero coefficients.
+    int64_t constant = 0;     // kSum
+    IndexExpr operand;
     int64_t divisor = 0;             // kDiv, kMod
-    int64_t low = 0, high = 0;       // The inclusive range; for kClamp also the bounds.
-    std::vector<int32_t> variables;  // All variables in the expression, sorted.
+    int64_t low = 0, high = 0;       // Inclusive; for kClamp also the bounds.
+    std::vector<int32_t> variables;  // Sorted.
   };
 
-  // Adds a variable with the range low..high, both inclusive.
+  // The range is inclusive.
   IndexExpr Variable(int64_t low, int64_t high);
   IndexExpr Constant(int64_t value);
   IndexExpr Add(IndexExpr a, IndexExpr b);
@@ -54,22 +53,19 @@ class IndexPool {
   IndexExpr Mod(IndexExpr a, int64_t divisor);
   IndexExpr Clamp(IndexExpr a, int64_t low, int64_t high);
 
-  // Sum of index[i] * strides[i].
   IndexExpr Dot(std::span<const IndexExpr> index, std::span<const int64_t> strides);
-  // Row-major order.
   IndexExpr Linearize(std::span<const IndexExpr> index, std::span<const int64_t> dims);
   std::vector<IndexExpr> Delinearize(IndexExpr linear, std::span<const int64_t> dims);
 
   const Node& operator[](IndexExpr e) const { return nodes_[e.id]; }
   bool IsConstant(IndexExpr e) const { return nodes_[e.id].kind == Kind::kSum && nodes_[e.id].terms.empty(); }
   bool IsConstant(IndexExpr e, int64_t value) const { return IsConstant(e) && nodes_[e.id].constant == value; }
-  // The factor of `variable` in e: 0 if it does not occur, kNotLinear if it occurs inside a division, remainder or
-  // clamp.
+  // The factor of `variable` in e: 0 if absent, kNotLinear inside a division, remainder or clamp.
   static constexpr int64_t kNotLinear = INT64_MIN;
   int64_t Coefficient(IndexExpr e, IndexExpr variable) const;
   bool DependsOn(IndexExpr e, IndexExpr variable) const;
 
-  std::string ToString(IndexExpr e) const;  // "4*v0 + v1 + 3"
+  std::string ToString(IndexExpr e) const;
 
  private:
   struct Sum {
@@ -82,14 +78,12 @@ class IndexPool {
   bool JoinOnePair(Sum& sum);
   IndexExpr Intern(Node node);
   void RangeOf(const Sum& sum, int64_t* low, int64_t* high) const;
-  // A sum written as factor * multiple + rest, where `multiple` has a term and the constant of `rest` is in [0,
-  // factor).
+  // A sum as factor * multiple + rest, where `multiple` has a term and the constant of `rest` is in [0, factor).
   struct Split {
     int64_t factor;
     Sum multiple, rest;
     int64_t rest_low, rest_high;
   };
-  // The splits by the divisor and by its common factors with the coefficients, largest factor first.
   std::vector<Split> SplitsOf(const Node& sum, int64_t divisor) const;
   bool MayBeNegative(const Sum& sum) const;
 

@@ -11,7 +11,6 @@
 namespace hlo {
 namespace {
 
-// Hash of attribute values, with one overload per type. HashOperation calls it for every field.
 struct Hasher {
   uint64_t hash = 0xCBF29CE484222325;
 
@@ -121,8 +120,7 @@ struct Hasher {
   }
 };
 
-// Compares attribute structs field by field. Parameter number and literal are not fields, because the text has them in
-// parentheses.
+// Parameter number and literal are not fields, because the text has them in parentheses.
 bool SameAttrs(const ParameterAttrs& a, const ParameterAttrs& b) { return a.number == b.number; }
 bool SameAttrs(const ConstantAttrs& a, const ConstantAttrs& b) { return a.literal.BitEquals(b.literal); }
 template <class A>
@@ -132,7 +130,6 @@ bool SameAttrs(const A& a, const A& b) {
   return same;
 }
 
-// Whether both shapes have the same tree of leaves with the same dimensions.
 bool SameLeaves(const Shape& a, const Shape& b) {
   if (a.IsTuple() != b.IsTuple() || a.dims() != b.dims() || a.elements().size() != b.elements().size()) return false;
   for (size_t i = 0; i < a.elements().size(); ++i) {
@@ -279,8 +276,7 @@ constexpr bool NamesComputations() {
   return names;
 }
 
-// Whether attributes can hold computations, by OpRow::attrs_kind. Most instructions call nothing, so the table saves a
-// visit of their attributes.
+// Whether attributes can hold computations, by OpRow::attrs_kind. The table saves visits of attributes.
 template <class... Structs>
 constexpr auto NamesComputationsByKind(const StructList<Structs...>*) {
   return std::array{NamesComputations<Structs>()...};

@@ -1,7 +1,7 @@
-// One instruction: an opcode applied to operands, with a shape and attributes. There is one class for all opcodes.
+// One instruction: an opcode applied to operands, with a shape and attributes.
 //
-// A Module owns Computations, and a Computation owns Instructions. All other pointers and references are borrowed. Uses
-// change only through Computation::Add, SetOperand, ReplaceAllUses and Computation::Remove.
+// A Module owns Computations, which own Instructions. All other pointers and references are borrowed. Uses change only
+// through Computation::Add, SetOperand, ReplaceAllUses and Computation::Remove.
 #ifndef HLO_IR_INSTRUCTION_H_
 #define HLO_IR_INSTRUCTION_H_
 
@@ -25,21 +25,20 @@ class alignas(64) Instruction {
   Opcode opcode() const { return opcode_; }
   bool Is(Opcode opcode) const { return opcode_ == opcode; }
   bool Is(OpTrait trait) const { return (RowOf(opcode_).traits & trait) != 0; }
-  std::string_view name() const { return {name_, name_size_}; }  // Valid as long as the module lives.
+  std::string_view name() const { return {name_, name_size_}; }  // Lives as long as the module.
   const Shape& shape() const { return shape_; }
-  // If the leaves of the shape or their dimensions change, the value is another one. Then the origin and the attributes
-  // of leaves (sharding, origin, parameter_replication) are removed.
+  // If leaves or their dimensions change, the value is another one. Then the origin and the attributes of leaves
+  // (sharding, origin, parameter_replication) are removed.
   void SetShape(Shape shape);
 
-  // Dense in the module and never reused. Side tables are vectors indexed by id, with Module::id_limit() entries.
+  // Dense in the module and never reused. Side tables have Module::id_limit() entries.
   int id() const { return id_; }
-  // Dense in the computation, including removed instructions, until Module::Sweep or Computation::SetOrder. Side tables
-  // of one computation are indexed by place, with Computation::place_limit() entries.
+  // Dense in the computation, with removed instructions, until Module::Sweep or Computation::SetOrder. Side tables have
+  // Computation::place_limit() entries.
   int place() const { return place_; }
 
-  // The id of the instruction in the input module of the pipeline that has the same value, or -1. ReplaceAllUses passes
-  // it to the replacement, because the two values are equal. The comparator cuts both modules at instructions that
-  // passes kept (docs/comparison.md#passes).
+  // The id of the instruction with the same value in the input module of the pipeline, or -1. ReplaceAllUses passes it
+  // on, because the values are equal.
   int origin() const { return origin_; }
   void SetOrigin(int origin) { origin_ = origin; }
 
@@ -48,17 +47,16 @@ class alignas(64) Instruction {
   int64_t operand_count() const { return static_cast<int64_t>(operands_.list().size()); }
   void SetOperand(int64_t i, Instruction& operand);
 
-  // Each user once, in the order of their first use.
+  // Each user once, in the order of first uses.
   Users users() const { return users_.users(); }
-  // The number of operand positions that use this value. `add(x, x)` counts two.
   int64_t UseCount() const { return use_count_; }
   bool IsRoot() const;
   bool IsDead() const { return users_.empty() && !IsRoot(); }
-  // All users and the computation's root use `replacement` instead, which takes over the origin. Shapes must be
-  // compatible (layouts may differ).
+  // Users and the computation's root use `replacement` instead, which takes over the origin. Shapes must be compatible
+  // (layouts may differ).
   void ReplaceAllUses(Instruction& replacement);
 
-  // Earlier instructions of the computation that must run first, although no value passes between them.
+  // Instructions that must run first, although no value passes between them.
   std::span<Instruction* const> control_predecessors() const {
     return control_predecessors_ != nullptr ? std::span<Instruction* const>(*control_predecessors_)
                                             : std::span<Instruction* const>();
@@ -66,7 +64,6 @@ class alignas(64) Instruction {
   void AddControlPredecessor(Instruction& before);
   void ClearControlPredecessors();
 
-  // A must be the struct of the opcode's row.
   template <class A>
   const A& attrs() const {
     return attrs_.Get<A>();
@@ -78,7 +75,7 @@ class alignas(64) Instruction {
   const Attributes& attributes() const { return attrs_; }
   Attributes& attributes();
 
-  const CommonAttrs& common() const;  // Defaults if there are none.
+  const CommonAttrs& common() const;
   CommonAttrs& mutable_common();
   void SetCommon(CommonAttrs common);
   bool HasCommon() const { return common_ != nullptr; }
@@ -87,18 +84,16 @@ class alignas(64) Instruction {
   int64_t parameter_number() const { return attrs<ParameterAttrs>().number; }
   // Known for kConstant, elided for kElidedConstant.
   const Literal& literal() const { return attrs<ConstantAttrs>().literal; }
-  void SetLiteral(Literal literal);  // Turns a kElidedConstant into a kConstant if the literal is known.
-  const std::vector<int64_t>& dimensions() const {
-    return attrs<DimensionsAttrs>().dimensions;
-  }  // For broadcast, transpose and reverse.
+  void SetLiteral(Literal literal);
+  const std::vector<int64_t>& dimensions() const { return attrs<DimensionsAttrs>().dimensions; }
   int64_t tuple_index() const { return attrs<IndexAttrs>().index; }
-  // Whether this is a scalar or splat constant equal to `value`, or a broadcast of one.
+  // Whether this is a scalar or splat constant equal to `value`, or its broadcast.
   bool IsConstantOf(double value) const;
 
   Computation& computation() const { return *computation_; }
   Module& module() const;
 
-  // The place in the text. Instructions made by passes inherit it from the instruction that they came from.
+  // The place in the text. Instructions of passes inherit it.
   SourceRange range() const { return range_; }
   void SetRange(SourceRange range) { range_ = range; }
 
@@ -115,15 +110,14 @@ class alignas(64) Instruction {
 
   void SetName(std::string_view name);
 
-  // The members fill four cache lines in this order: data for a walk over operands, data for a walk over users and
-  // changes of uses, and the rest.
+  // Four cache lines: data for a walk over operands, for a walk over users and changes of uses, and the rest.
   Opcode opcode_;
   bool removed_ = false;
   int id_;
   int place_ = 0;
   int origin_ = -1;
   OperandList operands_;
-  std::unique_ptr<std::vector<Instruction*>> control_predecessors_;  // Null for most instructions.
+  std::unique_ptr<std::vector<Instruction*>> control_predecessors_;
 
   UserList users_;
   Computation* computation_;
@@ -137,17 +131,13 @@ class alignas(64) Instruction {
   Shape shape_;
 };
 
-// The computations that the attributes name, in the order of fields (while: condition, body).
 std::vector<Computation*> CalledComputations(const Instruction& inst);
-// Calls f for each of these fields. f may change them.
 void ForEachCalled(Attributes& attrs, const std::function<void(Computation*&)>& f);
 
-// Whether opcode, attributes and shape, including layout, are equal. Operands, names and metadata are not compared.
-// Called computations must be identical objects.
+// Whether opcode, attributes and shape, including layout, are equal. Called computations must be identical objects.
 bool SameOperation(const Instruction& a, const Instruction& b);
 uint64_t HashOperation(const Instruction& inst);
 
-// An error at the place of the instruction in the module's source.
 Error ErrorAt(const Instruction& inst, std::string code, std::string message, ExitCode exit = ExitCode::kRejected);
 Error UnsupportedAt(const Instruction& inst, std::string code, std::string message);
 

@@ -24,8 +24,8 @@ void CountAllocated(int64_t bytes) {
   }
 }
 
-// Memory of a scalar. Most constants are scalars, and make_shared allocates the bytes together with the reference
-// count. Vector instructions need no larger alignment for 16 bytes.
+// Memory of a scalar, allocated together with its reference count. Vector instructions need no larger alignment for 16
+// bytes.
 struct ScalarMemory {
   alignas(16) std::byte data[16];
   int64_t bytes;
@@ -281,7 +281,7 @@ bool Literal::BitEquals(const Literal& other) const {
 }
 
 uint64_t Literal::Hash() const {
-  uint64_t hash = 0xCBF29CE484222325;  // FNV-1a.
+  uint64_t hash = 0xCBF29CE484222325;
   const auto mix = [&](uint64_t value) { hash = (hash ^ value) * 0x100000001B3; };
   mix(static_cast<uint64_t>(shape_.type()));
   for (const int64_t dim : shape_.dims()) mix(dim);

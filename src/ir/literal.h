@@ -1,6 +1,5 @@
-// The value of a shape. Elements are in row-major order, independent of the layout of the shape. Sub-byte types use one
-// byte per element (s4 as int8_t, u4 as uint8_t, f4 and f6 as their bits). Copies share their bytes, and a writer first
-// gets its own copy.
+// The value of a shape. Elements are in row-major order, independent of the layout. Sub-byte types use one byte per
+// element (s4 as int8_t, u4 as uint8_t, f4 and f6 as bits). Copies share their bytes until one is written.
 #ifndef HLO_IR_LITERAL_H_
 #define HLO_IR_LITERAL_H_
 
@@ -20,21 +19,20 @@ namespace hlo {
 
 class Literal {
  public:
-  Literal() = default;                               // The empty tuple.
-  explicit Literal(Shape shape);                     // Filled with zeros; a tuple has elements of zeros.
-  static Literal Uninitialized(const Shape& shape);  // An array whose bytes are undefined until the caller writes them.
+  Literal() = default;
+  explicit Literal(Shape shape);                     // Filled with zeros.
+  static Literal Uninitialized(const Shape& shape);  // The caller must write all bytes of the array.
   static Literal Tuple(std::vector<Literal> elements);
-  // An array whose elements were omitted in the text, `{...}`. It has no bytes and is not equal to anything, including
-  // itself. An array without elements is always known.
+  // An array that the text omits, `{...}`. It has no bytes and equals nothing, not even itself. An array without
+  // elements is always known.
   static Literal Elided(const Shape& shape);
-  // Whether no part of it is elided.
+  // Whether no part is elided.
   bool IsKnown() const;
 
-  // A scalar with `value` converted to `type`: integers wrap, floats round once, complex numbers get the imaginary part
-  // 0.
+  // Integers wrap, floats round once, complex numbers get the imaginary part 0.
   static Literal Scalar(PrimitiveType type, double value);
   static Literal Scalar(PrimitiveType type, int64_t value);
-  // A rank-1 array. T has the memory format of `type`.
+  // T has the memory format of `type`.
   template <class T>
   static Literal Vector(PrimitiveType type, const std::vector<T>& values);
 
@@ -45,10 +43,9 @@ class Literal {
   std::vector<Literal>& mutable_elements() { return elements_; }
   const Literal& At(std::span<const int64_t> index) const;
 
-  int64_t byte_size() const { return bytes_; }  // The bytes of this array, 0 for tuples.
+  int64_t byte_size() const { return bytes_; }  // 0 for tuples.
   const std::byte* raw() const { return data_.get(); }
-  std::byte* mutable_raw();  // Copies the bytes first if they are shared.
-  // Whether the bytes are not shared, so that writing them copies nothing.
+  std::byte* mutable_raw();  // Copies shared bytes first.
   bool OwnsBytes() const { return data_.use_count() == 1; }
 
   template <class T>
@@ -60,37 +57,34 @@ class Literal {
     return {reinterpret_cast<T*>(mutable_raw()), static_cast<size_t>(bytes_) / sizeof(T)};
   }
 
-  // One element by its row-major index. 64-bit integers may round, pred gives 0 or 1, and complex gives the real part.
+  // 64-bit integers may round, pred gives 0 or 1, and complex gives the real part.
   double GetDouble(int64_t linear) const;
-  // Integers and pred, exactly. u64 is returned as its bit pattern. Not for floats.
+  // Integers and pred, exactly; u64 as its bit pattern. Not for floats.
   int64_t GetInt(int64_t linear) const;
   std::complex<double> GetComplex(int64_t linear) const;
-  // Sets the element to `value`, converted as by `Scalar`.
   void SetDouble(int64_t linear, double value);
   void SetInt(int64_t linear, int64_t value);
   void SetComplex(int64_t linear, std::complex<double> value);
 
-  // The same bytes with another shape of the same type and number of elements.
+  // Shares the bytes. Type and number of elements stay.
   Literal WithShape(Shape shape) const;
 
-  // The same literal with 0 or 1 in each byte of pred. A wrong kernel may leave other bytes. Kernels read any nonzero
-  // byte as true, but in C++ such a bool is undefined.
+  // Each byte of pred becomes 0 or 1. Wrong kernels may leave other bytes, which are undefined as a C++ bool.
   Literal WithBools() const;
 
-  // Whether all elements have the bits of element 0. False for tuples and empty arrays.
+  // False for tuples and empty arrays.
   bool IsSplat() const;
-  // Whether it is a scalar or splat whose element is numerically equal to `value`.
   bool IsAll(double value) const;
 
-  // Whether both are known and have the same bits and, except for the layout, the same shape. NaN payloads and signed
+  // Whether both are known, with the same bits and, except for the layout, the same shape. NaN payloads and signed
   // zeros count.
   bool BitEquals(const Literal& other) const;
-  uint64_t Hash() const;  // Depends on type, dimensions and bits.
-  // The same hash, computed only once. The literal must not change afterwards.
+  uint64_t Hash() const;
+  // Computes the hash only once. The literal must not change afterwards.
   uint64_t KeptHash() const;
 
  private:
-  // A hash of 0 is not known yet. Several threads may copy and hash one literal.
+  // 0 is not known yet. Several threads may copy and hash one literal.
   struct Kept {
     std::atomic<uint64_t> hash = 0;
     Kept() = default;
@@ -111,7 +105,7 @@ class Literal {
   mutable Kept kept_;
 };
 
-// The format of a float type of at most 16 bits. CHECKs for other types.
+// For floats of at most 16 bits; CHECKs for others.
 FloatFormat FormatOf(PrimitiveType type);
 
 template <class T>

@@ -1,4 +1,4 @@
-// Counts the bytes of all literals of the process and of the scratch memory of ops: the current amount and its peak.
+// Counts the bytes of all literals of the process and of scratch memory of ops.
 #ifndef HLO_IR_LITERAL_MEMORY_H_
 #define HLO_IR_LITERAL_MEMORY_H_
 
@@ -7,9 +7,9 @@
 namespace hlo {
 
 int64_t LiveLiteralBytes();
-int64_t PeakLiteralBytes();             // Since the last reset.
-void ResetPeakLiteralBytes();           // Sets the peak to the current amount.
-void CountLiteralBytes(int64_t bytes);  // Adds scratch memory; negative when it is freed.
+int64_t PeakLiteralBytes();
+void ResetPeakLiteralBytes();
+void CountLiteralBytes(int64_t bytes);  // Adds scratch memory, or removes it if negative.
 
 }  // namespace hlo
 

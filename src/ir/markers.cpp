@@ -23,19 +23,17 @@ constexpr Row kRows[] = {
     {"ShardBarrierTo", Marker::kValue},
     {"SPMDFullToShardShape", Marker::kShard},
     {"SPMDShardToFullShape", Marker::kWhole},
-    // Names in two versions of Shardy.
+    // Two versions of Shardy.
     {"GlobalToLocalShape", Marker::kShard},
     {"LocalToGlobalShape", Marker::kWhole},
     {"xla.sdy.GlobalToLocalShape", Marker::kShard},
     {"xla.sdy.LocalToGlobalShape", Marker::kWhole},
-    // Placement in memory.
     {"annotate_device_placement", Marker::kValue},
     {"LayoutConstraint", Marker::kValue},
     {"MoveToDevice", Marker::kValue},
     {"MoveToHost", Marker::kValue},
     {"PinToDevice", Marker::kValue},
     {"PinToDeviceSram", Marker::kValue},
-    // TensorFlow's promises about indices and sizes, and marks of the begin and end of PyTorch/XLA composites.
     {"AssumeGatherIndicesInBound", Marker::kValue},
     {"SetBound", Marker::kValue},
     {"xla_mark_tensor", Marker::kValue},

@@ -1,5 +1,4 @@
-// Custom calls that compute nothing. They declare the placement of values, their split among devices, or limits for a
-// compiler. JAX, TensorFlow, PyTorch/XLA and XLA write them.
+// Custom calls that compute nothing. They declare placement, a split among devices, or limits for a compiler.
 #ifndef HLO_IR_MARKERS_H_
 #define HLO_IR_MARKERS_H_
 
@@ -13,16 +12,16 @@ class Instruction;
 
 enum class Marker : uint8_t {
   kNone,
-  kValue,   // The value is the operand, or the tuple of the operands.
-  kNotice,  // Has no value; the result is ().
-  kShard,   // Start of a manual region: each partition continues with its part of a value that all of them hold.
-  kWhole,   // End of a manual region: the parts of the partitions become one value that all of them hold.
+  kValue,   // The value is the operand, or the operands as a tuple.
+  kNotice,  // The result is ().
+  kShard,   // A manual region starts: each partition continues with its part of a value that all hold.
+  kWhole,   // A manual region ends: the partitions' parts become one value that all hold.
 };
 Marker MarkerOf(const Instruction& inst);
 std::vector<std::string_view> MarkerTargets();
 
-// Whether the value of the marker is its operand, or (). A kShard or kWhole is included if its operand and result have
-// the same shape, because then there is only one part.
+// Whether the value is the operand, or (). Includes a kShard or kWhole whose operand and result have the same shape,
+// because there is only one part.
 bool IsIdentityMarker(const Instruction& inst);
 
 // Whether the instruction ends a manual region whose parts must be joined.

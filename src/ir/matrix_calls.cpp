@@ -11,7 +11,7 @@
 namespace hlo {
 namespace {
 
-// The letter whose code is the value in backend_config={key = 76 : ui8}.
+// The letter with this code in backend_config={key = 76 : ui8}.
 char OptionOf(const Instruction& call, std::string_view key, char missing) {
   const std::string config = ConfigText(call);
   std::string_view text = config;
@@ -41,7 +41,6 @@ bool IsMatrices(const Instruction& inst, char letter) {
 
 bool IsSquare(const Shape& shape) { return shape.dim(shape.rank() - 2) == shape.dim(shape.rank() - 1); }
 
-// The batch dimensions of `like`, followed by `last`.
 Shape Behind(const Shape& like, PrimitiveType type, std::initializer_list<int64_t> last) {
   Dims dims(like.dims().begin(), like.dims().end() - 2);
   for (const int64_t size : last) dims.push_back(size);

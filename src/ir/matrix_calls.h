@@ -19,7 +19,6 @@ struct MatrixCall {
   TriangularSolveAttrs solve;  // kPotrf uses only `lower`.
 };
 
-// Empty for other calls, and for calls with other operands or results.
 std::optional<MatrixCall> MatrixCallOf(const Instruction& inst);
 
 }  // namespace hlo

@@ -10,14 +10,14 @@
 
 namespace hlo {
 
-// The shape f[..., rows, columns] of a batch of matrices, and the shapes of its parts.
+// A batch of matrices f[..., rows, columns], and its parts.
 struct MatrixShapes {
   explicit MatrixShapes(const Shape& matrices);
 
   Shape Column() const { return With({rows}); }
   Shape Row() const { return With({columns}); }
   Shape Scalar() const { return With({}); }
-  Shape With(std::initializer_list<int64_t> last) const;  // The batch dimensions followed by `last`.
+  Shape With(std::initializer_list<int64_t> last) const;
   int64_t BatchRank() const { return static_cast<int64_t>(batch.size()); }
 
   Shape matrix;
@@ -25,10 +25,9 @@ struct MatrixShapes {
   int64_t rows, columns;
 };
 
-// Whether the shape is a batch of f32 or f64 matrices: row-major, not empty, with static sizes.
 bool IsRealMatrices(const Shape& shape);
 
-// Adds instructions to a computation, with the range and metadata of `like`.
+// Adds instructions with the range and metadata of `like`.
 class Writer {
  public:
   using Values = std::vector<Instruction*>;
@@ -43,21 +42,20 @@ class Writer {
   Instruction* Select(Instruction* which, Instruction* a, Instruction* b) {
     return Add(Opcode::kSelect, a->shape(), {which, a, b});
   }
-  // Broadcasts `x` to `shape`. The last dimensions of `x` become the dimensions `last` of `shape`, the others the
-  // leading dimensions.
+  // The last dimensions of `x` become the dimensions `last` of `shape`, the others the leading ones.
   Instruction* Widen(Instruction* x, const Shape& shape, std::initializer_list<int64_t> last);
-  // Compares the index along dimension `dim` of `shape` with `number`, an s32 scalar.
+  // `number` is an s32 scalar.
   Instruction* CompareIndex(const Shape& shape, int64_t dim, ComparisonDirection direction, Instruction* number);
-  // Reduces the last dimension with add or maximum. For maximum the values must not be negative.
+  // Reduces the last dimension with add or maximum. Maximum needs values that are not negative.
   Instruction* Reduce(Instruction* x, Opcode op);
-  // `sizes` elements of `x` from index `starts`, reshaped to `result`. A null start is 0.
+  // `sizes` elements from `starts`, reshaped to `result`. A null start is 0.
   Instruction* Slice(Instruction* x, const Values& starts, const Dims& sizes, const Shape& result);
-  // `x` with `part`, reshaped to `sizes`, written at index `starts`.
+  // Writes `part`, reshaped to `sizes`, at `starts`.
   Instruction* Update(Instruction* x, Instruction* part, const Values& starts, const Dims& sizes);
   // state = init; while (condition(state)) state = body(state). Returns the final state.
   Values While(const Values& init, const std::function<Instruction*(Writer&, const Values&)>& condition,
                const std::function<Values(Writer&, const Values&)>& body);
-  // Calls body(i, state...) for i from 0 to `count` - 1 (s32). Returns the final state.
+  // Calls body(i, state...) for s32 i from 0 to `count` - 1. Returns the final state.
   Values For(int64_t count, const Values& init, const std::function<Values(Writer&, const Values&)>& body);
 
  private:

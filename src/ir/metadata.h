@@ -1,4 +1,4 @@
-// The origin of an instruction or a sharding in the user's program: the value of metadata=.
+// The value of metadata=: the origin in the user's program.
 #ifndef HLO_IR_METADATA_H_
 #define HLO_IR_METADATA_H_
 
@@ -11,8 +11,8 @@
 
 namespace hlo {
 
-// The name under which an instruction was scheduled. It is nearly always the name of the instruction itself. Then only
-// this fact is stored, and renaming the instruction changes both.
+// The name under which an instruction was scheduled. It is nearly always the instruction's name, and then follows
+// renaming.
 struct SchedulingName {
   Interned other;
   bool is_own = false;
@@ -42,7 +42,7 @@ struct Metadata {
   bool operator==(const Metadata&) const = default;
 };
 
-// Prints the fields that differ from their defaults: {op_name="a" source_line=3}. `own` is the name of the instruction.
+// Prints the fields that differ from their defaults: {op_name="a" source_line=3}.
 void AppendTo(std::string& out, const Metadata& metadata, std::string_view own = "");
 
 }  // namespace hlo

@@ -25,7 +25,7 @@ Instruction& Computation::New(int id, Opcode opcode, Shape&& shape, std::string_
   void* const place = module_->instructions_.Take();
   auto* const inst = new (place) Instruction(*this, id, opcode, std::move(shape), name, std::move(attrs));
   inst->place_ = static_cast<int>(instructions_.size());
-  if (instructions_.empty()) instructions_.reserve(8);  // Small computations, such as reducers, need no more.
+  if (instructions_.empty()) instructions_.reserve(8);
   instructions_.push_back(inst);
   return *inst;
 }
@@ -79,8 +79,6 @@ const std::vector<Computation*>& Computation::Callees() const {
 
 namespace {
 
-// `first` and the computations that it reaches, callees first. The walk stops at computations for which `is_done`
-// holds.
 template <class AnyComputation, class IsDone>
 std::vector<AnyComputation*> PostOrderFrom(AnyComputation& first, IsDone is_done) {
   std::vector<AnyComputation*> order;
@@ -156,7 +154,7 @@ std::vector<Instruction*> Computation::FindPostOrder() const {
   const auto state = [&](const Instruction& inst) -> uint8_t& { return states[inst.place_]; };
   struct Frame {
     Instruction* inst;
-    size_t next;  // Index of an operand or, after the operands, of a control predecessor.
+    size_t next;
   };
   std::vector<Frame> stack;
   for (Instruction* start : instructions_) {
@@ -218,7 +216,7 @@ Instruction& Computation::AddNamed(Opcode opcode, Shape&& shape, Operands&& oper
   for (Instruction* operand : inst.operands()) {
     CHECK(operand->computation_ == this && !operand->removed_, operand->name(), " is not at hand in ", name_);
     ++operand->use_count_;
-    if (!operand->users_.EndsWith(inst)) operand->users_.Add(inst);  // A new user is the last one, or not in the list.
+    if (!operand->users_.EndsWith(inst)) operand->users_.Add(inst);  // A new user is last or not in the list.
   }
   if (opcode == Opcode::kParameter) {
     const size_t number = inst.parameter_number();
@@ -283,7 +281,6 @@ void Computation::Remove(Instruction& inst) {
   Operands operands = inst.operands_.list();
   inst.operands_ = Operands();
   for (Instruction* operand : operands) --operand->use_count_;
-  // Removes duplicates. The order in which the operands lose this user has no effect.
   std::sort(operands.begin(), operands.end());
   operands.resize(std::unique(operands.begin(), operands.end()) - operands.begin());
   for (Instruction* operand : operands) operand->RemoveUser(inst);
@@ -319,7 +316,6 @@ void Computation::RemoveAll(std::span<Instruction* const> dead) {
   if (!waiting_.empty()) {
     for (const Instruction* inst : dead) gone_[inst] = RunsAfter(*inst);
   }
-  // Updates the users of each remaining operand only once.
   std::vector<Instruction*> used;
   std::vector<bool> seen(place_limit());
   for (Instruction* inst : dead) {
@@ -389,7 +385,7 @@ void Module::ClaimNames(Computation& computation) {
         const std::string_view wanted = inst.name();
         inst.SetName(names_.Unique(wanted, texts_));
         if (!inst.HasCommon() || !inst.metadata().scheduling_name.is_own) return;
-        inst.mutable_common().metadata.scheduling_name = {.other = wanted};  // The name has changed.
+        inst.mutable_common().metadata.scheduling_name = {.other = wanted};
       });
 }
 
@@ -406,8 +402,7 @@ Computation& Module::CloneComputation(const Computation& from, std::string_view 
   Computation& copy = AddComputation(name);
   copy.execution_thread = from.execution_thread;
   copy.range = from.range;
-  // The instructions of a scheduled module are in the order of its schedule, which the copy keeps. Operands come first
-  // in both orders.
+  // Keeps the order of a schedule. Operands come first in both orders.
   const bool ordered = header.is_scheduled;
   for (const Instruction* inst : ordered ? from.Instructions() : from.PostOrder()) {
     std::vector<Instruction*> operands;
@@ -443,7 +438,7 @@ void Module::Sweep() {
     if (static_cast<int64_t>(computation->instructions_.size()) == computation->live_count_) continue;
     MoveControlEdges(*computation, std::exchange(computation->gone_, {}));
     std::erase_if(computation->waiting_, [](const Instruction* inst) { return inst->removed_; });
-    // Frees the last instruction first, so that new ones reuse the memory in order.
+    // From the last to the first, so that new instructions reuse the memory in order.
     for (size_t i = computation->instructions_.size(); i-- > 0;) {
       Instruction*& inst = computation->instructions_[i];
       if (inst->removed_) computation->Free(std::exchange(inst, nullptr));
@@ -454,7 +449,7 @@ void Module::Sweep() {
 }
 
 void Module::SetMaker(std::string pass) {
-  if (!makers_.empty() && makers_.back().first == next_id_) makers_.pop_back();  // That pass made no instruction.
+  if (!makers_.empty() && makers_.back().first == next_id_) makers_.pop_back();
   makers_.emplace_back(next_id_, std::move(pass));
 }
 
@@ -468,8 +463,8 @@ std::unique_ptr<Module> Module::Clone(bool as_input) const {
   copy->header = header;
   copy->source = source;
   copy->makers_ = makers_;
-  std::vector<Computation*> computations(next_computation_id_);  // By id.
-  std::vector<Instruction*> clones(next_id_);                    // By id.
+  std::vector<Computation*> computations(next_computation_id_);
+  std::vector<Instruction*> clones(next_id_);
   const auto clone_of = [&](const Instruction* inst) { return clones[inst->id_]; };
   for (const auto& from : computations_) {
     copy->computations_.emplace_back(new Computation(*copy, from->name_));
@@ -528,7 +523,7 @@ uint64_t Fingerprint(const Computation& computation) {
   for (const Instruction* inst : computation.instructions()) {
     position[inst->place()] = next++;
     hash = Mix(hash, HashOperation(*inst));
-    // backend_config contains decisions of passes about kernels and loops.
+    // Passes decide about kernels and loops in backend_config.
     if (inst->HasCommon() && !inst->common().backend_config.empty())
       hash = Mix(hash, HashBytes(inst->common().backend_config.text));
   }

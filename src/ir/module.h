@@ -22,7 +22,7 @@ namespace hlo {
 
 class Module;
 
-// The instructions of a computation that were not removed. Read-only and without a copy.
+// The instructions that were not removed, without a copy.
 class LiveInstructions {
  public:
   class Iterator {
@@ -54,8 +54,7 @@ class LiveInstructions {
 
 class Computation {
  public:
-  // Dense in the module and never reused. Side tables are vectors indexed by id, with Module::computation_id_limit()
-  // entries.
+  // Dense in the module and never reused. Side tables have Module::computation_id_limit() entries.
   int id() const { return id_; }
   const std::string& name() const { return name_; }
   Module& module() const { return *module_; }
@@ -64,43 +63,36 @@ class Computation {
   bool has_root() const { return root_ != nullptr; }
   void SetRoot(Instruction& root);
 
-  // Indexed by parameter number.
   std::span<Instruction* const> parameters() const { return parameters_; }
   Instruction& parameter(int64_t i) const { return *parameters_[i]; }
 
-  // The instructions that were not removed, in the order of the text or of adding; in a scheduled module, in the order
-  // of execution. A copy, so the computation may change meanwhile.
+  // In the order of the text or of adding; in a scheduled module, of execution. A copy, so the computation may change
+  // meanwhile.
   std::vector<Instruction*> Instructions() const;
-  // The same without a copy. The computation must not change meanwhile.
+  // The computation must not change meanwhile.
   LiveInstructions instructions() const { return LiveInstructions(instructions_); }
   int64_t InstructionCount() const { return live_count_; }
-  // All instructions with control predecessors, and possibly others, including removed ones.
+  // All instructions with control predecessors, and possibly others, even removed ones.
   std::span<Instruction* const> waiting() const { return waiting_; }
   size_t place_limit() const { return instructions_.size(); }
-  // Unique in the module. Changes whenever the Fingerprint of the computation may have changed.
+  // Unique in the module. Changes whenever the Fingerprint may have changed.
   uint64_t version() const { return version_; }
-  // The instructions that were not removed, with operands and control predecessors before users, otherwise in the order
-  // of Instructions().
+  // Operands and control predecessors come before users, otherwise in the order of Instructions().
   std::vector<Instruction*> PostOrder() const;
-  // The computations that the instructions call, in order of instructions and attribute fields. A computation that is
-  // called twice is listed twice. Valid until the computation changes.
+  // In the order of instructions and attribute fields, with repetitions. Valid until the computation changes.
   const std::vector<Computation*>& Callees() const;
-  // See ir/side_effects.h.
   bool HasSideEffect() const;
-  // Sets the order of execution. `order` must have each live instruction once, operands first.
+  // `order` has each live instruction once, operands first.
   void SetOrder(const std::vector<Instruction*>& order);
 
-  // Appends an instruction. `name` is made unique. The attributes must be of the struct in the opcode's row.
+  // `name` is made unique. The attributes must have the struct of the opcode's row.
   Instruction& Add(Opcode opcode, Shape shape, Operands operands, Attributes attrs = NoAttrs(),
                    std::string_view name = "");
-  // Add for the parser: keeps the name until Module::ClaimNames makes it unique, and does not check the number of
-  // operands.
+  // For the parser: keeps the name until Module::ClaimNames, and does not check the number of operands.
   Instruction& AddNamed(Opcode opcode, Shape&& shape, Operands&& operands, Attributes&& attrs, std::string_view name);
-  // Add with the range and metadata of `from`.
   Instruction& AddLike(const Instruction& from, Opcode opcode, Shape shape, Operands operands,
                        Attributes attrs = NoAttrs());
-  // A copy of `from`, which may be in another computation, with other operands. Copies attributes, common attributes,
-  // range and origin, and the name as far as it is free.
+  // Copies attributes, common attributes, range and origin, and the name if it is free.
   Instruction& AddClone(const Instruction& from, Operands operands);
   Instruction& AddClone(const Instruction& from, Shape shape, Operands operands);
   Instruction& AddConstant(Literal literal, std::string_view name = "constant");
@@ -108,18 +100,16 @@ class Computation {
   Instruction& AddTuple(Operands operands);
   Instruction& AddGetTupleElement(Instruction& tuple, int64_t index);
 
-  // Marks an instruction as removed. It must have no users and not be the root. Module::Sweep frees the memory.
+  // The instruction must have no users and not be the root. Module::Sweep frees it.
   void Remove(Instruction& inst);
-  // Removes the instruction, and then operands that have become dead and have no side effect. Parameters of the entry
-  // stay.
+  // Also removes operands that have become dead and have no side effect. Parameters stay.
   void RemoveDeadTree(Instruction& inst);
-  // Removes several instructions. No other instruction may use them.
+  // Other instructions must not use them.
   void RemoveAll(std::span<Instruction* const> dead);
-  // Removes the parameters for which `goes`, which must be dead, and renumbers the others.
+  // Removes dead parameters with `goes`, and renumbers the others.
   void RemoveParameters(const std::vector<bool>& goes);
 
   bool IsEntry() const;
-  // The instructions that call this computation, found by a walk over the module. Empty for the entry.
   std::vector<Instruction*> Callers() const;
 
   ~Computation();
@@ -132,8 +122,8 @@ class Computation {
   friend class Instruction;
   Computation(Module& module, std::string name);
 
-  // A result computed for one version of the computation. Several threads may read it. If it is out of date, one thread
-  // computes it again under the module's lock.
+  // A result for one version of the computation. Several threads may read it; one thread updates it under the module's
+  // lock.
   template <class T>
   struct Kept {
     std::atomic<uint64_t> version = 0;
@@ -144,26 +134,26 @@ class Computation {
 
   Instruction& New(int id, Opcode opcode, Shape&& shape, std::string_view name, Attributes&& attrs);
   void Free(Instruction* inst);
-  void Touch();  // Sets a new version.
+  void Touch();
   void NumberPlaces();
   bool IsInPostOrder() const;
   std::vector<Instruction*> FindPostOrder() const;
-  bool HasOwnSideEffect() const;  // Without called computations.
+  bool HasOwnSideEffect() const;
 
   Module* module_;
   int id_;
   std::string name_;
   Instruction* root_ = nullptr;
-  std::vector<Instruction*> instructions_;  // In the module's pool; removed instructions stay until Sweep.
+  std::vector<Instruction*> instructions_;  // Removed instructions stay until Sweep.
   std::vector<Instruction*> parameters_;
   std::vector<Instruction*> waiting_;
-  Replacements gone_;  // Instructions removed since the last Sweep; only recorded if `waiting_` is not empty.
+  Replacements gone_;
   int64_t live_count_ = 0;
   uint64_t version_ = 0;
-  mutable Kept<std::vector<Instruction*>> post_order_;  // Empty if it is equal to Instructions().
+  mutable Kept<std::vector<Instruction*>> post_order_;
   mutable Kept<std::vector<Computation*>> callees_;
   mutable Kept<bool> own_side_effect_;
-  mutable Kept<bool> side_effect_;  // Depends on the version of the module, not of the computation.
+  mutable Kept<bool> side_effect_;  // Depends on the version of the module.
 };
 
 // input_output_alias={ {0}: (0, {}, must-alias) }
@@ -180,21 +170,21 @@ struct BufferDonor {
   bool operator==(const BufferDonor&) const = default;
 };
 
-// The contents of the header line except the name: docs/language.md#header.
+// The header line except the name: docs/language.md#header.
 struct ModuleHeader {
   bool is_scheduled = false;
   std::vector<InputOutputAlias> aliases;
   std::vector<BufferDonor> donors;
   bool alias_passthrough_params = false;
-  std::optional<Shape> entry_parameters;  // The parameters of entry_computation_layout as a tuple.
-  std::optional<Shape> entry_result;      // The result of entry_computation_layout.
+  std::optional<Shape> entry_parameters;  // From entry_computation_layout, as a tuple.
+  std::optional<Shape> entry_result;      // From entry_computation_layout.
   PropagationFlags propagation_to_parameters, propagation_to_output;
   int64_t replica_count = 1;
   int64_t num_partitions = 1;
   FrontendAttributes frontend_attributes;
   RawText origin_recovery_table, debug_attributes;
   BackendConfig backend_config;
-  std::string stack_frames;  // The stack frame tables as written, from "FileNames" on, or empty.
+  std::string stack_frames;  // As written, from "FileNames" on, or empty.
 };
 
 class Module {
@@ -205,51 +195,48 @@ class Module {
   const std::string& name() const { return name_; }
   void SetName(std::string name) { name_ = std::move(name); }
   ModuleHeader header;
-  std::shared_ptr<const SourceText> source;  // The text that ranges refer to; null for modules made in memory.
+  std::shared_ptr<const SourceText> source;  // Ranges refer to it; null for modules made in memory.
 
   Computation& entry() const { return *entry_; }
   bool has_entry() const { return entry_ != nullptr; }
   void SetEntry(Computation& entry) { entry_ = &entry; }
-  // In the order of the text and of adding. A copy.
   std::vector<Computation*> Computations() const;
-  // The computations that the entry reaches, callees before callers, the entry last.
+  // Computations that the entry reaches, callees first, the entry last.
   std::vector<Computation*> PostOrder() const;
   Computation& AddComputation(std::string_view name);
-  // Copies `from` under a new name. `from` may be of another module if its called computations exist here. `map`, if
-  // not null, receives the new instruction for each old one.
+  // `from` may be of another module if its called computations exist here. `map`, if not null, receives the new
+  // instruction for each old one.
   Computation& CloneComputation(const Computation& from, std::string_view name,
                                 std::unordered_map<const Instruction*, Instruction*>* map = nullptr);
-  // Removes the computations that the entry does not reach. Returns whether any was removed.
+  // Removes computations that the entry does not reach. Returns whether any was removed.
   bool RemoveUnreachable();
 
   int id_limit() const { return next_id_; }
   int computation_id_limit() const { return next_computation_id_; }
-  // Sets the pass instance, such as "fusion#2", that makes the instructions added from now on. "" is for no pass.
+  // Sets the pass instance, such as "fusion#2", that makes later instructions. An empty name clears it.
   void SetMaker(std::string pass);
-  std::string_view MakerOf(const Instruction& inst) const;  // "" for instructions that were parsed.
+  std::string_view MakerOf(const Instruction& inst) const;  // "" for parsed instructions.
   int64_t InstructionCount() const;
 
-  // Frees removed instructions. Instructions with control edges from a removed one inherit its operands and control
+  // Frees removed instructions. Instructions with control edges from removed ones inherit their operands and control
   // predecessors.
   void Sweep();
 
-  // A deep copy that keeps the ids, so that side tables can be used for both. If `as_input` (at the start of a
-  // pipeline), the origin of each copy is the id of the original; otherwise origins are copied.
+  // A deep copy that keeps ids, so that both can use the same side tables. If `as_input` (at the start of a pipeline),
+  // origins are the ids of the originals.
   std::unique_ptr<Module> Clone(bool as_input = false) const;
 
-  // `wish`, or `stem.N` if it is taken. N is numbered as in XLA: each stem has its own counter, a numeric suffix of
-  // `wish` is removed first, and `add` counts as `add.0`. Names of instructions are unique in the module, and so are
-  // names of computations.
+  // `wish`, or `stem.N` if it is taken. As in XLA, each stem has its own counter, a numeric suffix of `wish` is removed
+  // first, and `add` counts as `add.0`. Names of instructions and names of computations are unique in the module.
   std::string UniqueName(std::string_view wish) { return names_.Unique(wish); }
-  // Makes the names of the computation's instructions unique, in their order.
   void ClaimNames(Computation& computation);
-  void ReserveNames(size_t names) { names_.Reserve(names); }  // For this number of instructions.
+  void ReserveNames(size_t names) { names_.Reserve(names); }
 
  private:
   friend class Computation;
   friend class Instruction;
 
-  // Memory of the contents of computations. Declared before them, so that it is freed after them.
+  // Memory of the contents of computations, which must be freed before it.
   Pool<Instruction> instructions_;
   Pool<CommonAttrs> commons_;
   Arena texts_;
@@ -260,8 +247,8 @@ class Module {
   int next_id_ = 0;
   int next_computation_id_ = 0;
   uint64_t versions_ = 0;
-  mutable std::mutex keeping_;                       // Computation::Keep
-  std::vector<std::pair<int, std::string>> makers_;  // The pass, from this id on.
+  mutable std::mutex keeping_;                       // For Computation::Keep.
+  std::vector<std::pair<int, std::string>> makers_;  // Pairs of the first id and the pass.
   NameTable names_;
   NameTable computation_names_;
 };
@@ -270,17 +257,17 @@ class Module {
 uint64_t Fingerprint(const Module& module);
 uint64_t Fingerprint(const Computation& computation);
 
-// Repeated fingerprints of one module. Only computations with a new version are hashed again.
+// Hashes only computations with a new version again.
 class Fingerprinter {
  public:
   uint64_t FingerprintOf(const Module& module);
 
  private:
   struct Known {
-    uint64_t version = 0;  // 0 is the version of no computation.
+    uint64_t version = 0;  // No computation has version 0.
     uint64_t hash = 0;
   };
-  std::vector<Known> known_;  // Indexed by computation id.
+  std::vector<Known> known_;
 };
 
 }  // namespace hlo

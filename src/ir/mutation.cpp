@@ -30,7 +30,7 @@ bool SwapAnyTwo(Instruction& inst, int64_t first) {
   return false;
 }
 
-// A compare is excluded, because swapped operands equal another direction there.
+// Swapped operands of a compare equal another direction.
 bool SwappedOperands(Instruction& inst) {
   const bool by_place = inst.Is(kElementwise) && !inst.Is(kCommutative) && RowOf(inst.opcode()).arity == 2;
   return by_place && !inst.Is(Opcode::kCompare) && SwapOperands(inst, 0, 1);
@@ -46,7 +46,7 @@ bool SwappedIndices(Instruction& inst) {
   return inst.Is(Opcode::kDynamicUpdateSlice) && SwapAnyTwo(inst, 2);
 }
 
-// LT <-> LE and GT <-> GE differ for equal operands only. EQ <-> NE differ always.
+// LT, LE and GT, GE differ only for equal operands.
 bool WrongDirection(Instruction& inst) {
   if (!inst.Is(Opcode::kCompare)) return false;
   using D = ComparisonDirection;
@@ -71,7 +71,6 @@ bool ShiftedSlice(Instruction& inst) {
   return false;
 }
 
-// Moves one element of the padding to the other side.
 template <class Dim>
 bool ShiftPadding(std::vector<Dim>& dims, int64_t Dim::* low, int64_t Dim::* high) {
   for (Dim& dim : dims) {
@@ -125,7 +124,6 @@ bool WrongConstant(Instruction& inst) {
   return true;
 }
 
-// Swaps two dimensions of equal size, or maps a dimension of a broadcast to another one of equal size.
 bool SwappedDimensions(Instruction& inst) {
   if (!inst.Is(Opcode::kTranspose) && !inst.Is(Opcode::kBroadcast)) return false;
   std::vector<int64_t>& dims = inst.mutable_attrs<DimensionsAttrs>().dimensions;
@@ -143,7 +141,6 @@ bool SwappedDimensions(Instruction& inst) {
   return false;
 }
 
-// Replaces a dimension in `dims` by another one, which has the same size if `same_size`.
 bool ReplaceDimension(const Shape& shape, std::vector<int64_t>& dims, bool same_size) {
   for (int64_t& dim : dims) {
     for (int64_t d = 0; d < shape.rank(); ++d) {
@@ -181,7 +178,6 @@ bool WrongSortedDimension(Instruction& inst) {
   return true;
 }
 
-// Replaces a contracting dimension of either operand by a free dimension of the same size.
 bool WrongContraction(Instruction& inst) {
   if (!inst.Is(Opcode::kDot)) return false;
   DotAttrs& dot = inst.mutable_attrs<DotAttrs>();
@@ -300,7 +296,6 @@ const Mutation* FindMutation(std::string_view name) {
 
 namespace {
 
-// Flags by place() of the instructions that the root or a side effect needs.
 std::vector<bool> LiveIn(const Computation& computation) {
   std::vector<bool> live(computation.place_limit());
   const std::vector<Instruction*> order = computation.PostOrder();

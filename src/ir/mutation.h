@@ -1,5 +1,5 @@
-// Faults in single instructions that a wrong pass or emitter could make, to test whether the comparisons find them.
-// Only for tests and --inject.
+// Faults of a wrong pass or emitter in single instructions, to test whether comparisons find them. Only for tests and
+// --inject.
 #ifndef HLO_IR_MUTATION_H_
 #define HLO_IR_MUTATION_H_
 
@@ -13,20 +13,19 @@ namespace hlo {
 
 struct Mutation {
   std::string_view name;
-  // Changes `inst` so that it computes another value of the same shape. Returns false, and changes nothing, if the
-  // mutation does not apply.
+  // Changes the value of `inst` but not the shape. Returns false, and changes nothing, if the mutation does not apply.
   bool (*apply)(Instruction& inst);
 };
 
 std::span<const Mutation> Mutations();
 const Mutation* FindMutation(std::string_view name);
 
-// Applies the mutation to the first instruction that it fits, in the computation or in the whole module, and returns
-// it. Only considers instructions that the root or a side effect depends on. Returns null if the mutation fits none.
+// Applies the mutation to the first instruction that it fits and returns it, or null. Only considers instructions that
+// the root or a side effect depends on.
 Instruction* Plant(const Mutation& mutation, Computation& computation);
 Instruction* Plant(const Mutation& mutation, Module& module);
 
-// Restores the operands and attributes of an instruction at the end of the scope.
+// Restores operands and attributes at the end of the scope.
 class Restored {
  public:
   explicit Restored(Instruction& inst);

@@ -9,7 +9,7 @@
 namespace hlo {
 namespace {
 
-// The stem and the number of a name. Both `add` and `add.0` are number 0 of `add`.
+// `add` and `add.0` are both number 0 of `add`.
 std::pair<std::string_view, int64_t> SplitName(std::string_view name) {
   const size_t dot = name.rfind('.');
   int64_t number = 0;
@@ -18,9 +18,8 @@ std::pair<std::string_view, int64_t> SplitName(std::string_view name) {
   return {name.substr(0, dot), number};
 }
 
-// One text for all names of the same stem and number: `add` for `add.0`. But `add.5.0` stays, because it is number 0 of
-// `add.5`, and `add.5` is number 5 of `add`. Returns "" for rare names that need more work, such as `add.07`, which
-// equals `add.7`.
+// One text for all names of a stem and number: `add` for `add.0`. `add.5.0` stays, because it is number 0 of `add.5`,
+// and `add.5` is number 5 of `add`. "" for rare names that need more work, such as `add.07`, which equals `add.7`.
 std::string_view PlainText(std::string_view name) {
   const size_t dot = name.rfind('.');
   if (dot == std::string_view::npos || dot + 1 == name.size()) return name;
@@ -106,7 +105,6 @@ uint32_t NameTable::StemOf(std::string_view text) {
   return stem_slots_[at] - 1;
 }
 
-// Returns the entry, or the free slot where it belongs.
 NameTable::Taken& NameTable::Find(uint32_t stem, int64_t number) {
   const size_t mask = taken_.size() - 1;
   size_t at = (static_cast<uint64_t>(number) * 0x9E3779B97F4A7C15 ^ stem * uint64_t{0xC2B2AE3D27D4EB4F}) >> 20 & mask;

@@ -13,16 +13,16 @@
 
 namespace hlo {
 
-// A set of texts. The texts must outlive the set.
+// Does not copy the texts, which must outlive the set.
 class NameSet {
  public:
-  // A name with its hash. Preparing it starts to load the slot from memory.
+  // A name with its hash. Preparing starts to load the slot from memory.
   struct Prepared {
     std::string_view name;
     uint32_t hash = 0;
   };
   Prepared Prepare(std::string_view name) const;
-  bool Insert(const Prepared& name);  // False if it was present.
+  bool Insert(const Prepared& name);
   bool Contains(const Prepared& name) const;
   void Reserve(size_t names);
   const std::vector<std::string_view>& names() const { return names_; }
@@ -30,10 +30,10 @@ class NameSet {
  private:
   struct Slot {
     uint32_t hash = 0;
-    uint32_t position = 0;  // Index in names_ plus 1; 0 is a free slot.
+    uint32_t position = 0;  // Index in names_ plus 1; 0 is free.
   };
   void Resize(size_t slots);
-  size_t PlaceOf(const Prepared& name) const;  // The slot of the name, or the free slot for it.
+  size_t PlaceOf(const Prepared& name) const;
 
   std::vector<std::string_view> names_;
   std::vector<Slot> slots_;
@@ -41,23 +41,20 @@ class NameSet {
 
 // The names in use, and numbers for new names. `add.5` has number 5 of the stem `add`, and `add` has number 0.
 //
-// Most modules are only read, and few of their names need new numbers. So claimed names are first kept as they are.
-// SplitNames, called by the first operation that needs it, splits them into stems and numbers.
+// Claimed names are split into stems and numbers (SplitNames) only when an operation needs this.
 class NameTable {
  public:
-  // Returns `wanted` if it is free, otherwise the next number of its stem.
   std::string Unique(std::string_view wanted);
-  // The same. A name other than `wanted` is stored in `memory`, which must outlive the table.
+  // Stores other names than `wanted` in `memory`, which must outlive the table.
   std::string_view Unique(std::string_view wanted, Arena& memory);
   // Returns false if the name is taken. The text must live as long as the table or until SplitNames.
   bool Claim(std::string_view name);
-  // Claims `count` names, name(i), and calls taken(i) for those that are taken. Looks up several names at once, because
-  // their texts are far apart in memory.
+  // Claims name(i) for i < `count`, and calls taken(i) if it is taken. Looks up several names at once, because their
+  // texts are far apart in memory.
   template <class NameOf, class IsTaken>
   void Claim(size_t count, NameOf&& name, IsTaken&& taken);
   void Release(std::string_view name);
   void Reserve(size_t names) { claimed_.Reserve(names); }
-  // Copies all texts, so that no text of a caller is needed from now on.
   void SplitNames();
 
  private:
@@ -65,7 +62,7 @@ class NameTable {
     std::string text;
     uint64_t hash;
     int64_t next = 0;
-    int64_t taken = 0;  // Number of names with this stem.
+    int64_t taken = 0;
   };
   struct Taken {
     int64_t number;
@@ -73,27 +70,27 @@ class NameTable {
     enum : uint32_t { kFree, kReleased, kTaken } state = kFree;
   };
 
-  // A name to be claimed. `plain` is used until SplitNames.
+  // `plain` is used until SplitNames.
   struct PreparedName {
     std::string_view name;
-    NameSet::Prepared plain;  // Without a text for unusual spellings, such as `add.07`.
+    NameSet::Prepared plain;
   };
   PreparedName Prepare(std::string_view name) const;
   bool Claim(const PreparedName& prepared);
 
   uint32_t StemOf(std::string_view text);
   Taken& Find(uint32_t stem, int64_t number);
-  bool Take(uint32_t stem, int64_t number);  // False if it is taken.
+  bool Take(uint32_t stem, int64_t number);
   std::string NextOf(uint32_t stem, bool has_number);
 
   bool split_ = false;
-  NameSet claimed_;  // The names until SplitNames; next_ has the next numbers of stems that needed one.
+  NameSet claimed_;  // Until SplitNames; next_ has the next numbers of stems.
   std::unordered_map<std::string, int64_t> next_;
 
   std::vector<Stem> stems_;
-  std::vector<uint32_t> stem_slots_;  // A hash table of positions in stems_, plus 1.
+  std::vector<uint32_t> stem_slots_;
   std::vector<Taken> taken_;
-  size_t used_ = 0;  // Used entries of taken_.
+  size_t used_ = 0;
 };
 
 template <class NameOf, class IsTaken>

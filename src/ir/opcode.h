@@ -21,32 +21,32 @@ enum class Opcode : uint8_t {
 inline constexpr int kVariadic = -1;
 
 enum OpTrait : uint32_t {
-  // Element i of the result needs only elements i of the operands; clamp and select also take scalars.
+  // Element i needs only elements i of the operands; clamp and select also take scalars.
   kElementwise = 1 << 0,
   kCommutative = 1 << 1,  // f(a, b) == f(b, a).
-  kInferable = 1 << 2,    // The text may leave out the result shape (docs/language.md#omitted-shapes).
-  kSideEffect = 1 << 3,   // Kept even if it has no users.
+  kInferable = 1 << 2,    // The text may omit the result shape (docs/language.md#omitted-shapes).
+  kSideEffect = 1 << 3,   // Kept without users.
   kCollective = 1 << 4,
-  kControl = 1 << 5,       // Runs the computations that it calls as steps of their own: while, conditional, call.
+  kControl = 1 << 5,       // Runs called computations as separate steps: while, conditional, call.
   kHoldsLiteral = 1 << 6,  // A constant, known or elided.
-  kNoKernel = 1 << 7,      // The result is in the memory of the operands, or is known. Nothing is computed or moved.
-  kMoves = 1 << 8,         // Moves elements of an operand to other positions, or pads. No arithmetic.
+  kNoKernel = 1 << 7,      // The result is known, or in the memory of the operands.
+  kMoves = 1 << 8,         // Moves elements to other positions, or pads.
   kHandsOn = 1 << 9,       // The result consists of whole operands, unchanged.
-  // Each element is copied from an operand that an order or a predicate selects. Nothing is rounded.
+  // An order or a predicate selects an operand for each element. Nothing is rounded.
   kChooses = 1 << 10,
-  kStandsAlone = 1 << 11,  // Always a kernel, library call or step of its own: fusion adds no users to it.
-  kExactTypes = 1 << 12,   // Its float types must be the inferred ones (docs/verifier.md#written-and-inferred-shapes).
-  kMixesFloats = 1 << 13,  // Operands and result may have different float types (docs/verifier.md#mixed-float-types).
-  kKeepsLayout = 1 << 14,  // The result has the layout of the operands (docs/verifier.md#layouts).
+  kStandsAlone = 1 << 11,  // Fusion adds no users to it.
+  kExactTypes = 1 << 12,   // Float types must be the inferred ones (docs/verifier.md#written-and-inferred-shapes).
+  kMixesFloats = 1 << 13,  // Float types may differ (docs/verifier.md#mixed-float-types).
+  kKeepsLayout = 1 << 14,  // The result has the operands' layout (docs/verifier.md#layouts).
 };
 
-// The cost of one result element. `work` is in additions of f32, which fusion compares with memory traffic; `flops` is
-// counted as in XLA. For complex numbers, a product is 4 multiplies and 2 adds, and a quotient 3 multiplies for each
-// part, 3 adds and 2 divides. Other arithmetic works on each part.
+// The cost of one result element. `work` is in additions of f32, for comparison with memory traffic; `flops` counts as
+// XLA does. For complex numbers, a product is 4 multiplies and 2 adds, and a quotient 3 multiplies for each part, 3
+// adds and 2 divides. Other arithmetic works on each part.
 struct ElementCost {
   double work, complex_work;
   double flops, complex_flops;
-  bool function;  // Calls one transcendental function for each part, which is not counted in flops.
+  bool function;  // A transcendental function for each part, which flops exclude.
 };
 inline constexpr ElementCost kFree = {0, 0, 0, 0, false};
 inline constexpr ElementCost kLight = {1, 1, 0, 0, false};    // Index arithmetic, or access to a part of a number.
@@ -64,18 +64,17 @@ struct OpRow {
   int arity;
   Result<Shape> (*shape_rule)(const Instruction&);
   uint32_t traits;
-  int attrs_kind;              // Attributes::kind().
-  Attributes (*make_attrs)();  // Makes the default attributes.
+  int attrs_kind;  // Attributes::kind().
+  Attributes (*make_attrs)();
   ElementCost cost;
-  // Largest error of a result in f32, in units in the last place; 0 is exact (DefaultUlps in ir/precision_plan.h).
+  // Largest error in f32, in units in the last place; 0 is exact (DefaultUlps in ir/precision_plan.h).
   double ulps;
-  std::string_view prose;  // The op in one line. The full description: docs/ops.md.
+  std::string_view prose;  // One line; the full description is in docs/ops.md.
 };
 
 extern const OpRow kOpRows[];
 inline const OpRow& RowOf(Opcode opcode) { return kOpRows[static_cast<int>(opcode)]; }
-std::span<const OpRow>
-AllOps();  // Indexed by opcode, without kElidedConstant, the last one, which has no word of its own.
+std::span<const OpRow> AllOps();  // Indexed by opcode, without kElidedConstant, the last one, which has no word.
 inline std::string_view ToString(Opcode opcode) { return RowOf(opcode).text; }
 std::optional<Opcode> OpcodeFromText(std::string_view text);
 

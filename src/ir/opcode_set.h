@@ -1,4 +1,4 @@
-// Sets of opcodes for one question in one place. Facts about ops that several places need are traits (ir/opcode.h).
+// Sets of opcodes for one question in one place; facts that several places need are traits (ir/opcode.h).
 #ifndef HLO_IR_OPCODE_SET_H_
 #define HLO_IR_OPCODE_SET_H_
 
@@ -21,7 +21,7 @@ class OpcodeSet {
   static constexpr int Word(Opcode opcode) { return static_cast<int>(opcode) / 64; }
   static constexpr uint64_t Bit(Opcode opcode) { return uint64_t{1} << (static_cast<int>(opcode) % 64); }
 
-  uint64_t words_[4] = {};  // Opcodes have 8 bits.
+  uint64_t words_[4] = {};
 };
 
 }  // namespace hlo

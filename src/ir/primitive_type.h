@@ -1,4 +1,4 @@
-// Element types. Their table is primitive_type.def.
+// Element types (primitive_type.def).
 #ifndef HLO_IR_PRIMITIVE_TYPE_H_
 #define HLO_IR_PRIMITIVE_TYPE_H_
 
@@ -15,8 +15,8 @@ enum class PrimitiveType : uint8_t {
 
 enum class TypeClass : uint8_t { kPred, kSigned, kUnsigned, kFloat, kComplex, kToken, kOpaque, kTuple };
 
-std::string_view ToString(PrimitiveType type);                              // "f32"
-std::optional<PrimitiveType> PrimitiveTypeFromText(std::string_view text);  // Not for "tuple".
+std::string_view ToString(PrimitiveType type);  // "f32"
+std::optional<PrimitiveType> PrimitiveTypeFromText(std::string_view text);
 constexpr TypeClass ClassOf(PrimitiveType type) {
   constexpr TypeClass kClasses[] = {
 #define HLO_TYPE(Name, text, type_class, bits, bytes) TypeClass::type_class,
@@ -25,7 +25,7 @@ constexpr TypeClass ClassOf(PrimitiveType type) {
   return kClasses[static_cast<int>(type)];
 }
 int BitWidth(PrimitiveType type);
-int64_t ByteWidth(PrimitiveType type);  // Bytes of one element in memory; sub-byte types use one byte.
+int64_t ByteWidth(PrimitiveType type);  // Sub-byte types use one byte.
 
 inline bool IsFloat(PrimitiveType type) { return ClassOf(type) == TypeClass::kFloat; }
 inline bool IsSigned(PrimitiveType type) { return ClassOf(type) == TypeClass::kSigned; }

@@ -14,16 +14,16 @@ namespace hlo {
 namespace {
 
 constexpr int64_t kMostTrips = int64_t{1} << 31;
-constexpr int64_t kMostRows = 64;  // More rows keep the whole device busy in separate launches.
+constexpr int64_t kMostRows = 64;  // More rows keep the device busy in separate launches.
 constexpr int64_t kMostRowsOfThread = 8;
 constexpr int64_t kMostSums = 8;
 constexpr int64_t kLeastTermsOfSum = 16;
-constexpr int kMostBlocks = 8;  // Every device with clusters supports 8 blocks.
+constexpr int kMostBlocks = 8;  // Every device with clusters supports 8.
 constexpr int64_t kThreads = 512;
-constexpr int kLeastWithClusters = 90;  // Compute capability 9.0.
+constexpr int kLeastWithClusters = 90;
 
-// Parameters of a time model: two barriers of a cluster with a copy between them, a phase of a block, a small library
-// product beyond its launch, and the share of the multiply-add rate that threads reach.
+// A time model: two barriers of a cluster with a copy between them, a phase of a block, a small library product beyond
+// its launch, and the share of the multiply-add rate that threads reach.
 constexpr double kGatherSeconds = 2e-6, kPhaseSeconds = 3e-7, kCallSeconds = 3e-6, kReached = 0.5;
 
 bool IsOneElement(const Shape& shape) { return shape.IsArray() && shape.NumElements() == 1; }
@@ -34,7 +34,7 @@ bool IsFactor(PrimitiveType type) {
   return type == PrimitiveType::kF32 || type == PrimitiveType::kBF16 || type == PrimitiveType::kF16;
 }
 
-// Dependence of the elements of a fused instruction on values in columns.
+// The dependence of a fused instruction's elements on values in columns.
 enum class Keeps : uint8_t {
   kAll,      // No element depends on columns.
   kPlaces,   // Each element depends on elements at the same place.
@@ -42,12 +42,11 @@ enum class Keeps : uint8_t {
   kNothing,
 };
 
-using Updates = std::unordered_set<const Instruction*>;  // Updates of the state that is filled.
+using Updates = std::unordered_set<const Instruction*>;
 
-// Computes Keeps for the instructions of a fused computation.
 class Follower {
  public:
-  // `in_columns` tells which operands are in columns. `dot`, if not null, is in columns, too.
+  // `in_columns` has a flag for each operand. `dot`, if not null, is in columns, too.
   Follower(const Instruction& fusion, int64_t period, const Instruction* dot, const std::vector<bool>& in_columns,
            const Updates& updates)
       : period_(period), dot_(dot), in_columns_(in_columns), updates_(updates) {
@@ -77,7 +76,6 @@ class Follower {
     return shape.rank() > 0 && shape.dim(shape.rank() - 1) % period_ == 0 && shape.HasDefaultLayout();
   }
 
-  // Whether `inst` takes rows of whole periods to rows of whole periods and keeps each element in its column.
   bool KeepsColumns(const Instruction& inst) const {
     if (inst.operand_count() == 0 || !HasPeriods(inst.shape()) || !HasPeriods(inst.operand(0).shape())) return false;
     if (inst.Is(Opcode::kConcatenate))
@@ -98,7 +96,6 @@ class Follower {
     }
   }
 
-  // Whether the indices from operand `first` on are independent of values in columns.
   bool TakesRows(const Instruction& inst, int64_t first) const {
     for (int64_t i = first; i < inst.operand_count(); ++i) {
       if (KeepsOf(inst.operand(i)) != Keeps::kAll) return false;
@@ -167,7 +164,6 @@ class Finder {
     return IsFilled(i, next) ? Element::kFilled : Element::kColumns;
   }
 
-  // Whether the update that makes the next value of the element is its only reader.
   bool IsFilled(int64_t i, const Instruction& next) {
     const bool is_element = next.Is(Opcode::kGetTupleElement);
     const Instruction& maker = is_element ? next.operand(0) : next;
@@ -237,7 +233,6 @@ class Finder {
     if (product.dot == nullptr) return No(Str("'", call.name(), "' has no product"));
     const Instruction& dot = *product.dot;
     const auto& attrs = dot.attrs<DotAttrs>();
-    // A vector may be on either side.
     const bool is_turned = dot.operand(0).shape().rank() == 2 && dot.operand(1).shape().rank() == 1;
     const Instruction &left = dot.operand(is_turned ? 1 : 0), &weights = dot.operand(is_turned ? 0 : 1);
     const auto& of_left = is_turned ? attrs.rhs_contracting : attrs.lhs_contracting;
@@ -304,8 +299,8 @@ class Finder {
     return period;
   }
 
-  // Adds values that do not depend on the state to the columns. They must have whole periods, and no product may need
-  // them whole. Returns false if another instruction would need all of such a value.
+  // Adds values of whole periods that do not depend on the state, unless a product needs them whole. Returns false if
+  // another instruction would need such a value whole.
   bool ShareOut() {
     for (const Instruction* inst : body_.PostOrder()) {
       if (in_columns(*inst) || inst->IsRoot()) continue;
@@ -413,7 +408,7 @@ int64_t SharedBytes(const RecurrentLoop& loop, int blocks, int64_t warps) {
     sums = std::max(sums, SplitOf(product, blocks, warps).sums * product.rows * product.columns / blocks * 4);
   }
   bytes += Padded(sums);
-  // A gathered value is stored whole. Its source is stored, too, unless it is state, which is counted below.
+  // A gathered value is stored whole. The source is also stored, unless it is state.
   for (const Instruction* value : loop.gathered) {
     const bool is_state = value->Is(Opcode::kGetTupleElement) && value->operand(0).Is(Opcode::kParameter);
     bytes += (is_state ? 1 : 2) * Padded(value->shape().ByteSize());

@@ -1,6 +1,6 @@
 // Loops of recurrent networks (GRU, LSTM, plain RNNs, lax.scan) after fusion, which a cluster of blocks can run as one
-// kernel. Each block keeps some columns of the weights in its shared memory. Used by the pass that turns such a loop
-// into a region, and by the planner of that region (ir/region.h, "block").
+// kernel. Each block keeps some columns of the weights in its shared memory. For the pass that makes such a region, and
+// for its planner (ir/region.h, "block").
 //
 //   h' = tanh(x[t] + h W);  ys[t] = h'        h f32[8,256], W f32[256,256], 8 blocks: each has 32 columns of W and h
 //
@@ -13,10 +13,9 @@
 // The state consists of single elements, unchanged values, arrays of whole periods, and arrays that a
 // dynamic-update-slice fills in place. The trip count must be known.
 //
-// A value that depends on the state is distributed over the blocks. Block `rank` of n computes the elements whose
-// position in memory, modulo the period, is in [rank, rank + 1) * period / n. So a block has the same units of each
-// gate, and reads elements of other blocks only as left operands of products. Each block computes all other values
-// itself.
+// Values that depend on the state are distributed over the blocks. Block `rank` of n computes the elements whose
+// position in memory, modulo the period, is in [rank, rank + 1) * period / n. So it has the same units of each gate,
+// and reads elements of other blocks only as left operands of products. Each block computes all other values.
 #ifndef HLO_IR_RECURRENT_LOOP_H_
 #define HLO_IR_RECURRENT_LOOP_H_
 
@@ -39,10 +38,10 @@ struct RecurrentLoop {
     kFilled,     // Distributed by columns; each trip writes other positions and reads none.
   };
   struct Product {
-    const Instruction* call = nullptr;  // A library call in the body.
-    const Instruction* dot = nullptr;   // The dot in its computation.
-    int64_t left = 0, weights = 0;      // Operand numbers of the call.
-    bool weights_by_column = false;     // The weights have the shape [columns, terms].
+    const Instruction* call = nullptr;
+    const Instruction* dot = nullptr;
+    int64_t left = 0, weights = 0;
+    bool weights_by_column = false;  // The weights have the shape [columns, terms].
     const Shape* weights_shape = nullptr;
     int64_t rows = 0, terms = 0, columns = 0;
     // The left operand if it is distributed by columns, and must be gathered first. Null if each block has it.
@@ -53,35 +52,33 @@ struct RecurrentLoop {
   int64_t trips = 0;
   int64_t period = 0;
   std::vector<Element> state;
-  std::vector<Product> products;  // In the order of the body.
-  // Kernels, calls and renaming instructions of the body whose values are distributed by columns.
+  std::vector<Product> products;
+  // Instructions of the body whose values are distributed by columns.
   std::unordered_set<const Instruction*> in_columns;
   std::vector<const Instruction*> gathered;  // Without duplicates.
-  int launches = 0;                          // Kernels and calls in one trip that compute more than single elements.
+  int launches = 0;                          // Kernels and calls of a trip that compute more than single elements.
 
-  const Product* ProductOf(const Instruction& call) const;  // Null if `call` is not a product.
+  const Product* ProductOf(const Instruction& call) const;
 };
 
-// Returns nothing and sets `why_not` if the while instruction `loop` is not such a loop.
+// Returns nothing and sets `why_not` for other loops.
 std::optional<RecurrentLoop> RecurrentLoopOf(const Instruction& loop, std::string* why_not);
 
-// The distribution of a product over `warps` warps of a block: rows that a thread computes at a time, and partial sums
-// of each element.
+// How `warps` warps of a block share a product: rows of a thread at a time, and partial sums of each element.
 struct ProductSplit {
   int64_t rows = 1, sums = 1;
 };
 ProductSplit SplitOf(const RecurrentLoop::Product& product, int blocks, int64_t warps);
 
-// Bytes of shared memory that each block needs.
 int64_t SharedBytes(const RecurrentLoop& loop, int blocks, int64_t warps);
 
-// Estimated seconds of a trip, from a model: as one kernel of `blocks` blocks, and as separate launches. A single block
-// reads the weights from a cache in each trip.
+// Estimated seconds of a trip: as one kernel of `blocks` blocks, and as separate launches. A single block reads the
+// weights from a cache in each trip.
 double SecondsOfTrip(const RecurrentLoop& loop, int blocks, const DeviceDescription& device);
 double SecondsOfLaunches(const RecurrentLoop& loop, const DeviceDescription& device);
 
-// Number of blocks for the loop on this device, and their threads. Returns nothing and sets `why_not` if separate
-// launches are needed or faster.
+// Blocks for the loop on this device, and their threads. Returns nothing and sets `why_not` if separate launches are
+// needed or faster.
 struct ClusterShape {
   int blocks = 0;
   int64_t threads = 0;
@@ -89,7 +86,7 @@ struct ClusterShape {
 std::optional<ClusterShape> ClusterFor(const RecurrentLoop& loop, const DeviceDescription& device,
                                        std::string* why_not);
 
-// `inst` without the bitcasts around it.
+// Skips bitcasts.
 const Instruction& WithoutNames(const Instruction& inst);
 
 }  // namespace hlo

@@ -10,7 +10,6 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// The smallest or the largest value of the type. Returns nullopt for floats without infinities.
 std::optional<Literal> ExtremeOf(PrimitiveType type, bool largest) {
   if (type == PrimitiveType::kPred) return Literal::Scalar(type, int64_t{largest});
   if (IsFloat(type)) {
@@ -25,7 +24,7 @@ std::optional<Literal> ExtremeOf(PrimitiveType type, bool largest) {
   return Literal::Scalar(type, largest ? top : -top - 1);
 }
 
-// Neutral element of addition. For floats it is -0, because -0 + 0 is +0.
+// -0 for floats, because -0 + 0 is +0.
 Literal Zero(PrimitiveType type) {
   if (!IsComplex(type)) return IsFloat(type) ? Literal::Scalar(type, -0.0) : Literal::Scalar(type, int64_t{0});
   Literal zero{Shape::Scalar(type)};

@@ -11,14 +11,13 @@ namespace hlo {
 
 class Computation;
 
-// The opcode of a reducer that consists of one commutative op on its two parameters.
+// The commutative op of a reducer that applies only this op to its parameters.
 std::optional<Opcode> ReducerOp(const Computation& reducer);
 
-// The value with op(identity, x) == x, bit for bit, for every x, including NaN and -0. The exception is a complex
-// product, where infinity times 0i is NaN. Empty if no such value of `type` is known.
+// The value with op(identity, x) == x, bit for bit, for every x, including NaN and -0. Except for a complex product,
+// where infinity times 0i is NaN. Empty if unknown.
 std::optional<Literal> IdentityOf(Opcode op, PrimitiveType type);
 
-// op(x, x) == x.
 bool IsIdempotent(Opcode op);
 
 }  // namespace hlo

@@ -12,8 +12,7 @@
 namespace hlo {
 namespace {
 
-// Replaces a region by its contents. The kernels of each group form a smaller region. `order` receives the added
-// instructions.
+// Replaces a region by its contents; the kernels of each group form a smaller region.
 class Inliner {
  public:
   Inliner(Instruction& region, const RegionGroups& groups, std::vector<Instruction*>* order)
@@ -46,7 +45,7 @@ class Inliner {
     return inst;
   }
 
-  // Value outside of the region. The tuple of a kernel in a smaller region is built when something uses it as a whole.
+  // The value outside of the region. The tuple of a kernel in a smaller region is built when it is used as a whole.
   Instruction* ValueOf(const Instruction& inst) {
     Instruction*& value = values_[inst.place()];
     if (value == nullptr) value = &Added(outer().AddTuple(elements_[inst.place()]));
@@ -62,8 +61,6 @@ class Inliner {
     values_[inst.place()] = &Added(copy);
   }
 
-  // Makes the region of a group: its kernels, the views between them and the parameters, and all results of the
-  // kernels.
   void MakeRegion(int group) {
     made_[group] = true;
     const std::string kind = RegionOf(region_);
@@ -71,7 +68,7 @@ class Inliner {
     std::unordered_map<const Instruction*, Instruction*> inside;
     Operands operands;
     std::vector<Instruction*> results;
-    // Kernel and element index of each result. -1 is the whole value.
+    // Kernel and element of each result; -1 is the whole value.
     std::vector<std::pair<const Instruction*, int64_t>> taken;
     const std::function<Instruction*(Instruction&)> value_of = [&](Instruction& inst) -> Instruction* {
       Instruction*& value = inside[&inst];
@@ -86,7 +83,7 @@ class Inliner {
       return inside[&inst] = &AddInPlaceOf(held, inst, own);
     };
     for (const Instruction* member : groups_[group]) {
-      Instruction& kernel = *value_of(const_cast<Instruction&>(*member));  // The caller may change the region.
+      Instruction& kernel = *value_of(const_cast<Instruction&>(*member));
       if (!kernel.shape().IsTuple()) {
         results.push_back(&kernel);
         taken.emplace_back(member, -1);
@@ -114,7 +111,7 @@ class Inliner {
     }
   }
 
-  // Users of single results get the values directly. The tuple is removed unless it is used as a whole.
+  // Users of single results get the values directly.
   void Replace() {
     Instruction& result = *ValueOf(held_.root());
     if (result.Is(Opcode::kTuple)) {
@@ -137,7 +134,7 @@ class Inliner {
   Computation& held_;
   const RegionGroups& groups_;
   std::vector<Instruction*>* order_;
-  std::vector<int> group_of_ = std::vector<int>(held_.place_limit(), -1);  // Group of each place.
+  std::vector<int> group_of_ = std::vector<int>(held_.place_limit(), -1);
   std::vector<bool> made_ = std::vector<bool>(groups_.size());
   std::vector<Instruction*> values_ = std::vector<Instruction*>(held_.place_limit());
   std::vector<std::vector<Instruction*>> elements_ = std::vector<std::vector<Instruction*>>(held_.place_limit());
@@ -167,7 +164,7 @@ bool TakeApart(Computation& computation, const GroupsOf& groups_of) {
   return true;
 }
 
-// Computes the results of a region's fusions by instructions of a single computation.
+// Computes the results of a region's fusions in a single computation.
 class Flattener {
  public:
   Flattener(const Computation& held, Computation& flat, std::string_view library)
@@ -182,11 +179,9 @@ class Flattener {
   }
 
  private:
-  using Values = std::vector<std::vector<Instruction*>>;  // Value by place, or its elements if it is a tuple.
-  // Instructions of kernels and their copies, by hash.
+  using Values = std::vector<std::vector<Instruction*>>;
   using Known = std::unordered_multimap<uint64_t, std::pair<const Instruction*, Instruction*>>;
 
-  // For a region within the region of `outer`.
   Flattener(const Computation& held, Flattener& outer)
       : held_(held), flat_(outer.flat_), library_(outer.library_), known_(outer.known_) {}
 
@@ -210,7 +205,7 @@ class Flattener {
   bool Take(const Instruction& inst) {
     std::vector<Instruction*>& value = values_[inst.place()];
     if (inst.Is(Opcode::kParameter)) {
-      if (!value.empty()) return true;  // The outer Flattener has set it.
+      if (!value.empty()) return true;
       if (!inst.shape().IsArray()) return false;
       value = {&flat_.AddParameter(inst.parameter_number(), inst.shape())};
       return true;
@@ -236,7 +231,7 @@ class Flattener {
     return !value.empty();
   }
 
-  // Several kernels may compute the same value. The copy computes it once.
+  // Several kernels may compute the same value. The copy does so once.
   Instruction& Clone(const Instruction& inst, const std::vector<Instruction*>& operands) {
     uint64_t hash = HashOperation(inst);
     for (const Instruction* operand : operands) hash = (hash ^ operand->id()) * 0x9E3779B97F4A7C15;
@@ -250,7 +245,6 @@ class Flattener {
     return copy;
   }
 
-  // The results of a kernel. Only its root may be a tuple.
   std::vector<Instruction*> Inside(const Computation& fused, const std::vector<Instruction*>& operands) {
     Values values(fused.place_limit());
     for (const Instruction* inst : fused.PostOrder()) {
@@ -265,7 +259,7 @@ class Flattener {
     }
     std::vector<Instruction*>& results = values[fused.root().place()];
     if (fused.root().Is(Opcode::kTuple) || !fused.root().shape().IsTuple()) return results;
-    std::vector<Instruction*> elements;  // Elements of an instruction with several results.
+    std::vector<Instruction*> elements;
     for (size_t i = 0; i < fused.root().shape().elements().size(); ++i)
       elements.push_back(&flat_.AddGetTupleElement(*results.front(), static_cast<int64_t>(i)));
     return elements;
@@ -273,7 +267,7 @@ class Flattener {
 
   const Computation& held_;
   Computation& flat_;
-  const std::string_view library_;  // Library whose products are copied, too.
+  const std::string_view library_;
   Values values_ = Values(held_.place_limit());
   Known own_known_;
   Known& known_ = own_known_;
@@ -337,7 +331,7 @@ Instruction* AddFlattened(Instruction& region) {
 void ReplaceRegions(Computation& computation, std::span<const RegionAndFusion> flat) {
   if (flat.empty()) return;
   std::vector<Instruction*> order = computation.Instructions();
-  order.resize(order.size() - flat.size());  // The added fusions are at the end.
+  order.resize(order.size() - flat.size());
   auto next = flat.begin();
   for (Instruction*& inst : order) {
     if (next != flat.end() && inst == next->region) inst = next++->fusion;
@@ -355,7 +349,7 @@ void ReplaceRegions(Computation& computation, std::span<const RegionAndFusion> f
 
 bool TakeRegionsApart(Module& module, const GroupsOf& groups_of) {
   bool changed = false;
-  // Each round moves regions that are within a region outwards by one level.
+  // Each round moves inner regions outwards by one level.
   for (bool again = true; again;) {
     again = false;
     for (Computation* computation : ComputationsOfKernels(module)) again |= TakeApart(*computation, groups_of);

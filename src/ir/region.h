@@ -3,13 +3,12 @@
 //   region.1 = f32[64,128] fusion(x), kind=kCustom, calls=region_rows, backend_config={"region":"rows"}
 //
 // The computation contains kernels and library calls (fusions, copies), loops of them, and renaming instructions. Only
-// the operands and results of the region need to be in memory. The compiler turns a region of rows or attention into
-// one fusion if a planner has a kernel for it. It turns statistics into a library call if a library supports it. Other
-// regions are expanded again, and their kernels run one by one (gpu/plan/planner.h).
+// operands and results of the region need memory. The compiler turns rows or attention into one fusion if a planner has
+// a kernel, and statistics into a library call if a library supports it. Other regions are expanded, and their kernels
+// run one by one (gpu/plan/planner.h).
 //
-//   block       One block of threads runs the kernels, and loops of them, one after another. Or a cluster of blocks
-//   runs
-//               a recurrent loop.
+//   block       One block of threads, or a cluster of blocks for a recurrent loop, runs the kernels and loops of them
+//               one after another.
 //   rows        Each block computes one row of all values. Results of reductions stay on chip.
 //   attention   Rows of a softmax between two matrix products, processed in parts of a row.
 //   product     A matrix product that reads its operands in place, in another type or as part of a stack.
@@ -34,36 +33,32 @@ namespace hlo {
 class Computation;
 class Module;
 
-// The kind of the region, such as "rows", or "" if `inst` is not a region.
+// The kind, such as "rows", or "" if `inst` is not a region.
 std::string RegionOf(const Instruction& inst);
 inline bool IsRegion(const Instruction& inst) { return !RegionOf(inst).empty(); }
 
-// The computations whose instructions run as kernels or library calls: the sequential ones (ir/fusion.h), regions, and
+// The computations whose instructions run as kernels or library calls: sequential ones (ir/fusion.h), regions, and
 // loops in regions. Callees first.
 std::vector<Computation*> ComputationsOfKernels(const Module& module);
 
-// A copy of `inst` that takes over its name. `inst` is about to be removed.
+// A copy that takes over the name of `inst`, which is about to be removed.
 Instruction& AddInPlaceOf(Computation& computation, const Instruction& inst, std::span<Instruction* const> operands);
 
-// Adds a fusion that computes the region directly, with the contents of the region's kernels in one computation. For
-// statistics it is a library call. Returns null if the region contains something other than single kernels and
-// products, or for statistics other than a convolution.
+// Adds a fusion with the contents of the region's kernels; a library call for statistics. Returns null if the region
+// contains other instructions than single kernels and products, or for statistics than a convolution.
 Instruction* AddFlattened(Instruction& region);
-// Replaces each region by its fusion, at the region's position in the order. The fusions must be the last instructions
-// that were added to the computation.
+// Replaces each region by its fusion, at the region's place. The fusions must be the last instructions of the
+// computation.
 struct RegionAndFusion {
   Instruction *region, *fusion;
 };
 void ReplaceRegions(Computation& computation, std::span<const RegionAndFusion> flat);
 
-// The kernels of a segments region that remain together.
 using RegionGroups = std::vector<std::vector<const Instruction*>>;
-// Expands regions: their instructions move to the computation of the region, at its position in the order. Each group
-// becomes a region of the same kind. A region for which `groups_of` returns nullopt stays. Returns whether any was
-// expanded.
+// Moves the instructions of regions to the computation of the region, at its place. Each group becomes a region of the
+// same kind. A region for which `groups_of` returns nullopt stays. Returns whether any was expanded.
 bool TakeRegionsApart(Module& module,
                       const std::function<std::optional<RegionGroups>(const Instruction& region)>& groups_of);
-// Expands all regions completely.
 bool TakeRegionsApart(Module& module);
 
 }  // namespace hlo

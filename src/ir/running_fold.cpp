@@ -7,10 +7,9 @@
 namespace hlo {
 namespace {
 
-// Up to this many elements, separate windows are as fast.
+// Up to this many elements, windows are as fast.
 constexpr int64_t kShortWindow = 16;
 
-// Whether op(a, b) equals op(b, a) to the bit.
 bool IsCommutative(const Computation& reducer) {
   const Instruction& root = reducer.root();
   return root.Is(kCommutative) && root.operand_count() == 2 && root.operand(0).Is(Opcode::kParameter) &&
@@ -35,7 +34,6 @@ std::optional<RunningFold> RunningFoldOf(const Instruction& inst) {
     along = d;
   }
   if (along < 0 || from.dim(along) <= kShortWindow) return std::nullopt;
-  // The window of place i is [i - before, i + behind].
   const WindowDim& window = attrs.window.dims[along];
   const int64_t count = from.dim(along), before = window.pad_low, behind = window.size - 1 - window.pad_low;
   if (before >= count - 1 && (behind == 0 || behind == -1)) return RunningFold{along, false, behind == -1};

@@ -1,5 +1,5 @@
-// reduce-windows whose window covers all elements up to a position, or from it on, such as running sums and maxima.
-// They need one step for each element; a general reduce-window needs a step for each element of each window.
+// reduce-windows over all elements up to a position, or from it on, such as running sums and maxima. They need only one
+// step for each element.
 #ifndef HLO_IR_RUNNING_FOLD_H_
 #define HLO_IR_RUNNING_FOLD_H_
 
@@ -12,8 +12,8 @@ namespace hlo {
 
 struct RunningFold {
   int64_t dimension = 0;
-  bool reverse = false;    // From the last element to the first.
-  bool exclusive = false;  // Without the element at the position itself.
+  bool reverse = false;
+  bool exclusive = false;
 
   bool operator==(const RunningFold&) const = default;
 };

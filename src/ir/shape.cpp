@@ -87,7 +87,7 @@ Shape Shape::Tuple(std::vector<Shape> elements) {
 }
 
 void Shape::SetDynamic(int64_t i, bool dynamic) {
-  CHECK(i < 64, "a dynamic dimension ", i);  // The parser takes no shape of higher rank.
+  CHECK(i < 64, "a dynamic dimension ", i);  // The parser rejects higher ranks.
   const uint64_t bit = uint64_t{1} << i;
   dynamic_ = dynamic ? dynamic_ | bit : dynamic_ & ~bit;
 }
@@ -196,7 +196,7 @@ const Shape& SubShape(const Shape& shape, std::span<const int64_t> index) {
   return *sub;
 }
 
-// Strides wrap around at 2^64. This happens only for empty arrays, from which nothing is read.
+// Wraps around at 2^64 only for empty arrays, from which nothing is read.
 std::vector<int64_t> RowMajorStrides(std::span<const int64_t> dims) {
   std::vector<int64_t> strides(dims.size());
   uint64_t stride = 1;

@@ -14,19 +14,17 @@
 
 namespace hlo {
 
-// Sizes or numbers of dimensions.
 using Dims = InlineVector<int64_t, 4>;
 
-// A permutation of the dimensions. int16_t, so that nearly all permutations fit into 16 bytes.
+// A permutation. With int16_t, nearly all fit into 16 bytes.
 using DimOrder = InlineVector<int16_t, 4>;
 
-// Parts of a layout other than the order of dimensions.
 struct Tiling {
   std::vector<std::vector<int64_t>> tiles;  // T(8,128)(2,1); kCombine for '*'.
   int64_t tail_padding_alignment = 1;       // L(n), in elements.
   int64_t element_size_in_bits = 0;         // E(n); 0 means the width of the type.
   int64_t memory_space = 0;                 // S(n).
-  // The order as written if it is not a permutation. The verifier rejects it (V300); all others see row-major.
+  // The order as written if it is not a permutation. The verifier rejects it (V300); other code sees row-major.
   DimOrder wrong_order;
   std::string others;  // #(..)*(..)SC(..)M(..) as written, without effect.
 
@@ -35,16 +33,15 @@ struct Tiling {
   bool operator==(const Tiling&) const = default;
 };
 
-// The arrangement of an array in memory. Only `bitcast` depends on it; other values do not. Its text:
-// docs/language.md#layouts.
+// The arrangement of an array in memory, on which only `bitcast` depends. Its text: docs/language.md#layouts.
 struct Layout {
   DimOrder minor_to_major;  // {1,0} is row-major for rank 2.
-  Boxed<Tiling> tiling;     // Empty in most layouts.
+  Boxed<Tiling> tiling;     // Mostly empty.
 
   bool operator==(const Layout&) const = default;
 };
 
-// Row-major: {rank-1, ..., 1, 0}.
+// Row-major.
 Layout DefaultLayout(int64_t rank);
 
 class Shape {
@@ -63,7 +60,7 @@ class Shape {
   bool IsScalar() const { return IsArray() && dims_.empty(); }
   bool IsScalarOf(PrimitiveType type) const { return type_ == type && dims_.empty(); }
 
-  // For arrays. A dynamic dimension `<=N` has the size N here, and `?` has kUnbounded.
+  // A dynamic dimension `<=N` has the size N here, and `?` has kUnbounded.
   static constexpr int64_t kUnbounded = INT64_MIN;
   int64_t rank() const { return static_cast<int64_t>(dims_.size()); }
   const Dims& dims() const { return dims_; }
@@ -72,13 +69,13 @@ class Shape {
   bool HasDynamicDims() const { return dynamic_ != 0; }
   void SetDynamic(int64_t i, bool dynamic);
   void SetDim(int64_t i, int64_t size) { dims_[i] = size; }
-  // For building an array shape in place. In the end the layout must order all dimensions.
+  // For building an array shape in place; in the end the layout must order all dimensions.
   void SetType(PrimitiveType type) { type_ = type; }
   Dims& mutable_dims() { return dims_; }
   DimOrder& mutable_order() { return layout_.minor_to_major; }
   const Layout& layout() const { return layout_; }
   void SetLayout(Layout layout) { layout_ = std::move(layout); }
-  bool HasDefaultLayout() const;  // Row-major without tiling. True for shapes that are not arrays.
+  bool HasDefaultLayout() const;  // Row-major without tiling; true for shapes that are not arrays.
 
   // b(f32[4]): a buffer for this array.
   bool IsBuffer() const { return buffer_; }
@@ -88,24 +85,23 @@ class Shape {
   std::vector<Shape>& mutable_elements() { return elements_.Mutable(); }
   const Shape& element(int64_t i) const { return (*elements_)[i]; }
 
-  // The product of the dimensions of an array. The parser rejects shapes whose byte size does not fit int64.
+  // The parser rejects shapes whose byte size does not fit int64.
   int64_t NumElements() const;
-  // The bytes of all leaves. Tokens and opaque values have 0 bytes.
+  // Tokens and opaque values have 0 bytes.
   int64_t ByteSize() const;
-  // Number of leaves of the tuple tree; 1 for an array or token.
+  // 1 for an array or token.
   int64_t LeafCount() const;
-  // The number of the first leaf of tuple element i.
   int64_t FirstLeaf(int64_t i) const;
 
   Shape WithType(PrimitiveType type) const;
   Shape WithDims(Dims dims) const;  // With the default layout.
-  Shape WithDefaultLayout() const;  // Also in tuple elements.
+  Shape WithDefaultLayout() const;
 
-  // Compares everything, including layouts. `Compatible` ignores layouts; `SameDims` also ignores types.
+  // Includes layouts. `Compatible` ignores layouts; `SameDims` also ignores types.
   bool operator==(const Shape&) const = default;
 
-  std::string ToString() const;            // Without layouts: "f32[2,3]", "(f32[2], s32[])".
-  std::string ToStringWithLayout() const;  // With layouts: "f32[2,3]{1,0}"; scalars have none.
+  std::string ToString() const;
+  std::string ToStringWithLayout() const;  // For example "f32[2,3]{1,0}"; scalars have no layout.
 
  private:
   PrimitiveType type_ = PrimitiveType::kTuple;
@@ -113,7 +109,7 @@ class Shape {
   uint64_t dynamic_ = 0;
   Dims dims_;
   Layout layout_;
-  Boxed<std::vector<Shape>> elements_;  // Default for all shapes except tuples.
+  Boxed<std::vector<Shape>> elements_;  // Only for tuples.
 };
 
 bool Compatible(const Shape& a, const Shape& b);
@@ -122,7 +118,7 @@ bool SameDims(const Shape& a, const Shape& b);
 // The path to a part of a tuple: {} is the whole, {1,0} the first element of the second element.
 using ShapeIndex = std::vector<int64_t>;
 
-// Calls f(index, leaf shape) depth first. The empty tuple has no leaf.
+// Calls f(index, leaf shape) depth first.
 template <class F>
 void ForEachLeaf(const Shape& shape, F&& f, ShapeIndex index = {}) {
   if (!shape.IsTuple()) {
@@ -137,9 +133,8 @@ void ForEachLeaf(const Shape& shape, F&& f, ShapeIndex index = {}) {
 }
 const Shape& SubShape(const Shape& shape, std::span<const int64_t> index);
 
-// Strides in elements in row-major order: {3,1} for f32[2,3].
 std::vector<int64_t> RowMajorStrides(std::span<const int64_t> dims);
-// Strides in elements in memory, indexed by logical dimension. Tiles are ignored.
+// In elements, by logical dimension. Ignores tiles.
 std::vector<int64_t> LayoutStrides(const Shape& shape);
 
 }  // namespace hlo

@@ -12,7 +12,6 @@
 namespace hlo {
 namespace {
 
-// Most devices that are listed if no formula gives their order.
 constexpr int64_t kMostListed = 1 << 20;
 
 std::vector<int64_t> Transposed(std::span<const int64_t> ids, std::span<const int64_t> tiles,
@@ -77,7 +76,7 @@ bool Rearrange(DeviceOrder& devices, const std::vector<int64_t>& tiles, std::vec
 
 // ---- Text --------------------------------------------------------------------------------------------------------
 
-constexpr std::string_view kReductionType = "sdy::reduction_op";  // Key of the metadata with the reduction.
+constexpr std::string_view kReductionType = "sdy::reduction_op";
 
 void AppendFormula(std::string& out, const DeviceOrder& devices) {
   out += Str("[", Join(devices.dims, ","), "]");
@@ -199,7 +198,7 @@ int64_t CountDevices(std::span<const int64_t> dims) {
 DeviceOrder CountingOrder(int64_t devices) { return {{}, {devices}, {0}}; }
 
 DeviceOrder IotaOrder(std::span<const int64_t> dims, std::span<const int64_t> permutation) {
-  Dims rank;  // Number of each dim among the dims that are not 1.
+  Dims rank;
   rank.resize(dims.size());
   for (size_t i = 1; i < dims.size(); ++i) rank[i] = rank[i - 1] + (dims[i - 1] != 1);
   struct Run {
@@ -265,7 +264,7 @@ Sharding TiledSharding(std::vector<int64_t> dims, DeviceOrder devices, const std
   if (is_whole && !subgroups.empty() && is_simple(subgroups[0]) &&
       std::all_of(subgroups.begin(), subgroups.end(), [&](ShardingKind kind) { return kind == subgroups[0]; }))
     return {.kind = subgroups[0]};
-  // Drops subgroups of one device and merges subgroups of one kind.
+  // Drops subgroups of one device and merges equal kinds.
   Tiles tiles = {{dims.begin(), dims.begin() + static_cast<int64_t>(data)}, {}, {}};
   std::vector<size_t> order(data);
   std::iota(order.begin(), order.end(), size_t{0});

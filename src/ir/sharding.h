@@ -1,6 +1,6 @@
-// The distribution of values over devices, and groups of devices that communicate: the values of sharding=, domain= and
-// replica_groups=. Each is stored in XLA's normal form, so that equal ones compare equal and print alike. Their text:
-// docs/language.md#sharding. The verifier checks them against shapes and modules (V255-V258).
+// The distribution of values over devices, and groups of devices: the values of sharding=, domain= and replica_groups=.
+// XLA's normal form makes equal ones compare equal and print alike. Their text: docs/language.md#sharding. The verifier
+// checks them (V255-V258).
 #ifndef HLO_IR_SHARDING_H_
 #define HLO_IR_SHARDING_H_
 
@@ -19,28 +19,28 @@ namespace hlo {
 // An order of devices: a list, or the numbers 0, 1, ... reshaped to `dims`, permuted (dimension i of the result is
 // `permutation[i]`) and flattened.
 struct DeviceOrder {
-  std::vector<int64_t> listed;  // Empty if the order is given by a formula.
-  std::vector<int64_t> dims;    // Dimensions of size 1 are removed, and dimensions that stay adjacent are merged.
+  std::vector<int64_t> listed;  // Empty for a formula.
+  std::vector<int64_t> dims;    // Without size 1; dimensions that stay adjacent are merged.
   std::vector<int64_t> permutation;
 
   bool IsFormula() const { return listed.empty(); }
   bool IsCounting() const { return listed.empty() && dims.size() <= 1; }  // 0, 1, 2, ...
   bool operator==(const DeviceOrder&) const = default;
 };
-// The product of `dims`, which must not be negative, or INT64_MAX on overflow.
+// The product of `dims`, not negative, or INT64_MAX on overflow.
 int64_t CountDevices(std::span<const int64_t> dims);
 DeviceOrder IotaOrder(std::span<const int64_t> dims, std::span<const int64_t> permutation);
 DeviceOrder CountingOrder(int64_t devices);
 
 // An axis 'y', or a part of it. For 'y':(2)4 the axis is split into 2, 4 and the rest, and the part is the 4.
 struct AxisRef {
-  int64_t axis = 0;  // Index of the axis in the mesh.
+  int64_t axis = 0;
   int64_t before = 1;
   int64_t size = 0;  // 0 means the whole axis.
   bool operator==(const AxisRef&) const = default;
 };
 
-// mesh['x'=2,'y'=4], device_ids=([4,2]T(1,0)): devices in a grid with named axes, the last one varying fastest.
+// mesh['x'=2,'y'=4], device_ids=([4,2]T(1,0)): devices in a grid with named axes, the last varying fastest.
 struct MeshAxis {
   std::string name;
   int64_t size = 1;
@@ -49,7 +49,7 @@ struct MeshAxis {
 struct Mesh {
   std::vector<MeshAxis> axes;
   DeviceOrder devices;
-  std::optional<int64_t> single_device;  // single_device[device_id=1]; then there are no axes.
+  std::optional<int64_t> single_device;  // single_device[device_id=1], without axes.
 
   int64_t DeviceCount() const;
   int64_t SizeOf(const AxisRef& ref) const { return ref.size == 0 ? axes[ref.axis].size : ref.size; }
@@ -57,10 +57,9 @@ struct Mesh {
 };
 
 enum class Reduction : uint8_t { kSum, kMax, kMin };
-// The metadata entry of a sharding that stores the reduction.
 Metadata MetadataOf(Reduction reduction);
 
-// A sharding over a mesh: the axes that split each dimension, and the role of other axes.
+// The mesh axes that split each dimension, and roles of other axes.
 struct NamedSharding {
   struct Dim {
     std::vector<AxisRef> axes;  // Major axes first.
@@ -76,13 +75,12 @@ struct NamedSharding {
 // In the order of subgroups.
 enum class ShardingKind : uint8_t { kMaximal, kManual, kUnknown, kUnreduced, kReplicated, kTiled, kNamed, kTuple };
 
-// devices=[2,1,4]<=[8] last_tile_dims={manual}: the number of tiles along each dimension, then one number for each kind
-// of subgroup.
+// devices=[2,1,4]<=[8] last_tile_dims={manual}: tiles along each dimension, then a number for each kind of subgroup.
 struct Tiles {
   std::vector<int64_t> dims;
   DeviceOrder devices;
   std::vector<ShardingKind>
-      // The kinds of the last dims, ascending and unique: maximal, manual, unreduced, replicated.
+      // The kinds of the last dims, in this order: maximal, manual, unreduced, replicated.
       subgroups;
   bool operator==(const Tiles&) const = default;
 };
@@ -92,26 +90,25 @@ struct Sharding {
 
   ShardingKind kind = ShardingKind::kReplicated;
   Group group = Group::kNone;
-  Reduction reduction = Reduction::kSum;  // The reduction of unreduced values.
-  int64_t group_id = 0;                   // shard_as 5
-  int64_t device = 0;                     // kMaximal
-  Boxed<Tiles> tiles;                     // kTiled
-  Boxed<NamedSharding> named;             // kNamed
-  std::vector<Sharding> leaves;           // kTuple: the sharding of each leaf of the shape.
-  std::vector<Metadata> metadata;         // Without the entry that stores the reduction.
+  Reduction reduction = Reduction::kSum;
+  int64_t group_id = 0;        // shard_as 5
+  int64_t device = 0;          // kMaximal
+  Boxed<Tiles> tiles;          // kTiled
+  Boxed<NamedSharding> named;  // kNamed
+  std::vector<Sharding> leaves;
+  std::vector<Metadata> metadata;  // Without the reduction's entry.
 
   // Ignores metadata, as XLA does.
   bool operator==(const Sharding& other) const;
 };
 
-// Whether a part is unreduced, so that a reduction is needed. A named sharding has its own list of unreduced axes.
+// Whether a part is unreduced. Named shardings list their unreduced axes instead.
 bool NeedsReduction(const Sharding& sharding);
 
 // The normal form of a tiled sharding. If only one kind of subgroup is left, it is that kind and not tiled. `subgroups`
 // are the kinds of the last dims, in any order. The number of devices must be the product of `dims`.
 Sharding TiledSharding(std::vector<int64_t> dims, DeviceOrder devices, const std::vector<ShardingKind>& subgroups);
 
-// The text in XLA's form, with braces.
 void AppendTo(std::string& out, const Sharding& sharding, bool with_metadata = true);
 
 // domain={kind="sharding", entry={...}, exit={...}}

@@ -6,9 +6,9 @@ namespace hlo {
 
 class Instruction;
 
-// Whether the instruction itself has a side effect, by its opcode or as a custom call with has_side_effect.
+// By opcode, or has_side_effect of a custom call.
 bool IsSideEffect(const Instruction& inst);
-// Also true if a called computation has a side effect.
+// Includes called computations.
 bool HasSideEffect(const Instruction& inst);
 
 }  // namespace hlo

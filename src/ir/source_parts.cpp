@@ -11,8 +11,8 @@ bool IsWordByte(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' || c == '-';
 }
 
-// Reads `[ROOT] name = [shape] opcode(operands), attribute=value, ...` part by part. The text has been parsed before,
-// so brackets and quotes are balanced.
+// Reads `[ROOT] name = [shape] opcode(operands), attribute=value, ...`. The text was parsed, so brackets and quotes are
+// balanced.
 class Scanner {
  public:
   Scanner(std::string_view text, uint32_t offset) : text_(text), offset_(offset) {}
@@ -41,7 +41,7 @@ class Scanner {
     return Range(begin);
   }
 
-  // Reads `name =` or `ROOT name =`. Returns the name, which is empty for a lone instruction.
+  // Reads `name =` or `ROOT name =`. The name of a lone instruction is empty.
   SourceRange Name() {
     SourceRange name = Word();
     if (TextOf(name) == "ROOT") {
@@ -58,10 +58,9 @@ class Scanner {
     return {};
   }
 
-  // Reads up to one of `stops` outside of all brackets and quotes.
   SourceRange Until(std::string_view stops) {
     const size_t begin = at_;
-    size_t end = at_;  // Excludes space before the stop.
+    size_t end = at_;
     for (int depth = 0; at_ < text_.size(); end = at_) {
       SkipSpace();
       const char c = Peek();
@@ -131,7 +130,7 @@ Parts SourcePartsOf(const Instruction& inst) {
   }
   parts.result = scan.Range(begin);
   scan.SkipSpace();
-  if (scan.Peek() == '(') {  // The supposed shape was the opcode.
+  if (scan.Peek() == '(') {
     parts.opcode = parts.result;
   } else {
     parts.opcode = scan.Word();
@@ -157,7 +156,6 @@ Parts SourcePartsOf(const Instruction& inst) {
   return parts;
 }
 
-// Name of the instruction in the text at the range of `inst`, or "" if there is no name.
 std::string_view WrittenName(const Instruction& inst) {
   if (inst.range().empty() || inst.module().source == nullptr) return {};
   const SourceRange range = inst.range();
@@ -167,8 +165,8 @@ std::string_view WrittenName(const Instruction& inst) {
   return name;
 }
 
-// A message is shown beside the source line of `inst`. An instruction that a pass made has the line of its origin, so
-// the message names both. If an instruction was renamed to make its name unique, the message has the name in the text.
+// The message is shown beside the source line of `inst`. That is the line of the origin if a pass made `inst`, so the
+// message names both. A renamed instruction has its name in the text.
 std::string WithWrittenName(const Instruction& inst, std::string message) {
   const std::string_view written = WrittenName(inst), pass = inst.module().MakerOf(inst);
   if (written.empty() || written == inst.name()) return message;

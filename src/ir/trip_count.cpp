@@ -7,7 +7,7 @@
 namespace hlo {
 namespace {
 
-// A value in the computation of `fusion`, or outside of fusions if that is null.
+// `fusion` is null outside of fusions.
 struct Place {
   const Instruction* inst;
   const Instruction* fusion = nullptr;
@@ -15,8 +15,8 @@ struct Place {
 
 Place Operand(Place place, int64_t i) { return {&place.inst->operand(i), place.fusion}; }
 
-// Follows copies, fusions and tuples to the place where the value is computed. It ends, because every step goes to an
-// operand or into a fusion, and a fusion holds no other fusion.
+// Follows copies, fusions and tuples to the place that computes the value. Ends, because every step goes to an operand
+// or into a fusion, which holds no other fusion.
 Place Resolve(Place place) {
   for (;;) {
     const Instruction& inst = *place.inst;
@@ -43,13 +43,12 @@ std::optional<int64_t> IntegerOf(Place place) {
       inst.shape().NumElements() != 1)
     return std::nullopt;
   const int64_t value = inst.literal().GetInt(0);
-  // An unsigned value of 2^63 or more does not fit.
+  // Unsigned values of 2^63 or more do not fit.
   if (value < 0 && !IsSigned(inst.shape().type())) return std::nullopt;
   return value;
 }
 
-// Index of the element of the loop's state that the value is, in the condition or the body. -1 if it is the whole
-// state.
+// The element of the loop's state that the value is; -1 is the whole state.
 std::optional<int64_t> StateElement(Place place) {
   if (place.fusion != nullptr) return std::nullopt;
   if (place.inst->Is(Opcode::kParameter)) return -1;
@@ -58,7 +57,6 @@ std::optional<int64_t> StateElement(Place place) {
   return tuple.inst->Is(Opcode::kParameter) ? std::optional(place.inst->tuple_index()) : std::nullopt;
 }
 
-// Element `i` of the tuple that `whole` computes, or its whole value if `i` is negative.
 std::optional<Place> ElementOf(const Instruction& whole, int64_t i) {
   const Place tuple = Resolve({&whole});
   if (i < 0) return tuple;
@@ -68,13 +66,12 @@ std::optional<Place> ElementOf(const Instruction& whole, int64_t i) {
 
 struct Loop {
   const Instruction& init;
-  const Instruction& next;  // The body's root.
+  const Instruction& next;
 
   std::optional<int64_t> Initial(int64_t i) const {
     const auto place = ElementOf(init, i);
     return place ? IntegerOf(*place) : std::nullopt;
   }
-  // Number that each iteration adds to element `i`.
   std::optional<int64_t> Step(int64_t i) const {
     const auto place = ElementOf(next, i);
     if (!place) return std::nullopt;
@@ -106,8 +103,8 @@ ComparisonDirection Swapped(ComparisonDirection direction) {
   }
 }
 
-// Number of times that first, first + step, ... satisfies the comparison with `bound` before it fails. Assumes that
-// nothing wraps around (see Fits). Returns nullopt if the comparison never fails.
+// How often first, first + step, ... satisfies the comparison with `bound` before it fails. Nothing may wrap around
+// (see Fits). nullopt if it never fails.
 std::optional<int64_t> Count(int64_t first, int64_t step, ComparisonDirection direction, int64_t bound) {
   __int128 distance = static_cast<__int128>(bound) - first, stride = step;
   switch (direction) {

@@ -13,7 +13,7 @@ constexpr size_t kFew = 16;
 
 // ---- UserList ----------------------------------------------------------------------------------------------------
 
-// Hash table from users to positions, with open addressing and linear probing.
+// Open addressing with linear probing.
 class UserList::Places {
  public:
   static constexpr size_t kNone = SIZE_MAX;
@@ -27,13 +27,12 @@ class UserList::Places {
     slots_[Find(user)] = {&user, place};
   }
 
-  // Removes a user. Returns its position, or kNone.
   size_t Remove(const Instruction& user) {
     size_t hole = Find(user);
     const auto [taken, place] = slots_[hole];
     if (taken == nullptr) return kNone;
     --count_;
-    // Moves later entries up, unless that would place one before its home slot.
+    // Moves later entries up, unless that puts one before its home slot.
     for (size_t at = Next(hole); slots_[at].user != nullptr; at = Next(at)) {
       if (Distance(Home(*slots_[at].user), at) < Distance(hole, at)) continue;
       slots_[hole] = slots_[at];
@@ -55,7 +54,6 @@ class UserList::Places {
   }
   size_t Next(size_t at) const { return (at + 1) & (slots_.size() - 1); }
   size_t Distance(size_t from, size_t to) const { return (to - from) & (slots_.size() - 1); }
-  // Slot of the user, or the free slot where it belongs.
   size_t Find(const Instruction& user) const {
     size_t at = Home(user);
     while (slots_[at].user != nullptr && slots_[at].user != &user) at = Next(at);
@@ -68,7 +66,7 @@ class UserList::Places {
     }
   }
 
-  std::vector<Slot> slots_;  // The size is a power of two. At most half of the slots are used.
+  std::vector<Slot> slots_;  // A power of two; at most half are used.
   size_t count_ = 0;
 };
 

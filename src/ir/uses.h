@@ -1,5 +1,5 @@
-// The operands of an instruction, and its users in the order of their first use. A change of one use takes constant
-// time: short lists are searched, and long lists get an index at the first change.
+// The operands of an instruction, and its users in the order of first uses. Changes take constant time: long lists get
+// an index at the first change.
 #ifndef HLO_IR_USES_H_
 #define HLO_IR_USES_H_
 
@@ -17,10 +17,9 @@ namespace hlo {
 
 class Instruction;
 
-// The operands of one instruction.
 using Operands = InlineVector<Instruction*, 3>;
 
-// The users of a value, each once. The list must not change meanwhile.
+// Each user once; the list must not change meanwhile.
 class Users {
  public:
   class Iterator {
@@ -66,7 +65,7 @@ class Users {
   size_t size_;
 };
 
-// Removing a user leaves a hole. At most half of the entries are holes, and the last entry never is.
+// Removing a user leaves a hole. At most half of the entries are holes, and the last never is.
 class UserList {
  public:
   UserList();
@@ -74,8 +73,8 @@ class UserList {
   Users users() const { return {list_, holes_}; }
   bool empty() const { return list_.empty(); }
   bool EndsWith(const Instruction& user) const { return !list_.empty() && list_.back() == &user; }
-  void Add(Instruction& user);           // Must not be a user yet.
-  bool Remove(const Instruction& user);  // False if it was not a user.
+  void Add(Instruction& user);  // Must not be a user.
+  bool Remove(const Instruction& user);
   template <class Goes>
   void RemoveIf(Goes goes) {
     const auto is_gone = [&](const Instruction* user) { return user == nullptr || goes(*user); };
@@ -92,7 +91,7 @@ class UserList {
 
   Operands list_;
   size_t holes_ = 0;
-  std::unique_ptr<Places> places_;  // Positions in list_, only for long lists.
+  std::unique_ptr<Places> places_;
 };
 
 class OperandList {
@@ -101,15 +100,15 @@ class OperandList {
   const Operands& list() const { return list_; }
   bool Holds(const Instruction& operand);
   void Set(int64_t i, Instruction& operand);
-  int64_t Replace(Instruction& operand, Instruction& replacement);  // Returns their number.
+  int64_t Replace(Instruction& operand, Instruction& replacement);
 
  private:
   struct Held {
     int64_t count = 0;
-    std::vector<int64_t> places;  // Some may hold another operand by now.
+    std::vector<int64_t> places;  // Some may hold another operand.
   };
   using Index = std::unordered_map<const Instruction*, Held>;
-  Index* IndexOfMany();  // Null for short lists.
+  Index* IndexOfMany();
 
   Operands list_;
   std::unique_ptr<Index> index_;
