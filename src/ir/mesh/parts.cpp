@@ -15,7 +15,7 @@ std::vector<int64_t> Unravelled(int64_t number, std::span<const int64_t> sizes) 
   return index;
 }
 
-// Coordinate of a device along `axis`, or along the part of the axis that the reference names.
+// Coordinate along `axis`, which may be a part of a mesh axis.
 int64_t PlaceAlong(const Mesh& mesh, const AxisRef& axis, std::span<const int64_t> place) {
   if (axis.size == 0) return place[axis.axis];
   return place[axis.axis] / (mesh.axes[axis.axis].size / (axis.before * axis.size)) % axis.size;
@@ -29,7 +29,7 @@ Error Refused(const Sharding& sharding, std::string_view why) {
   return Rejected("A028", Str("sharding ", text, " ", why));
 }
 
-// Reason why a sharding or subgroup of this kind does not determine the part that a device holds, or "".
+// The reason for no parts, or "".
 std::string_view WhyNoParts(ShardingKind kind) {
   switch (kind) {
     case ShardingKind::kMaximal: return "places the whole array on one device";

@@ -1,12 +1,10 @@
-// The part of an array that each device holds according to a sharding, computed from sizes and device numbers. Values
-// are split and joined in interp/devices/parts.h.
+// The part of an array that each device holds according to a sharding.
 //
 //   sharding={devices=[2,1,2]<=[4] last_tile_dim_replicate}, f32[5,3] as a whole
 //   => 2 tiles along dimension 0: devices 0 and 1 hold rows 0 to 2, devices 2 and 3 hold rows 3 and 4
 //
-// A dimension of `size` elements over `tiles` tiles has parts of ceil(size / tiles) elements. The last parts hold fewer
-// elements of the whole, or none. All parts have the same shape, and padding elements have no meaning.
-// Source: HloSharding::TileShape and TileOffsetForDevice of XLA.
+// A dimension of `size` elements over `tiles` tiles has parts of ceil(size / tiles) elements. All parts have one shape,
+// and the last ones are padded. Source: HloSharding::TileShape and TileOffsetForDevice of XLA.
 #ifndef HLO_IR_MESH_PARTS_H_
 #define HLO_IR_MESH_PARTS_H_
 
@@ -22,11 +20,11 @@ namespace hlo {
 
 class Instruction;
 
-// An array of tiles and the device of each tile.
+// Number of tiles along each dimension, and the tile of each device.
 struct DeviceTiles {
-  std::vector<int64_t> counts;                // Tiles along each dimension of the array.
-  std::vector<int64_t> devices;               // In the order of the sharding.
-  std::vector<std::vector<int64_t>> tile_of;  // The index of the tile of each entry of `devices`.
+  std::vector<int64_t> counts;
+  std::vector<int64_t> devices;
+  std::vector<std::vector<int64_t>> tile_of;  // Tile index by entry of `devices`.
 };
 // Subgroups at the end of `dims` are ignored.
 DeviceTiles TilesOf(const Tiles& tiles);
@@ -35,14 +33,14 @@ DeviceTiles TilesOf(const NamedSharding& named);
 
 // The box of an array that a device holds.
 struct Part {
-  std::vector<int64_t> start;  // In the whole array.
-  std::vector<int64_t> size;   // Without padding.
+  std::vector<int64_t> start;
+  std::vector<int64_t> size;  // Without padding.
 };
 
 class PartTable {
  public:
-  // The parts of an array of this rank on devices 0 to `devices` - 1. Errors (A028): the sharding is for another number
-  // of devices or another rank, or it is maximal, manual, unknown or unreduced and so determines no parts.
+  // For devices 0 to `devices` - 1. Errors (A028): the sharding is for another number of devices or another rank, or it
+  // is maximal, manual, unknown or unreduced and so determines no parts.
   static Result<PartTable> Make(const Sharding& sharding, int64_t rank, int64_t devices);
 
   int64_t devices() const { return static_cast<int64_t>(tile_of_.size()); }
@@ -50,23 +48,21 @@ class PartTable {
   bool IsCut() const;  // If false, each device holds the whole array.
   bool HoldSamePart(int64_t a, int64_t b) const { return tile_of_[a] == tile_of_[b]; }
 
-  // The shape of a part: ceil(size / tiles) along each dimension.
   Shape LocalShape(const Shape& whole) const;
   Part PartOf(int64_t device, std::span<const int64_t> whole) const;
-  // Whether `local` are the sizes of the parts of `whole`. Several wholes have parts of one size: 5 to 8 rows over 4
-  // devices are 2 rows on each.
+  // Whether `whole` has parts of these sizes: 5 to 8 rows over 4 devices give 2 rows.
   bool Fits(std::span<const int64_t> whole, std::span<const int64_t> local) const;
-  // The largest whole with parts of this shape, which has no padding.
+  // The largest whole with parts of this shape.
   Shape LargestWhole(const Shape& local) const;
   // All wholes with parts of this shape: "f32[13..16,8]".
   std::string WholesText(const Shape& local) const;
 
  private:
   std::vector<int64_t> counts_;
-  std::vector<std::vector<int64_t>> tile_of_;  // Indexed by device.
+  std::vector<std::vector<int64_t>> tile_of_;
 };
 
-// The sharding of leaf number `leaf` of the instruction's value, or null.
+// Null if the leaf has no sharding.
 const Sharding* ShardingOfLeaf(const Instruction& inst, int64_t leaf);
 
 }  // namespace hlo
