@@ -5,8 +5,7 @@
 
 namespace hlo {
 
-// An op with a start and a done of its own has no short spelling, because `all-reduce-start` cannot also mean an
-// async-start that calls an all-reduce.
+// `all-reduce-start` cannot also mean an async-start that calls an all-reduce.
 bool HasAsyncSugar(Opcode opcode) {
   if (opcode == Opcode::kConstant || opcode == Opcode::kParameter) return false;
   return !OpcodeFromText(Str(ToString(opcode), "-done"));
@@ -14,7 +13,7 @@ bool HasAsyncSugar(Opcode opcode) {
 
 namespace {
 
-// The async-start at the beginning of a chain. Null if the chain goes through a tuple or an op without operands.
+// Null if the chain goes through a tuple or an op without operands.
 const Instruction* StartOf(const Instruction& async) {
   const Instruction* at = &async;
   while (at->Is(Opcode::kAsyncUpdate) || at->Is(Opcode::kAsyncDone)) {
@@ -47,8 +46,7 @@ bool ReadsBackFromSugar(const Instruction& async) {
   const Instruction* wrapped = WrappedInstruction(async);
   if (wrapped == nullptr || !HasAsyncSugar(wrapped->opcode())) return false;
   const Instruction& start = *StartOf(async);
-  // A computation that is written out in the text stays so, because the short spelling has no room for its names and
-  // metadata.
+  // The short spelling has no room for names and metadata of the computation.
   if (!wrapped->range().empty() && wrapped->range() != start.range()) return false;
   const Shape& state = start.shape();
   if (!state.IsTuple() || state.elements().size() < 2 || !state.element(0).IsTuple() ||

@@ -9,10 +9,9 @@
 namespace hlo {
 namespace {
 
-// Number of decimal digits that identify every value of a type, and number of mantissa bits in the payload of NaN (0:
-// no payload).
+// Decimal digits that identify every value, and mantissa bits in the payload of NaN (0: no payload).
 struct FloatDigits {
-  int short_digits;  // Number of digits that is tried first, or 0.
+  int short_digits;  // Tried first if above 0.
   int digits;
   int payload_bits;
 };
@@ -42,7 +41,7 @@ void AppendRounded(std::string& out, T value, int digits) {
 template <class T>
 void AppendFinite(std::string& out, T value, FloatDigits how) {
   if (how.short_digits == 0) return AppendRounded(out, static_cast<double>(value), how.digits);
-  // Integers of few digits need no search. -0 is excluded because of its sign.
+  // Integers of few digits need no search.
   if (std::abs(value) < 1e5 && value == std::trunc(value) && !std::signbit(value))
     return AppendTo(out, static_cast<int64_t>(value));
   char text[64];
@@ -56,7 +55,6 @@ void AppendFinite(std::string& out, T value, FloatDigits how) {
   AppendRounded(out, value, how.digits);
 }
 
-// `bits` are the bits of the mantissa of a NaN.
 void AppendNan(std::string& out, bool negative, uint64_t bits, int payload_bits) {
   out += negative ? "-nan" : "nan";
   if (payload_bits == 0 || bits == uint64_t{1} << (payload_bits - 1)) return;
@@ -136,7 +134,7 @@ void AppendLiteral(std::string& out, const Literal& literal) {
   AppendArray(out, literal, 0, next, index);
 }
 
-// Also true for an empty array. -0 is not 0.
+// True for an empty array, too.
 bool AllElementsAre(const Literal& array, double value) {
   for (int64_t i = 0; i < array.shape().NumElements(); ++i) {
     const std::complex<double> element = array.GetComplex(i);

@@ -1,4 +1,4 @@
-// The forms in which a module is printed, and a limit for inlined bodies.
+// The forms of printing, and a limit for inlined bodies.
 #include <algorithm>
 #include <unordered_map>
 
@@ -9,7 +9,7 @@
 namespace hlo {
 namespace {
 
-// XLA prints short spellings of asynchronous ops in all of its forms.
+// XLA prints short spellings in all forms.
 PrintOptions XlaForm() {
   PrintOptions options;
   options.async_sugar = AsyncSugar::kAsXla;

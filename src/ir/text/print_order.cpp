@@ -24,7 +24,7 @@ std::vector<Instruction*> PrintOrder::InstructionsOf(const Computation& computat
         continue;
       }
       state_[inst->id()] = kOpen;
-      // The stack prints control predecessors first, then the operands in order.
+      // Control predecessors are popped first.
       const auto operands = inst->operands();
       for (size_t i = operands.size(); i-- > 0;) {
         if (state_[operands[i]->id()] == kNew) stack.push_back(operands[i]);
@@ -54,7 +54,7 @@ std::vector<Computation*> PrintOrder::ComputationsOf(const Module& module, bool 
   }
   std::vector<Computation*> order;
   std::vector<bool> seen(all.size());
-  std::vector<std::pair<size_t, size_t>> stack;  // Indices of a computation and its next callee.
+  std::vector<std::pair<size_t, size_t>> stack;  // Computation and its next callee.
   for (size_t start = 0; start < all.size(); ++start) {
     if ((called[start] && !as_listed) || seen[start]) continue;
     seen[start] = true;

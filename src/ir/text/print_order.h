@@ -10,15 +10,15 @@ namespace hlo {
 
 class PrintOrder {
  public:
-  // Walks the call graph, callees first, from each computation that is not called. With `as_listed`, walks from each
-  // computation in the module's order, which is kept if it has callees first.
+  // Walks calls, callees first, from each computation that is not called. With `as_listed`, walks from each computation
+  // in the module's order.
   static std::vector<Computation*> ComputationsOf(const Module& module, bool as_listed = false);
   // Walks operands first from each instruction without users, in the order of the text.
   std::vector<Instruction*> InstructionsOf(const Computation& computation);
 
  private:
   enum State : uint8_t { kNew, kOpen, kDone };
-  std::vector<State> state_;  // Indexed by id. All entries are kNew again after a call.
+  std::vector<State> state_;  // All entries are kNew between calls.
 };
 
 }  // namespace hlo

@@ -11,8 +11,8 @@
 namespace hlo {
 namespace {
 
-// Text of `order=`, which says how floats compare if not in the default order of their type. The older spelling is
-// `type=`, which readers from before `order` accept.
+// Text of `order=`, or "" for the default order of the type. The older spelling is `type=`, which readers from before
+// `order` accept.
 std::string_view WrittenOrder(const Instruction& compare) {
   const PrimitiveType element = compare.operand(0).shape().type();
   const ComparisonType type = compare.attrs<CompareAttrs>().type;
@@ -29,7 +29,6 @@ class Printer {
   void PrintModule(const Module& module);
   void PrintComputation(const Computation& computation);
   void PrintInstruction(const Instruction& inst);
-  // Prints the attributes and returns them as (name, value).
   std::vector<PrintedAttribute> TakeAttributes(const Instruction& inst);
   std::vector<PrintedAttribute> TakeAttributes(const Module& module);
 
@@ -44,9 +43,9 @@ class Printer {
   }
   void Indent() { out_.append(2 * depth_, ' '); }
 
-  // Finds the computations that the short spelling of asynchronous ops contains.
+  // Finds computations that only short spellings contain.
   void FindUnwritten(std::span<Computation* const> computations);
-  // The instruction that an asynchronous op wraps, if the op is printed in the short spelling. Otherwise null.
+  // Null unless the op is printed in the short spelling.
   const Instruction* Sugared(const Instruction& inst) const {
     const Instruction* wrapped = unwritten_.empty() ? nullptr : WrappedInstruction(inst);
     return wrapped != nullptr && unwritten_.contains(&wrapped->computation()) ? wrapped : nullptr;
@@ -157,22 +156,22 @@ class Printer {
   std::string out_;
   struct AttributeStart {
     std::string_view name;
-    size_t before, value;  // Begin of the attribute and begin of its value.
+    size_t before, value;  // Begin of the attribute and of its value.
     bool names_computations;
   };
   bool records_ = false;
   std::vector<AttributeStart> starts_;
   std::unordered_set<const Computation*> unwritten_;
   PrintOrder order_;
-  std::vector<int64_t> numbers_;  // By id: N of the canonical name tmp_N.
-  int64_t depth_ = 0;             // Nesting depth of bodies.
+  std::vector<int64_t> numbers_;  // N of the name tmp_N, by id.
+  int64_t depth_ = 0;
 };
 
 // ---- Module ------------------------------------------------------------------------------------------------------
 
 void Printer::FindUnwritten(std::span<Computation* const> computations) {
   if (options_.async_sugar == AsyncSugar::kNone) return;
-  std::vector<const Computation*> written;  // Computations that are called by name, too.
+  std::vector<const Computation*> written;  // Computations that are also called by name.
   for (const Computation* computation : computations) {
     for (const Instruction* inst : computation->instructions()) {
       if (inst->attributes().GetIf<AsyncAttrs>() == nullptr) {
@@ -200,7 +199,7 @@ void Printer::PrintModule(const Module& module) {
   if (!options_.final_blank_line) out_.pop_back();
 }
 
-// Whether the layouts in the header equal the layouts of the entry's parameters and root. A reader infers them then.
+// Whether a reader infers the header's layouts from the entry.
 bool LayoutIsImplied(const Module& module) {
   const ModuleHeader& header = module.header;
   const Computation& entry = module.entry();
@@ -272,7 +271,6 @@ void Printer::PrintHeaderAttributes(const Module& module) {
   say("debug_attributes", header.debug_attributes.text);
 }
 
-// Prints a shape without layouts.
 void Printer::PrintSignatureShape(const Shape& shape) {
   if (!shape.IsTuple()) return AppendTo(out_, shape);
   out_ += '(';
@@ -444,7 +442,7 @@ void Printer::PrintAttributes(const Instruction& inst) {
       if (!a.has_dynamic_root) a.has_dynamic_root = false;
       return PrintFields(inst, a);
     }
-    case Opcode::kReduceScatter: {  // The dimension comes later than in the other collectives.
+    case Opcode::kReduceScatter: {  // The dimension comes later than in other collectives.
       CollectiveAttrs a = inst.attrs<CollectiveAttrs>();
       Computation* to_apply = std::exchange(a.to_apply, nullptr);
       const auto dimension = std::exchange(a.dimension, std::nullopt);
@@ -477,10 +475,9 @@ void Printer::PrintCommon(const Instruction& inst) {
   ForEachField<CommonAttrs>([&](const auto& field) {
     const auto& value = common.*field.member;
     const std::string_view name = field.name;
-    if (name == "statistics") predecessors();  // Control predecessors come before the statistics.
+    if (name == "statistics") predecessors();
     if constexpr (std::is_same_v<std::remove_cvref_t<decltype(value)>, Metadata>) {
       if (!options_.metadata || value == Metadata()) return;
-      // A record without any of these fields is not printed.
       if (value.op_type.empty() && value.op_name.empty() && value.source_file.empty() &&
           value.scheduling_name.empty() && value.stack_frame_id == 0 && value.payload.empty())
         return;
@@ -520,7 +517,7 @@ std::vector<PrintedAttribute> Printer::TakeRecorded() {
 
 // ---- Values ------------------------------------------------------------------------------------------------------
 
-// A body in the place of a name is in data order even if the module is scheduled, as in XLA.
+// As in XLA, bodies are in data order even if the module is scheduled.
 void Printer::Value(Computation* called) {
   if (records_) starts_.back().names_computations = true;
   if (!options_.bodies) return Name(called->name());

@@ -1,6 +1,5 @@
-// Prints modules as HLO text (docs/language.md#printing). The long form equals XLA's byte for byte and is parsed by
-// later stages. The short form is for people and golden files. The canonical and fingerprint forms are XLA's, for
-// comparing and hashing.
+// Prints modules as HLO text (docs/language.md#printing). The long form equals XLA's byte for byte. The short form is
+// for people and golden files. The canonical and fingerprint forms are XLA's, for comparing and hashing.
 #ifndef HLO_IR_TEXT_PRINTER_H_
 #define HLO_IR_TEXT_PRINTER_H_
 
@@ -18,36 +17,35 @@ namespace hlo {
 enum class AsyncSugar : uint8_t {
   kNone,
   kReadable,  // If the parser reads it as the same module.
-  kAsXla,     // Also all-reduce-start for an async-start around an all-reduce, which is parsed as another op.
+  kAsXla,     // Also all-reduce-start, which is parsed as another op.
 };
 
 enum class Constants {
   kAll,
   kSmall,      // Arrays of more than 10 elements, and tuples, are printed as {...}.
-  kEssential,  // Splats of 0 or 1 and all integers are printed, others as {...}. Distinguishes programs at a small
-               // cost.
+  kEssential,  // Splats of 0 or 1 and all integers are printed, others as {...}.
 };
 
 struct PrintOptions {
-  bool names = true;             // Names of the module and its computations, and parameter_replication.
-  bool canonical_names = false;  // tmp_0, tmp_1, ... in each computation; a single instruction has no name.
+  bool names = true;             // Also parameter_replication.
+  bool canonical_names = false;  // tmp_0, tmp_1, ...; a single instruction has no name.
   bool percent = true;           // %names.
-  bool layouts = true;    // All layouts and entry_computation_layout; otherwise only layouts that are not the default.
-  bool signature = true;  // (x: f32[2]) -> f32[2] of computations.
-  bool metadata = true;   // Also stack frames.
+  bool layouts = true;           // If false, only layouts that are not the default.
+  bool signature = true;         // (x: f32[2]) -> f32[2].
+  bool metadata = true;          // Also stack frames.
   bool backend_config = true;
   Constants constants = Constants::kAll;
   bool operand_shapes = false;  // add(f32[2]{0} %x, ...), required by XLA before 2023.
   bool index_comments = true;   // /*index=5*/ before every fifth operand and tuple element.
   bool control_dependencies = true;
-  bool bodies = false;  // to_apply={ ... } instead of names. Each call prints its own copy; see CheckBodies.
+  bool bodies = false;  // to_apply={ ... } instead of names. See CheckBodies.
   AsyncSugar async_sugar = AsyncSugar::kReadable;
-  bool text_order = false;    // Instructions in the module's order if operands come first; otherwise in XLA's.
-  bool module_order = false;  // Computations in the module's order, callees first; otherwise in XLA's.
+  bool text_order = false;    // The module's order if operands come first; otherwise XLA's.
+  bool module_order = false;  // The module's order, callees first; otherwise XLA's.
   bool final_blank_line = true;
 };
 
-// --hlo_print=short: no %, no default layouts, no signatures, no metadata, in the order of the text.
+// The form of --hlo_print=short.
 PrintOptions ShortForm();
 
 // The values of --hlo_print.
@@ -58,35 +56,33 @@ struct PrintForm {
 };
 std::span<const PrintForm> PrintForms();
 
-// Whether computations can be printed in place of their names. Errors (kLimit): more than `most_instructions`, where a
-// body counts at each call; calls nested more than 1000 deep.
+// Whether bodies can be printed in place of names. Errors (kLimit): more than `most_instructions`, where a body counts
+// at each call; calls nested more than 1000 deep.
 Status CheckBodies(const Module& module, int64_t most_instructions = 10'000'000);
 
 std::string Print(const Module& module, const PrintOptions& options = {});
 std::string Print(const Computation& computation, const PrintOptions& options = {});
-std::string Print(const Instruction& inst, const PrintOptions& options = {});  // One line without ROOT and indentation.
+std::string Print(const Instruction& inst, const PrintOptions& options = {});  // One line without ROOT.
 std::string Print(const Literal& literal);                                     // As inside constant(...).
 std::string ConstantText(const Literal& literal, Constants constants);         // The same, or {...}.
 
-// `name=text` as it is printed.
 struct PrintedAttribute {
   std::string_view name;
   std::string text;
   bool names_computations = false;
 };
-// The attributes in the order of printing, without those that print nothing. Control dependencies are included. The
-// value of a constant and the number of a parameter are not, because they are printed as operands.
+// Attributes in the order of printing, with control dependencies. The value of a constant and the number of a parameter
+// are operands.
 std::vector<PrintedAttribute> PrintedAttributes(const Instruction& inst, const PrintOptions& options = {});
 std::vector<PrintedAttribute> PrintedAttributes(const Module& module, const PrintOptions& options = {});
 
-// For messages: `add.5 = f32[2] add(x, y)` with large constants elided.
+// For messages, with large constants elided.
 std::string ToString(const Instruction& inst);
 std::string ToString(const Computation& computation);
 
-// A number in XLA's form. f32 and f64 have as many digits as reading back needs (6 or 9, 15 or 17), narrower floats
-// enough digits to distinguish their values. Complex numbers are (re, im).
+// A number in XLA's form. f32 has 6 or 9 digits and f64 15 or 17, as reading back needs. Complex numbers are (re, im).
 void AppendElement(std::string& out, const Literal& literal, int64_t linear);
-// A string in double quotes with C escapes.
+// In double quotes with C escapes.
 std::string Quoted(std::string_view text);
 
 }  // namespace hlo

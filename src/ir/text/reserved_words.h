@@ -7,7 +7,7 @@
 
 namespace hlo {
 
-// Whether the word is a keyword or an element type. Such a name is printed with a '%'.
+// Keywords and element types, which are printed with a '%' if they are names.
 bool IsReserved(std::string_view word);
 std::span<const std::string_view> Keywords();
 
