@@ -7,7 +7,7 @@
 namespace hlo {
 namespace {
 
-// The element type in the text, or else the type of the more precise operand.
+// The written type, or the type of the more precise operand.
 PrimitiveType ContractionType(const Instruction& inst) {
   if (inst.shape().IsArray()) return inst.shape().type();
   return HigherPrecision(inst.operand(0).shape().type(), inst.operand(1).shape().type());
@@ -31,7 +31,7 @@ Status CheckDotDims(const Instruction& inst, const Shape& shape, const std::vect
                             contracting_name, " ", Braced(contracting))));
 }
 
-// Size of a contracted dimension. For a sparse operand this is the size with the zeros that were left out (V029).
+// V029: the size with the zeros that a sparse operand leaves out.
 Result<int64_t> DenseSize(const Instruction& inst, const Shape& shape, int64_t dim,
                           const std::optional<OperandSparsity>& sparsity) {
   const int64_t kept = shape.dim(dim);
@@ -45,7 +45,7 @@ Result<int64_t> DenseSize(const Instruction& inst, const Shape& shape, int64_t d
       Str("sparsity=", non_zeros, "x", block, " does not suit dim ", dim, " of ", shape, ", of ", kept, " elements")));
 }
 
-// V012-V014: two lists pair up dimensions of equal sizes.
+// V012-V014: the lists pair up dimensions of equal sizes.
 Status CheckPairs(const Instruction& inst, const std::vector<int64_t>& lhs_dims, const std::vector<int64_t>& rhs_dims,
                   const char* what, const char* attribute, const char* count_code, const char* size_code,
                   const SparsityConfig& sparsity) {
@@ -66,8 +66,8 @@ Status CheckPairs(const Instruction& inst, const std::vector<int64_t>& lhs_dims,
   return {};
 }
 
-// Batch dimensions in the order of lhs_batch, then the free dimensions of lhs, then the free dimensions of rhs, in
-// operand order. `rhs_dropped` lists free dimensions of rhs that the result lacks.
+// Batch dimensions in the order of lhs_batch, then free dimensions of lhs, then of rhs. `rhs_dropped` are free
+// dimensions that the result lacks.
 template <class Attrs>
 Result<Shape> ContractedShape(const Instruction& inst, const Attrs& a, std::span<const int64_t> rhs_dropped = {},
                               const SparsityConfig& sparsity = {}) {
@@ -102,8 +102,7 @@ Result<Shape> ContractedShape(const Instruction& inst, const Attrs& a, std::span
   return shape;
 }
 
-// V017. Returns the number of groups. group_sizes is [groups], or has the lhs dimensions that vary before the ragged
-// one in front.
+// V017. Returns the number of groups. group_sizes is [groups], or has the outer lhs dimensions in front.
 Result<int64_t> CheckGroupSizes(const Instruction& inst, int64_t ragged) {
   TRY(CheckArray(inst, 2));
   const RaggedDotAttrs& a = inst.attrs<RaggedDotAttrs>();
@@ -163,7 +162,7 @@ Status CheckGroupDims(const Instruction& inst, int64_t groups, bool free) {
   return {};
 }
 
-// V019-V021 for one operand and its scale. Returns whether the operand is scaled.
+// V019-V021. Returns whether the operand is scaled.
 Result<bool> CheckScale(const Instruction& inst, int64_t i) {
   const Shape& operand = inst.operand(i).shape();
   const Shape& scale = inst.operand(i + 2).shape();
@@ -188,7 +187,7 @@ Result<bool> CheckScale(const Instruction& inst, int64_t i) {
   return true;
 }
 
-// V029: a sparse operand names a further operand, which holds the positions of the elements that are kept.
+// V029: a sparse operand names an operand with the positions of the kept elements.
 Status CheckSparsity(const Instruction& inst, const SparsityConfig& sparsity) {
   std::vector<int64_t> indices;
   for (const auto& side : {sparsity.lhs, sparsity.rhs}) {
@@ -215,8 +214,7 @@ Result<Shape> ShapeOfDot(const Instruction& inst) {
   return ContractedShape(inst, a, {}, a.sparsity);
 }
 
-// The shape of the dot without the group dimension of rhs. If the ragged dimension is contracted, the groups are the
-// first dimension of the result.
+// The shape of the dot without rhs's group dimension. Groups of a contracted dimension come first.
 Result<Shape> ShapeOfRaggedDot(const Instruction& inst) {
   const RaggedDotAttrs& a = inst.attrs<RaggedDotAttrs>();
   Shape shape = TRY(ContractedShape(inst, a, a.rhs_group));
@@ -245,8 +243,8 @@ Result<Shape> ShapeOfScaledDot(const Instruction& inst) {
   return shape;
 }
 
-// XLA's verifier has a rule for forward convolutions only. Hence gradients and convolutions of sparse operands have the
-// shape in the text. V315 checks the gradients.
+// XLA's verifier has a rule for forward convolutions only. Gradients and sparse convolutions keep the written shape.
+// V315 checks gradients.
 Result<Shape> ShapeOfConvolution(const Instruction& inst) {
   Shape shape = TRY(ShapeOfConvolutionKind(inst));
   const ConvolutionAttrs& a = inst.attrs<ConvolutionAttrs>();
@@ -298,7 +296,7 @@ Result<Shape> ShapeOfConvolutionKind(const Instruction& inst) {
   const int64_t kernel_features = rhs.dim(d.rhs_input_feature);
   const int64_t out_features = rhs.dim(d.rhs_output_feature);
   const int64_t batch = lhs.dim(d.lhs_batch);
-  // Sparse operands have compressed sizes here, and only their configuration has the full ones.
+  // Sparse operands have compressed sizes.
   const bool dense = a.sparsity.empty();
   const auto known = [](int64_t size) { return size != Shape::kUnbounded; };
   int64_t taken = 0;

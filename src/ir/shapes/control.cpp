@@ -5,7 +5,7 @@
 namespace hlo {
 namespace {
 
-// Whether the shapes are equal up to layouts. A buffer differs from the array that it wraps.
+// Ignores layouts. A buffer differs from its array.
 bool SameValue(const Shape& a, const Shape& b) {
   if (!Compatible(a, b) || a.IsBuffer() != b.IsBuffer()) return false;
   for (size_t i = 0; i < a.elements().size(); ++i) {

@@ -1,11 +1,11 @@
-// Shape rules of ops that move elements without changing them: docs/ops.md#data-movement.
+// Shape rules of data movement: docs/ops.md#data-movement.
 #include "base/text.h"
 #include "ir/shapes/shape_checks.h"
 
 namespace hlo {
 namespace {
 
-// V059 and similar rules: the result has the operand's element type, or both are floats.
+// V059 and similar rules.
 Status CheckResultType(const Instruction& inst, const char* code) {
   const PrimitiveType from = inst.operand(0).shape().type();
   if (inst.shape().IsArray() && SameOrBothFloat(from, inst.shape().type())) return {};
@@ -13,7 +13,7 @@ Status CheckResultType(const Instruction& inst, const char* code) {
       inst, code, Str("result of '", inst.opcode(), "' is ", inst.shape(), ", its operand ", inst.operand(0).shape())));
 }
 
-// V066, V067: the operands from `first` on are one index per dimension, or a vector of all indices.
+// V066, V067: one index per dimension from operand `first` on, or a vector of all.
 Status CheckIndices(const Instruction& inst, int64_t first, int64_t rank) {
   const int64_t count = inst.operand_count() - first;
   const bool vector = count == 1 && inst.operand(first).shape().IsArray() && inst.operand(first).shape().rank() == 1;
@@ -36,8 +36,7 @@ bool IsPermutation(const std::vector<int64_t>& dims, int64_t rank) {
   return static_cast<int64_t>(dims.size()) == rank && IsDimSet(dims, rank);
 }
 
-// V074: the indices are integers, and index_vector_dim is one of their dimensions. It may also be their rank: then each
-// index vector has one element.
+// V074. index_vector_dim may be the rank of the indices: then each index vector has one element.
 Status CheckIndexVector(const Instruction& inst, const Shape& indices, int64_t operand, int64_t index_vector_dim) {
   if (!indices.IsArray() || !IsInteger(indices.type())) {
     FAIL(ErrorAtOperand(inst, operand, "V074", Str("indices are ", indices, ", expected integers")));
@@ -68,7 +67,6 @@ Status CheckSortedDims(const Instruction& inst, const char* name, const char* co
                         Str(name, " ", Braced(dims), " must be ascending, different and below ", rank)));
 }
 
-// Sizes of `indices` without the index vector.
 std::vector<int64_t> BatchSizes(const Shape& indices, int64_t index_vector_dim) {
   std::vector<int64_t> sizes;
   for (int64_t i = 0; i < indices.rank(); ++i) {
@@ -79,7 +77,7 @@ std::vector<int64_t> BatchSizes(const Shape& indices, int64_t index_vector_dim) 
 
 }  // namespace
 
-// A bitcast may have any shape. V292 checks at level strict that the byte size stays.
+// V292 checks the byte size at strict.
 Result<Shape> ShapeOfBitcast(const Instruction& inst) { return inst.shape(); }
 
 Result<Shape> ShapeOfBroadcast(const Instruction& inst) {
@@ -87,7 +85,7 @@ Result<Shape> ShapeOfBroadcast(const Instruction& inst) {
   const Shape& operand = inst.operand(0).shape();
   const std::vector<int64_t>& dims = inst.dimensions();
   if (!inst.shape().IsArray()) {
-    // Only here may the shape be left out. Otherwise XLA's inference reads `dimensions` as sizes.
+    // Only here may the shape be left out. XLA's inference reads other `dimensions` as sizes.
     if (operand.rank() == 0 && dims.empty()) return operand;
     FAIL(ErrorAtOpcode(inst, "V056", "a broadcast needs its result shape written"));
   }

@@ -7,7 +7,7 @@
 namespace hlo {
 namespace {
 
-// V100, then V101 or V102: the operands are k inputs of equal dimensions, then k initial values. Returns k.
+// V100, then V101 or V102: k inputs of equal dimensions, then k initial values. Returns k.
 Result<int64_t> CountInputs(const Instruction& inst, const char* dims_code) {
   const int64_t count = inst.operand_count();
   if (count % 2 != 0 || count == 0) {
@@ -24,7 +24,7 @@ Result<int64_t> CountInputs(const Instruction& inst, const char* dims_code) {
   return count / 2;
 }
 
-// Shape of a reduction's results: one array per type, in a tuple if the computation returns a tuple.
+// One array per type, in a tuple if the computation returns one.
 Shape ResultsOf(const Computation& to_apply, const std::vector<PrimitiveType>& types, const Shape& like) {
   if (!to_apply.root().shape().IsTuple()) return like.WithType(types[0]);
   std::vector<Shape> results;
@@ -52,7 +52,7 @@ Result<std::vector<int64_t>> WindowedDims(const Instruction& inst, std::span<con
       sizes.push_back(Shape::kUnbounded);
       continue;
     }
-    // Same as DilatedSize, but detects overflow.
+    // DilatedSize with overflow checks.
     int64_t padded = 0;
     int64_t reach = 0;
     const bool overflow =
@@ -158,8 +158,8 @@ Result<Shape> ShapeOfMap(const Instruction& inst) {
   return shape.WithType(f.root().shape().type());
 }
 
-// V106-V108. A call of `to_apply` takes the inputs without the scanned dimension, then the carries. It returns the
-// outputs without this dimension, then the carries.
+// V106-V108. `to_apply` takes inputs without the scanned dimension, then carries. It returns outputs without it, then
+// carries.
 Result<Shape> ShapeOfScan(const Instruction& inst) {
   const ScanAttrs& a = inst.attrs<ScanAttrs>();
   const Computation& f = *a.to_apply;
@@ -240,7 +240,7 @@ Result<Shape> ShapeOfSort(const Instruction& inst) {
     FAIL(ErrorAtAttribute(inst, "dimensions", "V109",
                           Str("dimension ", a.dimension.value, " of ", keys, ", expected 0 to ", keys.rank() - 1)));
   }
-  // XLA's verifier accepts negative dimensions, but its evaluator then reads outside of the list of dimensions.
+  // XLA's verifier accepts negative dimensions, but its evaluator then reads out of bounds.
   if (a.dimension.value < 0) {
     FAIL(ErrorAtAttribute(inst, "dimensions", "V303",
                           Str("dimension ", a.dimension.value, " is negative, expected 0 or above")));

@@ -81,7 +81,7 @@ Error ErrorAtCallee(const Instruction& inst, const char* attribute, std::string 
                     const Instruction& there) {
   Error error = ErrorAtAttribute(inst, attribute, std::move(code), std::move(message));
   if (there.range().empty()) return error;
-  // The note does not name the instruction, because the module may have renamed it to make names unique.
+  // The note has no name, because the module may have renamed the instruction.
   return std::move(error).AddNote(Str("this is ", there.shape()), NameRange(there));
 }
 

@@ -1,4 +1,4 @@
-// Shape rules of ops that move no data: whole values, tuples, tokens, constants.
+// Shape rules of ops that move no data.
 #include "ir/shapes/shape_rules.h"
 
 #include "base/text.h"
@@ -51,7 +51,7 @@ Result<Shape> ShapeOfIota(const Instruction& inst) {
   return shape;
 }
 
-// V235. The size must fit s32, the type of the result.
+// V235. The size must fit s32.
 static Status CheckSizeDimension(const Instruction& inst) {
   TRY(CheckArray(inst, 0));
   const Shape& shape = inst.operand(0).shape();
@@ -77,7 +77,7 @@ Result<Shape> ShapeOfSetDimensionSize(const Instruction& inst) {
   if (!size.IsScalarOf(PrimitiveType::kS32))
     FAIL(ErrorAtOperand(inst, 1, "V236", Str("size is ", size, ", expected s32[]")));
   Shape shape = inst.operand(0).shape();
-  // Setting a size back to the bound makes the dimension static again.
+  // Setting the bound makes the dimension static again.
   const Instruction& n = inst.operand(1);
   const int64_t dimension = inst.attrs<OneDimensionAttrs>().dimension.value;
   const bool whole = n.Is(Opcode::kConstant) && n.literal().GetInt(0) == shape.dim(dimension);

@@ -1,7 +1,6 @@
-// Rules that infer the shape of an op from its operands and attributes. They check written shapes, fill in omitted
-// shapes, and serve code that builds instructions. Each kind of op has one rule; ir/ops.def lists the rule of each op.
-// A rule reports the first broken precondition at the instruction, with its code in ir/verifier/rules.def. For ops
-// without kInferable the rule starts from the written shape, checks it and returns it.
+// Rules that infer the shape of an op from its operands and attributes. ir/ops.def lists the rule of each op. A rule
+// reports the first broken precondition, with its code in ir/verifier/rules.def. Without kInferable a rule checks the
+// written shape and returns it.
 #ifndef HLO_IR_SHAPES_SHAPE_RULES_H_
 #define HLO_IR_SHAPES_SHAPE_RULES_H_
 
@@ -16,8 +15,8 @@ namespace hlo {
 class Instruction;
 struct Window;
 
-// Whether a bitcast-convert counts a pred as one bit, as StableHLO does, or as one byte, as XLA's HLO does. The last
-// dimension tells: f64[2] is pred[2,64] in bits and pred[2,8] in bytes.
+// Whether a bitcast-convert counts a pred as one bit (StableHLO) or one byte (XLA's HLO). f64[2] is pred[2,64] in bits
+// and pred[2,8] in bytes.
 bool TakesPredsForBits(const Shape& from, const Shape& to);
 
 Result<Shape> ShapeAsWritten(const Instruction& inst);
@@ -88,20 +87,18 @@ Result<Shape> ShapeOfTriangularSolve(const Instruction& inst);
 Result<Shape> ShapeOfTuple(const Instruction& inst);
 Result<Shape> ShapeOfWhile(const Instruction& inst);
 
-// The result sizes of sliding `window` over `dims`: docs/ops.md#windows.
+// Result sizes of a sliding window: docs/ops.md#windows.
 Result<std::vector<int64_t>> WindowedDims(const Instruction& inst, std::span<const int64_t> dims, const Window& window);
 
-// The shape of a convolution by its `kind`. For dgrad it is the input whose forward convolution with this window has
-// the size of the first operand; if there are several, the smallest. For other kinds it is the shape of sliding the
-// window. The labels refer to the actual operands: the `o` of the second operand is the result's feature dimension in
-// all kinds.
+// The shape of a convolution by its `kind`. For dgrad it is the smallest input whose forward convolution has the size
+// of the first operand. Otherwise it is the shape of sliding the window. The labels refer to the actual operands: the
+// `o` of the second is the result's feature dimension in all kinds.
 Result<Shape> ShapeOfConvolutionKind(const Instruction& inst);
 
-// The first element of a shuffle with mode=rotate along each dimension of the operand. Shifts may have any size and
-// sign, and are reduced to the range from 0 to the dimension's size.
+// The first element of a rotating shuffle along each dimension. Shifts of any size and sign are reduced modulo the
+// dimension's size.
 std::vector<int64_t> ShuffleStarts(const Instruction& shuffle);
 
-// The rule of the instruction's opcode.
 Result<Shape> InferShape(const Instruction& inst);
 
 }  // namespace hlo
