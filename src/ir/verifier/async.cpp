@@ -1,5 +1,4 @@
-// Rules of asynchronous ops: async-start, -update, -done, starts and dones of collectives and copies, send and recv
-// (V170-V201).
+// Rules of asynchronous ops (V170-V201).
 #include <algorithm>
 #include <array>
 #include <unordered_map>
@@ -13,7 +12,7 @@
 namespace hlo {
 namespace {
 
-// Custom calls that annotate a value and return it.
+// Custom calls that annotate a value.
 bool IsMetadataCall(const Instruction& inst) {
   if (!inst.Is(Opcode::kCustomCall)) return false;
   constexpr std::string_view kTargets[] = {"Sharding",
@@ -59,7 +58,7 @@ constexpr std::array<bool, 256> kPaired = [] {
 
 bool IsAsyncState(const Instruction& inst) { return inst.Is(Opcode::kAsyncStart) || inst.Is(Opcode::kAsyncUpdate); }
 
-// Whether `part` equals `whole`, or is (), or a tuple whose elements are prefixes of the first elements of `whole`.
+// True also for () and for a tuple of prefixes of the first elements.
 bool IsPrefix(const Shape& part, const Shape& whole) {
   if (Compatible(part, whole)) return true;
   if (!part.IsTuple()) return false;
@@ -96,11 +95,11 @@ class AsyncChecker {
   }
 
  private:
-  // Returns false if the module has no asynchronous ops.
+  // False if there are no asynchronous ops.
   bool Collect();
-  // The instruction that makes the value of `inst`, found through tuples, barriers, copies and loops. Null if unknown.
+  // Searches through tuples, barriers, copies and loops. Null if unknown.
   const Instruction* ProducerOf(const Instruction& inst) const;
-  // The computation that a chain wraps. Null if unknown.
+  // The computation that a chain wraps, or null if unknown.
   const Computation* WrappedBy(const Instruction& inst) const;
   bool Wraps(const Instruction& inst, const Computation& wrapped) const;
 
@@ -110,8 +109,8 @@ class AsyncChecker {
   Status CheckUpdate(const Instruction& inst);
   Status CheckDone(const Instruction& inst);
   Status CheckUsers(const Instruction& inst);
-  // V171, V178. Returns the computation wrapped by the chain that an update or done continues. Null if unknown. `code`
-  // is for an operand that is not a chain.
+  // V171, V178. Returns the computation that the chain wraps, or null if unknown. `code` is for an operand that is not
+  // a chain.
   Result<const Computation*> CheckContinues(const Instruction& inst, const char* code);
   Status CheckPairStart(const Instruction& inst, const StartAndDone& pair);
   Status CheckPairDone(const Instruction& inst, const StartAndDone& pair);
@@ -121,7 +120,7 @@ class AsyncChecker {
 
   Findings& findings_;
   std::vector<const Instruction*> chained_;                               // Starts, updates, dones of all kinds.
-  std::unordered_map<const Computation*, const Instruction*> loops_;      // Loop by body.
+  std::unordered_map<const Computation*, const Instruction*> loops_;      // By body.
   std::unordered_map<const Instruction*, const Instruction*> continued_;  // Op that continues a start or update.
   std::unordered_map<const Computation*, const Instruction*> wrappers_;   // First start by wrapped computation.
 };
@@ -135,7 +134,7 @@ bool AsyncChecker::Collect() {
 }
 
 const Instruction* AsyncChecker::ProducerOf(const Instruction& inst) const {
-  std::vector<int64_t> index;  // Path to the wanted part of `at`, innermost index first.
+  std::vector<int64_t> index;  // Path within `at`, innermost index first.
   const Instruction* at = &inst;
   for (int steps = 0; steps < 10'000; ++steps) {
     switch (at->opcode()) {
@@ -189,7 +188,6 @@ Status AsyncChecker::Check(const Instruction& inst) {
 
 // ---- async-start, -update, -done -----------------------------------------------------------------------------------
 
-// V180, V181: output_to_operand_aliasing of a state.
 Status CheckStateAliases(const Instruction& inst, const Computation& wrapped) {
   const bool start = inst.Is(Opcode::kAsyncStart);
   const char* code = start ? "V180" : "V181";
@@ -217,7 +215,6 @@ Status CheckStateAliases(const Instruction& inst, const Computation& wrapped) {
   return {};
 }
 
-// V173: the arrays that the state binds and holds are parameters and results of the computation.
 Status AsyncChecker::CheckState(const Instruction& inst, const Computation& wrapped) {
   const std::vector<Shape>& state = inst.shape().elements();
   if (state.size() < 2 || !state[0].IsTuple()) return {};  // V170
@@ -264,7 +261,6 @@ Status AsyncChecker::CheckStart(const Instruction& inst) {
   return CheckUsers(inst);
 }
 
-// V171, V178.
 Result<const Computation*> AsyncChecker::CheckContinues(const Instruction& inst, const char* code) {
   const Instruction* producer = ProducerOf(inst.operand(0));
   if (producer == nullptr) return nullptr;
@@ -341,12 +337,12 @@ Status AsyncChecker::CheckDone(const Instruction& inst) {
   return {};
 }
 
-// Effect of a user that has a state as its operand `i`.
+// Effect of a user of a state.
 enum class UserEffect : uint8_t {
   kNone,       // Not allowed (V177).
-  kPassesOn,   // Its value is or holds the state.
+  kPassesOn,   // Its value holds the state.
   kEndsChain,  // Ends the chain, or hides it from the check.
-  kOrders,     // Only orders instructions.
+  kOrders,
 };
 UserEffect EffectOf(const Instruction& user, int64_t i) {
   switch (user.opcode()) {
@@ -367,7 +363,6 @@ UserEffect EffectOf(const Instruction& user, int64_t i) {
   }
 }
 
-// V177
 Status AsyncChecker::CheckUsers(const Instruction& inst) {
   for (const Instruction* user : inst.users()) {
     for (int64_t i = 0; i < user->operand_count(); ++i) {
@@ -381,7 +376,7 @@ Status AsyncChecker::CheckUsers(const Instruction& inst) {
   return {};
 }
 
-// V178: some path leads from the start to a done, or out of the check. V177 has reported invalid users.
+// V178: some path leads from the start to a done, or out of the check.
 void AsyncChecker::CheckIsDone(const Instruction& start) {
   std::vector<const Instruction*> ready = {&start};
   std::unordered_set<const Instruction*> seen = {&start};
@@ -398,7 +393,7 @@ void AsyncChecker::CheckIsDone(const Instruction& start) {
   findings_.Add(start, ErrorAtOpcode(start, "V178", Str("'", start.name(), "' is never done")));
 }
 
-// V179, V182: contents of wrapped computations, and their other callers.
+// V179, V182: contents and other callers.
 void AsyncChecker::CheckWrapped() {
   if (wrappers_.empty()) return;
   std::unordered_map<const Computation*, int> starts;
@@ -433,7 +428,6 @@ void AsyncChecker::CheckWrapped() {
 
 // ---- Starts and dones of collectives, copies, send and recv --------------------------------------------------------
 
-// V195, V197, and the shapes of copy-start (V193).
 Status AsyncChecker::CheckPairStart(const Instruction& inst, const StartAndDone& pair) {
   const bool channel = pair.start == Opcode::kSend || pair.start == Opcode::kRecv;
   const char* code = channel ? "V197" : "V195";
@@ -473,7 +467,6 @@ Status AsyncChecker::CheckPairStart(const Instruction& inst, const StartAndDone&
           .AddNote(Str("'", users[1]->name(), "' is another"), NameRange(*users[1])));
 }
 
-// V194, V196-V199, V201, V227
 Status AsyncChecker::CheckPairDone(const Instruction& inst, const StartAndDone& pair) {
   const Instruction& operand = inst.operand(0);
   const bool channel = pair.start == Opcode::kSend || pair.start == Opcode::kRecv;
@@ -525,7 +518,6 @@ Status AsyncChecker::CheckPairDone(const Instruction& inst, const StartAndDone& 
                      Str("result is ", inst.shape(), ", the start gives ", parts[1])));
 }
 
-// V200: sends and recvs of one host channel are alike.
 void AsyncChecker::CheckHostChannels() {
   std::unordered_map<int64_t, const Instruction*> first_of;
   for (const Instruction* inst : chained_) {

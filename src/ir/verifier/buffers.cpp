@@ -1,4 +1,4 @@
-// Rules of custom calls and of buffers b(...), which are values that may be written in place (V240-V249).
+// Rules of custom calls, and of buffers, which may be written in place (V240-V249).
 #include <algorithm>
 #include <unordered_map>
 
@@ -23,7 +23,6 @@ std::vector<ShapeIndex> BuffersIn(const Shape& shape) {
   return places;
 }
 
-// V240
 Status CheckOperandLayouts(const Instruction& inst, const CustomCallAttrs& a) {
   if (!a.operand_layouts || a.target == "LayoutConstraint" || a.target == "control_dep") return {};
   const std::vector<Shape>& shapes = a.operand_layouts->shapes;
@@ -40,7 +39,6 @@ Status CheckOperandLayouts(const Instruction& inst, const CustomCallAttrs& a) {
   return {};
 }
 
-// V245, V246: custom calls that turn arrays into buffers or buffers into arrays.
 Status CheckPinned(const Instruction& inst, const CustomCallAttrs& a) {
   const bool pin = a.target == "Pin";
   const char* code = pin ? "V245" : "V246";
@@ -67,7 +65,6 @@ Status CheckPinned(const Instruction& inst, const CustomCallAttrs& a) {
   return {};
 }
 
-// V247: each input buffer is aliased with an output buffer, and vice versa.
 Status CheckBuffersAliased(const Instruction& inst, const CustomCallAttrs& a) {
   for (int64_t i = 0; i < inst.operand_count(); ++i) {
     for (const ShapeIndex& index : BuffersIn(inst.operand(i).shape())) {
@@ -109,7 +106,6 @@ Status CheckCustomCall(const Instruction& inst) {
   return CheckBuffersAliased(inst, *a);
 }
 
-// V244, V249
 Status CheckBufferUse(const Instruction& inst) {
   if (inst.Is(Opcode::kDynamicUpdateSlice) && inst.operand_count() > 0 && inst.operand(0).shape().IsBuffer()) {
     if (!inst.shape().IsBuffer()) {
@@ -141,7 +137,6 @@ Status CheckBufferUse(const Instruction& inst) {
           inst.Is(Opcode::kParameter) ? "an entry parameter" : Str("'", inst.opcode(), "'"), " cannot be a buffer")));
 }
 
-// V248
 void CheckBufferWriters(Findings& findings) {
   std::unordered_map<const Computation*, const Instruction*> loops;
   std::vector<std::pair<const Instruction*, ShapeIndex>> made;

@@ -1,5 +1,4 @@
-// Rules of ops that call computations: threads, composites, shardings of loops and branches, fusions, aliases of
-// operands. Rules of shapes of arguments and results are in shapes/control.cpp.
+// Rules of ops that call computations. Shapes of arguments and results are checked in shapes/control.cpp.
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -12,7 +11,6 @@
 
 namespace hlo {
 
-// V152, V153
 Status CheckThreads(const Instruction& inst) {
   if (!MayCall(inst) || inst.attributes().GetIf<AsyncAttrs>() != nullptr) return {};
   const bool always = inst.Is(Opcode::kFusion) || inst.Is(Opcode::kWhile) || inst.Is(Opcode::kConditional);
@@ -45,7 +43,7 @@ Status CheckComposite(const Instruction& inst) {
   return {};
 }
 
-// V154: all shardings that are present are equal.
+// V154: all shardings are equal.
 Status CheckBranchShardings(const Instruction& inst) {
   const auto* loop = inst.attributes().GetIf<WhileAttrs>();
   const auto* conditional = inst.attributes().GetIf<ConditionalAttrs>();
@@ -103,7 +101,6 @@ Status CheckOperandAliases(const Instruction& inst, const OperandAliases& aliase
   return {};
 }
 
-// V157-V161
 void CheckFusions(Findings& findings) {
   std::vector<const Instruction*> owners(findings.module().computation_id_limit());
   const auto check = [&](const Instruction& inst) -> Status {

@@ -1,7 +1,7 @@
-// Deadlocks of send and recv between devices, checked at strict in scheduled modules: docs/verifier.md#deadlocks.
+// Deadlocks of send and recv, checked at strict in scheduled modules: docs/verifier.md#deadlocks.
 //
-// The entry is walked in order, including called computations. A frontend attribute of each send and recv lists pairs
-// of devices. A send and a recv with equal lists match.
+// The entry is walked in order, including called computations. A send and a recv match if their frontend attributes
+// list the same pairs of devices.
 #include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
@@ -16,7 +16,7 @@
 namespace hlo {
 namespace {
 
-// Error in a list of pairs of devices that all wait for each other, or "".
+// Error in a list of pairs, or "".
 std::string Trouble(const DevicePairs& pairs) {
   std::unordered_map<int64_t, int64_t> next;
   std::unordered_set<int64_t> targets;
@@ -24,7 +24,7 @@ std::string Trouble(const DevicePairs& pairs) {
     if (!next.emplace(source, target).second) return Str("source ", source, " stands twice");
     if (!targets.insert(target).second) return Str("target ", target, " stands twice");
   }
-  // Each source has exactly one target here, so every path ends or becomes a cycle.
+  // Each source has one target here, so every path ends or becomes a cycle.
   std::unordered_set<int64_t> done;
   for (const auto& [source, target] : pairs) {
     int64_t at = source;
@@ -46,7 +46,7 @@ class DeadlockChecker {
   }
 
  private:
-  // Reports the first error only, because later ones follow from it.
+  // Later errors follow from the first.
   void Report(const Instruction& inst, const char* code, std::string message) {
     if (std::exchange(found_, true) || findings_.IsWrong(inst)) return;
     Error error = ErrorAtOpcode(inst, code, std::move(message));
@@ -78,7 +78,7 @@ class DeadlockChecker {
     return inst.attributes().GetIf<CollectiveAttrs>() != nullptr || inst.attributes().GetIf<PermuteAttrs>() != nullptr;
   }
 
-  // Lets a send or recv wait for its counterpart, or ends the wait of this counterpart.
+  // Makes a send or recv wait, or ends the wait of its counterpart.
   void Meet(const Instruction& inst) {
     if (inst.attrs<ChannelAttrs>().is_host_transfer || FrontendAttribute(inst, "_xla_send_recv_pipeline")) return;
     const std::string text = FrontendAttribute(inst, kSendRecvPairs).value_or("");

@@ -1,5 +1,4 @@
-// The checks of the verifier by family, one file each. ir/verifier/verifier.cpp runs them in order. A check of one
-// instruction returns the first broken rule. A check of the module adds all that it finds.
+// The checks of the verifier, one file for each family. ir/verifier/verifier.cpp runs them in order.
 #ifndef HLO_IR_VERIFIER_CHECKS_H_
 #define HLO_IR_VERIFIER_CHECKS_H_
 
@@ -14,7 +13,7 @@
 
 namespace hlo {
 
-// The findings so far, divided into errors and warnings by the table in ir/verifier/rules.def.
+// The errors and warnings so far, divided by ir/verifier/rules.def.
 class Findings {
  public:
   Findings(const Module& module, VerifyLevel level)
@@ -24,25 +23,25 @@ class Findings {
         suspect_(module.computation_id_limit(), true) {}
 
   const Module& module() const { return module_; }
-  // The instructions that rules of the whole module need, in module order. They call computations, take part in an
-  // asynchronous op, or have a buffer. Another walk over all instructions would cost as much as the rules.
+  // Instructions that rules of the whole module need, in module order. They make calls, are part of an asynchronous op,
+  // or have a buffer. Another walk would cost as much as the rules.
   std::span<const Instruction* const> notable() const { return notable_; }
   void AddNotable(const Instruction& inst) { notable_.push_back(&inst); }
-  // False if the computation and its callees have not changed since they were found valid.
+  // False if the computation and its callees were valid and have not changed.
   bool IsSuspect(const Computation& computation) const { return suspect_[computation.id()]; }
   void SetSuspect(const Computation& computation, bool suspect) { suspect_[computation.id()] = suspect; }
   bool strict() const { return strict_; }
-  bool Full() const;  // The maximum number of errors is reached.
+  bool Full() const;  // No more errors are kept.
   bool empty() const { return errors_.empty(); }
 
   bool IsWrong(const Instruction& inst) const { return wrong_[inst.id()]; }
 
-  // Adds an error or warning. Returns whether it is an error at this level.
+  // Returns whether it is an error at this level.
   bool Add(Error error);
   bool Add(const Instruction& inst, Error error);
   void Add(const Instruction& inst, Status status);
 
-  // All errors in the order of the text. `warnings` may be null.
+  // Errors in the order of the text. `warnings` may be null.
   Status Finish(std::vector<Diagnostic>* warnings);
 
  private:
@@ -55,7 +54,7 @@ class Findings {
   std::vector<Diagnostic> errors_, warnings_;
 };
 
-// An error at the attribute `name` of the header.
+// At the attribute `name` of the header.
 Error ErrorInHeader(const Module& module, const char* code, std::string_view name, std::string message);
 
 // For one instruction.
@@ -80,7 +79,7 @@ void CheckLayoutConstraints(Findings& findings);
 bool HasBuffer(const Shape& shape);
 void CheckBufferWriters(Findings& findings);
 void CheckHeader(Findings& findings);
-// The problem with the layout of an array, including a text such as `f32[2,3]{0,0}`; "" if it is valid.
+// The problem of a layout with its text, or "".
 std::string LayoutFault(const Shape& array);
 void CheckDeadlocks(Findings& findings);  // Only when strict.
 void FindWarnings(Findings& findings);

@@ -10,10 +10,10 @@
 namespace hlo {
 namespace {
 
-// Properties of replica_groups that the rules check.
+// The checked properties of replica_groups.
 struct Groups {
-  std::span<const std::vector<int64_t>> listed;  // Groups such as {{0,1},{2,3}}. Empty in other spellings.
-  int64_t count = 0, size = 0;                   // Number of groups, and size of the first one.
+  std::span<const std::vector<int64_t>> listed;  // Empty unless spelled like {{0,1},{2,3}}.
+  int64_t count = 0, size = 0;                   // The size is that of the first group.
 };
 
 Groups GroupsOf(const ReplicaGroups& value) {
@@ -35,9 +35,9 @@ int64_t Times(int64_t a, int64_t b) {
 }
 
 struct World {
-  int64_t ids;          // Number of ids that the groups must name.
-  int64_t group_size;   // Size of the group of all.
-  std::string_view of;  // Kind of the ids, such as "replica".
+  int64_t ids;          // Number of ids that must be named.
+  int64_t group_size;   // Size of a group of all.
+  std::string_view of;  // Kind of id, such as "replica".
 };
 World WorldOf(const ModuleHeader& header, GroupMode mode) {
   const int64_t replicas = header.replica_count;
@@ -53,8 +53,7 @@ World WorldOf(const ModuleHeader& header, GroupMode mode) {
 
 bool IsAllReduce(const Instruction& inst) { return inst.Is(Opcode::kAllReduce) || inst.Is(Opcode::kAllReduceStart); }
 
-// V210, V211, V213: checks of the listed groups alone. `code`, if not null, replaces the three codes, for ops without a
-// rule in XLA.
+// V210, V211, V213. `code`, if not null, replaces these for ops without a rule in XLA.
 Status CheckListedGroups(const Instruction& inst, const Groups& groups, const char* code = nullptr) {
   const auto fail = [&](const char* own, std::string message) {
     return ErrorAtAttribute(inst, "replica_groups", code != nullptr ? code : own, std::move(message));
@@ -78,7 +77,7 @@ Status CheckListedGroups(const Instruction& inst, const Groups& groups, const ch
   return {};
 }
 
-// V210-V215. Returns the size of a group.
+// Returns the size of a group.
 Result<int64_t> CheckGroups(const Instruction& inst, const CollectiveAttrs& a) {
   if (a.use_global_device_ids && !a.channel_id) {
     FAIL(ErrorAtAttribute(inst, "use_global_device_ids", "V215", "use_global_device_ids=true needs a channel_id"));
@@ -110,7 +109,7 @@ Shape OneOrTuple(std::vector<Shape> shapes) {
   return shapes.size() == 1 ? std::move(shapes[0]) : Shape::Tuple(std::move(shapes));
 }
 
-// Shape of the operands without the dynamic roots.
+// Leaves out the dynamic roots.
 Shape ShapeOfOperands(const Instruction& inst) {
   std::vector<Shape> shapes;
   for (const Instruction* operand : inst.operands()) shapes.push_back(operand->shape());
@@ -125,7 +124,6 @@ Status CheckResult(const Instruction& inst, const char* code, const Shape& expec
   FAIL(ErrorAtResult(inst, code, Str("result is ", inst.shape(), ", the operands give ", expected)));
 }
 
-// V218, V219, V221: `operands` grow (or shrink) into `results` along the dimension by the size of a group.
 Status CheckScaledDim(const Instruction& inst, const CollectiveAttrs& a, const Shape& result, int64_t group_size) {
   const bool gather = !inst.Is(Opcode::kReduceScatter);
   if (inst.operand_count() == 0) FAIL(ErrorAtOperandListEnd(inst, "V218", "expected 1 operand or more, found none"));
@@ -237,7 +235,7 @@ Status CheckPairs(const Instruction& inst, const PermuteAttrs& a) {
   };
   const ModuleHeader& header = inst.module().header;
   const int64_t ids = a.channel_id ? header.num_partitions : header.replica_count;
-  // In place, a device sends as many slices as slice_sizes lists.
+  // A device sends as many slices as slice_sizes lists.
   const int64_t often = a.slice_sizes ? std::max<int64_t>(1, static_cast<int64_t>(a.slice_sizes->size())) : 1;
   std::unordered_map<int64_t, int64_t> seen[2];
   for (const std::vector<int64_t>& pair : a.source_target_pairs) {
@@ -254,7 +252,7 @@ Status CheckPairs(const Instruction& inst, const PermuteAttrs& a) {
   return {};
 }
 
-// Whether `offset` is a tuple of one scalar per dimension, or a tuple of such tuples.
+// A tuple of one scalar per dimension, or of such tuples.
 bool IsOffset(const Shape& offset, int64_t rank) {
   if (!offset.IsTuple()) return false;
   const std::vector<Shape>& parts = offset.elements();
@@ -266,7 +264,7 @@ bool IsOffset(const Shape& offset, int64_t rank) {
          std::all_of(parts.begin(), parts.end(), [](const Shape& part) { return part.IsScalar(); });
 }
 
-// V226: the operands are input, output and the offsets of slices in each.
+// V226: input, output and offsets in each.
 Status CheckInPlace(const Instruction& inst) {
   if (inst.operand_count() != 4) {
     FAIL(ErrorAtOperandListEnd(inst, "V226", Str("slice_sizes needs 4 operands, found ", inst.operand_count())));
@@ -312,7 +310,7 @@ Status CheckPermute(const Instruction& inst, const PermuteAttrs& a) {
   FAIL(ErrorAtResult(inst, "V227", Str("result is ", inst.shape(), ", expected (", from, ", ", to, ", ...)")));
 }
 
-// V308: the last operand holds the roots, one for each other operand.
+// V308: the last operand holds a root for each other one.
 Status CheckDynamicRoot(const Instruction& inst) {
   const int64_t results = inst.operand_count() - 1;
   const Shape& roots = inst.operand(results).shape();

@@ -1,5 +1,5 @@
 // Rules against code that XLA accepts although it makes no sense. They are errors at strict, and some are warnings at
-// default. V095, V057, V269 and V271 are here, too.
+// default.
 #include <algorithm>
 
 #include "base/text.h"
@@ -11,7 +11,6 @@
 namespace hlo {
 namespace {
 
-// V301
 Status CheckElementTypes(const Instruction& inst) {
   const auto expect = [&](bool fits, const char* expected) -> Status {
     if (fits) return {};
@@ -39,7 +38,6 @@ Status CheckElementTypes(const Instruction& inst) {
   }
 }
 
-// V304
 Status CheckCollectiveReducer(const Instruction& inst) {
   if (!inst.Is(Opcode::kAllReduce) && !inst.Is(Opcode::kAllReduceStart) && !inst.Is(Opcode::kReduceScatter) &&
       !inst.Is(Opcode::kCollectiveReduce))
@@ -57,7 +55,6 @@ Status CheckCollectiveReducer(const Instruction& inst) {
                      f->root()));
 }
 
-// V305
 Status CheckWeakTokens(const Instruction& inst) {
   const bool all = inst.Is(Opcode::kAfterAll);
   if (!all && !inst.Is(Opcode::kSend) && !inst.Is(Opcode::kRecv)) return {};
@@ -68,7 +65,6 @@ Status CheckWeakTokens(const Instruction& inst) {
   return {};
 }
 
-// V306
 Status CheckRandomBits(const Instruction& inst) {
   if (!inst.Is(Opcode::kRngBitGenerator)) return {};
   const Shape& state = inst.operand(0).shape();
@@ -83,7 +79,6 @@ Status CheckRandomBits(const Instruction& inst) {
   return {};
 }
 
-// V309
 Status CheckHasOperand(const Instruction& inst) {
   constexpr OpcodeSet kAsked = {
       Opcode::kAllReduce,         Opcode::kAllReduceStart,         Opcode::kCollectiveBroadcast,
@@ -92,7 +87,6 @@ Status CheckHasOperand(const Instruction& inst) {
   FAIL(ErrorAtOpcode(inst, "V309", Str("'", inst.opcode(), "' has no operand")));
 }
 
-// V311
 Status CheckFftLength(const Instruction& inst) {
   const auto* a = inst.attributes().GetIf<FftAttrs>();
   if (a == nullptr || (a->fft_type != FftType::kFft && a->fft_type != FftType::kIfft)) return {};
@@ -121,7 +115,7 @@ bool HasDynamic(const Shape& shape) {
   return shape.HasDynamicDims() || std::any_of(shape.elements().begin(), shape.elements().end(), HasDynamic);
 }
 
-// V313. Skipped if nothing is dynamic, because inference takes time.
+// Skipped if nothing is dynamic, because inference takes time.
 Status CheckDynamic(const Instruction& inst) {
   if (!inst.Is(kInferable)) return {};
   bool dynamic = HasDynamic(inst.shape());
@@ -149,7 +143,6 @@ bool AlgorithmTakes(DotAlgorithm algorithm, PrimitiveType type) {
   }
 }
 
-// V314
 Status CheckDotPrecision(const Instruction& inst) {
   if (!inst.Is(Opcode::kDot)) return {};
   const DotAttrs& a = inst.attrs<DotAttrs>();
@@ -170,7 +163,6 @@ bool Overlap(const std::vector<int64_t>& a, const std::vector<int64_t>& b) {
   return std::any_of(a.begin(), a.end(), [&](int64_t value) { return Contains(b, value); });
 }
 
-// V307
 Status CheckBatchingDims(const Instruction& inst) {
   const auto check = [&](const char* name, const std::vector<int64_t>& batching, const char* dropped_name,
                          const std::vector<int64_t>& dropped, const char* map_name, const std::vector<int64_t>& map,
@@ -199,7 +191,6 @@ Status CheckBatchingDims(const Instruction& inst) {
   return {};
 }
 
-// V310
 Status CheckIntegerOperands(const Instruction& inst) {
   const auto expect = [&](int64_t i) -> Status {
     Status status;
@@ -218,14 +209,13 @@ Status CheckIntegerOperands(const Instruction& inst) {
   return {};
 }
 
-// V095
 Status CheckReducerTypes(const Instruction& inst) {
   if (!inst.Is(Opcode::kReduce) && !inst.Is(Opcode::kReduceWindow) && !inst.Is(Opcode::kMap)) return {};
   const Computation& f = *CalledComputations(inst)[0];
   const bool map = inst.Is(Opcode::kMap);
   const int64_t inputs = map ? inst.operand_count() : inst.operand_count() / 2;
   for (int64_t i = 0; i < inst.operand_count(); ++i) {
-    // The first parameters are accumulators, which have the types of the initial values.
+    // Accumulators come first and have the types of the initial values.
     const int64_t p = map ? i : i < inputs ? inputs + i : i - inputs;
     const PrimitiveType type = inst.operand(i).shape().type();
     if (f.parameter(p).shape().type() == type) continue;
@@ -237,7 +227,6 @@ Status CheckReducerTypes(const Instruction& inst) {
   return {};
 }
 
-// V057, V302, V312
 Status CheckAttributes(const Instruction& inst) {
   if (inst.Is(Opcode::kBroadcast)) {
     const std::vector<int64_t>& dims = inst.dimensions();
@@ -253,7 +242,6 @@ Status CheckAttributes(const Instruction& inst) {
   return {};
 }
 
-// V269, V271
 Status CheckNamesAndWidths(const Instruction& inst) {
   const std::string_view scheduled = inst.metadata().scheduling_name.NameFor(inst.name());
   if (!scheduled.empty() && scheduled != inst.name() && inst.name().find(".remat") == std::string::npos &&
@@ -275,7 +263,7 @@ Status CheckNamesAndWidths(const Instruction& inst) {
 
 }  // namespace
 
-// V315. A forward convolution rounds its size down, so the input of a gradient may be larger by up to stride - 1.
+// A forward convolution rounds down, so the input of a gradient may be larger by up to stride - 1.
 static Status CheckConvolutionKind(const Instruction& inst) {
   if (!inst.Is(Opcode::kConvolution)) return {};
   const ConvolutionAttrs& a = inst.attrs<ConvolutionAttrs>();

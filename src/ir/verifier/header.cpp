@@ -8,7 +8,7 @@
 namespace hlo {
 namespace {
 
-// V262 at strict: layouts are equal except for tiles, padding and memory space.
+// Tiles, padding and memory space may differ.
 bool SameOrder(const Shape& a, const Shape& b) {
   if (a.IsArray() && a.layout().minor_to_major != b.layout().minor_to_major) return false;
   for (size_t i = 0; i < a.elements().size(); ++i) {
@@ -21,7 +21,6 @@ bool Agrees(const Shape& said, const Shape& is, bool strict) {
   return ShapesMatch(said, is, TypeMatch::kExact) && (!strict || SameOrder(said, is));
 }
 
-// The text of a shape, with its layout at strict.
 std::string Text(const Shape& shape, bool strict) { return strict ? shape.ToStringWithLayout() : shape.ToString(); }
 
 void CheckEntryLayout(Findings& findings) {
@@ -36,7 +35,7 @@ void CheckEntryLayout(Findings& findings) {
         Str("entry_computation_layout has ", parameters.size(), " parameters, the entry ", entry.parameters().size())));
     return;
   }
-  // V261. If the instruction has the same layout, the error is reported there.
+  // A fault that the instruction shares is reported there.
   const auto check_layouts = [&](const Shape& said, const Shape& is) {
     if (said == is) return;
     ForEachLeaf(said, [&](const ShapeIndex&, const Shape& leaf) {
@@ -61,14 +60,13 @@ void CheckEntryLayout(Findings& findings) {
   }
 }
 
-// The array at `index` of the parameter, or null.
+// The array at `index`, or null.
 const Shape* ParameterArray(const Computation& entry, int64_t parameter, const ShapeIndex& index) {
   if (parameter < 0 || parameter >= static_cast<int64_t>(entry.parameters().size())) return nullptr;
   const Shape* shape = FindSubShape(entry.parameter(parameter).shape(), index);
   return shape != nullptr && shape->IsArray() ? shape : nullptr;
 }
 
-// V264: compares the shapes in the header or, without them, the shapes themselves.
 bool MustAliasFits(const Module& module, const InputOutputAlias& alias, const Shape& input, const Shape& output) {
   const ModuleHeader& header = module.header;
   if (!header.entry_result) return Compatible(input, output);
@@ -124,7 +122,7 @@ void CheckAliases(Findings& findings) {
 }  // namespace
 
 Error ErrorInHeader(const Module& module, const char* code, std::string_view name, std::string message) {
-  // Searches the text, because the module does not keep the places of header attributes.
+  // Searches the text, because the module keeps no places of header attributes.
   SourceRange range;
   if (module.source != nullptr) {
     const size_t at = module.source->text().rfind(Str(name, "="), module.entry().range.begin);

@@ -1,5 +1,4 @@
-// Rules of layouts, checked at strict. Ops that pass values on or work element by element keep layouts:
-// docs/verifier.md#layouts.
+// Rules of layouts, checked at strict. Ops that keep layouts: docs/verifier.md#layouts.
 #include <algorithm>
 
 #include "base/text.h"
@@ -13,7 +12,7 @@ namespace {
 constexpr int64_t kHostMemory = 5;
 constexpr int64_t kAlternateMemory = 1;
 
-// The first arrays of two shapes that have different layouts. Null if there are none.
+// The first arrays with different layouts, or null.
 struct Difference {
   const Shape* a = nullptr;
   const Shape* b = nullptr;
@@ -26,7 +25,7 @@ Difference DifferenceOf(const Shape& a, const Shape& b) {
   return {};
 }
 
-// V290: `is` must have the layouts of `expected`. The shapes are equal otherwise.
+// The shapes are equal up to layouts.
 Status CheckSame(const Shape& is, const Shape& expected, Error (*at)(const Instruction&, std::string, std::string),
                  const Instruction& inst, std::string_view what) {
   const Difference other = DifferenceOf(is, expected);
@@ -46,7 +45,7 @@ Status CheckArgument(const Instruction& inst, int64_t i, const Instruction& para
            .AddNote("this parameter", NameRange(parameter)));
 }
 
-// V290 for asynchronous ops. Shapes may differ here, because they are compared later (V172-V176).
+// Different shapes are reported later (V172-V176).
 Status CheckAsyncState(const Instruction& inst) {
   const Computation* wrapped = inst.attrs<AsyncAttrs>().calls;
   if (inst.Is(Opcode::kAsyncStart)) {
@@ -115,7 +114,6 @@ Status CheckCallLayouts(const Instruction& inst) {
   }
 }
 
-// Whether the op cannot change a layout: docs/verifier.md#layouts.
 bool KeepsLayout(const Instruction& inst) {
   if (inst.Is(kElementwise)) return !inst.Is(Opcode::kCopy);
   if (inst.Is(Opcode::kAllReduce) || inst.Is(Opcode::kAllReduceStart) || inst.Is(Opcode::kReduceScatter))
@@ -124,7 +122,6 @@ bool KeepsLayout(const Instruction& inst) {
   return inst.Is(kKeepsLayout);
 }
 
-// V291
 Status CheckKept(const Instruction& inst) {
   if (!inst.shape().IsArray() || !KeepsLayout(inst)) return {};
   const Layout& result = inst.shape().layout();
@@ -153,7 +150,6 @@ bool IsConstantCopy(const Instruction& inst) {
   return at->Is(kHoldsLiteral);
 }
 
-// V292-V295
 Status CheckMemory(const Instruction& inst) {
   const Shape& result = inst.shape();
   const auto moves = [&](const char* code, const Shape& from) {
@@ -197,8 +193,8 @@ Status CheckMemory(const Instruction& inst) {
   }
 }
 
-// Order of the elements in memory: sizes and strides of the dimensions, with contiguous neighbours joined. The orders
-// of two shapes are equal exactly if all elements have the same places.
+// Sizes and strides of the dimensions, with contiguous neighbours joined. Two orders are equal exactly if all elements
+// have the same places.
 std::vector<std::pair<int64_t, int64_t>> OrderOf(const Shape& shape) {
   std::vector<std::pair<int64_t, int64_t>> order;
   const std::vector<int64_t> strides = LayoutStrides(shape);
@@ -252,7 +248,6 @@ Status CheckLayouts(const Instruction& inst) {
   return {};
 }
 
-// V297
 Status CheckReshapeMovesNothing(const Instruction& inst) {
   if (!inst.Is(Opcode::kReshape) || MovesNothing(inst.operand(0).shape(), inst.shape())) return {};
   FAIL(ErrorAtResult(inst, "V297",

@@ -9,14 +9,13 @@ namespace hlo {
 class Module;
 struct Verified;
 
-// Checks V290 and V291: instructions that pass a value on, or are elementwise, keep its layout. Returns the first
-// error. A module before layout assignment need not satisfy them.
+// V290, V291: ops that pass values on, or are elementwise, keep layouts. This need not hold before layout assignment.
 Status CheckLayoutsFit(const Module& module);
 
-// Checks between passes after layout assignment that all values are computed in row-major order. Only entry parameters
-// and results have other layouts, which the caller chose. Copies, fusions of copies, folded copies and renaming
-// instructions convert between the two, and may have other layouts. Error: I012 at the first violation. Call it
-// directly after VerifyAgain; unchanged computations are skipped.
+// Checks between passes after layout assignment that values are computed in row-major order. Entry parameters and
+// results have layouts that the caller chose. Copies, fusions of copies, folded copies and renaming instructions may
+// have any layout. Error: I012 at the first violation. Call it directly after VerifyAgain; unchanged computations are
+// skipped.
 Status CheckNormalLayouts(const Module& module, Verified* verified);
 
 }  // namespace hlo

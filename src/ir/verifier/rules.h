@@ -1,4 +1,4 @@
-// The rules of ir/verifier/rules.def as a table.
+// The rules of ir/verifier/rules.def.
 #ifndef HLO_IR_VERIFIER_RULES_H_
 #define HLO_IR_VERIFIER_RULES_H_
 

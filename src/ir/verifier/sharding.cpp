@@ -1,5 +1,4 @@
-// Rules of attributes with an entry per leaf of a shape: sharding, origin, parameter_replication. Text of shardings:
-// docs/language.md#sharding.
+// Rules of attributes with an entry per leaf of a shape. Text of shardings: docs/language.md#sharding.
 #include <algorithm>
 #include <optional>
 
@@ -14,11 +13,11 @@ Error ErrorAtSharding(const Instruction& inst, const char* code, std::string mes
   return ErrorAtAttribute(inst, "sharding", code, std::move(message));
 }
 
-// Properties of a sharding that the rules check, in every form.
+// The checked properties of a sharding.
 struct Placement {
-  std::optional<int64_t> dims;   // Number of tile dimensions. None if it fits any rank.
+  std::optional<int64_t> dims;   // Number of tile dimensions, or none if any rank fits.
   std::vector<int64_t> ids;      // Devices that the text lists.
-  std::optional<int64_t> count;  // Number of devices that share the values.
+  std::optional<int64_t> count;  // Devices that share the values.
 };
 
 Placement PlacementOf(const Sharding& sharding) {
@@ -36,7 +35,6 @@ Placement PlacementOf(const Sharding& sharding) {
   return placement;
 }
 
-// V256-V258, V316
 Status CheckOne(const Instruction& inst, const Shape& leaf, const Sharding& sharding) {
   Placement placement = PlacementOf(sharding);
   if (leaf.IsArray() && placement.dims && *placement.dims != leaf.rank()) {
@@ -88,7 +86,7 @@ Status CheckSharding(const Instruction& inst) {
   return {};
 }
 
-// Number of values in an origin such as {({"t" {0}}, {})}, and whether it is a tuple. Quotes in names are escaped.
+// Number of values in an origin such as {({"t" {0}}, {})}, and whether it is a tuple.
 static std::pair<size_t, bool> NamedIn(std::string_view origin) {
   size_t named = 0;
   int depth = 0;
@@ -104,7 +102,6 @@ static std::pair<size_t, bool> NamedIn(std::string_view origin) {
   return {named, origin.substr(1).starts_with('(')};
 }
 
-// V268, V272
 Status CheckLeafAttributes(const Instruction& inst) {
   if (!inst.HasCommon()) return {};
   const CommonAttrs& common = inst.common();

@@ -14,7 +14,7 @@ namespace {
 
 constexpr size_t kMaxErrors = 20;
 
-// Ops in which V006 allows several float types: docs/verifier.md#mixed-float-types.
+// V006: docs/verifier.md#mixed-float-types.
 bool MayMixFloats(const Instruction& inst) {
   return inst.Is(kExactTypes) || inst.Is(kMixesFloats) || inst.Is(kCollective);
 }
@@ -24,7 +24,7 @@ class Verifier {
   Verifier(const Module& module, VerifyLevel level, Verified* verified = nullptr)
       : module_(module), findings_(module, level), verified_(verified), ordered_(module.computation_id_limit()) {
     if (verified == nullptr) return;
-    // Rules of collectives and shardings depend on the number of devices.
+    // Some rules depend on the number of devices.
     const ModuleHeader& header = module.header;
     if (verified->replica_count != header.replica_count || verified->num_partitions != header.num_partitions)
       *verified = {.replica_count = header.replica_count, .num_partitions = header.num_partitions};
@@ -32,7 +32,6 @@ class Verifier {
   }
 
   Status Run(std::vector<Diagnostic>* warnings) {
-    // Each step relies on the steps before it.
     if (CheckStructure() && CheckCallGraph()) {
       fused_.resize(module_.computation_id_limit());
       for (const Instruction* inst : findings_.notable()) {
@@ -59,7 +58,7 @@ class Verifier {
   bool Report(Error error) { return findings_.Add(std::move(error)), false; }
   bool Report(const Instruction& inst, Error error) { return findings_.Add(inst, std::move(error)), false; }
 
-  // The instructions that have a value as an operand.
+  // Instructions with a value as an operand.
   struct Uses {
     size_t users = 0;
     int64_t ids = 0;  // Sum of their ids.
@@ -89,9 +88,9 @@ class Verifier {
   const Module& module_;
   Findings findings_;
   Verified* const verified_;
-  // Sorted. A computation that is not in the list may have been freed and must not be accessed.
+  // Sorted. Others may have been freed and must not be accessed.
   std::vector<Computation*> here_;
-  std::vector<bool> fused_, ordered_;  // Indexed by computation id.
+  std::vector<bool> fused_, ordered_;  // Indexed by id.
   // For the current computation.
   std::vector<Uses> uses_;   // By place.
   std::vector<int> number_;  // By place.
@@ -117,8 +116,7 @@ bool Verifier::IsKnown(const Computation& computation) const {
   return verified_ != nullptr && verified_->computations[computation.id()].version == computation.version();
 }
 
-// The computation is unchanged since it was verified. Its callees may have changed, or the module may have become
-// scheduled.
+// Its callees may have changed, and the module may have become scheduled.
 bool Verifier::CheckKnown(const Computation& computation) {
   const Verified::Known& known = verified_->computations[computation.id()];
   findings_.SetSuspect(computation, false);
@@ -192,8 +190,7 @@ bool Verifier::CheckCallees(const Instruction& inst) {
   return !missing || Report(inst, ErrorAt(inst, "V009", Str("'", inst.name(), "' lacks a called computation")));
 }
 
-// Compares counts and sums of ids. Searching for each user among the operands would take quadratic time for a long
-// tuple.
+// Compares counts and sums of ids. A search would take quadratic time for a long tuple.
 bool Verifier::CheckUsers(const Computation& computation) {
   for (const Instruction* inst : computation.instructions()) {
     Uses listed;
@@ -208,7 +205,7 @@ bool Verifier::CheckUsers(const Computation& computation) {
   return true;
 }
 
-// Checks that operands and control predecessors form no cycle, and their order if the module is scheduled.
+// Checks for cycles, and the order of a scheduled module.
 bool Verifier::CheckAcyclic(const Computation& computation) {
   const LiveInstructions instructions = computation.instructions();
   int next = 0;
@@ -262,7 +259,7 @@ bool Verifier::CheckAcyclic(const Computation& computation) {
   return Report(**stuck, ErrorAt(**stuck, "V267", Str("'", (*stuck)->name(), "' depends on itself")));
 }
 
-// Checks that calls form no cycle. In a text calls refer to earlier computations only, but passes can make a cycle.
+// Passes can make a cycle of calls, a text cannot.
 bool Verifier::CheckCallGraph() {
   std::vector<int> waiting(module_.computation_id_limit());
   std::vector<std::vector<const Computation*>> callers(module_.computation_id_limit());
@@ -361,7 +358,7 @@ Status Verifier::CheckShape(const Instruction& inst) {
                      Str("'", inst.opcode(), "' is written ", inst.shape(), " but its operands give ", inferred)));
 }
 
-// V031. The shape rules of clamp and select check their operands.
+// The shape rules of clamp and select check their operands.
 Status Verifier::CheckElementwise(const Instruction& inst) {
   if (!inst.Is(kElementwise) || inst.Is(Opcode::kClamp) || inst.Is(Opcode::kSelect) || !inst.shape().IsArray())
     return {};
@@ -376,7 +373,6 @@ Status Verifier::CheckElementwise(const Instruction& inst) {
   return {};
 }
 
-// V006
 Status Verifier::CheckPrecision(const Instruction& inst) {
   if (MayMixFloats(inst)) return {};
   std::optional<PrimitiveType> first;
@@ -416,7 +412,7 @@ const Instruction& FindNamed(const Module& module, std::string_view name) {
   CHECK(false, "no instruction is called ", name);
 }
 
-// Checked at strict only. The module's table of names returns no name twice, so this finds errors of the table.
+// The table of names returns no name twice, so this finds errors of the table.
 void Verifier::CheckNames() {
   NameSet names;
   for (const Computation* computation : module_.Computations()) {
@@ -460,7 +456,6 @@ void Findings::Add(const Instruction& inst, Status status) {
 }
 
 Status Findings::Finish(std::vector<Diagnostic>* warnings) {
-  // Sorts by place in the text.
   const auto sort = [](std::vector<Diagnostic>& diagnostics) {
     std::stable_sort(diagnostics.begin(), diagnostics.end(),
                      [](const Diagnostic& a, const Diagnostic& b) { return a.range.begin < b.range.begin; });

@@ -1,5 +1,4 @@
-// Warnings about modules that are valid but seldom intended. Some rules of ir/verifier/extras.cpp are also warnings at
-// default.
+// Warnings about modules that are valid but seldom intended.
 #include <algorithm>
 #include <functional>
 #include <unordered_set>
@@ -16,7 +15,7 @@
 namespace hlo {
 namespace {
 
-// W001: the loop passes elements on unchanged and nothing reads them.
+// W001: the loop passes unread elements on unchanged.
 Status WarnOfCarried(const Instruction& loop) {
   const WhileAttrs& a = loop.attrs<WhileAttrs>();
   const Instruction& next = a.body->root();
@@ -29,7 +28,7 @@ Status WarnOfCarried(const Instruction& loop) {
   if (!next.Is(Opcode::kTuple) || loop.IsRoot() || !only_elements(loop) || !only_elements(state) ||
       !only_elements(asked))
     return {};
-  std::vector<int> readers(next.operand_count());  // Number of readers besides the body's root.
+  std::vector<int> readers(next.operand_count());  // Readers besides the body's root.
   const auto count = [&](const Instruction& tuple) {
     for (const Instruction* element : tuple.users()) ++readers[element->tuple_index()];
   };
@@ -55,7 +54,6 @@ bool IsArithmetic(const Instruction& inst) {
   return (inst.Is(kElementwise) && !inst.Is(Opcode::kConvert) && !inst.Is(Opcode::kCopy)) || inst.Is(Opcode::kDot);
 }
 
-// W003
 Status WarnOfDoubles(const Instruction& inst) {
   if (!IsArithmetic(inst) || inst.shape().type() != PrimitiveType::kF64) return {};
   for (int64_t i = 0; i < inst.operand_count(); ++i) {
@@ -72,7 +70,7 @@ bool Applies(const Computation& f, Opcode opcode) {
          f.root().operand(1).Is(Opcode::kParameter);
 }
 
-// W006. Only add and multiply are checked, because other reducers do not change if the initial value is applied twice.
+// Other reducers do not change if the initial value is applied twice.
 Status WarnOfInitialValue(const Instruction& inst) {
   if ((!inst.Is(Opcode::kReduce) && !inst.Is(Opcode::kReduceWindow)) || inst.operand_count() != 2) return {};
   const Computation& f = *CalledComputations(inst)[0];
@@ -85,7 +83,6 @@ Status WarnOfInitialValue(const Instruction& inst) {
                       Str("the initial value of '", opcode, "' is not ", identity, ", and may be applied repeatedly")));
 }
 
-// W007
 Status WarnOfComparator(const Instruction& inst) {
   if (!inst.Is(Opcode::kSort)) return {};
   const Computation& f = *inst.attrs<SortAttrs>().to_apply;
@@ -100,7 +97,6 @@ Status WarnOfComparator(const Instruction& inst) {
                      f.root()));
 }
 
-// W008
 Status WarnOfDevices(const Instruction& inst) {
   if (!inst.Is(kCollective)) return {};
   const ModuleHeader& header = inst.module().header;
@@ -114,7 +110,6 @@ Status WarnOfDevices(const Instruction& inst) {
            .Hint("hlo-run --num_partitions=N or --num_replicas=N says what the text does not"));
 }
 
-// W011
 Status WarnOfShortSums(const Instruction& inst) {
   constexpr int64_t kTerms = 256;
   if (!inst.Is(Opcode::kReduce) || inst.operand_count() != 2) return {};
@@ -128,7 +123,6 @@ Status WarnOfShortSums(const Instruction& inst) {
   FAIL(ErrorAtOpcode(inst, "W011", Str("a sum of ", terms, " terms accumulates in ", type)));
 }
 
-// W012, for dynamic-slice and dynamic-update-slice.
 Status WarnOfIndices(const Instruction& inst) {
   const bool slice = inst.Is(Opcode::kDynamicSlice);
   if (!slice && !inst.Is(Opcode::kDynamicUpdateSlice)) return {};
@@ -151,7 +145,7 @@ Status WarnOfIndices(const Instruction& inst) {
   return {};
 }
 
-// W002: XLA fills elements that a text leaves out with 0, 1, 2, ... as 32-bit words, which are not sensible floats.
+// XLA fills omitted elements with the 32-bit words 0, 1, 2, ..., even if they are floats.
 Status WarnOfCounter(const Instruction& inst) {
   constexpr size_t kFewest = 8;
   if (!inst.Is(Opcode::kConstant) || !inst.shape().IsArray() || !IsFloat(inst.shape().type())) return {};
@@ -162,14 +156,13 @@ Status WarnOfCounter(const Instruction& inst) {
   FAIL(ErrorAtOpcode(inst, "W002", "the elements count up in 32-bit words, as XLA fills in constant({...})"));
 }
 
-// Instructions that compute nothing and are often left without users.
+// Instructions that are often left without users.
 bool IsFree(const Instruction& inst) {
   return inst.Is(Opcode::kParameter) || inst.Is(Opcode::kGetTupleElement) || inst.Is(Opcode::kAfterAll) ||
          inst.Is(kHoldsLiteral);
 }
 
-// For each value, the number of its last reader in the order of the text. Reads of a view or tuple count as reads of
-// its operands.
+// The last reader of each value in the order of the text. Reads of a view or tuple are reads of its operands.
 class LastReads {
  public:
   explicit LastReads(const Computation& computation) : place_(computation.module().id_limit()) {
@@ -188,17 +181,17 @@ class LastReads {
 
  private:
   std::vector<Instruction*> order_;
-  std::vector<size_t> place_, last_;  // Indexed by instruction id.
+  std::vector<size_t> place_, last_;  // Indexed by id.
 };
 
-// A part of the entry's parameters or of its result, and the instruction that has its value.
+// A part of the entry's parameters or result.
 struct BoundaryLeaf {
   const Instruction* value;
   int64_t parameter;
   ShapeIndex index;
 };
 
-// Tuples are searched one level deep: for get-tuple-element of parameters, and for operands of the root.
+// Tuples are searched one level deep.
 std::vector<BoundaryLeaf> ParameterLeaves(const Computation& entry) {
   std::vector<BoundaryLeaf> leaves;
   for (const Instruction* parameter : entry.parameters()) {
@@ -220,9 +213,8 @@ std::vector<BoundaryLeaf> ResultLeaves(const Computation& entry) {
   return leaves;
 }
 
-// W005
 void WarnOfUnsharedMemory(Findings& findings) {
-  constexpr int64_t kWorthSharing = 1 << 20;  // In bytes. A header line is not worthwhile for less memory.
+  constexpr int64_t kWorthSharing = 1 << 20;  // In bytes. A header line does not pay for less memory.
   const Module& module = findings.module();
   const ModuleHeader& header = module.header;
   std::vector<BoundaryLeaf> results = ResultLeaves(module.entry());
