@@ -36,4 +36,4 @@ std::string ChangeText(const PassRun& run, const ModuleLines& before, const Modu
 
 }  // namespace hlo
 
-#endif
+#endif  // HLO_DRIVER_MODULE_DIFF_H_
