@@ -164,9 +164,12 @@ Result<ExitCode> HelpCommand(Args args) {
   const std::string_view command = args[0].starts_with("hlo-") ? std::string_view(args[0]).substr(4) : args[0];
   if (const CommandRow* row = FindCommand(command); row != nullptr && row->run != HelpCommand) {
     const std::vector<std::string> help = {"--help"};
-    TRY(row->run(help));
     // `run` and `check` are commands and also words of reports.
-    if (const std::string word = HelpOnWord(args[0]); !word.empty()) std::printf("\nIn a report, %s", word.c_str());
+    if (const std::string word = HelpOnWord(args[0]); !word.empty()) {
+      std::printf("In a report, %s\n", word.c_str());
+      std::fflush(stdout);
+    }
+    TRY(row->run(help));
     PointToPage(args[0]);
     return ExitCode::kOk;
   }

@@ -36,6 +36,7 @@ constexpr SubcommandRow kSubcommands[] = {
     {"slice", InspectSlice, "what is needed for one result, as a module"},
     {"literals", InspectLiterals, "the constants: sizes and ranges of values, or one of them written out"},
     {"shardings", InspectShardings, "the split of each value over devices, the shape and bytes of the parts"},
+    {"collectives", InspectCollectives, "calls, groups and bytes of the collectives; also against another module"},
     {"flags", InspectFlags, "the flags of XLA_FLAGS that have an effect here"},
     {"memory", InspectMemory, "what a run holds in memory: the most at once, who holds it, where that comes from"},
     {"profile", InspectProfile, "what 'hlo-run --profile_json' kept, as tables or as a page for a browser"},
@@ -44,7 +45,7 @@ constexpr SubcommandRow kSubcommands[] = {
 
 std::string Overview() {
   std::string out = "hlo-inspect COMMAND MODULE: read-only questions to a module\n\n";
-  for (const SubcommandRow& row : kSubcommands) out += Format("  %-9s %s\n", row.name, row.about);
+  for (const SubcommandRow& row : kSubcommands) out += Format("  %-12s %s\n", row.name, row.about);
   return out + "\n'hlo-inspect COMMAND --help' lists the flags of a command and examples. '-' is stdin.\n";
 }
 

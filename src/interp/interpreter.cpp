@@ -34,6 +34,12 @@ int64_t DefaultMemoryLimit() {
 
 namespace {
 
+// The machine refused memory that --memory_limit allows.
+Error OutOfMemory(std::string_view place) {
+  return LimitError("R004",
+                    Str("out of memory ", place, ": the machine has less free memory than --memory_limit allows"));
+}
+
 struct Frame {
   const Program* program;
   std::vector<Literal> slots;
@@ -352,8 +358,7 @@ Result<Literal> EvaluateNested(const Computation& computation, std::span<const L
     TRY(runner.Start(computation, args));
     return *TRY(runner.Run());
   } catch (const std::bad_alloc&) {
-    FAIL(LimitError("R004", Str("out of memory while interpreting '", computation.name(), "'"))
-             .RaisedBy("memory_limit"));
+    FAIL(OutOfMemory(Str("while interpreting '", computation.name(), "'")));
   }
 }
 
@@ -410,8 +415,7 @@ Result<Literal> EvaluateComputation(const Computation& computation, std::span<co
   try {
     return RunAlone(computation.module(), options, [&](Runner& runner) { return runner.Start(computation, args); });
   } catch (const std::bad_alloc&) {
-    FAIL(LimitError("R004", Str("out of memory while interpreting '", computation.name(), "'"))
-             .RaisedBy("memory_limit"));
+    FAIL(OutOfMemory(Str("while interpreting '", computation.name(), "'")));
   }
 }
 
@@ -432,8 +436,7 @@ Result<std::vector<Literal>> InterpretDevices(const Module& module, std::span<co
   try {
     return RunTogether(module, grid, args, options);
   } catch (const std::bad_alloc&) {
-    FAIL(LimitError("R004", Str("out of memory while interpreting ", grid.count(), " devices"))
-             .RaisedBy("memory_limit"));
+    FAIL(OutOfMemory(Str("while interpreting ", grid.count(), " devices")));
   }
 }
 
@@ -445,7 +448,7 @@ Result<Literal> Evaluate(const Instruction& inst, std::span<const Literal> opera
       return Status();
     });
   } catch (const std::bad_alloc&) {
-    FAIL(LimitError("R004", Str("out of memory at '", inst.name(), "'")).RaisedBy("memory_limit"));
+    FAIL(OutOfMemory(Str("at '", inst.name(), "'")));
   }
 }
 
@@ -487,7 +490,7 @@ Result<Literal> StepInterpreter::Run(const Instruction& inst, std::span<const Li
     return value;
   } catch (const std::bad_alloc&) {
     Restart();
-    FAIL(LimitError("R004", Str("out of memory at '", inst.name(), "'")).RaisedBy("memory_limit"));
+    FAIL(OutOfMemory(Str("at '", inst.name(), "'")));
   }
 }
 

@@ -4,7 +4,7 @@
 #include <map>
 
 #include "base/text.h"
-#include "ir/instruction.h"
+#include "ir/module.h"
 
 namespace hlo {
 namespace {
@@ -54,6 +54,39 @@ std::vector<std::vector<int64_t>> ListGroups(const ReplicaGroups& value) {
   for (int64_t i = 0; i < rows.count; ++i)
     groups.emplace_back(devices.begin() + i * rows.size, devices.begin() + (i + 1) * rows.size);
   return groups;
+}
+
+namespace {
+
+// The number of ids in each group; 0 for {}, which means all.
+std::optional<int64_t> IdsOfEachGroup(const ReplicaGroups& value) {
+  if (const auto* iota = std::get_if<IotaGroups>(&value.groups)) return iota->size;
+  if (const auto* along = std::get_if<MeshGroups>(&value.groups)) {
+    std::vector<int64_t> sizes;
+    for (const AxisRef& axis : along->axes) sizes.push_back(along->mesh.SizeOf(axis));
+    return CountDevices(sizes);
+  }
+  const auto& listed = std::get<0>(value.groups);
+  for (const std::vector<int64_t>& group : listed) {
+    if (group.size() != listed[0].size()) return std::nullopt;
+  }
+  return listed.empty() ? 0 : std::ssize(listed[0]);
+}
+
+}  // namespace
+
+std::optional<int64_t> GroupSizeOf(const Instruction& inst) {
+  auto ids = IdsOfEachGroup(inst.attrs<CollectiveAttrs>().replica_groups);
+  if (!ids) return std::nullopt;
+  const ModuleHeader& header = inst.module().header;
+  const bool is_all = *ids == 0;
+  switch (GroupModeOf(inst)) {
+    case GroupMode::kCrossReplica: return is_all ? header.replica_count : *ids;
+    case GroupMode::kCrossPartition: return is_all ? header.num_partitions : *ids;
+    case GroupMode::kCrossReplicaAndPartition: return (is_all ? header.replica_count : *ids) * header.num_partitions;
+    case GroupMode::kFlattenedId: return is_all ? header.replica_count * header.num_partitions : *ids;
+  }
+  return std::nullopt;
 }
 
 int64_t DevicesNamed(const Instruction& inst) {

@@ -3,6 +3,7 @@
 #ifndef HLO_IR_DEVICE_GROUPS_H_
 #define HLO_IR_DEVICE_GROUPS_H_
 
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -18,6 +19,10 @@ GroupMode GroupModeOf(const Instruction& inst);
 std::vector<int64_t> Listed(const DeviceOrder& order);
 // Empty for {}, which means one group of all devices.
 std::vector<std::vector<int64_t>> ListGroups(const ReplicaGroups& groups);
+
+// The number of devices in each group of an instruction with CollectiveAttrs, without listing them. nullopt if the groups
+// differ in size.
+std::optional<int64_t> GroupSizeOf(const Instruction& inst);
 
 // The number of devices that the groups or pairs of a collective imply: the largest id plus 1. 0 if unknown.
 int64_t DevicesNamed(const Instruction& inst);

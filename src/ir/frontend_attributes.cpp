@@ -1,8 +1,58 @@
 #include "ir/frontend_attributes.h"
 
+#include <vector>
+
+#include "base/text.h"
 #include "ir/instruction.h"
 
 namespace hlo {
+namespace {
+
+struct Entry {
+  std::string_view name, value;  // The value as written, with its quotes.
+};
+
+// The end of a value that starts at `at`: "text", or a text with nested braces.
+size_t EndOfValue(std::string_view text, size_t at) {
+  if (at < text.size() && text[at] == '"') {
+    for (++at; at < text.size() && text[at] != '"';) at += text[at] == '\\' ? 2 : 1;
+    return std::min(at + 1, text.size());
+  }
+  int depth = 0;
+  for (; at < text.size() && (depth > 0 || (text[at] != ',' && text[at] != '}')); ++at) {
+    if (text[at] == '"') at = EndOfValue(text, at) - 1;
+    else depth += (text[at] == '{') - (text[at] == '}');
+  }
+  return std::min(at, text.size());
+}
+
+std::vector<Entry> EntriesOf(std::string_view text) {
+  std::vector<Entry> entries;
+  for (size_t at = 1; at < text.size() && text[at] != '}';) {
+    const size_t equals = text.find('=', at);
+    if (equals == std::string_view::npos) break;
+    const size_t begin = std::min(text.find_first_not_of(' ', equals + 1), text.size());
+    const size_t end = EndOfValue(text, begin);
+    entries.push_back({Trim(text.substr(at, equals - at)), Trim(text.substr(begin, end - begin))});
+    at = end + (end < text.size() && text[end] == ',' ? 1 : 0);
+  }
+  return entries;
+}
+
+// The text between quotes, where a backslash keeps a quote or a backslash.
+std::string Unquoted(std::string_view value) {
+  if (!value.starts_with('"')) return std::string(value);
+  value.remove_prefix(1);
+  if (value.ends_with('"')) value.remove_suffix(1);
+  std::string text;
+  for (size_t at = 0; at < value.size(); ++at) {
+    if (value[at] == '\\' && at + 1 < value.size() && (value[at + 1] == '"' || value[at + 1] == '\\')) ++at;
+    text += value[at];
+  }
+  return text;
+}
+
+}  // namespace
 
 std::optional<std::string> FrontendAttribute(const Instruction& inst, std::string_view name) {
   if (!inst.HasCommon()) return std::nullopt;
@@ -10,39 +60,20 @@ std::optional<std::string> FrontendAttribute(const Instruction& inst, std::strin
 }
 
 std::optional<std::string> FrontendAttribute(const FrontendAttributes& attributes, std::string_view name) {
-  // In {name="value",other={...}} names are at depth 1.
-  const std::string_view text = attributes.text;
-  int depth = 0;
-  for (size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (c == '"') {
-      for (++i; i < text.size() && text[i] != '"';) i += text[i] == '\\' ? 2 : 1;
-      continue;
-    }
-    depth += (c == '{') - (c == '}');
-    const bool at_name = depth == 1 && (c == '{' || c == ',');
-    if (!at_name) continue;
-    size_t begin = i + 1;
-    while (begin < text.size() && text[begin] == ' ') ++begin;
-    if (!text.substr(begin).starts_with(name)) continue;
-    size_t at = begin + name.size();
-    while (at < text.size() && text[at] == ' ') ++at;
-    if (at >= text.size() || text[at] != '=') continue;
-    for (++at; at < text.size() && text[at] == ' ';) ++at;
-    size_t end = at;
-    if (at < text.size() && text[at] == '"') {
-      std::string value;
-      for (++at; at < text.size() && text[at] != '"'; ++at) {
-        if (text[at] == '\\' && at + 1 < text.size() && (text[at + 1] == '"' || text[at + 1] == '\\')) ++at;
-        value += text[at];
-      }
-      return value;
-    }
-    for (int nested = 0; end < text.size() && (nested > 0 || (text[end] != ',' && text[end] != '}')); ++end)
-      nested += (text[end] == '{') - (text[end] == '}');
-    return std::string(text.substr(at, end - at));
+  for (const Entry& entry : EntriesOf(attributes.text)) {
+    if (entry.name == name) return Unquoted(entry.value);
   }
   return std::nullopt;
+}
+
+FrontendAttributes WithoutEntries(const FrontendAttributes& attributes, std::string_view prefix) {
+  std::vector<std::string> kept;
+  for (const Entry& entry : EntriesOf(attributes.text)) {
+    if (!entry.name.starts_with(prefix)) kept.push_back(Str(entry.name, "=", entry.value));
+  }
+  FrontendAttributes result;
+  if (!kept.empty()) result.text = Str("{", Join(kept, ","), "}");
+  return result;
 }
 
 }  // namespace hlo

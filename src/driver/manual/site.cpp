@@ -14,6 +14,8 @@ namespace {
 constexpr std::string_view kRules =
     "nav{margin:12px 0 24px;font-size:12px}\n"
     "code{font:12px ui-monospace,monospace}\n"
+    // No line break behind the dashes of a flag.
+    "@media(min-width:600px){p code,li code{white-space:nowrap}}\n"
     "p,li{max-width:56em}\n"
     "table{display:block;overflow-x:auto}\n"
     "th,td{white-space:normal;overflow-wrap:break-word}td:last-child{min-width:16ch}\n"

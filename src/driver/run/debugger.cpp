@@ -24,8 +24,10 @@ class Debugger {
   Debugger(const Module& module, std::span<const Literal> args, const DebuggerOptions& options, std::FILE* in,
            std::FILE* out)
       : module_(module), args_(args), options_(options), in_(in), out_(out) {
+    for (const Instruction* inst : module.entry().instructions()) instructions_[inst->name()].push_back(inst);
     for (const Computation* computation : module.Computations()) {
-      for (const Instruction* inst : computation->instructions()) instructions_[inst->name()] = inst;
+      if (computation->IsEntry()) continue;
+      for (const Instruction* inst : computation->instructions()) instructions_[inst->name()].push_back(inst);
     }
   }
 
@@ -176,9 +178,15 @@ class Debugger {
     }
     const std::string_view name = words[i].starts_with('%') ? std::string_view(words[i]).substr(1) : words[i];
     const auto found = instructions_.find(name);
-    if (found != instructions_.end()) return found->second;
+    if (found != instructions_.end()) {
+      const std::vector<const Instruction*>& all = found->second;
+      if (all.size() > 1)
+        Say(Str(all.size(), " instructions are called '", Escaped(name), "'; this is the one in '",
+                all[0]->computation().name(), "'"));
+      return all[0];
+    }
     std::vector<std::string_view> known;
-    for (const auto& [text, inst] : instructions_) known.push_back(text);
+    for (const auto& [text, all] : instructions_) known.push_back(text);
     const auto near = NearNames(name, known);
     Say(Str("no instruction is called '", Escaped(name), "'",
             near.empty() ? "" : Str("; did you mean '", Join(near, "', '"), "'?")));
@@ -369,7 +377,7 @@ class Debugger {
   const std::span<const Literal> args_;
   const DebuggerOptions& options_;
   std::FILE *const in_, *const out_;
-  std::map<std::string_view, const Instruction*> instructions_;
+  std::map<std::string_view, std::vector<const Instruction*>> instructions_;  // By name; of the entry first.
 
   std::map<const Instruction*, Literal> values_;
   std::vector<Loop> loops_;  // The innermost is last.

@@ -455,6 +455,29 @@ Result<ResultShardings> Experiment::StatedForResults(const Module& module) const
   return stated;
 }
 
+Result<JoinedResults> Experiment::Joined(const Module& module, std::span<const Literal> by_device) {
+  if (!TRY(Arguments())->were_cut && options_.result_shardings.empty()) return JoinedResults();
+  return JoinResults(module, TRY(StatedForResults(module)), by_device, TRY(SizesOfReference()));
+}
+
+Result<EnsembleOptions> Experiment::Ensemble() {
+  EnsembleOptions ensemble = {.seed = static_cast<uint64_t>(options_.seed), .interpret = TRY(Interpreter())};
+  const RunArguments& arguments = *TRY(Arguments());
+  if (arguments.by_device.empty()) return ensemble;
+  auto wide = std::make_shared<std::vector<std::vector<Literal>>>();
+  for (const std::vector<Literal>& of_device : arguments.by_device) {
+    std::vector<Literal>& values = wide->emplace_back();
+    for (const Literal& value : of_device) values.push_back(WidenedLiteral(value));
+  }
+  ensemble.evaluate = [this, wide, &arguments](const Module& module, const InterpretOptions& interpret,
+                                               bool is_widened) -> Result<Literal> {
+    std::vector<Literal> by_device = TRY(InterpretDevices(module, is_widened ? *wide : arguments.by_device, interpret));
+    JoinedResults joined = TRY(Joined(module, by_device));
+    return joined.whole ? std::move(*joined.whole) : std::move(by_device[0]);
+  };
+  return ensemble;
+}
+
 // Runs the module in the interpreter. Only a file of expected results can be its reference. The run that judged the
 // arguments counts as the first run.
 Result<RunResults> Experiment::RunInterpreter() {
@@ -491,9 +514,7 @@ Result<RunResults> Experiment::RunInterpreter() {
     runs.push_back(one.ms());
   }
   if (several) {
-    JoinedResults joined;
-    if (arguments.were_cut || !options_.result_shardings.empty())
-      joined = JoinResults(module, TRY(StatedForResults(module)), results.by_device, TRY(SizesOfReference()));
+    JoinedResults joined = TRY(Joined(module, results.by_device));
     results.joined = joined.whole.has_value();
     results.outputs = joined.whole ? std::move(*joined.whole) : results.by_device[0];
     std::ranges::move(joined.notes, std::back_inserter(results.notes));

@@ -26,6 +26,7 @@
 #include "gpu/device/device.h"
 #include "gpu/runtime/executable.h"
 #include "interp/arguments/npz.h"
+#include "interp/compare/ensemble.h"
 #include "interp/interpreter.h"
 
 namespace hlo {
@@ -134,6 +135,8 @@ class Experiment {
   Result<RunOptions> Judging();
   // With infeeds and outfeeds connected.
   Result<InterpretOptions> Interpreter();
+  // The options of an ensemble of this program, on all of its devices.
+  Result<EnsembleOptions> Ensemble();
   const std::vector<Literal>& fed_out() const { return feeds_->out; }
 
   // The arguments must fit. Discards results of the old ones.
@@ -158,6 +161,8 @@ class Experiment {
   // The file of --reference may know total sizes that the parts do not show.
   Result<WholeSizes> SizesOfReference() const;
   Result<ResultShardings> StatedForResults(const Module& module) const;
+  // Joins results that were computed from whole arguments. Without `whole`, the outputs are those of device 0.
+  Result<JoinedResults> Joined(const Module& module, std::span<const Literal> by_device);
 
   std::string path_;
   std::shared_ptr<const SourceText> text_;  // Null: read from path_.

@@ -41,8 +41,7 @@ Status JudgeEnsemble(Experiment& experiment, RunReport* report) {
   const Module& module = *TRY(experiment.Input())->module;
   const Literal& outputs = TRY(experiment.Results())->outputs;
   experiment.progress().Stage("interpreting with other roundings");
-  const EnsembleOptions ensemble = {.seed = static_cast<uint64_t>(experiment.options().seed),
-                                    .interpret = TRY(experiment.Interpreter())};
+  const EnsembleOptions ensemble = TRY(experiment.Ensemble());
   const std::vector<Literal>& arguments = TRY(experiment.Arguments())->values;
   report->ensemble = TRY(CompareEnsemble(module, arguments, outputs, ensemble));
   if (experiment.options().reference_file.empty() || !report->ensemble->unsupported.empty()) return {};

@@ -220,16 +220,11 @@ Status AskForRoundings(Experiment& experiment, RunReport* report) {
   constexpr double kMostSeconds = 5;
   const bool is_open = report->outputs && report->outputs->bad() > 0 && report->culprit.kind == Culprit::Kind::kNone;
   if (!is_open || report->outputs_decide || report->ensemble || !experiment.options().asks_for_roundings) return {};
-  if (!TRY(experiment.Arguments())->by_device.empty()) {
-    report->ensemble = EnsembleResult{.unsupported = "the program runs on several devices"};
-    return {};
-  }
   experiment.progress().Stage("interpreting with other roundings");
+  EnsembleOptions options = TRY(experiment.Ensemble());
+  options.most_seconds = kMostSeconds;
   auto ensemble = CompareEnsemble(*TRY(experiment.Input())->module, TRY(experiment.Arguments())->values,
-                                  TRY(experiment.Results())->outputs,
-                                  {.seed = static_cast<uint64_t>(experiment.options().seed),
-                                   .interpret = TRY(experiment.Interpreter()),
-                                   .most_seconds = kMostSeconds});
+                                  TRY(experiment.Results())->outputs, options);
   report->ensemble = ensemble ? std::move(*ensemble) : EnsembleResult{.unsupported = ensemble.error().message()};
   std::vector<EnsembleOutput> in_question;
   for (size_t i = 0; i < report->ensemble->outputs.size(); ++i) {

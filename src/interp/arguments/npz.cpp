@@ -65,7 +65,7 @@ Result<std::vector<Entry>> Directory(std::string_view bytes, const std::string& 
   std::vector<Entry> entries;
   for (uint64_t i = 0; i < count; ++i) {
     if (at > bytes.size() || bytes.size() - at < 46 || bytes.substr(at, 4) != "PK\1\2")
-      FAIL(Unreadable(path, "damaged directory"));
+      FAIL(Unreadable(path, "the list of arrays at the end of the archive is damaged"));
     Entry entry;
     entry.method = Little<uint16_t>(bytes, at + 10);
     entry.crc = Little<uint32_t>(bytes, at + 16);
@@ -74,7 +74,8 @@ Result<std::vector<Entry>> Directory(std::string_view bytes, const std::string& 
     entry.offset = Little<uint32_t>(bytes, at + 42);
     const size_t name = Little<uint16_t>(bytes, at + 28), extra = Little<uint16_t>(bytes, at + 30),
                  comment = Little<uint16_t>(bytes, at + 32);
-    if (bytes.size() - at < 46 + name + extra + comment) FAIL(Unreadable(path, "damaged directory"));
+    if (bytes.size() - at < 46 + name + extra + comment)
+      FAIL(Unreadable(path, "the list of arrays at the end of the archive is damaged"));
     entry.name = bytes.substr(at + 46, name);
     std::string_view fields = bytes.substr(at + 46 + name, extra);
     while (fields.size() >= 4) {

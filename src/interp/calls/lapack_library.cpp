@@ -142,7 +142,8 @@ struct Svd {
   static Result<Svd> Make(const Call& call) {
     if (call.Option("transposed", 'F') == 'T') FAIL(UnsupportedCall(call.e().inst, "with transposed"));
     const char mode = VectorsOf(call);
-    if (mode != 'A' && mode != 'S' && mode != 'N') FAIL(UnsupportedCall(call.e().inst, "with another mode"));
+    if (mode != 'A' && mode != 'S' && mode != 'N')
+      FAIL(UnsupportedCall(call.e().inst, Str("with mode '", std::string_view(&mode, 1), "', other than A, S and N,")));
     const Shape& shape = call.e().inst.shape();
     if (!shape.IsTuple() || shape.elements().size() < 5 || shape.element(2).rank() < 2 || shape.element(3).rank() < 2)
       FAIL(UnsupportedCall(call.e().inst, Str("with result ", shape)));

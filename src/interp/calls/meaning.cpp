@@ -140,7 +140,7 @@ Result<std::unique_ptr<Module>> Meaning::Finish(const CallResults& results) {
   const Shape& shape = call_.shape();
   const size_t wanted = shape.IsTuple() ? shape.elements().size() : 1;
   if (wanted < results.size() || (!shape.IsTuple() && results.size() != 1))
-    FAIL(UnsupportedCall(call_, Str("with result ", shape)));
+    FAIL(UnsupportedCall(call_, Str("whose result is ", shape, " and not a tuple of ", results.size(), " arrays")));
   for (size_t i = 0; i < results.size(); ++i) {
     const Shape& written = shape.IsTuple() ? shape.element(static_cast<int64_t>(i)) : shape;
     if (!Compatible(results[i]->shape(), written))

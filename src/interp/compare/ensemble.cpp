@@ -489,7 +489,11 @@ Result<EnsembleResult> CompareEnsemble(const Module& module, std::span<const Lit
   InterpretOptions interpret = options.interpret;
   interpret.on_value = nullptr;
   const InterpretOptions interpret_plain = interpret;
-  const Literal middle = TRY(Interpret(**widened, wide_args, interpret));
+  const auto evaluate = [&](const Module& of, const InterpretOptions& how, bool is_widened) -> Result<Literal> {
+    if (options.evaluate) return options.evaluate(of, how, is_widened);
+    return is_widened ? Interpret(of, wide_args, how) : Interpret(of, args, how);
+  };
+  const Literal middle = TRY(evaluate(**widened, interpret, true));
   std::vector<Literal> runs;
   const auto start = std::chrono::steady_clock::now();
   int wanted = options.runs;
@@ -498,8 +502,8 @@ Result<EnsembleResult> CompareEnsemble(const Module& module, std::span<const Lit
     interpret.perturb = [&](const Instruction& inst, std::span<const Literal> operands, Literal& value) {
       return rounder.Round(inst, operands, value);
     };
-    runs.push_back(TRY(Interpret(*rounded, wide_args, interpret)));
-    rounder.Store(module.entry().root().shape(), runs.back());
+    runs.push_back(TRY(evaluate(*rounded, interpret, true)));
+    rounder.Store(actual.shape(), runs.back());
     if (run > 0 || options.most_seconds == 0) continue;
     const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
     wanted = static_cast<int>(std::min<double>(wanted, options.most_seconds / taken.count()));
@@ -508,8 +512,8 @@ Result<EnsembleResult> CompareEnsemble(const Module& module, std::span<const Lit
     return result;
   }
   result.runs = wanted;
-  const auto own = Interpret(module, args, interpret_plain);
-  ForEachLeaf(module.entry().root().shape(), [&](const ShapeIndex& index, const Shape& shape) {
+  const auto own = evaluate(module, interpret_plain, false);
+  ForEachLeaf(actual.shape(), [&](const ShapeIndex& index, const Shape& shape) {
     if (!shape.IsArray()) return;
     std::optional<Literal> own_leaf;
     if (own) own_leaf = InParts(own->At(index));

@@ -9,6 +9,7 @@
 #ifndef HLO_INTERP_COMPARE_ENSEMBLE_H_
 #define HLO_INTERP_COMPARE_ENSEMBLE_H_
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -37,6 +38,9 @@ struct EnsembleOptions {
   InterpretOptions interpret;
   // Limit for all runs, estimated from the first. There is no result if fewer than kLeastRuns fit. 0 means no limit.
   double most_seconds = 0;
+  // The outputs of a module with the ids of the given one, whose floats are wide if `is_widened`. Null
+  // interprets it on one device with `args`. Programs for several devices join their results here.
+  std::function<Result<Literal>(const Module&, const InterpretOptions&, bool is_widened)> evaluate;
 };
 
 struct EnsembleOutput {

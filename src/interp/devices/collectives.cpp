@@ -242,16 +242,16 @@ Result<std::vector<Literal>> RaggedAllToAll(Gathering& g) {
         const int64_t out = to * updates + u, in = from * updates + u;
         const int64_t first = sender[2].GetInt(out), rows = sender[3].GetInt(out), place = sender[4].GetInt(out);
         const int64_t expected = g.operands[to][5].GetInt(in);
-        const std::string pair =
-            Str(g.grid.Name(g.devices.subspan(from, 1)), " sends ", g.grid.Name(g.devices.subspan(to, 1)));
-        if (rows != expected) FAIL(fail(Str(pair, " ", rows, " rows, but the receiver expects ", expected)));
+        const std::string sent = Str(g.grid.Name(g.devices.subspan(from, 1)), " sends ", rows, " rows"),
+                          receiver = g.grid.Name(g.devices.subspan(to, 1));
+        if (rows != expected) FAIL(fail(Str(sent, " to ", receiver, ", which expects ", expected)));
         const auto inside = [&](int64_t start, int64_t size) {
           return rows >= 0 && start >= 0 && rows <= size && start <= size - rows;
         };
         if (!inside(first, input.shape().dim(0)))
-          FAIL(fail(Str(pair, " ", rows, " rows from row ", first, " on of ", input.shape())));
+          FAIL(fail(Str(sent, " from row ", first, " on of ", input.shape(), " to ", receiver)));
         if (!inside(place, output.shape().dim(0)))
-          FAIL(fail(Str(pair, " ", rows, " rows to row ", place, " on of ", output.shape())));
+          FAIL(fail(Str(sent, " to ", receiver, ", to row ", place, " on of ", output.shape())));
         std::vector<int64_t> sizes = input.shape().dims(), from_start = Origin(input), to_start = Origin(output);
         sizes[0] = rows;
         from_start[0] = first;

@@ -258,7 +258,8 @@ Result<Literal> EvalBitcast(Evaluation& e) {
     FAIL(UnsupportedAt(e.inst, "U002", "'bitcast' of tiled layouts is not supported by the interpreter"));
   }
   if (PackedBits(from) < PackedBits(to))
-    FAIL(ErrorAt(e.inst, "V040", Str("'bitcast' from ", from, " to the larger ", to)));
+    FAIL(ErrorAt(e.inst, "V292",
+                 Str("'bitcast' from ", from, " to ", to, " reads beyond the operand, which has fewer bytes")));
   const Literal memory = from.HasDefaultLayout() ? operand : ToMemoryOrder(operand, from);
   const Literal typed = Repacked(memory, Shape(to.type(), {to.NumElements()}));
   return to.HasDefaultLayout() ? typed.WithShape(to) : FromMemoryOrder(typed, to);

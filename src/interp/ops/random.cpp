@@ -226,7 +226,9 @@ Result<Literal> EvalRng(Evaluation& e) {
   const PrimitiveType type = e.inst.shape().type();
   const bool normal = e.inst.attrs<RngAttrs>().distribution == RandomDistribution::kNormal;
   if (IsComplex(type) || (normal && !IsFloat(type)))
-    FAIL(UnsupportedAt(e.inst, "U002", Str("'rng' of ", e.inst.shape(), " is not supported by the interpreter")));
+    FAIL(UnsupportedAt(e.inst, "U002",
+                       Str("'rng' with distribution ", e.inst.attrs<RngAttrs>().distribution, " of ", e.inst.shape(),
+                           " is not supported by the interpreter")));
   Literal result(e.inst.shape());
   if (type == PrimitiveType::kPred) {
     const int64_t count = result.shape().NumElements();

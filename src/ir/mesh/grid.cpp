@@ -102,8 +102,8 @@ std::string DeviceGrid::Name(std::span<const int> devices) const {
 Result<DeviceGrid> GridOf(const Module& module) {
   const DeviceGrid grid = {module.header.replica_count, module.header.num_partitions};
   if (grid.replicas < 1 || grid.partitions < 1) {
-    FAIL(
-        Rejected("R040", Str("the module has replica_count=", grid.replicas, " and num_partitions=", grid.partitions)));
+    FAIL(Rejected("R040", Str("replica_count=", grid.replicas, " and num_partitions=", grid.partitions,
+                              ": both must be at least 1 (--num_replicas, --num_partitions)")));
   }
   if (grid.replicas > kMostDevices || grid.partitions > kMostDevices || grid.count() > kMostDevices) {
     FAIL(LimitError("R004", Str(grid.replicas, " replicas of ", grid.partitions, " partitions are more than ",

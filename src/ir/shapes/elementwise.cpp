@@ -159,7 +159,7 @@ Result<Shape> ShapeOfSelect(const Instruction& inst) {
   const Shape& on_true = inst.operand(1).shape();
   const Shape& on_false = inst.operand(2).shape();
   if (!SameOrBothFloat(on_true.type(), on_false.type()) || !SameSizes(on_true.dims(), on_false.dims())) {
-    FAIL(ErrorAtOperand(inst, 2, "V043", Str("the values of 'select' differ: ", on_true, " and ", on_false)));
+    FAIL(ErrorAtOperand(inst, 2, "V043", Str("operands 1 and 2 of 'select' differ: ", on_true, " and ", on_false)));
   }
   if (predicate.type() != PrimitiveType::kPred ||
       (predicate.rank() != 0 && !SameSizes(predicate.dims(), on_true.dims()))) {

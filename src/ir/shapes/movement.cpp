@@ -42,7 +42,9 @@ Status CheckIndexVector(const Instruction& inst, const Shape& indices, int64_t o
     FAIL(ErrorAtOperand(inst, operand, "V074", Str("indices are ", indices, ", expected integers")));
   }
   if (index_vector_dim >= 0 && index_vector_dim <= indices.rank()) return {};
-  FAIL(ErrorAtAttribute(inst, "index_vector_dim", "V074", Str("index_vector_dim ", index_vector_dim, " of ", indices)));
+  FAIL(ErrorAtAttribute(
+      inst, "index_vector_dim", "V074",
+      Str("index_vector_dim is ", index_vector_dim, ", expected 0 to ", indices.rank(), " for indices ", indices)));
 }
 
 int64_t IndexVectorSize(const Shape& indices, int64_t index_vector_dim) {

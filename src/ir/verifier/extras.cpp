@@ -69,9 +69,13 @@ Status CheckRandomBits(const Instruction& inst) {
   if (!inst.Is(Opcode::kRngBitGenerator)) return {};
   const Shape& state = inst.operand(0).shape();
   const RandomAlgorithm algorithm = inst.attrs<RngBitGeneratorAttrs>().algorithm;
+  const bool may_have_3 = algorithm != RandomAlgorithm::kThreeFry;
   const bool fits = state.type() == PrimitiveType::kU64 && state.rank() == 1 &&
-                    (state.dim(0) == 2 || (state.dim(0) == 3 && algorithm != RandomAlgorithm::kThreeFry));
-  if (!fits) FAIL(ErrorAtOperand(inst, 0, "V306", Str("state of ", algorithm, " is ", state, ", expected u64[2]")));
+                    (state.dim(0) == 2 || (state.dim(0) == 3 && may_have_3));
+  if (!fits)
+    FAIL(ErrorAtOperand(
+        inst, 0, "V306",
+        Str("state of ", algorithm, " is ", state, ", expected u64[2]", may_have_3 ? " or u64[3]" : "")));
   const Shape& bits =
       inst.shape().IsTuple() && inst.shape().elements().size() == 2 ? inst.shape().element(1) : inst.shape();
   if (bits.IsArray() && !IsInteger(bits.type()))

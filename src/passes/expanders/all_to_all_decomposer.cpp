@@ -7,28 +7,11 @@
 namespace hlo {
 namespace {
 
-// Returns nullopt if the groups differ in size.
-std::optional<int64_t> GroupSize(const Instruction& inst) {
-  const auto groups = ListGroups(inst.attrs<CollectiveAttrs>().replica_groups);
-  if (groups.empty()) {
-    const ModuleHeader& header = inst.module().header;
-    switch (GroupModeOf(inst)) {
-      case GroupMode::kCrossReplica: return header.replica_count;
-      case GroupMode::kCrossPartition: return header.num_partitions;
-      default: return header.replica_count * header.num_partitions;
-    }
-  }
-  for (const auto& group : groups) {
-    if (group.size() != groups.front().size()) return std::nullopt;
-  }
-  return std::ssize(groups.front());
-}
-
 Result<Instruction*> ExpandAllToAll(Instruction& inst, const PassContext&) {
   auto attrs = inst.attrs<CollectiveAttrs>();
   if (!attrs.dimension || attrs.constrain_layout || inst.shape().IsTuple() || inst.operand_count() != 1) return nullptr;
   const int64_t d = attrs.dimension->value;
-  const auto parts = GroupSize(inst);
+  const auto parts = GroupSizeOf(inst);
   if (!parts || inst.shape().HasDynamicDims() || inst.shape().dim(d) % *parts != 0) return nullptr;
   if (*parts <= 1) return *parts == 1 ? &inst.operand(0) : nullptr;
   Shape part = inst.shape();

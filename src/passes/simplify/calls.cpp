@@ -81,19 +81,6 @@ Result<Instruction*> DynamicAgain(Instruction& inst, const PassContext&) {
   return padded->operand(0).shape() == inst.shape() ? &padded->operand(0) : nullptr;
 }
 
-// Returns nullopt if the groups are not listed or differ in size.
-std::optional<int64_t> GroupSize(const Instruction& inst) {
-  const auto& attrs = inst.attrs<CollectiveAttrs>();
-  if (attrs.channel_id && !attrs.use_global_device_ids && inst.module().header.num_partitions != 1)
-    return std::nullopt;  // Each group has all partitions of its replicas.
-  const std::vector<std::vector<int64_t>> groups = ListGroups(attrs.replica_groups);
-  if (groups.empty() || groups[0].empty()) return std::nullopt;
-  for (const auto& group : groups) {
-    if (group.size() != groups[0].size()) return std::nullopt;
-  }
-  return groups[0].size();
-}
-
 // Whether x, 2 * x, ..., count * x are numbers of the type.
 bool SumsAreExact(const Literal& x, int64_t count) {
   constexpr int64_t kMostDevices = 4096;
@@ -115,7 +102,7 @@ Result<Instruction*> CollectiveOfConstant(Instruction& inst, const PassContext&)
   const Computation* reducer = inst.attrs<CollectiveAttrs>().to_apply;
   if (reducer != nullptr) {
     const auto op = ReducerOp(*reducer);
-    const auto count = GroupSize(inst);
+    const auto count = GroupSizeOf(inst);
     const PrimitiveType type = inst.shape().type();
     if (op == Opcode::kAdd && IsFloat(type) && NumberOf(inst.operand(0)) == 0.0) {
       if (!NeverNegativeZero(inst.operand(0))) return nullptr;

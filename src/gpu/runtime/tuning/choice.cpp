@@ -128,7 +128,9 @@ class Reader {
   Result<std::vector<std::string>> Names(std::string_view name, std::string_view value) const {
     std::vector<std::string> names;
     for (const int64_t place : TRY(Numbers(name, value, ','))) {
-      if (place >= std::ssize(fused_)) FAIL(Wrong(Str("its fusion has no instruction ", place)));
+      if (place >= std::ssize(fused_))
+        FAIL(Wrong(Str("'", name, "' names instruction ", place, ", but the fusion has ", fused_.size(),
+                       ", numbered from 0")));
       names.emplace_back(fused_[place]->name());
     }
     return names;

@@ -152,7 +152,8 @@ class Tuner {
     const bool fits = plan && (!IsOwnKernel(plan->kernels.front().kind) || EmitFusion(*group.steps[0], *plan));
     if (!fits)
       FAIL(Rejected("A026", Str("the lock's choice for '", group.steps[0]->name(), "' does not fit it: '",
-                                Escaped(decision.choice), "', key=", decision.key)));
+                                Escaped(decision.choice), "', key=", decision.key,
+                                plan ? "" : Str("; ", plan.error().message()))));
     TunedStep& taken = report_.steps.emplace_back(TunedOf(group));
     taken.decision = decision;
     taken.was_cached = true;
