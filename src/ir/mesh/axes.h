@@ -118,6 +118,7 @@ class Axes {
 
  private:
   friend class MeshBuilder;
+  friend class PrimeAtoms;
   // An order of devices as an order of positions.
   DeviceOrder InPositions(const DeviceOrder& order) const;
   // The atoms of some digits, or nullopt if they are not made of atoms.

@@ -1,0 +1,41 @@
+// The atoms of a mesh, cut into atoms of prime size.
+//
+//   atoms x=2, y=4 and the split [{y}, {x}] => sizes 2, 2, 2 and the split [{y:(1)2, y:(2)2}, {x}]
+//
+// A change of a split may have to move a part of an atom: tiles of 2x4 and tiles of 4x2 have only that in common.
+#ifndef HLO_IR_MESH_PRIME_ATOMS_H_
+#define HLO_IR_MESH_PRIME_ATOMS_H_
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "ir/mesh/axes.h"
+
+namespace hlo {
+
+class PrimeAtoms {
+ public:
+  explicit PrimeAtoms(const Axes& axes);
+
+  const std::vector<int64_t>& sizes() const { return sizes_; }
+  // The same split of the array in prime atoms.
+  ArraySplit Refine(const ArraySplit& split) const;
+  // The inverse. nullopt if the split uses a part of an atom, or the parts of one in another order.
+  std::optional<ArraySplit> Coarsen(const ArraySplit& split) const;
+  // The mesh `axes` with its atoms cut where one of the splits in prime atoms separates their parts. Parts of an atom
+  // `x` have names such as x:(1)2. nullopt if no split does.
+  std::optional<Axes> CutAxes(const Axes& axes, std::span<const ArraySplit> splits) const;
+
+ private:
+  AxisSet Refine(AxisSet atoms) const;
+  std::optional<AxisSet> Coarsen(AxisSet atoms) const;
+
+  std::vector<int64_t> sizes_;
+  std::vector<int> first_;  // The first prime atom of each atom, and the end. The major one is first.
+};
+
+}  // namespace hlo
+
+#endif  // HLO_IR_MESH_PRIME_ATOMS_H_
