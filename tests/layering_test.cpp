@@ -30,7 +30,8 @@ const std::map<std::string, std::set<std::string>> kMayInclude = {
 // have the key "ir". A header of a subfolder that depends on others never includes the code that dispatches to the
 // subfolder, which is in sources directly in the part's folder.
 const std::map<std::string, std::set<std::string>> kMayIncludeWithin = {
-    {"ir", {"ir/shapes", "ir/text"}},
+    {"ir", {"ir/factors", "ir/shapes", "ir/text"}},
+    {"ir/factors", {"ir", "ir/shapes"}},
     {"ir/mesh", {"ir"}},
     {"ir/shapes", {"ir"}},
     {"ir/text", {"ir"}},

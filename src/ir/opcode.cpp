@@ -1,20 +1,22 @@
 #include "ir/opcode.h"
 
 #include "base/word_table.h"
+#include "ir/factors/factor_rules.h"
 #include "ir/shapes/shape_rules.h"
 
 namespace hlo {
 
 constinit const OpRow kOpRows[] = {
-#define HLO_OP(Name, text, arity, Attrs, shape_rule, traits, cost, ulps, prose) \
-  {text,                                                                        \
-   arity,                                                                       \
-   shape_rule,                                                                  \
-   static_cast<uint32_t>(traits),                                               \
-   AttributeStructs::IndexOf<Attrs>(),                                          \
-   [] { return Attributes(Attrs()); },                                          \
-   cost,                                                                        \
-   ulps,                                                                        \
+#define HLO_OP(Name, text, arity, Attrs, shape_rule, factor_rule, traits, cost, ulps, prose) \
+  {text,                                                                                     \
+   arity,                                                                                    \
+   shape_rule,                                                                               \
+   factor_rule,                                                                              \
+   static_cast<uint32_t>(traits),                                                            \
+   AttributeStructs::IndexOf<Attrs>(),                                                       \
+   [] { return Attributes(Attrs()); },                                                       \
+   cost,                                                                                     \
+   ulps,                                                                                     \
    prose},
 #include "ir/ops.def"
 };

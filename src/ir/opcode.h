@@ -11,6 +11,7 @@
 
 namespace hlo {
 
+struct FactorRule;
 class Instruction;
 
 enum class Opcode : uint8_t {
@@ -63,6 +64,7 @@ struct OpRow {
   std::string_view text;
   int arity;
   Result<Shape> (*shape_rule)(const Instruction&);
+  FactorRule (*factor_rule)(const Instruction&);
   uint32_t traits;
   int attrs_kind;  // Attributes::kind().
   Attributes (*make_attrs)();

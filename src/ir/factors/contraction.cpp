@@ -1,0 +1,170 @@
+// Factor rules of dot, scaled-dot, ragged-dot and convolution: docs/ops.md#contractions.
+#include <numeric>
+
+#include "ir/factors/rule_builder.h"
+
+namespace hlo {
+namespace {
+
+Factor SumOf(int64_t size) { return {.size = size, .kind = FactorKind::kSum, .reducer = Opcode::kAdd}; }
+
+// The number of elements with one scale along a dimension of a scaled-dot's operand. Nothing if all have one scale.
+std::optional<int64_t> BlockOf(const Instruction& inst, Spot spot) {
+  if (!inst.Is(Opcode::kScaledDot) || spot.operand == Spot::kResult) return std::nullopt;
+  const Shape& scale = inst.operand(spot.operand + 2).shape();
+  if (scale.rank() == 0 || scale.dim(spot.dim) <= 1) return std::nullopt;
+  return inst.operand(spot.operand).shape().dim(spot.dim) / scale.dim(spot.dim);
+}
+
+// Adds a factor of operands whose blocks are never cut, and of their scales.
+void AddInBlocks(RuleBuilder& rule, const Instruction& inst, Factor factor, const std::vector<Spot>& spots) {
+  int64_t together = 1;
+  for (const Spot spot : spots) together = std::lcm(together, BlockOf(inst, spot).value_or(1));
+  factor.size /= together;
+  std::vector<Spot> all = spots;
+  for (const Spot spot : spots) {
+    if (BlockOf(inst, spot)) all.push_back(InOperand(spot.operand + 2, spot.dim));
+  }
+  rule.Add(std::move(factor), all);
+  rule.Add({.size = together}, spots);
+  for (const Spot spot : spots) {
+    if (const auto block = BlockOf(inst, spot))
+      rule.AddWhole(together / *block, {InOperand(spot.operand + 2, spot.dim)});
+  }
+}
+
+struct FreeDims {
+  int64_t operand;
+  std::vector<int64_t> dims;
+};
+template <class Attrs>
+std::vector<FreeDims> FreeDimsOf(const Instruction& inst, const Attrs& a, std::span<const int64_t> rhs_dropped = {}) {
+  std::vector<FreeDims> free = {{0, {}}, {1, {}}};
+  for (int64_t dim = 0; dim < inst.operand(0).shape().rank(); ++dim) {
+    if (!Has(a.lhs_batch, dim) && !Has(a.lhs_contracting, dim)) free[0].dims.push_back(dim);
+  }
+  for (int64_t dim = 0; dim < inst.operand(1).shape().rank(); ++dim) {
+    if (!Has(a.rhs_batch, dim) && !Has(a.rhs_contracting, dim) && !Has(rhs_dropped, dim)) free[1].dims.push_back(dim);
+  }
+  return free;
+}
+
+// The dimensions of lhs that group sizes of rank 2 or more have in front, in order (V017).
+std::vector<int64_t> DimsBeforeGroups(const Instruction& inst) {
+  const RaggedDotAttrs& a = inst.attrs<RaggedDotAttrs>();
+  const int64_t ragged = a.lhs_ragged[0];
+  std::vector<int64_t> dims;
+  const auto add = [&](std::span<const int64_t> list) {
+    for (const int64_t dim : list) {
+      if (dim == ragged) return;
+      dims.push_back(dim);
+    }
+  };
+  add(a.lhs_batch);
+  if (Has(a.lhs_batch, ragged)) return dims;
+  if (Has(a.lhs_contracting, ragged)) add(a.lhs_contracting);
+  else add(FreeDimsOf(inst, a)[0].dims);
+  return dims;
+}
+
+}  // namespace
+
+FactorRule FactorsOfDot(const Instruction& inst) {
+  RuleBuilder rule(inst);
+  const DotAttrs& a = inst.attrs<DotAttrs>();
+  if (!a.sparsity.empty()) return rule.Finish("a sparse operand");
+  const Shape& lhs = inst.operand(0).shape();
+  int64_t next = 0;
+  for (size_t i = 0; i < a.lhs_batch.size(); ++i) {
+    const int64_t dim = a.lhs_batch[i];
+    AddInBlocks(rule, inst, {.size = lhs.dim(dim), .kind = FactorKind::kFree},
+                {InResult(next++), InOperand(0, dim), InOperand(1, a.rhs_batch[i])});
+  }
+  for (const auto& [operand, dims] : FreeDimsOf(inst, a)) {
+    for (const int64_t dim : dims) {
+      AddInBlocks(rule, inst, {.size = inst.operand(operand).shape().dim(dim), .kind = FactorKind::kFree},
+                  {InResult(next++), InOperand(operand, dim)});
+    }
+  }
+  for (size_t i = 0; i < a.lhs_contracting.size(); ++i) {
+    const int64_t dim = a.lhs_contracting[i];
+    AddInBlocks(rule, inst, SumOf(lhs.dim(dim)), {InOperand(0, dim), InOperand(1, a.rhs_contracting[i])});
+  }
+  return rule.Finish();
+}
+
+// Each group is a range of the ragged dimension, whose start depends on the sizes of all groups before. So groups and
+// the ragged dimension are whole.
+FactorRule FactorsOfRaggedDot(const Instruction& inst) {
+  RuleBuilder rule(inst);
+  const RaggedDotAttrs& a = inst.attrs<RaggedDotAttrs>();
+  const Shape& lhs = inst.operand(0).shape();
+  const int64_t ragged = a.lhs_ragged[0];
+  std::vector<int64_t> before;
+  if (inst.operand(2).shape().rank() > 1) before = DimsBeforeGroups(inst);
+  int64_t next = Has(a.lhs_contracting, ragged) ? 1 : 0;
+  const auto add = [&](Factor factor, int64_t lhs_dim, std::vector<Spot> spots) {
+    const auto sizes = std::ranges::find(before, lhs_dim);
+    if (sizes != before.end()) spots.push_back(InOperand(2, sizes - before.begin()));
+    if (lhs_dim != ragged) rule.Add(std::move(factor), spots);
+  };
+  const auto free = [](int64_t size) { return Factor{.size = size, .kind = FactorKind::kFree}; };
+  for (size_t i = 0; i < a.lhs_batch.size(); ++i) {
+    const int64_t dim = a.lhs_batch[i];
+    add(free(lhs.dim(dim)), dim, {InResult(next++), InOperand(0, dim), InOperand(1, a.rhs_batch[i])});
+  }
+  const std::vector<FreeDims> free_dims = FreeDimsOf(inst, a, a.rhs_group);
+  for (const int64_t dim : free_dims[0].dims) add(free(lhs.dim(dim)), dim, {InResult(next++), InOperand(0, dim)});
+  for (const int64_t dim : free_dims[1].dims)
+    rule.AddFree(inst.operand(1).shape().dim(dim), {InResult(next++), InOperand(1, dim)});
+  for (size_t i = 0; i < a.lhs_contracting.size(); ++i) {
+    const int64_t dim = a.lhs_contracting[i];
+    add(SumOf(lhs.dim(dim)), dim, {InOperand(0, dim), InOperand(1, a.rhs_contracting[i])});
+  }
+  return rule.Finish("groups are ranges of the ragged dimension");
+}
+
+// The kernel's spatial indices are a sum. A part of them reads the image through the same window with both index roles
+// exchanged: kernel index w and result index o meet the image at o * stride + w * dilation. So the gradient of weights,
+// whose kernel is as large as its image, is cut along this factor.
+//
+// Integers of less than 64 bits saturate once, at the end of the whole sum. A part would saturate earlier.
+FactorRule FactorsOfConvolution(const Instruction& inst) {
+  RuleBuilder rule(inst);
+  const ConvolutionAttrs& a = inst.attrs<ConvolutionAttrs>();
+  if (!a.sparsity.empty() || !a.block_scaling.empty() || inst.operand_count() > 2)
+    return rule.Finish("a sparse or scaled operand");
+  if (a.kind == ConvolutionKind::kDgrad || a.kind == ConvolutionKind::kWgrad)
+    return rule.Finish("a gradient whose window has another rule");
+  const DimLabels& d = a.dim_labels;
+  const Shape& rhs = inst.operand(1).shape();
+  const int64_t groups = a.feature_group_count * a.batch_group_count;  // At most one factor is not 1.
+  const bool of_batch = a.batch_group_count > 1;
+  const Spot batch = InOperand(0, d.lhs_batch), feature = InOperand(0, d.lhs_feature);
+  const Spot in_feature = InOperand(1, d.rhs_input_feature), out_feature = InOperand(1, d.rhs_output_feature);
+  rule.AddFree(groups, {InResult(d.out_feature), out_feature, of_batch ? batch : feature});
+  rule.AddFree(inst.shape().dim(d.out_batch), {InResult(d.out_batch), batch});
+  rule.AddFree(rhs.dim(d.rhs_output_feature) / groups, {InResult(d.out_feature), out_feature});
+  const PrimitiveType type = inst.shape().type();
+  const bool saturates = IsInteger(type) && BitWidth(type) < 64;
+  const int64_t features = rhs.dim(d.rhs_input_feature);
+  rule.Add(saturates ? Factor{.size = features} : SumOf(features), {feature, in_feature});
+  for (size_t i = 0; i < a.window.dims.size(); ++i) {
+    const WindowDim& window = a.window.dims[i];
+    const int64_t out = inst.shape().dim(d.out_spatial[i]), image = d.lhs_spatial[i];
+    const bool is_single = window.size == 1 && IsTrivial(window);
+    Factor positions{.size = out, .kind = is_single ? FactorKind::kFree : FactorKind::kWindow};
+    if (!is_single) positions.windows = {{0, image, window}};
+    rule.Add(positions, {InResult(d.out_spatial[i]), InOperand(0, image)});
+    if (out < 1 || saturates) continue;
+    Factor kernel = SumOf(window.size);
+    WindowDim exchanged = window;
+    exchanged.size = out;
+    std::swap(exchanged.stride, exchanged.window_dilation);
+    kernel.windows = {{0, image, exchanged}};
+    rule.Add(kernel, {InOperand(1, d.rhs_spatial[i])});
+  }
+  return rule.Finish(saturates ? "integers saturate at the end of the sum" : "");
+}
+
+}  // namespace hlo

@@ -1,0 +1,136 @@
+// Factor rules of ops whose result has the dimensions of whole operands.
+#include "base/text.h"
+#include "ir/factors/rule_builder.h"
+#include "ir/module.h"
+
+namespace hlo {
+namespace {
+
+// Each dimension of the result is a factor of all operands of its rank. Other operands are scalars.
+FactorRule ByElement(const Instruction& inst) {
+  RuleBuilder rule(inst);
+  const Shape& shape = inst.shape();
+  for (int64_t dim = 0; dim < shape.rank(); ++dim) {
+    std::vector<Spot> spots = {InResult(dim)};
+    for (int64_t i = 0; i < inst.operand_count(); ++i) {
+      if (inst.operand(i).shape().rank() == shape.rank()) spots.push_back(InOperand(i, dim));
+    }
+    rule.AddFree(shape.dim(dim), spots);
+  }
+  return rule.Finish();
+}
+
+// A range of leaves of an operand, which are leaves of the result.
+struct SameLeaves {
+  int64_t operand, first, result_first;
+};
+
+FactorRule ByLeaf(const Instruction& inst, std::span<const SameLeaves> same) {
+  RuleBuilder rule(inst);
+  const std::vector<const Shape*> results = LeavesOf(inst.shape());
+  for (const auto [operand, first, result_first] : same) {
+    const std::vector<const Shape*> leaves = LeavesOf(inst.operand(operand).shape());
+    const int64_t count = std::min(std::ssize(leaves) - first, std::ssize(results) - result_first);
+    for (int64_t i = 0; i < count; ++i) {
+      const Shape& leaf = *results[result_first + i];
+      for (int64_t dim = 0; dim < leaf.rank(); ++dim)
+        rule.AddFree(leaf.dim(dim), {InResult(dim, result_first + i), {operand, dim, first + i}});
+    }
+  }
+  return rule.Finish();
+}
+
+bool IsPerElement(const Computation& computation) {
+  for (const Instruction* inst : computation.instructions()) {
+    if (inst->Is(kCollective) || inst->Is(kSideEffect)) return false;
+  }
+  return std::ranges::all_of(computation.Callees(), [](const Computation* callee) { return IsPerElement(*callee); });
+}
+
+}  // namespace
+
+FactorRule FactorsOfElementwise(const Instruction& inst) {
+  return inst.shape().IsTuple() ? FactorsOfIdentity(inst) : ByElement(inst);
+}
+
+FactorRule FactorsOfMap(const Instruction& inst) {
+  if (IsPerElement(*inst.attrs<MapAttrs>().to_apply)) return ByElement(inst);
+  return RuleBuilder(inst).Finish("its computation has side effects or exchanges values");
+}
+
+FactorRule FactorsOfIdentity(const Instruction& inst) {
+  if (inst.Is(Opcode::kAfterAll)) return RuleBuilder(inst).Finish();
+  if (inst.Is(Opcode::kTuple)) {
+    std::vector<SameLeaves> same;
+    for (int64_t i = 0; i < inst.operand_count(); ++i) same.push_back({i, 0, inst.shape().FirstLeaf(i)});
+    return ByLeaf(inst, same);
+  }
+  const bool is_part = inst.Is(Opcode::kGetTupleElement);
+  const int64_t first = is_part ? inst.operand(0).shape().FirstLeaf(inst.tuple_index()) : 0;
+  return ByLeaf(inst, {{{0, first, 0}}});
+}
+
+FactorRule FactorsOfResult(const Instruction& inst) {
+  RuleBuilder rule(inst);
+  const std::vector<const Shape*> leaves = LeavesOf(inst.shape());
+  if (inst.Is(kHoldsLiteral) && inst.shape().IsTuple()) return rule.Finish("a constant of several arrays");
+  for (int64_t leaf = 0; leaf < std::ssize(leaves); ++leaf) {
+    for (int64_t dim = 0; dim < leaves[leaf]->rank(); ++dim)
+      rule.AddFree(leaves[leaf]->dim(dim), {InResult(dim, leaf)});
+  }
+  return rule.Finish();
+}
+
+// Training and gradients sum over all dimensions but the features.
+FactorRule FactorsOfBatchNorm(const Instruction& inst) {
+  RuleBuilder rule(inst);
+  const Shape& array = inst.operand(0).shape();
+  const int64_t feature = inst.attrs<BatchNormAttrs>().feature_index;
+  const bool sums = !inst.Is(Opcode::kBatchNormInference);
+  const std::vector<const Shape*> results = LeavesOf(inst.shape());
+  for (int64_t dim = 0; dim < array.rank(); ++dim) {
+    if (sums && dim != feature) continue;
+    std::vector<Spot> spots;
+    const auto add = [&](const Shape& shape, Spot spot) {
+      const bool is_vector = shape.rank() == 1 && array.rank() > 1;
+      if (is_vector && dim != feature) return;
+      spot.dim = is_vector ? 0 : dim;
+      spots.push_back(spot);
+    };
+    for (int64_t leaf = 0; leaf < std::ssize(results); ++leaf) add(*results[leaf], InResult(dim, leaf));
+    for (int64_t i = 0; i < inst.operand_count(); ++i) add(inst.operand(i).shape(), InOperand(i, dim));
+    rule.AddFree(array.dim(dim), spots);
+  }
+  return rule.Finish(sums ? "batchnorm_expander makes its sums reduces" : "");
+}
+
+// The last dimension that only one side has is part of each element of the other.
+FactorRule FactorsOfBitcastConvert(const Instruction& inst) {
+  RuleBuilder rule(inst);
+  const Shape& operand = inst.operand(0).shape();
+  const int64_t rank = std::min(operand.rank(), inst.shape().rank());
+  for (int64_t dim = 0; dim < rank; ++dim) {
+    if (operand.dim(dim) == inst.shape().dim(dim)) rule.AddFree(operand.dim(dim), {InResult(dim), InOperand(0, dim)});
+  }
+  return rule.Finish();
+}
+
+// get-dimension-size and set-dimension-size count the elements of the whole dimension.
+FactorRule FactorsOfDimensionSize(const Instruction& inst) {
+  RuleBuilder rule(inst);
+  const Shape& operand = inst.operand(0).shape();
+  for (int64_t dim = 0; dim < operand.rank(); ++dim) {
+    if (dim == inst.attrs<OneDimensionAttrs>().dimension.value) continue;
+    std::vector<Spot> spots = {InOperand(0, dim)};
+    if (inst.shape().rank() > 0) spots.push_back(InResult(dim));
+    rule.AddFree(operand.dim(dim), spots);
+  }
+  return rule.Finish();
+}
+
+FactorRule FactorsOfProcessId(const Instruction& inst) {
+  const bool replica = inst.Is(Opcode::kReplicaId);
+  return RuleBuilder(inst).Finish(replica ? "" : "partitions have no numbers before partitioning");
+}
+
+}  // namespace hlo

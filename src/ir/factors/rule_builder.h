@@ -1,0 +1,61 @@
+// Makes the factor rule of one op. A family names the factors that may be cut. All other dimensions become `whole`.
+#ifndef HLO_IR_FACTORS_RULE_BUILDER_H_
+#define HLO_IR_FACTORS_RULE_BUILDER_H_
+
+#include <algorithm>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "ir/factors/factor_rules.h"
+#include "ir/instruction.h"
+
+namespace hlo {
+
+// A dimension of a leaf of an operand, or of the result.
+struct Spot {
+  static constexpr int64_t kResult = -1;
+  int64_t operand = 0, dim = 0, leaf = 0;
+};
+inline Spot InOperand(int64_t operand, int64_t dim) { return {operand, dim}; }
+inline Spot InResult(int64_t dim, int64_t leaf = 0) { return {Spot::kResult, dim, leaf}; }
+
+class RuleBuilder {
+ public:
+  explicit RuleBuilder(const Instruction& inst);
+
+  // Appends a factor to dimensions, as the minor one of each. Does nothing for a size of 1 or less, which cannot be
+  // cut.
+  void Add(Factor factor, std::span<const Spot> spots);
+  void Add(Factor factor, std::initializer_list<Spot> spots) { Add(std::move(factor), std::vector<Spot>(spots)); }
+  void AddFree(int64_t size, std::span<const Spot> spots) { Add({.size = size, .kind = FactorKind::kFree}, spots); }
+  void AddFree(int64_t size, std::initializer_list<Spot> spots) { AddFree(size, std::vector<Spot>(spots)); }
+  void AddWhole(int64_t size, std::initializer_list<Spot> spots) { Add({.size = size}, spots); }
+  // kFree if the window only reads the element at the same place, otherwise kWindow.
+  void AddWindows(int64_t size, std::vector<FactorWindow> windows);
+
+  // The rule. Each dimension without a factor has become a kWhole factor of its own.
+  FactorRule Finish(std::string refuses = "");
+
+ private:
+  DimFactors& At(Spot spot);
+  void Append(Factor factor, std::span<const Spot> spots);
+  void FillWhole(int64_t operand, const Shape& shape, std::vector<LeafFactors>& leaves);
+
+  const Instruction& inst_;
+  FactorRule rule_;
+};
+
+// The leaves of a shape, in order.
+std::vector<const Shape*> LeavesOf(const Shape& shape);
+
+inline bool Has(std::span<const int64_t> list, int64_t value) {
+  return std::find(list.begin(), list.end(), value) != list.end();
+}
+
+// Whether a window of this dimension is its own element.
+bool IsTrivial(const WindowDim& window);
+
+}  // namespace hlo
+
+#endif  // HLO_IR_FACTORS_RULE_BUILDER_H_
