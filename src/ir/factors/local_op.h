@@ -1,0 +1,67 @@
+// The op that a device computes if one factor of an op is cut.
+//
+//   f32[10] slice(f32[16]), slice={[2:12]}    factor i: window, cut in 2
+//   => part 1 is f32[5] slice(f32[5]), slice={[0:5]}, of rows 7 to 11 of the operand
+//
+// Operands are parts of the whole operands along the factor's dimensions, or their rows in the factor's windows. The
+// caller moves the rows to the device and combines the parts of a sum, look or scan. For a look or put it also
+// subtracts the part's first index from the indices.
+#ifndef HLO_IR_FACTORS_LOCAL_OP_H_
+#define HLO_IR_FACTORS_LOCAL_OP_H_
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "ir/factors/factor_rules.h"
+#include "ir/instruction.h"
+
+namespace hlo {
+
+struct IndexRange {
+  int64_t first = 0, size = 0;
+  bool operator==(const IndexRange&) const = default;
+};
+
+struct FactorPart {
+  int64_t factor = 0;
+  IndexRange range;  // Indices of the factor, at least one.
+};
+
+// Part `part` of `parts`, each of ceil(size / parts) indices but the last ones. Nothing if the part has no index.
+std::optional<FactorPart> PartOf(const FactorRule& rule, int64_t factor, int64_t parts, int64_t part);
+
+// The elements that a part of window positions reads, and its window over these elements alone.
+struct LocalWindow {
+  IndexRange rows;
+  WindowDim window;  // Its padding is not negative.
+};
+LocalWindow LocalWindowOf(const WindowDim& window, int64_t elements, IndexRange positions);
+
+// Rows of an operand along a dimension. An operand with several windows is their rows, one behind the other.
+struct OperandRows {
+  int64_t operand = 0, dim = 0;
+  IndexRange rows;
+};
+
+struct LocalOp {
+  Shape shape;
+  Attributes attributes;
+  std::vector<OperandRows> rows;  // One entry for each window of the factor.
+  // Added to all elements of the result: an iota counts on from the parts before.
+  int64_t offset = 0;
+  // The rows of the result along the factor's dimension that belong to the part. Empty: all.
+  std::optional<IndexRange> kept;
+};
+
+// The rule must be FactorsOf(inst), and the factor must not be whole. A scan whose step becomes smaller gets a new
+// computation in its module.
+LocalOp LocalOpOf(const Instruction& inst, const FactorRule& rule, const FactorPart& part);
+
+// The shape of an array without windows, or of a tuple of such arrays, along the factor.
+Shape LocalShape(const Shape& whole, const std::vector<LeafFactors>& leaves, const FactorRule& rule,
+                 const FactorPart& part);
+
+}  // namespace hlo
+
+#endif  // HLO_IR_FACTORS_LOCAL_OP_H_
