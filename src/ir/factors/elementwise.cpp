@@ -20,24 +20,25 @@ FactorRule ByElement(const Instruction& inst) {
   return rule.Finish();
 }
 
-// A range of leaves of an operand, which are leaves of the result.
-struct SameLeaves {
-  int64_t operand, first, result_first;
-};
-
-FactorRule ByLeaf(const Instruction& inst, std::span<const SameLeaves> same) {
-  RuleBuilder rule(inst);
+// Leaves of an operand, from `first` on, that are leaves of the result.
+void AddSameLeaves(RuleBuilder& rule, const Instruction& inst, int64_t operand, int64_t first, int64_t result_first) {
   const std::vector<const Shape*> results = LeavesOf(inst.shape());
-  for (const auto [operand, first, result_first] : same) {
-    const std::vector<const Shape*> leaves = LeavesOf(inst.operand(operand).shape());
-    const int64_t count = std::min(std::ssize(leaves) - first, std::ssize(results) - result_first);
-    for (int64_t i = 0; i < count; ++i) {
-      const Shape& leaf = *results[result_first + i];
-      for (int64_t dim = 0; dim < leaf.rank(); ++dim)
-        rule.AddFree(leaf.dim(dim), {InResult(dim, result_first + i), {operand, dim, first + i}});
-    }
+  const std::vector<const Shape*> leaves = LeavesOf(inst.operand(operand).shape());
+  const int64_t count = std::min(std::ssize(leaves) - first, std::ssize(results) - result_first);
+  for (int64_t i = 0; i < count; ++i) {
+    const Shape& leaf = *results[result_first + i];
+    for (int64_t dim = 0; dim < leaf.rank(); ++dim)
+      rule.AddFree(leaf.dim(dim), {InResult(dim, result_first + i), {operand, dim, first + i}});
   }
-  return rule.Finish();
+}
+
+// Leaves of a tuple that the op does not read.
+void AddUnreadLeaves(RuleBuilder& rule, const Shape& tuple, int64_t first_read, int64_t count) {
+  const std::vector<const Shape*> leaves = LeavesOf(tuple);
+  for (int64_t i = 0; i < std::ssize(leaves); ++i) {
+    if (i >= first_read && i < first_read + count) continue;
+    for (int64_t dim = 0; dim < leaves[i]->rank(); ++dim) rule.AddFree(leaves[i]->dim(dim), {{0, dim, i}});
+  }
 }
 
 bool IsPerElement(const Computation& computation) {
@@ -59,15 +60,17 @@ FactorRule FactorsOfMap(const Instruction& inst) {
 }
 
 FactorRule FactorsOfIdentity(const Instruction& inst) {
-  if (inst.Is(Opcode::kAfterAll)) return RuleBuilder(inst).Finish();
+  RuleBuilder rule(inst);
   if (inst.Is(Opcode::kTuple)) {
-    std::vector<SameLeaves> same;
-    for (int64_t i = 0; i < inst.operand_count(); ++i) same.push_back({i, 0, inst.shape().FirstLeaf(i)});
-    return ByLeaf(inst, same);
+    for (int64_t i = 0; i < inst.operand_count(); ++i) AddSameLeaves(rule, inst, i, 0, inst.shape().FirstLeaf(i));
+  } else if (inst.Is(Opcode::kGetTupleElement)) {
+    const int64_t first = inst.operand(0).shape().FirstLeaf(inst.tuple_index());
+    AddSameLeaves(rule, inst, 0, first, 0);
+    AddUnreadLeaves(rule, inst.operand(0).shape(), first, inst.shape().LeafCount());
+  } else if (!inst.shape().IsToken()) {
+    AddSameLeaves(rule, inst, 0, 0, 0);
   }
-  const bool is_part = inst.Is(Opcode::kGetTupleElement);
-  const int64_t first = is_part ? inst.operand(0).shape().FirstLeaf(inst.tuple_index()) : 0;
-  return ByLeaf(inst, {{{0, first, 0}}});
+  return rule.Finish();
 }
 
 FactorRule FactorsOfResult(const Instruction& inst) {

@@ -25,10 +25,9 @@ std::string TextOf(const LeafFactors& leaf) {
 }
 
 std::string TextOf(const std::vector<LeafFactors>& leaves) {
-  if (leaves.size() == 1) return TextOf(leaves[0]);
   std::vector<std::string> texts;
   for (const LeafFactors& leaf : leaves) texts.push_back(TextOf(leaf));
-  return Str("(", Join(texts, ","), ")");
+  return Join(texts, ",");
 }
 
 // Dynamic dimensions have elements that do not count, at the end of the whole and not of each part.
@@ -49,7 +48,8 @@ std::string_view ToString(FactorKind kind) { return kKindWords[static_cast<int>(
 std::string FactorRule::ToString() const {
   if (edges) return "edges";
   std::vector<std::string> sides;
-  for (const auto& leaves : operands) sides.push_back(TextOf(leaves));
+  for (const auto& leaves : operands)
+    sides.push_back(leaves.size() == 1 ? TextOf(leaves) : Str("(", TextOf(leaves), ")"));
   std::string text = Str("(", Join(sides, ","), ")->(", TextOf(result), ")");
   for (size_t i = 0; i < factors.size(); ++i) {
     const bool free = factors[i].kind == FactorKind::kFree;

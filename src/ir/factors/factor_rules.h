@@ -56,8 +56,8 @@ struct FactorIndex {
 struct Factor {
   int64_t size = 0;  // A kWindow has the size of the result's dimension.
   FactorKind kind = FactorKind::kWhole;
-  // Combines the parts of a kSum or kScan, element by element. If a kSum has none, the op's own computation combines
-  // the parts in order.
+  // Combines the parts of a kSum or kScan, element by element. kTopK applies to the results of the parts, one behind
+  // the other. If a kSum has none, the op's own computation combines the parts in order.
   std::optional<Opcode> reducer;
   // Operands that only the first part of a kSum or kScan uses. In the other parts they are the reducer's identity.
   std::vector<int64_t> used_once;
@@ -79,7 +79,8 @@ struct FactorRule {
   // The reason why dimensions are whole, if a part of the op would have a meaning. Otherwise "".
   std::string refuses;
 
-  // "([i,k],[k,j])->([i,j]) i=64 j=64 k:sum=16". Letters begin at i. The leaves of a tuple are in parentheses.
+  // "([i,k],[k,j])->([i,j]) i=64 j=64 k:sum=16". Letters begin at i. The leaves of an operand that is a
+  // tuple are in parentheses.
   std::string ToString() const;
 };
 

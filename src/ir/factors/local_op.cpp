@@ -99,6 +99,15 @@ void LocalizeSlice(const Cut& cut, std::vector<int64_t>& sizes) {
 void Localize(const Cut& cut, GatherAttrs& a) { LocalizeSlice(cut, a.slice_sizes); }
 void Localize(const Cut& cut, DynamicSliceAttrs& a) { LocalizeSlice(cut, a.sizes); }
 
+// A part may have less than k elements.
+void Localize(const Cut& cut, TopKAttrs& a) {
+  if (cut.factor().kind != FactorKind::kSum) return;
+  a.k = std::min(a.k, cut.part.range.size);
+  for (Shape& leaf : cut.local.shape.mutable_elements()) leaf.SetDim(leaf.rank() - 1, a.k);
+  cut.local.offset = cut.part.range.first;
+  cut.local.offset_leaf = 1;
+}
+
 void Localize(const Cut& cut, ReduceWindowAttrs& a) {
   for (const FactorWindow& read : cut.factor().windows) a.window.dims[read.dim] = cut.WindowOf(read).window;
 }

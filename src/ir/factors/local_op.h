@@ -48,8 +48,8 @@ struct LocalOp {
   Shape shape;
   Attributes attributes;
   std::vector<OperandRows> rows;  // One entry for each window of the factor.
-  // Added to all elements of the result: an iota counts on from the parts before.
-  int64_t offset = 0;
+  // Added to all elements of this leaf of the result: an iota and the indices of a topk count from the part's start on.
+  int64_t offset = 0, offset_leaf = 0;
   // The rows of the result along the factor's dimension that belong to the part. Empty: all.
   std::optional<IndexRange> kept;
 };

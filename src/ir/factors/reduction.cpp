@@ -154,10 +154,13 @@ FactorRule FactorsOfSort(const Instruction& inst) {
   return rule.Finish();
 }
 
+// The largest elements of the whole are among the largest elements of the parts.
 FactorRule FactorsOfTopK(const Instruction& inst) {
   RuleBuilder rule(inst);
   const Shape& array = inst.operand(0).shape();
-  for (int64_t dim = 0; dim + 1 < array.rank(); ++dim) rule.AddFree(array.dim(dim), InAll(1, dim, 2, dim));
+  const int64_t last = array.rank() - 1;
+  for (int64_t dim = 0; dim < last; ++dim) rule.AddFree(array.dim(dim), InAll(1, dim, 2, dim));
+  rule.Add({.size = array.dim(last), .kind = FactorKind::kSum, .reducer = Opcode::kTopK}, {InOperand(0, last)});
   return rule.Finish();
 }
 
