@@ -17,6 +17,7 @@
 #include "ir/module.h"
 #include "ir/reducer.h"
 #include "ir/shapes/shape_rules.h"
+#include "tests/factor_parts.h"
 #include "tests/interp_values.h"
 
 namespace hlo {
@@ -33,7 +34,7 @@ struct Exempt {
 };
 constexpr const char* kNoFactor = "no factor may be cut";
 constexpr const char* kEdges = "called computations relate its leaves";
-constexpr const char* kDevices = "needs several devices";
+constexpr const char* kDevices = "tests/factors_collectives_test.cpp has its law";
 constexpr Exempt kExempt[] = {
     {Opcode::kAfterAll, "tokens have no dimensions"},
     {Opcode::kAllGather, kDevices},
@@ -99,6 +100,7 @@ const std::map<Opcode, std::set<FactorKind>> kKinds = {
     {Opcode::kSelectAndScatter, {kFree, kWindow}},
     {Opcode::kShuffle, {kFree, kWindow}},
     {Opcode::kSlice, {kFree, kWindow}},
+    {Opcode::kTopK, {kFree, kSum}},
 };
 
 std::set<FactorKind> KindsOf(Opcode opcode) {
@@ -145,6 +147,8 @@ constexpr const char* kTexts[] = {
   mixed = f32[6,10,2] reshape(x)
   y = s32[6,4] parameter(1)
   uneven = s32[4,6] reshape(y)
+  z = s32[3,16] parameter(2)
+  two_minor = s32[2,12,2] reshape(z)
   ROOT none = s32[8,3] reshape(y))",
 };
 
@@ -168,12 +172,16 @@ bool IsIndexOperand(const Instruction& inst, int64_t operand) {
     case Opcode::kScatter: return operand == inst.operand_count() / 2;
     case Opcode::kDynamicSlice: return operand >= 1;
     case Opcode::kDynamicUpdateSlice: return operand >= 2;
+    case Opcode::kRaggedDot: return operand == 2;
     default: return false;
   }
 }
 
+// An argmax or argmin.
+bool IsPick(const Instruction& inst) { return inst.Is(Opcode::kReduce) && inst.operand_count() > 2; }
+
 // Whether results are exact only for small integers: sums, products and quotients of many elements.
-bool Accumulates(const Instruction& inst) { return !inst.Is(kElementwise) && !inst.Is(kMoves); }
+bool Accumulates(const Instruction& inst) { return !inst.Is(kElementwise) && !inst.Is(kMoves) && !IsPick(inst); }
 
 bool Multiplies(const Instruction& inst) {
   for (const Computation* callee : CalledComputations(inst)) {
@@ -189,15 +197,23 @@ double AnyFloat(const Instruction& inst, Chance& chance) {
   if (Accumulates(inst)) return static_cast<double>(chance.Between(-1, 1));
   const double value = static_cast<double>(chance.Between(-4096, 4096)) / 512;
   if (!chance.Percent(10)) return value;
+  if (IsPick(inst)) return NAN;
   return inst.Is(kMoves) ? chance.OneOf({-0.0, HUGE_VAL, double{NAN}}) : chance.OneOf({-0.0, HUGE_VAL});
+}
+
+int64_t AnyIndex(const Instruction& inst, PrimitiveType type, Chance& chance) {
+  const bool may_be_negative = IsSigned(type) && !inst.Is(Opcode::kRaggedDot);
+  return chance.Between(may_be_negative ? -2 : 0, 9);
 }
 
 Literal AnyArray(const Instruction& inst, int64_t operand, const Shape& shape, Chance& chance) {
   Literal literal(shape);
+  const bool any_integers = chance.Percent(30);
   for (int64_t i = 0; i < shape.NumElements(); ++i) {
-    if (IsIndexOperand(inst, operand)) literal.SetInt(i, chance.Between(IsSigned(shape.type()) ? -2 : 0, 9));
+    if (IsIndexOperand(inst, operand)) literal.SetInt(i, AnyIndex(inst, shape.type(), chance));
     else if (IsComplex(shape.type())) literal.SetComplex(i, {AnyFloat(inst, chance), AnyFloat(inst, chance)});
     else if (IsFloat(shape.type())) literal.SetDouble(i, AnyFloat(inst, chance));
+    else if (any_integers) literal.SetInt(i, static_cast<int64_t>(chance.Bits()));
     else literal.SetInt(i, chance.Between(0, 6) - (IsSigned(shape.type()) ? 3 : 0));
   }
   // Some matrix is positive definite.
@@ -218,117 +234,13 @@ Literal AnyValue(const Instruction& inst, int64_t operand, const Shape& shape, C
   return Literal::Tuple(std::move(elements));
 }
 
-// ---- Cutting and assembling --------------------------------------------------------------------------------------
-
-using Indices = std::vector<int64_t>;
-using Box = std::vector<Indices>;  // The indices of each dimension.
-
-Indices All(int64_t size) {
-  Indices indices(size);
-  std::iota(indices.begin(), indices.end(), 0);
-  return indices;
-}
-
-// The indices whose digit of the factor is in the part.
-Indices OfPart(const FactorRule& rule, const DimFactors& dim, int64_t size, const FactorPart& part) {
-  Indices indices;
-  for (int64_t index = 0; index < size; ++index) {
-    bool inside = true;
-    int64_t rest = index;
-    for (auto factor = dim.rbegin(); factor != dim.rend(); ++factor) {
-      const int64_t digit = rest % rule.factors[*factor].size;
-      rest /= rule.factors[*factor].size;
-      if (*factor == part.factor) inside = digit >= part.range.first && digit < part.range.first + part.range.size;
-    }
-    if (inside) indices.push_back(index);
-  }
-  return indices;
-}
-
-Box BoxOf(const FactorRule& rule, const LeafFactors& leaf, const Shape& shape, const FactorPart& part) {
-  Box box;
-  for (int64_t dim = 0; dim < shape.rank(); ++dim) box.push_back(OfPart(rule, leaf[dim], shape.dim(dim), part));
-  return box;
-}
-
-// Calls f with the place in an array of these dimensions, for each index of the box in row-major order.
-template <class F>
-void ForEachIn(const Box& box, const Dims& dims, F&& f) {
-  int64_t count = 1;
-  for (const Indices& indices : box) count *= std::ssize(indices);
-  for (int64_t i = 0; i < count; ++i) {
-    int64_t place = 0, rest = i, stride = 1;
-    for (size_t dim = box.size(); dim-- > 0;) {
-      place += box[dim][rest % std::ssize(box[dim])] * stride;
-      rest /= std::ssize(box[dim]);
-      stride *= dims[dim];
-    }
-    f(place, i);
-  }
-}
-
-int64_t WidthOf(const Literal& literal) {
-  return literal.byte_size() / std::max<int64_t>(1, literal.shape().NumElements());
-}
-
-Literal Take(const Literal& whole, const Box& box) {
-  Dims dims;
-  for (const Indices& indices : box) dims.push_back(std::ssize(indices));
-  Literal part(whole.shape().WithDims(dims));
-  const int64_t width = WidthOf(whole);
-  ForEachIn(box, whole.shape().dims(), [&](int64_t from, int64_t to) {
-    std::copy_n(whole.raw() + from * width, width, part.mutable_raw() + to * width);
-  });
-  return part;
-}
-
-void Place(const Literal& part, const Box& box, Literal& whole) {
-  const int64_t width = WidthOf(whole);
-  ForEachIn(box, whole.shape().dims(), [&](int64_t to, int64_t from) {
-    std::copy_n(part.raw() + from * width, width, whole.mutable_raw() + to * width);
-  });
-}
-
-std::vector<Literal> LeafLiterals(const Literal& value) {
-  if (!value.shape().IsTuple()) return {value};
-  std::vector<Literal> leaves;
-  for (const Literal& element : value.elements()) {
-    for (Literal& leaf : LeafLiterals(element)) leaves.push_back(std::move(leaf));
-  }
-  return leaves;
-}
-
-Literal OfLeaves(const Shape& shape, std::span<const Literal>& leaves) {
-  if (!shape.IsTuple()) {
-    Literal leaf = leaves.front();
-    leaves = leaves.subspan(1);
-    return leaf;
-  }
-  std::vector<Literal> elements;
-  for (const Shape& element : shape.elements()) elements.push_back(OfLeaves(element, leaves));
-  return Literal::Tuple(std::move(elements));
-}
-
-// `margin` rows of zeros before and behind.
-Literal WithMargin(const Literal& literal, int64_t dim, int64_t margin) {
-  Shape shape = literal.shape();
-  shape.SetDim(dim, shape.dim(dim) + 2 * margin);
-  Box box;
-  for (const int64_t size : literal.shape().dims()) box.push_back(All(size));
-  for (int64_t& index : box[dim]) index += margin;
-  Literal wide(shape);
-  Place(literal, box, wide);
-  return wide;
-}
-
-Literal Rows(const Literal& literal, int64_t dim, IndexRange rows) {
-  Box box;
-  for (const int64_t size : literal.shape().dims()) box.push_back(All(size));
-  box[dim] = Indices(box[dim].begin() + rows.first, box[dim].begin() + rows.first + rows.size);
-  return Take(literal, box);
-}
-
 // ---- A law -------------------------------------------------------------------------------------------------------
+
+Literal Splat(const Shape& shape, int64_t value) {
+  Literal literal(shape);
+  for (int64_t i = 0; i < shape.NumElements(); ++i) literal.SetInt(i, value);
+  return literal;
+}
 
 Error Failed(std::string message) { return {ExitCode::kInternal, "", std::move(message)}; }
 
@@ -389,25 +301,13 @@ class Law {
     const bool clamped_put = kind() == kPut && factor().index->clamped;
     if (clamped_put) shape = operands[0].shape();
     Literal value = TRY(Run(inst_.opcode(), shape, local.attributes, operands));
-    if (clamped_put) value = Rows(value, CutDim(rule_.result[0]), {factor().index->width, part.range.size});
-    if (local.kept) value = Rows(value, CutDim(rule_.result[0]), *local.kept);
+    if (clamped_put) value = Rows(value, CutDim(rule_.result[0], factor_), {factor().index->width, part.range.size});
+    if (local.kept) value = Rows(value, CutDim(rule_.result[0], factor_), *local.kept);
     if (local.offset != 0) {
-      Literal offset(value.shape());
-      for (int64_t i = 0; i < value.shape().NumElements(); ++i) {
-        if (IsInteger(value.shape().type())) offset.SetInt(i, local.offset);
-        else offset.SetDouble(i, static_cast<double>(local.offset));
-      }
-      value = TRY(Run(Opcode::kAdd, value.shape(), NoAttrs(), {{value, offset}}));
+      Literal& leaf = value.shape().IsTuple() ? value.mutable_elements()[local.offset_leaf] : value;
+      leaf = TRY(Run(Opcode::kAdd, leaf.shape(), NoAttrs(), {{leaf, Splat(leaf.shape(), local.offset)}}));
     }
     return value;
-  }
-
-  // The dimension of a leaf that consists of the factor.
-  int64_t CutDim(const LeafFactors& leaf) const {
-    for (int64_t dim = 0; dim < std::ssize(leaf); ++dim) {
-      if (std::ranges::find(leaf[dim], factor_) != leaf[dim].end()) return dim;
-    }
-    return -1;
   }
 
   Literal LocalOperand(const LocalOp& local, const FactorPart& part, int64_t operand) const {
@@ -456,7 +356,7 @@ class Law {
       }
       return wide;
     }
-    const int64_t dim = CutDim(factors);
+    const int64_t dim = CutDim(factors, factor_);
     return dim < 0 || margin == 0 ? literal : WithMargin(literal, dim, margin);
   }
 
@@ -479,7 +379,7 @@ class Law {
   template <class ValueOf>
   Result<Literal> SideBySide(int64_t leaf, ValueOf&& value_of) const {
     Literal all(LeafLiterals(whole_)[leaf].shape());
-    const bool is_cut = CutDim(rule_.result[leaf]) >= 0;
+    const bool is_cut = CutDim(rule_.result[leaf], factor_) >= 0;
     for (size_t i = 0; i < parts_.size(); ++i) {
       const Literal value = value_of(i);
       if (!is_cut && i > 0 && !value.BitEquals(all)) FAIL(Failed("parts of a result without the factor differ"));
@@ -490,6 +390,7 @@ class Law {
 
   Result<Literal> Summed(int64_t leaf) const {
     if (!factor().reducer) return SummedByReduce(leaf);
+    if (*factor().reducer == Opcode::kTopK) return SummedByTopK(leaf);
     Literal sum = values_[0][leaf];
     for (size_t i = 1; i < values_.size(); ++i)
       sum = TRY(Run(*factor().reducer, sum.shape(), NoAttrs(), {{sum, values_[i][leaf]}}));
@@ -513,6 +414,31 @@ class Law {
     for (int64_t i = 0; i < inputs; ++i) operands.push_back(operands_[inputs + i]);
     const ReduceAttrs attrs{{0}, inst_.attrs<ReduceAttrs>().to_apply};
     return LeafLiterals(TRY(Run(Opcode::kReduce, inst_.shape(), attrs, operands)))[leaf];
+  }
+
+  // The positions among the results of all parts select the indices.
+  Result<Literal> SummedByTopK(int64_t leaf) const {
+    const Literal values = TRY(Joined(0)), indices = TRY(Joined(1));
+    const Literal top = TRY(Run(Opcode::kTopK, inst_.shape(), inst_.attributes(), {{values}}));
+    if (leaf == 0) return top.elements()[0];
+    Literal result = top.elements()[1];
+    const int64_t k = result.shape().dims().back(), joined = values.shape().dims().back();
+    for (int64_t i = 0; i < result.shape().NumElements(); ++i)
+      result.SetInt(i, indices.GetInt(i / k * joined + result.GetInt(i)));
+    return result;
+  }
+
+  // A leaf of all parts, one behind the other along the last dimension.
+  Result<Literal> Joined(int64_t leaf) const {
+    std::vector<Literal> operands;
+    Shape shape = values_[0][leaf].shape();
+    const int64_t last = shape.rank() - 1;
+    shape.SetDim(last, 0);
+    for (const auto& value : values_) {
+      operands.push_back(value[leaf]);
+      shape.SetDim(last, shape.dim(last) + value[leaf].shape().dim(last));
+    }
+    return Run(Opcode::kConcatenate, shape, OneDimensionAttrs{{last}}, operands);
   }
 
   Result<Literal> Picked(int64_t leaf) const {
@@ -541,7 +467,7 @@ class Law {
 
   // The op on the total of all earlier steps and on each step of a part.
   Result<Literal> Combined(const Literal& total, const Literal& steps) const {
-    const int64_t along = CutDim(rule_.result[0]);
+    const int64_t along = CutDim(rule_.result[0], factor_);
     std::vector<int64_t> kept;
     for (int64_t dim = 0; dim < steps.shape().rank(); ++dim) {
       if (dim != along) kept.push_back(dim);
@@ -692,21 +618,6 @@ TEST(FactorLaws, PartsGiveTheWhole) {
     for (const Instruction* inst : module->entry().Instructions()) exercise.Try(*inst, chance);
   }
   exercise.ExpectComplete();
-}
-
-TEST(FactorRules, HaveAText) {
-  const auto text_of = [](std::string_view body) {
-    const auto module = ParseText(Str("HloModule m\nENTRY main {\n", body, "\n}\n"));
-    return FactorsOf(module->entry().root()).ToString();
-  };
-  EXPECT_EQ(text_of("x = f32[64,16] parameter(0)\ny = f32[16,64] parameter(1)\n"
-                    "ROOT r = f32[64,64] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}"),
-            "([i,k],[k,j])->([i,j]) i=64 j=64 k:sum=16");
-  EXPECT_EQ(text_of("x = f32[24,1] parameter(0)\nROOT r = f32[6,4] reshape(x)"), "([ij,1])->([i,j]) i=6 j=4");
-  EXPECT_EQ(text_of("x = f32[6,4] parameter(0)\nROOT r = f32[4,6] reshape(x)"),
-            "([ij,kn])->([il,mn]) i=2 j:whole=3 k:whole=2 l:whole=2 m:whole=3 n=2");
-  EXPECT_EQ(text_of("x = f32[16] parameter(0)\nROOT r = f32[10] slice(x), slice={[2:12]}"), "([i])->([i]) i:window=10");
-  EXPECT_EQ(text_of("x = f32[<=8,3] parameter(0)\nROOT r = f32[<=8,3] negate(x)"), "([i,j])->([i,j]) i:whole=8 j=3");
 }
 
 }  // namespace
