@@ -1,0 +1,73 @@
+// Factor rules of ops that exchange values, have a state or call computations.
+#include "base/text.h"
+#include "ir/factors/rule_builder.h"
+
+namespace hlo {
+namespace {
+
+// The dimension along which a collective cuts or joins arrays, or -1.
+int64_t DimensionAlong(const Instruction& inst) {
+  const CollectiveAttrs* a = inst.attributes().GetIf<CollectiveAttrs>();
+  if (inst.Is(Opcode::kRaggedAllToAll)) return 0;
+  return a != nullptr && a->dimension ? a->dimension->value : -1;
+}
+
+// The number of operands that are arrays to exchange.
+int64_t ExchangedArrays(const Instruction& inst) {
+  const CollectiveAttrs* a = inst.attributes().GetIf<CollectiveAttrs>();
+  if (inst.Is(Opcode::kRaggedAllToAll)) return 2;
+  return inst.operand_count() - (a != nullptr && a->has_dynamic_root.value_or(false) ? 1 : 0);
+}
+
+// Whether elements of one operand become elements of another one's result. Then all arrays have the same dimensions.
+bool ExchangesAmongOperands(const Instruction& inst) {
+  return inst.Is(Opcode::kRaggedAllToAll) || (inst.Is(Opcode::kAllToAll) && DimensionAlong(inst) < 0);
+}
+
+}  // namespace
+
+// Dimensions along which no array is cut or joined are free. All devices of a group must cut them alike.
+FactorRule FactorsOfCollective(const Instruction& inst) {
+  RuleBuilder rule(inst);
+  const int64_t arrays = ExchangedArrays(inst), results = inst.shape().LeafCount(), along = DimensionAlong(inst);
+  const bool one_group = ExchangesAmongOperands(inst);
+  const PermuteAttrs* permute = inst.attributes().GetIf<PermuteAttrs>();
+  if ((!one_group && arrays != results) || (permute != nullptr && permute->slice_sizes))
+    return rule.Finish("operands that are updated in place");
+  for (int64_t i = 0; i < (one_group ? 1 : arrays); ++i) {
+    for (int64_t dim = 0; dim < inst.operand(i).shape().rank(); ++dim) {
+      if (dim == along) continue;
+      std::vector<Spot> spots = {InResult(dim, i), InOperand(i, dim)};
+      for (int64_t other = 1; one_group && other < arrays; ++other) spots.push_back(InOperand(other, dim));
+      for (int64_t other = 1; one_group && other < results; ++other) spots.push_back(InResult(dim, other));
+      rule.AddFree(inst.operand(i).shape().dim(dim), spots);
+    }
+  }
+  return rule.Finish();
+}
+
+FactorRule FactorsOfStarted(const Instruction& inst) {
+  return RuleBuilder(inst).Finish("asynchronous ops become synchronous before partitioning");
+}
+
+FactorRule FactorsOfCalls(const Instruction&) { return {.edges = true}; }
+
+FactorRule FactorsOfBitcast(const Instruction& inst) {
+  return RuleBuilder(inst).Finish("its meaning depends on layouts");
+}
+
+FactorRule FactorsOfCustomCall(const Instruction& inst) {
+  return RuleBuilder(inst).Finish(Str("no rule for the target '", inst.attrs<CustomCallAttrs>().target, "'"));
+}
+
+FactorRule FactorsOfDynamicReshape(const Instruction& inst) {
+  return RuleBuilder(inst).Finish("sizes that are operands");
+}
+
+FactorRule FactorsOfRng(const Instruction& inst) { return RuleBuilder(inst).Finish("one state for all numbers"); }
+
+FactorRule FactorsOfTransfer(const Instruction& inst) {
+  return RuleBuilder(inst).Finish("a queue or channel of one device");
+}
+
+}  // namespace hlo
