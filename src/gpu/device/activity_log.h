@@ -1,4 +1,5 @@
-// The times of kernels, copies and fills on a device, for profiles. Nodes of recordings are logged without added waits.
+// The times of kernels, copies and fills on a device, for profiles. Nodes of replayed recordings are logged one by one,
+// without waits.
 #ifndef HLO_GPU_DEVICE_ACTIVITY_LOG_H_
 #define HLO_GPU_DEVICE_ACTIVITY_LOG_H_
 
@@ -13,33 +14,33 @@ namespace hlo::gpu {
 // A kernel, copy or fill.
 struct Activity {
   int64_t begin = 0, end = 0;  // Nanoseconds of the steady clock.
-  uint64_t launch = 0;         // The number given to Enter, or 0.
-  uint64_t node = 0;           // 0 if queued alone.
-  int64_t piece = -1;          // The number given to NameRecorded, or -1.
+  uint64_t launch = 0;         // The number passed to Enter, or 0.
+  uint64_t node = 0;           // Id of the graph node; 0 outside of graphs.
+  int64_t piece = -1;          // The number passed to NameRecorded, or -1.
 };
 
 struct Activities {
   std::vector<Activity> all;
-  uint64_t dropped = 0;                 // Activities that did not fit.
-  int64_t least_mhz = 0, most_mhz = 0;  // Sampled clock; 0 if unknown.
+  uint64_t dropped = 0;                 // Records that the buffers had no room for.
+  int64_t least_mhz = 0, most_mhz = 0;  // Sampled clock of the multiprocessors; 0 if unknown.
   int64_t memory_mhz = 0;
 };
 
-// A process has at most one. After an error it records nothing more.
+// A process can use only one log at a time.
 class ActivityLog {
  public:
   virtual ~ActivityLog() = default;
 
   virtual std::string name() const = 0;
 
-  // Logs work queued since Begin. All of it must be done before End.
+  // End returns the log of the work queued since Begin. This work must have ended.
   virtual Status Begin() = 0;
   virtual Result<Activities> End() = 0;
 
   // Work that this thread queues between Enter and Leave gets the number `launch`, which is not 0.
   virtual Status Enter(uint64_t launch) = 0;
   virtual Status Leave() = 0;
-  // Assigns `piece` to all nodes recorded since the last call or the start of the recording.
+  // Assigns `piece` to all nodes recorded since the previous call or the start of the recording.
   virtual Status NameRecorded(int64_t piece) = 0;
 };
 

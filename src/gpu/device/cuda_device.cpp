@@ -1,5 +1,4 @@
-// A CUDA device through the driver's API. Kernels are loaded as PTX, which the driver compiles and links
-// (Op::kSetCondition).
+// A CUDA device through the driver's API. Kernels are loaded as PTX, which the driver compiles.
 //
 // All work is queued on one stream of the primary context. Any later call can report an error of queued work.
 #include <algorithm>
@@ -24,10 +23,10 @@
 namespace hlo::gpu {
 namespace {
 
-constexpr int kOldestDriver = 12030;  // The first with PTX 8.3.
-// The first drivers with conditional nodes, and with several or empty branches in a node.
+constexpr int kOldestDriver = 12030;  // The first driver with PTX 8.3.
+// The first drivers with conditional nodes, and with switch nodes (several branches).
 constexpr int kDecidingDriver = 12040, kSwitchingDriver = 12080;
-constexpr int kLeastThatWaits = 90;  // sm_90: kernels can wait for earlier ones.
+constexpr int kLeastThatWaits = 90;  // From sm_90 on, kernels can wait for their predecessors.
 constexpr int64_t kSharedWithoutAsking = 48 << 10;
 
 struct CudaCode : KernelCode {
@@ -306,7 +305,7 @@ class CudaDevice : public Device {
     for (size_t i = 0; i < (one_node ? 1 : branches.size()); ++i) all.push_back(TRY(recorder_->MakeCondition()));
     const std::vector<void*> conditions = all;
     all.insert(all.end(), arguments.begin(), arguments.end());
-    // A branch may overwrite the selector, so all conditions are set before.
+    // A branch may overwrite the selector, so all conditions are set before the first branch runs.
     TRY(Launch(set, all));
     if (one_node) return recorder_->Add(kSwitchNode, conditions.front(), branches);
     for (size_t i = 0; i < branches.size(); ++i) TRY(recorder_->Add(kIfNode, conditions[i], branches.subspan(i, 1)));
@@ -349,7 +348,7 @@ class CudaDevice : public Device {
 
  private:
   Status Queue(const CudaKernel& kernel, std::span<void* const> arguments) {
-    // A group of arrays is a sequence of pointers.
+    // A group of arrays is one parameter with several pointers.
     parameters_.clear();
     for (const size_t first : kernel.first_arguments) parameters_.push_back(const_cast<void**>(&arguments[first]));
     const Status32 status = driver_.launch(kernel.function, kernel.blocks, 1, 1, kernel.threads, 1, 1,
@@ -370,7 +369,7 @@ class CudaDevice : public Device {
         .Hint("--platform=cpu runs on this machine without one");
   }
 
-  // Newer devices run sm_90 code.
+  // Newer devices get PTX for sm_90.
   std::string Arch() const { return Str("sm_", std::min(compute_, 90)); }
 
   static Status OnAllThreads(const std::vector<size_t>& items, const std::function<Status(size_t)>& work) {
@@ -403,7 +402,7 @@ class CudaDevice : public Device {
     loaded->first_arguments = code.first_arguments;
     loaded->dynamic_shared = static_cast<unsigned>(code.ptx.dynamic_shared_bytes);
     loaded->waits = code.ptx.waits;
-    TRY(MakeCurrent());  // Needed on each thread.
+    TRY(MakeCurrent());  // Needed in each thread.
     char log[4096] = {};
     int options[] = {kJitErrorLog, kJitErrorLogBytes};
     void* values[] = {log, reinterpret_cast<void*>(sizeof log)};

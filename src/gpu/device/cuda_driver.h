@@ -29,14 +29,14 @@ enum {
 enum { kJitErrorLog = 5, kJitErrorLogBytes = 6 };  // CUjit_option.
 enum { kLocalBytes = 3, kMaxDynamicShared = 8 };   // CUfunction_attribute.
 enum { kStreamNonBlocking = 1 };
-enum { kCaptureRelaxed = 2 };                           // CUstreamCaptureMode; libraries may make any call.
-enum { kCaptureActive = 1 };                            // CUstreamCaptureStatus.
-enum { kConditionalNode = 13 };                         // CUgraphNodeType.
+enum { kCaptureRelaxed = 2 };    // CUstreamCaptureMode; libraries may make any call during a capture.
+enum { kCaptureActive = 1 };     // CUstreamCaptureStatus.
+enum { kConditionalNode = 13 };  // CUgraphNodeType.
 enum { kIfNode = 0, kWhileNode = 1, kSwitchNode = 2 };  // CUgraphConditionalNodeType.
 enum { kInitiallyAtEachLaunch = 1 };                    // CU_GRAPH_COND_ASSIGN_DEFAULT.
 enum { kReplaceDependencies = 1 };                      // CU_STREAM_SET_CAPTURE_DEPENDENCIES.
-// CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC, CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC. A dependent kernel starts when all
-// blocks of the kernel allow it, and waits in its code.
+// CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC, CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC. With such an edge, a kernel starts
+// when all blocks of its predecessor allow it, and waits for the predecessor in its code.
 enum { kProgrammaticPort = 1, kProgrammaticEdge = 1 };
 
 struct CudaGraphEdge {  // CUgraphEdgeData.
@@ -59,7 +59,7 @@ static_assert(sizeof(CudaNodeParams) == 256 && offsetof(CudaNodeParams, bodies) 
 
 struct Driver {
   SharedLibrary library;
-  bool is_double = false;  // See emulated.h.
+  bool is_double = false;  // Whether the library is a double (emulated.h).
   Status32 (*init)(unsigned);
   Status32 (*driver_version)(int*);
   Status32 (*error_name)(Status32, const char**);
@@ -98,7 +98,7 @@ struct Driver {
   Status32 (*launch_graph)(CudaHandle, CudaHandle);
   Status32 (*destroy_graph)(CudaHandle);
   Status32 (*destroy_graph_exec)(CudaHandle);
-  // For conditional nodes. Null in older drivers.
+  // The next four, for conditional nodes, are null in older drivers.
   Status32 (*begin_capture_to)(CudaHandle stream, CudaHandle graph, const CudaHandle* after, const void* edges, size_t,
                                int) = nullptr;
   Status32 (*capture_info)(CudaHandle stream, int* status, unsigned long long* id, CudaHandle* graph,
@@ -107,7 +107,7 @@ struct Driver {
                        CudaNodeParams*) = nullptr;
   Status32 (*create_condition)(unsigned long long* handle, CudaHandle graph, CudaHandle context, unsigned initially,
                                unsigned flags) = nullptr;
-  // Null in drivers without typed edges.
+  // The next two are null in drivers without typed edges.
   Status32 (*set_dependencies)(CudaHandle stream, CudaHandle* after, const CudaGraphEdge* edges, size_t,
                                unsigned flags) = nullptr;
   // Null in older drivers.
@@ -119,14 +119,13 @@ struct Driver {
   Status32 (*elapsed_ms)(float*, CudaHandle, CudaHandle);
 
   std::string lacks;  // A missing function for conditional nodes, or empty.
-  std::shared_ptr<std::atomic<bool>> told = std::make_shared<std::atomic<bool>>(false);  // An error was reported.
+  std::shared_ptr<std::atomic<bool>> told = std::make_shared<std::atomic<bool>>(false);  // True after an error.
 
   Error Failed(std::string_view call, Status32 status, std::string_view while_doing = "") const;
-  // Logs an error where the caller cannot handle it. Errors after the first are ignored as consequences.
+  // Logs an error that the caller cannot return. After the first reported error, others are ignored as consequences.
   void Ended(std::string_view call, Status32 status) const;
 };
 
-// TRY for calls of `driver_`.
 #define CUDA_TRY(name, ...)                                                                  \
   do {                                                                                       \
     if (const Status32 cuda_status = (__VA_ARGS__)) FAIL(driver_.Failed(name, cuda_status)); \

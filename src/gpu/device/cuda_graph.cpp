@@ -6,7 +6,7 @@
 namespace hlo::gpu {
 namespace {
 
-// A graph with conditional nodes owns their conditions, so it is kept, too.
+// A graph with conditional nodes owns their conditions, so it is kept as long as its executable.
 struct CudaRecording : Recording {
   CudaRecording(const Driver& driver, CudaHandle context) : driver(driver), context(context) {}
   ~CudaRecording() override {
@@ -44,7 +44,7 @@ void CudaRecorder::Drop() {
   if (graph != nullptr && !lost_) driver_.Ended("cuGraphDestroy", driver_.destroy_graph(graph));
 }
 
-// The capture ends in any case, because a capturing stream takes no other work.
+// Ends the capture also after an error, because a capturing stream executes no work.
 Result<std::shared_ptr<const Recording>> CudaRecorder::End() {
   const bool decides = graph_ != nullptr;
   if (Status paused = Pause(); !paused) {
@@ -80,7 +80,8 @@ Result<CudaRecorder::Capture> CudaRecorder::Now() const {
   return capture;
 }
 
-// If a capture cannot be ended, the driver drops its graph. A graph with it as a body must not be used or destroyed.
+// If a capture cannot be ended, the driver drops its graph. A graph that contains the dropped graph as a body must not
+// be used or destroyed.
 Status CudaRecorder::Pause() {
   captures_ = false;
   CudaHandle ended = nullptr;
@@ -127,7 +128,7 @@ Status CudaRecorder::Early(const std::function<Status()>& launch) {
   return {};
 }
 
-// Goes from the predecessors of the next node back to known nodes.
+// Finds new nodes: goes from the predecessors of the next node back to listed nodes.
 Status CudaRecorder::ListNew() {
   if (!lists_) return {};
   std::vector<CudaHandle> open = TRY(Now()).after;
@@ -151,7 +152,7 @@ Result<std::vector<CudaHandle>> CudaRecorder::TakeNew() {
   return std::exchange(new_, {});
 }
 
-// The body of a condition that was never set does not run.
+// Each launch resets the condition to 0, so an if or while body does not run unless a kernel sets it.
 Result<void*> CudaRecorder::MakeCondition() {
   const Capture now = TRY(Now());
   unsigned long long handle = 0;

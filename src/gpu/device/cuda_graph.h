@@ -14,8 +14,8 @@
 
 namespace hlo::gpu {
 
-// The capture ends before a conditional node, continues in each body, and then after the node. A second stream would
-// change the stream of libraries.
+// The capture ends before a conditional node, continues in the graph of each body, and then after the node, on the one
+// stream that libraries use.
 class CudaRecorder {
  public:
   CudaRecorder(const Driver& driver, CudaHandle context, CudaHandle stream)
@@ -26,20 +26,20 @@ class CudaRecorder {
   void Drop();
   Status Launch(const Recording& recording);
 
-  // The nodes that the next node depends on.
+  // Last returns the nodes that the next node depends on, and After sets them.
   Result<std::vector<CudaHandle>> Last() const;
   Status After(std::span<const CudaHandle> nodes);
-  // `launch` queues a kernel that waits in its code for its predecessors. The kernel may start before predecessors that
-  // were queued in this way have ended.
+  // Records a kernel that `launch` queues and that waits in its code. It may start before predecessors that Early
+  // recorded have ended.
   Status Early(const std::function<Status()>& launch);
 
-  // While enabled, TakeNew returns the nodes recorded since its last call or Begin.
+  // While `on`, TakeNew returns the nodes recorded since its last call or Begin.
   void ListNodes(bool on) { lists_ = on; }
   Result<std::vector<CudaHandle>> TakeNew();
 
-  // Returns the handle that kernels need to set the condition.
+  // Makes a condition, and returns the handle with which kernels set it.
   Result<void*> MakeCondition();
-  // Adds a conditional node. A function queues each body; null is an empty body.
+  // Adds a conditional node. Each function queues the work of one body; null is an empty body.
   Status Add(int form, void* condition, std::span<const std::function<Status()>> bodies);
 
  private:
@@ -55,12 +55,12 @@ class CudaRecorder {
   const Driver& driver_;
   CudaHandle context_, stream_;
   bool captures_ = false;
-  bool lost_ = false;           // See Pause.
-  CudaHandle graph_ = nullptr;  // Set by the first pause.
-  std::set<CudaHandle> early_;  // Kernels that wait in their code.
+  bool lost_ = false;           // Whether a graph was lost (see Pause).
+  CudaHandle graph_ = nullptr;  // The recorded graph; set by the first pause.
+  std::set<CudaHandle> early_;  // Nodes that Early recorded.
   bool lists_ = false;
   std::set<CudaHandle> listed_;
-  std::vector<CudaHandle> new_;  // Not yet taken.
+  std::vector<CudaHandle> new_;  // Nodes that TakeNew has not returned yet.
 };
 
 }  // namespace hlo::gpu

@@ -1,7 +1,7 @@
-// A correlation record ties the id of a launch, also of a whole graph, to the number passed to Enter. A node is the
-// captured node or its copy in the instantiated graph, which a callback reports.
+// A correlation record assigns the number passed to Enter to the id of a launch, also of a whole graph. A record names
+// a captured node, or its copy in the instantiated graph, which a callback reports.
 //
-// All state is global, because CUPTI's buffer callbacks get no pointer of ours.
+// The records are global, because CUPTI's buffer callbacks get no pointer to the log.
 #include "gpu/device/cupti.h"
 
 #include <algorithm>
@@ -78,7 +78,7 @@ Result<Api> LoadApi(const std::vector<std::string>& search) {
 
 Result<const Api*> GetApi(const std::vector<std::string>& search) { return OpenOnce<LoadApi>(search); }
 
-// CUPTI's versions: 18 to 99 for CUDA 12, then 130001 for CUDA 13.0.1.
+// CUPTI's versions: from 18 on for CUDA 12, but 130001 for CUDA 13.0.1.
 constexpr uint32_t kFirstOf12 = 18, kFirstOf13 = 130000, kFirstOf14 = 140000;
 
 std::string VersionText(uint32_t version) {
@@ -86,7 +86,7 @@ std::string VersionText(uint32_t version) {
   return Str(version / 10000, ".", version / 100 % 100, ".", version % 100);
 }
 
-// A record whose launch is not known yet.
+// A kernel, copy or fill whose launch is not known yet.
 struct Raw {
   uint64_t start, end, node;
   uint32_t correlation;
@@ -268,7 +268,7 @@ class CuptiLog : public ActivityLog {
   }
 
  private:
-  // Reads CUPTI's clock between two readings of ours. The closest readings of three attempts count.
+  // Reads CUPTI's clock between two readings of the steady clock, three times. The closest readings count.
   Status SynchronizeClocks() {
     int64_t nearest = INT64_MAX;
     for (int look = 0; look < 3; ++look) {
@@ -283,7 +283,7 @@ class CuptiLog : public ActivityLog {
     return {};
   }
 
-  // Launch numbers belong to calls, so calls are recorded, too.
+  // CUPTI reports launch numbers only for recorded calls, so calls are recorded, too.
   Status Enable() {
     TRY(SynchronizeClocks());
     for (const ActivityKind kind :
@@ -308,7 +308,7 @@ class CuptiLog : public ActivityLog {
   GraphNodes nodes_;
   Handle subscriber_ = nullptr;
   std::vector<ActivityKind> enabled_;
-  int64_t to_steady_ = 0;  // Added to CUPTI's clock, in nanoseconds.
+  int64_t to_steady_ = 0;  // Nanoseconds to add to CUPTI's clock.
 };
 
 Result<uint32_t> KnownVersion(const Api& api) {

@@ -14,7 +14,7 @@
 
 namespace hlo::gpu {
 
-// The first members of its records, which CUDA 12 and 13 share.
+// Constants of CUPTI and the first members of its records, equal in CUDA 12 and 13.
 namespace cupti {
 
 enum ActivityKind {
@@ -79,7 +79,7 @@ struct [[gnu::packed, gnu::aligned(8)]] CorrelationRecord {
   uint32_t correlation, reserved;
 };
 
-// For kSpeed.
+// A record of kind kEnvironment with kSpeed.
 struct [[gnu::packed, gnu::aligned(8)]] ClockRecord {
   int32_t kind;
   uint32_t device;
@@ -101,16 +101,16 @@ struct GraphData {  // CUpti_GraphData.
 
 }  // namespace cupti
 
-// Such as "13.0.1". Needs no GPU.
+// Such as "13.0.1" or "of CUDA 12, interface 24". Needs no GPU.
 Result<std::string> CuptiVersion(const std::vector<std::string>& search);
 
-// Callbacks to the device.
+// Functions of the device that the log calls.
 struct GraphNodes {
-  std::function<void(bool on)> watch;  // Enables take_new.
+  std::function<void(bool on)> watch;  // Starts or stops listing nodes for take_new.
   std::function<Result<std::vector<void*>>()> take_new;
 };
 
-// Errors: R013 and R014 if it is missing; R017 if its version is unknown or it fails to start.
+// Errors: R013 or R014 if CUPTI or its functions are missing, R017 if its version is unknown or it fails to start.
 Result<std::unique_ptr<ActivityLog>> OpenCupti(const std::vector<std::string>& search, GraphNodes nodes);
 
 }  // namespace hlo::gpu

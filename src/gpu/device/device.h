@@ -42,7 +42,6 @@ class KernelCode {
   virtual bool was_kept() const { return false; }       // From the cache on disk.
 };
 
-// Code on one device.
 class LoadedKernel {
  public:
   virtual ~LoadedKernel() = default;
@@ -56,7 +55,7 @@ class Recording {
 };
 
 // The control flow that a recording can have: none, loops and one node for each branch, or loops and one node for all
-// branches.
+// branches of a conditional.
 enum class Decisions : uint8_t { kNone, kOneByOne, kWithSwitch };
 
 class Device {
@@ -68,48 +67,48 @@ class Device {
   virtual std::string target() const = 0;       // "AVX-512", "sm_90".
   // The nearest row of ir/devices.def, with the device's own numbers where known.
   virtual DeviceDescription Describe() const = 0;
-  // Whether its memory is the process's memory.
+  // Whether the device uses the memory of the process.
   virtual bool IsHost() const = 0;
 
-  // Returns at least one byte, aligned to kBufferAlignment. Error: kLimit.
+  // Returns at least one byte, aligned to kBufferAlignment. Error: kLimit if memory is short.
   virtual Result<void*> Allocate(int64_t bytes) = 0;
   virtual void Free(void* memory) = 0;
 
-  // Copies after all earlier work. Returns when done.
+  // Copies to or from the process after all earlier work. Returns when done.
   virtual Status CopyIn(void* to, const void* from, int64_t bytes) = 0;
   virtual Status CopyOut(void* to, const void* from, int64_t bytes) = 0;
-  // Queued. The ranges must not overlap.
+  // Queues a copy within the device. The ranges must not overlap.
   virtual Status Copy(void* to, const void* from, int64_t bytes) = 0;
-  // Queued. Writes the low `width` bytes (1, 2, 4 or 8) of `pattern` `count` times.
+  // Queues a fill, which writes the low `width` bytes (1, 2, 4 or 8) of `pattern` `count` times.
   virtual Status Fill(void* to, uint64_t pattern, int width, int64_t count) = 0;
 
-  // Compiles kernels on all threads, equal ones once. `shares` are the known parts of the run time: kernels with a
-  // small share may be compiled faster to slower code. Empty means full effort. `kept`, which may be null, caches code
-  // of other processes (gpu/kernel/code_cache.h).
+  // Compiles kernels on all threads, and equal kernels once. `shares` has the part of each kernel in the run time, or
+  // is empty: kernels with a small part may be compiled faster to slower code. `kept` is a cache on disk
+  // (gpu/kernel/code_cache.h), or null.
   virtual Result<std::vector<std::shared_ptr<const KernelCode>>> Compile(std::span<const kernel::Kernel* const> kernels,
                                                                          std::span<const double> shares,
                                                                          kernel::CodeCache* kept) = 0;
   virtual Result<std::vector<std::shared_ptr<const LoadedKernel>>> Load(
       std::span<const std::shared_ptr<const KernelCode>> code) = 0;
-  // Queued. `arguments` are the pointers of Kernel::Arguments.
+  // Queues a kernel. `arguments` are the pointers of Kernel::Arguments.
   virtual Status Launch(const LoadedKernel& kernel, std::span<void* const> arguments) = 0;
 
   virtual bool Records() const { return false; }
-  // Until EndRecording, queued work and library calls are recorded instead of executed. Nothing may wait. After a
+  // Until EndRecording, queued work and library calls are recorded instead of executed, and no call may wait. After a
   // failure, call DropRecording.
   virtual Status BeginRecording() { return {}; }
   virtual void DropRecording() {}
   virtual Result<std::shared_ptr<const Recording>> EndRecording() { return nullptr; }
-  // If RecordsOrder, the caller can choose the predecessors of the next recorded node: nodes that LastRecorded
-  // returned, or none for the start. Otherwise each node follows the previous one.
+  // If RecordsOrder is true, RecordAfter sets the predecessors of the next node: nodes that LastRecorded returned, or
+  // none. Otherwise each node follows the previous one.
   using RecordedNodes = std::vector<void*>;
   virtual bool RecordsOrder() const { return false; }
   virtual Result<RecordedNodes> LastRecorded() { return RecordedNodes(); }
   virtual Status RecordAfter(const RecordedNodes& /*nodes*/) { return {}; }
-  // Lets recorded kernels start before their predecessors have ended, and wait in their code. Returns the previous
-  // setting.
+  // Lets recorded kernels start before their predecessors have ended, and wait for them in their code. Returns the
+  // previous setting.
   virtual bool SetEarlyLaunches(bool /*on*/) { return false; }
-  // Queued.
+  // Queues the recorded work.
   virtual Status Replay(const Recording& /*recording*/) { return {}; }
 
   // A launch of a kernel that sets a condition (gpu/runtime/conditions.h).
@@ -126,24 +125,24 @@ class Device {
   };
   virtual Decisions Decides() const { return Decisions::kNone; }
   virtual std::string WhyHostDecides() const { return "this device cannot evaluate conditions in a graph"; }
-  // Records a loop over `body`. `first` sets its condition before the loop, and `next` after each trip.
+  // Records a loop over `body`. `first` sets the condition before the loop, and `next` after each trip.
   virtual Status RecordWhile(const ConditionLaunch& /*first*/, const ConditionLaunch& /*next*/,
                              const std::function<Status()>& /*body*/) {
     return {};
   }
-  // Records a conditional. Each function queues a branch; null is an empty branch. `set` gets the handles of the
-  // conditions and then `arguments`. With kWithSwitch it sets one condition to the branch number, otherwise one
-  // condition for each branch.
+  // Records a conditional. Each function in `branches` queues one branch; null is an empty branch. `set` gets the
+  // handles of the conditions and then `arguments`. With kWithSwitch, `set` sets one condition to the branch number,
+  // otherwise one condition for each branch.
   virtual Status RecordBranches(const LoadedKernel& /*set*/, std::span<void* const> /*arguments*/,
                                 std::span<const std::function<Status()>> /*branches*/) {
     return {};
   }
 
-  // Waits for all queued work and returns its errors.
+  // Waits for queued work and returns its errors.
   virtual Status Synchronize() = 0;
 
-  // StopClock waits, and returns the milliseconds of the work queued since StartClock. nullopt without a clock of the
-  // device.
+  // StopClock waits, and returns the milliseconds of the work queued since StartClock, or nullopt if the device has no
+  // clock.
   virtual Status StartClock() { return {}; }
   virtual Result<std::optional<double>> StopClock() { return std::nullopt; }
   // Null on the host. Error: the reason why there is no log.
@@ -153,11 +152,11 @@ class Device {
   virtual void* stream() const { return nullptr; }
   // Directs library calls of this thread to this device.
   virtual Status MakeCurrent() { return {}; }
-  // A library's state for this device, such as its handle. Made on first use and destroyed with the device.
+  // A library's state for this device, such as its handle: made on first use, and destroyed with the device.
   Result<void*> LibraryState(const void* library, const std::function<Result<std::shared_ptr<void>>()>& make);
 
  protected:
-  // The device's destructor must call it first.
+  // A destructor must call this first if library states use the device.
   void EndLibraryStates() { library_states_.clear(); }
 
  private:
@@ -165,8 +164,8 @@ class Device {
   std::map<const void*, std::shared_ptr<void>> library_states_;
 };
 
-// Opens "cpu", "host", "cuda", "gpu" or "cuda:1". The driver is searched in `search` first. Errors: R010 no driver,
-// R011 no device, R012 too old, F004 for other names.
+// Opens "cpu", "host", "cuda", "gpu" or "cuda:1". Searches the driver in the folders `search` first. Errors: R010 no
+// driver, R011 no device, R012 too old, F004 other names.
 Result<std::unique_ptr<Device>> OpenDevice(std::string_view platform, const std::vector<std::string>& search = {});
 
 std::unique_ptr<Device> OpenHostDevice();

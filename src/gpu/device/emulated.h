@@ -15,7 +15,6 @@ namespace hlo::gpu {
 
 class SharedLibrary;
 
-// A kernel for the double of a driver.
 struct EmulatedKernel {
   struct Argument {
     int64_t bytes;  // The least size.
@@ -34,9 +33,9 @@ struct EmulatedKernel {
 };
 
 struct EmulatorTable {
-  // Null for a text of another process. Valid as long as the process.
+  // The kernel registered with this PTX, or null. Valid as long as the process.
   const EmulatedKernel* (*find)(const char* ptx);
-  // Runs one kernel at a time. Returns null or a message, valid until the next run. `set_condition` implements
+  // Not thread-safe. Returns null or an error message, valid until the next run. `set_condition` implements
   // cudaGraphSetConditional.
   const char* (*run)(const EmulatedKernel* kernel, void* const* arguments, bool sanitize,
                      void (*set_condition)(uint64_t handle, uint32_t value));
@@ -45,9 +44,9 @@ struct EmulatorTable {
 // The function that a double exports: void(const EmulatorTable*).
 constexpr char kAttachSymbol[] = "hlo_double_attach";
 
-// Returns false if `library` is not a double.
+// Passes the emulator to a double. Returns false if `library` is not a double.
 bool AttachEmulator(const SharedLibrary& library);
-// Registers the text for EmulatorTable::find.
+// Registers a kernel and its PTX text for EmulatorTable::find.
 void KeepForEmulator(const kernel::Ptx& ptx, const kernel::Kernel& kernel);
 
 }  // namespace hlo::gpu

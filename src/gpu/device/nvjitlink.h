@@ -10,10 +10,10 @@
 
 namespace hlo::gpu {
 
-// Such as "13.0". Error: the reason why the library is missing.
+// Such as "13.0". Error: the reason why the library cannot be used.
 Result<std::string> NvJitLinkVersion(const std::vector<std::string>& search);
 
-// Like kernel::Ptxas. Thread-safe.
+// Assembles `ptx` as kernel::Ptxas does. Thread-safe.
 Result<kernel::PtxasReport> NvJitLink(const std::string& ptx, const std::string& arch,
                                       const std::vector<std::string>& search);
 

@@ -21,7 +21,7 @@ struct Assembler {
   std::vector<std::string> search;
 };
 
-// Errors: see PtxasVersion.
+// Error: see PtxasVersion.
 Result<Assembler> FindAssembler(const std::vector<std::string>& search);
 
 struct Sass {

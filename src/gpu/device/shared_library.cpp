@@ -8,7 +8,7 @@
 namespace hlo::gpu {
 namespace {
 
-// NVIDIA's wheels have libraries in folders such as site-packages/nvidia/cudnn/lib.
+// Folders that match a pattern, such as site-packages/nvidia/cudnn/lib of NVIDIA's wheels.
 std::vector<std::string> FoldersLike(const std::string& pattern) {
   glob_t found = {};
   std::vector<std::string> folders;

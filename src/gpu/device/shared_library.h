@@ -14,8 +14,9 @@ namespace hlo::gpu {
 
 class SharedLibrary {
  public:
-  // Opens the first of `names` in `search`, the loader's paths, `more` and Python's system folders, with NVIDIA's
-  // wheels. Never closed, because its threads may still run. Error: all places tried, with the loader's first message.
+  // Opens the first of `names` that is found in `search`, the loader's paths, `more`, or NVIDIA's wheels in `search`
+  // and Python's system folders. The library is never closed, because its threads may still run. Error: all paths
+  // tried, with the loader's first message.
   static Result<SharedLibrary> Open(std::span<const std::string_view> names, std::span<const std::string> search,
                                     std::span<const std::string_view> more = {});
 
@@ -36,7 +37,7 @@ class SharedLibrary {
   std::string missing_;
 };
 
-// Calls `kLoad` on first use, with that caller's arguments, and keeps its result or error.
+// Calls `kLoad` on first use, with the first caller's arguments, and keeps the result or error.
 template <auto kLoad, class... Args>
 auto OpenOnce(const Args&... args) -> Result<const typename decltype(kLoad(args...))::value_type*> {
   static std::mutex mutex;
