@@ -61,7 +61,7 @@ class Placer {
  public:
   explicit Placer(Kernel& kernel) : kernel_(kernel), nothing_(kernel.arrays.size()) { Number(kernel.body); }
 
-  // Updates `pending` from the start of the region to its end.
+  // Places barriers, and updates `pending` from the start of the region to its end.
   void Walk(Region& region, Op barrier, Pending& pending) {
     std::vector<Instruction> body;
     body.reserve(region.body.size());

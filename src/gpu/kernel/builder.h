@@ -12,8 +12,8 @@
 //
 // Values of an upper level may be used at lower levels. Slots (one value per thread, across phases), shared arrays and
 // reductions pass values to upper levels. Build() places a barrier where two phases access the same shared array and
-// one of them writes. So none can be missing or be in divergent code. Within a phase, threads must not access elements
-// that another thread of the phase writes.
+// one of them writes. So no barrier can be missing or in divergent code. Within a phase, threads must not access
+// elements that another thread of the phase writes.
 //
 // Elementwise, z = exp(x) + 1, any count:
 //
@@ -37,24 +37,8 @@
 //   k.Loop(0, columns, 256 * 4, [&](Value begin) {             // Uniform: outside the thread loop on the host.
 //     k.Tile(4, columns - begin, [&](Value i) { sum.Set(sum.Get() + x.Load(row + begin + i)); });
 //   });
-//   Value total = k.BlockReduce(sum, [](Value a, Value b) { return a + b; });  // At block level: every thread has it.
+//   Value total = k.BlockReduce(sum, [](Value a, Value b) { return a + b; });  // At block level: for all threads.
 //   y.Store(k.block(), total);                                          // At block level: stored once.
-//
-// The same for short rows, one warp per row, eight rows per block, no barrier:
-//
-//   KernelBuilder k("short_row_sum", CeilDiv(rows, 8), 256);
-//   ...
-//   k.Warps([&] {
-//     Value row = k.block() * 8 + k.warp();
-//     k.If(row < rows, [&] {
-//       Slot sum = k.MakeSlot(Type::kF32, 4);
-//       k.Fill(sum, 0.0);
-//       k.Loop(0, columns, 32 * 4, [&](Value begin) {
-//         k.Tile(4, columns - begin, [&](Value i) { sum.Set(sum.Get() + x.Load(row * columns + begin + i)); });
-//       });
-//       y.Store(row, k.WarpReduce(sum, [](Value a, Value b) { return a + b; }));
-//     });
-//   });
 //
 // Transpose f32[rows,columns] through a 32x32 tile in shared memory:
 //
@@ -85,12 +69,12 @@
 //     }, 0);
 //   });
 //
-// Performance. Use Tile for the contiguous dimension, with V = 16 bytes / widest loaded or stored type. Accesses become
-// vectors on the GPU if the index is (multiple of V) + i. The index may contain `% C` and `/ C` with C a multiple of V.
-// On the host, tiles are cut at the multiples of such C (16 and more), so divided indices need no gathers. Loops with a
+// Performance. Use Tile for the contiguous dimension, with V = 16 bytes / widest type in memory. Accesses become
+// vectors on the GPU if the index is (multiple of V) + i; it may contain `% C` and `/ C` with C a multiple of V. On the
+// host, tiles are cut at the multiples of such C (16 and more), so divided indices need no gathers. Loops with a
 // uniform trip count are best at block or warp level, with slots of width V as accumulators. In a thread body, short
-// loops are unrolled. On the host, long loops with the same bounds in all threads run outside the loop over lanes. Only
-// loops whose bounds differ between threads are scalar there. Use lane() and warp(), never thread() % 32.
+// loops are unrolled. On the host, long loops with equal bounds in all threads run outside the loop over lanes, and
+// other long loops are scalar. Use lane() and warp(), never thread() % 32.
 //
 // Wrong use (a value out of scope, a collective in a thread body, different types) is a bug of the emitter and fails a
 // CHECK.
@@ -135,7 +119,7 @@ Value operator+(Value a, Value b);
 Value operator-(Value a, Value b);
 Value operator*(Value a, Value b);
 Value operator/(Value a, Value b);  // Correctly rounded for floats.
-Value operator%(Value a, Value b);  // Floats: fmod, exact. Integers: has the sign of the dividend.
+Value operator%(Value a, Value b);  // Floats: fmod, exact. Integers: the result has the sign of the dividend.
 Value operator-(Value a);
 Value operator&(Value a, Value b);
 Value operator|(Value a, Value b);
@@ -153,10 +137,10 @@ Value operator<=(Value a, Value b);
 Value operator>(Value a, Value b);
 Value operator>=(Value a, Value b);
 Value Select(Value condition, Value on_true, Value on_false);
-Value Min(Value a, Value b);  // NaN if either is.
+Value Min(Value a, Value b);  // NaN if a or b is NaN.
 Value Max(Value a, Value b);
 Value Fma(Value a, Value b, Value c);
-// a and b are pairs of s16 in an s32 (low half first). c + a0 * b0 + a1 * b1, wrapping. All kS32.
+// PackPair puts two s16 into a kS32, `low` into the low half. DotPairs returns c + a0 * b0 + a1 * b1, wrapping.
 Value PackPair(Value low, Value high);
 Value DotPairs(Value a, Value b, Value c);
 Value Abs(Value a);
@@ -170,11 +154,10 @@ Value CopySign(Value magnitude, Value sign);
 Value CountLeadingZeros(Value a);
 Value PopulationCount(Value a);
 // Converts to `type`. Floats round to nearest even. Float to integer truncates and saturates, and NaN gives 0. To
-// kPred: != 0.
+// kPred: a != 0.
 Value Convert(Value a, Type type);
 Value Bitcast(Value a, Type type);  // Same width.
 
-// A constant of a's type.
 Value ConstantLike(Value a, int64_t literal);
 Value ConstantLike(Value a, double literal);
 template <class T>
@@ -221,7 +204,8 @@ class Array {
   void Store(Value index, Value value) const;
   Value Load(int64_t index) const;
   void Store(int64_t index, Value value) const;
-  // `width` contiguous elements. The index must be a multiple of width, and width * bytes at most 16. Prefer Tile.
+  // Access `width` contiguous elements. The index must be a multiple of width, and width * bytes at most 16. Prefer
+  // Tile.
   std::vector<Value> LoadVector(Value index, int width) const;
   void StoreVector(Value index, std::span<const Value> values) const;
   // For a SharedTile. LoadTransposed is used after KernelBuilder::TransposeTile, with adjacent rows in adjacent
@@ -230,7 +214,8 @@ class Array {
   Value LoadTransposed(Value row, Value column) const;
   // For a shared array: loads from the array of block `rank` of the cluster.
   Value LoadFrom(Value rank, Value index) const;
-  // Relaxed and device-wide, at thread level, for 32 and 64 bits. Floats have only kAdd and kExchange.
+  // Atomic operations are relaxed and device-wide, at thread level, for 32 and 64 bits. Floats have only kAdd and
+  // kExchange.
   void Atomic(AtomicOp op, Value index, Value value) const;
   Value AtomicFetch(AtomicOp op, Value index, Value value) const;  // Returns the old value.
   // Returns the old value. Integers only.
@@ -242,8 +227,7 @@ class Array {
   int32_t id_ = -1;
 };
 
-// Parameters of one type that are selected by number, so that one launch processes many arrays. Indices are kIndex
-// values.
+// Parameters of one type that are selected by number, so that one launch processes many arrays.
 class ArrayGroup {
  public:
   Type type() const;
@@ -284,7 +268,8 @@ class Fragment {
   FragmentKind kind() const;
   Type type() const { return slot_.type(); }
   int width() const { return slot_.width(); }
-  // In a Phase: element j of the lane, and its position in the matrix. Set rounds to tf32 where the fragment has it.
+  // In a Phase: element j of the lane, and its position in the matrix. In a factor of type tf32, Set rounds the
+  // element.
   Value Get(int element) const { return slot_.Get(element); }
   void Set(int element, Value value) const;
   Value Row(int element) const;
@@ -302,7 +287,7 @@ using RightFragment = FragmentOf<FragmentRole::kRight>;
 using SumFragment = FragmentOf<FragmentRole::kSum>;
 
 // A mutable value at the level where it was made: one per block, warp or thread, and in a Tile one per element. Written
-// at that level, including its loops and ifs; read there and at lower levels.
+// at that level, also in loops and ifs; read at that level and below.
 class Variable {
  public:
   Type type() const;
@@ -319,7 +304,7 @@ class KernelBuilder {
  public:
   using Body = std::function<void()>;
   using IndexBody = std::function<void(Value index)>;
-  // Must be associative and must not access memory. Need not be commutative: `a` precedes `b`.
+  // Treated as associative, but not as commutative: `a` precedes `b`. Must not access memory.
   using Combine = std::function<Value(Value a, Value b)>;
   using CombineMany = std::function<std::vector<Value>(std::span<const Value> a, std::span<const Value> b)>;
 
@@ -338,7 +323,7 @@ class KernelBuilder {
   Array Input(std::string name, Type type, int64_t elements, int64_t alignment = 256);
   Array Output(std::string name, Type type, int64_t elements, int64_t alignment = 256);
   Array InOut(std::string name, Type type, int64_t elements, int64_t alignment = 256);
-  // The parameter may share memory with another one (in-place update): equal elements have equal indices.
+  // Lets the parameter share memory with another parameter, with equal elements at equal indices (update in place).
   void SetMayAlias(Array array);
   void SetMayAlias(ArrayGroup group);  // Each member, with the member of equal number in another group.
   // Groups of parameters with one pointer and one number of elements for each member. Group() has `members` members of
@@ -349,8 +334,8 @@ class KernelBuilder {
   ArrayGroup Group(ArrayKind kind, std::string name, Type type, int64_t members, int64_t elements, Array sizes,
                    int64_t alignment = 256);
   Array Shared(std::string name, Type type, int64_t elements);
-  // For values written along rows and read along columns. Rows and columns must be multiples of 16. `padding`, at least
-  // 1, is the number of unused elements after each row.
+  // A shared array for values that are written along rows and read along columns. Rows and columns must be multiples of
+  // 16. `padding`, at least 1, is the number of unused elements after each row.
   Array SharedTile(std::string name, Type type, int64_t rows, int64_t columns, int64_t padding = 1);
   // Used at block level between writing and reading a SharedTile. Only the first `rows` and `columns` will be read. The
   // GPU reads columns directly (the padding keeps lanes on different banks), and the host transposes in registers.
@@ -362,27 +347,28 @@ class KernelBuilder {
   //   fetch(0); k.CopyWait(1);
   //   k.Loop(0, stages, 1, [&](Value stage) {
   //     k.If(stage + 1 < stages, [&] { fetch(stage + 1); });
-  //     k.CopyWait(1);  // All but the last.
+  //     k.CopyWait(1);  // All groups but the last.
   //     ...             // Reads what was fetched for `stage`.
   //   });
   void CopyAsync(Array to, Value to_index, Array from, Value from_index);
   void CopyWait(int on_their_way = 0);
   Array Table(std::string name, Type type, std::vector<int64_t> bits);
   // The condition of a loop or branch in the graph that contains the launch. The launch passes its handle as the
-  // pointer. SetCondition (kU32) may be used at any level and by one thread only; at block or warp level it runs once.
+  // pointer. At thread level only one thread may use SetCondition (kU32). At block or warp level it runs once for each
+  // block or warp.
   Array Condition(std::string name);
   void SetCondition(Array condition, Value value);
 
   Value Constant(Type type, int64_t value);
   Value Constant(Type type, double value);
   Value Constant(Type type, int value) { return Constant(type, int64_t{value}); }
-  Value Bits(Type type, int64_t bits);  // The bits of a float in memory.
+  Value Bits(Type type, int64_t bits);  // A constant from its bits in memory.
   Value Index(int64_t value) { return Constant(Type::kIndex, value); }
 
   Value block();  // At any level.
   // Groups the blocks into clusters. a.LoadFrom(rank, index) then reads the shared array `a` of another block of the
   // cluster. Build() places barriers of the cluster where needed and at the end, so that no block ends while its arrays
-  // are read. They must be in code that all blocks of a cluster execute alike. Requires sm_90.
+  // are read. Accesses that need a barrier must be in code that all blocks of a cluster execute alike. Requires sm_90.
   void SetCluster(int blocks);
   Value cluster_rank();   // At any level.
   Value cluster_index();  // block() / cluster(), the same for all blocks of a cluster.
@@ -398,7 +384,7 @@ class KernelBuilder {
   // Phase and Tile are used at block or warp level, Warps at block level, and Loop and If at any level.
   void Phase(const Body& body);
   void Tile(int width, Value limit, const IndexBody& body);
-  void Tile(int width, const IndexBody& body);  // Covers all threads * width (or 32 * width) elements.
+  void Tile(int width, const IndexBody& body);  // Covers threads * width elements, or 32 * width at warp level.
   void Warps(const Body& body);
   // for (index = begin; index < end; index += step). `unroll` is the number of copies of the body on the GPU; 0 unrolls
   // completely.
@@ -413,7 +399,7 @@ class KernelBuilder {
   // Used at block or warp level.
   Slot MakeSlot(Type type, int width = 1);
   Slot MakeSlot(Type type, int width, Value initial);
-  // Used at any level. Without `initial` it must be set before it is read.
+  // Used at any level. A variable without `initial` must be set before it is read.
   Variable MakeVariable(Type type);
   Variable MakeVariable(Value initial);
   // Sets all elements of the slot in all threads.
@@ -421,8 +407,8 @@ class KernelBuilder {
   void Fill(Slot slot, double value) { Fill(slot, Constant(slot.type(), value)); }
 
   // Reductions over all threads of the warp (at warp level) or of the block (at block level). The order is fixed:
-  // elements of a slot, then adjacent lanes (0 with 1, 2 with 3, then 0 with 2, ...), then warps. The slots then
-  // contain partial results.
+  // elements of a slot, then adjacent lanes (0 with 1, 2 with 3, then 0 with 2, ...), then warps. Afterwards the slots
+  // may contain partial results.
   Value WarpReduce(Slot slot, const Combine& combine);
   std::vector<Value> WarpReduce(std::span<const Slot> slots, const CombineMany& combine);
   Value BlockReduce(Slot slot, const Combine& combine);
@@ -438,7 +424,8 @@ class KernelBuilder {
   void ShuffleUp(Slot to, Slot from, int amount);
   void ShuffleXor(Slot to, Slot from, int amount);
   void ShuffleIndexed(Slot to, Slot from, Slot lane);
-  // Warp level, kU32, width 1. Sets the bits of the lanes that agree with this lane in the low `bits` bits of `from`.
+  // Warp level, kU32, width 1. Sets in `to` the bit of each lane that has the same low `bits` bits in `from` as this
+  // lane.
   void Match(Slot to, Slot from, int bits);
   // The value of one lane as a value at warp level.
   Value WarpBroadcast(Slot slot, Value lane);
@@ -449,16 +436,16 @@ class KernelBuilder {
   RightFragment MakeRight(MmaShape shape);
   SumFragment MakeSum(MmaShape shape);
   void Fill(SumFragment sum, Value value);
-  // Element [row, column] is at index + row * pitch + column, or at index + row + column * pitch. An f32 array can fill
-  // a tf32 fragment. From a shared array, with index and pitch multiples of 16 bytes, one instruction loads a whole
-  // matrix.
+  // Element [row, column] is at index + row * pitch + column, or, if column-major, at index + row + column * pitch. An
+  // f32 array can fill a tf32 fragment. From a shared array, with index and pitch multiples of 16 bytes, one
+  // instruction can load a whole left or right matrix.
   void LoadFragment(const Fragment& to, Array from, Value index, int64_t pitch, MatrixOrder order);
   // sum += left * right.
   void Mma(SumFragment sum, LeftFragment left, RightFragment right);
 
   // Used at block level, for reductions divided over blocks. Counts the arriving blocks in counters[index] (kU32 InOut,
-  // zero before the launch). Returns true in the last of `expected` blocks, which resets the counter to zero. It sees
-  // all writes to kInOut arrays that the other blocks made before they arrived.
+  // zero before the launch). Returns true in the last of `expected` blocks, which resets the counter to zero. The last
+  // block sees all writes to kInOut arrays that other blocks made before they arrived.
   Value ArriveLast(Array counters, Value index, int64_t expected);
 
   // Ends the recording, places barriers and verifies the kernel.
@@ -481,10 +468,10 @@ class KernelBuilder {
     Level level;
     bool in_phase = false;
     bool in_warps = false;
-    int tile_width = 0;  // The width of the enclosing Tile.
+    int tile_width = 0;
   };
   struct ValueInfo {
-    int region;  // Serial number of its region.
+    int region;
     bool constant;
     int64_t bits;
   };

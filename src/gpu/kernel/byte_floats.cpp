@@ -18,7 +18,7 @@ Value FloatOf(Value like, int64_t bits) { return AsFloat(AsValue(like, bits)); }
 // Drops the last `by` bits of x and rounds to nearest even.
 Value RoundedDown(Value x, int by) { return Down(x + (Down(x, by) & 1) + Ones(by - 1), by); }
 
-// A byte that is only an exponent becomes the exponent of f32. The smallest one is subnormal in f32.
+// A byte that is only an exponent becomes the exponent of f32. The smallest exponent is subnormal in f32.
 Value DecodeExponent(Value bits) {
   const Value normal = Select(bits == 0xff, AsValue(bits, kNan), Up(bits, kFraction));
   return AsFloat(Select(bits == 0, AsValue(bits, int64_t{1} << (kFraction - 1)), normal));
@@ -75,7 +75,7 @@ Value DecodeByteFloat(FloatFormat format, Value byte) {
 }
 
 // Normal results are rounded as integers, so that a carry increases the exponent. The last place of subnormal results
-// has a fixed value: adding a number with this last place makes f32's own rounding cut there.
+// has a fixed value: adding a number with this last place makes f32's own rounding drop the bits below.
 Value EncodeByteFloat(FloatFormat format, Value number) {
   const Value bits = AsBits(number);
   Value result;

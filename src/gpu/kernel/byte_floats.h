@@ -1,5 +1,4 @@
-// Conversions between floats of at most 8 bits and f32 by bit arithmetic. A table would need a gather, which is slower
-// on a host and does not exist on a GPU.
+// Conversions between floats of at most 8 bits and f32 by bit arithmetic. A table would need gathers, which are slower.
 #ifndef HLO_GPU_KERNEL_BYTE_FLOATS_H_
 #define HLO_GPU_KERNEL_BYTE_FLOATS_H_
 

@@ -55,7 +55,7 @@ bool IsEntry(std::string_view name) {
   return name.size() == 2 * sizeof(CodeKey) && name.find_first_not_of(kDigits) == std::string_view::npos;
 }
 
-// The linker's note with a hash of the object that contains `inside`.
+// The build id, a hash by the linker, of the loaded object that contains the address `inside`.
 struct BuildId {
   uintptr_t inside;
   std::string id;
@@ -153,7 +153,7 @@ std::vector<std::string> CodeCache::TakeNotes() {
   return std::exchange(notes_, {});
 }
 
-// The code in the directory is run, so it must not be writable by other users.
+// The code in the directory is run, so the directory must not be writable by other users.
 std::string CodeCache::WhyNotUsed(int file) const {
   struct stat info = {};
   if (fstat(file, &info) != 0) return Str("cannot be examined: ", std::strerror(errno));
@@ -219,7 +219,7 @@ std::optional<std::string> CodeCache::Find(const CodeKey& key) {
     return std::nullopt;
   }
   std::optional<std::string> code = ReadEntry(file, key);
-  // If this fails, the entry is only removed sooner.
+  // Marks the entry as used; without this it is only removed sooner.
   if (code) futimens(file, nullptr);
   close(file);
   if (!code) Damaged(name);
@@ -263,7 +263,7 @@ void CodeCache::Keep(const CodeKey& key, std::string_view code) {
   Note(Str("cannot be written any more: ", std::strerror(reason)));
 }
 
-// Removes temporary files of ended processes. Requires the lock.
+// Also removes old temporary files. Requires the lock.
 std::vector<CodeCache::Entry> CodeCache::List() {
   std::vector<Entry> entries;
   const int again = openat(*file_, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -2,7 +2,7 @@
 //
 // Each entry is a file, named by a hash of all inputs that determine the code. It is written under a temporary name
 // first and used only if it starts with the right key, length and hash, because processes may be killed and the
-// directory may contain anything. Failures are recorded as notes and are not errors.
+// directory may contain anything. Failures become notes, not errors.
 #ifndef HLO_GPU_KERNEL_CODE_CACHE_H_
 #define HLO_GPU_KERNEL_CODE_CACHE_H_
 
@@ -27,16 +27,16 @@ class CodeCache {
  public:
   static constexpr int64_t kMostBytes = int64_t{256} << 20;
 
-  // The directory is created on first use, accessible only for its user. `most_bytes` limits the entries in whole file
-  // blocks.
+  // The directory is created on first use, accessible only for its user. `most_bytes` limits the sum of the entries, in
+  // whole file blocks.
   explicit CodeCache(std::string directory, int64_t most_bytes = kMostBytes);
   CodeCache(const CodeCache&) = delete;
   ~CodeCache();
 
-  // Thread-safe.
+  // All functions are thread-safe.
   std::optional<std::string> Find(const CodeKey& key);
   void Keep(const CodeKey& key, std::string_view code);
-  // Removes the least recently used entries beyond the limit.
+  // Removes the least recently used entries beyond the limit, if Keep was called.
   void MakeRoom();
 
   struct Contents {
@@ -46,7 +46,7 @@ class CodeCache {
   const std::string& directory() const { return directory_; }
   int64_t most_bytes() const { return most_bytes_; }
 
-  // The failures since the last call, each one once.
+  // The failures since the last call. Equal failures are noted once.
   std::vector<std::string> TakeNotes();
 
  private:

@@ -17,7 +17,7 @@ int64_t DepthOf(const Region& region, int64_t outside, std::vector<int64_t>& dep
     for (const int32_t operand : inst.operands) depth = std::max(depth, depths[operand]);
     depth += NodesOf(inst);
     for (const Region& inner : inst.regions) depth = std::max(depth, DepthOf(inner, depth, depths));
-    // Further results, as of vector loads, count as depth 0.
+    // Further results of an instruction, as of vector loads, count as depth 0.
     if (inst.result >= 0) depths[inst.result] = depth;
     deepest = std::max(deepest, depth);
   }

@@ -10,7 +10,7 @@
 
 namespace hlo::kernel {
 
-// In instructions, times the elements of tiles and the unrolled copies of loops.
+// The number of instructions, times the elements of tiles and the unrolled copies of loops.
 int64_t CodeSize(const Kernel& kernel);
 
 struct DistinctKernels {

@@ -211,8 +211,7 @@ class Converter {
       truncate->eraseFromParent();
       return;
     }
-    // LLVM joins an exact conversion of an integer with its rounding to bf16, but not every host has the joint
-    // conversion.
+    // LLVM joins the conversion of an integer with the rounding to bf16, but not every host has the joint conversion.
     if (auto* cast = llvm::dyn_cast<llvm::CastInst>(&instruction); cast && cast->getType()->isBFloatTy() &&
                                                                    cast->getSrcTy()->isIntegerTy() &&
                                                                    !llvm::isa<llvm::BitCastInst>(cast)) {
@@ -228,7 +227,7 @@ class Converter {
       call->eraseFromParent();
       return;
     }
-    // Inline assembly waits for earlier launches, which are done here.
+    // Inline assembly only orders launches, which run one after another here.
     if (auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction); call && call->isInlineAsm()) {
       call->eraseFromParent();
       return;
@@ -236,7 +235,7 @@ class Converter {
     RewriteAccess(instruction);
   }
 
-  // Joins bf16 values of several predecessors as integers, because a host without bf16 would widen and round them.
+  // Replaces phis of bf16 by phis of integers, because a host without bf16 would widen and round the values.
   void JoinBitsOfBF16() {
     std::vector<std::pair<llvm::PHINode*, llvm::PHINode*>> joins;
     for (llvm::Instruction& instruction : llvm::instructions(coroutine_)) {
@@ -278,7 +277,7 @@ class Converter {
       case llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x: return replace(block_);
       case llvm::Intrinsic::nvvm_read_ptx_sreg_cluster_ctarank:
         return replace(b_.CreateURem(block_, b_.getInt32(kernel_.cluster)));
-      // Removed later, because the load that uses it needs its operands.
+      // The call is removed later, because the load that uses it needs its operands.
       case llvm::Intrinsic::nvvm_mapa: maps_.push_back(&call); return;
       case llvm::Intrinsic::nvvm_barrier_cluster_arrive_aligned: call.eraseFromParent(); return;
       case llvm::Intrinsic::nvvm_barrier_cluster_wait_aligned:
@@ -322,7 +321,7 @@ class Converter {
     }
   }
 
-  // cvt.rn.bf16.f32 in integer operations, as in ScalarEmitter. Returns the bits as i16.
+  // Emits cvt.rn.bf16.f32 as integer operations, like ScalarEmitter. Returns the bits as i16.
   LlvmValue ToBF16(LlvmValue value) {
     LlvmValue const bits = b_.CreateBitCast(value, I32());
     LlvmValue const bias = b_.CreateAdd(b_.CreateAnd(b_.CreateLShr(bits, 16), 1), b_.getInt32(0x7fff));
@@ -342,7 +341,7 @@ class Converter {
       site.atomic = atomic;
       pointer_operand = operand;
     };
-    // Buffers of the host are aligned only to elements, and a misaligned access must not fault.
+    // Host buffers are aligned only to elements, and misaligned accesses must not fault.
     if (auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction)) {
       access(load->getType(), load->getAlign(), false, false, 0);
       load->setAlignment(llvm::Align(1));
@@ -360,7 +359,7 @@ class Converter {
     instruction.setOperand(pointer_operand, Watched(instruction, instruction.getOperand(pointer_operand), site));
   }
 
-  // Reports the access to the sanitizer. Returns the address to use.
+  // Emits a report to the sanitizer, if there is one. Returns the address to use.
   LlvmValue Watched(const llvm::Instruction& instruction, LlvmValue pointer, AccessSite site) {
     LlvmValue member = llvm::ConstantPointerNull::get(b_.getPtrTy()), rank = b_.getInt32(kOwnBlock);
     const llvm::Value* const object = llvm::getUnderlyingObject(pointer, 0);
@@ -397,7 +396,8 @@ class Converter {
     call.eraseFromParent();
   }
 
-  // Sets -1 if the array must be found by address. Returns false if the pointer belongs to no array of the kernel.
+  // Sets `array`, to -1 if the array must be found by address. Returns false if the pointer belongs to no array of the
+  // kernel.
   bool Identify(LlvmValue pointer, int* array) const {
     const llvm::Value* const object = llvm::getUnderlyingObject(pointer, 0);
     *array = -1;
@@ -449,7 +449,7 @@ class Converter {
   std::map<const llvm::Value*, int> member_pointers_;
 };
 
-// Replacing text changes all pointer types to a single address space at once.
+// The code is text, because replacing text changes all pointers to a single address space at once.
 Result<std::string> FinishedText(const Kernel& kernel, const NvptxOptions& options) {
   std::string text = TRY(EmitNvptxIr(kernel, /*optimized=*/true, options));
   for (const char* space : {" addrspace(1)", " addrspace(3)", " addrspace(4)"}) text = Replaced(text, space, "");
@@ -489,7 +489,7 @@ std::vector<std::vector<ArrayPlace>> Places(const Kernel& kernel, std::span<void
 
 }  // namespace
 
-// The code contains the address of the machine.
+// Must not be moved, because the code contains the address of the machine.
 struct EmulatedCode::Parts {
   Parts(const Kernel& kernel, const EmulateOptions& options)
       : kernel(kernel), options(options), machine(this->kernel) {}

@@ -4,8 +4,8 @@
 // coroutine that barriers and shuffles suspend.
 //
 // The sanitizer stores the last write and read of every element of shared and global memory with their epoch, the
-// number of barriers passed. Two accesses by different threads in one epoch, at least one of them a write, are a race,
-// independent of the order in which threads ran.
+// number of barriers passed. Accesses by two threads in one epoch, one of them a write, are a race, in whatever order
+// the threads ran.
 #ifndef HLO_GPU_KERNEL_EMULATOR_H_
 #define HLO_GPU_KERNEL_EMULATOR_H_
 

@@ -30,7 +30,7 @@ void* Machine::Access(int site, int thread, void* address, const void* member, i
   return allowed == address ? InBlock(address, rank) : allowed;
 }
 
-// The running block has its shared memory where the code expects it, and other blocks in kept_.
+// The shared memory of the running block is where the code expects it. The memory of other blocks is in kept_.
 void* Machine::InBlock(void* shared, int rank) {
   if (rank == kOwnBlock || rank == rank_) return shared;
   for (size_t i = 0; i < shared_.size(); ++i) {
@@ -111,7 +111,7 @@ void Machine::Enter(int rank) {
   rank_ = rank;
 }
 
-// All threads that have not ended wait at a barrier of the cluster.
+// Called when all threads that have not ended wait at a barrier of the cluster.
 void Machine::PassClusterBarrier() {
   const int site =
       std::ranges::find_if(threads_, [](const Thread& thread) { return thread.wait != Wait::kDone; })->site;
@@ -144,8 +144,8 @@ void Machine::Resume(Thread& thread) {
   NoteEnd(thread);
 }
 
-// Runs all warps up to barriers or their ends, and passes the barrier of the block. Returns false if no thread waits
-// for it.
+// Runs all warps up to barriers or their ends, and passes the barrier of the block. Returns false if no thread waits at
+// this barrier.
 bool Machine::Step() {
   for (int warp = 0; warp < kernel_.warps(); ++warp) {
     while (StepWarp(warp)) {
@@ -169,7 +169,7 @@ bool Machine::Step() {
   return true;
 }
 
-// Executes a collective of the warp. Returns false if there is none.
+// Executes the collective or barrier at which lanes of the warp wait. Returns false if no lane waits.
 bool Machine::StepWarp(int warp) {
   const std::span<Thread> lanes = Block().subspan(warp * kWarpSize, kWarpSize);
   const auto collective = [](const Thread& thread) {
@@ -234,7 +234,8 @@ void Machine::LoadMatrices(std::span<Thread> lanes) {
   for (int lane = 0; lane < kWarpSize; ++lane) std::ranges::copy(loaded[lane], lanes[lane].words.begin());
 }
 
-// mma.sync: the words are the left fragment's, the right one's and the sum's. `value` is the MmaShape.
+// mma.sync: the words of a lane belong to the left fragment, the right fragment and the sum, in this order. `value` is
+// the MmaShape.
 void Machine::MultiplyMatrices(std::span<Thread> lanes) {
   const auto shape = static_cast<MmaShape>(lanes[0].value);
   std::vector<uint32_t> matrices[3];

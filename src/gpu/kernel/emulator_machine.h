@@ -14,7 +14,6 @@
 
 namespace hlo::kernel {
 
-// The reason why a thread waits.
 enum class Wait : int32_t {
   kNothing,
   kClusterBarrier,
@@ -48,14 +47,14 @@ class Machine {
   void* Access(int site, int thread, void* address, const void* member, int rank);
   void* InBlock(void* shared, int rank);
   void Fence();
-  // Asynchronous copies are executed as late as possible, so that a kernel that does not wait reads old values.
+  // Asynchronous copies are executed as late as possible, so that a kernel without the needed wait reads old values.
   void Copy(int thread, void* to, const void* from) { Own(thread).copies.push_back({to, from}); }
   void EndGroup(int thread);
   void WaitForCopies(int thread, int on_their_way);
 
   using Start = void* (*)(void* const* arguments, int32_t thread, int32_t block);
 
-  // `shared` are the address and bytes of each shared array in the code. `sanitizer` may be null.
+  // `shared` has the address and bytes of each shared array. `sanitizer` may be null.
   void Run(Start start, std::span<void* const> arguments, std::span<const int64_t> blocks, Sanitizer* sanitizer,
            const std::vector<std::pair<char*, int64_t>>& shared);
 
@@ -91,8 +90,8 @@ class Machine {
   static void MultiplyMatrices(std::span<Thread> lanes);
 
   const Kernel& kernel_;
-  std::span<void* const> arguments_;  // Set for each run.
-  std::vector<Thread> threads_;       // Block by block.
+  std::span<void* const> arguments_;
+  std::vector<Thread> threads_;
   std::vector<char> frames_;
   std::vector<std::pair<char*, int64_t>> shared_;
   // The shared memory of blocks that are not running, by rank and array.

@@ -64,8 +64,8 @@ Cache& TheCache() {
   return cache;
 }
 
-// Kernels that together take at most this estimated share of a run may be slower. Models whose kernels are all compiled
-// this way take more time (bench/results/2026-11-23-kernel-compile.md).
+// Kernels that together take at most this estimated share of a run may be slower. With low effort for all kernels,
+// models take more time (bench/results/2026-11-23-kernel-compile.md).
 constexpr double kUnnoticed = 0.01;
 
 std::vector<Effort> EffortsOf(const DistinctKernels& distinct, std::span<const double> shares) {
@@ -128,7 +128,7 @@ CodeKey HostKeyOf(const Kernel& kernel, Effort effort) {
   return KeyOf({"host", HostTargetText(effort), WordsOf(code)});
 }
 
-// Returns which kernels were loaded.
+// Loads kernels from `kept`. Returns 1 for each loaded kernel.
 std::vector<char> TakeKept(const DistinctKernels& distinct, std::span<const Effort> efforts, CodeCache& kept,
                            CompileTimes& times) {
   std::vector<char> taken(distinct.kernels.size());
@@ -156,7 +156,7 @@ Status CompileModule(const Batch& batch, CodeCache* kept, CompileTimes& times) {
   llvm::TargetMachine* const target = TRY(HostTarget(effort));
   llvm::LLVMContext context;
   llvm::Module module(kernels.front()->name, context);
-  // Instructions up to the end of each kernel.
+  // The module's instructions up to the end of each kernel.
   std::vector<unsigned> instructions;
   for (size_t i = 0; i < kernels.size(); ++i) {
     LowerToHost(*kernels[i], "k" + hashes[i].ToString(), MayUseAvx512(), module);

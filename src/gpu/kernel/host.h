@@ -38,7 +38,7 @@ class HostKernel {
                                                      std::span<const double> shares, CodeCache* kept);
 
   void* function_ = nullptr;
-  bool direct_ = true;  // See kMostDirectArguments.
+  bool direct_ = true;  // Passes arguments separately (kMostDirectArguments).
   int64_t blocks_ = 0;
   int64_t cluster_ = 1;
   double compile_seconds_ = 0;
@@ -47,17 +47,17 @@ class HostKernel {
   std::shared_ptr<const LoadedObject> object_;
 };
 
-// Uses the cache of the process. Thread-safe.
+// Compiles equal kernels once in a process. Thread-safe.
 Result<HostKernel> CompileHost(const Kernel& kernel);
 
-// Uses all threads, and compiles equal kernels once. `shares` are the parts of the run time: kernels with a negligible
-// total share are compiled with low effort, to slower code with the same results. Empty means full effort. `kept` is a
-// cache shared with other processes, or null.
+// Uses all threads, and compiles equal kernels once. `shares` has the part of each kernel in the run time: kernels with
+// a negligible total part are compiled with low effort, to slower code with the same results. Without `shares`, the
+// effort is full. `kept` is a cache shared with other processes, or null.
 Result<std::vector<HostKernel>> CompileHost(std::span<const Kernel* const> kernels, std::span<const double> shares = {},
                                             CodeCache* kept = nullptr);
 
-// With full effort.
 enum class HostStage : uint8_t { kLowered, kOptimized, kAssembly };
+// Compiles with full effort.
 Result<std::string> EmitHost(const Kernel& kernel, HostStage stage);
 
 }  // namespace hlo::kernel

@@ -1,5 +1,5 @@
-// Lowers kernels to LLVM IR for x86, as loops over blocks, warps and lanes that can be vectorised. Measurements for
-// each rule: docs/architecture.md#host-lowering.
+// Lowers kernels to LLVM IR for x86, as loops over blocks, warps and lanes that can be vectorised. Measurements:
+// docs/architecture.md#host-lowering.
 #ifndef HLO_GPU_KERNEL_HOST_LOWERING_H_
 #define HLO_GPU_KERNEL_HOST_LOWERING_H_
 
@@ -12,10 +12,9 @@
 namespace hlo::kernel {
 
 // Up to this many arguments are passed separately: `void name(int64 first_block, int64 last_block, void* ...)`. With
-// more, `void name(int64 first_block, int64 last_block, void* const* arguments)` calls such a function, which takes
-// half as long to compile as a small kernel.
+// more, `void name(int64 first_block, int64 last_block, void* const* arguments)` calls such a function.
 constexpr int kMostDirectArguments = 12;
-bool TakesArgumentsOneByOne(const Kernel& kernel);  // Also false for groups.
+bool TakesArgumentsOneByOne(const Kernel& kernel);  // Also false for kernels with groups.
 
 // With `masked_tails`, the end of a loop over elements is a masked vector, which halves the code on CPUs with masks
 // (AVX-512).

@@ -17,7 +17,7 @@ class LoadedObject {
   virtual void* Symbol(const std::string& name) const = 0;
 };
 
-// Makes an ELF relocatable file executable. It may call only functions in a table of ours.
+// Makes an ELF relocatable file executable. The code may call only the functions in a table of jit.cpp.
 Result<std::shared_ptr<const LoadedObject>> LoadObject(std::span<const char> object);
 
 }  // namespace hlo::kernel

@@ -1,5 +1,4 @@
-// The representation of a kernel between the builder (builder.h) and the two lowerings (nvptx.h, host.h). Independent
-// of LLVM.
+// The representation of a kernel between the builder (builder.h) and the two lowerings (nvptx.h, host.h).
 //
 // A kernel is a tree of regions. An instruction runs once for each block, warp or thread, according to the level of its
 // region:
@@ -102,7 +101,7 @@ struct Instruction {
 };
 
 enum class ArrayKind : uint8_t {
-  kInput,   // Not written during the launch.
+  kInput,   // Not written during the launch, unless it may alias.
   kOutput,  // Written and never read.
   kInOut,
   kShared,  // One for each block; undefined when the block starts.
@@ -116,7 +115,7 @@ struct ArrayInfo {
   int64_t elements;
   int64_t alignment;           // In bytes; the GPU code assumes it.
   bool may_alias = false;      // May share memory with another parameter, with equal elements at equal indices.
-  int64_t pitch = 0;           // kShared: the stride of a tile's rows. 0 if it is not a tile.
+  int64_t pitch = 0;           // kShared: the stride of a tile's rows. 0 if the array is not a tile.
   std::vector<int64_t> table;  // kTable: the bits of the elements.
   // The number of arrays in a group, each with a pointer; 0 for a single array. `elements` is the size of the largest.
   int64_t members = 0;
@@ -160,7 +159,7 @@ struct KernelArgument {
 struct Kernel {
   std::string name;
   int64_t blocks = 1;
-  // Adjacent blocks that run together and can read each other's shared arrays. Divides `blocks`.
+  // The number of adjacent blocks that run together and can read each other's shared arrays. Divides `blocks`.
   int cluster = 1;
   int threads = kWarpSize;
   int min_blocks_per_sm = 0;      // 0 if not specified.
@@ -173,14 +172,14 @@ struct Kernel {
   Region body;
 
   int warps() const { return threads / kWarpSize; }
-  std::vector<int> Parameters() const;  // In argument order.
+  std::vector<int> Parameters() const;
   std::vector<KernelArgument> Arguments() const;
   int64_t SharedBytes() const;
 };
 
 int Results(const Instruction& instruction);
 
-// Whether threads have different results even for equal operands.
+// Whether threads may have different results even for equal operands.
 bool IsOwn(const Kernel& kernel, const Instruction& instruction);
 
 std::string ToString(const Kernel& kernel);

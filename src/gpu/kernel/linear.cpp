@@ -76,7 +76,7 @@ class Forms {
         if (lines && constant_a != kNone) stride = b.stride * constant_a;
         return {.stride = stride, .multiple = product};
       }
-      // V elements from a multiple of V stay together if the divisor is a multiple of V, too.
+      // V elements from a multiple of V on have the same quotient if the divisor is a multiple of V, too.
       case Op::kDiv:
         if (constant_b == kNone || tile_width == 0 || a.stride != 1) return kUnknown;
         if (a.multiple % tile_width != 0 || constant_b % tile_width != 0) return kUnknown;

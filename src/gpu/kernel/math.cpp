@@ -1,4 +1,4 @@
-// Each function reduces its argument and evaluates a polynomial. Coefficients were fitted at Chebyshev points in
+// Most functions reduce their argument and evaluate a polynomial. Coefficients were fitted at Chebyshev points in
 // 300-bit arithmetic and rounded one by one from the lowest, with the rest refitted. Errors below are truncation errors
 // for f32 and f64, relative to the function.
 #include "gpu/kernel/math.h"
@@ -42,7 +42,7 @@ Value Clamp(Value x, double low, double high) {
 }
 
 // Returns x, at most `high`, and 0 where its exponential vanishes, because a product that underflows takes a processor
-// hundreds of cycles, and masks contain many. NaN stays NaN.
+// hundreds of cycles, and masks contain many such numbers. NaN stays NaN.
 Value Bounded(Value x, Value vanishes, double high) {
   return Select(x > high, AsValue(x, high), Select(vanishes, AsValue(x, 0.0), x));
 }
@@ -129,7 +129,7 @@ Value LogEdges(Value x, Value result) {
   return Select(x == 0.0, -Infinity(x), result);
 }
 
-// pow in f32 by log2 and a power of two in f64. Errors of the two: 2^-52, 2^-38.
+// pow in f32 by log2 and a power of two in f64. Errors of log2 and the power: 2^-52, 2^-38.
 Value PowF32(Value magnitude, Value y) {
   const Value x = Convert(magnitude, Type::kF64);
   const Value shift = x.builder().Constant(Type::kS64, 52);
@@ -169,7 +169,7 @@ Double2 Constant2(Value like, double high, double low) {
   return {.high = AsValue(like, high), .low = AsValue(like, low)};
 }
 
-// log2(x) in two f64, as 2 s + 2/3 s^3 + s^5 R(s^2) with s = (m-1)/(m+1). Error: 2^-64.
+// pow in f64 by log2 in two f64: log(m) = 2 s + 2/3 s^3 + s^5 R(s^2) with s = (m-1)/(m+1). Error: 2^-64.
 Value PowF64(Value x, Value y) {
   const Value denormal = x < kF64.min_normal;
   const Value shift = x.builder().Constant(Type::kS64, 52);
@@ -236,7 +236,7 @@ Value Expm1(Value x) {
   HLO_KERNEL_WIDEN(Expm1);
   const Value clamped = IsF32(x) ? Clamp(x, -20, 89) : Clamp(x, -40, 710);
   const auto [r, n] = ReduceExp(clamped);
-  // 2^n (em + 1) - 1, computed as a half so that 2^n does not overflow too early.
+  // Computes half of 2^n exp(r) - 1, so that 2^n does not overflow too early.
   const Value half = PowerOfTwo(n - 1, FormatOf(x));
   const Value result = Fma(half, SmallExpm1(r), half - 0.5) * 2.0;
   return Select(Abs(x) < FormatOf(x).tiny, x, result);
@@ -267,7 +267,7 @@ Value Log1p(Value x) {
   HLO_KERNEL_WIDEN(Log1p);
   const Format& format = FormatOf(x);
   const Value u = x + 1.0;
-  // log(u + d) = log(u) + d/u. `lost` is exact for |x| < 1, and does not matter for large x.
+  // log(u + d) = log(u) + d/u, with the rounding error d of u. d is exact for |x| < 1, and does not matter for large x.
   const Value lost = (x - (u - 1.0)) / u;
   const auto [e, f, rest] = ReduceLog(u, false);
   const Value low = (Fma(e, AsValue(x, format.ln2_low), -rest) + Select(Abs(x) < 0x1p60, lost, AsValue(x, 0.0))) + f;
@@ -429,7 +429,7 @@ Value Cosh(Value x) {
 Value Sinh(Value x) {
   HLO_KERNEL_WIDEN(Sinh);
   const Value a = Abs(x), half = Exp(a * 0.5), e = Expm1(a);
-  // From here on exp(-a) is below 2^-28 (f32) or 2^-57 (f64) of exp(a).
+  // From this bound on, exp(-a) is below 2^-28 (f32) or 2^-57 (f64) of exp(a).
   const Value large = a > (IsF32(x) ? 10.0 : 20.0);
   return CopySign(Select(large, 0.5 * half * half, 0.5 * (e + e / (e + 1.0))), x);
 }

@@ -31,7 +31,7 @@ Value Rsqrt(Value x);
 Value Cbrt(Value x);
 Value Pow(Value x, Value y);
 Value Atan2(Value y, Value x);
-Value FloatRemainder(Value x, Value y);  // fmod; exact.
+Value FloatRemainder(Value x, Value y);  // fmod; exact. For f32 and f64.
 
 }  // namespace hlo::kernel
 

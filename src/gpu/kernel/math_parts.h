@@ -9,7 +9,6 @@
 
 namespace hlo::kernel {
 
-// The constants of a format.
 struct Format {
   Type type, bits, unsigned_bits;
   int mantissa;  // Stored bits.

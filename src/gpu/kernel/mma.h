@@ -1,17 +1,17 @@
 // Matrix products of a warp (mma.sync of PTX): shapes, distribution of elements over lanes, and exact results.
 //
-// A product adds a [16, terms] matrix times a [terms, 8] matrix to a [16, 8] matrix. Each is a fragment: a slot with
-// some elements in every lane (LayoutOf).
+// A product adds a [16, terms] matrix times a [terms, 8] matrix to a [16, 8] matrix. Each matrix is a fragment: a slot
+// with some elements in every lane (LayoutOf).
 //
 // On the host and in the emulator, sum = fma(a[i, k], b[k, j], sum) for k = 0, 1, .... Products are exact in f32, so
 // only the additions round. Integers wrap.
 //
 // A GPU takes a group of terms at a time, in an unspecified order, together with the sum. It aligns them to the
-// exponent of the largest, truncates below 2^-23 of that, adds, and truncates again. Let S = |sum| + sum of |a b|. A
-// group loses less than (group + 2) 2^-23 S, and all terms lose less than (1 + 2 / group) terms 2^-23 S. Comparisons
-// with a GPU allow for group = 1: 3 terms 2^-23 S. Our result loses at most terms 2^-24 S. Second-order terms are
-// omitted. Source of the truncation: Fasi, Higham, Mikaitis, Pranesh, "Numerical behavior of NVIDIA tensor cores",
-// 2021.
+// exponent of the largest number, truncates below 2^-23 of that, adds, and truncates again. Let S = |sum| + sum of |a
+// b|. A group loses less than (group + 2) 2^-23 S, and all terms lose less than (1 + 2 / group) terms 2^-23 S.
+// Comparisons with a GPU allow for group = 1: 3 terms 2^-23 S. The result on the host loses at most terms 2^-24 S.
+// Second-order terms are omitted. Source of the truncation: Fasi, Higham, Mikaitis, Pranesh, "Numerical behavior of
+// NVIDIA tensor cores", 2021.
 #ifndef HLO_GPU_KERNEL_MMA_H_
 #define HLO_GPU_KERNEL_MMA_H_
 

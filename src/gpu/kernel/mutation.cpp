@@ -21,7 +21,7 @@ struct Range {
   std::optional<int64_t> count;
 };
 
-// A kernel before its mutation.
+// Facts about a kernel before its mutation.
 struct Before {
   explicit Before(const Kernel& kernel) : types(HostFacts(kernel).types), definitions(kernel.values) {
     Note(kernel.body);
@@ -152,8 +152,8 @@ bool IsStore(const Instruction& instruction) {
 
 // ---- tail ----------------------------------------------------------------------------------------------------------
 
-// Tiles leave out the store of their last index. Stores outside of tiles, or in tiles without a limit, leave out the
-// last element of the array.
+// A store in a tile leaves out the last index. A store outside of tiles leaves out the last element of its array, and
+// so does a store to an output in a tile without a limit.
 bool Tail(Kernel& kernel, const Steering& steering) {
   const Before before(kernel);
   bool fits = false;
@@ -191,10 +191,10 @@ class Accumulations {
   struct Found {
     std::vector<Range> ranges;
     std::set<const Instruction*> instructions;
-    bool counts_terms = true;  // False if the ranges count elements that lanes keep.
-    bool adds = false;         // Some accumulations are sums.
-    bool stores = false;       // The range also stores other values, as a scan does.
-    bool is_padded = false;    // The terms come from shared memory, where zeros may follow.
+    bool counts_terms = true;  // False if the ranges count lanes with sums of their own.
+    bool adds = false;         // Whether some accumulations are sums.
+    bool stores = false;       // Whether the range also stores other values, as a scan does.
+    bool is_padded = false;    // Whether the terms come from shared memory, where zeros may follow.
   };
 
   Accumulations(const Kernel& kernel, const Before& before, const Steering& steering)
@@ -236,9 +236,9 @@ class Accumulations {
     found_.push_back(std::move(found));
   }
 
-  // Chooses the ranges that go over terms: for updates of an array the outermost loop, for a slot or variable the
-  // ranges around the accumulation that do not contain its first value. Tiles do not count where each lane keeps its
-  // own sum.
+  // Chooses the ranges that go over terms: for a matrix product the innermost range, for updates of an array the
+  // outermost loop, and for a slot or variable the ranges around the accumulation that do not initialise it. Beside a
+  // loop, tiles with a sum for each lane do not count.
   void RangesOfTerms(Found* found) const {
     const std::set<const Instruction*>& accumulating = found->instructions;
     const std::vector<Range>& open = ranges_.open();
@@ -375,8 +375,9 @@ class Accumulations {
   std::vector<Found> found_;
 };
 
-// Returns whether this is the trip or tile index whose term is left out.
+// The trip of a loop whose term a mutation drops.
 enum class Dropped : uint8_t { kFirst, kLast, kBeforeLast };
+// Emits whether the current trip is the one that `which` names, or the index is the last of the tile.
 int32_t IsDropped(const Range& range, Dropped which, const Ranges& ranges, Writer& writer) {
   const Instruction& instruction = *range.instruction;
   const int32_t at = instruction.regions[0].arguments[0];
@@ -411,9 +412,9 @@ bool DropFromLoop(Kernel& kernel, const Before& before, const Steering& steering
   if (found == nullptr) return false;
   Rewrite(kernel, before, [&](Instruction& instruction, Writer writer, const Ranges& ranges) {
     if (!found->instructions.contains(&instruction)) return writer.Append(std::move(instruction));
-    // The outermost loop drops a term of its last trip, or of the trip before where it stores results too: the sum
-    // after the last trip of a scan is never read. Inner loops drop the first term, because the last ones may be
-    // padding.
+    // The outermost loop drops a term of its last trip, or of the trip before if it stores results, too, as a scan
+    // never reads its last sum. Inner loops, and loops over shared memory, drop the first term, because the last terms
+    // may be padding.
     Dropped which = found->is_padded ? Dropped::kFirst : found->stores ? Dropped::kBeforeLast : Dropped::kLast;
     int32_t dropped = -1;
     for (const Range& range : found->ranges) {
@@ -427,7 +428,7 @@ bool DropFromLoop(Kernel& kernel, const Before& before, const Steering& steering
   return true;
 }
 
-// Returns -1 if the chain begins here.
+// The operand that continues a chain of equal ops, or -1.
 int32_t ChainOperand(const Instruction& link, const Before& before) {
   const auto is_link = [&](int32_t value) {
     const Instruction* const at = before.definitions[value];
@@ -441,7 +442,7 @@ int32_t ChainOperand(const Instruction& link, const Before& before) {
   return -1;
 }
 
-// The longest chain of an unrolled sum loses its last link.
+// Drops the last link of the longest chain, as in an unrolled sum.
 bool DropFromChain(Kernel& kernel, const Before& before, const Steering& steering) {
   std::vector<int> lengths(kernel.values);
   const Instruction* last = nullptr;
@@ -556,7 +557,7 @@ bool ReadsMemory(int32_t value, const Before& before) {
   return false;
 }
 
-// The constant that the instruction limits a loaded number to: min(x, limit), or limit where x > limit.
+// The constant to which the instruction limits a loaded number: min(x, limit), or limit where x > limit.
 std::optional<int64_t> UpperLimit(const Instruction& inst, const Before& before) {
   if (inst.op == Op::kMin) {
     for (const int side : {0, 1}) {
@@ -571,7 +572,7 @@ std::optional<int64_t> UpperLimit(const Instruction& inst, const Before& before)
   return before.Constant(inst.operands[1]);
 }
 
-// Half of a positive limit, as bits. It is valid for indices, too, because it is below the limit.
+// Half of a positive limit, as bits. This bound is valid for indices, too, because it is below the limit.
 std::optional<int64_t> Halved(Type type, int64_t limit) {
   if (type == Type::kF32) {
     const auto number = std::bit_cast<float>(static_cast<int32_t>(limit));
@@ -604,7 +605,7 @@ bool NearLimit(Kernel& kernel, const Steering&) {
 
 // ---- wrong_index ---------------------------------------------------------------------------------------------------
 
-// Returns 0 if `read` does not read `array`.
+// The number of elements that `read` reads from `array`.
 int64_t StepOf(const Instruction& read, int64_t array, const Kernel& kernel) {
   if (read.op == Op::kLoad && read.imm == array) return 1;
   if (read.op == Op::kLoadVector && read.imm == array) return read.imm2;
@@ -612,7 +613,7 @@ int64_t StepOf(const Instruction& read, int64_t array, const Kernel& kernel) {
   return 0;
 }
 
-// Returns -1 if no array is only read.
+// The first array that is only read and long enough for a wrong index, or -1.
 int64_t FirstReadArray(const Kernel& kernel, const Steering& steering) {
   for (int64_t array = 0; array < std::ssize(kernel.arrays); ++array) {
     const ArrayInfo& info = kernel.arrays[array];

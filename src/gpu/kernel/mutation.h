@@ -2,7 +2,7 @@
 // and --inject.
 //
 // A mutated kernel ends, stays within its arrays and has valid barriers, because values that steer it (steering.h) are
-// unchanged.
+// unchanged or further limited.
 #ifndef HLO_GPU_KERNEL_MUTATION_H_
 #define HLO_GPU_KERNEL_MUTATION_H_
 
@@ -17,7 +17,7 @@ namespace hlo::kernel {
 struct Mutation {
   std::string_view name;
   std::string_view what;
-  // Returns false, with the kernel unchanged, if it does not fit. `steering` must belong to `kernel`.
+  // Returns false, with the kernel unchanged, if the mutation does not fit. `steering` must belong to `kernel`.
   bool (*apply)(Kernel& kernel, const Steering& steering);
 };
 

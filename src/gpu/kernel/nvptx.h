@@ -37,15 +37,16 @@ struct Ptx {
   std::string text;
   std::string entry;
   int64_t dynamic_shared_bytes = 0;  // Must be passed at launch; above 48 KiB the function needs an attribute.
-  bool waits = false;                // Waits for preceding work, so it may be launched early.
+  bool waits = false;                // Waits in its code for preceding work, so it may be launched early.
 };
 
 Result<Ptx> EmitPtx(const Kernel& kernel, const NvptxOptions& options = {});
 
-// Uses all threads. Kernels that differ only in names are compiled once.
+// Uses all threads. Kernels with equal code are compiled once.
 Result<std::vector<Ptx>> EmitPtx(std::span<const Kernel* const> kernels, const NvptxOptions& options = {});
 
-// The entries must have different names. ptxas spends most of its time on starting up.
+// Joins texts for one run of ptxas, which spends most of its time on starting up. The entries must have different
+// names.
 std::string JoinPtx(std::span<const Ptx> parts);
 
 Result<std::string> EmitNvptxIr(const Kernel& kernel, bool optimized, const NvptxOptions& options = {});
@@ -64,12 +65,12 @@ struct PtxasReport {
   std::string cubin;
 };
 
-// On PATH, in $CUDA_HOME/bin, or in /usr/local/cuda/bin. Empty if it is not found.
+// The path of ptxas on PATH, in $CUDA_HOME/bin or in /usr/local/cuda/bin, or empty.
 std::string FindPtxas();
 // The last line of `ptxas --version`.
 Result<std::string> PtxasVersion();
 
-// Errors: not found, timed out, or rejected, with its message.
+// Errors: ptxas is not found, is too slow, or rejects the text.
 Result<PtxasReport> Ptxas(const std::string& ptx, const std::string& arch = "sm_90", double timeout_seconds = 60);
 
 }  // namespace hlo::kernel

@@ -32,7 +32,7 @@ void AddHoisting(llvm::FunctionPassManager& passes) {
   passes.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(llvm::LICMOptions()), /*UseMemorySSA=*/true));
 }
 
-// PassBuilder::parsePassPipeline knows every pass of LLVM by name and would link them all.
+// PassBuilder::parsePassPipeline knows every pass of LLVM by name, and would link them all.
 llvm::FunctionPassManager FunctionPasses(Pipeline pipeline) {
   llvm::FunctionPassManager passes;
   AddPromotion(passes);
@@ -49,7 +49,7 @@ llvm::FunctionPassManager FunctionPasses(Pipeline pipeline) {
   }
   AddEarlyCse(passes);
   if (pipeline != Pipeline::kHostQuick) AddFolding(passes);
-  // Folding computes addresses again where they are used.
+  // Folding moved the computation of addresses to their uses in loops.
   if (pipeline == Pipeline::kHost) AddHoisting(passes);
   AddSimplifyCfg(passes);
   // A tile whose loops became a few vectors, such as a transposed square, now stays in registers.

@@ -1,4 +1,4 @@
-// The LLVM pass pipelines. Only this file uses PassBuilder, whose header takes seconds to compile.
+// The LLVM pass pipelines. Only passes.cpp uses PassBuilder, whose header takes seconds to compile.
 #ifndef HLO_GPU_KERNEL_PASSES_H_
 #define HLO_GPU_KERNEL_PASSES_H_
 
@@ -11,14 +11,14 @@ namespace hlo::kernel {
 
 enum class Pipeline : uint8_t {
   kNvptx,
-  kHost,       // With the loop vectoriser.
-  kHostQuick,  // Without folding, which takes longest.
+  kHost,
+  kHostQuick,  // Without folding, which takes longest, and passes that clean up after it.
   kEmulator,
 };
 
 Status RunPasses(llvm::Module& module, llvm::TargetMachine& target, Pipeline pipeline);
 
-// For tests and the emulator.
+// For printed IR and the emulator.
 Status Verify(llvm::Module& module);
 
 }  // namespace hlo::kernel

@@ -7,7 +7,7 @@
 namespace hlo::kernel {
 namespace {
 
-// Such as 32 for "32 registers", or 0 if there is none.
+// Such as 32 for "32 registers", or 0 without a number.
 int64_t NumberBefore(std::string_view text, std::string_view unit) {
   const size_t at = text.find(unit);
   if (at == std::string_view::npos) return 0;
@@ -20,7 +20,7 @@ int64_t NumberBefore(std::string_view text, std::string_view unit) {
 
 }  // namespace
 
-// The log names each kernel in a line, and its properties follow.
+// The log names a kernel in one line, and its properties in the next lines.
 std::vector<PtxasKernel> KernelsInLog(std::string_view text) {
   constexpr std::string_view kBegin = "Compiling entry function '";
   std::vector<PtxasKernel> kernels;

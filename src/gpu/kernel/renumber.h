@@ -1,4 +1,4 @@
-// Inserts a kernel into another one and renumbers its values.
+// Renumbers a kernel that is inserted into another one.
 #ifndef HLO_GPU_KERNEL_RENUMBER_H_
 #define HLO_GPU_KERNEL_RENUMBER_H_
 
@@ -15,12 +15,12 @@ struct Renumbering {
   std::vector<int32_t> arrays;
 };
 
-// Numbers after all numbers of `whole`, which has `statements` statements. `arrays` is empty.
+// Numbers after all numbers of `whole`, which has `statements` statements. The result has no `arrays`.
 Renumbering Behind(const Kernel& whole, int32_t statements);
-// Appends everything except arrays and the body.
+// Appends slots, variables, sources and the number of values.
 void Append(const Kernel& part, Kernel& whole);
 void Renumber(Region& region, const Renumbering& to);
-// -1 if there is none.
+// Returns -1 if no statement is numbered.
 int32_t LastStatement(const Region& region);
 
 }  // namespace hlo::kernel

@@ -85,7 +85,7 @@ Sanitizer::Mark Sanitizer::Now(int thread, bool atomic) const {
 
 bool Sanitizer::Conflicts(const Mark& before, bool shared, int thread) const {
   if (before.block < 0) return false;
-  // A block outside the cluster has other memory.
+  // A block outside the cluster has other shared memory.
   if (shared && !IsInCluster(before.block)) return false;
   if (shared && before.several_blocks && before.cluster_epoch == cluster_epoch_) return true;
   if (before.block != now().number) {
@@ -101,8 +101,8 @@ bool Sanitizer::Conflicts(const Mark& before, bool shared, int thread) const {
   return before.several_lanes || before.thread != thread;
 }
 
-// One mark represents all readers of an epoch: the last one, and whether there were more. Readers of the own warp
-// before a warp barrier may be forgotten. They are ordered with that warp, and for other warps the last reader
+// A mark represents all readers of an epoch: the last reader, and whether there were others. Readers of the same warp
+// before its last barrier may be forgotten: this warp is ordered after them, and for other warps the last reader
 // suffices.
 void Sanitizer::NoteRead(Mark& read, bool shared, int thread) const {
   const Mark before = read;

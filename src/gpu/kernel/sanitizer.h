@@ -15,7 +15,6 @@
 
 namespace hlo::kernel {
 
-// A place in the code that accesses memory.
 struct AccessSite {
   int array = -1;  // Index in Kernel::arrays; -1 if it is found by address.
   int source = -1;
@@ -30,7 +29,7 @@ constexpr int kOwnBlock = INT32_MIN;  // The current block.
 
 // The memory of an array, or of a member of a group.
 struct ArrayPlace {
-  char* base;  // Null if it is not checked.
+  char* base;  // Null if the code does not contain the array.
   int64_t elements;
 };
 
@@ -46,8 +45,8 @@ class Sanitizer {
   void PassClusterBarrier();
   void Fence() { now().fenced = true; }
 
-  // Called before an access. Returns `address`, or a sink if it is out of bounds. `member` is the loaded pointer of a
-  // group's member, or null. `rank` is the block whose shared array is accessed, or kOwnBlock.
+  // Called before an access. Returns `address`, or a sink if the access is out of bounds. `member` is the loaded
+  // pointer of a group's member, or null. `rank` is the block whose shared array is accessed, or kOwnBlock.
   void* Access(const AccessSite& site, int thread, void* address, const void* member, int rank);
   void Diverged(Finding finding, int thread);
 
@@ -89,7 +88,7 @@ class Sanitizer {
     int32_t number = 0, epoch = 0;
     std::vector<int32_t> warp_epochs;
     bool fenced = false;
-    int32_t acquired_at = -1;  // The epoch since which it knows released writes of other blocks.
+    int32_t acquired_at = -1;  // The epoch after which the block sees released writes of others.
     bool ended = false;
     int32_t read_afar = -1;  // The cluster_epoch_ in which another block last read its memory.
   };
@@ -113,7 +112,7 @@ class Sanitizer {
 
   const Kernel& kernel_;
   const std::vector<std::vector<ArrayPlace>> places_;
-  // Indexed by array. Its members, or the blocks of a shared array, are consecutive.
+  // Indexed by array. The members of a group, or the blocks of a shared array, are consecutive.
   std::vector<Cells> cells_;
   std::vector<std::vector<int64_t>> begins_;  // The first cell of each array and member.
   std::vector<Block> blocks_;

@@ -60,7 +60,7 @@ llvm::Type* ScalarEmitter::Shaped(llvm::Type* scalar, llvm::Value* like) {
   return vector ? llvm::FixedVectorType::get(scalar, vector->getNumElements()) : scalar;
 }
 
-// LLVM's own lowering calls a function that libgcc 12 lacks, or flushes denormals.
+// On hosts, LLVM's own rounding calls a function that libgcc 12 lacks, or flushes denormals.
 llvm::Value* ScalarEmitter::RoundToBF16(llvm::Value* value) const {
   llvm::Type* const i16 = Shaped(b_.getInt16Ty(), value);
   if (place_ == Place::kGpu) return b_.CreateBitCast(b_.CreateFPTrunc(value, Shaped(b_.getBFloatTy(), value)), i16);
@@ -155,7 +155,7 @@ llvm::Value* ScalarEmitter::MinMax(bool max, llvm::Value* a, llvm::Value* b, Typ
   return b_.CreateSelect(b_.CreateFCmpUNO(a, a), a, not_nan);
 }
 
-// LLVM does not find the host's instruction in the general form.
+// Names the host's instruction, which LLVM does not find in the general form.
 llvm::Value* ScalarEmitter::DotPairs(llvm::Value* a, llvm::Value* b, llvm::Value* c) const {
   auto* const vector = llvm::dyn_cast<llvm::FixedVectorType>(a->getType());
   const int lanes = vector ? static_cast<int>(vector->getNumElements()) : 1, whole = vector_bytes_ / 4;
@@ -182,7 +182,8 @@ llvm::Value* ScalarEmitter::DotPairs(llvm::Value* a, llvm::Value* b, llvm::Value
   return sum;
 }
 
-// Indices are never negative. Vectors of 64-bit quotients are slow.
+// Indices are never negative, so divisions are unsigned. On hosts they have 32 bits if possible, because vectors of
+// 64-bit quotients are slow.
 llvm::Value* ScalarEmitter::DivideIndex(bool quotient, llvm::Value* a, llvm::Value* b) const {
   const auto divide = [&](llvm::Value* x, llvm::Value* y) {
     return quotient ? b_.CreateUDiv(x, y) : b_.CreateURem(x, y);

@@ -29,7 +29,7 @@ class ScalarEmitter {
   llvm::Constant* Constant(Type type, int64_t bits) const;
   llvm::Constant* Index(int64_t value) const { return Constant(Type::kIndex, value); }
 
-  // Emits kConstant and kAdd .. kBitcast. Operands may be LLVM vectors of one length, mixed with scalars.
+  // Emits an HLO_SCALAR_OP. Operands may be LLVM vectors of one length, mixed with scalars.
   llvm::Value* Emit(const Instruction& instruction, std::span<llvm::Value* const> operands,
                     std::span<const Type> types) const;
 

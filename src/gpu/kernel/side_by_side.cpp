@@ -9,7 +9,7 @@
 namespace hlo::kernel {
 namespace {
 
-// Makes the number of the block relative to this kernel.
+// Makes block numbers relative to the kernel's `first` block.
 void CountFrom(Region& region, int32_t block, int32_t first) {
   for (Instruction& instruction : region.body) {
     if (instruction.op == Op::kBlock) {
@@ -106,7 +106,7 @@ class Joiner {
   SideBySide joined_;
   int32_t block_ = -1;
   int32_t statements_ = 0;
-  std::unordered_map<int, int32_t> inputs_;  // Keyed by place.
+  std::unordered_map<int, int32_t> inputs_;
   std::vector<Region> bodies_;
   std::vector<int64_t> firsts_;  // First block of each kernel.
 };

@@ -80,8 +80,8 @@ class Finder {
     }
   }
 
-  // A conjunction ends its loop as soon as one conjunct fails. Beside comparisons of integers, which count trips,
-  // comparisons of floats may have either result.
+  // A conjunction ends its loop as soon as one conjunct fails. So beside comparisons of integers, which count trips,
+  // comparisons of floats are not marked.
   void MarkCondition(int32_t condition) {
     std::vector<int32_t> conjuncts = {condition}, floats;
     bool counts = false;
@@ -112,7 +112,7 @@ class Finder {
     for (size_t i = 0; i < floats.size() && !counts; ++i) Mark(found_.values, floats[i]);
   }
 
-  // Returns whether a branch sets only constants, like one that stops a loop after too many trips.
+  // Returns whether a branch sets only constants, like the branch that stops a loop after too many trips.
   bool RaisesFlag(const Instruction& branch) const {
     const auto is_constant = [&](int32_t value) {
       return definitions_[value] != nullptr && definitions_[value]->op == Op::kConstant;

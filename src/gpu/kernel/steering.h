@@ -13,7 +13,7 @@ struct Steering {
   std::vector<bool> values, slots, variables, arrays;  // Indexed by number.
 };
 
-// `arrays` steer other kernels; may be empty.
+// `arrays` marks arrays that steer other kernels; it may be empty.
 Steering FindSteering(const Kernel& kernel, std::vector<bool> arrays = {});
 
 }  // namespace hlo::kernel

@@ -1,5 +1,5 @@
-// Stores that bypass the caches, for results that do not fit into them. A line that is stored in pieces is read first,
-// so writing a result through the caches costs twice its size.
+// Stores that bypass the caches, for results that do not fit into them. A cache line that is stored in pieces is read
+// first, so writing a result through the caches costs twice its size.
 #ifndef HLO_GPU_KERNEL_STREAMING_H_
 #define HLO_GPU_KERNEL_STREAMING_H_
 
@@ -10,7 +10,7 @@ namespace hlo::kernel {
 // More than the share of the last-level cache that one process gets on most machines.
 constexpr int64_t kLeastStreamedBytes = 32 << 20;
 
-// Marks a pointer parameter whose memory is only written, in large pieces.
+// Marks a pointer parameter, aligned to 64 bytes, whose memory is only written, in large pieces.
 void MarkStreamed(llvm::Function& function, unsigned parameter);
 
 // Runs after vectorisation. Stores of whole aligned vectors to marked parameters become streaming stores, with a fence

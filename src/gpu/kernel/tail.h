@@ -17,8 +17,8 @@ struct WithTail {
 // Runs `kernel`, and then `tail`, which has one block of one warp, in the thread block that ends last and sees all
 // writes. `same` maps parameters of the tail to equal parameters of the kernel, or to -1. The new kernel has the
 // parameters of the kernel, the other parameters of the tail, and a counter if there are several blocks. Returns
-// nothing for clusters, and for tails that use groups, slots, variables or arrays other than parameters, or synchronise
-// threads.
+// nothing for clusters, and for tails with groups, slots, variables, tiles, warps, synchronised threads, or arrays
+// other than parameters.
 std::optional<WithTail> AddTail(const Kernel& kernel, const Kernel& tail, const std::vector<int>& same);
 
 }  // namespace hlo::kernel

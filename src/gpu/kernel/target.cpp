@@ -49,8 +49,8 @@ void Initialise() {
     LLVMInitializeNVPTXTarget();
     LLVMInitializeNVPTXTargetMC();
     LLVMInitializeNVPTXAsmPrinter();
-    // Loop strength reduction takes much time and gains nothing: addresses are simple, and ptxas has its own. There is
-    // no other way to switch it off.
+    // Loop strength reduction takes much time and gains nothing: addresses are simple, and ptxas has its own. This is
+    // the only way to switch it off.
     static_cast<llvm::cl::opt<bool>*>(llvm::cl::getRegisteredOptions()["disable-lsr"])->setValue(true);
   });
 }
@@ -59,7 +59,7 @@ struct HostCpu {
   std::string name, features;
 };
 
-// Processors with the fix for Downfall gather much more slowly than they load the elements.
+// Processors with the fix for Downfall gather much more slowly than they load single elements.
 constexpr const char* kTuning = "+prefer-no-gather,+prefer-no-scatter";
 
 HostCpu NativeCpu() {
@@ -101,8 +101,8 @@ Result<llvm::TargetMachine*> Make(const std::string& triple, const std::string& 
 // Passes that change nothing: the PTX of all models is the same without them.
 constexpr std::string_view kLeftOut[] = {"Nary reassociation", "GPU Load and Store Vectorizer"};
 
-// Instructions of a body already have a good order, and no kernel contains anything for the other passes. Models are as
-// fast without them (bench/results/2026-11-23-kernel-compile.md).
+// The scheduler gains little on instructions in good order, and kernels contain nothing for the other passes. Models
+// are as fast without them (bench/results/2026-11-23-kernel-compile.md).
 constexpr std::string_view kLeftOutOnHost[] = {
     "Machine Instruction Scheduler",
     "Register Allocation Pass Scoring",

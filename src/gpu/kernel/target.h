@@ -19,12 +19,13 @@ enum class Effort : uint8_t {
 
 // This machine, up to the selected level (base/host_isa.h).
 Result<llvm::TargetMachine*> HostTarget(Effort effort = Effort::kFull);
-// "znver4", or the selected level, "x86-64-v3".
+// Such as "znver4", or "x86-64-v3" for a selected level.
 std::string HostProcessor();
 // The inputs of code generation besides the module.
 std::string HostTargetText(Effort effort);
 Result<llvm::TargetMachine*> NvptxTarget(const std::string& arch, int ptx_version);
 
+// Sets the module's target and features.
 void Prepare(llvm::Module& module, llvm::TargetMachine& target);
 
 Status Generate(llvm::Module& module, llvm::TargetMachine& target, bool object, llvm::SmallVectorImpl<char>& out);

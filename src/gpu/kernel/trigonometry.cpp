@@ -153,8 +153,8 @@ Value AtanOfRatio(Value small, Value large) {
   return Select(steep, (atan + 0x1.1a62633145c07p-55) + 0x1.921fb54442d18p-1, atan);
 }
 
-// asin(a) = start + rest for a <= 1/2. Beyond that, `steep`, start + rest is asin(sqrt((1 - a) / 2)), half of the
-// difference to a right angle. NaN above 1.
+// asin(a) = start + rest for a <= 1/2. For larger a, `steep` is true and start + rest is asin(sqrt((1 - a) / 2)), half
+// of the difference to a right angle. NaN above 1.
 struct Arc {
   Value start, rest, steep;
 };

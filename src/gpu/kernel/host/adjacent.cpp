@@ -18,7 +18,7 @@ bool IsScalar(Op op) {
   }
 }
 
-// Divisions of indices cut a tile into its own segments.
+// A tile with a division of indices is cut into segments (segments.h), and not merged.
 bool IsMergeable(const Instruction& instruction) {
   switch (instruction.op) {
     case Op::kLoad:
@@ -35,9 +35,8 @@ class TileMerge {
  public:
   explicit TileMerge(const Kernel& kernel) : kernel_(kernel) {}
 
-  // Without a barrier between two tiles, a thread of the second one reads no value that another thread wrote in the
-  // first. In one loop the tiles alternate, so neither may read an array that the other writes. Both may write an
-  // output, which is not read.
+  // Returns whether the tile can share the loop of the tiles added before. In one loop the tiles alternate, so no tile
+  // may read an array that another tile writes. Several tiles may write an output, which is not read.
   bool Add(const Instruction& tile) {
     const std::vector<Instruction>& body = tile.regions[0].body;
     instructions_ += body.size();

@@ -1,5 +1,5 @@
-// A pass of the host lowering: merges consecutive tiles into one loop, because LLVM needs as much time for a short loop
-// as for a long one.
+// A pass of the host lowering: merges consecutive tiles into one loop, because LLVM compiles a short loop as slowly as
+// a long loop.
 #ifndef HLO_GPU_KERNEL_HOST_ADJACENT_H_
 #define HLO_GPU_KERNEL_HOST_ADJACENT_H_
 
@@ -10,8 +10,8 @@
 
 namespace hlo::kernel {
 
-// The tile `instructions[0]` and the following tiles without a limit that can share its loop. Instructions between them
-// can be computed earlier.
+// The tile `instructions[0]` and, if it has no limit, following tiles that can share its loop. Instructions between the
+// tiles can be computed before the loop.
 std::vector<const Instruction*> AdjacentTiles(const Kernel& kernel, std::span<const Instruction> instructions);
 
 }  // namespace hlo::kernel

@@ -46,7 +46,8 @@ void HostEmission::EnterBlock(LlvmValue rank) {
   enter(of_all_blocks_.variables, variables_);
 }
 
-// All blocks reach an instruction with a barrier of the cluster alike, so the first block's values control it.
+// All blocks execute an instruction that contains a barrier of the cluster alike, so the first block's values control
+// it.
 void HostEmission::EmitCluster(const Region& region) {
   std::vector<const Instruction*> turn;
   for (const Instruction& instruction : region.body) {

@@ -36,7 +36,7 @@ bool HasStructure(const Region& region) {
 
 }  // namespace
 
-// Branches and loops (sin and rem contain some) have no vector form.
+// Combines lane by lane, because branches and loops, as in sin and rem, have no vector form.
 HostEmission::Values HostEmission::CombineByLane(const Instruction& instruction, const Values& a, const Values& b) {
   const auto lanes_of = [](LlvmValue value) {
     return llvm::cast<llvm::FixedVectorType>(value->getType())->getNumElements();
@@ -120,8 +120,8 @@ HostEmission::LanePiece HostEmission::CombineNeighbours(const Instruction& reduc
   return combined;
 }
 
-// The same tree as in lane 0 of a GPU. The pieces are registers, because LLVM takes very long to compile shuffles of
-// all 32 lanes.
+// Combines in the same tree as lane 0 of a GPU. The pieces are registers, because LLVM takes very long to compile
+// shuffles of all 32 lanes.
 void HostEmission::EmitWarpReduce(const Instruction& reduce) {
   int64_t widest = 4;
   for (const int32_t slot : reduce.slots) widest = std::max<int64_t>(widest, Bytes(kernel_.slots[slot].type));

@@ -32,7 +32,8 @@ void HostEmission::Lower(const std::string& name) {
   if (!direct) MakeEntry(name);
 }
 
-// `noalias` has more effect on parameters than on loaded pointers.
+// The entry loads the pointers and calls the body, because `noalias` has more effect on parameters than on loaded
+// pointers.
 void HostEmission::MakeEntry(const std::string& name) {
   llvm::Type* const types[] = {b_.getInt64Ty(), b_.getInt64Ty(), b_.getPtrTy()};
   auto* const entry = llvm::Function::Create(llvm::FunctionType::get(b_.getVoidTy(), types, false),

@@ -21,8 +21,8 @@
 
 namespace hlo::kernel {
 
-// Bodies with at most this many vectors are unrolled, so that slots become registers. A loop over vectors in memory is
-// slower: it has more instructions and fewer loads under way (bench/results/2026-11-27-cpu-6.md).
+// Loops over at most this many vectors with a short body are unrolled, so that slots become registers. Loops over
+// vectors in memory have more instructions and fewer loads under way (bench/results/2026-11-27-cpu-6.md).
 constexpr int64_t kVectorsWrittenOut = 8;
 
 class HostEmission {
@@ -57,7 +57,7 @@ class HostEmission {
     bool lanes = false;
     bool unroll = true;
     int interleave = 1;
-    bool is_done = false;   // Already in vectors.
+    bool is_done = false;   // LLVM must not vectorise the loop.
     bool has_gaps = false;  // See WidePlan.
   };
   void Loop(LlvmValue begin, LlvmValue end, LlvmValue step, LoopKind kind, const std::function<void(LlvmValue)>& body);
@@ -143,8 +143,8 @@ class HostEmission {
 
   // collectives.cpp: the slots of a warp as one vector.
   struct LanePiece {
-    Values values;                  // Scalars for a single lane.
-    llvm::SmallVector<int> places;  // Position of each lane in the warp.
+    Values values;                  // Vectors, or scalars for a single lane.
+    llvm::SmallVector<int> places;  // Number of each value in the order of lanes.
   };
   LanePiece LoadPiece(const Instruction& reduce, int first, int lanes);
   LanePiece CombineNeighbours(const Instruction& reduce, const LanePiece& a, const LanePiece* b, int block);

@@ -15,7 +15,7 @@ constexpr int64_t kMostWrittenOut = 256;
 struct HostFacts {
   explicit HostFacts(const Kernel& kernel);
 
-  // Returns -1 if the bounds are not constant.
+  // The number of trips, or -1 if the bounds are not constant.
   int64_t Steps(const Instruction& loop) const;
   // Counts instructions after unrolling loops with constant bounds.
   int64_t WrittenOut(const Region& region) const;

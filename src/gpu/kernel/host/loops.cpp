@@ -68,8 +68,8 @@ void HostEmission::Lanes(LlvmValue end, const std::function<void(LlvmValue)>& bo
 }
 
 // Emits whole vectors, and then the rest. If the body may repeat and the end is known, the rest is one more vector that
-// ends there. A short body with a known end gets vectors of half as many lanes, and so on. Otherwise the rest is
-// emitted lane by lane, or by the vectoriser with masks.
+// ends there. A short body with a known end gets vectors of half as many lanes, and so on. Other rests are emitted lane
+// by lane. LLVM's vectoriser gets loops with less than a vector, and loops whose rest needs masks.
 void HostEmission::Lanes(LlvmValue end, const WidePlan& wide, const std::function<void(LlvmValue)>& body,
                          int interleave) {
   if (wide.is_scalar) return Loop(Index(0), end, Index(1), {.lanes = true, .unroll = false, .is_done = true}, body);
@@ -127,7 +127,7 @@ void HostEmission::CarryVariables(const WidePlan& wide) {
   }
 }
 
-// Returns the scalar outside of a vector body.
+// Returns a vector, or the scalar outside of a vector body.
 llvm::Value* HostEmission::Wide(int32_t id) {
   LlvmValue const value = Get(id);
   if (!wide_ || value->getType()->isVectorTy()) return value;

@@ -54,7 +54,7 @@ void HostEmission::EmitStore(const Instruction& store) {
   StoreElement(store.imm, Get(store.operands[0]), value);
 }
 
-// Accesses to the group in `access` go to this member.
+// Calls `access`, which then accesses this member of the group.
 void HostEmission::AtMember(int64_t array, int32_t member, const std::function<void()>& access) {
   LlvmValue const group = arrays_[array];
   LlvmValue const place = b_.CreateInBoundsGEP(b_.getPtrTy(), group, Get(member));
@@ -87,7 +87,7 @@ void HostEmission::EmitStoreVector(const Instruction& store) {
   }
 }
 
-// A correct kernel does not depend on the time of the copy before the wait.
+// Copies at once, because a correct kernel does not depend on the time of the copy before the wait.
 void HostEmission::EmitCopyAsync(const Instruction& copy) {
   LlvmValue const to = Get(copy.operands[0]);
   LlvmValue const from = Get(copy.operands[1]);
@@ -119,9 +119,9 @@ void HostEmission::EmitLoadTransposed(const Instruction& load) {
 
 void HostEmission::EmitTransposeTile(const Instruction& turn) {
   const ArrayInfo& tile = kernel_.arrays[turn.imm];
-  // The side of a square is 32 bytes, because exchanging the halves of 64-byte registers in one more step is slower
-  // (bench/results/2026-11-26-cpu-3.md). If rows are whole lines, squares of 64 bytes are faster, because a vector is
-  // loaded as it was stored.
+  // The side of a square is at most 32 bytes, because exchanging the halves of 64-byte registers in one more step is
+  // slower (bench/results/2026-11-26-cpu-3.md). If rows are whole cache lines, squares of whole vectors are faster,
+  // because a vector is loaded as it was stored.
   const int64_t of_line = std::min<int64_t>(kMostTransposed, VectorBytes() / Bytes(tile.type));
   const bool in_lines = tile.pitch * Bytes(tile.type) % 64 == 0 && TileRows(tile) % of_line == 0;
   const int64_t side = in_lines ? of_line : std::min<int64_t>(16, 32 / Bytes(tile.type));

@@ -60,7 +60,8 @@ class Finder {
 
   const HostFacts& facts_;
   SegmentPlan& plan_;
-  // Indexed by value. A line counts up with the index. A fixed value is the same for all elements.
+  // Indexed by value. Within a segment, a line grows by 1 with the index, and a fixed value is the same for all
+  // elements.
   std::vector<bool> line_, fixed_;
 };
 

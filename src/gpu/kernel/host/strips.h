@@ -1,8 +1,8 @@
 // A pass of the host lowering that moves loops in thread bodies outside the loop over lanes.
 //
-// The body of a phase or tile is cut at loops with the same bounds in all lanes. The code between two cuts is a group:
-// a loop over the lanes of a strip. Index arithmetic that several groups use is computed again. Other values are stored
-// in arrays with one element per lane. Uniform values are computed once, outside.
+// The body of a phase or tile is cut at loops that are not unrolled and have the same bounds in all lanes. The code
+// between two cuts is a group: a loop over the lanes of a strip. Index arithmetic that several groups use is computed
+// again. Other values are stored in arrays with one element per lane. Uniform values are computed once, outside.
 #ifndef HLO_GPU_KERNEL_HOST_STRIPS_H_
 #define HLO_GPU_KERNEL_HOST_STRIPS_H_
 
@@ -38,7 +38,7 @@ enum class StripPart : uint8_t {
 };
 StripPart PartOf(const HostFacts& facts, const StripPlan& plan, const Instruction& instruction);
 
-// Planning and emission both use this, so that group numbers agree.
+// Planning and emission both use this function, so that group numbers agree.
 template <class Uniform, class Group, class Cut>
 void WalkStrip(const HostFacts& facts, const StripPlan& plan, const Region& region, Uniform uniform, Group group,
                Cut cut) {

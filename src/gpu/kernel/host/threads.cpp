@@ -91,8 +91,8 @@ void HostEmission::EmitTile(const Instruction& tile) {
   });
 }
 
-// If a loop accesses few slots at places that are unknown at compile time, they are copied before and after it, so that
-// the slots themselves are registers.
+// Emits a loop of unknown length, in which slots cannot be registers, on copies of small slots, which are written back
+// after the loop. So other code keeps these slots in registers.
 void HostEmission::WithSlotsCopied(const Region& region, const std::function<void()>& emit) {
   std::set<int64_t> slots;
   if (kernel_.cluster == 1) FindSlots(region, slots);
@@ -176,8 +176,8 @@ llvm::Value* HostEmission::BeginSegment(Segment& segment, LlvmValue begin, LlvmV
     // the division, and no segment may be empty.
     const Instruction rest{.op = Op::kRem, .type = Type::kIndex};
     LlvmValue const remainder = scalar_.Emit(rest, operands, types);
-    // Negative dividends, which a guard excludes, have no quotient. The elements from zero on are segments of their
-    // own. A quotient of 0 keeps the bound of the next divisor from being negative.
+    // Elements with a negative dividend, which a guard excludes, are a segment of their own. Their quotient 0 keeps the
+    // bound of the next divisor from being negative.
     LlvmValue const negative = b_.CreateICmpSLT(dividend, Index(0));
     segment.at_begin[cut] = b_.CreateSelect(negative, Index(0), value);
     LlvmValue const bound = b_.CreateSelect(negative, b_.CreateNeg(dividend), b_.CreateSub(divisor, remainder));
@@ -186,7 +186,7 @@ llvm::Value* HostEmission::BeginSegment(Segment& segment, LlvmValue begin, LlvmV
   return count;
 }
 
-// Returns null if the instruction is not a cut.
+// The value of a cut for the current element; null for other instructions.
 llvm::Value* HostEmission::InSegment(const Instruction& instruction) {
   if (!segment_) return nullptr;
   const auto found = segment_->at_begin.find(&instruction);
@@ -195,7 +195,6 @@ llvm::Value* HostEmission::InSegment(const Instruction& instruction) {
                                               : b_.CreateAdd(found->second, segment_->position, "", true, true);
 }
 
-// `bind` receives the current lane or element.
 void HostEmission::EmitThreads(const Region& region, LlvmValue end, const SegmentPlan* segments,
                                const std::function<void(LlvmValue)>& bind) {
   const StripPlan plan = PlanStrips(facts_, region, segments);
@@ -217,8 +216,9 @@ void HostEmission::EmitThreads(const Region& region, LlvmValue end, const Segmen
       interleave);
 }
 
-// Emits a few vectors of lanes at a time, with the variables that live across loops in registers, or returns false.
-// Much faster than strips for products of tiles in shared arrays, because strips load and store arrays in each step.
+// Emits a few vectors of lanes at a time, with variables that live across loops in registers. Returns false if the body
+// does not fit. This is much faster than strips for products of tiles in shared arrays, because strips load and store
+// arrays in each step.
 bool HostEmission::EmitInRegisters(const Region& region, LlvmValue end, const SegmentPlan* segments,
                                    const std::function<void(LlvmValue)>& bind) {
   std::vector<const Instruction*> body;
@@ -341,7 +341,7 @@ llvm::Value* HostEmission::FromOtherGroup(int32_t id) {
   return Compute(definition);
 }
 
-// Returns null if the variable is an alloca of its own.
+// The address of the variable in its strip array, or null without one.
 llvm::Value* HostEmission::StripVariable(const Instruction& access) {
   if (!strip_ || !strip_->variables[access.imm]) return nullptr;
   return StripElement(strip_->variables[access.imm]);

@@ -12,7 +12,7 @@ namespace hlo::kernel {
 namespace {
 
 // A CPU's scheduler holds about a hundred instructions, too few iterations of a long body to hide the latency of its
-// chain. So several vectors alternate.
+// chain. So several vectors are interleaved.
 constexpr int64_t kLongBody = 24;
 constexpr int64_t kMuchWork = 1 << 18;
 
@@ -57,7 +57,7 @@ int64_t WidestInMemory(const Kernel& kernel, const Region& region) {
   return bytes;
 }
 
-// Alternating vectors share `constants`, and each vector has at most `values`.
+// Interleaved vectors share registers for `constants`, and each vector needs at most `values`.
 struct Registers {
   int64_t constants = 0, values = 0;
 };
@@ -113,14 +113,14 @@ bool IsWorthTwice(const HostFacts& facts, const Region& body) {
   return StoresStreamed(facts.kernel, body) || IsWorthInterleaving(facts, body) || KeepsPartialResults(body);
 }
 
-// If single vectors leave no tail, alternating ones must not either. Under a mask, loads with gaps become single loads
-// in branches, for which LLVM's vectoriser takes very long.
+// If single vectors leave no tail, interleaved vectors must leave none. Under a mask, loads with gaps become single
+// loads in branches, for which LLVM's vectoriser takes very long.
 int Interleave(const HostFacts& facts, const Region& body, int64_t elements, bool masked_tails) {
   if (!IsWorthInterleaving(facts, body)) return 1;
   const int64_t vector = (masked_tails ? 64 : 32) / WidestInMemory(facts.kernel, body);
   const bool whole = elements % vector == 0;
   // Four vectors, if they fit into the registers, are faster for most long bodies (bench/results/2026-11-26-cpu-4.md).
-  // AVX2 has half the registers.
+  // AVX2 has half the registers, so it gets two vectors.
   constexpr int64_t kRegisters = 32;
   const Registers registers = masked_tails ? RegistersOf(body) : Registers();
   int interleave = masked_tails && registers.constants + 4 * registers.values <= kRegisters ? 4 : 2;

@@ -1,4 +1,4 @@
-// A pass of the host lowering: how to vectorise the loop over the elements of a body.
+// Choices of the host lowering for vectorising the loop over the elements of a body.
 #ifndef HLO_GPU_KERNEL_HOST_VECTORS_H_
 #define HLO_GPU_KERNEL_HOST_VECTORS_H_
 
@@ -11,11 +11,11 @@ namespace hlo::kernel {
 // Whether the array is written past the caches (streaming.h).
 bool IsStreamed(const ArrayInfo& array);
 
-// Whether to emit a tile twice, once whole and once cut at its limit: masked stores cannot stream or pass partial
-// results to the next tile, and a loop of unknown length is not interleaved.
+// Whether to emit a tile twice, once whole and once cut at its limit: masked stores delay loads of partial results and
+// do not stream, and a loop of unknown length is not interleaved.
 bool IsWorthTwice(const HostFacts& facts, const Region& body);
 
-// Resets properties that do not affect the code, except a choice between three sizes of arrays.
+// Resets properties that do not affect the code. Sizes of arrays become one of three classes.
 void ForgetForHost(Kernel& kernel);
 
 // Vectors to interleave in a loop over `elements`.

@@ -60,7 +60,7 @@ class WidePlanner {
 
   int64_t widest() const { return widest_; }
 
-  // Returns whether elements are so far apart that the access can be done lane by lane.
+  // Whether the access is a gather or scatter: elements too far apart for shuffles.
   bool IsScattered(const Instruction& instruction) {
     if (instruction.op != Op::kLoad && instruction.op != Op::kStore) return false;
     const int64_t stride = StrideOf(instruction.operands[0]);
@@ -83,7 +83,7 @@ class WidePlanner {
   bool MostlyMoves(int64_t scattered) const { return scattered > 0 && computed_ <= 2 * scattered; }
 
  private:
-  // A value of another group is computed again here or kept in an array.
+  // A value of another group is repeated in this group or kept in an array.
   int64_t StrideOf(int32_t id) {
     if (known_[id]) return plan_.stride[id];
     int64_t stride = 0;
@@ -215,15 +215,15 @@ class WidePlanner {
   std::vector<bool> known_, is_set_;
   int64_t widest_ = 0, computed_ = 0;
   std::vector<int64_t> loaded_, stored_;
-  // True if the body keeps a value that another element could read.
+  // Whether the body sets slots or variables.
   bool keeps_ = false;
-  // Around the current instruction, without unrolled loops.
+  // Branches, and loops that are not unrolled, around the current instruction.
   int loops_ = 0, branches_ = 0;
 };
 
 }  // namespace
 
-// A step needs one vector of varying values for each vector of a variable, and one of uniform values. With one
+// Besides the variables, a step needs `vectors` registers of varying values and one of uniform values. With one
 // variable, the varying values are operands in memory.
 int VectorsInRegisters(size_t carried, int64_t vector_bytes) {
   const size_t registers = vector_bytes == 64 ? 32 : 16;

@@ -1,6 +1,6 @@
-// A pass of the host lowering that emits bodies as vectors. LLVM's vectoriser would spend much compile time to
-// rediscover independent elements, contiguous accesses and uniform values. It gets other bodies (varying branches,
-// masks, narrow strides). Bodies that mainly gather or scatter stay scalar.
+// A pass of the host lowering that plans which bodies are emitted as vectors. LLVM's vectoriser would spend much
+// compile time to rediscover independent elements, contiguous accesses and uniform values, and gets only other bodies
+// (varying branches, masks, narrow strides). Bodies that mainly gather or scatter stay scalar.
 #ifndef HLO_GPU_KERNEL_HOST_WIDE_H_
 #define HLO_GPU_KERNEL_HOST_WIDE_H_
 
@@ -19,7 +19,7 @@ constexpr int64_t kOwnValue = INT64_MIN;
 
 struct WidePlan {
   int64_t lanes = 0;  // For the widest type in memory; 0 if the body cannot be emitted as vectors.
-  // Emit one lane after another, because vectors built element by element are as slow and need several times the code.
+  // Emit lane by lane, because vectors built element by element are as slow and need several times the code.
   bool is_scalar = false;
   bool is_short = false;
   // Elements may be computed twice: the body stores only to shared arrays that it does not read.
@@ -30,7 +30,7 @@ struct WidePlan {
   bool has_gaps = false;
   // The stride between lanes, by value; 0 is uniform. Linear values are emitted as the scalar of the first lane.
   std::vector<int64_t> stride;
-  // Variables of the lanes that live across branches or loops that are not unrolled.
+  // Variables of the lanes that are set in branches, or in loops that are not unrolled.
   std::vector<int64_t> carried;
 };
 
@@ -39,12 +39,12 @@ struct WideContext {
   const SegmentPlan* segments = nullptr;
   const StripPlan* strip = nullptr;
   int group = 0;
-  // Allows loops with the same bounds in all lanes inside the vector body. Varying values in them must come from shared
-  // arrays, which are in the cache in any order of access.
+  // Allows loops with the same bounds in all lanes inside the vector body. Varying values loaded in such loops must
+  // come from shared arrays, which are in the cache in any order of access.
   bool loops_inside = false;
 };
 
-// Vectors for each of `carried` variables that fit into registers, or 0.
+// Vectors per variable with which `carried` variables fit into registers, or 0.
 int VectorsInRegisters(size_t carried, int64_t vector_bytes);
 
 // `indices` are values that count lanes.

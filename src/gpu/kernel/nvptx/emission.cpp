@@ -164,7 +164,7 @@ void NvptxEmission::Set(int32_t id, int copy, LlvmValue value) {
   values[copy] = value;
 }
 
-// Emits once if all copies agree on the value.
+// Emits the value of each copy, or once if all copies agree on it.
 void NvptxEmission::Define(const Instruction& instruction, const std::function<LlvmValue(int copy)>& make) {
   const int32_t id = instruction.result;
   types_[id] = instruction.type;

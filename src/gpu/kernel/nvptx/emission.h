@@ -29,7 +29,7 @@ class NvptxEmission {
   using BasicBlock = llvm::BasicBlock;
   using Intr = llvm::Intrinsic::ID;
   using LlvmValue = llvm::Value*;
-  // The copies that are being emitted: elements [begin, end) of the tile. `wide` means all of them.
+  // The emitted copies of a tile's body: elements [begin, end) of `width` in a thread. `wide` means all of them.
   struct Copies {
     int begin = 0, end = 1;
     int width = 1;
@@ -53,7 +53,6 @@ class NvptxEmission {
   void EmitRegion(const Region& region);
   void Emit(const Instruction& instruction);
   void EmitScalar(const Instruction& instruction);
-  // EmitLoad, EmitTile, ... are in the files of their kinds.
 #define HLO_SCALAR_OP(Name, ...)
 #define HLO_KERNEL_OP(Name, ...) void Emit##Name(const Instruction& instruction);
 #include "gpu/kernel/kernel_ops.def"

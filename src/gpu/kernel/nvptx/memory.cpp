@@ -17,8 +17,6 @@ constexpr int kGlobalSpace = 1;
 
 }  // namespace
 
-// ---- Memory ----
-
 LlvmValue NvptxEmission::Address(int64_t array, LlvmValue index) {
   return b_.CreateInBoundsGEP(scalar_.MemoryTypeOf(kernel_.arrays[array].type), arrays_[array], index);
 }
@@ -80,7 +78,7 @@ llvm::SmallVector<LlvmValue, 16> NvptxEmission::LoadPacked(int64_t array, LlvmVa
   return elements;
 }
 
-// Returns the f32 from which `element` was rounded to bf16, or null. One instruction rounds and packs two.
+// Returns the f32 from which `element` was rounded to bf16, or null. One instruction rounds and packs two such numbers.
 LlvmValue NvptxEmission::RoundedFrom(LlvmValue element) {
   const auto* cast = llvm::dyn_cast<llvm::BitCastInst>(element);
   const auto* truncate = cast ? llvm::dyn_cast<llvm::FPTruncInst>(cast->getOperand(0)) : nullptr;
@@ -166,7 +164,7 @@ void NvptxEmission::EmitStore(const Instruction& store) {
   }
 }
 
-// Accesses to the group in `access` go to this member.
+// Calls `access`, which then accesses this member of the group.
 void NvptxEmission::AtMember(int64_t array, int32_t member, const std::function<void()>& access) {
   ForCopies(std::span(&member, 1), [&] {
     auto* const pointer = llvm::PointerType::get(context_, kGlobalSpace);
@@ -189,7 +187,7 @@ void NvptxEmission::EmitStoreMember(const Instruction& store) {
   AtMember(store.imm, store.operands[2], [&] { EmitStore(store); });
 }
 
-// Uses generic addresses, because ld.shared reads only the own block.
+// Uses generic addresses, because ld.shared reads only the memory of the own block.
 void NvptxEmission::EmitLoadCluster(const Instruction& load) {
   const Type type = kernel_.arrays[load.imm].type;
   Define(load, [&](int copy) {

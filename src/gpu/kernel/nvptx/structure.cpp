@@ -55,7 +55,7 @@ void NvptxEmission::If(LlvmValue condition, const std::function<void()>& then, c
   b_.SetInsertPoint(join);
 }
 
-// The driver provides this function when it loads the module.
+// The driver links the called function when it loads the module.
 void NvptxEmission::EmitSetCondition(const Instruction& set) {
   llvm::Type* const types[] = {b_.getInt64Ty(), b_.getInt32Ty()};
   const llvm::FunctionCallee function =
@@ -98,8 +98,6 @@ void NvptxEmission::Loop(LlvmValue begin, LlvmValue end, LlvmValue step, int64_t
     b_.SetInsertPoint(after);
   });
 }
-
-// ---- Structure ----
 
 void NvptxEmission::EmitTile(const Instruction& tile) {
   const AtThreadLevel at_thread_level(*this);
@@ -151,7 +149,7 @@ bool NvptxEmission::UsesSlots(const Region& region) {
   return false;
 }
 
-// Emits once if all copies agree on the values that steer, and otherwise once for each copy.
+// Emits once if all copies agree on the values `steering`, and otherwise once for each copy.
 void NvptxEmission::ForCopies(std::span<const int32_t> steering, const std::function<void()>& emit) {
   bool agree = true;
   for (const int32_t value : steering) agree = agree && linear_[value].stride == 0;
