@@ -5,7 +5,7 @@
 namespace hlo::kernel {
 namespace {
 
-constexpr int64_t kMost = int64_t{1} << 40;  // Counts as a divisor of zero.
+constexpr int64_t kMost = int64_t{1} << 40;  // The power of two that "divides" zero.
 
 int64_t PowerOfTwoIn(int64_t value) { return value == 0 ? kMost : std::min(kMost, value & -value); }
 

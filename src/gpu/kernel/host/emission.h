@@ -144,7 +144,7 @@ class HostEmission {
   // collectives.cpp: the slots of a warp as one vector.
   struct LanePiece {
     Values values;                  // Vectors, or scalars for a single lane.
-    llvm::SmallVector<int> places;  // Number of each value in the order of lanes.
+    llvm::SmallVector<int> places;  // Place of each value in the order of lanes.
   };
   LanePiece LoadPiece(const Instruction& reduce, int first, int lanes);
   LanePiece CombineNeighbours(const Instruction& reduce, const LanePiece& a, const LanePiece* b, int block);
