@@ -1,5 +1,5 @@
-// The planner of attention: scores = query x keys, rows computed from the scores (such as a softmax), result = shares x
-// values.
+// The planner of attention: a product of queries and keys, passes over its rows (such as a softmax), and a product of
+// these rows with values.
 #include <algorithm>
 
 #include "base/text.h"
@@ -30,25 +30,25 @@ double Busy(int64_t blocks, const DeviceDescription& device) {
   return std::min(1.0, static_cast<double>(blocks) / device.multiprocessors);
 }
 
-// Seconds at a library's rate. `inner` counts the terms of the first product or the columns of the second.
+// Seconds that a library takes for `dot`. `inner` counts the terms of the first product or the columns of the second.
 double SecondsOf(const AttentionSpace& space, const Instruction& dot, int64_t inner, const DeviceDescription& device) {
   const double rate = device.dot_rates[BitWidth(dot.operand(0).shape().type()) <= 16 ? 1 : 2];
   return 2 * static_cast<double>(space.scores->shape().NumElements() * inner) / rate;
 }
 
-// Our share of a library's rate. With matrix units, filling a panel of keys dominates
-// (bench/results/2026-11-26-gpu.md). With threads, it takes about as long as the arithmetic of kLinesOfFilling lines
-// (an estimate).
+// The kernel's share of a library's rate. With matrix units, filling a panel of keys dominates
+// (bench/results/2026-11-26-gpu.md). With threads, filling takes about as long as the arithmetic of kLinesOfFilling
+// lines (an estimate).
 double ShareOf(const KernelPlan& plan) {
   constexpr double kByUnits = 0.1, kByThreads = 0.3, kLinesOfFilling = 6;
   const auto lines = static_cast<double>(plan.tile[0]);
   return plan.algorithm.empty() ? kByThreads * lines / (lines + kLinesOfFilling) : kByUnits * lines / kMostLines;
 }
 
-// Returns whether two library calls with a kernel of rows between them are faster.
+// Returns whether the plan is slower than two library calls with a kernel of rows between them.
 bool IsSlower(const AttentionSpace& space, const KernelPlan& plan, const DeviceDescription& device) {
   constexpr double kLaunchesSaved = 2;
-  // A block gets this multiple of an equal share of the memory's rate if other multiprocessors are idle.
+  // If other multiprocessors are idle, a block gets up to this multiple of an equal share of the memory's rate.
   constexpr double kShareOfBlock = 2;
   constexpr int64_t kLibraryTile = 64;  // Rows and columns of a library's tile.
   const auto library_busy = [&](int64_t columns) {

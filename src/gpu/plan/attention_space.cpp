@@ -14,7 +14,8 @@ namespace {
 using Kind = ElementNode::Kind;
 using Index = std::vector<IndexExpr>;
 
-// An operand of a dot, with its dimensions by role. `before` counts the result's dimensions before its free ones.
+// An operand of a dot, with its dimensions by role. `before` counts the result's dimensions before the operand's free
+// ones.
 struct Side {
   const Instruction& operand;
   const std::vector<int64_t>&batch, &contracting;
@@ -82,7 +83,7 @@ class Builder : public RowsSpaceBuilder {
     return Divide(space);
   }
 
-  // Returns false unless the second dot's terms are the elements of a row.
+  // Returns false unless the terms of the second product are the elements of a row, and its results have its size.
   Result<bool> AddProduct(AttentionSpace& space, const Index& index) {
     const int64_t number = of_scores_.contains(&product_.operand(0)) ? 0 : 1;
     if (of_scores_.contains(&product_.operand(1 - number)))
@@ -137,7 +138,7 @@ class Builder : public RowsSpaceBuilder {
     return true;
   }
 
-  // Returns false unless the rows use the first dot at one index.
+  // Returns false unless the rows use the first product at one index, and only one of its operands varies along a row.
   Result<bool> AddScores(AttentionSpace& space) {
     const Index* index = nullptr;
     for (const NodeId id : space.graph.Reachable(space.Needed())) {
@@ -239,7 +240,7 @@ bool FitsMatrixUnits(const AttentionSpace& space) {
 }
 
 AttentionTiles TilesOf(const AttentionSpace& space, const KernelPlan& plan) {
-  constexpr int64_t kSpare = 8;  // Puts eight lines of 16 bytes into different banks.
+  constexpr int64_t kSpare = 8;  // Makes eight lines of 16 bytes start in different banks.
   const bool by_units = plan.algorithm == kMatrixUnits;
   AttentionTiles tiles;
   tiles.by_matrix_units = by_units;

@@ -16,7 +16,8 @@ namespace hlo::gpu {
 //   passes over the rows of scores (RowsSpace), where a row has all keys
 //   result[kept, column] = sum over key of share[kept, key] * value[kept, key, column]
 //
-// The kept variables are groups, each with its own keys and values, and lines, which share them.
+// The kept variables are groups, each with its own keys and values, and lines, which share the keys and values of a
+// group.
 struct AttentionSpace : RowsSpace {
   using RowsSpace::RowsSpace;
 
@@ -25,9 +26,9 @@ struct AttentionSpace : RowsSpace {
   std::vector<Variable> groups, lines;  // Some of `variables`, in the same order.
   NodeId query = -1, key = -1, share = -1, value = -1;
   int share_pass = 0;
-  int64_t share_operand = 0;  // Operand number in the second dot.
+  int64_t share_operand = 0;  // Operand number of `share` in the second dot.
   std::vector<NodeId> scores_given, product_given;
-  std::vector<Output> results;  // Results of the second product's size.
+  std::vector<Output> results;  // Results that depend on the second product.
 
   int64_t group_count() const;
   int64_t line_count() const;
@@ -50,7 +51,7 @@ struct AttentionTiles {
   int64_t terms = 0;  // Padded for warps, like `columns`.
   int64_t columns = 0;
   int64_t pitch = 0;
-  int64_t panel = 0;  // A part of the keys or of the values.
+  int64_t panel = 0;  // Holds some of the keys, later some of the values.
   int64_t term_pitch = 0, column_pitch = 0;
 
   bool rows_are_one() const { return scores == shares; }
@@ -58,7 +59,7 @@ struct AttentionTiles {
 };
 AttentionTiles TilesOf(const AttentionSpace& space, const KernelPlan& plan);
 
-// Empty unless the second of two dots depends on reductions of the first.
+// The two dots of an attention: the second dot and a reduce depend on the first dot. Otherwise empty.
 std::vector<const Instruction*> AttentionDots(const FusionBody& body);
 
 // Returns null and sets `why_not` if the dots and the reduces between them do not form one space.

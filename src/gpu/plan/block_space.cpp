@@ -22,7 +22,7 @@ bool IsElementOf(const Instruction& inst, const Instruction& tuple, int64_t elem
 // Compilers take much more time for deeper loops.
 constexpr int kMostNested = 8;
 
-// All threads share such a reduction.
+// Returns whether all threads can share the reduction.
 bool IsReducedTogether(const Instruction& reduce) {
   const auto simple = AsSimpleReducer(*reduce.attrs<ReduceAttrs>().to_apply);
   return reduce.shape().IsArray() && reduce.shape().NumElements() == 1 && simple &&
@@ -43,7 +43,7 @@ class StateReaders {
     return IsElementOf(WithoutNames(value), state_, element);
   }
 
-  // Returns whether no instruction after `last` reads the element or gives it another name.
+  // Returns whether no instruction after `last` reads the element, and neither a tuple nor the root contains it.
   bool IsDoneWith(int64_t element, const Instruction& last) const {
     if (is_whole_) return false;
     std::vector<const Instruction*> names;
@@ -162,7 +162,7 @@ class Finder {
     return space_->recurrent ? space_->recurrent->ProductOf(inst) : nullptr;
   }
 
-  // Sums of the product must be read at the index of their own element.
+  // The sum of each element may be used only at the index of this element.
   Status FindProduct(const Instruction& inst) {
     auto part = std::make_unique<BlockPart>(inst);
     part->product = ProductOf(inst);
@@ -181,7 +181,7 @@ class Finder {
     return {};
   }
 
-  // Lets the kernel that computes `next` overwrite the state element if nothing reads that later.
+  // Lets the kernel that computes `next` overwrite the state element, unless a read could then see the new value.
   void PlaceOnState(const Instruction& next, int64_t element, const StateReaders& readers) {
     const Instruction& named = WithoutNames(next);
     const bool is_element = named.Is(Opcode::kGetTupleElement);
@@ -217,7 +217,7 @@ class Finder {
     });
   }
 
-  // An update in place needs its operand in the result's buffer. Other updates must write the whole array.
+  // Updates whose operand is not in the result's buffer cannot work in place, so their kernels write the whole array.
   Status ReplanUpdates(const Computation& computation) {
     for (const Instruction* inst : computation.instructions()) {
       const auto found = space_->parts.find(inst);

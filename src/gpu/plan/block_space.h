@@ -13,7 +13,7 @@
 
 namespace hlo::gpu {
 
-// A kernel of the region: a reduction to one element, or loops over elements.
+// A kernel of the region: reductions to one element, or loops over elements.
 struct BlockPart {
   explicit BlockPart(const Instruction& inst) : body(inst), state_of_root(body.roots().size(), -1) {}
 
@@ -23,23 +23,22 @@ struct BlockPart {
   // For a cluster: the product whose sums the `loops` read as `sum`.
   const RecurrentLoop::Product* product = nullptr;
   NodeId sum = -1;
-  // Indexed by root: the element of the surrounding loop's state where the root is written after all reads. -1 if it is
-  // stored elsewhere.
+  // For each root: the element of the surrounding loop's state whose array it overwrites, or -1.
   std::vector<int> state_of_root;
 };
 
 struct BlockSpace {
   std::unordered_map<const Instruction*, std::unique_ptr<BlockPart>> parts;
-  int64_t most_elements = 1;  // The most elements of one kernel.
+  int64_t most_elements = 1;  // Elements of the largest kernel.
   bool has_loops = false;
-  std::optional<RecurrentLoop> recurrent;  // For a cluster.
+  std::optional<RecurrentLoop> recurrent;  // Set if a cluster shares the loop.
 };
 
-// Errors (kUnsupported): such a kernel cannot run the region. With `in_cluster`, a cluster of blocks shares the only
-// loop.
+// Errors (kUnsupported): a kernel of kind `block` cannot run the region. With `in_cluster`, a cluster of blocks shares
+// the only loop.
 Result<std::unique_ptr<BlockSpace>> BlockSpaceOf(const Instruction& region, bool in_cluster = false);
 
-// The loop of a region that contains nothing else, or null.
+// The loop of a region that has no other loop or kernel, or null.
 const Instruction* OnlyLoopOf(const Instruction& region);
 
 // Whether the loop's body passes this element of the state on unchanged.

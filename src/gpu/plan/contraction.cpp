@@ -17,7 +17,7 @@ namespace {
 
 using kernel::CeilDiv;
 
-// Smaller products have one thread for each element, in kernels of kind loop.
+// Products of so few terms run as kernels of kind loop, with one thread for each element.
 constexpr int64_t kFewTerms = 16;
 
 int64_t TermsOf(const Instruction& product) {
@@ -32,7 +32,7 @@ int64_t TermsOf(const Instruction& product) {
   return terms * rhs.dim(attrs.dim_labels.rhs_input_feature);
 }
 
-// Kernels of kind loop are better for narrow groups, because their vectors extend over several groups.
+// Kernels of kind loop are better for narrow groups, because one vector of theirs covers several groups.
 bool HasNarrowGroups(const Instruction& product) {
   constexpr int64_t kNarrow = 8;
   if (!product.Is(Opcode::kConvolution)) return false;
@@ -41,8 +41,8 @@ bool HasNarrowGroups(const Instruction& product) {
   return groups > 1 && product.operand(1).shape().dim(attrs.dim_labels.rhs_output_feature) / groups < kNarrow;
 }
 
-// The product for a kernel of kind contraction, or the reason against it. Both are empty if there is no product or it
-// is too small.
+// The product for a kernel of kind contraction, or the reason against it. Both are empty if no product suits the
+// kernel.
 struct Candidate {
   std::unique_ptr<ContractionSpace> space;
   const Instruction* product = nullptr;
@@ -82,9 +82,9 @@ Result<Candidate> FindCandidate(const FusionBody& body) {
 
 // The registers of a warp hold the sums of this many rows of two vectors, which hides the latency of multiply-adds.
 constexpr int64_t kRegisterRows = 6;
-// The panels of both operands and the sums of such a tile fill half of a second-level cache of 512 KiB.
+// The sums and both operands' panels of a tile of these sizes fill half of a second-level cache of 512 KiB.
 constexpr int64_t kMostWarps = 16, kMostVector = 8, kMostPanel = 128;
-// Two blocks for each core even out their different times.
+// Two blocks for each core even out the different times that blocks take.
 constexpr int64_t kBlocksOfCore = 2;
 // The terms and sums of so few rows fit into the first-level cache.
 constexpr int64_t kStreamedRows = 4, kStreamedThreads = 256, kStreamedVector = 8;
@@ -123,14 +123,15 @@ KernelPlan StreamedPlan(const ContractionSpace& space, const DeviceDescription& 
           .threads = threads};
 }
 
-// Few rows use each element of rhs too rarely to pay for packing it.
+// With few rows, each element of rhs is used too rarely to pay for packing.
 bool IsStreamed(const ContractionSpace& space) {
   const bool runs = space.RunsAlong(space.rhs, space.column()) || !space.RunsAlong(space.rhs, space.term());
   return space.row().size <= kStreamedRows && space.position().size == 1 && runs && space.lhs_conditions.empty() &&
          space.rhs_conditions.empty();
 }
 
-// There should be kWaves blocks for each multiprocessor. kMostSplits bounds the cost of adding the sums.
+// Splits the terms so that each multiprocessor has about kWaves blocks. kMostSplits bounds the cost of adding their
+// sums.
 int64_t SplitsOf(int64_t tiles, int64_t panels, const DeviceDescription& device) {
   constexpr int64_t kLeastPanels = 4, kMostSplits = 64, kWaves = 2;
   const int64_t wanted = kWaves * device.multiprocessors / tiles;
@@ -160,7 +161,7 @@ KernelPlan TiledPlan(const Instruction& hero, const ContractionSpace& space, con
   constexpr int64_t kWarps = 8, kPanel = 32, kWide = 128, kNarrow = 64;
   const int64_t rows = space.row().size;
   const int64_t warp_rows = rows <= kWarps ? 1 : rows <= 2 * kWarps ? 2 : rows <= 4 * kWarps ? 4 : 8;
-  // Wide tiles need registers for the sums, and a tile for each multiprocessor.
+  // Wide tiles are used if registers can hold the sums and each multiprocessor still has a tile.
   const bool is_wide = space.column().size > kNarrow && BitWidth(hero.shape().type()) <= 32 &&
                        TilesOf(space, warp_rows * kWarps, kWide) >= device.multiprocessors;
   const int64_t columns = is_wide ? kWide : kNarrow;
@@ -177,7 +178,7 @@ PlanAnswer AnswerOf(const Candidate& candidate, KernelPlan plan) {
   return {.candidates = {{std::move(plan)}}};
 }
 
-// A library's arithmetic counts as free, but not the kernels that compute its operands.
+// Compares our kernel with kernels for the operands and a library call whose arithmetic takes no time.
 bool IsWorthIt(const FusionBody& body, const Candidate& candidate, const DeviceDescription& device) {
   // Our rate as a share of a library's, for bf16 products and convolutions (bench/results/2026-11-26-gpu.md).
   constexpr double kOwnShare = 0.1;

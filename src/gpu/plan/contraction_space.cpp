@@ -74,8 +74,8 @@ struct RowPart {
   bool is_class;
 };
 
-// Returns the factors in memory order. If the input is dilated, positions form classes, which meet the same elements of
-// a window. Classes come first, so that the positions of each are adjacent.
+// Returns the factors in memory order. If the input is dilated, the rows of a class use the same elements of the
+// window. The factors that number classes come first, so that the rows of a class are adjacent.
 std::vector<RowPart> RowParts(const Instruction& convolution) {
   const auto& attrs = convolution.attrs<ConvolutionAttrs>();
   const DimLabels& labels = attrs.dim_labels;
@@ -110,8 +110,8 @@ Status PlanConvolution(const Instruction& convolution, ContractionSpace& space) 
               .columns = out.dim(labels.out_feature) / groups,
               .positions = Product(window_sizes),
               .terms = features};
-  // Window positions join the terms if features alone would not fill a panel. They also do if features are major to
-  // positions in memory (as images in a gradient of filters), where neighbouring terms would be distant.
+  // Window positions become terms if features alone would not fill a panel, or if features are major to positions in
+  // memory (as images in a gradient of filters), where neighbouring features would be distant.
   const std::vector<int64_t> strides = LayoutStrides(lhs);
   const bool is_major = !labels.lhs_spatial.empty() && strides[labels.lhs_feature] > strides[labels.lhs_spatial.back()];
   const bool joined = features < 16 || is_major;

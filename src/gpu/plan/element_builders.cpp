@@ -13,7 +13,7 @@
 namespace hlo::gpu {
 namespace {
 
-// Folds of at most this many terms are unrolled. A longer select-and-scatter is unsupported.
+// Most terms that are unrolled. Longer folds and reduce-windows are loops. A longer select-and-scatter is unsupported.
 constexpr int64_t kUnrolledTerms = 16, kUnrolledWindow = 64, kUnrolledPick = 256;
 
 bool NeverHolds(const IndexPool& pool, const IndexCondition& condition) {
@@ -36,7 +36,8 @@ std::vector<int64_t> PhysicalDims(const Shape& shape) {
   return dims;
 }
 
-// `E(4)` in a layout (two elements in a byte) has no effect here: each element has its own byte.
+// Rejects tiles and dynamic dimensions. `E(4)` (two elements in a byte) has no effect here: each element has its own
+// byte.
 Status CheckLayout(const Instruction& inst, const Shape& shape) {
   if (shape.layout().tiling->tiles.empty() && !shape.HasDynamicDims()) return {};
   FAIL(UnsupportedAt(inst, "U104",
@@ -103,7 +104,8 @@ IndexExpr WindowBase(IndexPool& pool, IndexExpr position, IndexExpr w, const Win
   if (window.base_dilation == 1) return Within(pool, dilated, 0, size, conditions);
   const int64_t extent = size == 0 ? 0 : (size - 1) * window.base_dilation + 1;
   const IndexExpr inside = Within(pool, dilated, 0, extent, conditions);
-  // The condition uses the index before clamping: its sum with a multiple of the dilation has a simpler form.
+  // The condition uses the unclamped index. Its sum with a multiple of the dilation, which makes it positive, is
+  // simpler.
   const int64_t before = std::max<int64_t>(0, window.pad_low);
   const int64_t whole = (before + window.base_dilation - 1) / window.base_dilation * window.base_dilation;
   Require(pool, {pool.Mod(pool.Add(dilated, whole), window.base_dilation), 0, 1}, conditions);
@@ -191,7 +193,7 @@ Result<NodeId> ElementGraph::BuildIota(const Instruction& inst, const std::vecto
       {.kind = ElementNode::Kind::kIota, .inst = &inst, .offset = index[inst.attrs<IotaAttrs>().iota_dimension]});
 }
 
-// Narrower result elements have an extra last dimension, low bits first. For wider elements the operand has it.
+// A result with narrower elements has an extra last dimension, low bits first. With wider elements, the operand has it.
 Result<NodeId> ElementGraph::BuildBitcastConvert(const Instruction& inst, const std::vector<IndexExpr>& index) {
   const Instruction& operand = inst.operand(0);
   const PrimitiveType from = operand.shape().type(), to = inst.shape().type();
@@ -407,7 +409,8 @@ Result<NodeId> ElementGraph::BuildReduceWindow(const Instruction& inst, const st
   const Shape& operand = inst.operand(0).shape();
   ElementNode node{.kind = ElementNode::Kind::kReduce, .inst = &inst};
   for (int64_t i = 0; i < arrays; ++i) node.operands.push_back(TRY(Plan(inst.operand(arrays + i), {})));
-  // If a window is longer than the array, the fold runs over the array and tests whether the window covers the element.
+  // If a window without dilation is longer than the array, the fold runs over the array and tests whether the window
+  // covers the element.
   const auto walks_array = [&](size_t i) {
     const WindowDim& window = attrs.window.dims[i];
     return window.size > operand.dim(i) && window.window_dilation == 1;
@@ -460,7 +463,7 @@ Result<NodeId> ElementGraph::BuildSelectAndScatter(const Instruction& inst, cons
                    .inst = &inst,
                    .operands = {TRY(Plan(inst.operand(2), {}))},
                    .window_size = Product(sizes)};
-  // In the first window that covers the element, the element has its largest offset.
+  // Among the windows that cover the element, the first has the element at the largest offset.
   for (int64_t c = 0; c < Product(covering); ++c) {
     const std::vector<IndexExpr> back = pool_.Delinearize(pool_.Constant(c), covering);
     ElementNode::Step scatter;
@@ -522,7 +525,7 @@ Result<NodeId> ElementGraph::BuildContraction(const Instruction& inst, const std
     });
   }
   const auto& attrs = inst.attrs<ConvolutionAttrs>();
-  // Sums of narrower integers saturate and need 64 bits, which only kernels of kind contraction do.
+  // Convolutions of narrower integers saturate and need sums of 64 bits, which only kernels of kind contraction have.
   if (IsInteger(inst.shape().type()) && BitWidth(inst.shape().type()) < 64) {
     FAIL(UnsupportedAt(inst, "U108", Str("no emitter for 'convolution' of ", inst.shape().type())));
   }

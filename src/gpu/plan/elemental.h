@@ -1,5 +1,5 @@
 // The value of one element of any instruction in a fusion, as a graph with a node for each (instruction, index).
-// Planning simplifies indices, shares equal nodes and finds unsupported ops. Instructions that only move data have no
+// Planning simplifies indices, shares equal nodes and finds unsupported ops. Ops that only change the index have no
 // nodes.
 #ifndef HLO_GPU_PLAN_ELEMENTAL_H_
 #define HLO_GPU_PLAN_ELEMENTAL_H_
@@ -42,7 +42,7 @@ class FusionBody {
   const Instruction& source() const { return *source_; }
   const std::vector<Leaf>& leaves() const { return leaves_; }
   const std::vector<Root>& roots() const { return roots_; }
-  // Returns -1 if `inst` is computed inside.
+  // Returns -1 if `inst` is computed inside the fusion.
   int LeafOf(const Instruction& inst) const;
   bool HasComplex() const;
   // Operands first, without leaves.
@@ -76,9 +76,9 @@ struct ElementNode {
     kBits,   // The operand's bits as another type, or their part `offset`. Several operands are joined.
     kGuard,  // conditions ? operands[0] : operands[1]. operands[0] is valid only where the conditions hold.
     kMap,
-    kReduce,  // A reduction over `steps`. The operands are the initial values.
+    kReduce,  // A fold of `steps`, also of dots. The operands are initial values.
     kPick,    // select-and-scatter for one operand element. Each window that may cover it has a step with the source,
-              // then `window_size` steps with its elements. operands[0] is the initial value.
+              // then `window_size` steps with the window's elements. operands[0] is the initial value.
     kResult,  // Result `which` of operands[0].
     kGiven,   // Already computed by the emitter.
   };
@@ -90,7 +90,7 @@ struct ElementNode {
   int which = 0;
   std::vector<NodeId> operands;
   std::vector<IndexCondition> conditions;
-  std::vector<IndexExpr> then_clamps, else_clamps;  // kGuard: clamps without effect on that side.
+  std::vector<IndexExpr> then_clamps, else_clamps;  // kGuard: clamps without effect if the conditions hold, or if not.
   // kReduce: one step for each term if unrolled. Otherwise one step for all values of the loop variables, which are in
   // [0, size), outermost first.
   struct Step {
@@ -102,7 +102,7 @@ struct ElementNode {
   std::vector<IndexExpr> loop;
   std::vector<int64_t> loop_sizes;
   int64_t window_size = 0;         // kPick
-  std::vector<int32_t> variables;  // Index variables of the value, without loaded indices.
+  std::vector<int32_t> variables;  // Index variables that the value depends on.
   bool needs_given = false;
 };
 
@@ -110,7 +110,7 @@ class ElementGraph {
  public:
   ElementGraph(const FusionBody& body, IndexPool& pool) : body_(body), pool_(pool) {}
 
-  // The index is logical. Errors: an op without an emitter.
+  // The index is logical. `result` selects a result of a tuple. Errors: an op without an emitter.
   Result<NodeId> Plan(const Instruction& inst, std::vector<IndexExpr> index, int64_t result = 0);
   // Makes Plan return kGiven nodes for `inst`, which the emitter computes itself.
   void SetGiven(const Instruction& inst) { given_.insert(&inst); }
@@ -128,7 +128,7 @@ class ElementGraph {
   const IndexPool& pool() const { return pool_; }
   // Sorted index variables that e depends on, also through loaded indices.
   std::vector<int32_t> VariablesOf(IndexExpr e) const;
-  // Includes `roots`, operands first.
+  // `roots` and all nodes that they need, operands first.
   std::vector<NodeId> Reachable(std::span<const NodeId> roots) const;
   // Direct dependencies.
   std::vector<NodeId> Needs(NodeId id) const;
@@ -185,8 +185,8 @@ int64_t Product(std::span<const int64_t> values);
 // conditions for its existence, unless they always hold.
 IndexExpr WindowBase(IndexPool& pool, IndexExpr position, IndexExpr w, const WindowDim& window, int64_t size,
                      std::vector<IndexCondition>* conditions);
-// `e` clamped to [low, high). Appends the conditions under which clamping has no effect. They never hold for an empty
-// range.
+// `e` clamped to [low, high). Appends the condition that clamping has no effect, unless it always holds. It never holds
+// for an empty range.
 IndexExpr Within(IndexPool& pool, IndexExpr e, int64_t low, int64_t high, std::vector<IndexCondition>* conditions);
 
 }  // namespace hlo::gpu

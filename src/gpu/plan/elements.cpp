@@ -1,4 +1,4 @@
-// Planners of kernels that compute element by element: loops and tiled transposes.
+// Planners of kernels that compute element by element: loops and transposes.
 #include <algorithm>
 
 #include "gpu/kernel/builder.h"
@@ -13,7 +13,7 @@ namespace {
 
 using kernel::CeilDiv;
 
-// Empty if the kernel writes all roots that have elements.
+// Numbers of the roots that the kernel writes. Empty for all roots with elements.
 std::vector<int64_t> RootsOf(const LoopSpace& space) {
   const std::vector<FusionBody::Root>& all = space.graph.body().roots();
   std::vector<int64_t> numbers;
@@ -60,7 +60,7 @@ Result<KernelPlan> LoopKernel(const LoopSpace& merged, const DeviceDescription& 
 // pairs write pairs (2026-11-28-transposes.md).
 constexpr int64_t kLineBytes = 64, kLinesStrip = 4096;
 
-// Returns 0 if squares of lines do not fit or are slower.
+// Elements of a line, or 0 if squares of lines do not fit or are slower.
 int64_t ElementsOfLines(const LoopSpace& space, const Staged& staged) {
   constexpr int64_t kLeastBytes = 8 << 20, kLeastRowLines = 6, kLeastColumns = 64;
   if (staged.loads.size() != 1 || space.outputs.size() != 1) return 0;
@@ -74,8 +74,8 @@ int64_t ElementsOfLines(const LoopSpace& space, const Staged& staged) {
   return fits ? line : 0;
 }
 
-// Loops along long runs read lines again. They are faster than boxes if the strides stay in a core's own cache, or if
-// the arrays stay in the last-level cache and vectors load every element, every second or every fourth
+// Loops along long runs read lines several times. They are faster than boxes if the lines of a run stay in a core's own
+// cache, or if the arrays stay in the last-level cache and vectors load every element, every second or every fourth
 // (bench/results/2026-11-27-transposes-2.md).
 bool IsFasterAlongRuns(const LoopSpace& space) {
   constexpr int64_t kLongRun = 256, kOwnBytes = 256 << 10, kCacheBytes = 32 << 20;
@@ -102,8 +102,8 @@ KernelPlan BoxKernel(const LoopSpace& space, const TransposeBox& box) {
   return plan;
 }
 
-// An operand must be read across its memory order. Interleaved results are for hosts only: a GPU's cache combines the
-// stores of several threads to a line, but a host's loop would store single elements.
+// Returns nothing unless an operand is read across its memory order. Interleaved results are for hosts only: a GPU's
+// cache combines the stores of several threads to a line, but a host's loop would store single elements.
 std::optional<KernelPlan> TransposeKernel(const LoopSpace& space, const DeviceDescription& device) {
   if (!device.is_gpu && Interleaves(space)) {
     KernelPlan plan = KernelOf(KernelKind::kTranspose, space);
@@ -123,8 +123,8 @@ std::optional<KernelPlan> TransposeKernel(const LoopSpace& space, const DeviceDe
   for (const LoopSpace::Output& output : space.outputs)
     output_bytes = std::min<int64_t>(output_bytes, ByteWidth(output.root->shape->type()));
   const auto fits = [&](int64_t r, int64_t c) { return c * (r + 1) * element_bytes <= kSharedBytes; };
-  // A CPU's prefetchers follow about 32 rows. Tiles have 64 columns only if 32 output elements are at most a line, or
-  // lines are cut.
+  // A CPU's prefetchers follow about 32 rows. Tiles have 64 columns only if 32 output elements are at most a line, if
+  // lines are cut, or if a host's rows have 33 to 63 elements.
   const bool runs_are_lines = columns * output_bytes % kLine == 0 && 32 * output_bytes >= 2 * kLine;
   const int64_t tile_rows = rows >= 64 && fits(64, 32) ? 64 : 32;
   const bool is_narrow = !device.is_gpu && columns > 32 && columns < 64;
@@ -141,7 +141,7 @@ std::optional<KernelPlan> TransposeKernel(const LoopSpace& space, const DeviceDe
   return plan;
 }
 
-// No kernel writes results of different sizes.
+// No kernel writes results of different sizes. Empty for updates in place.
 std::string WhySeveral(const std::vector<KernelPlan>& plans) {
   const bool in_place = std::ranges::any_of(plans, &KernelPlan::in_place);
   return plans.size() > 1 && !in_place ? "its results have different sizes, and each size takes a launch" : "";

@@ -13,7 +13,7 @@ namespace {
 constexpr int64_t kRadices[] = {4, 2, 3, 5, 7, 11, 13};
 // Two buffers of real and imaginary parts must fit into 227 KiB.
 constexpr int64_t kMostSharedBytes = 220 << 10;
-// A long line has a constant root of unity for each element.
+// Longer lines have no kernels, which would need a constant root of unity for each element.
 constexpr int64_t kLongest = int64_t{1} << 22;
 constexpr int64_t kElementsOfBlock = 2048;
 
@@ -29,7 +29,7 @@ std::vector<int64_t> SmallFactors(int64_t n) {
 int64_t MostElements(PrimitiveType part) { return kMostSharedBytes / (4 * ByteWidth(part)); }
 bool Fits(int64_t length, PrimitiveType part) { return FftForm(length).size <= MostElements(part); }
 
-// Returns 0 if the lines of a kernel would not fit.
+// Rows of the matrix for a long line. 0 if no matrix fits.
 int64_t RowsOfLong(int64_t length, PrimitiveType part) {
   for (int64_t rows = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(length))); rows > 1; --rows) {
     if (rows * rows <= length && length % rows == 0) return Fits(rows, part) && Fits(length / rows, part) ? rows : 0;

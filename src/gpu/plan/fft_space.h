@@ -23,25 +23,25 @@ struct FftStep {
   int64_t whole = 1;
   bool is_rows = false;  // The second kernel of a long line.
   int64_t rows = 1;      // Rows of a long line's matrix.
-  // Fewer elements are stored if the others are their conjugates.
+  // Elements in memory: fewer than `length` if the others are conjugates.
   int64_t read = 1, written = 1;
   bool from_real = false, mirrors = false, to_real = false;
 
   int64_t lines() const { return outer * inner; }
   bool is_long() const { return whole > length; }
-  // Pairs of adjacent elements of a real line are transformed as complex numbers. Source: Van Loan, 4.3.
+  // Whether pairs of adjacent elements of a real line are transformed as complex numbers. Source: Van Loan, 4.3.
   bool is_halved() const { return (from_real || to_real) && !is_long() && length >= 4 && length % 2 == 0; }
   int64_t points() const { return is_halved() ? length / 2 : length; }  // Length of the actual transform.
 };
 
-// The algorithm for one line in a block. Lengths with a large prime factor become convolutions with a chirp, whose
-// length is a power of two (Bluestein).
+// The algorithm for one line in a block. Lengths with a large prime factor become convolutions with a chirp
+// (Bluestein), padded to a power of two.
 struct FftForm {
   explicit FftForm(int64_t length);
 
   bool chirps;
   int64_t size;           // first * second.
-  int64_t first, second;  // Rows and columns of its matrix.
+  int64_t first, second;  // Rows and columns of the matrix that threads share.
   std::vector<int64_t> of_first, of_second;
 };
 
@@ -58,7 +58,7 @@ struct FftSpace : IterationSpace {
 // Returns null if the root is not an fft. Errors: kUnsupported.
 Result<std::unique_ptr<FftSpace>> FftSpaceOf(const FusionBody& body);
 
-// A divisor of the number of adjacent lines.
+// Lines that a block transforms: a divisor of the number of adjacent lines.
 int64_t LinesOfBlock(const FftSpace& space, const FftStep& step);
 
 }  // namespace hlo::gpu

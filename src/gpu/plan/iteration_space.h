@@ -26,7 +26,7 @@ enum class Role : uint8_t {
   kKept,  // Independent: any order, any block.
   kReduced,
   kScanned,  // In order: each value sees the writes of earlier ones.
-  // Values are combined, then processed again while their elements stay on chip.
+  // Values are combined, then processed again.
   kRow,
 };
 
@@ -57,8 +57,8 @@ struct IterationSpace {
   // Values of the outputs and loaded indices in their offsets.
   std::vector<NodeId> Values() const;
 
-  // The step of `e` when `variable` grows by one and nothing wraps around. RunsAlong returns whether `node` then loads
-  // adjacent elements.
+  // The step of `e` when `variable` grows by one and nothing wraps around. RunsAlong returns whether some load of
+  // `node` then steps to the adjacent element.
   int64_t StepOf(IndexExpr e, const Variable& variable) const;
   bool RunsAlong(NodeId node, const Variable& variable) const;
 };
@@ -71,7 +71,7 @@ std::vector<int64_t> MajorToMinor(const Shape& shape);
 std::vector<IndexExpr> AddVariables(IterationSpace& space, const Shape& shape, std::span<const int> groups,
                                     const std::function<Role(int64_t)>& role_of);
 
-// The output `root` at an index of an array with dimensions `dims` and as many elements.
+// The output `root` at the element that has the same row-major number as `index` in an array of dimensions `dims`.
 Result<IterationSpace::Output> OutputAt(IterationSpace& space, const FusionBody::Root& root,
                                         const std::vector<IndexExpr>& index, const Dims& dims);
 

@@ -14,14 +14,14 @@ constexpr int kWavesOfBlocks = 4;
 constexpr int64_t kMostThreads = 256;
 
 // Numbers of row and of column reductions. A row of at most `warp_lanes` vectors has one warp, and a longer row a
-// block. The warps of a block take different rows of narrow columns. On a GPU they also do if columns leave threads
-// unused, because few threads have too few loads in flight.
+// block. If columns are narrow, the warps of a block take different rows. On a GPU, warps also do if columns leave
+// threads unused, because few threads have too few loads in flight.
 struct ReductionNumbers {
   int64_t warp_lanes;
   int64_t unroll;
   // Whether a reduction with one warp for each row is split.
   bool splits_warps;
-  // Fewest steps of a block that shares a reduction, with one warp or with several.
+  // Fewest steps of a block that shares a reduction, for tiles of one row and of several.
   int64_t least_steps, least_warp_steps;
 };
 constexpr ReductionNumbers kRows = {64, 4, false, 4, 4}, kColumns = {32, 8, true, 32, 64};
@@ -35,8 +35,8 @@ int64_t SplitsFor(int64_t groups, int64_t steps, int64_t least_steps, const Devi
 
 bool ReducesMinor(const ReductionSpace& space) { return space.minor().role == Role::kReduced; }
 
-// Columns of the transposed tile, or 0 if a warp or a block has a row. A host also folds longer rows that are not whole
-// vectors (bench/results/2026-11-27-reductions.md).
+// Columns of the transposed tile, or 0 if a warp or a block has a row. A host also folds longer rows whose length is
+// not a multiple of 32 (bench/results/2026-11-27-reductions.md).
 int64_t TransposedColumns(const ReductionSpace& space, const DeviceDescription& device) {
   constexpr int64_t kShortRow = 64, kMostFolded = 256, kLanes = 32, kFoldedColumns = 16;
   const int64_t minor = space.minor().size;
@@ -46,8 +46,8 @@ int64_t TransposedColumns(const ReductionSpace& space, const DeviceDescription& 
   return minor < kShortRow ? minor : 0;
 }
 
-// Each short row has a thread. Lanes that shared a row would take as long to combine their results as to load their few
-// vectors.
+// Gives each short row a thread, if possible. Lanes that shared a row would take as long to combine their results as to
+// load their few vectors.
 bool TransposesShortRows(const ReductionSpace& space, const DeviceDescription& device, KernelPlan& plan) {
   constexpr int64_t kLanes = 64, kLanesOfGpu = 128, kMostBytes = 40 << 10;
   // A host's tile and its transpose should fit into the first-level cache beside the input
@@ -67,7 +67,8 @@ bool TransposesShortRows(const ReductionSpace& space, const DeviceDescription& d
   return true;
 }
 
-// Each partial result is in memory and costs as much as a term. Four times kStepBytes is slower, and so are more warps.
+// On a host, each partial result is in memory and costs as much as a term. Four times kStepBytes or more warps are
+// slower.
 void FitToHost(const ReductionSpace& space, bool by_warp, int elements_of_16_bytes, KernelPlan& plan) {
   constexpr int64_t kLanes = 32, kStepBytes = 256, kFewSteps = 4;
   const bool rows = ReducesMinor(space);
@@ -85,7 +86,7 @@ void FitToHost(const ReductionSpace& space, bool by_warp, int elements_of_16_byt
   }
 }
 
-// A warp for each result would leave most of a GPU idle. So each warp becomes a block, and many blocks share a result.
+// If a warp for each result would leave most of a GPU idle, each warp becomes a block, and many blocks share a result.
 // This was not measured on a GPU.
 void SplitShortRows(const ReductionSpace& space, const DeviceDescription& device, KernelPlan& plan) {
   const int64_t rows = space.Size(Role::kKept), warps = plan.threads / 32;
@@ -192,7 +193,7 @@ void ShapeReduction(const ReductionSpace& space, const DeviceDescription& device
     plan.splits = SplitsFor(groups, steps, plan.tile[0] > 1 ? numbers.least_warp_steps : numbers.least_steps, device);
 }
 
-// On a host, registers hold the partial results of threads with one element each. Vectors are slower.
+// On a host, threads have one element each and hold their partial results in registers. Vectors are slower.
 void ShapeRows(const RowsSpace& space, const DeviceDescription& device, KernelPlan& plan) {
   const int64_t row = space.minor().size;
   if (!device.is_gpu) {
@@ -214,8 +215,8 @@ void ShapeRows(const RowsSpace& space, const DeviceDescription& device, KernelPl
   plan.unroll = row % plan.tile[1] == 0 && steps % kRows.unroll == 0 ? kRows.unroll : 1;
 }
 
-// Blocks share a scan, which then reads its operand twice, if half of the multiprocessors would be idle. On a GPU they
-// also do if a scan along a major dimension has too few threads to hide the latency of memory.
+// Blocks share a scan, which then reads its operand twice, if half of the multiprocessors would be idle. On a GPU,
+// blocks also share a scan along a major dimension whose threads are too few to hide the latency of memory.
 void ShapeScan(const ScanSpace& space, const DeviceDescription& device, KernelPlan& plan) {
   constexpr int64_t kLeastSteps = 8, kLeastRows = 64;
   const int width = VectorWidth(space.graph, space.Needed(), space.graph.body().roots(), 16);
@@ -225,8 +226,8 @@ void ShapeScan(const ScanSpace& space, const DeviceDescription& device, KernelPl
     if (blocks() * 2 <= device.multiprocessors) plan.splits = SplitsFor(blocks(), steps, least, device);
   };
   if (space.ScansMinor()) {
-    // On a GPU, neighbours of one thread are a vector if they are in the scan's order. On a host they are lanes of one
-    // warp.
+    // On a GPU, a thread loads its neighbours as a vector, except in reverse scans. On a host, neighbours are lanes of
+    // one warp.
     const bool by_lane = space.fold.reverse || !device.is_gpu;
     ShapeAlongMinor(minor, by_lane ? 1 : width, /*warp_lanes=*/device.is_gpu ? 256 : minor, plan);
     if (!device.is_gpu) {

@@ -1,4 +1,4 @@
-// Launch shapes: numbers of a plan, and numbers of blocks.
+// Chooses the numbers of a plan, and computes the launch shape of its kernel.
 #ifndef HLO_GPU_PLAN_LAUNCH_SHAPE_H_
 #define HLO_GPU_PLAN_LAUNCH_SHAPE_H_
 
@@ -15,7 +15,7 @@
 
 namespace hlo::gpu {
 
-// The variables of one role that a size of a tile divides.
+// Variables of one role, with their product as `size`, which a dimension of the tile divides.
 struct TileAxis {
   int64_t size;
   Role role;
@@ -26,11 +26,11 @@ struct LaunchShape {
   int threads = 32;
 };
 
-// One block for each tile of kept values, times the blocks that share a reduction.
+// One block for each tile of kept values, times the splits.
 LaunchShape LaunchOf(const IterationSpace& space, std::span<const TileAxis> axes, const KernelPlan& plan);
 LaunchShape LaunchOf(const ScatterSpace& space, const KernelPlan& plan);
 
-// Rows (all variables except the minor one) and elements of a row, or all elements.
+// All elements, or with `by_row`: rows (all variables except the minor one) and elements of a row.
 std::vector<TileAxis> ElementAxes(const IterationSpace& space, bool by_row);
 // Kept values and elements of a row, or terms and columns.
 std::vector<TileAxis> ReductionAxes(const ReductionSpace& space);
@@ -38,14 +38,14 @@ std::vector<TileAxis> RowAxes(const RowsSpace& space);
 // Kept values and elements of a row, or scanned elements and columns.
 std::vector<TileAxis> ScanAxes(const ScanSpace& space);
 
-// Tiles that one block or warp processes for a reduction without splits.
+// Steps of a result without splits: tiles of a row reduction, or terms of a column reduction.
 int64_t StepsOf(const ReductionSpace& space, const KernelPlan& plan);
 
 // Elements of the widest loaded or stored type in `bytes`, at most 16, the limit of a tile.
 int VectorWidth(const ElementGraph& graph, std::span<const NodeId> nodes, const std::vector<FusionBody::Root>& roots,
                 int bytes);
 
-// A multiple of 32, at most `most`.
+// `work`, rounded up to a multiple of 32, but at most `most`.
 int ThreadsFor(int64_t work, int most = 256);
 
 // The vector divides `size`. Rows of up to `warp_lanes` lanes have a warp, and the tile's first size then counts warps.

@@ -9,7 +9,7 @@
 
 namespace hlo::gpu {
 
-// All variables are kept.
+// All variables are kept. With `flat`, there is only one.
 struct LoopSpace : IterationSpace {
   using IterationSpace::IterationSpace;
 

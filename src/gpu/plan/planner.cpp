@@ -31,7 +31,7 @@ constexpr Planner kPlanners[] = {
 #include "ir/kernel_kinds.def"
 };
 
-// The interpreter computes some ops on different float types, but kernels do not.
+// Rejects ops on different float types, which the interpreter computes but kernels do not.
 Status CheckFloatTypes(const Instruction& kernel) {
   constexpr OpcodeSet kOfOneType = {
       Opcode::kReduce,  Opcode::kReduceWindow, Opcode::kSelectAndScatter, Opcode::kScan,    Opcode::kSort,
@@ -42,7 +42,7 @@ Status CheckFloatTypes(const Instruction& kernel) {
   return {};
 }
 
-// Takes the first kind with a candidate, and the reasons of the kinds before it.
+// Takes the first kind with a candidate, and the reasons of the kinds up to it.
 Result<FusionPlan> PlanBy(bool kernels, const Instruction& inst, const DeviceDescription& device) {
   if (kernels) TRY(CheckFloatTypes(inst));
   const FusionBody body(inst);
@@ -66,7 +66,7 @@ Result<FusionPlan> PlanBy(bool kernels, const Instruction& inst, const DeviceDes
 struct FlatKind {
   std::string_view region;
   Result<PlanAnswer> (*plan)(PlanRequest& request);
-  // Used if the planner gives no reason. Empty if there is nothing to report.
+  // The reason if the planner gives none. Empty if there is nothing to report.
   std::string_view otherwise;
   bool may_be_library = false;
 };
@@ -114,7 +114,7 @@ Result<PlanAnswer> PlanConvolution(PlanRequest& request) {
   return PlanAnswer{.candidates = {{{.kind = KernelKind::kConvolution}}}};
 }
 
-// The compiler replaces a planned attention if a library has it.
+// Never plans: the compiler later replaces a planned attention if a library has it.
 Result<PlanAnswer> PlanLibraryAttention(PlanRequest&) { return PlanAnswer{}; }
 
 Result<FusionPlan> PlanKernels(const Instruction& inst, const DeviceDescription& device) {
@@ -186,7 +186,7 @@ std::vector<std::string> TakeUnplannedRegionsApart(Module& module, const DeviceD
     const bool is_segments = RegionOf(region) == "segments";
     if (is_segments && !is_launch) return RegionGroups();
     const auto plan = PlanOf(region, device);
-    // Compiling a region whose plan does not fit reports the error.
+    // A region whose plan does not fit stays, so that compiling it reports the error.
     if (plan ? !plan->kernels.empty() : plan.error().exit != ExitCode::kUnsupported) return std::nullopt;
     return is_segments ? GroupSegments(region, device) : RegionGroups();
   });
@@ -207,7 +207,7 @@ uint64_t KeyOf(const Instruction& fusion) {
   return key;
 }
 
-// Returns nothing if the plan contains other names, for example in a reason.
+// Returns nothing if the plan has a reason, which may contain names, or names unknown instructions.
 std::optional<FusionPlan> Renamed(FusionPlan plan, const Instruction& from, const Instruction& to) {
   if (!plan.slow.empty()) return std::nullopt;
   std::unordered_map<std::string_view, std::string_view> names;

@@ -23,7 +23,7 @@
 namespace hlo::gpu {
 
 struct PlanAnswer {
-  // Each candidate covers the whole fusion. The first is taken if nothing was measured.
+  // Each candidate covers the whole fusion. The first is taken.
   std::vector<std::vector<KernelPlan>> candidates;
   // Without candidates: the reason why a suitable fusion needs a slower kind, if any. With candidates: the reason why
   // these are slow.
@@ -45,8 +45,8 @@ class PlanRequest {
   std::vector<std::unique_ptr<LoopSpace>> loops_;
 };
 
-// Two library calls with a kernel between them (an attention), or a library call on prepared operands (a product), may
-// be faster than one kernel for the region.
+// Give no candidate if library calls are faster: two with a kernel between them for an attention, or one on prepared
+// operands for a product.
 Result<PlanAnswer> PlanAttentionOfRegion(PlanRequest& request);
 Result<PlanAnswer> PlanProductOfRegion(PlanRequest& request);
 
@@ -57,7 +57,7 @@ Result<std::vector<KernelPlan>> PlanElements(std::span<const LoopSpace* const> s
 #define KERNEL_KIND(Name, text, fields, what) Result<PlanAnswer> Plan##Name(PlanRequest& request);
 #include "ir/kernel_kinds.def"
 
-// Errors (kUnsupported): there is no emitter for it.
+// Errors (kUnsupported): there is no emitter for the instruction.
 Result<FusionPlan> PlanFusion(const Instruction& inst, const DeviceDescription& device);
 // Uses our own kernels, also for fusions meant for a library or a fill.
 Result<FusionPlan> PlanKernels(const Instruction& inst, const DeviceDescription& device);
@@ -66,12 +66,12 @@ Result<FusionPlan> PlanOf(const Instruction& inst, const DeviceDescription& devi
 // Like PlanOf, but uses PlanKernels for fusions without a kernel of ours.
 Result<FusionPlan> KernelPlanOf(const Instruction& inst, const DeviceDescription& device);
 // Rows, attentions and products that one kernel computes become fusions. Other regions (ir/region.h) stay if a planner
-// supports them; otherwise they are expanded. Returns the reasons for expanded rows and attentions. `library`, which
-// may be null, plans regions without a kernel of ours.
+// supports them; otherwise they are expanded. Returns the reasons for expanded regions. `library`, which may be null,
+// plans regions without a kernel of ours.
 using LibraryOfRegion = std::function<std::optional<FusionPlan>(const Instruction& flat)>;
 std::vector<std::string> TakeUnplannedRegionsApart(Module& module, const DeviceDescription& device,
                                                    const LibraryOfRegion& library = nullptr);
-// Existing plans are checked and kept. Fusions without kernels get no plan.
+// Plans all fusions. Existing plans are checked and kept. Fusions without kernels get no plan.
 Status PlanModule(Module& module, const DeviceDescription& device);
 
 }  // namespace hlo::gpu

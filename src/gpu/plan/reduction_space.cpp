@@ -23,7 +23,7 @@ Result<ReductionSpace::Hero> PlanHero(ReductionSpace& space, const Instruction& 
   return hero;
 }
 
-// Results of the reduces may be used only at their own index, `kept`, and after the last term.
+// Returns the reason if a result of the reduces is used at another index than `kept`, or before the last term.
 std::string_view RecordHeroUses(ReductionSpace& space, const std::vector<IndexExpr>& kept) {
   const auto is_given = [&](NodeId id) { return space.graph.node(id).kind == ElementNode::Kind::kGiven; };
   for (const NodeId id : space.graph.Reachable(space.Inputs())) {

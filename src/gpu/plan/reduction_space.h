@@ -11,7 +11,7 @@
 
 namespace hlo::gpu {
 
-// A reduce in a kernel. Types are listed for each part of complex numbers.
+// A reduce in a kernel. Complex numbers have a type for each part.
 struct ReducedHero {
   const Instruction* inst = nullptr;
   std::vector<NodeId> inputs, initial;
@@ -26,11 +26,11 @@ struct ReductionSpace : IterationSpace {
   using Hero = ReducedHero;
 
   std::vector<Hero> heroes;
-  std::vector<Output> stores;  // Outputs with an element for each reduced element.
+  std::vector<Output> stores;  // Outputs with the size of the operand.
 
   std::vector<const ReducedHero*> Heroes() const;
-  std::vector<NodeId> Inputs() const;     // For each reduced element.
-  std::vector<NodeId> Epilogues() const;  // For each result.
+  std::vector<NodeId> Inputs() const;     // Computed for each element of the operand.
+  std::vector<NodeId> Epilogues() const;  // Computed for each result.
   std::vector<NodeId> Needed() const;
   std::vector<IndexExpr> Offsets() const;
 };

@@ -42,7 +42,7 @@ class Keeper {
 
  private:
   static constexpr double kWorthIt = 4;
-  // A host's cache holds a row until all passes are done, but a GPU reads it again.
+  // A GPU loads a row again in each pass, but a host's cache holds it.
   static constexpr double kOfLoad = 100;
 
   void Visit(NodeId id) {
@@ -54,7 +54,8 @@ class Keeper {
     for (const NodeId need : space_.graph.Needs(id)) Visit(need);
   }
 
-  // Keeps the value, or its costly operands if it is cheap to compute from them and they need fewer bytes.
+  // Keeps the value. If it is cheap to compute from a single costly operand, or from costly operands of fewer bytes,
+  // keeps the operands instead.
   void Keep(NodeId id) {
     std::vector<NodeId> costly;
     double bytes = 0;
@@ -92,7 +93,7 @@ class Keeper {
     return (type == PrimitiveType::kF16 || type == PrimitiveType::kBF16) && !inst.Is(Opcode::kSelect);
   }
 
-  // The cost if the kept values are available.
+  // The cost of computing the value from kept values.
   double CostOf(NodeId id) const {
     double cost = 0;
     std::set<NodeId> counted;

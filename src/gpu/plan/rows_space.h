@@ -13,17 +13,17 @@
 
 namespace hlo::gpu {
 
-// Rows whose elements are processed in several passes. Pass p needs the reductions of earlier passes. Softmax has
-// three: the maximum; the exponentials and their sum; the quotients.
+// Rows whose elements are processed in several passes. Pass p needs the reductions of earlier passes. Softmax has three
+// passes: the maximum; the exponentials and their sum; the quotients.
 struct RowsSpace : IterationSpace {
   using IterationSpace::IterationSpace;
 
   struct Hero : ReducedHero {
-    std::vector<IndexExpr> kept;  // The position of the row in its result.
+    std::vector<IndexExpr> kept;  // Index of the row's result.
     int pass = 0;
   };
   struct Store : Output {
-    int pass;  // For whole rows: the pass before which it is written.
+    int pass;  // The pass that writes it, or (for `whole`) before which it is written.
   };
 
   std::vector<Hero> heroes;            // Operands first.
@@ -57,13 +57,13 @@ class RowsSpaceBuilder {
   Result<std::unique_ptr<RowsSpace>> Run();
 
  protected:
-  // Derived classes mark other given instructions in the empty space.
+  // Returns an empty space. Derived classes mark more given instructions in it.
   virtual std::unique_ptr<RowsSpace> NewSpace() const { return std::make_unique<RowsSpace>(body_); }
   // Adds the outputs at `index` of `shape_`. Returns false and sets the reason if that is impossible.
   virtual Result<bool> AddRoots(RowsSpace& space, const std::vector<IndexExpr>& index);
 
   Result<bool> AddRoot(RowsSpace& space, const FusionBody::Root& root, const std::vector<IndexExpr>& index);
-  // The index in an array with as many elements.
+  // `index` in an array of another shape with as many elements.
   std::vector<IndexExpr> IndexOf(RowsSpace& space, const Shape& shape, const std::vector<IndexExpr>& index) const;
   // The first pass that can compute the node.
   int PassOf(const RowsSpace& space, NodeId id);
@@ -90,7 +90,6 @@ class RowsSpaceBuilder {
 // Reduces of many terms, if a result is used along the reduced row. Otherwise empty.
 std::vector<const Instruction*> StitchedReduces(const FusionBody& body);
 
-// See RowsSpaceBuilder::Run.
 Result<std::unique_ptr<RowsSpace>> RowsSpaceOf(const FusionBody& body, const std::vector<const Instruction*>& heroes,
                                                std::string* why_not);
 

@@ -17,7 +17,7 @@ namespace hlo::gpu {
 // The kernel's type for an element type, or an error at `inst`. A complex number is two adjacent values of this real
 // type, the real part first, also in memory.
 Result<kernel::Type> KernelType(const Instruction& inst, PrimitiveType type);
-// For types that are known to be supported.
+// Like KernelType, for types that are known to be supported.
 kernel::Type KernelTypeOf(PrimitiveType type);
 constexpr int kComplexParts = 2;
 inline int ComponentCount(PrimitiveType type) { return IsComplex(type) ? kComplexParts : 1; }
@@ -39,7 +39,7 @@ bool IsOfComplex(const Instruction& inst);
 
 // An error if float types differ in an op that kernels compute in one type. The verifier allows this by default.
 Status CheckOneFloatType(const Instruction& inst);
-// Errors: `inst` cannot be computed from values of its operands.
+// Errors: no emitter computes `inst` from one value of each operand.
 Status CheckScalar(const Instruction& inst);
 // Accepts elementwise ops on scalars, constants, tuples and calls of such computations.
 Status CheckScalarComputation(const Computation& computation);
@@ -51,7 +51,7 @@ struct SimpleReducer {
 };
 std::optional<SimpleReducer> AsSimpleReducer(const Computation& computation);
 
-// Additions of floats below f32 accumulate in f32, which is more precise. So do maxima and minima, with the same bits,
+// Sums of floats below f32 accumulate in f32, which is more precise. Maxima and minima do too, with the same bits,
 // because hosts cannot compare such types without converting at each step.
 kernel::Type AccumulatorType(const Instruction& fold, kernel::Type type);
 

@@ -13,7 +13,7 @@
 namespace hlo::gpu {
 
 // The elements of the operand. One variable is scanned and counts in the order of the scan: 0 is the last element of a
-// reverse scan. All outputs are at the same element.
+// reverse scan.
 struct ScanSpace : IterationSpace {
   using IterationSpace::IterationSpace;
 

@@ -13,7 +13,7 @@ namespace hlo::gpu {
 
 namespace {
 
-// Each block examines all indices, so it needs enough threads.
+// Each block examines all indices and updates its own starts, so it needs enough threads.
 void ShareAmongBlocks(const ScatterSpace& space, const DeviceDescription& device, KernelPlan& plan) {
   constexpr int64_t kBlocksOfMultiprocessor = 4, kLeastThreads = 128, kLeastIndices = 64;
   const int64_t indices = space.indices().size;

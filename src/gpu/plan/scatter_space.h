@@ -9,8 +9,8 @@
 
 namespace hlo::gpu {
 
-// The indices in their order, and the window elements that each index updates. The only output is the update, whose
-// offset contains the loaded start of the window.
+// The indices in their order, and the window elements that each index updates. The only output is the update, with its
+// offset from the start of the window. The emitter computes this start from `starts`.
 struct ScatterSpace : IterationSpace {
   using IterationSpace::IterationSpace;
 
@@ -18,7 +18,7 @@ struct ScatterSpace : IterationSpace {
   const Variable& window() const { return variables[1]; }
 
   bool windows_overlap = false;
-  struct Start {  // A dimension with a loaded start.
+  struct Start {  // A dimension whose start is an index.
     NodeId index;
     int64_t most;  // The largest start for which the window is inside the operand.
     int64_t stride;

@@ -14,11 +14,11 @@
 namespace hlo::gpu {
 namespace {
 
-constexpr int64_t kMostInstructions = 1000;  // One thread assembles the code of a launch.
+constexpr int64_t kMostInstructions = 1000;  // More would take long: one thread assembles the code of a launch.
 constexpr int64_t kMostPointers = 4000;      // A launch's parameters have at most 32764 bytes.
-// Each adds shared memory to all blocks, but a block uses only its own.
+// Each reduction adds shared memory to all blocks, which only its own blocks use.
 constexpr int64_t kMostReductions = 4;
-// Each is called for each element of a vector, and ptxas 13.0 spills registers of 14 callers.
+// Each square root is called for each element of a vector, and ptxas 13.0 spills registers if there are 14 callers.
 constexpr int64_t kMostSquareRoots = 2;
 constexpr int64_t kThreads = 256;
 
@@ -29,7 +29,7 @@ bool IsPlain(const Shape& shape) {
          !IsComplex(shape.type()) && BitWidth(shape.type()) >= 8;
 }
 
-// Returns whether each element depends only on scalars and on operand elements of the same number.
+// Returns whether each element depends only on scalars and on operand elements at the same position.
 bool IsPlainElementwise(const Instruction& inst) {
   if (!IsPlain(inst.shape())) return false;
   if (inst.Is(Opcode::kParameter)) return true;
@@ -121,7 +121,7 @@ class Units {
       what += Str(" ", static_cast<int>(attrs.direction), " ", static_cast<int>(attrs.type));
     }
     if (inst.Is(Opcode::kParameter) && !IsOne(inst)) unit.operands.push_back(inst.parameter_number());
-    // Units with equal keys must read the same scalar.
+    // Units with equal keys must read the same scalar, which the key therefore names.
     if (inst.Is(Opcode::kParameter) && IsOne(inst)) {
       const auto from = OperandOfRegion(kernel_.operand(inst.parameter_number()), {});
       what += from ? Str(" ", from->operand, ".", Join(from->index, ".")) : Str(" ", kernel_.name());
@@ -168,7 +168,7 @@ std::optional<Segment> SegmentOf(const Instruction& kernel, const DeviceDescript
   return segment;
 }
 
-// Blocks of any size can divide a loop over a single row.
+// Returns whether blocks of any size can run the kernel: a loop over all elements.
 bool FitsAnyBlock(const KernelPlan& plan) { return plan.kind == KernelKind::kLoop && plan.tile.size() == 1; }
 
 int64_t CommonThreads(const std::vector<Segment>& segments) {
@@ -234,7 +234,7 @@ std::vector<Launch> LaunchesOf(const Instruction& region, const DeviceDescriptio
   return launches;
 }
 
-// The region's results must be the arrays of its kernels, each once.
+// Returns whether the region's results are the arrays of the launch's kernels, each exactly once.
 bool GivesEachOnce(const Instruction& region, const Launch& launch) {
   std::set<NamedArray> given;
   const std::vector<const Instruction*> roots = FusionRoots(region);
@@ -252,7 +252,7 @@ bool IsOneLaunch(const Instruction& region, const std::vector<Launch>& launches)
          std::ssize(launches.front().segments);
 }
 
-// Several tiles of a block's threads, if enough blocks remain. Empty without units.
+// Elements of units that a block computes, in several steps if enough blocks remain. Empty without units.
 std::vector<int64_t> TileOf(const Launch& launch, const DeviceDescription& device) {
   int64_t elements = 0;
   for (const Segment& segment : launch.segments) {

@@ -13,7 +13,7 @@
 
 namespace hlo::gpu {
 
-// Results of an elementwise kernel that depend on the same arrays.
+// Results of an elementwise kernel that depend on common arrays.
 struct SegmentUnit {
   const Instruction* kernel;
   std::vector<int64_t> roots;
@@ -24,7 +24,7 @@ struct SegmentUnit {
   std::string key;
   int64_t instructions = 0, square_roots = 0;
 };
-// Empty unless the results are computed elementwise from arrays in memory order.
+// Empty unless all results are computed elementwise from row-major arrays.
 std::vector<SegmentUnit> UnitsOf(const Instruction& kernel);
 
 // The units of one launch, grouped by key, and its kernels without units.
@@ -37,7 +37,7 @@ SegmentLaunch LaunchOf(const Instruction& region);
 // Groups of several kernels that share a launch.
 RegionGroups GroupSegments(const Instruction& region, const DeviceDescription& device);
 
-// Emitters read these plans, which are on the kernels without units. The kernels of a launch have equal thread counts.
+// Puts plans on the kernels without units, for emitters. The kernels of a launch have equal thread counts.
 void PlanSegments(Module& module, const DeviceDescription& device);
 
 // The array that `value` refers to through bitcasts and get-tuple-elements: the instruction or parameter that computes
@@ -53,7 +53,7 @@ struct RegionOperand {
   int64_t operand = 0;
   ShapeIndex index;
 };
-// The region's operand that an array in a kernel's operand `value` refers to. Empty if a kernel computes it.
+// The region's operand that is the array `index` of a kernel's operand `value`. Empty if a kernel computes the array.
 std::optional<RegionOperand> OperandOfRegion(const Instruction& value, ShapeIndex index);
 
 }  // namespace hlo::gpu

@@ -10,8 +10,9 @@
 namespace hlo::gpu {
 namespace {
 
-// Tiles of a sort. A thread of a GPU holds keys in registers while it ranks them. On a host one walk through the whole
-// tile is as fast as 32, and reads memory in order. Large tiles of long lines make its counters of digits cheap.
+// Tiles of a sort. A thread of a GPU holds keys in registers while it ranks them. On a host, one walk through a whole
+// tile is as fast as 32 walks through its parts, and reads memory in order. In long lines, large tiles make the host's
+// counters of digits cheap.
 struct SortNumbers {
   int64_t line_bytes;
   int copies;                      // Copies of a tile's data in a radix sort.
@@ -22,16 +23,16 @@ struct SortNumbers {
 constexpr SortNumbers kGpu = {64 << 10, 1, 16 << 10, 8192, 4096, 128};
 constexpr SortNumbers kHost = {1 << 20, 2, 1 << 20, 64 << 10, 32 << 10, 64};
 constexpr int64_t kDigits = 256, kThreads = 256, kWarp = 32;
-// Keys of a thread that ranks them, in small and in large tiles. More keys compete for the counters of a warp. Fewer
-// keys need more warps, which wait for each other.
+// A thread ranks kFewOfThread keys in tiles of at most kFewKeys, and kKeysOfThread in larger tiles. More keys compete
+// for the counters of a warp. Fewer keys need more warps, which wait for each other.
 constexpr int64_t kFewKeys = 4096, kFewOfThread = 8, kKeysOfThread = 16;
 
 int64_t TileFor(int64_t length) {
   return std::max<int64_t>(32, static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(length))));
 }
 
-// Too few lines for the processor are divided into tiles. `threads` counts the elements that are examined together. The
-// sizes were tried on a Zen 4.
+// On a host, selects if few elements are kept. Too few lines for the processor are divided into tiles. `threads` counts
+// the elements that are examined together. The sizes were tried on a Zen 4.
 void SelectFirst(const SortSpace& space, const DeviceDescription& device, KernelPlan& plan) {
   constexpr int64_t kLeastLine = 512, kLeastOfKept = 8, kMostKept = 32 << 10, kLeastTile = 4096, kLeastSlack = 128;
   constexpr int64_t kTogether = 64;

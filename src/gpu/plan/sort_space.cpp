@@ -20,8 +20,8 @@ constexpr int64_t kLongestLine = int64_t{1} << 31;
 
 // ---- The key of a comparator -------------------------------------------------------------------------------------
 
-// Returns whether `x` computes from one side of a comparator (a0, b0, a1, b1, ...) what `y` computes from the other.
-// `side` becomes the side of x; it is -1 before the first parameter.
+// Returns whether `x` computes from one side of a comparator (a0, b0, a1, b1, ...) what `y` computes from the other
+// side. `side` becomes the side of x; it is -1 before the first parameter.
 bool Mirrors(const Instruction& x, const Instruction& y, int& side, int depth = 0) {
   constexpr int kDeepest = 32;
   if (depth > kDeepest) return false;
@@ -68,7 +68,7 @@ std::optional<SortKey> KeyOf(const Computation& comparator) {
 
 bool IsSort(const Instruction& inst) { return inst.Is(Opcode::kSort) || inst.Is(Opcode::kTopK); }
 
-// Null if no sort computes the root.
+// The sort that computes the root, or null, and its result number.
 std::pair<const Instruction*, int64_t> SortBehind(const FusionBody& body, const FusionBody::Root& root) {
   const Instruction* inst = root.inst;
   int64_t result = root.result;
@@ -88,8 +88,8 @@ int64_t CarriedBy(const SortSpace& space) {
   return others.empty() ? SortSpace::kNothing : others[0];
 }
 
-// Unordered NaN makes the result depend on the algorithm, which must be the interpreter's. Tiles of a comparator with a
-// key are merged in that way (SortKernel).
+// Returns whether NaN may be unordered, so that the result depends on the algorithm. Only tiles of a comparator with a
+// key are merged as by the interpreter (SortKernel).
 bool MayBeNoOrder(const Computation& comparator) {
   return std::ranges::any_of(comparator.Instructions(), [](const Instruction* inst) {
     if (!inst->Is(Opcode::kCompare) || IsTotalOrder(*inst)) return false;
@@ -98,7 +98,7 @@ bool MayBeNoOrder(const Computation& comparator) {
   });
 }
 
-// The bits must fit an integer register, with the sign first.
+// A float's bits must fit an integer register, with the sign first.
 bool IsSorted(PrimitiveType type) {
   if (!IsFloat(type)) return !IsComplex(type);
   return BitWidth(type) >= 8 && type != PrimitiveType::kF8E8M0FNU;

@@ -9,8 +9,8 @@
 //   radix   Keys become unsigned numbers in the order of the comparator. Stable passes sort by one digit after another,
 //           the lowest first. If each thread has a part of the tile, digits are counted once, and tiles get their
 //           destinations from the tiles before them (gpu/emitters/sort_ranks.cpp).
-//   select  For few kept elements, if one thread processes a whole tile: selects the first elements of each tile, and
-//           then of these.
+//   select  For a small k, if one thread processes a whole tile: keeps the first k elements of each tile, and then the
+//           first k of these elements.
 //
 // A line that fits into one tile needs one kernel. All algorithms are stable.
 #ifndef HLO_GPU_PLAN_SORT_SPACE_H_
@@ -27,13 +27,13 @@
 
 namespace hlo::gpu {
 
-// The key of a comparator that is LT or GT of the same number of both sides.
+// The key of a comparator that computes the same number from each side, and compares the two with LT or GT.
 struct SortKey {
   PrimitiveType type;
   bool descending;
   // Whether floats have a total order. Otherwise -0 equals +0, and comparisons with NaN are false.
   bool is_total;
-  // Depends on the parameters of one side of the comparator. Null for the operand `element` itself.
+  // Computes the number from one side of the comparator. Null if it is an element of operand `element`.
   const Instruction* number;
   int64_t element;
 };
@@ -53,7 +53,7 @@ struct SortSpace : IterationSpace {
   static constexpr int64_t kNothing = -2, kPosition = -1;
   int64_t carried = kPosition;
   bool HasDigits() const { return key && key->is_total; }
-  // Whether the key alone determines operand `result` (or kPosition).
+  // Whether the key alone determines operand `result`. False for kPosition.
   bool IsKey(int64_t result) const { return HasDigits() && key->number == nullptr && key->element == result; }
 
   const Variable& position() const { return variables.back(); }
@@ -77,11 +77,11 @@ enum class SortStep : uint8_t {
   kRadixDigits,  // Computes the first destination of each digit in the line, for all passes.
   kRadixPass,    // Moves the keys to their destinations, after the keys of earlier tiles.
   kSelectTiles,  // Selects the first elements of a tile.
-  kSelectLines,  // Selects them from a line, or from the results of its tiles.
+  kSelectLines,  // Selects the first elements of a line, or of its tiles' selections.
 };
 std::string_view ToString(SortStep step);
 
-// Merges have a run length, and radix passes a number.
+// Merges of runs have the length of a run. Merges, radix passes and selections are numbered.
 struct SortStepAt {
   SortStep step;
   int64_t run = 0;
@@ -90,8 +90,8 @@ struct SortStepAt {
 };
 
 // The sizes of a plan's tile: positions of a block, positions of a thread, and values of a digit (a power of two; 1 for
-// merges). `slack` is a selection's room beyond the kept elements. If one thread has the whole tile, the block works as
-// one thread.
+// merges). `slack` is a selection's room beyond the kept elements, otherwise 0. If `chunk` is the whole tile, the block
+// works as one thread.
 struct SortShape {
   int64_t tile, chunk, digits, slack;
   explicit SortShape(const KernelPlan& plan)

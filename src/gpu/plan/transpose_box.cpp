@@ -26,7 +26,7 @@ bool IsInOrder(std::vector<int64_t> coefficients) {
   return std::ranges::is_sorted(coefficients, std::greater<>());
 }
 
-// Such an offset is not linear.
+// An offset with a varying loaded index is not linear.
 bool HasVaryingLoadedIndex(const LoopSpace& space, IndexExpr offset) {
   return std::ranges::any_of(space.pool[offset].variables, [&](int32_t variable) {
     return space.graph.IsLoadedIndex(variable) &&
@@ -55,7 +55,7 @@ std::vector<NodeId> MovedLoads(const LoopSpace& space) {
   return moved;
 }
 
-// Considers the outputs and the loads that are not moved.
+// Considers variables i and i + 1 in the outputs and in the loads that are not moved.
 bool AreContiguous(const LoopSpace& space, std::span<const NodeId> moved, size_t i) {
   const auto sees_one = [&](IndexExpr offset) {
     const std::vector<int64_t> coefficients = CoefficientsOf(space, offset);
@@ -91,7 +91,7 @@ class Side {
     return run;
   }
 
-  // Returns false if the box would have more than `most` elements.
+  // Returns false if the run is complete, or the box too large.
   bool Lengthen(std::vector<int64_t>& sides, int64_t most) const {
     const auto partial = std::ranges::find_if(order_, [&](size_t i) { return sides[i] < space_.variables[i].size; });
     if (partial == order_.end()) return false;
@@ -186,7 +186,7 @@ std::optional<TransposeBox> FindBox(const LoopSpace& space) {
     longer = (outputs_first ? outputs : inputs).Lengthen(sides, most) ||
              (outputs_first ? inputs : outputs).Lengthen(sides, most);
   }
-  // The last box should not be short.
+  // Equal sides keep the last box from being short.
   for (size_t i = 0; i < sides.size(); ++i) {
     const int64_t size = space.variables[i].size;
     sides[i] = kernel::CeilDiv(size, kernel::CeilDiv(size, sides[i]));

@@ -10,7 +10,7 @@
 
 namespace hlo::gpu {
 
-// The plan's tile has the size of the box in each variable.
+// The algorithm of the plan. Its tile has the size of the box in each variable.
 inline constexpr const char* kTransposeBox = "box";
 
 // For example, from [b,a,2,3] to [b,3,a,2] with sides 4, 3, 8, 2, outputs have runs of 8 x 2 elements, and the loads

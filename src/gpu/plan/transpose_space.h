@@ -8,13 +8,13 @@
 
 namespace hlo::gpu {
 
-// Loads that have a stride along the minor variable and are contiguous along another one, the same for all.
+// Loads that have a stride along the minor variable and are contiguous along variable `across`.
 struct Staged {
   size_t across = 0;
   std::vector<NodeId> loads;
 };
 
-// Empty if loads differ in their contiguous variable.
+// Empty if loads differ in their contiguous variable, or for short runs.
 Staged FindStaged(const LoopSpace& space);
 
 // Whether adjacent elements of each output come from different runs of the operands, as RGBRGB from RR GG BB. The minor

@@ -185,7 +185,7 @@ std::vector<KernelPlan> OthersOf(const KernelPlan& plan, const DeviceDescription
   }
 }
 
-// Such kernels, for example the totals of a scan and the scan, change together.
+// Kernels with equal numbers, for example the totals of a scan and the scan, change together.
 bool HasNumbersOf(const KernelPlan& a, const KernelPlan& b) {
   return a.kind == b.kind && a.tile == b.tile && a.vector == b.vector && a.threads == b.threads &&
          a.splits == b.splits && a.unroll == b.unroll;
@@ -225,7 +225,7 @@ std::vector<FusionPlan> VariantsOf(const Instruction& fusion, const FusionPlan& 
     add(std::move(plan));
   }
   if (last.kind != KernelKind::kTranspose) return variants;
-  // Tiles help only if lines of a cache would be read several times, which depends on its other data.
+  // The loop is a variant too: tiles help only if the cache cannot hold the lines between their reads.
   const FusionBody body(fusion);
   PlanRequest request(body, device);
   if (auto loops = PlanLoop(request); loops && !loops->candidates.empty()) {

@@ -11,8 +11,8 @@
 
 namespace hlo::gpu {
 
-// Our own kernels for `fusion`, the most promising first. Empty for kinds without choices: block, attention, sort, fft,
-// matrix.
+// Other plans for `fusion` than `chosen`, the most promising first. Empty for kinds without choices, such as block,
+// attention, sort, fft and matrix.
 std::vector<FusionPlan> VariantsOf(const Instruction& fusion, const FusionPlan& chosen,
                                    const DeviceDescription& device);
 
