@@ -142,7 +142,7 @@ class AttentionKernel {
     });
   }
 
-  // The second product multiplies several keys at a time, so padding of the shares must be 0.
+  // The second product multiplies several keys at a time, so shares beyond the last key must be 0.
   void MakeShares() {
     const int64_t padded = CeilDiv(row_, tiles_.second_keys) * tiles_.second_keys;
     const auto clear = [&](Value at, int64_t from) {

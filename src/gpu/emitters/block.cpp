@@ -1,6 +1,6 @@
 // The emitter of regions that run in one block of threads: kernels one after the other, with barriers in place of
-// launches, and loops of them. A recurrent loop may run in a cluster: each block computes the elements in its columns
-// (ir/recurrent_loop.h), and has arrays of the whole size.
+// launches, and loops of kernels. A recurrent loop may run in a cluster: each block computes the elements in its
+// columns (ir/recurrent_loop.h), but its arrays have the whole size.
 //
 //   one element    a block-level value, the same for all threads, in a register and without barriers
 //   several        an array in shared memory while there is room, else in scratch memory
@@ -35,14 +35,14 @@ using kernel::Value;
 using kernel::Variable;
 using Output = IterationSpace::Output;
 
-// Arrays beyond this are in scratch memory, which stays in a cache.
+// Arrays beyond this sum are in scratch memory, which stays in a cache.
 constexpr int64_t kMostSharedBytes = 40 << 10;
 constexpr int64_t kMostSharedBytesOfCluster = 227 << 10;
 constexpr int64_t kMostBlocksOfCluster = 8;
 
 // Location of an array. Empty if the array has no elements or is not read.
 using Home = std::variant<std::monostate, Value, Variable, Array>;
-// One for each leaf of a value's shape.
+// A location for each leaf of a value's shape.
 using Homes = std::vector<Home>;
 using Known = std::unordered_map<const Instruction*, Homes>;
 
@@ -129,7 +129,7 @@ class BlockEmitter {
   }
   int WidthFor(int64_t size) const { return size > threads_ ? static_cast<int>(request_.plan.vector) : 1; }
 
-  // In a cluster, each block copies the elements in its columns, if the array has columns.
+  // In a cluster, each block copies only the elements in its columns, if the array has columns.
   void Copy(const Home& from, const Array& to) {
     if (const auto* array = std::get_if<Array>(&from)) {
       if (columns_ && to.elements() % space_.recurrent->period == 0) {
@@ -335,7 +335,8 @@ class BlockEmitter {
     return state;
   }
 
-  // All elements change at once. If one copy overwrites the source of another, that source is saved in a third array.
+  // All elements change at once. If a copy overwrites the source of another copy, this source is saved in a third
+  // array.
   void SetState(const Instruction& loop, const Homes& state, const Homes& next) {
     struct Move {
       Array to, from;
@@ -417,7 +418,7 @@ class BlockEmitter {
         SumPlan{.accumulator = PrimitiveType::kF32, .longest_chain = own.Chain()};
   }
 
-  // Results must be in shared memory if other blocks read them or each block has its own.
+  // Results must be in shared memory if other blocks read them or each block computes its own copy.
   bool IsShared(const BlockPart& part, size_t root) const {
     if (!columns_) return false;
     if (!IsInColumns(part)) return true;
@@ -458,7 +459,7 @@ class BlockEmitter {
       for (const Output& output : space.outputs) results.push_back(emission.Emit(output.value));
       for (size_t j = 0; j < results.size(); ++j) arrays[j].Store(emission.Lower(space.outputs[j].offset), results[j]);
     };
-    // This updates one element in place.
+    // This updates one element of an array in place.
     if (size == 1) return store();
     emission.Hoist(nodes);
     for (const Output& output : space.outputs) emission.Hoist(output.offset);
@@ -535,13 +536,12 @@ class BlockEmitter {
   // States of the loops around the current instruction, outermost first.
   std::vector<const Homes*> states_;
   std::optional<ClusterColumns> columns_;
-  // Pointers have no stable order, so the map is only searched.
   std::map<const RecurrentLoop::Product*, ClusterProduct> products_;
   Array sums_;
   std::map<const Instruction*, Array> gathered_;
   std::set<const Instruction*> is_gathered_;
   std::map<int64_t, Filled> filled_;
-  // Region operands and results that share buffers with these arrays.
+  // Region operands and results that share buffers with filled arrays.
   std::set<int64_t> filled_from_;
   std::set<size_t> filled_roots_;
 };

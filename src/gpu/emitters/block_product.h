@@ -10,7 +10,7 @@
 
 namespace hlo::gpu {
 
-// Element [line, term] of the left matrix.
+// The left matrix: element [line, term] is array[at + line * pitch + term].
 struct LeftMatrix {
   kernel::Array array;
   kernel::Value at;
@@ -29,8 +29,9 @@ class BlockProduct {
   virtual void Store(const kernel::Array& to, kernel::Value at, int64_t pitch) = 0;
 };
 
-// Without `shape`, threads compute it: `lines` is a multiple of the warps, and `columns` is 32 times a power of 2. With
-// `shape`, matrix units do: `lines` is a multiple of 16, `columns` of 8 times the warps, and the terms of the shape's.
+// Without `shape`, threads compute the product: `lines` is a multiple of the warps, and `columns` is 32 times a power
+// of 2. With `shape`, matrix units do: `lines` is a multiple of 16, `columns` of 8 times the warps, and the number of
+// terms of the shape's.
 std::unique_ptr<BlockProduct> MakeBlockProduct(kernel::KernelBuilder& k, int64_t lines, int64_t columns,
                                                std::optional<kernel::MmaShape> shape);
 

@@ -10,7 +10,7 @@
 
 namespace hlo::gpu {
 
-// Used at block level. Its values may be used at lower levels.
+// The columns of this block in a cluster. Used at block level. Its values may be used at lower levels.
 class ClusterColumns {
  public:
   ClusterColumns(kernel::KernelBuilder& k, int64_t period) : k_(k), period_(period), own_(period / k.cluster()) {}
@@ -20,9 +20,9 @@ class ClusterColumns {
   kernel::Value rank() const { return rank_; }
   // The position in the whole array of this block's element `i`.
   kernel::Value At(kernel::Value i) const { return i / own_ * period_ + rank_ * own_ + i % own_; }
-  // Copies all elements of an array distributed by columns.
+  // Copies all elements of an array that is distributed by columns.
   void Gather(const kernel::Array& from, const kernel::Array& to, int width) const;
-  // Each thread has `width` adjacent elements of [0, size).
+  // Each thread has `width` adjacent elements of [0, size) at a time.
   void ForEach(int64_t size, int width, const kernel::KernelBuilder::IndexBody& f) const;
 
  private:

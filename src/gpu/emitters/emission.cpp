@@ -206,7 +206,7 @@ const std::vector<Value>* Emission::Emitted(NodeId id) const {
   return nullptr;
 }
 
-// Chains may be long, so the stack is explicit.
+// Chains of operands may be long, so the stack is explicit.
 const std::vector<Value>& Emission::EmitAll(NodeId id) {
   std::vector<NodeId> stack = {id};
   for (;;) {
@@ -302,7 +302,7 @@ std::vector<Value> Emission::Compute(NodeId id) {
       return LoadElement(literals_.at(node.inst), Lower(node.offset), ComponentCount(literal.shape().type()));
     }
     case Kind::kIota: {
-      // Integers may wrap, and floats round as in a conversion, so both start from a wide integer.
+      // Integers may wrap, and floats round as in a conversion, so both are converted from a wide integer.
       const Type type = KernelTypeOf(node.inst->shape().type());
       const bool narrow = kernel::IsFloat(type) && pool_[node.offset].high <= INT32_MAX;
       std::vector<Value> parts = {Convert(Convert(Lower(node.offset), narrow ? Type::kS32 : Type::kS64), type)};
@@ -470,7 +470,7 @@ std::vector<Value> Emission::ComputeReduce(const ElementNode& node) {
   return finish(values);
 }
 
-// The element gets the source of each window in which it is selected.
+// The element combines the sources of all windows in which it is selected.
 Value Emission::ComputePick(const ElementNode& node) {
   const auto& attrs = node.inst->attrs<SelectAndScatterAttrs>();
   Value result = Emit(node.operands[0]);

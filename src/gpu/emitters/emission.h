@@ -1,5 +1,5 @@
-// Emits nodes of an element graph into a kernel. Each node and index expression is computed once, in the outermost
-// scope where its variables are known.
+// Emits nodes of an element graph into a kernel. Values that were computed in a surrounding scope are used again. Hoist
+// computes values early, before inner scopes.
 #ifndef HLO_GPU_EMITTERS_EMISSION_H_
 #define HLO_GPU_EMITTERS_EMISSION_H_
 
@@ -15,11 +15,11 @@ namespace hlo::gpu {
 
 class Emission {
  public:
-  // `leaves` is indexed by leaves of the body. `literals` has the constants that are not splats.
+  // `leaves` is indexed by leaves of the body. `literals` has the constants that are read at varying indices.
   Emission(ElementGraph& graph, kernel::KernelBuilder& k, std::map<int, kernel::Array> leaves,
            std::map<const Instruction*, kernel::Array> literals);
 
-  // Drops the values that were bound or computed in it.
+  // At its end, drops the values that were bound or computed in it.
   class Scope {
    public:
     explicit Scope(Emission& emission) : emission_(emission) { emission_.scopes_.emplace_back(); }
@@ -45,11 +45,12 @@ class Emission {
     return scope;
   }
 
-  // The variable is the position in the tile. Conditions on it become branches, and sums are divided around it.
+  // The variable is the position in the tile. Conditions on it become branches, and sums add the terms without it
+  // first.
   void SetLane(IndexExpr variable);
   void Bind(IndexExpr variable, kernel::Value value);
   void Bind(NodeId node, std::vector<kernel::Value> values);
-  // Holds for the rest of this scope.
+  // Fixes a guard's side for the rest of this scope.
   void Decide(NodeId guard, bool holds);
 
   // Computes the needed values that depend only on bound variables.
@@ -59,7 +60,7 @@ class Emission {
 
   kernel::Value Lower(IndexExpr e);
   kernel::Value Emit(NodeId id) { return EmitAll(id)[0]; }
-  // The node's value where the conditions hold, with clamps for them, else `otherwise`, which has the same type.
+  // The node's value where the conditions hold, else `otherwise`, which has the same type.
   kernel::Value EmitWhere(std::span<const IndexCondition> conditions, NodeId id, kernel::Value otherwise);
   // Appends one part, or two for complex numbers.
   void EmitParts(NodeId id, std::vector<kernel::Value>* parts);

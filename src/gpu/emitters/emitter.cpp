@@ -12,7 +12,7 @@ namespace {
 
 // A block's shared memory on any device (sm_90).
 constexpr int64_t kMostSharedBytes = 227 << 10;
-// On the host it is memory of a thread, which should stay in the core's cache.
+// On a host this is memory of a thread, which should stay in the core's cache.
 constexpr int64_t kMostSharedBytesOfHost = 4 << 20;
 
 Result<EmittedKernel> EmitKernel(const EmitRequest& request) {
@@ -26,8 +26,8 @@ Result<EmittedKernel> EmitKernel(const EmitRequest& request) {
   __builtin_unreachable();
 }
 
-// Checks that one kernel writes each result that has elements. A scatter updates its operand in place, or a copy by an
-// earlier kernel. Without updates the copy is the result.
+// Checks that exactly one kernel writes each result with elements. A scatter updates its operand in place, or a copy by
+// an earlier kernel. Without updates the copy is the result.
 Status CheckRoots(const FusionBody& body, const FusionPlan& plan) {
   const auto require = [&](bool holds, const std::string& what) -> Status {
     if (holds) return {};

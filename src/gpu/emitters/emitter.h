@@ -58,7 +58,7 @@ struct EmittedKernel {
   std::vector<KernelBuffer> buffers;  // In the order of parameters.
   std::vector<SharablePair> sharable;
   PrecisionPlan precision;                // Indexed by the ids of the fused instructions.
-  std::vector<const Instruction*> loops;  // An outermost loop comes first.
+  std::vector<const Instruction*> loops;  // Each loop before its inner loops.
   const Instruction* source = nullptr;
 };
 
@@ -67,14 +67,14 @@ struct EmitRequest {
   const FusionBody& body;
   const KernelPlan& plan;
   std::string suffix;  // Appended to the kernel's name.
-  int64_t number = 0;  // The kernel's number in the plan, which has `count`.
+  int64_t number = 0;  // The kernel's number among the `count` kernels of the plan.
   int64_t count = 1;
 
   // Returns an error (C001) unless `holds`.
   Status Require(bool holds, std::string_view what) const;
-  // Requires whole warps in `threads` and a tile of this rank.
+  // Requires whole warps, a tile of this rank, and a power of 2 as vector.
   Status RequireBlock(size_t tile_rank) const;
-  // The named instructions. If the plan names none, the single instruction.
+  // The named instructions. A single instruction without a fusion needs no name.
   Result<std::vector<const Instruction*>> Heroes() const;
 };
 

@@ -1,7 +1,7 @@
-// The emitter of ffts. A block has lines in shared memory, as real and imaginary parts in two halves each. Each step of
-// Stockham's algorithm reads one half and writes the other, without reordering. Lines are matrices: first columns are
-// transformed, then rows. Threads share adjacent elements of the columns of all lines, so that each step accesses runs
-// with the same root. Source: Van Loan, Computational Frameworks for the Fast Fourier Transform, 1.7, 3.3 and 4.2.
+// The emitter of ffts. A block has lines in shared memory, as real and imaginary parts with two halves each. Each step
+// of Stockham's algorithm reads one half and writes the other, without reordering. Lines are matrices: first columns
+// are transformed, then rows. Threads share adjacent elements of the columns of all lines, so that each step accesses
+// runs with the same root. Source: Van Loan, Computational Frameworks for the Fast Fourier Transform, 1.7, 3.3 and 4.2.
 #include <cmath>
 #include <complex>
 #include <numbers>
@@ -124,7 +124,7 @@ class Lines {
   }
 
   EmittedKernel Emit() && {
-    // The transforms of the chirp's convolution are always forward.
+    // The transforms of a convolution are always forward. Only the chirp depends on the direction.
     if (form_.chirps)
       chirp_ =
           MakeTable("chirp", step_.points(), [&](int64_t j) { return Chirp(j, step_.points(), space_.is_inverse); });
@@ -236,8 +236,8 @@ class Lines {
     return {at / form_.second % lines_, at / (form_.second * lines_) * form_.second + at % form_.second};
   }
 
-  // Multiplies by the spectrum of the conjugate chirp. The inverse transform of the product is the conjugate of the
-  // forward transform of its conjugate, which is stored.
+  // Multiplies by the spectrum of the conjugate chirp, and stores the conjugate of the product: the conjugate of its
+  // forward transform is the inverse transform of the product.
   void Filter() {
     const int64_t n = step_.points(), size = form_.size;
     std::vector<Complex> filter(size);

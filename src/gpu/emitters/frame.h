@@ -22,7 +22,7 @@ std::map<const Instruction*, kernel::Array> LiteralArrays(const ElementGraph& gr
 kernel::Array LiteralArray(kernel::KernelBuilder& k, const std::string& name, const Literal& literal,
                            std::vector<KernelBuffer>& buffers);
 void CountIndices(const ElementGraph& graph, std::span<const NodeId> needed, kernel::KernelBuilder& k);
-// Promises to compute `needed` element by element.
+// Records that values round to their types, and how folds add.
 void AddPromises(const ElementGraph& graph, std::span<const NodeId> needed, PrecisionPlan& precision);
 
 class KernelFrame {
@@ -35,13 +35,13 @@ class KernelFrame {
   kernel::Array Output(const FusionBody::Root& root);
   // Only a part is written. `leaf` provides the other elements.
   kernel::Array InPlaceOutput(const FusionBody::Root& root, int leaf);
-  // May be read. An earlier kernel of the fusion wrote it, or it already contains a leaf (-1 for no leaf).
+  // The kernel may read this output: an earlier kernel wrote it, or it already contains a leaf (-1 for no leaf).
   kernel::Array WrittenOutput(const FusionBody::Root& root, int in_place_leaf);
   kernel::Array Scratch(int id, kernel::Type type, int64_t elements, bool zeroed = false);
   kernel::Array Constant(const std::string& name, const Literal& literal) {
     return LiteralArray(k_, name, literal, buffers_);
   }
-  // A one-element parameter (kS32), so that kernels that differ only in it share code.
+  // A one-element parameter (kS32), so that kernels that differ only in the number share code.
   kernel::Array Number(const std::string& name, int32_t number);
   void Share(int leaf, const FusionBody::Root& root);
 
@@ -60,7 +60,7 @@ class KernelFrame {
   std::vector<NodeId> needed_;
 };
 
-// Divides `linear` among the role's variables, except the last variable of all (the lane).
+// Divides `linear` among the role's variables and binds them, except the last variable of all (the lane).
 void BindAll(const IterationSpace& space, Emission& emission, Role role, kernel::Value linear);
 
 // Adds a tile over [begin, begin + step) of [0, size), without masks if it always fits. A step below 32 leaves lanes of

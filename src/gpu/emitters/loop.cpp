@@ -16,8 +16,7 @@ using kernel::Value;
 using Kind = ElementNode::Kind;
 
 // The variable along which adjacent rows are contiguous in an operand but not in the outputs, or -1. Blocks go along it
-// first, so that each warp reads on where the warp of the previous block stopped. In output order, each row of a
-// transpose {1,0,2} would be read from another page.
+// first, so that each warp reads on where the warp of the previous block stopped, and pages are read in order.
 int64_t MovedRows(const LoopSpace& space, int64_t rows_of_block) {
   const int64_t last = std::ssize(space.variables) - 2;
   if (last < 1 || space.variables[last].size % rows_of_block != 0) return -1;
@@ -88,7 +87,7 @@ std::vector<Array> MakeOutputs(const IterationSpace& space, std::span<const Node
     arrays.push_back(output.in_place_leaf >= 0 ? frame.InPlaceOutput(*output.root, output.in_place_leaf)
                                                : frame.Output(*output.root));
   }
-  // Each thread may read only the element that it then overwrites.
+  // A leaf may share a buffer with an output if each thread reads only the element that it overwrites.
   std::map<int, std::vector<IndexExpr>> reads;
   for (const NodeId id : space.graph.Reachable(needed)) {
     const ElementNode& node = space.graph.node(id);

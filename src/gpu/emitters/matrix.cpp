@@ -139,8 +139,8 @@ class MatrixKernel {
   }
   Value Int(int64_t value) { return k_.Constant(Type::kS32, value); }
 
-  // Computes L(i,j). An upper factor comes from the transposed matrix and is written transposed. For a call it is the
-  // conjugate U(j,i), and columns behind a pivot that is not positive keep their input.
+  // Computes L(i,j). For an upper factor, the matrix is transposed when it is read and written, and by a call also
+  // conjugated. A call keeps the input from the column of a failed pivot on.
   void Cholesky() {
     const bool turns = !space_.lower;
     const bool conjugates = turns && space_.is_call;
@@ -169,7 +169,7 @@ class MatrixKernel {
     WriteFactor(failed.Get(), turns, conjugates);
   }
 
-  // `failed` counts columns from 1, or is 0.
+  // `failed` is the first column that failed, counted from 1, or 0.
   void WriteFactor(Value failed, bool turns, bool conjugates) {
     const Value nan = k_.Constant(type_, std::numeric_limits<double>::quiet_NaN()), zero = k_.Constant(type_, 0.0);
     const Value at = Convert(failed, Type::kIndex) - 1;

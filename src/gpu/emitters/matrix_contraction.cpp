@@ -1,6 +1,6 @@
 // Products by the matrix units of a GPU (mma.sync), of bf16 or f16 operands with sums in f32. A warp computes 16 or 32
-// rows of the tile and half of its columns. Its lanes have scattered elements, so 16 rows at a time pass through shared
-// memory.
+// rows of the tile and half of the tile's columns. A lane's elements are scattered, so 16 rows at a time are stored
+// through shared memory.
 #include <functional>
 
 #include "base/text.h"
@@ -24,7 +24,7 @@ using kernel::Type;
 using kernel::Value;
 
 constexpr int64_t kWarpRows = 4, kWarpColumns = 2, kColumnsOfWarp = 32;
-// Puts eight lines of 16 bytes into different banks.
+// Makes eight lines of 16 bytes start in different banks.
 constexpr int64_t kSpare = 8;
 
 MmaShape ShapeOf(const Instruction& product) {
@@ -88,7 +88,7 @@ class MatrixProduct : public TiledProduct {
 
   SumFragment Sum(int64_t m, int64_t n) const { return sums_[m * (kColumnsOfWarp / kMmaColumns) + n]; }
 
-  // Calls f(row of the tile) with the warp's columns of that row in row_.
+  // Calls f(row of the tile) while row_ holds the warp's columns of that row.
   void ForEachRow(const std::function<void(Value)>& f) {
     k_.Warps([&] {
       const Value mine = k_.warp() * (kMmaRows * kColumnsOfWarp);

@@ -36,7 +36,7 @@ int MagnitudeBits(const Instruction& operand) {
   }
 }
 
-// Pairs are 16-bit integers with sums in 32 bits.
+// Pairs of neighbouring terms are 16-bit integers with sums in 32 bits.
 bool AreMultipliedInPairs(const ContractionSpace& space, const Instruction& product) {
   return SumTypeOf(product) == Type::kS32 && MagnitudeBits(product.operand(0)) <= 8 &&
          MagnitudeBits(product.operand(1)) <= 8 && space.position().size == 1 && space.term().size % 2 == 0;
@@ -88,7 +88,7 @@ class PackedProduct {
     column0_ = k_.block() % column_tiles * tile_columns_;
     row0_ = k_.block() / column_tiles % row_tiles * tile_rows_;
     emission_.Bind(space_.group().e, k_.block() / (column_tiles * row_tiles));
-    // A vector is multiplied as a whole, so elements beyond the last row and column must be numbers.
+    // A vector is multiplied as a whole, so elements beyond the last row and column must be initialised.
     if (space_.row().size % tile_rows_ != 0) Clear(lhs_panel_);
     if (space_.column().size % tile_columns_ != 0) Clear(rhs_panel_);
     for (int64_t r = 0; r < warp_rows_; ++r) {
@@ -117,7 +117,7 @@ class PackedProduct {
     int64_t of_element = 1;
   };
 
-  // An odd number of cache lines, so that lines of a panel use different sets of the first-level cache.
+  // Rounds up to an odd number of cache lines, so that lines of a panel use different sets of the first-level cache.
   static int64_t Pitch(int64_t elements) { return (CeilDiv(elements, kWhole) | 1) * kWhole; }
 
   // At most `most`, and at most as many terms as there are, rounded up to 32.
@@ -281,7 +281,7 @@ class PackedProduct {
     return lhs_panel_.Load(first_row * lhs_pitch_ + (term + r * lhs_pitch_));
   }
 
-  // False if all rows of the tile meet padding at this position of the window.
+  // False if all rows of the tile meet holes of a dilated input at this window position.
   Value MeetsElements() {
     const int64_t rows = space_.row().size, of_class = rows / space_.row_classes;
     const Value last = Min(row0_ + (tile_rows_ - 1), k_.Index(rows - 1));

@@ -14,10 +14,10 @@
 
 namespace hlo::gpu {
 
-// Returns an error if product kernels do not support it.
+// The hero. An error if product kernels do not support it.
 Result<const Instruction*> ProductOf(const EmitRequest& request);
 
-// An error if it has no terms.
+// An error unless the product has a space with terms.
 Result<std::unique_ptr<ContractionSpace>> ProductSpaceOf(const EmitRequest& request, const Instruction& product);
 // Rows, columns, terms.
 std::array<TileAxis, 3> ProductAxes(const ContractionSpace& space);

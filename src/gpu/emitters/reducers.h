@@ -15,7 +15,7 @@ namespace hlo::gpu {
 
 class Reducers {
  public:
-  // For counts(). 32 bits suit shuffles.
+  // Type of the flag (counts()). 32 bits suit shuffles.
   static constexpr kernel::Type kFlag = kernel::Type::kU32;
 
   // Borrows all arguments. With `by_bits`, maxima and minima of 16-bit floats are computed on their bits as integers,
@@ -34,7 +34,7 @@ class Reducers {
   // Terms of `a` precede terms of `b`.
   std::vector<kernel::Value> Combine(std::span<const kernel::Value> a, std::span<const kernel::Value> b);
   kernel::KernelBuilder::CombineMany Combiner();
-  // Declares the results for the rest of this scope. Initial values are added here once, so they need not be
+  // Binds the results for the rest of this scope. Initial values are combined here once, so they need not be
   // identities.
   void Give(std::span<const kernel::Value> totals);
 
@@ -48,7 +48,8 @@ class Reducers {
   bool counts_ = false;
 };
 
-// Records the most additions of one of the `terms` terms of `hero`. A product rounds once for each term, in any order.
+// Records `chain`, the most additions of a term, if `hero` is a sum. Other folds may round once for each of the
+// `terms`.
 void AddChain(const ReducedHero& hero, int64_t chain, int64_t terms, PrecisionPlan& precision);
 
 }  // namespace hlo::gpu

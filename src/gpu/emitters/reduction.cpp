@@ -100,7 +100,7 @@ class ReductionBody : public Reducers {
   std::vector<Array> epilogues_, stores_;
 };
 
-// Partial results are [kept][split] in scratch memory. Each group of blocks has a counter.
+// Partial results in scratch memory. Each group of blocks has a counter.
 struct Partials {
   std::vector<Array> values;
   Array counters;
@@ -121,8 +121,8 @@ EmittedKernel WithChain(EmittedKernel kernel, const ReductionSpace& reduction, i
 
 bool UsesTransposedTile(const KernelPlan& plan) { return plan.tile.size() == 2 && plan.tile[0] == plan.threads; }
 
-// Only hosts have few threads of one element, which are lanes of a vector. A GPU needs no extremes by bits, because it
-// has an instruction for a maximum of floats.
+// Only hosts have so few threads, with one element each, which are lanes of a vector. A GPU needs no extremes by bits,
+// because it has an instruction for a maximum of floats.
 bool AreLanesVectors(const KernelPlan& plan) {
   return plan.vector == 1 && (plan.tile[0] == 1 || UsesTransposedTile(plan)) && plan.threads <= 64;
 }
@@ -364,7 +364,7 @@ class TransposedRowKernel {
     k_.Tile(1, columns, [&](Value j) { StoreSums(tiles, i, j, get()); });
   }
 
-  // The last vector begins before the rest of the row, so that it is whole.
+  // The last vector begins before the rest of the row, so that it is whole. Its lanes before the rest keep their sums.
   void StoreSums(const std::vector<Array>& tiles, Value i, Value j, std::vector<Value> sums) {
     const int64_t left = row_ % columns_;
     if (left > 0) {
@@ -376,7 +376,7 @@ class TransposedRowKernel {
 
   std::vector<Value> Walk(const std::vector<Array>& tiles, Value thread) {
     const std::vector<Type> types = body_.AccumulatorTypes();
-    // Every line of a tile holds terms.
+    // Every line of a tile holds terms, so the flag is 1.
     const auto at = [&](Value term) {
       std::vector<Value> values;
       for (const Array& tile : tiles) values.push_back(tile.LoadTransposed(thread, term));
@@ -492,7 +492,6 @@ class ColumnKernel {
         unroll_ == 1 ? 4 : 1);
   }
 
-  // The sums of the groups are combined through shared memory.
   void ByGroup(const std::vector<Slot>& slots, const std::function<void(Value row, Value column)>& walk) {
     if (groups_ == 1) return walk(k_.Index(0), k_.Index(0));
     k_.Warps([&] {

@@ -19,7 +19,7 @@ class RowPasses {
 
   // Each kept value gets a shared array of `rows` rows.
   void KeepRows(int64_t rows);
-  // The row's variables must be bound. It starts at `kept_at` in the arrays of kept values.
+  // The row starts at `kept_at` in the arrays of kept values. Its variables must be bound.
   void Emit(kernel::Value kept_at);
   void AddChains(PrecisionPlan& precision) const;
 

@@ -29,7 +29,7 @@ Type Wide(Type type) {
   return kernel::IsSmallFloat(type) ? Type::kF32 : type;
 }
 
-// Rounds once to x's type.
+// Computes in a wider type, then rounds once.
 template <class F>
 Value InWide(Value x, F f) {
   const Type type = x.type();
@@ -110,7 +110,7 @@ Value EmitCompare(const Instruction& inst, Value a, Value b) {
   __builtin_unreachable();
 }
 
-// Modulo 2^n. A negative exponent gives 1 for base 1, +-1 by parity for base -1, and else 0.
+// A power modulo 2^n. A negative exponent gives 1 for base 1, +-1 by parity for base -1, and else 0.
 Value IntegerPower(Value base, Value exponent) {
   Value result = Like(base, int64_t{1});
   Value square = base;
@@ -165,8 +165,8 @@ Value EmitReducePrecision(const Instruction& inst, Value x) {
   });
 }
 
-// Truncates |x| and adds one if the random bits, as a fraction of 2^n, are less than the dropped fraction. f64 holds
-// each such threshold exactly. Source: docs/ops.md#bits
+// Truncates |x|, and adds one if the random number, divided by 2^n for n bits, is less than the dropped fraction. f64
+// holds each such threshold exactly. Source: docs/ops.md#bits
 Value EmitStochasticConvert(Value x, Value random, Type type) {
   const double lowest_number = -std::ldexp(1.0, kernel::Bits(type) - 1);
   const int bits = kernel::Bits(x.type());
@@ -395,7 +395,7 @@ std::vector<Value> LiteralValue(KernelBuilder& k, const Literal& literal, int64_
 std::optional<Value> IdentityOf(KernelBuilder& k, const SimpleReducer& reducer, Type type) {
   const std::optional<Literal> identity = hlo::IdentityOf(reducer.opcode, reducer.inst->shape().type());
   if (!identity) return std::nullopt;
-  // A complex sum consists of sums of the parts. Other operations do not.
+  // Only sums of complex numbers are sums of the parts.
   if (IsComplex(identity->shape().type())) {
     if (reducer.opcode != Opcode::kAdd) return std::nullopt;
     return k.Constant(type, -0.0);

@@ -14,16 +14,16 @@
 namespace hlo::gpu {
 
 kernel::Value EmitScalar(const Instruction& inst, std::span<const kernel::Value> operands);
-// Also for complex numbers. Parts of operands and results are consecutive.
+// Like EmitScalar, also for complex numbers. Parts of operands and results are consecutive.
 std::vector<kernel::Value> EmitElement(const Instruction& inst, std::span<const kernel::Value> parts);
 
 // An element of `parts` adjacent values. `offset` counts elements.
 std::vector<kernel::Value> LoadElement(kernel::Array array, kernel::Value offset, int parts);
 void StoreElement(kernel::Array array, kernel::Value offset, std::span<const kernel::Value> parts);
 
-// Both types have equal width, and neither is pred. A pred value has the byte 0 or 1.
+// The bits of `value` as a type of equal width. A pred value has the byte 0 or 1.
 kernel::Value EmitBits(kernel::Value value, kernel::Type type);
-// Part number `part` of the bits, counted from the low end, and the reverse.
+// Part number `part` of the bits, counted from the low end, and the joined parts.
 kernel::Value PartOfBits(kernel::Value value, kernel::Value part, kernel::Type type);
 kernel::Value JoinedBits(std::span<const kernel::Value> parts, kernel::Type type);
 

@@ -59,7 +59,6 @@ class ScanBody {
     return zeros;
   }
   Values Initial() { return Accumulators(&ScanSpace::Hero::initial); }
-  // Terms of the bound element.
   Values Terms() { return Accumulators(&ScanSpace::Hero::inputs); }
 
   // `before` comes first in the order of the scan.
@@ -163,7 +162,7 @@ std::vector<Array> MakeParts(KernelFrame& frame, const std::vector<Type>& types,
   return parts;
 }
 
-// In a sum, each term passes through `chain` additions. In other folds all roundings affect the result.
+// In a sum, a term passes through at most `chain` additions. In other folds all roundings affect the result.
 EmittedKernel WithChain(EmittedKernel kernel, const ScanSpace& space, int64_t chain) {
   for (const auto& hero : space.heroes) {
     if (!IsFloat(hero.inst->operand(0).shape().type())) continue;
@@ -199,8 +198,8 @@ class RowScan {
 
   EmittedKernel Emit() && {
     const int64_t rows = space_.Size(Role::kKept), splits = plan_.splits;
-    // Additions in a thread, among lanes and from step to step, and two with the sums before the thread and the
-    // element.
+    // Additions in a thread, among lanes and from step to step, and two with the sums before the thread and before the
+    // step.
     const int64_t steps = width_ + 5 + share_ + 2;
     if (by_warp_) {
       k_.Warps([&] {
@@ -238,7 +237,7 @@ class RowScan {
   }
 
  private:
-  // In each warp of the block, or in the current warp.
+  // Runs `body` in each warp of the block, or in the current warp.
   void AsWarp(const std::function<void()>& body) {
     const auto in_scope = [&] {
       Emission::Scope scope(emission_);
@@ -341,7 +340,6 @@ class RowScan {
     else k_.Tile(width_, k_.Index(row_) - from, store);
   }
 
-  // Sums of the steps [first, last).
   Values Total(Value first, Value last) {
     const std::vector<Slot> terms = Terms();
     const std::vector<Variable> carry = body_.MakeVariables(body_.Zeros());

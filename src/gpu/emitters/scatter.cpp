@@ -51,7 +51,7 @@ class Scatter {
   struct Place {
     // A window that does not fit is left out.
     Value fits;
-    // Start of the window in the result.
+    // Offset of the window in the result.
     Value start;
   };
 
@@ -103,8 +103,8 @@ class Scatter {
     StoreElement(out_, offset, EmitScalarComputation(k_, update, arguments));
   }
 
-  // Windows with different starts have no element in common (otherwise they overlap), so each block has the windows of
-  // some starts. Its threads find the block's indices in a chunk of all indices and store them in order.
+  // Windows that never overlap have no element in common if their starts differ, so each block has the windows of some
+  // starts. Its threads find the block's indices in a chunk of all indices and store them in order.
   void EmitShare() {
     const int64_t chunk = plan_.threads * kIndicesOfThread;
     const Array own = k_.Shared("own", Type::kU32, chunk);

@@ -1,7 +1,7 @@
 // The emitter of regions whose kernels share one launch (gpu/kernel/side_by_side.h).
 //
-//   alike    elementwise kernels, or parts of them, that differ only in arrays and sizes (SegmentUnit): they share one
-//            code, and tables tell which of them a block belongs to
+//   alike    elementwise kernels, or parts of them, that differ only in arrays and sizes (SegmentUnit): they share
+//            code, and tables give the unit of each block
 //   others   each is emitted by its own plan
 #include "gpu/plan/segments.h"
 
@@ -184,7 +184,7 @@ class AlikeEmitter {
     return group;
   }
 
-  // Each element is read before the element of the same number is written.
+  // Buffers may be shared: each element is read before the element at its position is written.
   Status ShareWithResults(KernelBuilder& k, ArrayGroup group, size_t number) {
     k.SetMayAlias(group);
     for (const SegmentUnit& unit : units_) {
@@ -200,7 +200,7 @@ class AlikeEmitter {
     return {};
   }
 
-  // The last unit whose first block is not after this one, and that first block.
+  // The unit of the current block, and its first block.
   std::pair<Value, Value> FindUnit(KernelBuilder& k, int64_t blocks) {
     std::vector<int64_t> padded = firsts_;
     padded.resize(std::bit_ceil(padded.size()), blocks);
@@ -233,7 +233,7 @@ class AlikeEmitter {
 
 // ---- Others ---------------------------------------------------------------------------------------------------------
 
-// Buffers become operands and results of the region, and scratch memory from number `scratch` on.
+// The buffers become operands and results of the region, and scratch memory from number `scratch` on.
 Result<EmittedKernel> EmitOther(const Region& region, const Instruction& inst, int scratch) {
   const EmitRequest& request = region.request();
   const std::optional<FusionPlan> plan = TRY(ReadPlan(inst));
@@ -305,7 +305,7 @@ class Joiner {
     return segments_[array.kernel].buffers[found - arguments.begin()];
   }
 
-  // Equal for inputs that read the same operand as the same type. -1 for other arrays.
+  // A number, equal for inputs that read the same operand as the same type. -1 for other arrays.
   int PlaceOf(kernel::ArrayOf array) {
     const KernelBuffer& buffer = BufferOf(array);
     if (buffer.kind != KernelBuffer::Kind::kOperand) return -1;

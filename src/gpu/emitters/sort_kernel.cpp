@@ -62,7 +62,7 @@ SortKernel::SortKernel(SortSpace& space, const EmitRequest& request, const SortS
 
 kernel::Array SortKernel::NextTiles() { return frame_.Scratch(kNextTiles, Type::kU32, DigitPasses(space_, shape_)); }
 
-// Each block takes the next tile when it starts, so the blocks of all earlier tiles are running or done.
+// A block of a radix pass takes the next tile when it starts, so the blocks of all earlier tiles are running or done.
 kernel::Value SortKernel::NumberOfBlock() {
   if (at_.step != SortStep::kRadixPass) return k().block();
   pass_ = Convert(frame_.Number("pass", at_.pass).Load(0), Type::kIndex);
@@ -91,8 +91,8 @@ void SortKernel::Walk(const RangeBody& body, Value alone) {
 }
 
 void SortKernel::ForEach(Value count, const IndexBody& body) {
-  // Two of the widest elements have 16 bytes. The order of stores depends on the width, so it is the same on any
-  // device.
+  // Two of the widest elements have 16 bytes. The order of stores depends on the width, so every device has the same
+  // width.
   constexpr int kVector = 2;
   const int64_t step = k().threads() * int64_t{kVector};
   k().Loop(k().Index(0), count, step,
@@ -189,7 +189,6 @@ kernel::Value SortKernel::HasUnordered() {
 kernel::Value SortKernel::NumberAt(Value position) {
   const SortKey& key = *space_.key;
   if (key.number == nullptr) return Element(key.element, position);
-  // Only one side is computed.
   std::vector<Value> arguments;
   for (const Instruction* parameter : space_.comparator()->parameters()) {
     const bool is_used = !parameter->users().empty();

@@ -11,7 +11,7 @@
 
 namespace hlo::gpu {
 
-// Arrays that are read and written alternately exist twice. The last five pass data between kRadixDigits and kRadixPass
+// Arrays that are read and written alternately exist twice. The last five are for kRadixDigits and kRadixPass
 // (sort_ranks.cpp).
 enum SortScratch : int {
   kPlaces = 0,
@@ -49,7 +49,7 @@ class SortKernel {
   // Alternating halves have the ids `id` and `id + 1`.
   Array Scratch(SortScratch id, int half, kernel::Type type);
   Value InLine(Value position) { return line_ * space_.length + position; }
-  // Numbers of tiles that blocks have taken, in each pass.
+  // Number of tiles that blocks have taken, for each pass.
   Array NextTiles();
   // The number of a kRadixPass, as a parameter of the kernel.
   Value pass() const { return pass_; }
@@ -63,7 +63,7 @@ class SortKernel {
 
   Value Element(int64_t operand, Value position);
   Value Less(Value p, Value q);
-  // Whether a key of the tile is an unordered NaN. No value if that cannot be.
+  // Whether a key of the tile is an unordered NaN. No value if that cannot be or does not matter.
   Value HasUnordered();
   Value KeyAt(Value position);
   kernel::Type key_type() const;
@@ -93,8 +93,8 @@ class SortKernel {
   Value pass_, line_, tile_, first_, count_;
 };
 
-// The keys of long lines. The first pass computes them from the operands, later ones read scratch memory, and the last
-// one writes the results.
+// The keys of long lines. The first pass computes them from the operands, later passes read scratch memory, and the
+// last pass writes the results.
 class MovedKeys {
  public:
   // Without `moves`, the pass only reads keys.

@@ -51,8 +51,8 @@ class Merger {
   }
 
  private:
-  // Two places of the result, counted from the start of its pair, and how many places before them come from the left
-  // run.
+  // Two places of the result, counted from the start of the pair of runs, and how many places before each come from the
+  // left run.
   struct Cuts {
     Variable low, low_left, high, high_left;
   };
@@ -61,7 +61,6 @@ class Merger {
     return Convert(from_.places.Load(from_.offset + Min(place, from_.count - 1)), Type::kIndex);
   }
 
-  // The cuts around the part at `begin`.
   Cuts CutsOf(Value begin, Value part, Value pair) {
     const Value left_size = Min(from_.run, from_.count - pair), all = Min(from_.run * 2, from_.count - pair);
     const Cuts cuts = {k_.MakeVariable(k_.Index(0)), k_.MakeVariable(k_.Index(0)), k_.MakeVariable(all),
@@ -83,7 +82,7 @@ class Merger {
     return cuts;
   }
 
-  // Number of the first `size` places that come from the left run.
+  // The number of places from the left run among the first `size` places.
   Value CutAt(Value size, Value pair, const Cuts& cuts) {
     const Value low_right = cuts.low.Get() - cuts.low_left.Get(), high_right = cuts.high.Get() - cuts.high_left.Get();
     const Variable low = k_.MakeVariable(Max(cuts.low_left.Get(), size - high_right));

@@ -53,8 +53,8 @@ class RankedTile {
 
   int64_t part() const { return part_; }
 
-  // The next six functions are called in phases. Key, Place (after Rank) and Position (before) describe an item of the
-  // thread.
+  // The next six functions are called in phases. Key, Place (after Rank) and Position (before Rank) describe an item of
+  // the thread.
   Value Key(int64_t item) const { return keys_.Get(static_cast<int>(item)); }
   Value Place(int64_t item) const { return AsIndex(places_.Get(static_cast<int>(item))); }
   Value Position(int64_t item) const { return k_.warp() * (items_ * kWarp) + item * kWarp + k_.lane(); }
@@ -266,7 +266,7 @@ class LongLine {
   Array begins_, states_;
 };
 
-// The last block of a line adds all counts.
+// Counts all digits. The last block of a line computes where each digit begins.
 class DigitCounter {
  public:
   explicit DigitCounter(SortKernel& sort)
@@ -309,7 +309,7 @@ class DigitCounter {
   // Lanes that meet the same digit count in different copies, which are in different banks.
   static constexpr int64_t kMostCounters = 8192, kMostCopies = 8;
 
-  // No tile has a state, and the first tile is next.
+  // Afterwards no tile has a state, and the first tile is next.
   void Clear() {
     const Array states = line_.states(), next = sort_.NextTiles();
     const int64_t words = states.elements(), part = CeilDiv(words, k_.blocks());
@@ -456,7 +456,7 @@ class DigitPass {
       const Value at = line_.StateAt(Max(nearest - back, k_.Index(0)), digit);
       states.push_back(line_.states().AtomicFetch(AtomicOp::kOr, at, k_.Constant(line_.word(), 0)));
     }
-    // Counting ends at a tile that knows all, as the first tile does, and pauses at a tile without a state.
+    // Counting ends at a tile that knows the sum up to it, as the first tile does, and pauses at one without a state.
     Value goes_on = k_.Constant(Type::kPred, 1), is_done = k_.Constant(Type::kPred, 0);
     for (const Value state : states) {
       const Value takes = goes_on & line_.IsKnown(state);
@@ -474,8 +474,7 @@ class DigitPass {
   MovedKeys moved_;
   RankedTile ranked_;
   int part_;
-  // For each of the thread's digits: its keys in earlier tiles, the first tile that these include, and whether to go
-  // on.
+  // For each of the thread's digits: its keys in earlier tiles, the first tile that is included, and whether to go on.
   Slot before_, first_tile_, waits_;
   Slot waiting_;
 };

@@ -56,7 +56,6 @@ class TiledProduct {
   void FillTiles(kernel::Value term0);
 };
 
-// matrix_contraction.cpp
 Result<EmittedKernel> EmitMatrixContraction(const EmitRequest& request);
 
 }  // namespace hlo::gpu

@@ -116,7 +116,7 @@ class BoxEmitter {
     });
   }
 
-  // Places in the box that was read.
+  // Places of a written run in the box that was read.
   std::vector<int64_t> Places() const {
     std::vector<int64_t> places = {0};
     for (size_t v = box_.run; v < space_.variables.size(); ++v) {

@@ -6,7 +6,6 @@
 
 namespace hlo::gpu {
 
-// Emits a transpose whose plan has the algorithm kTransposeBox.
 Result<EmittedKernel> EmitTransposeBox(LoopSpace& space, const EmitRequest& request);
 
 }  // namespace hlo::gpu
