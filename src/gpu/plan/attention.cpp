@@ -50,7 +50,7 @@ bool IsSlower(const AttentionSpace& space, const KernelPlan& plan, const DeviceD
   constexpr double kLaunchesSaved = 2;
   // If other multiprocessors are idle, a block gets up to this multiple of an equal share of the memory's rate.
   constexpr double kShareOfBlock = 2;
-  constexpr int64_t kLibraryTile = 64;  // Rows and columns of a library's tile.
+  constexpr int64_t kLibraryTile = 64;
   const auto library_busy = [&](int64_t columns) {
     return Busy(space.group_count() * CeilDiv(space.line_count(), kLibraryTile) * CeilDiv(columns, kLibraryTile),
                 device);

@@ -83,7 +83,8 @@ class Builder : public RowsSpaceBuilder {
     return Divide(space);
   }
 
-  // Returns false unless the terms of the second product are the elements of a row, and its results have its size.
+  // Returns false unless the terms of the second product are the elements of a row, and results have the product's
+  // size.
   Result<bool> AddProduct(AttentionSpace& space, const Index& index) {
     const int64_t number = of_scores_.contains(&product_.operand(0)) ? 0 : 1;
     if (of_scores_.contains(&product_.operand(1 - number)))

@@ -29,7 +29,6 @@ bool IsReducedTogether(const Instruction& reduce) {
          IdentityOf(simple->opcode, reduce.shape().type()) && reduce.operand(0).shape().NumElements() > kFewTerms;
 }
 
-// Finds the readers of a loop's state and their order.
 class StateReaders {
  public:
   explicit StateReaders(const Computation& body) : state_(body.parameter(0)) {

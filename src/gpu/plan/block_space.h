@@ -23,7 +23,7 @@ struct BlockPart {
   // For a cluster: the product whose sums the `loops` read as `sum`.
   const RecurrentLoop::Product* product = nullptr;
   NodeId sum = -1;
-  // For each root: the element of the surrounding loop's state whose array it overwrites, or -1.
+  // For each root: the element of the surrounding loop's state that the root overwrites, or -1.
   std::vector<int> state_of_root;
 };
 

@@ -130,7 +130,7 @@ bool IsStreamed(const ContractionSpace& space) {
          space.rhs_conditions.empty();
 }
 
-// Splits the terms so that each multiprocessor has about kWaves blocks. kMostSplits bounds the cost of adding their
+// Splits the terms so that each multiprocessor has about kWaves blocks. kMostSplits bounds the cost of adding partial
 // sums.
 int64_t SplitsOf(int64_t tiles, int64_t panels, const DeviceDescription& device) {
   constexpr int64_t kLeastPanels = 4, kMostSplits = 64, kWaves = 2;

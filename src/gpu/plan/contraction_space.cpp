@@ -103,7 +103,6 @@ Status PlanConvolution(const Instruction& convolution, ContractionSpace& space) 
   const std::vector<RowPart> parts = RowParts(convolution);
   std::vector<int64_t> row_sizes;
   for (const RowPart& part : parts) row_sizes.push_back(part.size);
-  // At most one of the two counts is above 1.
   const int64_t groups = attrs.feature_group_count * attrs.batch_group_count;
   Sizes sizes{.groups = groups,
               .rows = Product(row_sizes),

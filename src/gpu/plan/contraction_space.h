@@ -30,9 +30,9 @@ struct ContractionSpace : IterationSpace {
 
   NodeId lhs = -1, rhs = -1;
   int64_t lhs_operand = 0, rhs_operand = 1;  // Operand numbers of lhs and rhs.
-  // Equal parts of the rows. The rows of a part use the same elements of the window (dilated inputs).
+  // Number of equal parts of the rows. The rows of a part use the same elements of the window (dilated inputs).
   int64_t row_classes = 1;
-  std::vector<IndexCondition> lhs_conditions, rhs_conditions;  // An operand is 0 elsewhere (padding).
+  std::vector<IndexCondition> lhs_conditions, rhs_conditions;  // Where these fail, the operand is 0 (padding).
   std::vector<IndexExpr> result;                               // Index in the contraction's result.
   std::vector<NodeId> given;
 

@@ -14,8 +14,8 @@ constexpr int kWavesOfBlocks = 4;
 constexpr int64_t kMostThreads = 256;
 
 // Numbers of row and of column reductions. A row of at most `warp_lanes` vectors has one warp, and a longer row a
-// block. If columns are narrow, the warps of a block take different rows. On a GPU, warps also do if columns leave
-// threads unused, because few threads have too few loads in flight.
+// block. If columns are narrow, the warps of a block take different rows. On a GPU, warps also take different rows if
+// columns leave threads unused, because few threads have too few loads in flight.
 struct ReductionNumbers {
   int64_t warp_lanes;
   int64_t unroll;

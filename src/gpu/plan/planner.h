@@ -3,8 +3,6 @@
 //   ir/kernel_kinds.def   the kinds of kernels, in order of preference
 //   Plan<Kind>            returns candidates or a reason why not; one function for each kind, in this folder
 //   Emit<Kind>            emits the kernel for a plan, in gpu/emitters
-//
-// A kind without one of these functions does not link.
 #ifndef HLO_GPU_PLAN_PLANNER_H_
 #define HLO_GPU_PLAN_PLANNER_H_
 
@@ -30,7 +28,6 @@ struct PlanAnswer {
   std::string why;
 };
 
-// The input of planners, with cached intermediate results.
 class PlanRequest {
  public:
   PlanRequest(const FusionBody& body, const DeviceDescription& device) : body_(body), device_(device) {}

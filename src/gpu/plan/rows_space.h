@@ -23,7 +23,7 @@ struct RowsSpace : IterationSpace {
     int pass = 0;
   };
   struct Store : Output {
-    int pass;  // The pass that writes it, or (for `whole`) before which it is written.
+    int pass;  // The pass that writes the result, or (for `whole`) before which it is written.
   };
 
   std::vector<Hero> heroes;            // Operands first.

@@ -32,7 +32,7 @@ int64_t TileFor(int64_t length) {
 }
 
 // On a host, selects if few elements are kept. Too few lines for the processor are divided into tiles. `threads` counts
-// the elements that are examined together. The sizes were tried on a Zen 4.
+// the elements that are examined together.
 void SelectFirst(const SortSpace& space, const DeviceDescription& device, KernelPlan& plan) {
   constexpr int64_t kLeastLine = 512, kLeastOfKept = 8, kMostKept = 32 << 10, kLeastTile = 4096, kLeastSlack = 128;
   constexpr int64_t kTogether = 64;
