@@ -2,7 +2,7 @@
 //
 //   query     [lines][terms]
 //   scores    [lines][keys]      the first product, some keys at a time; then a warp for each line runs the passes of
-//                                a kernel of rows, and the last pass stores the shares
+//                                a kernel of rows, one of which stores the shares
 //   panel     [keys][...]        some keys, or later their values
 //   sums      [lines][columns]   the second product
 //

@@ -27,7 +27,7 @@ struct KernelBuffer {
   enum class Kind : uint8_t {
     kOperand,  // A read-only leaf of an operand.
     kOutput,   // A leaf of the result, all written unless in_place_operand is set.
-    kScratch,  // Shared by the kernels of a fusion with the same `scratch`.
+    kScratch,  // Kernels of a fusion share buffers of equal `scratch`.
     kLiteral,  // A constant too large for the code.
     kTrips,
   };

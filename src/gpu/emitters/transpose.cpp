@@ -114,8 +114,8 @@ Result<EmittedKernel> EmitTranspose(const EmitRequest& request) {
     rest = rest / space->variables[v].size;
   }
 
-  // Whole squares along a strip are unrolled, so that several are loaded at once. Rows of the tile are padded by a
-  // cache line, so that vectors are stored and loaded as a whole and do not wait for each other.
+  // Whole squares along a strip are unrolled, so that several are loaded at once. Their rows are padded by a cache
+  // line, so that vectors are stored and loaded as a whole and do not wait for each other.
   const bool is_written_out =
       strip > tile_rows && k.warps() == 1 && rows % tile_rows == 0 && columns % tile_columns == 0 && tile_rows <= 32;
   const auto each_line = [&](Value count, int64_t lines, const std::function<void(Value)>& body) {

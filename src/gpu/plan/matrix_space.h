@@ -17,7 +17,7 @@ struct MatrixSpace : IterationSpace {
 
   const Instruction* inst = nullptr;
   MatrixWork work = MatrixWork::kCholesky;
-  bool is_call = false;  // A LAPACK call, which keeps the other triangle and returns where it failed.
+  bool is_call = false;  // A LAPACK call. potrf keeps the other triangle, and factorisations return where they failed.
   bool lower = true;
   // kSolve: op(a) x = b, or x op(a) = b.
   bool left = true, transposed = false, conjugated = false, unit_diagonal = false;
