@@ -45,30 +45,28 @@ class DeviceMemory {
 
 class Binding {
  public:
-  // `device` must outlive the binding. Errors: R016 if it has another target.
+  // `device` must outlive the binding. Errors: R016 if the program was compiled for another target.
   static Result<std::unique_ptr<Binding>> Make(std::shared_ptr<const Program> program, Device& device);
 
   const Program& program() const { return *program_; }
   Device& device() const { return device_; }
 
-  // See Executable::Bind.
   Status Bind(std::span<const Literal> arguments);
-  // See Executable::MakeReady.
   Status MakeReady();
-  // Fills the results with NaN or -1, because their memory may contain the right values of an earlier run.
+  // Fills the results with NaN or -1, because their bytes may be right after an earlier run.
   Status SpoilResults();
 
   void* Pointer(PlaceNumber place) const { return pointers_[place]; }
   std::span<void* const> Pointers(PlaceRange range) const {
     return std::span(pointers_).subspan(range.first, range.count);
   }
-  // Returns the old pointer.
+  // Replaces a pointer and returns the old one.
   void* Move(PlaceNumber place, void* to) { return std::exchange(pointers_[place], to); }
   const LoadedKernel& Kernel(int code) const { return *kernels_[code]; }  // Index in Program::code.
   BoundCall& Call(const LibraryWork& work) const { return *calls_[work.call]; }
   HostCaller& Caller() const { return *caller_; }
 
-  // Nodes that are queued together.
+  // The state of nodes that may be queued together.
   struct Recorded {
     int runs = 0;
     std::shared_ptr<const Recording> recording;
@@ -82,29 +80,28 @@ class Binding {
   bool& host_decides() { return host_decides_; }
   // Set when a recording with early launches failed.
   bool& launches_late() { return launches_late_; }
-  // -1 if unknown for these arguments.
+  // Trips of the last run by the host; -1 if unknown for these arguments.
   int64_t& trips_made(const LoopNode& loop) { return trips_made_.try_emplace(&loop, -1).first->second; }
 
-  // Loops that count their trips on the device. They do not modify the inputs (TripField) of SetLoopLimits.
+  // Loops whose trips the device counts. Runs keep the limits of SetLoopLimits (TripField).
   struct CountedLoops {
     PlaceNumber trips;
     std::span<const Instruction* const> loops;
   };
   std::span<const CountedLoops> loops() const { return loops_; }
   Status SetLoopLimits(int64_t stop_after, int64_t most_trips);
-  // kTripFields numbers for each entry of loops().
+  // Returns kTripFields numbers for each entry of loops().
   Result<std::vector<int64_t>> ReadLoops() const;
 
-  // Required after a failed run.
+  // Fills the counters with 0. Required after a failed run.
   Status ResetCounters();
 
-  // Values that are lent without a copy. The next step may overwrite the bytes of results.
+  // A read may lend these values without a copy. The next step may overwrite lent results.
   enum class Lent { kArguments, kResultsToo };
   Result<Literal> Read(const Instruction& inst, Lent lent = Lent::kArguments) const;
   Result<Literal> ReadLeaf(const Instruction& inst, int leaf, const Shape& shape, Lent lent = Lent::kArguments) const;
-  // The literal has this shape, or is smaller where the shape has <=.
+  // The literal has this shape, or smaller sizes where the shape has <=.
   Status Upload(const Shape& shape, const Literal& literal, void* to) const;
-  // The caller owns the bytes.
   Result<Literal> Output();
 
  private:
@@ -115,7 +112,7 @@ class Binding {
     Literal literal;  // Keeps bytes alive that are used in place or restore a donated parameter.
     DeviceMemory memory;
     void* pointer = nullptr;
-    // Shared with a result or temporary; kNothing if not donated.
+    // The place of a donated parameter, otherwise kNothing.
     Place donated;
   };
   struct OutputLeaf {
@@ -150,7 +147,7 @@ class Binding {
   std::vector<OutputLeaf> outputs_;
   std::vector<void*> pointers_;  // Indexed by PlaceNumber.
   std::vector<CountedLoops> loops_;
-  std::pair<int64_t, int64_t> loop_limits_ = {-1, -1};  // -1 if not set.
+  std::pair<int64_t, int64_t> loop_limits_ = {-1, -1};
   std::map<std::pair<const Node*, size_t>, Recorded> recorded_;
   std::map<const LoopNode*, int64_t> trips_made_;
   bool resolved_ = false, packed_now_ = false, host_decides_ = false, launches_late_ = false;

@@ -30,7 +30,7 @@ struct Buffer {
   std::vector<int> values;
   std::vector<Interval> live;
   int64_t bytes = 0;
-  int output = -1;  // -1 if no value is a result.
+  int output = -1;  // A value that is a result; -1 for none.
 };
 
 class Planner {
@@ -127,7 +127,8 @@ class Planner {
     gone = {};
   }
 
-  // Obligatory pairs come first. Large values come before small ones, because a copy in a loop costs in each trip.
+  // Merges in-place steps that need it first, then control flow, then copies, then optional pairs; in each group large
+  // values first.
   void MergeBuffers() {
     for (const Merge& merge : plan_.values.merges) becomes_[{merge.from, merge.to}] = merge.position;
     for (const InPlace& pair : plan_.values.in_place) {
@@ -160,7 +161,6 @@ class Planner {
 
   bool IsCopy(const InPlace& pair) { return all()[pair.result].definition->Is(Opcode::kCopy); }
 
-  // No copy may overwrite memory that a pending copy reads. If all wait for each other (a swap), one source is saved.
   void ListCopies() {
     for (const InPlace& pair : plan_.values.in_place) {
       if (pair.must && all()[pair.result].bytes > 0 && !OneBuffer(pair.operand, pair.result)) {
@@ -177,6 +177,7 @@ class Planner {
 
   bool OneBuffer(int a, int b) const { return plan_.buffer_of[a] >= 0 && plan_.buffer_of[a] == plan_.buffer_of[b]; }
 
+  // No copy may overwrite memory that a pending copy reads. In a swap, one source is first saved in scratch.
   std::vector<PlannedCopy> InOrder(int64_t position, std::vector<PlannedCopy> pending) {
     std::vector<PlannedCopy> order;
     while (!pending.empty()) {
@@ -222,7 +223,7 @@ class Planner {
     }
   }
 
-  // A result that has another than the default layout stays in the arena, and is reordered for the caller.
+  // A result without the default layout stays in the arena and is reordered for the caller.
   void PlaceOutputs() {
     place_of_buffer_.resize(buffers_.size());
     const Instruction& root = module_.entry().root();
@@ -241,7 +242,7 @@ class Planner {
     });
   }
 
-  // Best fit, largest buffer first.
+  // Places the largest buffers first, each in the smallest gap that fits.
   void PlaceArena() {
     std::vector<int> order;
     for (size_t b = 0; b < buffers_.size(); ++b) {
@@ -296,7 +297,7 @@ class Planner {
   const Module& module_;
   const BufferOptions& options_;
   BufferPlan plan_;
-  std::vector<Buffer> buffers_;  // Empty after a merge into another buffer.
+  std::vector<Buffer> buffers_;  // A buffer that was merged into another one stays without values.
   std::vector<Place> place_of_buffer_;
   std::map<std::pair<int, int>, int64_t> becomes_;
 };

@@ -1,11 +1,10 @@
 // Assigns values to buffers, and buffers to offsets in the arena.
 //
-// Values share a buffer if one becomes the other (loop state, conditional results, in-place steps, copies) and their
-// lives do not conflict. Otherwise the plan has a copy. Invariants:
+// If a value becomes another one (loop state, conditional results, in-place steps, copies) and their lives do not
+// conflict, both share a buffer. Otherwise the plan has a copy, unless sharing is optional. Invariants:
 //
-//   - Two values that are live in the same unit never share a byte, except the operand and the result of an in-place
-//     step while that step runs.
-//   - Parameters and constants are never written.
+// - Two values that are live in the same unit (values.h) never share a byte, unless one becomes the other there.
+// - Constants, and parameters that are not donated, are never written.
 #ifndef HLO_GPU_RUNTIME_BUFFERS_H_
 #define HLO_GPU_RUNTIME_BUFFERS_H_
 
@@ -24,7 +23,7 @@ enum class Area : uint8_t {
   kConstant,
   kOutput,
   kArena,
-  kCounters,  // Unshared scratch that kernels expect to be zero and leave zero.
+  kCounters,  // Zeroed scratch that kernels leave zero, and counters of loops. Not shared.
   kPacked,    // Weights in a library's own order, valid until the next Bind.
 };
 
@@ -36,20 +35,21 @@ struct Place {
   bool operator==(const Place&) const = default;
 };
 
-// The numbers of two values, not of places.
+// A copy between the places of two values. Both are numbers of values.
 struct PlannedCopy {
   int from, to;
 };
 
 struct BufferPlan {
   Values values;
-  // Indexed by value; -1 for empty values, parameters and constants.
+  // Indexed by value; -1 for empty values, constants, and parameters that are not donated.
   std::vector<int> buffer_of;
   std::vector<Place> place_of;
   std::vector<const Instruction*> constants;  // Without duplicates.
-  // Copies before an in-place step, at the end of a branch or body, or at the entry of a loop, in order of execution.
+  // Keyed by position: copies before an in-place step, at the end of a branch or body, or at the entry of a loop, in
+  // order of execution.
   std::map<int64_t, std::vector<PlannedCopy>> copies;
-  std::vector<int64_t> output_bytes;  // Indexed by leaf; 0 if it is stored elsewhere.
+  std::vector<int64_t> output_bytes;  // Bytes in Area::kOutput by leaf of the result; 0 if the leaf is elsewhere.
   int64_t arena_bytes = 0;
   int64_t arena_lower_bound = 0;
 
@@ -59,7 +59,7 @@ struct BufferPlan {
 };
 
 struct BufferOptions {
-  // Reuses donated parameters.
+  // Donated parameters may share buffers.
   bool reuse_parameters = false;
   bool outputs_in_arena = false;
 };

@@ -31,7 +31,6 @@ kernel::Kernel OneThread(KernelBuilder&& k, const std::function<void()>& body) {
 
 bool NeedsHost(const Block& block);
 
-// Whether the host computes a value or reads one back while the node runs.
 bool NeedsHost(const Node& node) {
   if (const auto* loop = std::get_if<std::unique_ptr<LoopNode>>(&node))
     return (*loop)->most_trips >= 0 || NeedsHost((*loop)->condition) || NeedsHost((*loop)->body);
@@ -95,7 +94,7 @@ class Adder {
     PutIntoTrip(loop);
   }
 
-  // The kernel that sets a small condition computes it, at the end of the body's last kernel if possible.
+  // The kernel that sets a small condition also computes it. If possible, the body's last kernel does both.
   void PutIntoTrip(LoopNode& loop) {
     LoopCondition tail = {LoopConditionKernel(false), {loop.predicate}};
     if (!loop.condition.empty()) {
@@ -166,7 +165,7 @@ class Adder {
     branch.decided.arguments = {AddAgain(branch.selector), 1};
   }
 
-  // A value whose place alternates between trips (turns.h) alternates at its second place number, too.
+  // Adds a second number for a place. If turns.h moves the place between trips, the second number moves too.
   PlaceNumber AddAgain(PlaceNumber place) {
     const PlaceNumber again = Add(program_.places[place]);
     again_.emplace_back(place, again);
@@ -185,7 +184,7 @@ class Adder {
     return static_cast<PlaceNumber>(program_.places.size()) - 1;
   }
 
-  // Kernels with the same name are equal.
+  // Makes only one kernel for each name.
   template <class Make, class... Args>
   int Code(std::string_view name, const Make& make, const Args&... args) {
     const auto [found, is_new] =

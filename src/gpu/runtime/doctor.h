@@ -12,8 +12,8 @@ namespace hlo::gpu {
 struct Capability {
   std::string name;
   bool ok = false;
-  std::string text;         // The version, device or threads found, or the places tried.
-  std::string consequence;  // The effect if it is missing.
+  std::string text;  // The version or device that was found, or an error.
+  std::string consequence;
 };
 
 // Opens all libraries, which can take a second. `cache` may be null.

@@ -1,13 +1,12 @@
 // Compiles an optimized module to kernels, library calls and copies over planned buffers.
 //
-// kLoop and kInput fusions become kernels, and kCustom fusions become library calls. A computing instruction outside a
-// fusion gets its own fusion.
+// A fusion, or an instruction outside fusions that computes, becomes kernels, a library call, a fill or a host call.
 //
 //   auto device = TRY(OpenDevice("cpu"));
 //   auto executable = TRY(Compile(*module, *device));
 //   Literal result = TRY(executable->Run(arguments));
 //
-// For timing, call Bind once and then MakeReady and Execute repeatedly. Execute allocates nothing.
+// For timing, call Bind once and then MakeReady and Execute repeatedly. After MakeReady, Execute allocates no buffers.
 #ifndef HLO_GPU_RUNTIME_EXECUTABLE_H_
 #define HLO_GPU_RUNTIME_EXECUTABLE_H_
 
@@ -32,7 +31,7 @@ namespace hlo::gpu {
 struct RecordedGraph;
 struct Timeline;
 
-// Computes steps that have no kernel.
+// Computes steps on the host, such as steps that have no kernel.
 class HostCaller {
  public:
   virtual ~HostCaller() = default;
@@ -40,33 +39,32 @@ class HostCaller {
   virtual Result<Literal> Call(const Instruction& inst, std::span<const Literal> operands) = 0;
 };
 
-// Only `open` is required.
+// Functions for host calls. `takes` and `prefers` may be null.
 struct HostCalls {
   std::function<std::unique_ptr<HostCaller>()> open;  // Called for each binding.
-  std::function<Status(const Instruction&)> takes;    // Fails if a call can only fail.
-  std::function<bool(const Instruction&)> prefers;    // Whether to call it despite a kernel.
+  std::function<Status(const Instruction&)> takes;    // An error if a call is known to fail.
+  std::function<bool(const Instruction&)> prefers;    // Whether to call the host although there is a kernel.
 };
 
 struct CompileOptions {
-  // The host can run kernels for any device.
+  // Plans are made for this device. The host can run kernels for any device.
   const DeviceDescription* target = &DefaultDevice();
   bool libraries = true;                  // If false, library calls become kernels.
-  bool allow_tf32 = false;                // May round operands of f32 products to tf32 on cuda.
-  std::vector<std::string> library_path;  // Folders to search first.
+  bool allow_tf32 = false;                // On cuda, library calls may round operands of f32 products to tf32.
+  std::vector<std::string> library_path;  // Folders that are searched for libraries first.
   int64_t max_loop_iterations = 0;        // For each `while`; 0 is unlimited.
-  bool reuse_donated = true;              // Has no effect on the host.
-  // Packs parameters and constants into a library's own order once after Bind instead of in each Execute. Comparisons
-  // of times must state this option.
+  bool reuse_donated = true;              // Reuses the memory of donated arguments; has no effect on the host.
+  // Packs parameters and constants into a library's own order once after Bind instead of in each Execute.
   bool pack_once = false;
   bool keep_kernels = false;
   bool quick_code = false;                   // Kernels compile faster and run longer.
   std::shared_ptr<kernel::CodeCache> cache;  // May be null.
-  // Null: ops without an emitter and dynamic sizes are unsupported.
+  // If null, ops without an emitter and dynamic sizes are unsupported.
   std::shared_ptr<const HostCalls> host;
   std::string inject;  // "KIND:NAME:FAULT", see fault.h.
 };
 
-// Checks CompileOptions::inject except NAME.
+// Checks CompileOptions::inject, but not whether NAME exists.
 Status CheckFault(std::string_view inject);
 
 struct LoopStep {
@@ -74,32 +72,33 @@ struct LoopStep {
   int64_t iteration;
 };
 
-// Observes fusions, host calls, and copies that change the layout. Loops are listed from the outermost one.
+// Observes the steps of a run. Loops are listed from the outermost one.
 struct Observer {
-  // Called before the step. Null observes all steps.
+  // Null observes all steps.
   std::function<bool(const Instruction&, std::span<const LoopStep>)> wants;
   bool reads_operands = true;  // If false, `inputs` is empty.
-  // `inputs` are the operands as they were before the step. The next step may overwrite shared bytes of `output`, so
-  // copy it to keep it. An error ends the run.
+  // `inputs` are the operands as they were before the step. The next step may overwrite `output`. An error ends the
+  // run.
   std::function<Status(const Instruction&, std::span<const LoopStep>, std::span<const Literal> inputs, Literal output)>
       observe;
 };
 
+// Whether independent recorded steps may run in parallel.
 enum class Concurrency : uint8_t { kNever, kWhereItPays, kAlways };
 
 struct RunOptions {
   const Observer* observer = nullptr;
-  Timeline* timeline = nullptr;       // Filled in. On a device, the run waits for each step.
-  const bool* interrupted = nullptr;  // Checked before each step.
+  Timeline* timeline = nullptr;       // Receives the events. A device without a log waits after each step.
+  const bool* interrupted = nullptr;  // Receives the events.
   // Outermost loops in kernels stop after this number of trips; 0 is unlimited.
   int64_t stop_loops_after = 0;
-  int64_t* trips = nullptr;       // Trips of the last such loop.
+  int64_t* trips = nullptr;       // Receives the trips of the last such loop.
   std::optional<uint64_t> order;  // Seed of a random order that respects dependencies.
-  // Queues repeated steps without host work together (Device::Records).
+  // Records steps that need no host in their second run, to queue them together later (Device::Records).
   bool record = true;
   Concurrency concurrency = Concurrency::kWhereItPays;
   bool early_launches = true;                 // Recorded kernels may start early and wait for preceding ones.
-  bool wait_for_each = false;                 // Reports a device error at the right step.
+  bool wait_for_each = false;                 // Waits for each step, so that a device error names the right step.
   std::vector<std::string>* notes = nullptr;  // Receives reasons for slow execution.
   std::vector<RecordedGraph>* graphs = nullptr;
   std::optional<double>* device_ms = nullptr;  // The time on the device's clock, if it has one.
@@ -111,26 +110,26 @@ inline bool CallsLibrary(StepKind kind) {
   return kind == StepKind::kGemm || kind == StepKind::kConvolution || kind == StepKind::kAttention;
 }
 
-// "loop, 3 blocks of 256".
+// For example "loop, 3 blocks of 256".
 std::string LaunchText(const EmittedKernel& kernel);
 
 struct StepInfo {
   const Instruction* instruction;  // In Executable::module().
   StepKind kind;
-  std::string how;                     // "oneDNN 2.6.3 brgconv:avx512_core"; "row reduction, 64 blocks of 256".
-  PrecisionPlan precision;             // Empty for libraries.
-  FusionPlan plan;                     // Empty for copies and host calls.
+  std::string how;                     // Such as "oneDNN 2.6.3 brgconv:avx512_core".
+  PrecisionPlan precision;             // Set for steps with kernels.
+  FusionPlan plan;                     // Empty for copies; may be empty for host calls.
   std::vector<EmittedKernel> kernels;  // Only with CompileOptions::keep_kernels.
 };
 
 struct MemoryReport {
   int64_t parameter_bytes = 0;
-  int64_t constant_bytes = 0;  // Without duplicates.
+  int64_t constant_bytes = 0;  // Equal constants of the module count once.
   int64_t output_bytes = 0;
   int64_t packed_bytes = 0;       // Kept between runs.
   int64_t arena_bytes = 0;        // All other buffers, including scratch.
-  int64_t arena_lower_bound = 0;  // The most bytes live at once.
-  int64_t scratch_bytes = 0;      // The largest scratch of a step.
+  int64_t arena_lower_bound = 0;  // The most bytes of the arena that are live at once.
+  int64_t scratch_bytes = 0;      // The most scratch of a step, including packed weights.
   int64_t copies = 0;             // Added by the buffer plan.
   int64_t peak_bytes() const { return parameter_bytes + constant_bytes + output_bytes + packed_bytes + arena_bytes; }
 };
@@ -139,16 +138,16 @@ struct CompileReport {
   double total_ms = 0;
   double buffers_ms = 0;
   double emit_ms = 0;     // From HLO to kernels.
-  double kernels_ms = 0;  // Wall time.
+  double kernels_ms = 0;  // Wall time of compiling kernels.
   double libraries_ms = 0;
   int kernels = 0;
   int distinct_kernels = 0;
   std::optional<int> cached_kernels;  // Set if there is a cache.
   int library_calls = 0;
-  int planted = 0;  // Steps with the fault of CompileOptions::inject.
-  // Reasons why library fusions became kernels, or kernels became host calls.
+  int planted = 0;  // Number of planted faults (CompileOptions::inject).
+  // Notes for the user, such as why a library call became a kernel.
   std::vector<std::string> notes;
-  std::vector<std::string> host_calls;  // Names of steps.
+  std::vector<std::string> host_calls;  // Names of the steps that call the host.
 };
 
 struct Program;
@@ -167,18 +166,18 @@ class Executable {
   virtual const CompileReport& report() const = 0;
   virtual std::string BuffersText() const = 0;
 
-  // One literal for each parameter, kept until the next Bind and used in place on the host if the layout allows.
-  // Errors: A004 for a wrong number or shape.
+  // One literal for each parameter, kept until the next Bind. The host uses them in place if layout and alignment
+  // allow. Errors: A004 for a wrong number or shape.
   virtual Status Bind(std::span<const Literal> arguments) = 0;
   // Releases device resources until the next Bind.
   virtual void Unbind() = 0;
-  // Restores donated arguments, allocates memory for results that were given away, and packs weights. Execute calls it
-  // if needed.
+  // Restores donated arguments, allocates memory for results that were given away, and packs weights. Execute calls
+  // MakeReady if needed.
   virtual Status MakeReady() = 0;
   virtual Status Execute(const RunOptions& options = {}) = 0;
-  // Host calls in the last Execute, including copies from and to the device.
+  // Includes copies from and to the device.
   virtual double HostCallSeconds() const = 0;
-  // The caller owns the bytes.
+  // The result of the last Execute. The caller owns its bytes.
   virtual Result<Literal> Output() = 0;
 
   Result<Literal> Run(std::span<const Literal> arguments, const RunOptions& options = {}) {
@@ -192,7 +191,7 @@ class Executable {
 Result<std::unique_ptr<Executable>> Compile(const Module& optimized, Device& device,
                                             const CompileOptions& options = {});
 
-// `device` determines the target of code and calls; nothing is measured.
+// `device` determines the target of code and calls.
 Result<std::shared_ptr<const Program>> CompileProgram(const Module& optimized, Device& device,
                                                       const CompileOptions& options = {});
 // Errors: R016 if the program was made for another kind of device.

@@ -39,7 +39,7 @@ bool IsSameMemory(const KernelBuffer& a, const KernelBuffer& b) {
   return a.kind == KernelBuffer::Kind::kOutput && a.index == b.index;
 }
 
-// An array that steers one kernel of the step steers all of them.
+// An array that steers one kernel of the step counts as steering in all of its kernels.
 std::vector<kernel::Steering> SteeringOf(const std::vector<EmittedKernel>& kernels) {
   std::vector<kernel::Steering> steering;
   for (const EmittedKernel& one : kernels) steering.push_back(kernel::FindSteering(*one.kernel));
@@ -74,7 +74,6 @@ class WrongBoundCall : public BoundCall {
 
   Status Pack(std::span<void* const> operands, void* packed) override { return call_->Pack(operands, packed); }
 
-  // Elements are counted in memory order.
   Status Run(std::span<void* const> operands, std::span<void* const> results, void* scratch, void* packed) override {
     TRY(call_->Run(operands, results, scratch, packed));
     Literal value(result_);

@@ -5,10 +5,10 @@
 //   library:*:bit                   in the result of a library call
 //   runtime:while.5:early           in the steps around kernels and library calls
 //
-// Faults of library calls: "bit" (flips one bit of one element), "zero" (the last element is 0), "scale" (multiplies
-// all by 1 + 2^-6). Faults of the run time: "early" (a loop ends after one iteration), "branch" (reverses the branches
-// of a conditional), "copies" (omits the copies before a step, or at the end of a body or branch), "late" (a step runs
-// after the next one), "place" (a result overwrites a value that is still needed).
+// Library calls: "bit" flips one bit, "zero" makes the last element 0, "scale" multiplies all by 1 + 2^-6. Run time:
+// "early" ends a loop after one iteration, "branch" reverses the branches of a conditional, "copies" omits the copies
+// before a step or at the end of a body or branch, "late" runs a step after the next one, "place" lets a result
+// overwrite a value that is still needed.
 #ifndef HLO_GPU_RUNTIME_FAULT_H_
 #define HLO_GPU_RUNTIME_FAULT_H_
 
@@ -34,7 +34,6 @@ struct Fault {
   }
 };
 
-// `faults` excludes mutations.
 struct FaultKind {
   std::string_view name;
   std::string_view what;  // The part that has the fault.
@@ -43,19 +42,20 @@ struct FaultKind {
 };
 std::span<const FaultKind> FaultKinds();
 
-// "" gives an empty fault. Errors: F004 with the possible values.
+// An empty text gives an empty fault. Errors: F004 with the possible values.
 Result<Fault> ParseFault(std::string_view text);
 
-// Returns whether the fault fits any kernel.
+// Returns whether the fault fits any of the kernels.
 bool PlantInKernels(const kernel::Mutation& mutation, std::vector<EmittedKernel>& kernels);
 
+// The first result of the returned call has the fault.
 std::unique_ptr<LibraryCall> WithFault(std::unique_ptr<LibraryCall> call, std::string fault, const Shape& result);
 
-// Returns the number of planted faults.
+// Both return the number of planted faults.
 int PlantInBuffers(const Fault& fault, BufferPlan& plan);
 int PlantInBlock(const Fault& fault, Block& block);
 
-// `names` are the instructions of the fault's kind.
+// The error for a fault without a place. `names` are the instructions of its kind.
 Error NothingPlanted(const Fault& fault, const std::vector<std::string_view>& names);
 
 }  // namespace hlo::gpu

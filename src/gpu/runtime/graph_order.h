@@ -18,12 +18,12 @@ struct NodeWeight {
 };
 NodeWeight WeightOf(const Node& node);
 
-// Parallel branches pay if each takes at least this time and both fit on the device, because launches can start early
-// only in a chain.
+// Parallel branches pay only if each takes at least this time and all fit on the device together, because only a chain
+// has early launches.
 constexpr double kLeastSideSeconds = 20e-6;
 
-// Direct predecessors of each node, ascending, which imply all `dependencies`. `multiprocessors` is the number of
-// blocks that fill the device.
+// Chooses the direct predecessors of each node, ascending, which imply all `dependencies`. `multiprocessors` is the
+// number of blocks that fill the device.
 std::vector<std::vector<int>> GraphOrder(std::span<const std::vector<int>> dependencies,
                                          std::span<const NodeWeight> weights, Concurrency concurrency,
                                          int64_t multiprocessors);

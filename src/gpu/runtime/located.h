@@ -1,4 +1,4 @@
-// Adds the instruction to device errors, which do not know it.
+// Adds the place of an instruction to device errors that have no place.
 #ifndef HLO_GPU_RUNTIME_LOCATED_H_
 #define HLO_GPU_RUNTIME_LOCATED_H_
 
@@ -9,7 +9,6 @@
 
 namespace hlo::gpu {
 
-// Only device errors without a place are changed.
 template <class T>
 Result<T> LocatedAt(const Instruction& inst, Result<T> result) {
   if (result || result.error().exit != ExitCode::kDevice || result.error().source != nullptr) return result;

@@ -17,7 +17,7 @@ namespace hlo::gpu {
 void SetLoopCondition(kernel::KernelBuilder& k, kernel::Array condition, kernel::Value again, kernel::Array trips,
                       bool first);
 
-// The kernel's parameters are the condition, the values at `places`, and the trip counters.
+// The kernel's parameters are the condition, the values at `places` and, if missing there, the trip counters.
 struct LoopCondition {
   kernel::Kernel kernel;
   std::vector<PlaceNumber> places;
@@ -27,12 +27,12 @@ struct LoopCondition {
 // Program::code.
 std::optional<LoopCondition> ComputedCondition(const Block& condition, std::span<const EmittedKernel* const> emitted);
 
-// The kernel of `work` with `tail` appended.
 struct FoldedCondition {
   kernel::Kernel kernel;
   std::vector<PlaceNumber> places;  // All parameters except the condition, which follows the parameters of `work`.
   bool counts = false;              // The last parameter is a counter.
 };
+// Appends `tail` to the kernel of `work`. Empty if impossible.
 std::optional<FoldedCondition> FoldBehind(const Program& program, const KernelWork& work, const kernel::Kernel& kernel,
                                           const LoopCondition& tail);
 

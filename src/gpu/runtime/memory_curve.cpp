@@ -48,7 +48,7 @@ std::vector<Interval> LivesOf(const BufferPlan& plan, const std::vector<int>& bu
 MemoryCurve CurveOf(const BufferPlan& plan) {
   MemoryCurve curve;
   curve.at.resize(std::max<int64_t>(1, plan.values.positions));
-  // The unit with the most bytes counts for its position.
+  // A position has the bytes of its fullest unit.
   const std::vector<std::vector<int>> buffers = ValuesOfBuffers(plan);
   std::map<int64_t, MemoryPoint> changes;
   for (const std::vector<int>& buffer : buffers) {

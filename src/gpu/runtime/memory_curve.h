@@ -22,7 +22,7 @@ struct HeldBuffer {
   const Value* value;
   int64_t bytes;
   bool is_output;
-  int64_t first, last;  // Between these positions it is in use.
+  int64_t first, last;  // Positions between which the buffer is in use.
 };
 
 struct MemoryCurve {

@@ -11,13 +11,13 @@
 namespace hlo::gpu {
 
 // A copy of `module` with the same ids. Each computation that control flow enters has a single caller, and thus its own
-// buffers. Regions that `device` runs as one kernel stay, regions of rows become fusions, and others are expanded.
+// buffers. Regions without a plan are taken apart (gpu/plan/planner.h).
 std::unique_ptr<Module> Prepare(const Module& module, const DeviceDescription& device);
 
-// The steps of control flow are in other computations.
+// Whether `inst` needs no step itself: control flow, views, parameters and constants.
 bool IsControlOrView(const Instruction& inst);
 bool IsStep(const Instruction& inst);
-// A copy that keeps the layout. It does nothing if both sides share a buffer.
+// Whether `inst` is a copy with an unchanged layout. Such a copy does nothing if both sides share a buffer.
 bool MovesBytes(const Instruction& inst);
 
 bool HasDynamicSizes(const Instruction& inst);
@@ -29,7 +29,7 @@ int64_t SizesOffset(const Shape& array);
 // `value` may be smaller where `shape` has <=.
 bool FitsInto(const Shape& value, const Shape& shape);
 
-// The schedule, or else operands first.
+// The order of the schedule; without a schedule, operands come first.
 std::vector<Instruction*> RunOrder(const Computation& computation);
 
 }  // namespace hlo::gpu

@@ -1,5 +1,5 @@
-// The steps, loops and branches of an executable over places in memory. A program is immutable and contains no
-// addresses, which a Binding provides.
+// A compiled program: steps, loops and branches over places in memory. It is immutable and contains no addresses, which
+// a Binding provides.
 #ifndef HLO_GPU_RUNTIME_PROGRAM_H_
 #define HLO_GPU_RUNTIME_PROGRAM_H_
 
@@ -21,7 +21,7 @@ struct PlaceUse {
 };
 using PlaceNumber = int32_t;  // Index in Program::places.
 
-// The pointers of a kernel's arguments are adjacent.
+// Consecutive place numbers, so that the pointers of a kernel's arguments are adjacent.
 struct PlaceRange {
   PlaceNumber first = 0;
   int32_t count = 0;
@@ -36,7 +36,7 @@ struct KernelWork {
   int code;  // Index in Program::code.
   PlaceRange arguments;
   std::vector<bool> writes;  // Indexed by argument.
-  // For a kernel with loops: the place of KernelBuffer::kTrips.
+  // The place of KernelBuffer::kTrips; 0 for a kernel without loops.
   PlaceNumber trips = 0;
   std::vector<const Instruction*> loops = {};
 };
@@ -45,8 +45,8 @@ struct LibraryWork {
   int call;  // Index in Program::calls.
   PlaceRange operands, results;
   PlaceNumber scratch = 0, packed = 0;
-  bool pack_once = false;  // Packs after Bind instead of in each run.
-  bool waits = false;      // Waits for the device, so it cannot be recorded.
+  bool pack_once = false;  // Operands are packed once after Bind, not in each run.
+  bool waits = false;      // The call waits for the device, so it cannot be recorded.
 };
 
 struct FillWork {
@@ -70,11 +70,11 @@ inline bool NeedsHost(const Work& work) {
 
 struct Step {
   const Instruction* instruction;
-  int info = -1;                 // Index in Executable::steps(); -1 for copies that are not reported.
-  std::vector<CopyWork> copies;  // Before the work, for values that its result must contain already.
+  int info = -1;                 // Index in Executable::steps().
+  std::vector<CopyWork> copies;  // Run before the work: copies of operands that it updates in place.
   std::vector<Work> work;
-  // Estimated seconds (shares.h) and blocks of the largest launch; for a library call the 128x128 tiles of its result.
-  // 0 if unknown.
+  // Estimated seconds (shares.h), and thread blocks of the largest launch. A library call counts a block for each
+  // 128x128 elements of its result. 0 if unknown.
   double seconds = 0;
   int64_t blocks = 0;
 };
@@ -91,7 +91,8 @@ struct LoopNode {
   PlaceNumber predicate;
   Block body;
   std::vector<CopyWork> back;
-  // See turns.h. `copy` is an index in `back`. `state` and `next` are the affected places of the body.
+  // A copy of `back` that turns.h avoids: its index, the body's places in the buffers of the state and of the next
+  // state, and two places that take turns.
   struct Turn {
     int copy;
     std::vector<PlaceNumber> state = {}, next = {};
@@ -100,8 +101,8 @@ struct LoopNode {
   std::vector<Turn> turns = {};
   int64_t known_trips = -1;  // See ir/trip_count.h; -1 if unknown.
   int64_t most_trips = -1;   // A planted limit (fault.h); -1 for none.
-  // For a device that decides the loop (conditions.h). The kernels `first` and `next` in Program::code set the
-  // condition before the first trip and at the end of each trip. -1 if the host decides.
+  // With these kernels of Program::code the device decides whether the loop goes on (conditions.h): `first` runs before
+  // the first trip, `next` after each trip. -1 if the host decides.
   struct Decided {
     int first = -1, next = -1;
     PlaceRange arguments = {};
@@ -124,7 +125,7 @@ struct BranchNode {
   std::vector<Branch> branches;
   struct Decided {
     bool by_device = false;
-    int set = -1;  // -1 if all branches are empty.
+    int set = -1;  // Kernel in Program::code that sets the conditions; -1 for none.
     PlaceRange arguments = {};
     std::vector<int> asked = {};  // Branches with their own conditions. If empty, one condition is the branch number.
   };
@@ -141,10 +142,10 @@ struct Program {
   CompileOptions options;
   std::string target;  // The Device::target of code and calls.
   BufferPlan buffers;
-  // Indexed by Place::number: constants of the plan, then of kernels.
+  // Constants of the buffer plan, then literals of kernels. Indexed by Place::number.
   std::vector<ConstantData> constants;
-  int64_t counter_bytes = 0;     // Size of Area::kCounters.
-  int64_t packed_bytes = 0;      // Size of Area::kPacked.
+  int64_t counter_bytes = 0;
+  int64_t packed_bytes = 0;
   std::vector<PlaceUse> places;  // Number 0 is used for absent places.
   std::vector<std::shared_ptr<const KernelCode>> code;
   std::vector<std::unique_ptr<LibraryCall>> calls;
@@ -154,7 +155,7 @@ struct Program {
   MemoryReport memory;
 };
 
-// Calls f(const Step&), also for steps in loops and branches.
+// Calls f(const Step&) for each step, also in loops and branches.
 template <class F>
 void ForEachStep(const Block& block, const F& f) {
   for (const Node& node : block) {
@@ -169,7 +170,7 @@ void ForEachStep(const Block& block, const F& f) {
   }
 }
 
-// Calls f(const LoopNode&), also for nested loops.
+// Calls f(const LoopNode&) for each loop, also for nested loops.
 template <class F>
 void ForEachLoop(const Block& block, const F& f) {
   for (const Node& node : block) {

@@ -15,7 +15,7 @@ struct RecordedNode {
   enum class Kind : uint8_t { kKernel, kLibrary, kCopy, kFill, kTrips, kLoop, kBranch };
   Kind kind;
   const Instruction* instruction = nullptr;  // In Executable::module(); null for a copy of the buffer plan.
-  std::string name;                          // The kernel's name; empty for the instruction's name.
+  std::string name;                          // The kernel's name; empty if it is the instruction's name.
   std::string how;                           // As in StepInfo.
   int64_t bytes = 0;                         // For copies and fills.
   int64_t trips = 0;

@@ -9,7 +9,7 @@
 namespace hlo::gpu {
 namespace {
 
-// Strides are in elements.
+// `from` and `to` are strides in elements.
 struct Dim {
   int64_t size, from, to;
 };
@@ -29,7 +29,7 @@ std::vector<Dim> Merged(std::vector<Dim> dims) {
   return merged;
 }
 
-// In elements. The cache holds the lines of both sides.
+// The side of a tile in elements. The cache holds the lines of both arrays for a tile.
 constexpr int64_t kTile = 32;
 
 template <class Word>

@@ -59,7 +59,7 @@ class SerialRunner {
     const int64_t most = program_.options.max_loop_iterations, stop = options_.stop_loops_after;
     return binding_.SetLoopLimits(stop > 0 ? stop : kNoLimit, most > 0 ? most : kNoLimit);
   }
-  // An error if a loop inside a kernel reached max_loop_iterations.
+  // Fails if a loop that the device counts exceeded max_loop_iterations.
   Status CheckLoops() {
     const auto loops = binding_.loops();
     if (ReadsTripsAtOnce() || loops.empty() || program_.options.max_loop_iterations <= 0) return {};
@@ -77,7 +77,7 @@ class SerialRunner {
            options_.interrupted != nullptr || options_.wait_for_each;
   }
 
-  // -1 if the host takes part.
+  // The number of steps; -1 if the host takes part.
   int64_t StepsWithoutHost(const Node& node) const {
     if (const auto* loop = std::get_if<std::unique_ptr<LoopNode>>(&node)) {
       const int64_t steps = StepsOfTrips(**loop);
@@ -100,7 +100,8 @@ class SerialRunner {
     return steps;
   }
 
-  // A loop is unrolled if its number of trips is known, the last run by the host made as many, and its steps are few.
+  // The number of steps of an unrolled loop, otherwise -1. Loops with few steps are unrolled if the last run by the
+  // host had the known number of trips.
   int64_t StepsOfTrips(const LoopNode& node) const {
     const int64_t most_steps = node.decided.first < 0 ? 4096 : 2000;
     const int64_t trips = node.known_trips, most = program_.options.max_loop_iterations;
@@ -110,7 +111,7 @@ class SerialRunner {
     return steps >= 0 && trips * steps <= most_steps ? trips * steps : -1;
   }
 
-  // -1 if the host decides.
+  // The number of steps; -1 unless the device decides.
   int64_t StepsDecided(const LoopNode& node) const {
     if (node.decided.first < 0 || binding_.host_decides()) return -1;
     const int64_t condition = StepsWithoutHost(node.condition), body = StepsWithoutHost(node.body);
@@ -127,7 +128,7 @@ class SerialRunner {
     return steps;
   }
 
-  // The first run is not recorded, because objects that are created at first use cannot be recorded.
+  // The first run is not recorded, because it creates objects, which a recording does not allow.
   Status RunRecorded(std::span<const Node> nodes) {
     Binding::Recorded& kept = binding_.recorded(nodes);
     if (kept.recording != nullptr && timeline_.asks_log() && kept.pieces == nullptr) kept = {.runs = 1};
@@ -147,7 +148,8 @@ class SerialRunner {
     return RunNodes(nodes);
   }
 
-  // If recorded trips do not hold, the host evaluates the conditions once, and then the nodes are recorded again.
+  // If the trips of unrolled loops have changed, the host runs the nodes once. If the trips still differ then, the
+  // nodes are recorded again.
   bool TripsHold(const Binding::Recorded& kept) const {
     return std::ranges::all_of(kept.unrolled, [&](const LoopNode* loop) { return StepsOfTrips(*loop) >= 0; });
   }
@@ -305,7 +307,7 @@ class SerialRunner {
     return LocatedAt(*branch.conditional, RunBranch(branch));
   }
 
-  // While recording, the event is not timed but names a piece.
+  // Runs `work` as `event`. While recording, the event is not timed but names a piece.
   template <class Work>
   Status Timed(const TimelineEvent& event, const Work& work, bool on_host = false) {
     if (!recording_) return timeline_.Timed(event, on_host, work);
@@ -550,7 +552,7 @@ class SerialRunner {
     return device_.Launch(binding_.Kernel(work.code), binding_.Pointers(work.arguments));
   }
 
-  // Otherwise CheckLoops() reads the trips at the end of the run.
+  // Unless trips are read at once, CheckLoops() reads them later.
   Status LaunchLoops(const KernelWork& work) {
     TRY(Launch(work));
     return ReadsTripsAtOnce() ? ReadTrips(work) : Status();
@@ -613,10 +615,10 @@ class SerialRunner {
   TimelineWriter timeline_;
   int64_t named_ = -1;
   bool recording_ = false;
-  // Its last kernel also sets a loop's condition and is launched with it.
+  // A step whose last kernel also sets a loop's condition, and is launched with the condition.
   const Step* left_out_ = nullptr;
   std::vector<const LoopNode*> unrolled_;
-  std::vector<RecordedNode>* noted_ = nullptr;  // Null if no descriptions are wanted.
+  std::vector<RecordedNode>* noted_ = nullptr;  // Descriptions of recorded nodes; null if not wanted.
   std::vector<int> noted_after_;                // Predecessors of the next description.
 };
 
@@ -649,7 +651,7 @@ Status RunSerially(Binding& binding, const RunOptions& options, double* host_cal
   runner.timeline().End();
   *host_call_seconds = runner.host_call_seconds();
   if (!done) {
-    // After a failure, the device's first error tells more.
+    // The device's first error says more than a failed reset.
     Status reset = binding.ResetCounters();
     if (!reset && done.error().exit != ExitCode::kDevice) return reset;
   }

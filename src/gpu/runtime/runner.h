@@ -11,11 +11,11 @@
 
 namespace hlo::gpu {
 
-// Runs the steps on the device's queue and waits. Sets the seconds of host calls.
+// Runs the steps on the device's queue and waits.
 Status RunSerially(Binding& binding, const RunOptions& options, double* host_call_seconds);
 
-// For each node the earlier nodes that it depends on, ascending: through memory, or if both have side effects. Memory
-// is compared by the pointers of `binding`, or else by places.
+// For each node the earlier nodes that it directly depends on, through memory or side effects, ascending. Memory is
+// compared by the pointers of `binding`, or without a binding by places.
 std::vector<std::vector<int>> Dependencies(const Program& program, std::span<const Node> nodes,
                                            const Binding* binding = nullptr);
 

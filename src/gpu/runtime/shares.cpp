@@ -11,7 +11,7 @@
 namespace hlo::gpu {
 namespace {
 
-// A roofline of memory, dots and scalar work.
+// A roofline: the largest time of memory, dots and scalar work.
 double Seconds(const Cost& cost, const DeviceDescription& device) {
   double dots = 0;
   for (int width = 0; width < kDotWidths; ++width) dots += cost.dot_flops[width] / device.dot_rates[width];
@@ -24,7 +24,6 @@ struct Entered {
   bool known;
 };
 
-// Counts how often a run enters each computation.
 std::vector<Entered> EnteredBy(const Module& module) {
   std::vector<Entered> all = {{&module.entry(), 1, true}};
   for (size_t i = 0; i < all.size(); ++i) {

@@ -10,8 +10,8 @@
 namespace hlo::gpu {
 
 struct StepShare {
-  // Excludes the launch. All branches are counted. 1 if unknown: in loops with data-dependent trips and for costs with
-  // a gap.
+  // The step without its launch, as a share of the run. All branches are counted. 1 if unknown: in loops whose trip
+  // count is unknown, and for costs with a gap.
   double share = 1;
   double seconds = 0;  // For one execution; 0 if the cost has a gap.
 };

@@ -9,12 +9,12 @@
 
 namespace hlo::gpu {
 
-// `plan`, or the host's alternative.
+// Returns `plan`, or for products and scatters a plan for the host.
 Result<FusionPlan> PlanForHost(const Instruction& inst, FusionPlan plan, const Device& device,
                                const CompileOptions& options);
-// The plan in the text, or a planner's. A library call's plan lacks the library's choice.
+// The plan in the text, or a planner's plan. A library call's plan may lack the library's choice.
 Result<FusionPlan> PlanOfStep(const Instruction& inst, const Device& device, const CompileOptions& options);
-// The same with our own kernels only.
+// Like PlanOfStep, with our own kernels only.
 Result<FusionPlan> OwnPlanOfStep(const Instruction& inst, const Device& device, const CompileOptions& options);
 
 }  // namespace hlo::gpu

@@ -1,4 +1,4 @@
-// The events of an execution with their times, from clock readings or from the log of the device (timeline_writer.h).
+// The events of an execution with their times (timeline_writer.h).
 #ifndef HLO_GPU_RUNTIME_TIMELINE_H_
 #define HLO_GPU_RUNTIME_TIMELINE_H_
 
@@ -18,17 +18,17 @@ struct TimelineEvent {
   };
   Kind kind;
   int step = -1;      // Index in Executable::steps(), or -1.
-  int trip = -1;      // The innermost one of Timeline::trips; -1 outside loops.
+  int trip = -1;      // Index in `trips` of the innermost trip; -1 outside loops.
   int64_t bytes = 0;  // For kCopies.
-  int graph = -1;     // The number of its graph launch; -1 if queued alone.
-  // Nanoseconds of the steady clock: the call that queued it or its graph, and the work itself. On a host both are the
-  // same.
+  int graph = -1;     // The number of the graph launch; -1 if queued alone.
+  // Nanoseconds of the steady clock: the event or its graph is queued from `queued` to `queue_end`, and works from
+  // `begin` to `end`. On a host both are equal.
   int64_t queued = 0, queue_end = 0, begin = 0, end = 0;
 };
 
 // One evaluation of a loop condition and the trip that followed.
 struct TimelineTrip {
-  int loop;  // Its id in Executable::module().
+  int loop;  // Id of the `while` in Executable::module().
   int64_t number;
   int parent;       // The trip of the enclosing loop; -1 for none.
   bool ran = true;  // If false, the condition ended the loop.
@@ -36,13 +36,12 @@ struct TimelineTrip {
 };
 
 struct Timeline {
-  size_t most_events = size_t{1} << 22;  // Limits events and trips.
+  size_t most_events = size_t{1} << 22;  // Limit for events, and for trips.
 
   std::vector<TimelineEvent> events;  // In the order of queueing.
   std::vector<TimelineTrip> trips;
-  int64_t dropped = 0;  // Number of events.
-  // The run waited for each step because the device has no other clock. Sums over steps are valid, gaps between them
-  // are not.
+  int64_t dropped = 0;  // Number of events that are missing.
+  // The run waited for each step because the device has no log, so gaps between steps are not valid.
   bool waits_for_each = false;
   int64_t begin = 0, end = 0;
 

@@ -1,8 +1,8 @@
 // Records the actions of a runner in its timeline, with one of three clocks:
 //
 //   the host's clock    on a host, around the work
-//   the device's log    if it has one (gpu/device/activity_log.h). Queued work gets a number, and a recording gets a
-//                       piece for each event. After the run the log has their times
+//   the device's log    if it has one (gpu/device/activity_log.h). Queued work is timed by its number, and a recording
+//                       by a piece for each event
 //   the writer's clock  otherwise, waiting for each step
 #ifndef HLO_GPU_RUNTIME_TIMELINE_WRITER_H_
 #define HLO_GPU_RUNTIME_TIMELINE_WRITER_H_
@@ -22,8 +22,8 @@
 namespace hlo::gpu {
 
 struct RecordedPieces {
-  // A trip of a loop that is recorded trip by trip, or with number -1 all trips of a loop that the device decides. Such
-  // a loop starts again after each execution of piece `begins`, and its trips end with piece `ends`.
+  // A trip of an unrolled loop, or with `number` -1 all trips of a loop that the device decides: each execution of
+  // piece `begins` starts the loop, and each execution of piece `ends` ends a trip.
   struct Trip {
     int loop;
     int64_t number = -1;
@@ -46,11 +46,11 @@ class TimelineWriter {
 
   bool is_on() const { return timeline_ != nullptr; }
   bool asks_log() const { return log_ != nullptr; }
-  // Neither makes the run fail; see Timeline::no_log.
+  // Begin and End do not make the run fail; see Timeline::no_log.
   void Begin();
   void End();
 
-  // Runs `work`, which queues or (`on_host`) does the event.
+  // Runs `work`, which queues the event's work or, with `on_host`, does it.
   template <class Work>
   Status Timed(TimelineEvent event, bool on_host, const Work& work) {
     if (IsFull()) return work();
@@ -91,7 +91,7 @@ class TimelineWriter {
   std::shared_ptr<const RecordedPieces> EndRecording() { return std::exchange(making_, nullptr); }
   // Names the nodes recorded since the last piece. Returns the number of the piece, or -1 without a log.
   int64_t Name(TimelineEvent event);
-  // The same with an existing piece.
+  // Adds these nodes to an existing piece.
   void NameAs(int64_t piece);
   int EnterTrip(int loop, int64_t number, int64_t begins = -1);
   void LeaveTrip(int outer) { recorded_trip_ = outer; }
@@ -103,7 +103,7 @@ class TimelineWriter {
  private:
   struct Launched {
     TimelineEvent event;
-    std::shared_ptr<const RecordedPieces> pieces;  // Null unless it is a graph.
+    std::shared_ptr<const RecordedPieces> pieces;  // Null for work outside graphs.
   };
 
   bool IsFull();
@@ -116,7 +116,7 @@ class TimelineWriter {
   Timeline* timeline_;
   ActivityLog* log_ = nullptr;
   int trip_ = -1;
-  std::vector<Launched> launched_;  // Numbered by index + 1 in the log.
+  std::vector<Launched> launched_;  // The log numbers launches by index + 1.
   int graphs_ = 0;
   std::shared_ptr<RecordedPieces> making_;
   int recorded_trip_ = -1;

@@ -16,14 +16,14 @@ namespace hlo::gpu {
 // Fewer trips do not justify the memory.
 constexpr int64_t kLeastTripsInTurns = 3;
 
-// The copies in `back` that can be avoided, ascending, with the affected places of `body`. `value_at` is the value of
-// each place, or -1. A copy can be avoided if its two buffers have no other copy, and the body reads from them only the
-// state or values of the same trip.
+// The copies in `back` that can be avoided, ascending, with the affected places of `body`: their two buffers have no
+// other copy, and the body uses the buffers only for the state and values of the same trip. `value_at` is the value of
+// each place, or -1.
 std::vector<LoopNode::Turn> FindTurns(const Instruction& loop, const BufferPlan& buffers,
                                       std::span<const PlannedCopy> back, PlaceRange body,
                                       std::span<const int> value_at);
 
-// Redirects the alternating state to the places of `trip` during its own lifetime.
+// Points the places of alternating state to the memory for `trip`, until destruction.
 class InTurns {
  public:
   InTurns(Binding& binding, const LoopNode& loop, int64_t trip);

@@ -32,7 +32,6 @@ Leaves ElementLeaves(const Shape& tuple, const Leaves& leaves, int64_t index) {
   return Leaves(begin, begin + tuple.element(index).LeafCount());
 }
 
-// Numbers the positions in run order.
 class Finder {
  public:
   Finder(const Module& module, const ShareTable& shares) : module_(module), shares_(shares) {
@@ -234,7 +233,7 @@ class Finder {
     }
   }
 
-  // A value may share only if all leaves through which it reaches the step may.
+  // A value may share the result's buffer only if all operand leaves with this value may.
   bool MayShare(const InPlace& pair) {
     const Value& result = found_.values[pair.result];
     const Instruction& step = *result.definition;

@@ -3,12 +3,12 @@
 // A *value* is an array that an instruction computes or that control flow carries (the state of a `while`, the result
 // of a `conditional`). Each leaf of each instruction refers to a value; views share the value of their operand.
 //
-// Time is a line of positions, one for each step. The steps of called computations are at the position of the call:
+// Time is a line of positions: one for each step in run order, and more for control flow:
 //
 //   while: E (state written) | condition | body | B (state written again)
 //   conditional: branch 0 | B0 (result written) | branch 1 | B1 | ...
 //
-// A position has four units. Operands of the step at p are live until 4p + 2, and results from 4p + 1, so they overlap.
+// A position has four units. The step at p needs its operands until 4p + 2 and its results from 4p + 1: they overlap.
 //
 // A value from outside a loop that is used inside lives until the end of the loop. The state of a loop is not live
 // between its last use in the body and B, so the next state may use its memory.
@@ -28,10 +28,10 @@ struct Interval {
 };
 
 enum class ValueKind : uint8_t {
-  kParameter,  // A parameter of the entry; `leaf` counts its leaves.
+  kParameter,  // A parameter of the entry; `leaf` counts the leaves of all parameters.
   kConstant,
   kComputed,
-  kState,  // Written by copies at the points of `merges`, unless in place.
+  kState,  // Written by copies at the positions of `merges`, unless in place.
   kScratch,
 };
 
@@ -53,12 +53,12 @@ struct Merge {
   int from, to;
 };
 
-// Leaves of an operand and of the step's result that may share a buffer. Each thread reads an element before it writes
-// the same position.
+// Leaves of an operand and of the step's result that may share a buffer, because each thread reads an element before it
+// writes the same position.
 struct Share {
   int64_t operand;
   int operand_leaf, result_leaf;
-  bool must;  // The step writes only a part or nothing, so the operand's bytes must be there already.
+  bool must;  // The step writes only a part or nothing, so the buffer must already hold the operand.
 };
 using ShareTable = std::unordered_map<const Instruction*, std::vector<Share>>;
 
@@ -74,7 +74,7 @@ struct Values {
   std::vector<std::vector<int>> of_instruction;  // Indexed by id and leaf.
   std::vector<Merge> merges;
   std::vector<InPlace> in_place;
-  // Indexed by id; -1 for views. For while the position of E, for conditional the read of the selector.
+  // Indexed by id: the position of a step, E of a while, or the read of a conditional's selector; otherwise -1.
   std::vector<int64_t> position_of;
   std::vector<std::vector<int64_t>> ends_of;  // Indexed by id: {B} for while, {B0, B1, ...} for conditional.
   int64_t positions = 0;
@@ -83,14 +83,14 @@ struct Values {
 // `module` must come from Prepare.
 Values FindValues(const Module& module, const ShareTable& shares);
 
-// The value lives only during the step at `position`.
+// Adds a value that lives only during the step at `position`.
 int AddScratch(Values& values, const Instruction& inst, int64_t position, int64_t bytes);
 
-// In the order of ForEachLeaf.
+// Counts leaves in the order of ForEachLeaf.
 int LeafNumber(const Shape& shape, const ShapeIndex& index);
 
-// Whether two lives share a unit outside both allowed intervals.
 constexpr Interval kNever = {0, -1};
+// Whether two lives have common units outside the two allowed intervals.
 bool Overlap(const std::vector<Interval>& a, const std::vector<Interval>& b, Interval allowed = kNever,
              Interval also_allowed = kNever);
 

@@ -1,11 +1,11 @@
 // Candidates that must not be used: --xla_gpu_algorithm_denylist_path. Each line of the text file has the key of a step
-// or `*`, and words (choice.h). It excludes candidates with all of these words:
+// or `*`, and words (choice.h). The line excludes candidates that have all of its words:
 //
 //   # gemm:jit is wrong here
 //   key=55d0c0ffee15900d  library=oneDNN algorithm=gemm:jit
 //   *                     algorithm=heuristic_7
 //
-// XLA's own file, `entries { ... }`, excludes nothing, because it identifies custom calls by their text.
+// XLA's own file, `entries { ... }`, excludes nothing.
 #ifndef HLO_GPU_RUNTIME_TUNING_DENYLIST_H_
 #define HLO_GPU_RUNTIME_TUNING_DENYLIST_H_
 

@@ -1,5 +1,5 @@
-// A device for the candidates of autotuning. Zones with a pattern surround each allocation, including arguments and
-// results, so that writes outside it are detected.
+// A device for the candidates of autotuning. With `zones`, a pattern before and after each allocation, including
+// arguments and results, shows writes outside the allocation.
 #ifndef HLO_GPU_RUNTIME_TUNING_GUARDED_DEVICE_H_
 #define HLO_GPU_RUNTIME_TUNING_GUARDED_DEVICE_H_
 
@@ -19,12 +19,12 @@ class GuardedDevice : public Device {
 
   // Waits and checks all zones. Returns a text such as "512 bytes behind an allocation of 4.0 KiB", or "".
   Result<std::string> Violation();
-  // Queues the eviction of this device's memory from the caches. On a GPU it overwrites other memory of at least twice
-  // the size of the last-level cache. Errors: kLimit if there is no memory for that.
+  // Evicts this device's memory from the caches. On a GPU this queues a write to other memory of at least twice the
+  // size of the last-level cache. Errors: kLimit if that memory is missing.
   Status EmptyCaches();
   // The most bytes of spilled registers among the kernels loaded since the last call.
   int64_t TakeSpilledBytes() { return std::exchange(spilled_bytes_, 0); }
-  // The size of the allocation, within limits.
+  // The bytes of each zone: the size of the allocation, within limits.
   static int64_t ZoneBytes(int64_t bytes);
 
   std::string name() const override { return device_.name(); }

@@ -23,7 +23,7 @@ std::string HeaderText(const LockContext& context) {
   return out;
 }
 
-// Returns "", or the reason why the line is not a header.
+// Returns "", or the reason for a failure.
 std::string ReadHeader(std::string_view line, LockContext* context) {
   const std::vector<std::string> words = WordsOf(line.substr(kTitle.size()));
   if (words.empty() || words[0] != kVersion)
@@ -37,14 +37,14 @@ std::string ReadHeader(std::string_view line, LockContext* context) {
   return context->tool.empty() || context->device.empty() ? "it names no tool or no device" : "";
 }
 
-// Returns false unless the word is of the form `n=10`.
+// Returns false unless the word is of the form `name=value`.
 bool TakeNamed(std::string_view word, std::string_view name, std::string* value) {
   if (!word.starts_with(name) || word.substr(name.size(), 1) != "=") return false;
   *value = word.substr(name.size() + 1);
   return !value->empty();
 }
 
-// Returns "", or the reason why the line is not a decision.
+// Returns "", or the reason for a failure.
 std::string ReadDecision(std::string_view line, Decision* decision) {
   std::vector<std::string> words = WordsOf(line);
   constexpr size_t kEnd = 5, kBeginning = 2;
@@ -64,7 +64,7 @@ std::string ReadDecision(std::string_view line, Decision* decision) {
     return Str("expected a time in us, found '", Escaped(end[0]), "'");
   decision->category = words[0];
   decision->signature = words[1];
-  // Keeps the quotes, which have a meaning.
+  // `words` lack the quotes of the choice.
   const size_t first = line.find(words[1]) + words[1].size(), last = line.rfind(end[0]);
   decision->choice = Trim(line.substr(first, last - first));
   return "";

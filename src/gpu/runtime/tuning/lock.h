@@ -31,12 +31,12 @@ struct LockContext {
 
 struct Decision {
   std::string category;     // "gemm", "convolution", "fusion".
-  std::string signature;    // For people.
+  std::string signature;    // Shapes, for people.
   std::string choice;       // See choice.h.
   double microseconds = 0;  // The median of `samples` times.
   double spread = 0;        // Half of the interquartile range.
   int64_t samples = 0;
-  std::string check = "ok";  // ok, rough or none.
+  std::string check = "ok";  // See TuningHooks::Answer (race.h).
   std::string key;           // 16 hexadecimal digits.
 
   bool operator==(const Decision&) const = default;
@@ -51,7 +51,7 @@ class Lock {
 
   // Errors (A026, at the line): no header at the start, an invalid line or key.
   static Result<Lock> Parse(std::shared_ptr<const SourceText> source);
-  // Empty if there is no such file.
+  // Returns an empty lock if the file does not exist.
   static Result<Lock> ReadIfThere(const std::string& path);
 
   std::string ToString() const;
@@ -60,10 +60,11 @@ class Lock {
 
   const Decision* Find(const LockContext& context, std::string_view key) const;
   void SetDecision(const LockContext& context, Decision decision);
+  // The decisions for which `keeps` holds.
   Lock Only(const std::function<bool(const Decision&)>& keeps) const;
   // Adds the decisions of `other` that are missing here.
   void Merge(const Lock& other);
-  // Decisions for other devices or versions of the tool: "3 for 'cpu znver3 ...' by 0.2.0"; "" for none.
+  // Decisions for other devices or tool versions: "3 for 'cpu znver3 ...' by 0.2.0"; "" for none.
   std::string OthersText(const LockContext& context) const;
   // The number of lines with the key of an earlier line and another choice.
   int64_t conflicts() const { return conflicts_; }
@@ -75,7 +76,7 @@ class Lock {
   int64_t conflicts_ = 0;
 };
 
-// A line without its line break.
+// The decision as a line, without line break.
 std::string ToString(const Decision& decision);
 
 }  // namespace hlo::gpu

@@ -32,7 +32,7 @@ constexpr size_t kMostVariantsOfOwn = 3;
 
 constexpr int kMostSamples = 10, kLeastSamples = 3;
 constexpr double kSampleMicroseconds = 20'000;
-// Rounds of the winner against the candidate that it would replace.
+// The final between the default plan and a faster candidate: bindings, and rounds for each binding.
 constexpr int kBindings = 4;
 constexpr int kMostRounds = 5, kLeastRounds = 3;
 constexpr double kRoundsMicroseconds = 60'000;
@@ -69,7 +69,7 @@ struct Sample {
 int64_t CleanOf(const std::vector<Sample>& samples) {
   return std::ranges::count(samples, false, &Sample::is_interrupted);
 }
-// With too few uninterrupted samples, the fastest counts, because it was disturbed least.
+// With too few uninterrupted samples the fastest sample counts, because it was disturbed least.
 void TakeTimes(const std::vector<Sample>& samples, Candidate* candidate) {
   const bool clean = CleanOf(samples) >= kLeastSamples;
   std::vector<double> times;
@@ -193,7 +193,8 @@ class Race {
     return zeros;
   }
 
-  // Candidates that spill registers run only if no other could be measured. Then this returns true.
+  // Returns whether candidates that spill registers may run, because no other candidate could be measured. Otherwise
+  // excludes them.
   bool DropThoseThatSpill() {
     const bool has_other =
         std::ranges::any_of(result_.candidates, [](const Candidate& each) { return each.samples > 0; });
@@ -236,7 +237,7 @@ class Race {
     return {};
   }
 
-  // Two runs warm up.
+  // Binds a candidate and runs it twice to warm up.
   Result<std::unique_ptr<Executable>> Started(size_t i) {
     auto executable = TRY(BindProgram(programs_[i], guarded_));
     // An earlier candidate may have overwritten the arguments.
@@ -313,8 +314,8 @@ class Race {
 
   using Turns = std::vector<Sample>;
 
-  // Both take turns, so that a busy machine slows down both. The order of binding determines addresses and thus times,
-  // so both are bound several times, and the challenger has to win each time.
+  // The default plan and the challenger run alternately, so that a busy machine slows down both. Addresses, and thus
+  // times, depend on the order of binding, so the challenger must win with several bindings.
   Result<bool> BeatsFirst(int challenger) {
     std::array<Turns, 2> turns;
     int won = 0;

@@ -18,10 +18,11 @@ namespace hlo::gpu {
 struct TuningHooks {
   // Random arguments in a suitable range.
   std::function<Result<std::vector<Literal>>(const Module& alone, uint64_t seed)> arguments;
-  // `step` is the fusion in the candidate's program. `first` is the result of the first candidate that passed, or null.
   struct Answer {
     std::string check;  // "ok": within derived bounds; "rough": only close to the first; "none".
-    std::string wrong;  // The reason, or empty.
+    std::string wrong;  // The reason why the result is wrong, or empty.
+    // `step` is the fusion in the candidate's program. `first` is the result of the first candidate that passed, or
+    // null.
   };
   std::function<Result<Answer>(const StepInfo& step, std::span<const Literal> inputs, const Literal& actual,
                                const Literal* first)>
@@ -32,11 +33,11 @@ struct Candidate {
   FusionPlan plan;
   std::string words;                    // See choice.h.
   double microseconds = 0, spread = 0;  // See Decision in lock.h.
-  int64_t samples = 0;                  // 0 if it was not timed.
+  int64_t samples = 0;                  // 0 if the candidate was not timed.
   std::string check = "none";
   int64_t spilled_bytes = 0;  // For each thread.
   std::string failure;        // The reason for its exclusion, or empty.
-  bool is_wrong = false;      // It wrote outside its memory or gave wrong results.
+  bool is_wrong = false;      // The candidate wrote outside its memory or gave wrong results.
 };
 
 struct RaceOptions {
@@ -60,14 +61,13 @@ struct RaceResult {
 Result<RaceResult> RunRace(const Module& alone, Device& device, const CompileOptions& compile,
                            const RaceOptions& options, const TuningHooks& hooks);
 
-// The default plan without measuring, as text (choice.h). Errors: there is no kernel for it.
+// The plan that is chosen without measuring, as text (choice.h). Error: the step has no kernel.
 Result<std::string> WordsWithoutMeasuring(const Module& alone, Device& device, const CompileOptions& compile);
 
 // All candidates, including denied ones.
 Result<std::vector<Candidate>> CandidatesFor(const Module& alone, Device& device, const CompileOptions& compile);
 
-// The index of the first time within kTie of the fastest, so that the default plan wins ties. Times of 0 or less are
-// excluded. -1 if all are.
+// The index of the first positive time within kTie of the fastest, so that the default plan wins ties; -1 for none.
 int WinnerOf(std::span<const double> microseconds);
 
 // Times that differ by less than this share are equal.

@@ -50,7 +50,7 @@ class Tracer {
 
  private:
   void Walk(const Computation& computation, int loops) {
-    // Loops are walked for two trips, deeper ones for one.
+    // Loops are walked for two trips, loops inside kMostLoops others for one.
     constexpr int kMostLoops = 4;
     for (const Instruction* inst : RunOrder(computation)) {
       if (inst->Is(kControl)) {
@@ -88,7 +88,7 @@ class Tracer {
   std::vector<Touch> touches_;
 };
 
-// Bytes by the time of their last access. Sums over later times take logarithmic time.
+// Bytes by the time of their last access.
 class Timeline {
  public:
   explicit Timeline(size_t times) : sums_(times + 1, 0) {}
@@ -107,7 +107,7 @@ class Timeline {
   int64_t all_ = 0;
 };
 
-// Parts by their last access, oldest first. A step is assumed to access the oldest part.
+// Parts of an array by their last access, oldest first. A step is assumed to access the oldest parts.
 class Parts {
  public:
   explicit Parts(int64_t bytes) : untouched_(bytes) {}
@@ -116,7 +116,8 @@ class Parts {
   int64_t Touch(int64_t time, int64_t bytes, int64_t cache_bytes, Timeline& timeline) {
     int64_t gone = 0, left = bytes;
     if (const int64_t first = std::min(left, untouched_); first > 0) {
-      // The traced trips did not access these bytes. Further trips would access the rest of the array first.
+      // An access before the trace, in an earlier trip of a long loop. Since then the loop has accessed the rest of the
+      // array.
       if (parts_.empty() || timeline.After(parts_.front().time) + untouched_ - first >= cache_bytes) gone += first;
       untouched_ -= first;
       left -= first;

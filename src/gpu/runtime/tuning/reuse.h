@@ -10,7 +10,7 @@
 namespace hlo::gpu {
 
 // Ids of the steps that find less than half of their input in the cache. Data is evicted when as many bytes as the
-// cache holds were accessed since its last access. The last trips of loops count. `module` comes from Prepare.
+// cache holds were accessed since its last access. In loops the last walked trip counts. `module` comes from Prepare.
 std::unordered_set<int> ColdSteps(const Module& module, int64_t cache_bytes);
 
 }  // namespace hlo::gpu

@@ -19,7 +19,7 @@
 namespace hlo::gpu {
 namespace {
 
-// Choices number instructions in this order.
+// Prints the instructions in the order in which choices number them.
 std::string TextOf(const Computation& computation) {
   PrintOptions options = std::ranges::find(PrintForms(), "fingerprint", &PrintForm::name)->options;
   options.layouts = true;

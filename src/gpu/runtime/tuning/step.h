@@ -16,17 +16,17 @@ namespace hlo::gpu {
 // `with_libraries` adds the versions of libraries, which opens them.
 LockContext ContextOf(const Device& device, const CompileOptions& options, bool with_libraries);
 
-// Whether `inst` is a fusion without a plan. A plan that leaves the library open is allowed
-// (passes/libraries/algorithm_pickers.cpp). Regions are excluded because they are not one kernel.
+// Whether `inst` is a fusion without a plan, or with a plan that leaves the library open
+// (passes/libraries/algorithm_pickers.cpp). Excludes dynamic sizes, and regions, which are not one kernel.
 bool MayTune(const Instruction& inst);
 
 // A module whose result is `step` and whose parameters are its distinct operands.
 std::unique_ptr<Module> StepAlone(const Instruction& step);
 Instruction& StepOf(const Module& alone);
 
-// A key that is equal for equal fusions in every process. It covers their text without names, shapes and layouts, equal
+// A key that is equal for equal fusions in every process. It covers shapes, layouts, the text without names, equal
 // operands, the target, compiler options, the context, and whether the step is cold (reuse.h). Keys of library calls
-// also cover library versions.
+// and attention also cover library versions.
 std::string KeyOf(const Instruction& step, bool is_cold, const LockContext& context, const CompileOptions& options);
 
 std::string CategoryOf(const Instruction& step);

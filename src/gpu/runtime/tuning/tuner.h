@@ -16,32 +16,32 @@
 
 namespace hlo::gpu {
 
-// The result for all steps with one key.
+// The result for all steps with the same key.
 struct TunedStep {
   std::string name;
-  int steps = 1;         // Steps with that key.
-  double share = 0;      // The share of all.
+  int steps = 1;         // The number of these steps.
+  double share = 0;      // Their share of the run.
   bool is_cold = false;  // See RaceOptions.
   Decision decision;
   bool was_cached = false;
   std::string without;  // The default plan, with TuningOptions::names_defaults; "" if there is no kernel.
-  RaceResult race;      // Set if it was measured.
+  RaceResult race;      // Set if the steps were measured.
 };
 
 struct TuningReport {
   double seconds = 0;
-  // Keys that are worth tuning or in the lock, and keys in the lock.
+  // Keys that have, or could get, a measured plan, and keys found in the lock.
   int wanted = 0, cached = 0;
-  int unfinished = 0;            // Steps skipped because the time was up.
+  int unfinished = 0;            // Keys without a result because the time was up.
   std::vector<TunedStep> steps;  // In the order of measurement, after the steps found in the lock.
   std::vector<std::string> notes;
   int planted = 0;
   Lock used;
-  bool wrote = false;  // The file write_to has new decisions.
+  bool wrote = false;  // The file write_to was written.
 };
 
-// Adds plans to the fusions of `module` that have none. Errors: A026 and A010 of the files; C030 with require_cached;
-// C031 with stop_on_wrong; C032 with strict.
+// Adds plans to the fusions of `module` that MayTune (step.h). Errors: A026 and A010 of the files; C030 with
+// require_cached; C031 with stop_on_wrong; C032 with strict.
 Result<TuningReport> Tune(Module& module, Device& device, const CompileOptions& compile, const TuningOptions& options,
                           const TuningHooks& hooks);
 

@@ -10,7 +10,7 @@ namespace hlo::gpu {
 
 struct TuningOptions {
   // The level of XLA. At 0 nothing is measured, but the lock is used. 1 measures with zeros, 2 with random arguments. 4
-  // also checks results and writes outside memory. 5 is 4 without notes.
+  // also checks the results, and that no memory outside is written. 5 is 4 without notes on wrong candidates.
   int level = 0;
   std::string read_from, write_to;  // Lock files, or empty.
   bool must_exist = false;          // If false, a missing `read_from` is empty.
@@ -18,7 +18,7 @@ struct TuningOptions {
   bool stop_on_wrong = false;       // A candidate that fails its check is an error.
   bool strict = false;              // A convolution without a passing candidate is an error.
   std::string denylist;
-  double budget_seconds = 20;  // Steps not started by then keep their default.
+  double budget_seconds = 20;  // Steps that do not start in this time keep their default.
   double least_share = 0.02;   // Steps with a smaller share in the run are not measured.
   bool plant_wrong = false;    // See RaceOptions.
   // Only these decisions are used; all if nullopt.
