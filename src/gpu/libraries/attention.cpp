@@ -40,7 +40,7 @@ Dims SizesOf(const Shape& shape) {
   std::ranges::copy_if(shape.dims(), std::back_inserter(sizes), [](int64_t size) { return size != 1; });
   return sizes;
 }
-// -1 for a dimension of size 1.
+// The index of `dim` in SizesOf; -1 for size 1.
 int64_t NumberOf(const Shape& shape, int64_t dim) {
   if (shape.dim(dim) == 1) return -1;
   return dim - std::count(shape.dims().begin(), shape.dims().begin() + dim, 1);
@@ -159,7 +159,6 @@ class Reader {
     return ReadSoftmax() && ReadScores() && ReadDimensions() && ReadOperands() && ReadResult(fused);
   }
 
-  // Starts at the second product.
   bool ReadSoftmax() {
     for (int number : {0, 1}) {
       const Instruction& share = WithoutConverts(product_->operand(number));
@@ -186,7 +185,6 @@ class Reader {
     return No("its second product does not read a softmax");
   }
 
-  // Reads back to the first product.
   bool ReadScores() {
     const Instruction* at = masked_;
     if (at->Is(Opcode::kSelect) && !ReadMask(&at)) return false;

@@ -241,7 +241,7 @@ class Reader {
     return numbers;
   }
 
-  // -1 gives a dimension of size 1.
+  // A dimension -1 has size 1.
   static AttentionTensor Tensor(const View& view, const Dims& batch, int64_t third, int64_t fourth) {
     AttentionTensor tensor{.operand = view.operand, .type = view.type};
     Dims order = {batch.size() == 2 ? batch[0] : -1, batch.back(), third, fourth};
@@ -328,7 +328,7 @@ class Reader {
   AttentionGradientProblem problem_;
   std::string why_not_;
   const Instruction* share_ = nullptr;
-  Product scores_, slopes_;  // Queries and keys; gradients and values.
+  Product scores_, slopes_;  // Products of queries and keys, and of gradients and values.
   Product of_value_, of_key_, of_query_;
   int share_number_ = -1, key_slope_ = -1, query_slope_ = -1;
   AttentionTensor row_terms_[2];

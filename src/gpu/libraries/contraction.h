@@ -39,10 +39,10 @@ struct ResultSum {
 
 struct Contraction {
   const Instruction* product;
-  View lhs, rhs;  // In the dimensions of the product.
+  View lhs, rhs;  // In the dimensions of the product's operands.
   View result;    // In the dimensions of the product.
   std::vector<EpilogueStep> epilogue;
-  int64_t stored = 0;  // A result number.
+  int64_t stored = 0;  // The number of the value among the results.
   std::vector<ResultSum> sums;
   std::vector<int64_t> of_sums;  // Results computed elementwise from sums and operands.
 };
@@ -54,16 +54,15 @@ struct ContractionAnswer {
 };
 ContractionAnswer ReadContraction(const Instruction& fusion);
 
-// Nullopt if the instruction must be computed. `rounded` ignores float conversions.
+// `inst` as a view; nullopt if it must be computed. `rounded` ignores float conversions.
 std::optional<View> ReadView(const Instruction& inst, bool rounded = false);
 
-// Returns false if the dimensions have no common stride.
 struct Run {
   int64_t size = 1, stride = 0;
 };
+// Returns false if the dimensions have no common stride.
 bool Combine(const View& view, const std::vector<int64_t>& dims, Run* run);
 
-// A dot as a batch of matrix products D[b,m,n] = sum over k of A[b,m,k] * B[b,k,n].
 struct MatrixView {
   int64_t batch = 0, row = 0, column = 0;  // Strides.
 };
@@ -73,6 +72,7 @@ struct MatrixStep {
   double constant;
   MatrixView strides;
 };
+// A batch of matrix products D[b,m,n] = sum over k of A[b,m,k] * B[b,k,n], with an epilogue.
 struct MatrixProduct {
   int64_t batch = 1, m = 1, n = 1, k = 1;
   PrimitiveType lhs_type = {}, rhs_type = {}, result_type = {};

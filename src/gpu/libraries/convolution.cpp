@@ -40,8 +40,8 @@ bool IsWeightGradient(const Contraction& contraction, const ConvolutionAttrs& at
   return feature < batch;
 }
 
-// With a stride, several paddings have the same result. More library kernels accept `pad_low`. Nullopt if it would be
-// negative.
+// The high padding; nullopt if it is negative. With a stride, several paddings have the same result; more library
+// kernels accept `pad_low`.
 std::optional<int64_t> PaddingBehind(const ConvolutionDim& dim, int64_t images, int64_t weights, int64_t outputs) {
   const int64_t least = (outputs - 1) * dim.stride + dim.dilation * (weights - 1) + 1 - images - dim.pad_low;
   const int64_t most = least + dim.stride - 1;
@@ -141,8 +141,8 @@ ConvolutionAnswer ReadConvolution(const Contraction& contraction) {
     problem.kind = ConvolutionKind::kWgrad;
     problem.groups = attrs.batch_group_count;
   } else {
-    // Gradients of images have dilated inputs or negative padding. Others equal a forward convolution with reversed
-    // weights.
+    // Gradients of images have dilated inputs or negative padding. Other gradients equal a forward convolution with
+    // reversed weights.
     problem.kind = dilated || cut ? ConvolutionKind::kDgrad : ConvolutionKind::kFprop;
     problem.groups = attrs.feature_group_count;
     if (problem.kind == ConvolutionKind::kDgrad && problem.groups != 1)

@@ -36,7 +36,7 @@ struct ConvolutionDim {
 struct ConvolutionStep {
   EpilogueOp op;
   double constant = 0;
-  // In the dimensions of the result; broadcast dimensions are 1. Its operand is -1 for the constant.
+  // In the dimensions of the result; broadcast dimensions are 1. tensor.operand is -1 for the constant.
   ConvolutionTensor tensor;
 };
 
@@ -46,7 +46,7 @@ struct ConvolutionProblem {
   std::vector<ConvolutionDim> spatial;
   int64_t groups = 1;
   std::vector<ConvolutionStep> epilogue;
-  int64_t stored = 0;           // A result number.
+  int64_t stored = 0;           // The number of the value among the results.
   std::vector<ResultSum> sums;  // Sums for each channel of a forward convolution.
 
   const ConvolutionTensor& result() const {

@@ -197,7 +197,7 @@ struct Api {
 
 Result<const Api*> GetApi(const std::vector<std::string>& search);
 
-// Keeps its first error, which Finalize returns.
+// A descriptor of cuDNN. It keeps its first error, which Finalize returns.
 class Descriptor {
  public:
   Descriptor(const Api& api, Kind kind);
@@ -220,7 +220,6 @@ class Descriptor {
   }
   Descriptor& Refer(Attribute attribute, const std::vector<const Descriptor*>& others);
   Status Finalize();
-  // The first error, if any.
   Status Made() const {
     if (error_) FAIL(*error_);
     return {};

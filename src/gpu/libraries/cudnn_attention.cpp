@@ -1,6 +1,6 @@
 // The graph of an attention:
 //
-//   scores  = query * key    [batch, heads, queries, keys], f32; the number of heads is a multiple of the keys' heads
+//   scores  = query * key    [batch, heads, queries, keys], f32
 //   scaled  = scores * scale + bias
 //   masked  = scaled for keys at or before the query, else the mask's constant
 //   e       = exp(masked - max over keys)
@@ -240,7 +240,7 @@ struct GraphRecipe {
   std::string key;
   std::function<Result<Graph>(const Api& api, const cudnn::Where& where)> make;
   PrimitiveType type;
-  int64_t stored_bytes = 0;  // Besides the workspace.
+  int64_t stored_bytes = 0;  // Scratch besides the workspace.
 };
 
 struct AttentionCall : LibraryCall {

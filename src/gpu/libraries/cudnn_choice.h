@@ -21,7 +21,7 @@
 
 namespace hlo::gpu::cudnn {
 
-// The descriptors depend on each other and on the handle that runs them.
+// A chosen engine. The descriptors depend on each other and on the handle that runs them.
 struct Choice {
   Graph graph;
   Descriptor config;
@@ -88,16 +88,15 @@ Result<OnDevice*> On(const Api& api, Device& device);
 struct Terms {
   PrimitiveType type;
   bool may_compile = true;
-  int64_t number = -1;  // -1 selects the first allowed one.
+  int64_t number = -1;  // -1 selects the first allowed engine.
 };
 
-// The first allowed engine whose plan can be made. For equal keys, the first thread compiles and the others wait.
-// Graphs with equal keys and terms must allow the same choice.
+// The first allowed engine whose plan can be made. Graphs with equal keys and terms must allow the same choice.
 Result<std::shared_ptr<const Choice>> ChooseOnce(OnDevice& on, const std::string& key,
                                                  const std::function<Result<Graph>(const Where&)>& make,
                                                  const Terms& terms, const LibraryOptions& options);
 
-// The same engine for another device or handle.
+// Returns `choice`, or the same engine made for another device or handle.
 Result<std::shared_ptr<const Choice>> ChoiceOn(OnDevice& on, const std::shared_ptr<const Choice>& choice,
                                                const std::string& key,
                                                const std::function<Result<Graph>(const Where&)>& make,
@@ -120,8 +119,7 @@ struct CudnnEngine {
 
 namespace hlo::gpu::cudnn {
 
-// `device_json` is cuDNN's description of a device ("deviceVer": 900...). With `compiles`, also makes plans of compiled
-// engines, which takes a second for each.
+// With `compiles`, also makes plans of compiled engines, which takes a second for each. See CudnnEngines.
 Result<std::vector<CudnnEngine>> EnginesFor(const std::function<Result<Graph>(const Where&)>& make, PrimitiveType type,
                                             bool compiles, const std::string& device_json,
                                             const LibraryOptions& options);

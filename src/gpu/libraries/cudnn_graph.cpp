@@ -10,7 +10,7 @@ namespace {
 
 using Dims = std::vector<int64_t>;
 
-// Outermost first.
+// The dimensions, outermost first.
 Dims Order(size_t rank, bool channels_last) {
   Dims order = {0};
   if (!channels_last) order.push_back(1);
@@ -82,8 +82,8 @@ PointwiseMode ModeOf(EpilogueOp op) {
   return kPointwiseRelu;
 }
 
-// Moves whole arrays before vectors in consecutive additions, for which cuDNN has precompiled engines. The f32 sum has
-// another order, but as many roundings of equally large numbers.
+// In consecutive additions, moves whole arrays before vectors, because cuDNN has precompiled engines for this order.
+// The f32 sum has another order, but as many roundings of equally large numbers.
 std::vector<ConvolutionStep> InItsOrder(std::vector<ConvolutionStep> steps, const ConvolutionTensor& result) {
   const auto adds = [](const ConvolutionStep& step) { return step.op == EpilogueOp::kAdd && step.tensor.operand >= 0; };
   for (auto first = steps.begin(); first != steps.end();) {

@@ -27,9 +27,9 @@ struct Where {
 struct PreparedConvolution {
   ConvolutionProblem problem;
   bool channels_last = true;
-  // Dimensions of weights above 1, the outermost first.
+  // Dimensions of the weights larger than 1, outermost first: as cuDNN needs them, and in memory.
   std::vector<int64_t> weights_order, weights_in_memory;
-  std::string why_not;  // Empty if cuDNN can express it.
+  std::string why_not;  // Empty if cuDNN can express the convolution.
 
   bool WeightsMove() const;
 };
@@ -43,7 +43,6 @@ struct Slot {
   int64_t number = 0;  // The call's result number, or the index of a sum.
 };
 
-// Descriptors refer to each other.
 struct Graph {
   std::deque<Descriptor> parts;
   const Descriptor* whole = nullptr;
@@ -53,18 +52,18 @@ struct Graph {
 // `with_epilogue` includes the sums. Errors: cuDNN rejects the graph, or cannot express the epilogue or the sums.
 Result<Graph> MakeGraph(const Api& api, const Where& where, const PreparedConvolution& prepared, bool with_epilogue);
 
-// Receives the reasons for skipped parts, except for unsupported ones. May be null.
+// Receives the reasons for skipped parts, unless cuDNN does not support the part. May be null.
 using Notes = std::vector<std::string>*;
 void NotePassedOver(Notes notes, std::string_view what, const Error& error);
 
 struct Engine {
   int64_t index = 0;
   bool is_compiled = false;  // Making its plan compiles code.
-  std::string why_not;       // Empty if its results keep our promises.
+  std::string why_not;       // Empty if the engine is deterministic and precise.
 };
 Engine Describe(const Api& api, const Descriptor& config, PrimitiveType type, bool allow_tf32, Notes notes);
 
-// Best first. The order is fixed for a device and a version.
+// The proposals of cuDNN, best first. The order is fixed for a device and a version.
 std::vector<Descriptor> Configurations(const Api& api, const Where& where, const Graph& graph, Notes notes);
 
 struct Plan {

@@ -13,14 +13,14 @@ namespace hlo::gpu::cudnn {
 // Converts the weights, the only parameter, to cuDNN's order.
 std::unique_ptr<Module> PackModule(const PreparedConvolution& prepared);
 
-// The epilogue and the requested order. The product is an additional last parameter in cuDNN's order. Null for layouts
-// other than plain ones.
+// Computes the epilogue in the requested order. The product is an additional last parameter in cuDNN's order. Null for
+// layouts other than the default.
 std::unique_ptr<Module> FinishModule(const Contraction& contraction, const PreparedConvolution& prepared);
 
-// The results except the stored one, which is an additional last parameter.
+// Computes the results except the stored one, which is an additional last parameter.
 std::unique_ptr<Module> SumsModule(const Contraction& contraction);
 
-// The sums are additional last parameters. Null if no results are computed from sums.
+// Computes the results that depend on sums. The sums are additional last parameters. Null without such results.
 std::unique_ptr<Module> OfSumsModule(const Contraction& contraction);
 
 }  // namespace hlo::gpu::cudnn

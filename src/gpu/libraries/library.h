@@ -19,7 +19,7 @@ class BoundCall {
  public:
   virtual ~BoundCall() = default;
 
-  // `operands` has one pointer for each operand of the fusion.
+  // Reorders weights into `packed`. `operands` has one pointer for each operand of the fusion.
   virtual Status Pack(std::span<void* const> operands, void* packed) { return {}; }
   // `scratch` and `packed` are aligned to kBufferAlignment.
   virtual Status Run(std::span<void* const> operands, std::span<void* const> results, void* scratch, void* packed) = 0;
@@ -30,17 +30,17 @@ class LibraryCall {
   virtual ~LibraryCall() = default;
 
   virtual std::string how() const = 0;  // "oneDNN 2.6.3 brgconv:avx512_core"
-  // Such as "brgconv:avx512_core". Empty if the library has only one.
+  // Such as "brgconv:avx512_core". Empty if the library has only one algorithm.
   virtual std::string algorithm() const { return ""; }
-  // False if kernels of ours do a part.
+  // Whether no kernel of ours does a part.
   virtual bool is_whole() const { return true; }
   // Names in the library's order; some may be refused. Requires LibraryOptions::list.
   virtual std::vector<std::string> algorithms() const { return {}; }
   virtual int64_t ScratchBytes() const { return 0; }
   // The operand whose bytes the result must have before the call, such as a residual. -1 for none.
   virtual int64_t InPlaceOperand() const { return -1; }
-  // The size of the weights in the library's own order; 0 if unused. They stay valid until the operand (PackedOperand)
-  // changes.
+  // The size of the weights in the library's own order; 0 if unused. Packed weights stay valid until the operand
+  // (PackedOperand) changes.
   virtual int64_t PackedBytes() const { return 0; }
   virtual int64_t PackedOperand() const { return -1; }
 

@@ -41,7 +41,7 @@ bool IsSlowWithAvx2(const Api& api, const MatrixProduct& product) {
          product.rhs.row >= kFloats && product.rhs.row % kFloats == 0;
 }
 
-// A ReLU must be the last step.
+// Removes a last ReLU from `steps`. Returns false if another ReLU is left.
 template <class Step>
 bool TakeRelu(std::vector<Step>& steps, bool* relu) {
   *relu = !steps.empty() && steps.back().op == EpilogueOp::kRelu;

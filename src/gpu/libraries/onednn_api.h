@@ -89,7 +89,7 @@ struct Api {
 
   Handle engine = nullptr, stream = nullptr;
 
-  // Adds to the old result.
+  // Adds the old contents of the result.
   int AppendSum(Handle post_ops) const {
     if (IsVersion3())
       return reinterpret_cast<int (*)(Handle, float, int32_t, int)>(post_ops_append_sum)(post_ops, 1.0f, 0, 0);
@@ -106,7 +106,7 @@ struct Api {
 
 Error Failed(std::string_view call, int status);
 
-// Opened once for the process, even if that fails.
+// Opens oneDNN once for the process, even if opening fails.
 Result<const Api*> GetApi(const std::vector<std::string>& search);
 
 }  // namespace hlo::gpu::onednn

@@ -116,7 +116,6 @@ class OneDnnCall : public LibraryCall {
   std::vector<std::string> algorithms_;
 };
 
-// Each run sets the addresses of the memory objects.
 class BoundOneDnnCall : public BoundCall {
  public:
   explicit BoundOneDnnCall(const OneDnnCall& call)

@@ -22,7 +22,7 @@ struct BinaryStep {
   int64_t operand;  // -1 for the constant.
   double constant;
   Tensor tensor;
-  bool in_place = false;  // Added to the old contents of the result.
+  bool in_place = false;  // The operand is the old contents of the result.
 };
 
 struct Window {

@@ -1,6 +1,5 @@
 // A matrix product as several calls of oneDNN, each on one of our threads. oneDNN's own threads sleep between calls,
-// and waking them takes as long as millions of operations (bench/results/2026-11-27-cpu-6.md). Private to
-// gpu/libraries/onednn*.cpp.
+// and waking them takes as long as millions of operations (bench/results/2026-11-27-cpu-6.md).
 #ifndef HLO_GPU_LIBRARIES_ONEDNN_PARTS_H_
 #define HLO_GPU_LIBRARIES_ONEDNN_PARTS_H_
 
@@ -20,11 +19,11 @@ struct ProductPart {
   Range batch, rows, columns;
 };
 
-// One part for each of our threads, if all parts are large enough. The parts are whole products of a batch, otherwise
+// At most one part for each of our threads, and only large parts. The parts are whole products of a batch, otherwise
 // rows. Only a single row is divided into columns, because oneDNN's faster implementations support no strided result.
 std::vector<ProductPart> ProductPartsOf(const MatrixProduct& product);
 
-// Ends with a ReLU of `relu_elements`.
+// Ends with a ReLU of `relu_elements`; 0 for none.
 std::unique_ptr<LibraryCall> InParts(std::vector<std::unique_ptr<LibraryCall>> parts, int64_t relu_elements);
 
 }  // namespace hlo::gpu::onednn

@@ -22,7 +22,7 @@
 namespace hlo::gpu {
 namespace {
 
-// With so few rows a product is faster, which need not reorder the weights (measured in commit 2c2fd2e3).
+// Up to this number of rows a product is faster, because its weights need no reordering (measured in commit 2c2fd2e3).
 constexpr int64_t kFewRows = 256;
 
 // If `device` is null, the library is not opened.
@@ -50,8 +50,8 @@ Result<LibraryAnswer> OpenPointwise(const Contraction& contraction, Device* devi
   return OneDnnMatrixProduct(point.product, device ? &options : nullptr);
 }
 
-// oneDNN has no depthwise convolution if channels are not the minor dimension. Reordering takes longer than the rest
-// (measured in commit e4d0ed59).
+// oneDNN has no depthwise convolution if channels are not the minor dimension. Reordering takes longer than the
+// convolution (measured in commit e4d0ed59).
 std::string_view WhyOwnDepthwise(const Contraction& contraction) {
   constexpr int64_t kMostElements = 25;
   const ConvolutionAnswer read = ReadConvolution(contraction);
@@ -76,7 +76,7 @@ Result<LibraryAnswer> OpenCublasLt(const Contraction& contraction, Device* devic
   return CublasLtMatrixProduct(matrix.product, device, options);
 }
 
-// The weights need no reordering, and products have more epilogues.
+// A product needs no reordered weights and supports more epilogues than a convolution.
 Result<LibraryAnswer> OpenCublasLtPointwise(const Contraction& contraction, Device* device,
                                             const LibraryOptions& options) {
   const MatrixAnswer point = ReadPointwiseConvolution(contraction);
@@ -84,7 +84,6 @@ Result<LibraryAnswer> OpenCublasLtPointwise(const Contraction& contraction, Devi
   return CublasLtMatrixProduct(point.product, device, options);
 }
 
-// In the order of preference.
 struct Library {
   std::string_view name;  // In plans.
   Opcode product;
@@ -97,6 +96,7 @@ struct Library {
     return open(contraction, device, options);
   }
 };
+// In the order of preference.
 constexpr Library kLibraries[] = {
     {kOwnLibrary, Opcode::kDot, true, OpenSmallProduct},
     {"oneDNN", Opcode::kDot, true, OpenOneDnnProduct},
@@ -128,7 +128,7 @@ Result<std::vector<const Library*>> Candidates(const Instruction& fusion, const 
                      Escaped(plan.library), "'", names.empty() ? "" : Str("; the libraries are ", Join(names, ", ")))));
 }
 
-// Serial on the host, because each of our threads has its own number of OpenMP threads.
+// Runs serially on the host, because each of our threads has its own number of OpenMP threads.
 void ForEachCall(int64_t count, const Device& device, const std::function<void(int64_t)>& work) {
   ParallelFor(count, device.IsHost() ? count : 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) work(i);
@@ -214,7 +214,7 @@ std::optional<FusionPlan> LibraryPlanOfRegion(const Instruction& fusion, Device&
       is_convolution ? OpenLibraryCall(fusion, asked, device, options) : OpenAttention(fusion, asked, device, options);
   if (!choice || choice->call == nullptr) return std::nullopt;
   if (!is_convolution) return FusionPlan{.kernels = {std::move(choice->plan)}};
-  // Compiling the plan chooses the algorithm again.
+  // The returned plan names no algorithm. Its compilation chooses one again.
   if (!may_measure && !choice->call->is_whole()) return std::nullopt;
   return FusionPlan{.kernels = {asked}};
 }

@@ -18,7 +18,7 @@
 namespace hlo::gpu {
 
 struct LibraryOptions {
-  std::vector<std::string> search;  // Folders to search first.
+  std::vector<std::string> search;  // Folders that are searched first.
   bool allow_tf32 = false;
   std::string library, algorithm;  // From the plan.
   bool list = false;
@@ -27,7 +27,7 @@ struct LibraryOptions {
 };
 
 struct LibraryAnswer {
-  std::unique_ptr<LibraryCall> call;  // Null if it refuses.
+  std::unique_ptr<LibraryCall> call;  // Null if the library refuses.
   std::string why_not;
 };
 
@@ -39,26 +39,27 @@ struct Refusal {
 struct LibraryChoice {
   std::unique_ptr<LibraryCall> call;  // Null if all libraries refuse.
   KernelPlan plan;
-  std::vector<Refusal> refusals;   // Libraries before it, in the order of preference.
+  std::vector<Refusal> refusals;   // The libraries that refused, in the order of preference.
   std::vector<std::string> notes;  // See LibraryOptions::notes.
 };
 
-// `fusion` is kCustom with a dot or convolution, or is planned as an attention, which WhyNotByRule may give to our own
-// kernel. Errors: C001 if the library of `plan` refuses the call.
+// `fusion` is kCustom with a dot or convolution, or is planned as an attention. WhyNotByRule may leave an attention to
+// our own kernel. Errors: C001 if the library of `plan` refuses the call.
 Result<LibraryChoice> OpenLibraryCall(const Instruction& fusion, const KernelPlan& plan, Device& device,
                                       const LibraryOptions& options);
 
-// On a GPU all threads are used, because cuDNN compiles some engines for a second.
 struct LibraryRequest {
   const Instruction* fusion;
   const KernelPlan* plan;
 };
+// On a GPU all threads open calls, because cuDNN compiles some engines for a second.
 std::vector<Result<LibraryChoice>> OpenLibraryCalls(std::span<const LibraryRequest> requests, Device& device,
                                                     const LibraryOptions& options);
-// IsOwnAttention: one attention kernel of ours that a library may replace. kOwnLibrary marks a decided plan for our
-// kernel. HasAttention: a library may compute `fusion` as an attention.
+// The library of a plan that is decided for our own kernel.
 constexpr std::string_view kOwnLibrary = "hlokit";
+// Whether the plan is one attention kernel of ours that a library may replace.
 bool IsOwnAttention(const FusionPlan& plan);
+// Whether a library may compute `fusion` as an attention.
 bool HasAttention(const Instruction& fusion);
 // Whether a kernel of ours runs after the library call.
 bool HasOwnPart(const KernelPlan& plan);
@@ -71,7 +72,7 @@ std::optional<FusionPlan> LibraryPlanOfRegion(const Instruction& fusion, Device&
 Result<std::vector<KernelPlan>> LibraryPlans(const Instruction& fusion, KernelKind kind, Device& device,
                                              const LibraryOptions& options, int most);
 
-// The reasons for refusals as far as known without opening the libraries. Empty for a fusion of an unsupported kind.
+// A row for each library, with the reason for a refusal as far as known without opening the library, or "".
 std::vector<Refusal> ConsultLibraries(const Instruction& fusion, bool on_host);
 
 }  // namespace hlo::gpu

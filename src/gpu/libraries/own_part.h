@@ -37,7 +37,7 @@ class OwnPart {
   void* PointerOf(const KernelBuffer& buffer, std::span<void* const> operands, std::span<void* const> results,
                   void* scratch) const;
 
-  std::unique_ptr<Module> module_;  // The kernels point into it.
+  std::unique_ptr<Module> module_;  // The kernels point into the module.
   std::vector<EmittedKernel> kernels_;
   std::vector<std::shared_ptr<const KernelCode>> code_;
   std::map<int, Scratch> scratch_;  // Keyed by KernelBuffer::scratch.

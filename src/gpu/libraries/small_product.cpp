@@ -16,7 +16,7 @@ constexpr double kMostFlop = 4e6;  // For larger products, a library's packing p
 constexpr double kFlopOfPiece = 4e5;
 constexpr int64_t kAhead = 16;  // Distance of the prefetched row of rhs.
 
-// Accumulators use the registers that the operands leave free.
+// The sums of a tile use the registers that its operands leave free.
 namespace avx2 {
 
 struct Simd {
@@ -105,7 +105,8 @@ class SmallProductCall : public LibraryCall {
   MatrixProduct product_;
 };
 
-// Faster than oneDNN 2.6 for 2 to 15 rows, which oneDNN computes with one thread (bench/results/2026-11-28-cpu-3.md).
+// AVX2 code is faster than oneDNN 2.6 for 2 to 15 rows, which oneDNN computes with one thread
+// (bench/results/2026-11-28-cpu-3.md).
 bool IsForAvx2(const MatrixProduct& product) {
   return product.m > 1 && product.m < 16 && product.n >= 2 * avx2::Simd::kTileColumns &&
          Flop(product) >= 2 * kFlopOfPiece;

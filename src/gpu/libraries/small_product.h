@@ -7,8 +7,8 @@
 
 namespace hlo::gpu {
 
-// Unless a plan names it, refuses products for which other libraries are faster on this CPU. Without `options`, makes
-// no call and ignores the CPU.
+// Refuses products for which other libraries are faster on this CPU, unless a plan names kOwnLibrary. Without
+// `options`, makes no call and ignores the CPU.
 LibraryAnswer SmallMatrixProduct(const MatrixProduct& product, const LibraryOptions* options);
 
 }  // namespace hlo::gpu
