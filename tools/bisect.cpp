@@ -52,7 +52,7 @@ const std::vector<std::string> kOwnFlags = {"over",       "property",  "bad",   
                                             "fail_regex", "confirm",   "trial_timeout", "metric",
                                             "flags_good", "flags_bad", "out",           "json"};
 
-// With --over=autotune, shown commands name the found locks instead.
+// With --over=autotune, shown commands name the found locks instead of these flags.
 const std::vector<std::string> kLockFlags = {"autotune_cache",
                                              "xla_gpu_per_fusion_autotune_cache_dir",
                                              "xla_gpu_load_autotune_results_from",

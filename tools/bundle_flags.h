@@ -13,11 +13,10 @@
 
 namespace hlo {
 
-// `flag` requested the bundle. Errors: a file cannot be read, or the folder is not empty, which is reported before the
-// long work.
+// `flag` requested the bundle. Errors: an unreadable file, or a folder that is not empty.
 Status ResolveBundle(const FlagSet& flags, std::string_view flag, BundleOptions* bundle);
 
-// Returns `args` after the flags of the only bundle among them. Prints notes about changed files.
+// Returns `args` after the flags of a bundle that is the only file. Prints notes about changed files.
 Result<std::vector<std::string>> WithFlagsOfBundle(const FlagSet& flags, std::span<const std::string> args);
 
 }  // namespace hlo

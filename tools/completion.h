@@ -1,5 +1,5 @@
-// Completion in shells. The shell runs the incomplete command line with the word to complete in HLO_COMPLETE. The
-// command then prints the completions instead of parsing its flags.
+// Completion in shells. A shell runs the incomplete command line with the word to complete in HLO_COMPLETE, and the
+// command prints the completions.
 #ifndef HLO_TOOLS_COMPLETION_H_
 #define HLO_TOOLS_COMPLETION_H_
 
@@ -20,7 +20,6 @@ void PrintCompletions(std::span<const std::string_view> names, std::string_view 
 // Ends the process.
 [[noreturn]] void CompleteFlags(const FlagSet& flags, std::span<const std::string> args, std::string_view word);
 
-// `programs` are the names of the program.
 Result<ExitCode> PrintCompletionScript(Args args, std::span<const std::string> programs);
 
 }  // namespace hlo

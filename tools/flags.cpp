@@ -15,8 +15,7 @@ namespace hlo {
 namespace {
 
 constexpr std::string_view kEndOfFlags = "--";
-// CLI11 gets this value for a flag without one, because it does not report an empty value. No argument can have a NUL.
-// CLI11 takes --json={} for the same.
+// Stands for the missing value of a flag, because CLI11 does not report empty values. No argument can have a NUL.
 constexpr std::string_view kNoValue("\0", 1);
 
 std::string Canonical(std::string_view name) {

@@ -28,9 +28,9 @@ class FlagSet {
   // For flags whose absence means neither true nor false.
   void Bool(const std::string& name, std::optional<bool>* value, std::string help);
   void Int(const std::string& name, int64_t* value, std::string help, int64_t least = 0, int64_t most = INT64_MAX);
-  // 1073741824 or 1GiB.
+  // Accepts 1073741824 or 1GiB.
   void Bytes(const std::string& name, int64_t* value, std::string help, int64_t least = 0);
-  // At least 0.
+  // Accepts numbers of at least 0.
   void Double(const std::string& name, double* value, std::string help, bool may_be_infinite = false);
   void String(std::string name, std::string* value, std::string placeholder, std::string help);
   void String(std::string name, std::optional<std::string>* value, std::string placeholder, std::string help);
@@ -44,8 +44,8 @@ class FlagSet {
   void Alias(std::string alias, std::string_view name);
   // Flags that help shows first, as "Common flags".
   void Common(std::vector<std::string> names) { common_ = std::move(names); }
-  // For a flag whose placeholder does not list its values. `words` is called only when a shell asks. The placeholder
-  // LIST means several values, separated by commas.
+  // For a flag whose placeholder does not list its values. The placeholder LIST means several values, separated by
+  // commas.
   void Complete(std::string_view name, std::function<std::vector<std::string>()> words);
 
   // Returns the arguments that are not flags, in order. `--` ends the flags, and "-" is not a flag.
@@ -54,17 +54,17 @@ class FlagSet {
   // [F002], such as "no module given; '--args' took 'm.hlo'".
   Error WrongFiles(std::string message, std::span<const std::string> files) const;
 
-  // Sets the flags of XLA_FLAGS that we have. Returns the others; XLA's are recognised by their prefix.
+  // Sets the flags of XLA_FLAGS that we have. Returns the others, and recognises XLA's flags by their prefix.
   struct Ignored {
     std::vector<std::string> known_to_xla, unknown;
   };
   Result<Ignored> ParseEnvironment(std::string_view xla_flags);
 
   bool help_asked() const { return help_asked_; }
-  // As text, or for --help=man as a manual page.
+  // The help as text, or for --help=man as a manual page.
   std::string Help() const;
   std::vector<std::string_view> Names() const;
-  // For all names that begin with `prefix`.
+  // The help lines of all flags whose names begin with `prefix`.
   std::string HelpOn(std::string_view prefix) const;
   bool Knows(std::string_view name) const { return Find(name) != nullptr; }
   // Whether the flag exists and accepts the value, if it lists its values.
@@ -87,7 +87,7 @@ class FlagSet {
     bool is_bool;
     bool hidden;
     std::function<Status(std::string_view value)> set;
-    std::function<std::vector<std::string>()> completions = {};  // If empty, the words of the placeholder.
+    std::function<std::vector<std::string>()> completions = {};  // If empty, the placeholder's words are used.
 
     std::vector<std::string_view> Words() const;
     std::string Head() const;

@@ -29,7 +29,7 @@
 namespace hlo {
 namespace {
 
-// A module of the usual size takes far less.
+// Limits for one module, which usually takes far less.
 constexpr int kCpuSeconds = 60, kWallSeconds = 600;
 constexpr int64_t kChunk = 50;
 // Larger modules take long to grow, and find only limits of memory and time.
@@ -98,7 +98,7 @@ struct Finding {
   uint64_t seed = 0;
   FuzzFinding finding;
   std::string oracle;  // The oracle that found it, or the activity during which it crashed.
-  std::string report;  // The command that shows it.
+  std::string report;  // The command that shows the finding.
 };
 
 struct Totals {
@@ -120,7 +120,7 @@ std::optional<std::string> PassesOf(const FuzzFlags& f, uint64_t seed) {
   return f.random_passes ? DrawPasses(seed) : f.passes.passes;
 }
 
-// Hosts have other kernels. Every third group of eight seeds is for hosts, independently of JudgedAs.
+// Every third group of eight seeds is for hosts, which have other kernels. JudgedAs draws independently.
 bool IsForHost(const FuzzFlags& f, uint64_t seed) {
   return f.passes.target.empty() && f.run.platform == "cpu" && seed / 8 % 3 == 2;
 }
@@ -132,7 +132,7 @@ RunOptions RunOf(const FuzzFlags& f, uint64_t seed) {
   return JudgedAs(seed, std::move(run), f.profiles);
 }
 
-// Drawn passes are named, so that the command stays the same if passes are added.
+// Drawn passes are named, so that the command keeps its meaning if passes are added.
 std::string SharedFlags(const FuzzFlags& f, uint64_t seed) {
   std::string shared;
   if (const auto passes = PassesOf(f, seed)) shared += Str(" '--passes=", *passes, "'");

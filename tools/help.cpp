@@ -226,7 +226,7 @@ constexpr TopicRow kTopics[] = {
     {"oracles", PrintOracles},  {"advice", PrintAdvice}, {"inject", PrintFaults},       {"faults", PrintFaults},
 };
 
-// People type both spaces and '_'.
+// Ignores case, and replaces '_', which people also type, by a space.
 std::string Folded(std::string_view text) {
   std::string folded(text);
   for (char& c : folded) c = c == '_' ? ' ' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
@@ -257,7 +257,7 @@ Error Unknown(const std::string& asked, std::span<const std::string_view> comman
   }
   for (const TopicRow& topic : kTopics) names.emplace_back(topic.name);
   for (const GlossaryTerm& term : glossary) names.push_back(Folded(term.term));
-  std::ranges::sort(names);  // Some names are in several lists.
+  std::ranges::sort(names);
   names.erase(std::ranges::unique(names).begin(), names.end());
   const std::vector<std::string_view> known(names.begin(), names.end());
   const std::vector<std::string> near = NearNames(Folded(asked), known);

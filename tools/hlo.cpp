@@ -203,7 +203,7 @@ void OnInterrupt(int) {
 
 Result<ExitCode> Run(const CommandRow& command, Args args) {
   try {
-    // --host_isa overrides it.
+    // --host_isa overrides the variable.
     if (const char* isa = std::getenv("HLO_HOST_ISA")) {
       if (const Status chosen = ChooseHostIsa(isa); !chosen)
         FAIL(UsageError("F004", Str("HLO_HOST_ISA: ", chosen.error().message())));
@@ -214,11 +214,11 @@ Result<ExitCode> Run(const CommandRow& command, Args args) {
   }
 }
 
-// `hlo run` writes its own, which has more.
+// `hlo run` writes its own JSON, which says more.
 void WriteErrorJson(const CommandRow& command, Args args, const Error& error) {
   const std::optional<std::string> json = JsonDestination(args);
   if (!json || command.run == RunCommand) return;
-  // If writing fails, the first error is still the one to show.
+  // If writing fails, the first error is still shown.
   std::ignore = WriteFile(json->empty() ? "-" : *json, ErrorJson(Str("hlo.", command.name, "/1"), "", error, ""));
 }
 
@@ -233,7 +233,7 @@ CrashOptions CrashesOf(const std::string& command, Args args) {
           .says_json = JsonDestination(args) == ""};
 }
 
-// Readers such as `head` may close stdout. This is not an error of writing.
+// Readers such as `head` may close stdout, which is not an error of writing.
 bool ReaderIsGone() {
   pollfd out = {STDOUT_FILENO, POLLOUT, 0};
   return poll(&out, 1, 0) == 1 && (out.revents & POLLERR) != 0;
@@ -305,7 +305,7 @@ int Main(int argc, char** argv) {
 }
 
 // Comparing takes some 12 KiB of stack for each level of nested computations, so the usual 8 MiB are enough for 700
-// levels. Only the used part of the stack takes memory.
+// levels. Only the used part takes memory.
 constexpr size_t kStackBytes = size_t{512} << 20;
 
 struct Invocation {
@@ -328,7 +328,7 @@ int MainOnLargeStack(int argc, char** argv) {
   const bool runs = pthread_attr_setstacksize(&attributes, kStackBytes) == 0 &&
                     pthread_create(&thread, &attributes, RunInvocation, &invocation) == 0;
   pthread_attr_destroy(&attributes);
-  if (!runs) return Main(argc, argv);  // Without memory for it, the first stack is enough for most modules.
+  if (!runs) return Main(argc, argv);  // Without memory for the large stack, the first one is enough for most modules.
   pthread_join(thread, nullptr);
   return invocation.exit;
 }

@@ -102,7 +102,7 @@ Result<ExitCode> InspectStats(Args args) {
 
 namespace {
 
-// The profile is for this module, or for a module from which the passes made it. Errors: A025.
+// The module is the input of the profiled run, or the result of its passes. Errors: A025.
 Status AddMeasured(const std::string& path, const Module& module, CostReport* report) {
   const ProfileSummary profile = TRY(ReadProfileSummary(path));
   const auto fail = [&](const std::string& why) {
@@ -163,7 +163,7 @@ Result<ExitCode> InspectCost(Args args) {
   const auto module = TRY(InspectedModule(flags, args, &load));
   if (module == nullptr) return ExitCode::kOk;
   const auto device = TRY(FindTarget(target));
-  // Otherwise they would be custom calls, whose cost is not known.
+  // Library calls would otherwise be custom calls, whose cost is not known.
   if (const std::string note = TRY(TakeLibraryCalls(*module, device->device)); !note.empty())
     std::fprintf(stderr, "note: %s\n", note.c_str());
   if (!computation.empty() && !profile.empty())

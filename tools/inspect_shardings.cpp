@@ -1,4 +1,3 @@
-// hlo-inspect shardings.
 #include "driver/inspect/shardings.h"
 #include "tools/inspect.h"
 

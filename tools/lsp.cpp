@@ -11,7 +11,6 @@
 namespace hlo {
 
 Result<ExitCode> LspCommand(Args args) {
-  // The files of an editor do not run.
   ServerOptions options{.load = {.max_input = int64_t{1} << 30}};
   bool lines = false, stdio = true;
   FlagSet flags(

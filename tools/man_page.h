@@ -23,7 +23,7 @@ struct ManPage {
   std::string usage;
   std::string about;  // `apropos` shows its first clause.
   std::vector<std::string> examples;
-  std::string flags_title;  // If it is "", each group is a section.
+  std::string flags_title;  // If "", each group is a section.
   std::vector<ManSection> sections;
 };
 

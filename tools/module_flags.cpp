@@ -232,7 +232,7 @@ void AddHostIsaFlag(FlagSet& flags, std::string* host_isa) {
 
 namespace {
 
-// The user may have set the variable long ago.
+// Names the variable, which the user may have set long ago.
 Error InVariable(std::string_view variable, Error error) {
   std::string& message = error.diagnostics.front().message;
   message = Str(variable, ": ", message);
@@ -381,7 +381,7 @@ void ResolveReproducer(const PassFlags& passes, const LogFlags& log, const std::
         passes.device->device.is_gpu ? Str("sm_", passes.device->device.compute_capability) : std::string("host");
   if (!log.host_isa.empty()) reproducer->flags.push_back(Str("--host_isa=", log.host_isa));
   for (const std::string& entry : inject) {
-    // The fault is kept for any instance of the pass.
+    // Without its instance number, the fault is planted in each instance of the pass.
     if (entry.starts_with(kCrash)) reproducer->flags.push_back(Str("--inject=", entry.substr(0, entry.find('#'))));
   }
 }

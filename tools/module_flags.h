@@ -84,10 +84,10 @@ Result<std::vector<std::string>> ParseArgs(FlagSet& flags, std::span<const std::
 Result<std::vector<std::string>> ParseAll(FlagSet& flags, std::span<const std::string> args);
 // Errors: see CheckBodies.
 Result<std::string> PrintAs(const Module& module, const PrintFlags& flags);
-// Sets threads, host_isa and logging, which TF_CPP_* variables also set.
+// Sets threads, host_isa and logging. TF_CPP_* variables also affect logging.
 Status Apply(const LogFlags& log);
-// Warns of --vmodule patterns that matched no logging file. A pattern of TF_CPP_VMODULE may be meant for another
-// program, so it only gets a note.
+// Warns of --vmodule patterns that matched no logging file, and notes such patterns of TF_CPP_VMODULE, which may be
+// meant for another program.
 void WarnOfUnmetPatterns(const LogFlags& log, bool quiet);
 // [F004] if both the pipeline and a module would be read from stdin.
 Status OneStdin(const PassFlags& passes, const std::vector<std::string>& modules);

@@ -245,7 +245,7 @@ Result<Observers> ObserversOf(const OptFlags& f, const PipelineOptions& pipeline
   return observers;
 }
 
-// Otherwise a report or a lower stage is printed.
+// Whether the result is a module and not a report or a lower stage.
 bool IsModule(const OptFlags& f) { return !LowerStageOf(f.stage) && !f.check_each_pass && !f.print_fusion_plan; }
 
 Status VerifyUnchanged(const PassRun& run, const Module& module) {
@@ -303,7 +303,7 @@ Status PrintReports(const PipelineReport& report, const OptFlags& f, const Obser
   return {};
 }
 
-// Nothing is measured.
+// Sets the plans of the lock file. Nothing is measured.
 Status ObeyLock(Module& module, const OptFlags& f, const PipelineOptions& pipeline) {
   RunOptions run = RunOptionsOf(f, pipeline);
   run.library_path = f.library_path;

@@ -282,7 +282,7 @@ Status ResolveRunFlags(RunFlags* f) {
   if (!run.save_run.empty() && !run.bundle.directory.empty())
     FAIL(UsageError("F004", "--save_run writes all of --bundle and more: one of them is enough"));
   if (!run.save_run.empty()) run.bundle.directory = run.save_run;
-  // The arguments of the reference's run.
+  // The run uses the arguments of the reference's run.
   const std::string arguments = run.reference_file + "/args.npz";
   if (run.args.empty() && run.arg.empty() && IsBundle(run.reference_file) && std::filesystem::exists(arguments))
     run.args = arguments;
@@ -433,12 +433,12 @@ Row RowOf(const std::string& path, const Error& error, const RunOptions& options
           .exit = error.exit};
 }
 
-// Reports and diagnostics escape NUL.
+// The parts are separated by NUL, which reports and diagnostics escape.
 std::string Packed(const Row& row) {
   return Join(std::array{row.verdict, row.error, row.run, row.detail, row.json}, std::string(1, '\0'));
 }
 
-// In a child process, a crash becomes a row of the table.
+// Runs a module in a child process, so that a crash becomes a row of the table.
 Row RunInChild(const std::string& path, const RunFlags& f, const std::string& title) {
   int ends[2];
   if (pipe(ends) != 0) return FailedRow(path, "FAILED(pipe)", std::strerror(errno), ExitCode::kDevice);
@@ -484,7 +484,7 @@ struct Job {
   int64_t seed = 0;
 };
 
-// A file of a dump directory has the name of its module and execution.
+// The file's name; for a file of a dump directory, the name of its module and execution.
 std::string TitleOf(const std::string& path) {
   const std::string name = std::filesystem::path(path).filename().string();
   const auto state = DumpedStateOf(name);
@@ -525,7 +525,7 @@ Result<std::vector<Job>> JobsOf(const std::vector<std::string>& paths, const Run
 
 Result<ExitCode> RunMany(const std::vector<Job>& jobs, const RunFlags& f) {
   const bool table = !f.silent && (!f.json || !f.json->empty());
-  constexpr size_t kColumns = 100, kOthers = 42, kMostOfName = 32;  // Characters of a row, and of its other fields.
+  constexpr size_t kColumns = 100, kOthers = 42, kMostOfName = 32;  // Widths of a row, its other fields, and a name.
   size_t width = 6;
   for (const Job& job : jobs) width = std::max(width, job.title.size());
   width = std::min(width, kMostOfName);
@@ -568,7 +568,7 @@ Result<ExitCode> RunMany(const std::vector<Job>& jobs, const RunFlags& f) {
   return worst;
 }
 
-// Flags that have an effect only on kernels. The flags of the comparison do if there is no --reference.
+// Flags that have an effect only on kernels. Without --reference, these include the flags of the comparison.
 std::vector<std::string> FlagsOfKernels(const FlagSet& flags, const RunOptions& run) {
   constexpr std::string_view kGroups[] = {"Passes", "Code generation"};
   std::vector<std::string_view> names = {"bench",     "bench_seconds", "work_limit",          "xla_dump_hlo_pass_re",
@@ -627,7 +627,7 @@ Result<ExitCode> RunCommand(Args args) {
   RunFlags f;
   auto exit = RunParsed(args, f);
   if (exit) return exit;
-  // The flag may come from XLA_FLAGS.
+  // The flag may also come from XLA_FLAGS or HLO_FLAGS.
   const std::optional<std::string> json = f.json ? f.json : JsonDestination(args);
   if (json) {
     const std::string report = ErrorJson("hlo.run/1", f.path, exit.error(), NextOf(exit.error(), f.run, f.path));

@@ -38,7 +38,7 @@ struct RunFlags {
   std::string path;
 };
 
-// `with_searches` adds --ablate, --isolate, --triage and --bundle.
+// `with_searches` adds --ablate, --isolate, --triage, --html, --bundle and --save_run.
 void AddRunFlags(FlagSet& flags, RunFlags* f, bool with_searches = false);
 Status ResolveRunFlags(RunFlags* f);
 

@@ -9,7 +9,7 @@
 namespace hlo {
 namespace {
 
-// XLA's default level, here only if a lock is to be filled.
+// XLA's default level, which applies here only with a lock to fill or a report.
 constexpr int64_t kLevelOfCache = 4;
 
 }  // namespace

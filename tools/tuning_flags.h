@@ -11,13 +11,13 @@
 namespace hlo {
 
 struct TuningFlags {
-  int64_t level = -1;  // Not given.
+  int64_t level = -1;  // -1 if not given.
   std::string cache, load, dump, denylist;
   bool require_cached = false, report = false, crash = false, strict = false, deterministic = false;
   double budget = 20, share = 0.02;
 };
 
-// A folder gets the file `autotune.lock`. If `written`, a missing folder is made.
+// The lock file at a path; in a folder, `autotune.lock`. If `written`, a missing folder is made.
 Result<std::string> LockFile(const std::string& path, bool written);
 void AddTuningFlags(FlagSet& flags, TuningFlags* tuning);
 // Error [F004]: the flags contradict each other.
