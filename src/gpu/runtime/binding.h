@@ -53,7 +53,7 @@ class Binding {
 
   Status Bind(std::span<const Literal> arguments);
   Status MakeReady();
-  // Fills the results with NaN or -1, because their bytes may be right after an earlier run.
+  // Fills the results with NaN or -1, because they may contain the right bytes of an earlier run.
   Status SpoilResults();
 
   void* Pointer(PlaceNumber place) const { return pointers_[place]; }

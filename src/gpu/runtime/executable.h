@@ -83,7 +83,6 @@ struct Observer {
       observe;
 };
 
-// Whether independent recorded steps may run in parallel.
 enum class Concurrency : uint8_t { kNever, kWhereItPays, kAlways };
 
 struct RunOptions {

@@ -39,7 +39,7 @@ bool IsSameMemory(const KernelBuffer& a, const KernelBuffer& b) {
   return a.kind == KernelBuffer::Kind::kOutput && a.index == b.index;
 }
 
-// An array that steers one kernel of the step counts as steering in all of its kernels.
+// An array that steers one kernel of a step steers all kernels of the step.
 std::vector<kernel::Steering> SteeringOf(const std::vector<EmittedKernel>& kernels) {
   std::vector<kernel::Steering> steering;
   for (const EmittedKernel& one : kernels) steering.push_back(kernel::FindSteering(*one.kernel));

@@ -11,7 +11,7 @@
 namespace hlo::gpu {
 
 // A copy of `module` with the same ids. Each computation that control flow enters has a single caller, and thus its own
-// buffers. Regions without a plan are taken apart (gpu/plan/planner.h).
+// buffers. Regions that no planner supports are expanded (gpu/plan/planner.h).
 std::unique_ptr<Module> Prepare(const Module& module, const DeviceDescription& device);
 
 // Whether `inst` needs no step itself: control flow, views, parameters and constants.

@@ -45,7 +45,7 @@ struct LibraryWork {
   int call;  // Index in Program::calls.
   PlaceRange operands, results;
   PlaceNumber scratch = 0, packed = 0;
-  bool pack_once = false;  // Operands are packed once after Bind, not in each run.
+  bool pack_once = false;  // The operand is packed once after Bind, not in each run.
   bool waits = false;      // The call waits for the device, so it cannot be recorded.
 };
 

@@ -15,12 +15,12 @@ struct RecordedNode {
   enum class Kind : uint8_t { kKernel, kLibrary, kCopy, kFill, kTrips, kLoop, kBranch };
   Kind kind;
   const Instruction* instruction = nullptr;  // In Executable::module(); null for a copy of the buffer plan.
-  std::string name;                          // The kernel's name; empty if it is the instruction's name.
+  std::string name;                          // The kernel's name; if empty, the instruction's name is shown.
   std::string how;                           // As in StepInfo.
   int64_t bytes = 0;                         // For copies and fills.
   int64_t trips = 0;
   std::vector<std::vector<RecordedNode>> bodies = {};
-  std::vector<int> after = {};  // Direct predecessors in the list.
+  std::vector<int> after = {};  // Indices of the direct predecessors.
 };
 
 struct RecordedGraph {

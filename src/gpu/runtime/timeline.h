@@ -41,7 +41,7 @@ struct Timeline {
   std::vector<TimelineEvent> events;  // In the order of queueing.
   std::vector<TimelineTrip> trips;
   int64_t dropped = 0;  // Number of events that are missing.
-  // The run waited for each step because the device has no log, so gaps between steps are not valid.
+  // Without a log the run waited for each step, so gaps between steps are not valid.
   bool waits_for_each = false;
   int64_t begin = 0, end = 0;
 

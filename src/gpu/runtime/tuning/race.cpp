@@ -54,7 +54,7 @@ double SpreadOf(std::vector<double> values) {
   return values.empty() ? 0 : (values[values.size() * 3 / 4] - values[values.size() / 4]) / 2;
 }
 
-// The number of times that the process lost a core to another.
+// The number of times that the process lost a core.
 int64_t Interruptions() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);

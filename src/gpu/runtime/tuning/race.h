@@ -36,7 +36,7 @@ struct Candidate {
   int64_t samples = 0;                  // 0 if the candidate was not timed.
   std::string check = "none";
   int64_t spilled_bytes = 0;  // For each thread.
-  std::string failure;        // The reason for its exclusion, or empty.
+  std::string failure;        // The reason why the candidate is excluded, or empty.
   bool is_wrong = false;      // The candidate wrote outside its memory or gave wrong results.
 };
 
@@ -50,7 +50,7 @@ struct RaceOptions {
 };
 
 struct RaceResult {
-  std::vector<Candidate> candidates;  // The first is the default without measuring.
+  std::vector<Candidate> candidates;  // The first has the plan that is chosen without measuring.
   int winner = -1;                    // Index in `candidates`; -1 if none can run or the time was up.
   bool out_of_time = false;
   bool planted = false;

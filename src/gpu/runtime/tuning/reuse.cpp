@@ -116,8 +116,8 @@ class Parts {
   int64_t Touch(int64_t time, int64_t bytes, int64_t cache_bytes, Timeline& timeline) {
     int64_t gone = 0, left = bytes;
     if (const int64_t first = std::min(left, untouched_); first > 0) {
-      // An access before the trace, in an earlier trip of a long loop. Since then the loop has accessed the rest of the
-      // array.
+      // The traced trips access these bytes for the first time. In a long loop an earlier trip accessed them, and since
+      // then the rest of the array.
       if (parts_.empty() || timeline.After(parts_.front().time) + untouched_ - first >= cache_bytes) gone += first;
       untouched_ -= first;
       left -= first;

@@ -20,7 +20,7 @@ namespace hlo::gpu {
 struct TunedStep {
   std::string name;
   int steps = 1;         // The number of these steps.
-  double share = 0;      // Their share of the run.
+  double share = 0;      // The share of these steps in the run.
   bool is_cold = false;  // See RaceOptions.
   Decision decision;
   bool was_cached = false;
@@ -40,7 +40,7 @@ struct TuningReport {
   bool wrote = false;  // The file write_to was written.
 };
 
-// Adds plans to the fusions of `module` that MayTune (step.h). Errors: A026 and A010 of the files; C030 with
+// Adds plans to the fusions of `module` that may be tuned (step.h). Errors: A026 and A010 of the files; C030 with
 // require_cached; C031 with stop_on_wrong; C032 with strict.
 Result<TuningReport> Tune(Module& module, Device& device, const CompileOptions& compile, const TuningOptions& options,
                           const TuningHooks& hooks);
