@@ -221,7 +221,7 @@ class Reader {
     int64_t first = CountsAlong(keeps->operand(0), place), second = CountsAlong(keeps->operand(1), place);
     ComparisonDirection direction = keeps->attrs<CompareAttrs>().direction;
     using enum ComparisonDirection;
-    // The form `key direction query`, which is true for kept scores.
+    // The form `key direction query` is true for kept scores.
     const auto turned = [](ComparisonDirection d) {
       return d == kGe ? kLe : d == kLe ? kGe : d == kGt ? kLt : d == kLt ? kGt : d;
     };
@@ -251,7 +251,7 @@ class Reader {
     }
     if (key_number_ < 0) return No("its keys are not one dimension of the scores");
     const Side query = SideOf(*scores_, 1 - key_number_);
-    Dims batch, free;  // Larger than 1.
+    Dims batch, free;  // Dimensions larger than 1.
     for (int64_t d = 0; d < std::ssize(query.batch); ++d) {
       if (SizeOf(d) != 1) batch.push_back(d);
     }

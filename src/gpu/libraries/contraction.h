@@ -23,7 +23,7 @@ struct View {
 
 enum class EpilogueOp : uint8_t { kAdd, kSubtract, kMultiply, kRelu };
 
-// x => x op view, in order. The view has the dimensions of the product's result.
+// x => x op view. The view has the dimensions of the product's result.
 struct EpilogueStep {
   EpilogueOp op;
   View view;  // Not used by kRelu.
@@ -86,7 +86,7 @@ struct MatrixAnswer {
   std::string why_not;
 };
 MatrixAnswer ReadMatrixProduct(const Contraction& contraction);
-// For a window of one element, stride 1, and no padding or groups. The rows are the batch and spatial positions.
+// Supports a window of one element, stride 1, and no padding or groups. The rows are the batch and spatial positions.
 MatrixAnswer ReadPointwiseConvolution(const Contraction& contraction);
 
 }  // namespace hlo::gpu

@@ -41,7 +41,7 @@ bool IsWeightGradient(const Contraction& contraction, const ConvolutionAttrs& at
 }
 
 // The high padding; nullopt if it is negative. With a stride, several paddings have the same result; more library
-// kernels accept `pad_low`.
+// kernels accept the value of `pad_low`.
 std::optional<int64_t> PaddingBehind(const ConvolutionDim& dim, int64_t images, int64_t weights, int64_t outputs) {
   const int64_t least = (outputs - 1) * dim.stride + dim.dilation * (weights - 1) + 1 - images - dim.pad_low;
   const int64_t most = least + dim.stride - 1;

@@ -5,7 +5,7 @@
 //                 gradient of weights. If there are sums, only they are left to the fusion
 //
 // N is the engine's number in cuDNN's order for the graph. In both forms, fusions of ours reorder weights and compute
-// results from sums. Engines that cuDNN compiles for the graph come first only if the result is large.
+// results from sums. Engines that cuDNN compiles for the graph are tried last unless the result is large.
 #include "gpu/libraries/cudnn.h"
 
 #include <algorithm>
@@ -25,7 +25,7 @@ using cudnn::Choice;
 using cudnn::OnDevice;
 using cudnn::PreparedConvolution;
 
-// Result bytes from which compiling an engine pays, which can only save a pass over the result.
+// Result bytes from which compiling an engine pays: a compiled engine only saves a pass over the result.
 constexpr int64_t kWorthCompiling = 16 << 20;
 constexpr std::string_view kHeuristic = "heuristic_", kParts = kCudnnParts;
 

@@ -64,7 +64,7 @@ class OnDevice {
   OnDevice(const Api& api, void* stream) : api(api), stream_(stream) {}
   ~OnDevice();
 
-  // One thread uses the handle exclusively while it holds it.
+  // While a thread holds the handle, no other thread gets it.
   using Lent = std::unique_ptr<void, std::function<void(Handle)>>;
   Result<Lent> Lend();
   bool Owns(Handle handle);

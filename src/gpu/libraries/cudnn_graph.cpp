@@ -201,7 +201,7 @@ class Builder {
       return AddTensor(Dims(problem_.spatial.size() + 2, 1), kFloat,
                        Slot{Slot::Source::kConstant, -1, static_cast<float>(step.constant)});
     }
-    // Engine 4 of cuDNN 9.14 misreads a vector along rows as one along channels.
+    // Engine 4 of cuDNN 9.14 misreads a vector along rows as a vector along channels.
     if (step.tensor.dims != problem_.result().dims && !IsOfChannels(step.tensor.dims))
       FAIL(DeviceError("R018", "an operand of its epilogue has neither all elements nor one for each channel"));
     if (!HasChannelOrder(step.tensor, prepared_.channels_last))

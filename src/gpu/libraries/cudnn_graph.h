@@ -13,10 +13,10 @@
 
 namespace hlo::gpu::cudnn {
 
-// For F16, BF16 and F32.
+// Supports F16, BF16 and F32.
 DataType TypeOf(PrimitiveType type);
 
-// A present device, or a described one for making plans only.
+// A present device, or a described device for making plans only.
 struct Where {
   Handle handle = nullptr;
   const Descriptor* description = nullptr;
@@ -58,7 +58,7 @@ void NotePassedOver(Notes notes, std::string_view what, const Error& error);
 
 struct Engine {
   int64_t index = 0;
-  bool is_compiled = false;  // Making its plan compiles code.
+  bool is_compiled = false;  // Making the plan compiles code.
   std::string why_not;       // Empty if the engine is deterministic and precise.
 };
 Engine Describe(const Api& api, const Descriptor& config, PrimitiveType type, bool allow_tf32, Notes notes);

@@ -32,7 +32,7 @@ class LibraryCall {
   virtual std::string how() const = 0;  // "oneDNN 2.6.3 brgconv:avx512_core"
   // Such as "brgconv:avx512_core". Empty if the library has only one algorithm.
   virtual std::string algorithm() const { return ""; }
-  // Whether no kernel of ours does a part.
+  // Whether the library itself gives the result and its sums.
   virtual bool is_whole() const { return true; }
   // Names in the library's order; some may be refused. Requires LibraryOptions::list.
   virtual std::vector<std::string> algorithms() const { return {}; }

@@ -34,7 +34,7 @@ struct Operation {
   int64_t lhs_operand = 0, rhs_operand = 0;
   bool packs_rhs = false;  // Weights get the library's own order.
   std::vector<BinaryStep> steps;
-  bool relu = false;               // After the steps.
+  bool relu = false;               // A ReLU after the steps.
   const Window* window = nullptr;  // Null for a matrix product.
 };
 

@@ -22,7 +22,8 @@
 namespace hlo::gpu {
 namespace {
 
-// Up to this number of rows a product is faster, because its weights need no reordering (measured in commit 2c2fd2e3).
+// Up to this number of rows a product is faster than a convolution: its weights need no reordering (measured in commit
+// 2c2fd2e3).
 constexpr int64_t kFewRows = 256;
 
 // If `device` is null, the library is not opened.
@@ -89,7 +90,7 @@ struct Library {
   Opcode product;
   bool on_host;
   Open* open;
-  bool takes_sums = false;  // It can also compute channel sums.
+  bool takes_sums = false;  // Also computes channel sums.
 
   Result<LibraryAnswer> Ask(const Contraction& contraction, Device* device, const LibraryOptions& options) const {
     if (!contraction.sums.empty() && !takes_sums) return No("its calls cannot compute sums of the result");

@@ -61,7 +61,7 @@ constexpr std::string_view kOwnLibrary = "hlokit";
 bool IsOwnAttention(const FusionPlan& plan);
 // Whether a library may compute `fusion` as an attention.
 bool HasAttention(const Instruction& fusion);
-// Whether a kernel of ours runs after the library call.
+// Whether kernels of ours complete the result or its sums.
 bool HasOwnPart(const KernelPlan& plan);
 // The plan of an attention, or of a convolution with sums, that a library accepts by rule; otherwise nullopt. Without
 // `may_measure`, the library itself must compute the sums.
