@@ -1,4 +1,4 @@
-// The flags that hlo-run keeps in a bundle (src/driver/bundle.h), and that a command takes from one.
+// The flags that hlo-run keeps in a bundle (src/driver/bundle.h), and that commands take from a bundle.
 #ifndef HLO_TOOLS_BUNDLE_FLAGS_H_
 #define HLO_TOOLS_BUNDLE_FLAGS_H_
 

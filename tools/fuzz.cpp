@@ -97,7 +97,7 @@ FlagSet MakeFlags(FuzzFlags* f) {
 struct Finding {
   uint64_t seed = 0;
   FuzzFinding finding;
-  std::string oracle;  // The oracle that found it, or the activity during which it crashed.
+  std::string oracle;  // The oracle that found the fault, or the activity that crashed.
   std::string report;  // The command that shows the finding.
 };
 
@@ -120,7 +120,7 @@ std::optional<std::string> PassesOf(const FuzzFlags& f, uint64_t seed) {
   return f.random_passes ? DrawPasses(seed) : f.passes.passes;
 }
 
-// Every third group of eight seeds is for hosts, which have other kernels. JudgedAs draws independently.
+// Every third group of eight seeds, with all kinds of runs of JudgedAs, is for hosts, which have other kernels.
 bool IsForHost(const FuzzFlags& f, uint64_t seed) {
   return f.passes.target.empty() && f.run.platform == "cpu" && seed / 8 % 3 == 2;
 }

@@ -226,7 +226,7 @@ constexpr TopicRow kTopics[] = {
     {"oracles", PrintOracles},  {"advice", PrintAdvice}, {"inject", PrintFaults},       {"faults", PrintFaults},
 };
 
-// Ignores case, and replaces '_', which people also type, by a space.
+// Ignores case, and replaces '_' by a space.
 std::string Folded(std::string_view text) {
   std::string folded(text);
   for (char& c : folded) c = c == '_' ? ' ' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));

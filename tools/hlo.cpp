@@ -305,7 +305,7 @@ int Main(int argc, char** argv) {
 }
 
 // Comparing takes some 12 KiB of stack for each level of nested computations, so the usual 8 MiB are enough for 700
-// levels. Only the used part takes memory.
+// levels.
 constexpr size_t kStackBytes = size_t{512} << 20;
 
 struct Invocation {

@@ -529,7 +529,7 @@ Result<ExitCode> RunMany(const std::vector<Job>& jobs, const RunFlags& f) {
   size_t width = 6;
   for (const Job& job : jobs) width = std::max(width, job.title.size());
   width = std::min(width, kMostOfName);
-  std::string in_full;  // Details too long for rows of bad runs.
+  std::string in_full;  // Details of bad runs that are too long for a row.
   const auto print = [&](const std::string& number, const std::string& title, const Row& row) {
     if (!table) return;
     const size_t left = kColumns - kOthers - width;
@@ -568,7 +568,7 @@ Result<ExitCode> RunMany(const std::vector<Job>& jobs, const RunFlags& f) {
   return worst;
 }
 
-// Flags that have an effect only on kernels. Without --reference, these include the flags of the comparison.
+// Flags that have an effect only on kernels; without --reference also the flags of the comparison.
 std::vector<std::string> FlagsOfKernels(const FlagSet& flags, const RunOptions& run) {
   constexpr std::string_view kGroups[] = {"Passes", "Code generation"};
   std::vector<std::string_view> names = {"bench",     "bench_seconds", "work_limit",          "xla_dump_hlo_pass_re",
