@@ -15,10 +15,10 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr int64_t kMostSteps = 4000, kMostDepth = 4000;
 
-// The element of `operand`, which may be a scalar, that an elementwise instruction reads.
+// The element of `operand`, which may be a scalar, that an elementwise instruction reads for its own `element`.
 int64_t Same(const Instruction& operand, int64_t element) { return operand.shape().NumElements() == 1 ? 0 : element; }
 
-// A function that grows on the part of its domain where it is inverted, and its range there.
+// A function that grows on the part of its domain where it is inverted, and the results from which it is inverted.
 struct Monotone {
   Opcode opcode;
   double low, high;
@@ -68,7 +68,7 @@ ComparisonDirection Opposite(ComparisonDirection direction) {
   return direction;
 }
 
-// A value in `wanted` close to `now`, with a margin for intermediate roundings.
+// A value in `wanted` close to `now`. Floats keep a distance from the ends, for intermediate roundings.
 double Nearest(Wanted wanted, double now, bool is_integer) {
   if (is_integer) {
     const double low = std::ceil(wanted.low), high = std::floor(wanted.high);
@@ -190,7 +190,7 @@ const Literal* ArgumentSolver::Find(const Instruction& inst, const Path& path) c
   if (!value) return nullptr;
   const Literal& leaf = value->At(path);
   const Shape& written = SubShape(inst.shape(), path);
-  // Arrays that are smaller at run time have other indices.
+  // An array that is smaller at run time has other row-major indices.
   return leaf.shape().IsArray() && leaf.shape().dims() == written.dims() ? &leaf : nullptr;
 }
 
@@ -296,8 +296,8 @@ bool ArgumentSolver::AtParameter(const Instruction& parameter, const Path& path,
   return false;
 }
 
-// Sizes, trip counts, divisors, identities of reducers, and indices that are promised to be sorted or unique keep their
-// range. Other indices may leave it, because every op defines the result then.
+// Identities of reducers, and indices that are promised to be in range, sorted or unique, are not changed. Sizes, trip
+// counts and divisors keep their range. Other indices may leave it, because every op defines the result then.
 bool ArgumentSolver::Change(const Instruction& parameter, const Path& path, int64_t element, Wanted wanted) {
   const Shape& shape = SubShape(parameter.shape(), path);
   const PrimitiveType type = shape.type();
@@ -378,7 +378,7 @@ bool ArgumentSolver::Unary(const Instruction& inst, int64_t element, Wanted want
   }
   for (const Monotone& function : kMonotone) {
     if (function.opcode != inst.opcode()) continue;
-    // Ends outside the range of the function leave the operand free.
+    // An end of `wanted` outside the range of the function sets no limit for the operand.
     if (wanted.low > function.high || wanted.high < function.low) return false;
     return ask({wanted.low <= function.low ? -kInfinity : function.inverse(wanted.low),
                 wanted.high >= function.high ? kInfinity : function.inverse(wanted.high)});
@@ -451,7 +451,7 @@ bool ArgumentSolver::Binary(const Instruction& inst, int64_t element, Wanted wan
   }
 }
 
-// Each term is the number of an operand and its element.
+// Each term of a maximum or minimum is the number of an operand and an element of it.
 bool ArgumentSolver::Largest(const Instruction& inst, std::span<const std::pair<int64_t, int64_t>> terms,
                              Wanted wanted) {
   const Opcode opcode = inst.Is(Opcode::kMaximum) || inst.Is(Opcode::kMinimum)
@@ -521,7 +521,7 @@ bool ArgumentSolver::Choice(const Instruction& inst, int64_t element, Wanted wan
   const auto now = At(selector, Same(selector, element));
   if (!now) return false;
   const int64_t taken = *now != 0 ? 1 : 2, other = 3 - taken;
-  // The decision comes second: its interval is the wider one, as in select(x < 0, x + n, x).
+  // Solves for the other operand before the decision, whose interval is wider, as in select(x < 0, x + n, x).
   const auto take_other = [&] {
     return Try([&] {
       return Operand(inst, other, element, wanted) &&
@@ -568,7 +568,7 @@ bool ArgumentSolver::Compared(const Instruction& inst, int64_t element, bool hol
   const D direction = holds ? inst.attrs<CompareAttrs>().direction : Opposite(inst.attrs<CompareAttrs>().direction);
   const bool is_float = IsFloat(x.shape().type());
   if (&x == &y) return is_float && direction == D::kNe && Operand(inst, 0, element, {.nan = true});
-  // Large distances survive roundings. Small ones suit values that have bounds.
+  // Large distances survive roundings. Smaller ones are tried for values that cannot change so much.
   const double size = std::max(std::fabs(*a), std::fabs(*b));
   const std::vector<double> distances =
       is_float ? std::vector{std::max(0.25, size / 4), size / 64 + 1e-3, size * 0x1p-20} : std::vector{1.0};

@@ -1,7 +1,7 @@
 // Finds new values for elements of arguments that bring one element of a value into an interval.
 //
 // The search goes backwards from the value. Each step inverts one instruction for one operand, or changes a decision.
-// All other values are assumed to stay as they were in one run, so another run has to confirm a solution.
+// All other values are assumed to stay as they were in a recorded run, so a new run has to confirm a solution.
 #ifndef HLO_JUDGE_ARGUMENT_SOLVER_H_
 #define HLO_JUDGE_ARGUMENT_SOLVER_H_
 
@@ -28,7 +28,7 @@ class Module;
 struct Wanted {
   double low = -std::numeric_limits<double>::infinity();
   double high = std::numeric_limits<double>::infinity();
-  bool nan = false;  // The element should be a NaN.
+  bool nan = false;  // The element should be a NaN instead.
 
   bool Has(double x) const { return nan ? x != x : x >= low && x <= high; }
   bool IsEmpty() const { return !nan && !(low <= high); }
@@ -51,11 +51,12 @@ class ArgumentSolver {
  public:
   explicit ArgumentSolver(const Module& module);
 
-  // Adds changes to `changes` that may bring the element into `wanted`, given the values of a run. Returns false and
-  // adds nothing if none were found. With `other_first` a select takes its other side whenever it can.
+  // Adds changes to `changes` that may bring the element into `wanted`, or none if a run had it there. Returns false
+  // and adds nothing if the search fails. With `other_first`, a select first tries the operand that the run did not
+  // take.
   bool Solve(const Recording& recording, const Dependence& dependence, const Instruction& inst, int64_t element,
              Wanted wanted, Changes& changes, bool other_first = false);
-  // Adds changes after which the site may reach the side at that element (Reach::ElementsOf).
+  // Like Solve, for changes after which the site may reach the side at an element of Reach::ElementsOf.
   bool ReachSide(const Recording& recording, const Dependence& dependence, const Site& site, int side, int64_t element,
                  Changes& changes, bool other_first = false);
 
@@ -64,7 +65,7 @@ class ArgumentSolver {
  private:
   using Path = ShapeIndex;
 
-  static constexpr size_t kMostTerms = 4;  // Terms of a sum or a choice that are tried.
+  static constexpr size_t kMostTerms = 4;  // Terms of a sum, maximum or minimum that are tried.
 
   bool Step(const Instruction& inst, const Path& path, int64_t element, Wanted wanted);
   bool Follow(const Instruction& inst, const Path& path, int64_t element, Wanted wanted);

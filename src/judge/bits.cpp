@@ -20,7 +20,7 @@ namespace {
 
 // ---- Hashes of values ----------------------------------------------------------------------------------------------
 
-// Covers the sizes and the elements in row-major order. All NaNs are equal.
+// Hashes the type, the sizes, and the elements in row-major order. All NaNs count as equal.
 uint64_t HashOf(const Literal& array) {
   constexpr int64_t kBlock = 4096;  // Bytes.
   const Shape& shape = array.shape();
@@ -57,7 +57,7 @@ struct Interpretation {
   std::vector<uint64_t> outfed;
 };
 
-// For several devices, a tuple of their results.
+// Interprets a module. On several devices, the result is a tuple of their results.
 Result<Literal> OfAllDevices(const Module& module, std::span<const Literal> args, const InterpretOptions& options) {
   if (!HasSeveralDevices(module)) return Interpret(module, args, options);
   const std::vector<Literal> of_each(args.begin(), args.end());
@@ -66,7 +66,8 @@ Result<Literal> OfAllDevices(const Module& module, std::span<const Literal> args
 
 using Watch = std::function<void(const Instruction&, const Literal&, const LoopPath&)>;
 
-// Hashes the arrays of instructions in `wanted`, indexed by id, and passes them to `watch`.
+// Interprets a module, hashes the arrays of the instructions in `wanted`, indexed by id, and passes the arrays to
+// `watch`.
 Interpretation Observe(const Module& module, std::span<const Literal> args, InterpretOptions options,
                        const std::vector<bool>& wanted, const Watch& watch = nullptr) {
   Interpretation run;
@@ -89,7 +90,7 @@ Interpretation Observe(const Module& module, std::span<const Literal> args, Inte
 
 // ---- Results of the entry ------------------------------------------------------------------------------------------
 
-// Row-major indices of elements of one array among the results.
+// The difference between two arrays of the results. Elements are row-major indices.
 struct OutputDifference {
   ShapeIndex index;
   bool in_size = false;
@@ -179,15 +180,14 @@ class Comparer {
     return std::move(result_);
   }
 
-  // False if the bits of NaNs may be the cause.
+  // Whether a kept value differs and no bits of NaNs can be the cause.
   bool SomeValueDiffers() {
     CompareKept();
     return !different_.empty() && !ReadsNanBits(before_) && !ReadsNanBits(after_);
   }
 
-  // Describes a loop of both modules that ended before the passes, but that runs when the module after reaches the
-  // limit, after many more iterations. Loops that passes made of other operations may reach a limit and are not
-  // considered.
+  // Describes a kept loop that ended in the module before, but still ran after many more iterations when the module
+  // after reached a limit. Loops that passes made of other operations may reach a limit and are not considered.
   std::string EndlessLoop() const {
     // Exact passes peel or unroll loops, which lowers the count. The margin is for rotated or split loops.
     constexpr int64_t kTimes = 2, kMore = 16;
@@ -228,7 +228,8 @@ class Comparer {
 
   // ---- Values that depend on the bits of NaNs ----
 
-  // Runs both modules with other bits of NaNs, and drops differences in elements that then change on either side.
+  // Runs both modules with other bits of NaNs. Values that then change in either module no longer count as different,
+  // and elements of results become undetermined.
   Status SetNanDependentAside() {
     for (const NanBits bits : {NanBits::kPositive, NanBits::kNegative}) {
       InterpretOptions options = options_.interpret;
@@ -362,7 +363,7 @@ class Comparer {
   const BitsOptions& options_;
   const KeptValues kept_;
   Interpretation run_before_, run_after_;
-  std::vector<const KeptPair*> different_;  // In order of execution.
+  std::vector<const KeptPair*> different_;
   std::vector<OutputDifference> outputs_;
   bool outfed_differ_ = false, outfed_undetermined_ = false;
   std::string nan_failure_;  // Set if a module fails with other bits of NaNs.

@@ -20,7 +20,7 @@ class Marker {
     }
   }
 
-  // Marks only grow, so this ends.
+  // Marks are never removed, so the loop ends.
   std::vector<Leaves> Run() {
     for (const Instruction* parameter : module_.entry().parameters()) MarkAll(*parameter);
     do {
@@ -101,7 +101,7 @@ class Marker {
     }
   }
 
-  // If the number of trips depends on arguments, then so do the leaves that the body changes.
+  // If the number of trips depends on arguments, the leaves that the body changes depend on arguments too.
   void MarkLoop(const Instruction& loop) {
     const WhileAttrs& attrs = loop.attrs<WhileAttrs>();
     const Instruction &state = attrs.body->parameter(0), &root = attrs.body->root();

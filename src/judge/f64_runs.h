@@ -1,5 +1,5 @@
-// Compares two modules by runs of the interpreter in which every float is f64. It judges values without bounds, such as
-// arrays of dynamic size. A module with another meaning differs by much more than roundings in f64.
+// Compares two modules by runs of the interpreter in which every float is f64. Such runs judge values without bounds,
+// such as arrays of dynamic size. A module with another meaning differs by much more than roundings in f64.
 #ifndef HLO_JUDGE_F64_RUNS_H_
 #define HLO_JUDGE_F64_RUNS_H_
 
@@ -18,19 +18,19 @@ namespace hlo {
 class Module;
 
 struct F64Runs {
-  // kMismatch: a difference exceeds kFarOff times the spread of f64 roundings, or a size differs. kInconclusive: a
-  // difference exceeds the spread. kUnsupported: the interpreter cannot run a module in f64.
+  // kMismatch: a difference exceeds kFarOff times the spread of f64 roundings, or a size differs. kInconclusive: the
+  // spread does not explain a difference (ensemble.h). kUnsupported: the interpreter cannot run a module in f64.
   Verdict verdict = Verdict::kMatch;
   std::string reason;      // Set unless the verdict is kMatch.
-  bool is_silent = false;  // All elements of some output are zero, infinite or NaN.
+  bool is_silent = false;  // Some output, not a single number, has only zeros, infinities and NaNs.
   ShapeIndex output;       // Set for a mismatch.
-  Comparison comparison;   // All outputs in f64.
+  Comparison comparison;   // All outputs in f64. Set for a mismatch.
 };
 
-// Differences below this multiple of the spread of f64 roundings, about 2^-30 of a value, remain unseen.
+// Differences below this multiple of the spread of f64 roundings, about 2^-30 of a value, are not a mismatch.
 inline constexpr double kFarOff = 0x1p20;
 
-// The modules have the same parameters and results. Errors: internal errors and interruptions.
+// Precondition: the modules have the same parameters and results. Errors: interruptions.
 Result<F64Runs> CompareF64Runs(const Module& before, const Module& after, std::span<const Literal> args,
                                const InterpretOptions& interpret, uint64_t seed);
 

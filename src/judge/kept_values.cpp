@@ -120,7 +120,7 @@ const ObservedRun::Loop* ObservedRun::LoopOf(const Instruction& loop) const {
 
 namespace {
 
-// Runs of each computation, by id, if each conditional took all of its branches. Any number for other callers.
+// The most runs of each computation, by id, if each conditional took all of its branches. Other callers set no limit.
 std::vector<int64_t> MostRuns(const std::vector<Computation*>& computations, const Module& module,
                               const ObservedRun& run) {
   constexpr int64_t kAny = int64_t{1} << 60;
@@ -135,9 +135,9 @@ std::vector<int64_t> MostRuns(const std::vector<Computation*>& computations, con
   return most;
 }
 
-// By computation id: branches that a conditional did not always take, bodies of loops without an iteration, and their
-// callees. A pass may compute their values where the module did not. Iterations of several devices are not
-// distinguished, so all loops of such a module count.
+// By computation id: branches that a conditional did not always take, loops that once had no iteration, and their
+// callees. A pass may compute values there that the module before did not compute. Iterations of several devices are
+// not distinguished, so all loops of such a module count.
 std::vector<bool> ConditionalComputations(const Module& module, const ObservedRun& run) {
   std::vector<bool> conditional(module.computation_id_limit());
   const std::vector<Computation*> order = module.PostOrder();

@@ -1,5 +1,5 @@
-// Finds instructions of two modules that must have the same value, and whether two runs agree on them. Runs are
-// observed as hashes, so they may compute anything (bits.h, residues.h).
+// Finds instructions of two modules that must have the same value, and whether two runs agree on these values. Runs are
+// observed as hashes, of literals (bits.h) or of residues (residues.h).
 #ifndef HLO_JUDGE_KEPT_VALUES_H_
 #define HLO_JUDGE_KEPT_VALUES_H_
 
@@ -16,6 +16,7 @@
 
 namespace hlo {
 
+// Hash of two hashes.
 uint64_t Mixed(uint64_t a, uint64_t b);
 
 bool HasSeveralDevices(const Module& module);
@@ -38,7 +39,7 @@ class Origins {
 
   // Instructions of the module before whose value `after` has. Shapes may differ.
   std::vector<const Instruction*> Of(const Instruction& after) const;
-  // The id in the first module of the instruction whose value `before` has, or -1.
+  // The id of `before` in the module to which origins refer, or -1 if a pass made the instruction.
   int InputId(const Instruction& before) const {
     return origins_ == OriginsOf::kBefore ? before.id() : before.origin();
   }
@@ -53,10 +54,10 @@ class Origins {
 
 struct KeptPair {
   const Instruction* after;
-  std::vector<const Instruction*> before;  // `after` has the value of one of them.
+  std::vector<const Instruction*> before;  // `after` should have the value of one of these.
 };
 
-// Pairs of arrays, without the parameters of the entry, which are equal.
+// Pairs of arrays, except parameters of the entry, which are equal.
 std::vector<KeptPair> KeptPairs(const Module& after, const Origins& origins);
 
 struct KeptValues {
@@ -64,7 +65,7 @@ struct KeptValues {
 
   Origins origins;
   std::vector<KeptPair> pairs;
-  std::vector<bool> in_before, in_after;  // Indexed by id.
+  std::vector<bool> in_before, in_after;  // Whether an instruction is in a pair, by id.
 };
 
 // Loops around the current instruction, outermost first, with their iterations.
@@ -76,15 +77,15 @@ class ObservedRun {
   struct Values {
     int64_t executions = 0;
     uint64_t sequence = 0;         // Hash of all values in order.
-    std::vector<uint64_t> hashes;  // Limited to kMostExecutions.
+    std::vector<uint64_t> hashes;  // The first kMostExecutions hashes.
     bool open = false;             // Some value may differ in the other run without being wrong.
   };
   struct Loop {
     int64_t now = 0;       // Iterations of the current execution.
-    int64_t most = 0;      // Most iterations of an execution.
-    bool skipped = false;  // Some execution had no iteration.
+    int64_t most = 0;      // Most iterations of a finished execution.
+    bool skipped = false;  // Some finished execution had no iteration.
   };
-  // Beyond this number of executions, only the sequence of all values is compared.
+  // The values of more executions are compared as one sequence, and only an equal sequence shows anything.
   static constexpr int64_t kMostExecutions = 1 << 14;
 
   explicit ObservedRun(size_t ids = 0) : values_(ids), executions_(ids) {}
@@ -110,27 +111,28 @@ class ObservedRun {
 };
 
 struct ComparedValues {
-  std::vector<const KeptPair*> different;  // In order of execution.
+  std::vector<const KeptPair*> different;  // In the order of KeptValues::pairs.
   int64_t values = 0, elements = 0;
 };
 ComparedValues CompareValues(const KeptValues& kept, const Module& before, const ObservedRun& run_before,
                              const ObservedRun& run_after);
-// Sorted hashes of all values that the pair may have.
+// Sorted hashes of all values that `after` of the pair may have.
 std::vector<uint64_t> ValuesBefore(const KeptPair& pair, const ObservedRun& before);
 
-// The first value of the module after, in order of execution, that the module before does not have.
+// The first value of the module after, in order of execution, that no corresponding instruction of the module before
+// has.
 template <class Value>
 struct FirstDifference {
   const KeptPair* pair = nullptr;
-  const Instruction* before = nullptr;  // The instruction whose value it should have.
-  std::string loop;                     // "iteration 3 of 'while.5'", counted from 0; empty outside of loops.
+  const Instruction* before = nullptr;  // The first instruction of pair->before that ran.
+  std::string loop;  // "iteration 3 of 'while.5'", from 0. Empty outside loops and for several devices.
   std::optional<Value> actual;
-  std::optional<Value> expected;  // nullopt if it was never computed.
+  std::optional<Value> expected;  // The value of `before` in the same execution, or in its last.
 };
 
 // Runs both modules again to find the first difference. `observe(module, wanted, watch)` runs a module and passes
-// values of the instructions in `wanted`, indexed by id, to watch(instruction, value, loop path). `hash` is the hash of
-// the observed runs.
+// values of the instructions in `wanted`, indexed by id, to watch(instruction, value, loop path). `hash` is the
+// function by which the observed runs hashed values.
 template <class Value, class Observe, class Hash>
 FirstDifference<Value> FindFirstDifference(const Module& before, const Module& after,
                                            const std::vector<const KeptPair*>& different, const ObservedRun& run_before,

@@ -20,23 +20,24 @@ namespace hlo {
 using LoopOfComputation = std::unordered_map<const Computation*, const Instruction*>;
 LoopOfComputation LoopsOf(const Module& module);
 
-// Elements of loop states after passes, with their elements before. Each pair is read by a kept get-tuple-element, in
-// the loop or after it.
+// Maps elements of loop states after passes to elements before. A kept get-tuple-element, in the loop or after it,
+// reads both.
 class Counterparts {
  public:
   using Element = ValueNumbers::StateElement;
 
   Counterparts(const LoopOfComputation& before, const LoopOfComputation& after, const Origins& origins);
 
-  // Returns nullopt if there is none or nothing reads the element.
+  // Returns nullopt if no kept get-tuple-element reads the element.
   std::optional<Element> Of(const Instruction& loop_after, int64_t element) const;
+  // Null if no element has a counterpart.
   const Instruction* LoopOf(const Instruction& loop_after) const;
 
  private:
   std::map<std::pair<const Instruction*, int64_t>, Element> of_;
 };
 
-// A seeded sample of states with which iterations of one loop begin, always with the first.
+// A seeded sample of the states with which iterations of one loop begin. The first state is always included.
 class LoopStates {
  public:
   struct State {

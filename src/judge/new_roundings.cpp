@@ -103,8 +103,8 @@ class NewRoundings {
     return nullptr;
   }
 
-  // Collects the float types between each instruction of the module before and the kept values from which it is
-  // computed.
+  // Collects the float types of each instruction of the module before, and of instructions between it and the kept
+  // values from which it is computed.
   void FindHeld(const Module& before) {
     constexpr OpcodeSet kGiven = {Opcode::kParameter, Opcode::kConstant, Opcode::kIota};
     std::vector<Types> of_all(before.computation_id_limit());
@@ -124,7 +124,8 @@ class NewRoundings {
     }
   }
 
-  // Collects the float types that the module before used for the kept values that need a new instruction.
+  // Collects for each new instruction the float types from which the module before computed the kept values that depend
+  // on it.
   void FindPermitted() {
     for (const Computation* computation : after_.PostOrder() | std::views::reverse) {
       const std::vector<Instruction*> order = computation->PostOrder();

@@ -1,9 +1,8 @@
 // Judges a pipeline by segments of consecutive instances of exact passes, whose two ends are compared by bits (bits.h).
-// An instance that is not exact is judged alone: by bits, where these differ by residues (residues.h), and where
-// residues do not decide by a function of the caller.
+// An instance of another pass is judged alone. If its bits differ, residues decide (residues.h), or else a function of
+// the caller.
 //
-// If modules are too large to be interpreted, samples of their values are compared (sample.h). Snapshots are taken only
-// where the module has changed, at most two at a time.
+// If modules are too large to be interpreted, samples of their values are compared (sample.h).
 #ifndef HLO_JUDGE_PASS_SEGMENTS_H_
 #define HLO_JUDGE_PASS_SEGMENTS_H_
 
@@ -56,12 +55,12 @@ struct SegmentsResult {
   int64_t equal_in_bits = 0;          // Other instances with equal bits.
   int64_t by_residues = 0;            // Other instances with equal residues.
   int64_t values = 0, elements = 0, undetermined = 0;
-  int64_t unchanged = 0, not_compared = 0;  // Values that samples left out.
+  int64_t unchanged = 0, not_compared = 0;  // Values that samples need not, or could not compare.
   bool beyond_work = false;
   std::vector<JudgedPart> open;
   // The first wrong part. Later parts are not judged.
   std::optional<JudgedPart> wrong;
-  // Set if bits or residues differ. Refers to `before` and `after`.
+  // Set if bits or residues of the wrong part differ. Refers to `before` and `after`.
   std::optional<BitsFinding> finding;
   std::unique_ptr<const Module> before, after;  // Copies of the ends of the wrong part.
 };
@@ -70,7 +69,8 @@ struct RepeatedPass {
   std::unique_ptr<Module> module;  // Origins are ids of the module before. Dead instructions were removed.
   std::map<std::string_view, int64_t> rewrites;  // Applications, by rule id.
 };
-// Uses the device and the disabled rules of `pipeline`. `fuel` limits the rewrites.
+// Runs an instance again on a clone of `before`. Uses the device and the disabled rules of `pipeline`. `fuel` limits
+// the rewrites.
 Result<RepeatedPass> RepeatPass(const PassRun& run, const Module& before, const PipelineOptions& pipeline,
                                 int64_t fuel = std::numeric_limits<int64_t>::max());
 
@@ -118,8 +118,8 @@ class PassSegments {
   std::optional<PassRun> latest_;
 };
 
-// The module after an instance, with the roundings that the instance added, if it promises to add none. Null means
-// `after` itself. Origins of `after` are ids of `before`.
+// For a pass that promises to add no roundings, a copy of `after` with the added roundings (new_roundings.h). Null
+// means `after` itself. Origins of `after` are ids of `before`.
 std::unique_ptr<Module> WithPromisedRoundings(const PassRun& run, const Module& before, const Module& after);
 
 // Returns nullopt if residues do not decide. Origins of `after` are ids of `before`.
@@ -131,7 +131,8 @@ Result<std::optional<BitsResult>> JudgeByResidues(const PassRun& run, const Modu
 using PipelineRunner =
     std::function<Result<std::unique_ptr<Module>>(const PassObserver& before, const PassObserver& after)>;
 
-// The first instance of a wrong segment after which the bits differ from the segment's start.
+// The first instance of a wrong segment after which the bits differ from the segment's start. If samples find none, the
+// last instance.
 Result<PassRun> FirstWrongInstance(const JudgedPart& segment, std::span<const Literal> args,
                                    const SegmentOptions& options, const PipelineRunner& run_pipeline);
 

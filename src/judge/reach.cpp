@@ -337,8 +337,9 @@ std::vector<const Instruction*> DecidingOperands(const Site& site) {
 
 }  // namespace
 
-// Whether all runs that execute the computation give it the same values, except values that depend on arguments. False
-// if it has several callers, or if arguments decide in which iterations of a loop it runs.
+// Whether values that do not depend on arguments are the same in all runs that execute the computation. False if the
+// computation, or one that leads to it, has several callers, or if arguments decide in which iterations of a loop it
+// runs.
 bool Reach::RunsAlike(const Computation& computation) const {
   bool is_guarded = false;
   for (const Computation* at = &computation; !at->IsEntry();) {

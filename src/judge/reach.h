@@ -1,16 +1,16 @@
-// Finds sites, where values decide which values go on, and the sides of them that runs have reached.
+// Finds sites, at which values decide which values are used, and the sides of each site that runs have reached.
 //
 // Sides of a site:
 //   select, compare    true, false
 //   tie                equal operands of an ordered comparison
 //   clamp              below, inside, above
 //   largest            the first or the second operand of maximum and minimum is smaller
-//   start, index       of a dynamic slice, or of a gather or scatter: below 0, in range, beyond
+//   start, index       of a dynamic (update) slice, or of a gather or scatter: below 0, in range, beyond
 //   branch             each branch of a conditional
-// One element reaches a side. Scalar bodies have no sites.
+// One element is enough to reach a side. Scalar bodies, such as reducers, have no sites.
 //
 // A side is proven unreachable if bounds of the operands exclude it (value_bounds.h), or if a run executed the site
-// without reaching it and the operands do not depend on arguments (dependence.h).
+// without reaching it and arguments influence neither the operands nor the trips in which the site runs (dependence.h).
 #ifndef HLO_JUDGE_REACH_H_
 #define HLO_JUDGE_REACH_H_
 
@@ -52,12 +52,12 @@ struct Site {
 // Sides of kClamp, kStart and kIndex.
 enum : int { kBelow = 0, kInside = 1, kBeyond = 2 };
 
-// Values of one run, the first one of instructions that run several times.
+// Values of one run. An instruction that runs several times has its first value.
 struct Recording {
   std::vector<std::optional<Literal>> values;
   std::vector<Literal> args;
   Literal result;
-  int64_t steps = 0;
+  int64_t steps = 0;  // Estimated nanoseconds of the run.
 };
 
 struct ReachCount {
@@ -77,7 +77,7 @@ class Reach {
   bool HasRun(const Instruction& inst) const { return ever_ran_[inst.id()]; }
   const Dependence& dependence() const { return dependence_; }
   int64_t Missing() const;  // Missing sides of all sites.
-  // At most `most` elements at which the site decides. A kIndex site has the elements of its component.
+  // At most `most` row-major indices of elements at which the site decides; for kIndex, of indices in its component.
   static std::vector<int64_t> ElementsOf(const Site& site, int64_t most);
   ReachCount CountOf(SiteKind kind) const;
 

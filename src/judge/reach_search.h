@@ -17,7 +17,7 @@ struct ReachSearchOptions {
   int64_t most_sets = 8;
   int64_t most_runs = 40;
   int64_t most_solver_steps = 5'000'000;
-  // Limit on the scalar steps of all further runs, except the first kLeastTries. 0 means no limit.
+  // Limit on the scalar steps of all further runs, except the first three. 0 means no limit.
   int64_t most_steps = 0;
   InterpretOptions interpret;
 };
@@ -27,9 +27,9 @@ struct ReachingSet {
   Literal result;
 };
 
-// Each set reaches a side that `reach` does not have yet. `own` is a run that `reach` contains. The search solves
-// backwards for many missing sides at once (argument_solver.h), then generates arguments with other profiles. It is
-// deterministic, and sets on which the module fails are not used.
+// Finds sets of arguments that each reach a side that `reach` does not have yet, and adds these sides. `own` is a run
+// that `reach` contains. The search solves backwards (argument_solver.h), then generates arguments with other profiles.
+// Sets on which the module fails are not used.
 std::vector<ReachingSet> ArgumentsThatReach(const Module& module, Recording own, const ReachSearchOptions& options,
                                             Reach& reach);
 

@@ -1,10 +1,10 @@
-// Residues modulo the prime 2^61 - 1, and numbers, by which the judge represents elements: a value in f64 and a
-// residue.
+// Residues modulo the prime 2^61 - 1. The judge represents each float element by a Number: a residue and a value in
+// f64.
 //
-// Every finite float is m * 2^e, and 2 has an inverse modulo the prime. Sums, products and quotients have the residues
-// of the exact results, in any grouping. Two different polynomials have the same residue at a point with a probability
-// of about degree * 2^-61. The residue of an infinity or a NaN is a hash. The value in f64 takes the program's
-// decisions. It has an error bound, because sums may cancel.
+// Every finite float has a residue, because 2 has an inverse modulo the prime. Sums, products and quotients have the
+// residues of the exact results, in any grouping. Two different polynomials have the same residue at a point with a
+// probability of about degree * 2^-61. The residue of an infinity or a NaN is a hash. The value in f64 has an error
+// bound and takes the program's decisions.
 #ifndef HLO_JUDGE_RESIDUE_H_
 #define HLO_JUDGE_RESIDUE_H_
 
@@ -18,7 +18,7 @@ namespace hlo::residue {
 
 inline constexpr uint64_t kPrime = (uint64_t{1} << 61) - 1;
 
-// x modulo the prime. 2^61 is 1.
+// x modulo the prime. The residue of 2^61 is 1.
 constexpr uint64_t Reduced(uint64_t x) {
   x = (x & kPrime) + (x >> 61);
   return x >= kPrime ? x - kPrime : x;
@@ -72,7 +72,7 @@ inline constexpr double kUnit = 0x1p-53;
 // An element. Its 16 bytes let the interpreter move arrays of elements as c128.
 struct Number {
   static constexpr uint64_t kOpen = uint64_t{1} << 63, kInexact = uint64_t{1} << 62;
-  // The low bits of an inexact value hold e of its error bound, 2^e steps of the value.
+  // The low bits of an inexact value hold an exponent e. Its error bound is 2^e units in the last place.
   static constexpr uint64_t kErrorBits = 63;
   static constexpr int kUnbounded = 63;
 
@@ -85,7 +85,7 @@ struct Number {
   static Number Near(double value, double error, uint64_t residue, bool open);
 
   uint64_t residue() const { return bits & ~(kOpen | kInexact); }
-  bool open() const { return (bits & kOpen) != 0; }  // It depends on a decision that roundings might change.
+  bool open() const { return (bits & kOpen) != 0; }  // The number depends on a decision that roundings might change.
   bool IsInexact() const { return (bits & kInexact) != 0; }
   // Bound of the distance between the value and the number; may be infinite.
   double error() const {
@@ -103,7 +103,7 @@ static_assert(sizeof(Number) == 16);
 inline Number Number::Near(double value, double error, uint64_t residue, bool open) {
   if (residue == 0) return Number{0, 0}.Opened(open);
   if (error == 0) return Number{value, residue}.Opened(open);
-  constexpr double kLeast = 0x1p-960;  // No steps of values are subnormal.
+  constexpr double kLeast = 0x1p-960;  // Keeps the steps of values from being subnormal.
   // A value far below its error says no more than the error, and 0 has no steps.
   if (std::isfinite(error) && std::fabs(value) < std::fmax(error * 0x1p-8, kLeast)) {
     error = std::fmax(error, kLeast) + std::fabs(value);
@@ -117,7 +117,7 @@ inline Number Number::Near(double value, double error, uint64_t residue, bool op
   return Number{std::bit_cast<double>(coded), residue | kInexact}.Opened(open);
 }
 
-// Results of infinities, NaNs, overflows or divisions by zero may differ in another grouping.
+// Results of infinities, NaNs, overflows or divisions by zero are open: another grouping may change them.
 inline Number Arithmetic(double value, double error, uint64_t residue, bool of_finite, bool open) {
   if (!of_finite || !std::isfinite(value)) return Number{value, Of(value)}.Opened(true);
   return Number::Near(value, error, residue, open);
@@ -140,18 +140,18 @@ inline Number operator-(const Number& a, const Number& b) {
   return SumOfTwo(a, {-b.value, b.bits}, Difference(a.residue(), b.residue()));
 }
 inline Number operator*(const Number& a, const Number& b) {
-  constexpr double kLeast = 0x1p-960;  // Smaller products may round below the subnormals.
+  constexpr double kLeast = 0x1p-960;  // Smaller products may lose bits to underflow.
   const double value = a.value * b.value;
   const bool is_exact = AreExact(a, b) && std::fabs(value) >= kLeast && std::fma(a.value, b.value, -value) == 0;
   const double ea = a.error(), eb = b.error();
   const double moved =
       AreExact(a, b) ? 0 : std::fabs(a.value) * eb + std::fabs(b.value) * ea + (ea == 0 || eb == 0 ? 0 : ea * eb);
   const double error = is_exact ? 0 : moved + std::fmax(std::fabs(value), kLeast) * kUnit;
-  // NaN is an infinite error times 0.
+  // The error is NaN if an infinite error is multiplied by 0.
   const double bound = std::isnan(error) ? std::numeric_limits<double>::infinity() : error;
   return Arithmetic(value, bound, Product(a.residue(), b.residue()), AreFinite(a, b), a.open() || b.open());
 }
-// `inverse` inverts the residue of b.
+// `inverse` is the inverse of the residue of b.
 inline Number Quotient(const Number& a, const Number& b, uint64_t inverse) {
   constexpr double kLeast = 0x1p-960;
   const bool defined = AreFinite(a, b) && b.residue() != 0;

@@ -4,8 +4,8 @@
 namespace hlo::residue {
 namespace {
 
-// Wide values have the shape of the operand, others one element for each feature. All are f64, because types do not
-// matter to numbers.
+// A batch norm by its definition. Wide values have the shape of operand 0, others one element for each feature. All are
+// f64, because types do not matter to numbers.
 class Definition {
  public:
   explicit Definition(const Instruction& inst)

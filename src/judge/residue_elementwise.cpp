@@ -42,7 +42,7 @@ uint64_t PowerResidue(Context& context, uint64_t x, uint64_t y, double exponent)
   return context.ResidueOf(Opcode::kPower, x, y);
 }
 
-// `of_a` and `of_b` receive the values that decide.
+// Whether roundings might change how a and b compare. `of_a` and `of_b` receive the values that decide.
 bool IsOpenDecision(Context& context, const Number& a, const Number& b, double* of_a, double* of_b) {
   const Decider x = context.DeciderOf(a), y = context.DeciderOf(b);
   const bool same = a.residue() == b.residue() && MayBeEqual(x, y);
@@ -51,8 +51,8 @@ bool IsOpenDecision(Context& context, const Number& a, const Number& b, double* 
   return a.open() || b.open() || (!same && AreClose(x, y));
 }
 
-// The value of a function, and its largest distance from the function of the number. `is_open`: only one of them may be
-// a NaN or an infinity.
+// The value of a function, and a bound of its distance from the function of the number. `is_open`: one of both may be
+// finite and the other one infinite or NaN.
 struct Image {
   double value, error;
   bool is_open;
@@ -75,7 +75,7 @@ Image ImageOf(const FloatFunction& function, const Decider& x) {
   const std::array ends = {function.f64(x.value - x.error), function.f64(x.value + x.error),
                            std::fabs(x.value) <= x.error ? function.f64(0) : value};
   Image image = ImageOf(value, ends);
-  // Waves and poles may exceed the values at the ends.
+  // A wave or a pole between the ends may exceed the values there.
   if (function.course == Course::kWaves) {
     image = ImageOf(value, {});
     image.error += std::fmin(2, function.facts.slope * x.error);
@@ -98,7 +98,7 @@ Image ImageOf(double (*function)(double, double), const Decider& x, const Decide
   return image;
 }
 
-// `finite` is the residue of a finite image.
+// `finite` is the residue for a finite value.
 Number NumberOf(const Image& image, uint64_t finite, bool open) {
   if (!std::isfinite(image.value)) return Number::Exactly(image.value).Opened(open || image.is_open);
   return Number::Near(image.value, finite == Of(image.value) ? 0 : image.error, finite, open || image.is_open);
@@ -265,7 +265,7 @@ class Rule {
       for (int part = 0; part < 2; ++part) {
         const double v = part == 0 ? value.real() : value.imag();
         const bool special = !AreFinite(real[i], imaginary[i]) || !std::isfinite(v);
-        // Neither part is more accurate than the other.
+        // The error of a part is relative to the magnitude of the complex value.
         const Image image{v, is_exact ? std::abs(value) * 0x1p-45 : std::numeric_limits<double>::infinity(), false};
         MutableNumbers(parts[part])[i] = NumberOf(image, special ? Of(v) : Hash(hash, part), open);
       }

@@ -1,16 +1,16 @@
 // Values made of numbers (residue.h), and the rules by which instructions compute them. Private to judge/residue*.cpp.
 //
-// The interpreter evaluates movements, integers, values in f64, and sums of limbs of residues, which do not overflow
-// (EvaluateAs). No rule here says which elements are combined.
+// The interpreter evaluates movements, integers, values in f64, and sums of residues (EvaluateAs). It adds limbs of
+// residues, that is groups of their bits, whose sums do not overflow.
 //
 // Laws of functions, with the rules of passes that need each law:
 //   rsqrt(x) = 1 / sqrt(x)             batch norms (B.bnt.1, B.bni.1, B.bng.1); A.div.5, A.rsqrt.2
 //   logistic(x) = 1 / (1 + exp(-x))    X.logi.1
 //   power(x, n) = x * ... * x          A.pow.1c, and 1 / power(x, -n) (A.div.4)
 //   power(x, 1/2) = sqrt(x)            A.pow.3
-//   f(0), f(1) as f64 has them         none; f(0) is mostly 0 or 1 and meets constants
+//   f(0), f(1) as f64 has them         none; f(0) is mostly 0 or 1, which are also constants of programs
 // Each other function is a hash of its operands' residues, which suffices for passes that are declared kReassociates.
-// For rules that change precision, results of a function that only one module computes are open (Functions).
+// For other passes, results of a function that only one module computes are open (Functions).
 #ifndef HLO_JUDGE_RESIDUE_RULES_H_
 #define HLO_JUDGE_RESIDUE_RULES_H_
 
@@ -29,10 +29,10 @@
 namespace hlo::residue {
 
 struct Value {
-  Shape shape;  // The declared shape, with the dimensions of all executions in a reducer or map.
+  Shape shape;  // The declared shape. In a reducer or map, with the dimensions of all executions.
   // Numbers as c128, or integers and pred in the declared type.
   Literal data;
-  // Open elements of integers and pred, as pred. Empty if none is.
+  // Marks open elements of integers and pred. Empty if none is open.
   Literal open;
   std::vector<Value> parts;  // Elements of a tuple, or parts of complex numbers.
 
@@ -50,7 +50,7 @@ struct Decider {
   double error;
 
   bool IsExact() const { return error == 0; }
-  // Half the width of the interval in which decisions are open.
+  // Decisions are open if a tie is within this distance of the value.
   double Reach() const;
 };
 
@@ -92,6 +92,7 @@ struct Context {
   int64_t steps = 0, depth = 0;
   bool lacks_law = false;
 
+  // The value that takes decisions for the number, if possible the same in both modules.
   Decider DeciderOf(const Number& number);
   // The residue of a function without a law. Sets `lacks_law` if both modules have run and only one of them applies the
   // function to these operands.
@@ -109,7 +110,7 @@ inline bool MayBeEqual(const Decider& a, const Decider& b) {
   if (!std::isfinite(a.value) || !std::isfinite(b.value)) return true;
   return !(std::fabs(a.value - b.value) > a.error + b.error);
 }
-// Whether roundings might change which is larger.
+// Whether roundings might change which number is larger.
 inline bool AreClose(const Decider& a, const Decider& b) {
   if (!std::isfinite(a.value) || !std::isfinite(b.value) || (a.IsExact() && b.IsExact())) return false;
   return std::fabs(a.value - b.value) <= a.error + b.error + kTie * std::fmax(std::fabs(a.value), std::fabs(b.value));
@@ -131,11 +132,11 @@ Literal ValuesOf(const Value& value);
 // Keeps the row-major order.
 Value WithDims(Value value, const Dims& dims);
 Value Splat(const Value& element, const Dims& dims);
-// Elements number `at`, as an array of rank 1.
+// The elements with the row-major indices `at`, as an array of rank 1.
 Value Picked(const Value& value, std::span<const int64_t> at);
 // Element i of `from` becomes element at[i].
 void Put(const Value& from, std::span<const int64_t> at, Value& to);
-// Rounds numbers from their values.
+// Rounds the f64 values to the declared type.
 Literal ToLiteral(const Value& value);
 uint64_t HashOf(const Value& value);
 

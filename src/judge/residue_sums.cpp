@@ -36,10 +36,10 @@ Literal OpenOf(const Value& value) {
   return open;
 }
 
-// A sum is finite only if each term is.
+// A sum is finite only if each term is, so the terms need no check.
 Number SumOf(double value, double error, uint64_t residue, bool open) {
   const bool is_exact = std::isfinite(value) && Of(value) == residue;
-  // Sums with infinite errors may be NaN.
+  // An error may be NaN if terms have infinite errors.
   return Arithmetic(value,
                     is_exact            ? 0
                     : std::isnan(error) ? std::numeric_limits<double>::infinity()
@@ -49,7 +49,7 @@ Number SumOf(double value, double error, uint64_t residue, bool open) {
 
 // ---- Sums ----------------------------------------------------------------------------------------------------------
 
-// Terms of one result, including the initial value.
+// The most terms of one result, including the initial value.
 int64_t MostTermsOf(const Instruction& inst) {
   if (inst.Is(Opcode::kReduceWindow)) {
     int64_t terms = 1;
@@ -102,7 +102,7 @@ int64_t TermsOf(const Instruction& inst) {
   return terms;
 }
 
-// `rest` has further operands.
+// A dot or convolution of floats. `rest` has the operands behind x and y.
 Result<Value> Bilinear(const Instruction& inst, const Value& x, const Value& y, std::span<const Literal> rest) {
   constexpr int kBits = 21, kLimbs = 3;
   constexpr int64_t kMostTerms = int64_t{1} << 22;  // Sums of fewer products of limbs do not overflow.
@@ -129,8 +129,8 @@ Result<Value> Bilinear(const Instruction& inst, const Value& x, const Value& y, 
     }
   }
   const Literal values = TRY(evaluate(PrimitiveType::kF64, ValuesOf(x), ValuesOf(y)));
-  // If the magnitudes of numbers with values a and b are at most A and B, their product is within A B - |a b| of a b.
-  // The difference of these sums is rounded, too.
+  // Let numbers with the values a and b have at most the magnitudes A and B. Their product is within A B - |a b| of a
+  // b. The difference of the sums of A B and |a b| is rounded, too.
   const auto size = [](const Number& number) { return std::fabs(number.value); };
   const auto most = [](const Number& number) { return std::fabs(number.value) + number.error(); };
   const Literal sizes = TRY(evaluate(PrimitiveType::kF64, EachOf(x, size), EachOf(y, size)));
@@ -244,8 +244,8 @@ Result<Value> Dot(Context& context, const Instruction& inst, Operands operands) 
   return TupleOf(inst.shape(), std::move(parts));
 }
 
-// Combines neighbours, then neighbours of the results. Passes keep the order of elements if the reducer selects one of
-// them.
+// Reducers that are not sums combine neighbours, then neighbouring results. If a reducer selects one of its elements,
+// passes keep their order.
 Result<Value> Reduce(Context& context, const Instruction& inst, Operands operands) {
   const auto& attrs = inst.attrs<ReduceAttrs>();
   if (operands.size() == 2 && inst.shape().IsArray() && IsSumOfNumbers(operands, *attrs.to_apply, inst.shape()))
@@ -298,7 +298,7 @@ Result<Value> ReduceWindow(Context& context, const Instruction& inst, Operands o
   const Shape& shape = FirstLeaf(inst.shape());
   const shadow::Windows windows(attrs.window, base.dims(), shape.dims());
   TRY(context.Spend(inst, shape.NumElements() * shadow::Windows::MostAtAll(attrs.window, base.dims())));
-  // Results and the elements that they combine, by step.
+  // For each step, the results and the next element that each of them combines.
   std::vector<std::vector<int64_t>> results, elements;
   for (int64_t o = 0; o < shape.NumElements(); ++o) {
     size_t step = 0;

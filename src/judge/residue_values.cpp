@@ -35,7 +35,7 @@ Decider Context::DeciderOf(const Number& number) {
   Decider decider = {number.value, number.error()};
   if (!std::isfinite(number.value)) return decider;
   if (number.IsInexact()) {
-    // The number may be an integer, half of an integer, or an f32 number.
+    // The number is exact if an integer, half of an integer, or an f32 number near the value has the same residue.
     const double twice = std::rint(2 * decider.value);
     const bool is_half =
         std::fabs(twice) < 0x1p53 && Sum(number.residue(), number.residue()) == OfInteger(static_cast<int64_t>(twice));

@@ -1,9 +1,9 @@
 // Judges whether two modules compute the same real numbers, for passes that regroup sums and products (kReassociates):
 // docs/comparison.md#residues.
 //
-// Both modules run on the same arguments. Each float is a number modulo a prime, for which +, -, * and / are exact, and
-// a value in f64 that takes the program's decisions (residue.h). Equal numbers are equal in any grouping, and other
-// numbers differ, however small the difference is. Kept values and results are compared as in bits.h.
+// Both modules run on the same arguments. Each float is a residue and a value in f64 (residue.h). Equal real numbers
+// have equal residues in any grouping, and different numbers have different ones, however small the difference is. Kept
+// values and results are compared as in bits.h.
 //
 // A decision that roundings might change is open, and so is everything that depends on it. Differences of open numbers
 // do not count.
@@ -19,16 +19,17 @@ namespace hlo {
 struct ResiduesOptions {
   InterpretOptions interpret;  // Observers are replaced.
   OriginsOf origins = OriginsOf::kBefore;
-  int64_t work_limit = 1'000'000'000;  // Elements and products computed for each module.
-  // Whether the pass uses only laws of residue_rules.h. If not, numbers are open that depend on an application of a
-  // function in only one module.
+  int64_t work_limit = 1'000'000'000;  // Limit on computed elements and products of each module.
+  // Whether the pass uses only laws of residue_rules.h. If not, the result of a function is open if only one module
+  // applies the function to that operand.
   bool functions_have_laws = true;
   CompareOptions compare;
 };
 
-// Like CompareByBits. kUnsupported: the modules run on several devices, an instruction has no rule, or a difference may
-// depend on an instruction that is compared as a whole (sort, cholesky, custom call) and that only one module has.
-// kInconclusive: more than kMostUndetermined of an output depends on open decisions, or a limit was reached.
+// Like CompareByBits. kUnsupported: the modules run on several devices, an instruction has no residues, residues need
+// too much memory, or values differ and only one module has an instruction that is compared as a whole (sort, cholesky,
+// custom call). kInconclusive: more than kMostUndetermined of an output depends on open decisions, or a limit was
+// reached.
 Result<BitsResult> CompareByResidues(const Module& before, const Module& after, std::span<const Literal> args,
                                      const ResiduesOptions& options = {});
 

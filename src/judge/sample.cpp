@@ -34,10 +34,10 @@ struct Place {
   int64_t element = -1;  // -1: the instruction itself.
 };
 
-// A kept value whose operation or operands passes changed.
+// A result, or a kept value whose operation or operands passes changed.
 struct Change {
   Place before, after;
-  int number = -1;  // Number of the value before the passes, or -1.
+  int number = -1;  // Value number of `before`, or -1 if unknown.
 };
 
 // ---- Values that are given -----------------------------------------------------------------------------------------
@@ -48,9 +48,9 @@ const std::vector<int>* ElementsOfRoot(const ValueNumbers& numbers, const Module
 
 bool CannotBeRepeated(const Instruction& inst) { return !IsRepeatable(inst) || !CanInterpret(inst); }
 
-// Steps of the loops in a cone, with all iterations, which Cone::steps ignores.
+// Steps of the loops in a cone with all iterations. Cone::steps counts one iteration.
 double StepsOfLoops(const Computation& computation) {
-  constexpr double kIterations = 1000;  // Assumed if unknown.
+  constexpr double kIterations = 1000;  // Assumed if the number is unknown.
   double steps = 0;
   for (const Instruction* inst : computation.instructions()) {
     double times = 1;
@@ -83,7 +83,7 @@ class Comparer {
         counterparts_(loops_before_, loops_after_, origins_) {}
 
   Result<SampleResult> Compare() {
-    // An instruction that no pass made has the same id in both modules, which becomes a negative number.
+    // An instruction that a pass made has no id in the input, but the same id in both modules, which becomes negative.
     const auto identity = [](int input_id, const Instruction& inst) {
       return input_id >= 0 ? input_id : -2 - inst.id();
     };
@@ -117,7 +117,7 @@ class Comparer {
   static constexpr int64_t kFewestCompared = 4;
   static constexpr int64_t kMostStepsOfStart = 100'000'000;
 
-  // Values that are computed although a run left them.
+  // Values that slices compute although a run kept them in memory. `all` means every such value.
   struct Cut {
     std::set<int> computed;
     bool all = false;
@@ -182,7 +182,7 @@ class Comparer {
     return options_.left.take(left->second);
   }
 
-  // The loop whose body or condition has the instruction, or null.
+  // The loop whose body or condition contains the instruction, or null.
   const Instruction* LoopAround(const Instruction& inst) const {
     for (const LoopOfComputation* loops : {&loops_before_, &loops_after_}) {
       const auto loop = loops->find(&inst.computation());
@@ -191,7 +191,7 @@ class Comparer {
     return nullptr;
   }
 
-  // The value in the judged state, or otherwise the initial value.
+  // Element of a loop's state: its value in the judged state, or the initial value if the body does not change it.
   Result<std::shared_ptr<const Literal>> ElementOf(const Instruction& loop, int64_t element, int number) {
     if (const auto now = state_.find(number); now != state_.end()) return now->second;
     const auto known = starts_.find(number);
@@ -199,7 +199,6 @@ class Comparer {
     starts_[number] = nullptr;
     const std::vector<int>* state = numbers_.StateOf(loop);
     if (state == nullptr || (*state)[element] != number || numbers_.StateOf(number) != nullptr) return nullptr;
-    // The body does not change it.
     const Instruction& operand = loop.operand(0);
     const Place place = operand.Is(Opcode::kTuple) ? Place{&operand.operand(element)} : Place{&operand, element};
     const auto cone = TRY(ConeOfPlace(place, {}));
@@ -250,7 +249,7 @@ class Comparer {
     return spent;
   }
 
-  // Interprets the loops in the entry of the module before, within a part of the work limit.
+  // Interprets the loops in the entry of the module before, within a part of the work limit, to record their states.
   Status FindStates() {
     if (found_states_) return {};
     found_states_ = true;
@@ -262,7 +261,7 @@ class Comparer {
       const auto cone = TRY(ConeOfPlace({loop}, {}));
       if (!cone) continue;
       const Computation& body = *loop->attrs<WhileAttrs>().body;
-      // StepsOf counts the work of computing bounds. The interpreter takes about a fifth.
+      // StepsOf counts the work of computing bounds. The interpreter takes about a fifth of the time.
       constexpr double kFaster = 5;
       const double each = (static_cast<double>(shadow::StepsOf(body)) + StepsOfLoops(body)) / kFaster;
       const double room = static_cast<double>(options_.work_limit) / kShares / static_cast<double>(loops.size());
@@ -283,7 +282,8 @@ class Comparer {
 
   // ---- Cones and slices ----
 
-  // Returns nullopt if an argument of a loop's body is not given, or if a value cannot be computed again.
+  // Returns nullopt if an argument of a loop's body is not given, or a value has a dynamic size or cannot be computed
+  // again.
   Result<std::optional<Cone>> ConeOfPlace(const Place& place, const Cut& cut) {
     const Computation& computation = place.inst->computation();
     std::vector<ConeArgument> args(computation.parameters().size());
@@ -329,8 +329,8 @@ class Comparer {
 
   enum class Outcome : uint8_t { kEqual, kDiffers, kOpen };
 
-  // Compares both slices of a change, and returns the steps. While they differ, given values that only one side reads
-  // are computed instead.
+  // Compares both slices of a change, and returns the steps. While the slices differ, given values that only one of
+  // them reads are computed instead.
   Result<int64_t> CompareChange(const Change& change, int64_t limit, int64_t most) {
     constexpr int kMostRounds = 12;
     int64_t spent = 0;
@@ -360,8 +360,8 @@ class Comparer {
       cut.all = !TakeDifference(keys_before, keys_after, cut);
       difference = std::move(comparison);
       if (is_last) break;
-      // Both sides begin with the same values, so a difference counts. If the work limit allows it, a comparison from
-      // the arguments alone decides.
+      // `all` means that both slices began with the same values, so the difference counts. If the work limit allows it,
+      // a last comparison from the arguments alone decides.
       if (cut.all && !IsWorthAll(change, limit, most)) break;
     }
     if (!cut.all) {
@@ -449,7 +449,7 @@ class Comparer {
     return shadow::InterpretSlice(*side.module, side.wanted, args, options);
   }
 
-  // Excludes elements that depend on the bits of NaNs.
+  // The differing elements, without elements that depend on the bits of NaNs.
   Result<std::vector<int64_t>> DifferentOf(const SlicesOfTwo& slices, const Literal& expected, const Literal& actual) {
     std::vector<int64_t> differ = DifferentElements(expected, actual);
     if (differ.empty() || (!ReadsNanBits(*slices.before.module) && !ReadsNanBits(*slices.after.module))) return differ;
@@ -527,8 +527,8 @@ class Comparer {
   const Counterparts counterparts_;
   ValueNumbers numbers_;
   std::vector<Change> changes_;
-  std::unordered_map<int, int> left_;  // Id in the input, by number.
-  // By number: elements of the judged state, and elements that are the same in each iteration.
+  std::unordered_map<int, int> left_;  // Ids, in the input, of values in memory, by number.
+  // By number. `state_`: elements of the judged state. `starts_`: elements that are the same in each iteration.
   std::unordered_map<int, std::shared_ptr<const Literal>> state_, starts_;
   int64_t iteration_ = -1;
   bool found_states_ = false;

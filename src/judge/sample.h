@@ -1,12 +1,11 @@
 // Judges passes by samples, where interpreting whole modules takes too long or the interpreter lacks an operation:
 // docs/comparison.md#samples. A kept value with the same operation and operands is right (value_numbers.h). Other kept
 // values are computed from both modules at a seeded sample of elements, by slices that begin with the arguments and
-// with values that a run left. Slices are compared by bits, and for passes that are not exact by residues or in f64,
-// too.
+// with values that a run kept in memory. Slices must have the same bits, or after passes that are not exact, equal
+// residues or agreement in f64.
 //
-// A run may leave only one of two values that a pass considers equal, perhaps with other bits than the interpreter's.
-// Therefore a difference counts only if both slices begin with the same set of values. Values that only one slice reads
-// are computed, too, until the sets are equal.
+// A difference counts only if both slices begin with the same set of values. While slices differ, values that only one
+// slice reads are computed instead, until the sets are equal.
 #ifndef HLO_JUDGE_SAMPLE_H_
 #define HLO_JUDGE_SAMPLE_H_
 
@@ -22,17 +21,17 @@
 
 namespace hlo {
 
-// Values that a run of the optimized program left, by id of their instructions in the input.
+// Values that a run of the optimized program kept in memory. `id` is the id of the instruction in the input.
 struct LeftValues {
   std::function<bool(int id)> has;
-  // Returns null if the run ended before.
+  // Returns null if a run ended before it computed the value.
   std::function<Result<std::shared_ptr<const Literal>>(int id)> take;
 };
 
 struct SampleOptions {
   InterpretOptions interpret;
   CompareOptions compare;
-  LeftValues left;  // If null, slices begin with the arguments.
+  LeftValues left;  // Without `has`, slices begin with the arguments.
   uint64_t seed = 0;
   int64_t work_limit = 300'000'000;  // Scalar steps (interp/shadow/slice.h) of all slices.
 };
@@ -47,7 +46,7 @@ struct SampleResult {
   int64_t by_residues = 0;
   int64_t in_f64 = 0;
   int64_t elements = 0;
-  bool beyond_work = false;
+  bool beyond_work = false;            // Slices exceeded their share of work_limit.
   std::optional<BitsFinding> finding;  // Refers to both modules.
 
   int64_t compared() const { return by_bits + by_residues + in_f64; }

@@ -31,7 +31,7 @@ Bounds Join(const Bounds& a, const Bounds& b) {
 
 bool MayBeInfinite(const Bounds& a) { return a.low == -kInfinity || a.high == kInfinity; }
 
-// Rounds or wraps the bounds of the exact result.
+// Adds a margin for roundings to bounds of the exact result, or allows all integers if it may wrap.
 Bounds Computed(PrimitiveType type, double low, double high, bool nan) {
   if (low != low || high != high) return AllOf(type);
   if (!IsFloat(type)) {
@@ -185,7 +185,7 @@ class Finder {
       Copy(inst.operand(arrays + i), reducer.parameter(i));
       Copy(inst.operand(i), reducer.parameter(arrays + i));
       Copy(reducer.root(), reducer.parameter(i), leaf);
-      // No order is promised, so either side may be a partial result.
+      // No order is promised, so either parameter of the reducer may be a partial result.
       Copy(reducer.parameter(i), reducer.parameter(arrays + i));
       Copy(inst.operand(arrays + i), inst, 0, leaf);
       Copy(reducer.root(), inst, leaf, leaf);

@@ -1,8 +1,8 @@
-// Bounds of the elements of all values of a module, for all arguments. They prove decisions: a clamped index is in
-// range, a counter ends with its loop.
+// Bounds of the elements of all values of a module, for all arguments. They prove outcomes of decisions: a clamped
+// index is in range, a counter ends with its loop.
 //
-// They contain the interpreter's values in the declared types. Integers that may wrap around have all values of their
-// type, and float arithmetic has a margin for roundings.
+// The bounds contain the interpreter's values in the declared types. Integers that may wrap around have all values of
+// their type, and float arithmetic has a margin for roundings.
 #ifndef HLO_JUDGE_VALUE_BOUNDS_H_
 #define HLO_JUDGE_VALUE_BOUNDS_H_
 
@@ -18,7 +18,7 @@ class Instruction;
 class Module;
 
 struct Bounds {
-  // Empty if the instruction is never executed or has no elements.
+  // Bounds are empty if the instruction is never executed or has no elements.
   double low = std::numeric_limits<double>::infinity();
   double high = -std::numeric_limits<double>::infinity();
   bool nan = false;  // Elements may be NaN.
@@ -31,8 +31,9 @@ class ValueBounds {
  public:
   explicit ValueBounds(const Module& module);
 
-  // The instruction is an array of numbers that are not complex.
+  // `inst` must be an array, and not complex.
   const Bounds& Of(const Instruction& inst) const { return leaves_[inst.id()][0]; }
+  // Whether no execution gives the parameter a value.
   bool IsNeverGiven(const Instruction& parameter) const;
 
  private:

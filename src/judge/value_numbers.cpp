@@ -16,7 +16,7 @@ namespace {
 
 bool IsCall(const Instruction& inst) { return inst.Is(Opcode::kCall) || inst.Is(Opcode::kFusion); }
 
-// Whether the elements of operand 0 stay in order.
+// Whether the instruction returns operand 0, perhaps with another layout.
 bool IsIdentity(const Instruction& inst) {
   switch (inst.opcode()) {
     case Opcode::kCopy:

@@ -32,8 +32,8 @@ class ValueNumbers {
     // Called with the number of each instruction of the entry or of a loop's body or condition, operands first. Returns
     // the number that users see, which differs if the caller considers two values as equal. May be null.
     std::function<int(const Instruction&, int number)> choose;
-    // Distinguishes values that two executions of one operation would not share. Equal results in both modules mean the
-    // same value.
+    // Distinguishes instructions such as rng, whose executions give different values. Instructions of both modules with
+    // the same identity have the same value.
     std::function<int64_t(const Instruction&)> identity;
     // The corresponding element of a loop in an earlier module. May be null or return nullopt.
     std::function<std::optional<StateElement>(const Instruction& loop, int64_t element)> counterpart;
@@ -42,14 +42,14 @@ class ValueNumbers {
   // Numbers the instructions that results of the entry depend on.
   void Add(const Module& module, const Hooks& hooks);
 
-  // kNone if the module was not added, no result depends on the instruction, it belongs to a branch or reducer, or its
-  // computation is called with several lists of operands.
+  // kNone if the module was not added, no result depends on the instruction, it belongs to a reducer, or executions of
+  // its computation give it different numbers.
   int Of(const Instruction& inst) const;
   // The numbers of a tuple's elements, or null.
   const std::vector<int>* ElementsOf(int number) const;
-  // The element whose value has this number in all iterations, or null.
+  // The element of a loop's state to which this number belongs in every iteration, or null.
   const StateElement* StateOf(int number) const;
-  // Numbers of the loop's state at the beginning of an iteration. Null if the state is not a tuple.
+  // Numbers of the loop's state at the beginning of an iteration. Null if the state or the body's root is not a tuple.
   const std::vector<int>* StateOf(const Instruction& loop) const;
 
  private:
