@@ -71,7 +71,6 @@ struct KeptValues {
 // Loops around the current instruction, outermost first, with their iterations.
 using LoopPath = std::vector<std::pair<const Instruction*, int64_t>>;
 
-// Observations of one run.
 class ObservedRun {
  public:
   struct Values {
@@ -85,7 +84,7 @@ class ObservedRun {
     int64_t most = 0;      // Most iterations of a finished execution.
     bool skipped = false;  // Some finished execution had no iteration.
   };
-  // The values of more executions are compared as one sequence, and only an equal sequence shows anything.
+  // More executions are compared as one sequence, and only an equal sequence shows anything.
   static constexpr int64_t kMostExecutions = 1 << 14;
 
   explicit ObservedRun(size_t ids = 0) : values_(ids), executions_(ids) {}

@@ -80,8 +80,7 @@ class PassSegments {
   // changed the module, or until Finish.
   PassSegments(const Module& input, std::vector<Literal> args, SegmentOptions options);
 
-  // Observers of the pipeline, idle after the first wrong part. They return errors of CompareByBits, of the caller's
-  // function and of a repeated pass.
+  // Observers of the pipeline, idle after the first wrong part.
   Status Before(const PassRun& run, Module& module);
   Status After(const PassRun& run, Module& module);
   // Closes the last segment. `end` is the module at the end of the pipeline, or after later steps that keep all bits.

@@ -76,7 +76,7 @@ class Reach {
   const std::vector<Site>& sites() const { return sites_; }
   bool HasRun(const Instruction& inst) const { return ever_ran_[inst.id()]; }
   const Dependence& dependence() const { return dependence_; }
-  int64_t Missing() const;  // Missing sides of all sites.
+  int64_t Missing() const;
   // At most `most` row-major indices of elements at which the site decides; for kIndex, of indices in its component.
   static std::vector<int64_t> ElementsOf(const Site& site, int64_t most);
   ReachCount CountOf(SiteKind kind) const;

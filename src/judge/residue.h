@@ -1,10 +1,9 @@
-// Residues modulo the prime 2^61 - 1. The judge represents each float element by a Number: a residue and a value in
-// f64.
+// Residues modulo the prime 2^61 - 1: docs/comparison.md#residues. The judge represents each float element by a Number:
+// a residue and a value in f64.
 //
-// Every finite float has a residue, because 2 has an inverse modulo the prime. Sums, products and quotients have the
-// residues of the exact results, in any grouping. Two different polynomials have the same residue at a point with a
-// probability of about degree * 2^-61. The residue of an infinity or a NaN is a hash. The value in f64 has an error
-// bound and takes the program's decisions.
+// Sums, products and quotients have the residues of the exact results, in any grouping. Two different polynomials have
+// the same residue at a point with a probability of about degree * 2^-61. The residue of an infinity or a NaN is a
+// hash. The value in f64 has an error bound and takes the program's decisions.
 #ifndef HLO_JUDGE_RESIDUE_H_
 #define HLO_JUDGE_RESIDUE_H_
 

@@ -1,9 +1,8 @@
 // Judges whether two modules compute the same real numbers, for passes that regroup sums and products (kReassociates):
 // docs/comparison.md#residues.
 //
-// Both modules run on the same arguments. Each float is a residue and a value in f64 (residue.h). Equal real numbers
-// have equal residues in any grouping, and different numbers have different ones, however small the difference is. Kept
-// values and results are compared as in bits.h.
+// Both modules run on the same arguments, with a residue and a value in f64 for each float (residue.h). Kept values and
+// results are compared as in bits.h.
 //
 // A decision that roundings might change is open, and so is everything that depends on it. Differences of open numbers
 // do not count.
