@@ -5,7 +5,7 @@
 namespace hlo::shadow {
 namespace {
 
-// Wide values have the shape of the first operand, others one element for each feature.
+// A batch norm as a computation. Wide values have the shape of operand 0, others one element for each feature.
 class Formula {
  public:
   Formula(const Instruction& inst, Operands operands)
@@ -59,7 +59,7 @@ class Formula {
  private:
   Instruction& Parameter(const Shape& shape) { return entry_.AddParameter(entry_.parameters().size(), shape); }
 
-  // If the type has to round the constant, it has a bound.
+  // A constant has a bound if the type has to round it.
   Instruction& Number(double value) {
     Literal exact = NewBuffer(features_), bound = NewBuffer(features_);
     const Rounding rounding = RoundingTo(wide_.type(), false);

@@ -130,7 +130,7 @@ struct PairOutcomes {
   bool swaps_zeros = false;
 };
 
-// Tries all combinations of orders. Operands are decided separately, because an argmax that breaks ties takes the
+// Tries all combinations of orders. Each operand has its own order, because an argmax that breaks ties takes the
 // smaller index only if the values are equal. Returns nullopt if some result mixes the sides.
 Result<std::optional<PairOutcomes>> LeavesASide(const Computation& body) {
   const int64_t arity = static_cast<int64_t>(body.parameters().size()) / 2;
@@ -199,7 +199,7 @@ class Elements {
   int64_t rows() const { return rows_; }
   size_t arity() const { return places_.size(); }
 
-  // -1 for the initial value.
+  // Index in the operands, or -1 for the initial value.
   int64_t IndexOf(int64_t element) const {
     const int64_t row = element % rows_;
     return row == rows_ - 1 ? -1 : element / rows_ * (rows_ - 1) + row;
@@ -328,8 +328,8 @@ std::vector<int64_t> DecidingPlaces(const Computation& body, int64_t arity) {
 }
 
 // Marks all elements that may be the result. In any order of combining, each intermediate winner was returned when it
-// was combined with the one before. So all possible results are found from the winner on by combining each of them with
-// the other elements. Returns nullopt if there are too many.
+// was combined with the previous one. So combining each known winner with all other elements finds all possible
+// results. Returns nullopt after kMostRounds rounds.
 Result<std::optional<Mask>> MayBeLeft(Context& context, const Computation& body, const Elements& elements,
                                       const std::vector<int64_t>& winners) {
   const int64_t rows = elements.rows();

@@ -1,15 +1,9 @@
 // Complex numbers as two floats, the real and imaginary parts, with separate bounds. A complex operation is a
-// computation on the parts and has its bounds.
+// computation on the parts and has its bounds (docs/comparison.md#sums). Where a formula overflows, divides by 0 or is
+// on a branch cut, the interpreter computes the element, so that two compared modules have equal values. The
+// interpreter also computes other functions and decompositions.
 //
-// In a comparison of two modules (`widened`), the interval contains the exact result of every formula that a pass may
-// use. If a formula overflows, divides by 0 or is on a branch cut, the interpreter computes the element, so that both
-// modules have equal values. It also computes other functions and decompositions.
-//
-// In the declared types, sums, products and movements follow the kernels, which compute in the parts' type. Functions
-// and quotients are computed in f64 and rounded once.
-//
-// Such a value has the two parts as `elements`, although its shape is an array. A complex literal has no parts and is
-// exact.
+// A computed complex array has the two parts as `elements`. A complex literal has no parts and is exact.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -104,7 +98,7 @@ class OnParts {
            std::max<int64_t>(1, rhs.dim(inst_.attrs<ConvolutionAttrs>().dim_labels.rhs_output_feature));
   }
 
-  // Operands that are not complex are indices and predicates.
+  // Operands that are not complex, such as indices and predicates, are the same for both parts.
   void EachPart() {
     std::vector<Instruction*> imaginary = imaginary_;
     for (size_t i = 0; i < imaginary.size(); ++i) imaginary[i] = imaginary[i] == nullptr ? real_[i] : imaginary[i];
@@ -124,8 +118,8 @@ class OnParts {
     return entry_.Add(Opcode::kConcatenate, Shape(a.shape().type(), dims), {&a, &b}, OneDimensionAttrs{d});
   }
 
-  // Contracts dimension `left` with `right`. Both products of a part become one sum with twice the terms, in which a
-  // product that is exact by itself may be inexact.
+  // Contracts dimension `left` with `right`. Each part of the result is a sum or difference of two dots, which become
+  // one dot with twice the terms. If both dots are exact, this joint dot may still round.
   void Contracted(int64_t left, int64_t right) {
     Instruction& lhs = Joined(*real_[0], *imaginary_[0], left);
     Instruction& minus = entry_.Add(Opcode::kNegate, imaginary_[1]->shape(), {imaginary_[1]});
@@ -436,7 +430,7 @@ class OnParts {
   // Operands that are not complex are in `real_` and have null in `imaginary_`.
   std::vector<Instruction*> real_, imaginary_;
   bool complex_;
-  Shape part_;  // Shape of a part of the result.
+  Shape part_;
   std::vector<const Instruction*> contractions_;
   Instruction* root_ = nullptr;
   bool is_function_ = false;

@@ -1,5 +1,5 @@
 // Ops that passes expand, and library calls, in a comparison of two modules. The judge has to find wrong expansions, so
-// it uses none.
+// it expands nothing itself.
 #include <algorithm>
 #include <cmath>
 #include <deque>

@@ -1,8 +1,8 @@
 // Bounds of sums of products, for dot and convolution. The rule: docs/comparison.md#sums.
 //
 // Let A = |a| + e_a and B = |b| + e_b. Permitted products are within A B - |a||b| of a b, and their magnitude is at
-// most A B. So three sums give value and bound: of a b, of |a||b| and of A B. The kernel computes the first two
-// together, and the third by a run on A and B.
+// most A B. So three sums give value and bound: of a b, of |a||b| and of A B. MultiplyBlock computes the first two
+// together. A second run on A and B computes the third.
 #include <immintrin.h>
 
 #include <algorithm>

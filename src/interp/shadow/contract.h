@@ -24,16 +24,16 @@ struct Contraction {
   std::vector<int64_t> result_column;
 };
 
-// The factors may have any type.
+// Whether the result is a float and no factor is complex.
 bool SumsAsFloats(const Instruction& inst);
-// Integers or pred in a float type that represents all of them, except large 64-bit integers.
+// Converts integers or pred to a float type that represents all of them, except large 64-bit integers.
 ShadowValue AsFloats(const ShadowValue& x);
 // The contraction of the first two operands. Integers are converted to floats (docs/ops.md#accumulation). `wanted`
 // selects results, which are returned as a list. Null computes all results.
 Result<ShadowValue> Contract(Context& context, const Instruction& inst, Operands operands, const WantedResults* wanted,
                              const Contraction& contraction);
 
-// The instruction has floats without sparsity, and must outlive the contraction of a convolution.
+// The instruction must have floats without sparsity. A convolution must outlive its contraction.
 Contraction ContractionOfDot(const Instruction& dot, const Shape& lhs, const Shape& rhs);
 Contraction ContractionOfConvolution(const Instruction& convolution, const Shape& in, const Shape& rhs,
                                      const Shape& out);

@@ -86,7 +86,7 @@ ShadowValue IntegerToFloat(Context& context, const Instruction& inst, const Shad
   double* value = result.value.mutable_data<double>().data();
   double* bound = result.bound.mutable_data<double>().data();
   const bool is_u64 = x.shape.type() == PrimitiveType::kU64;
-  const bool has_no_zero = inst.shape().type() == PrimitiveType::kF8E8M0FNU;  // See FloatToFloat.
+  const bool has_no_zero = inst.shape().type() == PrimitiveType::kF8E8M0FNU;
   for (int64_t i = 0; i < inst.shape().NumElements(); ++i) {
     const int64_t n = x.exact.GetInt(i);
     value[i] = is_u64 ? static_cast<double>(static_cast<uint64_t>(n)) : static_cast<double>(n);
@@ -110,7 +110,8 @@ ShadowValue IntegerToFloat(Context& context, const Instruction& inst, const Shad
   return result;
 }
 
-// Truncates and saturates. NaN becomes 0. Undetermined if the bound permits several integers.
+// Integers: truncates and saturates, NaN becomes 0. Pred: whether x is not 0. Undetermined if the bound permits several
+// results.
 ShadowValue FloatToInteger(const Instruction& inst, const ShadowValue& x) {
   const PrimitiveType type = inst.shape().type();
   const int bits = BitWidth(type);
@@ -176,7 +177,7 @@ Result<ShadowValue> ReducePrecision(Context& context, const Instruction& inst, O
     if (has_bits && to.exponent_bits >= to.own_exponent_bits) return *operands[0];
     return Apply(Blocks(ReducedBetween(to), 1), inst, operands, operands[0]->held);
   }
-  // The interpreter's rounding of exact operands is exact.
+  // The interpreter rounds exact operands as every implementation does.
   if (!operands[0]->HasBound()) {
     auto exact = ThroughInterpreter(context, inst, operands);
     if (exact && !exact->HasBound()) {
@@ -197,7 +198,7 @@ Result<ShadowValue> ReducePrecision(Context& context, const Instruction& inst, O
   finish.on_grid = false;
   finish.target = {std::max(own.relative, reduced.relative), std::max(own.least, reduced.least), 0};
   finish.overflow = std::min(own.overflow, reduced.overflow);
-  // The comparator knows the overflow threshold of the declared type only.
+  // The comparison of outputs knows the overflow threshold of the declared type only.
   finish.is_output = finish.is_output && reduced.overflow >= own.overflow;
   const auto rule = [finish, to](const Pair* in) -> Pair {
     if (!IsDecided(in[0])) return {0, kUndetermined};

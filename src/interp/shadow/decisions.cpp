@@ -42,7 +42,7 @@ Result<ShadowValue> Compare(Context& context, const Instruction& inst, Operands 
   const CompareAttrs& attrs = inst.attrs<CompareAttrs>();
   const bool total = attrs.type == ComparisonType::kTotalOrder;
   const PrimitiveType type = inst.operand(0).shape().type();
-  // The NaN of such a type has the bits of -0.
+  // The NaN of these formats has the bits of -0.
   const bool nan_is_zero = total && BitWidth(type) == 8 && FormatOf(type).specials == Specials::kFnuz;
   const bool any_sign[] = {total && !KeepsBitsOfNaN(context, inst.operand(0)),
                            total && !KeepsBitsOfNaN(context, inst.operand(1))};
@@ -143,7 +143,7 @@ Pair HullOf(Pair a, Pair b, std::optional<double> picked) {
 
 namespace {
 
-// Undetermined if the selected element is, or if the predicate is and the outcomes differ.
+// An element is undetermined if the selected operand is, or if the predicate is and the outcomes differ.
 Result<ShadowValue> SelectOfIntegers(Context& context, const Instruction& inst, Operands operands) {
   ShadowValue picked = *operands[0];
   picked.open = Literal();

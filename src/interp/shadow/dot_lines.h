@@ -10,12 +10,12 @@
 
 namespace hlo::shadow {
 
-// A smaller dot of these rows and columns.
+// A smaller dot of the needed rows of the left operand and columns of the right one.
 struct DotLines {
   struct Side {
     bool all = true;            // Whether the whole operand is used, instead of the elements `at`.
     std::vector<int64_t> at;    // Operand elements, line after line.
-    std::vector<int64_t> dims;  // Sizes of the operand that they form.
+    std::vector<int64_t> dims;  // Dimensions of the operand that `at` forms.
   };
   Side left, right;
   DotAttrs attrs;
@@ -23,8 +23,8 @@ struct DotLines {
   std::vector<int64_t> at;    // Ascending row-major indices of the wanted results.
 };
 
-// `at` lists the wanted results in ascending order. Returns nullopt if the smaller dot would read nearly all of both
-// operands.
+// `at` lists the wanted results in ascending order. Returns nullopt for a sparse dot, and if more than a quarter of the
+// lines of both operands are needed (with batch dimensions: of one operand).
 std::optional<DotLines> LinesOf(const Instruction& dot, const std::vector<int64_t>& at);
 
 }  // namespace hlo::shadow

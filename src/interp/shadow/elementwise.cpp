@@ -1,7 +1,7 @@
 // The rules of elementwise operations, and the loops over all elements (docs/comparison.md#elementwise-rules).
 //
-// `value` is the exact function of the exact operands. `before` is its largest change if operands change within their
-// bounds. `Rounded` adds the rounding of the result.
+// In rules, `value` is the exact function of the operands' values. `before` is its largest change if operands change
+// within their bounds. `Rounded` adds the rounding of the result.
 #include "interp/shadow/elementwise.h"
 
 #include <algorithm>
@@ -119,7 +119,7 @@ ShadowValue Apply(const BlockRule& rule, const Instruction& inst, Operands opera
   ApplyTo(rule, operands, &ShadowValue::bound, count, result.value.mutable_data<double>().data(),
           result.bound.mutable_data<double>().data());
   if (std::ranges::any_of(operands, [](const ShadowValue* operand) { return operand->HasLikely(); })) {
-    // With rounding to a grid, the likely bound is around a different value.
+    // With rounding to a grid, the likely bounds are around other values.
     result.likely = NewBuffer(inst.shape());
     Literal around = NewBuffer(inst.shape());
     double* const middle = around.mutable_data<double>().data();

@@ -23,7 +23,7 @@ inline bool IsExact(Pair x) { return x.bound == 0; }
 inline bool IsDecided(Pair x) { return std::isfinite(x.bound); }
 inline bool IsNonZero(Pair x) { return std::fabs(x.value) > x.bound; }
 
-// The largest |t - value| of a result t whose exact value is within `before` of `value`. It contains the roundings of
+// The largest |t - value| of a result t whose exact value is within `before` of `value`. Includes the roundings of
 // `finish` and the f64 rounding of `value`.
 inline double WithRounding(const Finish& finish, double value, double before) {
   const double size = (std::fabs(value) + before) * kUp;
@@ -99,9 +99,8 @@ struct ElementRule {
 ElementRule ElementRuleOf(const Context& context, const Instruction& inst);
 BlockRule Blocks(const PairRule& rule, int64_t operands);
 
-// Null for other opcodes.
+// Both rules are null for opcodes that they do not cover.
 BlockRule ArithmeticRule(Opcode opcode, const Finish& finish);
-// Null for other opcodes.
 PairRule FunctionRule(Opcode opcode, const Finish& finish);
 Pair MaximumOf(Pair a, Pair b);
 Pair MinimumOf(Pair a, Pair b);

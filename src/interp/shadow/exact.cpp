@@ -87,7 +87,8 @@ Result<Literal> EvaluateWhole(Context& context, const Instruction& inst, std::sp
 }
 
 // Whether no pass rewrites the instruction, so that both modules compute the same bits from exact operands.
-// fft-expander's products have bounds. Decompositions become loops or library calls that round differently.
+// fft-expander rewrites an fft to products that have bounds. Decompositions become loops or library calls that round
+// differently.
 bool IsLeftAlone(const Instruction& inst) {
   constexpr std::string_view kDecompositions[] = {"Qr", "ProductOfElementaryHouseholderReflectors", "Eigh"};
   if (std::ranges::any_of(inst.operands(), [](const Instruction* operand) { return operand->shape().IsTuple(); }))

@@ -1,9 +1,7 @@
-// Checks whether a module's results are independent of the order of computation. They are if every intermediate value
+// Checks whether a module's results are independent of the order of computation. This holds if every intermediate value
 // is a multiple of a power of two, and no permitted partial result needs more bits than its type has. Then nothing is
 // rounded, and differences are errors. Input profile `exact` generates arguments for this check
 // (docs/comparison.md#exact).
-//
-// The check is for one run and its operand values, so that magnitudes do not grow with the depth of the program.
 #ifndef HLO_INTERP_SHADOW_EXACT_PLAN_H_
 #define HLO_INTERP_SHADOW_EXACT_PLAN_H_
 

@@ -42,8 +42,8 @@ Pair FallsThenRises(const FloatFunction& function, const Finish& finish, Pair a)
   return Between(function, finish, a, meets_zero ? std::optional(function.f64(0)) : std::nullopt);
 }
 
-// A literal 1 / (1 + exp(-x)) gives 0 if exp overflows, which in f64 begins at 2^-1024, 50 bits above the smallest
-// subnormal.
+// A kernel that computes 1 / (1 + exp(-x)) gives 0 if exp overflows. In f64 this begins at results of 2^-1024, 50 bits
+// above the smallest subnormal.
 Pair Vanishes(const FloatFunction& function, const Finish& finish, Pair a) {
   const Pair x = Monotone(function, finish, a);
   const double next_to_nothing = std::max(finish.compute.least * 0x1p26, 2 / finish.compute.overflow);

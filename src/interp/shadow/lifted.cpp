@@ -38,7 +38,7 @@ std::vector<const Computation*> CalledFirst(const Computation& computation) {
   return order;
 }
 
-// Above any limit, with sums that do not overflow.
+// Exceeds every limit, and sums of such numbers do not overflow.
 constexpr int64_t kMostSteps = int64_t{1} << 48;
 
 bool IsDrawn(const Instruction& inst) {
@@ -72,7 +72,7 @@ class Lifter {
 
   bool IsLifted(const Instruction& inst) const { return is_lifted_.at(&inst); }
 
-  // Adds the lifted form of `inst`. If there is none, sets `*each_index` and returns a placeholder with the lifted
+  // Adds the lifted form of `inst`. If the op has none, sets `*each_index` and returns a placeholder with the lifted
   // operands and shape, which the rule of its op must not evaluate.
   Instruction& Add(const Instruction& inst, bool* each_index) {
     const auto is_lifted = [&](const Instruction* operand) { return IsLifted(*operand); };
@@ -89,7 +89,7 @@ class Lifter {
     return *made;
   }
 
-  // Broadcasts an instruction that is not lifted.
+  // The lifted instruction, or a broadcast of one that is not lifted.
   Instruction& Everywhere(const Instruction& inst) {
     return IsLifted(inst) ? *map_.at(&inst) : Spread(*map_.at(&inst), inst.shape());
   }

@@ -1,8 +1,8 @@
 // Bounds of transforms, factorisations and triangular solves in the declared types.
 //
 // fft: each result is the sum of all elements of its transform, multiplied by roots of unity. An algorithm that uses
-// factors of at most 13 multiplies and adds each element along a chain of at most 7 roundings for each bit of a factor
-// (13 by its definition). So one dimension of length n has h = 8 log2(n) + 8 roundings. For larger prime factors, a
+// factors of at most 13 rounds each element at most 7 times for each bit of a factor, even if it computes the factor 13
+// by its definition. So one dimension of length n has h = 8 log2(n) + 8 roundings. For larger prime factors, a
 // convolution with a chirp does this twice for at most four times the length, with a product before, between and after:
 // h = 16 log2(4n) + 32. Each step keeps the norm, except for the norm of the chirp, sqrt(2n). With N elements of norm
 // |x|, |error| <= gamma(h, u) sqrt(2N) |x|. The likely bound is a random walk of roundings: 6 sqrt(h) u |x|. Source:
@@ -11,7 +11,7 @@
 // Factorisations and solves are recurrences. Each step has the bound of its operands and its own rounding, for any
 // order of a sum. Source: Higham, 8.1, 9.3, 10.1.
 //
-// Such a bound may double with each row. If it becomes uninformative and the run's result is known
+// Such a bound may double with each row. If the bound becomes uninformative and the run's result is known
 // (ShadowOptions::left), a property of all algorithms is checked: the product of the factors is the matrix, and the
 // product of the triangle and the solution is the other side, with an error of at most gamma_n times the product of the
 // moduli. So each element is compared with a value that is computed from the other elements of the run's result. A
@@ -157,7 +157,7 @@ Result<ShadowValue> Fft(Context& context, const Instruction& inst, Operands oper
       sizes += number.size();
       bounds += number.bound;
     }
-    // The other half are conjugates of the stored half.
+    // The elements that are not stored are conjugates of stored elements.
     if (to_real) norm *= std::numbers::sqrt2;
     // The algorithm decides whether an intermediate result overflows.
     const bool may_overflow = growth * (to_real ? 2 : 1) * sizes >= rounding.overflow;
@@ -278,8 +278,8 @@ void OpenAll(std::span<Approx> numbers) {
   for (Approx& x : numbers) x.bound = kUndetermined;
 }
 
-// Factors in place. `turns` selects the upper triangle. Returns nullopt if a pivot is undetermined, or otherwise the
-// order of the first minor that is not positive, or 0. Later elements are not changed.
+// Cholesky factorisation in place. `turns` selects the upper triangle. Returns nullopt if a pivot is undetermined.
+// Otherwise returns the order of the first minor that is not positive, or 0. Later elements are not changed.
 std::optional<int32_t> Factor(std::span<Approx> a, int64_t n, bool turns, bool conjugates, const Rounded& rounded) {
   const auto at = [&](int64_t i, int64_t j) -> Approx& { return turns ? a[j * n + i] : a[i * n + j]; };
   const auto read = [&](int64_t i, int64_t j) { return conjugates ? Conjugate(at(i, j)) : at(i, j); };

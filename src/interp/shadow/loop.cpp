@@ -90,7 +90,7 @@ Repeated::Named Repeated::PlanInstruction(const Context& context, const Instruct
   return step(std::move(made));
 }
 
-// Adds a step for a tuple that is needed as a whole.
+// The step of a value. A tuple that is needed as a whole gets a new step.
 int Repeated::StepOf(const Context& context, const Named& value) {
   if (value.step >= 0) return value.step;
   Step tuple{.inst = value.tuple};
@@ -283,7 +283,7 @@ Result<ShadowValue> Loop::Run(Context& context, const ShadowValue& init) {
   condition_.Restart();
   body_.Restart();
   ShadowValue states[] = {init, ShadowValue()};
-  ShadowValue *state = &states[0], *next = &states[1];  // The state before the trip.
+  ShadowValue *state = &states[0], *next = &states[1];  // After a trip, `next` is the state before it.
   ShadowValue go_on;
   bool decided = true;
   const std::vector<bool> exact = ExactElements(context, loop_);

@@ -13,7 +13,7 @@ namespace hlo::shadow {
 
 class PlainBody {
  public:
-  // Null if `body` has no such instruction or is too large.
+  // Null if `body` has no such instruction, or too many instructions.
   static std::unique_ptr<PlainBody> Of(const Computation& body);
 
   const Computation& computation() const { return module_.entry(); }

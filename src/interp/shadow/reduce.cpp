@@ -1,5 +1,6 @@
-// Bounds of reduce. Combiners with a rule use it. Reducers that return one of their elements use the possible elements
-// (interp/shadow/choices.cpp). Others are applied in two orders. Rules: docs/comparison.md#sums.
+// Bounds of reduce. Combiners with a rule in totals.h use this rule. For reducers that return one of their elements,
+// all possible elements are found (choices.cpp). Other reducers are applied in two orders. Rules:
+// docs/comparison.md#sums.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -44,7 +45,7 @@ void FoldExactRow(const double* v, int64_t count, Total& total) {
   for (; i < count; ++i) Add::Take(total, v[i], 0, 0);
 }
 
-// [outer, reduced, inner], if the reduced dimensions are adjacent.
+// An array as [outer, reduced, inner], if the reduced dimensions are adjacent.
 struct Grouping {
   int64_t outer, reduced, inner;
 };
@@ -213,8 +214,9 @@ Result<ShadowValue> SpreadOver(Context& context, const ShadowValue& x, const std
   return Move(context, spread.inst(), args);
 }
 
-// Applies the body sequentially and in a balanced tree. The right result is assumed to be between the two. If samples
-// show that the body depends on the order, there are no bounds, and two modules are compared by the interpreter's bits.
+// Applies the body sequentially and in a balanced tree. The right result is assumed to be between these two results. If
+// samples show that the body depends on the order, there are no bounds, and two modules are compared by the
+// interpreter's bits.
 Result<ShadowValue> ReduceByBody(Context& context, const Instruction& inst, const Computation& body, Operands operands,
                                  const std::vector<int64_t>& dimensions) {
   const size_t arity = operands.size() / 2;

@@ -33,7 +33,7 @@ Rounding RoundingTo(int exponent_bits, int mantissa_bits) {
 
 namespace {
 
-// Whether a product may become part of an fma. Users that only compare and select prevent it.
+// Whether a product may become part of an fma. This is impossible if its users only compare and select.
 bool MeetsASum(const Instruction& product) {
   std::vector<const Instruction*> pending{&product};
   std::unordered_set<const Instruction*> met;  // A sorting network has many paths.
@@ -137,7 +137,7 @@ SumRule SumRuleOf(const Context& context, const Instruction& inst, int64_t terms
   } else {
     rule.finish.target = RoundingTo(rule.finish.held, context.ftz());
   }
-  // Unless the accumulator represents products exactly.
+  // Products are rounded, unless the accumulator represents them exactly.
   const bool exact_products = product_bits == 0 || product_bits <= SignificandBits(sum.accumulator);
   if (!exact_products) {
     chain += 1;

@@ -15,9 +15,9 @@
 namespace hlo::shadow {
 
 inline constexpr double kUndetermined = std::numeric_limits<double>::quiet_NaN();
-// Marks a value as undetermined, but computed from its operands' values. Only the payload of the NaN differs from
-// kUndetermined. Masks have kComputed. Rules may ignore the difference, because a comparison of two modules (`widened`)
-// evaluates each rule a second time without bounds.
+// Bound of an undetermined element that was computed from values of operands; a Mask has kComputed for it. Only the
+// payload of the NaN differs from kUndetermined. Rules may ignore the difference, because a comparison of two modules
+// (`widened`) evaluates each rule a second time without bounds.
 inline constexpr double kUndeterminedButComputed = std::bit_cast<double>(std::bit_cast<uint64_t>(kUndetermined) | 1);
 inline constexpr uint8_t kLost = 1, kComputed = 2;
 inline bool IsComputed(double bound) {
@@ -51,8 +51,8 @@ inline double HalfUlp(const Rounding& rounding, double magnitude) {
   return step < rounding.least ? rounding.least : step;  // std::max prevents vectorised loops.
 }
 
-// Errors after a formula: the rounding in the type of the computation, or an error of some ulps, and the rounding to a
-// narrower type that holds the result.
+// Errors that are added to a formula's result: the rounding in the type of the computation, or an error of some ulps,
+// and the rounding to a narrower type that holds the result.
 struct Finish {
   Rounding compute;  // For functions, `relative` and `least` are multiplied by 2 * ulps.
   Rounding target;
@@ -111,16 +111,18 @@ struct Pair {
   double bound;
 };
 
-// |x| must be below the overflow threshold, and the type must not be f64: the sum has 52 bits, and at most 25 are kept.
+// Rounds x to the type. |x| must be below the overflow threshold, and the type must not be f64: the sum has 52 bits,
+// and at most 25 are kept.
 inline double Nearest(const Rounding& to, double x) {
   const double to_whole_steps = 0x1.8p52 * (2 * HalfUlp(to, std::fabs(x)));
   return std::copysign((x + to_whole_steps) - to_whole_steps, x);
 }
 
-// The result after `finish` of a number within `before` of `value`, on the grid of the type. It must not overflow.
-// Rounding is monotone, so the result is between the rounded ends of the interval. Equal ends determine it. So does a
-// single rounding with `before` = 0: rounding a sum, product, quotient or root of f32 numbers to f64 first does not
-// change its rounding to f32. The sign of a zero is determined if the interval does not contain 0.
+// The result after `finish` of a number within `before` of `value`, on the grid of the type. The result must not
+// overflow. Rounding is monotone, so the result is between the rounded ends of the interval. Equal ends determine the
+// result. A single rounding with `before` = 0 determines it too: rounding a sum, product, quotient or root of f32
+// numbers to f64 first does not change its rounding to f32. The sign of a zero is determined if the interval does not
+// contain 0.
 inline Pair OnGrid(const Finish& finish, double value, double before) {
   const double size = std::fabs(value) + before;
   const bool exact = finish.nearest && before == 0;
@@ -138,7 +140,7 @@ inline Pair OnGrid(const Finish& finish, double value, double before) {
   return {middle, is_open_zero ? std::max(bound, kTiny) : bound};
 }
 
-// An interval that contains both outcomes around `picked`, or by default the middle.
+// An interval around `picked`, or by default around its middle, that contains both outcomes.
 Pair HullOf(Pair a, Pair b, std::optional<double> picked = {});
 
 // ---- Rules by op family ---------------------------------------------------------------------------------------------
@@ -175,7 +177,7 @@ Result<ShadowValue> SelectAndScatter(Context& context, const Instruction& inst, 
 bool IsComposite(const Instruction& inst);
 Result<ShadowValue> LibraryCall(Context& context, const Instruction& inst, Operands operands);
 Result<ShadowValue> Composite(Context& context, const Instruction& inst, Operands operands);
-// fft, factorisation, triangular solve, or an equivalent LAPACK call.
+// Whether the instruction is an fft, factorisation, triangular solve, or an equivalent LAPACK call.
 bool HasMatrixRule(const Instruction& inst);
 Result<ShadowValue> OfMatrices(Context& context, const Instruction& inst, Operands operands);
 Result<ShadowValue> Scatter(Context& context, const Instruction& inst, Operands operands);
@@ -183,39 +185,40 @@ Result<ShadowValue> Dot(Context& context, const Instruction& inst, Operands oper
 Result<ShadowValue> Convolution(Context& context, const Instruction& inst, Operands operands,
                                 const WantedResults* wanted);
 
-// The interpreter's value from operands rounded to their types, for two compared modules. It is undetermined, but equal
-// bits in both modules still decide.
+// The interpreter's value from operands rounded to their types, for two compared modules. It is exact if the operands
+// are exact and no pass rewrites the op. Otherwise it is undetermined, but equal bits in both modules make it right,
+// unless an operand has no meaningful value.
 Result<ShadowValue> Interpreted(Context& context, const Instruction& inst, Operands operands);
 // Whether the instruction computes with complex numbers. OfComplex is its value in a comparison of two modules, with
 // the parts as `elements`.
 bool IsOfComplex(const Instruction& inst);
 Result<ShadowValue> OfComplex(Context& context, const Instruction& inst, Operands operands);
-// The value in a kernel, in the declared types. Returns nullopt if the rule of the op applies.
+// The value in a kernel, in the declared types. Returns nullopt if the general rules apply.
 Result<std::optional<ShadowValue>> OfComplexAsDeclared(Context& context, const Instruction& inst, Operands operands,
                                                        const WantedResults* wanted);
 bool HasComplexRule(const Instruction& inst);
 // Splits a complex array into its parts. Other values are returned unchanged.
 ShadowValue SplitComplex(const ShadowValue& x);
 Literal Interleaved(const Literal& real, const Literal& imaginary, const Shape& shape);
-// Exact operands give an exact result. Others make the result undetermined, for elementwise instructions in each
-// element separately.
+// Exact operands give an exact result. Other operands make the result undetermined, for elementwise instructions in
+// each element separately.
 Result<ShadowValue> ThroughInterpreter(Context& context, const Instruction& inst, Operands operands);
 // Whether NaNs of `inst` have the bits of an argument or constant, and not of arithmetic.
 bool KeepsBitsOfNaN(const Context& context, const Instruction& inst);
 // Whether `inst` depends on a sum in its own computation. Another order or an additional zero term may change the sign
 // of a zero sum.
 bool AddsUpToZero(const Context& context, const Instruction& inst);
-// Marks bits of NaNs as undetermined if they need not be preserved.
+// The result of an instruction that reads bits. Bits of NaNs are undetermined if they need not be preserved.
 Result<ShadowValue> BitsOf(Context& context, const Instruction& inst, Operands operands);
 bool NeverRounds(const Computation& computation);
 bool AllExact(Operands operands);
 bool IsMovement(const Instruction& inst);
-// Leading operands that are data.
+// Number of leading operands that are data.
 int64_t DataOperands(const Instruction& inst);
 Result<ShadowValue> Move(Context& context, const Instruction& inst, Operands operands);
-// By result element, the row-major index of its source in operand `number`, or -1.
+// For each result element, the row-major index of its source in operand `number`, or -1.
 Result<Literal> SourceOf(const Instruction& inst, int64_t number, Operands operands);
-// By element of the updates, the row-major index of its operand element, or -1.
+// For each element of the updates, the row-major index of the operand element that it changes, or -1.
 std::vector<int64_t> DestinationsOf(const Instruction& scatter, const Literal& indices);
 
 // Applies `computation`, from scalars to scalars, at every index of arrays.
@@ -236,7 +239,7 @@ class Lifted {
 
 Result<ShadowValue> RunInstruction(Context& context, const Instruction& inst, Operands operands,
                                    const WantedResults* wanted);
-// Each level needs several large stack frames.
+// Limit on nested calls. Each level needs several large stack frames.
 inline constexpr int kDeepest = 500;
 // Instructions that the root needs, operands first, without operands of given values.
 std::vector<const Instruction*> NeededOrder(const Context& context, const Instruction& root);
@@ -257,17 +260,18 @@ void TakeComputed(const ShadowValue& from, ShadowValue& to);
 // Marks undetermined elements with a meaningful value as computed.
 void MarkComputed(ShadowValue& value);
 void TakeAsExact(ShadowValue& value);
-// Removes a bound that is 0 everywhere, because exact operands make maxima and clamps exact.
+// Removes a bound that is 0 everywhere, as after maxima and clamps of exact operands.
 void DropZeroBound(ShadowValue& value);
 bool AnyOpen(const ShadowValue& x);
-// IsOpen: a scalar that determines control flow is undetermined. HasComputed: control flow may follow its value
-// nevertheless.
+// IsOpen: the scalar, which decides control flow, is undetermined. HasComputed: control flow may follow the scalar's
+// value nevertheless.
 inline bool IsOpen(const ShadowValue& scalar) { return scalar.HasOpen() && scalar.open.GetInt(0) != 0; }
 inline bool HasComputed(const Context& context, const ShadowValue& scalar) {
   return context.options.widened && (scalar.open.data<uint8_t>()[0] & kLost) == 0;
 }
 
-// A binary op of a reducer's two parameters, in either order.
+// The action of a reducer on its two parameters: a binary op in either order, kAssign if it returns the second one,
+// otherwise kOther.
 enum class Combiner { kAdd, kMultiply, kMaximum, kMinimum, kAssign, kOther };
 Combiner CombinerOf(const Computation& computation);
 
@@ -308,13 +312,13 @@ struct SumRule {
     return (before + target) * kUp;
   }
 };
-// `product_bits`: significand bits of both factors of each term. 0: the terms are values.
+// `product_bits`: significand bits of both factors of each term. 0: the terms are not products.
 SumRule SumRuleOf(const Context& context, const Instruction& inst, int64_t terms, int product_bits = 0);
 int SignificandBits(PrimitiveType type);
 bool AreIntegers(const ShadowValue& value);
 
-// Whether the order of finite terms decides if their sum overflows: a partial sum could, or the terms of the opposite
-// sign, whose magnitudes add up to (sizes - |value|) / 2, could reach their own infinity first.
+// Whether the order of finite terms decides if their sum overflows: a partial sum may overflow although the whole sum
+// does not, or the terms of the opposite sign, whose magnitudes add up to (sizes - |value|) / 2, may overflow first.
 inline bool OverflowIsOpen(double value, double worst, double sizes, double overflow) {
   const double size = std::fabs(value);
   return sizes >= overflow && (size - worst < overflow || (sizes - size) / 2 + worst >= overflow);

@@ -14,14 +14,14 @@ enum class Spread { kEverywhere, kInGrid, kInRows, kInColumns };
 
 // Returns at least `wanted` points, or all if there are fewer.
 //   kEverywhere: the first and last elements, the ends of some rows, and one point in each of some equal strata.
-//   kInRows, kInColumns: about 64 points in each of as many rows or columns as that takes.
-//   kInGrid: points in 256 rows and 256 columns, with some of the columns in each row, in turn, and the four corners.
-//   If there are fewer rows, more columns are used, and vice versa.
+//   kInRows, kInColumns: about 64 points in each of as many rows or columns as needed.
+//   kInGrid: points in 256 rows and 256 columns, and the four corners. Each row has only some of these columns. If
+//   there are fewer rows, more columns are used, and vice versa.
 std::vector<int64_t> Points(const Shape& shape, Spread spread, int64_t wanted, uint64_t seed);
 
-// All elements are below `count`.
+// Sorts indices below `count`, and removes duplicates.
 void SortUnique(std::vector<int64_t>& at, int64_t count);
-// Positions in the ascending list `sorted`.
+// Positions of `at` in the ascending list `sorted`.
 std::vector<int64_t> PositionsIn(const std::vector<int64_t>& sorted, const std::vector<int64_t>& at, int64_t count);
 
 }  // namespace hlo::shadow

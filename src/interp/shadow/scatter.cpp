@@ -79,10 +79,10 @@ class Destinations {
   std::vector<int64_t> strides_, index_strides_;
   std::vector<int64_t> extent_;
   std::vector<int64_t> window_of_;     // By dimension of the updates: the operand's window dimension, or -1.
-  std::vector<int64_t> index_dim_of_;  // By other dimension of the updates, the dimension of the indices.
+  std::vector<int64_t> index_dim_of_;  // For other dimensions of the updates: the dimension of the indices.
 };
 
-// A destination with several updates is undetermined between them.
+// A destination with several updates has an interval that contains all of them.
 ShadowValue Overwrite(const Context& context, const Instruction& inst, const ShadowValue& x, const ShadowValue& updates,
                       const std::vector<int64_t>& destination) {
   const Source from(x), with(updates);

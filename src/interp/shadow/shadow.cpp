@@ -122,7 +122,6 @@ Result<ShadowValue> ByRule(Context& context, const Instruction& inst, Operands o
   if (IsMovement(inst)) return Move(context, inst, operands);
   if (IsElementwiseRule(inst)) return Elementwise(context, inst, operands);
 
-  // The interpreter evaluates other exact ops.
   const auto is_exact_type = [](const Shape& shape) {
     bool exact = true;
     ForEachLeaf(shape, [&](const ShapeIndex&, const Shape& leaf) {
@@ -152,8 +151,8 @@ Result<ShadowValue> ByRule(Context& context, const Instruction& inst, Operands o
   FAIL(UnsupportedAt(inst, "U041", Str("no error bounds for '", inst.opcode(), "' on ", inst.shape())));
 }
 
-// The value that users inside a kernel read of an output. The comparator judges an output's own overflow, but a user
-// may read the rounded, infinite value or the wider one. Returns nullopt if nothing overflows.
+// The value that users inside a kernel read of an output. The comparison of outputs judges their own overflow, but a
+// user may read the rounded, infinite value or the wider one. Returns nullopt if nothing overflows.
 std::optional<ShadowValue> AsRead(const Context& context, const Instruction& output, const ShadowValue& value) {
   if (!value.shape.IsArray() || !value.IsFloat() || context.options.widened) return std::nullopt;
   const double overflow = RoundingTo(output.shape().type(), context.ftz()).overflow;
@@ -231,11 +230,11 @@ void RoundToDeclared(ShadowValue& value, bool ftz) {
   value.held = value.shape.type();
 }
 
-// Evaluates the rule of a compared module a second time, on values without bounds. Undetermined elements of `result`
-// receive these values.
+// In a comparison of two modules, evaluates the rule a second time, on values without bounds. Undetermined elements of
+// `result` receive these values.
 Status AddComputed(Context& context, const Instruction& inst, Operands operands, const WantedResults* wanted,
                    ShadowValue& result) {
-  // The instructions inside do this themselves.
+  // Instructions of called computations do this themselves.
   if (inst.Is(kControl) || inst.Is(Opcode::kFusion) || inst.Is(Opcode::kMap)) return {};
   // A movement also moves computed values.
   const auto is_open = [](const ShadowValue* index) { return AnyOpen(*index); };
@@ -256,7 +255,7 @@ Pair InFormat(FloatFormat format, Pair x) {
   constexpr Pair kNan = {std::numeric_limits<double>::quiet_NaN(), 0};
   if (std::isnan(x.value)) {
     if (format.specials == Specials::kFinite) return {-0.0, 0};
-    // Others have a single NaN without a sign.
+    // Formats other than kFn have a single NaN without a sign.
     return format.specials == Specials::kFn ? Pair{x.value, 0} : kNan;
   }
   if (format.specials == Specials::kExponent && !(x.value > x.bound))

@@ -1,9 +1,9 @@
 // The shadow computes a pair (value, bound) for each element. The value is computed in f64 without the roundings of the
-// declared types. Every implementation that the precision plan permits has a result within the bound. For one kernel,
-// the shadow determines which outputs are right (interp/compare/compare.h). For two modules, it determines whether they
-// compute the same function (interp/compare/widened.h). Rules: docs/comparison.md.
+// declared types. The result of every implementation that the precision plan permits is within the bound. For one
+// kernel, the shadow determines which outputs are right (interp/compare/compare.h). For two modules, it determines
+// whether they compute the same function (interp/compare/widened.h). Rules: docs/comparison.md.
 //
-// The interpreter evaluates instructions that move data or compute with integers only. Instructions that round have
+// The interpreter evaluates instructions that only move data or compute with integers. Instructions that round have
 // rules here.
 #ifndef HLO_INTERP_SHADOW_SHADOW_H_
 #define HLO_INTERP_SHADOW_SHADOW_H_
@@ -32,17 +32,17 @@ struct ShadowValue {
   // Float elements in f64.
   Literal value;
   // |t - value| <= bound holds for every permitted result t. NaN: the element is undetermined. Infinity: it is
-  // undetermined, but not a NaN. Empty: all bounds are 0. A bound of 0 means that t must equal `value`, including the
-  // sign of zero, infinity and NaN.
+  // undetermined, but not a NaN. Empty: all bounds are 0. A bound of 0 means that t is `value`, also if this is an
+  // infinity, a NaN or a zero with a sign.
   Literal bound;
   // A smaller bound that a correct implementation exceeds with negligible probability, since roundings of a long sum
-  // add up like a random walk. A result beyond it is suspicious but not wrong. Empty: equal to `bound`.
+  // add up like a random walk. A result beyond this bound is suspicious but not wrong. Empty: equal to `bound`.
   Literal likely;
   // The type to which the floats were last rounded, which may be wider than the declared type.
   PrimitiveType held = PrimitiveType::kF64;
 
-  // Elements of integers, pred, and complex numbers that are not split, in the declared type, and a flag for each
-  // undetermined element. Empty `open`: all are determined.
+  // `exact`: elements of integers, pred, and complex numbers that are not split, in the declared type. `open`: a flag
+  // for each undetermined element, or empty if all are determined.
   Literal exact;
   Literal open;
 
@@ -70,7 +70,7 @@ struct Decisions {
 };
 
 // An element with a decision has the value of one candidate. Values that share decisions take the same candidate, as
-// the index of an argmax belongs to the returned value.
+// the index of an argmax belongs to its maximum.
 struct Choices {
   std::shared_ptr<const Decisions> decisions;
   std::vector<int64_t> of;  // The decision of each element, or -1. Empty: element i has decision i.
@@ -79,13 +79,13 @@ struct Choices {
   int64_t DecisionOf(int64_t element) const { return of.empty() ? element : of[element]; }
 };
 
-// Computed results of a dot or convolution, which then has the shape of a list of them.
+// The results of a dot or convolution that are computed. The instruction then has the shape of a list of these.
 struct WantedResults {
   Shape whole;
   std::vector<int64_t> at;
 };
 
-// Limits loop trips, and computations that are applied to each element. Evaluations can share a meter.
+// Limits the work of loops, and of computations that are applied to each element. Evaluations can share a meter.
 struct WorkMeter {
   static constexpr int64_t kLeast = 100'000'000;  // Always allowed, about a tenth of a second.
   int64_t limit = 0;                              // Scalar steps (interp/shadow/slice.h).
@@ -120,7 +120,7 @@ struct ShadowOptions {
 
 struct Shadow {
   ShadowValue value;
-  // An unknown reducer was evaluated in two orders, without a proof.
+  // An unknown reducer was evaluated in two orders, which does not prove its bounds.
   bool heuristic = false;
 };
 
@@ -135,7 +135,7 @@ Result<Shadow> EvaluateShadow(const Computation& computation, std::span<const Li
 
 bool IsBeyondWork(const Error& error);
 
-// The value of one instruction. `given` is not called for it.
+// The value of one instruction, for which `given` is not called.
 Result<ShadowValue> EvaluateShadowOf(const Instruction& inst, std::span<const ShadowValue> args,
                                      const ShadowOptions& options = {});
 ShadowValue DropBounds(ShadowValue value);

@@ -23,7 +23,7 @@ Indices Shared(std::vector<int64_t> at) { return std::make_shared<const std::vec
 
 struct Places {
   bool all = false;
-  Indices at;  // Unless `all`. Sorted when the plan is complete.
+  Indices at;  // Null if `all`. Sorted when the plan is complete.
 };
 
 // Result j of a movement is the next element of the list from[number[j]], with one list for each operand. If `number`
@@ -82,7 +82,7 @@ class Slicer {
     for (Slicer* slicer : {&a, &b}) {
       for (const Instruction* parameter : slicer->cone_.module->entry().parameters()) {
         const auto found = slicer->places_.find(parameter);
-        if (found == slicer->places_.end()) continue;  // Not needed.
+        if (found == slicer->places_.end()) continue;
         const ConeArgument& argument = slicer->cone_.args[parameter->parameter_number()];
         SharedArgument& all = shared[argument.key];
         all.literal = argument.literal;
@@ -114,7 +114,7 @@ class Slicer {
     std::vector<Instruction*> results;
     for (size_t i = 0; i < outputs_.size(); ++i) {
       Instruction& result = At(*outputs_[i], points_[i]);
-      // Equal outputs need two instructions.
+      // An output that occurs twice is copied.
       const bool again = std::ranges::find(results, &result) != results.end();
       results.push_back(again ? &entry_->Add(Opcode::kCopy, result.shape(), {&result}) : &result);
     }
@@ -691,7 +691,7 @@ Result<Slicer> Planned(const Cone& cone, std::vector<std::vector<int64_t>> point
   return slicer;
 }
 
-// Takes about `limit` steps or about `fewest` points.
+// Takes about `limit` steps, or about `fewest` points if these take more.
 Result<Slicer> BestSlicer(const Cone& cone, int64_t limit, uint64_t seed, int64_t fewest = kFewestPoints) {
   const std::vector<const Instruction*> outputs = OutputsOf(cone.module->entry().root());
   int64_t largest = 0;
@@ -709,7 +709,7 @@ Result<Slicer> BestSlicer(const Cone& cone, int64_t limit, uint64_t seed, int64_
     if (best && slicer.steps() > limit && 2 * slicer.steps() > best->steps()) continue;
     best.emplace(std::move(slicer));
     spread = other;
-    if (best->steps() <= limit || largest <= fewest) break;  // All spreads contain all points.
+    if (best->steps() <= limit || largest <= fewest) break;  // In the second case each spread has all points.
   }
   constexpr int64_t kMostPoints = int64_t{1} << 18;
   const double room = static_cast<double>(limit) / static_cast<double>(std::max<int64_t>(1, best->steps()));
@@ -765,7 +765,7 @@ Result<std::optional<Slice>> SliceOf(const Cone& cone, int64_t limit, uint64_t s
     if (!output->shape().IsArray()) return std::optional<Slice>();
     largest = std::max(largest, output->shape().NumElements());
   }
-  // A small result is computed completely, unless it selects from a value that does not fit into memory.
+  // A small result is computed completely, unless its cone is huge, as for a slice of a value that exceeds the memory.
   constexpr int64_t kMostSteps = 10'000'000'000;
   if (largest <= kFewestPoints && cone.steps <= kMostSteps) return std::optional<Slice>();
   Slicer best = TRY(BestSlicer(cone, limit, seed));

@@ -1,5 +1,5 @@
-// Slices: some results of a computation with their operands, as a separate computation. They are checked if checking
-// all results would be too much work (docs/comparison.md#sampling).
+// Slices: some results of a computation with all values that they need, as a separate computation. They are checked if
+// checking all results would be too much work (docs/comparison.md#sampling).
 //
 //   const Cone cone = ConeOf(root, arguments, {});
 //   if (cone.steps > limit) const auto slice = TRY(SliceOf(cone, limit, seed));
@@ -43,14 +43,14 @@ using Given = std::function<std::optional<ConeArgument>(const Instruction&)>;
 // `given` may be null, and is not called for the root.
 Cone ConeOf(const Instruction& root, std::span<const ConeArgument> args, const PrecisionPlan* plan, const Given& given);
 
-// Scalar steps for `results` elements with bounds. A step is about a nanosecond on one core. The estimate needs only
-// the right order of magnitude, but must be the same in every run.
+// Scalar steps to compute `results` elements with bounds. A step is about a nanosecond on one core. The estimate needs
+// only the right order of magnitude, but must be the same in every run.
 int64_t StepsOf(const Instruction& inst, int64_t results);
 // Includes called computations. A loop counts as one trip.
 int64_t StepsOf(const Computation& computation);
 
 struct Slice {
-  std::unique_ptr<Module> module;  // Arrays are lists of points.
+  std::unique_ptr<Module> module;  // Sliced arrays are lists of elements.
   std::vector<ShadowValue> args;
   PrecisionPlan plan;
   std::unordered_map<const Instruction*, WantedResults> wanted;
@@ -63,7 +63,7 @@ inline constexpr int64_t kFewestPoints = 4096;
 // whole rows or columns, the sample uses few of these. Returns nullopt if a leaf of the root is not an array, or if all
 // results should be computed, because they are few or a slice costs as much.
 Result<std::optional<Slice>> SliceOf(const Cone& cone, int64_t limit, uint64_t seed);
-// Returns nullopt if the root has an unsupported kind, or if the results cost more than `limit` steps.
+// Returns nullopt if an output of the root is not an array, or if the results cost more than `limit` steps.
 Result<std::optional<Slice>> SliceAt(const Cone& cone, const std::vector<std::vector<int64_t>>& points,
                                      int64_t limit = std::numeric_limits<int64_t>::max());
 
@@ -81,7 +81,7 @@ struct SlicesOfTwo {
 };
 inline constexpr int64_t kFewestPointsOfTwo = 64;
 // As many results of `after` as cost about `limit` steps, and the same results of `before`. Returns nullopt if a root
-// is not an array, or if they cost more than `most` steps.
+// is not an array, or if the results cost more than `most` steps.
 Result<std::optional<SlicesOfTwo>> SlicesOfBoth(const Cone& before, const Cone& after, int64_t limit, int64_t most,
                                                 uint64_t seed);
 Result<Literal> InterpretSlice(const Module& module,

@@ -22,7 +22,7 @@ bool IsDecidedEverywhere(const ShadowValue& x) {
 // less[i * count + j]: 1 if i is before j, 0 if not, 2 if undetermined.
 using Relation = std::vector<uint8_t>;
 
-// The parameters are the two sides of each operand in turn, as in sort.
+// The parameters of the computation are the two sides of each operand in turn, as in sort.
 class Comparator {
  public:
   Comparator(const Computation& body, std::vector<ShadowValue> operands, int64_t count)
@@ -65,7 +65,7 @@ class Comparator {
   int64_t count_;
 };
 
-// Stable. Empty if `less` is not an order.
+// The stable order of the elements. Empty if `less` is not an order.
 std::vector<int64_t> OrderBy(const Relation& less, int64_t count) {
   std::vector<int64_t> before(count), order(count);
   for (int64_t i = 0; i < count; ++i) {
@@ -148,7 +148,7 @@ Result<std::optional<ShadowValue>> SortByRanks(Context& context, const Instructi
     const auto bounded = all_exact ? exact : comparator.Relations(context, first, some, true);
     if (!exact || !bounded) return std::nullopt;
     for (int64_t line = first; line < first + some; ++line) {
-      // An unordered NaN: the algorithm determines the order.
+      // A comparison depends on an undetermined sign, so the algorithm determines the order.
       if (std::ranges::count(exact->at(line - first), 2) > 0) return std::nullopt;
       const std::vector<int64_t> order = OrderBy(exact->at(line - first), count);
       if (order.empty()) return std::nullopt;

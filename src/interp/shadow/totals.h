@@ -86,6 +86,7 @@ void WithRule(Combiner combiner, F&& f) {
 }
 bool HasRule(Combiner combiner);
 
+// Computes a result from its total.
 class Closing {
  public:
   // `integers`: all terms are integers.

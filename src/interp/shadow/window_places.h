@@ -80,7 +80,7 @@ class Windows {
     if (base == 0 || k_begin >= k_end || i_begin >= i_end) return {};
     const int64_t shared = std::gcd(w.window_dilation, w.base_dilation);
     const Wide k_step = spread / shared, i_step = dilation / shared;
-    // Finds the first pair (k, i) on the side with fewer candidates.
+    // Finds the first pair (k, i) by trying k or i, whichever has fewer candidates.
     Wide k = k_begin, i = i_begin;
     if (std::min(k_step, k_end - k_begin) <= std::min(i_step, i_end - i_begin)) {
       while (k < std::min(k_end, k_begin + k_step) && (start + k * dilation) % spread != 0) ++k;
@@ -99,7 +99,7 @@ class Windows {
   std::vector<std::vector<Run>> runs_;  // [dimension][index of the result]
 };
 
-// For reducers without a closed rule, or of other values than a single float array.
+// For reducers without a rule for totals, or for values other than one float array.
 Result<ShadowValue> ReduceWindowByReducer(Context& context, const Instruction& inst, Operands operands);
 
 }  // namespace hlo::shadow

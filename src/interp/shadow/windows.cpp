@@ -101,7 +101,8 @@ Result<ShadowValue> ReduceWindow(Context& context, const Instruction& inst, Oper
   return sink.Take();
 }
 
-// If other elements are within the bounds of the winner, each of these may receive the source value or not.
+// If other elements are within the bounds of the winner, the winner and each of these may receive the source value or
+// not.
 Result<ShadowValue> SelectAndScatter(Context& context, const Instruction& inst, Operands operands) {
   const SelectAndScatterAttrs& attrs = inst.attrs<SelectAndScatterAttrs>();
   const Instruction& select = attrs.select->root();

@@ -7,7 +7,7 @@
 namespace hlo::shadow {
 namespace {
 
-// All windows together have 1 GiB of bounds.
+// Limit on the elements of all windows together.
 constexpr int64_t kMostPlaces = int64_t{1} << 24;
 
 // A reducer (acc..., has, element..., has) -> (acc..., has) that applies `reducer` if both sides have a value, or
