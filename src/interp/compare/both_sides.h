@@ -29,7 +29,7 @@ struct PairOfComputations {
   // Instructions of the input whose value would differ if it were computed again, so it is kept.
   std::unordered_set<const Instruction*> given_for_good;
   std::unordered_map<const Computation*, std::vector<shadow::ConeArgument>> callee_args;
-  // Results of loops without a counterpart, which run once instead of once for each element.
+  // Results of loops without a counterpart. Each loop runs once, not once for each value.
   std::unordered_map<const Instruction*, ShadowValue> ran;
   int64_t ran_bytes = 0;
 };
@@ -37,7 +37,7 @@ struct PairOfComputations {
 // `start` and the instructions on which it depends in its computation, the nearest first. Stops at cut instructions.
 using IsCut = std::function<bool(const Instruction&)>;
 std::vector<const Instruction*> Upstream(const Instruction& start, const IsCut& is_cut);
-// Arguments of `inst` in f64. Only small arguments stay in f64.
+// The arguments that `inst` needs, in f64. Small ones also become f64 in `args`.
 std::vector<ShadowValue> Needed(std::vector<shadow::ConeArgument>& args, const Instruction& inst,
                                 const shadow::Given& cuts);
 

@@ -7,8 +7,7 @@
 namespace hlo {
 namespace {
 
-// Assigns a different element, which is not ruled out, to each decision of a sort's line. Uses augmenting paths, up to
-// the length of the line.
+// Assigns an element that is not ruled out to each decision of a sort, and each element once. Uses augmenting paths.
 class Placing {
  public:
   Placing(const Decisions& decisions, const std::vector<uint8_t>& ruled_out)

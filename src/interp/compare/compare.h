@@ -27,7 +27,7 @@ struct WorkMeter;
 enum class ElementClass : uint8_t {
   kExact,
   kWithin,
-  kSuspicious,    // Within the bound, but larger than the likely error.
+  kSuspicious,    // Within the bound, but beyond the likely bound.
   kViolation,     // No permitted implementation gives this value.
   kUndetermined,  // The bound permits more than one outcome.
   kVacuous,       // Within an uninformative bound: over a quarter of the value and of the rms.
@@ -45,7 +45,7 @@ ExitCode ExitCodeOf(Verdict verdict);
 // From worst to best: unsupported, mismatch, inconclusive, match.
 Verdict Worse(Verdict a, Verdict b);
 
-// In `local`, `expected` is the exact value.
+// In `local`, `expected` is the value of the shadow.
 struct ElementReport {
   int64_t linear = 0;  // Row-major index.
   std::vector<int64_t> index;
@@ -64,22 +64,22 @@ struct TensorComparison {
   bool of_complex = false;            // Numbers are parts of complex numbers, and `shape` is [.., 2].
   int64_t elements = 0, checked = 0;  // A sample has checked < elements.
   std::array<int64_t, kElementClasses> counts = {};
-  // Checked elements that are finite on both sides. norm_rel: ||actual - expected|| / ||expected||.
+  // Errors of determined elements that are finite on both sides. norm_rel: ||actual - expected|| / ||expected||.
   double max_abs = 0, max_rel = 0, rms_rel = 0, norm_rel = 0;
   int64_t max_ulps = 0;
   double worst_ratio = 0, median_ratio = 0;
-  int64_t worst_element = -1;  // Row-major index, also of a violation without a ratio.
+  int64_t worst_element = -1;  // Row-major index of the worst ratio, or -1.
   int64_t nan_actual = 0, nan_expected = 0, inf_actual = 0, inf_expected = 0, zero_actual = 0, zero_expected = 0;
   int64_t nan_for_finite = 0, inf_for_finite = 0;
   double max_abs_bad = 0, max_rel_bad = 0;  // Tolerances that would accept all violations, or infinity.
   std::vector<ElementReport> worst;         // NaN and infinity first, then sorted by `top_by`.
   std::string where;                        // "dim 1 in [960,999], all of dim 0 (40 of 1000)".
   std::map<int, int64_t> error_decades;     // Violations by floor(log10 |error|).
-  std::map<int, int64_t> ulp_bins;          // Elements by ulps: 0, 1, 2, then the upper ends of powers of two.
+  std::map<int, int64_t> ulp_bins;          // Elements by ulps. Keys are the ends of bins: 0, 1, 2, 4, 8.
   std::map<int, int64_t> ratio_bins;        // Elements by floor(log2 ratio). 1024 means infinite.
   std::vector<std::string> looks_like;      // Known mistakes that violations resemble: "PARTIAL TILE: ...".
   bool heuristic = false;                   // The bound is for an unknown reducer and is not proven.
-  int64_t disproved = 0;                    // Elements with the interpreter's bits beyond a wrong bound.
+  int64_t disproved = 0;                    // Elements with the interpreter's bits that a wrong bound excludes.
   Verdict verdict = Verdict::kMatch;
   std::string reason;  // For kInconclusive, and for kMismatch if the sizes at run time differ.
 
@@ -111,7 +111,7 @@ struct CompareOptions {
 struct LocalOptions : CompareOptions {
   const PrecisionPlan* plan = nullptr;
   int64_t work_limit = 0;  // Scalar steps above which a sample of the outputs is checked. 0 means no limit.
-  // See ShadowOptions::meter. A kernel that exceeds it is unsupported.
+  // See ShadowOptions::meter. A kernel that exceeds the meter is unsupported.
   WorkMeter* meter = nullptr;
   int64_t max_loop_iterations = 1'000'000;  // 0 means no limit.
   uint64_t seed = 0;
@@ -124,7 +124,7 @@ struct LocalOptions : CompareOptions {
 // arguments and internal failures.
 Result<Comparison> CompareLocal(const Computation& computation, std::span<const Literal> inputs, const Literal& actual,
                                 const LocalOptions& options = {});
-// Elements with the bits of `interpreted` are right, if it is given.
+// Elements with the bits of `interpreted`, if given, are right.
 Comparison CompareWithBounds(const ShadowValue& expected, const Literal& actual, const CompareOptions& options = {},
                              const Literal* interpreted = nullptr);
 // `points` are ascending row-major indices in `shape` for each leaf. Both sides contain only these elements.
@@ -135,13 +135,13 @@ Comparison CompareSample(const ShadowValue& expected, const Literal& actual, con
 // ---- Comparisons with a reference -----------------------------------------------------------------------------------
 
 struct Tolerance {
-  // An element is wrong if |a - e| > abs + rel |e|. If `both`, as in XLA, it must exceed both bounds.
+  // An element is wrong if |a - e| > abs + rel |e|. If `both`, as in XLA, |a - e| must exceed abs and rel |e|.
   double abs = 0, rel = 0;
   bool both = false;
   std::optional<int64_t> max_ulps;  // Closer elements are also accepted.
   bool fewer_infs_ok = false;       // Accepts the largest finite number in place of infinity.
 };
-// By type, without a precision plan. `rms` is the root mean square of the reference.
+// Tolerances for results without a precision plan. `rms` is the root mean square of the reference.
 Tolerance DefaultTolerance(PrimitiveType type, double rms);
 Tolerance XlaTolerance();  // 1e-3, absolute or relative, as in XLA's runner.
 

@@ -20,8 +20,9 @@ size_t LastOf(Users results, const Readings& compared) {
   return last;
 }
 
-// The last time at which the value is read. `read` has the times of users and receives this one. `hands_on`: kept
-// values of compared users stay as long as they are read. `inner`: last comparisons in called computations.
+// The last time at which the value is read. `read` has the times of users and receives this time. `hands_on`: compared
+// users are not evaluated again, because their values stay as long as they are read. `inner`: last comparisons in
+// called computations.
 size_t LastRead(const Instruction& inst, const Readings& compared, bool hands_on,
                 std::unordered_map<const Instruction*, size_t>& read,
                 const std::unordered_map<const Computation*, size_t>* inner = nullptr) {
@@ -138,7 +139,7 @@ Lifetimes Correspondence::LifetimesOf(const Computation& before, const Computati
                                       const std::vector<Instruction*>& order) const {
   const size_t end = order.size();
   const Instruction &root = after.root(), &root_before = before.root();
-  Readings compared, compared_before;                    // For an origin, its last comparison.
+  Readings compared, compared_before;                    // Position of the comparison, for an origin of its last one.
   std::unordered_map<const Computation*, size_t> inner;  // The last comparison of any instruction inside.
   for (size_t i = 0; i < end; ++i) {
     const Instruction* origin = ComparedWith(*order[i], before);

@@ -13,11 +13,11 @@ namespace hlo {
 
 // Whether the instruction is one result of a kernel with several.
 bool IsOneOfSeveral(const Instruction& inst);
-// Computes the result inside the kernel. Null if one instruction computes all results.
+// The instruction inside the kernel that computes the result. Null if one instruction computes all results.
 const Instruction* InsideKernel(const Instruction& one_of_several);
 
-// Values that are not read after each position in the order of the optimized computation. A compared instruction reads
-// its operands at its position. Operands of other instructions are read whenever a user is evaluated.
+// For each position in the order of the optimized computation, values that are not read later. A compared instruction
+// reads its operands at its position. Operands of other instructions are read whenever a user is evaluated.
 //
 // Users in the input compute a removed value again, with bounds. Values that cannot be computed again are kept until
 // their last user.
@@ -33,7 +33,7 @@ class Correspondence {
 
   // The instruction of the input that `inst` copies or replaced, or null.
   const Instruction* OriginOf(const Instruction& inst) const;
-  // Null if the origin does not run once in `before`.
+  // Like OriginOf, but null if the origin does not run once in `before`.
   const Instruction* OriginIn(const Instruction& inst, const Computation& before) const;
   bool RunsOnceIn(const Computation& computation, const Computation& before) const {
     return callers_.RunsOnceIn(computation, before);
@@ -41,7 +41,7 @@ class Correspondence {
   // The instruction of the input with the value that `inst` should have. Null if `inst` is not compared. Parameters are
   // compared only as root.
   const Instruction* ComparedWith(const Instruction& inst, const Computation& before) const;
-  // Elements of two tuples that were not yet compared with each other.
+  // Corresponding elements of two tuples that were not yet compared.
   struct Elements {
     const Instruction *before, *after;
   };

@@ -32,7 +32,7 @@ constexpr double kMostRms = 2;
 // Limit on the largest r of `elements` elements. If the errors of an element are normal, r has Student's distribution
 // with `runs` degrees of freedom. With V of the chi-squared distribution, P(r > x) = E[P(|Z| > x sqrt(V / runs))] <=
 // E[exp(-x^2 V / (2 runs))] = (1 + x^2 / runs)^(-runs / 2). With a probability of 1 in 1000, some element exceeds the
-// limit. It is at least 8, because errors that went through many functions are not normal.
+// limit. The limit is at least 8, because errors that went through many functions are not normal.
 double MostWorst(int64_t elements, int runs) {
   constexpr double kLeast = 8, kChance = 1e-3;
   const double draws = static_cast<double>(std::max<int64_t>(1, elements)) / kChance, n = std::max(1, runs);
@@ -103,7 +103,7 @@ How HowOf(const Instruction& inst) {
   }
 }
 
-// For a scatter, updates divided by destinations.
+// Terms of one result. For a scatter, updates divided by destinations.
 double TermsOf(const Instruction& inst) {
   if (!inst.Is(Opcode::kScatter)) return shadow::TermsOf(inst);
   const auto elements = [](const Shape& shape) {
@@ -169,7 +169,7 @@ class Rounder {
     if (found == declared_.end() || !IsWide(value.shape())) return {};
     const How how = HowOf(inst);
     if (how == How::kNot) return {};
-    // An instruction is compiled once for all iterations.
+    // `way` is the same in all iterations, because an instruction is compiled once.
     const Dice way(options_.seed, run_, inst.id());
     const Dice dice(options_.seed, run_, (int64_t{1} << 40) + ++steps_);
     const PrimitiveType type = ComponentType(found->second);
@@ -239,7 +239,6 @@ class Rounder {
     }
   }
 
-  // Complex elements receive noise in both parts.
   static void AddNoise(Literal& value, int64_t i, double size, const Dice& dice) {
     if (!std::isfinite(size)) return;
     const std::span<double> x = NumbersOf(value);
@@ -259,7 +258,7 @@ class Rounder {
   }
 
   // The error is at most as many ulps as the function's row allows, without half an ulp for the rounding. The rms of a
-  // uniform error is 1 / sqrt(3) of it.
+  // uniform error is 1 / sqrt(3) of the largest one.
   static void AddFunctionError(double ulps, PrimitiveType type, const Dice& dice, Literal& value) {
     if (ulps <= 0.5) return;
     const Rounding rounding = RoundingTo(type, false);
@@ -301,7 +300,7 @@ std::optional<int64_t> CountFlips(const Literal& m, const Literal& t, double mos
 }
 
 // An integer flips if roundings move the number before it across a step. r is the number of flips in t over the largest
-// number in a run. It is infinite if an element of t is further from m than any element of a run.
+// number in a run. r is infinite if an element of t is further from m than any element of a run.
 EnsembleOutput JudgeIntegers(EnsembleOutput output, const Literal& m, std::span<const Literal> runs, const Literal& t) {
   double most = 0;
   int64_t most_flips = 0;

@@ -1,11 +1,10 @@
-// Decides whether roundings explain the difference between two results. The module is interpreted once without the
-// roundings of its types (m), and N times with random roundings. These go up or down, to the declared type or a wider
-// one, functions are as wrong as their rows allow, and sums are over chains of random length. A result t is suspect if
+// Decides whether roundings explain the difference between two results: docs/comparison.md#ensemble. The module is
+// interpreted once without the roundings of its types (m), and N times with random roundings. A result t is suspect if
 // its deviation from m is larger than the deviations s of these runs explain.
 //
 // Roundings inside a sum are drawn and not executed. Over h additions their variance is h times the variance of one
 // rounding of a partial sum, whose mean square is S^2 / 3 + Q / 6 for a sum S of terms whose squares add up to Q, as in
-// a random walk from 0 to S. In half of the runs h is n - 1. In the others it is between log2 n and n.
+// a random walk from 0 to S.
 #ifndef HLO_INTERP_COMPARE_ENSEMBLE_H_
 #define HLO_INTERP_COMPARE_ENSEMBLE_H_
 
@@ -27,8 +26,8 @@ class Module;
 // The spread of one element in n runs has a relative standard error of 1 / sqrt(2 n), which is 0.29 for 6 runs.
 inline constexpr int kLeastRuns = 6;
 
-// All floats become f64. Ids are kept. Error kUnsupported: an instruction depends on the bits of a type, or is an op of
-// its own in that type.
+// All floats become f64, and ids are kept. Instructions that depend on their type, such as bitcast-convert or rng, keep
+// it between conversions. Error kUnsupported: one of these has tuples.
 Result<std::unique_ptr<Module>> WidenedModule(const Module& module);
 Literal WidenedLiteral(const Literal& literal);
 

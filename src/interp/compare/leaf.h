@@ -26,7 +26,7 @@ struct Leaf {
   Literal exact, open;    // For integers.
   Literal interpreted;    // In the declared type, or empty.
   std::shared_ptr<const Choices> choices;
-  // The class that each element's choice gives. May be empty.
+  // The class of each element that has a decision. May be empty.
   std::vector<std::optional<ElementClass>> chosen;
   bool says_enough = false;  // All bounds are informative.
   // For a sample: row-major indices in `whole`.

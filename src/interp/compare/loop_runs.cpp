@@ -10,7 +10,7 @@
 namespace hlo {
 namespace {
 
-constexpr int64_t kMostBytes = 1 << 20;  // Size of a recorded state.
+constexpr int64_t kMostBytes = 1 << 20;  // Limit for a recorded state.
 
 // Ignores bounds, since an iteration starts without them.
 bool SameValues(const ShadowValue& a, const ShadowValue& b) {

@@ -15,7 +15,7 @@ namespace hlo {
 struct LoopState {
   int64_t iteration = 0;
   ShadowValue value;
-  bool ends = false;  // No iteration begins with it.
+  bool ends = false;  // The loop ends with this state.
 };
 
 struct LoopRun {
@@ -23,8 +23,8 @@ struct LoopRun {
   ShadowValue result;
 };
 
-// In a nest of 2,000 loops, comparing each loop would run all inner ones again. So a run also records the inner loops
-// that iterate at most once. Deep nests of longer loops never finish anyway.
+// A run also records inner loops that iterate at most once. Otherwise the comparison of each loop in a deep nest would
+// run all inner loops again.
 class LoopRuns {
  public:
   // Keeps the first state, `iterations` seeded ones and the last.

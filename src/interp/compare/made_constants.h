@@ -18,8 +18,8 @@ class MadeConstants {
   explicit MadeConstants(const Module& before);
   void AddBefore(const Module& module);
 
-  // A constant that the pass made has a bound, because the pass rounded it. It is new if no constant before the pass
-  // has the same elements. If all elements are equal, their number is ignored. Returns nullopt for other instructions.
+  // A constant that the pass made, with a bound, because the pass rounded it. No constant before the pass has the same
+  // elements, whose number is ignored if all are equal. Returns nullopt for other instructions.
   std::optional<ShadowValue> Of(const Instruction& after) const;
 
  private:

@@ -66,7 +66,7 @@ bool Close(double a, double b) {
   return a == b || (std::isfinite(off) && off <= 1e-5 * std::max(std::fabs(a), std::fabs(b)));
 }
 
-// Nearly all, because some may be right by chance.
+// Whether `same` holds for nearly all wrong elements.
 template <class F>
 bool Most(const Mistakes& m, F&& same) {
   int64_t hits = 0;

@@ -200,7 +200,7 @@ class Comparer {
     Comparison comparison;
   };
 
-  // The same operation on compared operands gives the same value. If only attributes changed, both operations must have
+  // The same operation on compared operands gives the same value. If only attributes changed, both operations must give
   // the same bits. This excludes sums, whose attributes may determine the order, and calls, whose computations may have
   // changed.
   Settled Settle(Pair& pair, const Instruction& origin, const Instruction& inst) const {
@@ -227,9 +227,9 @@ class Comparer {
            });
   }
 
-  // Whether both sides agree on other operands with informative bounds. The variance of equal numbers is 0 within any
-  // bound, but the variance of other numbers is not. A difference decides nothing, because the program may never
-  // compute such operands.
+  // Whether both sides agree on other operands, for which bounds are informative. For example, bounds say nothing about
+  // the variance of equal numbers, which is 0. A difference decides nothing, because the program may never compute such
+  // operands.
   bool IsRightWithRandomOperands(const Pair& pair, const Instruction& origin, const Instruction& inst) const {
     for (const double least : {0.5, -2.0}) {
       std::optional<Pair> made_up = WithMadeUpOperands(pair, least);
@@ -345,8 +345,8 @@ class Comparer {
     pair.given_after.erase(&inst);
   }
 
-  // Compares bodies and conditions on states of the input's loop: the first, the last and seeded ones. The condition
-  // must also end the other loop at the final state.
+  // Compares the bodies and conditions of both loops on states that the loop of the input reaches: the first, the last,
+  // and some that the seed selects. Both conditions must end the loops at the final state.
   Result<void> CompareLoops(Pair& pair, const Instruction& origin, const Instruction& inst, const std::string& where) {
     const auto start_before = sides_.ValueBefore(pair, origin.operand(0));
     if (!start_before) return NotCompared(inst, start_before.error());

@@ -22,8 +22,8 @@ class Module;
 
 struct WidenedOptions {
   uint64_t seed = 0;
-  // No pass may change precision. Then an instruction with changed attributes must give the same bits for the same
-  // operands, unless it sums or calls.
+  // The passes must not change precision. Then an instruction with changed attributes must give the same bits for the
+  // same operands, unless it sums or calls.
   bool keeps_precision = false;
   int64_t loop_iterations = 8;  // Seeded iterations of each loop, besides the first and last.
   int64_t max_loop_iterations = 1'000'000;
@@ -35,7 +35,7 @@ struct WidenedOptions {
 
 struct WidenedFinding {
   const Instruction* optimized = nullptr;
-  const Instruction* input = nullptr;  // The instruction whose value it should have.
+  const Instruction* input = nullptr;  // The instruction whose value `optimized` should have.
   std::string loop;                    // "iteration 3 of 'while.5'". Empty outside of loops.
   Comparison comparison;
 };
@@ -44,12 +44,12 @@ struct WidenedFinding {
 struct WidenedValue {
   int instruction = -1;  // Id in the optimized module.
   ShapeIndex leaf;
-  std::string open;         // The reason why it is open, or empty.
-  bool opened = false;      // Only the input determines it.
-  bool by_bits = false;     // Equal bits alone decide more than kMostUndetermined.
+  std::string open;         // The reason why the value is open, or empty.
+  bool opened = false;      // Only the input determines the value.
+  bool by_bits = false;     // Only equal bits decide more than kMostUndetermined of it.
   bool is_partial = false;  // Some element is undetermined or decided by equal bits.
   bool is_vague = false;    // More than a tenth of its bounds are uninformative.
-  bool is_silent = true;    // Several elements, all expected ones zero, infinite or NaN.
+  bool is_silent = true;    // Several elements, which should all be zero, infinite or NaN.
 
   bool IsInQuestion() const { return !open.empty() || by_bits; }
   // Whether a wrong value would have been found.
@@ -66,7 +66,7 @@ struct WidenedResult {
   bool beyond_work = false;
   bool opened = false;
   int64_t by_bits = 0;  // Elements that only equal bits decide.
-  // Values that were compared or could not be. An open one makes the verdict kInconclusive.
+  // Values that were compared or could not be compared. An open value makes the verdict kInconclusive.
   std::vector<WidenedValue> values;
   std::optional<WidenedFinding> finding;
 };
