@@ -28,7 +28,7 @@ class Search {
       if (IsDone()) break;
       if (const auto args = MakeArguments(module_, made_up)) TryOut(*args);
     }
-    SolveAll();  // Some sites may have run for the first time.
+    SolveAll();  // For sites that have run for the first time.
     return std::move(sets_);
   }
 

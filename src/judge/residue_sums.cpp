@@ -245,7 +245,7 @@ Result<Value> Dot(Context& context, const Instruction& inst, Operands operands) 
 }
 
 // Reducers that are not sums combine neighbours, then neighbouring results. If a reducer selects one of its elements,
-// passes keep their order.
+// passes keep the order of the elements.
 Result<Value> Reduce(Context& context, const Instruction& inst, Operands operands) {
   const auto& attrs = inst.attrs<ReduceAttrs>();
   if (operands.size() == 2 && inst.shape().IsArray() && IsSumOfNumbers(operands, *attrs.to_apply, inst.shape()))
