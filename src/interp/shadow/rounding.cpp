@@ -36,7 +36,7 @@ namespace {
 // Whether a product may become part of an fma. This is impossible if its users only compare and select.
 bool MeetsASum(const Instruction& product) {
   std::vector<const Instruction*> pending{&product};
-  std::unordered_set<const Instruction*> met;  // A sorting network has many paths.
+  std::unordered_set<const Instruction*> met;  // A sorting network has many paths to a user.
   while (!pending.empty()) {
     const Instruction& next = *pending.back();
     pending.pop_back();
