@@ -139,7 +139,7 @@ Lifetimes Correspondence::LifetimesOf(const Computation& before, const Computati
                                       const std::vector<Instruction*>& order) const {
   const size_t end = order.size();
   const Instruction &root = after.root(), &root_before = before.root();
-  Readings compared, compared_before;                    // Position of the comparison, for an origin of its last one.
+  Readings compared, compared_before;                    // Position at which an instruction or origin is last compared.
   std::unordered_map<const Computation*, size_t> inner;  // The last comparison of any instruction inside.
   for (size_t i = 0; i < end; ++i) {
     const Instruction* origin = ComparedWith(*order[i], before);

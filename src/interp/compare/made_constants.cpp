@@ -8,7 +8,7 @@
 namespace hlo {
 namespace {
 
-// Ignores the number of equal elements.
+// The hash of a splat ignores its size.
 uint64_t HashOfConstant(const Literal& literal) {
   if (literal.IsSplat()) return Literal::Scalar(literal.shape().type(), literal.GetDouble(0)).Hash();
   return literal.Hash();

@@ -333,7 +333,7 @@ class Comparer {
     return IsOneOfSeveral(inst) ? InsideKernel(inst) : nullptr;
   }
 
-  // A result of a kernel may be computed from another result, which the input keeps too.
+  // Also keeps the value for the instruction inside a kernel, which may compute another result from it.
   static void Keep(Pair& pair, const Instruction& origin, const Instruction& inst, ShadowValue kept) {
     if (const Instruction* inside = InsideOf(inst)) pair.given_after[inside] = kept;
     pair.given_after[&inst] = kept;
