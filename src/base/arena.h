@@ -1,5 +1,5 @@
-// Memory that is handed out in pieces and freed as a whole: by an Arena as bytes, by a Pool as reusable places for
-// objects of one type. Neither calls constructors or destructors.
+// An Arena hands out bytes, and a Pool reusable places for objects of one type. Both free their memory only as a whole.
+// Neither calls constructors or destructors.
 #ifndef HLO_BASE_ARENA_H_
 #define HLO_BASE_ARENA_H_
 
@@ -33,7 +33,7 @@ class Arena {
   }
 
  private:
-  // Blocks double from 1 KiB to at most 256 KiB.
+  // The size of the blocks doubles from 1 KiB to 256 KiB. A larger request gets a block of its own size.
   void* AllocateBlock(size_t bytes, size_t alignment) {
     next_block_ = std::clamp<size_t>(2 * next_block_, 1 << 10, 1 << 18);
     left_ = std::max(bytes + alignment, next_block_);

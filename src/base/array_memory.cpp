@@ -27,21 +27,21 @@ constexpr bool kPools = false;
 constexpr bool kPools = true;
 #endif
 
-// Makes malloc keep freed blocks. By default it returns many of them to the system, which clears each page again. This
-// slows down large products.
+// Makes malloc keep freed blocks. By default malloc returns large blocks to the system, which clears their pages before
+// the next use. This slows down large products.
 bool KeepFreedBlocks() {
   mallopt(M_MMAP_THRESHOLD, 32 << 20);  // The largest value that mallopt accepts.
   mallopt(M_TRIM_THRESHOLD, 128 << 20);
   return true;
 }
-// Runs before main(), because lists of a large module are freed and allocated, too.
+// Set before main(), so that the memory of a large module is kept, too.
 [[maybe_unused]] const bool kKept = KeepFreedBlocks();
 
 size_t RoundUp(size_t bytes, size_t to) { return (bytes + to - 1) / to * to; }
 
 // Allocator of large blocks in huge pages. Freed memory is kept, because the first access to a page costs more than the
-// arithmetic on it, above all in a virtual machine. If no free range is long enough, the pages of several are moved
-// together. Used and kept memory together never exceed the largest amount that was in use at once.
+// arithmetic on it, above all in a virtual machine. If no free range is long enough, the pages of several ranges are
+// moved together. Used and kept memory together never exceed the largest amount that was in use at once.
 class Pool {
  public:
   void* Allocate(size_t bytes) {
@@ -144,8 +144,8 @@ class Pool {
     free_bytes_ -= size;
   }
 
-  // Replaces the new pages at [start, start + size) by pages of free ranges. Moves one mapping per call, because Linux
-  // before 6.17 cannot move more. Unmaps the new pages and returns false if the system refuses.
+  // Replaces the new pages at [start, start + size) by pages of free ranges. Each call of mremap moves one mapping,
+  // because Linux before 6.17 cannot move more. Unmaps the new pages and returns false if the system refuses.
   bool MoveFreeTo(uintptr_t start, size_t size) {
     for (size_t done = 0; done < size && !by_size_.empty();) {
       const auto [length, from] = *by_size_.begin();
@@ -169,7 +169,8 @@ class Pool {
     return true;
   }
 
-  // Unmaps free ranges until at most `most` bytes are free. Begins with the largest, which the fewest requests need.
+  // Unmaps free ranges until at most `most` bytes are free. Begins with the largest range, which the fewest requests
+  // need.
   void ShrinkTo(size_t most) {
     while (free_bytes_ > most) {
       const auto [size, start] = *std::prev(by_size_.end());
@@ -184,7 +185,7 @@ class Pool {
   std::unordered_map<uintptr_t, size_t> in_use_;
   std::map<uintptr_t, size_t> free_;
   std::set<std::pair<size_t, uintptr_t>> by_size_;  // The ranges of `free_`, as (size, start address).
-  // Ends of mappings. The range between two adjacent seams is one mapping or is not mapped.
+  // Boundaries of mappings. The range between two adjacent seams is one mapping or is not mapped.
   std::set<uintptr_t> seams_;
   size_t free_bytes_ = 0, used_ = 0, most_used_ = 0;
 };

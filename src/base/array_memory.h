@@ -1,5 +1,5 @@
-// Memory for the elements of arrays, with huge pages under large blocks. Huge pages cause fewer page faults, and walks
-// across rows need fewer entries of the translation buffer.
+// Memory for the elements of arrays. Large blocks request huge pages, which cause fewer page faults. Walks across rows
+// then also need fewer entries of the translation buffer.
 #ifndef HLO_BASE_ARRAY_MEMORY_H_
 #define HLO_BASE_ARRAY_MEMORY_H_
 

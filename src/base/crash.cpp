@@ -46,8 +46,8 @@ struct Line {
     size += count;
     return *this;
   }
-  // Adds a name from the module, which is untrusted data. Bytes that could control a terminal or end a JSON string
-  // become `?`.
+  // Adds the first 200 bytes of a name from the module, which is untrusted data. Quotes, backslashes and bytes that are
+  // not printable ASCII become `?`.
   Line& AddName(std::string_view name) {
     constexpr size_t kMost = 200;
     for (const char c : name.substr(0, kMost)) {
@@ -125,7 +125,7 @@ _Unwind_Reason_Code AddFrame(_Unwind_Context* context, void* file) {
   return WriteAll(*static_cast<int*>(file), line.text()) ? _URC_NO_REASON : _URC_END_OF_STACK;
 }
 
-// Writes hlo-crash.txt, hlo-crash-2.txt, ... Returns false if none of these can be created.
+// Writes the first of hlo-crash.txt, hlo-crash-2.txt, ... that does not exist. Returns false if no file can be created.
 bool WriteReport(std::string_view what, Line* path) {
   constexpr int kMost = 100;
   int file = -1;

@@ -1,5 +1,5 @@
-// The report of a crash: a signal (SIGSEGV, SIGABRT, ...) or a failed CHECK. It has the verdict FAILED(crash), exit
-// code 70, the pass or kernel that was at work, and the path of a file with details.
+// Reports a crash, that is a signal (SIGSEGV, SIGABRT, ...) or a failed CHECK: the verdict FAILED(crash), the pass or
+// kernel that was at work, and the path of a file with details. The exit code is 70.
 #ifndef HLO_BASE_CRASH_H_
 #define HLO_BASE_CRASH_H_
 
@@ -31,7 +31,7 @@ class AtHand {
   const AtHand* outer_;
 };
 
-// Keeps the first 127 bytes.
+// Names the stage for crash reports, such as "optimizing". Keeps the first 127 bytes.
 void SetStageAtHand(std::string_view stage);
 
 // False in builds with a sanitizer that reports crashes itself.
@@ -42,17 +42,17 @@ struct CrashOptions {
   std::string version;
   std::string command_line;
   std::string advice;      // Printed if a pass was at work.
-  bool says_json = false;  // The verdict goes to stdout as JSON.
+  bool says_json = false;  // The verdict also goes to stdout, as JSON.
 };
 // Installs signal handlers that report a crash and end the process with exit code 70.
 void ReportCrashes(const CrashOptions& options);
 
-// Called in a child process: the parent sees the signal itself. If `file` is given, the handler first writes the AtHand
-// objects of the thread to it.
+// Called in a child process, so that a signal ends the child and the parent sees it. If `file` is given, the handler
+// first writes the name of the signal and the AtHand objects of the thread to that file.
 void LeaveCrashesToParent(int file = -1);
 
 namespace internal {
-// Prints the crash report after the message of a CHECK that failed at `place`.
+// Ends the process after a CHECK failed at `place`. Prints the crash report if ReportCrashes was called.
 [[noreturn]] void EndAfterCheck(const char* place, int line);
 }  // namespace internal
 

@@ -44,11 +44,10 @@ Error CannotWrite(const std::string& path) {
   return CannotMake("A011", Str("cannot write '", Escaped(path), "'"), errno);
 }
 
-// Writes to /dev/stdout directly, as to `-`. Renaming a temporary file would replace the file to which stdout is
-// redirected, or the link in /dev.
 Result<FileWriter> FileWriter::Open(const std::string& path) {
   FileWriter writer;
   writer.path_ = path;
+  // Renaming a temporary file to /dev/stdout would replace the file to which stdout is redirected, or the link in /dev.
   if (path == "-" || path == "/dev/stdout") {
     writer.file_ = STDOUT_FILENO;
     return writer;
@@ -62,13 +61,13 @@ Result<FileWriter> FileWriter::Open(const std::string& path) {
   struct stat before = {};
   const bool exists = stat(writer.target_.c_str(), &before) == 0;
   if (exists && S_ISDIR(before.st_mode)) {
-    // rename() reports some directories as busy.
+    // rename() would report some directories as busy.
     errno = EISDIR;
     FAIL(CannotWrite(path));
   }
   const bool special = exists && (S_ISCHR(before.st_mode) || S_ISFIFO(before.st_mode));
   if (exists && !special) writer.mode_ = before.st_mode & 07777;
-  // Listings hide names that begin with a dot.
+  // The temporary name begins with a dot, so that listings hide it.
   const std::string& target = writer.target_;
   const size_t name = target.rfind('/') + 1;
   if (!special)
@@ -76,7 +75,7 @@ Result<FileWriter> FileWriter::Open(const std::string& path) {
   writer.file_ = special ? open(path.c_str(), O_WRONLY)
                          : open(writer.temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
   if (writer.file_ < 0) {
-    writer.temporary_.clear();  // Another process may own a file of this name.
+    writer.temporary_.clear();  // The destructor must not remove another process's file.
     FAIL(CannotWrite(path));
   }
   return writer;

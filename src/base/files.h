@@ -1,4 +1,4 @@
-// Writes files and folders completely or not at all.
+// Writes regular files and folders completely or not at all.
 #ifndef HLO_BASE_FILES_H_
 #define HLO_BASE_FILES_H_
 
@@ -14,12 +14,13 @@
 
 namespace hlo {
 
-// The error A011 for the system call that just failed (errno). Its kind is kUsage if the path cannot be written to and
-// otherwise kDevice.
+// The error A011 for the system call that just failed (errno). Its kind is kUsage if the path is the cause, such as a
+// missing folder, and otherwise kDevice.
 Error CannotWrite(const std::string& path);
 
 // Writes a file piece by piece. The bytes go to a temporary file in the same directory, which Commit renames. A full
-// disk or an interruption leaves no partial file. The path "-" means stdout. Errors: see CannotWrite.
+// disk or an interruption leaves no partial file at the path. Stdout (the path "-"), devices and pipes are written
+// directly. Errors: see CannotWrite.
 class FileWriter {
  public:
   static Result<FileWriter> Open(const std::string& path);
@@ -41,7 +42,7 @@ class FileWriter {
   FileWriter() = default;
 
   std::string path_, target_;  // As given, and after following links.
-  std::string temporary_;      // Empty for stdout and devices, and after Commit.
+  std::string temporary_;      // Empty for stdout, devices and pipes, and after Commit.
   std::optional<mode_t> mode_;
   int file_ = -1;
 };
@@ -53,9 +54,9 @@ bool WriteAll(int file, std::string_view bytes);
 
 Status MakeDirectories(const std::string& path);
 
-// Creates a folder, filled by `fill`, and never replaces one. A hidden folder beside `path` is filled and then renamed.
-// If `path` exists and is not an empty folder, the name becomes path-2, path-3, ... when `numbered`. Returns the final
-// name. Errors: A012, and any error of `fill`.
+// Creates the folder `path` with the files that `fill` writes. Never replaces a folder with files. A hidden folder
+// beside `path` is filled and then renamed. If `path` exists and is not an empty folder, the name becomes path-2,
+// path-3, ... when `numbered`. Returns the final name. Errors: A012, and any error of `fill`.
 Result<std::string> MakeFolder(const std::string& path, bool numbered,
                                const std::function<Status(const std::string& folder)>& fill);
 

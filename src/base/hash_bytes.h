@@ -25,7 +25,7 @@ inline uint64_t HashBytes(std::string_view bytes) {
   const char* p = bytes.data();
   size_t left = bytes.size();
   for (; left > 16; p += 16, left -= 16) hash = mix(LoadWord(p) ^ kOdd, LoadWord(p + 8) ^ hash);
-  // Two words hold the remaining bytes. They overlap unless fewer than 8 bytes remain.
+  // Two words hold the remaining bytes. They overlap if 9 to 15 bytes remain, and are equal if 8 remain.
   uint64_t first = 0, last = 0;
   if (left >= 8) {
     first = LoadWord(p);

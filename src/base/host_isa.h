@@ -1,5 +1,5 @@
-// The instructions that code generated, selected or called at run time may use. The program itself is compiled for
-// x86-64-v3 and does not start on older processors (processor_check.cpp).
+// The machine instructions that code may use if it is generated, selected or called at run time. The program itself is
+// compiled for x86-64-v3 and does not start on older processors (processor_check.cpp).
 #ifndef HLO_BASE_HOST_ISA_H_
 #define HLO_BASE_HOST_ISA_H_
 
@@ -13,7 +13,7 @@
 
 namespace hlo {
 
-// In the order of kHostIsaNames.
+// Levels of machine instructions, in the order of kHostIsaNames.
 enum class HostIsa : uint8_t {
   kAvx2,    // x86-64-v3.
   kAvx512,  // x86-64-v4.
@@ -21,11 +21,12 @@ enum class HostIsa : uint8_t {
 };
 inline constexpr std::array<std::string_view, 3> kHostIsaNames = {"avx2", "avx512", "native"};
 
-// Sets the level for the process, before anything is compiled (--host_isa). The default is kNative. Errors: F004 for a
-// level that is unknown or that this processor does not support.
+// Sets the level for the process, before any kernel is compiled (--host_isa). The default is kNative. Errors: F004 for
+// a level that is unknown or that this processor does not support.
 Status ChooseHostIsa(std::string_view name);
 HostIsa ChosenHostIsa();
 
+// The levels that this processor supports.
 std::vector<HostIsa> HostIsaLevels();
 bool MayUseAvx512();
 // The bytes that a core fetches from memory at once: a cache line, or an aligned pair of lines on Intel, whose

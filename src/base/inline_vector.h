@@ -1,4 +1,4 @@
-// A vector of trivially copyable values that stores the first N in place, for dimensions, layouts and operands.
+// A vector of trivially copyable values, such as dimensions, layouts and operands. Up to N values are stored in place.
 #ifndef HLO_BASE_INLINE_VECTOR_H_
 #define HLO_BASE_INLINE_VECTOR_H_
 

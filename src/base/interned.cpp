@@ -32,7 +32,8 @@ class Table {
     uint32_t hash = 0;  // A different hash saves reading the text.
   };
 
-  // Spin lock of the table. It is held for a few dozen machine instructions, nearly always by a single thread.
+  // Spin lock of the table. A thread usually holds the lock for a few dozen machine instructions, and others rarely
+  // wait.
   class Locked {
    public:
     explicit Locked(std::atomic_flag& busy) : busy_(busy) {

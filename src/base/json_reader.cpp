@@ -147,7 +147,7 @@ class JsonReader {
     }
   }
 
-  static bool IsPlain(char c) { return c >= 0x20 && c != '"' && c != '\\'; }  // Non-ASCII bytes are negative.
+  static bool IsPlain(char c) { return c >= 0x20 && c != '"' && c != '\\'; }  // False for non-ASCII bytes.
 
   bool Escape(std::string& out) {
     ++at_;
@@ -174,7 +174,7 @@ class JsonReader {
     return true;
   }
 
-  // Reads four hexadecimal digits after the current 'u'. Otherwise returns false and does not move.
+  // Reads four hexadecimal digits after the current 'u'. If there are fewer, returns false and does not move.
   bool HexUnit(uint32_t& unit) {
     const std::string_view digits = text_.substr(at_ + 1, 4);
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), unit, 16);

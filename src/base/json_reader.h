@@ -14,13 +14,13 @@
 
 namespace hlo {
 
-// One value. Accessors of the wrong kind return null, so a path needs no checks:
+// A JSON value. An accessor for another kind of value returns null, so a path needs no checks:
 //
 //   const std::string* uri = params["textDocument"]["uri"].String();  // Null if it is missing or not a string.
 class JsonValue {
  public:
   using Array = std::vector<JsonValue>;
-  struct Object {  // In the order of the text.
+  struct Object {  // Members in the order of the text.
     std::vector<std::string> keys;
     std::vector<JsonValue> values;
   };
@@ -33,7 +33,7 @@ class JsonValue {
   bool IsTrue() const { return Bool().value_or(false); }
   std::optional<bool> Bool() const { return Copy<bool>(); }
   std::optional<int64_t> Int() const { return Copy<int64_t>(); }  // Empty for 1.0, 1e3 and numbers beyond 64 bits.
-  std::optional<double> Number() const;                           // Integers too.
+  std::optional<double> Number() const;                           // Also of an integer.
   const std::string* String() const { return std::get_if<std::string>(&data_); }
   const Array* Items() const { return std::get_if<Array>(&data_); }
   const Object* AsObject() const { return std::get_if<Object>(&data_); }
@@ -54,8 +54,8 @@ class JsonValue {
 };
 
 // Parses `text` as one value. Integers beyond 64 bits become doubles. Half of an escaped surrogate pair becomes U+FFFD.
-// Errors, with line and column: A016 for malformed text, invalid UTF-8 and numbers beyond double; a LimitError for
-// nesting deeper than `max_depth`.
+// Errors, with line and column: A016 for malformed text, invalid UTF-8 and numbers beyond the range of double; a
+// LimitError for nesting deeper than `max_depth`.
 Result<JsonValue> ReadJson(std::string_view text, int max_depth = 100);
 
 }  // namespace hlo

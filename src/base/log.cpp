@@ -34,7 +34,7 @@ std::string_view Stem(std::string_view file) {
   return file.substr(0, file.rfind('.'));
 }
 
-// XLA's file with the same function as file `stem`, or a pass in it.
+// The name of an XLA file or pass with the task of our file `stem`, or with a part of this task.
 struct OtherName {
   std::string_view stem, xla;
 };

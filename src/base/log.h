@@ -1,6 +1,6 @@
 // Logging with the controls of TensorFlow: one level for all files (--v) and levels by patterns of file names
-// (--vmodule). Lines go to stderr in TensorFlow's format; `hlo --help` explains the levels. Our files also match the
-// patterns of XLA's files with the same task.
+// (--vmodule). Lines go to stderr or a file, in TensorFlow's format; `hlo --help` explains the levels. Some of our
+// files also match patterns for the XLA file with the same task.
 #ifndef HLO_BASE_LOG_H_
 #define HLO_BASE_LOG_H_
 
@@ -16,7 +16,7 @@ namespace hlo {
 
 struct LogOptions {
   int level = 0;
-  std::vector<std::pair<std::string, int>> modules;  // Patterns (*, ?) of names without extension.
+  std::vector<std::pair<std::string, int>> modules;  // Patterns (*, ?) of file names without extension.
   std::string path;
   bool thread_id = false;
 };

@@ -6,7 +6,7 @@
 
 namespace hlo {
 
-// The patterns of LogOptions that matched none of the files whose VLOG statements were reached, at any level.
+// The patterns of LogOptions that determined the level of no file whose VLOG statements were reached.
 std::vector<std::string> UnmetLogPatterns();
 
 }  // namespace hlo

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-// Good enough for names of temporary files. No secret is derived from it.
+// These numbers are good enough for names of temporary files. No secret is derived from them.
 extern "C" uint32_t arc4random() noexcept {
   uint32_t number = 0;
   if (getrandom(&number, sizeof number, 0) == sizeof number) return number;

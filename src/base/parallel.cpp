@@ -116,7 +116,7 @@ class WorkerPool {
   std::atomic<int> asleep_ = 0;
   std::atomic<bool> stop_ = false;
   std::exception_ptr thrown_;
-  // Members that are read once for a loop share no cache line with the member that all threads write.
+  // `next_`, which every piece changes, shares no cache line with the members that all threads read.
   alignas(64) std::atomic<uint64_t> state_ = 0;
   const std::function<void(int64_t, int64_t)>* body_ = nullptr;
   const AtHand* at_hand_ = nullptr;  // Work of the calling thread.

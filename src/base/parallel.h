@@ -1,5 +1,5 @@
-// Loops over a fixed set of threads. The division of the work, and hence the result, does not depend on the number of
-// threads.
+// Runs loops on a fixed set of threads. The division of the work, and hence the result, does not depend on the number
+// of threads.
 #ifndef HLO_BASE_PARALLEL_H_
 #define HLO_BASE_PARALLEL_H_
 
@@ -8,7 +8,7 @@
 
 namespace hlo {
 
-// Set once at start-up (--threads). The default is the number of hardware threads.
+// The number of threads is set once at start-up (--threads). The default is the number of hardware threads.
 void SetThreads(int threads);
 int Threads();
 

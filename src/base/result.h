@@ -23,7 +23,7 @@ enum class ExitCode : int {
   kUsage = 2,
   kRejected = 3,  // Bad syntax, module, data or argument.
   kUnsupported = 4,
-  kLimit = 5,  // The message names the flag that raises it.
+  kLimit = 5,  // Most messages name the flag that raises the limit.
   kDevice = 6,
   kInconclusive = 7,
   kInternal = 70,
@@ -51,7 +51,7 @@ struct Diagnostic {
   SourceRange range;
   std::vector<Note> notes;
   std::string hint;
-  // For programs that read diagnostics; may be empty.
+  // Two fields for programs that read diagnostics. Both may be empty.
   std::string instruction;
   std::string flag;  // Such as "platform=interpreter".
 };

@@ -68,7 +68,8 @@ uint32_t EncodeFloat(FloatFormat format, double value) {
   if (std::isnan(value)) return NanBits(format, negative, pattern & ((uint64_t{1} << 52) - 1));
   if (format.specials == Specials::kExponent) {
     // The format has neither a zero nor a sign: 0, negative numbers and infinity become NaN. As in XLA and ml_dtypes,
-    // numbers halfway between two powers of two round up, and so do all numbers between the two smallest ones.
+    // numbers halfway between two powers of two round up, and so do all numbers between the format's two smallest
+    // powers.
     if (!(value > 0) || std::isinf(value)) return NanBits(format, false, 0);
     int exponent;
     const double fraction = std::frexp(value, &exponent) * 2;

@@ -15,7 +15,7 @@ namespace {
 
 // Most bytes read from a device, such as the endless /dev/urandom.
 constexpr size_t kDeviceBytes = 1 << 20;
-constexpr size_t kWindow = 140;  // Most bytes shown of a source line.
+constexpr size_t kWindow = 140;  // A longer source line is cut to about this many bytes.
 
 size_t CodePoints(std::string_view text) {
   return text.size() - std::count_if(text.begin(), text.end(), IsContinuation);

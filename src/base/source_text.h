@@ -18,14 +18,14 @@ class SourceText {
   const std::string& name() const { return name_; }
   std::string_view text() const { return text_; }
 
-  // Both are 1-based. Columns count UTF-8 code points, and a tab is one column.
+  // Line and column are 1-based. Columns count UTF-8 code points, and a tab is one column.
   struct Place {
     int line;
     int column;
   };
   Place PlaceOf(uint32_t offset) const;
 
-  // Without its line break.
+  // The text of a line without its line break.
   std::string_view Line(int line) const;
   uint32_t LineBegin(int line) const { return line_begins_[line - 1]; }
 
@@ -35,10 +35,11 @@ class SourceText {
   std::vector<uint32_t> line_begins_;
 };
 
-// Reads a file, or stdin for "-". Errors: unreadable or a directory (kRejected), larger than `max_bytes` (kLimit).
+// Reads a file, or stdin for "-". Errors: kRejected for an unreadable file, a directory, an endless device or a text
+// that begins with NUL, kLimit for more than `max_bytes`.
 Result<std::shared_ptr<const SourceText>> ReadSource(const std::string& path, int64_t max_bytes = int64_t{2} << 30);
 
-// Renders diagnostics as in docs/reports.md#diagnostics. `tool` precedes messages that have no place.
+// Renders diagnostics as in docs/reports.md#diagnostics. `tool` precedes the messages of an error without a source.
 std::string Render(const Error& error, std::string_view tool);
 std::string Render(const SourceText* source, const Diagnostic& diagnostic, std::string_view severity,
                    std::string_view tool);

@@ -12,7 +12,7 @@ namespace hlo {
 // The width of stdout's terminal, or 0 if stdout is not a terminal.
 size_t TerminalColumns();
 
-// Replaces the middle of a text that is longer than `columns` with "...".
+// Cuts a text to `columns` bytes: "..." replaces its middle.
 std::string CutTo(std::string_view text, size_t columns);
 
 // Shortens cells until each line, with `between` characters between columns, has at most `columns` characters (0: no

@@ -80,7 +80,7 @@ std::string Format(const char* format, ...) {
 
 namespace {
 
-// Edits that turn one word into the other. A swap of neighbours, the most frequent typing error, counts as one.
+// The number of edits that turn `a` into `b`. A swap of neighbours, the most frequent typing error, counts as one.
 size_t EditDistance(std::string_view a, std::string_view b) {
   std::vector<size_t> before, last, row(b.size() + 1);
   for (size_t j = 0; j <= b.size(); ++j) row[j] = j;

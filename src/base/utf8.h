@@ -14,7 +14,7 @@ void AppendCodePoint(uint32_t code, std::string& text);
 // The length in bytes of the first character, or 0 if the bytes are not a character. Source: Unicode, table 3-7.
 size_t CodePointLength(std::string_view text);
 
-// True for U+0080 to U+009F, which terminals treat like ESC and a letter.
+// True if the text begins with U+0080 to U+009F, which terminals treat like ESC and a letter.
 inline bool IsControlOfC1(std::string_view text) {
   return text.size() > 1 && text[0] == '\xC2' && static_cast<unsigned char>(text[1]) < 0xA0;
 }

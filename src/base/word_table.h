@@ -15,7 +15,7 @@ class WordTable {
   static_assert(kWords < 255);
 
  public:
-  // Empty words are never found.
+  // Word `i` is word(i). Empty words are never found.
   template <class Word>
   constexpr explicit WordTable(Word word) {
     for (size_t i = 0; i < kWords; ++i) {
@@ -50,10 +50,10 @@ class WordTable {
     return (size * 7 + letter(0) * 31 + letter(size / 2) * 61 + letter(size - 1) * 257) % kSlots;
   }
 
-  // A bit that rejects most words that a small table does not have.
+  // A bit of the first letter. It rejects most words that a small table does not have.
   static constexpr uint64_t FirstOf(std::string_view word) { return uint64_t{1} << (word[0] & 63); }
 
-  // The first eight bytes. Most words are not longer, so one comparison is enough.
+  // The first eight bytes of a word. Most words are not longer, so one comparison is enough.
   static constexpr uint64_t HeadOf(std::string_view word) {
     uint64_t head = 0;
     if consteval {
