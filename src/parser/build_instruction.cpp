@@ -38,7 +38,8 @@ bool Reader::CheckOperandCount(const Pending& pending) {
   return true;
 }
 
-// Limits inferred tuple shapes. Inferred tuples of tuples can double with every line.
+// Limits the number of shapes in tuples. Inferred tuples are counted together, because tuples of tuples can double with
+// every line.
 bool Reader::CheckTupleSize(const Pending& pending) {
   int64_t shapes = 0;
   for (const Instruction* operand : pending.operands) shapes += CountShapes(operand->shape());
@@ -133,7 +134,7 @@ bool Reader::Build(Pending& pending, std::string_view name, Instruction*& inst) 
 
 namespace {
 
-// The asynchronous op that makes `state`, also through tuples.
+// The asynchronous op that makes `state`, directly or as an element of tuples.
 const Instruction* AsyncProducer(const Instruction& state) {
   std::vector<int64_t> index;
   const Instruction* at = &state;
@@ -175,7 +176,7 @@ bool Reader::CheckContinued(const Pending& pending) {
   return Fail("V171", Str("the chain wraps '", wrapped, "', not '", *pending.continued, "'"), pending.opcode_range);
 }
 
-// OPCODE-start wraps OPCODE into a computation.
+// Expands OPCODE-start, OPCODE-update or OPCODE-done. A start wraps OPCODE into a computation.
 bool Reader::WrapAsync(Pending& pending) {
   const Pending::Async async = std::exchange(pending.async, Pending::Async::kNone);
   const Opcode wrapped = std::exchange(pending.opcode, async == Pending::Async::kStart    ? Opcode::kAsyncStart

@@ -55,7 +55,7 @@ constexpr Signature kSignatures[] = {
     {"{\""sv, "JSON", kFromXla},
 };
 
-// Skips blanks and comments of HLO and MLIR.
+// Skips blanks and `//` comments.
 std::string_view SkipComments(std::string_view text) {
   for (;;) {
     const size_t begin = std::min(text.find_first_not_of(" \t\r\n"), text.size());
@@ -70,7 +70,7 @@ bool IsBinary(std::string_view text) {
   return std::any_of(start.begin(), start.end(), [](char c) { return (c >= 0 && c < '\t') || (c > '\r' && c < ' '); });
 }
 
-// True for `name: value` or `name { name`, where the first name is a field of one of the messages.
+// True for `name: value`, `name {}` or `name { name: ...`, where the first name is a field of one of the messages.
 bool IsTextProto(std::string_view text) {
   for (;;) {
     text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
@@ -118,7 +118,7 @@ bool BeginsWithLogLine(std::string_view text) {
 }  // namespace
 
 InputFormat InputFormatOf(std::string_view text) {
-  // Tags of the first fields of a module, or of a message around it.
+  // Tags of the first fields of a module, or of a message that contains a module.
   const bool has_tag = text.starts_with('\x0A') || text.starts_with('\x12') || text.starts_with('\x1A');
   if (has_tag && IsBinary(text)) return InputFormat::kBinaryProto;
   return IsTextProto(text) ? InputFormat::kTextProto : InputFormat::kHloText;
@@ -133,7 +133,7 @@ std::optional<ForeignFormat> ForeignFormatOf(std::string_view text) {
     return ForeignFormat{signature.name, signature.hint, !is_text};
   }
   if (BeginsWithLogLine(start)) return ForeignFormat{"a log", kFromLog};
-  // A stray control character is reported at its place, but a text has no NUL among its first bytes.
+  // A text has no NUL among its first bytes. The parser reports other control characters at their place.
   if (text.substr(0, 4096).find('\0') != std::string_view::npos) return ForeignFormat{"binary data", kFromXla};
   return std::nullopt;
 }

@@ -17,10 +17,11 @@ enum class InputFormat : uint8_t {
 // Protocol buffers are HloModuleProto, HloProto, HloUnoptimizedSnapshot or HloSnapshot.
 InputFormat InputFormatOf(std::string_view text);
 
+// A format that we do not read, and how to get HLO instead.
 struct ForeignFormat {
   std::string_view name;
   std::string_view hint;
-  bool is_binary = false;  // Errors show no lines of it.
+  bool is_binary = false;  // Errors then show no line of the file.
 };
 std::optional<ForeignFormat> ForeignFormatOf(std::string_view text);
 

@@ -57,7 +57,7 @@ const char* MatchPad(const char* p) {
   return p;
 }
 
-// Returns `p` if no payload (0xHEX) follows nan, and null if it is malformed.
+// Returns the end of the payload (0xHEX) that follows nan, `p` if nothing follows, or null if the payload is malformed.
 const char* MatchNanPayload(const char* p) {
   if (*p != '(') return p;
   if (p[1] != '0' || p[2] != 'x') return nullptr;
@@ -79,7 +79,7 @@ const char* FindQuoteOrEscape(const char* p, const char* end, char quote) {
   return p;
 }
 
-// Editors and web pages add such characters to texts.
+// Whether a character is invisible. Editors and web pages add such characters to texts.
 bool IsInvisible(std::string_view character) {
   // U+00A0, U+00AD, U+2000 to U+200F, U+2028 to U+202F, U+2060, U+3000, U+FEFF.
   if (character == "\u00A0" || character == "\u00AD" || character == "\u2060" || character == "\u3000" ||

@@ -94,7 +94,7 @@ class Lexer {
     return *p != '/' || SkipComments();
   }
 
-  // Set for the last kError token.
+  // Code and message of the last kError token.
   const char* error_code() const { return error_code_; }
   const std::string& error() const { return error_; }
 

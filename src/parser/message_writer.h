@@ -15,12 +15,14 @@ namespace hlo {
 
 class MessageWriter {
  public:
-  // Also enums and bools. Writes zeros, too, because some readers test the presence of a field.
+  // Also for enums and bools. Writes zeros, too, because some readers test the presence of a field.
   void Int(const ProtoField& field, int64_t value);
   void Ints(const ProtoField& field, std::span<const int64_t> values);
   void Real(const ProtoField& field, double value);
   void Bytes(const ProtoField& field, std::string_view bytes);
+  // The message in the field, which the first call adds.
   MessageWriter& Part(const ProtoField& field);
+  // Adds a message to a repeated field.
   MessageWriter& Add(const ProtoField& field);
 
   std::string Wire() const;

@@ -15,7 +15,7 @@ namespace hlo {
 template <class T>
 class NameMap {
  public:
-  // Null if absent. Valid until the next Insert.
+  // The value of a name, or null. Valid until the next Insert.
   T* Find(std::string_view name) {
     if (slots_.empty()) return nullptr;
     const Slot& slot = Probe(name, HashOf(name));
@@ -46,7 +46,7 @@ class NameMap {
     return true;
   }
 
-  // Keeps the memory. Slots then have positions below the new base.
+  // Keeps the memory. The used slots then have positions below the new base.
   void Clear() {
     base_ += entries_.size();
     entries_.clear();
@@ -58,7 +58,7 @@ class NameMap {
   // Small, because slots often miss the cache.
   struct Slot {
     uint32_t hash = 0;
-    uint32_t position = 0;  // Below base_ for entries before the last Clear.
+    uint32_t position = 0;  // Below base_ if unused, also after Clear.
   };
 
   static uint32_t HashOf(std::string_view name) { return static_cast<uint32_t>(HashBytes(name)); }

@@ -37,7 +37,7 @@ std::string Base64(std::string_view bytes) {
   return out;
 }
 
-// 64-bit numbers are strings, because JavaScript's numbers have fewer bits.
+// 64-bit integers are strings, because JavaScript's numbers have fewer bits.
 std::string IntText(ProtoInt type, int64_t value) {
   switch (type) {
     case ProtoInt::kBool: return value != 0 ? "true" : "false";

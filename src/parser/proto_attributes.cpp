@@ -18,7 +18,7 @@ using Solve = proto::TriangularSolveOptions;
 
 // ---- Values. "" omits the attribute ------------------------------------------------------------------------------
 
-// Calls `f` with the last field of a path and its message.
+// Calls `f` with the last field of a path and the message that has it.
 template <const ProtoField& Field, const ProtoField&... Rest, class F>
 std::string Follow(const WireMessage& message, F&& f) {
   if constexpr (sizeof...(Rest) == 0) {
@@ -91,7 +91,7 @@ std::string AllCalled(const AttributeSource& from) {
   return from.called.empty() ? "" : Str("{%", Join(from.called, ", %"), "}");
 }
 
-// A conditional over pred has two named computations.
+// true_computation or false_computation. If the selector is not a pred, branch_computations has the branches.
 template <size_t I>
 std::string Branch(const AttributeSource& from) {
   return from.pred_selector ? Called<I>(from) : "";
@@ -200,14 +200,14 @@ std::string BlockScaling(const AttributeSource& from) {
   return sides.empty() ? "" : Str("{", Join(sides, " "), "}");
 }
 
-// A topk in protos of before 2026 lacks the field and is stable, which is the default.
+// Omits `false`: a topk in a proto before 2026 lacks the field, but is stable, which is the default of its attribute.
 std::string Stable(const AttributeSource& from) { return from.inst.Int(I::is_stable) != 0 ? "true" : ""; }
 
 std::string LargestOfTopK(const AttributeSource& from) { return from.inst.Int(I::largest) != 0 ? "true" : "false"; }
 
 std::string ChannelId(const AttributeSource& from) {
   const int64_t id = from.inst.Int(from.inst.Int(I::channel_id) > 0 ? I::channel_id : I::all_reduce_id);
-  return id > 0 ? Str(id) : "";  // Other numbers mean no channel.
+  return id > 0 ? Str(id) : "";  // Numbers below 1 mean no channel.
 }
 
 std::string PrefetchIndex(const AttributeSource& from) {
@@ -386,7 +386,7 @@ std::string AttributesText(Opcode opcode, AttributeSource source) {
   const bool is_call = attributes.GetIf<CustomCallAttrs>() != nullptr;
   Visit(attributes, [&]<class Struct>(const Struct&) {
     ForEachField<Struct>([&](const auto& field) {
-      // called_computations has all computations.
+      // The attribute called_computations lists to_apply, too.
       if (is_call && std::string_view(field.name) == "to_apply") return;
       Append(out, field.name, source, field.presence);
     });

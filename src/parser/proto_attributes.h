@@ -14,7 +14,7 @@ namespace hlo {
 struct AttributeSource {
   const WireMessage& inst;
   const std::vector<std::string>& called;
-  bool pred_selector = false;  // Set for a conditional with two named computations.
+  bool pred_selector = false;  // Set if a conditional selects by a pred.
   std::string_view literal;
   Presence presence = Presence::kOptional;
 };

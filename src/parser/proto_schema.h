@@ -12,7 +12,7 @@ enum class ProtoCount : uint8_t {
   kOne,
   kOptional,  // Absence has a meaning.
   kMany,
-  kManyIfAny,  // Repeated; some formats lack the field.
+  kManyIfAny,  // Repeated; some formats lack the field, so JSON omits it if it is empty.
   kMap,        // Repeated pairs of `key` and `value`.
 };
 
@@ -84,9 +84,9 @@ namespace proto {
 std::string_view NameOf(ProtoType type);
 std::span<const ProtoField> FieldsOf(ProtoType type);
 std::span<const ProtoSkipped> SkippedOf(ProtoType type);
-// For fields without a row in proto_schema.def.
+// The treatment of fields without a row in proto_schema.def.
 ProtoUnread UnknownOf(ProtoType type);
-// By number; "" for unused numbers.
+// The words of an enum by number; "" for unused numbers.
 std::span<const std::string_view> WordsOf(ProtoEnum type);
 
 }  // namespace hlo

@@ -217,7 +217,7 @@ Result<double> Encoder::Real(std::string_view word, size_t begin) const {
   return sign * value;
 }
 
-// Reads one or several adjacent strings.
+// Reads and joins one or several adjacent strings.
 Status Encoder::String(std::string& value) {
   SkipSpace();
   if (Peek() != '"' && Peek() != '\'') FAIL(Expected("a string"));

@@ -17,7 +17,7 @@ constexpr auto MakeTables(const StructList<Structs...>*) {
 }
 constexpr auto kTables = MakeTables(static_cast<const AttributeStructs*>(nullptr));
 
-// XLA allows result_accuracy for these ops.
+// Whether XLA allows result_accuracy for the op.
 bool TakesResultAccuracy(Opcode opcode) {
   const bool complex_math = RowOf(opcode).shape_rule == ShapeOfComplexUnary;
   return complex_math || opcode == Opcode::kCbrt || opcode == Opcode::kErf;
@@ -96,7 +96,7 @@ bool Reader::ReadAttributes(Pending& pending) {
                                                   ? std::span<const AttributeRow>()
                                                   : std::span<const AttributeRow>(kRowsOf<AsyncAttrs>);
   const std::span<const AttributeRow> common = kRowsOf<CommonAttrs>;
-  const bool sugared = pending.async != Pending::Async::kNone;  // The short spelling has no name for `calls`.
+  const bool sugared = pending.async != Pending::Async::kNone;  // The short spelling has no `calls`.
   uint64_t seen = 0;
   while (token_.Is(',')) {
     Token name;
@@ -166,7 +166,7 @@ bool Reader::ReadAttributes(Pending& pending) {
 }
 
 bool Reader::CheckRequired(const Pending& pending, uint64_t seen) {
-  // Short ends of a chain take the attributes of its start.
+  // In the short spelling, updates and dones take the attributes of the start of their chain.
   if (pending.async == Pending::Async::kUpdate || pending.async == Pending::Async::kDone) return true;
   const std::span<const AttributeRow> own = kTables[pending.attributes.kind()];
   for (size_t i = 0; i < own.size(); ++i) {

@@ -8,7 +8,7 @@
 namespace hlo {
 namespace {
 
-// Offset of `name = ` in the same computation, or 0.
+// Offset of `name = ` after `begin` in the same computation, or 0.
 uint32_t FindDefinition(std::string_view text, uint32_t begin, std::string_view name) {
   const size_t limit = std::min(text.find("\n}", begin), text.size());
   for (size_t at = text.find(name, begin); at != std::string_view::npos && at < limit; at = text.find(name, at + 1)) {
@@ -62,7 +62,7 @@ bool Reader::ReadInstruction() {
   Instruction* inst = nullptr;
   const bool good =
       token_.Is('=') ? ReadRight(name, range.begin, inst) : FailExpected("'=' after the instruction's name");
-  // A wrong instruction also defines its name.
+  // An instruction with an error also defines its name, so that its users report no error.
   if (!scope_->Insert(name, place, inst) && good) {
     Fail("P022", Str("instruction '", name, "' is defined twice"), range);
     if (Instruction* first = *scope_->Find(name))
@@ -122,8 +122,8 @@ void Reader::Resume(uint32_t name_begin, uint32_t failed_at) {
     if (token_.Is('{') || token_.Is('(') || token_.Is('[')) ++depth;
     if (token_.Is('}') || token_.Is(')') || token_.Is(']')) --depth;
     if (token_.Is('}') && token_.begin >= failed_at && (depth < 0 || begins_line(token_.begin))) return;
-    // `name =` begins an instruction. Within brackets, which may lack their end, and in the text that failed, it must
-    // begin a line.
+    // `name =` begins an instruction. Within brackets, which may lack their end, and in the text that failed, `name =`
+    // must also begin a line.
     if (!token_.Is('=') || (last.kind != TokenKind::kWord && last.kind != TokenKind::kName) || last.begin <= own_name)
       continue;
     const Token start = before_last.IsWord("ROOT") ? before_last : last;
@@ -205,7 +205,7 @@ bool Reader::ReadPlainHead(const char*& p, Pending& pending) const {
   return false;
 }
 
-// Reads plain operands after a plain head.
+// Reads the operands after a plain head.
 bool Reader::FinishPlainHead(const char* p, Pending& pending) {
   pending.attributes = RowOf(pending.opcode).make_attrs();
   if (pending.opcode != Opcode::kParameter && pending.opcode != Opcode::kConstant) {
@@ -246,7 +246,7 @@ constexpr OtherName kFormerOpcodes[] = {
     {"generate-token", "after-all(...)"},
 };
 
-// Names that are too different from the opcode to look like typing errors.
+// Names in other programs, which are too different from our opcodes to be found as typing errors.
 constexpr OtherName kForeignNames[] = {
     {"exp", "exponential"},    {"expm1", "exponential-minus-one"},
     {"log1p", "log-plus-one"}, {"neg", "negate"},
@@ -334,7 +334,7 @@ bool Reader::ReadSpecialOperands(Pending& pending) {
 
 // ---- Operands ----------------------------------------------------------------------------------------------------
 
-// Reads `%a, %b)` from `p` on. Stops before an operand of another form.
+// Reads operands such as `%a, %b`, from `p` up to `)` or to an operand of another form.
 void Reader::ReadPlainOperands(const char* p, Pending& pending) {
   const char* resume = p;
   while (*p == '%' && IsLetter(p[1])) {

@@ -17,7 +17,7 @@ constexpr int64_t kTupleLevels = 16;
 
 bool EndsNumber(char c) { return !IsWordByte(c); }
 
-// 0 if the type has no payload, as in XLA.
+// Bits of a NaN's payload. 0 if the type has no payload, as in XLA.
 int PayloadBits(PrimitiveType type) {
   switch (type) {
     case PrimitiveType::kF64:
@@ -42,7 +42,6 @@ T* DataAs(Literal& literal) {
   return reinterpret_cast<T*>(literal.mutable_raw());
 }
 
-// The range of an integer type.
 struct IntRange {
   int64_t lowest;
   uint64_t highest;
@@ -213,7 +212,7 @@ bool Reader::ReadElided(const char*& p, const Shape& shape, Literal& literal) {
   return false;
 }
 
-// Reads `f32[9] constant(1)`. As in XLA, the other elements are 0.
+// Reads the 1 of `f32[9] constant(1)`. As in XLA, the other elements are 0.
 bool Reader::ReadFirstElement(const char*& p, const Shape& shape, Literal& literal) {
   if (shape.ByteSize() > kMaxZeroBytes)
     return FailAt("P041", Str("a single element in a constant of ", shape, ", which has ", shape.NumElements()), p);
@@ -230,7 +229,7 @@ bool Reader::ReadFirstElement(const char*& p, const Shape& shape, Literal& liter
   return true;
 }
 
-// `nan_bits` becomes the payload of a NaN, with the sign in bit 63, or 0.
+// Sets `nan_bits` to the payload of a NaN, with the sign in bit 63, and otherwise to 0.
 bool Reader::ReadFloat(const char*& p, PrimitiveType type, double& value, uint64_t& nan_bits) {
   nan_bits = 0;
   const char* begin = p;
@@ -248,7 +247,7 @@ bool Reader::ReadFloat(const char*& p, PrimitiveType type, double& value, uint64
     }
     if (!EndsNumber(*stop)) return FailAt("P043", "expected a number", p, stop - p + 1);
     // Integers from 2^63 on wrap around, as in XLA (docs/language.md#literals). XLA drops the sign of -0, which is kept
-    // here because -0 is printed so.
+    // here because the printer writes it.
     const bool large = std::abs(value) >= 0x1p63;
     if (large && std::string_view(p, stop - p).find_first_of(".eE") == std::string_view::npos) {
       uint64_t bits = 0;

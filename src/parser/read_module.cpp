@@ -27,7 +27,8 @@ std::string OnOneLine(std::string_view written) {
   return line;
 }
 
-// A module in a string, as in XLA's recovery tables. Unlike XLA, it escapes quotes, so that the text can be read back.
+// The text of a module as a string in XLA's recovery tables. Unlike XLA, escapes quotes, so that the text can be read
+// back.
 std::string Indented(std::string_view module) {
   std::string text = "\"\n";
   for (size_t begin = 0; begin < module.size();) {
@@ -142,7 +143,7 @@ bool Reader::ReadOriginRecoveryTable(RawText& table) {
       if (!module) return Fail("P037", Str("the entry's module does not parse: ", module.error().message()), range);
       text += Str(",\n  ", Indented(Print(**module)));
     }
-    old.pop_back();  // {"a" {0}} sorts after {"a"}.
+    old.pop_back();  // So {"a"} sorts before {"a" {0}}.
     entries.emplace(std::move(old), std::move(text));
   }
   Advance();
@@ -372,7 +373,7 @@ bool Reader::ReadSignature(Signature& signature) {
   return true;
 }
 
-// Warns if the signature differs from the body.
+// Warns if the parameters of the signature and of the body differ.
 void Reader::CompareParameters(const Signature& signature, const Computation& computation) {
   if (options_.warnings == nullptr) return;
   const auto written = signature.parameters.size();
@@ -457,7 +458,7 @@ void Reader::ClaimNames(Computation& computation) {
   auto name = written.begin();
   for (const Instruction* inst : computation.instructions()) {
     const std::string_view wish = *name++;
-    // Without a name it begins with its shape or opcode.
+    // The text of an instruction without a name begins with its shape or opcode.
     const std::string_view text = Text(inst->range());
     const bool is_named = text.substr(text.starts_with('%')).starts_with(wish);
     if (!is_named || inst->name() == wish) continue;
@@ -503,7 +504,8 @@ bool Reader::ReadLoneInstruction() {
   return true;
 }
 
-// The default entry_computation_layout has the layouts of the entry's parameters and root.
+// Adds the stack frames that are used. The default entry_computation_layout has the shapes of the entry's parameters
+// and root.
 void Reader::FinishHeader() {
   ModuleHeader& header = module_->header;
   if (stack_frames_) header.stack_frames = ToString(stack_frames_->kept());

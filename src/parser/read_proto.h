@@ -14,16 +14,17 @@ namespace hlo {
 // errors have a line to show.
 Result<std::unique_ptr<Module>> ReadModule(std::shared_ptr<const SourceText> source, const ParseOptions& options = {});
 
-// An HloSnapshot has the arguments and result of one device, an HloUnoptimizedSnapshot the arguments of each partition.
+// Values that a protocol buffer recorded. An HloSnapshot has the arguments and result of one device, an
+// HloUnoptimizedSnapshot the arguments of each partition.
 struct RecordedValues {
   std::vector<std::vector<Literal>> arguments;
   std::optional<Literal> result;
 };
-// Empty without such values.
+// Returns nullopt if the source has no recorded values.
 Result<std::optional<RecordedValues>> ReadRecordedValues(const std::shared_ptr<const SourceText>& source);
-// Tells which values a snapshot has.
+// The kinds of values that a snapshot recorded.
 struct RecordedParts {
-  // An HloSnapshot has arguments unless it was truncated or the module has no parameters.
+  // Set for an HloSnapshot, which has arguments unless it was truncated or the module has no parameters.
   bool is_snapshot = false;
   bool arguments = false, result = false;
 };

@@ -7,7 +7,7 @@
 namespace hlo {
 namespace {
 
-constexpr int64_t kMaxRank = 64;  // A mask has a bit for each.
+constexpr int64_t kMaxRank = 64;  // A mask has a bit for each dimension.
 
 }  // namespace
 
@@ -22,7 +22,7 @@ const char* Reader::ReadPlainShape(const char* p, Shape& shape) const {
   if (!type || !IsArrayType(*type)) return nullptr;
   shape.SetType(*type);
   Dims& dims = shape.mutable_dims();
-  int64_t bytes = ByteWidth(*type);  // Large empty arrays also take the slower path.
+  int64_t bytes = ByteWidth(*type);  // Skips dimensions of 0, so large empty arrays take the slower path.
   ++p;
   while (*p != ']') {
     const char* const begin = p;

@@ -8,7 +8,7 @@
 namespace hlo {
 namespace {
 
-constexpr size_t kMostAxes = 64;  // As for dimensions of an array.
+constexpr size_t kMostAxes = 64;  // The same limit as for the dimensions of an array.
 
 template <class List>
 bool IsPermutation(List values) {
@@ -164,7 +164,7 @@ bool Reader::ReadShardingPart(ShardingParts& parts) {
   return ReadInt(parts.group_id, "the number of a group");
 }
 
-// If there are several kinds, the first one in this list counts, as in XLA.
+// If there are several kinds, the first kind in the list below counts, as in XLA.
 bool Reader::FinishSharding(ShardingParts& parts, Sharding& value) {
   using enum ShardingKind;
   value.kind = kTiled;
@@ -341,7 +341,7 @@ bool Reader::ReadAxes(const Mesh& mesh, std::vector<AxisRef>& axes, bool* open) 
   });
 }
 
-// Rejects axes on which XLA aborts.
+// Rejects combinations of axes on which XLA would abort.
 bool Reader::CheckAxes(const NamedSharding& named, SourceRange range) {
   std::vector<AxisRef> used;
   const auto check = [&](const std::vector<AxisRef>& axes, bool sorted) {

@@ -73,7 +73,7 @@ bool Reader::ReadInt(int64_t& value, const char* what) {
   if (!ParseInt(token_.text, &value)) {
     const auto [end, error] = std::from_chars(token_.text.data(), token_.text.data() + token_.text.size(), bits);
     if (error != std::errc()) return Fail("P042", "integer does not fit 64 bits", token_.range());
-    value = static_cast<int64_t>(bits);  // A bit pattern, as in XLA.
+    value = static_cast<int64_t>(bits);  // From 2^63 on the bits count, as in XLA.
   }
   Advance();
   return true;
@@ -287,7 +287,7 @@ bool Reader::Read(SliceRanges& value) {
   });
 }
 
-// Reads {1}: (2, {0}). Reads also must-alias if `must` is not null.
+// Reads {1}: (2, {0}). If `must` is not null, also reads may-alias or must-alias.
 bool Reader::ReadIndexedAlias(ShapeIndex& output, int64_t& number, ShapeIndex& index, bool* must) {
   if (!Read(output) || !Expect(':', "':'") || !Expect('(', "'('") || !ReadInt(number, "a number")) return false;
   if (!Expect(',', "','") || !Read(index)) return false;
@@ -319,7 +319,7 @@ bool Reader::Read(std::vector<Precision>& value) {
 
 // ---- Values that are kept as text in one spelling ----------------------------------------------------------------
 
-// A string that contains a dictionary equals this dictionary.
+// A string that contains a dictionary is replaced by the dictionary.
 bool Reader::ReadTextValue(std::string& value) {
   if (token_.Is('{')) {
     const char* begin = BeginBytes();
@@ -425,10 +425,10 @@ bool Reader::Read(ResultAccuracy& value) {
   return good && Expect('}', "'}'");
 }
 
-// Reads {"add.5" {0}}, {}, or a tuple of them in parentheses.
+// Reads {"add.5" {0}}, {}, or a tuple of such values in parentheses.
 bool Reader::ReadOriginTree(std::string& text) {
   if (token_.Is('(')) {
-    constexpr int64_t kLevels = 4;  // A level takes the stack of this many other levels.
+    constexpr int64_t kLevels = 4;  // A level takes as much stack as this many other levels.
     if (!EnterDepth(kLevels)) return false;
     bool first = true;
     text += '(';

@@ -1,5 +1,5 @@
-// The state and the steps of the parser. A step returns false after a failure, which it has reported with Fail unless
-// it follows from one already reported.
+// The state and the steps of the parser. A step returns false after a failure. It has reported the failure with Fail,
+// unless the failure follows from an earlier error.
 #ifndef HLO_PARSER_READER_H_
 #define HLO_PARSER_READER_H_
 
@@ -23,9 +23,9 @@ namespace hlo {
 
 struct AttributeRow;
 
-// Returns false for an invalid escape.
+// Removes quotes and resolves escapes. Returns false for an invalid escape.
 bool Unquote(std::string_view quoted, std::string& text);
-// The position after the closing brace, or null. Skips strings.
+// The position after the brace that closes the brace at `begin`, or null. Ignores braces in strings.
 const char* SkipBalanced(const char* begin, const char* end);
 
 // The names of one computation. A name with a wrong definition maps to null, so that its uses are not reported again.
@@ -282,7 +282,7 @@ class Reader {
   NameMap<Computation*> computations_;
   Signature signature_;
   std::vector<Shape> open_elements_;  // Elements of unfinished tuple shapes; a member to reuse memory.
-  std::unordered_map<const Computation*, bool> broken_;  // Calls of these are not checked.
+  std::unordered_map<const Computation*, bool> broken_;  // Computations with errors; calls of them are not checked.
 
   // The computation that is being read:
   Computation* computation_ = nullptr;
@@ -291,7 +291,7 @@ class Reader {
   std::string_view defining_;
   Instruction* root_ = nullptr;
   SourceRange root_keyword_;
-  bool lone_ = false;  // Undefined operands become parameters.
+  bool lone_ = false;  // Set for a lone instruction: undefined operands become parameters.
   std::unordered_map<std::string, Instruction*> projections_;
   std::unordered_map<std::string_view, FrontendAttributes> frontend_attributes_;  // Keyed by the text.
   std::unordered_map<std::string_view, Shared<Sharding>> shardings_;
@@ -299,7 +299,7 @@ class Reader {
   std::map<std::pair<const Sharding*, int64_t>, Shared<Sharding>> spread_shardings_;
 
   int64_t depth_ = 0;
-  std::optional<size_t> first_elided_;  // Index in diagnostics_.
+  std::optional<size_t> first_elided_;  // Index in diagnostics_ of the error P040.
   int64_t more_elided_ = 0;
   int64_t inferred_shapes_ = 0;
   bool fatal_ = false;

@@ -47,7 +47,8 @@ class StackFrameInterner {
  public:
   explicit StackFrameInterner(StackFrameTables written) : written_(std::move(written)) {}
 
-  // The id in kept() of frame `id` of the text, or 0 if there is no such frame or its parents form a cycle.
+  // The id in kept() of frame `id` of the text, or 0 if this frame or a parent does not exist, or the parents form a
+  // cycle.
   int64_t Intern(int64_t id);
   const StackFrameTables& kept() const { return kept_; }
 

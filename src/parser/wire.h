@@ -28,7 +28,7 @@ struct UnreadField {
   std::string name;  // "'k' (81)", or the number or name of an unknown field.
   ProtoUnread unread = ProtoUnread::kRefused;
   std::string_view reason;  // Empty for unknown fields.
-  size_t offset = 0;        // First occurrence, in bytes or text.
+  size_t offset = 0;        // The first occurrence in the bytes or the text.
 
   bool operator==(const UnreadField& other) const { return message == other.message && name == other.name; }
 };
@@ -43,7 +43,7 @@ inline constexpr int64_t kDeepestMessage = 1000;
 // uses.
 std::optional<WireFault> CheckWire(std::string_view bytes, ProtoType type, int64_t max_depth, UnreadFields& unread);
 
-// The fields of one message. The bytes must have passed CheckWire and outlive it.
+// The fields of one message. The bytes must have passed CheckWire, and must outlive this object.
 class WireMessage {
  public:
   explicit WireMessage(std::string_view bytes);
@@ -55,11 +55,11 @@ class WireMessage {
   double Real(const ProtoField& field) const;
   std::string_view Bytes(const ProtoField& field) const;
   WireMessage Message(const ProtoField& field) const { return WireMessage(Bytes(field)); }
-  // Packed or not.
+  // All numbers of a repeated field, packed or not.
   std::vector<int64_t> Ints(const ProtoField& field) const;
   std::vector<std::string_view> AllBytes(const ProtoField& field) const;
   std::vector<WireMessage> Messages(const ProtoField& field) const;
-  // Floats or doubles in memory format.
+  // All floats or doubles of a field, in memory format.
   std::string FixedBytes(const ProtoField& field) const;
 
   const char* begin() const { return bytes_.data(); }

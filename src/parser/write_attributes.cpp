@@ -165,7 +165,7 @@ class AttributeWriter {
     else Message(place).Int(place.field, EnumNumber(place.field, ToString(value)));
   }
 
-  // ---- Values: one overload for each type that Put cannot write ----
+  // ---- Values: one overload for each type that WriteField cannot write ----
   template <class T>
   void Value(std::string_view name, const T& value) {
     if constexpr (requires { WriteField(Place(), value); }) {
@@ -278,7 +278,7 @@ class AttributeWriter {
   bool is_ragged_ = false;
 };
 
-// XLA reads comparison_order since 2026, and comparison_type before.
+// The word for comparison_order, which XLA reads since 2026. Before, it read comparison_type.
 std::string_view OrderOf(const Instruction& compare) {
   const PrimitiveType element = compare.operand(0).shape().type();
   const ComparisonType type = compare.attrs<CompareAttrs>().type;

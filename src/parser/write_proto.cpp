@@ -87,7 +87,6 @@ void WriteHeader(const Module& module, MessageWriter& out) {
   if (!header.stack_frames.empty()) WriteStackFrames(header.stack_frames, out.Part(M::stack_frame_index));
 }
 
-// XLA rejects schedules of fused computations.
 void WriteSequence(const Computation& computation, const std::vector<Instruction*>& order, MessageWriter& schedule) {
   using S = proto::SequencesEntry;
   MessageWriter& entry = schedule.Add(proto::HloScheduleProto::sequences);
@@ -110,6 +109,7 @@ void WriteModule(const Module& module, MessageWriter& out) {
     const std::vector<Instruction*> order =
         module.header.is_scheduled ? computation->Instructions() : computation->PostOrder();
     WriteComputation(*computation, order, out.Add(M::computations));
+    // XLA rejects schedules of fused computations.
     if (module.header.is_scheduled && !fused.contains(computation))
       WriteSequence(*computation, order, out.Part(M::schedule));
   }

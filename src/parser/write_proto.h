@@ -14,7 +14,8 @@ namespace hlo {
 // for constants without elements.
 Result<std::string> WriteProto(const Module& module);
 
-// An HloSnapshot. Errors: also U008 for tokens and for more than 2 GiB, the limit of protocol buffers.
+// An HloSnapshot with the values of a run. Errors: also U008 for tokens and for more than 2 GiB, the limit of protocol
+// buffers.
 Result<std::string> WriteSnapshot(const Module& module, std::span<const Literal> arguments, const Literal& result);
 
 }  // namespace hlo
