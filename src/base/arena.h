@@ -33,7 +33,6 @@ class Arena {
   }
 
  private:
-  // The size of the blocks doubles from 1 KiB to 256 KiB. A larger request gets a block of its own size.
   void* AllocateBlock(size_t bytes, size_t alignment) {
     next_block_ = std::clamp<size_t>(2 * next_block_, 1 << 10, 1 << 18);
     left_ = std::max(bytes + alignment, next_block_);

@@ -215,7 +215,7 @@ void FreeArray(void* memory) {
 }
 
 void RequestHugePages(void* memory, size_t bytes) {
-  // Changes whole pages only, because other memory may share the first and last page. A refusal only costs speed.
+  // Changes whole pages only, because other memory may share the first and last page.
   const uintptr_t start = reinterpret_cast<uintptr_t>(memory), end = start + bytes;
   const uintptr_t first = (start + kHugePage - 1) / kHugePage * kHugePage, last = end / kHugePage * kHugePage;
   if (first < last) madvise(reinterpret_cast<void*>(first), last - first, MADV_HUGEPAGE);

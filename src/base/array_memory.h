@@ -1,5 +1,4 @@
-// Memory for the elements of arrays. Large blocks request huge pages, which cause fewer page faults. Walks across rows
-// then also need fewer entries of the translation buffer.
+// Memory for the elements of arrays. Large blocks request huge pages, which cause fewer page faults.
 #ifndef HLO_BASE_ARRAY_MEMORY_H_
 #define HLO_BASE_ARRAY_MEMORY_H_
 

@@ -46,8 +46,8 @@ struct Line {
     size += count;
     return *this;
   }
-  // Adds the first 200 bytes of a name from the module, which is untrusted data. Quotes, backslashes and bytes that are
-  // not printable ASCII become `?`.
+  // Adds the first 200 bytes of an untrusted name. Quotes, backslashes and bytes that are not printable ASCII become
+  // `?`.
   Line& AddName(std::string_view name) {
     constexpr size_t kMost = 200;
     for (const char c : name.substr(0, kMost)) {

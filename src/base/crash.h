@@ -1,5 +1,5 @@
-// Reports a crash, that is a signal (SIGSEGV, SIGABRT, ...) or a failed CHECK: the verdict FAILED(crash), the pass or
-// kernel that was at work, and the path of a file with details. The exit code is 70.
+// Reports a crash (SIGSEGV, SIGABRT, ... or a failed CHECK) with the verdict FAILED(crash), exit code 70, the pass or
+// kernel at work, and the path of a file with details.
 #ifndef HLO_BASE_CRASH_H_
 #define HLO_BASE_CRASH_H_
 
@@ -8,8 +8,8 @@
 
 namespace hlo {
 
-// The part of the module that this thread works on while the object lives, such as "pass algsimp#2". The name is not
-// copied and must live as long as the object. Threads of ParallelFor inherit the AtHand of the caller.
+// The part of the module that this thread works on while the object lives, such as "pass algsimp#2". The name must live
+// as long as the object. Threads of ParallelFor inherit the caller's AtHand.
 class AtHand {
  public:
   AtHand(const char* kind, std::string_view name) : kind_(kind), name_(name), outer_(innermost) { innermost = this; }
@@ -44,11 +44,11 @@ struct CrashOptions {
   std::string advice;      // Printed if a pass was at work.
   bool says_json = false;  // The verdict also goes to stdout, as JSON.
 };
-// Installs signal handlers that report a crash and end the process with exit code 70.
+// Installs signal handlers that report a crash and end the process.
 void ReportCrashes(const CrashOptions& options);
 
-// Called in a child process, so that a signal ends the child and the parent sees it. If `file` is given, the handler
-// first writes the name of the signal and the AtHand objects of the thread to that file.
+// Called in a child process, whose signals the parent sees. If `file` is given, the handler first writes the name of
+// the signal and the AtHand objects of the thread to `file`.
 void LeaveCrashesToParent(int file = -1);
 
 namespace internal {

@@ -14,8 +14,8 @@
 
 namespace hlo {
 
-// The error A011 for the system call that just failed (errno). Its kind is kUsage if the path is the cause, such as a
-// missing folder, and otherwise kDevice.
+// The error A011 for the system call that just failed (errno): kUsage if the path is the cause, such as a missing
+// folder, otherwise kDevice.
 Error CannotWrite(const std::string& path);
 
 // Writes a file piece by piece. The bytes go to a temporary file in the same directory, which Commit renames. A full
@@ -54,9 +54,9 @@ bool WriteAll(int file, std::string_view bytes);
 
 Status MakeDirectories(const std::string& path);
 
-// Creates the folder `path` with the files that `fill` writes. Never replaces a folder with files. A hidden folder
-// beside `path` is filled and then renamed. If `path` exists and is not an empty folder, the name becomes path-2,
-// path-3, ... when `numbered`. Returns the final name. Errors: A012, and any error of `fill`.
+// Creates the folder `path`, filled by `fill`. Never replaces a folder with files. A hidden folder beside `path` is
+// filled and then renamed. If `path` exists and is not an empty folder, the name becomes path-2, path-3, ... when
+// `numbered`. Returns the final name. Errors: A012, and any error of `fill`.
 Result<std::string> MakeFolder(const std::string& path, bool numbered,
                                const std::function<Status(const std::string& folder)>& fill);
 

@@ -8,7 +8,6 @@
 
 namespace hlo {
 
-// The sign bit is 0.
 constexpr uint32_t LargestFiniteBits(FloatFormat format) {
   const uint32_t all = (1u << (format.exponent_bits + format.mantissa_bits)) - 1;
   switch (format.specials) {

@@ -16,7 +16,6 @@ inline uint64_t LoadWord(const char* p) {
 
 inline uint64_t HashBytes(std::string_view bytes) {
   constexpr uint64_t kOdd = 0x9E3779B97F4A7C15, kOther = 0xC2B2AE3D27D4EB4F;
-  // XORs both halves of a 128-bit product, which mixes 16 bytes at once.
   const auto mix = [](uint64_t a, uint64_t b) {
     const auto product = static_cast<unsigned __int128>(a) * b;
     return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);

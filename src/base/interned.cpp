@@ -29,11 +29,10 @@ class Table {
  private:
   struct Slot {
     const Interned::Entry* entry = nullptr;
-    uint32_t hash = 0;  // A different hash saves reading the text.
+    uint32_t hash = 0;
   };
 
-  // Spin lock of the table. A thread usually holds the lock for a few dozen machine instructions, and others rarely
-  // wait.
+  // Spin lock of the table. Threads hold the lock only briefly.
   class Locked {
    public:
     explicit Locked(std::atomic_flag& busy) : busy_(busy) {

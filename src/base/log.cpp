@@ -34,7 +34,7 @@ std::string_view Stem(std::string_view file) {
   return file.substr(0, file.rfind('.'));
 }
 
-// The name of an XLA file or pass with the task of our file `stem`, or with a part of this task.
+// An XLA file or pass with the task of our file `stem`, or with a part of this task.
 struct OtherName {
   std::string_view stem, xla;
 };

@@ -5,11 +5,11 @@
 
 #include <cstdint>
 
-// These numbers are good enough for names of temporary files. No secret is derived from them.
+// No secret is derived from these numbers.
 extern "C" uint32_t arc4random() noexcept {
   uint32_t number = 0;
   if (getrandom(&number, sizeof number, 0) == sizeof number) return number;
-  timespec now = {};  // The system has no getrandom.
+  timespec now = {};
   clock_gettime(CLOCK_MONOTONIC, &now);
   return static_cast<uint32_t>(now.tv_nsec);
 }

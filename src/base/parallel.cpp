@@ -119,7 +119,7 @@ class WorkerPool {
   // `next_`, which every piece changes, shares no cache line with the members that all threads read.
   alignas(64) std::atomic<uint64_t> state_ = 0;
   const std::function<void(int64_t, int64_t)>* body_ = nullptr;
-  const AtHand* at_hand_ = nullptr;  // Work of the calling thread.
+  const AtHand* at_hand_ = nullptr;
   int64_t count_ = 0;
   int64_t grain_ = 1;
   alignas(64) std::atomic<int64_t> next_ = 0;

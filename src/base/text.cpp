@@ -38,7 +38,6 @@ bool ParseDouble(std::string_view text, double* value) {
 
 namespace {
 
-// Most bytes of a foreign text in a message.
 constexpr size_t kMostShown = 1000;
 
 }  // namespace
@@ -80,7 +79,7 @@ std::string Format(const char* format, ...) {
 
 namespace {
 
-// The number of edits that turn `a` into `b`. A swap of neighbours, the most frequent typing error, counts as one.
+// A swap of neighbours, the most frequent typing error, counts as one edit.
 size_t EditDistance(std::string_view a, std::string_view b) {
   std::vector<size_t> before, last, row(b.size() + 1);
   for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
