@@ -17,7 +17,6 @@ enum class InputFormat : uint8_t {
 // Protocol buffers are HloModuleProto, HloProto, HloUnoptimizedSnapshot or HloSnapshot.
 InputFormat InputFormatOf(std::string_view text);
 
-// A format that we do not read, and how to get HLO instead.
 struct ForeignFormat {
   std::string_view name;
   std::string_view hint;

@@ -79,9 +79,8 @@ const char* FindQuoteOrEscape(const char* p, const char* end, char quote) {
   return p;
 }
 
-// Whether a character is invisible. Editors and web pages add such characters to texts.
+// Editors and web pages add such characters to texts.
 bool IsInvisible(std::string_view character) {
-  // U+00A0, U+00AD, U+2000 to U+200F, U+2028 to U+202F, U+2060, U+3000, U+FEFF.
   if (character == "\u00A0" || character == "\u00AD" || character == "\u2060" || character == "\u3000" ||
       character == "\uFEFF")
     return true;
@@ -96,8 +95,7 @@ std::string CodePointText(std::string_view character) {
 
 }  // namespace
 
-// Tests 32 bytes at once: a byte belongs to a word if the sets that its two halves select have a common bit. Half of
-// the text is names, so a loop over bytes would be noticeably slower.
+// Tests 32 bytes at once: a byte belongs to a word if the sets that its two halves select have a common bit.
 const char* WordEnd(const char* p, const char* end) {
   enum : char { kPoint = 1, kDigit = 2, kUpToO = 4, kFromP = 8, kFromLowerP = 16 };  // -. 0-9 A-Oa-o P-Z_ p-z
   constexpr char kAll = kDigit | kUpToO | kFromP | kFromLowerP;

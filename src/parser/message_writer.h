@@ -22,7 +22,6 @@ class MessageWriter {
   void Bytes(const ProtoField& field, std::string_view bytes);
   // The message in the field, which the first call adds.
   MessageWriter& Part(const ProtoField& field);
-  // Adds a message to a repeated field.
   MessageWriter& Add(const ProtoField& field);
 
   std::string Wire() const;

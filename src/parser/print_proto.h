@@ -10,8 +10,8 @@
 
 namespace hlo {
 
-// Prints `wire` as text. It is a message of `type` that was written by us or checked (wire.h). Fields are printed in
-// the order of the schema. The bits of NaNs are lost.
+// `wire` is a message of `type` that was written by us or checked (wire.h). Fields are printed in the order of the
+// schema, and NaNs lose their bits.
 std::string PrintProto(std::string_view wire, ProtoType type);
 // Prints like XLA's hlo_proto_to_json: lowerCamelCase names, indentation of one space, and defaults for absent fields.
 // Absent messages and fields with presence are not printed.

@@ -18,7 +18,6 @@ using Solve = proto::TriangularSolveOptions;
 
 // ---- Values. "" omits the attribute ------------------------------------------------------------------------------
 
-// Calls `f` with the last field of a path and the message that has it.
 template <const ProtoField& Field, const ProtoField&... Rest, class F>
 std::string Follow(const WireMessage& message, F&& f) {
   if constexpr (sizeof...(Rest) == 0) {
@@ -183,7 +182,6 @@ std::string Associative(const AttributeSource& from) {
   return word == "TRUE" ? "true" : word == "FALSE" ? "false" : "";
 }
 
-// `mode=` of a shuffle.
 std::string ShuffleModeText(const AttributeSource& from) {
   return from.inst.Message(I::shuffle_mode).Has(proto::ShuffleMode::rotate) ? "rotate" : "";
 }

@@ -217,7 +217,6 @@ Result<double> Encoder::Real(std::string_view word, size_t begin) const {
   return sign * value;
 }
 
-// Reads and joins one or several adjacent strings.
 Status Encoder::String(std::string& value) {
   SkipSpace();
   if (Peek() != '"' && Peek() != '\'') FAIL(Expected("a string"));

@@ -205,7 +205,6 @@ bool Reader::ReadPlainHead(const char*& p, Pending& pending) const {
   return false;
 }
 
-// Reads the operands after a plain head.
 bool Reader::FinishPlainHead(const char* p, Pending& pending) {
   pending.attributes = RowOf(pending.opcode).make_attrs();
   if (pending.opcode != Opcode::kParameter && pending.opcode != Opcode::kConstant) {
@@ -246,7 +245,7 @@ constexpr OtherName kFormerOpcodes[] = {
     {"generate-token", "after-all(...)"},
 };
 
-// Names in other programs, which are too different from our opcodes to be found as typing errors.
+// Names of other programs that look too different to be typing errors.
 constexpr OtherName kForeignNames[] = {
     {"exp", "exponential"},    {"expm1", "exponential-minus-one"},
     {"log1p", "log-plus-one"}, {"neg", "negate"},

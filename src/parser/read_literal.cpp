@@ -238,7 +238,6 @@ bool Reader::ReadFloat(const char*& p, PrimitiveType type, double& value, uint64
   if (IsDigit(*q) || (negative && *q == '.')) {
     const auto [stop, error] = std::from_chars(p, lexer_.end(), value);
     if (error == std::errc::result_out_of_range) {
-      // Underflow rounds to zero; overflow is an error.
       const std::string number(p, stop);
       value = std::strtod(number.c_str(), nullptr);
       if (std::isinf(value)) return FailAt("P042", Str("'", number, "' does not fit ", type), p, stop - p);

@@ -49,7 +49,7 @@ std::string Indented(std::string_view module) {
 Result<std::unique_ptr<Module>> Reader::ReadWhole() {
   module_ = std::make_unique<Module>("_");
   module_->source = source_;
-  constexpr int64_t kBytesOfLine = 100;  // More than in most dumps.
+  constexpr int64_t kBytesOfLine = 100;
   module_->ReserveNames((lexer_.end() - lexer_.at()) / kBytesOfLine);
   ReadModule();
   if (!diagnostics_.empty()) FAIL(TakeError());
@@ -131,7 +131,7 @@ bool Reader::ReadOriginRecoveryTable(RawText& table) {
     return good;
   };
   if (!Expect('{', "'{' of a table")) return false;
-  std::map<std::string, std::string> entries;  // Keyed by the old array.
+  std::map<std::string, std::string> entries;
   while (!token_.Is('}')) {
     std::string old, text;
     if (!array(old) || !Expect(':', "':'") || !array(text)) return false;

@@ -14,15 +14,13 @@ namespace hlo {
 // errors have a line to show.
 Result<std::unique_ptr<Module>> ReadModule(std::shared_ptr<const SourceText> source, const ParseOptions& options = {});
 
-// Values that a protocol buffer recorded. An HloSnapshot has the arguments and result of one device, an
-// HloUnoptimizedSnapshot the arguments of each partition.
+// An HloSnapshot has the arguments and result of one device, an HloUnoptimizedSnapshot the arguments of each partition.
 struct RecordedValues {
   std::vector<std::vector<Literal>> arguments;
   std::optional<Literal> result;
 };
 // Returns nullopt if the source has no recorded values.
 Result<std::optional<RecordedValues>> ReadRecordedValues(const std::shared_ptr<const SourceText>& source);
-// The kinds of values that a snapshot recorded.
 struct RecordedParts {
   // Set for an HloSnapshot, which has arguments unless it was truncated or the module has no parameters.
   bool is_snapshot = false;

@@ -133,7 +133,7 @@ bool Reader::Read(std::vector<int64_t>& value) {
   // These frequent lists are read without tokens.
   if (!token_.Is('{')) return FailExpected("'{' and a list of integers");
   const char* p = lexer_.Pointer(token_.end);
-  InlineVector<int64_t, 8> list;  // Saves allocations in `value`.
+  InlineVector<int64_t, 8> list;
   for (;;) {
     if (!SkipSpace(p)) return false;
     if (*p == '}' && list.empty()) break;
@@ -520,7 +520,6 @@ bool Reader::Read(SparsePattern& value) {
   return true;
 }
 
-// Reads name=value pairs in braces.
 bool Reader::ReadRows(std::span<const AttributeRow> rows, void* value, const char* what) {
   if (!Accept('{')) return FailExpected(Str("'{' of ", what));
   uint64_t seen = 0;

@@ -5,8 +5,6 @@
 
 namespace hlo {
 
-// ---- Reader ------------------------------------------------------------------------------------------------------
-
 Reader::Reader(std::shared_ptr<const SourceText> source, const ParseOptions& options)
     : source_(std::move(source)),
       options_(options),
@@ -100,8 +98,6 @@ bool Reader::FailAt(const char* code, std::string message, const char* p, size_t
   EndBytes(p);
   return false;
 }
-
-// ---- Free functions ----------------------------------------------------------------------------------------------
 
 bool Unquote(std::string_view quoted, std::string& text) {
   const std::string_view inner = quoted.substr(1, quoted.size() - 2);

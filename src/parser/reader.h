@@ -274,7 +274,7 @@ class Reader {
   std::shared_ptr<const SourceText> source_;
   ParseOptions options_;
   Lexer lexer_;
-  Token token_;            // The next token.
+  Token token_;
   uint32_t last_end_ = 0;  // The end of the token before `token_`.
 
   std::unique_ptr<Module> module_;

@@ -6,7 +6,6 @@
 namespace hlo {
 namespace {
 
-// Returns the id of `item` and appends the item to `list` if it is new.
 template <class T>
 int64_t Added(const T& item, std::vector<T>& list, std::map<T, int64_t>& ids) {
   const auto [place, is_new] = ids.try_emplace(item, static_cast<int64_t>(list.size()) + 1);

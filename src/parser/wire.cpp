@@ -78,7 +78,7 @@ const ProtoField* FindField(ProtoType type, int64_t number) {
   return nullptr;
 }
 
-// Whether a field of this kind can have these bytes. Numbers may be packed.
+// Numbers may be packed.
 bool Fits(const ProtoField& field, const RawField& raw) {
   switch (field.kind) {
     case ProtoKind::kInt:
