@@ -33,7 +33,6 @@ Error NoKey(const std::string& wanted_by, const Shape& shape, const std::string&
       .Hint(Str("its keys are ", Join(keys, ", "), "; ", advice));
 }
 
-// Settings for reading the arguments of one device.
 struct Reading {
   const std::string& path;
   const Module& module;
@@ -46,7 +45,6 @@ struct Reading {
   bool* were_cut = nullptr;
 };
 
-// Hint for an array of another shape than a part.
 std::string HintOfParts(const Instruction& parameter, const Reading& reading, std::string_view why_not_cut) {
   const int64_t partitions = reading.module.header.num_partitions, number = parameter.parameter_number();
   return Str("the module is one partition of ", partitions,
@@ -55,7 +53,7 @@ std::string HintOfParts(const Instruction& parameter, const Reading& reading, st
              "' of partition 1; a whole array is not divided, because ", why_not_cut);
 }
 
-// The part of a whole array, or none if the array is a part itself or is not cut, for the reason in `why`.
+// The part of a whole array, or none if the array is a part itself or is not cut. Then `why` is the reason.
 Result<std::optional<Literal>> CutLeaf(const Instruction& parameter, int64_t leaf, const Shape& shape,
                                        const NpyArray& array, const std::string& where, const Reading& reading,
                                        std::string* why) {
@@ -96,7 +94,7 @@ Result<std::optional<Literal>> CutLeaf(const Instruction& parameter, int64_t lea
   return CutPart(known->second, shape, *table, reading.partition);
 }
 
-// `stem` is the key of the whole tuple, and `leaf` counts its arrays.
+// `stem` is the key of the whole tuple, and `leaf` the number of the next leaf.
 Result<Literal> ReadParameter(const Instruction& parameter, const Shape& shape, ShapeIndex& index, int64_t& leaf,
                               const std::string& stem, const KeyedArrays& arrays, const Reading& reading) {
   const std::string wanted_by = WantedBy(parameter);
@@ -351,7 +349,6 @@ Result<Literal> ReadTensor(const std::string& text, const Instruction& parameter
 
 namespace {
 
-// The elements of a tuple, or the result itself.
 std::span<const Literal> Outputs(const Literal& result) {
   if (result.shape().IsTuple()) return result.elements();
   return {&result, 1};

@@ -19,9 +19,9 @@ namespace hlo {
 class Instruction;
 class Module;
 
-// Keys are argN (argN.i.j for leaves of tuples) if every parameter has one, else parameter names, else N, else arr_N in
-// the order of the file. A .npy can provide the only parameter. Parameters in `given` are left empty. Errors: A003 for
-// a parameter without a key, A004 for another shape or type.
+// Keys are argN (argN.i.j for leaves of tuples) if every parameter has such a key, else parameter names, else N, else
+// arr_N in the order of the file. A .npy can provide the only parameter. Parameters in `given` are left empty. Errors:
+// A003 for a parameter without a key, A004 for another shape or type.
 Result<std::vector<Literal>> ReadArguments(const std::string& path, const Module& module,
                                            CastArgs cast = CastArgs::kNever, const std::set<int64_t>& given = {});
 
@@ -65,7 +65,7 @@ Result<Literal> ReadFed(const NpzArrays& arrays, const std::string& path, int64_
 // Writes the keys `prefix0`, `prefix1`, ..., and `prefix0.1.2` for leaves of tuples. Error: A011.
 Status WriteNpz(const std::string& path, std::string_view prefix, std::span<const Literal> values);
 Status WriteOutputs(const std::string& path, const Literal& result);
-// Uses the prefixes of ReadArgumentsByDevice.
+// Writes the prefixes of ReadArgumentsByDevice.
 Status WriteOutputsByDevice(const std::string& path, std::span<const Literal> results, int64_t partitions);
 // Values that are equal on all devices are written once, without a prefix.
 Status WriteArgumentsByDevice(const std::string& path, std::span<const std::vector<Literal>> args, int64_t partitions);

@@ -34,7 +34,6 @@ bool HasFloats(const Shape& shape) {
   return found;
 }
 
-// Message if an op expects unique rows of indices and there are too many rows, or "".
 std::string TooManyRows(const Instruction& parameter, const LeafRange& range, const Shape& shape) {
   if (!range.rows_unique || !shape.IsArray()) return "";
   const bool vectors = !range.components.empty() && range.component_dim < shape.rank();

@@ -58,26 +58,27 @@ struct ArgumentOptions {
   std::function<Result<Literal>(const Shape&, std::string_view)> parse_literal;
   // Runs the reference to check whether results are finite; may be null.
   std::function<Result<Literal>(std::span<const Literal>)> interpret;
-  int max_tries = 8;  // Halvings of `scale` while results are not finite.
+  int max_tries = 8;  // Most halvings of `scale` while results are not finite.
 };
 
 struct Arguments {
   std::vector<Literal> values;
-  std::optional<Literal> reference;  // The result of `interpret` for `values`.
-  double non_finite_share = 0;       // Share of float elements of the reference.
-  double scale = 1;                  // The factor by which floats were reduced.
+  std::optional<Literal> reference;
+  double non_finite_share = 0;
+  double scale = 1;
   int tries = 1;
   std::vector<std::string> notes;
 };
 
-// The given values by parameter number. Errors: A005 for an unknown parameter or one given twice, and errors of
+// The given values by parameter number. Errors: A005 for an unknown parameter or a parameter given twice, and errors of
 // MakeLiteral and ReadTensor.
 Result<std::map<int64_t, Literal>> GivenArguments(const Module& module, const ArgumentOptions& options);
 
+// Makes arguments. With options.interpret, scales floats down while too many results are not finite.
 Result<Arguments> MakeArgumentsChecked(const Module& module, const ArgumentOptions& options);
 Result<std::vector<Literal>> MakeArguments(const Module& module, const ArgumentOptions& options = {});
 
-// `spec` is not a file. `parameter` and `leaf` select the random numbers.
+// `spec` must not be a file. `parameter` and `leaf` select the random numbers.
 Result<Literal> MakeLiteral(const Shape& shape, std::string_view spec, uint64_t seed, int64_t parameter, int64_t leaf,
                             const ArgumentOptions& options);
 
@@ -88,7 +89,7 @@ struct ElidedFill {
   int64_t memory_limit = 0;  // For all constants together.
 };
 
-// Returns the number of elided constants. Error: P093 at the largest if they exceed the limit.
+// Returns the number of elided constants. Error: P093 at the largest constant if they exceed the limit.
 Result<int64_t> FillElidedConstants(Module& module, const ElidedFill& fill);
 
 }  // namespace hlo

@@ -13,7 +13,7 @@ int64_t UnknownBytes(const Literal& literal) {
   return bytes;
 }
 
-// `leaf` counts all parts.
+// `leaf` counts all leaves of the literal.
 Literal Filled(const Literal& literal, std::span<const LeafRange> ranges, const ArgumentOptions& options,
                int64_t number, int64_t& leaf) {
   if (literal.shape().IsTuple()) {
@@ -68,7 +68,6 @@ Result<int64_t> FillElidedConstants(Module& module, const ElidedFill& fill) {
   options.seed = fill.seed;
   options.profile = fill.profile;
   options.constrain = fill.profile == InputProfile::kNormal;
-  // Constants are numbered after the parameters.
   int64_t number = static_cast<int64_t>(module.entry().parameters().size());
   for (Instruction* inst : elided) {
     int64_t leaf = 0;

@@ -67,7 +67,6 @@ uint64_t Permuted(uint64_t i, uint64_t count, uint64_t key) {
   return i;
 }
 
-// Elements that are not complex have only a real part.
 enum class Part : uint8_t { kReal, kImaginary };
 
 class Maker {
@@ -79,7 +78,7 @@ class Maker {
         options_(options),
         high_(CounterOf(parameter, leaf)),
         key_(Philox(options.seed, ~uint64_t{0}, high_).Wide()),
-        // Leaves begin at different numbers, so that a confusion of two is visible.
+        // Leaves begin at different numbers, so that a confusion of two leaves is visible.
         first_(static_cast<uint64_t>(parameter) * 7919 + static_cast<uint64_t>(leaf) * 104729),
         tighten_(tighten) {
     if (!shape.IsArray()) return;
@@ -120,7 +119,7 @@ class Maker {
   PhiloxBlock Draw(int64_t i, Part part = Part::kReal) const {
     const PhiloxBlock real = Philox(options_.seed, static_cast<uint64_t>(i), high_);
     if (part == Part::kReal) return real;
-    // Parts share a block if each needs one word, as in most profiles.
+    // The parts share the first two words of one block, because most profiles need one word for each.
     PhiloxBlock imaginary = Philox(options_.seed, static_cast<uint64_t>(i) | uint64_t{1} << 63, high_);
     imaginary.words[0] = real.words[1];
     return imaginary;
@@ -130,7 +129,7 @@ class Maker {
     largest_ = LargestOf(type_);
     smallest_ = SmallestNormalOf(type_);
     significand_ = SignificandOf(type_);
-    // Complex numbers have no order.
+    // Intervals do not apply to complex numbers, which have no order.
     const ClosedInterval interval = IsComplex(shape_.type()) ? ClosedInterval() : range_.interval;
     positive_ = interval.low >= 0;
     // The limits below keep f16 and fp8 within a quarter of their range.
@@ -157,14 +156,14 @@ class Maker {
 
   double Normal(uint32_t word) const { return low_ + (high_end_ - low_) * Unit(word); }
 
-  // Whether each element is Normal of its first word.
+  // Whether each element is Normal(its first random word).
   bool IsPlain() const {
     if (range_.is_key || IsExactly()) return false;
     return options_.profile == InputProfile::kNormal || options_.profile == InputProfile::kEdge ||
            options_.profile == InputProfile::kTies || options_.profile == InputProfile::kLong;
   }
 
-  // True for the identity of a reducer.
+  // Whether the elements are the identity of a reducer.
   bool IsExactly() const { return range_.exactly && options_.constrain && options_.profile != InputProfile::kEdge; }
 
   // Computes Float for many elements at a time. Returns the first element that is left.
@@ -172,7 +171,7 @@ class Maker {
     uint32_t words[kPhiloxLanes];
     for (; begin + kPhiloxLanes <= end; begin += kPhiloxLanes) {
       PhiloxFirstWords(options_.seed, static_cast<uint64_t>(begin), high_, words);
-      // The signed conversion is one instruction.
+      // The conversion of a signed integer is one machine instruction.
       for (int lane = 0; lane < kPhiloxLanes; ++lane) {
         const double unit = static_cast<int32_t>(words[lane] >> 8) * 0x1p-24;
         out[begin + lane] = static_cast<float>(low_ + (high_end_ - low_) * unit);
@@ -205,8 +204,8 @@ class Maker {
     return Between(block, 1, std::max<int64_t>(1, most));
   }
 
-  // Integers that the type can represent, positive ones first. If there are fewer such integers than elements, each run
-  // of that many elements has all of them in its own order.
+  // Distinct integers that the type can represent, negative ones only if necessary. If there are only n for more than n
+  // elements, each run of n elements has all of them in its own order.
   double Fingerprint(int64_t i) const {
     const auto whole = static_cast<uint64_t>(std::min(std::ldexp(1.0, std::min(significand_, 52)), largest_));
     const bool both_signs = Numbers() > whole && !positive_;
@@ -241,7 +240,7 @@ class Maker {
 
   // ---- Keys of sorts and searches ----
 
-  // The element whose key element `i` has.
+  // The number of the element with which element `i` shares its key.
   int64_t KeyOf(int64_t i) const {
     if (options_.profile != InputProfile::kTies) return i;
     const int64_t d = range_.key_dim;
@@ -257,8 +256,8 @@ class Maker {
     return distinct ? DistinctFloat(i) : Normal(Draw(i, part).words[0]);
   }
 
-  // Odd multiples of a power of two within the scale. If these are too few, all numbers in the binades below the scale
-  // are used.
+  // Evenly spaced numbers within the scale. If the significand has too few bits for them, all numbers in the binades
+  // below the scale are used.
   double DistinctFloat(int64_t i) const {
     const auto count = static_cast<uint64_t>(std::max<int64_t>(2, shape_.NumElements()));
     const uint64_t rank = Permuted(static_cast<uint64_t>(i), count, key_);
@@ -319,7 +318,7 @@ class Maker {
     const auto vectors = static_cast<uint64_t>(vectors_);
     uint64_t number;
     if (range_.rows_sorted) {
-      // Draws one number from each of `rows_` equal parts, which may be empty.
+      // Row i draws from part i of `rows_` equal parts. An empty part counts as one number.
       const auto border = [&](uint64_t part) {
         return static_cast<uint64_t>(static_cast<unsigned __int128>(part) * vectors / rows_);
       };

@@ -12,8 +12,8 @@
 
 namespace hlo {
 
-// Without options.constrain, only properties that a profile makes worse are taken from `range`. Floats are scaled by
-// `tighten`.
+// Without options.constrain, only the facts of `range` with which profiles make inputs difficult are used. `tighten`
+// scales floats.
 Literal MakeLeaf(const Shape& shape, const LeafRange& range, const ArgumentOptions& options, int64_t parameter,
                  int64_t leaf, double tighten = 1);
 
@@ -25,7 +25,7 @@ inline uint64_t CounterOf(int64_t parameter, int64_t leaf) {
 // A uniform number in [low, high].
 int64_t Between(const PhiloxBlock& random, int64_t low, int64_t high);
 
-// Assembles `f(shape, leaf number)` of all leaves.
+// Makes a literal from f(shape, leaf number) of each leaf.
 template <class F>
 Result<Literal> ByLeaf(const Shape& shape, int64_t& leaf, F&& f) {
   if (!shape.IsTuple()) return f(shape, leaf++);

@@ -12,7 +12,7 @@
 
 namespace hlo {
 
-// Row-major and in the machine's byte order.
+// An array, row-major and in the machine's byte order.
 struct NpyArray {
   char kind = 'f';  // b i u f c V, as in NumPy.
   int64_t width = 4;
@@ -23,11 +23,11 @@ struct NpyArray {
 };
 
 bool IsNpy(std::string_view bytes);
-// nullopt for raw bytes.
+// The element type that the file itself names. nullopt for raw bytes.
 std::optional<PrimitiveType> OwnTypeOf(const NpyArray& array);
 // `path` is for messages. Errors: A002.
 Result<NpyArray> ParseNpy(std::string_view bytes, const std::string& path);
-// bf16 and f8 are written as by ml_dtypes.
+// For types that NumPy lacks: DescrOf in npy.cpp.
 std::string NpyHeader(const Literal& literal);
 // The bytes of a file without a header, as an array.
 NpyArray RawArray(std::string bytes, const Shape& shape);

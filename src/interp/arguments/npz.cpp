@@ -50,7 +50,7 @@ struct Entry {
   uint64_t packed = 0, size = 0, offset = 0;
 };
 
-// The central directory may have zip64's larger numbers.
+// Reads the central directory, which may have zip64's larger numbers.
 Result<std::vector<Entry>> Directory(std::string_view bytes, const std::string& path) {
   const size_t end = bytes.rfind("PK\5\6");
   if (end == std::string_view::npos || end + 22 > bytes.size()) FAIL(Unreadable(path, "not a .npz file, or cut off"));
@@ -97,7 +97,6 @@ Result<std::vector<Entry>> Directory(std::string_view bytes, const std::string& 
   return entries;
 }
 
-// CRC-32 as in zip.
 uint32_t Checksum(std::string_view data) {
   constexpr int64_t kPiece = 16 << 20;
   const auto size = static_cast<int64_t>(data.size());
@@ -114,7 +113,7 @@ uint32_t Checksum(std::string_view data) {
   return static_cast<uint32_t>(crc);
 }
 
-// A stored entry is a part of `bytes`. A compressed one is put into `unpacked`.
+// A stored entry is a part of `bytes`. A compressed entry is put into `unpacked`.
 Result<std::string_view> EntryBytes(std::string_view bytes, const Entry& entry, const std::string& path,
                                     std::string& unpacked) {
   if (entry.offset > bytes.size() || bytes.size() - entry.offset < 30 || bytes.substr(entry.offset, 4) != "PK\3\4")
@@ -170,7 +169,7 @@ std::string KeyOf(std::string_view stem, const ShapeIndex& index) {
 }
 
 Status WriteArrays(const std::string& path, const NamedLiterals& values) {
-  // Writes local headers with data, then the directory. Without zip64 its numbers end at 4 GiB.
+  // Writes local headers with data, then the directory. Without zip64, offsets end at 4 GiB.
   std::string out, directory;
   size_t total = 0;
   for (const auto& [stem, value] : values)

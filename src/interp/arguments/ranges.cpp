@@ -102,7 +102,7 @@ int64_t OperandDim(const Instruction& inst, int64_t dim) {
 // Identities of a reducer with `arrays` accumulators, such as (max, sum) and arg-reductions.
 std::vector<std::optional<double>> IdentitiesOf(const Computation& body, int64_t arrays) {
   std::vector<std::optional<double>> identities(arrays);
-  // Component k is parameter k of the accumulator and k + arrays of the element.
+  // Component k of the accumulator is parameter k. Component k of the element is parameter k + arrays.
   const auto component = [&](const Instruction& inst) {
     const Instruction& bare = Bare(inst);
     return bare.Is(Opcode::kParameter) ? bare.parameter_number() : -1;
@@ -134,7 +134,7 @@ std::vector<std::optional<double>> IdentitiesOf(const Computation& body, int64_t
     if (root->Is(Opcode::kTuple)) root = &root->operand(k);
     root = &Bare(*root);
     if (root->operand_count() == 2 && are_both(root->operand(0), root->operand(1), k)) {
-      // For sums it is +0, as programs write it.
+      // The identity of a sum is +0, as programs write it.
       if (const auto number = IdentityOf(root->opcode(), PrimitiveType::kF64)) {
         identities[k] = number->GetDouble(0) + 0.0;
       } else if (const auto bits = IdentityOf(root->opcode(), root->shape().type())) {
@@ -277,7 +277,7 @@ class Collector {
     }
   }
 
-  // No profile exceeds the dimension, which would be an error (R006).
+  // Uses kInterval, which no profile exceeds: a larger size would be an error (R006).
   void RequireSize(const Instruction& inst) {
     const int64_t most = inst.operand(0).shape().dim(inst.attrs<OneDimensionAttrs>().dimension.value);
     Require(inst.operand(1), {}, {.kind = Requirement::Kind::kInterval, .interval = {0, static_cast<double>(most)}});
@@ -306,7 +306,7 @@ class Collector {
     Require(inst.operand(0), {}, {.kind = Requirement::Kind::kInterval, .interval = {-1, branches}});
   }
 
-  // compare(labels, iota) makes one-hot rows.
+  // compare(labels, iota) makes one-hot rows, so labels are indices below the size of the iota.
   void RequireLabels(const Instruction& inst) {
     if (inst.attrs<CompareAttrs>().direction != ComparisonDirection::kEq || !IsInteger(inst.operand(0).shape().type()))
       return;
@@ -409,7 +409,8 @@ class Collector {
 
   // ---- Walking backward ----
 
-  // `path` is a leaf of a tuple-shaped `inst`. Follows a repeated requirement only once.
+  // Passes a requirement from `inst`, or from its leaf `path`, towards parameters. Follows a repeated requirement only
+  // once.
   void Require(const Instruction& inst, const ShapeIndex& path, Requirement requirement) {
     pending_.push_back({&inst, path, std::move(requirement)});
     if (is_following_) return;
@@ -425,8 +426,8 @@ class Collector {
     is_following_ = false;
   }
 
-  // A counter whose step is in a fusion has new requirements without end. Hence only the first requirements of a leaf
-  // count. Programs need fewer.
+  // A loop counter whose step is in a fusion gets new requirements without end. Hence only the first requirements of a
+  // leaf count.
   bool IsNew(const Pending& pending) {
     constexpr int kMostRequirements = 100;
     const Requirement& requirement = pending.requirement;
@@ -508,7 +509,7 @@ class Collector {
       return IntervalThrough(inst, std::move(requirement));
   }
 
-  // Passes a requirement on to the next iteration. The trip count limits counters.
+  // Passes a requirement on to the next iteration, except for counters, which the trip count limits.
   void RequireOfBody(const Instruction& loop, const ShapeIndex& path, Requirement requirement) {
     const Instruction* root = &loop.attrs<WhileAttrs>().body->root();
     size_t depth = 0;
@@ -689,7 +690,7 @@ class Collector {
   std::unordered_map<const Computation*, std::vector<const Instruction*>> callers_;
   std::set<std::tuple<int, ShapeIndex, int, int, int64_t, double, double, double>> seen_;
   std::map<std::pair<int, ShapeIndex>, int> requirement_count_;
-  // The next one is last. Recursion would be too deep for long chains.
+  // The next requirement to follow is last. Recursion would be too deep for long chains.
   std::vector<Pending> pending_;
   bool is_following_ = false;
 };

@@ -28,15 +28,15 @@ struct LeafRange {
   // Ranges along `component_dim` for vectors of indices. Empty if all are alike.
   std::vector<ClosedInterval> components;
   int64_t component_dim = -1;
-  bool is_index = false;  // Profile `edge` makes it go out of range.
-  // The op relies on an index in range, so profile `edge` keeps it there.
+  bool is_index = false;  // Profile `edge` moves some indices out of range.
+  // The op promises sorted or unique indices, so profile `edge` keeps them in range.
   bool is_promised = false;
   bool is_start = false;       // A start of a dynamic slice.
-  bool is_trip_count = false;  // Profile `long` makes it large.
+  bool is_trip_count = false;  // Profile `long` makes the number large.
   // For index vectors in rows.
   bool rows_sorted = false, rows_unique = false;
-  // A key of a sort or arg-reduction. Profile `ties` makes equal keys frequent; others avoid them if `distinct`.
-  // `key_dim` is -1 if unknown.
+  // A key of a sort or arg-reduction. Profile `ties` makes equal keys frequent; other profiles avoid them if
+  // `distinct`. `key_dim` is -1 if unknown.
   bool is_key = false, distinct = false;
   int64_t key_dim = -1;
   // A term of a sum along `summed_dim` (-1 if unknown), or with `repeats` a factor of such terms.
@@ -50,7 +50,7 @@ struct LeafRange {
 // Leaves are in depth-first order.
 struct Ranges {
   std::vector<std::vector<LeafRange>> parameters;  // Indexed by parameter and leaf.
-  std::vector<std::vector<LeafRange>> elided;      // Indexed by id and leaf.
+  std::vector<std::vector<LeafRange>> elided;      // Indexed by instruction id and leaf.
 };
 
 Ranges CollectRanges(const Module& module);
