@@ -74,7 +74,7 @@ Result<Instruction*> Product(Meaning& m, const MatmulConfig& config) {
     for (int64_t& d : attrs.lhs_contracting) d += batch;
     for (int64_t d = 0; d < batch; ++d) attrs.lhs_batch.push_back(d);
   } else if (attrs.rhs_batch.empty() && !attrs.lhs_batch.empty()) {
-    // The batch dimensions become rows of the product, which come first only if they come first in the operand.
+    // The batch dimensions become rows of the product. They must come first.
     if (!std::is_sorted(attrs.lhs_batch.begin(), attrs.lhs_batch.end()) ||
         attrs.lhs_batch.back() + 1 != static_cast<int64_t>(attrs.lhs_batch.size())) {
       FAIL(UnsupportedCall(m.call(), "with batch dimensions only on the left, which do not come first,"));
@@ -100,7 +100,7 @@ Result<Instruction*> Product(Meaning& m, const MatmulConfig& config) {
   return m.Scaled(product, config.alpha);
 }
 
-// The columns are the most minor dimensions in memory.
+// Broadcasts the bias, whose dimensions are the columns: the most minor dimensions in memory.
 Result<Instruction*> AlongColumns(Meaning& m, Instruction* bias, Instruction* product) {
   const Layout &of_result = MainShape(m.call()).layout(), &of_bias = bias->shape().layout();
   const int64_t rank = bias->shape().rank();

@@ -43,7 +43,7 @@ Result<Instruction*> Activated(Meaning& m, const ConvolutionConfig& config, Inst
   FAIL(UnsupportedCall(m.call(), Str("with activation ", name)));
 }
 
-// Rejects dimensions without labels. `vectors` allows one.
+// Rejects dimensions without labels. `vectors` allows one such dimension.
 Status CheckConvolution(const Meaning& m, bool vectors = false) {
   const CustomCallAttrs& attrs = m.call().attrs<CustomCallAttrs>();
   if (m.operand_count() < 2) FAIL(WrongOperands(m.call()));
@@ -86,7 +86,6 @@ Instruction* InVectors(Meaning& m, Instruction* x, int64_t feature, int64_t size
   return m.Transposed(m.Reshaped(x, dims), order);
 }
 
-// Integers are summed exactly.
 PrimitiveType SumType(const Meaning& m) {
   const bool integers = IsInteger(m.operand(0)->shape().type()) && IsInteger(m.operand(1)->shape().type());
   return integers ? PrimitiveType::kS32 : WideTypeOf(MainShape(m.call()).type());

@@ -8,10 +8,10 @@
 namespace hlo {
 namespace {
 
-// Far fewer are needed, because each round squares the elements off the diagonal.
+// Far fewer rounds are needed, because each round squares the elements off the diagonal.
 constexpr int kMostRounds = 100;
 
-// The second row of the rotation has the phase.
+// Rotates columns p and q after multiplying column q by the phase.
 template <class T>
 void RotateColumns(T* v, int64_t n, int64_t p, int64_t q, Real<T> c, Real<T> s, T phase) {
   for (int64_t i = 0; i < n; ++i) {
@@ -30,7 +30,8 @@ void Diagonalise(T* a, T* v, int64_t n) {
     for (int64_t p = 0; p < n; ++p) {
       for (int64_t q = p + 1; q < n; ++q) {
         const Real<T> size = std::abs(a[p + q * n]), low = std::real(a[p + p * n]), high = std::real(a[q + q * n]);
-        // The diagonal keeps the digits of small eigenvalues. A NaN ends the rotations.
+        // The comparison with the diagonal keeps the digits of small eigenvalues. A NaN fails the comparison, so the
+        // rotations end.
         if (!(size > kEpsilon * std::sqrt(std::abs(low)) * std::sqrt(std::abs(high)))) continue;
         rotated = true;
         const T phase = a[p + q * n] / size;

@@ -6,7 +6,7 @@
 
 namespace hlo {
 
-// Such as "3.11.0, liblapack.so.3", or "".
+// Version and file, such as "3.11.0, liblapack.so.3". "" without LAPACK.
 std::string LapackVersion();
 
 }  // namespace hlo

@@ -34,7 +34,7 @@ constexpr Row kRows[] = {
 
 constexpr std::string_view kPerturbed = "tridiagonal_solve_perturbed_ffi";
 
-// XLA's own calls, which TensorFlow writes, and JAX where there is no library.
+// XLA's own calls. TensorFlow writes them, and JAX does where there is no library.
 struct NamedRow {
   std::string_view target;
   Row row;
@@ -109,7 +109,7 @@ Real<T> Magnitude(T x) {
   else return std::abs(x);
 }
 
-// Keeps the other triangle. Returns 0, or the order of the first minor that is not positive.
+// Factors one triangle and keeps the other. Returns 0, or the order of the first minor that is not positive.
 template <class T>
 int32_t Potrf(T* a, int64_t n, bool lower) {
   // L(i,j) of a lower factor, or U(j,i), its conjugate.
@@ -123,7 +123,7 @@ int32_t Potrf(T* a, int64_t n, bool lower) {
       return static_cast<int32_t>(j + 1);
     }
     const Real<T> root = std::sqrt(value);
-    // The op does the same, so that gpusolver-rewriter may replace it by a call.
+    // The op cholesky divides by the root, too, so gpusolver-rewriter may replace the op by a call.
     at(j, j) = T(value / root);
     for (int64_t i = j + 1; i < n; ++i) {
       T sum = at(i, j);
@@ -134,7 +134,7 @@ int32_t Potrf(T* a, int64_t n, bool lower) {
   return 0;
 }
 
-// `pivots` count from 1. Returns 0, or the number of the first pivot that is zero.
+// LU factorization. `pivots` count from 1. Returns 0, or the number of the first pivot that is zero.
 template <class T>
 int32_t Getrf(T* a, int64_t rows, int64_t columns, int32_t* pivots) {
   int32_t info = 0;
@@ -242,14 +242,14 @@ Result<Literal> CallTrsm(const Call& call) {
 
 namespace {
 
-// A tridiagonal matrix, made upper triangular by exchanging rows.
+// A tridiagonal matrix, which Eliminate makes upper triangular by exchanging rows.
 template <class T>
 struct Tridiagonal {
   T* lower;  // lower[i] is a(i + 1, i), and later u(i, i + 2).
   T *diagonal, *upper;
   int64_t size;
 
-  // Returns 0, or the number of the first pivot that is zero, at which it stops unless `perturbed`.
+  // Unless `perturbed`, stops at the first pivot that is zero and returns its number. Otherwise returns 0.
   int32_t Eliminate(T* b, int64_t columns, bool perturbed) {
     for (int64_t k = 0; k + 1 < size; ++k) {
       const bool exchange = Magnitude(diagonal[k]) < Magnitude(lower[k]);
@@ -341,7 +341,7 @@ Result<Literal> CallLapack(Evaluation& e) {
   const Call call(e, {row->name, type});
   const std::string arrays = Str(row->arrays, row->arrays == 1 ? " array" : " arrays");
   if (!call.HasArrays(row->arrays)) FAIL(UnsupportedCall(e.inst, Str("of fewer than ", arrays)));
-  // Numbers may follow, such as the factor of trsm.
+  // Scalars may follow the arrays, such as the factor of trsm.
   if (call.HasArrays(row->arrays + 1) && call.array(row->arrays).shape().rank() > 0)
     FAIL(UnsupportedCall(e.inst, Str("of more than ", arrays)));
   const Shape& shape = call.array(0).shape();

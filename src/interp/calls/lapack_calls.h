@@ -78,10 +78,10 @@ class Call {
   const Routine& routine() const { return routine_; }
   bool HasArrays(size_t count) const { return arrays_.size() >= count; }
   const Literal& array(size_t i) const { return *arrays_[i]; }
-  // For older names; 0 if missing.
+  // Scalar operand `i`, which calls with older names have. 0 if missing.
   int64_t scalar(size_t i) const { return i < scalars_.size() ? scalars_[i] : 0; }
   bool has_scalars() const { return !scalars_.empty(); }
-  // A character's code, or 'T' or 'F' for a boolean.
+  // The number of an option, the code of its character, or 'T' or 'F' for a boolean.
   int64_t Number(std::string_view key, int64_t missing) const {
     for (const auto& [name, value] : options_) {
       if (name != key) continue;

@@ -7,7 +7,7 @@
 namespace hlo {
 namespace {
 
-// The length of each letter is an extra argument.
+// A Fortran routine. The length of each letter is an extra argument at the end.
 template <class... Parameters>
 using Fortran = void (*)(Parameters...);
 
@@ -55,7 +55,7 @@ class Library {
 template <class T>
 class Work {
  public:
-  // A first run(workspace, -1) returns the size.
+  // A first run with size -1 returns the size of the workspace.
   template <class F>
   void Run(F&& run) {
     T wanted = T();
@@ -73,7 +73,6 @@ constexpr size_t kLetter = 1;
 
 int Stride(int64_t rows) { return static_cast<int>(std::max<int64_t>(1, rows)); }
 
-// Zeros for a result that callers use as workspace.
 Result<Literal> Workspace(const Call& call, size_t i) {
   const Shape& shape = call.e().inst.shape();
   if (!shape.IsTuple() || shape.elements().size() <= i)
@@ -93,8 +92,8 @@ std::string LapackVersion() {
   return Str(major, ".", minor, ".", patch, ", ", library.file);
 }
 
-// (a, pivots) -> (r above reflectors, pivots, tau[, info]). Columns whose pivot is not 0 come first, the others by
-// size.
+// (a, pivots) -> (r above reflectors, pivots, tau[, info]). Columns whose pivot is not 0 come first, other columns
+// follow by size.
 Result<Literal> CallGeqp3(const Call& call) {
   const PrimitiveType type = call.array(0).shape().type();
   return WithLapackType(call.e(), type, [&]<class T>() -> Result<Literal> {
@@ -123,7 +122,7 @@ Result<Literal> CallGeqp3(const Call& call) {
 
 namespace {
 
-// All of u and vt ('A'), the first min(rows, columns) ('S'), or none ('N').
+// The vectors that a call returns: all of u and vt ('A'), the first min(rows, columns) ('S'), or none ('N').
 char VectorsOf(const Call& call) {
   if (call.has_scalars()) return call.scalar(1) == 0 ? 'N' : call.scalar(0) != 0 ? 'A' : 'S';
   if (call.Option("compute_uv", '-') == '-') return call.Option("mode", 'A');
@@ -151,7 +150,7 @@ struct Svd {
     const PrimitiveType type = call.array(0).shape().type();
     const int rows = static_cast<int>(a.rows()), columns = static_cast<int>(a.columns());
     const int64_t size = std::min(rows, columns), largest = std::max(rows, columns);
-    // Without vectors these results keep the sizes in the text.
+    // Without vectors, u and vt keep the sizes in the text.
     const auto last = [&](int64_t i, int64_t from_end) {
       return shape.element(i).dim(shape.element(i).rank() - from_end);
     };

@@ -55,7 +55,6 @@ void ApplyRight(const T* v, int64_t count, T tau, T* c, int64_t rows, int64_t st
   }
 }
 
-// Checks the number of reflections, and returns it in `count`.
 template <class T>
 Status CheckReflections(const Call& call, const Matrices<T>& a, PrimitiveType type, int64_t* count) {
   TRY(call.CheckVectors(1, a.batch(), -1, type));
@@ -85,7 +84,7 @@ Result<Literal> CallGeqrf(const Call& call) {
   });
 }
 
-// (reflectors, tau) -> q or (q, info), the first columns of Q.
+// (reflectors, tau) -> q or (q, info). q has the first columns of Q.
 Result<Literal> CallOrgqr(const Call& call) {
   const PrimitiveType type = call.array(0).shape().type();
   return WithLapackType(call.e(), type, [&]<class T>() -> Result<Literal> {

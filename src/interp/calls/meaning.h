@@ -14,17 +14,18 @@
 
 namespace hlo {
 
-// Proto-JSON, where absent fields are zero or empty.
+// The object `key` of the backend_config, or all of it. Absent fields of proto-JSON are zero or empty.
 Result<JsonValue> ConfigOf(const Instruction& inst, std::string_view key);
 double NumberOf(const JsonValue& value);
 std::vector<int64_t> IntsOf(const JsonValue& value);
 
 // The compute type for a result of `type`.
 PrimitiveType WideTypeOf(PrimitiveType type);
+// The shape of the first result.
 const Shape& MainShape(const Instruction& inst);
 Error WrongOperands(const Instruction& inst);
 
-// The first results of a call. Others are workspace.
+// The first results of a call. Further results are workspace.
 using CallResults = std::vector<Instruction*>;
 
 // A call as a computation on its operands.
@@ -53,7 +54,6 @@ class Meaning {
     return Add(Opcode::kBroadcast, shape.WithType(x->shape().type()), {x}, DimensionsAttrs{std::move(dimensions)});
   }
   Instruction* Constant(std::complex<double> value, const Shape& shape);
-  // Adds no product for factor 1.
   Instruction* Scaled(Instruction* x, std::complex<double> factor) {
     return factor == 1.0 ? x : Times(x, Constant(factor, x->shape()));
   }
@@ -71,7 +71,7 @@ class Meaning {
   }
   Instruction* Reduced(Instruction* x, std::vector<int64_t> dimensions, Opcode combine, double start);
 
-  // f8 saturates as in the libraries. Integers are rounded to nearest even and saturate.
+  // f8 saturates as in the libraries. Integers of up to 32 bits are rounded to nearest even and saturate.
   Instruction* Rounded(Instruction* x, PrimitiveType type);
 
   // The root is a tuple of the results. Errors (U007): results of other shapes than the call's, or an instruction that
