@@ -19,8 +19,6 @@ Error RendezvousError(const Instruction& inst, std::string message) {
   return ErrorAt(inst, "R040", std::move(message), ExitCode::kNo);
 }
 
-// ---- Results of members ---------------------------------------------------------------------------------------------
-
 std::vector<int64_t> Origin(const Literal& literal) { return std::vector<int64_t>(literal.shape().rank(), 0); }
 
 }  // namespace
@@ -108,7 +106,7 @@ bool HasDynamicRoot(const Instruction& inst) { return inst.attrs<CollectiveAttrs
 
 int64_t DataOperandsOf(const Gathering& g) { return OperandsOf(g) - (HasDynamicRoot(g.inst) ? 1 : 0); }
 
-// Position in the group: 0, or the number in the last operand, which must be equal on all members. Source:
+// Position of the root in the group: 0, or the number in the last operand, which must be equal on all members. Source:
 // openxla/stablehlo pull requests 2981 and 2990.
 Result<int64_t> RootOf(const Gathering& g, int64_t i) {
   if (!HasDynamicRoot(g.inst)) return 0;

@@ -15,8 +15,6 @@
 namespace hlo {
 namespace {
 
-// ---- Parts ---------------------------------------------------------------------------------------------------------
-
 struct Parts {
   std::vector<std::vector<int64_t>> start;  // Indexed by partition.
   std::vector<int> kind;                    // Partitions of one kind together hold each part once.
@@ -24,7 +22,7 @@ struct Parts {
 
 int64_t RoundedUp(int64_t x, int64_t y) { return (x + y - 1) / y; }
 
-// Number of parts of size `part` in `whole`, whose tiles may be smaller. 0 if they do not fit.
+// Number of parts of size `part` in `whole`, which the sharding splits into `tiles`. 0 if they do not fit.
 int64_t PartsAlong(int64_t whole, int64_t part, int64_t tiles) {
   if (whole == part) return 1;
   if (RoundedUp(whole, tiles) == part) return tiles;
@@ -100,7 +98,7 @@ class Region {
     FAIL(Misfit(whole, part, Str("'", says.name(), "' has no sharding that splits it")));
   }
 
-  // Keeps the manual axes. The region sees the others whole.
+  // Keeps only the manual axes of the sharding.
   Result<DeviceTiles> TilesByShardy(int64_t i, const std::string& text, const Shape& whole, const Shape& part) const {
     const std::string meshes =
         FrontendAttribute(marker_.module().header.frontend_attributes, kShardyMeshes).value_or("");
@@ -169,7 +167,7 @@ Result<Literal> BeginManualRegion(Evaluation& e) {
       parts.push_back(whole);
       continue;
     }
-    // A single partition has no part, in either direction.
+    // One partition alone has no parts.
     const bool begins = MarkerOf(e.inst) == Marker::kShard;
     const Parts where =
         TRY(begins ? region.DevicePartsOf(i, whole.shape(), shape) : region.DevicePartsOf(i, shape, whole.shape()));

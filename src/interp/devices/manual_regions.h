@@ -1,11 +1,10 @@
 // Manual regions of partitioned programs, such as shard_map. Partitions have whole values outside a region, and parts
 // inside it.
 //
-// XLA's partitioner changes only the placement of values, so whole values outside a region have the same meaning.
 //
-// The sharding of the whole value determines the parts: of the operand at the start of a region, of the instruction at
-// its end, or Shardy's text in the frontend attributes. It may split a dimension into more parts than the region's
-// shapes show. The additional minor axes are not manual: the region sees them whole. Last parts are padded with zeros.
+// The sharding of the operand at the start of a region, the sharding of the instruction at its end, or Shardy's text in
+// the frontend attributes determines the parts. A dimension may be split into more parts than the region's shapes show:
+// the additional minor axes are not manual, and the region sees them whole. Last parts are padded with zeros.
 #ifndef HLO_INTERP_DEVICES_MANUAL_REGIONS_H_
 #define HLO_INTERP_DEVICES_MANUAL_REGIONS_H_
 
@@ -24,8 +23,8 @@ Result<Literal> BeginManualRegion(Evaluation& e);
 // from it only along split axes.
 Result<std::vector<Literal>> EndManualRegion(Gathering& gathering);
 
-// The number of partitions of the module's first manual region according to its sharding; 0 if there is none or it is
-// unknown.
+// The number of partitions of the module's first manual region according to its sharding; 0 without a region, or if the
+// sharding is unknown.
 int64_t PartitionsOfManualRegions(const Module& module);
 
 }  // namespace hlo

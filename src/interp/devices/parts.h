@@ -1,4 +1,4 @@
-// Cuts arrays into the parts of devices, and joins them. Their sizes and devices: ir/mesh/parts.h.
+// Cuts arrays into the parts of devices, and joins the parts. Their sizes and devices: ir/mesh/parts.h.
 #ifndef HLO_INTERP_DEVICES_PARTS_H_
 #define HLO_INTERP_DEVICES_PARTS_H_
 
@@ -18,7 +18,7 @@ Literal CutPart(const Literal& whole, const Shape& local, const PartTable& table
 
 struct JoinedParts {
   Literal whole;
-  // Devices with different bits in a part. The whole has the bits of the first.
+  // Two devices with different bits in the same part. The whole has the bits of the first device.
   std::optional<std::pair<int64_t, int64_t>> differing;
 };
 // `parts` is indexed by device.

@@ -1,8 +1,8 @@
 // Synchronizes devices at collectives, send and recv: the interpreter reports arrivals and learns which devices can
 // continue. Internal to interp/.
 //
-// A start op exchanges values immediately, so a done op never waits. A send stores its value and continues; a recv-done
-// waits for it.
+// The start of a collective exchanges values at once, so its done op never waits. A send stores its value and
+// continues; a recv-done waits for this value.
 #ifndef HLO_INTERP_DEVICES_RENDEZVOUS_H_
 #define HLO_INTERP_DEVICES_RENDEZVOUS_H_
 
@@ -25,7 +25,7 @@ class Rendezvous {
   // Returns the value of `inst`, or nullopt if the device must wait for TakeReady.
   Result<std::optional<Literal>> Arrive(int device, const Instruction& inst, std::vector<Literal> operands,
                                         Session& session);
-  // Devices that have stopped waiting since the last call.
+  // Devices that have stopped waiting since the last call, with their values.
   std::vector<std::pair<int, Literal>> TakeReady() { return std::exchange(ready_, {}); }
 
   // Error R040 if a device waits or a sent value was not received.
@@ -62,7 +62,7 @@ class Rendezvous {
   std::unordered_map<const Instruction*, Place> places_;
   std::vector<const Instruction*> waits_at_;
   std::vector<std::pair<int, Literal>> ready_;
-  // Sent values in order, and the device that waits for the next one.
+  // The values sent on each route in order, and the device that waits for the next value.
   std::map<Route, std::vector<Sent>> sent_;
   std::map<Route, int> awaited_;
   // Pending recvs by the u32 in their value, which is 0 if no device sends.
