@@ -19,9 +19,9 @@ constexpr int64_t kFewOutputs = 16;
 struct Geometry {
   std::vector<WindowDim> window;
   std::vector<int64_t> base, out;
-  std::vector<std::vector<int64_t>> taps;  // In row-major order.
-  int64_t batch, features;                 // Sizes of lhs.
-  int64_t group_features, group_outputs;   // Features of one group.
+  std::vector<std::vector<int64_t>> taps;  // Indices in the kernel, in row-major order.
+  int64_t batch, features;                 // Batch elements of one group, and features of lhs.
+  int64_t group_features, group_outputs;   // Input and output features of one group.
   int64_t outputs;                         // Output features of all groups.
   int64_t out_positions;                   // Spatial elements of the result.
 
@@ -55,7 +55,7 @@ bool AllFinite(const T* values, int64_t count) {
 }
 
 // Gathers the windows of one group, with zeros for padding. A zero of either sign does not change a sum that starts at
-// +0, so with a finite kernel this equals leaving the products out.
+// +0, so with a finite kernel the result is the same as without these products.
 template <class T>
 PackRows<T> Windows(const Geometry& g, const T* lhs) {
   return [&g, lhs](int64_t m, int64_t rows, int64_t k, int64_t depth, T* to) {
@@ -85,7 +85,8 @@ PackRows<T> Windows(const Geometry& g, const T* lhs) {
   };
 }
 
-// One group if the kernel has infinities or NaN. Omits padding, because a product of these with zero would be NaN.
+// Convolves one group if the kernel has infinities or NaN. Omits padding, because a product of these with zero would be
+// NaN.
 template <class T>
 void ConvolveInside(const Geometry& g, int64_t m, const T* lhs, const T* rhs, int64_t rhs_stride, T* out,
                     int64_t out_stride) {
@@ -109,7 +110,7 @@ void ConvolveInside(const Geometry& g, int64_t m, const T* lhs, const T* rhs, in
   });
 }
 
-// All groups of a depthwise convolution, with one input feature each. Omits padding.
+// Convolves all groups of a depthwise convolution, with one input feature each. Omits padding.
 template <class T>
 void ConvolveDepthwise(const Geometry& g, int64_t m, const T* lhs, const T* rhs, T* out) {
   const int64_t image = Product(g.base) * g.features;

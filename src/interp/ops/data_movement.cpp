@@ -1,4 +1,4 @@
-// Ops that only move elements. Strides determine where each element goes.
+// Ops that only move elements.
 #include <algorithm>
 #include <cstring>
 
@@ -174,7 +174,7 @@ Result<Literal> EvalDynamicSlice(Evaluation& e) {
 
 Result<Literal> EvalDynamicUpdateSlice(Evaluation& e) {
   const Literal update = std::move(e.operands[1]);
-  Literal result = std::move(e.operands[0]);  // In place if it has no other users.
+  Literal result = std::move(e.operands[0]);  // In place if the operand has no other users.
   const Shape& shape = result.shape();
   const Strides strides = RowMajorStrides(shape.dims());
   const int64_t bytes = BytesOf(result);

@@ -110,7 +110,7 @@ std::vector<int64_t> Joined(std::initializer_list<std::vector<int64_t>> lists) {
   return all;
 }
 
-// lhs as [batch][free][contracting], rhs as [batch][contracting][free].
+// Multiplies lhs as [batch][free][contracting] by rhs as [batch][contracting][free].
 Literal DotOf(const Literal& lhs, const Literal& rhs, const Sides& left, const Sides& right, const Shape& shape) {
   const PrimitiveType type = shape.type();
   Literal result = Literal::Uninitialized(shape);
@@ -137,7 +137,7 @@ Literal DotOf(const Literal& lhs, const Literal& rhs, const Sides& left, const S
   return result;
 }
 
-// Scratch bytes for `batch` products, which run one after the other or in parallel.
+// Scratch bytes for `batch` products.
 int64_t ProductsBytes(PrimitiveType type, int64_t batch, int64_t m, int64_t n, int64_t k) {
   return WithCompute(ComputeOf(type), [&]<class T>() {
     const int threads = Threads();
@@ -152,8 +152,8 @@ int64_t SidesBytes(const WidenedBytes& a, const WidenedBytes& b, int64_t more) {
 
 // ---- ragged-dot --------------------------------------------------------------------------------------------------
 
-// The ends of the groups, from group_sizes: one list for each index of the dimensions before the ragged one, or one for
-// all.
+// The ends of the groups, from group_sizes: one list for each index of the dimensions before the ragged dimension, or
+// one list for all.
 class GroupEnds {
  public:
   explicit GroupEnds(const Literal& sizes) : groups_(sizes.shape().dims().back()), shared_(sizes.shape().rank() == 1) {
@@ -164,7 +164,7 @@ class GroupEnds {
     }
   }
   int64_t groups() const { return groups_; }
-  // A row in several groups belongs to the first of them.
+  // A row in several groups belongs to the first of these groups.
   std::pair<int64_t, int64_t> FirstClaim(int64_t prefix, int64_t group, int64_t rows) const {
     int64_t begin = 0;
     for (int64_t j = 0; j < group; ++j) begin = std::max(begin, End(prefix, j));
@@ -190,7 +190,8 @@ Sides RaggedRight(const Shape& rhs, const RaggedDotAttrs& attrs) {
   return right;
 }
 
-// `before`, `rows` and `after` split the dimensions of the ragged dimension's kind.
+// `rows` is the size of the ragged dimension. `before` and `after` are the sizes of the dimensions before and after it
+// that have the same kind (batch, free or contracting).
 struct RaggedSizes {
   int64_t batch, m, n, k;
   int64_t before, rows, after;
@@ -271,7 +272,7 @@ Literal Spread(const Literal& blocks, const Shape& like) {
   return result;
 }
 
-// elements * scale[block] in the compute type, without rounding.
+// elements * scale[block] in the compute type, not rounded to `type`.
 template <class T>
 Scratch<T> Scaled(const Literal& elements, const Literal& scale, std::span<const int64_t> order, PrimitiveType type) {
   const int64_t count = elements.shape().NumElements();
@@ -290,7 +291,7 @@ Scratch<T> Scaled(const Literal& elements, const Literal& scale, std::span<const
   return result;
 }
 
-// Each element of `kept` goes to the index in `places` of its own block. The others are 0.
+// Each element of `kept` goes to the position in its block that `places` has. Other elements are 0.
 Result<Literal> Decompressed(const Instruction& inst, const Literal& kept, const Literal& places,
                              const OperandSparsity& sparsity) {
   const int64_t block = sparsity.pattern.block_size, d = sparsity.dimension;
@@ -319,7 +320,6 @@ Result<Literal> Decompressed(const Instruction& inst, const Literal& kept, const
   return result;
 }
 
-// Most bytes while Scaled runs.
 int64_t ScaledBytes(const Shape& elements, const Shape& scale, std::span<const int64_t> order, PrimitiveType type) {
   const WidenedBytes wide(elements, type, !IsOrdered(order));
   const int64_t result = elements.NumElements() * ByteWidth(ComputeOf(type));

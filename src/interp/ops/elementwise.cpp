@@ -24,8 +24,8 @@ constexpr auto kRows = [] {
 }();
 
 constexpr int64_t kGrain = 1 << 15;
-constexpr int64_t kChunk = 256;  // Elements converted at a time fit the first-level cache.
-constexpr int64_t kWidest = 16;  // Bytes of a c128.
+constexpr int64_t kChunk = 256;  // Elements converted at a time: they fit the first-level cache.
+constexpr int64_t kWidest = 16;
 
 // The verifier allows mixed float types. Neither the interpreter nor XLA computes a mix with f64.
 Status CheckWidths(const Instruction& inst) {

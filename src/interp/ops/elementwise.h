@@ -24,13 +24,13 @@ class ElementwiseOp {
   // Computes all elements on all threads.
   void RunAll(const std::byte* const* in, std::byte* out, int64_t count) const;
 
-  // Set by the rows.
+  // Set by Make and by the row of the op.
   Kernel kernel = nullptr;
   Loader load[kMaxOperands] = {};
   Storer store = nullptr;
   int bits = 0;                    // Bits of the first operand's type.
   ReducedPrecision reduced;        // For reduce-precision.
-  double lowest = 0, highest = 0;  // Range of the target of convert.
+  double lowest = 0, highest = 0;  // Range of the integer type to which an op converts.
   int64_t lowest_int = 0;
   uint64_t highest_int = 0;
 

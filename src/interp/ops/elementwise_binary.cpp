@@ -43,7 +43,7 @@ T MultiplyOf(T x, T y) {
   else return x * y;
 }
 
-// x / 0 has all bits set. MIN / -1 is MIN.
+// Integers: x / 0 has all bits set, and MIN / -1 is MIN.
 template <class T>
 T DivideOf(T x, T y) {
   if constexpr (kIsInt<T>) {
@@ -62,7 +62,7 @@ T DivideOf(T x, T y) {
   }
 #include "interp/functions.def"
 
-// The result has the sign of the dividend. x rem 0 is x.
+// The result has the sign of the dividend. For integers, x rem 0 is x.
 template <class T>
 T RemainderOf(T x, T y) {
   if constexpr (kIsFloat<T>) return FloatRemainder(x, y);

@@ -72,7 +72,7 @@ ElementwiseOp::Kernel KernelFor() {
   else return CastLoop<From, To>;
 }
 
-// `highest` is rounded for 64 bits, where 2^63 means MAX.
+// For 64-bit types, `highest` is MAX rounded up to a power of two.
 void SetRange(PrimitiveType type, ElementwiseOp& op) {
   if (!IsInteger(type)) return;
   const int bits = BitWidth(type);

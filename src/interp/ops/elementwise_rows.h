@@ -10,7 +10,7 @@
 
 namespace hlo {
 
-// Only elementwise opcodes have definitions.
+// Declares a row for every opcode. Only elementwise opcodes have a definition.
 #define HLO_OPCODE(Name, ...) void Name##Row(const Instruction& inst, ElementwiseOp& op);
 #include "ir/opcodes.inc"
 
@@ -41,7 +41,7 @@ void UnaryLoop(const ElementwiseOp& op, const void* const* in, void* out, int64_
   for (int64_t i = 0; i < count; ++i) r[i] = F()(op, x[i]);
 }
 
-// Uses F for arguments that Function does not cover.
+// Evaluates Function, or F for arguments that Function does not cover.
 template <class Function, class F>
 void WideLoop(const ElementwiseOp& op, const void* const* in, void* out, int64_t count) {
   constexpr int64_t kChunk = 256;
@@ -115,7 +115,7 @@ void SetWordKernel(const Instruction& inst, ElementwiseOp& op, F f) {
   op.store = nullptr;
 }
 
-// A type with so many extra bits that rounding functions of the C library to T is almost always correct.
+// A type with so many extra bits that the C library's functions, rounded to T, are almost always correct.
 template <class T>
 struct WideOf {
   using Type = T;
@@ -137,7 +137,7 @@ using Wide = typename WideOf<T>::Type;
 
 }  // namespace rows
 
-// UNARY(Negate, kArith, -x). The result may have another type.
+// UNARY(Negate, kArith, -x) defines the row of negate. The result may have another type.
 #define UNARY(Name, types, ...)                                                                                     \
   void Name##Row(const Instruction& inst, ElementwiseOp& op) {                                                      \
     rows::SetKernel<(rows::types), 1>(inst, op, []<class T>(const ElementwiseOp& op, T x) { return __VA_ARGS__; }); \
@@ -152,7 +152,7 @@ using Wide = typename WideOf<T>::Type;
     rows::SetWordKernel<(rows::types), 2>(inst, op,                                                                \
                                           []<class T>(const ElementwiseOp& op, T x, T y) { return __VA_ARGS__; }); \
   }
-// x and y are wider, and the result is rounded once.
+// x and y have the wider type Wide<T>, and the result is rounded once.
 #define BINARY_FUNCTION(Name, types, ...)                                                                   \
   void Name##Row(const Instruction& inst, ElementwiseOp& op) {                                              \
     rows::SetKernel<(rows::types), 2>(inst, op, []<class T>(const ElementwiseOp&, T narrow_x, T narrow_y) { \

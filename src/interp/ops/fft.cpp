@@ -41,7 +41,6 @@ Scratch<C128> Roots(int64_t n, bool inverse) {
   return roots;
 }
 
-// Transforms all lines in place.
 void TransformLines(const Scratch<C128>& data, int64_t n, int64_t stride, bool inverse) {
   const Scratch<C128> roots = Roots(n, inverse);
   const int64_t lines = data.size() / n;
@@ -74,7 +73,7 @@ Result<Literal> EvalFft(Evaluation& e) {
   const auto* in = wide.data<C128>().data();
   const int64_t rows = from.NumElements() / stored, transformed = static_cast<int64_t>(attrs.fft_length.size());
 
-  // Transforms the outer dimensions. `width` is the size of the last one.
+  // Transforms the outer dimensions. `width` is the size of the last dimension.
   const auto transform_outer = [&](const Scratch<C128>& data, int64_t width) {
     int64_t stride = width;
     for (int64_t d = transformed - 1; d-- > 0;) {
@@ -85,7 +84,7 @@ Result<Literal> EvalFft(Evaluation& e) {
   Scratch<C128> data(from.NumElements());
   std::copy_n(in, from.NumElements(), data.data());
   if (to_real) {
-    // Negative frequencies are conjugates of the positive ones.
+    // Negative frequencies are the conjugates of positive frequencies.
     transform_outer(data, stored);
     Scratch<C128> full(rows * length);
     for (int64_t row = 0; row < rows; ++row) {

@@ -118,7 +118,7 @@ Result<Literal> EvalTriangularSolve(Evaluation& e) {
       for (int64_t m = begin; m < end; ++m) {
         const T* a = left.data<T>() + m * n * n;
         T* solution = x.data() + m * rows * columns;
-        // x op(a) = b equals op(a)^T x^T = b^T. Hence a is read transposed and x by columns.
+        // x op(a) = b equals op(a)^T x^T = b^T. Hence on the right side, a is read transposed and x by columns.
         const bool by_column = transposed == attrs.left_side;
         const auto at = [&](int64_t i, int64_t j) {
           const T value = by_column ? a[j * n + i] : a[i * n + j];

@@ -60,8 +60,8 @@ void StoreBits(const uint64_t* bits, PrimitiveType type, std::byte* to, int64_t 
   }
 }
 
-// The two words of a block go to even and odd positions along the first dimension of even size, or else along the first
-// largest one. Returns the number of blocks.
+// Returns the number of blocks. A block makes one element of 64 bits. Otherwise its two words go to even and odd
+// positions along the first dimension of even size, or else along the first of the largest dimensions.
 uint64_t ThreeFryBits(uint64_t key, uint64_t counter, const Shape& shape, Scratch<uint64_t>& bits) {
   const int64_t count = bits.size();
   if (BitWidth(shape.type()) == 64) {
@@ -132,7 +132,8 @@ Result<Literal> EvalRngBitGenerator(Evaluation& e) {
       FAIL(UnsupportedAt(e.inst, "U002", "'rng-bit-generator' with rng_three_fry takes a state of u64[2]"));
     fresh[1] = old[1] + ThreeFryBits(old[0], old[1], bits_shape, bits);
   } else {
-    // A state of two words is the counter, high word first, which is also the key.
+    // A state of two words has the high word of the counter, which is also the key, and the low word. In a state of
+    // three words, the key comes first.
     const uint64_t high = words == 3 ? old[2] : old[0];
     unsigned __int128 counter = static_cast<unsigned __int128>(high) << 64 | old[1];
     counter += PhiloxBits(old[0], counter, bits_shape.type(), bits);
@@ -190,7 +191,7 @@ F Normal(const Scratch<uint64_t>& bits, int64_t i) {
   return Rounded<F>(i % 2 == 0 ? Opcode::kSin : Opcode::kCos, angle) * radius;
 }
 
-// A result that is rounded up to `b` becomes `a`.
+// A uniform number that is rounded up to the upper end becomes the lower end.
 template <class F>
 void DrawFloats(Evaluation& e, Literal& result) {
   const double low = e.operands[0].GetDouble(0), high = e.operands[1].GetDouble(0);
@@ -221,7 +222,7 @@ void DrawIntegers(Evaluation& e, Literal& result) {
 
 }  // namespace
 
-// The formulas equal passes/expanders/rng_expander.cpp to the bit.
+// The formulas give the same bits as passes/expanders/rng_expander.cpp.
 Result<Literal> EvalRng(Evaluation& e) {
   const PrimitiveType type = e.inst.shape().type();
   const bool normal = e.inst.attrs<RngAttrs>().distribution == RandomDistribution::kNormal;

@@ -3,9 +3,10 @@
 // Accumulators of many results are adjacent ("lanes") and go through the reduced indices together. Loops are vectorised
 // across results, and each result is summed in order.
 //
-// Other reductions do not depend on the order, or only in the last bits of an f64 that is then rounded. For them, long
-// runs go to several accumulators, and few results are cut into pieces for the threads. The shape alone determines how.
-// Sums of f64 and products of floats are rounded at each step, so they stay in order.
+// Some reductions do not depend on the order, or only in the last bits of an f64 that is then rounded. For these, a
+// long run goes to several accumulators, and if there are few results, the reduced elements are split into pieces for
+// the threads. The shape alone determines the pieces. Sums of f64 and products of floats are rounded at each step, so
+// they stay in order.
 #include <algorithm>
 #include <atomic>
 #include <bit>
@@ -25,8 +26,8 @@
 namespace hlo {
 namespace {
 
-// Dimensions of the operand. Merges neighbours of one kind and removes sizes of 1. `lanes` is the innermost kept
-// dimension and `run` the innermost reduced one.
+// Dimensions of the operand. Merges neighbours that are both kept or both reduced, and removes sizes of 1. `lanes` is
+// the innermost kept dimension and `run` the innermost reduced one.
 struct Plan {
   std::vector<int64_t> kept, kept_strides;        // All but `lanes`.
   std::vector<int64_t> reduced, reduced_strides;  // All but `run`.
@@ -65,8 +66,8 @@ struct Plan {
   int64_t Reductions() const { return Product(reduced) * run; }
   int64_t Results() const { return Product(kept) * lanes; }
 
-  // Pieces of the outermost reduced dimension, more than 1 for few blocks of `most` results. A piece has at least 2^15
-  // steps, and 4096 elements of a contiguous run.
+  // Number of pieces of the outermost reduced dimension: more than 1 for few blocks of `most` results. A piece has at
+  // least 2^15 steps, and 4096 elements of a contiguous run.
   int64_t Pieces(int64_t most) const {
     const int64_t blocks = Product(kept) * ((lanes + most - 1) / most), steps = std::min(lanes, most) * Reductions();
     int64_t longest = reduced.empty() ? run : reduced[0];
@@ -192,7 +193,6 @@ void FoldAll(const Plan& plan, A init, F f, Fold fold, Finish finish) {
   });
 }
 
-// T is the type in memory, A the type of the accumulator.
 template <class T, class A, class F>
 Literal FoldInto(const Instruction& inst, const Plan& plan, const Literal& x, A init, F f) {
   Literal result = Literal::Uninitialized(Shape(x.shape().type(), inst.shape().dims(), inst.shape().layout()));
@@ -234,7 +234,7 @@ struct SumInDouble {
   }
 };
 
-// Elements of bf16 and f16 are widened first, and results are rounded once.
+// Elements narrower than f32 are widened first, and results are rounded once.
 template <class A, class F>
 Literal FoldNarrow(const Instruction& inst, const Plan& plan, const Literal& x, A init, F f) {
   const PrimitiveType type = x.shape().type();
@@ -311,14 +311,14 @@ struct Extreme {
     }
   }
 
-  // Folds in any order, and again in order if the result is 0 or there are NaNs.
+  // Folds in any order. Floats are folded again in order if the result is 0 or there are NaNs.
   template <class T>
   T Run(T a, const T* x, int64_t count) const {
     constexpr int64_t kLanes = 128 / sizeof(T);
     T best[kLanes];
     std::fill_n(best, kLanes, a);
     int64_t i = 0;
-    T odd = 0, odds[kLanes] = {};  // NaN if there was one.
+    T odd = 0, odds[kLanes] = {};  // NaN if an element is NaN.
     for (; i + kLanes <= count; i += kLanes) {
       for (int64_t l = 0; l < kLanes; ++l) {
         const T v = x[i + l];
@@ -338,7 +338,7 @@ struct Extreme {
   }
 };
 
-// Returns nullopt for other types than floats, 32-bit integers and pred, and for other ops.
+// Returns nullopt for a type or an op without a loop of its own.
 std::optional<Literal> ReduceByOneOp(const Instruction& inst, const Plan& plan, Opcode op, const Literal& x,
                                      const Literal& init) {
   const PrimitiveType type = x.shape().type();

@@ -33,7 +33,7 @@ T Reduced(const ReducedPrecision& to, T x) {
   if (to.mantissa_bits < kMantissa) {
     const int dropped = kMantissa - static_cast<int>(to.mantissa_bits);
     const Bits last = Bits{1} << dropped;
-    // Ties to even. The carry may increase the exponent.
+    // Rounds ties to even. The carry may increase the exponent.
     bits += (last >> 1) - 1 + ((bits >> dropped) & 1);
     bits &= ~(last - 1);
   }

@@ -57,7 +57,7 @@ struct Sliding {
     while (outside > 0 && IsTrivial(window.dims[outside - 1])) lanes *= base[--outside];
     lane_base = lanes;
     if (lanes < 8 && !base.empty() && (lanes == 1 || outside == base.size())) {
-      // Few lanes gain nothing.
+      // If there is only one lane, the last dimension becomes the lanes.
       outside = base.size() - 1;
       lane_window = window.dims[outside];
       lane_base = base[outside];
@@ -100,7 +100,7 @@ struct Sliding {
       }
       return;
     }
-    // lane * stride + shift in [0, lane_base)
+    // Condition: lane * stride + shift is in [0, lane_base).
     const int64_t shift = offset * window.window_dilation - window.pad_low;
     const int64_t first = std::max(begin, shift >= 0 ? 0 : (-shift + window.stride - 1) / window.stride);
     const int64_t last = std::min(end, lane_base - 1 - shift < 0 ? 0 : (lane_base - 1 - shift) / window.stride + 1);
@@ -109,7 +109,7 @@ struct Sliding {
 };
 
 // Windows along one dimension that all begin at its first element, as in a cumulative sum. Each result is the previous
-// one, combined with the next element. This is the order of the definition, so it is right for every body.
+// result, combined with the next element. This is the order of the definition, so it suits every body.
 struct Running {
   int64_t before = 1, size = 0, out = 0, lanes = 1;
   int64_t first = 0;  // The window at position i has clamp(first + i, 0, size) elements.
@@ -143,7 +143,6 @@ struct Arrays {
   std::vector<int64_t> bytes;
 };
 
-// Computes lanes [begin, begin + count) of a row.
 Status RunAlong(const Running& running, const ScalarBody& body, const Arrays& arrays, int64_t row, int64_t begin,
                 int64_t count, ScalarBody::Scratch& scratch) {
   const size_t number = arrays.out.size();
@@ -283,7 +282,7 @@ Result<Literal> EvalReduceWindow(Evaluation& e) {
 }
 
 // For each source element in row-major order, `select` chooses an element of its window, and `scatter` combines the
-// two. No window slides over lanes.
+// two. Lanes are the trailing dimensions over which no window slides.
 Result<Literal> EvalSelectAndScatter(Evaluation& e) {
   const SelectAndScatterAttrs& attrs = e.inst.attrs<SelectAndScatterAttrs>();
   const ScalarBody& select = *TRY(e.session.Body(*attrs.select));

@@ -20,7 +20,7 @@ bool IsIdentity(const Instruction& inst) {
          inst.operand(0).shape().IsScalar() && inst.shape().type() == inst.operand(0).shape().type();
 }
 
-// XLA's optimized comparators read the bits of floats by bitcasts.
+// XLA's optimized comparators read the bits of floats by such bitcasts.
 bool IsSameBytes(const Instruction& inst) {
   if (!inst.Is(Opcode::kBitcast) && !inst.Is(Opcode::kBitcastConvert)) return false;
   const Shape &from = inst.operand(0).shape(), &to = inst.shape();
@@ -68,7 +68,7 @@ Status ScalarBody::Compile(const Computation& computation) {
       Values<Source> values;
       if (depth > kMaxInlined) return std::vector<Source>();
       for (const Instruction* inst : computation.PostOrder()) {
-        // Steps do not unify NaNs.
+        // Steps do not unify NaNs, so instructions that read their bits are interpreted.
         if (body.options_.nan_bits != NanBits::kOwn && ReadsNanBits(*inst)) return std::vector<Source>();
         std::vector<Source>& value = values[inst];
         if (inst->Is(Opcode::kParameter)) {

@@ -36,11 +36,11 @@ class ScalarBody {
   const ElementwiseOp* AsBinary() const { return binary_ ? &steps_[0].op : nullptr; }
   Opcode BinaryOpcode() const { return binary_opcode_; }
   const Instruction* AsComparison() const { return comparison_; }
-  // -1 if the body does not return a parameter.
+  // The number of the parameter that the body returns, or -1.
   int64_t AsParameter() const { return as_parameter_; }
 
  private:
-  // A constant has kLanes copies, and each step a register.
+  // The place of a value. A constant has kLanes copies, and each step a register.
   struct Source {
     enum Kind { kParameter, kConstant, kRegister } kind = kParameter;
     int64_t index = 0;

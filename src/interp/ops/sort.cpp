@@ -56,7 +56,7 @@ bool OrderByKey(const Instruction& comparison, PrimitiveType type, const std::by
   if (IsFloat(type) && attrs.type != ComparisonType::kTotalOrder) {
     const FloatFormat format = type == PrimitiveType::kF32 || type == PrimitiveType::kF64 ? kF16 : FormatOf(type);
     if (format.specials != Specials::kIeee) return false;
-    // Keys above infinity are NaNs. The equal numbers -0 and +0 have the keys -1 and 0.
+    // Keys outside of [-infinity, infinity] are NaNs. The equal numbers -0 and +0 have the keys -1 and 0.
     Literal infinity = Literal::Scalar(type, std::numeric_limits<double>::infinity());
     int64_t top;
     TotalOrderKeys(type, infinity.raw(), &top, 1);
@@ -113,7 +113,6 @@ class MergeSort {
       active_.push_back({begin, middle, middle, end, begin});
     }
     while (true) {
-      // Merges with one empty side copy the other side.
       size_t open = 0;
       for (const Merge& merge : active_) {
         if (merge.left < merge.left_end && merge.right < merge.right_end) {
@@ -232,7 +231,7 @@ Result<Literal> EvalSort(Evaluation& e) {
   return e.inst.shape().IsTuple() ? Literal::Tuple(std::move(sorted)) : std::move(sorted[0]);
 }
 
-// (values, indices) of the k best elements along the last dimension, best first, equal ones by index.
+// (values, indices) of the k best elements along the last dimension, best first, and equal elements by index.
 Literal TopKOf(const Literal& operand, int64_t k, bool largest, const Shape& values_shape, const Shape& indices_shape) {
   const PrimitiveType type = operand.shape().type();
   Literal values = Literal::Uninitialized(values_shape), indices = Literal::Uninitialized(indices_shape);

@@ -1,9 +1,9 @@
 // Functions of f32 computed in f64, without branches and calls, so that loops are vectorised. They use only IEEE 754
 // operations, so the bits are the same on every machine.
 //
-// Errors are a few units in the last place of f64. The result rounded to f32 is wrong in at most a few of 10^8 cases,
-// and none is known (tests/interp_wide_math_test.cpp). Zeros keep their sign and NaNs their bits. The polynomials are
-// Taylor series.
+// Errors are a few units in the last place of f64. The result rounded to f32 is nearly always right, and no wrong case
+// is known (tests/interp_wide_math_test.cpp). Zeros keep their sign and NaNs their bits. The polynomials are Taylor
+// series.
 #ifndef HLO_INTERP_OPS_WIDE_MATH_H_
 #define HLO_INTERP_OPS_WIDE_MATH_H_
 
@@ -34,7 +34,7 @@ struct ExpParts {
   double scale, part;
 };
 
-// |x| < 700.
+// Requires |x| < 700.
 inline ExpParts ExpOf(double x) {
   const double shifted = std::fma(x, kLog2E, kToInteger), n = shifted - kToInteger;
   const double r = std::fma(-n, kLn2Low, std::fma(-n, kLn2High, x));
@@ -132,7 +132,7 @@ struct Log2 {
   }
 };
 
-// If 1 + x is in the middle range, x is more precise than the rounded 1 + x.
+// If n is 0, x is more precise than m - 1, because 1 + x is rounded.
 struct Log1p {
   static bool Covers(double x) { return x > -1 && x < kInfinity; }
   static double Evaluate(double x) {
@@ -228,7 +228,7 @@ struct Erf {
   }
 
  private:
-  // The term of d^k, and its part of the integral.
+  // Computes the term of d^k, and adds its part of the integral to `sum`.
   template <int k>
   static void Step(double cd, double dd, double& before, double& term, double& sum) {
     const double next = std::fma(cd, term, dd * before) * (1. / k);
