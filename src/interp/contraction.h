@@ -9,7 +9,8 @@
 
 namespace hlo {
 
-// The elements converted to `type`, in its compute type. A view of the literal if no conversion is needed.
+// The elements of a literal, converted to `type`, in its compute type. A view of the literal if it already has this
+// form.
 class WidenedElements {
  public:
   WidenedElements(Literal literal, PrimitiveType type);
@@ -24,14 +25,14 @@ class WidenedElements {
   const std::byte* data_;
 };
 
-// The bytes that WidenedElements uses while it is made, and afterwards. With `given`, it frees the literal.
+// The bytes that WidenedElements uses while it is made, and afterwards. With `given`, the literal counts, too.
 struct WidenedBytes {
   int64_t making = 0, made = 0;
 
   WidenedBytes(const Shape& shape, PrimitiveType type, bool given);
 };
 
-// The attributes must fit the operands.
+// Scratch bytes of an op, whose attributes must fit the operands.
 int64_t DotScratchBytes(const Instruction& inst);
 int64_t RaggedDotScratchBytes(const Instruction& inst);
 int64_t ScaledDotScratchBytes(const Instruction& inst);
@@ -42,7 +43,7 @@ Literal Converted(const Literal& literal, PrimitiveType type);
 // Shares the memory if the order is unchanged.
 Literal Transposed(const Literal& literal, std::span<const int64_t> permutation);
 bool IsOrdered(std::span<const int64_t> permutation);
-// Scalar scales do not apply.
+// False for scales without effect, such as scalars.
 bool IsScaled(const Shape& elements, const Shape& scale);
 // Operand `side` (0 or 1), decompressed if it is sparse.
 Result<Literal> Dense(Evaluation& e, int64_t side, const std::optional<OperandSparsity>& sparsity);

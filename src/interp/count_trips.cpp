@@ -9,10 +9,10 @@
 namespace hlo {
 namespace {
 
-// Counters with more are not interpreted.
+// Counters that depend on more scalars are not interpreted.
 constexpr size_t kMostScalars = 64;
 
-using State = std::map<int64_t, Literal>;  // Keyed by element.
+using State = std::map<int64_t, Literal>;
 
 // The scalars from which some values are computed.
 class Scalars {
@@ -38,7 +38,7 @@ class Scalars {
   }
   const std::vector<int64_t>& elements() const { return elements_; }
 
-  // Sorts operands first. Called when all values are added.
+  // Sorts operands before users.
   void Order(const Computation& computation) {
     for (const Instruction* inst : computation.PostOrder()) {
       if (values_.contains(inst)) order_.push_back(inst);
@@ -69,7 +69,7 @@ class Scalars {
   std::vector<const Instruction*> order_;
 };
 
-// Some scalars of a loop's state.
+// Scalars of a loop's state.
 class Counter {
  public:
   // Returns nullopt unless the elements depend only on constants and scalars with constant initial values.

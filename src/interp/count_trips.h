@@ -16,7 +16,7 @@ inline constexpr int64_t kMostInterpretedTrips = 64;
 // Ignores `known_trip_count`, which is an unchecked claim. Interprets up to `most` trips if the counter has no known
 // form and the condition depends on few scalars with constant initial values.
 std::optional<int64_t> CountTrips(const Instruction& loop, int64_t most);
-// Scalar element `i` of the state after `trips` trips, the loop's trip count.
+// Element `i` of the state after the loop, whose trip count is `trips`.
 std::optional<Literal> ScalarAfter(const Instruction& loop, int64_t i, int64_t trips);
 
 }  // namespace hlo

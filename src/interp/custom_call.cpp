@@ -1,4 +1,4 @@
-// The targets of custom calls, and those that need no library: docs/ops.md#custom-calls.
+// The targets of custom calls, and the handlers that need no library: docs/ops.md#custom-calls.
 #include "interp/custom_call.h"
 
 #include <algorithm>
@@ -23,7 +23,7 @@ namespace {
 
 using CustomHandler = Result<Literal> (*)(Evaluation& e);
 
-// The operand, or a part of it if shards are smaller.
+// The value of a marker: its operands, or the partition's parts of them if it begins a manual region.
 Result<Literal> MarkedValue(Evaluation& e) {
   const bool splits = MarkerOf(e.inst) == Marker::kShard || MarkerOf(e.inst) == Marker::kWhole;
   if (!IsIdentityMarker(e.inst)) {
@@ -35,7 +35,7 @@ Result<Literal> MarkedValue(Evaluation& e) {
   return Literal::Tuple({std::make_move_iterator(e.operands.begin()), std::make_move_iterator(e.operands.end())});
 }
 
-// The result must be (T[..., k], s32[..., k]) for T[..., n], with k <= n.
+// Whether the result is (T[..., k], s32[..., k]) for T[..., n], with k <= n.
 bool FitsTopK(const Shape& from, const Shape& result) {
   if (!from.IsArray() || from.rank() == 0 || IsComplex(from.type())) return false;
   if (!result.IsTuple() || result.elements().size() != 2 || result.element(0).rank() != from.rank()) return false;
@@ -44,7 +44,7 @@ bool FitsTopK(const Shape& from, const Shape& result) {
   return Compatible(values, result.element(0)) && Compatible(values.WithType(PrimitiveType::kS32), result.element(1));
 }
 
-// The largest come first, unless a comparator differs from GT.
+// The largest elements come first, unless a comparator has another direction than GT.
 Result<Literal> TopK(Evaluation& e) {
   const CustomCallAttrs& attrs = e.inst.attrs<CustomCallAttrs>();
   bool largest = true;
@@ -75,7 +75,8 @@ std::optional<int64_t> ReductionDimension(const Instruction& inst) {
   return fine ? std::optional(dimension) : std::nullopt;
 }
 
-// (values..., initial values...) -> the best values. An exact result, best first, has any required quality.
+// (values..., initial values...) -> the best values. The exact result is returned, best first: it has any required
+// quality.
 Result<Literal> ApproxTopK(Evaluation& e) {
   const auto& called = e.inst.attrs<CustomCallAttrs>().called_computations;
   const size_t count = e.operands.size() / 2;
@@ -185,7 +186,6 @@ Result<Literal> X64Split(Evaluation& e) {
   return result;
 }
 
-// A called computation defines a composite.
 Result<Literal> Composite(Evaluation& e) {
   const auto& called = e.inst.attrs<CustomCallAttrs>().called_computations;
   if (called.size() != 1) FAIL(UnsupportedCall(e.inst, "without a computation that defines it"));
@@ -246,7 +246,7 @@ constexpr Row kRows[] = {
     {"__cusolver$cholesky", CallCusolverCholesky},
 };
 
-// jax.debug.print and similar calls, with the names of all versions. Callbacks with results are not supported.
+// jax.debug.print and similar calls, with the names of all versions.
 bool IsCallbackWithoutResults(const Instruction& inst) {
   const std::string_view target = inst.attrs<CustomCallAttrs>().target;
   return inst.shape().IsTuple() && inst.shape().elements().empty() && target.starts_with("xla_") &&

@@ -13,7 +13,7 @@ namespace hlo {
 // U007: the target is known, but `what` is not supported.
 Error UnsupportedCall(const Instruction& inst, std::string_view what);
 
-// lapack_*, blas_*trsm and cusolver_*, as registered by JAX.
+// True for lapack_*, blas_*trsm and cusolver_*, as registered by JAX.
 bool IsLapackTarget(std::string_view target);
 std::vector<std::string> LapackTargets();  // Current names.
 Result<Literal> CallLapack(Evaluation& e);

@@ -15,7 +15,7 @@ bool Contains(const std::vector<int64_t>& dims, int64_t d) {
   return std::find(dims.begin(), dims.end(), d) != dims.end();
 }
 
-// Cuts, or extends by zeros: elements beyond the size of a dynamic dimension are undefined.
+// Cuts dimensions, or extends them by zeros: elements beyond the size of a dynamic dimension are undefined.
 Literal Resized(const Literal& literal, const Dims& dims) {
   const Shape& from = literal.shape();
   if (from.dims() == dims) return literal;
@@ -152,7 +152,7 @@ class ActualSizes {
     return {};
   }
 
-  // Likewise for the paired dimensions of a dot.
+  // Cuts static dimensions of a dot to the size of the dynamic dimensions that they are paired with.
   void AlignDot() {
     const DotAttrs& attrs = inst_.attrs<DotAttrs>();
     const auto align = [&](const std::vector<int64_t>& lhs, const std::vector<int64_t>& rhs) {
@@ -247,7 +247,7 @@ class ActualSizes {
     return shape.WithDims(dims);
   }
 
-  // XLA does not define whether a rotation uses the bound or the size.
+  // Rejects a rotation along a dynamic dimension: XLA does not define whether the bound or the size counts.
   Result<Literal> Shuffle() {
     for (const int64_t d : inst_.attrs<ShuffleAttrs>().dimensions) {
       if (!written(0).IsDynamic(d)) continue;
@@ -257,7 +257,7 @@ class ActualSizes {
     return OfShape(actual(0));
   }
 
-  // A dimension that is taken whole keeps its size. A part is a part of the bound.
+  // A dimension that is taken whole keeps its actual size. Otherwise the limits of the slice refer to the bound.
   Result<Literal> Slice() {
     std::vector<SliceDim> slice = inst_.attrs<SliceAttrs>().slice.dims;
     Dims dims = actual(0).dims();
@@ -301,7 +301,7 @@ class ActualSizes {
     return Infer(clone);
   }
 
-  // Elements that are written beyond the size are lost.
+  // Elements that are written beyond the actual size are lost.
   Result<Literal> InPlace() {
     const int64_t changed = inst_.Is(Opcode::kScatter) ? inst_.operand_count() / 2 : 1;
     std::vector<Dims> sizes;
@@ -323,7 +323,7 @@ class ActualSizes {
                            " is not supported by the interpreter")));
   }
 
-  // The computation's parameters determine the size of a step.
+  // The computation's parameters determine the size of a step, so only the number of steps may differ.
   Result<Literal> Scan() {
     const ScanAttrs& attrs = inst_.attrs<ScanAttrs>();
     for (int64_t i = 0; i < inst_.operand_count(); ++i) {

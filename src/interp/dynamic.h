@@ -14,7 +14,7 @@ bool MayBeDynamic(const Instruction& inst);
 
 // `actual` may be smaller where `declared` has <=.
 bool Fits(const Shape& actual, const Shape& declared);
-// Makes the shape static.
+// Makes all dimensions of the shape static.
 Literal Compact(Literal literal);
 
 // Evaluates an instruction that MayBeDynamic. Errors (R006): sizes that do not fit, or a smaller result where its shape

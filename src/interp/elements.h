@@ -44,15 +44,15 @@ constexpr Compute kComputeOf = [] {
   if constexpr (std::is_same_v<T, C128>) return Compute::kC128;
 }();
 
-// Memory to compute type, exact. Null if they are the same.
+// Converts memory to the compute type, exactly. Null if both have the same form.
 using Loader = void (*)(const void* from, void* to, int64_t count);
 Loader LoaderOf(PrimitiveType type);
-// Compute type to memory: integers modulo 2^n, floats rounded once. Null if they are the same.
+// Converts the compute type to memory: integers modulo 2^n, floats rounded once. Null if both have the same form.
 using Storer = void (*)(const void* from, void* to, int64_t count);
 Storer StorerOf(PrimitiveType type);
-// double to a float type narrower than f64, rounded once.
+// Converts double to a float type narrower than f64, rounded once.
 Storer StorerFromDouble(PrimitiveType type);
-// The bits of a float as a sign-extended int64_t, which orders floats.
+// Reads the bits of a float as a sign-extended int64_t. Null for f64.
 Loader BitsLoaderOf(PrimitiveType type);
 
 // Copy elements of `bytes` bytes, `stride` elements apart, to contiguous memory and back.

@@ -1,4 +1,4 @@
-// The table of handlers, and ops that only pass values on.
+// The table of handlers, elementwise ops, and ops that only pass values on.
 #include <algorithm>
 #include <array>
 
@@ -71,7 +71,6 @@ Result<Literal> EvalMap(Evaluation& e) {
   Literal result = Literal::Uninitialized(e.inst.shape());
   ScalarBody::Scratch scratch;
   const int64_t count = result.shape().NumElements();
-  // Scalars beside arrays are repeated.
   std::vector<std::vector<std::byte>> repeated(e.operands.size());
   for (size_t i = 0; i < repeated.size(); ++i) {
     const Literal& operand = e.operands[i];
@@ -120,7 +119,7 @@ Result<Literal> EvalCopyStart(Evaluation& e) {
   return Literal::Tuple({e.operands[0], e.operands[0], Literal(e.inst.shape().element(2))});
 }
 Result<Literal> EvalCopyDone(Evaluation& e) { return e.operands[0].elements()[0]; }
-// Frames execute updates that bind operands.
+// Frames execute updates that bind operands (interpreter.cpp).
 Result<Literal> EvalAsyncUpdate(Evaluation& e) { return std::move(e.operands[0]); }
 Result<Literal> EvalAsyncDone(Evaluation& e) { return e.operands[0].elements()[1]; }
 
@@ -142,7 +141,7 @@ Result<Literal> NumberOf(Evaluation& e, int64_t DevicePlace::* number) {
 Result<Literal> EvalReplicaId(Evaluation& e) { return NumberOf(e, &DevicePlace::replica); }
 Result<Literal> EvalPartitionId(Evaluation& e) { return NumberOf(e, &DevicePlace::partition); }
 
-// The start did all the work.
+// The starts of these collectives did all the work.
 Result<Literal> EvalAllReduceDone(Evaluation& e) { return std::move(e.operands[0]); }
 Result<Literal> EvalAllGatherDone(Evaluation& e) { return e.operands[0].elements()[1]; }
 Result<Literal> EvalCollectivePermuteDone(Evaluation& e) { return e.operands[0].elements()[1]; }

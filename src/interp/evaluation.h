@@ -15,7 +15,7 @@ namespace hlo {
 
 class ScalarBody;
 
-// For runs with several devices.
+// The place of one of several devices.
 struct DevicePlace {
   int64_t replica = 0, partition = 0;
 };
@@ -29,7 +29,7 @@ class Session {
   const InterpretOptions& options() const { return options_; }
   // Compiled on first use.
   Result<const ScalarBody*> Body(const Computation& computation);
-  // Depth of nested interpretations, in scalar computations.
+  // Number of interpretations around this one, such as of a reducer.
   int nesting() const { return nesting_; }
   // Empty for one device alone and for computations within an instruction.
   const std::optional<DevicePlace>& place() const { return place_; }
@@ -75,12 +75,12 @@ constexpr bool MeetsDevices(Opcode opcode) {
   }
 }
 
-// A function for each opcode that is not elementwise. A missing one is a link error with its name.
+// A function for each opcode that is not elementwise. A missing function is a link error with its name.
 #define HLO_OPCODE(Name, ...) Result<Literal> Eval##Name(Evaluation& e);
 #include "ir/opcodes.inc"
 Result<Literal> EvalElementwise(Evaluation& e);
 
-// EvaluateComputation within an evaluation, without its checks.
+// EvaluateComputation for use within an evaluation. Checks neither arguments nor memory.
 Result<Literal> EvaluateNested(const Computation& computation, std::span<const Literal> args,
                                const InterpretOptions& options, int nesting);
 

@@ -35,7 +35,7 @@ T Log1pOf(T z) {
   }
 }
 
-// 1 / (1 + e^-x). Where e^-x overflows, it is e^x.
+// 1 / (1 + e^-x). Where e^-x overflows, the result is e^x.
 template <class T>
 T LogisticOf(T x) {
   const T e = std::exp(-x);

@@ -1,4 +1,4 @@
-// Properties of functions of one float besides their rows in ir/ops.def: interp/functions.def.
+// Properties of functions of one or two floats besides their rows in ir/ops.def. The table: interp/functions.def.
 #ifndef HLO_INTERP_FUNCTIONS_H_
 #define HLO_INTERP_FUNCTIONS_H_
 
@@ -10,13 +10,13 @@
 
 namespace hlo {
 
-// Bounds the change of a function while its argument varies.
+// The change of a function while its argument grows.
 enum class Course : uint8_t {
   kMonotone,           // On its domain.
-  kVanishes,           // Monotone. Where it is tiny, a kernel may return 0, because a divisor overflows.
+  kVanishes,           // Monotone. Where the value is tiny, a kernel may return 0, because a divisor overflows.
   kFallsThenRises,     // Minimum at 0.
-  kWaves,              // In [-1, 1], with at most the slope `slope`.
-  kRisesBetweenPoles,  // At odd multiples of half of `period`.
+  kWaves,              // Stays in [-1, 1], with at most the slope `slope`.
+  kRisesBetweenPoles,  // Its poles are the odd multiples of `period` / 2.
 };
 
 struct FunctionFacts {
@@ -25,13 +25,13 @@ struct FunctionFacts {
     double low = -kInf, high = kInf;
   };
 
-  Range domain;        // Elsewhere it is NaN.
+  Range domain;        // Elsewhere the function is NaN.
   Range made_up;       // The range of generated arguments, away from poles.
   Range samples = {};  // The range of half of the test arguments.
   double slope = 1;
   double period = 0;
-  // The largest argument in random modules. Complex arguments have parts of at most `tame_complex`, which gives parts
-  // of at most `complex_values` (0: at most 4 larger than the argument's).
+  // The largest argument in random modules. Complex arguments have parts of at most `tame_complex`, which gives results
+  // with parts of at most `complex_values` (0: at most 4 larger than the argument's).
   double tame = kInf, tame_complex = kInf, complex_values = 0;
   int weight = 1;  // The frequency in random modules.
 };

@@ -44,7 +44,7 @@ struct Frame {
   const Program* program;
   std::vector<Literal> slots;
   size_t next = 0;  // The next step, or the step that waits for the frame above.
-  // The running loop, and whether the frame above is its condition.
+  // State and iteration of the running loop, and whether the frame above is its condition.
   Literal state;
   int64_t iteration = 0;
   bool in_condition = false;
@@ -52,7 +52,7 @@ struct Frame {
 
 class Runner {
  public:
-  // `rendezvous` is null for one device of several and for computations within an instruction.
+  // `rendezvous` is null if one of several devices runs alone, and for computations within an instruction.
   Runner(const InterpretOptions& options, int nesting, Programs& programs, Rendezvous* rendezvous = nullptr,
          int device = 0, std::optional<DevicePlace> place = {})
       : options_(options),
@@ -67,7 +67,7 @@ class Runner {
     return Push(computation, compact);
   }
 
-  // Returns null if the device waits for others.
+  // Returns nullopt if the device waits for others.
   Result<std::optional<Literal>> Run() {
     while (!waits_) {
       Frame& frame = frames_.back();
@@ -228,14 +228,14 @@ class Runner {
                      ", which is smaller in a dimension without <=")));
   }
 
-  // Null if the start is not visible here.
+  // The computation that the start of `update` wraps. Null if the start is not visible here.
   static const Computation* WrappedBy(const Instruction& update) {
     const Instruction* part = &update;
     while (part->Is(Opcode::kAsyncUpdate)) part = &part->operand(0);
     return part->Is(Opcode::kAsyncStart) ? CalledComputations(*part)[0] : nullptr;
   }
 
-  // Until all operands are bound, the state holds them.
+  // Runs the computation when all operands are bound. Until then, the state holds them.
   Status StartAsync(Frame& frame, const Step& step, const Computation& wrapped, std::span<Literal> bound) {
     if (bound.size() == wrapped.parameters().size()) return Push(wrapped, bound, &step);
     std::vector<Literal> elements;
@@ -244,7 +244,7 @@ class Runner {
     return Finish(frame, step, Literal::Tuple(std::move(elements)));
   }
 
-  // Valid until the next step. A value moves out of the frame at its last use.
+  // The operands, which are valid until the next step. A value moves out of the frame at its last use.
   std::span<Literal> TakeOperands(Frame& frame, const Step& step) {
     operands_.clear();
     for (const Use& use : step.operands) {
@@ -364,7 +364,7 @@ Result<Literal> EvaluateNested(const Computation& computation, std::span<const L
 
 namespace {
 
-// If the module has several devices, this one does not know its place.
+// Runs one device. If the module has several devices, this one does not know its place.
 Result<Literal> RunAlone(const Module& module, const InterpretOptions& options,
                          const std::function<Status(Runner&)>& start) {
   const bool one = module.header.replica_count == 1 && module.header.num_partitions == 1;
@@ -377,7 +377,6 @@ Result<Literal> RunAlone(const Module& module, const InterpretOptions& options,
   return std::move(*value);  // A device that has finished has a value.
 }
 
-// Runs devices in the order in which they become ready.
 Result<std::vector<Literal>> RunTogether(const Module& module, const DeviceGrid& grid,
                                          std::span<const std::vector<Literal>> args, const InterpretOptions& options) {
   const int devices = static_cast<int>(grid.count());

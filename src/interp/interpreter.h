@@ -4,8 +4,8 @@
 // only on the shape. So the same module and arguments give the same bits everywhere. Unsupported ops return a
 // kUnsupported error that names the op; nothing is approximated.
 //
-// Deep nesting takes memory instead of stack. Several devices run in turns: each runs until it needs a value from
-// another one.
+// Deep nesting takes memory instead of stack. Several devices run in turns: a device runs until it needs a value from
+// another device.
 #ifndef HLO_INTERP_INTERPRETER_H_
 #define HLO_INTERP_INTERPRETER_H_
 
@@ -23,7 +23,7 @@ class Computation;
 class Instruction;
 class Module;
 
-// For instructions that read bits of floats (nan_bits.h).
+// The bits of NaNs in instructions that read the bits of floats (nan_bits.h).
 enum class NanBits : uint8_t {
   kOwn,
   kPositive,  // The positive quiet NaN without a payload.
@@ -45,31 +45,32 @@ struct InterpretOptions {
   std::function<Status(const Instruction&, std::span<const Literal> operands, Literal& value)> perturb;
   // Called before iteration `iteration` (from 0) of a while.
   std::function<void(const Instruction& loop, int64_t iteration, const Literal& state)> on_iteration;
-  // Value `number` (from 0), with the data shape of `infeed`. Null means no infeed (R007).
+  // Returns value `number` (from 0), with the data shape of `infeed`. Null means no infeed (R007).
   std::function<Result<Literal>(const Instruction& infeed, int64_t number)> infeed;
   // Receives the values of device 0. Null drops them.
   std::function<void(int64_t number, const Literal& value)> outfeed;
-  // An instruction with a given value is not evaluated, nor are instructions that only it needs. Called to find these,
-  // and again for each value.
+  // Returns the given value of an instruction, or null. Such an instruction is not evaluated, nor are instructions that
+  // only it needs. Called to find these instructions, and again for each value.
   std::function<const Literal*(const Instruction&)> given;
 };
 
-// Three quarters of the machine's or the control group's memory.
+// Three quarters of the memory of the machine, or of its control group if that has less.
 int64_t DefaultMemoryLimit();
 
-// R004 if the live values, including arguments, need more than memory_limit. Allocates nothing.
+// Error R004 if the live values, including arguments, need more than memory_limit. Allocates nothing.
 Status CheckMemory(const Computation& computation, const InterpretOptions& options = {}, int64_t devices = 1);
 
 // Arguments must have the shapes of the parameters, except for layouts (A004). Ops between devices are kUnsupported if
-// the module runs on several.
+// the module runs on several devices.
 Result<Literal> Interpret(const Module& module, std::span<const Literal> args, const InterpretOptions& options = {});
 Result<Literal> EvaluateComputation(const Computation& computation, std::span<const Literal> args,
                                     const InterpretOptions& options = {});
 // replica_count * num_partitions. Errors: R004 for too many, R040 for counts below 1.
 Result<int64_t> DeviceCount(const Module& module);
 
-// The value on each device, with the number replica * num_partitions + partition. `args` has an entry for each device,
-// or one for all. Limits and observers apply to each device. Error R040, with exit code 1, for a deadlock.
+// The value on each device, whose number is replica * num_partitions + partition. `args` has an entry for each device,
+// or one entry for all. The devices share memory_limit; other limits, and observers, apply to each device. Error R040,
+// with exit code 1, for a deadlock.
 Result<std::vector<Literal>> InterpretDevices(const Module& module, std::span<const std::vector<Literal>> args,
                                               const InterpretOptions& options = {});
 Result<Literal> Evaluate(const Instruction& inst, std::span<const Literal> operands,
@@ -82,7 +83,6 @@ class StepInterpreter {
   explicit StepInterpreter(InterpretOptions options);
   ~StepInterpreter();
 
-  // Starts a new run.
   void Restart();
   Result<Literal> Run(const Instruction& inst, std::span<const Literal> operands);
 

@@ -15,7 +15,8 @@
 namespace hlo {
 namespace {
 
-// Buffers of a value's arrays. kFree is memory that does not count, such as constants, which belong to the module.
+// Numbers of the buffers of a value's arrays. kFree marks memory that does not count, such as constants, which belong
+// to the module.
 constexpr int kFree = -1;
 using Leaves = std::vector<int>;
 
@@ -53,7 +54,7 @@ int64_t LinesAtOnce(int64_t elements, int64_t line) {
   return line == 0 ? 0 : std::min<int64_t>(Threads(), elements / line);
 }
 
-// Bytes beside operands and result, if they matter.
+// Scratch bytes beside operands and result, if they matter.
 int64_t ScratchOf(const Instruction& inst) {
   // The module may be unverified.
   if (!InferShape(inst)) return 0;
@@ -127,8 +128,8 @@ int64_t ScratchOf(const Instruction& inst) {
 }
 
 enum class ArgumentUse : uint8_t {
-  kKept,   // The caller counts them.
-  kFreed,  // They count here and are freed at their last use.
+  kKept,   // The caller counts the arguments.
+  kFreed,  // The arguments count here and are freed at their last use.
   // As kFreed, but arguments that the body of a loop passes on unchanged belong to the caller.
   kLoopState,
 };
@@ -136,7 +137,7 @@ enum class ArgumentUse : uint8_t {
 // Source of a leaf of a result.
 struct Origin {
   enum : uint8_t { kNew, kParameter, kNothing } kind = kNew;
-  int leaf = 0;  // Among the leaves of all parameters.
+  int leaf = 0;  // Number among the leaves of all parameters.
 };
 
 struct LivenessResult {
@@ -161,7 +162,6 @@ class Plans {
   std::map<std::pair<const Computation*, ArgumentUse>, LivenessResult> known_;
 };
 
-// Simulates a frame to find buffers that are live together.
 class LivenessSimulation {
  public:
   LivenessSimulation(Plans& plans, const Computation& computation, ArgumentUse use)
@@ -189,7 +189,7 @@ class LivenessSimulation {
  private:
   struct Buffer {
     int64_t bytes;
-    // Number of slots, or more if the frame must not free it.
+    // Number of slots that hold the buffer, or more if the frame must not free it.
     int held;
     int parameter;  // Leaf of the parameters, or -1.
   };
@@ -267,7 +267,7 @@ class LivenessSimulation {
     return std::ranges::count(step.operands, step.operands[i].slot, &Use::slot) == 1;
   }
 
-  // Overwrites operand `i` if possible.
+  // The buffer of operand `i` if the op can overwrite it, otherwise a new one.
   int InPlaceOf(const Step& step, size_t i) {
     const int buffer = Operand(step, i)[0];
     if (Dies(step, i, buffer) && NamedOnce(step, i)) return Share(buffer);
@@ -305,7 +305,7 @@ class LivenessSimulation {
   }
   void NoteCallee(const LivenessResult& callee) { NoteLargest(callee.largest, callee.largest_bytes); }
 
-  // Takes the lower of two bounds: no given buffer is freed early, or all arguments count in the callee.
+  // Notes the lower of two bounds for a callee: no given buffer is freed early, or all arguments count in the callee.
   void NoteFrame(const Computation* callee, int64_t given) {
     const LivenessResult& freed = plans_.SimulationOf(callee, ArgumentUse::kFreed);
     NoteCallee(freed);
@@ -321,7 +321,6 @@ class LivenessSimulation {
            plans_.SimulationOf(callee, ArgumentUse::kKept).result.size() == static_cast<size_t>(result.LeafCount());
   }
 
-  // kMade marks leaves that the callee makes.
   static constexpr int kMade = -2;
   Leaves ResultOf(const Step& step, const Computation* callee, size_t first, size_t count) const {
     Leaves arguments;
@@ -356,7 +355,7 @@ class LivenessSimulation {
     return Made(ResultOf(step, callee, 0, step.operands.size()), shape, given);
   }
 
-  // A leaf counts as made unless all branches agree.
+  // A leaf counts as made by the callee unless all branches agree.
   Leaves Conditional(const Step& step) {
     const Shape& shape = step.inst->shape();
     const std::vector<Computation*> branches = CalledComputations(*step.inst);
@@ -491,7 +490,7 @@ class LivenessSimulation {
 void Plans::Add(const Computation& computation) {
   for (const ArgumentUse use : {ArgumentUse::kKept, ArgumentUse::kFreed})
     known_[{&computation, use}] = LivenessSimulation(*this, computation, use).Run();
-  // Only for possible bodies of loops.
+  // Loop states only matter for possible bodies of loops.
   const auto parameters = computation.parameters();
   if (parameters.size() == 1 && parameters[0]->shape().LeafCount() == computation.root().shape().LeafCount())
     known_[{&computation, ArgumentUse::kLoopState}] =

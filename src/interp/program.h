@@ -19,12 +19,12 @@ struct Step {
   const Instruction* inst = nullptr;
   Handler handler = nullptr;
   std::vector<Use> operands;
-  std::vector<int> dead;  // Freed when the operands are read.
+  std::vector<int> dead;  // Slots that are freed when the operands are read.
   int result = 0;
-  bool unused = false;   // Executed for its effect or for an observer.
+  bool unused = false;   // No step reads the result.
   bool given = false;    // See InterpretOptions::given.
-  bool dynamic = false;  // Operands and results of a frame are checked.
-  // A get-tuple-element that can move the element, because each is read only once.
+  bool dynamic = false;  // Sizes may be dynamic, so operands and results of a frame are checked.
+  // A get-tuple-element that can move the element, because each element is read only once.
   bool take_element = false;
 };
 
@@ -46,7 +46,7 @@ class Programs {
   std::unordered_map<const Computation*, std::unique_ptr<Program>> programs_;
 };
 
-// Operand i is in slot i.
+// A program of one step. Operand i is in slot i.
 Program ProgramOf(const Instruction& inst);
 
 // The peak of live bytes, and the instruction with the largest value.
