@@ -8,8 +8,8 @@
 namespace hlo {
 namespace {
 
-// If the gathered dimension is a repeated one: reshape(broadcast(all-gather(reshape(x)))), where x is a row for each
-// device and the broadcast repeats each row.
+// If x has the gathered dimension, x is gathered along it. Otherwise each device sends x as one row, the broadcast
+// repeats the gathered rows, and a reshape merges them: reshape(broadcast(all-gather(reshape(x)))).
 Result<Instruction*> GatherBeforeBroadcast(Instruction& inst, const PassContext&) {
   if (!IsCollectiveOfArray(inst, Opcode::kAllGather) || !inst.operand(0).Is(Opcode::kBroadcast)) return nullptr;
   const Instruction& broadcast = inst.operand(0);

@@ -14,14 +14,14 @@ namespace {
 
 namespace m = match;
 
-// Returns groups for one all-reduce in place of both. Returns nullopt if an id would have an operand twice, or if ids
-// with equal operands are not a group.
+// Returns groups for one all-reduce in place of both. Returns nullopt if there are none, for example because an operand
+// would count twice.
 std::optional<IdGroups> Fold(const IdGroups& first, const IdGroups& second) {
   std::map<int64_t, const std::vector<int64_t>*> group_of;
   for (const auto& group : first) {
     for (const int64_t id : group) group_of[id] = &group;
   }
-  std::map<std::vector<int64_t>, std::vector<int64_t>> holders;  // Keyed by the operands that the ids have.
+  std::map<std::vector<int64_t>, std::vector<int64_t>> holders;  // Keyed by the ids that contribute.
   for (const auto& group : second) {
     std::vector<int64_t> from;
     for (const int64_t id : group) {
@@ -42,8 +42,8 @@ std::optional<IdGroups> Fold(const IdGroups& first, const IdGroups& second) {
   return folded;
 }
 
-// all-reduce(all-reduce(x, {{0,1},{2,3}}), {{0,2},{1,3}}) => all-reduce(x, {{0,1,2,3}}). If an id represents several
-// partitions, an operand would count several times.
+// all-reduce(all-reduce(x, {{0,1},{2,3}}), {{0,2},{1,3}}) => all-reduce(x, {{0,1,2,3}}). An id must not represent
+// several partitions, because their operands would count several times.
 Result<Instruction*> FoldTwo(Instruction& inst, const PassContext&) {
   Instruction* inner;
   if (!IsCollectiveOfArray(inst, Opcode::kAllReduce) || !m::OneUse(m::Any(&inner))(&inst.operand(0))) return nullptr;

@@ -17,7 +17,7 @@ struct Batch {
   int64_t bytes = 0;
 };
 
-// Limits the search among chains of dependent collectives.
+// Batches that are tried for each collective.
 constexpr size_t kMostOpen = 4;
 
 bool SameReducer(const Instruction& a, const Instruction& b) {

@@ -1,5 +1,4 @@
-// Properties of collectives for passes: their groups of devices and the op that combines values. The meaning of ids,
-// channels and use_global_device_ids: docs/language.md#replica-groups.
+// The device groups and reducers of collectives. docs/language.md#replica-groups explains ids and channels.
 #ifndef HLO_PASSES_COLLECTIVES_GROUPS_H_
 #define HLO_PASSES_COLLECTIVES_GROUPS_H_
 
@@ -11,21 +10,21 @@
 
 namespace hlo {
 
-// The ids of each group in order. {} is one group with all devices.
+// The ids of each group in order. replica_groups={} gives one group with all ids.
 using IdGroups = std::vector<std::vector<int64_t>>;
 IdGroups WrittenGroups(const Instruction& collective);
 
-// Whether both connect the same devices in the same order for the same kind of exchange. Only the presence of a channel
-// matters, not its number.
+// Whether two collectives do the same kind of exchange between the same devices in the same order. The number of a
+// channel does not matter, only its presence.
 bool MeetAlike(const Instruction& a, const Instruction& b);
 
-// Requires one operand, an array of static size without a layout constraint.
+// Whether `inst` has this opcode, one operand, an array of static size as its result, and no layout constraint.
 bool IsCollectiveOfArray(const Instruction& inst, Opcode opcode);
 
-// The op of the reducer, if that is one op in the array's type.
+// The opcode of the reducer if it is a single op in the array's type, otherwise nullopt.
 std::optional<Opcode> CombinedBy(const Instruction& collective);
 
-// Whether a control edge starts or ends at an instruction, indexed by place.
+// Whether a control edge starts or ends at each instruction, indexed by place.
 std::vector<bool> WithControlEdges(const Computation& computation);
 
 }  // namespace hlo

@@ -9,7 +9,7 @@
 namespace hlo {
 namespace {
 
-// Independent instructions can then be scheduled between start and done.
+// Replaces an all-reduce by a start and a done. Independent instructions can be scheduled between them.
 void Split(Instruction& inst, Replacements* ends) {
   Computation& computation = inst.computation();
   Instruction& start = computation.AddLike(inst, Opcode::kAllReduceStart, inst.shape(),
@@ -34,13 +34,13 @@ bool SplitIn(Computation& computation, const PassContext& context) {
   return true;
 }
 
-// For asynchronous collectives, the start is the rendezvous.
+// Whether devices exchange data at `inst`. An asynchronous collective does so at its start.
 bool IsRendezvous(const Instruction& inst) {
   return inst.Is(kCollective) && !inst.Is(kNoKernel) && !inst.Is(Opcode::kPartitionId) && !inst.Is(Opcode::kReplicaId);
 }
 
-// Adds control edges to order all such instructions, unless other edges do so. `last` has the number of the last one
-// that an instruction depends on; edges make it depend on all earlier ones too.
+// Adds control edges that put all rendezvous in one order. `last` has, for each instruction, the number of the last
+// rendezvous that it depends on. The edges make it depend on all earlier rendezvous too.
 bool LinearizeIn(Computation& computation) {
   const std::vector<Instruction*> order = computation.PostOrder();
   std::vector<int64_t> last(computation.place_limit(), -1);

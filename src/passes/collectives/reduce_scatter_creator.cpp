@@ -13,7 +13,8 @@ namespace {
 
 constexpr int64_t kMostSteps = 64, kMostElements = 1 << 16;
 
-// Returns the instructions that compute `scalar` from device ids and constants, operands first, or an empty list.
+// Returns the instructions that compute `scalar` from device ids and constants, operands first, or an empty list if it
+// depends on other values.
 std::vector<const Instruction*> StepsTo(const Instruction& scalar) {
   std::vector<const Instruction*> stack = {&scalar}, steps;
   while (!stack.empty()) {
@@ -41,7 +42,7 @@ std::vector<const Instruction*> StepsTo(const Instruction& scalar) {
   return steps;
 }
 
-// Returns nullopt if the interpreter fails.
+// Returns the value of the last step on a device, or nullopt if the interpreter fails.
 std::optional<int64_t> ValueOn(int64_t replica, int64_t partition, const std::vector<const Instruction*>& steps) {
   std::vector<Literal> values;
   for (const Instruction* step : steps) {
@@ -59,7 +60,7 @@ std::optional<int64_t> ValueOn(int64_t replica, int64_t partition, const std::ve
   return values.back().GetInt(0);
 }
 
-// Returns the only dimension in which the slice is smaller than its operand, or -1 if there is none or more than one.
+// The only dimension that the slice makes smaller, or -1.
 int64_t SlicedDimension(const Instruction& slice) {
   int64_t sliced = -1;
   for (int64_t d = 0; d < slice.shape().rank(); ++d) {
@@ -70,8 +71,8 @@ int64_t SlicedDimension(const Instruction& slice) {
   return sliced;
 }
 
-// The slice of each device must start at its own block, which is evaluated for each device. The order of the terms is
-// unchanged.
+// Evaluates the start of the slice for each device, which must be the start of the device's own block. The order of the
+// terms of each sum is unchanged.
 Result<Instruction*> ScatterSum(Instruction& inst, const PassContext&) {
   Instruction& sum = inst.operand(0);
   if (!IsCollectiveOfArray(sum, Opcode::kAllReduce) || sum.UseCount() != 1 || sum.IsRoot()) return nullptr;
