@@ -28,7 +28,7 @@ Computation& CallSites::Own(Computation*& slot) {
   return *slot;
 }
 
-// Each fusion needs a separate computation.
+// Each fusion needs its own computation.
 void CallSites::AddCopy(Instruction& copy) {
   copy.SetOrigin(-1);
   Add(copy);

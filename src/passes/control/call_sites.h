@@ -1,5 +1,4 @@
-// Counts the callers of computations. Passes copy the computation of a loop or branch before they change it if it has
-// other callers.
+// Counts the callers of computations. Passes copy a loop body or branch that has other callers before they change it.
 #ifndef HLO_PASSES_CONTROL_CALL_SITES_H_
 #define HLO_PASSES_CONTROL_CALL_SITES_H_
 
@@ -16,16 +15,16 @@ class Module;
 
 class CallSites {
  public:
-  explicit CallSites(const Module& module);  // Counts computations that the entry reaches.
+  explicit CallSites(const Module& module);  // Counts calls that the entry reaches.
 
   int Count(const Computation& computation) const;
-  // For each new instruction that calls computations.
+  // Must be called for each new instruction that calls computations.
   void Add(const Instruction& inst);
-  // Copies the computation in `slot` if it has other callers. Instructions of the copy have no origin, because they
-  // computed several instructions of the input.
+  // Replaces the computation in `slot` by a copy if it has other callers. The copied instructions have no origin.
   Computation& Own(Computation*& slot);
-  // Copies the body of `callee` with these arguments into `caller` and returns its root. A get-tuple-element of a tuple
-  // becomes the element. `control`, if not null, receives copied loops, conditionals and calls.
+  // Copies the body of `callee` with these arguments into `caller` and returns the copy of the root. A
+  // get-tuple-element of a tuple becomes the element. `control`, if not null, receives copied loops, conditionals and
+  // calls.
   Instruction& Inline(Computation& caller, const Computation& callee, std::span<Instruction* const> arguments,
                       std::vector<Instruction*>* control = nullptr);
 
@@ -35,10 +34,10 @@ class CallSites {
   std::unordered_map<const Computation*, int> counts_;
 };
 
-// A pass that removes an instruction must preserve control edges.
+// Whether there are control edges, which a pass that removes an instruction must preserve.
 bool HasControlEdges(const Computation& computation);
 
-// An operand of a tuple, or a new get-tuple-element.
+// Element i of `whole`: an operand of a tuple instruction, or a new get-tuple-element.
 Instruction& ElementOf(Instruction& whole, int64_t i);
 
 }  // namespace hlo

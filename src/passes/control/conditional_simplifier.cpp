@@ -1,6 +1,6 @@
 // simplify-conditional: removes conditionals and shrinks their operands and results.
 //
-//   known       The selector is constant, or there is one branch. That branch replaces the conditional.
+//   known       If the selector is constant, or there is only one branch, the taken branch replaces the conditional.
 //   cheap       Selects choose between the results of two cheap branches.
 //   duplicates  Result elements that are the same value in every branch become one.
 //   unread      Result elements without users are not computed. Unread operand elements are removed.
@@ -18,7 +18,7 @@
 namespace hlo {
 namespace {
 
-// Returns nullopt if the tuple has other users than get-tuple-elements.
+// Returns the used get-tuple-elements of `tuple`, or nullopt if `tuple` is the root or has other users.
 std::optional<std::vector<Instruction*>> ReadElements(const Instruction& tuple) {
   if (tuple.IsRoot() || !tuple.shape().IsTuple()) return std::nullopt;
   std::vector<Instruction*> elements;
@@ -29,10 +29,10 @@ std::optional<std::vector<Instruction*>> ReadElements(const Instruction& tuple) 
   return elements;
 }
 
-// New numbers of tuple elements, -1 for unread ones.
+// New numbers of tuple elements, or -1 for elements without readers.
 struct Numbering {
   std::vector<int64_t> numbers;
-  std::vector<int64_t> read;  // Ascending.
+  std::vector<int64_t> read;  // Old numbers of elements with readers, ascending.
 
   Numbering(const Instruction& tuple, std::span<Instruction* const> elements)
       : numbers(tuple.shape().elements().size(), -1) {
@@ -52,7 +52,7 @@ Instruction& TupleOf(Instruction& whole, std::span<const int64_t> elements) {
   return whole.computation().AddTuple(operands);
 }
 
-// Removes unread elements of `tuple`.
+// Removes unread elements of `tuple`, and gives its users the new numbers.
 void Renumber(Instruction& tuple, const Numbering& numbering) {
   std::vector<Shape> shapes;
   for (const int64_t i : numbering.read) shapes.push_back(tuple.shape().element(i));
@@ -75,7 +75,7 @@ bool MergeDuplicates(Instruction& conditional) {
   for (const Computation* branch : branches) {
     if (!branch->root().Is(Opcode::kTuple)) return false;
   }
-  // Only for look-ups: the order varies between runs.
+  // The map is only for look-ups, because its order varies between runs.
   std::map<std::vector<const Instruction*>, int64_t> first;
   std::vector<int64_t> same(conditional.shape().elements().size());
   for (size_t i = 0; i < same.size(); ++i) {
@@ -130,7 +130,7 @@ bool IsCheap(const Instruction& inst) {
   return inst.Is(kElementwise) || kCheap.Has(inst.opcode());
 }
 
-// Passing on an operand is faster than a select.
+// Whether the branch only passes on operands, which is faster than a select.
 bool ComputesNothing(const Computation& branch) {
   return std::ranges::all_of(branch.Instructions(), [](const Instruction* inst) {
     return inst->Is(Opcode::kParameter) || inst->Is(Opcode::kTuple) || inst->Is(Opcode::kGetTupleElement);
@@ -203,7 +203,7 @@ bool RemoveConditional(Instruction& conditional, CallSites& calls) {
 Result<bool> SimplifyConditionals(Module& module, const PassContext& context) {
   CallSites calls(module);
   bool changed = false;
-  // Callees come first, so that simplified branches are copied.
+  // Callees come first, so that branches are simplified before they are copied.
   for (Computation* computation : SequentialComputations(module)) {
     const bool waits = HasControlEdges(*computation);
     for (Instruction* inst : computation->PostOrder()) {

@@ -8,7 +8,7 @@
 namespace hlo {
 namespace {
 
-// Nested calls can multiply the copies.
+// Limit of copied instructions, because nested calls can multiply the copies.
 constexpr int64_t kMostCopied = 1'000'000;
 
 }  // namespace
@@ -17,7 +17,7 @@ Result<bool> FlattenCallGraph(Module& module, const PassContext& context) {
   CallSites calls(module);
   int64_t left = kMostCopied;
   bool changed = false;
-  // Callers come first. Copies are processed too: they share callees with the original.
+  // Callers come first. Copies are processed too, because they share callees with the original.
   const std::vector<Computation*> order = SequentialComputations(module);
   std::vector<Computation*> worklist(order.rbegin(), order.rend());
   for (size_t i = 0; i < worklist.size(); ++i) {

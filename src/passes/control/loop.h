@@ -22,27 +22,30 @@ struct Loop {
   int64_t Size() const { return init->operand_count(); }
   Instruction& Next(int64_t i) const;  // Element i after a trip.
   bool IsInvariant(int64_t i) const;
-  // The element that `value` reads in the body, or nullopt.
+  // The number of the state element that `value` is in the body, or nullopt.
   std::optional<int64_t> ElementInBody(const Instruction& value) const;
 };
 
-// nullopt if the initial state is not a tuple instruction, or the state is used as a whole.
+// Returns nullopt if `inst` is not a loop, if its initial or next state is not a tuple instruction, or if a state is
+// used as a whole.
 std::optional<Loop> ReadLoop(Instruction& inst);
 
-// Calls `change` for each loop over a tuple that is the only caller of its body and condition, and whose body has no
-// control edges. Returns whether any call changed something.
+// Calls `change` for each loop that ReadLoop accepts, that is the only caller of its body and condition, and whose body
+// has no control edges. Returns whether any call changed something.
 bool ForEachOwnLoop(Module& module, const PassContext& context, bool (*change)(Loop&, const PassContext&));
 
-// `value` is in the loop's computation. Returns the element in the body, and updates `loop`.
+// Adds `value`, an instruction of the computation with the loop, to the state. Returns the new element in the body, and
+// updates `loop`.
 Instruction& AddInvariantElement(Loop& loop, Instruction& value);
 
 // Replaces invariant elements by their constant initial values in body and condition, which must have no other caller
 // (while_constant_sinking.cpp). Returns whether something changed.
 bool SinkConstants(const Loop& loop);
-// Simplifies a body without other callers by ranges of counters and the condition (loop_ranges.cpp).
+// Simplifies the body by the condition and the ranges of counters (loop_ranges.cpp). The body must have no other
+// caller.
 bool UseRanges(const Loop& loop, const PassContext& context);
-// Computes a counter from another one in such a body and after the loop (loop_counters.cpp). Adds reads of the state
-// that `loop` does not record.
+// Computes counters from another counter, in the body and after the loop (loop_counters.cpp). The body must have no
+// other caller. `loop` does not record the added get-tuple-elements.
 bool MergeCounters(const Loop& loop, const PassContext& context);
 
 }  // namespace hlo

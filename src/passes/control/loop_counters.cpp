@@ -1,5 +1,6 @@
-// Replaces counters of a loop that move together by one. If c starts at c0 with step s, and j at j0 with step q * s,
-// then after t trips j = j0 + t * q * s = q * c + (j0 - q * c0). This also holds modulo the size of the type.
+// Replaces counters of a loop that move together by a single counter. If c starts at c0 with step s, and j at j0 with
+// step q * s, then after t trips j = j0 + t * q * s = q * c + (j0 - q * c0). This also holds modulo the size of the
+// type.
 #include <cstdlib>
 #include <optional>
 
@@ -18,7 +19,7 @@ struct Counter {
 
 bool IsRead(const Instruction& element) { return !element.removed() && !element.IsDead(); }
 
-// A use by its own next value does not count.
+// Whether `element` is needed for more than its own next value.
 bool HasReader(const Loop& loop, const Instruction& element) {
   if (!IsRead(element)) return false;
   const Instruction& next = loop.Next(element.tuple_index());
@@ -41,7 +42,7 @@ class Counters {
 
   bool Merge(const PassContext& context) {
     if (counters_.size() < 2) return false;
-    // Indexed by state element. Replacements (null for none) are found before anything changes.
+    // Indexed by state element. `bases` has the counter that replaces each counter, or null.
     std::vector<const Counter*> counters(loop_.Size()), bases(loop_.Size());
     for (const Counter& counter : counters_) {
       counters[counter.element] = &counter;
@@ -65,7 +66,7 @@ class Counters {
     return step < 0 ? -static_cast<uint64_t>(step) : static_cast<uint64_t>(step);
   }
 
-  // Prefers the counter of the condition, which gives the number of trips, then the smaller step.
+  // Prefers counters that the condition reads, then smaller steps.
   bool IsBetter(const Counter& a, const Counter& b) const {
     if (in_condition_[a.element] != in_condition_[b.element]) return in_condition_[a.element];
     return Distance(a.induction.step) < Distance(b.induction.step);

@@ -1,4 +1,4 @@
-// Products of slices of invariant values in loops, which passes compute for all trips at once.
+// Dots with slices of invariant values in loops, which passes compute for all trips at once.
 #ifndef HLO_PASSES_CONTROL_LOOP_DOTS_H_
 #define HLO_PASSES_CONTROL_LOOP_DOTS_H_
 
@@ -16,25 +16,25 @@ struct DeviceDescription;
 struct LoopSlice {
   Instruction* slice;  // A dynamic-slice.
   int64_t element, dimension;
-  bool keeps;  // The operand keeps that dimension with size 1; else a reshape removed it.
+  bool keeps;  // The dot's operand keeps `dimension` with size 1; else a reshape removed it.
 
   Instruction& whole() const { return slice->operand(0); }
   Instruction& place() const { return slice->operand(1 + dimension); }
-  // Dimension of the whole value for dimension d of the operand.
+  // Dimension of the whole value for dimension d of the dot's operand.
   int64_t DimensionOf(int64_t d) const { return d < dimension || keeps ? d : d + 1; }
 };
 
-// Whether `value` is an invariant state element: a row-major array of static size.
+// Whether `value` is an invariant state element that is a row-major array of static size.
 bool IsGiven(const Loop& loop, const Instruction& value);
-// nullopt if the operand is not such a slice.
+// Returns nullopt if the operand of a dot is not a LoopSlice.
 std::optional<LoopSlice> ReadLoopSlice(const Loop& loop, Instruction& operand);
 
-// Bytes of values kept for all trips.
+// Limit of the bytes that are kept for all trips.
 constexpr int64_t kMostLoopDotBytes = 256 << 20;
 
-// Whether the product of a trip has so few rows that reading (or updating) `large` takes most of its time. On a host
-// `large` must exceed the cache of a core, because smaller matrices gain nothing (an LSTM of 128 units, 256 KiB).
-// `product` is `a` times `b`; `large` is one of the three.
+// Whether the product of a trip has so few rows that reading (or updating) `large` takes most of the product's time. On
+// a host `large` must exceed the cache of a core, because smaller matrices gain nothing. `product` is `a` times `b`;
+// `large` is one of the three.
 bool IsLoopDotOfFewRows(const Shape& a, const Shape& b, const Shape& product, const Shape& large,
                         const DeviceDescription& device);
 

@@ -1,5 +1,5 @@
-// Simplifies a loop body by facts of each trip: the condition is true, and a counter is between its first and its last
-// value.
+// Simplifies a loop body by facts that hold in each trip: the condition is true, and a counter is between its first and
+// its last value.
 //
 //   implied  A comparison that follows from these facts becomes constant.
 //   within   A clamp, minimum, maximum or remainder that does not change its operand is removed.
@@ -15,9 +15,9 @@
 namespace hlo {
 namespace {
 
-using Wide = __int128;  // Represents one operation on two 64-bit values.
+using Wide = __int128;  // Represents the sum or difference of two 64-bit values.
 
-// Both ends are included.
+// All values from `low` to `high`, including both.
 struct Range {
   Wide low, high;
 
@@ -33,7 +33,7 @@ Range WholeOf(PrimitiveType type) {
 Range Hull(const Range& a, const Range& b) { return {std::min(a.low, b.low), std::max(a.high, b.high)}; }
 Range Common(const Range& a, const Range& b) { return {std::max(a.low, b.low), std::min(a.high, b.high)}; }
 
-// Bits of a set of possible orders.
+// Bits of a set of possible orders of two values.
 enum Order : unsigned { kLess = 1, kSame = 2, kMore = 4 };
 
 unsigned OrdersOf(ComparisonDirection direction) {
@@ -50,7 +50,7 @@ unsigned OrdersOf(ComparisonDirection direction) {
 unsigned Swapped(unsigned orders) {
   return (orders & kSame) | ((orders & kLess) != 0 ? kMore : 0U) | ((orders & kMore) != 0 ? kLess : 0U);
 }
-// The outcome of a comparison that is true for the orders `asked`, if all `possible` orders agree.
+// Whether a comparison that holds for the orders `asked` is true, if all `possible` orders agree.
 std::optional<bool> Outcome(unsigned possible, unsigned asked) {
   if ((possible & ~asked) == 0) return true;
   return (possible & asked) == 0 ? std::optional(false) : std::nullopt;
@@ -67,7 +67,7 @@ std::optional<Range> RangeOfConstant(const Instruction& inst) {
   return Range{exact, exact};
 }
 
-// A comparison of a state element with another one or a constant that is true at the start of each trip.
+// A comparison that is true at the start of each trip, of a state element with another element or a constant.
 struct Fact {
   int64_t element;
   unsigned orders;
@@ -141,7 +141,7 @@ class Ranges {
     }
     for (const Fact& fact : facts_) {
       if (fact.element != i) continue;
-      // A value less than another can increase by one without overflow.
+      // A counter that is less than another value in each trip can increase by one without overflow.
       if (induction && fact.orders == kLess && induction->step == 1)
         range = Common(range, {induction->first, whole.high - 1});
       if (induction && fact.orders == kMore && induction->step == -1)
@@ -161,7 +161,7 @@ class Ranges {
     if (!std::ranges::all_of(inst.operands(), [](const auto* operand) { return IsScalarInteger(*operand); }))
       return whole;
     const Range range = Computed(inst, whole);
-    return range.Within(whole) ? range : whole;  // Otherwise it may wrap.
+    return range.Within(whole) ? range : whole;  // Otherwise the result may wrap.
   }
 
   Range Computed(const Instruction& inst, const Range& whole) {
@@ -196,7 +196,7 @@ class Ranges {
   }
   static bool IsPred(const Instruction& inst) { return inst.shape().type() == PrimitiveType::kPred; }
 
-  // Unsigned 64-bit factors may overflow 128 bits with a sign.
+  // A product of unsigned 64-bit factors may not fit into 128 bits with a sign.
   static Range Product(const Range& a, const Range& b, const Range& whole) {
     constexpr Wide kMost = Wide(1) << 62;
     if (!a.Within({-kMost, kMost}) || !b.Within({-kMost, kMost})) return whole;
@@ -219,7 +219,7 @@ class Ranges {
     return Outcome(possible, asked);
   }
 
-  // Returns null if there is no existing or constant value.
+  // Returns an operand or constant that equals `inst`, or null.
   Instruction* Simpler(Instruction& inst) {
     const auto of = [&](int64_t i) { return RangeOf(inst.operand(i)); };
     switch (inst.opcode()) {
@@ -246,7 +246,7 @@ class Ranges {
   static constexpr size_t kMostFacts = 64;
 
   const Loop& loop_;
-  std::vector<Range> ranges_;  // By place, for scalar integers.
+  std::vector<Range> ranges_;  // Indexed by place; only for scalar integers.
   std::vector<Fact> facts_;
   std::optional<int64_t> trips_;
 };

@@ -1,5 +1,5 @@
 // while-loop-trip-count-annotator: writes a known number of trips to the loop's backend_config, as
-// {"known_trip_count":{"n":"12"}}. Passes that change the number must run before.
+// {"known_trip_count":{"n":"12"}}. Passes that change the number must run before this one.
 #include "base/text.h"
 #include "interp/count_trips.h"
 #include "ir/fusion.h"
@@ -9,10 +9,10 @@
 namespace hlo {
 namespace {
 
-// XLA's limit for a loop whose counter has an unknown form.
+// XLA's limit of interpreted trips, for loops whose counter has an unknown form.
 constexpr int64_t kMostInterpreted = 128;
 
-// The configuration is an object or empty.
+// The backend_config must be an object or empty.
 void Annotate(Instruction& loop, int64_t trips) {
   std::string text = ConfigText(loop);
   const std::string entry = Str("\"known_trip_count\":{\"n\":\"", trips, "\"}");

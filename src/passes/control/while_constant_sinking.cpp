@@ -9,7 +9,7 @@
 namespace hlo {
 namespace {
 
-// IsInvariant() needs the element's own next value.
+// Whether this use passes the element on unchanged, as IsInvariant() requires.
 bool IsOwnNext(const Loop& loop, const Instruction& user, int64_t operand, int64_t element) {
   return &user == &loop.body->root() && operand == element;
 }

@@ -22,7 +22,7 @@ struct Product {
   Instruction* dot;
   int64_t side;  // Operand number of the slice.
   LoopSlice slice;
-  int64_t weights;  // State element.
+  int64_t weights;  // Number of the state element.
 };
 
 std::optional<Product> ReadProduct(Instruction& inst, const Loop& loop) {
@@ -71,7 +71,7 @@ class Hoisting {
     operands[1 - product_.side] = &loop_.init->operand(product_.weights);
     Instruction& all =
         loop_.loop->computation().AddLike(dot_, Opcode::kDot, shape_, {operands[0], operands[1]}, attrs_);
-    all.SetOrigin(-1);  // No single trip computes it.
+    all.SetOrigin(-1);  // No single trip computes this product.
     Instruction& inside = AddInvariantElement(loop_, all);
     Computation& body = *loop_.body;
     Instruction& place = product_.slice.place();
@@ -93,8 +93,8 @@ class Hoisting {
   const Product& product_;
   Instruction& dot_;
   DotAttrs attrs_;
-  int64_t at_;   // Sliced dimension of the product of all trips.
-  Shape shape_;  // Product of all trips.
+  int64_t at_;   // Dimension of `shape_` that counts slices.
+  Shape shape_;  // Shape of the product of all trips.
 };
 
 bool Hoist(Loop& loop, const PassContext& context) {

@@ -19,7 +19,7 @@
 namespace hlo {
 namespace {
 
-// first + step * trip.
+// The value first + step * trip.
 struct Line {
   int64_t first, step;
 
@@ -50,7 +50,7 @@ std::optional<Line> LineOf(const Loop& loop, const Instruction& value, int64_t t
   return fits(line->At(0)) && fits(line->At(trips - 1)) ? line : std::nullopt;
 }
 
-// Values from 0 to trips - 1.
+// Whether the index takes the values 0 to trips - 1, ascending or descending.
 bool TakesEachOnce(const Loop& loop, const Instruction& index, int64_t trips) {
   const auto line = LineOf(loop, index, trips);
   return line && ((line->first == 0 && line->step == 1) || (line->first == trips - 1 && line->step == -1));
@@ -60,7 +60,7 @@ bool TakesEachOnce(const Loop& loop, const Instruction& index, int64_t trips) {
 struct Sum {
   int64_t sum;
   Instruction *added, *dot;
-  int64_t side;  // Operand of the slice. The other one is kept for all trips.
+  int64_t side;  // Operand number of the slice. The other operand is kept for all trips.
   LoopSlice slice;
 
   Instruction& kept() const { return dot->operand(1 - side); }
@@ -79,7 +79,7 @@ std::vector<const Instruction*> ReadersOf(const Loop& loop, int64_t i) {
 std::optional<Sum> ReadSum(Loop& loop, int64_t i, int64_t trips) {
   Instruction& next = loop.Next(i);
   const PrimitiveType type = next.shape().IsArray() ? next.shape().type() : PrimitiveType::kPred;
-  // For narrower types, a dot sums in a wider type than the loop.
+  // Narrower types are excluded, because a dot sums them in a wider type than the loop.
   if ((type != PrimitiveType::kF32 && type != PrimitiveType::kF64) || !next.Is(Opcode::kAdd) || next.UseCount() != 1)
     return std::nullopt;
   const std::vector<const Instruction*> readers = ReadersOf(loop, i);
@@ -124,7 +124,7 @@ class Sinking {
     of_slice.insert(of_slice.begin(), sum.slice.dimension);
     of_kept.insert(of_kept.begin(), 0);
     Instruction* all = &caller.AddLike(*sum.dot, Opcode::kDot, sum.dot->shape(), {operands[0], operands[1]}, attrs);
-    all->SetOrigin(-1);  // No single trip computes it.
+    all->SetOrigin(-1);  // No single trip computes this product.
     if (sum.added != sum.dot) {
       all = &caller.AddLike(*sum.added, Opcode::kTranspose, sum.added->shape(), {all},
                             sum.added->attrs<DimensionsAttrs>());
@@ -144,7 +144,7 @@ class Sinking {
   }
 
  private:
-  // Returns the state element that collects the value of each trip at index `place`.
+  // Returns the number of the state element that collects `value` of each trip at index `place`.
   int64_t Kept(Instruction& value, Instruction& place) {
     const auto known = kept_.find({&value, &place});
     if (known != kept_.end()) return known->second;

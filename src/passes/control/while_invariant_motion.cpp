@@ -2,7 +2,8 @@
 // values through the state.
 //
 // A value in the state is read from memory, whereas a kernel can compute it in the body. A cheap instruction moves only
-// if that reads no more bytes, unlike a mask made of a scalar. {inflating=true} moves all, like XLA.
+// if this reads no more bytes (a sum of two arrays, but not a mask made of a scalar), or if its users read from memory
+// anyway. {inflating=true} moves these instructions too, like XLA.
 #include <algorithm>
 
 #include "ir/fusion.h"
@@ -17,10 +18,10 @@
 namespace hlo {
 namespace {
 
-// Adds for each element that cost more than reading it: a division or a mathematical function.
+// Number of additions per element that cost more than reading the element: a division or a mathematical function.
 constexpr double kWorthReading = 8;
 
-// Instructions that are free as part of another one move only with their users.
+// Whether `inst` is free as part of the kernel of its users, so that it moves only with them.
 bool MovesWithUsersOnly(const Instruction& inst) {
   constexpr OpcodeSet kFreeWhereUsed = {
       Opcode::kBitcast, Opcode::kBroadcast, Opcode::kConstant, Opcode::kGetTupleElement, Opcode::kIota,
@@ -28,7 +29,7 @@ bool MovesWithUsersOnly(const Instruction& inst) {
   return kFreeWhereUsed.Has(inst.opcode());
 }
 
-// Library calls and separate kernels read their operands from memory.
+// Whether a user is a library call or a separate kernel, which reads its operands from memory.
 bool FeedsMemory(const Instruction& inst) {
   return std::ranges::any_of(inst.users(), [](const Instruction* user) { return user->Is(kStandsAlone); });
 }
@@ -55,7 +56,7 @@ class Motion {
     CopyOut();
     AddMovedToState();
     for (size_t i = order_.size(); i-- > 0;) {
-      // Unused elements would keep tuples that moved.
+      // Unused get-tuple-elements would keep tuples that moved in the body.
       const bool goes = FactOf(*order_[i]).invariant || order_[i]->Is(Opcode::kGetTupleElement);
       if (goes && order_[i]->IsDead()) loop_.body->Remove(*order_[i]);
     }
@@ -65,10 +66,10 @@ class Motion {
  private:
   struct Fact {
     bool invariant = false;
-    bool moves = false;   // Moving it is worth the cost.
-    bool needed = false;  // An instruction that moves uses it.
-    bool gone = false;    // No instruction that stays in the body uses it.
-    double work = 0;      // Adds to compute the value in the body.
+    bool moves = false;   // Moving the instruction is worth the cost.
+    bool needed = false;  // An instruction that moves uses this one.
+    bool gone = false;    // The body no longer needs the instruction.
+    double work = 0;      // Additions that compute the value in the body.
     double bytes = 0;     // Bytes read to compute the value in the body.
     Instruction* outside = nullptr;
   };
@@ -136,7 +137,7 @@ class Motion {
       std::vector<Instruction*> operands;
       for (const Instruction* operand : inst->operands()) operands.push_back(FactOf(*operand).outside);
       fact.outside = &caller.AddClone(*inst, operands);
-      fact.outside->SetOrigin(-1);  // No single trip computes it.
+      fact.outside->SetOrigin(-1);  // No single trip computes the value.
     }
   }
 
@@ -177,7 +178,7 @@ class Motion {
 
   const Loop& loop_;
   const bool inflating_;
-  const bool runs_;  // There is at least one trip.
+  const bool runs_;  // The loop is known to have a trip.
   const std::vector<Instruction*> order_;
   std::vector<Fact> facts_;
 };
@@ -188,7 +189,7 @@ Result<bool> MoveLoopInvariants(Module& module, const PassContext& context) {
   const CallSites calls(module);
   const bool inflating = context.Get<MotionOptions>().inflating;
   bool changed = false;
-  // Callees come first, because an instruction may leave several loops.
+  // Inner loops come first, because an instruction may leave several loops.
   for (Computation* computation : SequentialComputations(module)) {
     for (Instruction* inst : computation->PostOrder()) {
       if (inst->IsDead()) continue;

@@ -2,11 +2,11 @@
 //
 //   trips      A loop without a trip becomes its initial state, a loop of one trip its body.
 //   nested     A tuple in the state becomes its elements.
-//   invariant  Outside, its initial value replaces an invariant element. Inside, a constant does.
+//   invariant  The initial value replaces an invariant element outside the loop, and inside if it is a constant.
 //   ranges     Ranges of counters simplify the body (loop_ranges.cpp).
 //   counters   Counters that move together become one (loop_counters.cpp).
-//   known      Outside, the last value replaces an element after a known number of trips: a counter, or a value that
-//              each trip computes from invariants.
+//   known      After a known number of trips, the last value of an element replaces it outside, if the element is a
+//              counter or if its next value is a constant or an invariant.
 //   same       Elements with the same initial and next value become one.
 //   dead       Elements that only next values of dead elements use are removed.
 #include <algorithm>
@@ -28,10 +28,10 @@ namespace {
 
 bool IsRead(const Instruction& element) { return !element.removed() && !element.IsDead(); }
 
-// Instructions copied from bodies.
+// Limit of instructions that are copied from bodies.
 constexpr int64_t kMostInlined = 1'000'000;
 
-// Callers come first, so that a body is copied directly to its final computation.
+// Removes loops of at most one trip. Callers come first, so that a body is copied directly to its final computation.
 class ShortLoops {
  public:
   ShortLoops(Module& module, CallSites& calls) : module_(module), calls_(calls) {}
@@ -91,7 +91,7 @@ Instruction& Flat(Instruction& value) {
   CollectLeaves(value, &leaves);
   return value.computation().AddTuple(leaves);
 }
-// Takes elements of `flat` from number `*leaf` on.
+// Returns a value of `shape` from elements of `flat`, starting with number `*leaf`.
 Instruction& Nested(Instruction& flat, const Shape& shape, int64_t* leaf) {
   if (!shape.IsTuple()) return flat.computation().AddGetTupleElement(flat, (*leaf)++);
   std::vector<Instruction*> elements;
@@ -99,7 +99,7 @@ Instruction& Nested(Instruction& flat, const Shape& shape, int64_t* leaf) {
   return flat.computation().AddTuple(elements);
 }
 
-// `state` is the loop or a parameter. Its users get a tuple of the old shape.
+// Gives `state`, the loop or a parameter, the shape `flat`. Its users get a tuple of the old shape.
 void Flatten(Instruction& state, const Shape& flat) {
   const Shape nested = state.shape();
   const int origin = state.origin();
@@ -139,7 +139,7 @@ bool UseInvariants(const Loop& loop) {
   return changed;
 }
 
-// `trips` is at least 1. Null if the value is unknown.
+// The value of element i after `trips` trips, at least 1, or null if it is unknown.
 Instruction* LastValue(const Loop& loop, int64_t i, int64_t trips) {
   Computation& caller = loop.loop->computation();
   const Instruction& next = loop.Next(i);
@@ -171,7 +171,7 @@ bool UseLastValues(const Loop& loop) {
 }
 
 bool MergeSame(const Loop& loop) {
-  // Only for look-ups: the order varies between runs.
+  // The map is only for look-ups, because its order varies between runs.
   std::map<std::pair<const Instruction*, const Instruction*>, int64_t> first;
   std::vector<int64_t> same(loop.Size());
   bool any = false;
@@ -186,7 +186,7 @@ bool MergeSame(const Loop& loop) {
     for (Instruction* element : *elements) {
       const int64_t i = element->tuple_index();
       if (same[i] == i || !IsRead(*element)) continue;
-      // IsInvariant() needs an element that is only its own next value.
+      // An element that is only its own next value stays, because IsInvariant() looks for it.
       if (element->users().size() == 1 && element->UseCount() == 1 && element == &loop.Next(i)) continue;
       Instruction& kept = element->computation().AddGetTupleElement(element->operand(0), same[i]);
       element->ReplaceAllUses(kept);
@@ -235,7 +235,7 @@ std::vector<bool> LiveElements(const Loop& loop) {
   return live;
 }
 
-// A negative position removes an element.
+// Gives elements of the parameter new numbers. A negative position removes an element.
 void ShrinkParameter(Computation& computation, const std::vector<Instruction*>& elements,
                      const std::vector<int64_t>& position, const Shape& state) {
   for (Instruction* element : elements) {
@@ -293,7 +293,7 @@ void KeepElements(const Loop& loop, const std::vector<bool>& live) {
 
 struct Simplified {
   bool changed = false;
-  bool smaller = false;  // Loops around it and inside may lose elements too.
+  bool smaller = false;  // The state is smaller. Loops around this loop and inside may lose elements too.
 };
 
 Simplified SimplifyLoop(Instruction& inst, CallSites& calls, bool waits, const PassContext& context) {

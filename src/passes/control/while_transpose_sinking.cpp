@@ -1,5 +1,5 @@
-// while-loop-transpose-sinking: if a loop reads a transposed array by slices, such as weights stacked by layer, it
-// reads the array before the transpose instead:
+// while-loop-transpose-sinking: lets a loop that reads slices of a transposed array, such as weights stacked by layer,
+// read the array before the transpose instead:
 //
 //   dynamic-slice(transpose(x, p), i) => reshape(dynamic-slice(x, i by p))
 //
@@ -16,7 +16,7 @@
 namespace hlo {
 namespace {
 
-// Returns an empty list if element i has users other than dynamic-slices in the body.
+// Returns the dynamic-slices of element i in the body, or an empty list if other instructions read the element.
 std::vector<Instruction*> SlicesOf(const Loop& loop, int64_t i) {
   const auto is_it = [&](const Instruction* element) { return element->tuple_index() == i && !element->IsDead(); };
   if (std::ranges::any_of(loop.in_condition, is_it) || std::ranges::any_of(loop.outside, is_it)) return {};
@@ -24,7 +24,7 @@ std::vector<Instruction*> SlicesOf(const Loop& loop, int64_t i) {
   for (const Instruction* element : loop.in_body) {
     if (element->tuple_index() != i) continue;
     for (Instruction* user : element->users()) {
-      if (user == &loop.body->root()) continue;  // The checks below find uses at other elements.
+      if (user == &loop.body->root()) continue;  // The loop below finds other uses by the root.
       const bool reads = user->Is(Opcode::kDynamicSlice) && &user->operand(0) == element;
       if (!reads || !HasScalarIndices(*user)) return {};
       slices.push_back(user);
@@ -53,7 +53,7 @@ bool ReadNoMoreThan(const std::vector<Instruction*>& slices, const Shape& whole,
   return elements * static_cast<double>(trips) <= static_cast<double>(whole.NumElements());
 }
 
-// From dimensions of the transposed array to dimensions of its operand.
+// Reorders a list with an entry for each dimension, from the transposed array to its operand.
 template <class T>
 std::vector<T> BeforeTranspose(const std::vector<T>& of_result, const std::vector<int64_t>& p) {
   std::vector<T> before(of_result);

@@ -1,5 +1,5 @@
 // while_loop_unroller: replaces a loop with a small known number of trips by copies of its body, in which counters are
-// constants. Copies have no origin, because an instruction of the body had several values.
+// constants.
 #include <algorithm>
 #include <unordered_set>
 
@@ -15,7 +15,7 @@
 namespace hlo {
 namespace {
 
-// Elements that a trip passes on unchanged, possibly to another position.
+// Elements that trips only pass on, possibly to other positions.
 std::vector<bool> PassedOnElements(const Loop& loop) {
   std::vector<bool> passed_on(loop.Size(), true);
   for (bool again = true; again;) {
@@ -36,8 +36,8 @@ bool IsPartOfKernel(const Instruction& inst) {
          inst.Is(Opcode::kBitcast) || inst.Is(Opcode::kGetTupleElement) || inst.IsRoot();
 }
 
-// Whether one kernel can compute all trips. Elements of changing values must depend only on elements at the same index,
-// on values computed from invariants, and on counters. Dependencies of a stencil grow with each trip.
+// Whether one kernel can compute all trips. An element of a changing array may depend on other changing arrays only at
+// the same index, because the dependencies of a stencil would grow with each trip.
 bool CanBeOneKernel(Instruction& inst) {
   const auto loop = ReadLoop(inst);
   if (!loop) return false;
@@ -59,7 +59,7 @@ bool CanBeOneKernel(Instruction& inst) {
   return true;
 }
 
-// Includes collectives of called computations.
+// Returns computations with collectives, directly or in computations that they call.
 std::unordered_set<const Computation*> WithCollectives(const Module& module) {
   std::unordered_set<const Computation*> with;
   for (const Computation* computation : module.PostOrder()) {
@@ -121,7 +121,7 @@ class Unroller {
     loop.computation().Remove(loop);
   }
 
-  // The state before the trip, with constant counters.
+  // Returns the state before the trip, with constants as counters.
   static Instruction& WithCounters(Instruction& state, const Instruction& loop, int64_t trip) {
     if (!loop.shape().IsTuple()) return state;
     std::vector<Instruction*> elements;
