@@ -7,7 +7,7 @@
 namespace hlo {
 namespace {
 
-// Donated parameters count as taken, although they have no alias.
+// Whether the output or the parameter has an alias, or the parameter is donated.
 bool IsTaken(const ModuleHeader& header, int64_t output, int64_t parameter) {
   return std::ranges::any_of(header.aliases,
                              [&](const InputOutputAlias& alias) {
@@ -24,8 +24,7 @@ bool HaveSameLayout(const ModuleHeader& header, int64_t output, int64_t paramete
 
 }  // namespace
 
-// Each parameter is aliased once. XLA runs the pass only if its caller sets alias_passthrough_params, as TensorFlow
-// does.
+// Each parameter is aliased once. XLA runs the pass only if its caller sets alias_passthrough_params.
 Result<bool> AliasPassthroughParameters(Module& module, const PassContext&) {
   const Instruction& root = module.entry().root();
   if (!root.Is(Opcode::kTuple)) return false;

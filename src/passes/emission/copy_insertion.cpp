@@ -1,11 +1,11 @@
 // copy-insertion: inserts a copy where two values would share memory while both are needed, so that the module can be
-// computed in place.
+// computed in place:
 //
-//   result       a parameter without an alias, a constant, or a value that occurs in the result before
-//   loop         an initial value that is an argument, a constant, needed later or in the tuple before; a next value
-//                that is another element of the state, a constant, in the tuple before, or computed while the old
+//   result       a parameter without an alias, a constant, or a value that the result has already
+//   loop         an initial value that is an argument, a constant, needed later or in the tuple already; a next value
+//                that is another element of the state, a constant, in the tuple already, or computed while the old
 //                value is still needed
-//   conditional  a branch result that is an argument of the branch, a constant, or in the tuple before
+//   conditional  a branch result that is an argument of the branch, a constant, or in the tuple already
 //   in place     an updated array that is an argument, a constant or needed later
 //
 // The buffer plan (gpu/runtime/buffers.h) finds the same conflicts by the schedule and does not need these copies. Only
@@ -59,14 +59,14 @@ std::vector<Instruction*> ReadersOf(const Instruction& value) {
   return readers;
 }
 
-// For an element of a tuple, the instruction with that tuple.
+// The instruction that computes `value`, also as an element of a tuple.
 const Instruction& MakerOf(const Instruction& value) {
   const Instruction* maker = &value;
   while (maker->Is(Opcode::kGetTupleElement)) maker = &maker->operand(0);
   return *maker;
 }
 
-// Whether all instructions that depend on parameter k are elementwise with its dimensions.
+// Whether all instructions that depend on parameter k are elementwise and have its dimensions.
 bool DependsElementwise(const Computation& fused, int64_t k) {
   const Shape& shape = fused.parameter(k).shape();
   std::vector<bool> depends(fused.place_limit());
@@ -81,7 +81,7 @@ bool DependsElementwise(const Computation& fused, int64_t k) {
   return true;
 }
 
-// Whether each element of `next` depends on `old` only at the same index, so that it may overwrite it.
+// Whether each element of `next` depends on `old` only at the same index, so that `next` may overwrite `old`.
 bool WritesOver(const Instruction& next, const Instruction& old) {
   const Instruction& maker = MakerOf(next);
   for (int64_t k = 0; k < maker.operand_count(); ++k) {

@@ -10,7 +10,7 @@
 namespace hlo {
 namespace {
 
-// Looks through bitcasts and elements of tuples.
+// The instruction that computes `value`, behind views and tuple elements.
 Instruction& MakerOf(Instruction& value) {
   Instruction* maker = &value;
   while (maker->Is(kNoKernel) && maker->operand_count() == 1) maker = &maker->operand(0);
@@ -34,7 +34,7 @@ void AddReaders(Instruction& value, std::vector<Instruction*>* readers) {
   }
 }
 
-// Elements of the state that change. The state must be a tuple whose elements the body extracts.
+// Elements of the state that the body computes, if its root is a tuple.
 std::vector<Element> ElementsOf(const Computation& body) {
   std::vector<Element> elements;
   Instruction &root = body.root(), &state = body.parameter(0);

@@ -20,7 +20,7 @@ std::string SymbolOf(std::string_view name) {
 
 bool IsConstant(const Instruction& inst) { return inst.Is(Opcode::kConstant) || inst.Is(Opcode::kElidedConstant); }
 
-// Names of removed instructions count as used.
+// Returns a copy with an unused name. Names of removed instructions count as used.
 Instruction& Renamed(const Instruction& constant, const std::string& symbol) {
   Computation& computation = constant.computation();
   std::string name = symbol;
@@ -38,8 +38,8 @@ Instruction& Renamed(const Instruction& constant, const std::string& symbol) {
 
 }  // namespace
 
-// Constants in fusions keep their names, because they are numbers in the code. So do constants with control edges. New
-// constants are added at the end, and only a changed order is reported as a change.
+// Constants in fusions keep their names, because the code of kernels has only their values. So do constants with
+// control edges. New constants are added at the end, and only a changed order is reported as a change.
 Result<bool> SanitizeConstantNames(Module& module, const PassContext& context) {
   Fingerprinter fingerprints;
   const uint64_t before = fingerprints.FingerprintOf(module);
