@@ -1,5 +1,4 @@
-// all_to_all_decomposer: replaces an all-to-all of one array by one of a tuple of its parts, as libraries exchange
-// them.
+// all_to_all_decomposer: splits the operand of an all-to-all into a tuple of parts, the form that libraries exchange.
 #include "ir/device_groups.h"
 #include "passes/pass.h"
 #include "passes/simplify/rules.h"

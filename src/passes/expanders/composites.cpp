@@ -1,4 +1,4 @@
-// scan_expander, scaled-dot-rewriter, ragged-dot-rewriter: expand these ops to simpler ones.
+// scan_expander, scaled-dot-rewriter, ragged-dot-rewriter: expand scan, scaled-dot and ragged-dot to simpler ops.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -62,7 +62,7 @@ Instruction* ExpandScan(Instruction& inst) {
   Writer w(inst, inst.computation());
   Values init(inst.operands().begin(), inst.operands().end());
   for (int64_t i = 0; i < stacked; ++i) init.push_back(Zeros(w, inst, results[i]));
-  // State: the arrays, the carries, the results so far.
+  // State after the counter: the arrays, the carries, the results so far.
   const Values end = w.For(steps, init, [&](Writer& body, const Values& state) -> Values {
     Instruction* at = state[0];
     if (attrs.is_reverse)
@@ -114,7 +114,8 @@ bool HoldsAllOf(PrimitiveType to, PrimitiveType from) {
   return true;
 }
 
-// Values that the result's type does not represent are rounded to it before a product: docs/ops.md#accumulation.
+// An operand with values that a narrow result type does not represent is first rounded to this type:
+// docs/ops.md#accumulation.
 Instruction* AsOperand(Writer& w, Instruction* x, PrimitiveType result) {
   const PrimitiveType from = x->shape().type(), computed = ComputedIn(result);
   const bool is_rounded = from != result && computed != result && !HoldsAllOf(result, from);
@@ -145,7 +146,7 @@ Instruction* Scaled(Writer& w, Instruction* x, Instruction* scale, PrimitiveType
   return w.Binary(Opcode::kMultiply, wide, w.Add(Opcode::kReshape, wide->shape(), {spread}, ReshapeAttrs()));
 }
 
-// Computed at least in f32 and rounded once.
+// Computes narrow floats in f32 and rounds the result once.
 Instruction* ExpandScaledDot(Instruction& inst) {
   if (!inst.Is(Opcode::kScaledDot) || !IsPlain(inst.shape())) return nullptr;
   for (const Instruction* operand : inst.operands()) {
@@ -160,8 +161,8 @@ Instruction* ExpandScaledDot(Instruction& inst) {
 }
 
 // The rows of each group along the ragged dimension. `sizes` is [..., groups]; its other dimensions correspond to
-// dimensions `before` of an array. With negative sizes, several groups can contain a row; `once` assigns it to the
-// first.
+// dimensions `before` of an array. With negative sizes, several groups can contain a row; `once` assigns the row to the
+// first of them.
 class Groups {
  public:
   Groups(Writer& w, Instruction& sizes, bool once) : sizes_(As(w, &sizes, PrimitiveType::kS64)) {
@@ -187,7 +188,6 @@ class Groups {
 
   int64_t count() const { return count_; }
 
-  // True for the rows of group `g` along dimension `d`.
   Instruction* Mask(Writer& w, const Shape& shape, int64_t d, std::span<const int64_t> before, int64_t g) const {
     const Shape rows = shape.WithType(PrimitiveType::kS64);
     Instruction* const row = w.Add(Opcode::kIota, rows, {}, IotaAttrs{d});
@@ -201,7 +201,7 @@ class Groups {
   }
 
  private:
-  // x is [..., 1]. Its dimensions are `before` in `shape`.
+  // Broadcasts x, [..., 1], to `shape`, where its dimensions are `before`.
   static Instruction* Everywhere(Writer& w, Instruction* x, const Shape& shape, std::span<const int64_t> before) {
     Dims dims = x->shape().dims();
     dims.pop_back();
@@ -213,7 +213,7 @@ class Groups {
 
   Instruction* sizes_;
   int64_t count_ = 0;
-  Values begins_, ends_;  // Sums of the sizes before each group, and with its own size.
+  Values begins_, ends_;  // The first row of each group, and the row after its last.
 };
 
 // `group` is the group dimension of rhs that is removed, or -1.
@@ -234,7 +234,7 @@ DotAttrs DotOf(const RaggedDotAttrs& ragged, int64_t group) {
 bool Contains(const std::vector<int64_t>& dims, int64_t d) { return std::ranges::find(dims, d) != dims.end(); }
 
 // Returns the dimensions of lhs that correspond to leading dimensions of the sizes: the batch, unless `kind` is the
-// batch, and the dimensions of `kind` before the ragged one.
+// batch, and the dimensions of `kind` before the ragged dimension.
 std::vector<int64_t> InFront(const std::vector<int64_t>& batch, const std::vector<int64_t>& kind, int64_t ragged,
                              bool is_batch) {
   std::vector<int64_t> dims = is_batch ? std::vector<int64_t>() : batch;
@@ -248,13 +248,12 @@ std::vector<int64_t> FreeOf(const Shape& shape, const std::vector<int64_t>& batc
   return free;
 }
 
-// Each dot keeps the rows or terms of its group.
+// Makes a dot for each group and keeps the group's rows or terms. One dot is enough for ragged batches.
 Instruction* ExpandRaggedDot(Instruction& inst) {
   if (!inst.Is(Opcode::kRaggedDot) || !IsPlain(inst.shape())) return nullptr;
   for (const Instruction* operand : inst.operands()) {
     if (!IsPlain(operand->shape())) return nullptr;
   }
-  // Each group becomes a dot.
   constexpr int64_t kMostGroups = 64;
   const auto& attrs = inst.attrs<RaggedDotAttrs>();
   const int64_t ragged = attrs.lhs_ragged[0];

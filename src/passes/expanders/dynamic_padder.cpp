@@ -3,7 +3,7 @@
 //
 //   reduce(set-dimension-size(x, n), zero)  =>  reduce(select(iota < n, x, identity), zero)
 //
-// Results of dynamic size stay.
+// Results of dynamic size are not replaced.
 #include <algorithm>
 
 #include "ir/fusion.h"
@@ -15,7 +15,7 @@
 namespace hlo {
 namespace {
 
-// Returns null if the reducer has no known identity.
+// Returns nullopt if the reducer has no known identity.
 std::optional<Literal> IdentityOf(const Computation& reducer, PrimitiveType type) {
   const auto op = ReducerOp(reducer);
   if (!op || reducer.parameter(0).shape().type() != type || IsComplex(type)) return std::nullopt;
@@ -129,7 +129,7 @@ class Padder {
     return result;
   }
 
-  // Replaces elements from `size` on along dimension d.
+  // Replaces elements from `size` on along dimension d by the identity.
   static Instruction* Masked(Instruction& inst, Instruction* x, int64_t d, Instruction& size, const Literal& identity) {
     const Shape& shape = x->shape();
     const Shape positions = shape.WithType(size.shape().type());
@@ -142,7 +142,7 @@ class Padder {
     return Step(inst, Opcode::kSelect, shape, {counts, x, rest});
   }
 
-  std::vector<Value> values_;  // Indexed by place.
+  std::vector<Value> values_;
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// fft-expander: expands transforms to products with small matrices of roots of unity.
+// fft-expander: expands Fourier transforms to products with small matrices of roots of unity.
 #include <bit>
 #include <cmath>
 #include <complex>
@@ -14,7 +14,8 @@ namespace {
 
 using Complex = std::complex<double>;
 
-// Largest matrix of a step, and longest transform. The factors between two steps are a constant of that length.
+// Largest matrix of a step, and longest transform. The factors between two steps are a constant as long as the
+// transform.
 constexpr int64_t kMostFactor = 32, kMostLength = 1 << 20;
 
 // Returns e^(2 pi i k / n), for any k.
@@ -23,8 +24,8 @@ Complex Root(int64_t k, int64_t n) {
   return {std::cos(angle), std::sin(angle)};
 }
 
-// Factors of n, a power of two, are few and of similar size. A step takes as many operations for each element as its
-// factor.
+// Returns the first of few similar factors of n, a power of two. A step with factor f takes f operations for each
+// element.
 int64_t FirstFactor(int64_t n) {
   const int places = std::countr_zero(static_cast<uint64_t>(n)), most = std::countr_zero(uint64_t{kMostFactor});
   const int steps = std::max(1, (places + most - 1) / most);
@@ -41,7 +42,7 @@ class Transforms {
     if (n == 1) return x;
     const int64_t first = FirstFactor(n), rest = n / first;
     if (first == n) return Direct(x, 1, inverse);
-    // j = j1 * rest + j2, k = k1 + first * k2. Sum over j1, multiply by the root of j2 k1, and sum over j2.
+    // j = j1 * rest + j2, k = k1 + first * k2. Sum over j1, multiply by e^(-+2 pi i j2 k1 / n), and sum over j2.
     Instruction* const by_first = Direct(Reshaped(x, {rows, first, rest}), 1, inverse);
     Instruction* const multiplied =
         Times(by_first, Constant({rest, first}, [&](int64_t i) { return Turn(i / first * (i % first), n, inverse); }));
@@ -88,7 +89,7 @@ class Transforms {
     return Add(Opcode::kMultiply, x->shape(), {x, all});
   }
 
-  // Evaluates the definition. Dimension `d` becomes the last one.
+  // Evaluates the definition along dimension `d`, which becomes the last one.
   Instruction* Direct(Instruction* x, int64_t d, bool inverse) {
     const int64_t n = x->shape().dim(d);
     const double scale = inverse ? 1 / static_cast<double>(n) : 1;
@@ -121,7 +122,7 @@ Instruction* Along(Transforms& transforms, Instruction* x, int64_t d, bool inver
   return moves ? transforms.Transposed(whole, order) : whole;
 }
 
-// The second half of a real signal's spectrum has the conjugates of the first half in reverse order.
+// Completes the spectrum of a real signal, whose second half has the conjugates of the first half in reverse order.
 Instruction* Mirrored(Transforms& transforms, Instruction* x, int64_t length) {
   const int64_t stored = x->shape().dims().back(), last = x->shape().rank() - 1;
   if (length - stored <= 0) return length == stored ? x : transforms.Part(x, 0, length);
@@ -141,7 +142,7 @@ Result<Instruction*> ExpandFft(Instruction& inst, const PassContext&) {
   const auto& attrs = inst.attrs<FftAttrs>();
   Instruction* x = &inst.operand(0);
   if (inst.shape().NumElements() == 0 || x->shape().NumElements() == 0 || x->shape().HasDynamicDims()) return nullptr;
-  // For other lengths the roots of unity are not exact in f32, and error bounds between two modules would be too wide.
+  // For other lengths, error bounds of the judge would be too wide.
   for (const int64_t length : attrs.fft_length) {
     if (length > kMostLength || !std::has_single_bit(static_cast<uint64_t>(length))) return nullptr;
   }

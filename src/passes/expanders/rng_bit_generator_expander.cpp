@@ -8,7 +8,7 @@
 namespace hlo {
 namespace {
 
-using Words = std::vector<Instruction*>;  // u32 arrays of one shape.
+using Words = std::vector<Instruction*>;  // Arrays of one shape.
 
 class Expansion {
  public:
@@ -37,7 +37,6 @@ class Expansion {
   }
 
  private:
-  // ---- Arithmetic on whole arrays ----
   Instruction* Binary(Opcode opcode, Instruction* a, Instruction* b) { return Step(inst_, opcode, a->shape(), {a, b}); }
   Instruction* Add(Instruction* a, Instruction* b) { return Binary(Opcode::kAdd, a, b); }
   Instruction* Xor(Instruction* a, Instruction* b) { return Binary(Opcode::kXor, a, b); }
@@ -83,7 +82,7 @@ class Expansion {
     shape.SetDim(d, limit);
     return Step(inst_, Opcode::kSlice, shape, {a}, SliceAttrs{ranges});
   }
-  // The state has type u64.
+  // Returns element i of the state, a u64.
   Instruction* State(int64_t i) {
     Instruction& state = inst_.operand(0);
     return Reshape(
@@ -94,7 +93,7 @@ class Expansion {
     blocks_ = static_cast<uint64_t>(count);
     return Step(inst_, Opcode::kIota, Shape(PrimitiveType::kU64, {count}), {}, IotaAttrs{0});
   }
-  // Arrays [blocks] become [blocks / inner, words, inner].
+  // Joins arrays [blocks] to one array [blocks / inner, words, inner].
   Instruction* Interleave(const Words& words, int64_t inner) {
     Words columns;
     const int64_t outer = static_cast<int64_t>(blocks_) / inner;
@@ -103,7 +102,6 @@ class Expansion {
     return Step(inst_, Opcode::kConcatenate, shape, columns, OneDimensionAttrs{{1}});
   }
 
-  // ---- The generators ----
   Words ThreeFry(Instruction* key, Instruction* counter) {
     Instruction *const k0 = Low(key), *const k1 = High(key);
     Instruction* const keys[] = {k0, k1, Xor(Xor(Like(k0, 0x1BD11BDA), k0), k1)};
@@ -141,8 +139,8 @@ class Expansion {
     return x;
   }
 
-  // A block's two words form a 64-bit element, or go to even and odd indices along the first dimension of even size, or
-  // else along the largest dimension.
+  // The two words of a block form a 64-bit element. As two elements, they go to an even and an odd index along the
+  // first dimension of even size, or else along the largest dimension.
   Instruction* ThreeFryBits(Instruction* key, Instruction* counter) {
     const auto blocks = [&](int64_t count) {
       Instruction* const at = Blocks(count);
@@ -192,7 +190,7 @@ class Expansion {
   uint64_t blocks_ = 0;
 };
 
-// DEFAULT is philox.
+// The algorithm DEFAULT is philox.
 Result<Instruction*> ExpandGenerator(Instruction& inst, const PassContext&) {
   const Shape& state = inst.operand(0).shape();
   if (!inst.shape().IsTuple() || inst.shape().elements().size() != 2) return nullptr;

@@ -1,5 +1,5 @@
-// rng-expander: expands random numbers to arithmetic on the bits of philox. The run's seed and the replica are the key,
-// and the state belongs to the device. The interpreter gives the same bits: docs/ops.md#random-numbers.
+// rng-expander: expands random numbers to arithmetic on the bits of philox. Its key is made of the run's seed and the
+// replica, and each device has a state. The interpreter gives the same bits: docs/ops.md#random-numbers.
 #include <numbers>
 
 #include "ir/fusion.h"
@@ -33,7 +33,6 @@ class Expansion {
   }
 
  private:
-  // ---- Arithmetic on whole rows ----
   Instruction* Binary(Opcode opcode, Instruction* a, Instruction* b) { return Step(inst_, opcode, a->shape(), {a, b}); }
   Instruction* Unary(Opcode opcode, Instruction* a) { return Step(inst_, opcode, a->shape(), {a}); }
   Instruction* As(Instruction* a, PrimitiveType type) {
@@ -62,7 +61,6 @@ class Expansion {
                 SliceAttrs{SliceRanges{{{0, column.dim(0), 1}, {part, part + 1, 1}}}});
   }
 
-  // ---- Bits ----
   // The state advances by the number of 32-bit words in the result, which is at least the number of generator blocks.
   Instruction* Bits(PrimitiveType type, int64_t count) {
     const Shape word(PrimitiveType::kU64, Dims{1}), two(PrimitiveType::kU64, Dims{2}),
@@ -81,7 +79,7 @@ class Expansion {
                                     {from}, RngBitGeneratorAttrs{RandomAlgorithm::kPhilox});
     return &inst_.computation().AddGetTupleElement(*drawn, 1);
   }
-  // In [0, 1), from the highest bits.
+  // Returns fractions in [0, 1), made of the highest bits.
   Instruction* Fractions(PrimitiveType type, int64_t count) {
     const bool wide = type == PrimitiveType::kF64;
     Instruction* const bits = Bits(wide ? PrimitiveType::kU64 : PrimitiveType::kU32, count);
@@ -89,8 +87,7 @@ class Expansion {
     return Binary(Opcode::kMultiply, whole, Number(wide ? 0x1p-52 : 0x1p-23, whole));
   }
 
-  // ---- Distributions ----
-  // Returns a + u * (b - a), or a if rounding gives b.
+  // Returns a + u * (b - a), or a if rounding gives b or more.
   Instruction* Uniform(PrimitiveType type) {
     Instruction *const low = &inst_.operand(0), *const high = &inst_.operand(1);
     Instruction* const fraction = Fractions(type, count_);
@@ -128,7 +125,7 @@ class Expansion {
   Instruction* Integers() {
     const bool wide = BitWidth(type_) == 64;
     const PrimitiveType bits_type = wide ? PrimitiveType::kU64 : PrimitiveType::kU32;
-    // The signed type of that width extends the sign of a narrow type.
+    // A narrow signed type is first converted to a wider signed type, which extends the sign.
     const auto unsign = [&](Instruction* a) {
       if (IsSigned(type_)) a = As(a, wide ? PrimitiveType::kS64 : PrimitiveType::kS32);
       return As(a, bits_type);
@@ -153,7 +150,7 @@ bool Expands(const Instruction& inst) {
          (IsFloat(shape.type()) || inst.attrs<RngAttrs>().distribution == RandomDistribution::kUniform);
 }
 
-// Control edges keep the order of draws, because each continues from the state of the one before.
+// Control edges keep the order of draws, because each draw continues from the state after the previous draw.
 bool ExpandIn(Computation& computation, const PassContext& context) {
   bool changed = false;
   std::vector<Instruction*> draws;
@@ -179,7 +176,7 @@ bool ExpandIn(Computation& computation, const PassContext& context) {
 
 }  // namespace
 
-// Fusions have no random state.
+// Skips fusions, which have no random state.
 Result<bool> ExpandRandom(Module& module, const PassContext& context) {
   bool changed = false;
   for (Computation* computation : SequentialComputations(module)) changed |= ExpandIn(*computation, context);

@@ -1,4 +1,4 @@
-// simplify-sorts: removes sorts of at most one element, and unused operands of sorts.
+// simplify-sorts: removes sorts along a dimension of at most one element, and unused operands of sorts.
 #include <algorithm>
 
 #include "passes/pass.h"
@@ -21,7 +21,7 @@ std::vector<bool> ReadOperands(const Instruction& sort) {
     read[i] = !comparator.parameter(2 * i).IsDead() || !comparator.parameter(2 * i + 1).IsDead();
   for (const Instruction* user : sort.users()) {
     if (!user->Is(Opcode::kGetTupleElement)) return std::vector<bool>(sort.operand_count(), true);
-    // Dead users also refer to sorted values until they are removed.
+    // Dead get-tuple-elements also refer to their element until they are removed.
     read[user->tuple_index()] = true;
   }
   return read;
@@ -45,7 +45,7 @@ Computation& WithoutUnread(const Computation& comparator, const std::vector<bool
   return result;
 }
 
-// The unused result becomes the unsorted operand.
+// An unused result becomes the unsorted operand.
 Result<Instruction*> SortOfUnread(Instruction& inst, const PassContext&) {
   if (!inst.shape().IsTuple() || inst.IsRoot()) return nullptr;
   const std::vector<bool> read = ReadOperands(inst);

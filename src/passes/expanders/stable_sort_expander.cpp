@@ -15,7 +15,7 @@ bool IsPositions(const Instruction& operand, int64_t dimension) {
          IsSigned(operand.shape().type()) && BitWidth(operand.shape().type()) >= 32;
 }
 
-// Whether the comparator is already select(less(a, b) == less(b, a), position of a < position of b, less(a, b)).
+// Whether the comparator already has the form select(less(a, b) == less(b, a), position of a < position of b, ...).
 bool ComparesPositions(const Instruction& sort) {
   Instruction *choice, *tie, *before, *a, *b;
   if (!m::Select(&choice, m::Compare(&tie), m::Compare(&before, m::Parameter(&a), m::Parameter(&b)),
@@ -28,7 +28,7 @@ bool ComparesPositions(const Instruction& sort) {
          IsPositions(sort.operand(operand), sort.attrs<SortAttrs>().dimension.value);
 }
 
-// `swapped` swaps the two parameters of each pair.
+// Copies a comparator. `swapped` swaps the two parameters of each pair.
 Instruction& Compared(const Computation& comparator, Computation& into, bool swapped) {
   std::vector<Instruction*> copies(comparator.place_limit());
   for (const Instruction* inst : comparator.PostOrder()) {
@@ -43,7 +43,7 @@ Instruction& Compared(const Computation& comparator, Computation& into, bool swa
   return *copies[comparator.root().place()];
 }
 
-// Positions are operand `positions` of the sort. Adds parameters for them if the sort has no such operand.
+// Returns a comparator that decides between equal elements by operand `positions`, which may be a new operand.
 Computation& WithPositions(const Instruction& sort, int64_t positions, const Shape& position) {
   const Computation& comparator = *sort.attrs<SortAttrs>().to_apply;
   Computation& result = sort.module().AddComputation(comparator.name());

@@ -14,12 +14,12 @@ namespace hlo {
 // The start positions of windows as a table: a row for each window, in row-major order of the indices, and a column for
 // each dimension in `dimensions`.
 struct Positions {
-  Instruction* table = nullptr;     // s32 or s64[windows, columns].
-  std::vector<int64_t> dimensions;  // Dimension of the operand for each column.
+  Instruction* table = nullptr;  // s32 or s64[windows, columns].
+  std::vector<int64_t> dimensions;
   int64_t windows = 0;
 };
 
-// Batching dimensions become columns that count. The table is null for dynamic sizes and for index types beyond s64.
+// A batching dimension becomes a column of indices along it. The table is null for dynamic sizes and u64 indices.
 Positions PositionsOf(Instruction& inst, Instruction& indices, int64_t index_vector_dim,
                       std::span<const int64_t> index_map, std::span<const int64_t> operand_batching_dims,
                       std::span<const int64_t> indices_batching_dims);
@@ -28,8 +28,8 @@ Positions PositionsOf(Instruction& inst, Instruction& indices, int64_t index_vec
 std::vector<Instruction*> PositionOf(const Instruction& like, const Positions& positions, Instruction& table,
                                      Instruction& row, int64_t rank);
 
-// Runs `step` for each window on `state`, the values that it updates. `given` are values that it only reads. A single
-// window needs no loop. Returns the final state.
+// Runs `step` for each window, in a loop if there are several. `step` updates the values `state` and only reads the
+// values `given`. Returns the final state.
 using WindowStep = std::function<std::vector<Instruction*>(Computation& computation, Instruction& row,
                                                            const std::vector<Instruction*>& state,
                                                            const std::vector<Instruction*>& given)>;
@@ -41,7 +41,7 @@ Instruction* Beside(const Instruction& like, Opcode opcode, Shape shape, const s
                     Attributes attrs = NoAttrs());
 Instruction* Reshaped(const Instruction& like, Instruction* value, const std::vector<int64_t>& dims);
 Instruction* Transposed(const Instruction& like, Instruction* value, const std::vector<int64_t>& order);
-// One element of the first dimension, which counts windows and is removed.
+// Returns the part at index `row` of the first dimension, which is removed.
 Instruction* Row(const Instruction& like, Instruction* values, Instruction& row);
 
 }  // namespace hlo
