@@ -1,9 +1,8 @@
 // attention-gradient-fusion: joins the five products of an attention's gradients and the kernels between them into a
-// region "attention_gradient", as a library computes them. The library recomputes scores and their gradients, so that
-// neither is stored.
+// region "attention_gradient". A library computes the region without storing scores and their gradients.
 //
-// Groups are found by arrays with the dimensions of the scores, which two products write and three others read. A
-// reader of the region checks the values.
+// Groups are found by arrays with the dimensions of the scores, which two products write and three others read. The
+// library checks the values.
 #include <algorithm>
 #include <string_view>
 #include <unordered_map>
@@ -24,11 +23,12 @@ using Launches = std::vector<const Instruction*>;
 
 bool IsProduct(const Instruction& launch) { return IsFusion(launch) && LibraryOf(launch) == "gemm"; }
 
-// Launches that read a launch's arrays (`to`) and whose arrays it reads (`from`).
+// An array that another launch reads or writes.
 struct Edge {
   const Instruction* other;
   const Shape* shape;
 };
+// `to` has the launches that read a launch's arrays, `from` the launches whose arrays it reads.
 struct Edges {
   std::unordered_map<const Instruction*, std::vector<Edge>> to, from;
 
@@ -49,7 +49,7 @@ bool Has(const Launches& launches, const Instruction* launch) {
 }
 
 // Returns launches that arrays with the dimensions of the scores connect, and kernels that compute one value for each
-// row only for these.
+// row only for these launches.
 Launches GroupOf(const Instruction& scores, const Edges& edges) {
   const Shape& shape = scores.shape();
   Launches group = {&scores};
@@ -103,7 +103,7 @@ bool FuseInto(Computation& computation) {
              why_not.empty() ? "three products take the values of two products of the same size" : why_not);
     if (!why_not.empty()) continue;
     taken.insert(taken.end(), group.begin(), group.end());
-    // In program order, launches between two others have already been joined.
+    // Joins in program order, so that launches between two others have already been joined.
     const Instruction* first = nullptr;
     for (const Instruction* launch : launches) {
       if (!Has(group, launch)) continue;

@@ -26,7 +26,7 @@ constexpr int64_t kMostState = 64 * 1024;  // Elements of the loop's state.
 constexpr int64_t kMostInstructions = 4000;
 constexpr int64_t kMostPointers = 128;
 constexpr size_t kGroupsTried = 8;         // Only recent groups are tried.
-constexpr double kMostProducts = 1 << 18;  // More are worth a library call.
+constexpr double kMostProducts = 1 << 18;  // More products are worth a library call.
 // The time of compilers grows fast with the depth of loops.
 constexpr int kMostNested = 8;
 // A longer kernel of a loop is worth the whole device.
@@ -41,7 +41,7 @@ class Blocks {
   struct Code {
     int64_t instructions = 0;
     std::string_view why_not;
-    int nested = 0;  // Depth, including the loop itself.
+    int nested = 0;  // Depth of nested loops, including the launch.
   };
   bool loops_alone() const { return loops_alone_; }
   const Code& CodeOf(const Instruction& launch) {
@@ -167,7 +167,7 @@ class BlockFusion {
     return graph_.CanJoin(a, b) ? "" : "one depends on the other through a third launch";
   }
 
-  // Valid for this number of launches.
+  // Valid while the group has this number of launches.
   struct Size {
     size_t launches = 0;
     int64_t code = 0, pointers = 0;

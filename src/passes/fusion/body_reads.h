@@ -11,8 +11,8 @@
 namespace hlo {
 
 struct BodyRead {
-  double evaluations = 0;  // Elements in a run of the kernel, with repetitions.
-  int64_t copies = 0;      // Places in the code that evaluate it.
+  double evaluations = 0;  // Elements of the operand that a run evaluates, with repetitions.
+  int64_t copies = 0;      // Places in the code that evaluate the operand.
 };
 
 // Indexed by operand.

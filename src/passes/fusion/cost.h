@@ -13,7 +13,7 @@ struct GroupCost {
   double work = 0;                           // In additions, with repetitions.
 
   double bytes() const { return bytes_read + bytes_written; }
-  // A roofline model: memory traffic and arithmetic overlap with each other but not with the launch.
+  // Memory traffic and arithmetic overlap with each other but not with the launch.
   double Seconds(const DeviceDescription& device) const {
     return device.launch_seconds + std::max(bytes() / device.memory_rate, work / device.instruction_rate);
   }

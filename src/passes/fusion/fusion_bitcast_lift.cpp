@@ -31,7 +31,7 @@ std::vector<Instruction*> EqualReshapes(const Computation& body) {
   return reshapes;
 }
 
-// Returns the instructions that compute operands of the reshapes, or an empty list if one cannot have the fewer
+// Returns the instructions that compute operands of the reshapes, or an empty list if an instruction cannot have fewer
 // dimensions or has other users.
 std::vector<Instruction*> Region(const std::vector<Instruction*>& reshapes) {
   const Shape& from = reshapes.front()->operand(0).shape();

@@ -18,10 +18,10 @@ namespace hlo {
 namespace {
 
 // XLA's thresholds.
-constexpr double kMostTraffic = 1.1;  // Bytes, relative to those without merging.
-// Traffic ratio and bytes that permit repeating costly functions.
+constexpr double kMostTraffic = 1.1;  // Bytes after merging, relative to the bytes before.
+// Below this traffic ratio and above this number of bytes, several users may repeat costly functions.
 constexpr double kWorthCostly = 0.3, kLeastTraffic = 1024;
-constexpr int64_t kMostCopies = 15;        // Of the producer in one kernel's code.
+constexpr int64_t kMostCopies = 15;        // Copies of a producer in one kernel's code.
 constexpr double kCostlyInstruction = 10;  // As in the pass fusion.
 
 class FusionMerger {
@@ -47,14 +47,14 @@ class FusionMerger {
 
  private:
   struct Kernel {
-    bool may_merge = false;  // It may be merged into its users.
-    bool alone = false;      // Nothing may be merged into it.
-    bool costly = false;     // It computes a function of many adds.
+    bool may_merge = false;  // The kernel may be merged into its users.
+    bool alone = false;      // No kernel may be merged into this one.
+    bool costly = false;     // The kernel computes a costly function.
     int64_t instructions = 0;
-    int64_t copies = 1;  // Most copies of a merged kernel in its code.
+    int64_t copies = 1;  // Most copies of a merged kernel in this kernel's code.
     FusionGraph::Shape shape;
   };
-  // Producers come first: this kernel has not been merged itself.
+  // A kernel that reads the producer. Producers come first, so this kernel has not been merged itself.
   struct User {
     const Instruction* fusion;
     GroupId id;
@@ -62,7 +62,7 @@ class FusionMerger {
     double times;
   };
 
-  // An outlined fusion has no control predecessors and no aliases, and its results are arrays.
+  // Merged kernels are outlined anew, without control predecessors and aliases, and with arrays as results.
   static bool MayTakePart(const Instruction& fusion) {
     const auto is_array = [](const Instruction* root) { return root->shape().IsArray(); };
     const std::vector<const Instruction*> roots = FusionRoots(fusion);
@@ -184,14 +184,14 @@ class FusionMerger {
   const FusionOptions options_;
   const DeviceDescription& device_;
   FusionGraph graph_;
-  std::vector<Kernel> kernels_;  // By group.
+  std::vector<Kernel> kernels_;
 };
 
 }  // namespace
 
 Result<bool> MergeFusions(Module& module, const PassContext& context) {
   bool changed = false;
-  // Merged users give a kernel other users.
+  // Repeats, because merged users give a kernel other users.
   for (Computation* computation : SequentialComputations(module)) {
     while (FusionMerger(*computation, context).Run()) changed = true;
   }

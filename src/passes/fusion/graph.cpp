@@ -22,7 +22,7 @@ double Elements(const Instruction& inst) {
   return inst.shape().IsArray() ? static_cast<double>(inst.shape().NumElements()) : 1;
 }
 
-// In adds, if each element is computed once.
+// Additions that `inst` costs if each element is computed once.
 double WorkOf(const Instruction& inst) {
   if (!IsFusion(inst)) return Elements(inst) * InstructionCost(inst);
   double work = 0;
@@ -31,7 +31,7 @@ double WorkOf(const Instruction& inst) {
   return work;
 }
 
-// Bytes of the instructions as separate kernels.
+// Bytes that the instructions would move as separate kernels.
 double BytesOfBody(const Instruction& fusion) {
   double bytes = 0;
   for (const Instruction* inst : FusedComputation(fusion).instructions()) bytes += BytesMoved(*inst);
@@ -73,7 +73,6 @@ FusionGraph::FusionGraph(Computation& computation, std::vector<Instruction*> ord
   for (size_t i = 0; i < order_.size(); ++i) position_[order_[i]->place()] = static_cast<int>(i);
 }
 
-// Callers check logs_why_ first, which saves building the text.
 void FusionGraph::Say(const Instruction& inst, std::string_view became, const FusionNote& why) const {
   LogWhy(NameOf(why.reason), inst, became, Text(why), where_);
 }
@@ -125,7 +124,7 @@ void FusionGraph::IsMade(const Instruction& value, Group* group) {
 void FusionGraph::CopyGroup(GroupId from, GroupId id, double times, FusionReason why) {
   groups_[id].work += times * groups_[from].work;
   const std::vector<Instruction*>& members = groups_[id].members;
-  // Users first: a read of a value is recorded before IsMade() marks it as computed inside.
+  // Users come first, so that a read of a value is recorded before IsMade() marks the value as computed inside.
   std::vector<Instruction*> copies = groups_[from].members;
   std::erase_if(copies, [&](const Instruction* copy) { return std::ranges::find(members, copy) != members.end(); });
   std::ranges::sort(copies, std::greater(), [&](const Instruction* copy) { return position_[copy->place()]; });
@@ -183,7 +182,6 @@ void FusionGraph::Union(GroupId a, GroupId b, const FusionNote& why) {
   for (Instruction* member : gone.members) {
     GroupId& stored_by = group_of_[member->place()];
     if (stored_by == b) stored_by = a;
-    // Some values are members of both groups.
     Holders& holders = held_by_[member->place()];
     const bool both = holders.count > 1 && std::ranges::find(into.members, member) != into.members.end();
     holders.Remove(b);
@@ -240,7 +238,7 @@ int64_t FusionGraph::ReadCountOfUnion(GroupId a, GroupId b) const {
   return count;
 }
 
-// Whether `value` has users outside the two groups.
+// Whether `value` is the root or has users outside the two groups.
 bool FusionGraph::IsStored(const Instruction& value, GroupId a, GroupId b) const {
   if (value.IsRoot()) return true;
   for (const Instruction* user : value.users()) {
@@ -251,7 +249,7 @@ bool FusionGraph::IsStored(const Instruction& value, GroupId a, GroupId b) const
   return false;
 }
 
-// In program order. A fusion with several results has its get-tuple-elements here.
+// Adds the values that the groups store, in program order. A fusion with several results adds its get-tuple-elements.
 void FusionGraph::AddStoredValues(GroupId a, GroupId b, std::vector<Instruction*>* values) const {
   if (a == b && groups_[a].members.size() == 1 && !IsFusion(Root(a))) return values->push_back(&Root(a));
   std::vector<Instruction*> givers;
@@ -333,7 +331,7 @@ bool FusionGraph::Outline(const std::function<Shape(GroupId)>& shape_of) {
     if (members.size() > 1 || (members.size() == 1 && !IsFusion(*members.front()))) made.push_back(id);
   }
   std::ranges::sort(made, {}, [&](GroupId id) { return position(&Root(id)); });
-  // Users of a value change while fusions are made.
+  // Stored values are found first, because making fusions changes their users.
   std::vector<Instruction*> values;
   std::vector<size_t> ends;
   for (const GroupId id : made) {
@@ -392,7 +390,7 @@ void FusionGraph::WriteLog() {
     const std::string& other_name = other == kNoGroup ? std::string(root->name()) : names_[Find(other)];
     if (other != kNoGroup && name == other_name) continue;  // The two were joined later.
     const FusionLog::Note apart{note.reason, Text(note), {other_name}, other != kNoGroup, bytes};
-    if (!AddNote(name, apart)) continue;  // An earlier iteration of the pass logged it.
+    if (!AddNote(name, apart)) continue;  // An earlier iteration of the pass logged the note.
     ++log_->counts[static_cast<int>(note.reason)];
     if (other != kNoGroup) AddNote(other_name, {note.reason, apart.text, {name}, true, bytes});
   }

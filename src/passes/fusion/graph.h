@@ -4,7 +4,7 @@
 // provides:
 //
 //   dependencies   would the union of two groups depend on itself?
-//   cost           of a group, or of a union that does not exist yet
+//   cost           what would a group cost, or a union that does not exist yet?
 //   reasons        each join and each rejection has a reason (reasons.def), which is counted and kept for log.h
 //
 // An instruction is stored by at most one group, and may be copied into any number of groups. The computation does not
@@ -35,7 +35,7 @@ inline constexpr GroupId kNoGroup = -1;
 // Whether the root or a side effect depends on each instruction, indexed by place. Strategies ignore other
 // instructions, such as originals of copies that an earlier run made, and leave them to dce.
 std::vector<bool> NeededPlaces(const Computation& computation, std::span<Instruction* const> order);
-// Operands and control predecessors come first.
+// Needed instructions, operands and control predecessors first.
 std::vector<Instruction*> NeededOrder(Computation& computation);
 
 class FusionGraph {
@@ -50,23 +50,23 @@ class FusionGraph {
   bool IsNeeded(const Instruction& inst) const { return position_[inst.place()] >= 0; }
 
   // Opens a group that stores `root`. If `root` is a fusion, it is merged with later members. `why` is the reason why
-  // the groups of its users do not compute it.
+  // the groups of its users do not compute `root`.
   GroupId Open(Instruction& root, const FusionNote* why = nullptr);
-  // `group` computes `producer` instead of reading it. `evaluations` counts elements, with repetitions.
+  // Lets `group` compute `producer` instead of reading it. `evaluations` counts elements, with repetitions.
   void Copy(Instruction& producer, GroupId group, double evaluations, FusionReason why);
-  // `group` computes all members of `from`, `times` as often as `from` does, instead of reading its result. `from`
-  // stays for its other users.
+  // Lets `group` compute all members of `from`, `times` as often as `from` does, instead of reading the result of
+  // `from`. `from` stays for its other users.
   void CopyGroup(GroupId from, GroupId group, double times, FusionReason why);
   // Removes a group whose result has no readers. Its instructions stay until dce.
   void Dissolve(GroupId group);
   // Merges `b` into `a`. There must be no path between them through a third group.
   void Union(GroupId a, GroupId b, const FusionNote& why);
+  // The Keep functions only log why groups stay apart, or why `kernel`, which is in no group, joins no other kernel.
   void KeepApart(GroupId a, GroupId b, const FusionNote& why);
   void KeepAlone(GroupId group, const FusionNote& why);
-  // `kernel` is in no group.
   void KeepFromAll(const Instruction& kernel, const FusionNote& why);
 
-  // The root, then the others as they joined. Empty if the group was merged into another.
+  // The root, then the other members as they joined. Empty if the group was merged into another or dissolved.
   const std::vector<Instruction*>& Members(GroupId group) const { return groups_[group].members; }
   // The group that stores the value, or kNoGroup. Elements of a tuple belong to its group.
   GroupId GroupOf(const Instruction& value) const {
@@ -75,12 +75,13 @@ class FusionGraph {
 
   // Whether `group` depends on `before`, also through instructions in no group.
   bool IsReachable(GroupId group, GroupId before) { return Waits().IsReachable(Root(group), Root(before)); }
-  // An instruction of a third group through which `group` depends on `before`, so that they cannot be merged, or null.
+  // An instruction of a third group through which `group` depends on `before`, or null.
   const Instruction* InstructionBetween(GroupId group, GroupId before) {
     return Waits().InstructionBetween(Root(group), Root(before));
   }
 
-  // Values that members read and the group does not compute. A value that one member stores for another counts.
+  // Number of values that members read and the group does not compute. After a union, a value that one part stores for
+  // the other still counts.
   int64_t ReadCount(GroupId group) const { return groups_[group].read_count; }
   int64_t ReadCountOfUnion(GroupId a, GroupId b) const;
   GroupCost CostOf(GroupId group) const { return CostOfUnion(group, group); }
@@ -98,7 +99,7 @@ class FusionGraph {
 
  private:
   struct Read {
-    int place;     // Place of the value.
+    int place;
     double bytes;  // Bytes that members read together; negative if the group computes the value.
   };
   struct Group {
@@ -151,17 +152,17 @@ class FusionGraph {
   FusionLog* const log_;
   const std::source_location where_;
   const bool logs_why_;
-  std::vector<int> position_;      // By place; -1 if not needed.
-  std::vector<GroupId> group_of_;  // The group that stores it, by place.
-  std::vector<Holders> held_by_;   // The groups that compute it, by place.
+  std::vector<int> position_;      // Indexed by place; -1 if not needed.
+  std::vector<GroupId> group_of_;  // The group that stores an instruction, by place.
+  std::vector<Holders> held_by_;   // The groups that compute an instruction, by place.
   std::vector<Group> groups_;
-  std::vector<GroupId> part_of_;    // The group that it was merged into, by group.
-  std::optional<WaitGraph> waits_;  // Created on demand.
+  std::vector<GroupId> part_of_;  // The group that a group was merged into.
+  std::optional<WaitGraph> waits_;
   std::vector<Read> scratch_;
   // Only for the log.
   std::vector<Joined> joined_;
   std::vector<Noted> noted_;
-  std::vector<std::string> names_;  // By group.
+  std::vector<std::string> names_;
 };
 
 }  // namespace hlo

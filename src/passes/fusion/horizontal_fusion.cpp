@@ -1,11 +1,9 @@
 // gpu_horizontal_loop_fusion, gpu_horizontal_input_fusion: join kernels that are too small to fill a device, such as an
-// optimizer's updates of many small arrays. Only one common user and the root read them, so that they do not depend on
-// each other.
+// optimizer's updates of many small arrays. Only one common user and the root may read these kernels, so that they do
+// not depend on each other.
 //
 //   loop   elementwise kernels with results of one type and equally much code, of any dimensions, at most 32 together
 //   input  reductions that iterate over the same elements (walk.h)
-//
-// Unlike XLA's, our emitter writes results of different dimensions.
 #include <algorithm>
 #include <optional>
 #include <unordered_set>
@@ -23,8 +21,8 @@ namespace {
 constexpr int64_t kMostElements = 128 * 2048;
 constexpr int64_t kMostInstructions = 30;
 constexpr int64_t kMostKernels = 32;
-constexpr int64_t kMostParameterBytes = 4000;  // Pointers that a launch can pass.
-constexpr int64_t kMostReductions = 8;         // Each has its own shared memory.
+constexpr int64_t kMostParameterBytes = 4000;  // Bytes of pointers that a launch can pass.
+constexpr int64_t kMostReductions = 8;         // Each reduction needs shared memory.
 
 bool IsRowMajor(const Shape& shape) {
   if (!shape.IsTuple()) return shape.HasDefaultLayout();
@@ -66,7 +64,7 @@ class HorizontalFusion {
       const auto walk = WalkOf(*producer);
       if (walk && walk->reduces == reductions_ && IsSmall(*producer, *walk)) found.push_back(producer);
     }
-    // A parameter with several readers could not be reused in place for a result.
+    // Kernels that share a parameter are excluded, because no result could reuse its memory.
     std::unordered_set<const Instruction*> once, shared;
     for (const Instruction* producer : found) {
       const std::unordered_set<const Instruction*> operands(producer->operands().begin(), producer->operands().end());
@@ -161,12 +159,12 @@ class HorizontalFusion {
   const FusionOptions options_;
   const bool reductions_;
   FusionGraph graph_;
-  std::vector<Walk> walks_;  // By group.
+  std::vector<Walk> walks_;
 };
 
 Result<bool> FuseSideBySide(Module& module, const PassContext& context, bool reductions) {
   bool changed = false;
-  // Two unions may be alike where their parts were not.
+  // The pass repeats, because unions may be alike where their parts were not.
   for (Computation* computation : SequentialComputations(module)) {
     while (HorizontalFusion(*computation, context, reductions).Run()) changed = true;
   }

@@ -1,8 +1,8 @@
 // fusion: decides which instructions share a kernel.
 //
-// Users come before operands. An instruction joins the kernels of all its users, with a copy in each, or becomes the
-// root of its own kernel. A kernel thus contains every path to its root, and no two kernels depend on each other. Time
-// decides: repeated computation against a launch and memory traffic (DeviceDescription).
+// Users are placed before operands. An instruction joins the kernels of all its users, with a copy in each, or becomes
+// the root of its own kernel. A kernel thus contains every path to its root, and no two kernels depend on each other.
+// Time decides: repeated computation against a launch and memory traffic (DeviceDescription).
 //
 // A reduce or running fold (ir/running_fold.h) is a root, or is read at the index of the root through elementwise
 // instructions, which then run after it (ir/fusion.h, kInput).
@@ -31,8 +31,8 @@ enum class Place : uint8_t {
   kElsewhere,  // A computed index, or several indices.
 };
 
-// A member that reads another at an index of its own, by its number in IdSpan, and its copies. kAtRoot reads at the
-// index of the root.
+// The number of a member that reads another member at an index of its own, and the reader's copies. kAtRoot reads at
+// the index of the root.
 using Reader = std::pair<int, int64_t>;
 constexpr Reader kAtRoot = {-1, 1};
 
@@ -49,13 +49,13 @@ struct Member {
   double evaluations;  // Elements computed, with repetitions.
   Place place;
   Range readers;        // Sorted.
-  int64_t copies = 1;   // In the kernel's code, one for each index.
-  bool places = false;  // It is only needed for start indices of slices.
+  int64_t copies = 1;   // Copies in the kernel's code, one for each index.
+  bool places = false;  // The value is only an index of gathers.
 };
 
 struct Kernel {
   const Instruction* fold = nullptr;  // The first reduce or running fold.
-  bool alone = false;                 // Nothing else may join it.
+  bool alone = false;                 // No instruction may join the kernel.
   int64_t code = 0;
   double idle = 0;  // Seconds in which arithmetic units wait for memory.
   size_t join = 0;  // Last position of the kernel in joins_.
@@ -68,12 +68,12 @@ double Bytes(const Instruction& inst) { return static_cast<double>(inst.shape().
 
 bool IsScalarConstant(const Instruction& inst) { return inst.Is(Opcode::kConstant) && inst.shape().IsScalar(); }
 
-// Free instructions are copied to each use.
+// Whether `inst` is free, so that each user gets a copy.
 bool IsTrivial(const Instruction& inst) {
   return inst.Is(Opcode::kIota) || (inst.Is(Opcode::kBroadcast) && IsScalarConstant(inst.operand(0)));
 }
 
-// Whether each step depends on the one before.
+// Whether each step depends on the step before.
 bool IsFold(const Instruction& inst) { return inst.Is(Opcode::kReduce) || RunningFoldOf(inst).has_value(); }
 
 bool IsAlone(const Instruction& inst) { return inst.Is(kStandsAlone) && !IsFold(inst); }
@@ -126,7 +126,6 @@ std::vector<Instruction*> SplitTrivial(Computation& computation) {
     std::erase_if(users, [&](const Instruction* user) { return !needed[user->place()]; });
     const auto outside = std::ranges::count_if(users, [](const Instruction* user) { return !IsFusible(*user); });
     if ((outside == 0 && !inst->IsRoot()) || outside == std::ssize(users)) continue;
-    // The root may be a user outside.
     Instruction& copy = computation.AddClone(*inst, {inst->operands().begin(), inst->operands().end()});
     order.push_back(&copy);
     for (Instruction* user : users) {
@@ -160,8 +159,8 @@ class InstructionFusion {
 
  private:
   struct Subtree {
-    double bytes = 0;  // Bytes read to compute it from its leaves.
-    int size = 0;      // Capped; shared instructions count repeatedly.
+    double bytes = 0;  // Bytes of the leaves of the value.
+    int size = 0;      // Instructions, capped; shared ones count repeatedly.
   };
 
   void EstimateSubtrees() {
@@ -176,7 +175,7 @@ class InstructionFusion {
       for (const Instruction* operand : inst->operands()) {
         const Subtree& below = subtrees_[ids_.IndexOf(*operand)];
         subtree.bytes += below.bytes * std::min(1.0, Elements(*inst) / std::max(1.0, Elements(*operand)));
-        subtree.size = std::min(subtree.size + below.size, kMostCopied + 1);  // Chains double it at every step.
+        subtree.size = std::min(subtree.size + below.size, kMostCopied + 1);  // Each step may double the size.
       }
     }
   }
@@ -190,10 +189,10 @@ class InstructionFusion {
       SetRoles(inst, joins_);
       return;
     }
-    // The bitcast would lose the information which dynamic dimension is inferred.
+    // A reshape becomes a bitcast, unless it says which dynamic dimension is inferred.
     if (inst.Is(Opcode::kReshape) && inst.operand(0).shape().HasDefaultLayout() && inst.shape().HasDefaultLayout() &&
         inst.attrs<ReshapeAttrs>().inferred_dimension < 0) {
-      bitcasts_.push_back(&inst);  // It needs no kernel.
+      bitcasts_.push_back(&inst);  // A bitcast needs no kernel.
       return;
     }
     const Member root{graph_.Open(inst, &why_), Elements(inst), Place::kRoot, kByRoot};
@@ -243,7 +242,7 @@ class InstructionFusion {
                       *user);
       for (const Member& role : RolesOf(*user)) AddUse(inst, *user, role);
     }
-    // Each copy of a reader needs a copy.
+    // Each copy of a reader needs a copy of `inst`.
     for (Member& join : joins_) {
       join.copies = 0;
       for (int i = join.readers.begin; i < join.readers.end; ++i) join.copies += readers_[i].second;
@@ -270,7 +269,7 @@ class InstructionFusion {
     if (!KeepsIndex(user, inst)) {
       use.readers = AddReaders([&](auto out) { *out = Reader(static_cast<int>(ids_.IndexOf(user)), role.copies); });
     }
-    // In constant time, because a value may have many users.
+    // Finds the kernel in constant time, because a value may have many users.
     size_t& at = kernels_[use.kernel].join;
     if (at >= joins_.size() || joins_[at].kernel != use.kernel) {
       at = joins_.size();
@@ -319,7 +318,7 @@ class InstructionFusion {
     if (join.copies > 1 && kernel.code + join.copies > kMostCode)
       return Refuse(FusionReason::kCopies, inst, static_cast<double>(join.copies));
     if (!IsFold(inst)) return true;
-    // Joins one kernel, at the index of the root.
+    // A fold may join only one kernel, at the index of the root.
     const bool scans = !inst.Is(Opcode::kReduce);
     if (joins_.size() != 1) return Refuse(scans ? FusionReason::kScanElsewhere : FusionReason::kSumOfSeveral, inst);
     if (join.place != Place::kRoot || inst.operand_count() != 2)
@@ -341,7 +340,7 @@ class InstructionFusion {
     const auto kernels = static_cast<double>(joins_.size());
     const double bytes = Bytes(inst);
     if (joins_.size() == 1) {
-      // Start indices are computed while the kernel waits for memory. The factor leaves time for later joins.
+      // Indices are computed while the kernel waits for memory. The factor leaves time for later joins.
       constexpr double kLeft = 0.5;
       const double idle = joins_[0].places ? std::max(0.0, kLeft * kernels_[joins_[0].kernel].idle) : 0;
       const double memory = device_.launch_seconds + 2 * bytes / device_.memory_rate + idle;
@@ -371,11 +370,10 @@ class InstructionFusion {
     return {FusionKind::kLoop, name};
   }
 
-  // Larger subtrees, and costs of at least kCostlyInstruction adds, are not copied.
+  // Larger subtrees are not copied. Instructions that cost kCostlyInstruction adds have at most two copies.
   static constexpr int kMostCopied = 24;
   // Copies of instructions in a kernel, one for each index. In a prefix scan by halves, the code grows exponentially
-  // with the levels. LLVM compiles this many copies in milliseconds, and the kernels of testdata/models need much
-  // fewer.
+  // with the levels.
   static constexpr int64_t kMostCode = 128;
   static constexpr double kCostlyInstruction = 10;
 
@@ -384,13 +382,13 @@ class InstructionFusion {
   const DeviceDescription& device_;
   FusionGraph graph_;
   const IdSpan ids_;
-  std::vector<Range> roles_;     // By id, ranges of members_; empty if not in a kernel.
+  std::vector<Range> roles_;     // Ranges of members_ by id; empty if not in a kernel.
   std::vector<Member> members_;  // Uses of one instruction are adjacent.
   std::vector<Reader> readers_;
-  std::vector<Subtree> subtrees_;  // By id.
-  std::vector<Kernel> kernels_;    // By group.
-  std::vector<Member> joins_;      // Uses of the current instruction.
-  FusionNote why_ = {};            // Reason for a kernel of its own.
+  std::vector<Subtree> subtrees_;
+  std::vector<Kernel> kernels_;
+  std::vector<Member> joins_;  // Uses of the current instruction.
+  FusionNote why_ = {};        // Why the instruction needs its own kernel.
   std::vector<Instruction*> bitcasts_;
 };
 

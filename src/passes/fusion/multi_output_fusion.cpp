@@ -1,8 +1,8 @@
 // multi_output_fusion: joins kernels that iterate over the same elements (walk.h) into one kernel with several results.
 //
 //   producer and consumer   The consumer reads the producer's result at the index of the iteration. Saves a read.
-//   siblings                Both read the same large value. Saves a read.
-//   small kernels           They have equal dimensions and no common values. Saves a launch.
+//   siblings                Both read a value with the dimensions of the iteration. Saves a read.
+//   small kernels           They have equal dimensions and small results. Saves a launch.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -20,7 +20,7 @@ namespace {
 
 // Largest output of kernels that are joined only to save a launch.
 constexpr int64_t kSmallBytes = 1 << 20;
-// For each small kernel, and each reader of a value. More distant kernels usually depend on it.
+// Joins that are tried for a kernel. More distant kernels usually depend on this kernel.
 constexpr int kMostTries = 8;
 
 // Whether every use in the fused computation is at the index of the iteration.
@@ -129,7 +129,7 @@ class MultiOutputFusion {
       for (int64_t i = 0; i < consumer->operand_count(); ++i) {
         const Instruction& value = consumer->operand(i);
         if (graph_.GroupOf(value) != a) continue;
-        // The value must not be reduced.
+        // The value must not be a reduction, and must be read at the index of the iteration.
         if (!SameDims(value.shape(), kernel.iteration) || !ReadsAtIteration(FusedComputation(*consumer).parameter(i)))
           return FusionNote{FusionReason::kReadsElsewhere, &value};
         if (producer.reduces && producer.iteration.NumElements() == value.shape().NumElements() &&
@@ -163,7 +163,7 @@ class MultiOutputFusion {
   }
 
   void JoinSiblings() {
-    // The last value that each group was listed for.
+    // The last value that each group was listed as a reader of.
     std::vector<const Instruction*> read(walks_.size());
     for (const Instruction* value : graph_.order()) {
       if (!value->shape().IsArray() || value->users().size() < 2) continue;
@@ -201,7 +201,7 @@ class MultiOutputFusion {
 
   const FusionOptions options_;
   FusionGraph graph_;
-  std::vector<Walk> walks_;  // By group.
+  std::vector<Walk> walks_;
 };
 
 }  // namespace

@@ -37,7 +37,7 @@ void CopyBody(Instruction& fusion, Computation& fused, ValueOf value_of,
     outer[element] = copies.at(&body.root().operand(element->tuple_index()));
 }
 
-// Removes instructions and operands of unused results.
+// Removes instructions and operands that only unused results need.
 void RemoveUnused(Computation& fused, std::vector<Instruction*>* operands) {
   const std::vector<Instruction*> order = fused.PostOrder();
   for (size_t i = order.size(); i-- > 0;) {

@@ -1,9 +1,9 @@
 // product-fusion: joins a product with the kernel of an operand that only this product reads (a region "product"), if
-// the product can compute that operand while it reads it. Weights of another type, or stacked by layer, are then not
-// written in between.
+// the product can compute the operand on the fly. Weights of another type, or stacked by layer, are then not written to
+// memory.
 //
-// A product of few rows is bound by memory, and can read any elementwise value. Larger products accept only converts
-// and parts of arrays.
+// A product of few rows is bound by memory, and may also read sums, products, broadcasts and transposes. Larger
+// products accept only converts and parts of arrays.
 #include <algorithm>
 #include <string_view>
 #include <vector>
@@ -51,7 +51,7 @@ bool IsRead(const Instruction& inst, bool skinny) {
                                       Opcode::kSubtract};
   if (kAlways.Has(inst.opcode())) return true;
   if (kWhereSkinny.Has(inst.opcode())) return skinny;
-  return inst.shape().IsScalar() && inst.Is(kElementwise);  // It is part of an index.
+  return inst.shape().IsScalar() && inst.Is(kElementwise);  // A scalar is part of an index.
 }
 
 std::string_view WhyNotRead(const Instruction& launch, bool skinny) {

@@ -14,7 +14,7 @@
 namespace hlo {
 namespace {
 
-// Null if the loop is not the tuple's only user.
+// Returns the loop that `tuple` initializes, or null if `tuple` has other uses.
 Instruction* LoopOf(const Instruction& tuple) {
   if (!tuple.Is(Opcode::kTuple) || tuple.IsRoot() || tuple.UseCount() != 1) return nullptr;
   Instruction* user = *tuple.users().begin();
@@ -92,7 +92,7 @@ class Outliner {
     return results;
   }
 
-  // Bitcasts of the value count. Elements of a tuple are results of their own.
+  // Whether instructions outside read the value or its bitcasts. Elements of a tuple are separate results.
   bool IsReadOutside(const Instruction& value) {
     std::vector<const Instruction*> names = {&value};
     for (size_t i = 0; i < names.size(); ++i) {
@@ -108,7 +108,7 @@ class Outliner {
     return false;
   }
 
-  // Also removes unused bitcasts and elements, and the initial tuple of a loop.
+  // Removes an unused member with its bitcasts and elements, and the initial tuple of a loop.
   void RemoveUnused(Instruction& member) {
     std::vector<Instruction*> names = {&member};
     for (size_t i = 0; i < names.size(); ++i) {

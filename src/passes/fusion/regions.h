@@ -12,7 +12,7 @@
 
 namespace hlo {
 
-// A kernel, a library call, or a loop of them.
+// Whether `inst` is a kernel, library call, copy or loop.
 bool IsLaunch(const Instruction& inst);
 // The launch that computes the value, behind get-tuple-elements, bitcasts and the initial tuple of a loop, or null.
 Instruction* LaunchOf(Instruction& value);
@@ -45,7 +45,7 @@ class RegionGraph {
   // Values that the group reads or computes.
   int64_t PointerCount(const Instruction& launch);
 
-  // Makes regions of the groups that `is_one` accepts. Returns whether there was any.
+  // Makes regions of the groups that `is_one` accepts. Returns whether it made any.
   bool Build(std::string_view kind, const std::function<bool(const std::vector<Instruction*>&)>& is_one);
 
  private:

@@ -73,7 +73,7 @@ class RowFusion {
     }
   }
 
-  // groups_ has one launch of each group.
+  // groups_ is keyed by one launch of each group.
   Group& GroupOf(const Instruction& launch) { return groups_.at(graph_.LaunchesOf(launch).front()); }
 
   void Say(const Instruction& inst, std::string_view became, std::string_view why) const {
@@ -130,7 +130,7 @@ class RowFusion {
     return counts;
   }
 
-  // Null if the launch is not one of `launches`.
+  // Returns the launch that computes `value`, or null if it is not in `launches`.
   static const Instruction* MakerOf(Instruction& value, const std::vector<const Instruction*>& launches) {
     const Instruction* maker = LaunchOf(value);
     return std::ranges::find(launches, maker) != launches.end() ? maker : nullptr;
@@ -149,7 +149,7 @@ class RowFusion {
 
   std::string_view WhyNotWorthIt(const std::vector<const Instruction*>& launches, int64_t rows) {
     double apart = 0, bytes = 0, on_chip = 0;
-    std::unordered_map<const Instruction*, double> reads;  // Bytes read from outside.
+    std::unordered_map<const Instruction*, double> reads;
     for (const Instruction* launch : launches) {
       apart += device_.launch_seconds + costs_.CostOf(*launch).bytes() / device_.memory_rate;
       bytes += costs_.CostOf(*launch).bytes_written;
@@ -179,12 +179,12 @@ class RowFusion {
                : "with so few rows, idle multiprocessors cost more time than the saved launch and memory traffic";
   }
 
-  // Values as large as the scores must have no users outside. Queries, keys and values must not be longer than
-  // kMostOfHead.
+  // Queries and keys have at most kMostOfHead elements. Users outside may read as many elements per row of the second
+  // product, and one element per row of other values.
   std::string_view WhyNoAttention(const std::vector<Instruction*>& group) {
     const std::vector<const Instruction*> launches(group.begin(), group.end());
     int64_t dots = 0, reductions = 0;
-    const Instruction* first = nullptr;  // Computes the scores.
+    const Instruction* first = nullptr;  // The product that computes the scores.
     for (const Instruction* launch : launches) {
       if (!IsDotCall(*launch)) reductions += std::ssize(RowCounts(*launch));
       else if (++dots == 1) first = launch;

@@ -96,11 +96,11 @@ bool MakesColumns(const Instruction& dot, int64_t rows) {
   return *dims + std::ssize(attrs.rhs_contracting) == dot.operand(1).shape().rank();
 }
 
-// A row of the result must have the slices for one row of indices.
+// Whether a row of the result has the slices for one row of indices.
 bool GathersByRows(const Instruction& gather, int64_t rows) {
   const auto& attrs = gather.attrs<GatherAttrs>();
   const Shape& indices = gather.operand(1).shape();
-  // For each dimension of the result one of the indices, or -1 for a dimension of the slice.
+  // For each dimension of the result its dimension of the indices, or -1 for a dimension of the slice.
   std::vector<int64_t> dimensions;
   for (int64_t d = 0, next = 0; d < gather.shape().rank(); ++d) {
     next += next == attrs.index_vector_dim;
@@ -137,7 +137,7 @@ bool KeepsRows(const Instruction& inst, int64_t operand, int64_t rows) {
                const PaddingDim& pad = inst.attrs<PadAttrs>().padding.dims[d];
                return pad.low == 0 && pad.high == 0 && pad.interior == 0;
              });
-    case Opcode::kReduce: return operand < inst.operand_count() / 2;  // StaysInRows checks it.
+    case Opcode::kReduce: return operand < inst.operand_count() / 2;  // StaysInRows checks the dimensions.
     case Opcode::kReduceWindow: return operand < inst.operand_count() / 2;
     case Opcode::kGather: return operand == 1 && GathersByRows(inst, rows);
     case Opcode::kDot: return operand == 0 && MultipliesByRows(inst, rows, true);

@@ -18,7 +18,7 @@ namespace hlo {
 std::vector<int64_t> RowCounts(const Instruction& kernel);
 
 // Whether each row of the results can be computed from the same row of operands for which `has_rows` holds. Other
-// operands may be read anywhere. A product may store its rows as columns unless others read the results by rows
+// operands may be read anywhere. A product may store its rows as columns unless other kernels read the results by rows
 // (`is_read`).
 bool MakesRows(const Instruction& kernel, int64_t rows, bool is_read,
                const std::function<bool(int64_t operand)>& has_rows);

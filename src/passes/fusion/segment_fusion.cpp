@@ -1,5 +1,5 @@
-// segment-fusion: joins independent kernels into a region "segments", in which each has some of the blocks: the many
-// tensors of an optimizer, and other kernels too small to fill the device.
+// segment-fusion: joins independent kernels into a region "segments", in which each kernel has some of the blocks:
+// updates of an optimizer's many tensors, and other kernels too small to fill the device.
 #include <algorithm>
 #include <set>
 #include <string>
@@ -63,7 +63,7 @@ class SegmentFusion {
     return graph_.AreIndependent(first, kernel) ? "" : "one depends on the other";
   }
 
-  // Equal for kernels that differ only in dimensions.
+  // Returns a text that is equal for kernels that differ only in dimensions.
   static std::string LikenessOf(const Instruction& kernel) {
     std::string key;
     for (const Instruction* inst : FusedComputation(kernel).PostOrder()) {

@@ -1,6 +1,6 @@
-// statistics-fusion: joins a library's convolution with a kernel that only reads sums of its result, and of the
-// squares, for each channel (a region "statistics"). A library may compute these while it has the result on chip.
-// Libraries require 16-bit floats with channels in the minor dimension.
+// statistics-fusion: joins a library's convolution with a kernel that only adds up its result, and the squares, for
+// each channel (a region "statistics"). A library may compute these sums while the result is on chip. Libraries require
+// 16-bit floats with channels in the minor dimension.
 #include <algorithm>
 #include <string_view>
 #include <utility>
@@ -18,7 +18,7 @@
 namespace hlo {
 namespace {
 
-// Null if there is none or more than one.
+// Returns the only convolution, or null.
 const Instruction* ConvolutionOf(const Instruction& call) {
   const Instruction* found = nullptr;
   for (const Instruction* inst : FusedComputation(call).instructions()) {

@@ -1,5 +1,5 @@
-// The dependencies between groups of instructions of one computation while groups are merged. Initially an instruction
-// is a group, together with the elements of its tuple.
+// The dependencies between groups of instructions of one computation while groups are merged. Initially each
+// instruction is a group, together with the elements of its tuple.
 #ifndef HLO_PASSES_FUSION_WAIT_GRAPH_H_
 #define HLO_PASSES_FUSION_WAIT_GRAPH_H_
 
@@ -12,23 +12,22 @@ namespace hlo {
 
 class WaitGraph {
  public:
-  // `order` must contain all instructions, operands and control predecessors first. Neither may change during the life
-  // of the graph.
+  // `order` must contain all instructions, operands and control predecessors first. Order and instructions must not
+  // change while the graph exists.
   explicit WaitGraph(const std::vector<Instruction*>& order);
 
-  // Whether the group of `inst` depends on another one, of `before`. Consecutive questions about the same `before`
-  // search each group only once.
+  // Whether the group of `inst` depends on the group of `before`, another group. Consecutive questions about the same
+  // `before` search each group only once.
   bool IsReachable(const Instruction& inst, const Instruction& before);
   // An instruction of a third group between the groups of `inst` and `before`, or null. The group of `inst` depends on
   // it directly.
   const Instruction* InstructionBetween(const Instruction& inst, const Instruction& before);
 
-  // Merges two groups. There must be no path between them through a third. The time depends on the number of groups
-  // between the two that the later one depends on.
+  // Merges two groups. There must be no path between them through a third group.
   void Join(const Instruction& a, const Instruction& b);
 
  private:
-  // A list in which groups follow their dependencies. Labels increase along it.
+  // Groups form a list in which they follow their dependencies, with increasing labels.
   struct Group {
     int size = 1;
     int previous = -1, next = -1;

@@ -13,7 +13,7 @@ namespace hlo {
 
 struct Walk {
   Shape iteration;               // Row-major dimensions of the reduces' operand, or of the roots.
-  std::vector<int64_t> reduced;  // Dimensions of `iteration`.
+  std::vector<int64_t> reduced;  // Reduced dimensions of `iteration`.
   bool reduces = false;
   int64_t instructions = 0;
 };
@@ -23,13 +23,13 @@ std::optional<Walk> WalkOf(const Instruction& fusion, FusionNote* why_not = null
 
 // The reason why two kernels do not iterate over the same elements, or nullopt.
 std::optional<FusionNote> OtherWalk(const Walk& a, const Walk& b);
-// `other` iterates over the same elements.
+// Adds `other`, which iterates over the same elements.
 void Join(const Walk& other, Walk* walk);
 
-// Whether only get-tuple-elements use the results.
+// Whether the result is an array, or only get-tuple-elements use it.
 bool IsUsedByElements(const Instruction& fusion);
 
-// Whether a root depends on a reduction of its kernel.
+// Whether `root` is a reduction, or reads one through elementwise instructions and reshapes.
 bool IsReduced(const Instruction& root);
 
 }  // namespace hlo
