@@ -1,17 +1,18 @@
 // convolution-layout-assignment: moves the channels of convolutions on tensor cores, and of instructions between them,
-// to the last dimension. The result has other dim_labels and row-major arrays.
+// to the last dimension.
 //
 // PrefersChannelsLast() selects convolutions by XLA's rule. In another order, their libraries transpose arrays around
 // each call. As instructions of the module, such transposes cancel with each other. The order spreads from each
-// convolution to all instructions that can be computed in it (order.h). A minimal cut selects those worth it. Costs:
+// convolution to all instructions that can be computed in it (order.h). A minimal cut finds the cheapest choice for
+// each instruction. Costs:
 //
 //   channels first  a convolution costs the transposes of its library
 //   channels last   nothing
 //   between both    one transpose of the value for all users in that order; less if a kernel that reads or writes the
 //                   value can transpose it, and nothing if no element moves
 //
-// If both choices cost the same, nothing changes: a single convolution is left to its library. Libraries pack kernels
-// from any order, so a transpose of a kernel becomes a change of dim_labels, and a reverse a reversed window.
+// If both choices cost the same, nothing changes: a single convolution is left to its library. Libraries pack filters
+// from any order, so a transpose of a filter becomes a change of dim_labels, and a reverse becomes a reversed window.
 #include <algorithm>
 #include <map>
 
@@ -77,7 +78,7 @@ class ConvolutionLayouts {
         spaces_(ids_.size()),
         waits_(ids_.size()) {}
 
-  // Returns false if no convolution should have another order.
+  // Finds the instructions that can be computed in another order. Returns false if there are none.
   bool Spread() {
     for (const Instruction* inst : order_) {
       for (const Instruction* before : inst->control_predecessors()) waits_[ids_.IndexOf(*before)] = true;
@@ -144,7 +145,7 @@ class ConvolutionLayouts {
     }
   }
 
-  // Also finds uses through transposes.
+  // Returns uses of `base`, also through transposes.
   std::vector<Use> UsesOf(Instruction& base) const {
     std::vector<Use> uses;
     std::vector<Source> values = {{&base, {}}};
@@ -183,11 +184,11 @@ class ConvolutionLayouts {
   const std::vector<Instruction*> order_;
   const IdSpan ids_;
   std::vector<Order> spaces_;         // Indexed by id.
-  std::vector<bool> waits_;           // It is a control predecessor.
+  std::vector<bool> waits_;           // Whether an instruction is a control predecessor, by id.
   std::vector<Instruction*> spread_;  // Instructions with a space.
   std::vector<Instruction*> seeds_;   // Convolutions from which the order spreads.
   CutGraph graph_;
-  std::vector<CutGraph::Node> nodes_;  // By id, 0 if none. On the first side if channels-last.
+  std::vector<CutGraph::Node> nodes_;  // By id; 0 if none. The first side is channels-last.
   std::vector<bool> first_side_;
   std::map<std::pair<int, Order>, Instruction*> in_order_;  // Keyed by id and order.
 };
@@ -198,7 +199,7 @@ Order IdentityOrder(const Instruction& inst) {
   return order;
 }
 
-// Elementwise loops can read or write in any order.
+// Whether a kernel can compute `inst` in any order.
 bool IsLoop(const Instruction& inst) {
   return (inst.Is(kElementwise) || inst.Is(kMoves)) && !inst.Is(Opcode::kReshape) &&
          inst.control_predecessors().empty();
@@ -218,8 +219,8 @@ int64_t ConvolutionLayouts::CostOfLibrary(const Instruction& convolution) const 
 int64_t ConvolutionLayouts::CostOfTranspose(const Instruction& base, const Order& from, const Order& to,
                                             bool on_the_way) const {
   if (base.Is(Opcode::kBroadcast) || base.Is(Opcode::kIota) || !MovesElements(base.shape(), from, to)) return 0;
-  // A kernel that transposes on the way moves no more bytes, but uses tiles in shared memory: about half of a separate
-  // transpose.
+  // A kernel that transposes on the way moves no more bytes, but uses tiles in shared memory, and takes about half the
+  // time of a separate transpose.
   return Cost(on_the_way ? SecondsOf(base.shape(), 1) - device_.launch_seconds : SecondsOf(base.shape(), 2));
 }
 
@@ -245,17 +246,17 @@ void ConvolutionLayouts::ConnectValue(Instruction& base, const std::vector<Use>&
   Order last = node == 0 ? identity : OrderOfResult(base, SpaceOf(base));
   if (last.empty()) last = identity;
   for (const auto& [order, readers] : readers_of) {
-    // A transpose directly after a convolution would separate it from its epilogue.
+    // A transpose directly after a convolution would separate the convolution from its epilogue.
     const bool on_the_way = IsLoop(base) || (in_loops.at(order) && !base.Is(Opcode::kConvolution));
     const bool always = std::ranges::any_of(readers, [](const Reader& a) { return a.first && a.second; });
-    if (last != identity && order == identity) {  // Needed if the value has its channels last.
+    if (last != identity && order == identity) {  // Transposed if the value has its channels last.
       const int64_t cost = CostOfTranspose(base, last, order, on_the_way);
       const CutGraph::Node made = always ? CutGraph::kSecond : graph_.Add();
       graph_.Connect(node, made, cost);
       for (const Reader& a : readers) {
         if (!always && a.second) graph_.Connect(made, a.node, CutGraph::kNever);
       }
-    } else if (last != identity && order == last) {  // Needed if the value has its channels first.
+    } else if (last != identity && order == last) {  // Transposed if the value has its channels first.
       const int64_t cost = CostOfTranspose(base, identity, order, on_the_way);
       const bool now = std::ranges::any_of(readers, &Reader::second);
       const CutGraph::Node made = now ? CutGraph::kFirst : graph_.Add();
@@ -263,7 +264,7 @@ void ConvolutionLayouts::ConnectValue(Instruction& base, const std::vector<Use>&
       for (const Reader& a : readers) {
         if (!now) graph_.Connect(a.node, made, CutGraph::kNever);
       }
-    } else if (order != identity && !always) {  // Needed in any case if a user wants it.
+    } else if (order != identity && !always) {  // Transposed whenever a user wants this order.
       const int64_t cost = CostOfTranspose(base, identity, order, on_the_way);
       const CutGraph::Node made_first = graph_.Add(), made_second = graph_.Add();
       graph_.Connect(made_first, CutGraph::kSecond, cost);
@@ -291,7 +292,7 @@ bool ConvolutionLayouts::Choose() {
     connect(*inst);
     for (Instruction* operand : inst->operands()) connect(*SourceOf(*operand).base);
   }
-  // Far above the steps of real models.
+  // Real models take far fewer steps.
   constexpr int64_t kMostSteps = 100'000'000;
   const auto first = graph_.Cut(kMostSteps);
   if (!first) {
@@ -382,7 +383,7 @@ bool FoldKernelTranspose(Instruction& convolution) {
   return true;
 }
 
-// Gradients of images have this form.
+// Gradients of images read reversed filters.
 bool FoldKernelReverse(Instruction& convolution) {
   if (!HasSpace(convolution) || ImagesOf(convolution).operand[1]) return false;
   Instruction& reverse = convolution.operand(1);

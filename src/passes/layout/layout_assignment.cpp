@@ -3,7 +3,7 @@
 //
 // Kernels index by row-major position, libraries take strides (transpose-folding), and channels-last is the row-major
 // order of NHWC. The pass runs early, because rules compare whole shapes. Layouts affect values only at bitcasts, so
-// these first become transposes and reshapes.
+// bitcasts first become transposes and reshapes.
 #include <algorithm>
 
 #include "base/text.h"
@@ -46,7 +46,7 @@ Result<bool> ReplaceBitcast(Instruction& bitcast) {
                           {&bitcast.operand(0)}, DimensionsAttrs{from_order});
   Instruction& reshaped =
       computation.AddLike(bitcast, Opcode::kReshape, to.WithDims(Permuted(to.dims(), to_order)), {&physical});
-  // A bitcast that reads this value depends on the layout.
+  // The value keeps its layout, on which a bitcast that reads it depends.
   Instruction& logical =
       computation.AddLike(bitcast, Opcode::kTranspose, to, {&reshaped}, DimensionsAttrs{Inverse(to_order)});
   if (LOGS_WHY())

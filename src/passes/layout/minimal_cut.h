@@ -11,7 +11,7 @@ namespace hlo {
 class CutGraph {
  public:
   using Node = int;
-  static constexpr Node kFirst = 0, kSecond = 1;    // Each is fixed to its side.
+  static constexpr Node kFirst = 0, kSecond = 1;    // Each node is fixed to its side.
   static constexpr int64_t kNever = INT64_MAX / 4;  // More than all other costs together.
 
   CutGraph() : arcs_of_(2) {}
@@ -20,15 +20,15 @@ class CutGraph {
   // Adds to the cost of having `from` on the first and `to` on the second side.
   void Connect(Node from, Node to, int64_t cost);
 
-  // Whether each node is on the first side, which has the fewest nodes among minimal cuts. nullopt after more than
-  // `steps` steps. The worst case, nodes squared times arcs, is far beyond the graphs of programs.
+  // Returns whether each node is on the first side, which has the fewest nodes among minimal cuts, or nullopt after
+  // more than `steps` steps.
   std::optional<std::vector<bool>> Cut(int64_t steps);
   int64_t cost() const { return cost_; }
 
  private:
   struct Arc {
     Node to;
-    int64_t left;  // Capacity. Arc i ^ 1 is the reverse arc.
+    int64_t left;  // Remaining capacity. Arc i ^ 1 is the reverse arc.
   };
 
   bool FindDepths();

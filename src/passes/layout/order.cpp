@@ -17,7 +17,7 @@ List Permuted(const List& list, const Order& order) {
   return permuted;
 }
 
-// In `space`, dimensions for which `counts` holds must be ascending.
+// Whether dimensions for which `counts` holds are ascending in `space`.
 template <class Counts>
 bool KeepOrder(const Order& space, Counts counts) {
   int64_t last = -1;
@@ -35,8 +35,8 @@ const Window* WindowOf(const Instruction& inst) {
   return nullptr;
 }
 
-// Gradients have the contracted dimension, the batch of the forward convolution, first, as frameworks write it. Sizes
-// would not tell: a window of 2x2 may leave a result of 3x3.
+// Whether the result is the gradient of a filter. Frameworks then write the contracted dimension, the batch of the
+// forward convolution, first. Sizes do not decide: a window of 2x2 may leave a result of 3x3.
 bool IsKernelGradient(const Instruction& convolution) {
   const auto& attrs = convolution.attrs<ConvolutionAttrs>();
   if (attrs.kind != ConvolutionKind::kUnset) return attrs.kind == ConvolutionKind::kWgrad;
@@ -192,7 +192,7 @@ Instruction& InSpace(Instruction& inst, const Order& space, std::vector<Instruct
   }
   const Shape shape = result.empty() ? inst.shape() : InOrder(inst.shape(), result);
   Instruction& made = inst.computation().AddClone(inst, shape, operands);
-  made.SetOrigin(-1);  // Its elements have other indices.
+  made.SetOrigin(-1);  // Elements have other indices.
   switch (inst.opcode()) {
     case Opcode::kBroadcast:
     case Opcode::kReverse: Renumber(made.mutable_attrs<DimensionsAttrs>().dimensions, at); break;

@@ -28,7 +28,7 @@ Order Inverse(const Order& order);
 Order TransposeBetween(const Order& from, const Order& to);
 // Dimensions of size 1 do not count.
 bool MovesElements(const Shape& shape, const Order& from, const Order& to);
-// Orders of x before and after transpose(x, view).
+// BeforeView: the order of x if transpose(x, view) has `order`. BehindView: the reverse.
 Order BeforeView(const Order& view, const Order& order);
 Order BehindView(const Order& view, const Order& order);
 Shape InOrder(const Shape& shape, const Order& order);
@@ -37,21 +37,22 @@ bool HasSpace(const Instruction& inst);
 // Whether iteration in this space combines the same terms in the same order and selects the same one of equal elements.
 bool MayWalk(const Instruction& inst, const Order& space);
 
-// The space that an order implies; nullopt if it does not determine one.
+// The space that an order of the result or operand implies, or nullopt.
 std::optional<Order> SpaceOfResult(const Instruction& inst, const Order& order);
 std::optional<Order> SpaceOfOperand(const Instruction& inst, int64_t operand, const Order& order);
-// Empty if the array is independent of the space (a scalar, the kernel of a convolution).
+// The order of the operand or result in `space`. Empty if it is independent of the space (a scalar, the filter of a
+// convolution).
 Order OrderOfOperand(const Instruction& inst, int64_t operand, const Order& space);
 Order OrderOfResult(const Instruction& inst, const Order& space);
 
 // The arrays of a convolution with batch, spatial dimensions and features, as lists of these dimensions: usually the
-// input and the result. For the gradient of a kernel they are both operands, and the batch is the contracted dimension.
+// input and the result, but both operands for the gradient of a filter, whose batch is the contracted dimension.
 struct ImagesOf {
   explicit ImagesOf(const Instruction& convolution);
   std::optional<Order> operand[2], result;
 };
 
-// Adds the instruction in `space`. The operands are in their orders already.
+// Adds a copy of `inst` in `space`. The operands already have their orders.
 Instruction& InSpace(Instruction& inst, const Order& space, std::vector<Instruction*> operands);
 
 }  // namespace hlo
