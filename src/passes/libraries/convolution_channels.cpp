@@ -35,8 +35,8 @@ struct Target {
   int64_t inputs, outputs;
 };
 
-// Multiples of 8. Images with 3 channels get 4, for 32 or 64 outputs. Returns nullopt if an array would grow by more
-// than 35 %.
+// Pads to multiples of 8, but 3 inputs to 4 for 32 or 64 outputs. Returns nullopt if an array would grow by more than
+// 35 %.
 std::optional<Target> TargetOfHalf(const Channels& channels) {
   if (channels.inputs == 3 && (channels.outputs == 32 || channels.outputs == 64)) return Target{4, channels.outputs};
   const Target target{RoundUp(channels.inputs, 8), RoundUp(channels.outputs, 8)};
@@ -45,7 +45,7 @@ std::optional<Target> TargetOfHalf(const Channels& channels) {
   return target;
 }
 
-// Multiples of 32 from Turing on, otherwise of 4. Input and result must stay below twice their size.
+// Pads to multiples of 32 from Turing on, else of 4. Input and result must stay below twice their size.
 std::optional<Target> TargetOfBytes(const Channels& channels, int compute_capability) {
   for (const int64_t multiple : {32, 4}) {
     if (multiple == 32 && compute_capability < 75) continue;
@@ -120,7 +120,7 @@ Instruction* WithoutVectors(Instruction& inst, Instruction& x, int64_t channels,
   return &to.AddLike(inst, Opcode::kReshape, x.shape().WithDims(dims), {&straight});
 }
 
-// 32 needs Turing. Returns 1 if neither size divides the channels.
+// Size 32 needs Turing. Returns 1 if neither size divides the channels.
 int64_t VectorSize(const Channels& channels, int compute_capability) {
   for (const int64_t size : {32, 4}) {
     if (size == 32 && compute_capability < 75) continue;
@@ -129,8 +129,8 @@ int64_t VectorSize(const Channels& channels, int compute_capability) {
   return 1;
 }
 
-// The arrays get vectors of channels as last dimension. The call's computation reverses this; libraries take both as
-// strides.
+// The arrays get vectors of channels as last dimension. The call's computation undoes this transpose; libraries take
+// both transposes as strides.
 Result<Instruction*> Vectorise(Instruction& inst, const PassContext& context) {
   const auto channels = ReadChannels(inst, context);
   if (!channels) return nullptr;
@@ -155,7 +155,7 @@ Result<Instruction*> Vectorise(Instruction& inst, const PassContext& context) {
   body.SetRoot(*InVectors(inst, convolution, attrs.dim_labels.out_feature, size, body));
   Instruction& made = inst.computation().AddClone(inst, body.root().shape(), operands);
   made.mutable_attrs<FusionAttrs>().calls = &body;
-  made.SetOrigin(-1);  // Its elements have other indices.
+  made.SetOrigin(-1);  // Elements have other indices.
   return WithoutVectors(inst, made, attrs.dim_labels.out_feature, inst.computation());
 }
 

@@ -1,8 +1,8 @@
 // gpu-conv-padding-legalization: replaces padding that libraries do not support by pads and slices around the call.
-// They pad both ends of a dimension alike, and have no base dilation.
+// Libraries pad both ends of a dimension alike, and have no base dilation.
 //
 // Calls for the input's gradient take base dilation as the stride of the forward convolution, calls for the filter's
-// gradient window dilation.
+// gradient take window dilation.
 #include <algorithm>
 
 #include "ir/fusion.h"
@@ -39,15 +39,14 @@ Kind KindOf(const Instruction& convolution, const Instruction& filter) {
   return !has_holes && is_straight && is_padded && is_large ? Kind::kFilterGradient : Kind::kForward;
 }
 
-// Padding of the input, elements removed from the result, and the window of the call.
+// The window of the call, padding of its input, and elements that are removed from the result.
 struct Legal {
   Window window;
   PaddingConfig input, cut;
   bool changed = false;
 };
 
-// Libraries support window dilation. XLA in 2022 filled the filter with zeros instead, which give NaN with an infinite
-// input.
+// Window dilation stays, because libraries support it.
 void MakeForward(const WindowDim& d, WindowDim& legal, PaddingDim& input) {
   if (d.pad_low == d.pad_high && d.pad_low >= 0 && d.base_dilation == 1) return;
   input = {d.pad_low, d.pad_high, d.base_dilation - 1};
@@ -56,7 +55,7 @@ void MakeForward(const WindowDim& d, WindowDim& legal, PaddingDim& input) {
 }
 
 // The call is the gradient of a convolution that pads its input by p at both ends. Fewer elements than a stride at the
-// end of the result may have been outside of every window. If the two ends differ by more, the call computes a larger
+// end of the result may have been outside of every window. If low and high differ by more, the call computes a larger
 // result with the smaller p.
 void MakeInputGradient(const WindowDim& d, WindowDim& legal, PaddingDim& cut) {
   const int64_t low = d.size - 1 - d.pad_low, high = d.size - 1 - d.pad_high;

@@ -16,7 +16,7 @@ namespace {
 
 // Elements of the window. ConvNeXt's 7 x 7 is the largest in use.
 constexpr int64_t kMostSums = 64;
-// Accumulators of each thread in one kernel. 49 sums do not fit into its 255 registers.
+// Accumulators of each thread in one kernel. 49 sums do not fit into a thread's 255 registers.
 constexpr size_t kMostOfKernel = 25;
 
 // `count` indices o from `first` in [0, `size`), for which o * step + offset is in [0, `limit`).
@@ -34,7 +34,6 @@ int64_t Product(const std::vector<int64_t>& sizes) {
   return std::reduce(sizes.begin(), sizes.end(), int64_t{1}, std::multiplies<>());
 }
 
-// Indices come in row-major order.
 void ForEachIndex(const std::vector<int64_t>& sizes, const std::function<void(const std::vector<int64_t>&)>& at) {
   std::vector<int64_t> index(sizes.size(), 0);
   for (int64_t i = 0; i < Product(sizes); ++i) {
@@ -74,12 +73,11 @@ bool IsGradientOfDepthwise(const Instruction& inst) {
          std::ranges::all_of(attrs.window.dims, [](const WindowDim& w) { return w.base_dilation == 1 && !w.reversed; });
 }
 
-// Builds the fusions for one convolution, with products and sums of type `type`.
+// Builds the fusions for one convolution.
 class Sums {
  public:
   Sums(Instruction& inst, PrimitiveType type) : inst_(inst), type_(type) {}
 
-  // Takes `counts` elements from `starts` with steps `steps`.
   Instruction* Slice(Instruction* x, const std::vector<int64_t>& starts, const std::vector<int64_t>& counts,
                      const std::vector<int64_t>& steps) {
     SliceRanges ranges;

@@ -9,7 +9,7 @@
 
 namespace hlo {
 
-// Neither batch nor contracting dimensions, ascending, as in the result.
+// Dimensions that are neither batch nor contracting, ascending, as in the result.
 std::vector<int64_t> FreeDimensions(int64_t rank, const std::vector<int64_t>& batch,
                                     const std::vector<int64_t>& contracting);
 

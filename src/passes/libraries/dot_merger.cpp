@@ -14,7 +14,7 @@
 namespace hlo {
 namespace {
 
-// Limits the search among chains of dependent dots.
+// Groups that are tried for each dot.
 constexpr int64_t kMostTries = 16;
 
 // A dot whose operand `side` is not shared and has one free dimension.

@@ -1,5 +1,4 @@
-// cublas-pad-for-gemms: pads matrix products of narrow types with zeros to the multiples that tensor cores need. Like
-// XLA's pass, it ignores the cost.
+// cublas-pad-for-gemms: pads matrix products of narrow types with zeros to the multiples that tensor cores need.
 #include <algorithm>
 
 #include "ir/fusion.h"

@@ -43,7 +43,7 @@ Instruction& WithConvolution(Instruction& inst, const ConvolutionCall& call, Ins
   if (is_resized) {
     CHECK(call.convolution->IsRoot(), inst.name());
     convolution.SetShape(shape);
-    convolution.SetOrigin(-1);  // It computes more than the original.
+    convolution.SetOrigin(-1);  // The copy computes more.
   }
   std::vector<Instruction*> operands(inst.operands().begin(), inst.operands().end());
   operands[call.input] = &input;

@@ -10,10 +10,10 @@
 
 namespace hlo {
 
-// Null if the call has not exactly one dot or convolution.
+// The only dot or convolution of the call, or null.
 const Instruction* ProductOf(const Instruction& call);
 
-// A call whose convolution takes two operands of the call that nothing else reads.
+// A call whose convolution reads two operands that no other instruction reads.
 struct ConvolutionCall {
   const Instruction* convolution = nullptr;  // Null for other calls.
   int64_t input = 0, filter = 0;

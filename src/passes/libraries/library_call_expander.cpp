@@ -14,7 +14,7 @@
 namespace hlo {
 namespace {
 
-// For the workspace, a result that the target does not define.
+// Zeros for the workspace, a result that the target does not define.
 Instruction* ZerosLike(const Instruction& call, const Shape& shape) {
   Computation& computation = call.computation();
   Instruction& zero = computation.AddConstant(Literal(Shape::Scalar(shape.type())));

@@ -1,6 +1,6 @@
 // cublas-gemm-rewriter, gpu-conv-rewriter and cudnn-fused-convolution-rewriter: make library calls. The last pass adds
-// epilogues to convolutions; dots get theirs at once. The computation of a call, a kCustom fusion, states the exact
-// operations:
+// epilogues to convolutions; dots get their epilogues at once. The computation of a call, a kCustom fusion, states the
+// exact operations:
 //
 //   product   the dot or convolution of two operands of the fusion
 //   steps     elementwise instructions, each on the value before, which has no other user:
@@ -8,7 +8,7 @@
 //                                                      once, an operand of the full shape (residual)
 //               maximum                                with 0 (relu)
 //
-// If a library keeps the value in a wider type between the steps, its precision plan says so.
+// If a library keeps the value in a wider type between the steps, the precision in the plan says so.
 #include <algorithm>
 
 #include "base/text.h"
@@ -37,7 +37,7 @@ struct Epilogue {
   Instruction* last;
 };
 
-// Adds `other` to the members if it is a broadcast.
+// Whether a step may read `other`, which joins the members if it is a broadcast.
 bool TakesOperand(Instruction& other, const Shape& shape, std::vector<Instruction*>* members, bool* residual) {
   if (other.Is(Opcode::kBroadcast)) {
     // A broadcast of a larger array would need a residual of full size.
@@ -81,7 +81,7 @@ Epilogue FindEpilogue(Instruction& product) {
   return epilogue;
 }
 
-// `value` is a product or a call of one.
+// `value` is a product or a call of a product.
 void MakeLibraryCall(Instruction& value, const Epilogue& epilogue, std::string_view library) {
   std::vector<Instruction*> members = {&value};
   members.insert(members.end(), epilogue.members.begin(), epilogue.members.end());
@@ -138,13 +138,12 @@ Result<bool> RewriteConvolutions(Module& module, const PassContext& context) {
   return Rewrite(module, context, Opcode::kConvolution, "convolution", none);
 }
 
-// cuDNN's fused call took a scale, a bias, a side input and relu. Its graphs take more steps, like our calls.
 Result<bool> FuseConvolutions(Module& module, const PassContext& context) {
   bool changed = false;
   for (Computation* computation : SequentialComputations(module)) {
     for (Instruction* inst : computation->PostOrder()) {
       if (LibraryOf(*inst) != "convolution" || inst->IsDead() || HasPlan(*inst)) continue;
-      if (!FusedComputation(*inst).root().Is(Opcode::kConvolution)) continue;  // It has an epilogue.
+      if (!FusedComputation(*inst).root().Is(Opcode::kConvolution)) continue;  // The call has an epilogue.
       const Epilogue epilogue = FindEpilogue(*inst);
       if (epilogue.members.empty() || !context.ConsumeFuel()) continue;
       MakeLibraryCall(*inst, epilogue, "convolution");

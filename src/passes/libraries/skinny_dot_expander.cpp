@@ -1,5 +1,5 @@
-// skinny-dot-expander: expands the product of a vector and a matrix that is converted only for it to a reduction, which
-// converts elements as it reads them. A library needs the converted matrix in memory.
+// skinny-dot-expander: expands the product of a vector and a matrix, if the matrix is converted only for this product,
+// to a reduction that converts elements as it reads them. A library needs the converted matrix in memory.
 //
 // No preset has this pass: presets optimise for a GPU, and on the host a check of a long sum takes much longer than a
 // check of a product.
@@ -44,7 +44,7 @@ bool HasPlainShape(const Shape& shape) {
          shape.NumElements() > 0;
 }
 
-// The type that libraries use.
+// The type in which libraries sum.
 PrimitiveType SumType(const Instruction& dot) {
   const bool wide = std::ranges::any_of(
       dot.operands(), [](const Instruction* operand) { return operand->shape().type() == PrimitiveType::kF64; });
