@@ -2,8 +2,8 @@
 // cyclic by rows. Source: Golub and Van Loan, Matrix Computations, 8.5.
 //
 // Unlike XLA, this pass rotates one pair after the other, until a round needs no rotation. Off-diagonal elements are
-// compared with the diagonal, so that small eigenvalues keep their digits. The order is the interpreter's, because it
-// determines the signs of the eigenvectors.
+// compared with the diagonal, so that small eigenvalues keep their digits. Pairs are rotated in the interpreter's
+// order, which determines the signs of the eigenvectors.
 #include <limits>
 
 #include "base/text.h"
@@ -18,7 +18,7 @@ namespace {
 using enum ComparisonDirection;
 using Values = Writer::Values;
 
-// Each round squares the off-diagonal elements. More than ten have not been seen.
+// Each round squares the off-diagonal elements. More than ten rounds have not been seen.
 constexpr double kMostRounds = 100;
 
 // Reads the first two numbers of "lower,sort,rounds,tolerance". Returns false if they are missing.
@@ -103,7 +103,7 @@ class Eigh {
       const Rotation rotation = RotationOf(body, parts[4], p, q);
       Instruction* const columns = Rotated(body, parts[4], rotation, p, q, 1);
       Instruction* const both = Rotated(body, columns, rotation, p, q, 0);
-      // Zero after the rotation, except for rounding.
+      // The rotation makes this element zero, except for rounding.
       const auto clear = [&](Instruction* a, Instruction* row, Instruction* column) {
         Instruction* const old = Element(body, a, row, column);
         Instruction* const cleared = body.Select(rotation.needed, body.Constant(0, old->shape()), old);
@@ -142,7 +142,7 @@ class Eigh {
     return w.Add(Opcode::kReduce, scalar, {truths, w.Constant(0, scalar)}, attrs);
   }
 
-  // `sign` belongs to the off-diagonal element.
+  // `sign` is the sign of the off-diagonal element.
   struct Rotation {
     Instruction *needed, *cosine, *sine, *sign;
   };

@@ -1,5 +1,5 @@
 // gpusolver-rewriter: replaces a Cholesky decomposition by cuSOLVER's call. The other triangle, which the call does not
-// change, becomes zero, and a matrix without a factor NaN.
+// change, becomes zero, and a matrix without a factor becomes NaN.
 #include <limits>
 
 #include "ir/fusion.h"
@@ -10,7 +10,7 @@
 namespace hlo {
 namespace {
 
-// XLA queries the library, which is not available here.
+// XLA queries the library for the size.
 constexpr int64_t kWorkspaceBytes = 256;
 
 bool IsOfLapack(PrimitiveType type) {

@@ -1,8 +1,6 @@
 // qr_expander: expands the custom calls "Qr" and "ProductOfElementaryHouseholderReflectors", for real matrices, to
 // loops over columns, with LAPACK's conventions: H = 1 - tau v v^T, v is 1 at the diagonal and stored below it, Q = H1
 // H2 ... Hk.
-//
-// Each reflection is applied to all later columns by two products with a vector.
 #include <algorithm>
 
 #include "ir/fusion.h"
@@ -25,7 +23,7 @@ Instruction* Reflected(Writer& w, Instruction* v, Instruction* tau, Instruction*
   for (int64_t d = 0; d < rank; ++d) attrs.lhs_batch.push_back(d);
   attrs.rhs_batch = attrs.lhs_batch;
   attrs.lhs_contracting = attrs.rhs_contracting = {rank};
-  // The product of reflections must be orthogonal.
+  // Only high precision keeps the product of reflections orthogonal.
   attrs.precision = {Precision::kHighest, Precision::kHighest};
   Instruction* const projected = w.Add(Opcode::kDot, shapes.Row(), {v, inside}, attrs);
   Instruction* const scaled = w.Binary(Opcode::kMultiply, v, w.Widen(tau, v->shape(), {}));
@@ -40,7 +38,7 @@ Instruction* Column(Writer& w, Instruction* a, Instruction* j, const MatrixShape
   return w.Slice(a, starts, shapes.With({shapes.rows, 1}).dims(), shapes.Column());
 }
 
-// Makes the elements below row j zero, as LAPACK's larfg. The largest element scales the column.
+// A reflection that makes the elements below row j zero, as LAPACK's larfg. The largest element scales the column.
 struct Reflection {
   Instruction *v, *tau, *beta;
 };
