@@ -50,7 +50,7 @@ class Parser {
       if (at_ < text_.size() && text_[at_] != ',' && text_[at_] != '\n' && text_[at_] != '}')
         FAIL(ErrorAt(Str("expected ',' or a new line after '", text_.substr(begin, head_end_ - begin), "'"), at_,
                      at_ + 1));
-      // Items of a referenced stage get its reference's place.
+      // Items of a referenced stage get the place of the reference.
       if (items.back().is_preset != is_preset_) Place(items.back(), items.back().range);
     }
   }
@@ -186,7 +186,6 @@ class Parser {
     return Repeat{.most = static_cast<int>(most), .fixed_point = true, .stops = counted};
   }
 
-  // { ... }
   Result<std::vector<PipelineItem>> Block(int depth) {
     const size_t head_end = head_end_;
     const size_t brace = (SkipBetween(), at_);

@@ -1,7 +1,7 @@
 // A pipeline as text (`hlo help pipelines`):
 //
 //   // A comment.
-//   algsimp                                 a pass, by its registered name or its class's
+//   algsimp                                 a pass, by its registered name or class name
 //   fusion{instructions=128}                with options
 //   algsimp(fixed-point)                    again until it changes nothing; (fixed-point=9): at most 9 times
 //   pipeline simplification(fixed-point) {  a stage: a name for dumps, reports and switches
@@ -46,7 +46,7 @@ struct Gate {
 struct Repeat {
   int most = 1;
   bool fixed_point = false;  // Repeats until nothing changes, at most `most` times.
-  bool stops = false;        // The text allows it to end before the fixed point.
+  bool stops = false;        // The text permits an end before the fixed point.
 };
 inline constexpr int kMostRounds = 25;
 
@@ -80,7 +80,7 @@ struct Preset {
 };
 std::span<const Preset> AllPresets();
 const Preset* FindPreset(std::string_view name);
-// Compared with SamePassName. Null if there is none.
+// Names are compared with SamePassName. Null if there is none.
 const PipelineItem* FindDefaultStage(std::string_view name);
 
 }  // namespace hlo
