@@ -1,5 +1,5 @@
 // reduction-degenerate-dim-remover, reduction-layout-normalizer, reduction-dimension-grouper: merge the dimensions of a
-// reduce and put them in memory order. Each pass relies on the ones before it.
+// reduce and put them in memory order.
 #include <algorithm>
 
 #include "ir/fusion.h"

@@ -9,7 +9,7 @@
 namespace hlo {
 namespace {
 
-// Threads. XLA's thresholds below are in warps.
+// Threads of a warp, the unit of XLA's thresholds below.
 constexpr int64_t kWarp = 32;
 
 bool AreNeighbours(const std::vector<int64_t>& dims) {
@@ -29,7 +29,7 @@ ReductionShape Partition(const Dims& dims, const std::vector<int64_t>& middle) {
           Product(dims, limit, static_cast<int64_t>(dims.size()))};
 }
 
-// Whether a column reduction is faster than one thread for each sum. XLA measured the limits.
+// Whether a column reduction is faster than one thread for each sum.
 bool ColumnsPay(const ReductionShape& shape) {
   return shape.middle >= 8 * kWarp || (shape.middle >= 4 * kWarp && shape.minor >= 3) ||
          (shape.middle >= 2 * kWarp && shape.minor >= 8) || (shape.middle >= kWarp && shape.minor >= kWarp);

@@ -24,7 +24,7 @@ struct ReductionShape {
 bool IsRowOrColumnReduction(const Instruction& reduce, ReductionShape* shape);
 
 // Whether terms may be grouped arbitrarily, each group with the initial value. False for float products: the product of
-// a group can overflow although the whole is small.
+// a group can overflow although the product of all is small.
 bool MayGroup(Opcode op, const Instruction& init);
 
 }  // namespace hlo

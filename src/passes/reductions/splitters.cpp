@@ -40,7 +40,7 @@ Instruction* InTwo(Instruction& inst, int64_t first) {
   return Reduced(inst, Reduced(inst, &inst.operand(0), {first}), rest);
 }
 
-// Each group may use the initial value. XLA splits every reduce, even if its initial value then counts twice.
+// Whether each group may use the initial value.
 bool MaySplit(const Instruction& inst) {
   if (!IsPlainReduce(inst) || !IsRowMajor(inst) || inst.operand(0).shape().NumElements() == 0) return false;
   const auto op = ReducerOp(*inst.attrs<ReduceAttrs>().to_apply);
@@ -85,8 +85,8 @@ Instruction* InRootRows(Instruction& inst, int64_t dim) {
   return Step(inst, Opcode::kReshape, x->shape().WithDims(split), {x});
 }
 
-// Each of the two reduces is over about the root of the terms. Blocks may combine maxima and minima in any order, so
-// these stay.
+// Each of the two reduces is over about the root of the terms. Reduces by maximum or minimum stay, because blocks may
+// combine these in any order.
 Result<Instruction*> InTreeOfTwo(Instruction& inst, const PassContext& context) {
   if (!context.device->is_gpu || !MaySplit(inst)) return nullptr;
   const auto op = ReducerOp(*inst.attrs<ReduceAttrs>().to_apply);
