@@ -1,6 +1,6 @@
-// algsimp: applies the rules of this folder. Rows at the end of each file state the rules, and comments at the
-// functions add reasons and conditions. Without options, only exact rules apply, which keep NaN, infinities and the
-// sign of zero. Options enable XLA's other rules: rules that round, are not always better, or need layouts.
+// algsimp: applies the rules of this folder. Rows at the end of each file state the rules; comments add reasons and
+// conditions. Without options, only exact rules apply, which keep NaN, infinities and the sign of zero. Options enable
+// XLA's other rules: rules that round, are not always better, or need layouts.
 #include <algorithm>
 #include <deque>
 #include <unordered_set>
@@ -44,7 +44,7 @@ Result<Instruction*> FaultSwappedPermutation(Instruction& inst, const PassContex
   return Replace(inst, Opcode::kTranspose, {x}, DimensionsAttrs{composed});
 }
 
-// Named by --inject=pass:algsimp:NAME.
+// Planted by --inject=pass:algsimp:NAME.
 struct Fault {
   std::string_view name;
   Rule rule;
@@ -63,7 +63,7 @@ constexpr Fault kFaults[] = {
 
 using Option = bool AlgebraOptions::*;
 
-// Rules that need an option.
+// Rules that need this value of the option.
 struct Switch {
   Option option;
   bool value;
@@ -95,7 +95,7 @@ const std::vector<Switch>& Switches() {
       {&A::enable_dot_to_multiply_rewrite, true, {"A.dot.2"}},
       {&A::enable_fold_transpose_into_scatter, true, {"A.trans.7"}},
       {&A::enable_hoist_transpose_of_reshape, true, {"A.resh.7"}},
-      {&A::enable_move_dot_param_to_rhs, true, {"A.dot.8"}},  // transpose-folding undoes it.
+      {&A::enable_move_dot_param_to_rhs, true, {"A.dot.8"}},  // transpose-folding undoes A.dot.8.
       {&A::enable_negative_padding_replacement, true, {"A.pad.2"}},
       {&A::enable_reduce_of_reshape, true, {"A.red.5a", "A.red.5b", "A.red.5c", "A.red.5d", "A.red.5e"}},
       {&A::enable_scalar_multiply_reduction, true, {"A.conv.7a", "A.conv.7b"}},
@@ -118,10 +118,10 @@ std::string_view NameOf(Option option) {
   return name;
 }
 
-// In the order in which rules are tried.
+// All rules in the order in which they are tried.
 struct Laws {
   std::vector<Rule> rules;
-  std::vector<std::vector<std::pair<Option, bool>>> needs;  // By rule.
+  std::vector<std::vector<std::pair<Option, bool>>> needs;  // Indexed by rule.
   std::deque<std::string> texts;
 
   Laws() {
@@ -152,7 +152,7 @@ const Laws& AllLaws() {
   return kLaws;
 }
 
-// Libraries expect the form of their computations.
+// Skips the computations of library calls, because libraries expect their form.
 Result<bool> Rewrite(Module& module, const PassContext& context, std::span<const Rule> rules) {
   std::unordered_set<const Computation*> of_libraries;
   std::vector<Computation*> computations = module.PostOrder();

@@ -52,7 +52,7 @@ Result<Instruction*> AddZero(Instruction& inst, const PassContext&) {
   return neutral ? x : nullptr;
 }
 
-// For +0. It also holds for floats, because -0 - +0 is -0.
+// Requires +0. Holds for floats too, because -0 - +0 is -0.
 Result<Instruction*> SubtractZero(Instruction& inst, const PassContext&) {
   Instruction *x, *zero;
   if (!m::Subtract(m::Any(&x), m::AnyConstant(&zero))(&inst) || !zero->IsConstantOf(0)) return nullptr;
@@ -60,7 +60,7 @@ Result<Instruction*> SubtractZero(Instruction& inst, const PassContext&) {
   return x;
 }
 
-// For an infinite float it is NaN.
+// Only for integers: infinity - infinity is NaN.
 Result<Instruction*> SubtractSelf(Instruction& inst, const PassContext&) {
   if (!inst.Is(Opcode::kSubtract) || &inst.operand(0) != &inst.operand(1) || !IsInteger(inst.shape().type()) ||
       !IsStatic(inst))
@@ -68,7 +68,7 @@ Result<Instruction*> SubtractSelf(Instruction& inst, const PassContext&) {
   return ConstantLike(inst, 0);
 }
 
-// Integers wrap.
+// Holds because integers wrap.
 Result<Instruction*> CancelIntegers(Instruction& inst, const PassContext&) {
   if (!IsInteger(inst.shape().type())) return nullptr;
   Instruction *x, *y, *difference;
@@ -88,21 +88,21 @@ Result<Instruction*> CancelIntegers(Instruction& inst, const PassContext&) {
   return nullptr;
 }
 
-// For complex numbers, infinity * 0i is NaN.
+// Not for complex numbers, because infinity * 0i is NaN.
 Result<Instruction*> MultiplyByOne(Instruction& inst, const PassContext&) {
   Instruction* x;
   if (!m::Multiply(m::Any(&x), m::ConstantOf(1))(&inst) || IsComplex(inst.shape().type())) return nullptr;
   return x->shape() == inst.shape() ? x : nullptr;
 }
 
-// For floats it would lose NaN, infinity and the sign of zero.
+// For floats, 0 would lose NaN, infinity and the sign of zero.
 Result<Instruction*> MultiplyByZero(Instruction& inst, const PassContext&) {
   Instruction* zero;
   if (!m::Multiply(m::Any(), m::AnyConstant(&zero))(&inst) || !zero->IsConstantOf(0)) return nullptr;
   return IsInteger(inst.shape().type()) && zero->shape() == inst.shape() ? zero : nullptr;
 }
 
-// The abs of a complex number is another number.
+// For complex a, abs(a) * abs(a) is not a * a.
 Result<Instruction*> MultiplySigns(Instruction& inst, const PassContext&) {
   Instruction *a, *b, *c;
   if (!inst.Is(Opcode::kMultiply) || inst.operand(0).operand_count() == 0) return nullptr;
@@ -119,8 +119,8 @@ Result<Instruction*> DivideByOne(Instruction& inst, const PassContext&) {
   return x->shape() == inst.shape() ? x : nullptr;
 }
 
-// Both are the same real number, rounded once. 2^-k must be normal, because a device may flush subnormal numbers to
-// zero.
+// Both sides are the same real number, rounded once. 2^-k must be normal, because a device may flush subnormal numbers
+// to zero.
 Result<Instruction*> DivideByPowerOfTwo(Instruction& inst, const PassContext&) {
   Instruction *x, *constant;
   if (!m::Divide(m::Any(&x), m::ScalarConstant(&constant))(&inst)) return nullptr;
@@ -163,7 +163,6 @@ Result<Instruction*> PowerOfOneOrZero(Instruction& inst, const PassContext&) {
 }
 
 // For f16, bf16 and f32, x * x and 1 / x round the same number once, because powers are computed in a wider type.
-// A.pow.1c rounds more often.
 Result<Instruction*> PowerOfSmallNumber(Instruction& inst, const PassContext&) {
   Instruction& x = inst.operand(0);
   const PrimitiveType type = inst.shape().type();
@@ -183,7 +182,7 @@ Result<Instruction*> ExponentialOfZero(Instruction& inst, const PassContext&) {
   return ConstantLike(inst, 1);
 }
 
-// Equal sums then look equal. The sign of zero is the same.
+// Makes equal sums look equal. The sign of zero is the same.
 Result<Instruction*> SubtractConstant(Instruction& inst, const PassContext&) {
   Instruction &x = inst.operand(0), &c = inst.operand(1);
   if (!m::AnyConstant()(&c) || m::AnyConstant()(&x) || !IsStaticOfOneType(inst) || !HasNegatives(inst.shape().type()) ||
@@ -272,7 +271,7 @@ Result<Instruction*> MapOfElementwise(Instruction& inst, const PassContext&) {
     if (!SameDims(shape, inst.shape()) || shape.type() != body.parameter(i).shape().type()) return nullptr;
   }
   if (body.root().shape().type() != inst.shape().type()) return nullptr;
-  // A fused computation must not contain unused instructions.
+  // Copies no unused instructions, because a fused computation must not contain them.
   std::vector<Instruction*> order = body.PostOrder();
   std::vector<bool> needed(body.place_limit());
   needed[body.root().place()] = true;
@@ -301,7 +300,7 @@ Result<Instruction*> MapOfElementwise(Instruction& inst, const PassContext&) {
   return values.at(&body.root());
 }
 
-// Real numbers have parts too.
+// Real and imag also accept real numbers, hence the comparison of shapes.
 Result<Instruction*> ComplexParts(Instruction& inst, const PassContext&) {
   Instruction *r, *i;
   if (m::Real(m::Complex(m::Any(&r), m::Any()))(&inst)) return r;

@@ -46,7 +46,7 @@ Result<Instruction*> BroadcastOfAddedOnes(Instruction& inst, const PassContext&)
   return Replace(inst, Opcode::kBroadcast, {x}, DimensionsAttrs{dims});
 }
 
-// Equal broadcasts then look equal.
+// Makes equal broadcasts look equal.
 Result<Instruction*> BroadcastOfOnes(Instruction& inst, const PassContext&) {
   Instruction* x;
   if (!m::Broadcast(m::Any(&x))(&inst) || x->Is(Opcode::kReshape)) return nullptr;
@@ -110,7 +110,7 @@ Result<Instruction*> PartOfBroadcast(Instruction& inst, const PassContext&) {
 Result<Instruction*> SinkBroadcast(Instruction& inst, const PassContext&) {
   if (!inst.Is(kElementwise) || inst.operand_count() == 0 || inst.Is(Opcode::kCopy) || !inst.shape().IsArray())
     return nullptr;
-  const Instruction* first = nullptr;  // Operand of highest rank.
+  const Instruction* first = nullptr;  // Operand that broadcasts the highest rank.
   for (const Instruction* operand : inst.operands()) {
     if (operand->shape().IsScalar() && !inst.shape().IsScalar()) continue;
     if (!operand->Is(Opcode::kBroadcast)) return nullptr;
@@ -152,7 +152,7 @@ Result<Instruction*> SplatConstant(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kBroadcast, {&constant}, DimensionsAttrs{});
 }
 
-// Shorter constants are as cheap as an iota, and rules can read them.
+// Constants up to this length are as cheap as an iota, and rules can read them.
 constexpr int64_t kShort = 4;
 
 Result<Instruction*> CountingConstant(Instruction& inst, const PassContext&) {

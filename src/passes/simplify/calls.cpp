@@ -14,7 +14,7 @@ namespace hlo {
 namespace {
 namespace m = match;
 
-// Branch 0 is the one for false.
+// Branch 0 is the branch for false.
 Result<Instruction*> ConditionalOfPredicate(Instruction& inst, const PassContext&) {
   const auto& attrs = inst.attrs<ConditionalAttrs>();
   Instruction* p;
@@ -67,7 +67,7 @@ Result<Instruction*> ConstrainedLayout(Instruction& inst, const PassContext&) {
   return x.shape() == inst.shape() ? &x : Replace(inst, Opcode::kCopy, {&x});
 }
 
-// PadToStatic must give the sizes.
+// One PadToStatic must give the array and the sizes.
 Result<Instruction*> DynamicAgain(Instruction& inst, const PassContext&) {
   if (!Calls(inst, "SliceToDynamic") || inst.operand_count() == 0) return nullptr;
   Instruction* padded = nullptr;

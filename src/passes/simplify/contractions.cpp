@@ -56,7 +56,7 @@ std::vector<int64_t> Iota(int64_t count) {
   return numbers;
 }
 
-// From dot(b, a) to dot(a, b). `lhs` and `rhs` count free dimensions of a and b.
+// The transpose from dot(b, a) to dot(a, b). `lhs` and `rhs` count free dimensions of a and b.
 std::vector<int64_t> SwappedOrder(int64_t batch, int64_t lhs, int64_t rhs) {
   std::vector<int64_t> order = Iota(batch + lhs + rhs);
   std::rotate(order.begin() + batch, order.begin() + batch + rhs, order.end());
@@ -108,7 +108,7 @@ Computation* Adder(Module& module, PrimitiveType type) {
   return &adder;
 }
 
-// v must have no free dimensions. The same holds for dot(v, a).
+// v must have no free dimensions. Also matches dot(v, a).
 Result<Instruction*> DotToReduce(Instruction& inst, const PassContext&) {
   const auto& attrs = inst.attrs<DotAttrs>();
   const PrimitiveType type = inst.shape().type();
@@ -203,7 +203,7 @@ Result<Instruction*> DotOfDynamicSlice(Instruction& inst, const PassContext&) {
   return nullptr;
 }
 
-// The transpose must only permute dimensions that the reshape merges into the contracting one.
+// The transpose must only permute dimensions that the reshape merges into the contracting dimension.
 Result<Instruction*> DotOfSquished(Instruction& inst, const PassContext&) {
   Instruction *reshape, *transpose, *x, *c;
   if (!IsPlainDot(inst) || !m::Dot(m::Reshape(&reshape, m::Transpose(&transpose, m::Any(&x))), m::Constant(&c))(&inst))
@@ -248,7 +248,7 @@ std::vector<int64_t> Renumbered(const std::vector<int64_t>& dims, const std::vec
   return stay;
 }
 
-// One contracting dimension remains.
+// At least one contracting dimension remains.
 Result<Instruction*> DotOfOnes(Instruction& inst, const PassContext&) {
   if (!IsPlainDot(inst)) return nullptr;
   DotAttrs attrs = inst.attrs<DotAttrs>();
@@ -290,7 +290,7 @@ Result<Instruction*> DotOfOnes(Instruction& inst, const PassContext&) {
   return SameDims(shape, inst.shape()) ? dot : Replace(inst, Opcode::kReshape, {dot});
 }
 
-// Both transposes must permute only the batch, and alike.
+// Both transposes must be the same permutation of only the batch.
 Result<Instruction*> DotOfTransposedBatch(Instruction& inst, const PassContext&) {
   Instruction *a, *b;
   if (!IsPlainDot(inst) || !m::Dot(m::OneUse(m::Transpose(&a)), m::OneUse(m::Transpose(&b)))(&inst)) return nullptr;
@@ -393,7 +393,6 @@ Result<Instruction*> SumOfBatch(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kDot, {&dot.operand(0), &dot.operand(1)}, attrs);
 }
 
-// Needs more than two rows.
 Result<Instruction*> SumOfRows(Instruction& inst, const PassContext&) {
   Instruction& dot = inst.operand(0);
   if (!IsSumFromZero(inst) || !m::OneUse(m::Any())(&dot) || !IsPlainDot(dot) || !IsStaticOfOneType(dot)) return nullptr;
@@ -436,14 +435,14 @@ std::optional<size_t> SpatialOf(const std::vector<int64_t>& spatial, int64_t d) 
   return found == spatial.end() ? std::nullopt : std::optional<size_t>(found - spatial.begin());
 }
 
-// Returns null if the operand of a plain convolution is not a pad with zeros.
+// Returns the operand of a plain convolution if it is a pad with zeros, otherwise null.
 Instruction* ZeroPadOf(Instruction& convolution, int64_t number) {
   if (!IsPlainConvolution(convolution)) return nullptr;
   Instruction& pad = convolution.operand(number);
   return pad.Is(Opcode::kPad) && NumberOf(pad.operand(1)) == 0.0 && IsStatic(pad) ? &pad : nullptr;
 }
 
-// A convolution does not multiply its own padding, so an infinite w gives no NaN with it.
+// A convolution does not multiply its own padding, so that an infinite w no longer gives NaN.
 Result<Instruction*> ConvolutionOfPad(Instruction& inst, const PassContext&) {
   Instruction* pad = ZeroPadOf(inst, 0);
   if (pad == nullptr) return nullptr;
@@ -463,7 +462,7 @@ Result<Instruction*> ConvolutionOfPad(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kConvolution, {&pad->operand(0), &inst.operand(1)}, attrs);
 }
 
-// Becomes window dilation. The pad must put zeros only between the elements of w.
+// The zeros become window dilation, and must be only between the elements of w.
 Result<Instruction*> ConvolutionWithPad(Instruction& inst, const PassContext&) {
   Instruction* pad = ZeroPadOf(inst, 1);
   if (pad == nullptr) return nullptr;
@@ -580,7 +579,6 @@ Instruction* ScaledConvolution(Instruction& inst, Instruction& x, Instruction& w
   return Replace(inst, Opcode::kConvolution, {of_x ? scaled : &x, of_x ? &w : scaled}, convolution.attributes());
 }
 
-// Scales the smaller of x and w.
 Result<Instruction*> ConvolutionOfScaled(Instruction& inst, const PassContext&) {
   if (!ScalesFreely(inst)) return nullptr;
   for (int side = 0; side < 2; ++side) {

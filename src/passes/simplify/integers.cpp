@@ -130,7 +130,7 @@ Result<Instruction*> ExtremeTwice(Instruction& inst, const PassContext&) {
   return nullptr;
 }
 
-// A count of 1 proves nothing, because modules that do not state a count have it.
+// A count of 1 proves nothing, because it is the default.
 Result<Instruction*> ClampOfDeviceId(Instruction& inst, const PassContext&) {
   Instruction& id = inst.operand(1);
   const ModuleHeader& header = inst.computation().module().header;
@@ -142,7 +142,7 @@ Result<Instruction*> ClampOfDeviceId(Instruction& inst, const PassContext&) {
   return &id;
 }
 
-// Integers wrap. For < and > it would be wrong.
+// Holds because integers wrap, but not for < and >.
 Result<Instruction*> CompareOfShifted(Instruction& inst, const PassContext&) {
   const auto direction = inst.attrs<CompareAttrs>().direction;
   Instruction& sum = inst.operand(0);
@@ -173,7 +173,7 @@ Result<Instruction*> NarrowArithmetic(Instruction& inst, const PassContext&) {
   return Replace(inst, op.opcode(), {a, b}, op.attributes());
 }
 
-// Compares the first elements, of one type that is not complex.
+// Compares the first elements of literals of one type that is not complex.
 bool Holds(ComparisonDirection direction, const Literal& a, const Literal& b) {
   const bool less = IsLess(a, b), greater = IsLess(b, a);
   const bool equal = IsFloat(a.shape().type()) ? a.GetDouble(0) == b.GetDouble(0) : a.GetInt(0) == b.GetInt(0);
@@ -201,7 +201,7 @@ Result<Instruction*> CompareOfChoice(Instruction& inst, const PassContext&) {
   return if_true ? &p : Replace(inst, Opcode::kNot, {&p});
 }
 
-// The same holds with the sides swapped and for <. With NaN, both forms are false.
+// Also matches swapped sides with <. If an operand is NaN, both sides of the law are false.
 Result<Instruction*> CompareOfExtreme(Instruction& inst, const PassContext&) {
   const CompareAttrs& compare = inst.attrs<CompareAttrs>();
   if (compare.type == ComparisonType::kTotalOrder) return nullptr;
@@ -226,7 +226,7 @@ Result<Instruction*> CompareOfExtreme(Instruction& inst, const PassContext&) {
                  inst.attributes());
 }
 
-// The second form needs an integer, which is never NaN.
+// x >= 0 is true only for integers, which are never NaN.
 Result<Instruction*> CompareNonNegativeWithZero(Instruction& inst, const PassContext&) {
   const CompareAttrs& compare = inst.attrs<CompareAttrs>();
   if (compare.type == ComparisonType::kTotalOrder) return nullptr;

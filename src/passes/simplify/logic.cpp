@@ -9,7 +9,7 @@ namespace m = match;
 
 bool IsPred(const Instruction& inst) { return inst.shape().type() == PrimitiveType::kPred; }
 
-// True, or -1 in two's complement. False for integers of over 32 bits.
+// Whether all bits are set. Returns false for integers of over 32 bits.
 bool IsAllOnes(const Instruction& constant) {
   const Instruction& scalar = constant.Is(Opcode::kBroadcast) ? constant.operand(0) : constant;
   const PrimitiveType type = scalar.shape().type();
@@ -83,7 +83,7 @@ Result<Instruction*> SelectByComparison(Instruction& inst, const PassContext&) {
   __builtin_unreachable();
 }
 
-// For floats it depends on NaN, which differs from itself.
+// Not for floats, because NaN differs from itself.
 Result<Instruction*> CompareSelf(Instruction& inst, const PassContext&) {
   if (!inst.Is(Opcode::kCompare) || &inst.operand(0) != &inst.operand(1) || !IsStatic(inst)) return nullptr;
   const PrimitiveType type = inst.operand(0).shape().type();

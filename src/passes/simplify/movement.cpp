@@ -143,7 +143,7 @@ Result<Instruction*> ConcatenateSlices(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kConcatenate, parts, inst.attributes());
 }
 
-// A dynamic size could be 0.
+// Not for dynamic sizes, which could be 0.
 Result<Instruction*> ConcatenateOfSame(Instruction& inst, const PassContext&) {
   if (!inst.Is(Opcode::kConcatenate)) return nullptr;
   const int64_t dim = inst.attrs<OneDimensionAttrs>().dimension.value;
@@ -235,7 +235,6 @@ Result<Instruction*> ScatterOfOneWindow(Instruction& inst, const PassContext&) {
     if (!value) return nullptr;
     start[attrs.scatter_dims_to_operand_dims[i]] = *value;
   }
-  // Inserted dimensions have size 1.
   std::vector<int64_t> window;
   size_t next = 0;
   for (int64_t d = 0; d < x->shape().rank(); ++d) {

@@ -41,7 +41,7 @@ Result<Instruction*> ReduceOfOne(Instruction& inst, const PassContext&) {
   return Replace(inst, *op, {WidenedInit(inst), value});
 }
 
-// Such a reshape keeps the order of terms.
+// A reshape that only adds and removes dimensions of size 1 keeps the order of terms.
 Result<Instruction*> ReduceOfReshape(Instruction& inst, const PassContext&) {
   Instruction *reshape, *x;
   if (!m::Reduce(m::Reshape(&reshape, m::Any(&x)), m::Any())(&inst) || !IsStatic(inst) || !IsStatic(*reshape))
@@ -51,7 +51,7 @@ Result<Instruction*> ReduceOfReshape(Instruction& inst, const PassContext&) {
   const auto& reduced = inst.attrs<ReduceAttrs>().dimensions;
   std::vector<int64_t> dims, kept;
   for (int64_t d = 0; d < x->shape().rank(); ++d) {
-    // A removed dimension of x has size 1 and becomes a reduced one.
+    // A removed dimension of x has size 1 and becomes a reduced dimension.
     const bool is_reduced =
         (*paired)[d] < 0 || std::find(reduced.begin(), reduced.end(), (*paired)[d]) != reduced.end();
     (is_reduced ? dims : kept).push_back(is_reduced ? d : x->shape().dim(d));
@@ -104,15 +104,15 @@ std::optional<ArgReducer> ReadArgReducer(const Computation& reducer) {
   return ArgReducer{&beats, &is_nan, &tie.operand(1)};
 }
 
-// Elements must be the indices along the only reduced dimension.
+// Whether elements are the indices along the only reduced dimension.
 bool ArePlaces(const Instruction& inst, const std::vector<int64_t>& reduced) {
   if (reduced.size() != 1) return false;
   if (IsCountThatFits(inst)) return inst.attrs<IotaAttrs>().iota_dimension == reduced[0];
   return inst.Is(Opcode::kBroadcast) && IsCountThatFits(inst.operand(0)) && inst.dimensions() == reduced;
 }
 
-// With JAX's reducer, the index of several NaNs depends on the order in which a kernel combines the elements. After the
-// rewrite, the lowest index wins:
+// With JAX's reducer, if there are several NaNs, the index depends on the order in which a kernel combines the
+// elements. After the rewrite, the lowest index wins:
 //   x != x => (x != x) & ((y == y) | (i < j))
 Result<Instruction*> FirstOfSeveralNaNs(Instruction& inst, const PassContext&) {
   if (!inst.Is(Opcode::kReduce) || inst.operand_count() != 4 || !IsFloat(inst.operand(0).shape().type()))
@@ -133,7 +133,7 @@ Result<Instruction*> FirstOfSeveralNaNs(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kReduce, {inst.operands().begin(), inst.operands().end()}, attrs);
 }
 
-// A sum of no products.
+// A sum of no products is 0.
 Result<Instruction*> ProductOfNothing(Instruction& inst, const PassContext&) {
   if (!inst.Is(Opcode::kDot) && !inst.Is(Opcode::kConvolution)) return nullptr;
   if (inst.operand(0).shape().NumElements() != 0 && inst.operand(1).shape().NumElements() != 0) return nullptr;

@@ -11,7 +11,7 @@ namespace hlo {
 namespace {
 namespace m = match;
 
-// Selects the exact row of a rule, for integers, or the row that rounds.
+// Whether the rule's row applies: the row that rounds, for floats and complex numbers, or the exact row, for integers.
 template <bool kRounds>
 bool IsOfRow(const Instruction& inst) {
   const PrimitiveType type = inst.shape().type();
@@ -20,7 +20,7 @@ bool IsOfRow(const Instruction& inst) {
 
 bool IsReal(const Instruction& inst) { return IsIeee(inst.shape().type()) && IsStaticOfOneType(inst); }
 
-// Devices may flush subnormal numbers.
+// Excludes reciprocals and products near subnormal numbers, which devices may flush to zero.
 bool IsFarFromLimits(double value, PrimitiveType type) {
   const double most = type == PrimitiveType::kF16 ? 0x1p13 : 0x1p125;
   return std::fabs(value) <= most && std::fabs(value) >= 1 / most;
@@ -104,7 +104,6 @@ Result<Instruction*> MultiplyConstants(Instruction& inst, const PassContext&) {
                  {Replace(inst, Opcode::kMultiply, {x, y}), Replace(inst, Opcode::kMultiply, {c, d})});
 }
 
-// Scales the smaller array.
 template <bool kRounds>
 Result<Instruction*> ScaleTheSmaller(Instruction& inst, const PassContext&) {
   Instruction *x, *c, *b;
@@ -217,7 +216,7 @@ Result<Instruction*> PowerOfFewFactors(Instruction& inst, const PassContext&) {
   return exponent == 2.0 ? square : Replace(inst, Opcode::kMultiply, {square, &x});
 }
 
-// Other c differ: pow(1, inf), pow(1, nan) and pow(inf, 0) are 1.
+// c must be finite and not 0, because pow(1, inf), pow(1, nan) and pow(inf, 0) are 1.
 Result<Instruction*> PowerOfExponential(Instruction& inst, const PassContext&) {
   Instruction *a, *b;
   if (!IsReal(inst) || !m::Power(m::Exp(m::Any(&a)), m::Any(&b))(&inst)) return nullptr;
@@ -258,7 +257,8 @@ Result<Instruction*> LogOfExponential(Instruction& inst, const PassContext&) {
   return IsReal(inst) && m::Log(m::Exp(m::Any(&x)))(&inst) && x->shape() == inst.shape() ? x : nullptr;
 }
 
-// pow(1, inf) and pow(inf, 0) are 1. Odd powers of negative numbers have no logarithm.
+// c must be finite and not 0, because pow(1, inf) and pow(inf, 0) are 1. Odd powers of negative numbers have no
+// logarithm.
 Result<Instruction*> LogOfPower(Instruction& inst, const PassContext&) {
   Instruction *a, *b;
   if (!IsReal(inst) || !m::Log(m::Power(m::Any(&a), m::Any(&b)))(&inst)) return nullptr;

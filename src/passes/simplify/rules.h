@@ -19,7 +19,7 @@ std::span<const Rule> ArithmeticRules();
 std::span<const Rule> LogicRules();
 std::span<const Rule> ReshapeRules();
 std::span<const Rule> BroadcastRules();
-std::span<const Rule> MovementRules();  // Slices, pads, concatenations, gathers, updates.
+std::span<const Rule> MovementRules();  // Slices, pads, concatenations, sorts.
 std::span<const Rule> ReductionRules();
 std::span<const Rule> IntegerRules();
 std::span<const Rule> RoundingRules();
@@ -38,8 +38,7 @@ inline Instruction* Step(Instruction& inst, Opcode opcode, Shape shape, const st
                          Attributes attrs = NoAttrs()) {
   return &inst.computation().AddLike(inst, opcode, std::move(shape), operands, std::move(attrs));
 }
-// The bytes of `x` with another shape. Reshapes of row-major arrays can be fused; other changes are bitcasts. Fusion
-// turns an unfused reshape into a bitcast.
+// The bytes of `x` with another shape. Reshapes of row-major arrays can be fused; other changes are bitcasts.
 inline Instruction* Recast(Instruction& inst, const Shape& shape, Instruction* x) {
   if (x->shape() == shape) return x;
   const bool row_major = shape.HasDefaultLayout() && x->shape().HasDefaultLayout();
@@ -52,14 +51,14 @@ inline Instruction* ConstantLike(Instruction& inst, double value) {
 }
 
 // For each dimension of `to` its dimension of `from`, or -1 for an added dimension of size 1. nullopt if a reshape does
-// more than add and remove dimensions of size 1. Ambiguous ones are paired leftmost.
+// more than add and remove dimensions of size 1. Ambiguous dimensions are paired from the left.
 std::optional<std::vector<int64_t>> PairDimensions(const Shape& from, const Shape& to);
 
 // For each dimension of `shape` the dimension of `x` with the same size and the same number of elements before it, or
 // -1.
 std::vector<int64_t> SamePlaces(const Shape& shape, const Shape& x);
 
-// One array, a reducer of its type, and no dynamic dimensions, which could be empty.
+// Whether `inst` reduces one array in its own type, without dynamic dimensions, which could be empty.
 bool IsPlainReduce(const Instruction& inst);
 
 }  // namespace hlo

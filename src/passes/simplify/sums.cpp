@@ -1,5 +1,5 @@
 // Rules of algsimp for reduce and reduce-window. Rules that reorder or regroup terms have an exact row for reducers
-// that do not depend on it, such as integer sums and maxima, and one for sums and products of floats.
+// that do not depend on the order, such as integer sums and maxima, and a row for sums and products of floats.
 #include <algorithm>
 #include <limits>
 
@@ -20,8 +20,8 @@ Computation* ReducerOf(const Instruction& inst) {
   return inst.Is(Opcode::kReduce) ? inst.attrs<ReduceAttrs>().to_apply : inst.attrs<ReduceWindowAttrs>().to_apply;
 }
 
-// The op of a reducer of one static array of one type. Returns nullopt for other reducers, and for reducers of the
-// rule's other row.
+// The op of a reduce of one static array in one type. Returns nullopt for other reduces, and for reduces of the rule's
+// other row.
 template <bool kRounds>
 std::optional<Opcode> OpOfRow(const Instruction& inst) {
   if (inst.operand_count() != 2 || !IsStaticOfOneType(inst)) return std::nullopt;
@@ -130,7 +130,6 @@ Result<Instruction*> ReduceOfKeptReshape(Instruction& inst, const PassContext&) 
   return SameDims(reduce->shape(), inst.shape()) ? reduce : Replace(inst, Opcode::kReshape, {reduce});
 }
 
-// Parts must have one shape.
 template <bool kRounds>
 Result<Instruction*> ReduceOfConcatenate(Instruction& inst, const PassContext&) {
   constexpr int64_t kMostParts = 8;
@@ -203,7 +202,6 @@ bool KeepsExtreme(const Computation& reducer, Opcode extreme) {
   return false;
 }
 
-// Constants, parameters and iotas, or broadcasts of them, depend on no other instruction.
 bool HasNoDependencies(const Instruction& x) {
   const Instruction& leaf = x.Is(Opcode::kBroadcast) ? x.operand(0) : x;
   return leaf.Is(Opcode::kConstant) || leaf.Is(Opcode::kParameter) || leaf.Is(Opcode::kIota);
@@ -265,7 +263,8 @@ Result<Instruction*> ReduceBelowBroadcast(Instruction& inst, const PassContext&)
 }
 
 // Whether n * x may replace the sum of n equal terms. Such additions round in one direction, so the sum may be wrong by
-// n / 2 roundings. A check in a wider type accepts n * x. For f64 it would take the less accurate sum as the truth.
+// n / 2 roundings. A check in a wider type accepts n * x. For f64 the check would take the less accurate sum as the
+// truth.
 bool MayCountInstead(PrimitiveType type) { return type != PrimitiveType::kF64; }
 
 // For floats, the type must represent n.
@@ -308,7 +307,8 @@ const std::vector<WindowDim>& WindowOf(const Instruction& inst) { return inst.at
 bool IsPlain(const WindowDim& dim) { return dim == WindowDim{.size = dim.size}; }
 bool IsSingle(const WindowDim& dim) { return dim == WindowDim(); }
 
-// Windows of a running sum have the element and all earlier ones. Other windows must have one element.
+// The dimension of a running sum, whose windows have the element and all earlier elements. In other dimensions, windows
+// must have one element.
 std::optional<int64_t> RunningDim(const Instruction& inst) {
   const auto& window = WindowOf(inst);
   std::optional<int64_t> running;
@@ -351,7 +351,7 @@ Result<Instruction*> WindowOfAll(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kReshape, {reduce});
 }
 
-// A reduce-window skips its own padding. A convert between the two moves to x.
+// A reduce-window skips its own padding. A convert between pad and reduce-window moves to x.
 Result<Instruction*> WindowOfPad(Instruction& inst, const PassContext&) {
   const auto op = OpOf(inst);
   Instruction *convert = nullptr, *pad = &inst.operand(0);

@@ -18,7 +18,7 @@ std::vector<Instruction*> IndicesOf(const Instruction& inst) {
   return {inst.operands().begin() + first, inst.operands().end()};
 }
 
-// The part that is read or replaced.
+// Shape of the part that is read or replaced.
 const Shape& PartOf(const Instruction& inst) {
   return inst.Is(Opcode::kDynamicSlice) ? inst.shape() : inst.operand(1).shape();
 }
@@ -48,7 +48,7 @@ Instruction* Clamped(Instruction& inst, Instruction& index, int64_t from, int64_
   return Step(inst, Opcode::kClamp, index.shape(), {low, &index, high});
 }
 
-// Such an index is clamped to 0.
+// The index of a whole dimension is clamped to 0.
 Result<Instruction*> IndexOfWhole(Instruction& inst, const PassContext&) {
   std::vector<Instruction*> indices = IndicesOf(inst);
   bool changed = false;
@@ -241,8 +241,8 @@ Result<Instruction*> GatherOfScalar(Instruction& inst, const PassContext&) {
 
 constexpr int64_t kVerySmallGather = 4;  // XLA's very_small_gather_size.
 
-// Gathers single elements of a vector. Smaller indices select the first element, larger ones the last, as a gather
-// clamps.
+// Gathers single elements of a vector. Negative indices select the first element, too large indices the last, as a
+// gather clamps.
 Result<Instruction*> GatherOfFew(Instruction& inst, const PassContext&) {
   Instruction &x = inst.operand(0), &indices = inst.operand(1);
   const auto& attrs = inst.attrs<GatherAttrs>();

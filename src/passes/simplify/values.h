@@ -9,20 +9,20 @@
 
 namespace hlo {
 
-// At least 0 or NaN. -0 is not negative. Integers are compared as their type does.
+// Whether no element is negative; -0 and NaN are not.
 bool NeverNegative(const Instruction& x);
-// True for types without -0.
+// Whether no element is -0. True for types without -0.
 bool NeverNegativeZero(const Instruction& x);
 
 // The literal of a scalar constant or its broadcast, or null.
 const Literal* ScalarOf(const Instruction& x);
-// For integers and pred, and for floats.
+// The value of ScalarOf(x) for integers and pred, and for floats.
 std::optional<int64_t> IntegerOf(const Instruction& x);
 std::optional<double> NumberOf(const Instruction& x);
-// Two scalars of one type that is not complex.
+// Compares two scalars of one type that is not complex.
 bool IsLess(const Literal& a, const Literal& b);
 
-// Whether op(zero, x) == x for all x except -0. `init` is a constant or a broadcast of one.
+// Whether op(init, x) == x for all x except -0. `init` must be a constant or a broadcast of a constant.
 bool IsNeutral(const Instruction& init, Opcode op);
 // True for sums and products of floats.
 bool OrderMatters(Opcode op, PrimitiveType type);
@@ -30,15 +30,15 @@ bool OrderMatters(Opcode op, PrimitiveType type);
 // Whether integers from 0 to `count`, inclusive, are exact.
 bool HoldsCount(PrimitiveType type, int64_t count);
 
-// An iota that neither wraps nor is rounded.
+// Whether `x` is an iota of integers that does not wrap.
 bool IsCountThatFits(const Instruction& x);
 
 // f8e8m0fnu has no sign: every negation gives NaN.
 inline bool HasNegatives(PrimitiveType type) { return type != PrimitiveType::kF8E8M0FNU; }
 
-// Dynamic dimensions may have fewer elements than their bounds.
+// Whether all dimensions are static. Dynamic dimensions may have fewer elements than their bounds.
 bool IsStatic(const Instruction& inst);
-// HLO allows mixed float types for some ops.
+// Also requires one type, because HLO allows mixed float types for some ops.
 bool IsStaticOfOneType(const Instruction& inst);
 
 // Types with infinities, signed zeros and enough range for a reciprocal.

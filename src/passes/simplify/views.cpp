@@ -45,7 +45,7 @@ Result<Instruction*> SliceOfBroadcast(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kBroadcast, {part}, broadcast.attributes());
 }
 
-// Equal slices then look equal.
+// Makes equal slices look equal.
 Result<Instruction*> SliceWithoutStride(Instruction& inst, const PassContext&) {
   SliceRanges ranges = inst.attrs<SliceAttrs>().slice;
   bool changed = false;
@@ -58,7 +58,7 @@ Result<Instruction*> SliceWithoutStride(Instruction& inst, const PassContext&) {
   return changed ? Replace(inst, Opcode::kSlice, {&inst.operand(0)}, SliceAttrs{ranges}) : nullptr;
 }
 
-// They must be whole rows of x.
+// The slice must be whole rows of x.
 Result<Instruction*> SliceOfReshape(Instruction& inst, const PassContext&) {
   Instruction& reshape = inst.operand(0);
   if (!reshape.Is(Opcode::kReshape) || !IsStatic(reshape) || inst.shape().rank() == 0) return nullptr;
@@ -303,7 +303,7 @@ Result<Instruction*> HoistTranspose(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kTranspose, {merged}, DimensionsAttrs{order});
 }
 
-// Space-to-depth: a dimension of x is split into at most five chunks, which are concatenated along another one.
+// Space-to-depth: a dimension of x is split into at most five chunks, which are concatenated along another dimension.
 Result<Instruction*> ChunksToConcatenate(Instruction& inst, const PassContext&) {
   constexpr int64_t kMostChunks = 5;
   Instruction *split, *x, *transpose;
@@ -364,7 +364,6 @@ Result<Instruction*> BitcastOfUnary(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kBitcast, {Step(inst, f.opcode(), x.shape(), {&x}, f.attributes())});
 }
 
-// A reshape can produce the layout itself.
 Result<Instruction*> CopyTwice(Instruction& inst, const PassContext&) {
   Instruction& inner = inst.operand(0);
   if (!m::OneUse(m::Copy())(&inner) || !inst.shape().IsArray()) return nullptr;
@@ -376,6 +375,7 @@ Result<Instruction*> CopyTwice(Instruction& inst, const PassContext&) {
   if (!is_plain(inst.shape()) || !is_plain(inner.shape()) || !is_plain(inner.operand(0).shape())) return nullptr;
   return Replace(inst, Opcode::kCopy, {&inner.operand(0)});
 }
+// The reshape can produce the layout itself.
 Result<Instruction*> CopyOfReshape(Instruction& inst, const PassContext&) {
   Instruction& reshape = inst.operand(0);
   if (!m::OneUse(m::Reshape())(&reshape) || !inst.shape().IsArray() || inst.shape().HasDynamicDims() ||
@@ -415,7 +415,7 @@ Result<Instruction*> ReshapeToBitcast(Instruction& inst, const PassContext&) {
   return numbered(from) == numbered(inst.shape()) ? Recast(inst, inst.shape(), &inst.operand(0)) : nullptr;
 }
 
-// The layout is transposed too.
+// The layout must be transposed too.
 Result<Instruction*> TransposeToBitcast(Instruction& inst, const PassContext&) {
   const auto from = InMemory(inst.operand(0).shape()), to = InMemory(inst.shape());
   if (!from || !to) return nullptr;
@@ -456,7 +456,8 @@ Result<Instruction*> ReshapeOfCopy(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kCopy, {view});
 }
 
-// Returns for each dimension of `to` one of `from`, or nullopt unless a bitcast only permutes dimensions and layout.
+// Returns the dimension of `from` for each dimension of `to`, or nullopt if a bitcast does more than permute dimensions
+// and layout.
 std::optional<std::vector<int64_t>> Renaming(const Shape& from, const Shape& to) {
   const auto &a = from.layout().minor_to_major, &b = to.layout().minor_to_major;
   if (!InMemory(from) || !InMemory(to) || from.rank() != to.rank() || from.type() != to.type()) return std::nullopt;
