@@ -36,7 +36,7 @@ Instruction* Shifts(Instruction& inst, const Shape& shape, int bits) {
   return Step(inst, Opcode::kMultiply, shape, {number, width});
 }
 
-// x[..., n] => the or of x << (iota * width) over the last dimension.
+// x[..., n] => the bitwise or, over the last dimension, of x << (iota * width).
 Instruction* Join(Instruction& inst, PrimitiveType narrow, PrimitiveType wide) {
   Instruction* const bits = AsType(inst, &inst.operand(0), narrow, Opcode::kBitcastConvert);
   Instruction* const parts = AsType(inst, bits, wide, Opcode::kConvert);
@@ -53,7 +53,7 @@ Instruction* Join(Instruction& inst, PrimitiveType narrow, PrimitiveType wide) {
   return AsType(inst, joined, inst.shape().type(), Opcode::kBitcastConvert);
 }
 
-// The final convert keeps the lowest bits.
+// x => the lowest bits of x >> (iota * width), with a new last dimension.
 Instruction* Split(Instruction& inst, PrimitiveType narrow, PrimitiveType wide) {
   Instruction* const bits = AsType(inst, &inst.operand(0), wide, Opcode::kBitcastConvert);
   const Shape shape = inst.shape().WithType(wide);
@@ -70,7 +70,7 @@ Instruction* Split(Instruction& inst, PrimitiveType narrow, PrimitiveType wide) 
   return AsType(inst, AsType(inst, shifted, narrow, Opcode::kConvert), inst.shape().type(), Opcode::kBitcastConvert);
 }
 
-// Excludes complex numbers and preds that are read as bytes.
+// Does not expand bitcasts of complex numbers, or of preds that are read as bytes.
 Result<Instruction*> ExpandBitcast(Instruction& inst, const PassContext&) {
   const Shape &from = inst.operand(0).shape(), &to = inst.shape();
   const int bits_from = BitWidth(from.type()), bits_to = BitWidth(to.type());

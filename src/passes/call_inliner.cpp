@@ -1,7 +1,8 @@
-// call-inliner: call(f, x) => the body of f on x. fusion-dissolver does the same for fusions in the input, which our
-// passes then make anew.
+// call-inliner: replaces call(f, x) by f's body applied to x. fusion-dissolver does the same for fusions in the input,
+// so that our passes form fusions anew.
 //
-// Callers come first: a body is copied directly to its final computation, once for each chain of calls.
+// Callers are processed first, so that a body is copied directly to its final computation, once for each chain of
+// calls.
 #include <algorithm>
 #include <iterator>
 #include <unordered_set>
@@ -43,7 +44,7 @@ class Inliner {
  private:
   void Inline(Instruction& call, const Computation& callee, std::vector<Instruction*>* calls) {
     std::vector<Instruction*> copies(callee.place_limit());
-    std::vector<Instruction*> ends;  // Control predecessors that replace the call.
+    std::vector<Instruction*> ends;  // Instructions that replace the call as control predecessors.
     for (const Instruction* inst : callee.PostOrder()) {
       if (inst->Is(Opcode::kParameter)) {
         copies[inst->place()] = &call.operand(inst->parameter_number());
@@ -52,7 +53,7 @@ class Inliner {
       std::vector<Instruction*> operands;
       for (const Instruction* operand : inst->operands()) operands.push_back(copies[operand->place()]);
       Instruction& copy = caller_.AddClone(*inst, operands);
-      // A value of the callee has no single counterpart, because the body may be copied repeatedly.
+      // A copy has no origin, because the body may be copied repeatedly.
       copy.SetOrigin(-1);
       for (Instruction* before : call.control_predecessors()) copy.AddControlPredecessor(*before);
       for (const Instruction* before : inst->control_predecessors())
@@ -73,7 +74,7 @@ class Inliner {
   const Opcode opcode_;
   const PassContext& context_;
   int64_t& left_;
-  Replacements ends_;  // For each removed call.
+  Replacements ends_;
 };
 
 bool InlineEach(Module& module, const PassContext& context, Opcode opcode) {

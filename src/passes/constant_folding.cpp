@@ -1,4 +1,5 @@
-// constant_folding: evaluates instructions on constants with the interpreter, which defines the results.
+// constant_folding: replaces instructions whose operands are constants by their results, as the interpreter computes
+// them.
 #include <algorithm>
 
 #include "base/text.h"

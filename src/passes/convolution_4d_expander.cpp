@@ -1,4 +1,5 @@
-// convolution_4d_expander: removes trivial spatial dimensions of convolutions with four. Libraries support three.
+// convolution_4d_expander: removes trivial spatial dimensions from convolutions with four spatial dimensions. Libraries
+// support three.
 #include <algorithm>
 
 #include "ir/fusion.h"
@@ -9,8 +10,8 @@
 namespace hlo {
 namespace {
 
-// Requires input, output and window of size 1 without padding. XLA ignores the window, but a larger one would have to
-// select the element that is not on padding.
+// Whether input, output and window have size 1, without padding. A larger window would have to select the element that
+// is not on padding.
 bool IsTrivial(const Instruction& convolution, int64_t i) {
   const auto& attrs = convolution.attrs<ConvolutionAttrs>();
   const WindowDim& window = attrs.window.dims[i];
@@ -19,7 +20,6 @@ bool IsTrivial(const Instruction& convolution, int64_t i) {
          window.pad_high == 0;
 }
 
-// Removes the dimensions `gone`, all of size 1.
 Shape Without(const Shape& shape, const std::vector<int64_t>& gone) {
   Dims dims;
   for (int64_t d = 0; d < shape.rank(); ++d) {

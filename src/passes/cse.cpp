@@ -52,7 +52,7 @@ class SeenInstructions {
  public:
   explicit SeenInstructions(size_t most) : slots_(std::bit_ceil(2 * most + 1)) {}
 
-  // Adds `inst` and returns null if there is no equal instruction.
+  // Returns an equal instruction. If there is none, adds `inst` and returns null.
   Instruction* FindOrAdd(Instruction& inst) {
     const uint64_t hash = HashWithOperands(inst);
     for (size_t at = hash;; ++at) {
@@ -112,7 +112,7 @@ bool SameComputation(const Computation& a, const Computation& b) {
   return paired.at(&a.root()) == &b.root();
 }
 
-// Lets callers of equal small computations, such as reducers, call the first one.
+// Lets callers of equal small computations, such as reducers, call the first of these.
 bool ShareComputations(Module& module) {
   std::unordered_multimap<uint64_t, Computation*> seen;
   std::unordered_map<Computation*, Computation*> same;

@@ -78,12 +78,12 @@ OpPattern<Operands...> Op(Opcode opcode, Instruction** capture, Operands... oper
   }
 #include "ir/opcodes.inc"
 
-// A scalar or splat constant, or a broadcast of one.
+// A scalar or splat constant with this value, or a broadcast of such a constant.
 inline auto ConstantOf(double value) {
   return [value](Instruction* inst) { return inst->IsConstantOf(value); };
 }
 
-// A constant or a broadcast of one.
+// A constant or a broadcast of a constant.
 inline auto AnyConstant(Instruction** capture = nullptr) {
   return [capture](Instruction* inst) {
     if (capture != nullptr) *capture = inst;
@@ -91,7 +91,7 @@ inline auto AnyConstant(Instruction** capture = nullptr) {
   };
 }
 
-// A constant with one element, or a broadcast of one. Captures the constant.
+// A scalar constant or a broadcast of it. Captures the constant.
 inline auto ScalarConstant(Instruction** capture) {
   return [capture](Instruction* inst) {
     Instruction* constant = inst->Is(Opcode::kBroadcast) ? &inst->operand(0) : inst;

@@ -1,4 +1,4 @@
-// The options of passes in pipelines, such as `fusion{instructions=128}`. Each pass with options has a struct.
+// The options of passes in pipelines, such as `fusion{instructions=128}`.
 #ifndef HLO_PASSES_OPTIONS_H_
 #define HLO_PASSES_OPTIONS_H_
 

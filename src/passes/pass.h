@@ -55,14 +55,14 @@ std::string_view ToString(Preserves preserves);
 
 struct PassRow {
   std::string_view name;        // The registered name in XLA.
-  std::string_view class_name;  // The class in XLA. Also accepted.
+  std::string_view class_name;  // The class in XLA, which FindPass accepts too.
   PassFunction function;
   Preserves preserves;
   PassOptions (*defaults)();
   std::string_view what;
 };
 
-// `pass.preserves` is the promise with the default options.
+// The promise of the pass with these options.
 Preserves PreservesOf(const PassRow& pass, const PassOptions& options);
 
 std::span<const PassRow> AllPasses();
@@ -72,7 +72,7 @@ bool SamePassName(std::string_view a, std::string_view b);
 // A usage error with the nearest names.
 Error UnknownPass(std::string_view name);
 
-// For `--inject=pass:NAME:FAULT`.
+// Faults that `--inject=pass:NAME:FAULT` can plant.
 std::span<const std::string_view> FaultsOf(std::string_view pass);
 
 }  // namespace hlo

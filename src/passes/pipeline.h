@@ -39,7 +39,7 @@ struct PassRun {
 // "algsimp#2".
 std::string NameOf(const PassRun& run);
 
-// Called before or after each instance. An error stops the run, which returns it.
+// Called before or after each instance. An error stops the run, which returns the error.
 using PassObserver = std::function<Status(const PassRun&, Module&)>;
 
 struct PipelineOptions {
@@ -49,7 +49,7 @@ struct PipelineOptions {
   std::shared_ptr<const SourceText> text;
   // Skipped names: a pass, a stage, `name#k` for its k-th instance, `stage/name` or `stage/name#k`.
   std::vector<std::string> disabled;
-  // If not empty, only these run.
+  // If not empty, only instances with these names run.
   std::vector<std::string> only;
   int opt_bisect_limit = -1;  // Skips instances with a higher number. -1 skips none.
   // Skip instances before `start_from`, from `stop_before` on, and after `stop_after`. A name means its first instance;

@@ -1,5 +1,5 @@
-// reshape-mover: moves reshapes below elementwise instructions, where they may cancel with another one. A reshape keeps
-// the row-major order of the elements.
+// reshape-mover: moves reshapes below elementwise instructions, where they may cancel with other reshapes. A reshape
+// keeps the row-major order of the elements.
 #include "passes/match.h"
 #include "passes/pass.h"
 #include "passes/simplify/rules.h"

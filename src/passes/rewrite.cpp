@@ -25,8 +25,8 @@ constexpr int64_t kMostRewritesEach = 50;
 
 constexpr size_t kOpcodes = static_cast<size_t>(Opcode::kElidedConstant) + 1;
 
-// Returns whether one elementwise instruction or update has floats of several widths. Rules assume one type. Other
-// operations that move elements get one type when a module is loaded (driver/load.cpp).
+// Whether one elementwise instruction or update has floats of several widths. Rules assume one type. Other operations
+// that move elements get one type when a module is loaded (driver/load.cpp).
 bool MixesWidths(const Instruction& inst) {
   constexpr OpcodeSet kConversions = {Opcode::kConvert, Opcode::kBitcastConvert, Opcode::kStochasticConvert};
   if (kConversions.Has(inst.opcode()) || !(inst.Is(kElementwise) || inst.Is(Opcode::kDynamicUpdateSlice))) return false;

@@ -44,7 +44,6 @@ class Roots {
   uint32_t trait_ = 0;
 };
 
-// A rule as a table row.
 struct Rule {
   std::string_view id;  // The pass (A: algsimp), opcode and number of the pass catalogue: "A.add.1", "A.resh.1b".
   Roots roots;
@@ -77,13 +76,13 @@ struct RuleBook {
   std::vector<std::string> cycles;  // One sentence for each cycle of rules that undo each other.
 };
 
-// Visits operands before users. New instructions and the users of replaced ones are visited again, and dead
+// Visits operands before users. New instructions and the users of replaced instructions are visited again, and dead
 // instructions are removed immediately. A replacement takes one unit of fuel of the pass and of the rule. Log level 2
 // of the file `where` lists the replacements.
 Result<bool> RewriteEach(std::span<Computation* const> computations, const PassContext& context,
                          std::span<const Rule> rules,
                          const std::source_location& where = std::source_location::current());
-// A valid fusion has no operands that its computation does not read.
+// Removes operands of fusions that their computations do not read.
 bool RemoveUnusedOperands(Module& module);
 Result<bool> RewriteEach(Module& module, const PassContext& context, std::span<const Rule> rules,
                          const std::source_location& where = std::source_location::current());

@@ -1,6 +1,5 @@
 // gpu-schedule: sets an order of execution for every computation, depth first from the earliest instruction, so that
-// values are computed shortly before their first use. The buffer plan avoids copies for loop state and in-place
-// updates.
+// values are computed shortly before their first use.
 #include "ir/module.h"
 #include "passes/pass.h"
 

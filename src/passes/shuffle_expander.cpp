@@ -6,8 +6,8 @@
 namespace hlo {
 namespace {
 
-// shuffle(x) => concatenate(x[shift:], x[:shift]), one dimension after the other. Dimensions with shift 0 are skipped.
-// Dynamic dimensions are excluded: the sizes of their parts are unknown.
+// shuffle(x) => concatenate(x[shift:], x[:shift]), one dimension after the other. Dynamic dimensions are excluded,
+// because the sizes of their parts are unknown.
 Result<Instruction*> ExpandShuffle(Instruction& inst, const PassContext&) {
   if (!inst.Is(Opcode::kShuffle)) return nullptr;
   Instruction* x = &inst.operand(0);
