@@ -75,7 +75,7 @@ bool MergeDuplicates(Instruction& conditional) {
   for (const Computation* branch : branches) {
     if (!branch->root().Is(Opcode::kTuple)) return false;
   }
-  // The map is only for look-ups, because its order varies between runs.
+  // Only for look-ups, because the map's order varies between runs.
   std::map<std::vector<const Instruction*>, int64_t> first;
   std::vector<int64_t> same(conditional.shape().elements().size());
   for (size_t i = 0; i < same.size(); ++i) {

@@ -29,7 +29,7 @@ bool IsGiven(const Loop& loop, const Instruction& value);
 // Returns nullopt if the operand of a dot is not a LoopSlice.
 std::optional<LoopSlice> ReadLoopSlice(const Loop& loop, Instruction& operand);
 
-// Limit of the bytes that are kept for all trips.
+// Limit of bytes kept for all trips.
 constexpr int64_t kMostLoopDotBytes = 256 << 20;
 
 // Whether the product of a trip has so few rows that reading (or updating) `large` takes most of the product's time. On

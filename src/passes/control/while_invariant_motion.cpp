@@ -29,7 +29,7 @@ bool MovesWithUsersOnly(const Instruction& inst) {
   return kFreeWhereUsed.Has(inst.opcode());
 }
 
-// Whether a user is a library call or a separate kernel, which reads its operands from memory.
+// Whether a user is a library call or separate kernel, which reads its operands from memory.
 bool FeedsMemory(const Instruction& inst) {
   return std::ranges::any_of(inst.users(), [](const Instruction* user) { return user->Is(kStandsAlone); });
 }

@@ -171,7 +171,7 @@ bool UseLastValues(const Loop& loop) {
 }
 
 bool MergeSame(const Loop& loop) {
-  // The map is only for look-ups, because its order varies between runs.
+  // Only for look-ups, because the map's order varies between runs.
   std::map<std::pair<const Instruction*, const Instruction*>, int64_t> first;
   std::vector<int64_t> same(loop.Size());
   bool any = false;

@@ -36,8 +36,8 @@ bool IsPartOfKernel(const Instruction& inst) {
          inst.Is(Opcode::kBitcast) || inst.Is(Opcode::kGetTupleElement) || inst.IsRoot();
 }
 
-// Whether one kernel can compute all trips. An element of a changing array may depend on other changing arrays only at
-// the same index, because the dependencies of a stencil would grow with each trip.
+// Whether one kernel can compute all trips. An element of a changing array may depend on changing arrays only at the
+// same index, because the dependencies of a stencil would grow with each trip.
 bool CanBeOneKernel(Instruction& inst) {
   const auto loop = ReadLoop(inst);
   if (!loop) return false;
