@@ -80,8 +80,8 @@ class FusionGraph {
     return Waits().InstructionBetween(Root(group), Root(before));
   }
 
-  // Number of values that members read and the group does not compute. After a union, a value that one part stores for
-  // the other still counts.
+  // Values that members read and the group does not compute. After a union, a value that one part stores for the other
+  // still counts.
   int64_t ReadCount(GroupId group) const { return groups_[group].read_count; }
   int64_t ReadCountOfUnion(GroupId a, GroupId b) const;
   GroupCost CostOf(GroupId group) const { return CostOfUnion(group, group); }
@@ -93,8 +93,8 @@ class FusionGraph {
     FusionKind kind;
     std::string name;  // "loop_add" for fused_loop_add and loop_add_fusion.
   };
-  // Makes a fusion of each group except single fusions, in the order of the groups' roots. Returns whether there were
-  // any. The graph must not be used afterwards.
+  // Makes a fusion of each group except groups of one fusion, in the order of the groups' roots. Returns whether there
+  // were any. The graph must not be used afterwards.
   bool Outline(const std::function<Shape(GroupId)>& shape_of);
 
  private:

@@ -2,7 +2,7 @@
 // optimizer's updates of many small arrays. Only one common user and the root may read these kernels, so that they do
 // not depend on each other.
 //
-//   loop   elementwise kernels with results of one type and equally much code, of any dimensions, at most 32 together
+//   loop   kernels without reductions, with results of one type and equally much code, of any dimensions, at most 32
 //   input  reductions that iterate over the same elements (walk.h)
 #include <algorithm>
 #include <optional>

@@ -2,8 +2,8 @@
 // the product can compute the operand on the fly. Weights of another type, or stacked by layer, are then not written to
 // memory.
 //
-// A product of few rows is bound by memory, and may also read sums, products, broadcasts and transposes. Larger
-// products accept only converts and parts of arrays.
+// A product of few rows or columns is bound by memory, and may also read sums, products, broadcasts and transposes.
+// Larger products accept only converts and parts of arrays.
 #include <algorithm>
 #include <string_view>
 #include <vector>
