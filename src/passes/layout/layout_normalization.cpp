@@ -1,5 +1,5 @@
-// layout_normalization: replaces copies that change a layout by transposes between bitcasts. A copy is a kernel by
-// itself, whereas a transpose cancels with others and can be fused.
+// layout_normalization: replaces copies of the entry computation that change a layout by transposes between bitcasts. A
+// copy is a kernel by itself, whereas a transpose cancels with others and can be fused.
 #include "base/text.h"
 #include "ir/module.h"
 #include "passes/layout/order.h"
