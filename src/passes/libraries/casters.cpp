@@ -27,7 +27,7 @@ bool HasOwnAlgorithm(const Instruction& inst) {
   return algorithm != DotAlgorithm::kUnset;
 }
 
-// From Volta on, matrix products stay, because libraries sum in the wider type.
+// Matrix products stay, except on GPUs before Volta, because libraries sum in the wider type.
 Result<Instruction*> UpcastOperands(Instruction& inst, const PassContext& context) {
   const DeviceDescription& device = *context.device;
   if (IsMatrixProduct(inst) && !(device.is_gpu && device.compute_capability < 70)) return nullptr;
