@@ -1,7 +1,7 @@
 // The rules of algsimp by family, and shared helper functions.
 //
-// Rules compare whole shapes, with layouts, and hold after layout assignment too. New instructions have the layout of
-// the replaced one or row-major order.
+// Rules compare whole shapes, with layouts, and hold after layout assignment too. New instructions usually have the
+// layout of the replaced instruction or row-major order.
 #ifndef HLO_PASSES_SIMPLIFY_RULES_H_
 #define HLO_PASSES_SIMPLIFY_RULES_H_
 

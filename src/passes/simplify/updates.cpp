@@ -114,7 +114,7 @@ Result<Instruction*> DynamicSliceOfView(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kReshape, {part});
 }
 
-// Both indices are clamped.
+// Both indices are clamped before they are added.
 Result<Instruction*> DynamicSliceTwice(Instruction& inst, const PassContext&) {
   Instruction& inner = inst.operand(0);
   if (!inner.Is(Opcode::kDynamicSlice)) return nullptr;
@@ -386,7 +386,7 @@ Result<Instruction*> TransposeOfScatter(Instruction& inst, const PassContext&) {
   for (int64_t d = 0; d < rank; ++d) {
     if (!Contains(attrs.inserted_window_dims, d)) window_of[d] = attrs.update_window_dims[next++];
   }
-  // Window dimensions of the updates keep their positions and take the new order.
+  // The updates keep window dimensions at the same positions, in the new order.
   const Shape& updates = scatter.operand(2).shape();
   std::vector<int64_t> permutation(updates.rank()), sizes;
   for (int64_t d = 0; d < updates.rank(); ++d) permutation[d] = d;

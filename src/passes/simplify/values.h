@@ -36,7 +36,7 @@ bool IsCountThatFits(const Instruction& x);
 // f8e8m0fnu has no sign: every negation gives NaN.
 inline bool HasNegatives(PrimitiveType type) { return type != PrimitiveType::kF8E8M0FNU; }
 
-// Whether all dimensions are static. Dynamic dimensions may have fewer elements than their bounds.
+// Whether operands and result are static arrays. Dynamic dimensions may have fewer elements than their bounds.
 bool IsStatic(const Instruction& inst);
 // Also requires one type, because HLO allows mixed float types for some ops.
 bool IsStaticOfOneType(const Instruction& inst);
