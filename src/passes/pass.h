@@ -54,7 +54,7 @@ enum class Preserves : uint8_t {
 std::string_view ToString(Preserves preserves);
 
 struct PassRow {
-  std::string_view name;        // The registered name in XLA.
+  std::string_view name;        // The registered name, as in XLA.
   std::string_view class_name;  // The class in XLA, which FindPass accepts too.
   PassFunction function;
   Preserves preserves;

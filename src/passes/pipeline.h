@@ -22,7 +22,7 @@ struct PassRun {
   std::vector<std::string> stages;  // Outermost first.
   const PassRow* pass = nullptr;
   int instance = 0;      // From 1, for this pass.
-  bool skipped = false;  // Disabled or beyond the bisection limit.
+  bool skipped = false;  // Not run because of an option.
   bool changed = false;
   bool misreported = false;  // The pass's report differs from the fingerprint, which determines `changed` (I010).
   double milliseconds = 0;
