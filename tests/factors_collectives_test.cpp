@@ -36,7 +36,7 @@ ENTRY main {
   ROOT r = (s32[4,10,3]) tuple(gathered)
 })";
 
-// Each array has other numbers on each device. Of a ragged exchange, each device sends one row to each device, where
+// Each array has other numbers on each device. In a ragged exchange each device sends one row to each device, where
 // row d comes from device d.
 int64_t ElementOf(const Instruction& operand, int64_t device, int64_t i) {
   if (operand.shape().rank() > 1) return 100 * device + i;

@@ -113,7 +113,7 @@ FactorRule FactorsOfBitcastConvert(const Instruction& inst) {
   const Shape& operand = inst.operand(0).shape();
   const int64_t rank = std::min(operand.rank(), inst.shape().rank());
   for (int64_t dim = 0; dim < rank; ++dim) {
-    if (operand.dim(dim) == inst.shape().dim(dim)) rule.AddFree(operand.dim(dim), {InResult(dim), InOperand(0, dim)});
+    rule.AddFree(operand.dim(dim), {InResult(dim), InOperand(0, dim)});
   }
   return rule.Finish();
 }
