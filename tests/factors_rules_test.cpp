@@ -220,6 +220,7 @@ constexpr Row kRows[] = {
     {"f32[6,5]", "f32[12,5] all-gather(a), dimensions={0}", "([j,i])->([k,i]) i=5 j:whole=6 k:whole=12"},
     {"f32[6,5]", "f32[6,5] custom-call(a), custom_call_target=\"unknown\"",
      "([i,j])->([k,l]) i:whole=6 j:whole=5 k:whole=6 l:whole=5"},
+    {"f32[] f32[]", "f32[] call(a, b), to_apply=add", "edges"},
 };
 
 TEST(FactorRules, HaveTheirText) {

@@ -67,6 +67,47 @@ std::vector<int64_t> DimsBeforeGroups(const Instruction& inst) {
   return dims;
 }
 
+// The batch and the features of a convolution. With groups, features consist of groups and of the features in a group.
+void AddFeatures(RuleBuilder& rule, const Instruction& inst, bool saturates) {
+  const ConvolutionAttrs& a = inst.attrs<ConvolutionAttrs>();
+  const DimLabels& d = a.dim_labels;
+  const Shape& kernel = inst.operand(1).shape();
+  const int64_t groups = a.feature_group_count * a.batch_group_count;  // At most one factor is not 1.
+  const Spot batch = InOperand(0, d.lhs_batch), feature = InOperand(0, d.lhs_feature);
+  const Spot in_feature = InOperand(1, d.rhs_input_feature), out_feature = InOperand(1, d.rhs_output_feature);
+  rule.AddFree(groups, {InResult(d.out_feature), out_feature, a.batch_group_count > 1 ? batch : feature});
+  rule.AddFree(inst.shape().dim(d.out_batch), {InResult(d.out_batch), batch});
+  rule.AddFree(kernel.dim(d.rhs_output_feature) / groups, {InResult(d.out_feature), out_feature});
+  const int64_t features = kernel.dim(d.rhs_input_feature);
+  rule.Add(saturates ? Factor{.size = features} : SumOf(features), {feature, in_feature});
+}
+
+// The positions of the window along spatial dimension `i`.
+void AddPositions(RuleBuilder& rule, const Instruction& inst, size_t i) {
+  const DimLabels& d = inst.attrs<ConvolutionAttrs>().dim_labels;
+  const WindowDim& window = inst.attrs<ConvolutionAttrs>().window.dims[i];
+  Factor positions{.size = inst.shape().dim(d.out_spatial[i]), .kind = FactorKind::kFree};
+  if (!IsTrivial(window)) {
+    positions.kind = FactorKind::kWindow;
+    positions.windows = {{0, d.lhs_spatial[i], window}};
+  }
+  rule.Add(std::move(positions), {InResult(d.out_spatial[i]), InOperand(0, d.lhs_spatial[i])});
+}
+
+// The indices of the kernel along spatial dimension `i`. Kernel index w and result index o meet the image at
+// o * stride + w * dilation. So a part of the kernel reads the image through the same window with both roles exchanged.
+// The gradient of weights, whose kernel is as large as its image, can be cut along this factor.
+void AddKernel(RuleBuilder& rule, const Instruction& inst, size_t i) {
+  const DimLabels& d = inst.attrs<ConvolutionAttrs>().dim_labels;
+  WindowDim window = inst.attrs<ConvolutionAttrs>().window.dims[i];
+  Factor kernel = SumOf(window.size);
+  window.size = inst.shape().dim(d.out_spatial[i]);
+  if (window.size == 0) return;
+  std::swap(window.stride, window.window_dilation);
+  kernel.windows = {{0, d.lhs_spatial[i], window}};
+  rule.Add(std::move(kernel), {InOperand(1, d.rhs_spatial[i])});
+}
+
 }  // namespace
 
 FactorRule FactorsOfDot(const Instruction& inst) {
@@ -124,10 +165,6 @@ FactorRule FactorsOfRaggedDot(const Instruction& inst) {
   return rule.Finish("groups are ranges of the ragged dimension");
 }
 
-// The kernel's spatial indices are a sum. A part of them reads the image through the same window with both index roles
-// exchanged: kernel index w and result index o meet the image at o * stride + w * dilation. So the gradient of weights,
-// whose kernel is as large as its image, is cut along this factor.
-//
 // Integers of less than 64 bits saturate once, at the end of the whole sum. A part would saturate earlier.
 FactorRule FactorsOfConvolution(const Instruction& inst) {
   RuleBuilder rule(inst);
@@ -136,33 +173,12 @@ FactorRule FactorsOfConvolution(const Instruction& inst) {
     return rule.Finish("a sparse or scaled operand");
   if (a.kind == ConvolutionKind::kDgrad || a.kind == ConvolutionKind::kWgrad)
     return rule.Finish("a gradient whose window has another rule");
-  const DimLabels& d = a.dim_labels;
-  const Shape& rhs = inst.operand(1).shape();
-  const int64_t groups = a.feature_group_count * a.batch_group_count;  // At most one factor is not 1.
-  const bool of_batch = a.batch_group_count > 1;
-  const Spot batch = InOperand(0, d.lhs_batch), feature = InOperand(0, d.lhs_feature);
-  const Spot in_feature = InOperand(1, d.rhs_input_feature), out_feature = InOperand(1, d.rhs_output_feature);
-  rule.AddFree(groups, {InResult(d.out_feature), out_feature, of_batch ? batch : feature});
-  rule.AddFree(inst.shape().dim(d.out_batch), {InResult(d.out_batch), batch});
-  rule.AddFree(rhs.dim(d.rhs_output_feature) / groups, {InResult(d.out_feature), out_feature});
   const PrimitiveType type = inst.shape().type();
   const bool saturates = IsInteger(type) && BitWidth(type) < 64;
-  const int64_t features = rhs.dim(d.rhs_input_feature);
-  rule.Add(saturates ? Factor{.size = features} : SumOf(features), {feature, in_feature});
+  AddFeatures(rule, inst, saturates);
   for (size_t i = 0; i < a.window.dims.size(); ++i) {
-    const WindowDim& window = a.window.dims[i];
-    const int64_t out = inst.shape().dim(d.out_spatial[i]), image = d.lhs_spatial[i];
-    const bool is_single = window.size == 1 && IsTrivial(window);
-    Factor positions{.size = out, .kind = is_single ? FactorKind::kFree : FactorKind::kWindow};
-    if (!is_single) positions.windows = {{0, image, window}};
-    rule.Add(positions, {InResult(d.out_spatial[i]), InOperand(0, image)});
-    if (out < 1 || saturates) continue;
-    Factor kernel = SumOf(window.size);
-    WindowDim exchanged = window;
-    exchanged.size = out;
-    std::swap(exchanged.stride, exchanged.window_dilation);
-    kernel.windows = {{0, image, exchanged}};
-    rule.Add(kernel, {InOperand(1, d.rhs_spatial[i])});
+    AddPositions(rule, inst, i);
+    if (!saturates) AddKernel(rule, inst, i);
   }
   return rule.Finish(saturates ? "integers saturate at the end of the sum" : "");
 }

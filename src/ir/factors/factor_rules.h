@@ -59,7 +59,8 @@ struct Factor {
   // Combines the parts of a kSum or kScan, element by element. kTopK applies to the results of the parts, one behind
   // the other. If a kSum has none, the op's own computation combines the parts in order.
   std::optional<Opcode> reducer;
-  // Operands that only the first part of a kSum or kScan uses. In the other parts they are the reducer's identity.
+  // Operands that only the first part of a kSum or kScan uses. In the other parts they are the reducer's identity. The
+  // first part of a reverse scan is the last one.
   std::vector<int64_t> used_once;
   // A kWindow has windows. A kSum with windows has the indices of a convolution's kernel, which is stored from the end
   // if the window is reversed.

@@ -11,8 +11,13 @@ namespace {
 int64_t CeilDiv(int64_t a, int64_t b) { return a / b + (a % b > 0 ? 1 : 0); }
 int64_t FloorDiv(int64_t a, int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
 
-bool Consists(const DimFactors& dim, const FactorPart& part) {
+bool HasFactor(const DimFactors& dim, const FactorPart& part) {
   return std::find(dim.begin(), dim.end(), part.factor) != dim.end();
+}
+
+// The size of a part of a dimension that has the factor.
+int64_t LocalSize(int64_t size, const FactorRule& rule, const FactorPart& part) {
+  return size / rule.factors[part.factor].size * part.range.size;
 }
 
 // An op, its cut, and the local op so far.
@@ -23,9 +28,8 @@ struct Cut {
   LocalOp& local;
 
   const Factor& factor() const { return rule.factors[part.factor]; }
-  bool CutsResult(int64_t dim) const { return Consists(rule.result[0][dim], part); }
-  bool CutsOperand(int64_t operand, int64_t dim) const { return Consists(rule.operands[operand][0][dim], part); }
-  int64_t LocalSize(int64_t size) const { return size / factor().size * part.range.size; }
+  bool CutsResult(int64_t dim) const { return HasFactor(rule.result[0][dim], part); }
+  bool CutsOperand(int64_t operand, int64_t dim) const { return HasFactor(rule.operands[operand][0][dim], part); }
   // The kernel of a reversed window is stored from its last position to its first.
   LocalWindow WindowOf(const FactorWindow& read) const {
     IndexRange positions = part.range;
@@ -45,25 +49,24 @@ void Localize(const Cut& cut, IotaAttrs& a) {
   if (cut.CutsResult(a.iota_dimension)) cut.local.offset = cut.part.range.first;
 }
 
-void Localize(const Cut& cut, ConstantAttrs& a) {
-  const Literal& whole = cut.inst.literal();
-  if (!whole.IsKnown()) {
-    a.literal = Literal::Elided(cut.local.shape);
-    return;
-  }
-  const Shape& shape = whole.shape();
-  Literal part(cut.local.shape);
-  int64_t dim = 0;
-  while (!cut.CutsResult(dim)) ++dim;
-  const int64_t rows = part.shape().dim(dim), all_rows = shape.dim(dim);
+// The elements of an array whose index along `dim` is in a range.
+Literal RowsOf(const Literal& whole, int64_t dim, IndexRange range, const Shape& shape) {
+  Literal rows(shape);
   int64_t outer = 1;
   for (int64_t i = 0; i < dim; ++i) outer *= shape.dim(i);
-  const int64_t row_bytes = whole.byte_size() / (outer * all_rows);
-  for (int64_t i = 0; i < outer; ++i) {
-    std::copy_n(whole.raw() + (i * all_rows + cut.part.range.first) * row_bytes, rows * row_bytes,
-                part.mutable_raw() + i * rows * row_bytes);
-  }
-  a.literal = std::move(part);
+  const int64_t run = rows.byte_size() / outer, whole_run = whole.byte_size() / outer;
+  const int64_t start = run / range.size * range.first;
+  for (int64_t i = 0; i < outer; ++i)
+    std::copy_n(whole.raw() + i * whole_run + start, run, rows.mutable_raw() + i * run);
+  return rows;
+}
+
+void Localize(const Cut& cut, ConstantAttrs& a) {
+  const Shape& shape = cut.local.shape;
+  int64_t dim = 0;
+  while (!cut.CutsResult(dim)) ++dim;
+  const bool known = cut.inst.literal().IsKnown();
+  a.literal = known ? RowsOf(cut.inst.literal(), dim, cut.part.range, shape) : Literal::Elided(shape);
 }
 
 void Localize(const Cut& cut, SliceAttrs& a) {
@@ -93,7 +96,7 @@ void Localize(const Cut& cut, ShuffleAttrs& a) {
 void LocalizeSlice(const Cut& cut, std::vector<int64_t>& sizes) {
   for (int64_t dim = 0; dim < std::ssize(sizes); ++dim) {
     const int64_t size = cut.inst.operand(0).shape().dim(dim);
-    if (cut.CutsOperand(0, dim) && sizes[dim] == size) sizes[dim] = cut.LocalSize(size);
+    if (cut.CutsOperand(0, dim) && sizes[dim] == size) sizes[dim] = LocalSize(size, cut.rule, cut.part);
   }
 }
 void Localize(const Cut& cut, GatherAttrs& a) { LocalizeSlice(cut, a.slice_sizes); }
@@ -202,8 +205,7 @@ Shape LocalShape(const Shape& whole, const std::vector<LeafFactors>& leaves, con
     }
     const LeafFactors& leaf = leaves[next++];
     for (int64_t dim = 0; dim < shape.rank(); ++dim) {
-      if (Consists(leaf[dim], part))
-        local.SetDim(dim, shape.dim(dim) / rule.factors[part.factor].size * part.range.size);
+      if (HasFactor(leaf[dim], part)) local.SetDim(dim, LocalSize(shape.dim(dim), rule, part));
     }
     return local;
   };
