@@ -54,6 +54,7 @@ const std::map<std::string, std::set<std::string>> kMayIncludeWithin = {
     {"passes/linear_algebra", {"passes", "passes/simplify"}},
     {"passes/pipelines", {"passes"}},
     {"passes/reductions", {"passes", "passes/simplify"}},
+    {"passes/sharding", {"passes"}},
     {"passes/simplify", {"passes"}},
     {"gpu/kernel", {"gpu/kernel/host", "gpu/kernel/nvptx"}},
     {"gpu/kernel/host", {"gpu/kernel"}},

@@ -213,12 +213,19 @@ Shape LocalShape(const Shape& whole, const std::vector<LeafFactors>& leaves, con
 }
 
 LocalOp LocalOpOf(const Instruction& inst, const FactorRule& rule, const FactorPart& part) {
-  CHECK(rule.factors[part.factor].kind != FactorKind::kWhole, "cutting a whole factor of ", inst.name());
-  LocalOp local{.shape = LocalShape(inst.shape(), rule.result, rule, part), .attributes = inst.attributes()};
-  const Cut cut{inst, rule, part, local};
-  for (const FactorWindow& read : cut.factor().windows)
-    local.rows.push_back({read.operand, read.dim, cut.WindowOf(read).rows});
-  Visit(local.attributes, [&](auto& attrs) { Localize(cut, attrs); });
+  return LocalOpOf(inst, rule, {&part, 1});
+}
+
+LocalOp LocalOpOf(const Instruction& inst, const FactorRule& rule, std::span<const FactorPart> parts) {
+  LocalOp local{.shape = inst.shape(), .attributes = inst.attributes()};
+  for (const FactorPart& part : parts) {
+    CHECK(rule.factors[part.factor].kind != FactorKind::kWhole, "cutting a whole factor of ", inst.name());
+    local.shape = LocalShape(local.shape, rule.result, rule, part);
+    const Cut cut{inst, rule, part, local};
+    for (const FactorWindow& read : cut.factor().windows)
+      local.rows.push_back({read.operand, read.dim, cut.WindowOf(read).rows});
+    Visit(local.attributes, [&](auto& attrs) { Localize(cut, attrs); });
+  }
   return local;
 }
 

@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "ir/factors/factor_rules.h"
@@ -57,6 +58,8 @@ struct LocalOp {
 // The rule must be FactorsOf(inst), and the factor must not be whole. A scan whose step becomes smaller gets a new
 // computation in its module.
 LocalOp LocalOpOf(const Instruction& inst, const FactorRule& rule, const FactorPart& part);
+// The op of a part along each of several different factors. The op must not be a constant.
+LocalOp LocalOpOf(const Instruction& inst, const FactorRule& rule, std::span<const FactorPart> parts);
 
 // The shape of an array without windows, or of a tuple of such arrays, along the factor.
 Shape LocalShape(const Shape& whole, const std::vector<LeafFactors>& leaves, const FactorRule& rule,

@@ -1,0 +1,23 @@
+// The split of an array, seen from the factors of an op.
+#ifndef HLO_PASSES_SHARDING_FACTOR_ATOMS_H_
+#define HLO_PASSES_SHARDING_FACTOR_ATOMS_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "ir/factors/factor_rules.h"
+#include "ir/mesh/axes.h"
+
+namespace hlo {
+
+// The atoms that split each factor of a rule, the major one first.
+using AtomsByFactor = std::vector<std::vector<uint8_t>>;
+
+// The atoms of an operand or result of the op with this rule. A dimension may have atoms that split no factor as a
+// whole. These atoms, and the minor ones behind them, are left out.
+AtomsByFactor AtomsByFactorOf(const FactorRule& rule, const LeafFactors& leaf, const ArraySplit& split,
+                              const Axes& axes);
+
+}  // namespace hlo
+
+#endif  // HLO_PASSES_SHARDING_FACTOR_ATOMS_H_

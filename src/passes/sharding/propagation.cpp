@@ -1,0 +1,263 @@
+#include "passes/sharding/propagation.h"
+
+#include <algorithm>
+
+#include "base/log.h"
+#include "base/text.h"
+#include "ir/markers.h"
+#include "ir/mesh/stated_shardings.h"
+
+namespace hlo {
+namespace {
+
+constexpr int kLevels = 4;
+
+// Ops of a lower level propagate first, because their splits cost nothing. Source: Shardy's op priorities.
+int LevelOf(const Instruction& inst) {
+  switch (inst.opcode()) {
+    case Opcode::kTranspose:
+    case Opcode::kReshape:
+    case Opcode::kPad:
+    case Opcode::kSlice:
+    case Opcode::kConcatenate:
+    case Opcode::kReverse:
+    case Opcode::kDynamicSlice:
+    case Opcode::kDynamicUpdateSlice: return 1;
+    case Opcode::kBroadcast:
+    case Opcode::kReduceWindow: return 2;
+    default: return inst.Is(kElementwise) || inst.Is(Opcode::kCopy) || MarkerOf(inst) != Marker::kNone ? 0 : 3;
+  }
+}
+
+bool IsPrefix(std::span<const uint8_t> a, std::span<const uint8_t> b) {
+  return a.size() <= b.size() && std::ranges::equal(a, b.first(a.size()));
+}
+
+size_t CommonPrefix(std::span<const uint8_t> a, std::span<const uint8_t> b) {
+  return static_cast<size_t>(std::ranges::mismatch(a, b).in1 - a.begin());
+}
+
+// The booleans of {true,false,...}. One value stands for all, and none for false.
+std::vector<bool> FlagsOf(const PropagationFlags& flags, size_t count) {
+  const std::string_view text = flags.text;
+  std::vector<bool> values;
+  for (const std::string_view value : Split(text.size() < 2 ? "" : text.substr(1, text.size() - 2), ','))
+    values.push_back(Trim(value) == "true");
+  if (values.size() != count) values.assign(count, !values.empty() && values.front());
+  return values;
+}
+
+}  // namespace
+
+Propagation::Propagation(const Module& module)
+    : module_(module), axes_(Axes::Of(module)), classes_(module), states_(classes_.count()) {
+  for (const Computation* computation : module.PostOrder()) {
+    for (const Instruction* inst : computation->PostOrder()) {
+      int64_t leaf = 0;
+      ForEachLeaf(inst->shape(), [&](const ShapeIndex&, const Shape& shape) {
+        State& state = states_[classes_.Of(*inst, leaf++)];
+        if (!shape.IsArray() || state.is_array) return;
+        state = {.split = ArraySplit(shape.rank()), .is_array = true, .open = std::vector<bool>(shape.rank(), true)};
+      });
+    }
+  }
+  ReadStated();
+  CloseBorders();
+  for (const Computation* computation : module.PostOrder()) {
+    for (const Instruction* inst : computation->PostOrder()) AddOp(*inst);
+  }
+}
+
+// ---- Stated splits
+// --------------------------------------------------------------------------------------------------
+
+void Propagation::ReadStated() {
+  for (const Computation* computation : module_.Computations()) {
+    for (const Instruction* inst : computation->instructions()) ReadStatedOf(*inst);
+  }
+}
+
+void Propagation::ReadStatedOf(const Instruction& inst) {
+  const auto stated = StatedShardings(inst);
+  for (size_t leaf = 0; leaf < stated.size(); ++leaf) {
+    State& state = states_[classes_.Of(inst, static_cast<int64_t>(leaf))];
+    if (!stated[leaf] || !state.is_array) continue;
+    // Shardy's attribute is the source of sharding=.
+    if (state.is_stated && stated[leaf]->by == StatedBy::kSharding) continue;
+    const Sharding& sharding = stated[leaf]->sharding;
+    auto split = axes_.Read(sharding, state.split.rank());
+    if (!split) {
+      ignored_.push_back(Str("'", inst.name(), "': ", split.error().message()));
+      continue;
+    }
+    state.split = std::move(*split);
+    state.is_stated = true;
+    for (int64_t dim = 0; dim < state.split.rank(); ++dim)
+      state.open[dim] = sharding.kind == ShardingKind::kNamed && dim < std::ssize(sharding.named->dims) &&
+                        sharding.named->dims[dim].open;
+  }
+}
+
+// Parameters and results without a statement stay whole, unless the header allows other splits.
+void Propagation::CloseBorders() {
+  const auto close = [&](const Instruction& inst, int64_t first, const PropagationFlags& flags, int64_t count) {
+    const std::vector<bool> allowed = FlagsOf(flags, count);
+    for (int64_t leaf = 0; leaf < count; ++leaf) {
+      State& state = states_[classes_.Of(inst, first + leaf)];
+      if (!state.is_stated && !allowed[leaf]) state.open.assign(state.open.size(), false);
+    }
+  };
+  const ModuleHeader& header = module_.header;
+  const auto parameters = module_.entry().parameters();
+  const std::vector<bool> allowed = FlagsOf(header.propagation_to_parameters, parameters.size());
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    if (allowed[i]) continue;
+    close(*parameters[i], 0, {}, parameters[i]->shape().LeafCount());
+  }
+  const Instruction& root = module_.entry().root();
+  close(root, 0, header.propagation_to_output, root.shape().LeafCount());
+}
+
+// ---- Propagation
+// ----------------------------------------------------------------------------------------------------
+
+void Propagation::AddOp(const Instruction& inst) {
+  if (ValueClasses::TiesAll(inst)) return;
+  Op op = {.inst = &inst, .rule = FactorsOf(inst), .tensors = {}, .level = LevelOf(inst)};
+  if (op.rule.edges || op.rule.factors.empty()) return;
+  ops_.push_back(std::move(op));
+  Op& added = ops_.back();
+  const auto add = [&](const Instruction& value, const std::vector<LeafFactors>& leaves) {
+    int64_t leaf = 0;
+    ForEachLeaf(value.shape(), [&](const ShapeIndex&, const Shape& shape) {
+      if (shape.IsArray()) added.tensors.push_back({classes_.Of(value, leaf), &shape, &leaves[leaf]});
+      ++leaf;
+    });
+  };
+  for (int64_t i = 0; i < inst.operand_count(); ++i) add(inst.operand(i), added.rule.operands[i]);
+  add(inst, added.rule.result);
+}
+
+void Propagation::Run(int64_t* fuel) {
+  for (int level = 0; level < kLevels; ++level) {
+    for (const bool aggressive : {false, true}) {
+      for (Op& op : ops_) op.seen = -1;
+      bool changed = true;
+      while (changed) {
+        changed = Sweep(level, aggressive, /*backward=*/false, fuel);
+        changed |= Sweep(level, aggressive, /*backward=*/true, fuel);
+      }
+    }
+  }
+}
+
+bool Propagation::Sweep(int level, bool aggressive, bool backward, int64_t* fuel) {
+  bool changed = false;
+  for (size_t i = 0; i < ops_.size(); ++i) {
+    Op& op = ops_[backward ? ops_.size() - 1 - i : i];
+    if (op.level > level) continue;
+    const bool is_same =
+        std::ranges::none_of(op.tensors, [&](const Tensor& tensor) { return states_[tensor.state].changed > op.seen; });
+    if (op.seen >= 0 && is_same) continue;
+    if (fuel != nullptr && *fuel <= 0) return false;
+    op.seen = step_++;
+    if (!Step(op, aggressive)) continue;
+    changed = true;
+    if (fuel != nullptr) --*fuel;
+  }
+  return changed;
+}
+
+bool Propagation::Step(Op& op, bool aggressive) {
+  bool changed = SpreadManual(op);
+  std::vector<AtomsByFactor> own;
+  for (const Tensor& tensor : op.tensors)
+    own.push_back(AtomsByFactorOf(op.rule, *tensor.factors, states_[tensor.state].split, axes_));
+  const AtomsByFactor wanted = WantedByFactor(op, own, aggressive);
+  for (size_t i = 0; i < op.tensors.size(); ++i) changed |= Extend(op, op.tensors[i], own[i], wanted);
+  return changed;
+}
+
+// Inside a manual region all values are parts along its axes.
+bool Propagation::SpreadManual(const Op& op) {
+  if (MarkerOf(*op.inst) != Marker::kNone) return false;
+  AxisSet manual;
+  for (const Tensor& tensor : op.tensors) manual = manual | states_[tensor.state].split.manual;
+  bool changed = false;
+  for (const Tensor& tensor : op.tensors) {
+    State& state = states_[tensor.state];
+    if (state.split.manual == manual || state.is_stated) continue;
+    state.split.manual = manual;
+    state.changed = step_;
+    changed = true;
+  }
+  return changed;
+}
+
+AtomsByFactor Propagation::WantedByFactor(const Op& op, const std::vector<AtomsByFactor>& own, bool aggressive) const {
+  const size_t count = op.rule.factors.size();
+  AtomsByFactor wanted(count);
+  std::vector<int64_t> weight(count, 0);  // The bytes of the largest array that wants these atoms.
+  for (size_t f = 0; f < count; ++f) {
+    if (op.rule.factors[f].kind == FactorKind::kWhole) continue;
+    for (size_t i = 0; i < own.size(); ++i) {
+      const Atoms& atoms = own[i][f];
+      if (atoms.empty()) continue;
+      const int64_t bytes = op.tensors[i].shape->ByteSize();
+      Atoms& best = wanted[f];
+      if (IsPrefix(best, atoms) || IsPrefix(atoms, best)) {
+        if (atoms.size() > best.size()) best = atoms;
+      } else if (!aggressive) {
+        best.resize(CommonPrefix(best, atoms));
+      } else if (bytes > weight[f]) {
+        best = atoms;
+      }
+      weight[f] = std::max(weight[f], bytes);
+    }
+  }
+  // An atom splits one factor.
+  for (size_t f = 0; f < count; ++f) {
+    for (size_t g = 0; g < count; ++g) {
+      if (f == g) continue;
+      const auto shared = std::ranges::find_if(
+          wanted[f], [&](uint8_t atom) { return std::ranges::find(wanted[g], atom) != wanted[g].end(); });
+      if (shared == wanted[f].end()) continue;
+      if (!aggressive) wanted[g].resize(std::ranges::find(wanted[g], *shared) - wanted[g].begin());
+      if (!aggressive || weight[f] < weight[g] || (weight[f] == weight[g] && g < f))
+        wanted[f].resize(shared - wanted[f].begin());
+      else wanted[g].resize(std::ranges::find(wanted[g], *shared) - wanted[g].begin());
+    }
+  }
+  return wanted;
+}
+
+bool Propagation::Extend(const Op& op, const Tensor& tensor, const AtomsByFactor& own, const AtomsByFactor& wanted) {
+  State& state = states_[tensor.state];
+  bool changed = false;
+  for (int64_t dim = 0; dim < state.split.rank(); ++dim) {
+    if (!state.open[dim]) continue;
+    const DimFactors& factors = (*tensor.factors)[dim];
+    for (size_t k = 0; k < factors.size(); ++k) {
+      const Factor& factor = op.rule.factors[factors[k]];
+      const Atoms &has = own[factors[k]], &wants = wanted[factors[k]];
+      int64_t parts = axes_.SizeOf(has);
+      const int64_t size = factors.size() == 1 ? tensor.shape->dim(dim) : factor.size;
+      const bool minor_is_split = std::any_of(factors.begin() + static_cast<int64_t>(k) + 1, factors.end(),
+                                              [&](uint16_t f) { return !own[f].empty(); });
+      if (IsPrefix(has, wants) && !minor_is_split && factor.kind != FactorKind::kWhole) {
+        for (const uint8_t atom : std::span(wants).subspan(has.size())) {
+          const AxisSet used = state.split.InDims() | state.split.manual | state.split.pending;
+          if (used.Has(atom) || size % (parts * axes_.atoms()[atom].size) != 0) break;
+          parts *= axes_.atoms()[atom].size;
+          state.split.Append(dim, atom);
+          state.changed = step_;
+          changed = true;
+        }
+      }
+      if (parts != size) break;
+    }
+  }
+  return changed;
+}
+
+}  // namespace hlo

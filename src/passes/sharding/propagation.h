@@ -1,0 +1,79 @@
+// Decides the split of every value from the splits that a module states.
+//
+// Each op has a factor rule (ir/factors). Along a factor, the arrays of an op that have it get the atoms of the array
+// that is split the most. Splits only grow, so the propagation ends. Source: the design of Shardy's propagation, with
+// op priorities, and a basic and an aggressive strategy for conflicts.
+#ifndef HLO_PASSES_SHARDING_PROPAGATION_H_
+#define HLO_PASSES_SHARDING_PROPAGATION_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "ir/mesh/axes.h"
+#include "ir/module.h"
+#include "passes/sharding/factor_atoms.h"
+#include "passes/sharding/value_classes.h"
+
+namespace hlo {
+
+class Propagation {
+ public:
+  // Reads the stated splits. The module must have one caller for each computation (flatten-call-graph).
+  explicit Propagation(const Module& module);
+
+  // Propagates until nothing changes. `fuel` limits the number of steps that change a split; null for no limit.
+  void Run(int64_t* fuel);
+
+  const Axes& axes() const { return axes_; }
+  const ArraySplit& SplitOf(const Instruction& inst, int64_t leaf) const {
+    return states_[classes_.Of(inst, leaf)].split;
+  }
+  // Stated shardings that are no splits of the mesh, with the reason. They are ignored.
+  const std::vector<std::string>& ignored() const { return ignored_; }
+
+ private:
+  // The split of all leaves in a class.
+  struct State {
+    ArraySplit split;
+    bool is_array = false, is_stated = false;
+    std::vector<bool> open;  // By dimension: whether atoms may be added.
+    int64_t changed = 0;     // The step that changed it last.
+  };
+  // A leaf of an operand or of the result of an op.
+  struct Tensor {
+    int state;
+    const Shape* shape;
+    const LeafFactors* factors;
+  };
+  struct Op {
+    const Instruction* inst;
+    FactorRule rule;
+    std::vector<Tensor> tensors;
+    int level = 0;
+    int64_t seen = -1;  // The step at which its tensors were compared last.
+  };
+  using Atoms = std::vector<uint8_t>;
+
+  void ReadStated();
+  void ReadStatedOf(const Instruction& inst);
+  void CloseBorders();
+  void AddOp(const Instruction& inst);
+  bool Sweep(int level, bool aggressive, bool backward, int64_t* fuel);
+  bool Step(Op& op, bool aggressive);
+  bool SpreadManual(const Op& op);
+  AtomsByFactor WantedByFactor(const Op& op, const std::vector<AtomsByFactor>& own, bool aggressive) const;
+  bool Extend(const Op& op, const Tensor& tensor, const AtomsByFactor& own, const AtomsByFactor& wanted);
+
+  const Module& module_;
+  Axes axes_;
+  ValueClasses classes_;
+  std::vector<State> states_;
+  std::vector<Op> ops_;  // Operands before users.
+  int64_t step_ = 0;
+  std::vector<std::string> ignored_;
+};
+
+}  // namespace hlo
+
+#endif  // HLO_PASSES_SHARDING_PROPAGATION_H_

@@ -1,0 +1,100 @@
+// sharding-propagation: gives each array a sharding that follows from the stated ones.
+#include "base/log.h"
+#include "ir/control_edges.h"
+#include "ir/frontend_attributes.h"
+#include "ir/markers.h"
+#include "ir/mesh/stated_shardings.h"
+#include "passes/pass.h"
+#include "passes/sharding/propagation.h"
+
+namespace hlo {
+namespace {
+
+constexpr std::string_view kShardyPrefix = "xla.sdy.";
+
+// The sharding of the instruction's value, leaf by leaf if it is a tuple.
+Sharding ShardingOf(const Propagation& propagation, const Instruction& inst) {
+  std::vector<Sharding> leaves;
+  ForEachLeaf(inst.shape(), [&](const ShapeIndex&, const Shape& shape) {
+    const int64_t leaf = std::ssize(leaves);
+    leaves.push_back(shape.IsArray() ? propagation.axes().Write(propagation.SplitOf(inst, leaf))
+                                     : Sharding{.kind = ShardingKind::kReplicated});
+  });
+  if (!inst.shape().IsTuple()) return std::move(leaves[0]);
+  return {.kind = ShardingKind::kTuple, .leaves = std::move(leaves)};
+}
+
+// The attributes of such a marker say which part of the whole a device has.
+bool IsRegionBorder(const Instruction& inst) {
+  const Marker marker = MarkerOf(inst);
+  return (marker == Marker::kShard || marker == Marker::kWhole) && !IsIdentityMarker(inst);
+}
+
+bool WriteSharding(const Propagation& propagation, Instruction& inst) {
+  bool changed = false;
+  if (inst.HasCommon() && !inst.common().frontend_attributes.empty() && !IsRegionBorder(inst)) {
+    FrontendAttributes kept = WithoutEntries(inst.common().frontend_attributes, kShardyPrefix);
+    changed = kept != inst.common().frontend_attributes;
+    if (changed) inst.mutable_common().frontend_attributes = std::move(kept);
+  }
+  if (inst.shape().LeafCount() == 0 || inst.shape().IsToken()) return changed;
+  Sharding sharding = ShardingOf(propagation, inst);
+  if (inst.HasCommon() && !inst.common().sharding.empty() && *inst.common().sharding == sharding) return changed;
+  inst.mutable_common().sharding = std::move(sharding);
+  return true;
+}
+
+// Whether the marker only states a sharding, which its value now has as an attribute.
+bool OnlyStatesSharding(const Instruction& inst) {
+  constexpr std::string_view kTargets[] = {"Sharding", "sdy.sharding_constraint", "xla.sdy.FuncResultSharding",
+                                           "xla.sdy.PropagationBarrier"};
+  return MarkerOf(inst) == Marker::kValue && inst.operand_count() == 1 && IsIdentityMarker(inst) &&
+         std::ranges::find(kTargets, inst.attrs<CustomCallAttrs>().target) != std::end(kTargets);
+}
+
+bool HaveOneSplit(const Propagation& propagation, const Instruction& a, const Instruction& b) {
+  for (int64_t leaf = 0; leaf < a.shape().LeafCount(); ++leaf) {
+    if (propagation.SplitOf(a, leaf) != propagation.SplitOf(b, leaf)) return false;
+  }
+  return true;
+}
+
+// A change of the split becomes a copy.
+void ReplaceMarkers(const Propagation& propagation, Computation& computation) {
+  Replacements gone;
+  for (Instruction* inst : computation.Instructions()) {
+    if (!OnlyStatesSharding(*inst)) continue;
+    Instruction* value = &inst->operand(0);
+    if (value->shape() != inst->shape() || !HaveOneSplit(propagation, *inst, *value)) {
+      Instruction& copy = computation.AddLike(*inst, Opcode::kCopy, inst->shape(), {value});
+      copy.mutable_common().sharding = inst->common().sharding;
+      value = &copy;
+    }
+    inst->ReplaceAllUses(*value);
+    gone[inst] = RunsAfter(*inst);
+    computation.Remove(*inst);
+  }
+  CloseGaps(computation, gone);
+}
+
+}  // namespace
+
+Result<bool> PropagateShardings(Module& module, const PassContext& context) {
+  Propagation propagation(module);
+  if (propagation.axes().devices() <= 1) return false;
+  propagation.Run(context.fuel);
+  for (const std::string& text : propagation.ignored()) VLOG(1, "ignored: ", text);
+  bool changed = false, has_regions = false;
+  for (Computation* computation : module.Computations()) {
+    for (Instruction* inst : computation->Instructions()) {
+      changed |= WriteSharding(propagation, *inst);
+      has_regions |= IsRegionBorder(*inst);
+    }
+  }
+  for (Computation* computation : module.Computations()) ReplaceMarkers(propagation, *computation);
+  if (changed && !has_regions)
+    module.header.frontend_attributes = WithoutEntries(module.header.frontend_attributes, kShardyPrefix);
+  return changed;
+}
+
+}  // namespace hlo

@@ -1,0 +1,105 @@
+#include "passes/sharding/value_classes.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "ir/callees.h"
+
+namespace hlo {
+
+ValueClasses::ValueClasses(const Module& module) : first_leaf_(module.id_limit(), 0) {
+  int leaves = 0;
+  const std::vector<Computation*> computations = module.Computations();
+  for (const Computation* computation : computations) {
+    for (const Instruction* inst : computation->instructions()) {
+      first_leaf_[inst->id()] = leaves;
+      leaves += static_cast<int>(inst->shape().LeafCount());
+    }
+  }
+  class_of_.resize(leaves);
+  std::iota(class_of_.begin(), class_of_.end(), 0);
+  for (const Computation* computation : computations) {
+    for (const Instruction* inst : computation->instructions()) TieInstruction(*inst);
+  }
+  // Numbers the classes in the order of their first leaves.
+  std::vector<int> number(leaves, -1);
+  std::vector<int> class_of(leaves);
+  for (int leaf = 0; leaf < leaves; ++leaf) {
+    int& own = number[Root(leaf)];
+    if (own < 0) own = count_++;
+    class_of[leaf] = own;
+  }
+  class_of_ = std::move(class_of);
+}
+
+bool ValueClasses::TiesAll(const Instruction& inst) {
+  switch (inst.opcode()) {
+    case Opcode::kTuple:
+    case Opcode::kGetTupleElement:
+    case Opcode::kOptimizationBarrier:
+    case Opcode::kWhile:
+    case Opcode::kCall:
+    case Opcode::kFusion:
+    case Opcode::kConditional:
+    case Opcode::kParameter: return true;
+    default: return false;
+  }
+}
+
+int ValueClasses::Root(int node) {
+  while (class_of_[node] != node) node = class_of_[node] = class_of_[class_of_[node]];
+  return node;
+}
+
+void ValueClasses::Tie(const Instruction& a, int64_t first_a, const Instruction& b, int64_t first_b, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) {
+    const int left = Root(static_cast<int>(first_leaf_[a.id()] + first_a + i));
+    const int right = Root(static_cast<int>(first_leaf_[b.id()] + first_b + i));
+    class_of_[std::max(left, right)] = std::min(left, right);
+  }
+}
+
+void ValueClasses::TieAll(const Instruction& a, const Instruction& b) {
+  Tie(a, 0, b, 0, std::min(a.shape().LeafCount(), b.shape().LeafCount()));
+}
+
+void ValueClasses::TieParameters(const Instruction& caller, int64_t first_operand, const Computation& computation) {
+  for (const Instruction* parameter : computation.parameters())
+    TieAll(caller.operand(first_operand + parameter->parameter_number()), *parameter);
+}
+
+void ValueClasses::TieInstruction(const Instruction& inst) {
+  switch (inst.opcode()) {
+    case Opcode::kTuple:
+      for (int64_t i = 0; i < inst.operand_count(); ++i)
+        Tie(inst, inst.shape().FirstLeaf(i), inst.operand(i), 0, inst.operand(i).shape().LeafCount());
+      return;
+    case Opcode::kGetTupleElement:
+      Tie(inst, 0, inst.operand(0), inst.operand(0).shape().FirstLeaf(inst.tuple_index()), inst.shape().LeafCount());
+      return;
+    case Opcode::kOptimizationBarrier: return TieAll(inst, inst.operand(0));
+    case Opcode::kWhile: {
+      const auto& attrs = inst.attrs<WhileAttrs>();
+      for (const Computation* computation : {attrs.condition, attrs.body}) TieParameters(inst, 0, *computation);
+      TieAll(inst, inst.operand(0));
+      return TieAll(inst, attrs.body->root());
+    }
+    case Opcode::kConditional: {
+      const std::vector<Computation*> branches = inst.attrs<ConditionalAttrs>().branches();
+      for (size_t i = 0; i < branches.size(); ++i) {
+        TieParameters(inst, 1 + static_cast<int64_t>(i), *branches[i]);
+        TieAll(inst, branches[i]->root());
+      }
+      return;
+    }
+    case Opcode::kCall:
+    case Opcode::kFusion: {
+      const Computation& callee = *CalledComputations(inst).front();
+      TieParameters(inst, 0, callee);
+      return TieAll(inst, callee.root());
+    }
+    default: return;
+  }
+}
+
+}  // namespace hlo

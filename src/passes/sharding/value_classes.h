@@ -1,0 +1,38 @@
+// Leaves of values that always have the same split: the state of a loop in each of its computations, an operand of a
+// call and its parameter, an element of a tuple.
+#ifndef HLO_PASSES_SHARDING_VALUE_CLASSES_H_
+#define HLO_PASSES_SHARDING_VALUE_CLASSES_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "ir/module.h"
+
+namespace hlo {
+
+class ValueClasses {
+ public:
+  explicit ValueClasses(const Module& module);
+
+  int count() const { return count_; }
+  // The class of a leaf of the instruction's value.
+  int Of(const Instruction& inst, int64_t leaf) const { return class_of_[first_leaf_[inst.id()] + leaf]; }
+  // Whether the classes say all about the instruction's operands and result, so that it needs no factor rule.
+  static bool TiesAll(const Instruction& inst);
+
+ private:
+  void Tie(const Instruction& a, int64_t first_a, const Instruction& b, int64_t first_b, int64_t count);
+  void TieAll(const Instruction& a, const Instruction& b);
+  void TieParameters(const Instruction& caller, int64_t first_operand, const Computation& computation);
+  void TieInstruction(const Instruction& inst);
+  int Root(int node);
+
+  int count_ = 0;
+  std::vector<int> first_leaf_;  // Indexed by instruction.
+  std::vector<int> class_of_;    // Indexed by leaf. While the classes are built:
+                                 // the parent of the leaf.
+};
+
+}  // namespace hlo
+
+#endif  // HLO_PASSES_SHARDING_VALUE_CLASSES_H_
