@@ -263,6 +263,7 @@ bool IsIndexOperand(const Instruction& inst, int64_t operand) {
     case Opcode::kDynamicSlice: return operand >= 1;
     case Opcode::kDynamicUpdateSlice: return operand >= 2;
     case Opcode::kRaggedDot: return operand == 2;
+    case Opcode::kSetDimensionSize: return operand == 1;
     default: return false;
   }
 }

@@ -13,7 +13,7 @@
 
 namespace hlo {
 
-// Whether the operand has indices of elements, or sizes of groups.
+// Whether the operand has indices of elements, or sizes of groups or of a dimension.
 bool IsIndexOperand(const Instruction& inst, int64_t operand);
 
 // The value of an op on these operands. Its computation is added to `module`.
