@@ -41,7 +41,7 @@ Result<Literal> ReadLiteralText(const Shape& shape, std::string_view text) {
   return ParseLiteral(text, shape.HasDynamicDims() ? *stated : shape);
 }
 
-// Nothing for files of arrays, which may be large.
+// Returns nothing for .npz and .npy files, which may be large.
 Result<std::optional<RecordedValues>> ReadRecorded(const std::string& path) {
   std::string start(2, '\0');
   std::ifstream file(path, std::ios::binary);
@@ -49,7 +49,7 @@ Result<std::optional<RecordedValues>> ReadRecorded(const std::string& path) {
   return ReadRecordedValues(TRY(ReadSource(path)));
 }
 
-// Gives `value` the layout of `shape`.
+// Gives `value` the layout of `shape`. Error: [A004] another shape.
 Result<Literal> Fitting(Literal value, const Shape& shape, std::string_view what) {
   if (!Compatible(value.shape(), shape))
     FAIL(Rejected("A004", Str(what, " is recorded as ", value.shape(), ", the module has ", shape)));
@@ -57,7 +57,7 @@ Result<Literal> Fitting(Literal value, const Shape& shape, std::string_view what
   return value;
 }
 
-// XLA records the parts of the devices together with the unpartitioned module, so parts are joined.
+// Values that XLA records for the unpartitioned module may be the parts of the partitions. Such parts are joined.
 Result<std::vector<Literal>> FittingPartitions(std::vector<Literal> values, const Instruction& parameter,
                                                std::vector<std::string>* notes) {
   const Shape& shape = parameter.shape();
@@ -126,11 +126,11 @@ Literal FilledWith(const Shape& shape, int64_t number) {
 }
 
 struct DeviceSpec {
-  OfDevice of;  // -1 means all.
+  OfDevice of;  // -1 as replica or partition means all.
   ArgumentSpec spec;
 };
 
-// Moves specs out of `specs` if their value differs between devices.
+// Removes and returns the specs whose value depends on the device.
 Result<std::vector<DeviceSpec>> TakeDeviceSpecs(std::vector<ArgumentSpec>& specs, const Module& module) {
   std::vector<DeviceSpec> taken;
   std::vector<ArgumentSpec> shared;
@@ -216,7 +216,7 @@ Result<DeviceArguments> ReadByDevice(const RunOptions& options, const Module& mo
   return DeviceArguments{.by_device = {TRY(ReadArguments(path, module, cast, given))}};
 }
 
-// Parameters that have a value on all devices without a file.
+// Numbers of the parameters that have a value on all devices without the file.
 std::set<int64_t> NumbersOf(const std::map<int64_t, Literal>& shared, const OwnArguments& own) {
   std::set<int64_t> numbers;
   for (const auto& [number, value] : shared) numbers.insert(number);
@@ -257,7 +257,7 @@ Result<RunArguments> PrepareArguments(const Module& module, const RunOptions& op
   make.profile = TRY(ParseProfile(options.input_profile));
   make.constrain = options.constrain_inputs;
   make.cast = *CastArgsFromText(options.cast_args);
-  // Runs that look for NaN or infinities must not avoid them.
+  // Runs that look for NaN or infinities must not replace arguments that cause them.
   if (options.watch.detect_nan != "none" || options.watch.detect_inf != "none") make.max_tries = 0;
   make.exact_bound = options.exact_bound;
   make.range = TRY(ParseArgRange(options.arg_range, make.profile));

@@ -13,17 +13,17 @@ namespace hlo {
 struct RunArguments {
   std::vector<Literal> values;
   std::vector<std::vector<Literal>> by_device;  // Empty for one device.
-  bool were_cut = false;                        // The file had whole arrays, so the results are joined.
+  bool were_cut = false;                        // The file has whole arrays for several devices, so results are joined.
   std::string description;                      // "normal, seed 0" or "args.npz"
   std::optional<Literal> reference;             // The interpreter's results.
   double reference_ms = 0;
   double non_finite_share = 0;
   std::vector<std::string> notes;
   std::optional<ExactSummary> exact;  // Set by PrepareExact.
-  double ms = 0;                      // Excludes the reference.
+  double ms = 0;                      // Excludes reference_ms.
 };
 
-// The list may contain "all".
+// ParseProfiles splits a list at commas. The list may contain "all".
 Result<InputProfile> ParseProfile(const std::string& text);
 Result<std::vector<std::string>> ParseProfiles(const std::string& text);
 
@@ -31,8 +31,8 @@ Result<RunArguments> PrepareArguments(const Module& module, const RunOptions& op
                                       const InterpretOptions& interpreter, Progress* progress = nullptr);
 
 // Reads the results for --reference as a value of `shape`: the arrays outN of a file (outN.i.j for leaves of nested
-// tuples), or the result of a snapshot. Notes unused arrays. Errors: [A003] an output has no key, [A004] another shape
-// or element type.
+// tuples), or the result of a snapshot. Notes unused arrays except argN. Errors: [A003] an output has no key, [A004]
+// another shape or element type.
 Result<Literal> ReadExpected(const std::string& path, const Shape& shape, CastArgs cast,
                              std::vector<std::string>* notes);
 

@@ -34,7 +34,7 @@ constexpr FileRow kFiles[] = {
     {"cmd.sh", "the one command"},
 };
 
-// Prints the module for stdin and for one of several modules in a file.
+// Copies the module's file. Prints a module without its own file: stdin, or one of several in a file.
 Status WriteModule(const std::string& folder, Experiment& experiment) {
   const auto input = experiment.Input();
   const std::string path = ModuleFile(experiment.path());
@@ -71,7 +71,7 @@ Status WriteValues(const std::string& folder, Experiment& experiment, const RunR
   return {};
 }
 
-// The text may contain fences of three characters.
+// The fence has four characters because the text may contain fences of three.
 std::string Fenced(std::string_view text) { return Str("````\n", text, text.ends_with('\n') ? "" : "\n", "````\n"); }
 
 std::string ReadmeOf(const std::string& folder, const std::string& title, std::string_view report) {

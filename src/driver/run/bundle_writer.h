@@ -10,7 +10,8 @@
 
 namespace hlo {
 
-// Returns the path. Parts that the run did not reach are left out. Errors: [A011], [A012].
+// Returns the path of the folder. After a failed run, the folder has no arguments and no values. Errors: [A011],
+// [A012].
 Result<std::string> WriteBundle(Experiment& experiment, const Result<RunReport>& report);
 
 }  // namespace hlo

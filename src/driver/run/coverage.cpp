@@ -22,7 +22,7 @@
 namespace hlo {
 namespace {
 
-// T is the measured type, NUMBER a literal of it.
+// T is the measured type. In probes, NUMBER is a literal of that type.
 constexpr std::string_view kParameters = R"(
   a = T[2,3] parameter(0)
   b = T[2,3] parameter(1)
@@ -50,14 +50,14 @@ constexpr std::string_view kParameters = R"(
   looped = (s32[], T[]) tuple(index, s)
 )";
 
-// Some computations are invalid for some types, so each probe includes only those that it names.
+// Some computations are invalid for some types, so a program includes only those that its probes name.
 constexpr std::pair<std::string_view, std::string_view> kComputations[] = {
     {"same", "{ ROOT x = T[] parameter(0) }"},
     {"sum", R"({ x = T[] parameter(0)
   y = T[] parameter(1)
   ROOT z = T[] add(x, y) })"},
     {"whole", "{ ROOT x = T[2,3] parameter(0) }"},
-    // Ops of other probes must not call an async computation.
+    // An async computation must have no other caller.
     {"whole_start", "{ ROOT x = T[2,3] parameter(0) }"},
     {"whole_update", "{ ROOT x = T[2,3] parameter(0) }"},
     {"whole_done", "{ ROOT x = T[2,3] parameter(0) }"},
@@ -80,9 +80,8 @@ constexpr std::pair<std::string_view, std::string_view> kComputations[] = {
   ROOT z = (s32[], T[]) tuple(next, y) })"},
 };
 
-// The smallest use of each op whose shape or attributes do not follow from its row. In the second line of a pair such
-// as x-start and x-done, `before` names the first. Other ops are elementwise, communicate, or depend on the computation
-// that they call.
+// The smallest use of each op whose shape or attributes do not follow from its row. `before` names the line before. Ops
+// without a probe are elementwise, or are not measured, such as send and custom-call.
 struct Probe {
   Opcode opcode;
   std::string_view text;
@@ -236,7 +235,7 @@ std::unique_ptr<Module> ProbeModule(const std::string& probe, PrimitiveType type
   return std::move(*module);
 }
 
-// For ops without a probe. Any operands suffice.
+// Whether the interpreter has an op without a probe. Any operands suffice.
 bool Interprets(Opcode opcode) {
   const Shape shape(PrimitiveType::kF32, {2, 3});
   Module module("probe");
@@ -276,7 +275,7 @@ bool Holds(const Module& module, Opcode opcode) {
   return false;
 }
 
-// Records the pass that removed an op without kernels.
+// Sets `kernels`, `pass` and `why`. `pass` is the first pass after which the op is absent.
 void MeasureCompiled(const Module& module, Opcode opcode, Support& support) {
   const DeviceDescription device = HostDescription(1, 32);
   const auto host = InterpreterCalls({});

@@ -30,7 +30,7 @@ struct OpCoverage {
 
 // One type of each group of types that are treated alike.
 const std::vector<PrimitiveType>& CoverageTypes();
-// In the order of the op table.
+// One entry for each opcode, in the order of the op table.
 std::vector<OpCoverage> MeasureCoverage();
 // A program with a use of each opcode. Its root is the tuple of their results.
 std::string CoverageProgram(std::span<const Opcode> opcodes, PrimitiveType type);

@@ -18,7 +18,8 @@
 
 namespace hlo {
 
-// Follows a run through the module. A value is a hash of its bytes in memory, so views that change the shape keep it.
+// Follows a run through the module. A value is a hash of its bytes in memory, so views that change the shape keep the
+// hash.
 class DataflowCheck {
  public:
   // `module` is Executable::module().
@@ -55,7 +56,7 @@ class DataflowCheck {
   Leaf LeafOf(const Instruction& inst, const Shape& shape, const Literal& literal);
   Value ValueOf(const Instruction& inst, const Literal& literal);
 
-  // Null at the end of the module.
+  // The step that must run next. Null at the end of the module.
   const Instruction* Due();
   void View(const Instruction& inst);
   void Enter(const Instruction& caller);
@@ -84,8 +85,8 @@ struct FollowedRun {
 // Whether wrong values can cause the error: an endless loop, or a size that does not fit.
 bool MayComeOfWrongValues(const Error& error);
 
-// Executes with the bound `arguments`. Returns an error of the run, except after a fault, or if `unfinished` and wrong
-// values may cause the error.
+// Executes with the bound `arguments`. With `unfinished`, the run ends at the first fault. Returns the error of a run
+// without a fault, except with `unfinished` if wrong values may cause the error.
 Result<FollowedRun> Follow(gpu::Executable& executable, std::span<const Literal> arguments, bool unfinished = false);
 
 std::string ToString(const DataflowSummary& dataflow);

@@ -169,7 +169,8 @@ class Debugger {
 
   // ---- Arguments of commands ----
 
-  // Without word `i`, the current instruction. Null after a message if there is none.
+  // The instruction that word `i` names, or without the word the current instruction. Null after a message if there is
+  // none.
   const Instruction* Named(const std::vector<std::string>& words, size_t i) {
     if (i >= words.size()) {
       if (current_ != nullptr) return current_;

@@ -1,5 +1,5 @@
-// hlo debug: the interpreter with breakpoints, controlled by one command per line. The output has only answers, so it
-// works over a pipe.
+// hlo debug: the interpreter with breakpoints, controlled by one command per line. The output has only answers, so the
+// command works over a pipe.
 #ifndef HLO_DRIVER_RUN_DEBUGGER_H_
 #define HLO_DRIVER_RUN_DEBUGGER_H_
 

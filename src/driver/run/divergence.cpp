@@ -20,7 +20,7 @@ namespace {
 constexpr int64_t kMostTruthBytes = int64_t{4} << 30;
 constexpr int64_t kMostInside = 256;  // Larger kernels are not examined.
 
-// Infinite if the numbers of NaN or infinities differ.
+// The largest norm_rel. Infinite if the numbers of NaN or infinities differ.
 double ErrorOf(const Comparison& comparison) {
   double error = 0;
   for (const TensorComparison& tensor : comparison.outputs) {
@@ -48,7 +48,8 @@ std::vector<std::string> CellsOf(const StepErrors& step, size_t number, bool is_
   return cells;
 }
 
-// A long table shows wrong steps, neighbours of the first one, and the steps nearest to their bounds.
+// A table of more than kMostRows steps shows wrong steps, neighbours of the first one, the steps nearest to their
+// bounds, and the last step.
 std::set<size_t> ShownOf(const DivergenceReport& report) {
   constexpr size_t kMostRows = 40, kAround = 3, kNearest = 10;
   std::set<size_t> shown;
@@ -84,7 +85,7 @@ const StepErrors* MostSensitive(const DivergenceReport& report) {
   return most;
 }
 
-// The fusion with another instruction as its result.
+// The fusion `step` with the instruction `name` as its result. Null if there is no such instruction.
 std::unique_ptr<Module> WithResult(const Instruction& step, std::string_view name) {
   std::unique_ptr<Module> module = ExtractStep(step);
   Instruction& fusion = module->entry().root();
@@ -164,7 +165,7 @@ void Divergence::Look(const gpu::StepInfo& step, std::span<const gpu::LoopStep> 
   else report_.steps[at->second] = std::move(errors);
 }
 
-// Makes each instruction the kernel's result in turn.
+// Makes each instruction the kernel's result in turn, until a result is wrong.
 std::string Divergence::FindInside(gpu::Device& device, const RunOptions& options) const {
   const Instruction& step = *wrong_->instruction;
   if (!step.Is(Opcode::kFusion) || wrong_->kind != gpu::StepKind::kKernel) return "";

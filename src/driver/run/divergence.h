@@ -1,8 +1,8 @@
 // --first_divergence: shows the error that each step inherits and adds, and finds the first wrong instruction in the
 // first wrong kernel.
 //
-// Errors are TensorComparison::norm_rel against the interpreter's run of the compiled module. Only the comparator
-// `local` decides whether a step is wrong.
+// `inherited` and `handed_on` are TensorComparison::norm_rel against the interpreter's run of the compiled module. The
+// comparator `local` gives the other errors and alone decides whether a step is wrong.
 #ifndef HLO_DRIVER_RUN_DIVERGENCE_H_
 #define HLO_DRIVER_RUN_DIVERGENCE_H_
 
@@ -22,10 +22,10 @@
 
 namespace hlo {
 
-// The first execution of a step, or its first wrong execution.
+// The first wrong execution of a step, otherwise its first execution.
 struct StepErrors {
   std::string name, kind, shape, loops, source;
-  // The largest error of an operand. Empty in later iterations, and without the true value.
+  // The largest error of an operand. Empty in later iterations, and if the true value of an operand is unknown.
   std::optional<double> inherited;
   std::optional<double> handed_on;    // The error of the result.
   double own_rel = 0, own_ratio = 0;  // `own_ratio` is the largest error divided by its bound.
@@ -38,7 +38,7 @@ struct DivergenceReport {
   std::vector<StepErrors> steps;
   std::optional<size_t> first;  // The first wrong step.
   std::string inside;           // Names the wrong instruction in that step.
-  int64_t unknown = 0;          // Values that exceeded the memory for true values.
+  int64_t unknown = 0;          // True values that were not kept because of their size.
 };
 std::string ToString(const DivergenceReport& report);
 void WriteJson(JsonWriter& json, const DivergenceReport& report);
@@ -47,7 +47,7 @@ class Divergence {
  public:
   static Result<std::unique_ptr<Divergence>> Of(Experiment& experiment);
 
-  // `own` is the verdict of `local`.
+  // `own` is the result of the comparator `local` for this execution.
   void Look(const gpu::StepInfo& step, std::span<const gpu::LoopStep> loops, std::span<const Literal> inputs,
             const Literal& output, const Comparison& own);
   DivergenceReport Finish(gpu::Device& device, const RunOptions& options);
@@ -62,7 +62,7 @@ class Divergence {
   std::map<int, size_t> row_;
   std::map<int, int64_t> runs_;
   DivergenceReport report_;
-  const gpu::StepInfo* wrong_ = nullptr;  // `read_` holds its operands.
+  const gpu::StepInfo* wrong_ = nullptr;  // The first wrong step. `read_` holds its operands.
   std::vector<Literal> read_;
 };
 

@@ -124,7 +124,7 @@ Result<EachPassCheck::Judged> EachPassCheck::JudgeModule(const PassRun& run, con
   return judged;
 }
 
-// After a pass that is not exact, different bits on these sets prove nothing.
+// Judges only exact passes. After other passes, different bits on further arguments prove nothing.
 Result<std::optional<EachPassCheck::Judged>> EachPassCheck::JudgeOnFurther(const PassRun& run,
                                                                            const Module& after) const {
   if (PreservesOf(*run.pass, run.options) != Preserves::kExact) return std::nullopt;
@@ -140,8 +140,8 @@ Result<std::optional<EachPassCheck::Judged>> EachPassCheck::JudgeOnFurther(const
   return std::nullopt;
 }
 
-// If a pass that is not exact changes bits, residues decide. Nothing if they cannot, or if the interpreter cannot run
-// the module or takes long.
+// If a pass that is not exact changes bits, residues decide. Returns nothing if residues cannot decide, or if the
+// interpreter cannot run the module or takes long.
 Result<std::optional<EachPassCheck::Judged>> EachPassCheck::JudgeByBits(const PassRun& run, const Module& after) const {
   if (IsTooLargeToInterpret(*before_, options_.work_limit)) return std::nullopt;
   const BitsOptions bits_options = {.interpret = InterpreterOptions(options_), .compare = options_.compare};
@@ -209,7 +209,7 @@ Result<EachPassCheck::Judged> EachPassCheck::JudgeInF64(const PassRun& run, cons
   return judged;
 }
 
-// With fewer rewrites the module is right, with more it is wrong.
+// Finds the first wrong rewrite: after `good` rewrites the module is right, after `bad` wrong.
 Result<std::string> EachPassCheck::Blame(const PassRun& run, const std::string& summary) const {
   const auto repeated = [&](int64_t fuel) { return RepeatPass(run, *before_, options_.pipeline, fuel); };
   const auto is_wrong = [&](const RepeatedPass& part) {

@@ -1,6 +1,7 @@
 // --check_each_pass: compares the module before and after each pass instance that changes it. An exact pass must keep
-// the bits of all values (judge/bits.h). Other passes that do not are judged in f64 (pass_check.h). Modules that are
-// too large to interpret are compared by samples (judge/sample.h). The first wrong instance ends the check.
+// the bits of all values (judge/bits.h). Other passes that change bits are judged by residues or in f64 (pass_check.h).
+// Modules that are too large to interpret are compared by samples (judge/sample.h). The first wrong instance ends the
+// check.
 #ifndef HLO_DRIVER_RUN_EACH_PASS_CHECK_H_
 #define HLO_DRIVER_RUN_EACH_PASS_CHECK_H_
 
@@ -36,7 +37,7 @@ class EachPassCheck {
   bool is_wrong() const { return wrong_; }
   // A line for each judged instance, then the fault or the number of instances.
   std::string Report() const;
-  // "algsimp#1 is wrong: ...". "" on success.
+  // Why the check fails or is open, such as "algsimp#1 is wrong: ...". "" on success.
   std::string Finding() const;
   ExitCode exit() const;
 
@@ -71,7 +72,7 @@ class EachPassCheck {
   std::vector<ReachingSet> further_;
   std::unordered_map<int, std::shared_ptr<const Literal>> values_;
   std::unique_ptr<Module> before_;
-  std::vector<int> input_ids_;  // Ids in the input, by id in `before_`.
+  std::vector<int> input_ids_;  // For each id in `before_`, the id of its origin in the input.
   std::vector<Line> lines_;
   int judged_ = 0, open_ = 0;
   bool wrong_ = false;

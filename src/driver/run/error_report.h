@@ -15,13 +15,13 @@ namespace hlo {
 std::string VerdictOf(const Error& error);
 // The first diagnostic, as "[V012] line 7: ...".
 std::string DetailOf(const Error& error);
-// A command or flag, or "".
+// A command, flag or hint, or "".
 std::string NextOf(const Error& error, const RunOptions& options, const std::string& path);
 
-// Verdict, exit and detail as in `hlo.run/1`, `errors`, `next`, and `culprit` if it is known.
+// The members verdict, exit and detail of `hlo.run/1`, then `errors`, and `culprit` and `next` if known.
 std::string ErrorJson(const std::string& schema, const std::string& path, const Error& error, const std::string& next);
 
-// Writes code, line, column (0: none) and message into an open object.
+// Writes code, line and column (0 if unknown), and message into an open object.
 void WriteJson(JsonWriter& json, const SourceText* source, const Diagnostic& diagnostic);
 
 }  // namespace hlo

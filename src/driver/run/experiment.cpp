@@ -69,7 +69,7 @@ Result<T*> Keep(std::optional<T>& kept, Make make) {
   return &*kept;
 }
 
-// JAX passes the number of partitions beside the text. With shard_map, only the meshes of the text have it.
+// JAX passes the number of partitions beside the text. With shard_map, only the meshes in the text contain this number.
 void TakePartitionsOfMeshes(Module& module, const LoadOptions& options, std::vector<std::string>* notes) {
   if (options.num_partitions > 0 || module.header.num_partitions > 1) return;
   const int64_t partitions = PartitionsOfManualRegions(module);
@@ -109,7 +109,8 @@ std::string TargetOfPlans(const Module& module) {
   return "";
 }
 
-// Prefers `device`, which may describe the real host in more detail.
+// The device that the plans are for. Prefers `device` if the names are equal, because `device` may describe the real
+// host in more detail.
 const DeviceDescription& DeviceOfPlans(const Module& module, const DeviceDescription& device) {
   const std::string target = TargetOfPlans(module);
   const DeviceDescription* other = target == device.name ? nullptr : FindDevice(target);
@@ -245,7 +246,8 @@ Result<const OptimizedModule*> Experiment::Optimized() {
         optimized.notes.push_back(Str(end, ": no such pass instance was come to"));
       if (std::string todo = TodoText(optimized.passes); !todo.empty()) optimized.notes.push_back(std::move(todo));
     }
-    // Compilation splits these regions as well. Here, reports and checks refer to the kernels that run.
+    // Compilation splits these regions as well. They are split here, so that reports and checks refer to the kernels
+    // that run.
     const auto runs_on = [&]() -> gpu::Device* {
       const auto where = ResolvedPlatform();
       return where ? (*where)->device.get() : nullptr;
@@ -327,9 +329,8 @@ Result<std::string> Experiment::WhyNoReference() {
 }
 
 Result<RunOptions> Experiment::Judging() {
-  // Reports must not vary, so the run time is estimated. The whole check takes less than 20 runs, including three runs
-  // of the program and reading all results. The estimate includes fused values that no kernel stores, so the limit is
-  // at most an hour.
+  // Reports must not vary, so the run time is estimated. The whole check takes less time than 20 runs. The estimate
+  // includes fused values that no kernel stores, so the limit is at most an hour.
   constexpr double kRuns = 4, kSecondsOfTheLimit = 10, kMostLimits = 360;
   RunOptions options = options_;
   if (options.work_limit >= 0) return options;
@@ -338,8 +339,8 @@ Result<RunOptions> Experiment::Judging() {
   return options;
 }
 
-// The results of the reference show whether the arguments suit the program. It also runs if a file has the expected
-// results, so that the same seed makes the same arguments.
+// The results of the reference show whether the arguments suit the program. The interpreter also runs if a file has the
+// expected results, so that the same seed makes the same arguments.
 Result<RunArguments> Experiment::MakeArguments() {
   const Module& module = *TRY(Input())->module;
   const bool given = !options_.reference_file.empty();

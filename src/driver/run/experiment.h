@@ -52,7 +52,7 @@ struct OptimizedModule {
   std::unique_ptr<Module> module;
   PipelineReport passes;  // Empty if the module was optimized already.
   std::shared_ptr<const Scopes> scopes;
-  std::shared_ptr<const gpu::TuningReport> tuning;  // Null without autotuning. `ms` excludes it.
+  std::shared_ptr<const gpu::TuningReport> tuning;  // Null without autotuning. `ms` excludes the tuning.
   std::vector<std::string> notes;
   double ms = 0;
 };
@@ -60,7 +60,7 @@ struct OptimizedModule {
 struct Code {
   std::shared_ptr<gpu::Device> device;  // Outlives the executable.
   std::unique_ptr<gpu::Executable> executable;
-  std::shared_ptr<const void> placed;  // The bound arguments.
+  std::shared_ptr<const void> placed;  // Identifies the bound arguments.
   std::vector<std::string> notes;
   double ms = 0;
 };
@@ -69,7 +69,7 @@ struct RunResults {
   Literal outputs;                 // Of device 0, or whole arrays.
   std::vector<Literal> by_device;  // Empty for one device.
   bool joined = false;
-  std::string why_not_joined;  // Set only if the arguments were whole.
+  std::string why_not_joined;  // Set only if the parts were to be joined.
   RunTimes times;
   double fallback_share = 0;
   int64_t process_peak_bytes = 0;  // Up to the end of the runs.
@@ -95,10 +95,10 @@ class Experiment {
   // For a text without a file. `path` is its name.
   Experiment(std::shared_ptr<const SourceText> text, RunOptions options, Progress& progress);
 
-  // Writes no dumps and no reproducer.
+  // The result writes no dumps and no reproducer.
   Experiment With(const std::function<void(RunOptions&)>& change) const;
 
-  // A part of the program. Shares the device if the platform is equal.
+  // An experiment on a part of the program. Shares the device if the platform is equal.
   Experiment Of(std::unique_ptr<Module> piece, const std::function<void(RunOptions&)>& change) const;
 
   const std::string& path() const { return path_; }
@@ -116,22 +116,23 @@ class Experiment {
   // Null without --reference_platform=cpu.
   Result<Experiment*> OtherPlatform();
   Result<const Interpretation*> Interpreted();
-  Result<const FollowedRun*> Followed();  // Another run, which records values.
+  Result<const FollowedRun*> Followed();  // Runs again, to check the order and the operands of each step.
   // At most one further set of arguments.
   Result<const FurtherArguments*> Further();
 
+  // The options with the pipeline for the resolved platform.
   RunOptions Running();
 
-  // Binds these arguments. Other experiments may bind theirs to the same code later.
+  // Binds the arguments of this experiment. Other experiments may bind theirs to the same code later.
   Result<gpu::Executable*> Placed();
   // Frees the memory of the binding until the next Placed().
   void Displace();
   // Needs ResolvedPlatform().
   bool IsInterpreted() const { return (*where_)->device == nullptr; }
-  // Why the interpreter is not the reference. "" if it is, or if no option requires it.
+  // Why the interpreter is not the reference although an option requires it, otherwise "".
   Result<std::string> WhyNoReference();
-  // Sets the work limit for judging. The default is kWorkLimit, or more if four runs are estimated to take longer than
-  // that much judging.
+  // Options with a work limit for judging. The default is kWorkLimit, or more if four runs are estimated to take longer
+  // than kWorkLimit does.
   Result<RunOptions> Judging();
   // With infeeds and outfeeds connected.
   Result<InterpretOptions> Interpreter();
@@ -139,14 +140,14 @@ class Experiment {
   Result<EnsembleOptions> Ensemble();
   const std::vector<Literal>& fed_out() const { return feeds_->out; }
 
-  // The arguments must fit. Discards results of the old ones.
+  // Replaces the arguments, which must fit the parameters, and discards the old results.
   void Take(const RunArguments& arguments);
 
   // Dumps all later stages.
   Status DumpTo(const DumpOptions& options);
 
  private:
-  // Repeated runs read and write them again.
+  // Each run reads and writes these values from the start.
   struct Feeds {
     std::optional<NpzArrays> in;
     std::vector<Literal> out;
@@ -158,7 +159,7 @@ class Experiment {
   Result<std::shared_ptr<const Profile>> Profiled(gpu::Executable& executable);
   Result<RunResults> RunKernels();
   Result<RunResults> RunInterpreter();
-  // The file of --reference may know total sizes that the parts do not show.
+  // Total sizes of results from the file of --reference, which the parts of the devices may not show.
   Result<WholeSizes> SizesOfReference() const;
   Result<ResultShardings> StatedForResults(const Module& module) const;
   // Joins results that were computed from whole arguments. Without `whole`, the outputs are those of device 0.

@@ -8,9 +8,9 @@
 namespace hlo {
 namespace {
 
-// Computations of loops, branches and calls have steps of their own.
+// The memory of called computations counts only for fusions, because loops, branches and calls have steps of their own.
 Status CheckStep(const Instruction& inst, const InterpretOptions& options) {
-  // Returns the error that names the missing op.
+  // Evaluate returns the error that names the missing op.
   if (!CanInterpret(inst)) TRY(Evaluate(inst, std::vector<Literal>(inst.operand_count())));
   for (const Computation* called : CalledComputations(inst)) {
     if (inst.Is(Opcode::kFusion)) TRY(CheckMemory(*called, options));

@@ -264,7 +264,7 @@ class Isolator {
                                                           : IsolatedState::kRight;
     if (part.state == IsolatedState::kUndecided) part.why = report.verdict;
     if (part.state != IsolatedState::kWrong) return {};
-    // Shows the part's program.
+    // The flags of this experiment select only the part.
     Experiment shown = alone.Of(TRY(alone.Input())->module->Clone(), [&](RunOptions& options) {
       options.flags = FlagsOfPart(whole_.options().flags, part.name);
       options.reproducer = whole_.options().reproducer;

@@ -25,7 +25,7 @@ enum class IsolateInputs : uint8_t { kGolden, kActual, kRandom };
 struct IsolateOptions {
   bool instructions = false;
   IsolateInputs inputs = IsolateInputs::kGolden;
-  // A kernel has the opcodes of all its instructions.
+  // A kernel matches by the opcode of any of its instructions.
   std::optional<Pattern> filter_by_name, skip_by_name, filter_by_opcode, skip_by_opcode;
 };
 
@@ -35,7 +35,7 @@ enum class IsolatedState : uint8_t {
   kNotRun,
   kNotReached,
   kRight,
-  kInterpreted,  // It has no kernel.
+  kInterpreted,  // The part has no kernel.
   kNothing,      // The passes leave only views or constants.
 };
 
@@ -57,12 +57,12 @@ struct Isolation {
   std::vector<std::string> notes;
 
   int64_t Count(IsolatedState state) const;
-  // kMismatch if a part is wrong, else kInconclusive if a part was not decided.
+  // kMismatch if a part is wrong, else kInconclusive if a part is undecided, did not run or was not reached.
   Verdict verdict() const;
 };
 
-// Errors: from making the arguments, optimizing and compiling the whole program, and [F008] if the patterns select
-// nothing. Errors of a part are in its row.
+// Errors: [F004] the interpreter runs the module, [F008] the patterns select nothing, and errors of the whole program
+// until it is compiled. Other errors of a part are in its row, unless the device fails.
 Result<Isolation> Isolate(const std::string& path, const RunOptions& run, const IsolateOptions& options,
                           Progress& progress);
 

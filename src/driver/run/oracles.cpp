@@ -45,7 +45,7 @@ Status JudgeEnsemble(Experiment& experiment, RunReport* report) {
   const std::vector<Literal>& arguments = TRY(experiment.Arguments())->values;
   report->ensemble = TRY(CompareEnsemble(module, arguments, outputs, ensemble));
   if (experiment.options().reference_file.empty() || !report->ensemble->unsupported.empty()) return {};
-  // Roundings must explain both results.
+  // Roundings must explain both our results and the file's results.
   EnsembleResult of_file = TRY(CompareEnsemble(module, arguments, TRY(experiment.Reference())->outputs, ensemble));
   if (of_file.worst() > report->ensemble->worst()) report->ensemble = std::move(of_file);
   return {};
@@ -131,7 +131,7 @@ const CompareMode& ModeOf(const RunOptions& options) {
 }
 
 // Additions of a dot are fast. The first access to memory is slow. A loop with a data-dependent trip count counts as
-// one trip. A reduce-window takes few steps per result.
+// one trip. A reduce-window takes fewer steps per result than CostAnalysis counts.
 double StepsOfInterpreting(const Module& module) {
   constexpr double kDotFlopsAStep = 20, kStepsAByte = 0.5;
   const CostAnalysis costs(module);

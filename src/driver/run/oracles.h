@@ -16,8 +16,8 @@
 namespace hlo {
 
 enum class Need : uint8_t {
-  kCode,       // Missing in the interpreter.
-  kReference,  // From the interpreter or a file.
+  kCode,       // Compiled code, which the interpreter does not have.
+  kReference,  // From the interpreter, a file or another platform.
 };
 
 // The behaviour if judging exceeds --work_limit.
@@ -29,7 +29,7 @@ struct Oracle {
   Need need;
   Beyond beyond;
   Status (*judge)(Experiment& experiment, RunReport* report);
-  std::string (*line)(const RunReport& report);  // "" if it did not judge, or has a table instead.
+  std::string (*line)(const RunReport& report);  // "" if the oracle did not judge, or has a table instead.
 };
 std::span<const Oracle> AllOracles();  // In the order of judging.
 std::string_view ToString(Need need);
@@ -40,7 +40,7 @@ struct CompareMode {
   std::string_view name;
   std::string_view what;
   std::vector<std::string_view> oracles;
-  // Otherwise the comparison with the reference is only shown.
+  // If false, the comparison with the reference is only shown.
   bool outputs_decide = false;
   // Kernels and passes decide, so no reference is needed.
   bool parts_decide = false;

@@ -81,7 +81,7 @@ class ValuesOfRuns {
     return value.literal;
   }
 
-  // Also keeps the following values as memory allows.
+  // Gets the value `first`, and as many of the following values as memory allows.
   Status RunFrom(size_t first) {
     const int64_t most_bytes = DefaultMemoryLimit() / 6;
     for (Value& value : values_) value.literal = nullptr;
@@ -120,7 +120,7 @@ class ValuesOfRuns {
   std::unordered_map<int, size_t> at_;  // Keyed by the origin.
 };
 
-// The command that judges an instance, or all of them.
+// The command that judges `instance`, or all instances if it is "".
 std::string LookCommand(const Experiment& experiment, const std::string& instance) {
   const RunOptions& options = experiment.options();
   std::string command = "hlo-opt --check_each_pass";
@@ -143,10 +143,10 @@ std::string LookCommand(const Experiment& experiment, const std::string& instanc
   return Str(command, " ", ShellWord(experiment.path()));
 }
 
-// A value that the own arguments do not decide.
+// A value that the run's arguments do not decide.
 struct Question {
   const WidenedValue* own;
-  // Other arguments confirmed it by equal bits, or by bounds that a wrong value might meet.
+  // Other arguments confirmed the value by equal bits, or by bounds that a wrong value might meet.
   bool is_right = false;
 };
 
@@ -301,7 +301,7 @@ std::string TextOf(const SegmentsResult& result) {
   return text;
 }
 
-// Segments of exact instances, and other instances.
+// Parts that share the work limit: segments of exact instances, other instances, and one more.
 int64_t PartsOf(std::span<const PassRun> runs) {
   int64_t parts = 1;
   bool in_segment = false;
@@ -314,7 +314,7 @@ int64_t PartsOf(std::span<const PassRun> runs) {
   return parts;
 }
 
-// Changes without passes must keep all bits.
+// Without passes, other changes of the module must keep all bits.
 Result<JudgedPasses> JudgeWithoutPasses(const Module& input, const Module& optimized,
                                         const std::vector<Literal>& arguments, const SampleOptions& options) {
   SampleResult sample =
@@ -374,7 +374,7 @@ Result<JudgedPasses> JudgePassesOf(Experiment& experiment, bool runs_code, bool 
   if (judged.verdict == Verdict::kMismatch) return judged;
   const FurtherArguments& further = *TRY(experiment.Further());
   judged.not_exercised = further.not_exercised;
-  // Numbers on these sets are extreme, so only bits count there.
+  // Numbers of further arguments are extreme, so only faults of exact passes count there.
   for (const ReachingSet& set : further.sets) {
     JudgedPasses on_set = TRY(judge_on(set.arguments, /*by_sample=*/false));
     if (!on_set.of_exact_pass) continue;

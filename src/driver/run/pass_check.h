@@ -14,7 +14,7 @@
 
 namespace hlo {
 
-// Whether interpreting and hashing both ends of a pipeline takes more than the work limit (0: none).
+// Whether interpreting and hashing both ends of a pipeline takes more than the work limit (0 means no limit).
 bool IsTooLargeToInterpret(const Module& module, int64_t work_limit);
 
 bool KeepsPrecision(const PassRun& run);
@@ -61,12 +61,12 @@ struct JudgedPipeline {
   Progress& progress;
 };
 // Judges segments of exact passes by bits and each other instance by itself (judge/pass_segments.h). Returns
-// kUnsupported if all values must be compared and the interpreter cannot run one of the modules.
+// kUnsupported if `sample` is empty and the interpreter cannot run one of the modules.
 Result<JudgedPasses> JudgeSegments(const JudgedPipeline& pipeline);
 
-// Judges without compiling, on the experiment's arguments and one further set. If the interpreter cannot run the module
-// within the work limit, it judges samples of the values. With `runs_code`, samples are computed from values that the
-// compiled program leaves in memory.
+// Judges on the experiment's arguments and one further set. If the interpreter cannot run the module within the work
+// limit, samples of the values are judged. With `runs_code`, samples are computed from values that the compiled program
+// leaves in memory. Otherwise nothing is compiled.
 Result<JudgedPasses> JudgePassesOf(Experiment& experiment, bool runs_code, bool names_instance);
 
 // A wrong pass takes precedence over a kernel as the culprit.

@@ -8,7 +8,8 @@
 
 namespace hlo {
 
-// Writes --profile_json and --trace, too. Must run last, when the times of all stages are known. Error: A011.
+// Adds the profile to the report, and writes --profile_json and --trace. Must run last, when the times of all stages
+// are known. Error: A011.
 Status ReportProfile(Experiment& experiment, const Profile& profile, RunReport* report);
 
 }  // namespace hlo

@@ -9,7 +9,7 @@
 namespace hlo {
 
 // Makes a snapshot the source of the arguments and of the expected results, unless the options name others. The result
-// is used only together with all recorded arguments. Ignores stdin, pipes and unreadable files.
+// is not used if a flag gives other arguments. Ignores stdin, pipes and unreadable files.
 void TakeRecording(const std::string& path, RunOptions* options);
 // Takes only the arguments.
 void TakeRecordedArguments(const std::string& path, RunOptions* options);

@@ -46,7 +46,8 @@ std::string DifferencesTable(const Comparison& outputs) {
   return out;
 }
 
-// "3 kernels (2 different), 1 library call, 1 fill; 4 steps". Steps are shown if their number differs.
+// "3 kernels (2 different), 1 library call, 1 fill; 4 steps". Steps are shown if their number is not the sum of the
+// others.
 std::string CodeText(const RunReport& report) {
   const gpu::CompileReport& compile = *report.compile;
   const std::string cached =
@@ -105,13 +106,12 @@ std::string MemoryText(const gpu::MemoryReport& plan, int64_t process_peak_bytes
              ", at most ", Size(plan.arena_lower_bound), " live at once); process peak ", Size(process_peak_bytes));
 }
 
-// A run without the planted fault tests nothing.
 std::string PlantedText(const PlantedFault& planted) {
   return Str("  planted  ", planted.fault, " ", Counted(planted.times, "time"),
              planted.times == 0 ? ": it found nothing to change, so nothing was tested" : "", "\n");
 }
 
-// A planted fault may change nothing on these arguments, or the comparison is blind to it.
+// A planted fault that was not noticed changes nothing on these arguments, or the comparison is blind to it.
 std::string UnnoticedText(const RunReport& report) {
   // Notes report the checks of a wrong autotuning candidate.
   const bool any = std::ranges::any_of(report.planted, [](const PlantedFault& planted) {
@@ -124,7 +124,8 @@ std::string UnnoticedText(const RunReport& report) {
   return "  planted, and not found: all that was compared agrees on these arguments\n";
 }
 
-// Long times that other lines lack, and the total. `other` includes dumping, opening the device, and stubs.
+// Times that other lines lack, and the total, if they exceed a second. `other` includes dumping, opening the device,
+// and stubs.
 std::string TimesText(const RunTimes& times) {
   constexpr double kWorthSaying = 1000;
   const double unsaid = times.all - times.ready() - times.run - times.reference - times.check;
@@ -209,7 +210,7 @@ std::string ReportText(const RunReport& report) {
   if (report.outputs)
     out +=
         outputs_decide ? OutputTable(*report.outputs, report.exit == ExitCode::kNo) : DifferencesTable(*report.outputs);
-  // The table of `exact` follows with the culprit.
+  // The details of `exact` follow with the culprit.
   if (!report.rounded.empty()) out += Str("  rounding ", report.rounded, "\n");
   if (report.outputs && outputs_decide && !report.exact && report.rounded.empty()) {
     for (const TensorComparison& tensor : report.outputs->outputs) out += Details(tensor);

@@ -14,7 +14,7 @@ namespace hlo {
 // `report` must be the result of Run for this experiment.
 Result<std::string> ReportHtml(Experiment& experiment, const RunReport& report);
 
-// Like RunModule. Writes the page to the file `page` unless that is empty.
+// Like RunModule. Writes the page to the file `page` unless `page` is empty.
 Result<RunReport> RunModuleWithPage(const std::string& path, const RunOptions& options, const std::string& page,
                                     Progress& progress);
 

@@ -111,7 +111,7 @@ std::string StepCommand(const RunOptions& options, const std::string& target) {
   return command + " kernel.hlo";
 }
 
-// Users may not have this folder in their PATH.
+// Users may not have the folder of hlo-run in their PATH.
 std::string FolderOfProgram() {
   std::error_code error;
   return fs::read_symlink("/proc/self/exe", error).parent_path().string();
@@ -210,7 +210,7 @@ std::optional<State> StateBefore(const Module& input, PipelineOptions pipeline,
   return state;
 }
 
-// Drops notes of passes, because the real run prints them.
+// Runs the passes in the child process. The real run reports their notes and errors.
 [[noreturn]] void RunAsChild(const Module& input, PipelineOptions pipeline, int* number) {
   rlimit no_core = {0, 0};
   setrlimit(RLIMIT_CORE, &no_core);

@@ -28,16 +28,17 @@ Status MakeReproducerDirectory(const ReproducerOptions& options);
 // Returns a line for the report: the folder and whether its command shows the finding, or why there is no folder.
 std::string ReproduceWrongPass(const Module& before, const PassRun& run, std::span<const Literal> arguments,
                                const RunOptions& options);
-// Reproduces the first instance `name` in the pipeline, run on `input`.
+// Reproduces the instance `name` of the pipeline that runs on `input`.
 std::string ReproduceWrongPass(const Module& input, const std::string& name, std::span<const Literal> arguments,
                                const RunOptions& options);
 
 std::string ReproduceWrongStep(Experiment& experiment, const std::string& name);
 
-// Without --reproducer, suggests the command that makes one for a kernel or library call.
+// Writes the reproducer of a wrong pass, kernel or library call. Without --reproducer, suggests the command for a
+// kernel or library call.
 Status ReportReproducer(Experiment& experiment, RunReport* report);
 
-// Adds a note to an error of a pass that failed or left an invalid module.
+// Adds a reproducer to the error of a pass that failed or left an invalid module.
 Error Reproduced(Error error, const Module& input, const RunOptions& options);
 
 // Runs the passes on a copy in another process. A crash is an error with a reproducer.

@@ -41,7 +41,6 @@ uint64_t HashOf(const Literal& leaf) {
   return HashBytes({reinterpret_cast<const char*>(pieces.data()), pieces.size() * sizeof(uint64_t)});
 }
 
-// For comparing runs on different machines.
 std::string Bits(const Literal& literal) {
   uint64_t hash = 0xCBF29CE484222325;
   ForEachLeaf(literal.shape(), [&](const ShapeIndex& index, const Shape&) {

@@ -41,7 +41,7 @@ struct ReproducerOptions {
   std::vector<std::string> flags;
 };
 
-// Patterns of `op_name` or computation names (scopes.h).
+// Patterns for `op_name` or computation names (scopes.h).
 struct ScopeOptions {
   std::string compile, interpret;
 
@@ -51,7 +51,7 @@ struct ScopeOptions {
 // State of the arguments or the result that a snapshot records.
 enum class Recorded : uint8_t {
   kWanted,
-  kIgnored,  // A flag names other values.
+  kIgnored,  // Must not be used.
   kMissing,
   kTaken,
 };
@@ -63,9 +63,9 @@ struct RunOptions {
   std::string platform = "auto";               // interpreter, cpu, cuda[:N], auto
   std::string reference_platform = "default";  // default, interpreter, cpu, none
   std::string reference_file;                  // .npz of expected outputs, or a saved run.
-  std::string compare_mode = "auto";           // auto, local, widened, exact, ensemble, all, tolerance, bitwise
-  std::optional<Tolerance> tolerance;          // Empty: a table by type.
-  // Any difference beyond `tolerance` is a mismatch, even if roundings explain it.
+  std::string compare_mode = "auto";           // Name of a CompareMode (oracles.h).
+  std::optional<Tolerance> tolerance;          // Empty: depends on the type.
+  // The user gave `tolerance`. Any difference beyond it is a mismatch, even if roundings explain the difference.
   bool tolerance_given = false;
   CompareOptions compare;
   // Scalar steps (interp/shadow/slice.h) for judging the kernels, and as many for the passes. Beyond the limit, the
@@ -122,7 +122,7 @@ struct RunOptions {
   ProfileOptions profile;
   bool asks_for_roundings = true;  // Judges outputs beyond the tolerance by an ensemble.
   bool first_divergence = false;   // Needs the oracle `local`.
-  WatchOptions watch;              // Needs the interpreter and one device, except for NaN and infinity.
+  WatchOptions watch;              // Needs the interpreter and one device, except to detect NaN and infinity.
   std::string save_args, save_outputs;
   std::string save_run;         // saved_run.h
   std::string infeed, outfeed;  // .npz with the values in0, in1..., or out0, out1...
@@ -134,8 +134,8 @@ struct RunOptions {
 struct RunTimes {
   double parse = 0, passes = 0, tuning = 0, compile = 0, run = 0, run_min = 0, run_max = 0, reference = 0, check = 0;
   int64_t runs = 0;
-  std::optional<double> on_device;  // The part of `run` on the device's own clock.
-  double all_runs = 0;              // Includes warm-up and --profile. `run` is their median.
+  std::optional<double> on_device;  // Median run time by the device's own clock.
+  double all_runs = 0;              // Includes warm-up and --profile. `run` is the median of the timed runs.
   double first_run = 0;             // Includes the first access to memory.
   // Excludes `reference`.
   double arguments = 0;
@@ -157,7 +157,7 @@ struct LocalSummary {
   int64_t sampled = 0;
   int64_t sampled_elements = 0, sampled_checked = 0;
   std::array<int64_t, kElementClasses> counts = {};
-  // Elements with the interpreter's bits beyond their bound, which is therefore wrong.
+  // Elements that have the interpreter's bits and are beyond their bound, so the bound is wrong.
   int64_t disproved = 0;
   int64_t decided = 0;  // Open steps that made-up arguments decided.
   double worst_ratio = 0;
@@ -179,7 +179,7 @@ struct ExactSummary {
   int64_t instructions = 0;
   bool zeros_have_signs = false;  // If false, +0 equals -0, because the order of additions determines the sign.
   std::string reason;             // Names an operation that rounds, if any.
-  // Distinct kernels and calls, alone on their own integers, if the program rounds.
+  // If the program rounds: distinct kernels and calls, and those that do not round alone on their own integers.
   int64_t steps = 0, exact_steps = 0;
   Verdict verdict = Verdict::kMatch;
 };
@@ -195,7 +195,7 @@ struct DataflowSummary {
 struct FallbackSummary {
   std::vector<std::string> names;
   int64_t steps = 0;
-  double share = 0;  // Their share of the timed runs.
+  double share = 0;  // Share of the interpreter in the time of the runs.
   bool Everything() const { return steps > 0 && std::ssize(names) == steps; }
 };
 
@@ -228,7 +228,7 @@ struct Culprit {
   std::string input;  // For a pass, the input instruction whose value changed.
   std::string text;
   std::string made_by;  // The pass instance that made a kernel's fusion, "fusion#2".
-  // Outputs of the culprit step against their bounds.
+  // The comparison that shows the fault: of a step's outputs, or of the value that a pass changed.
   std::optional<Comparison> comparison;
 };
 
@@ -256,7 +256,7 @@ struct RunReport {
   std::vector<PlantedFault> planted;
   std::vector<CustomCallStub> stubs;
   std::string reference_file;       // "" if the interpreter is the reference.
-  bool reference_recorded = false;  // That file is the module's own file.
+  bool reference_recorded = false;  // `reference_file` is the module's own file.
   std::string reference_skipped;    // Why the interpreter did not run. Then `outputs` is empty.
   int64_t filled_constants = 0;
   std::optional<Comparison> outputs;
@@ -278,7 +278,7 @@ struct RunReport {
   Culprit culprit;
   std::string verdict = "RAN";  // The words of docs/reports.md#verdicts.
   ExitCode exit = ExitCode::kOk;
-  std::string detail;  // For the table of several modules.
+  std::string detail;  // Follows the verdict: "2 outputs, 8 elements".
   std::string next;
   std::string bits;  // Hash of all outputs.
   std::vector<std::string> notes;

@@ -313,8 +313,8 @@ class LocalCheck {
     return &alone;
   }
 
-  // The only step is right if it has the interpreter's bits. The oracle `passes` judges whether it means the same as
-  // the program.
+  // The only step of a program is right if it has the interpreter's bits. The oracle `passes` judges whether the step
+  // means the same as the program.
   std::optional<Comparison> WholeProgram(std::span<const gpu::LoopStep> loops, const Literal& output) const {
     if (interpreted_ == nullptr || divergence_ != nullptr) return std::nullopt;
     if (steps_.size() != 1 || !loops.empty()) return std::nullopt;
@@ -323,8 +323,8 @@ class LocalCheck {
     return comparison.verdict == Verdict::kMatch ? std::optional(std::move(comparison)) : std::nullopt;
   }
 
-  // Judges a kernel with a loop and other instructions as several kernels that return the same bits. They are planned
-  // individually, or else with the plan of the whole kernel.
+  // Judges a kernel with a loop and other instructions as several kernels that return the same bits. These kernels are
+  // planned individually, or else with the plan of the whole kernel.
   Result<bool> TakeByParts(size_t i, std::span<const gpu::LoopStep> loops, std::span<const Literal> inputs,
                            const Literal& output) {
     for (const bool same_plan : {false, true}) {
@@ -478,9 +478,10 @@ class LocalCheck {
   }
 
   // Runs kernels alone on numbers that the program may never give them: large numbers, NaN and infinities, indices out
-  // of range, any initial values of reductions. Only faults count, in a sample. Only the host reuses compiled kernels.
+  // of range, any initial values of reductions. Only faults count. Only the host has this check, because it reuses
+  // compiled kernels.
   Status CheckAtEdges() {
-    // Steps of judging one kernel, and the limit for judging all of its elements.
+    // Steps for judging one kernel. Kernels whose full check takes more than kMostSteps are skipped.
     constexpr int64_t kSteps = 1'000'000, kMostSteps = 100'000'000;
     if (!device_.IsHost()) return {};
     std::vector<ArgumentOptions> of_edges = {

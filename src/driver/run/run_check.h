@@ -15,8 +15,9 @@ namespace hlo {
 // Runs the program once more and judges each step from its actual operands, in loops in the first, the last and 8
 // seeded iterations. The first wrong step becomes the culprit. Sets report->local and culprit.
 //
-// A kernel with unlikely large errors within its bounds runs once more alone on small integers. Their sums are exact in
-// any order, so a missing term shows in a sum of any length.
+// A kernel runs once more alone on small integers if its errors within the bounds are unlikely large, or if its sums
+// are too long for the bounds to show a missing term. Sums of small integers are exact in any order, so a missing term
+// shows.
 //
 // An output is open if more than 1 % of its elements are undetermined, or if more than half have bounds that say
 // nothing (ties, NaN, cancellation). Made-up arguments decide a kernel with an open output. The counts keep the
@@ -26,6 +27,7 @@ namespace hlo {
 Status JudgeKernels(Experiment& experiment, const FollowedRun& followed, RunReport* report);
 std::string ToString(const LocalSummary& local);
 
+// Scalar steps for judging the step once.
 int64_t JudgingSteps(const Instruction& step);
 
 Culprit CulpritOf(const gpu::StepInfo& step, std::span<const gpu::LoopStep> loops, Comparison comparison);

@@ -36,10 +36,11 @@ struct ValuesReport {
 // Runs the program once more. Errors: from running, [A011].
 Status SaveValues(Experiment& experiment, const std::string& path);
 
-// Requires a reference with values. Error [A018]: a bundle was changed or is incomplete.
+// Sets report->values if the reference is a bundle or another platform.
 Status CompareValues(Experiment& experiment, RunReport* report);
 
-// Returns `path`, or actual.npz of a bundle. Error [A018]: a folder is not a bundle, or the bundle was changed.
+// Returns `path`, or actual.npz of a bundle. Error [A018]: a folder is not a bundle, or the bundle was changed or has
+// no outputs.
 Result<std::string> ReferenceFile(const std::string& path);
 
 std::string ToString(const ValuesReport& values);

@@ -58,7 +58,7 @@ MetById MeetAll(const Module& module, const Patterns& patterns) {
   return met;
 }
 
-// The callee's instructions keep their origins.
+// Replaces the call by copies of the callee's instructions, which keep their origins.
 void Inline(Instruction& call, const std::function<void(const Instruction&, Instruction&)>& on_copy) {
   const Computation& callee = *call.attrs<CallAttrs>().to_apply;
   std::unordered_map<const Instruction*, Instruction*> copies;
@@ -98,7 +98,7 @@ int64_t CountSteps(const Instruction& inst) {
   return count;
 }
 
-// Each user can compute such an instruction again.
+// Whether each user may compute the instruction again.
 bool CostsNothing(const Instruction& inst) {
   return inst.Is(kElementwise) || inst.Is(Opcode::kBroadcast) || inst.Is(Opcode::kIota);
 }
@@ -245,7 +245,7 @@ class Division {
       ScopesSummary::Part& counts = name == kCompiled ? summary_->compiled : summary_->by_op;
       counts.instructions += CountSteps(*member);
     }
-    if (results.empty()) results.push_back(members.back());  // The pass `dce` removes it.
+    if (results.empty()) results.push_back(members.back());  // The pass `dce` removes the call.
     std::vector<Instruction*> made;
     for (const Instruction* result : results) made.push_back(copies[result]);
     part.SetRoot(made.size() == 1 ? *made.front() : part.AddTuple(made));
@@ -273,7 +273,7 @@ Status CleanUp(Module& module, std::string_view passes) {
   return {};
 }
 
-// Adds also the ids of instructions that `inst` runs.
+// Adds the ids of `inst` and of the instructions that it runs.
 void AddIds(const Instruction& inst, std::set<int>* ids) {
   if (!ids->insert(inst.id()).second || !inst.Is(kControl)) return;
   for (const Computation* callee : CalledComputations(inst)) {

@@ -9,7 +9,7 @@
 namespace hlo {
 namespace {
 
-// Most wrong kernels return the same if all expected values are zero, infinite or NaN.
+// If all expected values are zero, infinite or NaN, most wrong kernels return the same.
 bool Decides(const TensorComparison& output) {
   constexpr double kMostVacuous = 0.1;
   const int64_t silent = output.zero_expected + output.inf_expected + output.nan_expected;

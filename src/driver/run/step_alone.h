@@ -22,7 +22,7 @@ namespace hlo {
 // Operands become parameters, constants stay.
 std::unique_ptr<Module> ExtractStep(const Instruction& step);
 void OwnBytes(Literal& literal);
-// Owns its bytes, because later steps may overwrite the inputs.
+// The copies own their bytes, because later steps may overwrite the inputs.
 std::vector<Literal> KeptInputs(std::span<const Literal> inputs);
 // The arguments for `alone`, which ExtractStep made of `step`.
 std::vector<Literal> ArgumentsOf(const Module& alone, const Instruction& step, std::span<const Literal> inputs);
@@ -44,7 +44,7 @@ Result<std::optional<T>> UnlessOfDevice(Result<T> result) {
 // Then come numbers with all digits and no special values, which avoid ties. Last come 1 and -1, whose products are
 // exact. The seeds differ from the run's.
 std::array<ArgumentOptions, 4> DecidingArguments(uint64_t seed);
-// Compares on such arguments until each `open` output is decided or some output is a mismatch. Returns the last
+// Compares on DecidingArguments until each `open` output is decided or some output is a mismatch. Returns the last
 // comparison, or nothing if an output stays open. A match decides an output if at most a tenth of its elements are
 // vacuous, and if some expected value is neither zero nor infinite nor NaN.
 using MadeUpComparison =

@@ -112,7 +112,7 @@ Result<std::unique_ptr<TripCheck>> TripCheck::Of(const gpu::StepInfo& step, gpu:
   return check;
 }
 
-// The region's computation computes nothing except the loop, whose value is `result`.
+// Evaluates `inst` in the region, which computes nothing except the loop. `result` is the value of the loop.
 Result<Literal> TripCheck::Value(const Instruction& inst, std::span<const Literal> inputs,
                                  const Literal* result) const {
   if (&inst == &loop_) return *result;

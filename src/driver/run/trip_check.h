@@ -20,8 +20,8 @@ namespace hlo {
 std::set<int64_t> TripsToJudge(int64_t trips, int64_t seeded, uint64_t seed);
 
 // Splits a kernel with a loop and other instructions into a kernel for the loop, with the same plan, and other kernels.
-// With `same_plan`, these are at most two: the instructions that the loop depends on, and the others. Null if the step
-// is not such a kernel or the parts do not compile. Returns errors of the device.
+// With `same_plan`, the others are at most two: the instructions that the loop depends on, and the rest. Null if the
+// step is not such a kernel or the parts do not compile. Returns errors of the device.
 Result<std::unique_ptr<gpu::Executable>> CompileAroundLoop(const gpu::StepInfo& step, gpu::Device& device,
                                                            const RunOptions& options, bool same_plan);
 
@@ -37,7 +37,7 @@ class TripCheck {
   // `output`.
   Status Run(std::span<const Literal> inputs, const Literal& output, int64_t seeded, const LocalOptions& local,
              const Judge& judge);
-  // One trip from a made-up state.
+  // Judges one trip from each of some made-up states (CompareWhereDecided).
   Result<std::optional<Comparison>> WithRandomArguments(LocalOptions local, const std::set<ShapeIndex>& open);
 
  private:

@@ -24,11 +24,11 @@ Status CheckFaultOfDecision(std::string_view inject);
 Result<std::string> FaultToPlant(const Module& module, std::string_view inject, const gpu::TuningReport* tuned);
 
 // Makes each region one step or expands it, as compilation does. Returns notes. `device` returns the device of the run,
-// or null, and is called only for regions that a library may compute, such as attentions.
+// or null, and is called only for regions that a library may compute.
 std::vector<std::string> DissolveRegions(Module& module, const std::function<gpu::Device*()>& device,
                                          const RunOptions& options);
 
-// Adds missing plans, as options.tuning says. Regions must be decided before.
+// Adds missing plans, as options.tuning says. DissolveRegions must run before.
 Result<gpu::TuningReport> TuneModule(Module& module, gpu::Device& device, const RunOptions& options);
 
 }  // namespace hlo

@@ -105,7 +105,7 @@ std::string TargetFlag(const RunOptions& options) {
   return target.empty() ? "" : Str("--target=", ShellWord(target), " ");
 }
 
-// The text of a wrong pass already has a command.
+// Suggests a command. The text of a wrong pass already has one.
 std::string NextOf(const Culprit& culprit, const RunOptions& options, const RunReport& report) {
   switch (culprit.kind) {
     case Culprit::Kind::kKernel:
@@ -149,7 +149,7 @@ std::vector<std::string> WithoutComparing(std::vector<std::string> flags) {
 void SetInconclusive(RunReport* report, const RunOptions& options, const Doubt& doubt) {
   SetVerdict(report, Verdict::kInconclusive, doubt.reason);
   if (!doubt.command.empty()) report->next = Str(doubt.command, "   ", doubt.does);
-  // The mode `all` includes the suggested one.
+  // The mode `all` includes the suggested mode.
   else if (options.compare_mode == "all" && doubt.flag.starts_with("--compare_mode="))
     report->next =
         Str(RunAgain(WithoutComparing(options.flags), "--isolate", report->path), "   judges each kernel alone");
@@ -397,7 +397,7 @@ Status BlameByParts(Experiment& experiment, RunReport* report) {
   const Comparison own =
       CompareTolerance(interpretation.outputs, TRY(experiment.Results())->outputs, options.tolerance);
   if (IsNanInOne(own)) {
-    // Every kernel is within its bounds, so these allow NaN and say nothing.
+    // Every kernel is within its bounds, so the bounds allow NaN and say nothing.
     const std::string reason = "kernels and interpreter differ in NaN, within bounds that say nothing";
     culprit.text = Str("not known: ", reason);
     if (options.tolerance_given) return {};
@@ -421,7 +421,7 @@ Status BlameByParts(Experiment& experiment, RunReport* report) {
   return {};
 }
 
-// Without another explanation, made-up parts explain the difference.
+// Without another explanation, stubs and made-up constants explain the difference.
 Status BlameForReference(Experiment& experiment, RunReport* report) {
   TRY(BlameByParts(experiment, report));
   Culprit& culprit = report->culprit;
@@ -444,7 +444,7 @@ void AllowForRoundings(const RunOptions& options, RunReport* report) {
   SetVerdict(report, Verdict::kMatch, "");
 }
 
-// No reference can judge outputs that are small compared with the tolerances.
+// Kernels and passes decide, because the outputs are too small for the tolerances of the reference.
 Status DecideByParts(Experiment& experiment, RunReport* report) {
   if (experiment.IsInterpreted()) return {};
   TRY(JudgeParts(experiment, report));

@@ -13,7 +13,7 @@ namespace hlo {
 // Adds "(with stubs)" to a match if the module has stubs or filled constants.
 void SetVerdict(RunReport* report, Verdict verdict, std::string_view reason);
 
-// Runs the oracles of --compare_mode whose needs are met.
+// Runs the oracles of --compare_mode whose needs are met, and sets the verdict.
 Status JudgeRun(Experiment& experiment, RunReport* report);
 
 // Judges without results of the whole module.

@@ -24,7 +24,7 @@ using Clock = std::chrono::steady_clock;
 // The instruction that first made a NaN or an infinity from operands without one.
 struct Finding {
   const Instruction* inst = nullptr;
-  int64_t step = 0;  // Values before it in the interpretation.
+  int64_t step = 0;  // Number of earlier values in the interpretation.
   ElementPlace place;
   std::vector<gpu::LoopStep> loops;  // The outermost first.
 };

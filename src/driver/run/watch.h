@@ -33,8 +33,8 @@ struct Watched {
   // Findings in the mode warn, and a pattern that matched nothing.
   std::vector<std::string> notes;
 };
-// Interprets again to find the operands of the first NaN. Errors: from Interpret, and [N001] or [N002] with exit code 1
-// in the mode fail.
+// Interprets again to find the operands of the first NaN or infinity. Errors: from Interpret, and [N001] or [N002] with
+// exit code 1 in the mode fail.
 Result<Watched> InterpretWatched(const Module& module, std::span<const Literal> args, const InterpretOptions& options,
                                  const WatchOptions& watch);
 
