@@ -34,7 +34,7 @@ struct AblateOptions {
   int64_t rounds = 11;
   double threshold = 0.01;  // Smaller effects are only counted.
   int64_t examples_per_run = 0;
-  int64_t pairs = 0;  // The largest effects, which are tried in pairs.
+  int64_t pairs = 0;  // The number of largest effects that are tried in pairs.
 };
 
 struct Interval {
@@ -66,7 +66,7 @@ struct Ablation {
   int passes = 0;  // Distinct passes that ran.
 };
 
-// `announce` receives progress messages. Errors: failures of the baseline; a pattern without a match.
+// `announce` receives progress messages. Errors: an invalid module, a failing baseline, a pattern without a match.
 Result<Ablation> Ablate(const std::string& path, const AblateOptions& options,
                         const std::function<void(const std::string&)>& announce);
 

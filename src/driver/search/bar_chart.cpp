@@ -10,7 +10,7 @@
 namespace hlo {
 namespace {
 
-// Pixels.
+// Sizes in pixels.
 constexpr double kRow = 22, kBarHeight = 14, kPlot = 560, kCharacter = 6.9, kMargin = 16, kHead = 64, kGroup = 30,
                  kAxis = 46;
 

@@ -22,7 +22,7 @@
 namespace hlo {
 namespace {
 
-constexpr double kSlower = 1.2;  // Default limit.
+constexpr double kSlower = 1.2;  // Default limit of the property `slower`.
 
 using Announce = std::function<void(const std::string&)>;
 using Text = std::shared_ptr<const SourceText>;
@@ -93,7 +93,7 @@ class Judge {
     return same ? Answer::kBad : Answer::kUntried;
   }
 
-  // Includes the decisions from a lock.
+  // Runs only the passes. The symptom includes the decisions from a lock.
   Symptom Look(const Text& text, const RunOptions& run) {
     TrialOptions trial = trial_;
     trial.depth = Depth::kPasses;
@@ -344,7 +344,7 @@ class Bisector {
     return out;
   }
 
-  // If making the bad module crashes, this process cannot make it.
+  // If making the bad module fails, this process cannot make it.
   Status ShowChange(int64_t good, int64_t bad) {
     const std::string pass(PassOf(result_.culprits.front()));
     const RunOptions before = fuel_ > 0 ? Fueled(bad, pass, fuel_ - 1) : Limited(good);
@@ -422,7 +422,7 @@ class Bisector {
     return {};
   }
 
-  // Tries each part, and all parts except one.
+  // Tries each part, and then for each part all other items.
   static Result<std::optional<Items>> Smaller(const Items& items, size_t parts,
                                               const std::function<Result<bool>(const Items&)>& is_bad) {
     const auto part = [&](size_t i) {

@@ -1,10 +1,10 @@
 // hlo bisect finds the pass instance, rewrite, rule, flag, fusion, autotuning decision or library that causes a
 // property (symptom.h).
 //
-// The property must hold with all parts and not with none. For passes, bisect finds the smallest --opt_bisect_limit
-// with the property, and then the smallest --xla_fuel of that pass. For sets (rules, flags, fusions, decisions of a
-// lock), it finds a minimal subset by delta debugging. Each trial is a process that does only the work that decides the
-// property; for example, a wrong pass is found without compilation.
+// The property must hold with all parts and must not hold without any part. For passes, bisect finds the smallest
+// --opt_bisect_limit with the property, and then the smallest --xla_fuel of that pass. For sets (rules, flags, fusions,
+// decisions of a lock), it finds a minimal subset by delta debugging. Each trial is a process that does only the work
+// that decides the property.
 #ifndef HLO_DRIVER_SEARCH_BISECT_H_
 #define HLO_DRIVER_SEARCH_BISECT_H_
 
@@ -29,7 +29,7 @@ struct BisectOptions {
   BisectOver over = BisectOver::kPasses;
   int confirm = 3;
   double trial_seconds = 0;  // 0 is ten times the first trial plus ten seconds.
-  // Required for autotuning decisions, which the model does not cover.
+  // Measures times. Required for autotuning decisions, which the model does not cover.
   bool measured = false;
   std::string directory;  // For the modules before and after, or the locks; "" for none.
   // The flags of the bad end, and the options with a subset of them.

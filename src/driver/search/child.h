@@ -22,7 +22,7 @@ struct ChildOptions {
 struct ChildEnd {
   bool timed_out = false;
   int signal = 0, exit = 0;
-  std::string words;  // The start of stderr, on one line.
+  std::string words;  // The start of the first line of stderr.
 
   std::string ToString() const;  // "Aborted", "exit code 70", "no exit within the time limit"
 };

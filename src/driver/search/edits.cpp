@@ -145,8 +145,7 @@ void ResizeAttributes(Instruction& inst, const std::function<void(int64_t&)>& re
   }
 }
 
-// Visits operands before users and callees before callers. An incompatible shape is replaced by the one that the shape
-// rule infers.
+// Visits operands before users and callees before callers. An incompatible shape is replaced by the inferred shape.
 bool Reshape(Module& module, const std::function<Shape(const Shape&)>& change,
              const std::function<Literal(const Literal&, const Shape&)>& convert,
              const std::function<void(int64_t&)>& resize) {
@@ -164,7 +163,7 @@ bool Reshape(Module& module, const std::function<Shape(const Shape&)>& change,
         continue;
       }
       const Shape before = inst->shape();
-      inst->SetShape(std::move(shape));  // Some shape rules read it.
+      inst->SetShape(std::move(shape));  // Some shape rules read the shape.
       if (const auto inferred = InferShape(*inst); inferred && !Compatible(*inferred, inst->shape()))
         inst->SetShape(*inferred);
       changed |= inst->shape() != before;

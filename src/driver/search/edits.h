@@ -13,6 +13,7 @@
 
 namespace hlo {
 
+// The replacement of an instruction.
 enum class Stand : uint8_t {
   kOperand,    // The first operand with the same shape.
   kParameter,  // A new parameter; only in the entry.
@@ -28,7 +29,7 @@ int64_t ElementCount(const Module& module);
 
 // Ids of replaceable instructions: the entry first, operands before users.
 std::vector<int> Replaceable(const Module& module, Stand stand);
-// Returns whether any was replaced.
+// Returns whether an instruction was replaced.
 bool Replace(Module& module, std::span<const int> ids, Stand stand);
 
 int64_t OutputCount(const Module& module);  // 1 if the entry's result is not a tuple.
@@ -36,7 +37,7 @@ bool DropOutputs(Module& module, std::span<const int> outputs);
 
 // Calls, fusions, loops and conditionals.
 std::vector<int> Flattenable(const Module& module);
-// Inlines a loop's body once, and branch `branch` of a conditional.
+// Inlines branch `branch` of a conditional. With branch 0, also inlines calls, fusions, and a loop's body once.
 bool Flatten(Module& module, std::span<const int> ids, size_t branch);
 
 enum class Remark : uint8_t { kMetadata, kConfig, kPlan, kSharding, kLayout, kPrecision };

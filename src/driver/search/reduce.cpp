@@ -185,7 +185,7 @@ class Reducer {
     return run;
   }
 
-  // Given arguments fix the shapes.
+  // Given arguments fix the shapes, so random arguments are preferred if they show the failure.
   bool FailsWithRandomArguments() {
     announce_("with made-up arguments");
     Trial trial(text_, WithRandomArguments(), trial_);
@@ -340,7 +340,7 @@ class Reducer {
     return Take(edits.size(), [&](size_t i) { return Edited(edits[i], of_same_size); });
   }
 
-  // Null if the edited module is the same, not smaller or not valid.
+  // Empty if the edit changes nothing, or if the module is not smaller, not valid or was tried before.
   std::optional<Candidate> Edited(const Edit& edit, bool of_same_size) {
     std::unique_ptr<Module> module = base_.module->Clone();
     if (!edit(*module)) return std::nullopt;
@@ -443,7 +443,7 @@ class Reducer {
     Keep();
   }
 
-  // A later step may fail.
+  // Writes the smallest module, because a later step may fail.
   void Keep() {
     if (options_.output.empty() || options_.output == "-") return;
     if (const Status written = WriteFile(options_.output, result_.text); !written && wrote_) wrote_ = written;

@@ -1,13 +1,13 @@
 // hlo reduce finds a smaller module that still fails in the same way (symptom.h).
 //
-// Given arguments are replaced by generated ones if these show the failure too. First it tries large steps: only the
-// accused kernel, or only the instructions for the value that a pass changed. Then it repeats small steps (edits.h)
+// Given arguments are replaced by generated ones if these show the failure too. First, large steps are tried: only the
+// accused kernel, or only the instructions for the value that a pass changed. Then small steps (edits.h) are repeated
 // until none helps. Each step is a list of edits that is tried in ever smaller chunks (delta debugging). A text that
 // cannot be parsed is reduced line by line.
 //
-// Several candidates are tried in parallel, each in its own process. The first in list order that still fails is taken,
-// so the result does not depend on the number of processes. It is smaller by ModuleSize, and written to disk before the
-// next step.
+// Several candidates are tried in parallel, each in its own process. The first candidate in list order that still fails
+// is taken, so the result does not depend on the number of processes. Candidates are smaller by ModuleSize. A taken
+// candidate is written to disk before the next step.
 #ifndef HLO_DRIVER_SEARCH_REDUCE_H_
 #define HLO_DRIVER_SEARCH_REDUCE_H_
 

@@ -26,8 +26,8 @@ enum class PropertyKind : uint8_t {
   kCrash,     // A signal, a failed CHECK, or a hang.
   kError,     // A diagnostic, with `code` unless that is empty.
   kNan,       // The outputs contain NaN and no argument does; in the interpreter, an instruction makes NaN.
-  kSlower,    // More than `limit` times slower than the good end, as modelled.
-  kKernels,   // More than `limit`, or than the good end.
+  kSlower,    // More than `limit` times slower than the good end, as modelled or measured.
+  kKernels,   // More kernels than `limit`, or than the good end.
   kBytes,     // More bytes moved than `limit`, or than the good end.
   kScript,    // A command exits with a nonzero status; 125 means undecided.
 };
@@ -37,7 +37,7 @@ struct Property {
   std::optional<double> limit;
   std::string code, command;
   std::optional<Pattern> words;  // Must also match the text of the failure.
-  std::string text = "fails";    // As given.
+  std::string text = "fails";    // The value of --property.
 
   bool IsFigure() const {
     return kind == PropertyKind::kSlower || kind == PropertyKind::kKernels || kind == PropertyKind::kBytes;
@@ -53,6 +53,7 @@ enum class Depth : uint8_t {
   kRun,
   kKernels,  // Kernels are judged, but not passes.
   kMeaning,  // Whether the passes keep the meaning, and the culprit.
+  // Like kMeaning, but without the culprit's name.
   kEnds,
   kPasses,
   kRead,  // Parsing and verifying.

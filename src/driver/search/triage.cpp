@@ -162,7 +162,7 @@ class Triager {
                found->files.empty() ? "" : Str("   (", Join(found->files, " "), ")"));
   }
 
-  // A wrong kernel may do anything, so a child process runs it.
+  // A wrong kernel may do anything, so a child process answers the question.
   std::optional<std::string> AskChild(const std::function<std::string()>& question) const {
     ChildProcess child(
         [&question](int, std::FILE* answers) {

@@ -27,7 +27,7 @@ struct TriageStep {
 };
 
 struct TriageReport {
-  std::string path, module;  // `module` is the smaller one, or "".
+  std::string path, module;  // `module` is the smaller module, or "".
   Symptom symptom;
   bool steady = true;
   std::vector<TriageStep> steps;

@@ -43,7 +43,7 @@ VariantOutcome OutcomeOf(Experiment& experiment, bool runs) {
   outcome.bytes = figures->bytes;
   outcome.seconds = figures->seconds;
   for (const PassRun& run : (*optimized)->passes.runs) {
-    if (run.skipped) continue;  // For example, passes that make regions without kernels.
+    if (run.skipped) continue;
     outcome.instances.push_back({std::string(run.pass->name), NameOf(run), run.pipeline, run.changed});
   }
   for (const auto& [rule, rewrites] : (*optimized)->passes.rewrites) outcome.rules.emplace_back(rule);

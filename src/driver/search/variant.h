@@ -23,13 +23,13 @@ struct VariantOutcome {
   std::vector<Instance> instances;
   std::vector<std::string> rules;
   std::string failure;  // For example "FAILED(passes): ..."
-  std::string verdict;  // "" if it did not run.
+  std::string verdict;  // "" if the variant did not run.
 };
 
 class VariantProcess {
  public:
-  // With `runs`, the process also runs and judges the module, and then waits for Run. `threads` of 0 is the number of
-  // this process.
+  // With `runs`, the process also runs and judges the module, and then waits for Run. With 0 `threads`, the process has
+  // as many as this process.
   VariantProcess(const std::string& path, const RunOptions& options, bool runs, int threads = 0);
 
   // Waits. An early end of the process is a failure of the variant.
