@@ -49,7 +49,8 @@ bool IsBundle(const std::string& path) {
   std::error_code error;
   if (!fs::is_regular_file(manifest, error)) return false;
   const auto text = ReadSource(manifest);
-  // A folder of modules may also have such a file. The manifest may be truncated.
+  // A folder of modules may also have a manifest.json. Only the start is compared, because a bundle's manifest may be
+  // truncated.
   return text && (*text)->text().starts_with(Str(R"({"schema":")", kSchema, "\""));
 }
 

@@ -1,16 +1,15 @@
 // A bundle: a folder with everything that a run depends on.
 //
 //   module.hlo      the input as it was read (module.pb for a protocol buffer); module.opt.hlo: as compiled
-//|
+//   args.npz        the arguments; expected.npz, actual.npz: the expected and the actual results
 //   values.npz      of --save_run: the value of each instruction
 //   autotune.lock   the measured plans of a run with autotuning
-//   report.json     of hlo-run; REPORT.*: the same for people
 //   report.json     of hlo-run; REPORT.*: the same for people
 //   manifest.json   "hlo.bundle/1": flags, versions, the verdict, size and hash of each file
 //   ...             copies of the files that flags name: pipeline.txt, target.txt, ...
 //
-// Every command accepts the folder in place of a module. It then reads module.hlo and the flags of the bundle that it
-// knows. In flags, "{bundle}" is the folder.
+// Every command accepts the folder in place of a module, and then reads the bundle's module and the flags that the
+// command knows. In flags, "{bundle}" is the folder.
 #ifndef HLO_DRIVER_BUNDLE_H_
 #define HLO_DRIVER_BUNDLE_H_
 
@@ -44,13 +43,13 @@ bool IsBundle(const std::string& path);
 // Errors: A018 (kRejected) for an invalid manifest or a missing file.
 Result<Bundle> ReadBundle(const std::string& folder);
 
-// Errors: A018 (kRejected) if the folder is not a bundle.
+// Errors: the manifest cannot be read, or is not JSON (A018, kRejected).
 Result<JsonValue> ManifestOf(const std::string& folder);
 
 // The module file of a bundle, or `path` itself.
 std::string ModuleFile(const std::string& path);
 
-// `about` adds members.
+// Writes the manifest with all files of the folder. `about` adds members.
 Status WriteManifest(const std::string& folder, const std::vector<std::string>& flags,
                      const std::function<void(JsonWriter&)>& about);
 

@@ -44,7 +44,7 @@ size_t FindCode(std::string_view text, size_t begin, size_t end, F&& f) {
 // and brackets of attributes stay, because some values are kept as text.
 std::string OneLine(std::string_view text, bool is_nameless = false) {
   std::string out, nesting;
-  bool blank = false, operands = false;  // Whether a parenthesis was seen.
+  bool blank = false, operands = false;  // `operands`: a parenthesis was seen.
   bool named = is_nameless || text.starts_with('}') || text.starts_with("HloModule");
   for (size_t at = 0; at < text.size();) {
     const size_t end = EndOfPiece(text, at);
@@ -101,7 +101,8 @@ class Formatter {
  public:
   explicit Formatter(const Module& module) : text_(module.source->text()) {
     for (const Computation* computation : module.Computations()) {
-      // A lone instruction's computation has no text, nor do those that the parser makes for asynchronous instructions.
+      // Skips computations that the parser made for asynchronous instructions. The entry of a lone instruction has no
+      // text either.
       if (computation->range.empty() && !computation->IsEntry()) continue;
       for (const Instruction* inst : computation->Instructions()) instructions_.push_back({inst->range(), computation});
     }
@@ -165,7 +166,7 @@ class Formatter {
     return brace + 1;
   }
 
-  // Returns the position after them.
+  // Ends a computation. Returns the position after its brace and attribute.
   size_t Close(size_t at) {
     const size_t brace = FindCode(text_, at, text_.size(), [](auto) { return true; });
     Comments(text_.substr(at, brace - at));
@@ -193,7 +194,7 @@ class Formatter {
     Code(code, is_root ? "ROOT " : "", is_nameless);
   }
 
-  // Returns true if it ends in a comment directly above the following code.
+  // Writes the text between computations. Returns whether the text ends in a comment directly above the following code.
   bool Between(size_t begin, size_t end) {
     const std::string_view text = text_.substr(begin, end - begin);
     if (Trim(text).empty()) return false;

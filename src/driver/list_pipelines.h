@@ -12,10 +12,11 @@ namespace hlo {
 // All presets, each with its pipelines in order of execution.
 std::string PipelineList();
 
-// Counts as in the study of XLA's passes: a fixed point counts once, and a pass named twice is two invocations. On one
-// device, invocations exclude partitioning. Passes that prepare emission are invocations but not optimizations.
+// Counts as in the study of XLA's passes: a fixed point counts once, and a pass named twice is two invocations.
+// Invocations and the passes on one device exclude partitioning. Passes that prepare emission count only as
+// invocations.
 struct PassCounts {
-  int distinct = 0;  // Includes those behind closed gates.
+  int distinct = 0;  // Includes passes behind closed gates.
   int distinct_one_device = 0;
   int invocations = 0;  // For this module on this device.
 };

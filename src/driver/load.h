@@ -25,9 +25,9 @@ struct LoadOptions {
   int64_t num_replicas = 0, num_partitions = 0;  // 0 keeps the header's counts.
   bool split_input_file = false;                 // Modules are separated by lines that start with "// -----".
   bool subdirectories = false;
-  bool one_state = false;  // Only the first state of a module dumped in a directory.
-  // If nothing is run, rewritten or counted, --verify=off disables all checks. Otherwise it disables only warnings,
-  // because evaluation and passes rely on the default rules.
+  bool one_state = false;  // Reads only the recorded runs, or else the first state, of each dumped module.
+  // Set if the module is not run, rewritten or counted. Then --verify=off disables all checks. Otherwise it disables
+  // only warnings, because evaluation and passes rely on the default rules.
   bool text_only = false;
 
   bool operator==(const LoadOptions&) const = default;

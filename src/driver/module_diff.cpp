@@ -87,7 +87,7 @@ class Differ {
     Append(lines);
   }
 
-  // Its callers' changes show the removed instructions.
+  // Does not list the instructions. The changes of the callers show them.
   void Gone(const ModuleLines::Part& part) {
     Head(part, Str("gone, ", Counted(std::ssize(part.lines), "instruction")));
   }

@@ -1,5 +1,5 @@
-// The changes of a pass as a diff of instructions by computation. Moved instructions are counted; unchanged and dead
-// ones are omitted.
+// The changes of a pass as a diff of instructions by computation. Moved instructions are counted. Unchanged and dead
+// instructions are omitted.
 #ifndef HLO_DRIVER_MODULE_DIFF_H_
 #define HLO_DRIVER_MODULE_DIFF_H_
 
@@ -25,7 +25,7 @@ ModuleLines LinesOf(const Module& module);
 
 struct DiffOptions {
   bool color = false;
-  // Further lines are counted. 0 prints all.
+  // Lines beyond this number are counted. 0 prints all.
   size_t most_lines = 0;
 };
 

@@ -12,7 +12,8 @@
 
 namespace hlo {
 
-// Whether another compiler has optimized the module. Passes are then skipped unless requested.
+// Whether the schedule, the plans or the file name show that the module is optimized. Passes are then skipped unless
+// requested.
 bool IsOptimized(const Module& module, const std::string& path);
 
 enum class MisfitLayouts : uint8_t {
@@ -20,12 +21,12 @@ enum class MisfitLayouts : uint8_t {
   kKeep,    // The same, except for a list of passes that cannot change the bytes of a bitcast's operand.
 };
 
-// Verifies after each changed pass. `dumper` may be null.
+// Verifies after each pass that changed the module. `dumper` may be null.
 Result<PipelineReport> Optimize(Module& module, PipelineOptions options, Dumper* dumper,
                                 MisfitLayouts misfits = MisfitLayouts::kAssign);
 
-// Changes a preset for a module that runs on the host, whatever its target. There a launch costs nothing, and small
-// kernels are judged separately. A custom pipeline is unchanged.
+// Changes a preset for a module that runs on the host, whatever its target: disables passes that merge kernels, because
+// a launch costs nothing there and separate kernels are judged separately. A custom pipeline is unchanged.
 PipelineOptions ForHost(PipelineOptions options);
 
 // Converts XLA's library calls in an optimized module to ours. Ignores the limits, faults and disabled passes of the

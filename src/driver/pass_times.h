@@ -8,7 +8,7 @@
 
 namespace hlo {
 
-// The passes in order of their first run. Passes without changes are counted.
+// The passes in order of their first run. Passes without changes are only counted.
 std::string PassTable(const PipelineReport& report);
 
 // The stages with their passes. Fast passes without changes are summed up.

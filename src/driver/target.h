@@ -25,9 +25,9 @@ Result<std::shared_ptr<const Target>> FindTarget(const std::string& name);
 
 std::shared_ptr<const Target> TargetOf(const DeviceDescription& device);
 
-// The GPU of a platform ("cuda:1", "auto"). Null if there is none: the host runs kernels planned for the default
-// device, to find their faults. With `for_speed`, kernels are planned for the host. `why_not` receives the reason why a
-// device could not be opened.
+// The device for which kernels of a platform ("cuda:1", "auto") are planned. Null without a GPU: the host then runs
+// kernels for the default device, to find their faults. With `for_speed`, kernels are planned for the host. `why_not`
+// receives the reason why a device could not be opened.
 std::shared_ptr<const Target> TargetOfPlatform(const std::string& platform, bool for_speed,
                                                const std::vector<std::string>& library_path = {},
                                                std::string* why_not = nullptr);
