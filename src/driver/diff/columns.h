@@ -13,7 +13,7 @@ struct Columns {
   std::vector<std::vector<std::string>> rows;
 };
 
-// Without empty columns.
+// The table without empty columns.
 Columns Filled(const Columns& table);
 // At most `top` rows and the number of the others; 0 prints all.
 std::string TableText(const Columns& table, int64_t top);

@@ -74,7 +74,7 @@ Result<Kind> KindOf(const std::string& path) {
   std::error_code error;
   if (fs::is_directory(path, error)) return KindOfDirectory(path);
   const auto bytes = ReadBytes(path, kEnough);
-  return bytes ? KindOfBytes(*bytes) : Kind::kModule;  // Reading it as a module reports the error.
+  return bytes ? KindOfBytes(*bytes) : Kind::kModule;  // Reading the file as a module reports the error.
 }
 
 bool IsReadOnce(const std::string& path) {
@@ -130,7 +130,7 @@ Result<DiffReport> DiffTexts(const Module& left, const Module& right, const std:
   return report;
 }
 
-// Keeps the worse verdict.
+// Appends a part. Keeps the worse verdict.
 void Add(const DiffReport& part, DiffReport* all) {
   all->text += part.text;
   all->html += part.html;

@@ -1,5 +1,5 @@
-// For each module of both dumps, finds the first pass at which they diverge. A pass that changed nothing has no state,
-// so a state on one side only is a divergence, too.
+// For each module of both dumps, finds the first pass at which the sides diverge. A pass that changed nothing has no
+// state, so a state on one side only is a divergence, too.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -112,7 +112,8 @@ struct Parting {
   const DumpFile *left = nullptr, *right = nullptr;
 };
 
-// If the pass of one state changes the other side later, that is its partner, and the other state comes first.
+// Whether the left state comes first. If the pass of one state has a later state on the other side, that state is the
+// partner, so the other state comes first.
 bool LeftIsFirst(const DumpFile& left, const DumpFile& right, std::span<const DumpFile> lefts,
                  std::span<const DumpFile> rights) {
   const auto has = [](std::span<const DumpFile> states, const DumpFile& state) {

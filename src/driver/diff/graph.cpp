@@ -12,7 +12,7 @@
 namespace hlo {
 namespace {
 
-// The hash of an operation does not contain the number of a parameter.
+// Includes the number of a parameter, which the hash of an operation lacks.
 uint64_t FirstOfCone(const Instruction& inst, uint64_t operation) {
   return inst.Is(Opcode::kParameter) ? MixHash(operation, static_cast<uint64_t>(inst.parameter_number())) : operation;
 }
@@ -160,7 +160,7 @@ class DiffGraphBuilder {
 
 namespace {
 
-// Does not open fusions.
+// Fusions are not expanded.
 uint64_t HashOfComputation(const Computation& computation, const std::vector<uint64_t>& operations) {
   std::vector<uint64_t> cones(computation.place_limit());
   uint64_t all = HashBytes(computation.execution_thread);

@@ -18,7 +18,7 @@ struct DiffNode {
   const Instruction* inst;
   int kernel;
   uint64_t operation = 0, kind = 0, origin = 0;
-  // Hashes of all nodes that it depends on, and of all that depend on it, including itself.
+  // Hashes of the node with all nodes that it depends on, and of the node with all nodes that depend on it.
   uint64_t operand_cone = 0, user_cone = 0;
   int64_t operand_count = 0;  // Control predecessors follow the operands.
 };

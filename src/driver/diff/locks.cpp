@@ -1,4 +1,4 @@
-// Times of autotuning are shown but do not count.
+// Compares autotune locks. Times are shown but do not count as differences.
 #include <algorithm>
 #include <map>
 

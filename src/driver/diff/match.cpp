@@ -79,7 +79,7 @@ class Matcher {
     }
   }
 
-  // Goes on from new pairs. For each pair, the strictest condition comes first.
+  // Pairs neighbours of pairs, also of new pairs. For each pair, the strictest condition comes first.
   void Spread(Likeness likeness) {
     fresh_.clear();
     for (int i = 0; i < left_.size(); ++i) {

@@ -29,10 +29,11 @@ struct AttributeChange {
 uint64_t HashOfOperation(const Instruction& inst, const DiffIgnore& ignore);
 // Covers opcode, element types and dimensions.
 uint64_t HashOfKind(const Instruction& inst);
-// Covers op_name and source; 0 if unknown.
+// Covers opcode, op_name and source; 0 without op_name and source.
 uint64_t HashOfOrigin(const Instruction& inst);
 
-// `opcode` and `shape` come first. Attributes that name computations, operands and parameter numbers are not compared.
+// `name`, `opcode` and `shape` come first. Operands, parameter numbers and attributes that name computations are not
+// compared.
 std::vector<AttributeChange> ChangesOf(const Instruction& left, const Instruction& right, const DiffIgnore& ignore);
 std::vector<AttributeChange> ChangesOf(const Module& left, const Module& right, const DiffIgnore& ignore);
 std::vector<std::string> CallingAttributes(const Instruction& inst);

@@ -76,7 +76,7 @@ class Matcher {
   }
 
   // Pairs each step with all steps of the other side that have one of its results, or else with the steps that compute
-  // its results inside.
+  // these results inside.
   void PairByResults() {
     const size_t count = left_.size() + right_.size();
     std::vector<size_t> parent(count);

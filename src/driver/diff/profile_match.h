@@ -1,4 +1,4 @@
-// Pairs the steps of two profiles of 'hlo-run --profile_json' and compares their times. profiles.cpp reads and reports.
+// Pairs the steps of two profiles of 'hlo-run --profile_json' and compares their times.
 //
 // Steps are paired
 //   1. if they compute the same (ProfiledStep::work): first for the same instructions of one module, then by name, by

@@ -1,4 +1,4 @@
-// Tests whether the numbers of one sample are larger than those in another.
+// Tests whether numbers of one sample tend to be larger than numbers of another.
 #ifndef HLO_DRIVER_DIFF_RANK_TEST_H_
 #define HLO_DRIVER_DIFF_RANK_TEST_H_
 

@@ -85,8 +85,8 @@ std::string MemoryText(const Memory& left, const Memory& right) {
              change(left.peak, right.peak), "\n");
 }
 
-// The default tolerance is a rule of thumb, so results match if other roundings of one program explain them. Skipped if
-// it takes more than kMostSeconds for a program.
+// The default tolerance is a rule of thumb, so results match if other roundings of one program explain them. A program
+// that takes more than kMostSeconds is not tested.
 Status AllowForRoundings(Runs& runs, DiffReport* report) {
   constexpr double kMostSeconds = 30;
   const RunArguments& arguments = *TRY(runs.left.Arguments());

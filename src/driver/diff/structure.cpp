@@ -86,7 +86,7 @@ class KernelSets {
       const int left = pair.left.nodes[i].kernel, right = pair.right.nodes[other].kernel;
       if (left >= 0 && right >= 0) ++shared[{left, Number(right)}];
     }
-    // Shared instructions, and the other kernel.
+    // For each kernel: the most shared instructions, and with which kernel.
     std::vector<std::pair<int, int>> most(parent_.size(), {0, -1});
     for (const auto& [kernels, count] : shared) {
       const auto [left, right] = kernels;
@@ -138,7 +138,7 @@ class KernelSets {
   }
 
   // Whether a shared node shows that two kernels do the same work. Kernels that read constants, broadcasts and the like
-  // make them again. Such nodes count only in kernels without other nodes.
+  // compute these nodes themselves. Such nodes count only in kernels without other nodes.
   static std::vector<bool> TiesOf(const DiffGraph& graph) {
     const auto is_made_anew = [](const DiffNode& node) {
       return node.inst->Is(kNoKernel) || node.inst->Is(kHoldsLiteral) || node.inst->Is(Opcode::kBroadcast) ||
@@ -241,7 +241,7 @@ class Differ {
   // Parameters whose order has changed, not only the number.
   std::vector<bool> MovedParameters(const PairOfGraphs& pair) const {
     struct Parameter {
-      int64_t number, other;  // Numbers on the first side and on the other one.
+      int64_t number, other;  // On the side where matching starts, and on the other.
       int left;
     };
     std::vector<Parameter> parameters;

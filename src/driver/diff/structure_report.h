@@ -19,7 +19,7 @@ struct StructureView {
 
 std::string StructureText(const StructureDiff& diff, const StructureView& view);
 // The changes in the format of `diff -u`. Matched parts of the right module have the names and the order of the left
-// one.
+// module.
 std::string StructureUnified(const StructureDiff& diff, const StructureView& view);
 void WriteJson(JsonWriter& json, const StructureDiff& diff);
 std::string StructureHtml(const StructureDiff& diff, const StructureView& view);
