@@ -31,7 +31,7 @@ struct DumpOptions {
   std::string emitter_pattern;  // Kernels' code from kEmitters; empty is all.
   // The forms of each state. Pictures show the entry.
   bool as_text = true, as_proto = false, as_dot = false, as_html = false;
-  bool large_constants = true;  // Otherwise {...}, which does not read back.
+  bool large_constants = true;  // If false, printed as {...}, which cannot be read back.
   bool disable_metadata = false;
   // The addition to a state after a pass: "instructions" (the changes of the pass), "unified" (the difference from the
   // state dumped before), or "none".
@@ -47,11 +47,11 @@ std::string FileNamePart(std::string_view name);
 
 class Dumper {
  public:
-  // Errors: an invalid regular expression (kUsage), a directory that cannot be made or written. Does nothing without a
-  // directory.
+  // Without a directory, the dumper does nothing. Errors: an invalid regular expression (kUsage), a directory that
+  // cannot be made or written.
   static Result<Dumper> Make(const DumpOptions& options, const Module& module);
 
-  // False after a failed write, which ends the dump but not the run.
+  // False without a dump, and after a failed write or the limit. These end the dump but not the run.
   bool active() const;
   Status Before(const Module& module);
   void BeforePass(const PassRun& run, const Module& module);
@@ -65,7 +65,7 @@ class Dumper {
   Status Write(std::string_view suffix, std::string_view bytes);
   std::string FileName(std::string_view suffix) const;
   bool WantsEmitter(std::string_view emitter) const;
-  // For the whole directory, from file names.
+  // Writes index.json and index.html for the whole directory.
   Status WriteIndex() const;
   // New notes: patterns without a match, and the reason why the dump ended.
   std::vector<std::string> TakeNotes();

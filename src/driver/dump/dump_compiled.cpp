@@ -30,7 +30,7 @@ constexpr Stage kStages[] = {
      [](const kernel::Kernel& kernel) { return kernel::EmitHost(kernel, kernel::HostStage::kOptimized); }},
 };
 
-// Launches of equal kernels share this.
+// Launches of equal kernels share this object.
 struct DumpedKernel {
   std::shared_ptr<const kernel::Kernel> kernel;
   std::string file_stem;

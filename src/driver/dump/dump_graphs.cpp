@@ -19,7 +19,7 @@ using Nodes = std::vector<RecordedNode>;
 
 struct KindInfo {
   std::string_view one, several;
-  std::string_view color;  // Light, because the text is black.
+  std::string_view color;
 };
 
 const KindInfo& InfoOf(Kind kind) {

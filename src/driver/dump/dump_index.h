@@ -25,7 +25,7 @@ struct DumpFile {
   std::string suffix;          // For example "before_optimizations.txt".
   std::string pipeline, pass;  // For states after a pass.
   int64_t number = 0;          // The module's number.
-  int64_t instance = -1;       // The number of the pass instance.
+  int64_t instance = -1;
   int64_t bytes = 0;
   std::string parent;
   bool is_beside = false;  // An addition to a state's text: a picture, a protocol buffer or a diff.
@@ -35,8 +35,8 @@ struct DumpFile {
 Result<std::vector<DumpFile>> DumpFilesOf(const std::string& directory);
 
 std::string DumpIndexJson(std::span<const DumpFile> files);
-// A self-contained page of modules and the passes that changed them. Reads passes.json, diffs and omissions only for
-// the last modules, because there may be many.
+// A self-contained page of modules and the passes that changed them. Reads passes.json and diffs only for the last
+// modules, because there may be many.
 std::string DumpIndexHtml(const std::string& directory, std::span<const DumpFile> files);
 
 }  // namespace hlo

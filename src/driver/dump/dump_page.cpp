@@ -15,7 +15,7 @@ namespace {
 
 constexpr size_t kModulesInFull = 20;  // For earlier modules only files are listed.
 constexpr size_t kMostLines = 200;
-constexpr size_t kMostOfDiffs = size_t{4} << 20;  // Limit for the page.
+constexpr size_t kMostOfDiffs = size_t{4} << 20;  // Limit for all diffs of the page.
 
 std::string HrefOf(std::string_view name) {
   std::string out;
