@@ -11,7 +11,7 @@ namespace {
 
 constexpr int64_t kMostPasses = 16;
 
-// Limits matter in small modules only if they are small.
+// In small modules, only small limits matter.
 std::string DrawValue(const OptionText& option, Chance& chance) {
   if (option.value == "true" || option.value == "false") return chance.Percent(50) ? "true" : "false";
   int64_t number = 0;
@@ -31,7 +31,7 @@ std::string DrawPass(Chance& chance) {
 }  // namespace
 
 std::string DrawPasses(uint64_t seed) {
-  Chance chance(~seed);  // These are other bits than those that grew the module.
+  Chance chance(~seed);  // Other bits than for growing the module.
   std::vector<std::string> passes(chance.Between(2, kMostPasses));
   for (std::string& pass : passes) pass = DrawPass(chance);
   return Join(passes, ", ");

@@ -21,11 +21,11 @@
 namespace hlo {
 namespace {
 
-// Judges the kernels of every fourth module by samples.
+// The kernels of every kSampled-th module are judged by samples.
 constexpr uint64_t kSampled = 4;
 
-// Without `profiles`, most seeds have `normal`. With `profiles`, kSampled consecutive seeds share one, so that each
-// profile meets all kinds of runs that JudgedAs distinguishes.
+// Without `profiles`, most seeds have `normal`. With `profiles`, kSampled consecutive seeds share a profile, so that
+// each profile meets all kinds of runs that JudgedAs distinguishes.
 std::string ProfileOf(uint64_t seed, const std::vector<std::string>& profiles) {
   static constexpr const char* kProfiles[] = {"normal", "normal", "normal", "normal",
                                               "exact",  "normal", "iota",   "special"};
@@ -161,7 +161,7 @@ void CheckPasses(const Module& grown, const RunOptions& options, const std::func
 
 InterpretOptions BitsLimits() { return {.max_loop_iterations = 100'000, .max_steps = 20'000'000}; }
 
-// Exact passes are judged by segments, others alone.
+// Judges exact passes by segments, other passes alone.
 Result<JudgedPasses> JudgeBitsOn(const Module& module, const std::vector<Literal>& arguments, const RunOptions& options,
                                  std::optional<SampleOptions> sample = {}) {
   const auto run = [&](const PassObserver& before, const PassObserver& after) -> Result<std::unique_ptr<Module>> {

@@ -1,4 +1,5 @@
-// Runs all oracles on a module. With a list of passes: each pass, the bits, and the optimized kernels.
+// Judges a module by oracles: print, threads, bits, optimized and unfused, or with a list of passes, by passes, bits
+// and optimized.
 #ifndef HLO_DRIVER_FUZZ_FUZZ_H_
 #define HLO_DRIVER_FUZZ_FUZZ_H_
 
@@ -52,7 +53,7 @@ std::optional<RunOptions> RunOfOracle(std::string_view oracle, RunOptions run);
 // and faults. "" if there is no such command.
 std::string ReportCommand(std::string_view oracle, const RunOptions& run);
 
-// The text of a finding without names and numbers, to group similar ones.
+// The text of a finding without names and numbers, to group similar findings.
 std::string KindOf(std::string_view what);
 
 }  // namespace hlo

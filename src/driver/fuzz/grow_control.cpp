@@ -107,7 +107,6 @@ bool GrowWhile(Grower& g, Opcode opcode) {
   }
   Operands state = {&g.Scalar(counter, 0), bound};
   for (int64_t i = g.chance.Between(1, 3); i > 0; --i) state.push_back(&g.PickOf(IsArrayType));
-  // If a constant is several elements of the state, each has a copy of it.
   Instruction& init = g.computation().AddTuple(state);
   const int64_t count = std::max<int64_t>(2, g.budget() / 3);
   g.SetBudget(g.budget() - count);

@@ -1,4 +1,4 @@
-// Operands have one type and shape, and bounds that keep floats finite and in the domain.
+// Grows elementwise instructions. Bounds of the operands keep floats finite and in the domain.
 #include <cmath>
 
 #include "driver/fuzz/grower.h"

@@ -98,7 +98,7 @@ bool GrowTriangularSolve(Grower& g, Opcode opcode) {
   right[std::ssize(dims) - (attrs.left_side ? 1 : 2)] = g.chance.Between(1, 6);
   Instruction& b = g.Bounded(g.Any(type, right), 4);
   Instruction& inst = g.Add(opcode, {&a, &b}, attrs);
-  // With a diagonal of ones, each step may double a row of 8.
+  // With a diagonal of ones, each of up to 8 steps may double a value of 8.
   g.SetInterval(inst, attrs.unit_diagonal ? Interval{-2048, 2048} : Interval{-8, 8});
   g.Keep(inst);
   return true;

@@ -258,7 +258,7 @@ Instruction& Grower::Constant(PrimitiveType type, const Dims& dims) {
   if (number && !dims.empty() && type != kS1 && type != kU1 && chance.Percent(35)) {
     IotaAttrs iota{chance.Below(std::ssize(dims))};
     const int64_t size = dims[iota.iota_dimension];
-    // Otherwise an iota of floats could be infinite.
+    // A longer iota of floats could be infinite.
     if (IsInteger(type) || size <= LimitOf(type)) {
       Instruction& inst = AddShaped(Opcode::kIota, Shape(type, dims), {}, iota);
       SetInterval(inst, {0, static_cast<double>(size)});
@@ -455,7 +455,7 @@ void Grower::ChangeLayouts() {
   for (Instruction* inst : computation().Instructions()) {
     const Shape& shape = inst->shape();
     if (!shape.IsArray() || shape.rank() < 2 || !chance.Percent(30)) continue;
-    // Instructions that pass on an element of a tuple have its layout.
+    // The layouts of these instructions must fit an operand, a tuple or a computation.
     if (inst->Is(Opcode::kGetTupleElement) || inst->Is(Opcode::kCall) || inst->Is(Opcode::kFusion) ||
         inst->Is(Opcode::kConditional) || inst->Is(Opcode::kBitcast) || inst->Is(Opcode::kOptimizationBarrier))
       continue;

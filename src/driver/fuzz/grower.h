@@ -58,7 +58,7 @@ class Grower;
 struct GrowRow {
   Opcode opcode;
   int weight;
-  bool kernels;  // If false, it is only interpreted, and is grown in a quarter of the modules.
+  bool kernels;  // If false, the op is only interpreted, and is grown in a quarter of the modules.
   bool (*grow)(Grower& g, Opcode opcode);
 };
 class Grower {
@@ -99,14 +99,14 @@ class Grower {
   // Whether the module may use ops without kernels.
   bool wide() const { return wide_; }
 
-  // Takes multiply-adds from the module's budget. Returns false if it is exceeded.
+  // Takes multiply-adds from the module's budget. Returns false if the budget is exceeded.
   bool Spend(int64_t steps);
 
   // ---- Intervals ----
 
   Interval IntervalOf(const Instruction& value) const;
   void SetInterval(const Instruction& value, Interval interval);
-  static double LimitOf(PrimitiveType type);  // Kept floats stay below it.
+  static double LimitOf(PrimitiveType type);  // Kept floats do not exceed the limit.
   // `value`, or a guarded value with magnitude of at most `limit`.
   Instruction& Bounded(Instruction& value, double limit);
   // `value` if it is complex or at least `least`, otherwise |value| + least.
@@ -117,7 +117,8 @@ class Grower {
   Computation& ScalarBinary(Opcode opcode, PrimitiveType type);
   // Calls `grow` with a new computation as the current one.
   Computation& InComputation(std::string_view name, const std::function<void()>& grow);
-  // The same, but new leaves become parameters of the computation. `operands` receives the caller's values for them.
+  // The same, but new leaves become parameters of the computation. `operands` receives the caller's values for these
+  // parameters.
   Computation& InOpenComputation(std::string_view name, Operands* operands, const std::function<void()>& grow);
   void GrowSome(int64_t count);  // Grows about `count` instructions.
   Computation& computation() { return *scope_.computation; }
