@@ -54,7 +54,7 @@ struct CostRow {
   const Instruction* inst;
   std::string kind;             // row_reduction from the plan, otherwise kLoop, gemm or the opcode; "while, 12 trips".
   std::string op_name, source;  // From WithOrigin.
-  double runs = 1;              // In one run of the report's computation. Cost and time cover all of them.
+  double runs = 1;              // Runs in one run of the report's computation. `cost` and `time` cover all runs.
   Cost cost;
   TimeEstimate time;
   std::optional<double> measured_us;  // The time in a run according to a profile.
@@ -68,7 +68,6 @@ struct CostGroup {
   std::optional<double> measured_us;
 };
 
-// See kCostKeys in cost_groups.cpp.
 std::vector<std::string> CostKeyWords();
 
 struct CostOptions {
@@ -81,7 +80,7 @@ struct CostReport {
   std::string path, module_name;
   std::string computation;  // "" for the entry.
   const DeviceDescription* device;
-  bool fused = false;         // Otherwise every instruction counts as a kernel.
+  bool fused = false;         // If false, every instruction counts as a kernel.
   std::vector<CostRow> rows;  // The longest first, without rows that cost nothing.
   Cost cost;
   TimeEstimate time;
@@ -91,8 +90,8 @@ struct CostReport {
 
 CostReport CostReportOf(const Module& module, const DeviceDescription& device, const CostOptions& options = {});
 
-// The rows grouped by report.by. A scope includes nested scopes and follows its enclosing ones. A scope that contains
-// all rows of its enclosing scope replaces it. Returns the `top` longest groups; 0 is all.
+// A scope includes nested scopes and follows its enclosing scopes. A scope that contains all rows of its enclosing
+// scope replaces it. Returns the `top` longest groups; 0 is all.
 std::vector<CostGroup> CostGroupsOf(const CostReport& report, int64_t top);
 
 // Prints groups instead of rows if report.by is set.

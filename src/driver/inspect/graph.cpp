@@ -140,7 +140,7 @@ class Builder {
     return options_.fold_tuples && inst.Is(Opcode::kGetTupleElement) && SourceOf(inst).base->Is(Opcode::kParameter);
   }
 
-  // Whether the instruction has no node. Elements that nothing reads have none either.
+  // Whether the instruction has no node. Elements that nothing reads have no node either.
   bool IsFolded(const Instruction& inst) const {
     if (!options_.fold_tuples || &inst == options_.around) return false;
     const auto is_element = [](const Instruction* user) { return user->Is(Opcode::kGetTupleElement); };

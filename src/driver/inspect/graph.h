@@ -21,7 +21,7 @@ struct GraphOptions {
   bool fold_tuples = true;
   // If a picture has more nodes than this, a page shows scopes of op_name as nodes that can be opened; 0 never does.
   size_t most_nodes = 60;
-  const Instruction* around = nullptr;  // Only nodes at most `width` edges away from it; null for all.
+  const Instruction* around = nullptr;  // Only nodes at most `width` edges away from this instruction; null for all.
   int64_t width = 2;
 };
 
@@ -64,9 +64,9 @@ Graph GraphOf(const Computation& computation, const GraphOptions& options);
 
 std::string FrameTitle(const GraphNode& frame);
 std::string GraphDot(const Graph& graph, const std::string& title);
-// Errors: A014 if it is too large for a layout.
+// Errors: A014 if the graph is too large for a layout.
 Result<std::string> GraphSvg(const Graph& graph);
-// A page whose boxes link to called computations that are small enough for a layout.
+// A page whose boxes link to called computations. Computations that are too large for a layout show the reason.
 Result<std::string> GraphHtml(const Computation& computation, const GraphOptions& options, const std::string& title);
 
 }  // namespace hlo

@@ -1,6 +1,6 @@
-// Lays out a graph as Sugiyama does. Boxes get layers, and edges get points in the layers that they pass. The mean
-// place of its neighbours orders the vertices of a layer. Positions keep this order and are as near as possible to the
-// neighbours (isotonic regression).
+// Lays out a graph as Sugiyama does. Boxes get layers, and edges get points in the layers that they pass. The vertices
+// of a layer are ordered by the mean place of their neighbours. Positions keep this order and are as near as possible
+// to the neighbours (isotonic regression).
 #include "driver/inspect/layout.h"
 
 #include <algorithm>
@@ -35,8 +35,8 @@ std::vector<int> LayersOf(const std::vector<LayoutBox>& boxes, const std::vector
   for (size_t i = 0; i < boxes.size(); ++i) {
     for (const int user : below[i]) layers[user] = std::max(layers[user], layers[i] + 1);
   }
-  // Moves boxes with at most one input down to their users. This shortens its outputs, and lengthens its input by at
-  // most as much.
+  // Moves boxes with at most one input down to their users. This shortens the outputs of a box, and lengthens its input
+  // by at most as much.
   for (size_t i = boxes.size(); i-- > 0;) {
     if (boxes[i].at_top || below[i].empty() || inputs[i] > 1) continue;
     int first_user = layers[below[i].front()];

@@ -9,13 +9,13 @@ namespace hlo {
 
 struct LayoutBox {
   double width = 0, height = 0;
-  double out_x = 0;     // Start of its edges at the bottom, from its left side.
-  bool at_top = false;  // Whether it is in the first layer.
+  double out_x = 0;     // Where edges leave the bottom, from the left side of the box.
+  bool at_top = false;  // Whether the box stays in the first layer.
 };
 
 struct LayoutEdge {
   int from, to;     // from < to.
-  double in_x = 0;  // End at the top of `to`, from its left side.
+  double in_x = 0;  // Where the edge reaches the top of `to`, from the left side of `to`.
 };
 
 struct LayoutPoint {
@@ -25,7 +25,7 @@ struct LayoutPoint {
 // A vertical line if `from.x == to.x`, else an S between two layers.
 struct LayoutStroke {
   LayoutPoint from, to;
-  bool arrives = false;  // Whether it ends at a box.
+  bool arrives = false;  // Whether the stroke ends at a box.
 };
 
 struct GraphLayout {

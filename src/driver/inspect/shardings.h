@@ -16,16 +16,16 @@ struct ShardingRow {
   const Instruction* inst;
   ShapeIndex index;  // The leaf of the instruction's value.
   StatedBy by;
-  std::optional<ArraySplit> split;  // nullopt if it is not a split of the module's mesh; `why_not` says why.
+  std::optional<ArraySplit> split;  // nullopt if the sharding is not a split of the module's mesh; `why_not` says why.
   std::string why_not;
   Shape local;        // The shape of each device's part.
-  int64_t bytes = 0;  // Of each device's part.
+  int64_t bytes = 0;  // Bytes of each device's part.
 };
 
 struct ShardingReport {
   const Module* module;
   Axes axes;
-  // XLA's partitioner made the module: its shapes are already those of one device.
+  // XLA's partitioner made the module, so its shapes are per device.
   bool is_partitioned = false;
   std::vector<ShardingRow> rows;  // Computations in the order of the text.
   int64_t values = 0;             // Arrays in the module, with and without a stated sharding.

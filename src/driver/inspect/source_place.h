@@ -20,7 +20,7 @@ class SourcePlaces {
   // stack_frame_id. "" if unknown.
   std::string PlaceOf(const Instruction& inst) const;
 
-  // The calls that lead to it, such as "model.py:80", the outermost first. The last one is PlaceOf(inst).
+  // The calls that lead to `inst`, such as "model.py:80", the outermost first. The last call is PlaceOf(inst).
   std::vector<std::string> CallsOf(const Instruction& inst) const;
 
  private:

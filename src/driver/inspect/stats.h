@@ -30,12 +30,11 @@ struct ModuleStats {
   int64_t parameters = 0, parameter_bytes = 0, result_bytes = 0;
   int64_t constants = 0, constant_bytes = 0, elided_constants = 0;
   std::vector<OpcodeStats> opcodes;
-  std::vector<const Instruction*> largest;  // Arrays, without renamed ones (bitcast, ...).
+  std::vector<const Instruction*> largest;  // Arrays, except renamed values (bitcast, ...).
   Cost cost;
   std::vector<CostGap> gaps;
 };
 
-// Keeps the `largest` largest values.
 ModuleStats StatsOf(const Module& module, int64_t largest);
 std::string StatsText(const ModuleStats& stats);
 std::string StatsJson(const ModuleStats& stats);  // "hlo.stats/1"

@@ -1,4 +1,4 @@
-// A frame is laid out first and then is a box in the whole graph.
+// The contents of a frame are laid out first. Then the frame is a box in the whole graph.
 #include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
@@ -236,8 +236,6 @@ class Drawing {
   double width_ = 0, height_ = 0;
 };
 
-// Wheel or two fingers zoom, dragging pans, and a double click fits the window. Pointing at a box shows details and its
-// edges in red. Typing finds nodes; Enter and Shift+Enter move between them.
 constexpr std::string_view kPage = R"html(<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
 <title>TITLE</title><style>
