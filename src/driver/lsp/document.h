@@ -48,8 +48,8 @@ class PositionMap {
 
 // One module of a document. --split_input_file gives several.
 struct DocumentModule {
-  std::unique_ptr<Module> module;  // Null if it does not parse.
-  bool valid = false;              // It also passes the verifier.
+  std::unique_ptr<Module> module;  // Null if the text does not parse.
+  bool valid = false;              // The module also passes the verifier.
   SourceRange piece;
 };
 
@@ -73,7 +73,7 @@ class Document {
   // Replaces [begin, end) by `text`. Copies the text, because changes rarely have many ranges.
   void Replace(Position begin, Position end, std::string_view text);
 
-  // The following are computed on first use and kept until the text changes.
+  // The following values are computed on first use and kept until the text changes.
   const PositionMap& positions();
   const SymbolIndex& symbols();
   std::span<const DocumentModule> modules() { return analysis().modules; }

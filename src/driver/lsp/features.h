@@ -16,7 +16,7 @@ namespace hlo {
 struct ClientAbilities {
   bool markdown = false;
   bool symbol_trees = false;
-  bool related_information = false;  // Otherwise messages contain notes.
+  bool related_information = false;  // If false, messages contain the notes.
 };
 
 // ---- Diagnostics and hovers (lsp/hover.cpp) ----

@@ -185,10 +185,11 @@ const DocumentModule* ModuleAt(Document& document, uint32_t offset) {
   return found != nullptr && found->module != nullptr ? found : nullptr;
 }
 
-// Computations can share names in the text.
+// Compares positions, because computations can share names in the text.
 const Instruction* InstructionOf(const Module& module, const Symbol& symbol) {
   for (const Computation* computation : module.Computations()) {
-    if (computation->range.empty()) continue;  // It was made for an asynchronous instruction at the same place.
+    // The parser made the computation for an asynchronous instruction at the same place.
+    if (computation->range.empty()) continue;
     for (const Instruction* inst : computation->instructions()) {
       const SourceRange range = inst->range();
       if (range.begin <= symbol.name_range.begin && range.begin + 1 >= symbol.name_range.begin) return inst;

@@ -1,6 +1,4 @@
-// Messages of a language server: JSON-RPC in frames of "Content-Length: N\r
-// \r
-// " and N bytes, or one on each line.
+// Messages of a language server: JSON-RPC in frames of "Content-Length: N\r\n\r\n" and N bytes, or one message a line.
 #ifndef HLO_DRIVER_LSP_MESSAGES_H_
 #define HLO_DRIVER_LSP_MESSAGES_H_
 

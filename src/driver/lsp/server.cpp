@@ -169,7 +169,7 @@ void Server::Request(const JsonValue& id, std::string_view name, const JsonValue
     return Respond(id, Failed(kInvalidRequest, "after 'shutdown' only 'exit' is allowed"));
   for (const Method& method : kMethods) {
     if (method.name != name || !method.is_request) continue;
-    // These two change the meaning of later messages.
+    // `initialize` and `shutdown` change the meaning of later messages.
     const bool changes_state = name == "initialize" || name == "shutdown";
     if (!changes_state && IsCancelled(id)) return Respond(id, Failed(kRequestCancelled, "cancelled"));
     return Respond(id, (this->*method.run)(params));

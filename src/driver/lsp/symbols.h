@@ -1,7 +1,7 @@
 // The names of a text with definitions and uses, from tokens alone.
 //
 // A module has no positions of names, and texts in editors mostly have errors, which give no module. For valid texts
-// the index agrees with the module (tests/lsp_symbols_test.cpp).
+// the index agrees with the module.
 //
 // Errors stay local: an instruction ends at the next `NAME =` at the start of a line, a computation at the next ENTRY
 // or computation.
@@ -21,7 +21,7 @@ struct Symbol {
   enum class Kind : uint8_t { kModule, kComputation, kInstruction };
 
   Kind kind;
-  bool is_root = false;  // It has the word ENTRY or ROOT.
+  bool is_root = false;  // The text has the word ENTRY or ROOT.
   int parent = -1;       // The enclosing computation or module, or -1.
   std::string_view name;
   SourceRange name_range;  // Without '%'; empty for an anonymous computation.
@@ -49,6 +49,7 @@ class SymbolIndex {
   std::span<const Mention> mentions() const { return mentions_; }
   const Mention* MentionAt(uint32_t offset) const;
   int SymbolAt(uint32_t offset, Symbol::Kind kind) const;
+  // The symbol with this name, and with the kind and parent of `symbol`, or -1.
   int Sibling(int symbol, std::string_view name) const;
   // Whether `name` is used but not defined in the scope of `symbol`.
   bool IsUndefined(int symbol, std::string_view name) const;
