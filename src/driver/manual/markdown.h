@@ -67,7 +67,7 @@ std::string ToHtml(const std::vector<Block>& blocks);
 // The target of a link on the site. README.md is index.html.
 std::string HtmlTarget(std::string_view target);
 
-// Wraps everything except code at `width` columns. Prints links without targets.
+// Wraps everything except code at `width` columns. Prints only targets of links to other sites.
 std::string ToTerminalText(const std::vector<Block>& blocks, int width = 100);
 
 }  // namespace hlo

@@ -38,7 +38,7 @@ struct GlossaryTerm {
 
 Result<std::vector<GlossaryTerm>> Glossary();
 
-// Writes the manual as HTML, with index.html for README.md and the others as in the repository. Files are
+// Writes the manual as HTML, with index.html for README.md and the other names as in the repository. Files are
 // self-contained, without scripts. Errors: failures of writing; kInternal for a broken link.
 Status WriteSite(const std::string& directory);
 
