@@ -1,4 +1,5 @@
-// Advice for a profile: rules with thresholds (`hlo help advice`). Each quotes its numbers, and a helpful flag if any.
+// Advice for a profile: rules with thresholds (`hlo help advice`). Each rule quotes its numbers, and a helpful flag if
+// any.
 #ifndef HLO_DRIVER_PROFILE_ADVICE_H_
 #define HLO_DRIVER_PROFILE_ADVICE_H_
 

@@ -48,7 +48,7 @@ struct Gap {
   int after, before;  // Steps; -1 for the start, the end, or a copy.
   int64_t length() const { return end - begin; }
 };
-// The gaps in their order. Empty if each step was waited for.
+// The gaps in their order. Empty if the host waited for each step.
 std::vector<Gap> GapsOf(const gpu::Timeline& run, const Profile& profile);
 
 struct GapFigures {
@@ -65,7 +65,7 @@ std::vector<StepFigures> FiguresOfSteps(const Profile& profile);
 
 // At most 64 runs, evenly spaced, for comparing profiles. A rank test gains nothing from more.
 std::vector<const gpu::Timeline*> SampledRuns(const Profile& profile);
-// The time of each sampled run in nanoseconds, and the time of each step in each of them.
+// The time of each sampled run in nanoseconds, and the time of each step in each sampled run.
 std::vector<int64_t> SampledRunsNs(const Profile& profile);
 std::vector<std::vector<int64_t>> SampledStepsNs(const Profile& profile);
 

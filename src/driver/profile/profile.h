@@ -1,6 +1,4 @@
-// A profile: steps and times of a program's runs. summary.h and trace.h present it. Times come from
-// gpu/runtime/timeline.h, costs from ir/cost.h, kinds from plans, places from SourcePlaces, rates from a
-// DeviceDescription.
+// A profile: steps and times of a program's runs. summary.h and trace.h present it.
 #ifndef HLO_DRIVER_PROFILE_PROFILE_H_
 #define HLO_DRIVER_PROFILE_PROFILE_H_
 
@@ -37,7 +35,7 @@ struct ProfiledStep {
   std::string how;
   std::string op_name, source;
   std::string library;
-  std::string slow, refused;      // The reason for a generic form; reasons of the libraries that refused it.
+  std::string slow, refused;      // The reason for a generic form; reasons of the libraries that refused the step.
   int64_t launches = 1;           // Kernels or library calls of one execution; none for host calls.
   std::vector<LaunchSize> sizes;  // Sizes of its own kernels, if the executable keeps them.
   bool is_collective = false;
@@ -46,10 +44,10 @@ struct ProfiledStep {
   Cost cost;
   double least_seconds = 0;  // The minimal time according to the device's description, and its bound.
   Bound bound = Bound::kMemory;
-  int64_t live_bytes = 0;  // Temporaries and results in memory while it runs.
+  int64_t live_bytes = 0;  // Temporaries and results in memory while the step runs.
   uint64_t work = 0;
-  // Names of instructions of the input module: all that it computes, and those used elsewhere. As far as passes
-  // recorded them.
+  // Names of instructions of the input module, as far as passes recorded them: all that the step computes, and those
+  // whose values are its results.
   std::vector<std::string> made_of, results;
 
   bool IsInterpreted() const { return sort == gpu::StepKind::kHostCall; }
@@ -83,7 +81,7 @@ struct Profile {
   std::string platform, device;
   bool is_host = true;
   std::string target;      // The device for which kernels are planned.
-  DeviceDescription roof;  // The device that ran them.
+  DeviceDescription roof;  // The device that ran the kernels.
   int64_t examples_per_run = 0;
   std::vector<ProfiledStep> steps;
   std::map<int, ProfiledLoop> loops;  // Keys are TimelineTrip::loop.
@@ -100,8 +98,8 @@ void AddOrigins(const gpu::Executable& executable, const Module& input, Profile*
 
 std::string KindOf(const gpu::StepInfo& step);
 
-// Adds runs with the bound arguments, alternately with and without a timeline. Runs at least 10 times and for 0.2 s,
-// but at most 3 times if that takes 2 s, and once if it takes 20 s.
+// Adds runs with the bound arguments, alternately with and without a timeline. Stops after 10 runs and 0.2 s, after 3
+// runs and 2 s, or after 1 run and 20 s.
 Status AddRuns(gpu::Executable& executable, Progress& progress, Profile* profile);
 
 // The bits of a step's arithmetic: for products the wider operand, otherwise the type with most bytes in operands and

@@ -1,5 +1,4 @@
-// The summary of a profile for --profile, --profile_json ("hlo.profile/1") and profile_page.h. It can be read back from
-// JSON.
+// The summary of a profile for --profile, --profile_json ("hlo.profile/1") and profile_page.h.
 #ifndef HLO_DRIVER_PROFILE_SUMMARY_H_
 #define HLO_DRIVER_PROFILE_SUMMARY_H_
 
@@ -22,7 +21,7 @@ struct StepRow {
   std::vector<int64_t> runs_ns;
   int64_t place = 0;  // Position in program order.
 
-  // 0 if it took no time.
+  // Rates are 0 if the step took no time.
   double GigabytesPerSecond() const { return PerMicrosecond(step.cost.bytes()) / 1000; }
   double GigaflopsPerSecond() const { return PerMicrosecond(step.cost.flops + step.cost.transcendentals) / 1000; }
   // The minimal time according to the device's description over the actual time. Above 1 if data came from caches.
@@ -91,7 +90,7 @@ struct ProfileSummary {
 
 ProfileSummary SummaryOf(const Profile& profile);
 
-// `full` prints all rows, and the tables of scopes, sources and memory.
+// `full` prints all steps and loops, and the tables of scopes, sources and memory.
 std::string ProfileText(const ProfileSummary& summary, bool full);
 std::string HeldTable(const MemoryProfile& memory, size_t most);
 std::string ProfileJson(const ProfileSummary& summary);

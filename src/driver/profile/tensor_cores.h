@@ -17,7 +17,7 @@ struct TensorCoreUse {
   std::string why_not;  // Only if eligible.
 };
 
-// `target` is the device of the plan. `is_host` means that it ran on the host instead.
+// `target` is the device of the plan. `is_host` means that the step ran on the host.
 TensorCoreUse TensorCoresOf(const gpu::StepInfo& step, const DeviceDescription& target, bool is_host, bool allow_tf32);
 
 }  // namespace hlo
