@@ -1,5 +1,5 @@
-// The attributes of opcodes: one struct for each set, which lists its fields once (ir/fields.h). ir/ops.def assigns the
-// structs to opcodes. Their text: docs/language.md#attribute-values.
+// Structs of attributes. Each lists its fields once (ir/fields.h), and ir/ops.def names the struct of each opcode. Text
+// of the values: docs/language.md#attribute-values.
 #ifndef HLO_IR_ATTRS_H_
 #define HLO_IR_ATTRS_H_
 
@@ -55,7 +55,7 @@ struct OneDimension {
   bool operator==(const OneDimension&) const = default;
 };
 
-// Padding may be negative. Arithmetic: docs/ops.md#windows.
+// pad_low and pad_high may be negative. Positions of a window: docs/ops.md#windows.
 struct WindowDim {
   int64_t size = 1;
   int64_t stride = 1;
@@ -107,14 +107,14 @@ struct RawText {
   bool operator==(const RawText&) const = default;
 };
 
-// Values that are also kept as text, in the form that XLA prints. The default is empty.
+// Attributes that are kept as text, in the form that XLA prints. The default is empty.
 struct BackendConfig : RawText {};       // A dictionary in braces, or a quoted string.
 struct FrontendAttributes : RawText {};  // {a="text",b={"json": 1}}, sorted by key.
 struct Statistics : RawText {};          // {visualizing_index=0,nan_count=3}
 struct ResultAccuracy : RawText {};      // {mode=highest}, {tolerance={atol=0.5,rtol=0,ulps=2}}
 struct Origin : RawText {};              // {({"t" {0}}, {})}
 struct LeafFlags : RawText {};           // {true,false}: parameter_replication.
-struct PropagationFlags : RawText {};  // {true,false}: allow_spmd_sharding_propagation_to_...; {false} is the default.
+struct PropagationFlags : RawText {};    // {true,false}; {false} is stored as the default.
 
 // sparsity_config={rhs={sparsity=1x2 dimension=2 stride=1 idx=2}} of a contraction.
 struct SparsePattern {
@@ -148,7 +148,7 @@ struct ForEachSide {
 using SparsityConfig = ForEachSide<OperandSparsity>;
 using BlockScalingConfig = ForEachSide<OperandScaling>;
 
-// mode= of a collective. Has no effect, so all values are equal.
+// `mode=` of a collective. It has no effect, so all modes compare equal.
 struct GroupModeWord {
   GroupMode mode = GroupMode::kCrossReplica;
   bool operator==(const GroupModeWord&) const { return true; }
@@ -193,7 +193,7 @@ struct ConstantAttrs {
 
 struct CompareAttrs {
   ComparisonDirection direction = ComparisonDirection::kEq;
-  ComparisonType type = ComparisonType::kDefault;  // The element type implies kDefault.
+  ComparisonType type = ComparisonType::kDefault;  // With kDefault, the element type decides.
   static constexpr auto Fields() {
     return FieldList(Required("direction", &CompareAttrs::direction), Optional("type", &CompareAttrs::type));
   }
@@ -210,7 +210,7 @@ struct IndexAttrs {  // get-tuple-element
 };
 
 // broadcast: dimension i of the operand becomes dimensions[i] of the result; XLA requires increasing order. transpose:
-// dimension i of the result is dimensions[i] of the operand.
+// dimension i of the result is dimensions[i] of the operand. reverse: the reversed dimensions.
 struct DimensionsAttrs {
   std::vector<int64_t> dimensions;
   static constexpr auto Fields() { return FieldList(Always("dimensions", &DimensionsAttrs::dimensions)); }
@@ -465,8 +465,8 @@ struct WhileAttrs {
   }
 };
 
-// A pred selector has true_computation and false_computation; an s32 selector has branch_computations. branches()
-// returns either in branch order, true first.
+// A pred selector has true_computation and false_computation, an s32 selector branch_computations. branches() returns
+// these in the order of branch numbers; true is number 0.
 struct ConditionalAttrs {
   Computation* true_computation = nullptr;
   Computation* false_computation = nullptr;
@@ -535,7 +535,7 @@ struct CustomCallAttrs {
   }
 };
 
-// The union of the attributes of collectives except collective-permute, and of their start ops. Groups of devices:
+// Attributes of all collectives and their start ops, except collective-permute. Each op uses some. Groups of devices:
 // docs/language.md#replica-groups.
 struct CollectiveAttrs {
   std::optional<int64_t> channel_id;
@@ -645,7 +645,8 @@ using AttributeStructs =
                ConditionalAttrs, CallAttrs, FusionAttrs, CustomCallAttrs, CollectiveAttrs, PermuteAttrs, ShuffleAttrs,
                CopyStartAttrs, AsyncAttrs, ChannelAttrs, InfeedAttrs, OutfeedAttrs, DomainAttrs>;
 
-// Like a std::variant, but copying and destroying are compiled only once. Small trivial structs are stored in place.
+// One attribute struct, like a std::variant, but copying and destroying are compiled only once. Small trivial structs
+// are stored in place.
 class Attributes {
  public:
   template <class A>
@@ -716,7 +717,7 @@ decltype(auto) Visit(const Attributes& attrs, F&& f) {
   return Visit(const_cast<Attributes&>(attrs), [&]<class A>(A& a) -> decltype(auto) { return f(std::as_const(a)); });
 }
 
-// ---- What any instruction may carry ------------------------------------------------------------------------------
+// ---- Attributes of any instruction -------------------------------------------------------------------------------
 
 // Attributes that every instruction accepts.
 struct CommonAttrs {
@@ -739,8 +740,8 @@ struct CommonAttrs {
   }
 };
 
-// The words of an enum in the order of its enumerators, and whether the parser ignores case, as XLA does. An empty
-// first word is a default that is never written.
+// The words of an enum in the order of its enumerators, and whether XLA and our parser ignore their case. An enumerator
+// with an empty word is not written as a word.
 template <class Enum>
 struct EnumWords;
 

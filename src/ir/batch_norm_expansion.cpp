@@ -27,7 +27,8 @@ bool IsShortChain(const Instruction& inst, size_t most) {
   return chain.size() <= most;
 }
 
-// Wide values have the operand's shape, others one element per feature.
+// Writes the instructions of an expansion. Wide values have the operand's shape, other values one element for each
+// feature.
 class Expansion {
  public:
   Expansion(Instruction& inst, PrimitiveType type)
@@ -73,7 +74,7 @@ class Expansion {
     Instruction& zero = inst_.computation().AddConstant(Literal::Scalar(wide_.type(), 0.0));
     return Step(Opcode::kReduce, Shape(wide_.type(), {wide_.dim(feature_index_)}), {wide, &zero}, attrs);
   }
-  // One element of each feature, or 0 if the element is not finite, or so large that x minus the element might
+  // One element of each feature, or 0 if the element is not finite, or so large that squared differences from it might
   // overflow.
   Instruction* ElementOr0(Instruction* wide) {
     const Shape features(wide_.type(), {wide_.dim(feature_index_)});
@@ -133,10 +134,10 @@ class Expansion {
   std::map<Instruction*, Instruction*> middles_;
 };
 
-// (x, scale, offset) => (y, mean, variance). With d = x - shift, the variance is the mean of d^2 less the square of the
-// mean of d. Both sums need one pass over x. Their difference cancels only if the shift is many standard deviations
-// away from the mean, which is rare for an element of the feature. The element is not at the border of an image, where
-// padding changes values. The maximum undoes a rounding below 0.
+// (x, scale, offset) => (y, mean, variance). With d = x - shift, the variance is the mean of d^2 minus the square of
+// the mean of d, so one pass over x computes both sums. The subtraction cancels only if the shift is many standard
+// deviations away from the mean, which is rare for an element of the feature. This element is not at the border of an
+// image, where padding changes values. The maximum with 0 undoes a rounding below 0.
 Instruction* ExpandTraining(Instruction& inst) {
   Expansion e(inst, AtLeastF32(inst.operand(0).shape().type()));
   Instruction *const x = e.operand(0), *const scale = e.operand(1), *const offset = e.operand(2);
@@ -148,7 +149,8 @@ Instruction* ExpandTraining(Instruction& inst) {
   Instruction* const difference = e.Subtract(squares, e.Multiply(shifted_mean, shifted_mean));
   Instruction* const variance = e.Maximum(difference, e.Constant(0, difference->shape()));
   Instruction* const centred = e.Subtract(shifted, e.Widen(shifted_mean));
-  // max(difference, 0) + epsilon. Variance and spread both need the difference, so the two sums can share a kernel.
+  // Equals variance + epsilon. It reads the difference instead of the variance, so that the two sums can share a
+  // kernel.
   Instruction* const spread = e.Maximum(e.Plus(difference, e.epsilon()), e.Constant(e.epsilon(), scale->shape()));
   Instruction* const factor = e.Multiply(scale, e.Rsqrt(spread));
   Instruction* const y = e.Add(e.Multiply(centred, e.Widen(factor)), e.Widen(offset));

@@ -1,4 +1,4 @@
-// Sums of 16-bit values or of their squares over all dimensions except one, in f32, as normalizations compute them for
+// Sums of 16-bit floats or of their squares over all dimensions except one, in f32, as normalizations compute them for
 // each channel.
 #ifndef HLO_IR_CHANNEL_SUM_H_
 #define HLO_IR_CHANNEL_SUM_H_

@@ -11,11 +11,11 @@ namespace hlo {
 
 class Computation;
 
-// The replacements of each removed instruction, which may themselves be removed.
+// The replacements of each removed instruction. A replacement may be removed, too.
 using Replacements = std::unordered_map<const Instruction*, std::vector<Instruction*>>;
 
-// The control predecessors and operands of `inst`. Its control successors wait for these if it is removed without a
-// replacement.
+// The control predecessors and operands of `inst`. If `inst` is removed without a replacement, its control successors
+// run after these.
 std::vector<Instruction*> RunsAfter(const Instruction& inst);
 
 // Replaces removed control predecessors. Module::Sweep does the same for the remaining removed instructions.

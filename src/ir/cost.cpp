@@ -72,7 +72,8 @@ Cost OfDot(const Instruction& inst) {
 
 // Number of pairs (result position, tap) of a spatial dimension that read an element of the operand, not padding or a
 // hole of a dilated base. Such a pair has o * stride + k * window_dilation - pad_low == i * base_dilation for an i in
-// [0, size). The count is exact, by tap and by residue of o. If there are too many of these, all pairs count.
+// [0, size). The count is exact, by tap and by residue of o. If there are more than kMostSteps taps and residues, all
+// pairs count.
 double TapsOf(const WindowDim& window, int64_t size, int64_t results) {
   const int64_t period = window.base_dilation;
   constexpr double kMostSteps = 1e6;
@@ -140,19 +141,21 @@ double ComparisonsPerElement(int64_t length) {
 
 // ---- Traffic -----------------------------------------------------------------------------------------------------
 
-// 0 if the fused computation has no parameter for the operand.
+// BytesReadByFusion returns 0 if the fused computation has no parameter for the operand.
 double BytesReadInside(const Instruction& parameter, bool in_region);
 double BytesReadByFusion(const Instruction& fusion, int64_t operand, bool is_region) {
   const auto parameters = FusedComputation(fusion).parameters();
   return operand < std::ssize(parameters) ? BytesReadInside(*parameters[operand], is_region) : 0;
 }
 
-// A kernel of a region reads the same as by itself. Another inner fusion reads the whole operand.
+// A kernel in a region reads as much as outside. A fusion in another fused computation counts as reading whole
+// operands.
 double BytesReadByInner(const Instruction& fusion, int64_t operand, bool in_region) {
   return in_region ? BytesReadByFusion(fusion, operand, false) : Bytes(fusion.operand(operand).shape());
 }
 
-// Includes reads through views. A tuple in a region is the initial state of a loop, which reads it whole.
+// Bytes that users of the parameter read, directly or through views. A tuple in a region is the initial state of a
+// loop, which reads it whole.
 double BytesReadInside(const Instruction& parameter, bool in_region) {
   double read = 0;
   std::vector<const Instruction*> names = {&parameter};
@@ -236,7 +239,7 @@ double BytesWritten(const Instruction& inst) {
   }
   if (inst.Is(Opcode::kDynamicUpdateSlice)) return Bytes(inst.operand(1).shape());
   if (!inst.Is(Opcode::kScatter)) return Bytes(inst.shape());
-  double sum = 0;  // Elements with several updates are written once.
+  double sum = 0;  // An element with several updates is written once.
   const int64_t inputs = inst.operand_count() / 2;
   for (int64_t i = 0; i < inputs; ++i)
     sum += std::min(Bytes(inst.operand(i).shape()), Bytes(inst.operand(inputs + 1 + i).shape()));
@@ -294,7 +297,7 @@ const std::vector<CostGap>& CostAnalysis::gaps() const {
   return gaps_;
 }
 
-// Instructions may be visited alone and in their computation.
+// Adds each gap once. An instruction may be visited alone and in its computation.
 void CostAnalysis::AddGap(const Instruction& inst, std::string_view what) const {
   if (with_gap_.insert(inst.id()).second) gaps_.push_back({&inst, what});
 }
@@ -327,7 +330,7 @@ Cost CostAnalysis::ComputeCost(const Instruction& inst) const {
   const double elements = Elements(inst.shape());
   const auto applied = [&](const Computation* computation, double times) {
     Cost body = computation != nullptr ? CostOf(*computation) : Cost{};
-    body.bytes_read = body.bytes_written = 0;  // Its values stay in registers.
+    body.bytes_read = body.bytes_written = 0;  // Values of a called computation stay in registers.
     return body.Times(times);
   };
   switch (inst.opcode()) {
@@ -370,7 +373,7 @@ Cost CostAnalysis::ComputeCost(const Instruction& inst) const {
       cost = applied(attrs.to_apply, Elements(keys) * ComparisonsPerElement(keys.dim(attrs.dimension.value)));
       break;
     }
-    // Keeps a heap of the best k.
+    // A heap keeps the best k elements.
     case Opcode::kTopK:
       cost = Arithmetic(Elements(inst.operand(0).shape()) * ComparisonsPerElement(inst.attrs<TopKAttrs>().k + 1));
       break;

@@ -2,12 +2,12 @@
 //
 //   arithmetic  An operation on an element counts one, a multiply-add two, a complex operation its real operations.
 //               Transcendental functions (exp, log, sqrt, tanh, ...) are counted separately.
-//   traffic     Bytes that the instruction would read and write alone: each operand and the result once, without
+//   traffic     Bytes that the instruction reads and writes by itself: each operand and the result once, without
 //               parts that it does not access. Renaming (tuple, bitcast, ...) costs nothing.
 //   calls       A called computation counts as often as it runs, a conditional as its most expensive branch. A
 //               fusion has the arithmetic of its computation and the traffic of its operands and results.
 //
-// Instructions without a formula, or with an unknown count, are listed in gaps() instead of guessed.
+// gaps() lists instructions whose cost is not fully known, such as custom calls and loops with an unknown trip count.
 #ifndef HLO_IR_COST_H_
 #define HLO_IR_COST_H_
 
@@ -21,15 +21,15 @@
 
 namespace hlo {
 
-// Bits of the wider operand of a dot or convolution.
+// Bits of the wider operand of a dot or convolution, or of the parts of complex operands.
 enum class DotWidth : uint8_t { k8, k16, k32, k64 };
 inline constexpr int kDotWidths = 4;
 
 struct Cost {
   double flops = 0;
-  double transcendentals = 0;  // Function values.
+  double transcendentals = 0;  // Number of function values.
   std::array<double, kDotWidths> dot_flops = {};
-  double scalar_work = 0;  // Other work, in additions (InstructionCost in ir/fusion.h).
+  double scalar_work = 0;  // Work except dots, in additions (InstructionCost in ir/fusion.h).
   double bytes_read = 0, bytes_written = 0;
 
   double bytes() const { return bytes_read + bytes_written; }
@@ -47,16 +47,16 @@ struct CostGap {
 // BytesWritten counts only the updated elements of in-place updates.
 double BytesRead(const Instruction& inst, int64_t operand);
 double BytesWritten(const Instruction& inst);
-double BytesMoved(const Instruction& inst);  // A value that is several operands counts once.
+double BytesMoved(const Instruction& inst);  // All reads of a value count its size at most.
 
-// Computes costs on demand. They do not follow changes of the module. Not thread-safe.
+// Computes costs on demand and keeps them, so the module must not change. Not thread-safe.
 class CostAnalysis {
  public:
   explicit CostAnalysis(const Module& module) : module_(module) {}
 
   const Cost& CostOf(const Instruction& inst) const;
   const Cost& CostOf(const Computation& computation) const;
-  // Gaps in all computations that the entry reaches, in post-order.
+  // Gaps in all computations that the entry reaches.
   const std::vector<CostGap>& gaps() const;
 
  private:

@@ -22,7 +22,7 @@ struct DeviceDescription {
   int vector_bytes = 16;
   int64_t memory_bytes = 0;
   double memory_rate = 0;  // Bytes per second of a large copy, reads and writes counted.
-  double cache_rate = 0;   // The same within the last-level cache.
+  double cache_rate = 0;   // Bytes per second of a copy within the last-level cache.
   int64_t cache_bytes = 0;
   // Operations per second with operands of 8, 16, 32 and 64 bits (DotWidth in ir/cost.h).
   std::array<double, 4> dot_rates = {};

@@ -9,7 +9,8 @@
 namespace hlo {
 namespace {
 
-// Groups of devices that differ only along the axes, ordered by these axes, the first one slowest.
+// Groups of devices whose positions differ only along `value.axes`. In a group, positions along the first axis vary
+// slowest.
 std::vector<std::vector<int64_t>> GroupsAlong(const MeshGroups& value) {
   const Mesh& mesh = value.mesh;
   const std::vector<int64_t> devices = Listed(mesh.devices);

@@ -17,7 +17,7 @@ class Instruction;
 GroupMode GroupModeOf(const Instruction& inst);
 
 std::vector<int64_t> Listed(const DeviceOrder& order);
-// Empty for {}, which means one group of all devices.
+// The list is empty for {}, which means one group of all devices.
 std::vector<std::vector<int64_t>> ListGroups(const ReplicaGroups& groups);
 
 // The number of devices in each group of an instruction with CollectiveAttrs, without listing them. nullopt if the groups
@@ -27,8 +27,7 @@ std::optional<int64_t> GroupSizeOf(const Instruction& inst);
 // The number of devices that the groups or pairs of a collective imply: the largest id plus 1. 0 if unknown.
 int64_t DevicesNamed(const Instruction& inst);
 
-// The value of the frontend attribute kSendRecvPairs, such as {{0,1},{1,2}}: the source and target devices of a send
-// and its recv.
+// The frontend attribute with the source and target devices of a send and its recv, such as {{0,1},{1,2}}.
 constexpr const char* kSendRecvPairs = "_xla_send_recv_source_target_pairs";
 using DevicePairs = std::vector<std::pair<int64_t, int64_t>>;
 DevicePairs ReadDevicePairs(std::string_view text);

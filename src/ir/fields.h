@@ -1,5 +1,5 @@
-// A struct of attributes lists its fields once, for parsing, printing, comparing, hashing and cloning.
-// Fields print in this order.
+// A struct of attributes lists its fields once, for parsing, printing, comparing, hashing and cloning. Fields are
+// printed in the order of this list.
 #ifndef HLO_IR_FIELDS_H_
 #define HLO_IR_FIELDS_H_
 

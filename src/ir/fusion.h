@@ -1,9 +1,9 @@
 // The properties of fusions, for passes that create them and for gpu, which compiles them.
 //
-// The sequential computations are the entry, loop bodies, loop conditions and branches. After the pipeline, all their
-// computing instructions are in fusions. Outside fusions there are only parameter, constant, tuple, get-tuple-element,
-// bitcast, copy, while, conditional, call, custom-call, and ops without an emitter. A fused computation contains no
-// fusion, no tuple except its root, and no constant with more than one element; these are operands.
+// The sequential computations are the entry, loop bodies, loop conditions, branches and called computations. After the
+// pipeline they contain only fusions, parameter, constant, tuple, get-tuple-element, bitcast, copy, while, conditional,
+// call, custom-call, and ops without an emitter. A fused computation that is not a region (ir/region.h) contains no
+// fusion, no tuple except its root, and no constant with more than one element: such constants are operands.
 //
 //   kLoop    Each element of each root is computed independently. Several roots form a tuple and have equal dimensions,
 //            except in segments. A fusion of one instruction with its own emitter (scatter, sort, dot...) is also
@@ -14,15 +14,15 @@
 //                elements*, which is evaluated once for each result element after the reduction;
 //              - a value with the dimensions of the reduces' operand, which is stored while the operand is read.
 //            A fusion that was a region of rows (ir/region.h) may also reduce values that depend on other reduces along
-//            the same rows. Instead of reduces there may be running folds (ir/running_fold.h) along one dimension of
-//            equal operands, with roots of as many elements.
-//   kCustom  A library call: backend_config={"library":"gemm"} or {"library":"convolution"}. The computation holds the
-//            dot or convolution and its epilogue (passes/libraries) as plain HLO.
+//            the same rows. Instead of reduces there may be running folds (ir/running_fold.h) along one dimension, over
+//            operands of equal dimensions, with roots of as many elements.
+//   kCustom  A region (ir/region.h), or a library call: backend_config={"library":"gemm"} or {"library":"convolution"}.
+//            The computation of a call holds the dot or convolution and its epilogue (passes/libraries) as plain HLO.
 //
-// The plan determines the kernel (ir/fusion_plan.h). Predicates before a plan exists: passes/fusion/walk.h.
+// The plan determines the kernel (ir/fusion_plan.h). Predicates for fusions without a plan: passes/fusion/walk.h.
 //
-// A fusion instruction has the origin of its root. With several roots, each get-tuple-element has the origin of its
-// root.
+// A fusion instruction has the origin of its root. With several roots, each get-tuple-element has the origin of the
+// root that it selects.
 #ifndef HLO_IR_FUSION_H_
 #define HLO_IR_FUSION_H_
 
@@ -46,11 +46,12 @@ const Computation& FusedComputation(const Instruction& fusion);
 // The operands of a root tuple, or the root.
 std::vector<const Instruction*> FusionRoots(const Instruction& fusion);
 
-// Returns k if root number `root` is a dynamic-update-slice of parameter k, and nothing else reads the parameter or the
-// updated value. The planner will then write only the update, and the result may share the memory of operand k.
+// Returns k if root number `root` is a dynamic-update-slice of parameter k, nothing else reads the parameter or the
+// updated value, and no other parameter has the same operand. The planner then writes only the update, and the result
+// may share the memory of operand k.
 std::optional<int64_t> CanUpdateInPlace(const Instruction& fusion, int64_t root);
 
-// Approximate cost of one result element, in additions. 0 for moving and renaming.
+// Approximate cost of one result element, in additions (ElementCost in ir/opcode.h).
 double InstructionCost(const Instruction& inst);
 
 // The text of backend_config; a quoted string loses quotes and escapes.
@@ -66,7 +67,7 @@ std::vector<Computation*> SequentialComputations(const Module& module);
 struct KernelCounts {
   int64_t kernels = 0, libraries = 0, copies = 0, others = 0;  // `others` are computing instructions outside fusions.
 };
-// A computation counts once.
+// Counts the sequential computations, each once.
 KernelCounts CountKernels(const Module& module);
 
 }  // namespace hlo

@@ -53,7 +53,7 @@ struct Field {
   int64_t least = 1, most = 1;
 };
 constexpr int64_t kAny = std::numeric_limits<int64_t>::max();
-// The widest tile phase has 16 elements per thread, and a block has at most 1024 threads.
+// A thread processes at most 16 adjacent elements of a tile, and a block has at most 1024 threads.
 constexpr Field kFields[] = {
     {"roots", kRoots, &KernelPlan::roots, 0, kAny},
     {"operand", kOperand, &KernelPlan::operand},

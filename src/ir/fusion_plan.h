@@ -7,8 +7,8 @@
 //   obeyed by    emitters (gpu/emitters) and the compiler, which choose nothing themselves
 //   read by      the memory plan, dumps, reports, the next run: `hlo-opt --stage=hlo-backend m.hlo | hlo-run -`
 //
-// A plan holds only choices. Blocks, buffers and loop bounds follow from the fusion and the plan. Omitted numbers are
-// 1. Errors: a plan that does not fit its fusion (C001) or is for another device (C002).
+// A plan holds only choices. Blocks, buffers and loop bounds follow from the fusion and the plan. Omitted fields have
+// the defaults of KernelPlan. Errors: a plan that does not fit its fusion (C001) or is for another device (C002).
 //
 // A pass that changes the value of a fusion must remove its plan (RemovePlans).
 #ifndef HLO_IR_FUSION_PLAN_H_
@@ -42,13 +42,13 @@ struct KernelPlan {
   bool operand = false;
   // Writes only the updated elements. The result shares the memory of the updated operand.
   bool in_place = false;
-  // Names in the fused computation. Empty outside a fusion.
+  // Names of instructions in the fused computation. Empty outside a fusion.
   std::vector<std::string> heroes;
   // For stitched rows: instructions that stay in shared memory or registers for later passes over the row.
   std::vector<std::string> kept;
   // For a scan of several blocks: writes only the total of each part, for the next kernel.
   bool totals = false;
-  std::vector<int64_t> tile;  // Elements of a block at a time; kernel_kinds.def gives the meaning.
+  std::vector<int64_t> tile;  // Sizes of a tile; kernel_kinds.def gives their meaning.
   int64_t vector = 1;         // Adjacent elements of one thread.
   int64_t threads = 1;
   int64_t splits = 1;  // Blocks of one reduction, scan or loop.
@@ -73,7 +73,8 @@ struct FusionPlan {
 std::string ToJson(const FusionPlan& plan);
 std::string ToJson(const KernelPlan& plan);
 
-// Errors (C001, at the backend_config): malformed JSON, an unknown kind or field, a number out of range.
+// Returns nullopt without a plan. Errors (C001, at the backend_config): malformed JSON, an unknown kind or field, a
+// number out of range.
 Result<std::optional<FusionPlan>> ReadPlan(const Instruction& inst);
 // Keeps the other keys. Does nothing if the backend_config is not a JSON object.
 void SetPlan(Instruction& inst, const FusionPlan& plan);

@@ -39,8 +39,8 @@ class IndexPool {
     int64_t constant = 0;     // kSum
     IndexExpr operand;
     int64_t divisor = 0;             // kDiv, kMod
-    int64_t low = 0, high = 0;       // Inclusive; for kClamp also the bounds.
-    std::vector<int32_t> variables;  // Sorted.
+    int64_t low = 0, high = 0;       // The inclusive range; for kClamp its bounds.
+    std::vector<int32_t> variables;  // The variables that the value depends on, sorted.
   };
 
   // The range is inclusive.

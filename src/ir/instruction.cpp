@@ -120,7 +120,7 @@ struct Hasher {
   }
 };
 
-// Parameter number and literal are not fields, because the text has them in parentheses.
+// The number of a parameter and the literal of a constant are not fields, because the text has them in parentheses.
 bool SameAttrs(const ParameterAttrs& a, const ParameterAttrs& b) { return a.number == b.number; }
 bool SameAttrs(const ConstantAttrs& a, const ConstantAttrs& b) { return a.literal.BitEquals(b.literal); }
 template <class A>

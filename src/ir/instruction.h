@@ -27,18 +27,18 @@ class alignas(64) Instruction {
   bool Is(OpTrait trait) const { return (RowOf(opcode_).traits & trait) != 0; }
   std::string_view name() const { return {name_, name_size_}; }  // Lives as long as the module.
   const Shape& shape() const { return shape_; }
-  // If leaves or their dimensions change, the value is another one. Then the origin and the attributes of leaves
-  // (sharding, origin, parameter_replication) are removed.
+  // If leaves or their dimensions change, the origin and the attributes of leaves (sharding, origin,
+  // parameter_replication) are removed, because the value is another one.
   void SetShape(Shape shape);
 
   // Dense in the module and never reused. Side tables have Module::id_limit() entries.
   int id() const { return id_; }
-  // Dense in the computation, with removed instructions, until Module::Sweep or Computation::SetOrder. Side tables have
-  // Computation::place_limit() entries.
+  // Index in the computation, where removed instructions count. Module::Sweep and Computation::SetOrder change it. Side
+  // tables have Computation::place_limit() entries.
   int place() const { return place_; }
 
   // The id of the instruction with the same value in the input module of the pipeline, or -1. ReplaceAllUses passes it
-  // on, because the values are equal.
+  // to a replacement without one, because the values are equal.
   int origin() const { return origin_; }
   void SetOrigin(int origin) { origin_ = origin; }
 
@@ -52,8 +52,8 @@ class alignas(64) Instruction {
   int64_t UseCount() const { return use_count_; }
   bool IsRoot() const;
   bool IsDead() const { return users_.empty() && !IsRoot(); }
-  // Users and the computation's root use `replacement` instead, which takes over the origin. Shapes must be compatible
-  // (layouts may differ).
+  // Makes users and the computation's root use `replacement`, which takes over the origin if it has none. Shapes must
+  // be compatible (layouts may differ).
   void ReplaceAllUses(Instruction& replacement);
 
   // Instructions that must run first, although no value passes between them.
@@ -82,7 +82,7 @@ class alignas(64) Instruction {
   const Metadata& metadata() const { return common().metadata; }
 
   int64_t parameter_number() const { return attrs<ParameterAttrs>().number; }
-  // Known for kConstant, elided for kElidedConstant.
+  // The literal is known for kConstant and elided for kElidedConstant.
   const Literal& literal() const { return attrs<ConstantAttrs>().literal; }
   void SetLiteral(Literal literal);
   const std::vector<int64_t>& dimensions() const { return attrs<DimensionsAttrs>().dimensions; }
@@ -110,7 +110,8 @@ class alignas(64) Instruction {
 
   void SetName(std::string_view name);
 
-  // Four cache lines: data for a walk over operands, for a walk over users and changes of uses, and the rest.
+  // The members fill four cache lines: first data for walks over operands, then for walks over users and changes of
+  // uses.
   Opcode opcode_;
   bool removed_ = false;
   int id_;

@@ -1,5 +1,5 @@
-// The value of a shape. Elements are in row-major order, independent of the layout. Sub-byte types use one byte per
-// element (s4 as int8_t, u4 as uint8_t, f4 and f6 as bits). Copies share their bytes until one is written.
+// An array or tuple with its values. Elements are in row-major order, independent of the layout. Sub-byte types use one
+// byte per element (s4 as int8_t, u4 as uint8_t, f4 and f6 as bits). Copies share their bytes until one is written.
 #ifndef HLO_IR_LITERAL_H_
 #define HLO_IR_LITERAL_H_
 
@@ -23,8 +23,8 @@ class Literal {
   explicit Literal(Shape shape);                     // Filled with zeros.
   static Literal Uninitialized(const Shape& shape);  // The caller must write all bytes of the array.
   static Literal Tuple(std::vector<Literal> elements);
-  // An array that the text omits, `{...}`. It has no bytes and equals nothing, not even itself. An array without
-  // elements is always known.
+  // An array whose values the text omits, `{...}`. It has no bytes and equals nothing, not even itself. An array
+  // without elements is always known.
   static Literal Elided(const Shape& shape);
   // Whether no part is elided.
   bool IsKnown() const;
@@ -32,7 +32,7 @@ class Literal {
   // Integers wrap, floats round once, complex numbers get the imaginary part 0.
   static Literal Scalar(PrimitiveType type, double value);
   static Literal Scalar(PrimitiveType type, int64_t value);
-  // T has the memory format of `type`.
+  // Converts each value to `type`, as Scalar does.
   template <class T>
   static Literal Vector(PrimitiveType type, const std::vector<T>& values);
 
@@ -59,14 +59,14 @@ class Literal {
 
   // 64-bit integers may round, pred gives 0 or 1, and complex gives the real part.
   double GetDouble(int64_t linear) const;
-  // Integers and pred, exactly; u64 as its bit pattern. Not for floats.
+  // Exact for integers and pred; u64 gives its bit pattern. Not for floats.
   int64_t GetInt(int64_t linear) const;
   std::complex<double> GetComplex(int64_t linear) const;
   void SetDouble(int64_t linear, double value);
   void SetInt(int64_t linear, int64_t value);
   void SetComplex(int64_t linear, std::complex<double> value);
 
-  // Shares the bytes. Type and number of elements stay.
+  // Shares the bytes. `shape` must have the same type and number of elements.
   Literal WithShape(Shape shape) const;
 
   // Each byte of pred becomes 0 or 1. Wrong kernels may leave other bytes, which are undefined as a C++ bool.
@@ -80,11 +80,11 @@ class Literal {
   // zeros count.
   bool BitEquals(const Literal& other) const;
   uint64_t Hash() const;
-  // Computes the hash only once. The literal must not change afterwards.
+  // Hash() that an array computes only once. Spans of mutable_data must not be written afterwards.
   uint64_t KeptHash() const;
 
  private:
-  // 0 is not known yet. Several threads may copy and hash one literal.
+  // 0 means not computed yet. Several threads may copy and hash one literal.
   struct Kept {
     std::atomic<uint64_t> hash = 0;
     Kept() = default;

@@ -23,7 +23,7 @@ constexpr Row kRows[] = {
     {"ShardBarrierTo", Marker::kValue},
     {"SPMDFullToShardShape", Marker::kShard},
     {"SPMDShardToFullShape", Marker::kWhole},
-    // Two versions of Shardy.
+    // The next four are from two versions of Shardy.
     {"GlobalToLocalShape", Marker::kShard},
     {"LocalToGlobalShape", Marker::kWhole},
     {"xla.sdy.GlobalToLocalShape", Marker::kShard},

@@ -10,7 +10,7 @@
 
 namespace hlo {
 
-// A batch of matrices f[..., rows, columns], and its parts.
+// Shapes of a batch of matrices f[..., rows, columns] and of their parts.
 struct MatrixShapes {
   explicit MatrixShapes(const Shape& matrices);
 
@@ -44,7 +44,7 @@ class Writer {
   }
   // The last dimensions of `x` become the dimensions `last` of `shape`, the others the leading ones.
   Instruction* Widen(Instruction* x, const Shape& shape, std::initializer_list<int64_t> last);
-  // `number` is an s32 scalar.
+  // Compares the index along `dim` with `number`, an s32 scalar.
   Instruction* CompareIndex(const Shape& shape, int64_t dim, ComparisonDirection direction, Instruction* number);
   // Reduces the last dimension with add or maximum. Maximum needs values that are not negative.
   Instruction* Reduce(Instruction* x, Opcode op);

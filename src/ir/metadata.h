@@ -1,4 +1,4 @@
-// The value of metadata=: the origin in the user's program.
+// The value of metadata=: where an instruction came from in the user's program.
 #ifndef HLO_IR_METADATA_H_
 #define HLO_IR_METADATA_H_
 
@@ -11,8 +11,7 @@
 
 namespace hlo {
 
-// The name under which an instruction was scheduled. It is nearly always the instruction's name, and then follows
-// renaming.
+// The name under which an instruction was scheduled. `is_own` stores the usual case that it is the instruction's name.
 struct SchedulingName {
   Interned other;
   bool is_own = false;

@@ -402,7 +402,7 @@ Computation& Module::CloneComputation(const Computation& from, std::string_view 
   Computation& copy = AddComputation(name);
   copy.execution_thread = from.execution_thread;
   copy.range = from.range;
-  // Keeps the order of a schedule. Operands come first in both orders.
+  // Instructions() keeps the order of a schedule. Operands come first in both orders.
   const bool ordered = header.is_scheduled;
   for (const Instruction* inst : ordered ? from.Instructions() : from.PostOrder()) {
     std::vector<Instruction*> operands;
@@ -523,7 +523,7 @@ uint64_t Fingerprint(const Computation& computation) {
   for (const Instruction* inst : computation.instructions()) {
     position[inst->place()] = next++;
     hash = Mix(hash, HashOperation(*inst));
-    // Passes decide about kernels and loops in backend_config.
+    // Passes store decisions about kernels and loops in backend_config.
     if (inst->HasCommon() && !inst->common().backend_config.empty())
       hash = Mix(hash, HashBytes(inst->common().backend_config.text));
   }

@@ -22,7 +22,7 @@ namespace hlo {
 
 class Module;
 
-// The instructions that were not removed, without a copy.
+// A view of the instructions that were not removed.
 class LiveInstructions {
  public:
   class Iterator {
@@ -69,7 +69,7 @@ class Computation {
   // In the order of the text or of adding; in a scheduled module, of execution. A copy, so the computation may change
   // meanwhile.
   std::vector<Instruction*> Instructions() const;
-  // The computation must not change meanwhile.
+  // Like Instructions(), without a copy: the computation must not change meanwhile.
   LiveInstructions instructions() const { return LiveInstructions(instructions_); }
   int64_t InstructionCount() const { return live_count_; }
   // All instructions with control predecessors, and possibly others, even removed ones.
@@ -77,7 +77,7 @@ class Computation {
   size_t place_limit() const { return instructions_.size(); }
   // Unique in the module. Changes whenever the Fingerprint may have changed.
   uint64_t version() const { return version_; }
-  // Operands and control predecessors come before users, otherwise in the order of Instructions().
+  // Operands and control predecessors come before users. Otherwise the order of Instructions() stays.
   std::vector<Instruction*> PostOrder() const;
   // In the order of instructions and attribute fields, with repetitions. Valid until the computation changes.
   const std::vector<Computation*>& Callees() const;
@@ -88,7 +88,8 @@ class Computation {
   // `name` is made unique. The attributes must have the struct of the opcode's row.
   Instruction& Add(Opcode opcode, Shape shape, Operands operands, Attributes attrs = NoAttrs(),
                    std::string_view name = "");
-  // For the parser: keeps the name until Module::ClaimNames, and does not check the number of operands.
+  // For the parser and for copies that take over a name. Does not make the name unique, nor check the number of
+  // operands.
   Instruction& AddNamed(Opcode opcode, Shape&& shape, Operands&& operands, Attributes&& attrs, std::string_view name);
   Instruction& AddLike(const Instruction& from, Opcode opcode, Shape shape, Operands operands,
                        Attributes attrs = NoAttrs());
@@ -106,7 +107,7 @@ class Computation {
   void RemoveDeadTree(Instruction& inst);
   // Other instructions must not use them.
   void RemoveAll(std::span<Instruction* const> dead);
-  // Removes dead parameters with `goes`, and renumbers the others.
+  // Removes the parameters for which `goes` is true and renumbers the others. Removed parameters must have no users.
   void RemoveParameters(const std::vector<bool>& goes);
 
   bool IsEntry() const;
@@ -195,7 +196,7 @@ class Module {
   const std::string& name() const { return name_; }
   void SetName(std::string name) { name_ = std::move(name); }
   ModuleHeader header;
-  std::shared_ptr<const SourceText> source;  // Ranges refer to it; null for modules made in memory.
+  std::shared_ptr<const SourceText> source;  // The text of ranges; null for modules made in memory.
 
   Computation& entry() const { return *entry_; }
   bool has_entry() const { return entry_ != nullptr; }
@@ -218,8 +219,7 @@ class Module {
   std::string_view MakerOf(const Instruction& inst) const;  // "" for parsed instructions.
   int64_t InstructionCount() const;
 
-  // Frees removed instructions. Instructions with control edges from removed ones inherit their operands and control
-  // predecessors.
+  // Frees removed instructions. Their control successors then run after the operands and control predecessors of these.
   void Sweep();
 
   // A deep copy that keeps ids, so that both can use the same side tables. If `as_input` (at the start of a pipeline),
@@ -236,7 +236,7 @@ class Module {
   friend class Computation;
   friend class Instruction;
 
-  // Memory of the contents of computations, which must be freed before it.
+  // Memory of instructions, attributes and names, which must outlive the computations.
   Pool<Instruction> instructions_;
   Pool<CommonAttrs> commons_;
   Arena texts_;
@@ -253,11 +253,12 @@ class Module {
   NameTable computation_names_;
 };
 
-// A hash of everything with meaning, without names and metadata. Equal before and after a pass that changes nothing.
+// A hash of instructions, operands, control edges, schedule and aliased parameters. Other names than those that
+// instructions call, and common attributes except backend_config, do not count.
 uint64_t Fingerprint(const Module& module);
 uint64_t Fingerprint(const Computation& computation);
 
-// Hashes only computations with a new version again.
+// Keeps the hashes of computations until their versions change.
 class Fingerprinter {
  public:
   uint64_t FingerprintOf(const Module& module);

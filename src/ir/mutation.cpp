@@ -30,7 +30,7 @@ bool SwapAnyTwo(Instruction& inst, int64_t first) {
   return false;
 }
 
-// Swapped operands of a compare equal another direction.
+// A compare is left to WrongDirection, because swapping its operands equals changing its direction.
 bool SwappedOperands(Instruction& inst) {
   const bool by_place = inst.Is(kElementwise) && !inst.Is(kCommutative) && RowOf(inst.opcode()).arity == 2;
   return by_place && !inst.Is(Opcode::kCompare) && SwapOperands(inst, 0, 1);
@@ -46,7 +46,7 @@ bool SwappedIndices(Instruction& inst) {
   return inst.Is(Opcode::kDynamicUpdateSlice) && SwapAnyTwo(inst, 2);
 }
 
-// LT, LE and GT, GE differ only for equal operands.
+// Exchanges EQ and NE, LT and LE, GT and GE. The last two pairs differ only for equal operands.
 bool WrongDirection(Instruction& inst) {
   if (!inst.Is(Opcode::kCompare)) return false;
   using D = ComparisonDirection;

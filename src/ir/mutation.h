@@ -13,19 +13,20 @@ namespace hlo {
 
 struct Mutation {
   std::string_view name;
-  // Changes the value of `inst` but not the shape. Returns false, and changes nothing, if the mutation does not apply.
+  // Changes the computation of `inst` but not its shape. Returns false, and changes nothing, if the mutation does not
+  // apply.
   bool (*apply)(Instruction& inst);
 };
 
 std::span<const Mutation> Mutations();
 const Mutation* FindMutation(std::string_view name);
 
-// Applies the mutation to the first instruction that it fits and returns it, or null. Only considers instructions that
-// the root or a side effect depends on.
+// Applies the mutation to the first instruction that it fits and returns this instruction, or null. Only considers
+// instructions that the root or a side effect depends on.
 Instruction* Plant(const Mutation& mutation, Computation& computation);
 Instruction* Plant(const Mutation& mutation, Module& module);
 
-// Restores operands and attributes at the end of the scope.
+// Restores operands and attributes of `inst` at the end of the scope.
 class Restored {
  public:
   explicit Restored(Instruction& inst);

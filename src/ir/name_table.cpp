@@ -9,7 +9,7 @@
 namespace hlo {
 namespace {
 
-// `add` and `add.0` are both number 0 of `add`.
+// The stem and the number of a name. `add` and `add.0` are both number 0 of `add`.
 std::pair<std::string_view, int64_t> SplitName(std::string_view name) {
   const size_t dot = name.rfind('.');
   int64_t number = 0;

@@ -13,10 +13,10 @@
 
 namespace hlo {
 
-// Does not copy the texts, which must outlive the set.
+// A set of names. It does not copy the texts, which must outlive it.
 class NameSet {
  public:
-  // A name with its hash. Preparing starts to load the slot from memory.
+  // A name with its hash. Prepare also starts to load the name's slot from memory.
   struct Prepared {
     std::string_view name;
     uint32_t hash = 0;
@@ -45,12 +45,12 @@ class NameSet {
 class NameTable {
  public:
   std::string Unique(std::string_view wanted);
-  // Stores other names than `wanted` in `memory`, which must outlive the table.
+  // The result is `wanted` or a name in `memory`, which must outlive the table.
   std::string_view Unique(std::string_view wanted, Arena& memory);
   // Returns false if the name is taken. The text must live as long as the table or until SplitNames.
   bool Claim(std::string_view name);
-  // Claims name(i) for i < `count`, and calls taken(i) if it is taken. Looks up several names at once, because their
-  // texts are far apart in memory.
+  // Claims name(i) for each i < `count`, and calls taken(i) if that name is taken. Looks up several names at once,
+  // because their texts are far apart in memory.
   template <class NameOf, class IsTaken>
   void Claim(size_t count, NameOf&& name, IsTaken&& taken);
   void Release(std::string_view name);
@@ -84,7 +84,7 @@ class NameTable {
   std::string NextOf(uint32_t stem, bool has_number);
 
   bool split_ = false;
-  NameSet claimed_;  // Until SplitNames; next_ has the next numbers of stems.
+  NameSet claimed_;  // Used until SplitNames; next_ has the next numbers of stems.
   std::unordered_map<std::string, int64_t> next_;
 
   std::vector<Stem> stems_;

@@ -26,16 +26,16 @@ enum OpTrait : uint32_t {
   kElementwise = 1 << 0,
   kCommutative = 1 << 1,  // f(a, b) == f(b, a).
   kInferable = 1 << 2,    // The text may omit the result shape (docs/language.md#omitted-shapes).
-  kSideEffect = 1 << 3,   // Kept without users.
+  kSideEffect = 1 << 3,   // Kept even without users.
   kCollective = 1 << 4,
   kControl = 1 << 5,       // Runs called computations as separate steps: while, conditional, call.
   kHoldsLiteral = 1 << 6,  // A constant, known or elided.
   kNoKernel = 1 << 7,      // The result is known, or in the memory of the operands.
   kMoves = 1 << 8,         // Moves elements to other positions, or pads.
-  kHandsOn = 1 << 9,       // The result consists of whole operands, unchanged.
+  kHandsOn = 1 << 9,       // The result consists of whole operands or elements of a tuple, unchanged.
   // An order or a predicate selects an operand for each element. Nothing is rounded.
   kChooses = 1 << 10,
-  kStandsAlone = 1 << 11,  // Fusion adds no users to it.
+  kStandsAlone = 1 << 11,  // Is not fused into its users.
   kExactTypes = 1 << 12,   // Float types must be the inferred ones (docs/verifier.md#written-and-inferred-shapes).
   kMixesFloats = 1 << 13,  // Float types may differ (docs/verifier.md#mixed-float-types).
   kKeepsLayout = 1 << 14,  // The result has the operands' layout (docs/verifier.md#layouts).
@@ -47,7 +47,7 @@ enum OpTrait : uint32_t {
 struct ElementCost {
   double work, complex_work;
   double flops, complex_flops;
-  bool function;  // A transcendental function for each part, which flops exclude.
+  bool function;  // One function value for each part, which flops exclude.
 };
 inline constexpr ElementCost kFree = {0, 0, 0, 0, false};
 inline constexpr ElementCost kLight = {1, 1, 0, 0, false};    // Index arithmetic, or access to a part of a number.
@@ -76,7 +76,7 @@ struct OpRow {
 
 extern const OpRow kOpRows[];
 inline const OpRow& RowOf(Opcode opcode) { return kOpRows[static_cast<int>(opcode)]; }
-std::span<const OpRow> AllOps();  // Indexed by opcode, without kElidedConstant, the last one, which has no word.
+std::span<const OpRow> AllOps();  // Indexed by opcode, without the last opcode, kElidedConstant, which has no word.
 inline std::string_view ToString(Opcode opcode) { return RowOf(opcode).text; }
 std::optional<Opcode> OpcodeFromText(std::string_view text);
 

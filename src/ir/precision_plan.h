@@ -66,12 +66,12 @@ struct PrecisionPlan {
 // (docs/ops.md#accumulation). A reduction may round each step to its declared type.
 SumPlan DefaultSum(Opcode opcode, PrimitiveType type);
 
-// In ulps of f32, or of f64 for f64: docs/comparison.md#functions. 0.5 for correctly rounded operations and 0 for exact
-// ones (max, abs, copies).
+// The largest error in ulps of f32, or of f64 for f64: docs/comparison.md#functions. 0.5 for correctly rounded
+// operations, 0 for exact operations (max, abs, copies).
 double DefaultUlps(Opcode opcode, PrimitiveType type);
 
-// One line for each instruction of `computation` in the plan:
-//   "  sum.3  reduce  acc f32 nearest, chain 38;  exp.2  exponential  hold f32, 2 ulp (polynomial)".
+// One line for `contract` and `ftz`, then one for each instruction of `computation` in the plan, such as
+//   "  sum.3  reduce  acc f32 nearest, chain 38".
 std::string ToString(const PrecisionPlan& plan, const Computation& computation);
 
 }  // namespace hlo

@@ -34,7 +34,7 @@ bool IsFactor(PrimitiveType type) {
   return type == PrimitiveType::kF32 || type == PrimitiveType::kBF16 || type == PrimitiveType::kF16;
 }
 
-// The dependence of a fused instruction's elements on values in columns.
+// The dependence of a fused instruction's elements on values that are distributed by columns.
 enum class Keeps : uint8_t {
   kAll,      // No element depends on columns.
   kPlaces,   // Each element depends on elements at the same place.
@@ -299,8 +299,8 @@ class Finder {
     return period;
   }
 
-  // Adds values of whole periods that do not depend on the state, unless a product needs them whole. Returns false if
-  // another instruction would need such a value whole.
+  // Distributes values of whole periods that do not depend on the state, unless a product needs them whole. Returns
+  // false if another instruction would need such a value whole.
   bool ShareOut() {
     for (const Instruction* inst : body_.PostOrder()) {
       if (in_columns(*inst) || inst->IsRoot()) continue;
@@ -408,7 +408,7 @@ int64_t SharedBytes(const RecurrentLoop& loop, int blocks, int64_t warps) {
     sums = std::max(sums, SplitOf(product, blocks, warps).sums * product.rows * product.columns / blocks * 4);
   }
   bytes += Padded(sums);
-  // A gathered value is stored whole. The source is also stored, unless it is state.
+  // A gathered value is stored whole, and also before it is gathered, unless it is state, which is counted below.
   for (const Instruction* value : loop.gathered) {
     const bool is_state = value->Is(Opcode::kGetTupleElement) && value->operand(0).Is(Opcode::kParameter);
     bytes += (is_state ? 1 : 2) * Padded(value->shape().ByteSize());

@@ -1,12 +1,12 @@
 // Loops of recurrent networks (GRU, LSTM, plain RNNs, lax.scan) after fusion, which a cluster of blocks can run as one
-// kernel. Each block keeps some columns of the weights in its shared memory. For the pass that makes such a region, and
-// for its planner (ir/region.h, "block").
+// kernel. Each block keeps some columns of the weights in its shared memory. Used by the pass that makes such regions
+// (ir/region.h, "block") and by their planner.
 //
 //   h' = tanh(x[t] + h W);  ys[t] = h'        h f32[8,256], W f32[256,256], 8 blocks: each has 32 columns of W and h
 //
 // The body may contain:
 //   - library products [rows, terms] x [terms, columns], where the weights are a constant or unchanged state. The left
-//     operand may be a vector, on either side. Elementwise instructions may follow.
+//     operand may be a vector, and then on either side of the dot. Elementwise instructions may follow.
 //   - kernels in which each element keeps its column: elementwise ops, slices at multiples of the period,
 //     concatenations of whole periods, reshapes, broadcasts along rows, and dynamic slices of rows.
 //
@@ -14,8 +14,9 @@
 // dynamic-update-slice fills in place. The trip count must be known.
 //
 // Values that depend on the state are distributed over the blocks. Block `rank` of n computes the elements whose
-// position in memory, modulo the period, is in [rank, rank + 1) * period / n. So it has the same units of each gate,
-// and reads elements of other blocks only as left operands of products. Each block computes all other values.
+// position in memory, modulo the period, is in [rank, rank + 1) * period / n. So a block has the same units of each
+// gate, and reads elements of other blocks only as left operands of products. All other values are computed by each
+// block.
 #ifndef HLO_IR_RECURRENT_LOOP_H_
 #define HLO_IR_RECURRENT_LOOP_H_
 
@@ -64,7 +65,7 @@ struct RecurrentLoop {
 // Returns nothing and sets `why_not` for other loops.
 std::optional<RecurrentLoop> RecurrentLoopOf(const Instruction& loop, std::string* why_not);
 
-// How `warps` warps of a block share a product: rows of a thread at a time, and partial sums of each element.
+// The division of a product among the warps of a block: rows of a thread at a time, and partial sums of each element.
 struct ProductSplit {
   int64_t rows = 1, sums = 1;
 };
@@ -77,8 +78,8 @@ int64_t SharedBytes(const RecurrentLoop& loop, int blocks, int64_t warps);
 double SecondsOfTrip(const RecurrentLoop& loop, int blocks, const DeviceDescription& device);
 double SecondsOfLaunches(const RecurrentLoop& loop, const DeviceDescription& device);
 
-// Blocks for the loop on this device, and their threads. Returns nothing and sets `why_not` if separate launches are
-// needed or faster.
+// Blocks for the loop on this device, and their threads. Returns nothing and sets `why_not` if no cluster can run the
+// loop, or if separate launches or a single block are faster.
 struct ClusterShape {
   int blocks = 0;
   int64_t threads = 0;
@@ -86,7 +87,7 @@ struct ClusterShape {
 std::optional<ClusterShape> ClusterFor(const RecurrentLoop& loop, const DeviceDescription& device,
                                        std::string* why_not);
 
-// Skips bitcasts.
+// The value that a chain of bitcasts renames, or `inst`.
 const Instruction& WithoutNames(const Instruction& inst);
 
 }  // namespace hlo

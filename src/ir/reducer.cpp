@@ -24,7 +24,7 @@ std::optional<Literal> ExtremeOf(PrimitiveType type, bool largest) {
   return Literal::Scalar(type, largest ? top : -top - 1);
 }
 
-// -0 for floats, because -0 + 0 is +0.
+// -0 for floats, because adding +0 turns -0 into +0.
 Literal Zero(PrimitiveType type) {
   if (!IsComplex(type)) return IsFloat(type) ? Literal::Scalar(type, -0.0) : Literal::Scalar(type, int64_t{0});
   Literal zero{Shape::Scalar(type)};

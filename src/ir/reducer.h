@@ -11,11 +11,11 @@ namespace hlo {
 
 class Computation;
 
-// The commutative op of a reducer that applies only this op to its parameters.
+// The commutative op of a reducer that applies only this op to its parameters; otherwise nullopt.
 std::optional<Opcode> ReducerOp(const Computation& reducer);
 
-// The value with op(identity, x) == x, bit for bit, for every x, including NaN and -0. Except for a complex product,
-// where infinity times 0i is NaN. Empty if unknown.
+// The value with op(identity, x) == x, bit for bit, for every x, including NaN and -0. Complex products are an
+// exception, because infinity times 0i is NaN. Empty if unknown.
 std::optional<Literal> IdentityOf(Opcode op, PrimitiveType type);
 
 bool IsIdempotent(Opcode op);

@@ -231,7 +231,7 @@ class Flattener {
     return !value.empty();
   }
 
-  // Several kernels may compute the same value. The copy does so once.
+  // Several kernels may compute the same value. The flat computation does so once.
   Instruction& Clone(const Instruction& inst, const std::vector<Instruction*>& operands) {
     uint64_t hash = HashOperation(inst);
     for (const Instruction* operand : operands) hash = (hash ^ operand->id()) * 0x9E3779B97F4A7C15;

@@ -3,13 +3,13 @@
 //   region.1 = f32[64,128] fusion(x), kind=kCustom, calls=region_rows, backend_config={"region":"rows"}
 //
 // The computation contains kernels and library calls (fusions, copies), loops of them, and renaming instructions. Only
-// operands and results of the region need memory. The compiler turns rows or attention into one fusion if a planner has
-// a kernel, and statistics into a library call if a library supports it. Other regions are expanded, and their kernels
-// run one by one (gpu/plan/planner.h).
+// operands and results of the region need memory. The compiler keeps blocks and segments that have a plan. It turns a
+// region of another kind into one fusion if a planner or a library has a kernel for it. All other regions are expanded,
+// and their kernels run one by one (gpu/plan/planner.h).
 //
 //   block       One block of threads, or a cluster of blocks for a recurrent loop, runs the kernels and loops of them
 //               one after another.
-//   rows        Each block computes one row of all values. Results of reductions stay on chip.
+//   rows        Each block computes some rows of all values. Results of reductions stay on chip.
 //   attention   Rows of a softmax between two matrix products, processed in parts of a row.
 //   product     A matrix product that reads its operands in place, in another type or as part of a stack.
 //   attention_gradient
@@ -41,11 +41,11 @@ inline bool IsRegion(const Instruction& inst) { return !RegionOf(inst).empty(); 
 // loops in regions. Callees first.
 std::vector<Computation*> ComputationsOfKernels(const Module& module);
 
-// A copy that takes over the name of `inst`, which is about to be removed.
+// A copy that takes over the name of `inst`, which the caller must remove.
 Instruction& AddInPlaceOf(Computation& computation, const Instruction& inst, std::span<Instruction* const> operands);
 
-// Adds a fusion with the contents of the region's kernels; a library call for statistics. Returns null if the region
-// contains other instructions than single kernels and products, or for statistics than a convolution.
+// Adds one fusion with the contents of the region's kernels and library products; for statistics a library call with a
+// convolution. Returns null if the region contains something else, such as a loop or a copy.
 Instruction* AddFlattened(Instruction& region);
 // Replaces each region by its fusion, at the region's place. The fusions must be the last instructions of the
 // computation.
@@ -55,8 +55,9 @@ struct RegionAndFusion {
 void ReplaceRegions(Computation& computation, std::span<const RegionAndFusion> flat);
 
 using RegionGroups = std::vector<std::vector<const Instruction*>>;
-// Moves the instructions of regions to the computation of the region, at its place. Each group becomes a region of the
-// same kind. A region for which `groups_of` returns nullopt stays. Returns whether any was expanded.
+// Expands regions: moves the instructions of each to its place in the outer computation. The kernels of each group
+// become a region of the same kind. A region for which `groups_of` returns nullopt stays. Returns whether any region
+// was expanded. Without `groups_of`, expands all regions into single kernels.
 bool TakeRegionsApart(Module& module,
                       const std::function<std::optional<RegionGroups>(const Instruction& region)>& groups_of);
 bool TakeRegionsApart(Module& module);

@@ -16,7 +16,7 @@ namespace hlo {
 
 using Dims = InlineVector<int64_t, 4>;
 
-// A permutation. With int16_t, nearly all fit into 16 bytes.
+// A permutation of dimensions. With int16_t, nearly all fit into 16 bytes.
 using DimOrder = InlineVector<int16_t, 4>;
 
 struct Tiling {
@@ -33,7 +33,7 @@ struct Tiling {
   bool operator==(const Tiling&) const = default;
 };
 
-// The arrangement of an array in memory, on which only `bitcast` depends. Its text: docs/language.md#layouts.
+// The arrangement of an array in memory. Only the value of `bitcast` depends on it. Text: docs/language.md#layouts.
 struct Layout {
   DimOrder minor_to_major;  // {1,0} is row-major for rank 2.
   Boxed<Tiling> tiling;     // Mostly empty.
@@ -85,11 +85,11 @@ class Shape {
   std::vector<Shape>& mutable_elements() { return elements_.Mutable(); }
   const Shape& element(int64_t i) const { return (*elements_)[i]; }
 
-  // The parser rejects shapes whose byte size does not fit int64.
+  // INT64_MAX on overflow. The parser rejects shapes whose byte size does not fit int64.
   int64_t NumElements() const;
   // Tokens and opaque values have 0 bytes.
   int64_t ByteSize() const;
-  // 1 for an array or token.
+  // A leaf is a shape that is not a tuple. FirstLeaf counts the leaves before element i.
   int64_t LeafCount() const;
   int64_t FirstLeaf(int64_t i) const;
 
@@ -97,7 +97,7 @@ class Shape {
   Shape WithDims(Dims dims) const;  // With the default layout.
   Shape WithDefaultLayout() const;
 
-  // Includes layouts. `Compatible` ignores layouts; `SameDims` also ignores types.
+  // Compares everything. `Compatible` compares types, dimensions and elements, and `SameDims` only dimensions.
   bool operator==(const Shape&) const = default;
 
   std::string ToString() const;
@@ -134,7 +134,7 @@ void ForEachLeaf(const Shape& shape, F&& f, ShapeIndex index = {}) {
 const Shape& SubShape(const Shape& shape, std::span<const int64_t> index);
 
 std::vector<int64_t> RowMajorStrides(std::span<const int64_t> dims);
-// In elements, by logical dimension. Ignores tiles.
+// Strides in elements, by logical dimension. Ignores tiles.
 std::vector<int64_t> LayoutStrides(const Shape& shape);
 
 }  // namespace hlo

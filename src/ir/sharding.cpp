@@ -59,7 +59,7 @@ bool Rearrange(DeviceOrder& devices, const std::vector<int64_t>& tiles, std::vec
     devices = {std::move(ids), {}, {}};
     return true;
   }
-  std::vector<Digit> all;  // By descending strides: the dims of the new formula.
+  std::vector<Digit> all;  // The dims of the new formula, by descending strides.
   for (const auto& along : *digits) all.insert(all.end(), along.begin(), along.end());
   std::ranges::sort(all, std::greater(), &Digit::stride);
   std::vector<int64_t> dims, permutation;

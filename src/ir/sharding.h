@@ -1,6 +1,6 @@
 // The distribution of values over devices, and groups of devices: the values of sharding=, domain= and replica_groups=.
-// XLA's normal form makes equal ones compare equal and print alike. Their text: docs/language.md#sharding. The verifier
-// checks them (V255-V258).
+// In XLA's normal form, equal shardings compare equal and print alike. Text: docs/language.md#sharding. The verifier
+// checks shardings (V255-V258).
 #ifndef HLO_IR_SHARDING_H_
 #define HLO_IR_SHARDING_H_
 
@@ -27,7 +27,7 @@ struct DeviceOrder {
   bool IsCounting() const { return listed.empty() && dims.size() <= 1; }  // 0, 1, 2, ...
   bool operator==(const DeviceOrder&) const = default;
 };
-// The product of `dims`, not negative, or INT64_MAX on overflow.
+// The product of `dims`, which must not be negative, or INT64_MAX on overflow.
 int64_t CountDevices(std::span<const int64_t> dims);
 DeviceOrder IotaOrder(std::span<const int64_t> dims, std::span<const int64_t> permutation);
 DeviceOrder CountingOrder(int64_t devices);
@@ -72,10 +72,10 @@ struct NamedSharding {
   bool operator==(const NamedSharding&) const = default;
 };
 
-// In the order of subgroups.
+// Subgroups are in the order of these kinds.
 enum class ShardingKind : uint8_t { kMaximal, kManual, kUnknown, kUnreduced, kReplicated, kTiled, kNamed, kTuple };
 
-// devices=[2,1,4]<=[8] last_tile_dims={manual}: tiles along each dimension, then a number for each kind of subgroup.
+// devices=[2,1,4]<=[8] last_tile_dims={manual}: tiles along each dimension, then the devices of each kind of subgroup.
 struct Tiles {
   std::vector<int64_t> dims;
   DeviceOrder devices;
@@ -102,11 +102,12 @@ struct Sharding {
   bool operator==(const Sharding& other) const;
 };
 
-// Whether a part is unreduced. Named shardings list their unreduced axes instead.
+// Whether the values of devices still have to be reduced. False for named shardings, which list their unreduced axes.
 bool NeedsReduction(const Sharding& sharding);
 
-// The normal form of a tiled sharding. If only one kind of subgroup is left, it is that kind and not tiled. `subgroups`
-// are the kinds of the last dims, in any order. The number of devices must be the product of `dims`.
+// The normal form of a tiled sharding. If no dimension is split and there is only one kind of subgroup, the result has
+// this kind instead of tiles. `subgroups` are the kinds of the last dims, in any order. The number of devices must be
+// the product of `dims`.
 Sharding TiledSharding(std::vector<int64_t> dims, DeviceOrder devices, const std::vector<ShardingKind>& subgroups);
 
 void AppendTo(std::string& out, const Sharding& sharding, bool with_metadata = true);

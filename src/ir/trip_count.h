@@ -11,12 +11,12 @@ namespace hlo {
 
 // `known_trip_count` of a while's backend_config, or the derived count. The condition must compare a counter with a
 // constant. The counter is an element of the state that starts at a constant and changes by a constant, perhaps inside
-// fusions. nullopt if the count depends on data or the loop does not end.
+// fusions. nullopt for other loops, and for loops that do not end.
 std::optional<int64_t> TripCount(const Instruction& loop);
-// Without `known_trip_count`, for passes that rely on it.
+// Ignores `known_trip_count`, for passes that must not rely on an annotation.
 std::optional<int64_t> DerivedTripCount(const Instruction& loop);
 
-// The index in the state that `value` reads in the body or condition; otherwise nullopt.
+// The number of the state element that `value`, in a body or condition, reads; otherwise nullopt.
 std::optional<int64_t> ElementOfState(const Instruction& value);
 
 // An integer element of the state that starts at `first` and grows by `step`, wrapping around.
@@ -30,7 +30,7 @@ struct Runs {
   const Computation* computation;
   double times;
 };
-// In the order of attributes. An unknown loop counts one trip, and each branch counts once.
+// In the order of attributes. A loop with an unknown trip count has one trip, and each branch runs once.
 std::vector<Runs> RunsOf(const Instruction& caller);
 
 }  // namespace hlo

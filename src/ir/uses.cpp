@@ -13,7 +13,7 @@ constexpr size_t kFew = 16;
 
 // ---- UserList ----------------------------------------------------------------------------------------------------
 
-// Open addressing with linear probing.
+// A hash table from users to their places in the list, with linear probing.
 class UserList::Places {
  public:
   static constexpr size_t kNone = SIZE_MAX;

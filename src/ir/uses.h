@@ -65,7 +65,7 @@ class Users {
   size_t size_;
 };
 
-// Removing a user leaves a hole. At most half of the entries are holes, and the last never is.
+// Removing a user leaves a hole. At most half of the entries are holes, and the last entry is never a hole.
 class UserList {
  public:
   UserList();
@@ -73,7 +73,7 @@ class UserList {
   Users users() const { return {list_, holes_}; }
   bool empty() const { return list_.empty(); }
   bool EndsWith(const Instruction& user) const { return !list_.empty() && list_.back() == &user; }
-  void Add(Instruction& user);  // Must not be a user.
+  void Add(Instruction& user);  // `user` must not be in the list.
   bool Remove(const Instruction& user);
   template <class Goes>
   void RemoveIf(Goes goes) {
@@ -105,7 +105,7 @@ class OperandList {
  private:
   struct Held {
     int64_t count = 0;
-    std::vector<int64_t> places;  // Some may hold another operand.
+    std::vector<int64_t> places;  // Some of these places may hold another operand now.
   };
   using Index = std::unordered_map<const Instruction*, Held>;
   Index* IndexOfMany();
