@@ -124,7 +124,7 @@ class MeshBuilder {
   }
 
   Axes Build() && {
-    // A list that permutes no digits becomes the order of the mesh if no sharding contradicts it.
+    // A list that permutes no digits becomes the order of the mesh if no sharding has a formula.
     if (first_list_ != nullptr && !has_formula_) SetOrder(*first_list_);
     std::map<std::vector<int64_t>, int64_t> uses;
     const NamedSharding* main = nullptr;
@@ -138,7 +138,7 @@ class MeshBuilder {
         AddTo(in_digits.pending, used->pending);
         AddTo(in_digits.manual, used->manual);
       }
-      // More than any number of tiled shardings: these have names.
+      // A named sharding outweighs all tiled shardings, because its axes have names.
       uses[CutsOf(in_digits)] += std::ssize(tiled_) + 1;
     }
     for (const Tiles* tiles : tiled_) {
@@ -179,7 +179,7 @@ class MeshBuilder {
     return cuts;
   }
 
-  // Adds cuts if each one of all still divides the next one.
+  // Adds the cuts `more` if each cut then divides the next one, and there are not too many.
   static void AddCuts(std::vector<int64_t>& cuts, const std::vector<int64_t>& more) {
     std::vector<int64_t> all;
     std::ranges::set_union(cuts, more, std::back_inserter(all));
@@ -229,14 +229,14 @@ Axes Axes::Of(const Module& module) {
       }
     }
   }
-  std::map<int64_t, int64_t> uses;  // By the number of devices.
+  std::map<int64_t, int64_t> uses;  // Keys are numbers of devices.
   std::vector<const Sharding*> pointers;
   for (const Sharding& sharding : stated) {
     pointers.push_back(&sharding);
     if (const DeviceOrder* order = OrderOf(sharding)) ++uses[DevicesOf(*order)];
   }
   int64_t devices = module.header.num_partitions;
-  // Without a count in the header, that of most shardings.
+  // Without a count in the header, most shardings decide.
   if (devices <= 1 && !uses.empty())
     devices = std::ranges::max_element(uses, {}, [](const auto& entry) { return entry.second; })->first;
   return Of(pointers, devices);
@@ -259,14 +259,13 @@ std::optional<std::vector<uint8_t>> Axes::AtomsAt(const std::vector<Digit>& digi
       result.push_back(static_cast<uint8_t>(i));
       size *= atom.size;
     }
-    // The least of these atoms starts at the digit's end if the sizes agree, because strides divide each other.
+    // Strides divide each other. So atoms with the digit's size cover it if the last atom has the digit's stride.
     if (size != digit.size || (!result.empty() && atoms_[result.back()].stride != digit.stride)) return std::nullopt;
   }
   return result;
 }
 
-// ---- Splits
-// -----------------------------------------------------------------------------------------------------------
+// ---- Splits --------------------------------------------------------------------------------------------------------
 
 AxisSet AxisSet::Of(std::span<const uint8_t> atoms) {
   AxisSet set;
@@ -311,7 +310,7 @@ Result<ArraySplit> Axes::Read(const Sharding& sharding, int64_t rank) const {
   }
   const DeviceOrder* order = OrderOf(sharding);
   if (order == nullptr) {
-    split.only_device = sharding.named->mesh.single_device;  // Otherwise the mesh has no axes.
+    split.only_device = sharding.named->mesh.single_device;  // Only such a mesh has no order.
     return split;
   }
   if (const int64_t devices = DevicesOf(*order); devices != devices_)

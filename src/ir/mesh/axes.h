@@ -4,8 +4,8 @@
 //   => atoms 'a' of size 2 and 'b' of size 4. The first sharding splits dimension 0 by 'a' and dimension 1 by 'b', the
 //      second one dimension 0 by 'b'.
 //
-// An atom is a digit of the device number. Atoms are the coarsest digits by which each sharding splits whole: an axis
-// that one sharding splits further becomes several atoms.
+// An atom is a digit of the device number. Atoms are the coarsest digits that no sharding splits: an axis that one
+// sharding splits further becomes several atoms.
 #ifndef HLO_IR_MESH_AXES_H_
 #define HLO_IR_MESH_AXES_H_
 
@@ -67,7 +67,7 @@ class ArraySplit {
   // The array is the `reduction` of the values along these atoms.
   AxisSet pending;
   Reduction reduction = Reduction::kSum;
-  // The program determines the values along these atoms. The array is a part of the whole along them.
+  // Atoms of a manual region: the program itself treats the array as the part of one device along these atoms.
   AxisSet manual;
   // The only device that holds the array.
   std::optional<int64_t> only_device;
@@ -86,10 +86,10 @@ struct Atom {
 
 class Axes {
  public:
-  // From all shardings of the module, Shardy's included. If they have no common atoms, the most frequent shardings that
-  // do determine the mesh.
+  // From all shardings of the module, Shardy's included. If shardings have no common atoms, the more frequent ones
+  // determine the mesh.
   static Axes Of(const Module& module);
-  // From shardings for `devices` devices. The named ones come first.
+  // From those shardings that are for `devices` devices. Named shardings take precedence.
   static Axes Of(std::span<const Sharding* const> shardings, int64_t devices);
 
   int64_t devices() const { return devices_; }
@@ -104,7 +104,7 @@ class Axes {
   // The sharding with tiles, in XLA's normal form. Read returns the same split for it.
   Sharding Write(const ArraySplit& split) const;
 
-  // The device at a position, and the positions of devices.
+  // The device number at a position of the mesh, and the position of a device.
   int64_t DeviceAt(int64_t position) const { return listed_.empty() ? position : listed_[position]; }
   int64_t PositionOf(int64_t device) const { return positions_.empty() ? device : positions_[device]; }
 

@@ -32,7 +32,7 @@ std::pair<int64_t, std::string_view> IdsOf(GroupMode mode, const DeviceGrid& gri
   }
 }
 
-// The devices of each list of ids: one group, or a group for each partition or replica.
+// The devices of each list of ids, as one group, or as one group for each partition or replica.
 std::vector<std::vector<int>> OnDevices(std::span<const std::vector<int64_t>> lists, GroupMode mode,
                                         const DeviceGrid& grid) {
   std::vector<std::vector<int>> groups;

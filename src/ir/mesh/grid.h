@@ -1,4 +1,4 @@
-// The devices of a module, and the groups of them that communicate in a collective. See docs/ops.md#collectives.
+// The devices of a module, and the groups of devices that communicate in a collective. See docs/ops.md#collectives.
 //
 // Devices are numbered replica * partitions + partition.
 #ifndef HLO_IR_MESH_GRID_H_
@@ -21,7 +21,7 @@ struct DeviceGrid {
   int64_t replicas = 1, partitions = 1;
 
   int64_t count() const { return replicas * partitions; }
-  // The word for a device: "replica" or "partition" if that identifies it, else "device".
+  // The word for a device: "replica" or "partition" if its number is the device's, else "device".
   std::string_view noun() const { return partitions == 1 ? "replica" : replicas == 1 ? "partition" : "device"; }
   // Such as "replica 2" or "replicas 0, 2, 3".
   std::string Name(std::span<const int> devices) const;
@@ -32,7 +32,7 @@ Result<DeviceGrid> GridOf(const Module& module);
 
 struct DeviceGroups {
   std::vector<std::vector<int>> groups;  // Devices in order of participation.
-  // Indexed by device; -1 if it is in no group and gets the value of AloneAt.
+  // Indexed by device; -1 for a device that is in no group and gets the value of AloneAt.
   std::vector<int> group_of;
 };
 // The groups of a collective; for collective-permute, the devices connected by pairs. Errors (R040): unknown devices,

@@ -26,7 +26,7 @@ struct DeviceTiles {
   std::vector<int64_t> devices;
   std::vector<std::vector<int64_t>> tile_of;  // Tile index by entry of `devices`.
 };
-// Subgroups at the end of `dims` are ignored.
+// Ignores subgroups, the last of the `dims`.
 DeviceTiles TilesOf(const Tiles& tiles);
 // The mesh must not be a single device.
 DeviceTiles TilesOf(const NamedSharding& named);
@@ -40,7 +40,7 @@ struct Part {
 class PartTable {
  public:
   // For devices 0 to `devices` - 1. Errors (A028): the sharding is for another number of devices or another rank, or it
-  // is maximal, manual, unknown or unreduced and so determines no parts.
+  // is maximal, manual, unknown, unreduced or a tuple and so determines no parts.
   static Result<PartTable> Make(const Sharding& sharding, int64_t rank, int64_t devices);
 
   int64_t devices() const { return static_cast<int64_t>(tile_of_.size()); }
@@ -52,9 +52,9 @@ class PartTable {
   Part PartOf(int64_t device, std::span<const int64_t> whole) const;
   // Whether `whole` has parts of these sizes: 5 to 8 rows over 4 devices give 2 rows.
   bool Fits(std::span<const int64_t> whole, std::span<const int64_t> local) const;
-  // The largest whole with parts of this shape.
+  // The largest whole array with parts of this shape.
   Shape LargestWhole(const Shape& local) const;
-  // All wholes with parts of this shape: "f32[13..16,8]".
+  // All whole arrays with parts of this shape: "f32[13..16,8]".
   std::string WholesText(const Shape& local) const;
 
  private:

@@ -21,7 +21,7 @@ class Scanner {
     left_.remove_prefix(token.size());
     return true;
   }
-  // A name after @ may also be "any text".
+  // A name may be quoted, as in @"any text".
   std::optional<std::string_view> Name() {
     SkipSpace();
     if (left_.starts_with('"')) return Quoted();

@@ -12,10 +12,10 @@
 namespace hlo {
 
 // Names of frontend attributes.
-inline constexpr char kShardyMeshes[] = "xla.sdy.meshes";  // Of the module.
+inline constexpr char kShardyMeshes[] = "xla.sdy.meshes";  // At the module.
 inline constexpr char kShardySharding[] = "xla.sdy.sharding";
-inline constexpr char kShardyInShardings[] = "xla.sdy.in_shardings";    // Of the start of a manual region.
-inline constexpr char kShardyOutShardings[] = "xla.sdy.out_shardings";  // Of its end.
+inline constexpr char kShardyInShardings[] = "xla.sdy.in_shardings";    // At the start of a manual region.
+inline constexpr char kShardyOutShardings[] = "xla.sdy.out_shardings";  // At the end of a manual region.
 inline constexpr char kShardyManualAxes[] = "xla.sdy.manual_axes";
 
 // A sharding for each value; priorities are ignored. `meshes` defines the @names. nullopt for other texts.

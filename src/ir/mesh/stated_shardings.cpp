@@ -17,7 +17,7 @@ struct ShardyValues {
   StatedBy by;
 };
 
-// The axes of the region are manual inside it and split no dimension there.
+// Inside a manual region its axes, `names`, are manual and split no dimension.
 void MakeManual(NamedSharding& sharding, const std::vector<std::string_view>& names) {
   const auto is_manual = [&](const AxisRef& ref) {
     return std::ranges::find(names, sharding.mesh.axes[ref.axis].name) != names.end();

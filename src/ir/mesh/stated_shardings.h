@@ -1,5 +1,5 @@
 // The shardings that a text states for its values: sharding= in both spellings, and the attributes of Shardy. Shardy's
-// have priority, because XLA copies them to sharding=.
+// attributes have priority, because XLA copies them to sharding=.
 #ifndef HLO_IR_MESH_STATED_SHARDINGS_H_
 #define HLO_IR_MESH_STATED_SHARDINGS_H_
 
@@ -26,7 +26,7 @@ struct StatedSharding {
   StatedBy by;
 };
 
-// For each leaf of the instruction's shape; nullopt where the text states nothing or cannot be read.
+// An entry for each leaf of the shape; nullopt if the text has no sharding for it that can be read.
 std::vector<std::optional<StatedSharding>> StatedShardings(const Instruction& inst);
 
 }  // namespace hlo
