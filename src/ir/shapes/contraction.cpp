@@ -7,13 +7,13 @@
 namespace hlo {
 namespace {
 
-// The written type, or the type of the more precise operand.
+// The written type; if it is omitted, the type of the more precise operand.
 PrimitiveType ContractionType(const Instruction& inst) {
   if (inst.shape().IsArray()) return inst.shape().type();
   return HigherPrecision(inst.operand(0).shape().type(), inst.operand(1).shape().type());
 }
 
-// V010, V011 for one operand.
+// Checks V010 and V011 for one operand.
 Status CheckDotDims(const Instruction& inst, const Shape& shape, const std::vector<int64_t>& batch,
                     const char* batch_name, const std::vector<int64_t>& contracting, const char* contracting_name) {
   for (const auto& [dims, name] : {std::pair(&contracting, contracting_name), std::pair(&batch, batch_name)}) {
@@ -31,7 +31,7 @@ Status CheckDotDims(const Instruction& inst, const Shape& shape, const std::vect
                             contracting_name, " ", Braced(contracting))));
 }
 
-// V029: the size with the zeros that a sparse operand leaves out.
+// V029. Returns the size of a dimension with the elements that a sparse operand leaves out.
 Result<int64_t> DenseSize(const Instruction& inst, const Shape& shape, int64_t dim,
                           const std::optional<OperandSparsity>& sparsity) {
   const int64_t kept = shape.dim(dim);
@@ -45,7 +45,7 @@ Result<int64_t> DenseSize(const Instruction& inst, const Shape& shape, int64_t d
       Str("sparsity=", non_zeros, "x", block, " does not suit dim ", dim, " of ", shape, ", of ", kept, " elements")));
 }
 
-// V012-V014: the lists pair up dimensions of equal sizes.
+// Checks V012 to V014: the two lists pair up dimensions of equal sizes.
 Status CheckPairs(const Instruction& inst, const std::vector<int64_t>& lhs_dims, const std::vector<int64_t>& rhs_dims,
                   const char* what, const char* attribute, const char* count_code, const char* size_code,
                   const SparsityConfig& sparsity) {
@@ -66,8 +66,8 @@ Status CheckPairs(const Instruction& inst, const std::vector<int64_t>& lhs_dims,
   return {};
 }
 
-// Batch dimensions in the order of lhs_batch, then free dimensions of lhs, then of rhs. `rhs_dropped` are free
-// dimensions that the result lacks.
+// Batch dimensions in the order of lhs_batch, then free dimensions of lhs, then free dimensions of rhs except
+// `rhs_dropped`.
 template <class Attrs>
 Result<Shape> ContractedShape(const Instruction& inst, const Attrs& a, std::span<const int64_t> rhs_dropped = {},
                               const SparsityConfig& sparsity = {}) {
@@ -214,7 +214,8 @@ Result<Shape> ShapeOfDot(const Instruction& inst) {
   return ContractedShape(inst, a, {}, a.sparsity);
 }
 
-// The shape of the dot without rhs's group dimension. Groups of a contracted dimension come first.
+// The shape of a dot without the group dimension of rhs. If the ragged dimension is contracted, the groups become the
+// first dimension.
 Result<Shape> ShapeOfRaggedDot(const Instruction& inst) {
   const RaggedDotAttrs& a = inst.attrs<RaggedDotAttrs>();
   Shape shape = TRY(ContractedShape(inst, a, a.rhs_group));

@@ -8,7 +8,7 @@
 namespace hlo {
 namespace {
 
-// V033-V038.
+// Checks the type of operand `i`. `code` is one of V033 to V038.
 template <class Allowed>
 Status CheckType(const Instruction& inst, int64_t i, const char* code, Allowed allowed, const char* expected) {
   TRY(CheckArray(inst, i));
@@ -188,7 +188,7 @@ bool TakesPredsForBits(const Shape& from, const Shape& to) {
   return dims.back() > 1 && std::ranges::equal(preds.dims(), dims);
 }
 
-// The last dimension makes up for different bit widths: docs/ops.md#bits.
+// Different bit widths add or remove the last dimension: docs/ops.md#bits.
 Result<Shape> ShapeOfBitcastConvert(const Instruction& inst) {
   TRY(CheckArray(inst, 0));
   const Shape& from = inst.operand(0).shape();

@@ -5,7 +5,7 @@
 namespace hlo {
 namespace {
 
-// V059 and similar rules.
+// Checks that the result has the operand's type. `code` is V055 or V059.
 Status CheckResultType(const Instruction& inst, const char* code) {
   const PrimitiveType from = inst.operand(0).shape().type();
   if (inst.shape().IsArray() && SameOrBothFloat(from, inst.shape().type())) return {};
@@ -13,7 +13,7 @@ Status CheckResultType(const Instruction& inst, const char* code) {
       inst, code, Str("result of '", inst.opcode(), "' is ", inst.shape(), ", its operand ", inst.operand(0).shape())));
 }
 
-// V066, V067: one index per dimension from operand `first` on, or a vector of all.
+// V066, V067: one index for each dimension from operand `first` on, or a vector of all indices.
 Status CheckIndices(const Instruction& inst, int64_t first, int64_t rank) {
   const int64_t count = inst.operand_count() - first;
   const bool vector = count == 1 && inst.operand(first).shape().IsArray() && inst.operand(first).shape().rank() == 1;
@@ -51,7 +51,7 @@ int64_t IndexVectorSize(const Shape& indices, int64_t index_vector_dim) {
   return index_vector_dim == indices.rank() ? 1 : indices.dim(index_vector_dim);
 }
 
-// V076 and V083.
+// `code` is V076 for gather and V083 for scatter.
 Status CheckIndexMap(const Instruction& inst, const char* name, const char* code, const std::vector<int64_t>& map,
                      int64_t vector_size, int64_t rank) {
   if (static_cast<int64_t>(map.size()) != vector_size) {
@@ -87,7 +87,7 @@ Result<Shape> ShapeOfBroadcast(const Instruction& inst) {
   const Shape& operand = inst.operand(0).shape();
   const std::vector<int64_t>& dims = inst.dimensions();
   if (!inst.shape().IsArray()) {
-    // Only here may the shape be left out. XLA's inference reads other `dimensions` as sizes.
+    // Only a broadcast of a scalar to a scalar may omit the shape. XLA's inference reads other `dimensions` as sizes.
     if (operand.rank() == 0 && dims.empty()) return operand;
     FAIL(ErrorAtOpcode(inst, "V056", "a broadcast needs its result shape written"));
   }

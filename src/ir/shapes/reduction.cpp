@@ -24,7 +24,7 @@ Result<int64_t> CountInputs(const Instruction& inst, const char* dims_code) {
   return count / 2;
 }
 
-// One array per type, in a tuple if the computation returns one.
+// One array for each type, in a tuple if the computation returns a tuple.
 Shape ResultsOf(const Computation& to_apply, const std::vector<PrimitiveType>& types, const Shape& like) {
   if (!to_apply.root().shape().IsTuple()) return like.WithType(types[0]);
   std::vector<Shape> results;
@@ -158,8 +158,8 @@ Result<Shape> ShapeOfMap(const Instruction& inst) {
   return shape.WithType(f.root().shape().type());
 }
 
-// V106-V108. `to_apply` takes inputs without the scanned dimension, then carries. It returns outputs without it, then
-// carries.
+// V106-V108. `to_apply` takes inputs without the scanned dimension, then carries. It returns outputs without that
+// dimension, then carries.
 Result<Shape> ShapeOfScan(const Instruction& inst) {
   const ScanAttrs& a = inst.attrs<ScanAttrs>();
   const Computation& f = *a.to_apply;

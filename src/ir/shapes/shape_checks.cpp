@@ -8,7 +8,7 @@
 namespace hlo {
 namespace {
 
-// Sort key of HigherPrecision: complex, exponent, mantissa, width, sign.
+// Sort key of HigherPrecision: complex, largest exponent, mantissa bits, width, sign.
 std::tuple<bool, int, int, int, bool> Rank(PrimitiveType type) {
   int exponent = -1;
   int mantissa = -1;

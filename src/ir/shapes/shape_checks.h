@@ -12,14 +12,14 @@ namespace hlo {
 
 // True for equal types, and for two float types of any width.
 bool SameOrBothFloat(PrimitiveType a, PrimitiveType b);
-// Type of a result: docs/verifier.md#mixed-float-types.
+// Type of a result whose operands have these types: docs/verifier.md#mixed-float-types.
 PrimitiveType HigherPrecision(PrimitiveType a, PrimitiveType b);
 
-// Rules: docs/verifier.md#written-and-inferred-shapes. Layouts and dynamic flags are ignored.
+// Rules of ShapesMatch: docs/verifier.md#written-and-inferred-shapes. It ignores layouts and dynamic flags.
 enum class TypeMatch { kExact, kFloatsMayDiffer };
 bool ShapesMatch(const Shape& a, const Shape& b, TypeMatch types);
 
-// Error: V005.
+// Error (V005): an operand is not an array, or is a buffer.
 Status CheckArray(const Instruction& inst, int64_t operand);
 Status CheckArrays(const Instruction& inst);
 
@@ -34,7 +34,7 @@ bool SameSizes(std::span<const int64_t> a, std::span<const int64_t> b);
 // "{0,2}".
 std::string Braced(std::span<const int64_t> list);
 
-// With `dilation - 1` holes between elements: docs/ops.md#windows.
+// The size with `dilation - 1` holes between elements: docs/ops.md#windows.
 int64_t DilatedSize(int64_t size, int64_t dilation);
 
 // A reducer of `inputs` accumulators and as many elements. CheckReducer checks V090-V094 and returns the types of the
@@ -47,7 +47,7 @@ struct ReducerUse {
 };
 Result<std::vector<PrimitiveType>> CheckReducer(const Instruction& inst, const ReducerUse& use);
 
-// At the attribute, with a note at `there`.
+// An error at the attribute, with a note at `there`.
 Error ErrorAtCallee(const Instruction& inst, const char* attribute, std::string code, std::string message,
                     const Instruction& there);
 

@@ -51,7 +51,7 @@ Result<Shape> ShapeOfIota(const Instruction& inst) {
   return shape;
 }
 
-// V235. The size must fit s32.
+// Checks V235: the dimension exists, and its size fits s32.
 static Status CheckSizeDimension(const Instruction& inst) {
   TRY(CheckArray(inst, 0));
   const Shape& shape = inst.operand(0).shape();
@@ -77,7 +77,7 @@ Result<Shape> ShapeOfSetDimensionSize(const Instruction& inst) {
   if (!size.IsScalarOf(PrimitiveType::kS32))
     FAIL(ErrorAtOperand(inst, 1, "V236", Str("size is ", size, ", expected s32[]")));
   Shape shape = inst.operand(0).shape();
-  // Setting the bound makes the dimension static again.
+  // If the size is a constant equal to the bound, the dimension becomes static again.
   const Instruction& n = inst.operand(1);
   const int64_t dimension = inst.attrs<OneDimensionAttrs>().dimension.value;
   const bool whole = n.Is(Opcode::kConstant) && n.literal().GetInt(0) == shape.dim(dimension);
