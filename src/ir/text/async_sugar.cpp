@@ -13,7 +13,7 @@ bool HasAsyncSugar(Opcode opcode) {
 
 namespace {
 
-// Null if the chain goes through a tuple or an op without operands.
+// The async-start of a chain, or null if the chain goes through a tuple or has an op without operands.
 const Instruction* StartOf(const Instruction& async) {
   const Instruction* at = &async;
   while (at->Is(Opcode::kAsyncUpdate) || at->Is(Opcode::kAsyncDone)) {
@@ -46,7 +46,7 @@ bool ReadsBackFromSugar(const Instruction& async) {
   const Instruction* wrapped = WrappedInstruction(async);
   if (wrapped == nullptr || !HasAsyncSugar(wrapped->opcode())) return false;
   const Instruction& start = *StartOf(async);
-  // The short spelling has no room for names and metadata of the computation.
+  // A computation that the text writes out may have names and metadata, which the short spelling would lose.
   if (!wrapped->range().empty() && wrapped->range() != start.range()) return false;
   const Shape& state = start.shape();
   if (!state.IsTuple() || state.elements().size() < 2 || !state.element(0).IsTuple() ||

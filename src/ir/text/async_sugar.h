@@ -10,7 +10,7 @@ namespace hlo {
 // Whether `OPCODE-start` can mean an async-start.
 bool HasAsyncSugar(Opcode opcode);
 
-// The instruction that an async op wraps, or null if its computation contains more.
+// The instruction that an async op wraps, or null if the wrapped computation contains more or is unknown.
 const Instruction* WrappedInstruction(const Instruction& async);
 
 // Whether the parser reads the short spelling as the same module.

@@ -9,7 +9,7 @@
 namespace hlo {
 namespace {
 
-// XLA prints short spellings in all forms.
+// XLA prints the short spelling of asynchronous ops in all forms.
 PrintOptions XlaForm() {
   PrintOptions options;
   options.async_sugar = AsyncSugar::kAsXla;

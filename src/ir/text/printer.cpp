@@ -11,8 +11,7 @@
 namespace hlo {
 namespace {
 
-// Text of `order=`, or "" for the default order of the type. The older spelling is `type=`, which readers from before
-// `order` accept.
+// Text of `order=`, or "" for the default order of the type. Older texts have `type=` instead.
 std::string_view WrittenOrder(const Instruction& compare) {
   const PrimitiveType element = compare.operand(0).shape().type();
   const ComparisonType type = compare.attrs<CompareAttrs>().type;
@@ -45,7 +44,7 @@ class Printer {
 
   // Finds computations that only short spellings contain.
   void FindUnwritten(std::span<Computation* const> computations);
-  // Null unless the op is printed in the short spelling.
+  // The instruction that `inst` wraps, or null unless `inst` is printed in the short spelling.
   const Instruction* Sugared(const Instruction& inst) const {
     const Instruction* wrapped = unwritten_.empty() ? nullptr : WrappedInstruction(inst);
     return wrapped != nullptr && unwritten_.contains(&wrapped->computation()) ? wrapped : nullptr;
@@ -62,7 +61,7 @@ class Printer {
   template <class Struct>
   void PrintFields(const Instruction& inst, const Struct& attrs);
 
-  // With bodies, XLA writes `calls` for some to_apply.
+  // When bodies are printed, XLA writes `calls` instead of some to_apply.
   std::string_view NameOfCallee(const Instruction& inst, std::string_view attribute) const {
     const bool renamed = inst.Is(Opcode::kReduceScatter) || inst.Is(Opcode::kScan);
     return options_.bodies && renamed ? "calls" : attribute;
@@ -431,7 +430,7 @@ void Printer::PrintAttributes(const Instruction& inst) {
       a.thread = AsyncAttrs().thread;
       return PrintFields(inst, a);
     }
-    case Opcode::kCustomCall: {  // `to_apply=f` is read as `called_computations={f}` and never written.
+    case Opcode::kCustomCall: {  // XLA reads `to_apply=f` as `called_computations={f}`, and does not print it.
       CustomCallAttrs a = inst.attrs<CustomCallAttrs>();
       if (a.to_apply != nullptr) a.called_computations = {std::exchange(a.to_apply, nullptr)};
       return PrintFields(inst, a);
@@ -442,7 +441,7 @@ void Printer::PrintAttributes(const Instruction& inst) {
       if (!a.has_dynamic_root) a.has_dynamic_root = false;
       return PrintFields(inst, a);
     }
-    case Opcode::kReduceScatter: {  // The dimension comes later than in other collectives.
+    case Opcode::kReduceScatter: {  // The dimension is printed later than in other collectives.
       CollectiveAttrs a = inst.attrs<CollectiveAttrs>();
       Computation* to_apply = std::exchange(a.to_apply, nullptr);
       const auto dimension = std::exchange(a.dimension, std::nullopt);
@@ -517,7 +516,7 @@ std::vector<PrintedAttribute> Printer::TakeRecorded() {
 
 // ---- Values ------------------------------------------------------------------------------------------------------
 
-// As in XLA, bodies are in data order even if the module is scheduled.
+// As in XLA, a printed body does not have the order of a schedule.
 void Printer::Value(Computation* called) {
   if (records_) starts_.back().names_computations = true;
   if (!options_.bodies) return Name(called->name());

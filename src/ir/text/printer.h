@@ -1,5 +1,6 @@
-// Prints modules as HLO text (docs/language.md#printing). The long form equals XLA's byte for byte. The short form is
-// for people and golden files. The canonical and fingerprint forms are XLA's, for comparing and hashing.
+// Prints modules as HLO text (docs/language.md#printing). The long form is XLA's text, except where that would read
+// back as another module. The short form is for people and golden files. The canonical and fingerprint forms are XLA's,
+// for comparing and hashing.
 #ifndef HLO_IR_TEXT_PRINTER_H_
 #define HLO_IR_TEXT_PRINTER_H_
 
@@ -23,16 +24,16 @@ enum class AsyncSugar : uint8_t {
 enum class Constants {
   kAll,
   kSmall,      // Arrays of more than 10 elements, and tuples, are printed as {...}.
-  kEssential,  // Splats of 0 or 1 and all integers are printed, others as {...}.
+  kEssential,  // Splats of 0 or 1 and integers (at most 500'000) are printed, others as {...}.
 };
 
 struct PrintOptions {
-  bool names = true;             // Also parameter_replication.
+  bool names = true;             // Names and parameter_replication.
   bool canonical_names = false;  // tmp_0, tmp_1, ...; a single instruction has no name.
   bool percent = true;           // %names.
   bool layouts = true;           // If false, only layouts that are not the default.
   bool signature = true;         // (x: f32[2]) -> f32[2].
-  bool metadata = true;          // Also stack frames.
+  bool metadata = true;          // Metadata and stack frames.
   bool backend_config = true;
   Constants constants = Constants::kAll;
   bool operand_shapes = false;  // add(f32[2]{0} %x, ...), required by XLA before 2023.
@@ -40,8 +41,8 @@ struct PrintOptions {
   bool control_dependencies = true;
   bool bodies = false;  // to_apply={ ... } instead of names. See CheckBodies.
   AsyncSugar async_sugar = AsyncSugar::kReadable;
-  bool text_order = false;    // The module's order if operands come first; otherwise XLA's.
-  bool module_order = false;  // The module's order, callees first; otherwise XLA's.
+  bool text_order = false;    // Instructions in the order of Computation::PostOrder; otherwise in XLA's.
+  bool module_order = false;  // Computations in the module's order, callees first; otherwise in XLA's.
   bool final_blank_line = true;
 };
 
@@ -64,7 +65,7 @@ std::string Print(const Module& module, const PrintOptions& options = {});
 std::string Print(const Computation& computation, const PrintOptions& options = {});
 std::string Print(const Instruction& inst, const PrintOptions& options = {});  // One line without ROOT.
 std::string Print(const Literal& literal);                                     // As inside constant(...).
-std::string ConstantText(const Literal& literal, Constants constants);         // The same, or {...}.
+std::string ConstantText(const Literal& literal, Constants constants);         // As inside constant(...), or {...}.
 
 struct PrintedAttribute {
   std::string_view name;
@@ -82,7 +83,7 @@ std::string ToString(const Computation& computation);
 
 // A number in XLA's form. f32 has 6 or 9 digits and f64 15 or 17, as reading back needs. Complex numbers are (re, im).
 void AppendElement(std::string& out, const Literal& literal, int64_t linear);
-// In double quotes with C escapes.
+// The text in double quotes with C escapes.
 std::string Quoted(std::string_view text);
 
 }  // namespace hlo

@@ -1,4 +1,4 @@
-// The words of HLO text that cannot be names: docs/language.md#tokens.
+// The words of HLO text that cannot be names without a '%': docs/language.md#tokens.
 #ifndef HLO_IR_TEXT_RESERVED_WORDS_H_
 #define HLO_IR_TEXT_RESERVED_WORDS_H_
 
@@ -7,7 +7,7 @@
 
 namespace hlo {
 
-// Keywords and element types, which are printed with a '%' if they are names.
+// Whether the word is a keyword or an element type. Names with such a word are printed with a '%'.
 bool IsReserved(std::string_view word);
 std::span<const std::string_view> Keywords();
 
