@@ -58,7 +58,7 @@ constexpr std::array<bool, 256> kPaired = [] {
 
 bool IsAsyncState(const Instruction& inst) { return inst.Is(Opcode::kAsyncStart) || inst.Is(Opcode::kAsyncUpdate); }
 
-// True also for () and for a tuple of prefixes of the first elements.
+// Whether `part` equals `whole`, is (), or is a tuple of prefixes of the first elements of `whole`.
 bool IsPrefix(const Shape& part, const Shape& whole) {
   if (Compatible(part, whole)) return true;
   if (!part.IsTuple()) return false;
@@ -97,7 +97,7 @@ class AsyncChecker {
  private:
   // False if there are no asynchronous ops.
   bool Collect();
-  // Searches through tuples, barriers, copies and loops. Null if unknown.
+  // The op that computes the value, found through tuples, barriers, copies and loops. Null if unknown.
   const Instruction* ProducerOf(const Instruction& inst) const;
   // The computation that a chain wraps, or null if unknown.
   const Computation* WrappedBy(const Instruction& inst) const;
@@ -110,7 +110,7 @@ class AsyncChecker {
   Status CheckDone(const Instruction& inst);
   Status CheckUsers(const Instruction& inst);
   // V171, V178. Returns the computation that the chain wraps, or null if unknown. `code` is for an operand that is not
-  // a chain.
+  // a chain of the same computation.
   Result<const Computation*> CheckContinues(const Instruction& inst, const char* code);
   Status CheckPairStart(const Instruction& inst, const StartAndDone& pair);
   Status CheckPairDone(const Instruction& inst, const StartAndDone& pair);
@@ -217,7 +217,7 @@ Status CheckStateAliases(const Instruction& inst, const Computation& wrapped) {
 
 Status AsyncChecker::CheckState(const Instruction& inst, const Computation& wrapped) {
   const std::vector<Shape>& state = inst.shape().elements();
-  if (state.size() < 2 || !state[0].IsTuple()) return {};  // V170
+  if (state.size() < 2 || !state[0].IsTuple()) return {};  // V170 reports this.
   const Shape parameters = ShapeOfParameters(wrapped);
   if (!IsPrefix(state[0], parameters)) {
     FAIL(ErrorAtResult(
@@ -337,7 +337,7 @@ Status AsyncChecker::CheckDone(const Instruction& inst) {
   return {};
 }
 
-// Effect of a user of a state.
+// The effect of an instruction that uses the state of a chain.
 enum class UserEffect : uint8_t {
   kNone,       // Not allowed (V177).
   kPassesOn,   // Its value holds the state.
@@ -393,7 +393,7 @@ void AsyncChecker::CheckIsDone(const Instruction& start) {
   findings_.Add(start, ErrorAtOpcode(start, "V178", Str("'", start.name(), "' is never done")));
 }
 
-// V179, V182: contents and other callers.
+// V179, V182: contents and other callers of wrapped computations.
 void AsyncChecker::CheckWrapped() {
   if (wrappers_.empty()) return;
   std::unordered_map<const Computation*, int> starts;
@@ -504,7 +504,7 @@ Status AsyncChecker::CheckPairDone(const Instruction& inst, const StartAndDone& 
     FAIL(ErrorAtResult(inst, "V002", Str("result is ", inst.shape(), ", the start gives ", operand.shape())));
   }
   const std::vector<Shape>& parts = operand.shape().elements();
-  if (parts.size() < 2) return {};  // The start has reported this.
+  if (parts.size() < 2) return {};  // The check of the start reported this.
   if (pair.start == Opcode::kCopyStart) {
     if (!Compatible(parts[0], parts[1])) {
       FAIL(ErrorAtOperand(inst, 0, "V194",

@@ -43,12 +43,12 @@ Status CheckComposite(const Instruction& inst) {
   return {};
 }
 
-// V154: all shardings are equal.
+// V154: the shardings of a loop or conditional and of its roots and parameters are equal.
 Status CheckBranchShardings(const Instruction& inst) {
   const auto* loop = inst.attributes().GetIf<WhileAttrs>();
   const auto* conditional = inst.attributes().GetIf<ConditionalAttrs>();
   if (loop == nullptr && conditional == nullptr) return {};
-  // Messages use roles, because computations may have other names than in the text.
+  // Messages use these roles, because computations may have other names than in the text.
   std::vector<std::pair<std::string_view, const Instruction*>> related = {{"the result", &inst}};
   if (loop != nullptr) {
     related.emplace_back("what the body returns", &loop->body->root());

@@ -46,7 +46,7 @@ class DeadlockChecker {
   }
 
  private:
-  // Later errors follow from the first.
+  // Reports only the first error, because later errors follow from it.
   void Report(const Instruction& inst, const char* code, std::string message) {
     if (std::exchange(found_, true) || findings_.IsWrong(inst)) return;
     Error error = ErrorAtOpcode(inst, code, std::move(message));

@@ -13,7 +13,7 @@
 
 namespace hlo {
 
-// The errors and warnings so far, divided by ir/verifier/rules.def.
+// The violations so far. Levels in ir/verifier/rules.def make them errors or warnings.
 class Findings {
  public:
   Findings(const Module& module, VerifyLevel level)
@@ -36,12 +36,12 @@ class Findings {
 
   bool IsWrong(const Instruction& inst) const { return wrong_[inst.id()]; }
 
-  // Returns whether it is an error at this level.
+  // Returns whether the violation is an error at this level.
   bool Add(Error error);
   bool Add(const Instruction& inst, Error error);
   void Add(const Instruction& inst, Status status);
 
-  // Errors in the order of the text. `warnings` may be null.
+  // Returns the errors in the order of the text. `warnings` may be null.
   Status Finish(std::vector<Diagnostic>* warnings);
 
  private:
@@ -54,10 +54,10 @@ class Findings {
   std::vector<Diagnostic> errors_, warnings_;
 };
 
-// At the attribute `name` of the header.
+// An error at the attribute `name` of the header.
 Error ErrorInHeader(const Module& module, const char* code, std::string_view name, std::string message);
 
-// For one instruction.
+// Checks of one instruction.
 Status CheckThreads(const Instruction& inst);
 Status CheckComposite(const Instruction& inst);
 Status CheckBranchShardings(const Instruction& inst);
@@ -71,7 +71,7 @@ Status CheckLayouts(const Instruction& inst);              // Only when strict.
 Status CheckReshapeMovesNothing(const Instruction& inst);  // Only when strict, outside fusions.
 Status CheckExtras(const Instruction& inst, bool strict);
 
-// For the module.
+// Checks of the module.
 void CheckFusions(Findings& findings);
 bool IsAsyncPart(const Instruction& inst);  // A start, update or done of any kind.
 void CheckAsyncChains(Findings& findings);
@@ -79,12 +79,12 @@ void CheckLayoutConstraints(Findings& findings);
 bool HasBuffer(const Shape& shape);
 void CheckBufferWriters(Findings& findings);
 void CheckHeader(Findings& findings);
-// The problem of a layout with its text, or "".
+// A message about the fault of a layout, or "".
 std::string LayoutFault(const Shape& array);
 void CheckDeadlocks(Findings& findings);  // Only when strict.
 void FindWarnings(Findings& findings);
 
-// Checks output_to_operand_aliasing: operands and parts exist and have equal shapes.
+// A rule for output_to_operand_aliasing: operands and parts exist and have equal shapes.
 struct AliasRule {
   const char* code;
   bool any_shape = false;  // Does not compare shapes.

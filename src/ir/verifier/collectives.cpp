@@ -35,8 +35,8 @@ int64_t Times(int64_t a, int64_t b) {
 }
 
 struct World {
-  int64_t ids;          // Number of ids that must be named.
-  int64_t group_size;   // Size of a group of all.
+  int64_t ids;          // Number of ids that groups must name.
+  int64_t group_size;   // Number of devices with these ids.
   std::string_view of;  // Kind of id, such as "replica".
 };
 World WorldOf(const ModuleHeader& header, GroupMode mode) {
@@ -77,7 +77,7 @@ Status CheckListedGroups(const Instruction& inst, const Groups& groups, const ch
   return {};
 }
 
-// Returns the size of a group.
+// Checks V210 to V215, and returns the number of devices in a group.
 Result<int64_t> CheckGroups(const Instruction& inst, const CollectiveAttrs& a) {
   if (a.use_global_device_ids && !a.channel_id) {
     FAIL(ErrorAtAttribute(inst, "use_global_device_ids", "V215", "use_global_device_ids=true needs a channel_id"));
@@ -109,7 +109,7 @@ Shape OneOrTuple(std::vector<Shape> shapes) {
   return shapes.size() == 1 ? std::move(shapes[0]) : Shape::Tuple(std::move(shapes));
 }
 
-// Leaves out the dynamic roots.
+// Leaves out the operand with the dynamic roots.
 Shape ShapeOfOperands(const Instruction& inst) {
   std::vector<Shape> shapes;
   for (const Instruction* operand : inst.operands()) shapes.push_back(operand->shape());
@@ -252,7 +252,7 @@ Status CheckPairs(const Instruction& inst, const PermuteAttrs& a) {
   return {};
 }
 
-// A tuple of one scalar per dimension, or of such tuples.
+// Whether `offset` is a tuple with one scalar for each dimension, or a tuple of such tuples.
 bool IsOffset(const Shape& offset, int64_t rank) {
   if (!offset.IsTuple()) return false;
   const std::vector<Shape>& parts = offset.elements();
@@ -264,7 +264,7 @@ bool IsOffset(const Shape& offset, int64_t rank) {
          std::all_of(parts.begin(), parts.end(), [](const Shape& part) { return part.IsScalar(); });
 }
 
-// V226: input, output and offsets in each.
+// V226: input, output, and the offsets in both.
 Status CheckInPlace(const Instruction& inst) {
   if (inst.operand_count() != 4) {
     FAIL(ErrorAtOperandListEnd(inst, "V226", Str("slice_sizes needs 4 operands, found ", inst.operand_count())));
@@ -299,7 +299,7 @@ Status CheckInPlace(const Instruction& inst) {
 Status CheckPermute(const Instruction& inst, const PermuteAttrs& a) {
   TRY(CheckPairs(inst, a));
   if (a.slice_sizes) TRY(CheckInPlace(inst));
-  if (inst.operand_count() == 0) return {};  // V309
+  if (inst.operand_count() == 0) return {};  // V309 reports this.
   const Shape from = a.slice_sizes ? inst.operand(0).shape() : ShapeOfOperands(inst);
   const Shape to = a.slice_sizes ? inst.operand(1).shape() : from;
   if (inst.Is(Opcode::kCollectivePermute)) return CheckResult(inst, "V002", to);
@@ -310,7 +310,7 @@ Status CheckPermute(const Instruction& inst, const PermuteAttrs& a) {
   FAIL(ErrorAtResult(inst, "V227", Str("result is ", inst.shape(), ", expected (", from, ", ", to, ", ...)")));
 }
 
-// V308: the last operand holds a root for each other one.
+// V308: the last operand holds a root for each other operand.
 Status CheckDynamicRoot(const Instruction& inst) {
   const int64_t results = inst.operand_count() - 1;
   const Shape& roots = inst.operand(results).shape();
@@ -325,7 +325,7 @@ Status CheckCollective(const Instruction& inst) {
   const auto* a = inst.attributes().GetIf<CollectiveAttrs>();
   if (a == nullptr) return {};
   if (inst.Is(Opcode::kCollectiveBroadcast)) {
-    if (inst.operand_count() == 0) return {};  // V309
+    if (inst.operand_count() == 0) return {};  // V309 reports this.
     if (a->has_dynamic_root.value_or(false)) {
       TRY(CheckResult(inst, "V228", ShapeOfOperands(inst)));
       TRY(CheckDynamicRoot(inst));
@@ -349,7 +349,7 @@ Status CheckCollective(const Instruction& inst) {
       if (a->channel_id && *a->channel_id <= 0)
         FAIL(ErrorAtAttribute(inst, "channel_id", "V216",
                               Str("channel_id is ", *a->channel_id, ", expected 1 or more")));
-      if (inst.operand_count() == 0) return {};  // V309
+      if (inst.operand_count() == 0) return {};  // V309 reports this.
       TRY(CheckResult(inst, "V002", ShapeOfOperands(inst)));
       return a->has_dynamic_root.value_or(false) ? CheckDynamicRoot(inst) : Status();
     case Opcode::kAllGather:
@@ -369,7 +369,7 @@ Status CheckCollective(const Instruction& inst) {
   }
 }
 
-// V217
+// V217: all all-reduces have the same constrain_layout.
 void CheckLayoutConstraints(Findings& findings) {
   const Instruction* first = nullptr;
   for (const Instruction* inst : findings.notable()) {

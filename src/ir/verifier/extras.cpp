@@ -119,7 +119,7 @@ bool HasDynamic(const Shape& shape) {
   return shape.HasDynamicDims() || std::any_of(shape.elements().begin(), shape.elements().end(), HasDynamic);
 }
 
-// Skipped if nothing is dynamic, because inference takes time.
+// Does nothing if no dimension is dynamic, because inference takes time.
 Status CheckDynamic(const Instruction& inst) {
   if (!inst.Is(kInferable)) return {};
   bool dynamic = HasDynamic(inst.shape());
@@ -155,7 +155,7 @@ Status CheckDotPrecision(const Instruction& inst) {
                           Str(a.precision.size(), " precisions, expected 2 at most")));
   for (int64_t i = 0; i < 2; ++i) {
     const PrimitiveType type = inst.operand(i).shape().type();
-    // bf16 algorithms round f32 operands.
+    // dot_bf16_bf16_f32 rounds f32 operands to bf16.
     const bool rounds = type == PrimitiveType::kF32 && (a.algorithm == DotAlgorithm::kBF16BF16F32);
     if (!AlgorithmTakes(a.algorithm, type) && !rounds)
       FAIL(ErrorAtAttribute(inst, "algorithm", "V314", Str("algorithm=", a.algorithm, ", operand ", i, " is ", type)));
@@ -267,7 +267,8 @@ Status CheckNamesAndWidths(const Instruction& inst) {
 
 }  // namespace
 
-// A forward convolution rounds down, so the input of a gradient may be larger by up to stride - 1.
+// The size of a forward result is rounded down, so several input sizes give it. Therefore the result of dgrad may be up
+// to stride - 1 larger than the smallest of these sizes.
 static Status CheckConvolutionKind(const Instruction& inst) {
   if (!inst.Is(Opcode::kConvolution)) return {};
   const ConvolutionAttrs& a = inst.attrs<ConvolutionAttrs>();

@@ -8,7 +8,7 @@
 namespace hlo {
 namespace {
 
-// Tiles, padding and memory space may differ.
+// Whether the orders of dimensions are equal. Tiles, padding and memory space may differ.
 bool SameOrder(const Shape& a, const Shape& b) {
   if (a.IsArray() && a.layout().minor_to_major != b.layout().minor_to_major) return false;
   for (size_t i = 0; i < a.elements().size(); ++i) {
@@ -35,7 +35,7 @@ void CheckEntryLayout(Findings& findings) {
         Str("entry_computation_layout has ", parameters.size(), " parameters, the entry ", entry.parameters().size())));
     return;
   }
-  // A fault that the instruction shares is reported there.
+  // A layout that equals the instruction's is checked there.
   const auto check_layouts = [&](const Shape& said, const Shape& is) {
     if (said == is) return;
     ForEachLeaf(said, [&](const ShapeIndex&, const Shape& leaf) {
@@ -60,7 +60,7 @@ void CheckEntryLayout(Findings& findings) {
   }
 }
 
-// The array at `index`, or null.
+// The array at `index` of a parameter, or null.
 const Shape* ParameterArray(const Computation& entry, int64_t parameter, const ShapeIndex& index) {
   if (parameter < 0 || parameter >= static_cast<int64_t>(entry.parameters().size())) return nullptr;
   const Shape* shape = FindSubShape(entry.parameter(parameter).shape(), index);

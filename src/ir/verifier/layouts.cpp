@@ -12,7 +12,7 @@ namespace {
 constexpr int64_t kHostMemory = 5;
 constexpr int64_t kAlternateMemory = 1;
 
-// The first arrays with different layouts, or null.
+// The first two corresponding arrays with different layouts, or null.
 struct Difference {
   const Shape* a = nullptr;
   const Shape* b = nullptr;
@@ -25,7 +25,7 @@ Difference DifferenceOf(const Shape& a, const Shape& b) {
   return {};
 }
 
-// The shapes are equal up to layouts.
+// Reports different layouts. The shapes must be equal except for layouts.
 Status CheckSame(const Shape& is, const Shape& expected, Error (*at)(const Instruction&, std::string, std::string),
                  const Instruction& inst, std::string_view what) {
   const Difference other = DifferenceOf(is, expected);
@@ -45,7 +45,7 @@ Status CheckArgument(const Instruction& inst, int64_t i, const Instruction& para
            .AddNote("this parameter", NameRange(parameter)));
 }
 
-// Different shapes are reported later (V172-V176).
+// Compares only equal shapes, because V172 to V176 report others.
 Status CheckAsyncState(const Instruction& inst) {
   const Computation* wrapped = inst.attrs<AsyncAttrs>().calls;
   if (inst.Is(Opcode::kAsyncStart)) {
@@ -194,7 +194,7 @@ Status CheckMemory(const Instruction& inst) {
 }
 
 // Sizes and strides of the dimensions, with contiguous neighbours joined. Two orders are equal exactly if all elements
-// have the same places.
+// have the same places in memory.
 std::vector<std::pair<int64_t, int64_t>> OrderOf(const Shape& shape) {
   std::vector<std::pair<int64_t, int64_t>> order;
   const std::vector<int64_t> strides = LayoutStrides(shape);

@@ -1,4 +1,4 @@
-// Rules of attributes with an entry per leaf of a shape. Text of shardings: docs/language.md#sharding.
+// Rules of attributes with an entry for each leaf of a shape. Text of shardings: docs/language.md#sharding.
 #include <algorithm>
 #include <optional>
 
@@ -17,7 +17,7 @@ Error ErrorAtSharding(const Instruction& inst, const char* code, std::string mes
 struct Placement {
   std::optional<int64_t> dims;   // Number of tile dimensions, or none if any rank fits.
   std::vector<int64_t> ids;      // Devices that the text lists.
-  std::optional<int64_t> count;  // Devices that share the values.
+  std::optional<int64_t> count;  // Number of devices of the tiles or mesh.
 };
 
 Placement PlacementOf(const Sharding& sharding) {

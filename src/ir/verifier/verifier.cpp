@@ -58,10 +58,10 @@ class Verifier {
   bool Report(Error error) { return findings_.Add(std::move(error)), false; }
   bool Report(const Instruction& inst, Error error) { return findings_.Add(inst, std::move(error)), false; }
 
-  // Instructions with a value as an operand.
+  // The users of a value.
   struct Uses {
     size_t users = 0;
-    int64_t ids = 0;  // Sum of their ids.
+    int64_t ids = 0;  // Sum of the users' ids.
     const Instruction* last = nullptr;
     void Add(const Instruction& user) {
       ++users;
@@ -88,7 +88,7 @@ class Verifier {
   const Module& module_;
   Findings findings_;
   Verified* const verified_;
-  // Sorted. Others may have been freed and must not be accessed.
+  // The module's computations, sorted. Other computations may have been freed and must not be accessed.
   std::vector<Computation*> here_;
   std::vector<bool> fused_, ordered_;  // Indexed by id.
   // For the current computation.
@@ -116,7 +116,7 @@ bool Verifier::IsKnown(const Computation& computation) const {
   return verified_ != nullptr && verified_->computations[computation.id()].version == computation.version();
 }
 
-// Its callees may have changed, and the module may have become scheduled.
+// Checks an unchanged computation: its callees may have changed, and the module may have become scheduled.
 bool Verifier::CheckKnown(const Computation& computation) {
   const Verified::Known& known = verified_->computations[computation.id()];
   findings_.SetSuspect(computation, false);
@@ -178,7 +178,7 @@ bool Verifier::CheckCallees(const Instruction& inst) {
       return Report(inst,
                     ErrorAt(inst, "V008", Str("'", inst.name(), "' calls a computation that is not in the module")));
   }
-  // Rules access called computations without a check.
+  // Rules access required computations without a check.
   bool missing = false;
   Visit(inst.attributes(), [&]<class A>(const A& attrs) {
     ForEachField<A>([&](const auto& field) {
@@ -190,7 +190,7 @@ bool Verifier::CheckCallees(const Instruction& inst) {
   return !missing || Report(inst, ErrorAt(inst, "V009", Str("'", inst.name(), "' lacks a called computation")));
 }
 
-// Compares counts and sums of ids. A search would take quadratic time for a long tuple.
+// Compares counts of users and sums of their ids. A search would take quadratic time for a long tuple.
 bool Verifier::CheckUsers(const Computation& computation) {
   for (const Instruction* inst : computation.instructions()) {
     Uses listed;
@@ -412,7 +412,7 @@ const Instruction& FindNamed(const Module& module, std::string_view name) {
   CHECK(false, "no instruction is called ", name);
 }
 
-// The table of names returns no name twice, so this finds errors of the table.
+// The table of names returns no name twice, so equal names are an error of the table.
 void Verifier::CheckNames() {
   NameSet names;
   for (const Computation* computation : module_.Computations()) {

@@ -1,5 +1,5 @@
 // Checks whether a module is valid. ir/verifier/rules.def lists all rules with their levels. Families of rules:
-// ir/verifier/checks.h and ir/shapes/shape_rules.h. This file has the rules that the others build on:
+// ir/verifier/checks.h and ir/shapes/shape_rules.h. verifier.cpp has the rules that the others build on:
 //   - Every computation has a root. Operands, users and control predecessors are in the same computation and not
 //     removed. Operands and control edges have no cycle. A scheduled computation runs operands first (V008, V051, V266,
 //     V267).
@@ -19,8 +19,8 @@ namespace hlo {
 
 enum class VerifyLevel : uint8_t { kOff, kDefault, kStrict };
 
-// Reports at most one error for each instruction and 20 in total. Instructions that depend on a wrong one are not
-// checked. Takes linear time and does not recurse. `warnings` may be null.
+// Reports at most one error for each instruction and 20 in total. Instructions whose operands or called roots are wrong
+// are not checked. Takes linear time and does not recurse. `warnings` may be null.
 Status Verify(const Module& module, VerifyLevel level = VerifyLevel::kDefault,
               std::vector<Diagnostic>* warnings = nullptr);
 

@@ -64,13 +64,13 @@ Status WarnOfDoubles(const Instruction& inst) {
   return {};
 }
 
-// Whether `f` only applies `opcode` to its two parameters.
+// Whether `f` only applies `opcode` to two parameters.
 bool Applies(const Computation& f, Opcode opcode) {
   return f.root().Is(opcode) && f.root().operand_count() == 2 && f.root().operand(0).Is(Opcode::kParameter) &&
          f.root().operand(1).Is(Opcode::kParameter);
 }
 
-// Other reducers do not change if the initial value is applied twice.
+// Warns of sums and products only: for minima and maxima, a repeated initial value changes nothing.
 Status WarnOfInitialValue(const Instruction& inst) {
   if ((!inst.Is(Opcode::kReduce) && !inst.Is(Opcode::kReduceWindow)) || inst.operand_count() != 2) return {};
   const Computation& f = *CalledComputations(inst)[0];
