@@ -76,7 +76,7 @@ TEST(Exact, SumsThatFitAreExact) {
   EXPECT_FALSE(plan.zeros_have_signs());
 }
 
-// bf16 represents integers up to 256. 100 terms of at most 64 or 16 do not fit, but 100 terms of at most 1 do.
+// bf16 represents integers up to 256. 100 terms of at most 64 or 4 do not fit, but 100 terms of at most 1 do.
 TEST(Exact, TheTypeDecides) {
   std::string text = kDot;
   for (size_t at; (at = text.find("f32")) != std::string::npos;) text.replace(at, 3, "bf16");
@@ -155,7 +155,7 @@ ENTRY main {
   EXPECT_EQ(reason("copy(more)"), "'most' (reduce) keeps one of several equal elements, and which is open");
 }
 
-// Large numbers fit f32 but not tf32.
+// 2049 needs 12 bits, which f32 has and tf32 has not.
 TEST(Exact, Tf32HasElevenBits) {
   const auto module = Parsed(kDot);
   std::vector<Literal> args = Made(*module, {.profile = InputProfile::kExact});
@@ -165,8 +165,8 @@ TEST(Exact, Tf32HasElevenBits) {
             "'z' (dot) has operands of more than the 11 bits of tf32");
 }
 
-// Each iteration starts from its own values, which it multiplies by 3. The products fit f32 for 15 iterations, but not
-// for 16.
+// Each iteration is judged by the values that it had in the run. It multiplies them by 3, and the products fit f32 for
+// 15 iterations, but not for 16.
 TEST(Exact, LoopsAreWhatTheyWereInTheRun) {
   const std::string text = R"(HloModule m
 condition { s = (s32[], f32[2]) parameter(0) i = s32[] get-tuple-element(s), index=0 n = s32[] constant(N) ROOT c = pred[] compare(i, n), direction=LT }
@@ -288,7 +288,7 @@ ENTRY main {
   EXPECT_TRUE(digits > -10.5 && digits < -7) << digits;
 }
 
-// A right tanh of f32 may be off by 2 ulps, as in other implementations.
+// A tanh of f32 may be off by 2 ulps, as in other implementations, but not by 20.
 TEST(Ensemble, FunctionsMayBeOffByTheirUlps) {
   const auto module = Parsed(R"(HloModule m
 ENTRY main {
@@ -363,7 +363,7 @@ ENTRY main {
   EXPECT_TRUE(Ensemble(*module, args, *right).suspect);
 }
 
-// Roundings move some numbers across the end of a step.
+// Roundings before the conversion move some numbers to the next integer.
 TEST(Ensemble, IntegersFlipAsOftenAsInTheRuns) {
   const auto module = Parsed(R"(HloModule m
 ENTRY main {
@@ -384,7 +384,8 @@ ENTRY main {
   EXPECT_TRUE(Ensemble(*module, args, *right).suspect);
 }
 
-// The largest of many draws is larger, and few runs estimate a deviation less precisely.
+// The limit grows with the elements, because the largest of many draws is larger, and if there are few runs, because
+// these estimate a deviation less precisely.
 TEST(Ensemble, TheLimitGrowsWithTheElements) {
   EnsembleOutput output{.elements = 100, .runs = 24, .worst = 8.4};
   EXPECT_TRUE(output.IsSuspect());

@@ -1,4 +1,4 @@
-// Nested loops: two modules are compared on the states of the input's loops.
+// Nested loops: two modules are compared on the states of loops before the passes.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -76,7 +76,8 @@ TEST(ComparedLoops, AFaultInTheInnermostIsFound) {
   }
 }
 
-// The inner loop has one iteration in each execution, but from another state. The recorded run is the last one.
+// The inner loop has one iteration in each execution, each time from another state. Only its last execution is
+// recorded.
 TEST(ComparedLoops, AFaultInOneIterationOfTheOuterIsFound) {
   const char* text = R"(HloModule m
 once {

@@ -106,7 +106,7 @@ TEST(ComparedMatrices, APivotThatIsNotTheLargestIsFound) {
   EXPECT_EQ(comparison.outputs[1].bad(), 1);
 }
 
-// The bounds double with each row, because elements below the diagonal are as large as on it.
+// The bounds double with each row, because elements beside the diagonal are as large as those on it.
 TEST(ComparedMatrices, SolutionsWhoseBoundsGrowAreDecided) {
   for (const char* type : {"f32", "c64", "f64"}) {
     for (const char* side : {"true", "false"}) {

@@ -109,7 +109,7 @@ INSTANTIATE_TEST_SUITE_P(All, ComplexFunction,
                                          Opcode::kTanh),
                          [](const auto& info) { return Str("Opcode", static_cast<int>(info.param)); });
 
-// On branch cuts, and where a part overflows.
+// On branch cuts and where a part overflows, the value is the interpreter's and has no bound.
 TEST(ComplexFunction, IsTheInterpretersWhereTheFormulaIsNone) {
   for (const Opcode opcode : {Opcode::kLog, Opcode::kSqrt, Opcode::kRsqrt, Opcode::kExp}) {
     Program p;

@@ -137,7 +137,7 @@ TEST(Shadow, ANaNIsChosenFromWhatARoundingHasBounded) {
   EXPECT_EQ(compare(3, NAN, 3), 1);
 }
 
-// A product that becomes part of an fma may not overflow.
+// A product that overflows by itself need not overflow as part of an fma.
 TEST(Shadow, AnOverflowThatAnFmaMaySwallowStaysOpen) {
   Program p;
   Instruction& x = p.Parameter(kF32, {1});
@@ -165,8 +165,8 @@ TEST(Shadow, WhatMayBeANaNLeavesAMaximumOpen) {
   }
 }
 
-// A reducer without a tie-break may return any of the tied elements, but the places of its result must belong to the
-// same one. Movements and conversions keep this knowledge.
+// A reducer without a tie-break may return any of the tied elements, but all its results must belong to the same
+// element. Movements and conversions keep this knowledge.
 TEST(Shadow, AnotherTieIsRightAndAnythingElseWrong) {
   constexpr PrimitiveType kS32 = PrimitiveType::kS32, kS64 = PrimitiveType::kS64;
   Program p;
@@ -216,7 +216,8 @@ TEST(Shadow, AnotherTieIsRightAndAnythingElseWrong) {
   EXPECT_EQ(compare(4, 11), 1);
 }
 
-// The comparison ignores NaNs. So the order decides whether a NaN is lost, and everything combined before it with it.
+// Comparisons with NaN are false, so the element after a NaN replaces the NaN. The order decides whether the NaN is
+// lost, with all elements combined before the NaN.
 TEST(Shadow, AnElementThatANaNSwallowedMayBeLeft) {
   Program p;
   const Shape value = Shape::Scalar(kF32), index = Shape::Scalar(PrimitiveType::kS32);
@@ -296,7 +297,7 @@ TEST(Shadow, KeysThatARoundingMayHaveMadeEqualStandInAnyOrder) {
   EXPECT_GT(BadInASort(false, 0.1f, keys, {1, 4, 2, 3, 0}), 0);
 }
 
-// A payload was moved with another key that does not tie. Key and payload would each be right separately.
+// A payload is wrong if it moved with another key that does not tie, although keys and payloads are right separately.
 TEST(Shadow, APayloadMovesWithItsKey) {
   Program p;
   const Shape key = Shape::Scalar(kF32);
@@ -353,7 +354,7 @@ TEST(Shadow, TopKLeavesSomeOfThoseThatTieEachOnce) {
   EXPECT_GT(bad(false, 0.1f, {1, 3}), 0);
 }
 
-// If a reducer decides its places separately, no result is wrong.
+// If a reducer decides value and place by separate comparisons, no place is wrong.
 TEST(Shadow, PlacesDecidedApartStayOpen) {
   Program p;
   const Shape value = Shape::Scalar(kF32), index = Shape::Scalar(PrimitiveType::kS32);
@@ -405,7 +406,7 @@ TEST(Shadow, EqualsThatAReducerDoesNotTellApart) {
   EXPECT_EQ(compare(4, 4).bad(), 1);
 }
 
-// A result without rounding has no bound, so comparisons of it are determined.
+// A result without rounding is exact, so its comparisons are determined.
 TEST(Shadow, ArithmeticThatRoundsNothingIsExact) {
   struct Case {
     Opcode opcode;
@@ -514,7 +515,7 @@ TEST(Shadow, TheBitsOfAComputedNaN) {
   }
 }
 
-// The total order of two zeros is determined unless they depend on sums, which may have either sign.
+// The total order of two zeros is determined unless one is a sum, because a sum of 0 may have either sign.
 TEST(Shadow, TheSignOfASumThatIsZero) {
   for (const auto& [opcode, other] :
        {std::pair(Opcode::kAdd, -0.0), {Opcode::kMultiply, 1.0}, {Opcode::kMinimum, 1.0}}) {

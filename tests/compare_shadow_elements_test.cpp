@@ -126,7 +126,7 @@ TEST(Shadow, ATieHasOneRightResult) {
 }
 
 // Our maximum follows IEEE 754-2019, for which -0 is less than 0. XLA's interpreter keeps the first of two equal
-// numbers. So both are right, even if the operands are known.
+// numbers. So both zeros are right, even if the operands are known.
 TEST(Shadow, TheMaximumOfTwoZerosIsEither) {
   Program p;
   Instruction& x = p.Parameter(kF32, {2});

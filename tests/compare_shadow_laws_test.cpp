@@ -261,7 +261,7 @@ TEST(ShadowLaws, Steps) {
 
 // ---- Operations that combine elements -------------------------------------------------------------------------------
 
-// Operations in which T stands for a type such as f32 or f16.
+// Operations in which T is a type such as f32 or f16.
 constexpr const char* kOperations[] = {
     R"(ENTRY main {
   x = T[40,7] parameter(0)

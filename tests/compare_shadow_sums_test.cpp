@@ -84,7 +84,7 @@ TEST(Shadow, BlockedDotKeepsItsPromise) {
   EXPECT_LT(comparison.worst_ratio(), 1);
 }
 
-// XLA's runner (abs 1e-3 or rel 1e-3) accepts most of these results.
+// XLA's runner (abs 1e-3 or rel 1e-3) accepts most results without one term.
 TEST(Shadow, DroppedTermOfALongDotIsAViolation) {
   LongDot test;
   const PrecisionPlan plan = test.Plan();
@@ -420,8 +420,8 @@ TEST(Shadow, TransformsOfSmallNumbersHaveBounds) {
   EXPECT_EQ(off_by(1e-11), Verdict::kMismatch);
 }
 
-// If the magnitudes together overflow, an algorithm may have an infinite intermediate result and then a NaN. Below this
-// limit no algorithm has.
+// If the magnitudes together overflow, an algorithm may have an infinite intermediate result and then a NaN. If the sum
+// of magnitudes does not overflow, no algorithm gives a NaN.
 TEST(Shadow, TransformsThatMayOverflowAreOpen) {
   Program p;
   Instruction& x = p.Parameter(PrimitiveType::kC64, {6});

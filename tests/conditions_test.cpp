@@ -124,7 +124,7 @@ TEST(Conditions, TheLastKernelOfATripSetsTheCondition) {
   }
 }
 
-// ptxas leaves this one undefined function to the driver and rejects any other.
+// ptxas leaves the undefined function cudaGraphSetConditional to the driver and rejects any other.
 TEST(Conditions, TheirPtxCallsTheDriversFunction) {
   for (const kernel::Kernel& kernel : {LoopConditionKernel(true), LoopConditionKernel(false),
                                        BranchConditionKernel(true, 2, {}), BranchConditionKernel(false, 5, {})}) {

@@ -166,7 +166,8 @@ TEST_P(Convolution, IsReadCorrectly) {
   EXPECT_TRUE(finished->BitEquals(*expected));
 }
 
-// The parts that are our own kernels. For a GPU they need no memory except operands and results. The host runs them.
+// The parts that are our own kernels. For a GPU they need no memory except operands and results, unless they compute
+// sums. The host runs them.
 TEST_P(Convolution, PartsAreKernels) {
   const auto host = OpenHostDevice();
   const auto check = [&](std::unique_ptr<Module> module) {
@@ -499,8 +500,8 @@ std::string CompiledPlan(const cudnn::Api& api, const ConvolutionProblem& proble
   return why_not;
 }
 
-// Plans made on all threads equal plans made one after the other and take less time. The last step of a plan loads the
-// compiled code, which fails without a driver.
+// Plans made on all threads equal plans made one after the other. The times are printed. The last step of a plan loads
+// the compiled code, which fails without a driver.
 TEST(CudnnPlans, AreCompiledConcurrently) {
   if (std::getenv("CUDNN_PLANS") == nullptr) GTEST_SKIP() << "without CUDNN_PLANS=1: make cudnn-plans";
   std::vector<std::string> search;

@@ -80,7 +80,7 @@ TEST(DeepCalls, AreInlinedOnce) {
   EXPECT_LE(longest, 10u);
 }
 
-// Two calls per level are 2^40 bodies. The inliner copies up to its limit and keeps the other calls.
+// Two calls in each of 40 levels are 2^40 bodies. The inliner copies up to its limit and keeps the other calls.
 TEST(DeepCalls, StayCallsBeyondTheLimitOfInlining) {
   const auto module = ParseText(Nest(40, 2));
   ASSERT_NE(module, nullptr);

@@ -369,7 +369,7 @@ TEST(DiffModules, UnchangedInstructionsAreMatched) {
   EXPECT_GT(kept_in_all, 10'000);
 }
 
-// Each module against itself, and against the next file's module, which has little in common with it.
+// Compares each module with itself, and with the module of another file, which has little in common.
 TEST(DiffModules, TheOppositeDirectionIsTheMirrorImage) {
   int64_t compared = 0;
   std::unique_ptr<Module> last;

@@ -10,7 +10,7 @@
 namespace hlo {
 namespace {
 
-// The rule decides for a library call, and a measured choice is obeyed.
+// Without measuring, a rule chooses the library call. A measured choice is obeyed.
 TEST(Doubles, AnAttentionIsALibraryCall) {
   const std::string module = "testdata/doubles/attention.hlo";
   const Outcome taken = RunHlo(OnDoubles("--num_repeats=2 " + module));
@@ -91,7 +91,7 @@ std::vector<std::string> PlansIn(const std::string& text) {
 }
 
 // `hlo opt` takes the same plans from a lock as a run, and the printed module runs with these plans. One case has sums
-// beside a convolution. The other has rows, which passes for kernels alone would place elsewhere.
+// beside a convolution, the other a region of rows.
 TEST(Doubles, ALockDeterminesThePlansOfOptAndOfARun) {
   struct Case {
     // The value `instead` replaces the value of `field` in the plan. No rule would choose it.

@@ -110,7 +110,7 @@ class ReducedWorkloads {
   std::vector<std::string> files_;
 };
 
-// All workloads of $CORPUS/bench/cpu with small arrays: queued one by one, recorded, and as a graph.
+// Runs all workloads of $CORPUS/bench/cpu with small arrays: kernels queued one by one, recorded, and as a graph.
 TEST(Doubles, ReducedWorkloadsMatch) {
   if (!All()) GTEST_SKIP() << "make cuda-doubles";
   const ReducedWorkloads workloads(Workloads());
@@ -130,7 +130,8 @@ TEST(Doubles, ReducedWorkloadsMatch) {
   EXPECT_GE(match, 53);
 }
 
-// The workloads in full size, kernel by kernel. This is meant for two cores. Workloads that time out are printed.
+// Compares the workloads in full size, kernel by kernel. The time limit is for two cores. Workloads that exceed it are
+// printed.
 TEST(Doubles, WorkloadsMatch) {
   constexpr int kTimedOut = 124, kSeconds = 12;
   if (!All()) GTEST_SKIP() << "make cuda-doubles";
@@ -535,7 +536,7 @@ TEST(Doubles, EveryCallOfALibraryMayFail) {
   FailEach("testdata/doubles/library.hlo", "--num_repeats=3", All() ? 1 : 23);
 }
 
-// The failing engine is skipped, and a note says so.
+// An engine whose call fails is skipped, and a note says so.
 TEST(Doubles, EveryCallOfAConvolutionMayFail) {
   FailEach("testdata/doubles/convolution.hlo", "--num_repeats=3", All() ? 1 : 23, /*most_end=*/false);
 }
@@ -545,8 +546,8 @@ TEST(Doubles, EveryCallOfStatisticsMayFail) {
 TEST(Doubles, EveryCallOfAnAttentionMayFail) {
   FailEach("testdata/doubles/attention.hlo", "--num_repeats=2", All() ? 3 : 41, /*most_end=*/false);
 }
-// Each step is then timed by itself, and a note says so. The number of profiled runs depends on their time, so only
-// calls of the first three runs fail.
+// After a failure of CUPTI, each step is timed by itself, and a note says so. The number of profiled runs depends on
+// their time, so only calls of the first three runs fail.
 TEST(Doubles, EveryCallOfAProfileMayFail) {
   FailEach("testdata/doubles/graph.hlo", "--profile --num_repeats=3", All() ? 1 : 29, /*most_end=*/false,
            {"cuptiActivityFlushAll", 3});
@@ -600,7 +601,7 @@ TEST(Doubles, EveryAllocationMayFail) {
   EXPECT_GT(allocations, 3);
 }
 
-// A later call reports a kernel's error. Its message names a flag with which the error has its place in the module.
+// A later call reports a kernel's error. The message names --sync_check, which gives the error its place in the module.
 TEST(Doubles, EveryKernelMayFail) {
   const std::string module = "testdata/doubles/graph.hlo";
   std::vector<std::string> fails;

@@ -168,8 +168,8 @@ TEST(EmitTranspose, TransposesWholeLinesInStrips) {
   }
 }
 
-// Runs of a few elements on one side or both. The tiles are boxes of consecutive elements, and the last boxes are
-// smaller.
+// The operand, the result or both have runs of a few elements. The tiles are boxes of consecutive elements, and the
+// last boxes are smaller.
 TEST(EmitTranspose, TransposesShortRunsInBoxes) {
   const auto text = [](std::string_view type, std::string_view from, std::string_view to, std::string_view order) {
     return Str("ENTRY e { x = ", type, "[", from, "] parameter(0) ROOT t = ", type, "[", to,

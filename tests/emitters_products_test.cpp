@@ -190,7 +190,7 @@ TEST(EmitPackedContraction, PadsATypeWithoutZero) {
   }
 }
 
-// The left side has few rows. The other operand is read in place, whatever its type.
+// One operand has few rows or columns. The other operand is read in place, whatever its type.
 TEST(EmitStreamedContraction, ComputesDots) {
   const auto check = [](const std::string& text, Inputs inputs = Inputs::kIntegers, double ulps = 0) {
     Check(*ForHost(text, FusionKind::kLoop, true), inputs, ulps);

@@ -302,7 +302,7 @@ TEST(EmittersRecurrent, UnsuitableLoopsAreRejectedWithAReason) {
       << WhyNot(LoopText({.units = 256}, 1, turned));
 }
 
-// The planner chooses a cluster if its cost model says so. An a100 has no clusters.
+// The planner chooses a cluster if its cost model expects a gain. An a100 has no clusters.
 TEST(EmittersRecurrent, ThePlannerChoosesClusters) {
   const auto module = Optimized(LstmText({.rows = 8, .units = 256}));
   for (const Instruction* inst : module->entry().Instructions()) {

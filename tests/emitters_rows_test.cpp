@@ -153,7 +153,7 @@ TEST(EmitRows, PlantedFaultsChangeTheResult) {
   }
 }
 
-// A region that is one kernel becomes one fusion without inner fusions. Any other region is split up.
+// A region that one kernel can compute becomes one fusion without inner fusions. Any other region is split up.
 TEST(TakeUnplannedRegionsApart, RegionsOfRowsBecomeFusions) {
   const std::string sums =
       kFolds +

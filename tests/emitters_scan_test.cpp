@@ -117,7 +117,7 @@ TEST(EmitScan, OperandsStayInOrder) {
   }
 }
 
-// The running maximum and its index, which is the first one among equal elements.
+// The running maximum and its index, the first index among equal elements.
 TEST(EmitScan, ComputesARunningArgmax) {
   const std::string larger =
       "f { a = f32[] parameter(0) i = s32[] parameter(1) b = f32[] parameter(2) j = s32[] parameter(3)"

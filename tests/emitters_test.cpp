@@ -476,8 +476,8 @@ TEST(EmitScatter, UpdatesInOrder) {
                      "index_vector_dim=1, to_apply=add }"));
 }
 
-// Some indices are equal, and some are out of range. Blocks share the places of the operand. The last of equal indices
-// wins.
+// Some indices are equal, and some are out of range. Blocks share the places of the operand. If indices are equal, the
+// last update wins.
 TEST(EmitScatter, BlocksShareThePlaces) {
   const std::string add = "add { a = f32[] parameter(0) b = f32[] parameter(1) ROOT m = f32[] add(a, b) } ";
   const std::string set = "set { a = f32[] parameter(0) ROOT b = f32[] parameter(1) } ";

@@ -53,7 +53,7 @@ TEST(GrownModules, AreValidAndContainAllKinds) {
   }
 }
 
-// This seed grows an op that requests a parameter of a fusion and is then given up.
+// This seed grows an op that requests a parameter of a fusion and is then discarded.
 TEST(GrownModules, FusionsUseAllTheirParameters) {
   const Grown grown = GrowFrom(10880);
   const Status valid = Verify(*grown.module);

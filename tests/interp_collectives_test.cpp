@@ -334,7 +334,7 @@ TEST(Collectives, DevicesAtDifferentCollectivesDoNotMeet) {
   EXPECT_NE(refusal.find("replica 1 waits at 'right' (all-reduce) for replica 0"), std::string::npos) << refusal;
 }
 
-// All devices of a partition agree on the branch.
+// All devices of a group take the same branch, and the two groups take different branches.
 TEST(Collectives, OtherPartitionsMayTakeAnotherBranch) {
   const auto results = RunText(Diverging(2, 2,
                                          "ROOT left = f32[1] all-reduce(x), channel_id=1, use_global_device_ids=true, "

@@ -161,7 +161,7 @@ TEST(CustomCall, MatmulEpiloguesEqualPlainHlo) {
                  "  ROOT r = bf16[3,4] convert(t)"));
 }
 
-// In memory, a column-major result is its own transpose. The bias has an element for each row of the result.
+// In memory, a column-major result is the transposed result, so the bias has an element for each row.
 TEST(CustomCall, BiasFollowsTheLayout) {
   ExpectSame("  a = f32[3,5] parameter(0)\n  b = f32[5,4] parameter(1)\n  bias = f32[3] parameter(2)\n",
              Str("  ROOT r = f32[3,4]{0,1} custom-call(a, b, bias), custom_call_target=\"__cublas$lt$matmul\", ",

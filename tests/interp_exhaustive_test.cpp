@@ -1,5 +1,5 @@
 // Tests every unary op on every value of every narrow float type, and the binary ops on every pair. The expected result
-// is the exact one rounded to f32, which is the compute type according to docs/ops.md#compute-types, and then to the
+// is the exact result rounded to f32, which is the compute type according to docs/ops.md#compute-types, and then to the
 // type.
 //
 // The test does not use the interpreter's knowledge of the formats. It computes their values from the definition of a

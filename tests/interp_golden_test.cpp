@@ -1,7 +1,7 @@
 // Compares results of the interpreter, and of passes and kernels on the host, with XLA:CPU's. Each single-instruction
-// module of ../shared/golden has two tests. After `make golden-check` has unpacked them, so do the modules of the
-// corpus and the programs of libraries that have arguments and results. CORPUS is the shared folder, HLO_UNPACKED the
-// folder with the unpacked archives.
+// module of ../shared/golden has two tests. `make golden-check` also unpacks and tests the modules of the corpus and
+// the programs of libraries that have arguments and results. CORPUS is the shared folder, HLO_UNPACKED the folder with
+// the unpacked archives.
 #include <gtest/gtest.h>
 
 #include <bit>

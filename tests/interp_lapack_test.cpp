@@ -356,7 +356,7 @@ TEST_P(Lapack, SchurFormsMultiplyToTheMatrix) {
   }
 }
 
-// Q is made of the reflections below the first subdiagonal, and is the identity before them.
+// Q has the first row and column of the identity. The rest is made of the reflections below the first subdiagonal.
 TEST_P(Lapack, HessenbergAndTridiagonalFormsMultiplyToTheMatrix) {
   for (const int64_t n : {1, 2, 5, 8}) {
     const Shape tau = Arrays({2, n - 1}), info(PrimitiveType::kS32, {2});

@@ -1,5 +1,5 @@
 // Compares the f32 functions of wide_math.h, which the interpreter uses, with the C library in f64, for every 509th
-// f32. With FULL=1, for every f32, which takes some minutes per function.
+// f32. FULL=1 compares every f32, which takes some minutes per function.
 #include <bit>
 #include <cmath>
 #include <cstdio>

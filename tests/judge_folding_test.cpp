@@ -1,4 +1,4 @@
-// The judge of passes that fold values. A folded value must have the bits of the interpreter's.
+// The judge of passes that fold values. A folded value must have the bits of the interpreter's value.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -174,7 +174,7 @@ void ExpectFoldable(const char* text, double value, double wrong = 1e-5) {
   EXPECT_EQ(other.verdict, Verdict::kMismatch) << other.reason;
 }
 
-// Subtracts 2.7182818 from exp(1) in f32, so that the result is half a step.
+// exp(1) - 2.7182817 is 0 if exp(1) is rounded to f32, but not in f64.
 TEST(JudgeFolding, AConstantFoldedAfterAFusionWasDissolvedIsRoundedInItsType) {
   ExpectFoldable(R"(HloModule m
 fused {
@@ -284,7 +284,7 @@ ENTRY main {
                  static_cast<double>(std::exp(1.0f)));
 }
 
-// An operand of a map with equal elements is a known constant in its body, for any other operands.
+// If all elements of a map's operand are equal, it is a known constant in the body, for any other operands.
 TEST(JudgeFolding, AMapOfAConstantIsFoldedInItsType) {
   ExpectFoldable(R"(HloModule m
 mapped {
@@ -330,7 +330,7 @@ ENTRY main {
                  static_cast<double>(std::exp(1.0f) - 2.7182817f));
 }
 
-// A factor that rounds to 1 disappears, and another factor would not.
+// A factor that rounds to 1 disappears. Another factor stays.
 TEST(JudgeFolding, AFactorThatIsOneInItsTypeIsGone) {
   for (const std::string_view trips : {"5", "3"}) {  // tanh(4), tanh(2)
     const std::string text = Str(R"(HloModule m
@@ -416,7 +416,8 @@ ENTRY main {
                  static_cast<double>(std::exp(1.0f)));
 }
 
-// The comparison is true and the difference is 0 for all x. The bf16 constants are rounded in f32 again.
+// The comparison is false, and the other results are 0, for every i. exp(1) is rounded to bf16 and the next result to
+// f32.
 TEST(JudgeFolding, WhatIsTheSameWhateverTheOperandsAreIsKnown) {
   for (const char* op : {"o = s32[] subtract(i, i)", "o = s32[] xor(i, i)", "o = s32[] and(i, none)",
                          "c = pred[] compare(i, i), direction=GT\n  o = s32[] convert(c)"}) {

@@ -128,8 +128,8 @@ TEST(JudgeReach, WhatIsAskedOfArgumentsIsKept) {
   for (const auto& set : found.sets) EXPECT_LE(set.arguments[1].GetInt(0), 8);
 }
 
-// Bounds prove a clamped start, a counter, an unsigned index and a square. Dependence proves a decision about
-// constants.
+// Bounds prove that sides of a clamped start, a counter, an unsigned index and a square are unreachable. Dependence
+// proves this for a decision about constants.
 TEST(JudgeReach, UnreachableSidesAreProven) {
   const Reached found = Search(R"(HloModule m
 condition { s = (s32[], f32[10]) parameter(0)

@@ -265,8 +265,8 @@ TEST(JudgeResidues, DecisionsAreTakenAlike) {
   EXPECT_EQ(JudgeTexts(given + close, given + other, {F64s({0.05})}).verdict, Verdict::kMismatch);
 }
 
-// In f64 the other grouping loses the 2. The decision depends on it, and the root of 0 becomes the root of a negative
-// number.
+// In f64 the other grouping loses the 2. The decision depends on the 2, and the root of 0 becomes the root of a
+// negative number.
 TEST(JudgeResidues, CancellationDoesNotChangeDecisions) {
   const std::string given =
       "x = f64[1] parameter(0)\n m = f64[1] parameter(1)\n k = f64[1] constant({0.3})\n t = f64[1] constant({2})\n";
@@ -280,7 +280,7 @@ TEST(JudgeResidues, CancellationDoesNotChangeDecisions) {
   }
 }
 
-// 2^61 is 1 modulo the prime, so these numbers have one residue.
+// 0.125 and 2^58 have the same residue, because 2^61 is 1 modulo the prime.
 TEST(JudgeResidues, APowerOf2IsToldFromAnotherByItsValue) {
   const std::string given = "x = f64[1] parameter(0)\n y = f64[1] parameter(1)\n ";
   const std::vector<Literal> args = {F64s({0.125}), F64s({0x1p58})};

@@ -87,7 +87,7 @@ TEST(JudgeSample, ExchangedResultsAreFound) {
   EXPECT_EQ(JudgeTexts(results("y, z"), results("z, y")).result.verdict, Verdict::kMismatch);
 }
 
-// A run left another number for 'a' than the interpreter computes, as a kernel may. The difference of two equal values
+// A run stored another value of 'a' than the interpreter computes, as a kernel may. The difference of two equal values
 // is still 0, and a pass that uses this is right.
 TEST(JudgeSample, ValuesOfARunAccuseNoPass) {
   const std::string head = "x = f32[5000] parameter(0)\n a = f32[5000] exponential(x)\n";

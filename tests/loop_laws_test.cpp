@@ -1,4 +1,4 @@
-// Small loops of every kind: which results passes fold, and that the folded number is the interpreter's.
+// Tests which results of small loops passes fold, and that a folded number is the interpreter's.
 #include <gtest/gtest.h>
 
 #include "base/text.h"

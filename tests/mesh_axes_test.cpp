@@ -73,7 +73,7 @@ TEST(MeshAxes, ANamedMeshNamesTheAtoms) {
   EXPECT_EQ(SplitsOf(8, {"{mesh['x'=2,'y'=4], [{}, {}], unreduced={'y'}}"}), (Texts{"x=2, y=4", "[{}, {}] sum={y}"}));
 }
 
-// Write gives the sharding back, or for lists and named meshes one with the same parts.
+// Write gives the sharding back, or for lists and named meshes a sharding with the same parts.
 TEST(MeshAxes, WriteAndReadAreInverse) {
   for (const std::string text :
        {"{devices=[8,1]<=[8]}", "{devices=[2,4]<=[8]}", "{devices=[4,1,2]<=[2,4]T(1,0) last_tile_dim_replicate}",

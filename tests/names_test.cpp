@@ -1,4 +1,4 @@
-// The names in headers against the last table of docs/glossary.md.
+// Compares names in headers with the last table of docs/glossary.md.
 #include <gtest/gtest.h>
 
 #include <cctype>

@@ -68,7 +68,7 @@ bool IsGrown(Opcode opcode) {
   return false;
 }
 
-// docs/ops.md and `hlo ops` refer to this file.
+// docs/ops.md and `hlo ops` refer to the file of each op.
 TEST(OpKnowledge, EachOpHasAFile) {
   if (!std::filesystem::exists("testdata/interp")) GTEST_SKIP() << "run from the project's folder";
   for (int k = 0; k < std::ssize(AllOps()); ++k) {

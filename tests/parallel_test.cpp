@@ -34,7 +34,7 @@ TEST(ParallelFor, ExceptionsOfNestedLoopsReachTheCaller) {
   EXPECT_THROW(ParallelFor(16, 1, inner), std::bad_alloc);
 }
 
-// Threads that are late for one loop must not join the next. The pauses let them fall asleep.
+// Threads that are late for one loop must not join the next. The pauses let threads fall asleep.
 TEST(ParallelFor, EachItemRunsOnceInManyShortLoops) {
   for (int loop = 0; loop < 3000; ++loop) {
     if (loop % 500 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(2));

@@ -173,8 +173,8 @@ TEST(Verifier, FindsErrorsThatOnlyPassesCanMake) {
   EXPECT_EQ(status.error().code(), "V163");
 }
 
-// A message refers to the text of the file. For an instruction made by a pass it describes the original one. A name
-// that the parser changed, because another computation uses it too, appears as in the file.
+// A message refers to the text of the file. For an instruction made by a pass, it names the pass and the original
+// instruction. A name that the parser changed, because another computation uses it too, appears as in the file.
 TEST(ParserErrors, UseTheNamesOfTheFile) {
   const std::string text =
       "HloModule m\n"

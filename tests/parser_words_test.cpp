@@ -1,4 +1,5 @@
-// Tests of parser functions that read many bytes at once, and of the name table, which sorts only when necessary.
+// Tests of parser functions that read many bytes at once, and of the name table, which splits names only when
+// necessary.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -52,7 +53,7 @@ TEST(NameTable, RecognizesTwoSpellingsOfOneNumber) {
   EXPECT_EQ(names.Unique("add"), "add.1");
 }
 
-// Claim must answer like a table that sorts all names at once.
+// Claim must answer like a table that splits all names at once.
 TEST(NameTable, AnswersDoNotDependOnSorting) {
   std::mt19937 random(7);
   const auto pick = [&](std::initializer_list<const char*> from) { return from.begin()[random() % from.size()]; };

@@ -112,8 +112,8 @@ TEST(ProfileDiff, TimesAreMediansOfSums) {
   EXPECT_TRUE(diff.steps[0].is_significant);
 }
 
-// Each of several profiles is one sample. A process that is slower as a whole then does not make each of its runs a
-// difference.
+// Each of several profiles is one sample, so a process that is slower as a whole counts once and not for each of its
+// runs.
 TEST(ProfileDiff, SeveralProfilesAreSamples) {
   const auto profile = [](int64_t ns) { return Summary(1, 1, {Row("f", 1, {"a"}, {"a"}, {ns, ns + 1, ns + 2}, 0)}); };
   const std::vector<ProfileSummary> left = {profile(10), profile(30), profile(20)}, right = {profile(15), profile(25)};
@@ -185,7 +185,7 @@ ProfileSummary Profiled(const std::string& path, const std::vector<std::string>&
   return SummaryOf(*(*results)->profiled);
 }
 
-// The instructions a step comes from are in the input module.
+// Steps are matched by the instructions of the input module from which they come.
 TEST(ProfileDiff, StepsHavePartnersAfterOtherPasses) {
   const std::string path = "testdata/models/gpt2_infer.hlo";
   const ProfileSummary fused = Profiled(path, {}),

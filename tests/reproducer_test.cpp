@@ -53,7 +53,7 @@ class Reproducer : public testing::Test {
   RunOptions options_;
 };
 
-// The failure is simulated, so the reproducer's command runs without one, and a note says so.
+// The failure is simulated, so the reproducer's command runs without a failure, and a note says so.
 TEST_F(Reproducer, SaysWhetherThePassFailsAgain) {
   const fs::path made = folder_ / "m.dce_1";
   EXPECT_EQ(NotesOf("dce#1"), "repro: sh " + made.string() +

@@ -255,7 +255,7 @@ TEST(ExactRules, AreNamedByModules) {
   }
 }
 
-// Rules that round more or less often change bits, so the comparison can fail.
+// Rules that change the number of roundings change bits. So the comparison can fail.
 TEST(RuleThatRounds, MayChangeBits) {
   constexpr std::pair<std::string_view, std::string_view> kModules[] = {
       {"A.add.3b",

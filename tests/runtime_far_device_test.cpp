@@ -142,7 +142,7 @@ ENTRY e {
   EXPECT_GT(far.replays, 0);
 }
 
-// All trips are recorded as one, with the steps around the loop. A wrong count in the text is not used.
+// All trips are recorded together with the steps around the loop. A wrong count in the text is not used.
 TEST(RuntimeFarDevice, LoopsWithKnownTripsAreRecordedWhole) {
   const auto text = [](std::string_view said) {
     return Str(R"(
@@ -290,7 +290,7 @@ TEST(RuntimeFarDevice, AnEndlessLoopOfTheDeviceIsDetected) {
   EXPECT_EQ(far.trips, 2 * 4 + 3 * 4 + 3 * 4 + 3 * 4);
 }
 
-// The host evaluates conditions, and the steps between them are recorded.
+// If the device fails to record loops, the host evaluates conditions, and the steps between them are recorded.
 TEST(RuntimeFarDevice, TheDeviceMayFailToRecordLoops) {
   for (const char* const name : {"loop", "control"}) {
     auto module = LoadModule(Str("testdata/doubles/", name, ".hlo"), {});
@@ -304,7 +304,7 @@ TEST(RuntimeFarDevice, TheDeviceMayFailToRecordLoops) {
   }
 }
 
-// Known trips are recorded one after the other up to 2,000 steps.
+// Known trips are recorded one after the other up to 2,000 steps. Beyond this limit, the device loops.
 TEST(RuntimeFarDevice, TheDeviceLoopsIfKnownTripsAreMany) {
   for (const int64_t trips : {600, 1100}) {
     const auto module = Read(Str(R"(

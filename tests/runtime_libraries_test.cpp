@@ -406,8 +406,7 @@ TEST_P(Library, TwoBindingsOfOneProgramRunConcurrently) {
 
 INSTANTIATE_TEST_SUITE_P(Host, Library, ::testing::ValuesIn(kCases), [](const auto& info) { return info.param.name; });
 
-// oneDNN has only its slow reference implementation for a vector along the rows, so a kernel replaces the call, with a
-// note.
+// No library on the host accepts f64, so a kernel replaces the call, with a note.
 TEST(LibraryCall, ACallThatNoLibraryAcceptsIsAKernel) {
   const auto module = ParseText(R"(
 fused {

@@ -58,7 +58,7 @@ TEST(Scopes, AScopeOfTheWholeModelChangesNothing) {
   EXPECT_EQ(StepsOf(path, {.compile = "."}), StepsOf(path, {}));
 }
 
-// A fusion must not cross the boundary of a scope. The origins of its instructions show the side.
+// A fusion must not cross the boundary of a scope. The op_name of an instruction shows its side.
 TEST(Scopes, NoKernelHasInstructionsOfBothSides) {
   Progress progress(true);
   const ScopeOptions scopes{.interpret = "add|sub"};

@@ -326,7 +326,7 @@ TEST(ColdSteps, CountBytesOnce) {
   EXPECT_TRUE(NamesOfColdSteps(text, 4 << 10).contains("late"));
 }
 
-// A layer's weights in a stack: 4 KiB of 256 KiB, other weights in each trip.
+// Each trip reads other weights: 4 KiB of a stack of 256 KiB.
 TEST(ColdSteps, TreatAPartOfAnArrayAsTheOldestPart) {
   const std::string loop = R"(HloModule m
 body {

@@ -31,7 +31,7 @@ TEST(NormalLayouts, InstructionsWithAnotherLayoutAreNamed) {
   EXPECT_EQ(status.error().message(), "'n' computes f32[2,3]{0,1} after layout assignment, expected f32[2,3]{1,0}");
 }
 
-// Parameter and result have the caller's layouts. Copies convert between them and normal ones.
+// Parameter and result have the caller's layouts. Copies convert between these and normal layouts.
 TEST(NormalLayouts, HoldAfterLayoutAssignment) {
   const auto module = Parse(std::make_shared<const SourceText>("test", kColumns));
   ASSERT_TRUE(module);

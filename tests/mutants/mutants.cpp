@@ -12,7 +12,8 @@
 // run time, any step as the culprit. The rate is over the mutants whose output bits differ from a run without the
 // fault.
 //
-// --sample=STEPS judges passes by samples instead, as large modules are judged, with so many steps for each mutant.
+// --sample=STEPS judges passes by samples instead, as large modules are judged, with this limit of steps for each
+// mutant.
 //
 // --reach instead counts the sides of decisions (judge/reach.h) that arguments reach. --list names the missing sides,
 // or all mutants that are not killed. A number of -1 omits a group.
