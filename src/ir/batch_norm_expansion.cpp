@@ -27,8 +27,7 @@ bool IsShortChain(const Instruction& inst, size_t most) {
   return chain.size() <= most;
 }
 
-// Writes the instructions of an expansion. Wide values have the operand's shape, other values one element for each
-// feature.
+// Wide values have the operand's shape, other values one element for each feature.
 class Expansion {
  public:
   Expansion(Instruction& inst, PrimitiveType type)

@@ -73,8 +73,7 @@ struct FusionPlan {
 std::string ToJson(const FusionPlan& plan);
 std::string ToJson(const KernelPlan& plan);
 
-// Returns nullopt without a plan. Errors (C001, at the backend_config): malformed JSON, an unknown kind or field, a
-// number out of range.
+// Errors (C001, at the backend_config): malformed JSON, an unknown kind or field, a number out of range.
 Result<std::optional<FusionPlan>> ReadPlan(const Instruction& inst);
 // Keeps the other keys. Does nothing if the backend_config is not a JSON object.
 void SetPlan(Instruction& inst, const FusionPlan& plan);

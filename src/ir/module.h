@@ -219,7 +219,8 @@ class Module {
   std::string_view MakerOf(const Instruction& inst) const;  // "" for parsed instructions.
   int64_t InstructionCount() const;
 
-  // Frees removed instructions. Their control successors then run after the operands and control predecessors of these.
+  // Frees removed instructions. Control successors of a removed instruction inherit its operands and control
+  // predecessors.
   void Sweep();
 
   // A deep copy that keeps ids, so that both can use the same side tables. If `as_input` (at the start of a pipeline),

@@ -55,9 +55,9 @@ struct RegionAndFusion {
 void ReplaceRegions(Computation& computation, std::span<const RegionAndFusion> flat);
 
 using RegionGroups = std::vector<std::vector<const Instruction*>>;
-// Expands regions: moves the instructions of each to its place in the outer computation. The kernels of each group
-// become a region of the same kind. A region for which `groups_of` returns nullopt stays. Returns whether any region
-// was expanded. Without `groups_of`, expands all regions into single kernels.
+// Expands regions: moves the instructions of each region to its place in the outer computation. The kernels of each
+// group become a region of the same kind. A region for which `groups_of` returns nullopt stays. Returns whether any
+// region was expanded. Without `groups_of`, expands all regions into single kernels.
 bool TakeRegionsApart(Module& module,
                       const std::function<std::optional<RegionGroups>(const Instruction& region)>& groups_of);
 bool TakeRegionsApart(Module& module);

@@ -7,7 +7,7 @@
 
 namespace hlo {
 
-// Whether the word is a keyword or an element type. Names with such a word are printed with a '%'.
+// Whether the word is a keyword or an element type.
 bool IsReserved(std::string_view word);
 std::span<const std::string_view> Keywords();
 
