@@ -135,8 +135,8 @@ class Expansion {
 
 // (x, scale, offset) => (y, mean, variance). With d = x - shift, the variance is the mean of d^2 minus the square of
 // the mean of d, so one pass over x computes both sums. The subtraction cancels only if the shift is many standard
-// deviations away from the mean, which is rare for an element of the feature. This element is not at the border of an
-// image, where padding changes values. The maximum with 0 undoes a rounding below 0.
+// deviations away from the mean, which is rare, because the shift is an element of the feature. This element is not at
+// the border of an image, where padding changes values. The maximum with 0 undoes a rounding below 0.
 Instruction* ExpandTraining(Instruction& inst) {
   Expansion e(inst, AtLeastF32(inst.operand(0).shape().type()));
   Instruction *const x = e.operand(0), *const scale = e.operand(1), *const offset = e.operand(2);

@@ -18,7 +18,7 @@ using Replacements = std::unordered_map<const Instruction*, std::vector<Instruct
 // run after these.
 std::vector<Instruction*> RunsAfter(const Instruction& inst);
 
-// Replaces removed control predecessors. Module::Sweep does the same for the remaining removed instructions.
+// Replaces control predecessors in `gone`. Module::Sweep does the same for other removed instructions.
 void MoveControlEdges(const Computation& computation, const Replacements& gone);
 
 // Calls MoveControlEdges, and restores a valid order of a scheduled module. Returns false if `gone` is empty.

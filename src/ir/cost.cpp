@@ -128,7 +128,7 @@ Cost OfCholesky(const Instruction& inst) {
   return Arithmetic((IsComplexOp(inst) ? 4 : 1) * Elements(inst.shape()) * rows / 3);
 }
 
-// A multiply and an add for each earlier unknown, n / 2 on average.
+// A multiply and an add for each earlier unknown, rows / 2 on average.
 Cost OfTriangularSolve(const Instruction& inst) {
   const Shape& a = inst.operand(0).shape();
   const auto rows = static_cast<double>(a.dim(a.rank() - 1));
@@ -177,7 +177,7 @@ double BytesReadInside(const Instruction& parameter, bool in_region) {
   return std::min(read, Bytes(parameter.shape()));
 }
 
-// The roots of a fusion. A root of a region that is a kernel's result is replaced by that kernel's root.
+// The roots of a fusion. If a root of a region is the result of a kernel, the kernel's own root replaces it.
 std::vector<const Instruction*> WrittenBy(const Instruction& fusion) {
   std::vector<const Instruction*> roots = FusionRoots(fusion);
   if (!IsRegion(fusion)) return roots;

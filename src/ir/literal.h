@@ -76,8 +76,8 @@ class Literal {
   bool IsSplat() const;
   bool IsAll(double value) const;
 
-  // Whether both are known, with the same bits and, except for the layout, the same shape. NaN payloads and signed
-  // zeros count.
+  // Whether both literals are known, with the same bits and, except for the layout, the same shape. NaN payloads and
+  // signed zeros count.
   bool BitEquals(const Literal& other) const;
   uint64_t Hash() const;
   // Hash() that an array computes only once. Spans of mutable_data must not be written afterwards.

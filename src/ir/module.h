@@ -77,7 +77,7 @@ class Computation {
   size_t place_limit() const { return instructions_.size(); }
   // Unique in the module. Changes whenever the Fingerprint may have changed.
   uint64_t version() const { return version_; }
-  // Operands and control predecessors come before users. Otherwise the order of Instructions() stays.
+  // Operands and control predecessors come before users. If Instructions() has such an order, it is returned.
   std::vector<Instruction*> PostOrder() const;
   // In the order of instructions and attribute fields, with repetitions. Valid until the computation changes.
   const std::vector<Computation*>& Callees() const;
@@ -205,8 +205,8 @@ class Module {
   // Computations that the entry reaches, callees first, the entry last.
   std::vector<Computation*> PostOrder() const;
   Computation& AddComputation(std::string_view name);
-  // `from` may be of another module if its called computations exist here. `map`, if not null, receives the new
-  // instruction for each old one.
+  // `from` may be of another module. Then the caller must replace the called computations, which the clone shares with
+  // `from`. `map`, if not null, receives the new instruction for each old one.
   Computation& CloneComputation(const Computation& from, std::string_view name,
                                 std::unordered_map<const Instruction*, Instruction*>* map = nullptr);
   // Removes computations that the entry does not reach. Returns whether any was removed.

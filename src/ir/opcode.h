@@ -76,7 +76,7 @@ struct OpRow {
 
 extern const OpRow kOpRows[];
 inline const OpRow& RowOf(Opcode opcode) { return kOpRows[static_cast<int>(opcode)]; }
-std::span<const OpRow> AllOps();  // Indexed by opcode, without the last opcode, kElidedConstant, which has no word.
+std::span<const OpRow> AllOps();  // Indexed by opcode. Leaves out kElidedConstant, the last opcode.
 inline std::string_view ToString(Opcode opcode) { return RowOf(opcode).text; }
 std::optional<Opcode> OpcodeFromText(std::string_view text);
 

@@ -46,7 +46,7 @@ using Updates = std::unordered_set<const Instruction*>;
 
 class Follower {
  public:
-  // `in_columns` has a flag for each operand. `dot`, if not null, is in columns, too.
+  // `in_columns` tells which operands are distributed by columns. `dot`, if not null, is distributed, too.
   Follower(const Instruction& fusion, int64_t period, const Instruction* dot, const std::vector<bool>& in_columns,
            const Updates& updates)
       : period_(period), dot_(dot), in_columns_(in_columns), updates_(updates) {
@@ -272,7 +272,7 @@ class Finder {
 
   // ---- Columns ------------------------------------------------------------------------------------------------------
 
-  // Tries as many values in columns as possible, then as few as necessary.
+  // Tries to distribute as many values as possible, then as few as necessary.
   bool FitsIn(int64_t period) {
     found_.period = period;
     const auto needed = found_.in_columns;

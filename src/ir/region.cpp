@@ -45,7 +45,7 @@ class Inliner {
     return inst;
   }
 
-  // The value outside of the region. The tuple of a kernel in a smaller region is built when it is used as a whole.
+  // The value outside of the region. If a kernel in a smaller region is used as a whole, its tuple is built here.
   Instruction* ValueOf(const Instruction& inst) {
     Instruction*& value = values_[inst.place()];
     if (value == nullptr) value = &Added(outer().AddTuple(elements_[inst.place()]));

@@ -79,9 +79,8 @@ enum class ShardingKind : uint8_t { kMaximal, kManual, kUnknown, kUnreduced, kRe
 struct Tiles {
   std::vector<int64_t> dims;
   DeviceOrder devices;
-  std::vector<ShardingKind>
-      // The kinds of the last dims, in this order: maximal, manual, unreduced, replicated.
-      subgroups;
+  // The kinds of the last dims, each at most once, in this order: maximal, manual, unreduced, replicated.
+  std::vector<ShardingKind> subgroups;
   bool operator==(const Tiles&) const = default;
 };
 

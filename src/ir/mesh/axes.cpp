@@ -310,7 +310,7 @@ Result<ArraySplit> Axes::Read(const Sharding& sharding, int64_t rank) const {
   }
   const DeviceOrder* order = OrderOf(sharding);
   if (order == nullptr) {
-    split.only_device = sharding.named->mesh.single_device;  // Only such a mesh has no order.
+    split.only_device = sharding.named->mesh.single_device;  // Only a mesh with a single device has no order.
     return split;
   }
   if (const int64_t devices = DevicesOf(*order); devices != devices_)

@@ -113,7 +113,7 @@ class Axes {
 
   // "d=2, m=4"
   std::string Text() const;
-  // "[{d}, {m, k}, {}]", with "pending={x}", "max={x}" or "manual={x}" behind it.
+  // "[{d}, {m, k}, {}]", with "sum={x}", "max={x}" or "manual={x}" behind it, or "device 3".
   std::string Text(const ArraySplit& split) const;
 
  private:

@@ -26,7 +26,7 @@ struct DeviceTiles {
   std::vector<int64_t> devices;
   std::vector<std::vector<int64_t>> tile_of;  // Tile index by entry of `devices`.
 };
-// Ignores subgroups, the last of the `dims`.
+// Ignores the subgroups in the last dimensions.
 DeviceTiles TilesOf(const Tiles& tiles);
 // The mesh must not be a single device.
 DeviceTiles TilesOf(const NamedSharding& named);

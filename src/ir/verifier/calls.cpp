@@ -24,7 +24,7 @@ Status CheckThreads(const Instruction& inst) {
   return {};
 }
 
-// V143
+// V143: the frontend attributes of composite calls.
 Status CheckComposite(const Instruction& inst) {
   const auto* call = inst.attributes().GetIf<CallAttrs>();
   if (call == nullptr || !call->is_composite) return {};

@@ -24,7 +24,7 @@ class Findings {
 
   const Module& module() const { return module_; }
   // Instructions that rules of the whole module need, in module order. They make calls, are part of an asynchronous op,
-  // or have a buffer. Another walk would cost as much as the rules.
+  // or have a buffer. Another walk over the module would cost as much as the rules.
   std::span<const Instruction* const> notable() const { return notable_; }
   void AddNotable(const Instruction& inst) { notable_.push_back(&inst); }
   // False if the computation and its callees were valid and have not changed.

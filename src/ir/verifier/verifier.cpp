@@ -91,7 +91,7 @@ class Verifier {
   // The module's computations, sorted. Other computations may have been freed and must not be accessed.
   std::vector<Computation*> here_;
   std::vector<bool> fused_, ordered_;  // Indexed by id.
-  // For the current computation.
+  // Data of the computation that is being checked.
   std::vector<Uses> uses_;   // By place.
   std::vector<int> number_;  // By place.
   std::vector<const Instruction*> operands_;
