@@ -104,6 +104,8 @@ class Axes {
   // The sharding with tiles, in XLA's normal form. Read returns the same split for it.
   Sharding Write(const ArraySplit& split) const;
 
+  // Whether the devices are in an order of their own, so that a position is not its device number.
+  bool IsListed() const { return !listed_.empty(); }
   // The device number at a position of the mesh, and the position of a device.
   int64_t DeviceAt(int64_t position) const { return listed_.empty() ? position : listed_[position]; }
   int64_t PositionOf(int64_t device) const { return positions_.empty() ? device : positions_[device]; }

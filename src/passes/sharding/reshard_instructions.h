@@ -1,0 +1,83 @@
+// Instructions for changing how an array is split over devices: the moves of ir/mesh/reshard.h on a device's part.
+//
+//   mesh x=2, y=4, f32[4,3] x as a part by [{}, {y}], and the move gather(1: {y})
+//   => f32[4,12] all-gather(x), channel_id=1, replica_groups=mesh['x'=2,'y'=4] {'y'}, dimensions={1},
+//      use_global_device_ids=true
+//
+// An all-gather, reduce-scatter or all-to-all works along one dimension. If a move changes several dimensions, the
+// collective works along a new leading dimension, which has one block for each member of a group. The order of the
+// members follows from the order of the axes in replica_groups.
+#ifndef HLO_PASSES_SHARDING_RESHARD_INSTRUCTIONS_H_
+#define HLO_PASSES_SHARDING_RESHARD_INSTRUCTIONS_H_
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "ir/digits.h"
+#include "ir/mesh/axes.h"
+#include "ir/mesh/reshard.h"
+#include "ir/module.h"
+
+namespace hlo {
+
+// The values of one computation that depend on the device, all of them s32[]. A value is made at its first use and
+// shared by later uses, so the instructions must not be removed meanwhile.
+class DeviceDigits {
+ public:
+  // `axes` must outlive this object.
+  DeviceDigits(Computation& computation, const Axes& axes) : computation_(computation), axes_(axes) {}
+
+  Instruction& PartitionId();
+  Instruction& DigitOf(const Atom& atom) { return NumberOf(std::vector<Digit>{{atom.size, atom.stride}}); }
+  // The number of the device's part along a dimension that these atoms split, the major atom first. `axes`
+  // is the mesh of the constructor, or the same mesh with finer atoms.
+  Instruction& PartNumber(const Axes& axes, std::span<const uint8_t> atoms);
+
+ private:
+  struct Number {
+    std::vector<Digit> digits;
+    Instruction* value;
+  };
+
+  Instruction& Position();
+  Instruction& NumberOf(std::span<const Digit> digits);
+  Instruction& MakeNumber(std::span<const Digit> digits);
+  Instruction& Compute(Opcode opcode, Instruction& a, Instruction& b);
+  Instruction& Constant(int64_t value);
+
+  Computation& computation_;
+  const Axes& axes_;
+  Instruction* partition_id_ = nullptr;
+  Instruction* position_ = nullptr;
+  std::vector<Number> numbers_;
+};
+
+// Channels and reducers for new collectives of one module. Computations that the entry does not reach must not be
+// removed meanwhile.
+class CollectiveSupply {
+ public:
+  explicit CollectiveSupply(Module& module);
+
+  // A channel above all channels that the module had at first.
+  int64_t NextChannel() { return ++last_channel_; }
+  // The computation that combines two scalars. Each reduction and type has one.
+  Computation& Reducer(Reduction reduction, PrimitiveType type);
+
+ private:
+  Module& module_;
+  int64_t last_channel_ = 0;
+  std::map<std::pair<Reduction, PrimitiveType>, Computation*> reducers_;
+};
+
+// Adds the instructions of each move to the computation of `local`, which is a device's part by the first split of the
+// plan. Returns the part by the last split, or `local` if there is no move. `axes` is the mesh that the plan was made
+// for.
+Instruction& EmitReshard(Instruction& local, const ReshardPlan& plan, const Axes& axes, DeviceDigits& digits,
+                         CollectiveSupply& supply);
+
+}  // namespace hlo
+
+#endif  // HLO_PASSES_SHARDING_RESHARD_INSTRUCTIONS_H_
