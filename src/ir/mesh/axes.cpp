@@ -5,6 +5,8 @@
 
 #include "base/text.h"
 #include "ir/device_groups.h"
+#include "ir/frontend_attributes.h"
+#include "ir/mesh/shardy_text.h"
 #include "ir/mesh/stated_shardings.h"
 #include "ir/module.h"
 
@@ -222,6 +224,12 @@ Axes Axes::Of(std::span<const Sharding* const> shardings, int64_t devices) {
 
 Axes Axes::Of(const Module& module) {
   std::vector<Sharding> stated;
+  // Defined meshes name the axes, even if all shardings are tiles.
+  const auto meshes = FrontendAttribute(module.header.frontend_attributes, kShardyMeshes);
+  for (Mesh& mesh : ReadShardyMeshes(meshes.value_or(""))) {
+    Sharding& sharding = stated.emplace_back(Sharding{.kind = ShardingKind::kNamed});
+    sharding.named.Mutable().mesh = std::move(mesh);
+  }
   for (const Computation* computation : module.Computations()) {
     for (const Instruction* inst : computation->Instructions()) {
       for (auto& entry : StatedShardings(*inst)) {

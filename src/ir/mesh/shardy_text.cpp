@@ -98,19 +98,31 @@ bool ReadMesh(Scanner& in, Mesh& mesh) {
   return in.Accept(">");
 }
 
-// Finds @mesh in {mesh = #sdy.mesh<["x"=2]>, other = ...}.
-std::optional<Mesh> FindMesh(std::string_view name, std::string_view meshes) {
-  Scanner in(meshes);
-  std::optional<Mesh> found;
-  if (!in.Accept("{")) return std::nullopt;
+struct DefinedMesh {
+  std::string_view name;
+  Mesh mesh;
+};
+
+// Reads {mesh = #sdy.mesh<["x"=2]>, other = ...} up to the first definition that cannot be read.
+std::vector<DefinedMesh> ReadMeshes(std::string_view text) {
+  Scanner in(text);
+  std::vector<DefinedMesh> defined;
+  if (!in.Accept("{")) return defined;
   in.List("}", [&] {
     const auto key = in.Name();
     Mesh mesh;
     if (!key || !in.Accept("=") || !in.Accept("#sdy.mesh<") || !ReadMesh(in, mesh)) return false;
-    if (*key == name) found = std::move(mesh);
+    defined.push_back({*key, std::move(mesh)});
     return true;
   });
-  return found;
+  return defined;
+}
+
+std::optional<Mesh> FindMesh(std::string_view name, std::string_view meshes) {
+  for (DefinedMesh& defined : ReadMeshes(meshes)) {
+    if (defined.name == name) return std::move(defined.mesh);
+  }
+  return std::nullopt;
 }
 
 // Reads "x" or "x":(2)4.
@@ -171,6 +183,12 @@ bool ReadOne(Scanner& in, std::string_view meshes, NamedSharding& sharding) {
 }
 
 }  // namespace
+
+std::vector<Mesh> ReadShardyMeshes(std::string_view text) {
+  std::vector<Mesh> meshes;
+  for (DefinedMesh& defined : ReadMeshes(text)) meshes.push_back(std::move(defined.mesh));
+  return meshes;
+}
 
 std::optional<std::vector<NamedSharding>> ReadShardySharding(std::string_view text, std::string_view meshes) {
   Scanner in(text);

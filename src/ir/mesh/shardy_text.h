@@ -18,6 +18,9 @@ inline constexpr char kShardyInShardings[] = "xla.sdy.in_shardings";    // At th
 inline constexpr char kShardyOutShardings[] = "xla.sdy.out_shardings";  // At the end of a manual region.
 inline constexpr char kShardyManualAxes[] = "xla.sdy.manual_axes";
 
+// The meshes in {mesh = #sdy.mesh<["x"=2]>, other = ...}, as far as the text can be read.
+std::vector<Mesh> ReadShardyMeshes(std::string_view text);
+
 // A sharding for each value; priorities are ignored. `meshes` defines the @names. nullopt for other texts.
 std::optional<std::vector<NamedSharding>> ReadShardySharding(std::string_view text, std::string_view meshes);
 

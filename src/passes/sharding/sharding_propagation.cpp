@@ -84,16 +84,11 @@ Result<bool> PropagateShardings(Module& module, const PassContext& context) {
   if (propagation.axes().devices() <= 1) return false;
   propagation.Run(context.fuel);
   for (const std::string& text : propagation.ignored()) VLOG(1, "ignored: ", text);
-  bool changed = false, has_regions = false;
+  bool changed = false;
   for (Computation* computation : module.Computations()) {
-    for (Instruction* inst : computation->Instructions()) {
-      changed |= WriteSharding(propagation, *inst);
-      has_regions |= IsRegionBorder(*inst);
-    }
+    for (Instruction* inst : computation->Instructions()) changed |= WriteSharding(propagation, *inst);
   }
   for (Computation* computation : module.Computations()) ReplaceMarkers(propagation, *computation);
-  if (changed && !has_regions)
-    module.header.frontend_attributes = WithoutEntries(module.header.frontend_attributes, kShardyPrefix);
   return changed;
 }
 

@@ -1,0 +1,29 @@
+// The choice of the split in which an op is computed.
+#ifndef HLO_PASSES_SHARDING_OP_FIT_H_
+#define HLO_PASSES_SHARDING_OP_FIT_H_
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "ir/mesh/axes.h"
+#include "ir/module.h"
+#include "passes/sharding/factor_atoms.h"
+
+namespace hlo {
+
+struct OpFit {
+  AtomsByFactor atoms;
+  std::vector<ArraySplit> operands;  // By operand. Of a tuple or token: of rank 0.
+  std::vector<ArraySplit> results;   // By leaf. Pending along the atoms of sums.
+  int64_t arriving_bytes = 0;        // Of the changes of splits before and after the op, on a device.
+};
+
+// Chooses among the splits that follow from one of the operands or results, and no split at all: the fewest bytes that
+// arrive, then the most parts. Factors of other kinds than free and sum stay whole, and so do sums of uneven parts.
+OpFit FitOp(const Instruction& inst, const FactorRule& rule, std::span<const ArraySplit> operands,
+            std::span<const ArraySplit> results, const Axes& axes);
+
+}  // namespace hlo
+
+#endif  // HLO_PASSES_SHARDING_OP_FIT_H_

@@ -1,0 +1,287 @@
+#include "passes/sharding/partitioner.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "ir/factors/local_op.h"
+#include "ir/factors/rule_builder.h"
+#include "ir/frontend_attributes.h"
+#include "ir/markers.h"
+#include "ir/mesh/parts.h"
+#include "ir/mesh/reshard.h"
+#include "ir/mesh/shardy_text.h"
+#include "ir/reducer.h"
+#include "ir/side_effects.h"
+
+namespace hlo {
+namespace {
+
+Error Refused(const Instruction& inst, std::string_view why) {
+  return UnsupportedAt(inst, "U044", Str("'", inst.name(), "' (", inst.opcode(), ") ", why));
+}
+
+// Ops whose leaves have the splits of their operands' leaves.
+bool IsControlFlow(const Instruction& inst) {
+  switch (inst.opcode()) {
+    case Opcode::kTuple:
+    case Opcode::kGetTupleElement:
+    case Opcode::kOptimizationBarrier:
+    case Opcode::kWhile:
+    case Opcode::kConditional:
+    case Opcode::kCall: return true;
+    default: return false;
+  }
+}
+
+Literal FirstElement(const Literal& array) {
+  Literal element(Shape(array.shape().type(), {}));
+  std::copy_n(array.raw(), element.byte_size(), element.mutable_raw());
+  return element;
+}
+
+bool IsRegionBorder(const Instruction& inst) {
+  const Marker marker = MarkerOf(inst);
+  return marker == Marker::kShard || marker == Marker::kWhole;
+}
+
+}  // namespace
+
+Status Partitioner::Run() {
+  Computation& entry = module_.entry();
+  const std::vector<Computation*> order = module_.PostOrder();
+  for (const Computation* computation : order) {
+    // Reducers and comparators compute scalars, which have no parts.
+    const bool is_called =
+        computation == &entry || std::ranges::any_of(computation->Callers(), [](const Instruction* caller) {
+          return caller->Is(Opcode::kWhile) || caller->Is(Opcode::kConditional) || caller->Is(Opcode::kCall);
+        });
+    if (is_called) partitioned_[computation] = TRY(Partitioned(*computation));
+  }
+  Computation& made = *partitioned_.at(&entry);
+  for (size_t i = 0; i < made.parameters().size(); ++i) {
+    const Instruction& parameter = entry.parameter(static_cast<int64_t>(i));
+    if (parameter.HasCommon())
+      made.parameter(static_cast<int64_t>(i)).mutable_common().sharding = parameter.common().sharding;
+  }
+  if (entry.root().HasCommon()) made.root().mutable_common().sharding = entry.root().common().sharding;
+  module_.SetEntry(made);
+  module_.RemoveUnreachable();
+  module_.header.entry_parameters.reset();
+  module_.header.entry_result.reset();
+  module_.header.frontend_attributes.text = R"({hlokit.partitioned="true"})";
+  return {};
+}
+
+Result<Computation*> Partitioner::Partitioned(const Computation& computation) {
+  Computation& to = module_.AddComputation(Str(computation.name(), "_spmd"));
+  Local local = {.to = to, .digits = DeviceDigits(to, axes_), .values = {}, .resharded = {}};
+  for (const Instruction* parameter : computation.parameters()) TRY(AddInstruction(local, *parameter));
+  for (const Instruction* inst : computation.PostOrder()) {
+    if (!inst->Is(Opcode::kParameter)) TRY(AddInstruction(local, *inst));
+  }
+  to.SetRoot(*local.values.at(&computation.root()));
+  return &to;
+}
+
+Status Partitioner::AddInstruction(Local& local, const Instruction& inst) {
+  Instruction*& value = local.values[&inst];
+  if (inst.Is(Opcode::kParameter)) value = TRY(Parameter(local, inst));
+  else if (inst.Is(Opcode::kConstant)) value = TRY(Constant(local, inst));
+  else if (IsControlFlow(inst)) value = TRY(ControlFlow(local, inst));
+  else if (IsRegionBorder(inst)) value = TRY(RegionBorder(local, inst));
+  else value = TRY(ComputedInParts(local, inst));
+  return {};
+}
+
+// ---- Splits
+// ---------------------------------------------------------------------------------------------------------
+
+Result<ArraySplit> Partitioner::SplitOf(const Instruction& inst, int64_t leaf) const {
+  const Shape& shape = *LeavesOf(inst.shape())[leaf];
+  if (!shape.IsArray()) return ArraySplit();
+  const Sharding* sharding = ShardingOfLeaf(inst, leaf);
+  if (sharding == nullptr) FAIL(Refused(inst, "has no sharding (sharding-propagation gives it one)"));
+  auto split = axes_.Read(*sharding, shape.rank());
+  if (!split) FAIL(Refused(inst, split.error().message()));
+  return split;
+}
+
+Result<std::vector<ArraySplit>> Partitioner::SplitsOf(const Instruction& inst) const {
+  std::vector<ArraySplit> splits;
+  for (int64_t leaf = 0; leaf < inst.shape().LeafCount(); ++leaf) splits.push_back(TRY(SplitOf(inst, leaf)));
+  return splits;
+}
+
+Result<Shape> Partitioner::LocalShapeOf(const Instruction& inst) const {
+  const std::vector<ArraySplit> splits = TRY(SplitsOf(inst));
+  size_t leaf = 0;
+  const auto local = [&](auto&& local, const Shape& shape) -> Shape {
+    if (!shape.IsTuple()) {
+      const ArraySplit& split = splits[leaf++];
+      return shape.IsArray() ? axes_.LocalShape(shape, split) : shape;
+    }
+    Shape result = shape;
+    for (Shape& element : result.mutable_elements()) element = local(local, element);
+    return result;
+  };
+  return local(local, inst.shape());
+}
+
+Result<Instruction*> Partitioner::InSplit(Local& local, const Instruction& inst, const ArraySplit& split) {
+  const ArraySplit own = TRY(SplitOf(inst, 0));
+  if (own == split) return local.values.at(&inst);
+  for (const auto& [key, value] : local.resharded) {
+    if (key.first == &inst && key.second == split) return value;
+  }
+  Instruction* value = TRY(Changed(local, *local.values.at(&inst), own, split, inst.shape(), inst));
+  local.resharded.push_back({{&inst, split}, value});
+  return value;
+}
+
+Result<Instruction*> Partitioner::Changed(Local& local, Instruction& value, const ArraySplit& from,
+                                          const ArraySplit& to, const Shape& whole, const Instruction& why) {
+  if (from == to) return &value;
+  auto plan = PlanReshard(from, to, whole, axes_);
+  if (!plan) FAIL(Refused(why, plan.error().message()));
+  if (plan->gathers_whole)
+    gathered_.push_back(Str("'", why.name(), "' ", whole, ": ", axes_.Text(from), " to ", axes_.Text(to)));
+  return &EmitReshard(value, *plan, axes_, local.digits, supply_);
+}
+
+// ---- Instructions
+// ---------------------------------------------------------------------------------------------------
+
+Result<Instruction*> Partitioner::Parameter(Local& local, const Instruction& inst) {
+  return &local.to.AddParameter(inst.parameter_number(), TRY(LocalShapeOf(inst)), inst.name());
+}
+
+// The elements of an array of one number are equal in all parts. Other arrays are whole constants that are cut.
+Result<Instruction*> Partitioner::Constant(Local& local, const Instruction& inst) {
+  const ArraySplit split = TRY(SplitOf(inst, 0));
+  const Shape shape = axes_.LocalShape(inst.shape(), split);
+  if (shape == inst.shape()) return &local.to.AddConstant(inst.literal());
+  if (inst.literal().IsSplat()) {
+    Instruction& number = local.to.AddConstant(FirstElement(inst.literal()));
+    return &local.to.AddLike(inst, Opcode::kBroadcast, shape, {&number}, DimensionsAttrs());
+  }
+  ArraySplit whole(split.rank());
+  whole.manual = split.manual;
+  return Changed(local, local.to.AddConstant(inst.literal()), whole, split, inst.shape(), inst);
+}
+
+// The leaves of operands have the splits that the computations expect: sharding-propagation gives both the same.
+Result<Instruction*> Partitioner::ControlFlow(Local& local, const Instruction& inst) {
+  std::vector<Instruction*> operands;
+  for (const Instruction* operand : inst.operands()) operands.push_back(local.values.at(operand));
+  if (inst.Is(Opcode::kTuple)) return &local.to.AddTuple(Operands(operands.begin(), operands.end()));
+  if (inst.Is(Opcode::kGetTupleElement)) return &local.to.AddGetTupleElement(*operands[0], inst.tuple_index());
+  Attributes attributes = inst.attributes();
+  ForEachCalled(attributes, [&](Computation*& called) { called = partitioned_.at(called); });
+  if (inst.Is(Opcode::kConditional)) {
+    ArraySplit whole(inst.operand(0).shape().rank());
+    operands[0] = TRY(InSplit(local, inst.operand(0), whole));
+  }
+  return &local.to.AddLike(inst, inst.opcode(), TRY(LocalShapeOf(inst)), Operands(operands.begin(), operands.end()),
+                           std::move(attributes));
+}
+
+// The border of a manual region changes nothing on a device that has its part of the whole.
+Result<Instruction*> Partitioner::RegionBorder(Local& local, const Instruction& inst) {
+  const bool begins = MarkerOf(inst) == Marker::kShard;
+  const auto text = FrontendAttribute(inst, begins ? kShardyInShardings : kShardyOutShardings);
+  const auto meshes = FrontendAttribute(inst.module().header.frontend_attributes, kShardyMeshes);
+  const auto stated = text ? ReadShardySharding(*text, meshes.value_or("")) : std::nullopt;
+  if (!stated || std::ssize(*stated) != inst.operand_count()) FAIL(Refused(inst, "has no shardings of its values"));
+  std::vector<Instruction*> parts;
+  for (int64_t i = 0; i < inst.operand_count(); ++i) {
+    Sharding sharding = {.kind = ShardingKind::kNamed};
+    sharding.named.Mutable() = (*stated)[i];
+    const Shape& whole = begins                   ? inst.operand(i).shape()
+                         : inst.shape().IsTuple() ? inst.shape().element(i)
+                                                  : inst.shape();
+    const ArraySplit split = TRY(axes_.Read(sharding, whole.rank()));
+    if (begins) parts.push_back(TRY(InSplit(local, inst.operand(i), split)));
+    else
+      parts.push_back(
+          TRY(Changed(local, *local.values.at(&inst.operand(i)), split, TRY(SplitOf(inst, i)), whole, inst)));
+  }
+  return inst.shape().IsTuple() ? &local.to.AddTuple(Operands(parts.begin(), parts.end())) : parts[0];
+}
+
+// On all devices but the first of the sum's atoms, an operand that is used once is the identity.
+Result<Instruction*> Partitioner::WithIdentity(Local& local, Instruction& once, const Factor& factor,
+                                               const std::vector<uint8_t>& atoms) {
+  const auto identity = IdentityOf(*factor.reducer, once.shape().type());
+  if (!identity) FAIL(Refused(once, "has no identity of its reducer"));
+  if (once.Is(Opcode::kConstant) && once.shape().rank() == 0 && once.literal().BitEquals(*identity)) return &once;
+  Instruction& scalar = local.to.AddConstant(*identity);
+  Instruction* neutral = &scalar;
+  if (once.shape().rank() > 0)
+    neutral = &local.to.AddLike(once, Opcode::kBroadcast, once.shape(), {&scalar}, DimensionsAttrs());
+  Instruction& zero = local.to.AddConstant(Literal::Scalar(PrimitiveType::kS32, int64_t{0}));
+  Instruction& is_first = local.to.AddLike(once, Opcode::kCompare, Shape(PrimitiveType::kPred, {}),
+                                           {&local.digits.PartNumber(axes_, atoms), &zero},
+                                           CompareAttrs{.direction = ComparisonDirection::kEq});
+  Instruction* choice = &is_first;
+  if (once.shape().rank() > 0)
+    choice = &local.to.AddLike(once, Opcode::kBroadcast, once.shape().WithType(PrimitiveType::kPred), {&is_first},
+                               DimensionsAttrs());
+  return &local.to.AddLike(once, Opcode::kSelect, once.shape(), {choice, &once, neutral});
+}
+
+// Counts on from the parts before, which have `size` elements each.
+Instruction& Partitioner::Shifted(Local& local, Instruction& counted, const std::vector<uint8_t>& atoms, int64_t size) {
+  const Shape scalar(PrimitiveType::kS32, {});
+  Instruction& elements = local.to.AddConstant(Literal::Scalar(PrimitiveType::kS32, size));
+  Instruction& offset =
+      local.to.AddLike(counted, Opcode::kMultiply, scalar, {&local.digits.PartNumber(axes_, atoms), &elements});
+  Instruction& converted =
+      local.to.AddLike(counted, Opcode::kConvert, scalar.WithType(counted.shape().type()), {&offset});
+  Instruction& everywhere =
+      local.to.AddLike(counted, Opcode::kBroadcast, counted.shape(), {&converted}, DimensionsAttrs());
+  return local.to.AddLike(counted, Opcode::kAdd, counted.shape(), {&counted, &everywhere});
+}
+
+Result<Instruction*> Partitioner::ComputedInParts(Local& local, const Instruction& inst) {
+  const FactorRule rule = FactorsOf(inst);
+  if (rule.edges) FAIL(Refused(inst, "calls a computation and was not inlined"));
+  std::vector<ArraySplit> operand_splits;
+  for (const Instruction* operand : inst.operands())
+    operand_splits.push_back(operand->shape().IsArray() ? TRY(SplitOf(*operand, 0)) : ArraySplit());
+  const std::vector<ArraySplit> wanted = TRY(SplitsOf(inst));
+  OpFit fit = FitOp(inst, rule, operand_splits, wanted, axes_);
+  std::vector<FactorPart> parts;
+  for (size_t f = 0; f < fit.atoms.size(); ++f) {
+    const int64_t count = axes_.SizeOf(fit.atoms[f]);
+    if (count > 1) parts.push_back(*PartOf(rule, static_cast<int64_t>(f), count, 0));
+  }
+  if (!parts.empty() && HasSideEffect(inst)) FAIL(Refused(inst, "has a side effect and split values"));
+  std::vector<Instruction*> operands;
+  for (int64_t i = 0; i < inst.operand_count(); ++i) {
+    const Instruction& operand = inst.operand(i);
+    operands.push_back(operand.shape().IsArray() ? TRY(InSplit(local, operand, fit.operands[i]))
+                                                 : local.values.at(&operand));
+  }
+  for (size_t f = 0; f < fit.atoms.size(); ++f) {
+    if (fit.atoms[f].empty()) continue;
+    for (const int64_t once : rule.factors[f].used_once)
+      operands[once] = TRY(WithIdentity(local, *operands[once], rule.factors[f], fit.atoms[f]));
+  }
+  LocalOp op = LocalOpOf(inst, rule, parts);
+  Instruction* value = &local.to.AddLike(inst, inst.opcode(), op.shape, Operands(operands.begin(), operands.end()),
+                                         std::move(op.attributes));
+  if (inst.Is(Opcode::kIota) && op.shape != inst.shape()) {
+    const int64_t dim = inst.attrs<IotaAttrs>().iota_dimension;
+    const std::span<const uint8_t> atoms = fit.results[0].AtomsOf(dim);
+    if (!atoms.empty()) value = &Shifted(local, *value, {atoms.begin(), atoms.end()}, op.shape.dim(dim));
+  }
+  if (!inst.shape().IsTuple()) return Changed(local, *value, fit.results[0], wanted[0], inst.shape(), inst);
+  if (fit.results == wanted) return value;
+  std::vector<Instruction*> leaves;
+  for (int64_t leaf = 0; leaf < inst.shape().LeafCount(); ++leaf)
+    leaves.push_back(TRY(Changed(local, local.to.AddGetTupleElement(*value, leaf), fit.results[leaf], wanted[leaf],
+                                 inst.shape().element(leaf), inst)));
+  return &local.to.AddTuple(Operands(leaves.begin(), leaves.end()));
+}
+
+}  // namespace hlo

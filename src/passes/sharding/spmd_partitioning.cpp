@@ -1,0 +1,16 @@
+// spmd-partitioning: makes the program of one device.
+#include "base/log.h"
+#include "passes/pass.h"
+#include "passes/sharding/partitioner.h"
+
+namespace hlo {
+
+Result<bool> PartitionProgram(Module& module, const PassContext&) {
+  if (module.header.num_partitions <= 1) return false;
+  Partitioner partitioner(module);
+  TRY(partitioner.Run());
+  for (const std::string& text : partitioner.gathered()) VLOG(1, "gathered whole: ", text);
+  return true;
+}
+
+}  // namespace hlo
