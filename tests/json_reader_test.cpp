@@ -46,7 +46,7 @@ TEST(JsonReader, ReadsNumbers) {
     EXPECT_EQ(ErrorOf(bad).substr(0, 22), "JSON: malformed number") << bad;
   for (const char* bad : {"+1", ".5", "NaN", "Infinity", "0x1"})
     EXPECT_NE(ErrorOf(bad).substr(0, 9), "no error:") << bad;
-  EXPECT_EQ(ErrorOf("1e999"), "JSON: a number beyond the range of double, line 1, byte 6");
+  EXPECT_EQ(ErrorOf("1e999"), "JSON: the number is beyond the range of double, line 1, byte 6");
 }
 
 TEST(JsonReader, ReadsStrings) {
@@ -63,10 +63,10 @@ TEST(JsonReader, ReadsStrings) {
   EXPECT_EQ(text(R"("\ud83d\ud83d\ude00")"), "\xEF\xBF\xBD\xF0\x9F\x98\x80");
   for (const char* bad : {R"("\x")", R"("\u12")", R"("\u12g4")", R"("\u")", "\"\\"})
     EXPECT_EQ(ErrorOf(bad).substr(0, 36), "JSON: an escape that JSON does not h") << bad;
-  EXPECT_EQ(ErrorOf("\"a\nb\""), "JSON: a control character in a string, line 1, byte 3");
+  EXPECT_EQ(ErrorOf("\"a\nb\""), "JSON: the string has a control character that is not escaped, line 1, byte 3");
   for (const char* bad :
        {"\"\x80\"", "\"\xC0\xAF\"", "\"\xED\xA0\x80\"", "\"\xF4\x90\x80\x80\"", "\"\xE2\x82\"", "\"\xFF\""})
-    EXPECT_EQ(ErrorOf(bad), "JSON: bytes that are not UTF-8, line 1, byte 2");
+    EXPECT_EQ(ErrorOf(bad), "JSON: the string has bytes that are not UTF-8, line 1, byte 2");
 }
 
 TEST(JsonReader, LocatesMalformedText) {

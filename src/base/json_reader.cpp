@@ -121,7 +121,7 @@ class JsonReader {
       return true;
     }
     double number = 0;
-    if (std::from_chars(first, last, number).ec != std::errc()) return Fail("a number beyond the range of double");
+    if (std::from_chars(first, last, number).ec != std::errc()) return Fail("the number is beyond the range of double");
     value = JsonValue(number);
     return true;
   }
@@ -139,9 +139,9 @@ class JsonReader {
         if (!Escape(out)) return false;
         continue;
       }
-      if (c < 0x20) return Fail("a control character in a string");
+      if (c < 0x20) return Fail("the string has a control character that is not escaped");
       const size_t length = CodePointLength(text_.substr(at_));
-      if (length == 0) return Fail("bytes that are not UTF-8");
+      if (length == 0) return Fail("the string has bytes that are not UTF-8");
       out.append(text_, at_, length);
       at_ += length;
     }
@@ -160,7 +160,7 @@ class JsonReader {
       return true;
     }
     uint32_t unit = 0;
-    if (c != 'u' || !HexUnit(unit)) return Fail("an escape that JSON does not have");
+    if (c != 'u' || !HexUnit(unit)) return Fail("the string has an escape that JSON does not have");
     const bool high = unit >= 0xD800 && unit < 0xDC00;
     const size_t behind = at_;
     uint32_t low = 0;

@@ -233,7 +233,7 @@ bool HasPlan(const Instruction& inst) {
 Result<std::optional<FusionPlan>> ReadPlan(const Instruction& inst) {
   if (!HasPlan(inst)) return std::nullopt;
   const auto json = ReadJson(ConfigText(inst));
-  if (!json) FAIL(PlanError(inst, Str("its backend_config is no JSON: ", json.error().message())));
+  if (!json) FAIL(PlanError(inst, Str("its backend_config is not JSON: ", json.error().message())));
   const JsonValue& value = (*json)[kKey];
   if (value.IsNull()) return std::nullopt;
   Reader reader;

@@ -312,7 +312,7 @@ Result<ArraySplit> Axes::Read(const Sharding& sharding, int64_t rank) const {
     case ShardingKind::kUnreduced: split.pending = All(); return split;
     case ShardingKind::kMaximal: split.only_device = sharding.device; return split;
     case ShardingKind::kUnknown: FAIL(Misfit(sharding, "does not say how the array is split"));
-    case ShardingKind::kTuple: FAIL(Misfit(sharding, "is of a tuple, and the value is an array"));
+    case ShardingKind::kTuple: FAIL(Misfit(sharding, "is for a tuple, but the value is an array"));
     case ShardingKind::kTiled:
     case ShardingKind::kNamed: break;
   }
@@ -322,15 +322,15 @@ Result<ArraySplit> Axes::Read(const Sharding& sharding, int64_t rank) const {
     return split;
   }
   if (const int64_t devices = DevicesOf(*order); devices != devices_)
-    FAIL(Misfit(sharding, Str("is for ", devices, " devices, and the mesh of the module has ", devices_)));
+    FAIL(Misfit(sharding, Str("is for ", devices, " devices, but the mesh of the module has ", devices_)));
   const DeviceOrder positions = InPositions(*order);
   const bool is_named = sharding.kind == ShardingKind::kNamed;
   const auto digits = is_named ? DigitsOf(*sharding.named, positions) : DigitsOf(*sharding.tiles, positions);
-  if (!digits) FAIL(Misfit(sharding, "has an order of devices that no mesh has"));
+  if (!digits) FAIL(Misfit(sharding, "lists its devices in an order that no mesh gives"));
   // A named sharding without dimensions fits each rank.
   if (!digits->dims.empty() || !is_named) {
     if (std::ssize(digits->dims) != rank)
-      FAIL(Misfit(sharding, Str("has ", digits->dims.size(), " dimensions, the array ", rank)));
+      FAIL(Misfit(sharding, Str("splits ", digits->dims.size(), " dimensions, but the array has ", rank)));
   }
   const auto atoms_of = [&](const std::vector<Digit>& list) -> Result<std::vector<uint8_t>> {
     if (auto atoms = AtomsAt(list)) return std::move(*atoms);

@@ -125,7 +125,7 @@ Result<DeviceGroups> GroupsAt(const Instruction& inst, const DeviceGrid& grid) {
   if (const auto* permute = inst.attributes().GetIf<PermuteAttrs>()) {
     for (const std::vector<int64_t>& pair : permute->source_target_pairs) {
       if (pair.size() != 2 || pair[0] < 0 || pair[1] < 0)
-        FAIL(GroupError(inst, Str("'", inst.name(), "' has a source-target pair without two devices")));
+        FAIL(GroupError(inst, Str("'", inst.name(), "' has a source-target pair that is not two ids of 0 or more")));
     }
     lists = Connected(permute->source_target_pairs, ids);
   } else {
@@ -140,7 +140,8 @@ Result<DeviceGroups> GroupsAt(const Instruction& inst, const DeviceGrid& grid) {
   result.group_of.assign(grid.count(), -1);
   for (const std::vector<int64_t>& list : lists) {
     if (std::ranges::any_of(list, [](int64_t id) { return id < 0; }))
-      FAIL(GroupError(inst, Str("'", inst.name(), "' names ", noun, " ", *std::ranges::min_element(list))));
+      FAIL(GroupError(
+          inst, Str("'", inst.name(), "' names ", noun, " ", *std::ranges::min_element(list), ", expected 0 or more")));
   }
   result.groups = OnDevices(lists, mode, grid);
   for (size_t i = 0; i < result.groups.size(); ++i) {

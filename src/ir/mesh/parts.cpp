@@ -36,7 +36,7 @@ std::string_view WhyNoParts(ShardingKind kind) {
     case ShardingKind::kManual: return "leaves it to the program which part a device holds";
     case ShardingKind::kUnknown: return "does not say which part a device holds";
     case ShardingKind::kUnreduced: return "makes the whole array the sum of what the devices hold";
-    case ShardingKind::kTuple: return "is of a tuple, and the value is an array";
+    case ShardingKind::kTuple: return "is for a tuple, but the value is an array";
     case ShardingKind::kReplicated:
     case ShardingKind::kTiled:
     case ShardingKind::kNamed: return "";
@@ -104,13 +104,14 @@ Result<PartTable> PartTable::Make(const Sharding& sharding, int64_t rank, int64_
   if (!is_tiled && !is_named) return table;
   const DeviceTiles dealt = is_tiled ? TilesOf(*sharding.tiles) : TilesOf(*sharding.named);
   if (static_cast<int64_t>(dealt.counts.size()) != rank)
-    FAIL(Refused(sharding, Str("has ", dealt.counts.size(), " dimensions, the array ", rank)));
+    FAIL(Refused(sharding, Str("splits ", dealt.counts.size(), " dimensions, but the array has ", rank)));
   if (static_cast<int64_t>(dealt.devices.size()) != devices)
-    FAIL(Refused(sharding, Str("is for ", dealt.devices.size(), " devices, and there are ", devices)));
+    FAIL(Refused(sharding, Str("is for ", dealt.devices.size(), " devices, but the module has ", devices)));
   table.counts_ = dealt.counts;
   for (size_t i = 0; i < dealt.devices.size(); ++i) {
     const int64_t device = dealt.devices[i];
-    if (device < 0 || device >= devices) FAIL(Refused(sharding, Str("names device ", device, " of ", devices)));
+    if (device < 0 || device >= devices)
+      FAIL(Refused(sharding, Str("names device ", device, ", expected 0 to ", devices - 1)));
     table.tile_of_[device] = dealt.tile_of[i];
   }
   return table;

@@ -40,9 +40,9 @@ Result<int64_t> DenseSize(const Instruction& inst, const Shape& shape, int64_t d
   int64_t dense = 0;
   if (non_zeros > 0 && block > 0 && kept % non_zeros == 0 && !__builtin_mul_overflow(kept / non_zeros, block, &dense))
     return dense;
-  FAIL(ErrorAtAttribute(
-      inst, "sparsity_config", "V029",
-      Str("sparsity=", non_zeros, "x", block, " does not suit dim ", dim, " of ", shape, ", of ", kept, " elements")));
+  FAIL(ErrorAtAttribute(inst, "sparsity_config", "V029",
+                        Str("dim ", dim, " of ", shape, " has size ", kept, ", which sparsity=", non_zeros, "x", block,
+                            " cannot expand")));
 }
 
 // Checks V012 to V014: the two lists pair up dimensions of equal sizes.
@@ -60,8 +60,9 @@ Status CheckPairs(const Instruction& inst, const std::vector<int64_t>& lhs_dims,
     const int64_t left = TRY(DenseSize(inst, lhs, lhs_dims[i], sparsity.lhs));
     const int64_t right = TRY(DenseSize(inst, rhs, rhs_dims[i], sparsity.rhs));
     if (SameSize(left, right)) continue;
-    FAIL(ErrorAtAttribute(inst, attribute, size_code,
-                          Str("lhs dim ", lhs_dims[i], " is ", left, ", rhs dim ", rhs_dims[i], " is ", right)));
+    FAIL(ErrorAtAttribute(
+        inst, attribute, size_code,
+        Str("lhs dim ", lhs_dims[i], " has size ", left, ", but rhs dim ", rhs_dims[i], " has size ", right)));
   }
   return {};
 }
@@ -155,9 +156,9 @@ Status CheckGroupDims(const Instruction& inst, int64_t groups, bool free) {
                   " where the ragged dim is ", free ? "free" : "not free")));
   }
   if (free && !SameSize(rhs.dim(a.rhs_group[0]), groups)) {
-    FAIL(ErrorAtOperand(
-        inst, 1, "V018",
-        Str("rhs dim ", a.rhs_group[0], " is ", rhs.dim(a.rhs_group[0]), ", there are ", groups, " groups")));
+    FAIL(ErrorAtOperand(inst, 1, "V018",
+                        Str("rhs group dim ", a.rhs_group[0], " has size ", rhs.dim(a.rhs_group[0]),
+                            ", but group_sizes has ", groups, " groups")));
   }
   return {};
 }
@@ -170,19 +171,20 @@ Result<bool> CheckScale(const Instruction& inst, int64_t i) {
                     std::all_of(scale.dims().begin(), scale.dims().end(), [](int64_t size) { return size == 1; });
   if (none && scale.rank() == 0) return false;
   if (scale.rank() != operand.rank()) {
-    FAIL(ErrorAtOperand(inst, i + 2, "V019", Str("scale is ", scale, ", its operand ", operand)));
+    FAIL(ErrorAtOperand(inst, i + 2, "V019", Str("scale ", scale, " and its operand ", operand, " differ in rank")));
   }
   for (int64_t d = 0; d < operand.rank(); ++d) {
     if (operand.dim(d) == Shape::kUnbounded || scale.dim(d) == Shape::kUnbounded) continue;
     if (scale.dim(d) > 0 && operand.dim(d) % scale.dim(d) == 0) continue;
-    FAIL(ErrorAtOperand(inst, i + 2, "V020",
-                        Str("dim ", d, " of the scale ", scale, " does not divide that of ", operand)));
+    FAIL(ErrorAtOperand(
+        inst, i + 2, "V020",
+        Str("dim ", d, " of the scale ", scale, " does not divide dim ", d, " of its operand ", operand)));
   }
   const DotAttrs& a = inst.attrs<DotAttrs>();
   const size_t contracting = i == 0 ? a.lhs_contracting.size() : a.rhs_contracting.size();
   if (!none && contracting != 1) {
     FAIL(ErrorAtAttribute(inst, i == 0 ? "lhs_contracting_dims" : "rhs_contracting_dims", "V021",
-                          Str("a scaled operand with ", contracting, " contracting dims, expected 1")));
+                          Str("the scaled operand has ", contracting, " contracting dims, expected 1")));
   }
   return true;
 }
@@ -195,12 +197,13 @@ Status CheckSparsity(const Instruction& inst, const SparsityConfig& sparsity) {
   }
   for (const int64_t index : indices) {
     if (index >= 2 && index < inst.operand_count() && inst.operand(index).shape().IsArray()) continue;
-    FAIL(ErrorAtAttribute(
-        inst, "sparsity_config", "V029",
-        Str("idx=", index, " names no array behind the first 2 of ", inst.operand_count(), " operands")));
+    FAIL(ErrorAtAttribute(inst, "sparsity_config", "V029",
+                          Str("idx=", index, " must be the number of an array operand after lhs and rhs, found ",
+                              inst.operand_count(), " operands")));
   }
   if (indices.size() == 2 && indices[0] == indices[1])
-    FAIL(ErrorAtAttribute(inst, "sparsity_config", "V029", Str("idx=", indices[0], " stands for both sides")));
+    FAIL(ErrorAtAttribute(inst, "sparsity_config", "V029",
+                          Str("lhs and rhs both have idx=", indices[0], ", expected an operand of indices for each")));
   return {};
 }
 
@@ -240,7 +243,8 @@ Result<Shape> ShapeOfScaledDot(const Instruction& inst) {
   TRY(CheckArray(inst, 3));
   const bool lhs = TRY(CheckScale(inst, 0));
   const bool rhs = TRY(CheckScale(inst, 1));
-  if (!lhs && !rhs) FAIL(ErrorAtOperand(inst, 3, "V021", "both scales are scalars, expected one at least that scales"));
+  if (!lhs && !rhs)
+    FAIL(ErrorAtOperand(inst, 3, "V021", "both scales are scalars, which means no scale; expected at least one array"));
   return shape;
 }
 
@@ -276,20 +280,21 @@ Result<Shape> ShapeOfConvolutionKind(const Instruction& inst) {
     if (shape.rank() != spatial + 2) {
       FAIL(ErrorAtOperand(
           inst, i, "V023",
-          Str("operand ", i, " is ", shape, ", dim_labels name ", spatial, " spatial dimensions and 2 more")));
+          Str("operand ", i, " is ", shape, ", but dim_labels has ", spatial, " spatial dimensions and 2 others")));
     }
   }
   if (static_cast<int64_t>(a.window.dims.size()) != spatial) {
-    FAIL(ErrorAtAttribute(inst, "window", "V023",
-                          Str("window of ", a.window.dims.size(), " dimensions, dim_labels name ", spatial)));
+    FAIL(ErrorAtAttribute(
+        inst, "window", "V023",
+        Str("window has ", a.window.dims.size(), " dimensions, but dim_labels has ", spatial, " spatial dimensions")));
   }
   std::vector<int64_t> base;
   for (int64_t i = 0; i < spatial; ++i) {
     base.push_back(lhs.dim(d.lhs_spatial[i]));
     if (!SameSize(a.window.dims[i].size, rhs.dim(d.rhs_spatial[i]))) {
-      FAIL(ErrorAtAttribute(
-          inst, "window", "V024",
-          Str("window dim ", i, " is ", a.window.dims[i].size, ", the kernel's ", rhs.dim(d.rhs_spatial[i]))));
+      FAIL(ErrorAtAttribute(inst, "window", "V024",
+                            Str("window dim ", i, " has size ", a.window.dims[i].size, ", but kernel dim ",
+                                d.rhs_spatial[i], " has size ", rhs.dim(d.rhs_spatial[i]))));
     }
   }
   const std::vector<int64_t> out = TRY(WindowedDims(inst, base, a.window));
@@ -304,7 +309,7 @@ Result<Shape> ShapeOfConvolutionKind(const Instruction& inst) {
   if (dense && known(in_features) && known(kernel_features) &&
       (__builtin_mul_overflow(kernel_features, groups, &taken) || in_features != taken)) {
     FAIL(ErrorAtOperand(inst, 0, "V025",
-                        Str("lhs has ", in_features, " features, the kernel takes ", kernel_features,
+                        Str("lhs has ", in_features, " features, but the kernel takes ", kernel_features,
                             groups > 1 ? Str(" in each of ", groups, " groups") : "")));
   }
   if (known(out_features) && (out_features % groups != 0 || out_features % batch_groups != 0)) {

@@ -38,9 +38,10 @@ Result<Shape> ShapeOfCall(const Instruction& inst) {
   const Computation& f = *inst.attrs<CallAttrs>().to_apply;
   const auto count = static_cast<int64_t>(f.parameters().size());
   if (inst.operand_count() != count) {
-    FAIL(ErrorAtOperandListEnd(inst, "V140",
-                               Str(inst.operand_count(), inst.operand_count() == 1 ? " operand, '" : " operands, '",
-                                   f.name(), "' takes ", count)));
+    FAIL(ErrorAtOperandListEnd(
+        inst, "V140",
+        Str("found ", inst.operand_count(), inst.operand_count() == 1 ? " operand, but '" : " operands, but '",
+            f.name(), "' takes ", count)));
   }
   for (int64_t i = 0; i < count; ++i) TRY(CheckArgument(inst, i, f, i, "V141"));
   return f.root().shape();
@@ -50,9 +51,10 @@ Result<Shape> ShapeOfFusion(const Instruction& inst) {
   const Computation& f = *inst.attrs<FusionAttrs>().calls;
   const auto count = static_cast<int64_t>(f.parameters().size());
   if (count > inst.operand_count()) {
-    FAIL(ErrorAtOperandListEnd(inst, "V156",
-                               Str(inst.operand_count(), inst.operand_count() == 1 ? " operand, '" : " operands, '",
-                                   f.name(), "' takes ", count)));
+    FAIL(ErrorAtOperandListEnd(
+        inst, "V156",
+        Str("found ", inst.operand_count(), inst.operand_count() == 1 ? " operand, but '" : " operands, but '",
+            f.name(), "' takes ", count)));
   }
   for (int64_t i = 0; i < count; ++i) TRY(CheckArgument(inst, i, f, i, "V156"));
   return f.root().shape();
@@ -73,7 +75,8 @@ Result<Shape> ShapeOfWhile(const Instruction& inst) {
   if (!SameValue(body.shape(), inst.operand(0).shape())) {
     FAIL(ErrorAtCallee(
         inst, "body", "V145",
-        Str("'", a.body->name(), "' returns ", body.shape(), ", the loop carries ", inst.operand(0).shape()), body));
+        Str("'", a.body->name(), "' returns ", body.shape(), ", but the loop carries ", inst.operand(0).shape()),
+        body));
   }
   return inst.operand(0).shape();
 }
@@ -107,8 +110,8 @@ Result<Shape> ShapeOfConditional(const Instruction& inst) {
     const Instruction& root = branches[i]->root();
     if (!SameValue(root.shape(), branches[0]->root().shape())) {
       FAIL(ErrorAtCallee(inst, name, "V151",
-                         Str("'", branches[i]->name(), "' returns ", root.shape(), ", '", branches[0]->name(), "' ",
-                             branches[0]->root().shape()),
+                         Str("'", branches[i]->name(), "' returns ", root.shape(), ", but '", branches[0]->name(),
+                             "' returns ", branches[0]->root().shape()),
                          root));
     }
   }

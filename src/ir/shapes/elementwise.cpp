@@ -159,7 +159,8 @@ Result<Shape> ShapeOfSelect(const Instruction& inst) {
   const Shape& on_true = inst.operand(1).shape();
   const Shape& on_false = inst.operand(2).shape();
   if (!SameOrBothFloat(on_true.type(), on_false.type()) || !SameSizes(on_true.dims(), on_false.dims())) {
-    FAIL(ErrorAtOperand(inst, 2, "V043", Str("operands 1 and 2 of 'select' differ: ", on_true, " and ", on_false)));
+    FAIL(ErrorAtOperand(inst, 2, "V043",
+                        Str("operands 1 and 2 of 'select' differ in shape: ", on_true, " and ", on_false)));
   }
   if (predicate.type() != PrimitiveType::kPred ||
       (predicate.rank() != 0 && !SameSizes(predicate.dims(), on_true.dims()))) {
@@ -197,7 +198,7 @@ Result<Shape> ShapeOfBitcastConvert(const Instruction& inst) {
   const PrimitiveType to = inst.shape().type();
   if (IsComplex(from.type()) != IsComplex(to)) {
     FAIL(ErrorAtResult(inst, "V045",
-                       Str("bitcast-convert from ", from.type(), " to ", to, ": complex goes to complex only")));
+                       Str("bitcast-convert from ", from.type(), " to ", to, ", expected two complex types or none")));
   }
   const auto width = [](PrimitiveType type) { return type == PrimitiveType::kPred ? 8 : BitWidth(type); };
   const int from_bits = width(from.type());
@@ -205,7 +206,8 @@ Result<Shape> ShapeOfBitcastConvert(const Instruction& inst) {
   if (TakesPredsForBits(from, inst.shape())) return inst.shape();
   if (from_bits == to_bits) return from.WithType(to);
   if (std::max(from_bits, to_bits) % std::min(from_bits, to_bits) != 0) {
-    FAIL(ErrorAtOperand(inst, 0, "V046", Str("widths of ", from.type(), " and ", to, " do not divide")));
+    FAIL(ErrorAtOperand(inst, 0, "V046",
+                        Str("neither of the widths of ", from.type(), " and ", to, " is a multiple of the other")));
   }
   std::vector<int64_t> dims = from.dims();
   if (from_bits > to_bits) {

@@ -46,7 +46,9 @@ Result<Shape> ShapeOfBatchNormGrad(const Instruction& inst) {
   const Shape& x = inst.operand(0).shape();
   const Shape& gradient = inst.operand(4).shape();
   if (!IsFloat(gradient.type()) || !SameSizes(gradient.dims(), x.dims())) {
-    FAIL(ErrorAtOperand(inst, 4, "V125", Str("output gradient is ", gradient, ", the operand ", x)));
+    FAIL(ErrorAtOperand(
+        inst, 4, "V125",
+        Str("output gradient is ", gradient, ", expected floats with the dimensions of the operand ", x)));
   }
   return Shape::Tuple({x, per_feature, per_feature});
 }
@@ -74,7 +76,11 @@ Result<Shape> ShapeOfTriangularSolve(const Instruction& inst) {
   bool fits = rank >= 2 && b.rank() == rank && SameSize(a.dim(rank - 1), a.dim(rank - 2)) &&
               SameSize(a.dim(rank - 1), b.dim(attrs.left_side ? rank - 2 : rank - 1));
   for (int64_t i = 0; fits && i < rank - 2; ++i) fits = SameSize(a.dim(i), b.dim(i));
-  if (!fits) FAIL(ErrorAtOperand(inst, 1, "V121", Str("matrices ", a, " cannot be solved for ", b)));
+  if (!fits)
+    FAIL(ErrorAtOperand(
+        inst, 1, "V121",
+        Str("a is ", a, " and b is ", b, ", expected square matrices a, and b with their batch dims and as many ",
+            attrs.left_side ? "rows" : "columns")));
   return b;
 }
 
@@ -86,8 +92,8 @@ Result<Shape> ShapeOfFft(const Instruction& inst) {
   const int64_t rank = shape.rank();
   if (lengths < 1 || lengths > 3 || rank < lengths)
     FAIL(ErrorAtAttribute(inst, "fft_length", "V112",
-                          Str(lengths, lengths == 1 ? " length for " : " lengths for ", shape, ", expected 1 to ",
-                              std::min<int64_t>(3, rank))));
+                          Str("fft_length has ", lengths, lengths == 1 ? " entry for " : " entries for ", shape,
+                              ", expected 1 to ", std::min<int64_t>(3, rank))));
   const bool real = a.fft_type == FftType::kRfft;
   const bool double_precision = shape.type() == PrimitiveType::kF64 || shape.type() == PrimitiveType::kC128;
   if (real ? shape.type() != PrimitiveType::kF32 && shape.type() != PrimitiveType::kF64 : !IsComplex(shape.type())) {
@@ -119,7 +125,7 @@ Result<Shape> ShapeOfRng(const Instruction& inst) {
                         Str("operands are ", a, " and ", b, ", expected two scalars of one type")));
   }
   if (!inst.shape().IsArray() || !SameOrBothFloat(inst.shape().type(), a.type()))
-    FAIL(ErrorAtResult(inst, "V127", Str("result is ", inst.shape(), ", the operands are ", a.type())));
+    FAIL(ErrorAtResult(inst, "V127", Str("result is ", inst.shape(), ", but the operands are ", a.type())));
   if (IsComplex(a.type()) ||
       (inst.attrs<RngAttrs>().distribution == RandomDistribution::kNormal && !IsFloat(a.type()))) {
     FAIL(ErrorAtAttribute(
@@ -153,9 +159,9 @@ Result<Shape> ShapeOfReducePrecision(const Instruction& inst) {
   if (!IsFloat(shape.type()))
     FAIL(ErrorAtOperand(inst, 0, "V048", Str("operand is ", shape, ", expected a float type")));
   if (a.exponent_bits < 1 || a.mantissa_bits < 0) {
-    FAIL(ErrorAtAttribute(
-        inst, a.exponent_bits < 1 ? "exponent_bits" : "mantissa_bits", "V048",
-        Str("exponent_bits ", a.exponent_bits, " and mantissa_bits ", a.mantissa_bits, ", expected 1 and 0 or more")));
+    FAIL(ErrorAtAttribute(inst, a.exponent_bits < 1 ? "exponent_bits" : "mantissa_bits", "V048",
+                          Str("exponent_bits is ", a.exponent_bits, " and mantissa_bits is ", a.mantissa_bits,
+                              ", expected at least 1 and at least 0")));
   }
   return shape;
 }

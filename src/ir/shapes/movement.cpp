@@ -9,8 +9,9 @@ namespace {
 Status CheckResultType(const Instruction& inst, const char* code) {
   const PrimitiveType from = inst.operand(0).shape().type();
   if (inst.shape().IsArray() && SameOrBothFloat(from, inst.shape().type())) return {};
-  FAIL(ErrorAtResult(
-      inst, code, Str("result of '", inst.opcode(), "' is ", inst.shape(), ", its operand ", inst.operand(0).shape())));
+  FAIL(ErrorAtResult(inst, code,
+                     Str("result of '", inst.opcode(), "' is ", inst.shape(),
+                         ", expected the element type of its operand ", inst.operand(0).shape())));
 }
 
 // V066, V067: one index for each dimension from operand `first` on, or a vector of all indices.
@@ -56,7 +57,7 @@ Status CheckIndexMap(const Instruction& inst, const char* name, const char* code
                      int64_t vector_size, int64_t rank) {
   if (static_cast<int64_t>(map.size()) != vector_size) {
     FAIL(ErrorAtAttribute(inst, name, code,
-                          Str("the index vector has ", vector_size, " entries, ", name, " ", map.size())));
+                          Str("the index vector has ", vector_size, " entries, but ", name, " has ", map.size())));
   }
   if (IsDimSet(map, rank)) return {};
   FAIL(ErrorAtAttribute(inst, name, code, Str(name, " ", Braced(map), " must name different dimensions below ", rank)));
@@ -100,12 +101,13 @@ Result<Shape> ShapeOfBroadcast(const Instruction& inst) {
   }
   for (size_t i = 0; i < dims.size(); ++i) {
     if (dims[i] < 0 || dims[i] >= result.rank()) {
-      FAIL(ErrorAtAttribute(inst, "dimensions", "V056", Str("dimension ", dims[i], " of result ", result)));
+      FAIL(ErrorAtAttribute(inst, "dimensions", "V056",
+                            Str("dimension ", dims[i], " is out of range for the result ", result)));
     }
     if (!SameSize(result.dim(dims[i]), operand.dim(i))) {
-      FAIL(ErrorAtAttribute(
-          inst, "dimensions", "V056",
-          Str("operand dim ", i, " is ", operand.dim(i), ", result dim ", dims[i], " is ", result.dim(dims[i]))));
+      FAIL(ErrorAtAttribute(inst, "dimensions", "V056",
+                            Str("operand dim ", i, " has size ", operand.dim(i), ", but result dim ", dims[i],
+                                " has size ", result.dim(dims[i]))));
     }
   }
   return result;
@@ -117,9 +119,9 @@ Result<Shape> ShapeOfReshape(const Instruction& inst) {
   const Shape& operand = inst.operand(0).shape();
   const auto bounded = [](const Shape& shape) { return !Contains(shape.dims(), Shape::kUnbounded); };
   if (bounded(operand) && bounded(inst.shape()) && operand.NumElements() != inst.shape().NumElements()) {
-    FAIL(ErrorAtResult(
-        inst, "V058",
-        Str("reshape of ", operand.NumElements(), " elements (", operand, ") to ", inst.shape().NumElements())));
+    FAIL(ErrorAtResult(inst, "V058",
+                       Str("reshape of ", operand.NumElements(), " elements (", operand, ") to ",
+                           inst.shape().NumElements(), " elements")));
   }
   return inst.shape();
 }
@@ -131,12 +133,13 @@ Result<Shape> ShapeOfDynamicReshape(const Instruction& inst) {
   const Shape& operand = inst.operand(0).shape();
   const Shape& result = inst.shape();
   if (!result.IsArray() || operand.type() != result.type()) {
-    FAIL(ErrorAtResult(inst, "V061", Str("result is ", result, ", its operand ", operand)));
+    FAIL(ErrorAtResult(
+        inst, "V061", Str("result is ", result, ", expected an array with the element type of its operand ", operand)));
   }
   if (operand.NumElements() != result.NumElements()) {
     FAIL(ErrorAtResult(
         inst, "V060",
-        Str("reshape of ", operand.NumElements(), " elements (", operand, ") to ", result.NumElements())));
+        Str("reshape of ", operand.NumElements(), " elements (", operand, ") to ", result.NumElements(), " elements")));
   }
   if (inst.operand_count() != result.rank() + 1) {
     FAIL(ErrorAtOperandListEnd(
@@ -287,14 +290,14 @@ Result<Shape> ShapeOfConcatenate(const Instruction& inst) {
     for (int64_t d = 0; fits && d < shape.rank(); ++d) fits = d == dimension || SameSize(operand.dim(d), shape.dim(d));
     if (!fits)
       FAIL(ErrorAtOperand(inst, i, "V071",
-                          Str("operands joined along dim ", dimension, " differ in another: operand 0 is ",
-                              inst.operand(0).shape(), ", operand ", i, " ", operand)));
+                          Str("operands 0 and ", i, " may differ in dim ", dimension, " only: they are ",
+                              inst.operand(0).shape(), " and ", operand)));
     type = HigherPrecision(type, operand.type());
     if (operand.IsDynamic(dimension)) shape.SetDynamic(dimension, true);
     const bool unbounded = shape.dim(dimension) == Shape::kUnbounded || operand.dim(dimension) == Shape::kUnbounded;
     int64_t sum = 0;
     if (!unbounded && __builtin_add_overflow(shape.dim(dimension), operand.dim(dimension), &sum)) {
-      FAIL(ErrorAtOperand(inst, i, "V071", "the joined dimension does not fit 64 bits"));
+      FAIL(ErrorAtOperand(inst, i, "V071", "the size of the joined dimension does not fit in 64 bits"));
     }
     shape.SetDim(dimension, unbounded ? Shape::kUnbounded : sum);
   }
@@ -371,7 +374,7 @@ Result<Shape> ShapeOfGather(const Instruction& inst) {
     const bool collapsed = Contains(a.collapsed_slice_dims, i);
     if ((collapsed || Contains(a.operand_batching_dims, i)) && size > 1) {
       FAIL(ErrorAtAttribute(inst, "slice_sizes", collapsed ? "V077" : "V078",
-                            Str("slice size of dropped dim ", i, " is ", size, ", expected 1")));
+                            Str("slice size of dropped dim ", i, " is ", size, ", expected 0 or 1")));
     }
     if (!collapsed && !Contains(a.operand_batching_dims, i)) offset_sizes.push_back(size);
   }
@@ -426,8 +429,9 @@ Result<Shape> ShapeOfScatter(const Instruction& inst) {
   for (int64_t i = 0; i < k; ++i) {
     const Shape& updates = inst.operand(k + 1 + i).shape();
     if (!SameSizes(inst.operand(i).shape().dims(), operand.dims())) {
-      FAIL(ErrorAtOperand(inst, i, "V082",
-                          Str("operand ", i, " is ", inst.operand(i).shape(), ", operand 0 ", operand)));
+      FAIL(ErrorAtOperand(
+          inst, i, "V082",
+          Str("operands 0 and ", i, " differ in dimensions: ", operand, " and ", inst.operand(i).shape())));
     }
     if (updates.rank() != updates_rank) {
       FAIL(ErrorAtOperand(inst, k + 1 + i, "V081",
@@ -442,9 +446,10 @@ Result<Shape> ShapeOfScatter(const Instruction& inst) {
       const bool fits =
           window ? limit == Shape::kUnbounded || updates.dim(d) <= limit : SameSize(updates.dim(d), limit);
       if (!fits) {
-        FAIL(ErrorAtOperand(inst, k + 1 + i, "V085",
-                            Str("dim ", d, " of updates ", updates, " is ", updates.dim(d),
-                                window ? ", its window is at most " : ", the indices have ", limit)));
+        FAIL(
+            ErrorAtOperand(inst, k + 1 + i, "V085",
+                           Str("dim ", d, " of updates ", updates, " is ", updates.dim(d),
+                               window ? ", expected at most the window's " : ", expected as in the indices: ", limit)));
       }
     }
     results.push_back(inst.operand(i).shape());

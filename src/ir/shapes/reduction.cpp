@@ -19,7 +19,8 @@ Result<int64_t> CountInputs(const Instruction& inst, const char* dims_code) {
   for (int64_t i = 1; i < count / 2; ++i) {
     const Shape& input = inst.operand(i).shape();
     if (SameSizes(input.dims(), inst.operand(0).shape().dims())) continue;
-    FAIL(ErrorAtOperand(inst, i, dims_code, Str("input ", i, " is ", input, ", input 0 ", inst.operand(0).shape())));
+    FAIL(ErrorAtOperand(inst, i, dims_code,
+                        Str("inputs 0 and ", i, " differ in dimensions: ", inst.operand(0).shape(), " and ", input)));
   }
   return count / 2;
 }
@@ -38,7 +39,7 @@ Result<std::vector<int64_t>> WindowedDims(const Instruction& inst, std::span<con
                                           const Window& window) {
   if (window.dims.size() != dims.size()) {
     FAIL(ErrorAtAttribute(inst, "window", "V028",
-                          Str("window of ", window.dims.size(), " dimensions over ", dims.size())));
+                          Str("window has ", window.dims.size(), " dimensions, expected ", dims.size())));
   }
   std::vector<int64_t> sizes;
   for (size_t i = 0; i < dims.size(); ++i) {
@@ -60,7 +61,9 @@ Result<std::vector<int64_t>> WindowedDims(const Instruction& inst, std::span<con
                          __builtin_add_overflow(padded, 1, &padded))) ||
         __builtin_add_overflow(padded, w.pad_low, &padded) || __builtin_add_overflow(padded, w.pad_high, &padded) ||
         __builtin_mul_overflow(w.size - 1, w.window_dilation, &reach) || __builtin_add_overflow(reach, 1, &reach);
-    if (overflow) FAIL(ErrorAtAttribute(inst, "window", "V028", Str("window dim ", i, ": sizes do not fit 64 bits")));
+    if (overflow)
+      FAIL(ErrorAtAttribute(inst, "window", "V028",
+                            Str("the padded size of window dim ", i, " does not fit in 64 bits")));
     sizes.push_back(padded < reach ? 0 : (padded - reach) / w.stride + 1);
   }
   return sizes;
@@ -114,7 +117,8 @@ Result<Shape> ShapeOfSelectAndScatter(const Instruction& inst) {
   }
   const std::vector<int64_t> windowed = TRY(WindowedDims(inst, operand.dims(), a.window));
   if (!SameOrBothFloat(source.type(), operand.type()) || !SameSizes(source.dims(), windowed)) {
-    FAIL(ErrorAtOperand(inst, 1, "V104", Str("source is ", source, ", the windows give ", operand.WithDims(windowed))));
+    FAIL(ErrorAtOperand(inst, 1, "V104",
+                        Str("source is ", source, ", but the windows give ", operand.WithDims(windowed))));
   }
   const auto is_scalar = [&](const Shape& shape) {
     return shape.IsScalar() && SameOrBothFloat(shape.type(), operand.type());
@@ -165,9 +169,10 @@ Result<Shape> ShapeOfScan(const Instruction& inst) {
   const Computation& f = *a.to_apply;
   const int64_t count = inst.operand_count();
   if (static_cast<int64_t>(f.parameters().size()) != count || a.num_carries < 0 || a.num_carries > count) {
-    FAIL(ErrorAtOperandListEnd(inst, "V106",
-                               Str(count, count == 1 ? " operand" : " operands", ", '", f.name(), "' takes ",
-                                   f.parameters().size(), ", ", a.num_carries, " of them carries")));
+    FAIL(ErrorAtOperandListEnd(
+        inst, "V106",
+        Str("found ", count, count == 1 ? " operand" : " operands", " and num_carries=", a.num_carries, ", but '",
+            f.name(), "' takes ", f.parameters().size(), " inputs and carries")));
   }
   TRY(CheckArrays(inst));
   const int64_t d = a.dimension.value;
@@ -182,7 +187,7 @@ Result<Shape> ShapeOfScan(const Instruction& inst) {
       if (d < 0 || d >= element.rank())
         FAIL(fail_size(Str("dimension ", d, " of input ", i, ", ", element, ", expected 0 to ", element.rank() - 1)));
       if (i > 0 && !SameSize(element.dim(d), steps))
-        FAIL(fail_size(Str("input ", i, " has ", element.dim(d), " steps, input 0 has ", steps)));
+        FAIL(fail_size(Str("input ", i, " has ", element.dim(d), " steps, but input 0 has ", steps)));
       steps = element.dim(d);
       std::vector<int64_t> dims(element.dims().begin(), element.dims().end());
       dims.erase(dims.begin() + d);
@@ -212,7 +217,7 @@ Result<Shape> ShapeOfScan(const Instruction& inst) {
   }
   for (int64_t i = 0; i < outputs; ++i) {
     if (d < 0 || !results[i].IsArray() || d > results[i].rank())
-      FAIL(fail_size(Str("dimension ", d, " of output ", i, ", of ", results[i], " each")));
+      FAIL(fail_size(Str("dimension ", d, " cannot be added to output ", i, " with steps of ", results[i])));
     std::vector<int64_t> dims(results[i].dims().begin(), results[i].dims().end());
     dims.insert(dims.begin() + d, steps);
     results[i] = results[i].WithDims(dims);
@@ -233,7 +238,8 @@ Result<Shape> ShapeOfSort(const Instruction& inst) {
   for (int64_t i = 0; i < count; ++i) {
     const Shape& operand = inst.operand(i).shape();
     if (!SameSizes(operand.dims(), keys.dims()))
-      FAIL(ErrorAtOperand(inst, i, "V109", Str("operand ", i, " is ", operand, ", the keys are ", keys)));
+      FAIL(ErrorAtOperand(inst, i, "V109",
+                          Str("operand ", i, " is ", operand, ", expected the dimensions of the keys ", keys)));
     results.push_back(operand);
   }
   if (a.dimension.value >= keys.rank()) {

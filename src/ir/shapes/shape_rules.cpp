@@ -26,7 +26,8 @@ Result<Shape> ShapeOfGetTupleElement(const Instruction& inst) {
   const int64_t index = inst.tuple_index();
   const auto count = static_cast<int64_t>(tuple.elements().size());
   if (index < 0 || index >= count) {
-    FAIL(ErrorAtAttribute(inst, "index", "V054", Str("index ", index, " of a tuple of ", count, " elements")));
+    FAIL(ErrorAtAttribute(inst, "index", "V054",
+                          Str("index ", index, " is out of range for a tuple of ", count, " elements")));
   }
   return tuple.element(index);
 }
@@ -34,7 +35,7 @@ Result<Shape> ShapeOfGetTupleElement(const Instruction& inst) {
 Result<Shape> ShapeOfConstant(const Instruction& inst) {
   Shape shape = inst.literal().shape();
   if (!Compatible(shape, inst.shape()))
-    FAIL(ErrorAtResult(inst, "V052", Str("literal is ", shape, ", result ", inst.shape())));
+    FAIL(ErrorAtResult(inst, "V052", Str("literal is ", shape, ", but the result is ", inst.shape())));
   return inst.shape();
 }
 
@@ -61,7 +62,8 @@ static Status CheckSizeDimension(const Instruction& inst) {
                           Str("dimension ", dimension, " of ", shape, ", expected 0 to ", shape.rank() - 1)));
   }
   if (shape.dim(dimension) > INT32_MAX) {
-    FAIL(ErrorAtAttribute(inst, "dimensions", "V235", Str("size ", shape.dim(dimension), " does not fit s32")));
+    FAIL(ErrorAtAttribute(inst, "dimensions", "V235",
+                          Str("size ", shape.dim(dimension), " of dimension ", dimension, " does not fit in s32")));
   }
   return {};
 }

@@ -198,19 +198,20 @@ Status CheckStateAliases(const Instruction& inst, const Computation& wrapped) {
           Str("alias ", Braced(alias.output), ": (", alias.operand, ", ", Braced(alias.operand_index), "): ", message));
     };
     if (alias.operand < 0 || alias.operand >= (start ? static_cast<int64_t>(wrapped.parameters().size()) : 1)) {
-      FAIL(fail(start ? Str("'", wrapped.name(), "' has ", wrapped.parameters().size(), " parameters")
+      FAIL(fail(start ? Str("operand ", alias.operand, " does not exist, '", wrapped.name(), "' has ",
+                            wrapped.parameters().size(), " parameters")
                       : Str("only operand 0 can be aliased")));
     }
     if (alias.output.empty()) FAIL(fail("the whole state cannot be aliased"));
     if (!start && (alias.output[0] != 2 || alias.operand_index.empty() || alias.operand_index[0] != 2)) {
-      FAIL(fail("only the context can be aliased, {2,...}"));
+      FAIL(fail("only parts of the context, {2,...}, can be aliased"));
     }
     const Shape* from =
         FindSubShape(start ? wrapped.parameter(alias.operand).shape() : inst.operand(0).shape(), alias.operand_index);
     const Shape* to = FindSubShape(inst.shape(), alias.output);
     if (from == nullptr || to == nullptr)
       FAIL(fail(Str(from == nullptr ? "the operand" : "the state", " has no such part")));
-    if (!Compatible(*from, *to)) FAIL(fail(Str("the operand is ", *from, ", the state ", *to)));
+    if (!Compatible(*from, *to)) FAIL(fail(Str("the operand's part is ", *from, ", but the state's part is ", *to)));
   }
   return {};
 }
@@ -254,8 +255,8 @@ Status AsyncChecker::CheckStart(const Instruction& inst) {
   const std::string& thread = first->second->attrs<AsyncAttrs>().thread;
   if (!is_first && thread != a.thread) {
     FAIL(ErrorAtAttribute(inst, "async_execution_thread", "V174",
-                          Str("'", a.calls->name(), "' runs on \"", a.thread, "\" here and on \"", thread, "\" from '",
-                              first->second->name(), "'"))
+                          Str("'", a.calls->name(), "' runs on thread \"", a.thread, "\" here, but on thread \"",
+                              thread, "\" from '", first->second->name(), "'"))
              .AddNote(Str("'", first->second->name(), "' stands here"), NameRange(*first->second)));
   }
   return CheckUsers(inst);
@@ -272,20 +273,21 @@ Result<const Computation*> AsyncChecker::CheckContinues(const Instruction& inst,
   const std::string& thread = inst.attrs<AsyncAttrs>().thread;
   const std::string& started = before.attrs<AsyncAttrs>().thread;
   if (thread != "main" && started != "main" && thread != started) {
-    FAIL(ErrorAtAttribute(inst, "async_execution_thread", "V171",
-                          Str("it runs on \"", thread, "\", '", before.name(), "' on \"", started, "\""))
+    FAIL(ErrorAtAttribute(
+             inst, "async_execution_thread", "V171",
+             Str("this op runs on thread \"", thread, "\", but '", before.name(), "' on thread \"", started, "\""))
              .AddNote(Str("'", before.name(), "' stands here"), NameRange(before)));
   }
   const auto [other, first] = continued_.emplace(&before, &inst);
   if (!first) {
-    FAIL(ErrorAtOperand(
-             inst, 0, "V178",
-             Str("'", before.name(), "' is continued in '", other->second->name(), "' already, and here again"))
+    FAIL(ErrorAtOperand(inst, 0, "V178",
+                        Str("'", before.name(), "' is already continued in '", other->second->name(),
+                            "', expected one continuation"))
              .AddNote(Str("'", other->second->name(), "' stands here"), NameRange(*other->second)));
   }
   const Computation* wrapped = WrappedBy(inst);
   if (wrapped != nullptr && !Wraps(before, *wrapped))
-    FAIL(ErrorAtOpcode(inst, code, Str("it wraps another computation than '", before.name(), "'")));
+    FAIL(ErrorAtOpcode(inst, code, Str("this op wraps another computation than '", before.name(), "'")));
   return wrapped;
 }
 
@@ -300,13 +302,14 @@ Status AsyncChecker::CheckUpdate(const Instruction& inst) {
   const std::vector<Shape>& old = inst.operand(0).shape().elements();
   if (old.size() < 2 || !IsPrefix(old[0], state[0]) || !IsPrefix(old[1], state[1])) {
     FAIL(ErrorAtResult(inst, "V175",
-                       Str("the state becomes ", inst.shape(), ", but was ", inst.operand(0).shape(),
-                           ", of which it must keep operands and result")));
+                       Str("the new state is ", inst.shape(),
+                           ", expected the operands and the result of the old state ", inst.operand(0).shape())));
   }
   const auto kept = static_cast<int64_t>(old[0].elements().size());
   const auto bound = static_cast<int64_t>(state[0].elements().size());
   if (inst.operand_count() - 1 != bound - kept) {
-    const std::string message = Str(inst.operand_count() - 1, " new operands, the state binds ", bound - kept, " more");
+    const std::string message =
+        Str("found ", inst.operand_count() - 1, " new operands, but the state binds ", bound - kept, " more");
     FAIL(inst.operand_count() > 1 ? ErrorAtOperand(inst, 1, "V175", message)
                                   : ErrorAtOperandListEnd(inst, "V175", message));
   }
@@ -390,7 +393,7 @@ void AsyncChecker::CheckIsDone(const Instruction& start) {
       if (seen.insert(user).second) ready.push_back(user);
     }
   }
-  findings_.Add(start, ErrorAtOpcode(start, "V178", Str("'", start.name(), "' is never done")));
+  findings_.Add(start, ErrorAtOpcode(start, "V178", Str("'", start.name(), "' has no async-done")));
 }
 
 // V179, V182: contents and other callers of wrapped computations.
@@ -482,13 +485,13 @@ Status AsyncChecker::CheckPairDone(const Instruction& inst, const StartAndDone& 
     if (a.channel_id != b.channel_id) {
       const auto text = [](std::optional<int64_t> id) { return id ? Str("channel_id ", *id) : Str("no channel_id"); };
       FAIL(ErrorAtAttribute(inst, "channel_id", "V198",
-                            Str(text(b.channel_id), ", but '", operand.name(), "' has ", text(a.channel_id)))
+                            Str("found ", text(b.channel_id), ", but '", operand.name(), "' has ", text(a.channel_id)))
                .AddNote(Str("'", operand.name(), "' stands here"), NameRange(operand)));
     }
     if (a.channel_id && a.is_host_transfer != b.is_host_transfer) {
       FAIL(ErrorAtAttribute(inst, "is_host_transfer", "V199",
-                            Str("is_host_transfer is ", b.is_host_transfer ? "true" : "false", ", but on '",
-                                operand.name(), "' ", a.is_host_transfer ? "true" : "false"))
+                            Str("is_host_transfer is ", b.is_host_transfer ? "true" : "false", ", but '",
+                                operand.name(), "' has ", a.is_host_transfer ? "true" : "false"))
                .AddNote(Str("'", operand.name(), "' stands here"), NameRange(operand)));
     }
     return {};
@@ -507,8 +510,9 @@ Status AsyncChecker::CheckPairDone(const Instruction& inst, const StartAndDone& 
   if (parts.size() < 2) return {};  // The check of the start reported this.
   if (pair.start == Opcode::kCopyStart) {
     if (!Compatible(parts[0], parts[1])) {
-      FAIL(ErrorAtOperand(inst, 0, "V194",
-                          Str("operand is ", operand.shape(), ", its first two elements must be alike")));
+      FAIL(
+          ErrorAtOperand(inst, 0, "V194",
+                         Str("operand is ", operand.shape(), ", but its first two elements must have the same shape")));
     }
     if (Compatible(inst.shape(), parts[0])) return {};
     FAIL(ErrorAtResult(inst, "V194", Str("result is ", inst.shape(), ", the copy is ", parts[0])));
@@ -527,11 +531,11 @@ void AsyncChecker::CheckHostChannels() {
     const auto [first, is_first] = first_of.emplace(*a.channel_id, inst);
     if (is_first || findings_.IsWrong(*inst) || SameOperation(*first->second, *inst)) continue;
     const Instruction& other = *first->second;
-    findings_.Add(
-        *inst, ErrorAtOpcode(*inst, "V200",
-                             Str("'", inst->opcode(), "' ", inst->shape(), " and '", other.opcode(), "' ",
-                                 other.shape(), " share channel ", *a.channel_id, " to the host, expected two alike"))
-                   .AddNote(Str("'", other.name(), "' stands here"), NameRange(other)));
+    findings_.Add(*inst, ErrorAtOpcode(*inst, "V200",
+                                       Str("'", inst->opcode(), "' ", inst->shape(), " and '", other.opcode(), "' ",
+                                           other.shape(), " share channel ", *a.channel_id,
+                                           " to the host, so they must have the same opcode, shape and attributes"))
+                             .AddNote(Str("'", other.name(), "' stands here"), NameRange(other)));
   }
 }
 

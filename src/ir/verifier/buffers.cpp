@@ -30,11 +30,11 @@ Status CheckOperandLayouts(const Instruction& inst, const CustomCallAttrs& a) {
     return ErrorAtAttribute(inst, "operand_layout_constraints", "V240", std::move(message));
   };
   if (static_cast<int64_t>(shapes.size()) != inst.operand_count())
-    FAIL(fail(Str(shapes.size(), " layouts for ", inst.operand_count(), " operands")));
+    FAIL(fail(Str(shapes.size(), " layouts for ", inst.operand_count(), " operands, expected one for each")));
   for (size_t i = 0; i < shapes.size(); ++i) {
     const Shape& operand = inst.operand(static_cast<int64_t>(i)).shape();
     if (!Compatible(shapes[i], operand))
-      FAIL(fail(Str("layout ", i, " is of ", shapes[i], ", operand ", i, " is ", operand)));
+      FAIL(fail(Str("layout ", i, " is for ", shapes[i], ", operand ", i, " is ", operand)));
   }
   return {};
 }

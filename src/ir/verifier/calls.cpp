@@ -17,9 +17,9 @@ Status CheckThreads(const Instruction& inst) {
   const std::string& thread = inst.computation().execution_thread;
   for (const Computation* callee : CalledComputations(inst)) {
     if (callee->execution_thread == thread) continue;
-    FAIL(ErrorAtOpcode(
-        inst, always ? "V152" : "V153",
-        Str("'", callee->name(), "' runs on \"", callee->execution_thread, "\", its caller on \"", thread, "\"")));
+    FAIL(ErrorAtOpcode(inst, always ? "V152" : "V153",
+                       Str("'", callee->name(), "' runs on thread \"", callee->execution_thread,
+                           "\", but its caller on thread \"", thread, "\"")));
   }
   return {};
 }
@@ -39,7 +39,7 @@ Status CheckComposite(const Instruction& inst) {
   const auto version = FrontendAttribute(inst, "composite.version");
   int64_t number = 0;
   if (version && (!ParseInt(*version, &number) || number < 0))
-    FAIL(fail(Str("composite.version is \"", Escaped(*version), "\", expected a number of 0 or more")));
+    FAIL(fail(Str("composite.version is \"", Escaped(*version), "\", expected an integer of 0 or more")));
   return {};
 }
 
@@ -94,9 +94,10 @@ Status CheckOperandAliases(const Instruction& inst, const OperandAliases& aliase
     }
     const Shape* to = FindSubShape(inst.shape(), alias.output);
     const Shape* from = FindSubShape(inst.operand(alias.operand).shape(), alias.operand_index);
-    if (to == nullptr) FAIL(fail(Str("the result is ", inst.shape())));
-    if (from == nullptr) FAIL(fail(Str("the operand is ", inst.operand(alias.operand).shape())));
-    if (!rule.any_shape && !Compatible(*from, *to)) FAIL(fail(Str("the operand is ", *from, ", the result ", *to)));
+    if (to == nullptr) FAIL(fail(Str("the result ", inst.shape(), " has no such part")));
+    if (from == nullptr) FAIL(fail(Str("the operand ", inst.operand(alias.operand).shape(), " has no such part")));
+    if (!rule.any_shape && !Compatible(*from, *to))
+      FAIL(fail(Str("the operand's part is ", *from, ", but the result's part is ", *to)));
   }
   return {};
 }

@@ -42,7 +42,9 @@ class DeadlockChecker {
 
   void Run() {
     Walk(findings_.module().entry());
-    if (!waiting_.empty()) Report(*waiting_[0], "V283", Str("'", waiting_[0]->name(), "' still waits at the end"));
+    if (!waiting_.empty())
+      Report(*waiting_[0], "V283",
+             Str("'", waiting_[0]->name(), "' still waits for its counterpart at the end of the module"));
   }
 
  private:
@@ -83,7 +85,7 @@ class DeadlockChecker {
     if (inst.attrs<ChannelAttrs>().is_host_transfer || FrontendAttribute(inst, "_xla_send_recv_pipeline")) return;
     const std::string text = FrontendAttribute(inst, kSendRecvPairs).value_or("");
     if (const std::string trouble = Trouble(ReadDevicePairs(text)); !trouble.empty()) {
-      Report(inst, "V280", Str("pairs ", text, ": ", trouble));
+      Report(inst, "V280", Str("source-target pairs ", text, ": ", trouble));
       return;
     }
     const auto counterpart = std::find_if(waiting_.begin(), waiting_.end(), [&](const Instruction* other) {
@@ -100,7 +102,7 @@ class DeadlockChecker {
       all.insert(all.end(), more.begin(), more.end());
     }
     if (const std::string trouble = Trouble(all); !trouble.empty()) {
-      Report(inst, "V281", Str("together with the '", inst.opcode(), "' that wait: ", trouble));
+      Report(inst, "V281", Str("with the pairs of each '", inst.opcode(), "' that still waits: ", trouble));
       return;
     }
     waiting_.push_back(&inst);

@@ -72,7 +72,7 @@ Status CheckListedGroups(const Instruction& inst, const Groups& groups, const ch
     if (ids[i] == static_cast<int64_t>(i)) continue;
     const bool twice = i > 0 && ids[i] == ids[i - 1];
     FAIL(fail("V211", twice ? Str("id ", ids[i], " stands twice")
-                            : Str("id ", i, " is missing, and id ", ids.back(), " is there; ids go up from 0")));
+                            : Str("id ", i, " is missing, expected each id from 0 to ", ids.size() - 1)));
   }
   return {};
 }
@@ -98,8 +98,8 @@ Result<int64_t> CheckGroups(const Instruction& inst, const CollectiveAttrs& a) {
   }
   if (groups.count > 0 && world.ids != 1 && ids != world.ids) {
     FAIL(ErrorAtAttribute(inst, "replica_groups", "V212",
-                          Str("the groups name ", ids, ids == 1 ? " id" : " ids", ", the module has ", world.ids, " ",
-                              world.of, world.ids == 1 ? "" : "s")));
+                          Str("the groups name ", ids, ids == 1 ? " id" : " ids", ", but the module has ", world.ids,
+                              " ", world.of, world.ids == 1 ? "" : "s")));
   }
   if (groups.count == 0) return world.group_size;
   return mode == GroupMode::kCrossReplicaAndPartition ? Times(groups.size, header.num_partitions) : groups.size;
@@ -152,7 +152,7 @@ Status CheckScaledDim(const Instruction& inst, const CollectiveAttrs& a, const S
     expected.SetDim(d, to.dim(d));
     if (!ShapesMatch(to, expected, TypeMatch::kFloatsMayDiffer)) {
       FAIL(ErrorAtResult(inst, "V002",
-                         Str("result is ", to, ", expected ", from, " with another dimension ", d, " only")));
+                         Str("result is ", to, ", expected ", from, " with another size of dimension ", d, " only")));
     }
     const int64_t whole = gather ? to.dim(d) : from.dim(d);
     const int64_t part = gather ? from.dim(d) : to.dim(d);
@@ -165,8 +165,9 @@ Status CheckScaledDim(const Instruction& inst, const CollectiveAttrs& a, const S
                              ", but the groups have ", group_size, " members")));
     }
     if (whole % part != 0) {
-      FAIL(ErrorAtResult(
-          inst, code, Str("dimension ", d, " goes from ", from.dim(d), " to ", to.dim(d), ", which is no multiple")));
+      FAIL(ErrorAtResult(inst, code,
+                         Str("dimension ", d, " goes from ", from.dim(d), " to ", to.dim(d),
+                             ", but neither size is a multiple of the other")));
     }
   }
   return {};
@@ -196,13 +197,14 @@ Status CheckAllToAll(const Instruction& inst, const CollectiveAttrs& a, int64_t 
   if (group_size > 0 && inst.operand_count() != group_size) {
     FAIL(ErrorAtOperandListEnd(inst, "V223",
                                Str(inst.operand_count(), inst.operand_count() == 1 ? " operand" : " operands",
-                                   ", the groups have ", group_size, group_size == 1 ? " member" : " members")));
+                                   ", but the groups have ", group_size, group_size == 1 ? " member" : " members")));
   }
   std::vector<Shape> shapes;
   for (int64_t i = 0; i < inst.operand_count(); ++i) {
     const Shape& shape = inst.operand(i).shape();
     if (!Compatible(shape, inst.operand(0).shape()))
-      FAIL(ErrorAtOperand(inst, i, "V223", Str("operand ", i, " is ", shape, ", operand 0 ", inst.operand(0).shape())));
+      FAIL(ErrorAtOperand(inst, i, "V223",
+                          Str("operand ", i, " is ", shape, ", but operand 0 is ", inst.operand(0).shape())));
     shapes.push_back(shape);
   }
   // A single operand gives an array or a tuple of one array.
@@ -222,7 +224,7 @@ Status CheckRagged(const Instruction& inst) {
   for (int64_t i = 3; i < 6; ++i) {
     const Shape& shape = inst.operand(i).shape();
     if (!Compatible(shape, first))
-      FAIL(ErrorAtOperand(inst, i, "V224", Str("operand ", i, " is ", shape, ", operand 2 ", first)));
+      FAIL(ErrorAtOperand(inst, i, "V224", Str("operand ", i, " is ", shape, ", but operand 2 is ", first)));
   }
   return {};
 }
@@ -239,11 +241,12 @@ Status CheckPairs(const Instruction& inst, const PermuteAttrs& a) {
   const int64_t often = a.slice_sizes ? std::max<int64_t>(1, static_cast<int64_t>(a.slice_sizes->size())) : 1;
   std::unordered_map<int64_t, int64_t> seen[2];
   for (const std::vector<int64_t>& pair : a.source_target_pairs) {
-    if (pair.size() != 2) FAIL(fail(Str("a pair has ", pair.size(), " entries")));
+    if (pair.size() != 2) FAIL(fail(Str("a pair has ", pair.size(), " entries, expected 2")));
     for (int side = 0; side < 2; ++side) {
       const char* what = side == 0 ? "source " : "target ";
       if (pair[side] < 0 || (ids != 1 && pair[side] >= ids)) {
-        FAIL(fail(Str(what, pair[side], ", the module has ", ids, a.channel_id ? " partitions" : " replicas")));
+        FAIL(fail(Str(what, pair[side], " does not exist, the module has ", ids,
+                      a.channel_id ? " partitions" : " replicas")));
       }
       if (++seen[side][pair[side]] > often)
         FAIL(fail(Str(what, pair[side], " stands ", often == 1 ? "twice" : Str("more than ", often, " times"))));
@@ -273,7 +276,7 @@ Status CheckInPlace(const Instruction& inst) {
   const Shape& output = inst.operand(1).shape();
   const bool alike = input.IsTuple() ? output.IsTuple() && input.elements().size() == output.elements().size()
                                      : input.IsArray() && output.IsArray();
-  if (!alike) FAIL(ErrorAtOperand(inst, 1, "V226", Str("the output is ", output, ", the input ", input)));
+  if (!alike) FAIL(ErrorAtOperand(inst, 1, "V226", Str("the output is ", output, ", but the input is ", input)));
   for (int64_t i = 2; i < 4; ++i) {
     const Shape& buffer = i == 2 ? input : output;
     const Shape& offset = inst.operand(i).shape();

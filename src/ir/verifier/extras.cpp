@@ -88,7 +88,7 @@ Status CheckHasOperand(const Instruction& inst) {
       Opcode::kAllReduce,         Opcode::kAllReduceStart,         Opcode::kCollectiveBroadcast,
       Opcode::kCollectivePermute, Opcode::kCollectivePermuteStart, Opcode::kCollectiveReduce};
   if (!kAsked.Has(inst.opcode()) || inst.operand_count() > 0) return {};
-  FAIL(ErrorAtOpcode(inst, "V309", Str("'", inst.opcode(), "' has no operand")));
+  FAIL(ErrorAtOpcode(inst, "V309", Str("'", inst.opcode(), "' has no operand, expected 1 or more")));
 }
 
 Status CheckFftLength(const Instruction& inst) {
@@ -99,8 +99,9 @@ Status CheckFftLength(const Instruction& inst) {
   for (int64_t i = 0; i < lengths; ++i) {
     const int64_t d = shape.rank() - lengths + i;
     if (!SameSize(shape.dim(d), a->fft_length[i]))
-      FAIL(ErrorAtAttribute(inst, "fft_length", "V311",
-                            Str("fft_length ", a->fft_length[i], ", dim ", d, " of ", shape, " is ", shape.dim(d))));
+      FAIL(ErrorAtAttribute(
+          inst, "fft_length", "V311",
+          Str("fft_length is ", a->fft_length[i], ", but dim ", d, " of ", shape, " has size ", shape.dim(d))));
   }
   return {};
 }
@@ -152,13 +153,14 @@ Status CheckDotPrecision(const Instruction& inst) {
   const DotAttrs& a = inst.attrs<DotAttrs>();
   if (a.precision.size() > 2)
     FAIL(ErrorAtAttribute(inst, "operand_precision", "V314",
-                          Str(a.precision.size(), " precisions, expected 2 at most")));
+                          Str("operand_precision has ", a.precision.size(), " entries, expected at most 2")));
   for (int64_t i = 0; i < 2; ++i) {
     const PrimitiveType type = inst.operand(i).shape().type();
     // dot_bf16_bf16_f32 rounds f32 operands to bf16.
     const bool rounds = type == PrimitiveType::kF32 && (a.algorithm == DotAlgorithm::kBF16BF16F32);
     if (!AlgorithmTakes(a.algorithm, type) && !rounds)
-      FAIL(ErrorAtAttribute(inst, "algorithm", "V314", Str("algorithm=", a.algorithm, ", operand ", i, " is ", type)));
+      FAIL(ErrorAtAttribute(inst, "algorithm", "V314",
+                            Str("algorithm=", a.algorithm, " does not take operand ", i, " of type ", type)));
   }
   return {};
 }
@@ -178,8 +180,9 @@ Status CheckBatchingDims(const Instruction& inst) {
     if (Overlap(batching, dropped)) FAIL(fail(dropped_name, dropped));
     if (Overlap(batching, map)) FAIL(fail(map_name, map));
     if (Contains(indices, vector_dim))
-      FAIL(ErrorAtAttribute(inst, indices_name, "V307",
-                            Str(indices_name, " ", Braced(indices), " hold index_vector_dim ", vector_dim)));
+      FAIL(
+          ErrorAtAttribute(inst, indices_name, "V307",
+                           Str(indices_name, " ", Braced(indices), " must not contain index_vector_dim ", vector_dim)));
     return {};
   };
   if (const auto* g = inst.attributes().GetIf<GatherAttrs>()) {
@@ -235,13 +238,15 @@ Status CheckAttributes(const Instruction& inst) {
   if (inst.Is(Opcode::kBroadcast)) {
     const std::vector<int64_t>& dims = inst.dimensions();
     if (!IsDimSet(dims, inst.shape().rank()))
-      FAIL(ErrorAtAttribute(inst, "dimensions", "V302", Str("dimensions ", Braced(dims), " stand twice")));
+      FAIL(ErrorAtAttribute(inst, "dimensions", "V302",
+                            Str("dimensions ", Braced(dims), " must be different dimensions of the result")));
     if (!std::is_sorted(dims.begin(), dims.end()))
       FAIL(ErrorAtAttribute(inst, "dimensions", "V057", Str("dimensions ", Braced(dims), " are not ascending")));
   }
   if (const auto* call = inst.attributes().GetIf<CustomCallAttrs>();
       call != nullptr && call->to_apply != nullptr && !call->called_computations.empty()) {
-    FAIL(ErrorAtAttribute(inst, "called_computations", "V312", "to_apply and called_computations stand together"));
+    FAIL(ErrorAtAttribute(inst, "called_computations", "V312",
+                          "to_apply and called_computations are both given, expected one of them"));
   }
   return {};
 }
@@ -250,9 +255,9 @@ Status CheckNamesAndWidths(const Instruction& inst) {
   const std::string_view scheduled = inst.metadata().scheduling_name.NameFor(inst.name());
   if (!scheduled.empty() && scheduled != inst.name() && inst.name().find(".remat") == std::string::npos &&
       inst.name().find(".clone") == std::string::npos) {
-    FAIL(ErrorAtAttribute(
-        inst, "metadata", "V269",
-        Str("scheduling_name is '", Escaped(std::string(scheduled)), "', the name '", inst.name(), "'")));
+    FAIL(ErrorAtAttribute(inst, "metadata", "V269",
+                          Str("scheduling_name is '", Escaped(std::string(scheduled)),
+                              "', but the instruction's name is '", inst.name(), "'")));
   }
   Status status;
   ForEachLeaf(inst.shape(), [&](const ShapeIndex&, const Shape& leaf) {
@@ -283,7 +288,7 @@ static Status CheckConvolutionKind(const Instruction& inst) {
   }
   if (SameSizes(expected.dims(), dims)) return {};
   FAIL(ErrorAtResult(inst, "V315",
-                     Str("written ", inst.shape(), ", a convolution of kind ", a.kind, " gives ", expected)));
+                     Str("result is ", inst.shape(), ", but a convolution of kind ", a.kind, " gives ", expected)));
 }
 
 Status CheckExtras(const Instruction& inst, bool strict) {

@@ -30,9 +30,9 @@ void CheckEntryLayout(Findings& findings) {
   const bool strict = findings.strict();
   const std::vector<Shape>& parameters = header.entry_parameters->elements();
   if (parameters.size() != entry.parameters().size()) {
-    findings.Add(ErrorInHeader(
-        findings.module(), "V262", "entry_computation_layout",
-        Str("entry_computation_layout has ", parameters.size(), " parameters, the entry ", entry.parameters().size())));
+    findings.Add(ErrorInHeader(findings.module(), "V262", "entry_computation_layout",
+                               Str("entry_computation_layout has ", parameters.size(),
+                                   " parameters, but the entry has ", entry.parameters().size())));
     return;
   }
   // A layout that equals the instruction's is checked there.
@@ -101,7 +101,7 @@ void CheckAliases(Findings& findings) {
           Str("joins ", input->ByteSize(), " bytes (", *input, ") with ", output->ByteSize(), " (", *output, ")"));
     used.emplace(alias.parameter, alias.parameter_index);
     if (alias.must && !MustAliasFits(module, alias, *input, *output)) {
-      add("V264", Str("must alias, but the parameter is ", *input, " and the output ", *output,
+      add("V264", Str("must alias, but the parameter is ", *input, " and the output is ", *output,
                       Compatible(*input, *output) ? ", with another layout" : ""));
     }
   }

@@ -41,7 +41,7 @@ Status CheckArgument(const Instruction& inst, int64_t i, const Instruction& para
   if (other.a == nullptr) return {};
   FAIL(ErrorAtOperand(inst, i, "V290",
                       Str("operand ", i, operand.IsTuple() ? " has " : " is ", other.a->ToStringWithLayout(),
-                          ", the parameter ", other.b->ToStringWithLayout()))
+                          ", but the parameter ", operand.IsTuple() ? "has " : "is ", other.b->ToStringWithLayout()))
            .AddNote("this parameter", NameRange(parameter)));
 }
 
@@ -102,8 +102,8 @@ Status CheckCallLayouts(const Instruction& inst) {
         const Difference other = DifferenceOf(inst.operand(i).shape(), inst.shape().element(i));
         if (other.a == nullptr) continue;
         FAIL(ErrorAtOperand(inst, i, "V290",
-                            Str("operand ", i, " is ", other.a->ToStringWithLayout(), ", element ", i,
-                                " of the result ", other.b->ToStringWithLayout())));
+                            Str("operand ", i, " is ", other.a->ToStringWithLayout(), ", but element ", i,
+                                " of the result is ", other.b->ToStringWithLayout())));
       }
       return {};
     case Opcode::kAsyncStart:
@@ -135,7 +135,7 @@ Status CheckKept(const Instruction& inst) {
         (!width_counts || operand.layout().tiling->element_size_in_bits == result.tiling->element_size_in_bits))
       continue;
     FAIL(ErrorAtOperand(inst, i, "V291",
-                        Str("operand ", i, " is ", operand.ToStringWithLayout(), ", the result ",
+                        Str("operand ", i, " is ", operand.ToStringWithLayout(), ", but the result is ",
                             inst.shape().ToStringWithLayout()))
              .Hint("insert a copy"));
   }
@@ -152,10 +152,10 @@ bool IsConstantCopy(const Instruction& inst) {
 
 Status CheckMemory(const Instruction& inst) {
   const Shape& result = inst.shape();
-  const auto moves = [&](const char* code, const Shape& from) {
+  const auto moves = [&](const char* code, const Shape& from, std::string_view rule) {
     return ErrorAtResult(
         inst, code,
-        Str("'", inst.opcode(), "' goes from ", from.ToStringWithLayout(), " to ", result.ToStringWithLayout()));
+        Str("'", inst.opcode(), "' ", rule, ": from ", from.ToStringWithLayout(), " to ", result.ToStringWithLayout()));
   };
   switch (inst.opcode()) {
     case Opcode::kBitcast: {
@@ -166,7 +166,7 @@ Status CheckMemory(const Instruction& inst) {
             Str("bitcast of ", from.ByteSize(), " bytes (", from, ") to ", result.ByteSize(), " (", result, ")")));
       }
       if ((MemoryOf(from) == kHostMemory) != (MemoryOf(result) == kHostMemory) && !IsConstantCopy(inst.operand(0)))
-        FAIL(moves("V293", from));
+        FAIL(moves("V293", from, "cannot move data into or out of host memory, S(5)"));
       return {};
     }
     case Opcode::kCopy: {
@@ -176,7 +176,9 @@ Status CheckMemory(const Instruction& inst) {
       Layout moved = from.layout();
       moved.tiling.Mutable().memory_space = MemoryOf(result);
       if (((to_host || from_host) && from.type() != result.type()) || (from_host && moved != result.layout()))
-        FAIL(moves("V294", from));
+        FAIL(moves("V294", from,
+                   to_host ? "to host memory must keep the element type"
+                           : "from host memory must keep the element type and the layout"));
       return {};
     }
     case Opcode::kDynamicSlice:
@@ -186,7 +188,11 @@ Status CheckMemory(const Instruction& inst) {
       const int64_t to = MemoryOf(result);
       const bool wrong = (slice ? from == 0 && to == kHostMemory : from == kHostMemory && to == 0) ||
                          (from == kAlternateMemory && to != kAlternateMemory);
-      if (wrong) FAIL(moves("V295", inst.operand(0).shape()));
+      if (wrong) {
+        FAIL(moves("V295", inst.operand(0).shape(),
+                   slice ? "cannot move data to host memory, S(5), or out of S(1)"
+                         : "cannot move data from host memory, S(5), or out of S(1)"));
+      }
       return {};
     }
     default: return {};
@@ -218,7 +224,7 @@ bool MovesNothing(const Shape& from, const Shape& to) {
 std::string LayoutFault(const Shape& array) {
   const Tiling& tiling = *array.layout().tiling;
   if (!tiling.wrong_order.empty())
-    return Str("the layout of ", array.ToStringWithLayout(), " is no permutation of its dimensions");
+    return Str("the layout of ", array.ToStringWithLayout(), " is not a permutation of its dimensions");
   for (const std::vector<int64_t>& tile : tiling.tiles) {
     for (const int64_t size : tile) {
       if (size <= 0 && size != Tiling::kCombine)

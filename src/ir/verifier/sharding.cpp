@@ -51,9 +51,9 @@ Status CheckOne(const Instruction& inst, const Shape& leaf, const Sharding& shar
   const char* code = partitions == 1 ? "V316" : "V258";
   const std::string has = Str("the module has ", partitions, partitions == 1 ? " partition" : " partitions");
   if (!ids.empty() && ids.back() >= partitions)
-    FAIL(ErrorAtSharding(inst, code, Str("device ", ids.back(), ", ", has)));
+    FAIL(ErrorAtSharding(inst, code, Str("device ", ids.back(), " does not exist, ", has)));
   if (!placement.count || partitions == 1 || *placement.count == partitions) return {};
-  FAIL(ErrorAtSharding(inst, code, Str("the tiles name ", *placement.count, " devices, ", has)));
+  FAIL(ErrorAtSharding(inst, code, Str("the tiles name ", *placement.count, " devices, but ", has)));
 }
 
 std::vector<const Shape*> LeavesOf(const Shape& shape) {

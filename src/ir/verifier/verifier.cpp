@@ -187,7 +187,7 @@ bool Verifier::CheckCallees(const Instruction& inst) {
       }
     });
   });
-  return !missing || Report(inst, ErrorAt(inst, "V009", Str("'", inst.name(), "' lacks a called computation")));
+  return !missing || Report(inst, ErrorAt(inst, "V009", Str("'", inst.name(), "' has no called computation")));
 }
 
 // Compares counts of users and sums of their ids. A search would take quadratic time for a long tuple.
@@ -352,7 +352,8 @@ Status Verifier::CheckShape(const Instruction& inst) {
                                    {Opcode::kOptimizationBarrier, "V162", "the operand is"}};
   const auto handing = std::ranges::find(kHandings, inst.opcode(), &Handing::opcode);
   if (handing != std::end(kHandings)) {
-    FAIL(ErrorAtResult(inst, handing->code, Str("written ", inst.shape(), ", ", handing->whose, " ", inferred)));
+    FAIL(ErrorAtResult(inst, handing->code,
+                       Str("result is written ", inst.shape(), ", but ", handing->whose, " ", inferred)));
   }
   FAIL(ErrorAtResult(inst, "V002",
                      Str("'", inst.opcode(), "' is written ", inst.shape(), " but its operands give ", inferred)));
@@ -365,9 +366,9 @@ Status Verifier::CheckElementwise(const Instruction& inst) {
   for (int64_t i = 0; i < inst.operand_count(); ++i) {
     const Shape& operand = inst.operand(i).shape();
     if (SameSizes(operand.dims(), inst.shape().dims())) continue;
-    FAIL(ErrorAtOperand(
-             inst, i, "V031",
-             Str("operand ", i, " is ", operand, ", result ", inst.shape(), ", there is no implicit broadcast"))
+    FAIL(ErrorAtOperand(inst, i, "V031",
+                        Str("operand ", i, " is ", operand, ", but the result is ", inst.shape(),
+                            ": there is no implicit broadcast"))
              .Hint("write a broadcast"));
   }
   return {};

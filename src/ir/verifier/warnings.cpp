@@ -59,7 +59,8 @@ Status WarnOfDoubles(const Instruction& inst) {
   for (int64_t i = 0; i < inst.operand_count(); ++i) {
     const Instruction& from = inst.operand(i);
     if (from.Is(Opcode::kConvert) && from.operand(0).shape().type() == PrimitiveType::kF32)
-      FAIL(ErrorAtOperand(inst, i, "W003", Str("f64 '", inst.opcode(), "' of a value converted from f32")));
+      FAIL(
+          ErrorAtOperand(inst, i, "W003", Str("f64 '", inst.opcode(), "' has an operand that was converted from f32")));
   }
   return {};
 }
@@ -107,7 +108,7 @@ Status WarnOfDevices(const Instruction& inst) {
                         "W008",
                         Str(named, " devices are named, the module has replica_count=", header.replica_count,
                             " and num_partitions=", header.num_partitions))
-           .Hint("hlo-run --num_partitions=N or --num_replicas=N says what the text does not"));
+           .Hint("set the numbers for a run: hlo-run --num_partitions=N --num_replicas=N"));
 }
 
 Status WarnOfShortSums(const Instruction& inst) {
@@ -153,7 +154,8 @@ Status WarnOfCounter(const Instruction& inst) {
   if (words.size() < kFewest) return {};
   const auto counts = [](uint32_t word, uint32_t next) { return next == word + 1; };
   if (std::adjacent_find(words.begin(), words.end(), std::not_fn(counts)) != words.end()) return {};
-  FAIL(ErrorAtOpcode(inst, "W002", "the elements count up in 32-bit words, as XLA fills in constant({...})"));
+  FAIL(ErrorAtOpcode(inst, "W002",
+                     "the elements are the counter with which XLA fills constant({...}), not the real values"));
 }
 
 // Instructions that are often left without users.
