@@ -128,7 +128,7 @@ TEST(ParserProto, EveryWrapperIsRecognized) {
 TEST(ParserProto, NonemptyUnknownFieldsAreRejected) {
   const std::string module = BytesOf("testdata/proto/calls.pb");
   const std::string refused =
-      Str("U010: not read: field 1000 of HloModuleProto, which hlokit does not know and which may change the module, "
+      Str("U010: cannot read field 1000 of HloModuleProto, which hlokit does not know and which may change the module, "
           "at byte ",
           module.size());
   for (const std::string_view field : {"\xC0\x3E\x05", "\xC2\x3E\x02hi",
@@ -155,13 +155,13 @@ TEST(ParserProto, UnknownFieldsOfMetadataGiveAWarning) {
   ASSERT_TRUE(module) << module.error().message();
   ASSERT_EQ(warnings.size(), 1);
   EXPECT_EQ(warnings[0].code, "W014");
-  EXPECT_EQ(warnings[0].message, "not read: field 'brightness' of OpMetadata");
+  EXPECT_EQ(warnings[0].message, "ignored: field 'brightness' of OpMetadata");
   EXPECT_EQ(Verdict(OneConstant("brightness: 3")),
-            "U010: not read: field 'brightness' of HloInstructionProto, which hlokit does not know and which may "
+            "U010: cannot read field 'brightness' of HloInstructionProto, which hlokit does not know and which may "
             "change the module");
   EXPECT_EQ(
       Verdict(OneConstant("shape { element_type: F32 } literal { dynamic_sizes: 2 }")),
-      "U010: not read: field 'dynamic_sizes' (34) of LiteralProto: sizes of dynamic dimensions below their bounds");
+      "U010: cannot read field 'dynamic_sizes' (34) of LiteralProto: sizes of dynamic dimensions below their bounds");
 }
 
 // The messages whose unknown fields are metadata. All others reject unknown fields, and so do new messages.
@@ -214,16 +214,16 @@ TEST(ParserProto, WrongIdsAreNamed) {
 TEST(ParserProto, LiteralsMustFitTheirShapes) {
   const std::string f32_3 = "shape { element_type: F32 dimensions: 3 } ";
   EXPECT_EQ(Verdict(OneConstant(f32_3 + "literal { shape { element_type: F32 dimensions: 3 } f32s: [1, 2] }")),
-            "P041: a literal of f32[3] has 8 in 'f32s'");
+            "P041: a literal of f32[3] has 8 elements or bytes in 'f32s', which do not fill the shape");
   EXPECT_EQ(Verdict(OneConstant(f32_3 + "literal { shape { element_type: F32 dimensions: 2 } f32s: [1, 2] }")),
-            "P041: a literal of f32[2] in a constant of f32[3]");
+            "P041: the given literal is f32[2], but the constant is f32[3]");
   EXPECT_EQ(Verdict(OneConstant(f32_3)), "P040: constant 'c' was written without its elements");
   EXPECT_EQ(Verdict(OneConstant("shape { element_type: TOKEN } literal { shape { element_type: TOKEN } }")),
-            "P043: no literal has the shape token[]");
+            "P043: a literal cannot have the shape token[]");
   EXPECT_EQ(Verdict(OneConstant("shape { element_type: 99 }")), "P040: constant 'c' was written without its elements");
   EXPECT_EQ(
       Verdict(OneConstant(f32_3 + "literal { shape { element_type: F32 dimensions: [4611686018427387904, 9] } }")),
-      "P092: a literal's shape: a shape of more than 2^63 bytes");
+      "P092: a literal's shape: the shape has more than 2^63 bytes");
 }
 
 TEST(ParserProto, TextFormHasItsOwnErrors) {

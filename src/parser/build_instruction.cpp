@@ -29,7 +29,7 @@ bool Reader::CheckOperandCount(const Pending& pending) {
   }
   if (pending.opcode == Opcode::kTuple && pending.shape) {
     if (!pending.shape->IsTuple())
-      return Fail("V001", Str("a tuple is written ", *pending.shape), pending.opcode_range);
+      return Fail("V001", Str("a tuple is written ", *pending.shape, ", expected a tuple shape"), pending.opcode_range);
     const size_t elements = pending.shape->elements().size();
     if (elements != found)
       return Fail("V001", Str("a tuple of ", elements, " elements has ", found, found == 1 ? " operand" : " operands"),
@@ -94,7 +94,8 @@ bool Reader::Build(Pending& pending, std::string_view name, Instruction*& inst) 
     const std::vector<int64_t> written = std::exchange(dimensions, {});
     for (int64_t i = 0; i < pending.operands[0]->shape().rank(); ++i) dimensions.push_back(i);
     if (written != dimensions && !written.empty())
-      Warn("W010", Str("dimensions={", Join(written, ","), "} are ignored: a map goes over all"), pending.opcode_range);
+      Warn("W010", Str("dimensions={", Join(written, ","), "} are ignored: a map goes over all dimensions"),
+           pending.opcode_range);
   }
   bool calls_broken = false;
   if (!broken_.empty()) {
@@ -163,7 +164,9 @@ bool Reader::CheckContinued(const Pending& pending) {
   if (before == nullptr) return true;
   const AsyncAttrs& start = before->attrs<AsyncAttrs>();
   if (!pending.thread_range.empty() && said.thread != start.thread) {
-    return Fail("V171", Str("it runs on \"", said.thread, "\", '", before->name(), "' on \"", start.thread, "\""),
+    return Fail("V171",
+                Str("this op runs on thread \"", said.thread, "\", but '", before->name(), "' on thread \"",
+                    start.thread, "\""),
                 pending.thread_range);
   }
   if (start.calls == nullptr || !start.calls->has_root()) return true;

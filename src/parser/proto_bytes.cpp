@@ -66,8 +66,8 @@ Status ProtoBytes::CheckUnread(std::vector<Diagnostic>* warnings) const {
       continue;
     }
     const bool known = !field.reason.empty();
-    std::string message =
-        Str("not read: ", Describe(field), known ? "" : ", which hlokit does not know and which may change the module");
+    std::string message = Str("cannot read ", Describe(field),
+                              known ? "" : ", which hlokit does not know and which may change the module");
     Error error = Unsupported("U010", std::move(message));
     if (is_text_) {
       const auto begin = static_cast<uint32_t>(field.offset);
@@ -80,7 +80,7 @@ Status ProtoBytes::CheckUnread(std::vector<Diagnostic>* warnings) const {
         "the text of the module may contain it: --xla_dump_hlo_as_text, or as_hlo_text() in JAX"));
   }
   if (warnings != nullptr && !noted.empty())
-    warnings->push_back({"W014", Str("not read: ", Join(noted, ", and ")), {}, {}, {}});
+    warnings->push_back({"W014", Str("ignored: ", Join(noted, ", and ")), {}, {}, {}});
   return {};
 }
 

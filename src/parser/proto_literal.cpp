@@ -58,9 +58,11 @@ Result<Literal> LiteralFromProto(const ProtoBytes& bytes, const WireMessage& lit
     FAIL(bytes.ErrorAt(shape.error().code(), Str("a literal's shape: ", shape.error().message()), literal.begin()));
   const ProtoField* field = LiteralField(shape->type());
   if (field == nullptr || std::any_of(shape->dims().begin(), shape->dims().end(), [](int64_t d) { return d < 0; }))
-    FAIL(bytes.ErrorAt("P043", Str("no literal has the shape ", *shape), literal.begin()));
+    FAIL(bytes.ErrorAt("P043", Str("a literal cannot have the shape ", *shape), literal.begin()));
   const auto wrong_count = [&](size_t found) {
-    return bytes.ErrorAt("P041", Str("a literal of ", *shape, " has ", found, " in '", field->name, "'"),
+    return bytes.ErrorAt("P041",
+                         Str("a literal of ", *shape, " has ", found, " elements or bytes in '", field->name,
+                             "', which do not fill the shape"),
                          literal.begin());
   };
   const int64_t count = shape->NumElements();

@@ -34,7 +34,7 @@ Status CheckTextRoundTrip(const Module& module) {
   const std::string lost =
       read ? LostByReading(Print(module, {.metadata = false}), Print(**read, kAsRead)) : read.error().message();
   if (lost.empty()) return {};
-  Error error = InternalError(Str("the module does not read back as it is: ", lost));
+  Error error = InternalError(Str("reading the printed module gives another module: ", lost));
   error.diagnostics.front().code = "I013";
   FAIL(std::move(error));
 }

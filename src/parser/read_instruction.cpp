@@ -309,7 +309,7 @@ bool Reader::ReadSpecialOperands(Pending& pending) {
     const SourceRange range = token_.range();
     int64_t& number = pending.attributes.Get<ParameterAttrs>().number;
     if (!ReadInt(number, "a parameter number")) return false;
-    if (number < 0) return Fail("V050", Str("parameter number ", number), range);
+    if (number < 0) return Fail("V050", Str("parameter number ", number, ", expected 0 or more"), range);
     // Every parameter takes some bytes, so a larger number leaves a gap.
     if (number > static_cast<int64_t>(source_->text().size()))
       return Fail("V051", Str("parameter ", number, ", but there are fewer parameters"), range);
@@ -412,9 +412,12 @@ bool Reader::ReadProjections(Instruction*& inst) {
     if (!ReadInt(index, "a tuple index")) return false;
     if (inst == nullptr) continue;
     const Shape& shape = inst->shape();
-    if (!shape.IsTuple()) return Fail("P027", Str("'", inst->name(), "' is ", shape, ", no tuple"), range);
+    if (!shape.IsTuple()) return Fail("P027", Str("'", inst->name(), "' is ", shape, ", expected a tuple"), range);
     if (index < 0 || index >= static_cast<int64_t>(shape.elements().size())) {
-      return Fail("P027", Str("'", inst->name(), "' is a tuple of ", shape.elements().size(), " elements"), range);
+      return Fail("P027",
+                  Str("index ", index, " is out of range: '", inst->name(), "' is a tuple of ", shape.elements().size(),
+                      " elements"),
+                  range);
     }
     Instruction*& made = projections_[Str(inst->id(), "#", index)];
     if (made == nullptr) {

@@ -86,7 +86,7 @@ bool Reader::ReadShapedLiteralBytes(const char*& p, Literal& literal) {
   if (*p != '(') {
     Shape shape;
     if (!ReadShapeBytes(p, shape)) return false;
-    if (!shape.IsArray()) return FailAt("P043", Str("a literal of ", shape, " cannot be written"), p);
+    if (!shape.IsArray()) return FailAt("P043", Str("a literal cannot have the shape ", shape), p);
     return ReadLiteralBytes(p, shape, literal);
   }
   if (!EnterDepth(kTupleLevels)) return false;
@@ -154,7 +154,7 @@ bool Reader::ReadDense(const char*& p, const Shape& shape, Literal& literal, Ele
       ++p;
       if (--depth == 0) return true;
     } else if (*p == '.' && p[1] == '.' && p[2] == '.') {
-      return FailAt("P041", "'...' stands for the whole constant: {...}", p, 3);
+      return FailAt("P041", "'...' must stand for all elements: constant({...})", p, 3);
     } else {
       if (depth != rank)
         return FailAt("P041", Str("constant of ", shape, ": expected '{', elements stand ", rank, " braces deep"), p);
@@ -192,7 +192,8 @@ bool Reader::ReadElided(const char*& p, const Shape& shape, Literal& literal) {
       literal = options_.given.front();
       options_.given = options_.given.subspan(1);
       if (!Compatible(literal.shape(), shape))
-        return FailAt("P041", Str("a literal of ", literal.shape(), " in a constant of ", shape), dots, kDots);
+        return FailAt("P041", Str("the given literal is ", literal.shape(), ", but the constant is ", shape), dots,
+                      kDots);
       literal.SetLayout(shape.layout());
       return true;
     }
@@ -215,7 +216,7 @@ bool Reader::ReadElided(const char*& p, const Shape& shape, Literal& literal) {
 // Reads the 1 of `f32[9] constant(1)`. As in XLA, the other elements are 0.
 bool Reader::ReadFirstElement(const char*& p, const Shape& shape, Literal& literal) {
   if (shape.ByteSize() > kMaxZeroBytes)
-    return FailAt("P041", Str("a single element in a constant of ", shape, ", which has ", shape.NumElements()), p);
+    return FailAt("P041", Str("found a single element, but a constant of ", shape, " has ", shape.NumElements()), p);
   const char* const begin = p;
   Literal first;
   if (!ReadLiteralBytes(p, Shape(shape.type(), {}), first)) return false;
@@ -276,8 +277,9 @@ bool Reader::ReadFloat(const char*& p, PrimitiveType type, double& value, uint64
       const int bits = PayloadBits(type);
       if (bits == 0 || payload == 0 || payload >> bits != 0)
         return FailAt("P004",
-                      bits == 0 ? Str("NaNs of ", type, " have no payload")
-                                : Str("NaN payload of ", type, " is 1 to ", Format("0x%llx", (1ULL << bits) - 1)),
+                      bits == 0
+                          ? Str("NaNs of ", type, " have no payload")
+                          : Str("a NaN payload of ", type, " must be 1 to ", Format("0x%llx", (1ULL << bits) - 1)),
                       begin, stop - begin + 1);
       nan_bits = payload | (negative ? uint64_t{1} << 63 : 0);
       q = stop + 1;
@@ -436,10 +438,10 @@ bool Reader::ReadTupleLiteral(const char*& p, const Shape& shape, Literal& liter
 bool Reader::ReadLiteralBytes(const char*& p, const Shape& shape, Literal& literal) {
   if (!SkipSpace(p)) return false;
   if (shape.IsTuple()) return ReadTupleLiteral(p, shape, literal);
-  if (!shape.IsArray()) return FailAt("P043", Str("a literal of ", shape, " cannot be written"), p);
+  if (!shape.IsArray()) return FailAt("P043", Str("a literal cannot have the shape ", shape), p);
   const PrimitiveType type = shape.type();
   if (std::find(shape.dims().begin(), shape.dims().end(), Shape::kUnbounded) != shape.dims().end())
-    return FailAt("P041", Str("a constant of ", shape, " has no size"), p);
+    return FailAt("P041", Str("a constant of ", shape, " has an unbounded dimension"), p);
   const int64_t count = shape.NumElements();
   const char* inside = p + 1;
   if (*p == '{' && !SkipSpace(inside)) return false;

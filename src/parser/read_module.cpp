@@ -304,7 +304,7 @@ bool Reader::ReadComputations() {
 bool Reader::FailNoComputation() {
   const bool is_header = token_.IsWord("HloModule");
   FailExpected("the name of a computation");
-  if (is_header) AddHint("one file, one module, unless lines '// -----' part them and --split_input_file is given");
+  if (is_header) AddHint("a file holds one module, or several between lines '// -----' if --split_input_file is given");
   return false;
 }
 
@@ -334,7 +334,7 @@ bool Reader::ReadComputation() {
   if (!ReadBody(computation)) {
     if (Stopped() || !broken_.contains(&computation)) return false;
   } else if (result && !Compatible(*result, computation.root().shape())) {
-    Fail("P033", Str("the signature says ", *result, ", the root is ", computation.root().shape()),
+    Fail("P033", Str("the signature says ", *result, ", but the root is ", computation.root().shape()),
          signature.result_range);
     AddNote("the root", NameRange(computation.root()));
   } else if (result) {
@@ -380,7 +380,7 @@ void Reader::CompareParameters(const Signature& signature, const Computation& co
   const auto parameters = computation.parameters();
   if (written != parameters.size()) {
     Warn("W010",
-         Str("the signature has ", written, written == 1 ? " parameter" : " parameters", ", the body ",
+         Str("the signature has ", written, written == 1 ? " parameter" : " parameters", ", but the body has ",
              parameters.size()),
          signature.range);
     return;
@@ -390,9 +390,10 @@ void Reader::CompareParameters(const Signature& signature, const Computation& co
     std::string_view own = Text(NameRange(*parameters[i]));
     if (own.starts_with('%')) own.remove_prefix(1);
     if (name == own && Compatible(shape, parameters[i]->shape())) continue;
-    Warn("W010",
-         Str("the signature says ", name, ": ", shape, ", parameter ", i, " is ", own, ": ", parameters[i]->shape()),
-         range);
+    Warn(
+        "W010",
+        Str("the signature says ", name, ": ", shape, ", but parameter ", i, " is ", own, ": ", parameters[i]->shape()),
+        range);
   }
 }
 
@@ -463,7 +464,7 @@ void Reader::ClaimNames(Computation& computation) {
     const bool is_named = text.substr(text.starts_with('%')).starts_with(wish);
     if (!is_named || inst->name() == wish) continue;
     const uint32_t begin = inst->range().begin;
-    Warn("W010", Str("'", wish, "' is renamed '", inst->name(), "': names are unique in a module"),
+    Warn("W010", Str("'", wish, "' is renamed '", inst->name(), "': names must be unique in a module"),
          {begin, begin + static_cast<uint32_t>(wish.size())});
   }
 }

@@ -58,14 +58,14 @@ const char* Reader::ReadPlainShape(const char* p, Shape& shape) const {
 
 bool Reader::CheckSize(const Shape& shape, SourceRange range) {
   if (shape.rank() > kMaxRank)
-    return FailLimit("P094", Str("an array of ", shape.rank(), " dimensions, the limit is ", kMaxRank), range);
+    return FailLimit("P094", Str("an array has ", shape.rank(), " dimensions, the limit is ", kMaxRank), range);
   // As in XLA, only dimensions before a 0 can be too large.
   int64_t elements = 1, bytes = 0;
   bool fits = true;
   for (const int64_t dim : shape.dims())
     fits = fits && (dim == Shape::kUnbounded || !__builtin_mul_overflow(elements, dim, &elements));
   if (!fits || __builtin_mul_overflow(elements, std::max<int64_t>(1, ByteWidth(shape.type())), &bytes))
-    return FailLimit("P092", "a shape of more than 2^63 bytes", range);
+    return FailLimit("P092", "the shape has more than 2^63 bytes", range);
   return std::all_of(shape.elements().begin(), shape.elements().end(),
                      [&](const Shape& element) { return CheckSize(element, range); });
 }
@@ -181,7 +181,8 @@ bool Reader::ReadArrayShapeBytes(const char*& p, Shape& shape) {
         return FailAt(large ? "P042" : "P050", large ? "integer does not fit 64 bits" : "expected a dimension size", p,
                       std::max<size_t>(1, WordEnd(p, lexer_.end()) - p));
       }
-      if (size < 0) return FailAt("V260", Str("dimension ", dims.size(), " is ", size), p, stop - p);
+      if (size < 0)
+        return FailAt("V260", Str("dimension ", dims.size(), " is ", size, ", expected 0 or more"), p, stop - p);
       dims.push_back(size);
       p = stop;
     }

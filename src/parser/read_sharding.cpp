@@ -57,7 +57,8 @@ bool Reader::ReadIota(DeviceOrder& order) {
   const SourceRange range = token_.range();
   if (!ReadInts('[', ']', dims, "a dimension")) return false;
   if (dims.empty() || std::any_of(dims.begin(), dims.end(), [](int64_t dim) { return dim < 0; }))
-    return Fail("P037", "the devices need one dimension or more, of 0 or more", {range.begin, last_end_});
+    return Fail("P037", "the device list needs at least one dimension, each of size 0 or more",
+                {range.begin, last_end_});
   if (dims.size() > 1) {
     permutation.clear();
     if (!token_.IsWord("T")) return FailExpected("T(...), how to transpose the dimensions");
@@ -65,7 +66,7 @@ bool Reader::ReadIota(DeviceOrder& order) {
     const SourceRange list = token_.range();
     if (!ReadInts('(', ')', permutation, "a dimension")) return false;
     if (permutation.size() != dims.size() || !IsPermutation(permutation)) {
-      return Fail("P037", Str("expected each of 0 to ", dims.size() - 1, " once"), {list.begin, last_end_});
+      return Fail("P037", Str("expected a permutation of 0 to ", dims.size() - 1), {list.begin, last_end_});
     }
   }
   if (CountDevices(dims) == INT64_MAX) return Fail("P042", "too many devices", range);
@@ -97,7 +98,8 @@ bool Reader::ReadTileDevices(ShardingParts& parts) {
       if (!ReadInt(ids.emplace_back(), "the id of a device or '<='")) return false;
     } while (Accept(','));
     devices = static_cast<int64_t>(ids.size());
-    if (devices == 1) return Fail("P037", "tiles of one device; expected maximal device=", {begin, last_end_});
+    if (devices == 1)
+      return Fail("P037", "a tiled sharding has one device, expected maximal device=N", {begin, last_end_});
   }
   if (devices == count) return true;
   return Fail("P037", Str(devices, devices == 1 ? " device for " : " devices for ", count, " tiles"),
@@ -186,11 +188,14 @@ bool Reader::FinishSharding(ShardingParts& parts, Sharding& value) {
     if (parts.tiles.empty())
       return Fail("P037", "expected a kind of sharding, such as replicated or devices=", parts.range);
     if (parts.replicate_last && parts.subgroups)
-      return Fail("P037", "last_tile_dim_replicate and last_tile_dims= say the same", parts.range);
+      return Fail("P037", "last_tile_dim_replicate and last_tile_dims= are both given, expected one of them",
+                  parts.range);
     if (parts.replicate_last) parts.subgroups = {kReplicated};
     const std::vector<ShardingKind> subgroups = parts.subgroups.value_or(std::vector<ShardingKind>());
     if (subgroups.size() > parts.tiles.size()) {
-      return Fail("P037", Str(subgroups.size(), " kinds of subgroups for ", parts.tiles.size(), " tile dimensions"),
+      return Fail("P037",
+                  Str(subgroups.size(), " kinds of subgroups for ", parts.tiles.size(),
+                      " tile dimensions, expected at most as many"),
                   parts.range);
     }
     value = TiledSharding(std::move(parts.tiles), std::move(parts.devices), subgroups);
@@ -264,13 +269,14 @@ bool Reader::ReadMesh(Mesh& mesh) {
     MeshAxis& axis = mesh.axes.emplace_back();
     const SourceRange range = token_.range();
     if (!Read(axis.name) || !Expect('=', "'=' and the size of the axis") || !ReadInt(axis.size, "a size")) return false;
-    if (axis.size < 1) return Fail("P037", Str("an axis of size ", axis.size), {range.begin, last_end_});
+    if (axis.size < 1)
+      return Fail("P037", Str("an axis has size ", axis.size, ", expected 1 or more"), {range.begin, last_end_});
     const auto same = [&](const MeshAxis& other) { return &other != &axis && other.name == axis.name; };
     if (std::none_of(mesh.axes.begin(), mesh.axes.end(), same)) return true;
     return Fail("P035", Str("axis '", Escaped(axis.name), "' is given twice"), range);
   });
   if (mesh.axes.size() > kMostAxes)
-    return FailLimit("P094", Str("a mesh of ", mesh.axes.size(), " axes, the limit is ", kMostAxes), begin);
+    return FailLimit("P094", Str("a mesh has ", mesh.axes.size(), " axes, the limit is ", kMostAxes), begin);
   mesh.devices = CountingOrder(mesh.DeviceCount());
   if (good && mesh.DeviceCount() == INT64_MAX) return Fail("P042", "too many devices", begin);
   return good;
@@ -293,12 +299,12 @@ bool Reader::ReadMeshDevices(Mesh& mesh) {
     }
     devices = static_cast<int64_t>(ids.size());
     if (devices == count && !IsPermutation(ids))
-      return Fail("P037", Str("expected each of 0 to ", count - 1, " once"), {begin, token_.end});
+      return Fail("P037", Str("expected each device from 0 to ", count - 1, " once"), {begin, token_.end});
     mesh.devices = std::is_sorted(ids.begin(), ids.end()) ? CountingOrder(count) : DeviceOrder{std::move(ids), {}, {}};
   }
   if (!Expect(')', "')'")) return false;
   if (devices == count) return true;
-  return Fail("P037", Str(devices, devices == 1 ? " device" : " devices", " for a mesh of ", count),
+  return Fail("P037", Str(devices, devices == 1 ? " device" : " devices", " for a mesh of ", count, " devices"),
               {begin, last_end_});
 }
 
@@ -325,14 +331,14 @@ bool Reader::ReadAxis(const Mesh& mesh, AxisRef& ref) {
   const bool divides = ref.before >= 1 && ref.size > 1 && ref.size < whole && whole % ref.before == 0 &&
                        whole / ref.before % ref.size == 0;
   if (divides) return true;
-  return Fail("P037", Str("(", ref.before, ")", ref.size, " is no part of an axis of ", whole),
+  return Fail("P037", Str("(", ref.before, ")", ref.size, " is not a part of an axis of size ", whole),
               {range.begin, last_end_});
 }
 
 // Reads {'x', 'y':(1)2}, and {'x', ?} if `open` is not null.
 bool Reader::ReadAxes(const Mesh& mesh, std::vector<AxisRef>& axes, bool* open) {
   return ReadList('{', '}', [&] {
-    if (open != nullptr && *open) return Fail("P037", "'?' stands last", token_.range());
+    if (open != nullptr && *open) return Fail("P037", "'?' must be the last axis of a dimension", token_.range());
     if (open != nullptr && Accept('?')) {
       *open = true;
       return true;

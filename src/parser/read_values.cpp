@@ -61,7 +61,7 @@ bool Reader::ReadEnum(std::span<const std::string_view> words, bool ignore_case,
   for (const std::string_view word : words) {
     if (!word.empty()) list += Str(list.empty() ? "" : ", ", word);
   }
-  Fail("P038", Str("'", token_.text, "' is none of ", list), token_.range());
+  Fail("P038", Str("'", token_.text, "' is not one of ", list), token_.range());
   const auto near = NearNames(token_.text, words, 1);
   if (!near.empty() && !near[0].empty()) AddHint(Str("did you mean '", near[0], "'?"));
   return false;
@@ -197,7 +197,7 @@ bool Reader::Read(Window& value) {
       if (!good) return FailExpected("low_high pads");
       for (const std::string_view entry : Split(token_.text, 'x')) {
         const auto parts = Split(entry, '_');
-        if (parts.size() != 2) return Fail("P037", "a pad of a window is low_high", token_.range());
+        if (parts.size() != 2) return Fail("P037", "expected a window pad as LOW_HIGH, such as 1_2", token_.range());
         good =
             ParseInt(parts[0], &item.values.emplace_back()) && ParseInt(parts[1], &item.highs.emplace_back()) && good;
       }
@@ -218,7 +218,7 @@ bool Reader::Read(Window& value) {
   if (!items.empty() && !sized) return Fail("P037", "a window needs its size", end);
   for (const Item& item : items) {
     if (item.values.size() != value.dims.size()) {
-      return Fail("P037", Str(item.name, " has ", item.values.size(), " entries, size has ", value.dims.size()),
+      return Fail("P037", Str(item.name, " has ", item.values.size(), " entries, but size has ", value.dims.size()),
                   item.range);
     }
     for (size_t i = 0; i < item.values.size(); ++i) {
@@ -418,7 +418,10 @@ bool Reader::Read(ResultAccuracy& value) {
     double& number = name.text == "atol" ? atol : name.text == "rtol" ? rtol : ulps;
     if (!ReadNumber(number)) return false;
     if (number >= 0 && (name.text != "ulps" || number < 0x1p63)) return true;
-    return Fail("P037", Str("a tolerance of ", Format("%g", number)), range);
+    return Fail("P037",
+                Str(name.text, " is ", Format("%g", number),
+                    name.text == "ulps" ? ", expected 0 to 2^63" : ", expected 0 or more"),
+                range);
   });
   value.text = Str("{tolerance={atol=", Format("%g", atol), ",rtol=", Format("%g", rtol),
                    ",ulps=", static_cast<int64_t>(ulps), "}}");
@@ -514,7 +517,8 @@ bool Reader::Read(SparsePattern& value) {
   if (token_.kind != TokenKind::kDxD) return FailExpected("non-zeros x block size, such as 1x2");
   std::vector<int64_t> sizes;
   if (!SplitByX(token_.text, sizes)) return Fail("P042", "integer does not fit 64 bits", token_.range());
-  if (sizes.size() != 2) return Fail("P037", "a sparse pattern is non-zeros x block size", token_.range());
+  if (sizes.size() != 2)
+    return Fail("P037", "expected a sparse pattern as NONZEROSxBLOCK, such as 1x2", token_.range());
   value = {sizes[0], sizes[1]};
   Advance();
   return true;
@@ -611,7 +615,7 @@ bool Reader::Read(Metadata& value) {
   if (!ReadPlainMetadata(value) && !ReadRows(kRowsOf<Metadata>, &value, "metadata")) return false;
   for (const int64_t type : value.profile_type) {
     if (type < 0 || type > 3)
-      return Fail("P037", Str("a profile_type of ", type, ", expected 0 to 3"), {begin, last_end_});
+      return Fail("P037", Str("profile_type is ", type, ", expected 0 to 3"), {begin, last_end_});
   }
   for (const int64_t place : {value.source_line, value.source_end_line, value.source_column, value.source_end_column}) {
     if (place != static_cast<int32_t>(place))

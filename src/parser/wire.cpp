@@ -120,8 +120,9 @@ std::optional<WireFault> CheckMessage(std::string_view bytes, ProtoType type, in
       continue;
     }
     if (!Fits(*field, raw)) {
-      return WireFault{raw.offset, Str("field '", field->name, "' (", field->number, ") of ", NameOf(type),
-                                       " has wire type ", static_cast<int>(raw.type), ", or bytes that are none")};
+      return WireFault{raw.offset,
+                       Str("field '", field->name, "' (", field->number, ") of ", NameOf(type), " has wire type ",
+                           static_cast<int>(raw.type), ", or its bytes are not of that type")};
     }
     if (field->kind != ProtoKind::kMessage) continue;
     if (auto fault = CheckMessage(raw.bytes, static_cast<ProtoType>(field->of), max_depth - 1, start, unread)) {

@@ -144,7 +144,7 @@ Result<std::string> WriteProto(const Module& module) {
   if (const std::string lost = LostByReading(Print(**said), Print(**back)); !lost.empty()) FAIL(unsaid(lost));
   const uint64_t read = Fingerprint(**back);
   if (read != Fingerprint(module) && read != Fingerprint(**said))
-    FAIL(unsaid("it has something that its text does not show"));
+    FAIL(unsaid("the module has properties that its text does not show"));
   return wire;
 }
 
@@ -156,7 +156,7 @@ Result<std::string> WriteSnapshot(const Module& module, std::span<const Literal>
     Status status;
     ForEachLeaf(literal.shape(), [&](const ShapeIndex&, const Shape& leaf) {
       if (!leaf.IsArray())
-        status = std::unexpected(Unsupported("U008", Str("a protocol buffer holds no value of ", leaf)));
+        status = std::unexpected(Unsupported("U008", Str("a protocol buffer cannot hold a value of ", leaf)));
       else bytes += leaf.ByteSize();
     });
     return status;
@@ -165,7 +165,8 @@ Result<std::string> WriteSnapshot(const Module& module, std::span<const Literal>
   TRY(check(result));
   const std::string proto = TRY(WriteProto(module));
   if (bytes + std::ssize(proto) > kMostBytes)
-    FAIL(Unsupported("U008", Str("a protocol buffer of ", bytes + std::ssize(proto), " bytes; 2 GiB are the most")));
+    FAIL(Unsupported("U008",
+                     Str("the protocol buffer would have ", bytes + std::ssize(proto), " bytes, the limit is 2 GiB")));
   MessageWriter snapshot;
   snapshot.Bytes(S::hlo, proto);  // Messages are encoded like bytes.
   for (const Literal& argument : arguments) WriteLiteral(argument, snapshot.Add(S::arguments));
