@@ -105,21 +105,21 @@ TEST(Exact, FunctionsDivisionsAndOpenOrdersAreNamed) {
   EXPECT_EQ(reason("  ROOT y = f32[4] divide(x, halves)"), "");
   EXPECT_EQ(reason("  ROOT y = f32[4] multiply(x, halves)"), "");
   EXPECT_EQ(reason("  ROOT y = f32[4] divide(halves, x)"),
-            "'y' (divide) rounds: its divisors are not one power of two");
+            "'y' (divide) rounds: not all of its divisors are the same power of two");
   EXPECT_NE(reason("  ROOT y = f32[4] multiply(x, thirds)"), "");
   EXPECT_NE(reason("  ROOT y = bf16[4] convert(thirds)"), "");
   EXPECT_EQ(reason("  ROOT y = bf16[4] convert(x)"), "");
   EXPECT_EQ(reason("  ROOT y = f32[4] reduce-precision(x), exponent_bits=5, mantissa_bits=3"), "");
   EXPECT_NE(reason("  ROOT y = f32[4] reduce-precision(x), exponent_bits=5, mantissa_bits=1"), "");
   EXPECT_EQ(reason("  ROOT y = f32[] reduce(x, half), dimensions={0}, to_apply=mean"),
-            "'y' (reduce) folds by 'mean', which may round");
+            "'y' (reduce) combines elements by 'mean', which may round");
   EXPECT_EQ(reason("  ROOT y = (f32[4], f32[4]) sort(x, halves), dimensions={0}, to_apply=lt"),
-            "'y' (sort) leaves the order of equal keys open");
+            "'y' (sort) does not define the order of equal keys");
   EXPECT_EQ(reason("  ROOT y = (f32[4], f32[4]) sort(x, halves), dimensions={0}, is_stable=true, to_apply=lt"), "");
   const std::string scatter =
       "  ROOT y = f32[4] scatter(x, i, halves), update_window_dims={}, inserted_window_dims={0}, "
       "scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=set";
-  EXPECT_EQ(reason(scatter.c_str()), "'y' (scatter) keeps one of several updates, and which is open");
+  EXPECT_EQ(reason(scatter.c_str()), "'y' (scatter) keeps one of several updates, and it is not defined which one");
   EXPECT_EQ(reason((scatter + ", unique_indices=true").c_str()), "");
 }
 
@@ -152,7 +152,7 @@ ENTRY main {
         .reason();
   };
   EXPECT_EQ(reason("or(more, tie)"), "");
-  EXPECT_EQ(reason("copy(more)"), "'most' (reduce) keeps one of several equal elements, and which is open");
+  EXPECT_EQ(reason("copy(more)"), "'most' (reduce) keeps one of several equal elements, and it is not defined which one");
 }
 
 // 2049 needs 12 bits, which f32 has and tf32 has not.

@@ -232,7 +232,7 @@ TEST(Collectives, RaggedRowsGoWhereTheSenderChooses) {
             (Rows{{0, -1, -1, 10}, {-1, -1, 1, 2}}));
   const std::string text = Str("HloModule m, replica_count=2\nENTRY main {\n", head,
                                "expected = s32[2,2] constant({{1, 1}, {1, 0}})", tail, "\n}\n");
-  EXPECT_NE(Refusal(text).find("[R041] 'r': replica 0 sends replica 1 2 rows, but the receiver expects 1"),
+  EXPECT_NE(Refusal(text).find("[R041] 'r': replica 0 sends 2 rows to replica 1, which expects 1"),
             std::string::npos);
 }
 
@@ -286,7 +286,7 @@ TEST(Collectives, ValuesMoveAroundARing) {
   EXPECT_EQ(RunOn(2, 3, body), (Rows{{20}, {0}, {10}, {50}, {30}, {40}}));
   const std::string scheduled = Str("HloModule m, replica_count=3, is_scheduled=true\nENTRY main {\n", body, "\n}\n");
   const std::string refusal = Refusal(scheduled);
-  EXPECT_NE(refusal.find("[R040] no replica can continue: 3 of 3 wait"), std::string::npos) << refusal;
+  EXPECT_NE(refusal.find("[R040] deadlock: no replica can continue, 3 of 3 wait"), std::string::npos) << refusal;
   EXPECT_NE(refusal.find("replica 0 waits at 'rd' (recv-done) for replica 2"), std::string::npos) << refusal;
 }
 
@@ -320,7 +320,7 @@ ENTRY main {
 TEST(Collectives, NamesTheDevicesThatNeverArrive) {
   const std::string refusal = Refusal(
       Diverging(2, 2, "ROOT left = f32[1] all-reduce(x), channel_id=3, to_apply=add", "ROOT b = f32[1] negate(x)"));
-  EXPECT_NE(refusal.find("[R040] no device can continue: 2 of 4 wait (number = replica * 2 + partition)"),
+  EXPECT_NE(refusal.find("[R040] deadlock: no device can continue, 2 of 4 wait (number = replica * 2 + partition)"),
             std::string::npos)
       << refusal;
   EXPECT_NE(refusal.find("devices 0, 1 wait at 'left' (all-reduce) for devices 2, 3"), std::string::npos) << refusal;

@@ -133,7 +133,7 @@ Result<Literal> Function(Evaluation& e) {
   for (const Literal& operand : e.operands)
     x.push_back(&computation.AddParameter(static_cast<int64_t>(x.size()), operand.shape()));
   if (x.size() != 1 || !Compatible(x[0]->shape(), e.inst.shape()))
-    FAIL(UnsupportedCall(e.inst, Str("with result ", e.inst.shape())));
+    FAIL(UnsupportedCall(e.inst, Str("whose result ", e.inst.shape(), " is not the shape of its one operand")));
   Literal operands[] = {e.operands[0], e.operands[0]};
   if constexpr (opcode == Opcode::kAtan2) {
     Literal one(e.inst.shape());
@@ -143,7 +143,7 @@ Result<Literal> Function(Evaluation& e) {
   }
   const Instruction& function = computation.Add(opcode, e.inst.shape(), Operands(x.begin(), x.end()));
   if (const auto shape = RowOf(opcode).shape_rule(function); !shape)
-    FAIL(UnsupportedCall(e.inst, Str("of ", e.inst.shape())));
+    FAIL(UnsupportedCall(e.inst, Str("of element type ", e.inst.shape().type())));
   Evaluation inner = {function, std::span(operands).first(x.size()), e.session};
   return EvalElementwise(inner);
 }

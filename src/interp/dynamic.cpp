@@ -251,8 +251,9 @@ class ActualSizes {
   Result<Literal> Shuffle() {
     for (const int64_t d : inst_.attrs<ShuffleAttrs>().dimensions) {
       if (!written(0).IsDynamic(d)) continue;
-      FAIL(
-          UnsupportedAt(inst_, "U002", Str("'shuffle' along dimension ", d, " of ", written(0), ", which is dynamic")));
+      FAIL(UnsupportedAt(inst_, "U002",
+                         Str("'shuffle' along the dynamic dimension ", d, " of ", written(0),
+                             " is not supported by the interpreter")));
     }
     return OfShape(actual(0));
   }
@@ -330,7 +331,8 @@ class ActualSizes {
       const bool carry = i >= inst_.operand_count() - attrs.num_carries;
       for (int64_t d = 0; d < actual(i).rank(); ++d) {
         if ((!carry && d == attrs.dimension.value) || actual(i).dim(d) == written(i).dim(d)) continue;
-        FAIL(UnsupportedAt(inst_, "U002", Str("'scan' with steps of ", Written(), " is not supported")));
+        FAIL(UnsupportedAt(inst_, "U002",
+                           Str("'scan' with steps of ", Written(), " is not supported by the interpreter")));
       }
     }
     return OfInferredShape();
@@ -412,14 +414,15 @@ Result<Literal> EvalDynamicReshape(Evaluation& e) {
   for (int64_t d = 0; d < shape.rank(); ++d) dims.push_back(e.operands[d + 1].GetInt(0));
   for (int64_t d = 0; d < shape.rank(); ++d) {
     if (dims[d] < 0 || dims[d] > shape.dim(d)) {
-      FAIL(SizeError(e.inst, Str("'", e.inst.name(), "' makes dim ", d, " of ", shape, " ", dims[d],
-                                 " large, expected 0 to ", shape.dim(d))));
+      FAIL(SizeError(e.inst, Str("'", e.inst.name(), "' sets dim ", d, " of ", shape, " to size ", dims[d],
+                                 ", expected 0 to ", shape.dim(d))));
     }
   }
   const Shape actual = shape.WithDims(dims);
   if (actual.NumElements() != e.operands[0].shape().NumElements()) {
-    FAIL(SizeError(e.inst, Str("'", e.inst.name(), "' makes ", actual, " of ", e.operands[0].shape(), ": ",
-                               actual.NumElements(), " of ", e.operands[0].shape().NumElements(), " elements")));
+    FAIL(SizeError(e.inst, Str("'", e.inst.name(), "' reshapes ", e.operands[0].shape(), " of ",
+                               e.operands[0].shape().NumElements(), " elements to ", actual, " of ",
+                               actual.NumElements(), " elements")));
   }
   return e.operands[0].WithShape(actual);
 }
@@ -428,7 +431,9 @@ Result<Literal> EvalDynamicReshape(Evaluation& e) {
 Result<Literal> PadToStatic(Evaluation& e) {
   const Shape& shape = e.inst.shape();
   const auto unsupported = [&] {
-    return UnsupportedAt(e.inst, "U007", Str("custom-call target \"PadToStatic\" with result ", shape));
+    return UnsupportedAt(
+        e.inst, "U007",
+        Str("custom-call target \"PadToStatic\" with result ", shape, " is not supported by the interpreter"));
   };
   if (e.operands.size() != 1 || !shape.IsTuple() || !e.operands[0].shape().IsArray()) FAIL(unsupported());
   const Shape& from = e.operands[0].shape();
@@ -449,16 +454,16 @@ Result<Literal> SliceToDynamic(Evaluation& e) {
   const auto rank = static_cast<size_t>(shape.rank());
   if (!shape.IsArray() || e.operands.size() != rank + 1 || e.operands[0].shape().rank() != shape.rank() ||
       e.operands[0].shape().type() != shape.type()) {
-    FAIL(UnsupportedAt(
-        e.inst, "U007",
-        Str("custom-call target \"SliceToDynamic\" with result ", shape, " and ", e.operands.size(), " operands")));
+    FAIL(UnsupportedAt(e.inst, "U007",
+                       Str("custom-call target \"SliceToDynamic\" with result ", shape, " and ", e.operands.size(),
+                           " operands is not supported by the interpreter")));
   }
   Dims dims;
   for (size_t d = 0; d < rank; ++d) {
     dims.push_back(e.operands[d + 1].GetInt(0));
     if (dims.back() >= 0 && dims.back() <= shape.dim(static_cast<int64_t>(d))) continue;
-    FAIL(SizeError(e.inst, Str("'", e.inst.name(), "' makes dim ", d, " of ", shape, " ", dims.back(),
-                               " large, expected 0 to ", shape.dim(static_cast<int64_t>(d)))));
+    FAIL(SizeError(e.inst, Str("'", e.inst.name(), "' sets dim ", d, " of ", shape, " to size ", dims.back(),
+                               ", expected 0 to ", shape.dim(static_cast<int64_t>(d)))));
   }
   return Resized(e.operands[0], dims);
 }

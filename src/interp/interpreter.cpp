@@ -124,7 +124,8 @@ class Runner {
       FAIL(Error(ExitCode::kInterrupted, "I001", "interrupted"));
     }
     if (options_.max_steps > 0 && ++steps_ > options_.max_steps) {
-      FAIL(LimitAt(inst, Str("step limit ", options_.max_steps, " reached at '", inst.name(), "'"))
+      FAIL(LimitAt(inst, Str("the limit of ", options_.max_steps, " executed instructions was reached at '",
+                             inst.name(), "'"))
                .RaisedBy("max_steps"));
     }
     if (step.given) return Finish(frame, step, *options_.given(inst));
@@ -318,8 +319,8 @@ class Runner {
 Status CheckArguments(const Computation& computation, std::span<const Literal> args) {
   const auto parameters = computation.parameters();
   if (args.size() != parameters.size()) {
-    FAIL(
-        Rejected("A004", Str("'", computation.name(), "' takes ", parameters.size(), " arguments, got ", args.size())));
+    FAIL(Rejected("A004",
+                  Str("'", computation.name(), "' takes ", parameters.size(), " arguments, found ", args.size())));
   }
   for (size_t i = 0; i < args.size(); ++i) {
     if (Fits(args[i].shape(), parameters[i]->shape())) continue;

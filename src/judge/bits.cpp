@@ -295,7 +295,7 @@ class Comparer {
     } else if (wrong != outputs_.end()) {
       ShowOutput(*wrong);
     } else if (outfed_differ_ && !outfed_undetermined_) {
-      Decide(Verdict::kMismatch, "the outfeed gets other values, or in another order");
+      Decide(Verdict::kMismatch, "the outfeed receives other values, or the same values in another order");
     } else if (outfed_differ_) {
       Decide(Verdict::kInconclusive, "values of the outfeed depend on the bits of a NaN");
     } else {
@@ -342,8 +342,8 @@ class Comparer {
     const Literal& expected = run_before_.result->At(output.index);
     Literal actual = run_after_.result->At(output.index);
     if (output.in_size) {
-      Decide(Verdict::kMismatch, Str(NameOf(output), " is ", actual.shape(), " at run time, and before the ",
-                                     "passes it is ", expected.shape()));
+      Decide(Verdict::kMismatch, Str(NameOf(output), " is ", actual.shape(),
+                                     " at run time, but before the passes it is ", expected.shape()));
     } else {
       // Undetermined elements are not shown as wrong.
       const int64_t width = ByteWidth(expected.shape().type());

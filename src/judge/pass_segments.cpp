@@ -252,7 +252,7 @@ Result<PassRun> FirstWrongInstance(const JudgedPart& segment, std::span<const Li
   TRY(run_pipeline(before, after));
   if (!wrong && options.sample) return segment.last;  // Samples of single instances may contain other elements.
   if (!wrong)
-    FAIL(InternalError(Str("results differed after passes ", segment.first.number, " to ", segment.last.number,
+    FAIL(InternalError(Str("the results differed after the passes ", segment.first.number, " to ", segment.last.number,
                            ", but a second run of the pipeline shows no pass that changes them")));
   return *wrong;
 }

@@ -216,7 +216,8 @@ class NestedCall {
 
 Result<Value> Run(Context& context, const Computation& computation, Operands args) {
   const NestedCall nested(context);
-  if (context.depth > 512) FAIL(LimitError("R005", Str("calls nested deeper than 512 at '", computation.name(), "'")));
+  if (context.depth > 512)
+    FAIL(LimitError("R005", Str("calls are nested deeper than 512 levels at '", computation.name(), "'")));
   std::unordered_map<const Instruction*, int64_t> uses;
   std::vector<const Instruction*> needed{&computation.root()};
   uses[&computation.root()] = 1;

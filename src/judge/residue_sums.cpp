@@ -106,7 +106,10 @@ int64_t TermsOf(const Instruction& inst) {
 Result<Value> Bilinear(const Instruction& inst, const Value& x, const Value& y, std::span<const Literal> rest) {
   constexpr int kBits = 21, kLimbs = 3;
   constexpr int64_t kMostTerms = int64_t{1} << 22;  // Sums of fewer products of limbs do not overflow.
-  if (TermsOf(inst) >= kMostTerms) FAIL(UnsupportedAt(inst, "U043", "no residues for sums of so many products"));
+  if (TermsOf(inst) >= kMostTerms)
+    FAIL(UnsupportedAt(inst, "U043",
+                       Str("no residues for '", inst.opcode(), "' that adds up ", TermsOf(inst),
+                           " products, the limit is ", kMostTerms)));
   const auto evaluate = [&](PrimitiveType type, const Literal& a, const Literal& b) {
     std::vector<Literal> literals{a, b};
     literals.insert(literals.end(), rest.begin(), rest.end());
@@ -221,12 +224,15 @@ Result<Value> Dot(Context& context, const Instruction& inst, Operands operands) 
   TRY(context.Spend(inst, 10 * TermsOf(inst) * inst.shape().NumElements()));
   std::vector<Literal> rest;
   for (const Value* operand : operands.subspan(2)) {
-    if (!IsExactType(operand->shape) || AnyOpen(*operand)) FAIL(UnsupportedAt(inst, "U043", "no residues here"));
+    if (!IsExactType(operand->shape) || AnyOpen(*operand))
+      FAIL(UnsupportedAt(inst, "U043",
+                         Str("no residues for '", inst.opcode(), "' with this operand after lhs and rhs")));
     rest.push_back(operand->data);
   }
   std::array<Value, 2> sides;
   for (int i = 0; i < 2; ++i) {
-    if (IsExactType(operands[i]->shape)) FAIL(UnsupportedAt(inst, "U043", "no residues of integers here"));
+    if (IsExactType(operands[i]->shape))
+      FAIL(UnsupportedAt(inst, "U043", Str("no residues for '", inst.opcode(), "' with an integer operand")));
     sides[i] = *operands[i];
   }
   const auto& [x, y] = sides;
@@ -235,7 +241,8 @@ Result<Value> Dot(Context& context, const Instruction& inst, Operands operands) 
     result.shape = inst.shape();
     return result;
   }
-  if (!x.IsComplex() || !y.IsComplex()) FAIL(UnsupportedAt(inst, "U043", "no residues for mixed products"));
+  if (!x.IsComplex() || !y.IsComplex())
+    FAIL(UnsupportedAt(inst, "U043", "no residues for 'dot' of a real and a complex operand"));
   std::vector<Value> parts;
   parts.push_back(AddedTo(TRY(Bilinear(inst, x.parts[0], y.parts[0], rest)),
                           TRY(Bilinear(inst, x.parts[1], y.parts[1], rest)), true));

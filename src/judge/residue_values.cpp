@@ -64,9 +64,12 @@ Status Context::Spend(const Instruction& inst, int64_t elements) {
   if (options.stop != nullptr && options.stop->load(std::memory_order_relaxed))
     FAIL(Error(ExitCode::kInterrupted, "I001", "interrupted"));
   if (options.max_steps > 0 && ++steps > options.max_steps)
-    FAIL(ErrorAt(inst, "R005", Str("more than ", options.max_steps, " instructions are executed"), ExitCode::kLimit));
+    FAIL(ErrorAt(inst, "R005", Str("more than ", options.max_steps, " instructions are executed (--max_steps)"),
+                 ExitCode::kLimit));
   work -= elements;
-  if (work < 0) FAIL(ErrorAt(inst, "R005", "residues take more than the work limit", ExitCode::kLimit));
+  if (work < 0)
+    FAIL(ErrorAt(inst, "R005", "the computation of residues takes more work than --work_limit allows",
+                 ExitCode::kLimit));
   return {};
 }
 

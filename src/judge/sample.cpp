@@ -341,15 +341,15 @@ class Comparer {
       held_.clear();
       auto before = TRY(ConeOfPlace(change.before, cut)), after = TRY(ConeOfPlace(change.after, cut));
       if (!before || !after) {
-        SetWhyNot(Str("'", change.after.inst->name(), "' hangs on values that a slice cannot compute"));
+        SetWhyNot(Str("'", change.after.inst->name(), "' depends on values that a slice cannot compute"));
         return spent;
       }
       const std::set<int> keys_before = KeysOf(*before), keys_after = KeysOf(*after);
       const auto slices = TRY(shadow::SlicesOfBoth(*before, *after, limit, most, options_.seed));
       if (!slices) {
         result_.beyond_work = true;
-        SetWhyNot(Str("computing '", change.after.inst->name(), "' takes more than its share of ", options_.work_limit,
-                      " steps (--work_limit)"));
+        SetWhyNot(Str("computing '", change.after.inst->name(), "' takes more than the share of one value in ",
+                      options_.work_limit, " steps (--work_limit)"));
         return spent;
       }
       spent += slices->before.steps + slices->after.steps;
@@ -365,7 +365,7 @@ class Comparer {
       if (cut.all && !IsWorthAll(change, limit, most)) break;
     }
     if (!cut.all) {
-      SetWhyNot(Str("'", change.after.inst->name(), "' hangs on other values than before"));
+      SetWhyNot(Str("'", change.after.inst->name(), "' depends on other values than before the passes"));
       return spent;
     }
     Found(change, std::move(*difference));

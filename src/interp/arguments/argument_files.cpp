@@ -30,7 +30,7 @@ Error NoKey(const std::string& wanted_by, const Shape& shape, const std::string&
   std::vector<std::string> keys;
   for (const auto& [name, array] : arrays) keys.push_back(Str("'", Escaped(name), "'"));
   return Rejected("A003", Str(wanted_by, " wants ", shape, ", ", Escaped(path), " has no key '", Escaped(key), "'"))
-      .Hint(Str("its keys are ", Join(keys, ", "), "; ", advice));
+      .Hint(Str("the keys of the file are ", Join(keys, ", "), "; ", advice));
 }
 
 struct Reading {
@@ -224,8 +224,8 @@ std::optional<OfDevice> SplitDevicePrefix(std::string_view key) {
 Status CheckDevice(const OfDevice& of, const Module& module, std::string_view where) {
   const ModuleHeader& header = module.header;
   if (of.replica < header.replica_count && of.partition < header.num_partitions) return {};
-  FAIL(UsageError("A005", Str(where, " is for a device that does not exist: replica_count is ", header.replica_count,
-                              ", num_partitions is ", header.num_partitions)));
+  FAIL(UsageError("A005", Str(where, " is for a device that does not exist: the module has replica_count=",
+                              header.replica_count, " and num_partitions=", header.num_partitions)));
 }
 
 Result<DeviceArguments> ReadArgumentsByDevice(const std::string& path, const Module& module, CastArgs cast,
@@ -323,7 +323,7 @@ Result<Literal> ReadTensor(const std::string& text, const Instruction& parameter
   const Shape& shape = parameter.shape();
   const std::string wanted_by = WantedBy(parameter);
   if (!shape.IsArray())
-    FAIL(Rejected("A004", Str(wanted_by, " is ", shape, ", and '", Escaped(text), "' holds one array"))
+    FAIL(Rejected("A004", Str(wanted_by, " is ", shape, ", but '", Escaped(text), "' holds one array"))
              .Hint("--args=FILE.npz gives the leaves of tuples as argN.i.j"));
   if (text.starts_with('@')) {
     const std::string path = text.substr(1);
@@ -331,8 +331,8 @@ Result<Literal> ReadTensor(const std::string& text, const Instruction& parameter
     const NpyArray array = RawArray(TRY(ReadBytes(path, static_cast<size_t>(bytes) + 1)), shape);
     const auto found = static_cast<int64_t>(array.bytes.size());
     if (found != bytes)
-      FAIL(Rejected("A004", Str(wanted_by, " wants ", shape, ", which is ", bytes, " bytes; ", Escaped(path), " has ",
-                                found > bytes ? std::string("more") : Str(found))));
+      FAIL(Rejected("A004", Str(wanted_by, " wants ", shape, ", which is ", bytes, " bytes, but ", Escaped(path),
+                                " has ", found > bytes ? std::string("more") : Str(found))));
     return LiteralFromNpy(array, shape, wanted_by, path);
   }
   const size_t colon = text.find(".npz:");

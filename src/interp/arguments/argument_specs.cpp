@@ -57,7 +57,7 @@ double StandardNormal(uint64_t seed, int64_t i, uint64_t high) {
 }
 
 constexpr std::string_view kSpecs =
-    "it may be zeros, ones, iota, special, replica_id, uniform(a,b), normal(m,s), randint(a,b), x.npy, x.npz:KEY, "
+    "--arg takes zeros, ones, iota, special, replica_id, uniform(a,b), normal(m,s), randint(a,b), x.npy, x.npz:KEY, "
     "@x.bin or a literal: {1,2}";
 
 // A misspelt generator is not a literal.
@@ -112,14 +112,14 @@ Result<Literal> MakeLiteral(const Shape& shape, std::string_view spec, uint64_t 
   }
   if (ParseCall(spec, "uniform", &a, &b)) {
     if (!IsFloat(shape.type()) || !(a <= b))
-      FAIL(UsageError("A006", Str("uniform(a,b) needs floats and a <= b; the parameter is ", shape)));
+      FAIL(UsageError("A006", Str("uniform(a,b) needs a float parameter and a <= b; the parameter is ", shape)));
     own.range = {{a, b}};
     return make();
   }
   const uint64_t high = CounterOf(parameter, leaf);
   if (ParseCall(spec, "normal", &a, &b)) {
     if (!IsFloat(shape.type()) || !(b >= 0))
-      FAIL(UsageError("A006", Str("normal(m,s) needs floats and s >= 0; the parameter is ", shape)));
+      FAIL(UsageError("A006", Str("normal(m,s) needs a float parameter and s >= 0; the parameter is ", shape)));
     Literal literal(shape);
     for (int64_t i = 0; i < shape.NumElements(); ++i) literal.SetDouble(i, a + b * StandardNormal(seed, i, high));
     return literal;
@@ -138,7 +138,7 @@ Result<Literal> MakeLiteral(const Shape& shape, std::string_view spec, uint64_t 
     if (literal) return literal;
     FAIL(std::move(literal).error().Hint(Str("--arg was read as the elements of ", shape, "; ", kSpecs)));
   }
-  FAIL(UsageError("A006", Str("'", Escaped(spec), "' is not an argument")).Hint(std::string(kSpecs)));
+  FAIL(UsageError("A006", Str("'", Escaped(spec), "' is not a value for --arg")).Hint(std::string(kSpecs)));
 }
 
 Result<std::map<int64_t, Literal>> GivenArguments(const Module& module, const ArgumentOptions& options) {

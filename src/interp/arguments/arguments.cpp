@@ -115,7 +115,7 @@ Result<Arguments> MakeArgumentsChecked(const Module& module, const ArgumentOptio
         made.notes.push_back(
             Str(counts.constant_outputs, counts.constant_outputs == 1 ? " output is" : " outputs are", " constant"));
       if (made.scale != 1 && made.non_finite_share >= first_share) {
-        made.notes.push_back(Str("results are not finite, even if generated floats are scaled by ", made.scale));
+        made.notes.push_back(Str("results are not finite, even with generated floats scaled by ", made.scale));
         made.scale = 1;
         made.values = TRY(MakeAll(module, ranges, given, options, made.scale));
         made.reference = TRY(options.interpret(made.values));

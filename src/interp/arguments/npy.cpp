@@ -52,7 +52,7 @@ Result<NpyArray> ParseNpy(std::string_view bytes, const std::string& path) {
   const int version = static_cast<unsigned char>(bytes[6]);
   const size_t length_bytes = version == 1 ? 2 : 4;
   if (version < 1 || version > 3 || bytes.size() < 8 + length_bytes)
-    FAIL(Unreadable(path, Str(".npy version ", version)));
+    FAIL(Unreadable(path, Str("its .npy version is ", version, ", expected 1 to 3")));
   const size_t length = length_bytes == 2 ? Little<uint16_t>(bytes, 8) : Little<uint32_t>(bytes, 8);
   if (bytes.size() - 8 - length_bytes < length) FAIL(Unreadable(path, "the header is cut off"));
   const std::string_view header = bytes.substr(8 + length_bytes, length);
@@ -60,29 +60,29 @@ Result<NpyArray> ParseNpy(std::string_view bytes, const std::string& path) {
   NpyArray array;
   std::string_view descr = HeaderValue(header, "'descr'");
   if (descr.size() < 5 || descr.front() != '\'' || descr.back() != '\'')
-    FAIL(Unreadable(path, Str("element type ", Escaped(descr))));
+    FAIL(Unreadable(path, Str("its element type ", Escaped(descr), " is not supported")));
   descr = descr.substr(1, descr.size() - 2);
   const char order = descr[0];
   array.kind = descr[1];
   if (!ParseInt(descr.substr(2), &array.width) || array.width < 1 || array.width > 16 ||
       std::string_view("biufcV").find(array.kind) == std::string_view::npos) {
-    FAIL(Unreadable(path, Str("element type '", Escaped(descr), "'")));
+    FAIL(Unreadable(path, Str("its element type '", Escaped(descr), "' is not supported")));
   }
   std::string_view shape = HeaderValue(header, "'shape'");
-  if (!shape.starts_with('(')) FAIL(Unreadable(path, "no shape in the header"));
+  if (!shape.starts_with('(')) FAIL(Unreadable(path, "its header has no shape"));
   int64_t count = 1;
   for (const std::string_view part : Split(shape.substr(1), ',')) {
     if (Trim(part).empty()) continue;
     int64_t dim;
     if (!ParseInt(Trim(part), &dim) || dim < 0 || __builtin_mul_overflow(count, dim, &count))
-      FAIL(Unreadable(path, Str("shape ", Escaped(shape))));
+      FAIL(Unreadable(path, Str("its header has the malformed shape ", Escaped(shape))));
     array.dims.push_back(dim);
   }
   const std::string_view data = bytes.substr(8 + length_bytes + length);
   int64_t size;
   if (__builtin_mul_overflow(count, array.width, &size) || static_cast<int64_t>(data.size()) < size) {
-    FAIL(Unreadable(
-        path, Str("holds ", data.size(), " bytes of data, its shape needs ", count, " elements of ", array.width)));
+    FAIL(Unreadable(path, Str("it holds ", data.size(), " bytes of data, but its shape needs ", count, " elements of ",
+                              array.width, array.width == 1 ? " byte" : " bytes")));
   }
   Reserve(array.bytes, static_cast<size_t>(size));
   array.bytes = data.substr(0, size);
@@ -96,7 +96,7 @@ Result<NpyArray> ParseNpy(std::string_view bytes, const std::string& path) {
       stride *= dim;
     }
     if (!std::has_single_bit(static_cast<uint64_t>(array.width)))
-      FAIL(Unreadable(path, Str("its elements have ", array.width, " bytes")));
+      FAIL(Unreadable(path, Str("its elements have ", array.width, " bytes, expected 1, 2, 4, 8 or 16")));
     CopyStrided(array.dims, reinterpret_cast<const std::byte*>(array.bytes.data()), strides,
                 reinterpret_cast<std::byte*>(row_major.data()), RowMajorStrides(array.dims), array.width);
     array.bytes = std::move(row_major);

@@ -19,7 +19,8 @@ namespace {
 
 Result<std::string> Inflate(std::string_view packed, uint64_t size, const std::string& path) {
   // Deflate compresses by a factor of at most about 1000. A larger size is wrong.
-  if (size / 1100 > packed.size() + 64) FAIL(Unreadable(path, "an entry claims an impossible size"));
+  if (size / 1100 > packed.size() + 64)
+    FAIL(Unreadable(path, "the size of an entry is impossible for its compressed data"));
   std::string bytes(size, '\0');
   z_stream stream = {};
   if (inflateInit2(&stream, -MAX_WBITS) != Z_OK) FAIL(Unreadable(path, "zlib cannot be started"));
@@ -58,7 +59,7 @@ Result<std::vector<Entry>> Directory(std::string_view bytes, const std::string& 
   if (end >= 20 && bytes.substr(end - 20, 4) == "PK\6\7") {
     const uint64_t large = Little<uint64_t>(bytes, end - 12);
     if (large > bytes.size() || bytes.size() - large < 56 || bytes.substr(large, 4) != "PK\6\6")
-      FAIL(Unreadable(path, "damaged zip64 directory"));
+      FAIL(Unreadable(path, "the zip64 list of arrays at the end of the archive is damaged"));
     count = Little<uint64_t>(bytes, large + 32);
     at = Little<uint64_t>(bytes, large + 48);
   }
@@ -117,7 +118,7 @@ uint32_t Checksum(std::string_view data) {
 Result<std::string_view> EntryBytes(std::string_view bytes, const Entry& entry, const std::string& path,
                                     std::string& unpacked) {
   if (entry.offset > bytes.size() || bytes.size() - entry.offset < 30 || bytes.substr(entry.offset, 4) != "PK\3\4")
-    FAIL(Unreadable(path, "damaged entry"));
+    FAIL(Unreadable(path, Str("the header of entry '", Escaped(entry.name), "' is damaged")));
   const uint64_t at =
       entry.offset + 30 + Little<uint16_t>(bytes, entry.offset + 26) + Little<uint16_t>(bytes, entry.offset + 28);
   if (at > bytes.size() || bytes.size() - at < entry.packed)
@@ -125,7 +126,8 @@ Result<std::string_view> EntryBytes(std::string_view bytes, const Entry& entry, 
   std::string_view data = bytes.substr(at, entry.packed);
   if (entry.method == 8) data = unpacked = TRY(Inflate(data, entry.size, path));
   else if (entry.method != 0)
-    FAIL(Unreadable(path, Str("entry '", Escaped(entry.name), "' is packed by method ", entry.method)));
+    FAIL(Unreadable(path, Str("entry '", Escaped(entry.name), "' is compressed by method ", entry.method,
+                              ", expected 0 (stored) or 8 (deflate)")));
   if (Checksum(data) != entry.crc) FAIL(Unreadable(path, Str("entry '", Escaped(entry.name), "' is damaged")));
   return data;
 }

@@ -126,14 +126,16 @@ Result<Finished> Finish(Meaning& m, const MatmulConfig& config, Instruction* pro
                         Instruction* bias) {
   Instruction* x = product;
   if (c != nullptr) {
-    if (!SameDims(c->shape(), x->shape())) FAIL(UnsupportedCall(m.call(), Str("that adds ", c->shape())));
+    if (!SameDims(c->shape(), x->shape()))
+      FAIL(UnsupportedCall(
+          m.call(), Str("whose added matrix ", c->shape(), " has other dimensions than its result ", x->shape())));
     x = m.Plus(x, m.Scaled(m.Converted(c, x->shape().type()), config.beta));
   }
   if (bias != nullptr) x = m.Plus(x, TRY(AlongColumns(m, bias, x)));
   Finished finished{x, x};
   const std::string& activation = config.epilogue.activation;
   if (!activation.empty() && !IsFloat(x->shape().type()))
-    FAIL(UnsupportedCall(m.call(), Str("with an activation of ", x->shape().type())));
+    FAIL(UnsupportedCall(m.call(), Str("with an activation of ", x->shape().type(), " instead of floats")));
   if (activation == "RELU") finished.value = Relu(m, x);
   if (activation == "GELU") finished.value = GeluOfTanh(m, x);
   if (activation == "SILU") finished.value = m.Times(x, m.Unary(Opcode::kLogistic, x));
@@ -209,7 +211,9 @@ Result<CallResults> MeaningOfBlockScaledDot(Meaning& m) {
   if (m.operand_count() != 3 && m.operand_count() != 4) FAIL(WrongOperands(m.call()));
   const Shape &lhs = m.operand(0)->shape(), &rhs = m.operand(1)->shape();
   const int64_t rank = lhs.rank();
-  if (rank < 2 || rhs.rank() != rank) FAIL(UnsupportedCall(m.call(), Str("of ", lhs, " and ", rhs)));
+  if (rank < 2 || rhs.rank() != rank)
+    FAIL(
+        UnsupportedCall(m.call(), Str("of ", lhs, " and ", rhs, ", which are not batches of matrices of equal rank,")));
   DotAttrs attrs;
   Dims dims;
   for (int64_t d = 0; d + 2 < rank; ++d) {

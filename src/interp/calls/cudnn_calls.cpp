@@ -101,13 +101,16 @@ Result<CallResults> FinishConvolution(Meaning& m, Instruction* x, int64_t featur
   if (m.operand_count() > 4) FAIL(WrongOperands(m.call()));
   if (m.operand_count() == 4) {
     Instruction* const side = HasVectors(m) ? WithoutVectors(m, m.operand(3), feature) : m.operand(3);
-    if (!SameDims(side->shape(), x->shape())) FAIL(UnsupportedCall(m.call(), Str("that adds ", side->shape())));
+    if (!SameDims(side->shape(), x->shape()))
+      FAIL(UnsupportedCall(
+          m.call(), Str("whose added operand ", side->shape(), " has other dimensions than its result ", x->shape())));
     x = m.Plus(x, m.Scaled(m.Converted(side, x->shape().type()), config.side_scale));
   }
   if (m.operand_count() >= 3) {
     Instruction* const bias = m.operand(2);
     if (bias->shape().rank() != 1 || bias->shape().dim(0) != x->shape().dim(feature))
-      FAIL(UnsupportedCall(m.call(), Str("whose bias is ", bias->shape())));
+      FAIL(UnsupportedCall(
+          m.call(), Str("whose bias ", bias->shape(), " is not a vector of ", x->shape().dim(feature), " features")));
     x = m.Plus(x, m.Broadcast(m.Converted(bias, x->shape().type()), x->shape(), {feature}));
   }
   x = m.Rounded(TRY(Activated(m, config, x)), type);
@@ -164,7 +167,7 @@ Result<CallResults> MeaningOfConvolutionInputGradient(Meaning& m) {
   if (m.operand_count() != 2 || attrs.batch_group_count != 1) FAIL(WrongOperands(m.call()));
   if (inputs * groups != shape.dim(labels.lhs_feature) || outputs != gradient.dim(labels.out_feature) ||
       outputs % groups != 0 || gradient.dim(labels.out_batch) != shape.dim(labels.lhs_batch)) {
-    FAIL(UnsupportedCall(m.call(), "whose features do not fit"));
+    FAIL(UnsupportedCall(m.call(), "whose batch and feature dimensions do not fit each other"));
   }
   const int64_t spatial = static_cast<int64_t>(labels.lhs_spatial.size());
   Instruction* turned =
@@ -216,7 +219,7 @@ Result<CallResults> MeaningOfConvolutionFilterGradient(Meaning& m) {
   if (shape.dim(labels.rhs_input_feature) * groups != input.dim(labels.lhs_feature) ||
       shape.dim(labels.rhs_output_feature) != gradient.dim(labels.out_feature) ||
       gradient.dim(labels.out_feature) % groups != 0 || gradient.dim(labels.out_batch) != input.dim(labels.lhs_batch)) {
-    FAIL(UnsupportedCall(m.call(), "whose features do not fit"));
+    FAIL(UnsupportedCall(m.call(), "whose batch and feature dimensions do not fit each other"));
   }
   ConvolutionAttrs conv;
   conv.batch_group_count = groups;
@@ -257,7 +260,7 @@ Result<CallResults> MeaningOfLayerNorm(Meaning& m) {
   bool fits = x_shape.rank() > 1 && scale_shape.rank() == x_shape.rank() && scale_shape.dim(0) == 1 &&
               SameDims(scale_shape, m.operand(2)->shape());
   for (int64_t d = 1; fits && d < x_shape.rank(); ++d) fits = scale_shape.dim(d) == x_shape.dim(d);
-  if (!fits) FAIL(UnsupportedCall(m.call(), Str("that scales ", x_shape, " by ", scale_shape)));
+  if (!fits) FAIL(UnsupportedCall(m.call(), Str("whose scale ", scale_shape, " does not fit its operand ", x_shape)));
 
   const PrimitiveType wide = WideTypeOf(MainShape(m.call()).type());
   Instruction* const x = m.Converted(m.operand(0), wide);

@@ -224,7 +224,7 @@ Result<Literal> CallTrsm(const Call& call) {
   const Literal &a = call.array(0), &b = call.array(1);
   for (const Literal& operand : e.operands) {
     if (operand.shape().rank() == 0 && !IsInteger(operand.shape().type()) && !operand.IsAll(1))
-      FAIL(UnsupportedCall(e.inst, "with alpha that is not 1"));
+      FAIL(UnsupportedCall(e.inst, "with alpha other than 1"));
   }
   Module scratch("trsm");
   Computation& computation = scratch.AddComputation("trsm");
@@ -347,7 +347,7 @@ Result<Literal> CallLapack(Evaluation& e) {
   const Shape& shape = call.array(0).shape();
   const int64_t rank = row->handler == CallGtsv ? 1 : 2;
   if (shape.rank() < rank) FAIL(UnsupportedCall(e.inst, "without matrices"));
-  if (type != 0 && type != LetterOf(shape.type())) FAIL(UnsupportedCall(e.inst, Str("of ", shape.type())));
+  if (type != 0 && type != LetterOf(shape.type())) FAIL(UnsupportedCall(e.inst, Str("of element type ", shape.type())));
   if (shape.HasDynamicDims()) FAIL(UnsupportedCall(e.inst, "of dynamic sizes"));
   if (row->square && shape.dim(shape.rank() - 1) != shape.dim(shape.rank() - 2))
     FAIL(UnsupportedCall(e.inst, Str("of matrices that are not square, ", shape, ",")));
@@ -360,9 +360,10 @@ Result<Literal> CallCusolverCholesky(Evaluation& e) {
   if (dims[dims.size() - 1] != dims[dims.size() - 2]) FAIL(UnsupportedCall(e.inst, "of matrices that are not square"));
   const std::string text = ConfigText(e.inst);
   const auto config = ReadJson(text.empty() ? "{\"lower\":true}" : text);
-  if (!config) FAIL(UnsupportedCall(e.inst, Str("whose backend_config is no JSON (", config.error().message(), ")")));
+  if (!config) FAIL(UnsupportedCall(e.inst, Str("whose backend_config is not JSON (", config.error().message(), ")")));
   const Shape& shape = e.inst.shape();
-  if (!shape.IsTuple() || shape.elements().size() != 3) FAIL(UnsupportedCall(e.inst, Str("with result ", shape)));
+  if (!shape.IsTuple() || shape.elements().size() != 3)
+    FAIL(UnsupportedCall(e.inst, Str("whose result ", shape, " is not a tuple of 3 arrays")));
   const Call call(e, {"potrf", 0});
   return WithLapackType(e, e.operands[0].shape().type(), [&]<class T>() -> Result<Literal> {
     std::vector<Literal> results = Factored<T>(call, (*config)["lower"].IsTrue());

@@ -120,7 +120,8 @@ class Call {
   Result<Literal> Results(std::vector<Literal> values) const {
     const Shape& shape = e_.inst.shape();
     if (!shape.IsTuple()) {
-      if (!Compatible(values[0].shape(), shape)) FAIL(UnsupportedCall(e_.inst, Str("with result ", shape)));
+      if (!Compatible(values[0].shape(), shape))
+        FAIL(UnsupportedCall(e_.inst, Str("whose result is ", shape, " and not ", values[0].shape())));
       return std::move(values[0]);
     }
     for (size_t i = 0; i < shape.elements().size(); ++i) {

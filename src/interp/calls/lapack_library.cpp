@@ -76,7 +76,8 @@ int Stride(int64_t rows) { return static_cast<int>(std::max<int64_t>(1, rows)); 
 Result<Literal> Workspace(const Call& call, size_t i) {
   const Shape& shape = call.e().inst.shape();
   if (!shape.IsTuple() || shape.elements().size() <= i)
-    FAIL(UnsupportedCall(call.e().inst, Str("with result ", shape)));
+    FAIL(
+        UnsupportedCall(call.e().inst, Str("whose result is ", shape, " and not a tuple of more than ", i, " arrays")));
   return Literal(shape.element(static_cast<int64_t>(i)));
 }
 
@@ -139,13 +140,14 @@ struct Svd {
   std::vector<Real<T>> real_work;
 
   static Result<Svd> Make(const Call& call) {
-    if (call.Option("transposed", 'F') == 'T') FAIL(UnsupportedCall(call.e().inst, "with transposed"));
+    if (call.Option("transposed", 'F') == 'T') FAIL(UnsupportedCall(call.e().inst, "with transposed=true"));
     const char mode = VectorsOf(call);
     if (mode != 'A' && mode != 'S' && mode != 'N')
-      FAIL(UnsupportedCall(call.e().inst, Str("with mode '", std::string_view(&mode, 1), "', other than A, S and N,")));
+      FAIL(UnsupportedCall(call.e().inst, Str("with mode '", std::string(1, mode), "' instead of A, S or N")));
     const Shape& shape = call.e().inst.shape();
     if (!shape.IsTuple() || shape.elements().size() < 5 || shape.element(2).rank() < 2 || shape.element(3).rank() < 2)
-      FAIL(UnsupportedCall(call.e().inst, Str("with result ", shape)));
+      FAIL(UnsupportedCall(call.e().inst, Str("whose result is ", shape,
+                                              " and not a tuple of 5 arrays with matrices as elements 2 and 3")));
     Matrices<T> a(call.array(0));
     const PrimitiveType type = call.array(0).shape().type();
     const int rows = static_cast<int>(a.rows()), columns = static_cast<int>(a.columns());
@@ -370,7 +372,7 @@ Result<Literal> CallGehrd(const Call& call) {
     const auto low = static_cast<int>(call.has_scalars() ? call.scalar(1) : call.Number("low", 1));
     const auto high = static_cast<int>(call.has_scalars() ? call.scalar(2) : call.Number("high", n));
     if (n == 0 ? low != 1 || high != 0 : low < 1 || low > high || high > n)
-      FAIL(UnsupportedCall(call.e().inst, Str("from ", low, " to ", high, " of ", n, " rows")));
+      FAIL(UnsupportedCall(call.e().inst, Str("with low=", low, " and high=", high, " for ", n, " rows")));
     const Library gehrd = TRY(Library::Find(call, type, "gehrd"));
     const int64_t size = std::max(0, n - 1);
     Literal tau = Vectors(type, a.batch(), size), info = Vectors(PrimitiveType::kS32, a.batch(), -1);

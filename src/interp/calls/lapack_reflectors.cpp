@@ -61,7 +61,8 @@ Status CheckReflections(const Call& call, const Matrices<T>& a, PrimitiveType ty
   const Shape& tau = call.array(1).shape();
   *count = tau.dim(tau.rank() - 1);
   if (*count <= std::min(a.rows(), a.columns())) return {};
-  FAIL(UnsupportedCall(call.e().inst, Str("with ", *count, " reflections in ", call.array(0).shape())));
+  FAIL(UnsupportedCall(call.e().inst, Str("with ", *count, " reflections, which exceeds the smaller dimension of ",
+                                          call.array(0).shape(), ",")));
 }
 
 }  // namespace

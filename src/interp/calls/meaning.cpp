@@ -56,7 +56,7 @@ Result<JsonValue> ConfigOf(const Instruction& inst, std::string_view key) {
   const std::string text = ConfigText(inst);
   if (text.empty()) return JsonValue();
   const auto config = ReadJson(text);
-  if (!config) FAIL(UnsupportedCall(inst, Str("whose backend_config is no JSON (", config.error().message(), ")")));
+  if (!config) FAIL(UnsupportedCall(inst, Str("whose backend_config is not JSON (", config.error().message(), ")")));
   const JsonValue& inner = (*config)[key];
   if (!inner.IsNull()) return inner;
   return config;
@@ -140,7 +140,8 @@ Result<std::unique_ptr<Module>> Meaning::Finish(const CallResults& results) {
   const Shape& shape = call_.shape();
   const size_t wanted = shape.IsTuple() ? shape.elements().size() : 1;
   if (wanted < results.size() || (!shape.IsTuple() && results.size() != 1))
-    FAIL(UnsupportedCall(call_, Str("whose result is ", shape, " and not a tuple of ", results.size(), " arrays")));
+    FAIL(UnsupportedCall(call_,
+                         Str("whose result is ", shape, " and not a tuple of ", results.size(), " or more arrays")));
   for (size_t i = 0; i < results.size(); ++i) {
     const Shape& written = shape.IsTuple() ? shape.element(static_cast<int64_t>(i)) : shape;
     if (!Compatible(results[i]->shape(), written))

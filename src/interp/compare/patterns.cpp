@@ -182,7 +182,7 @@ std::optional<std::string> Saturated(const Mistakes& m, const std::vector<Extent
   if (m.bad.size() < 2 || !extreme) return {};
   if (!Most(m, [&](int64_t i) { return std::fabs(m.actual[i]) == first && std::fabs(m.expected[i]) < first; }))
     return {};
-  return Str("SATURATED: all are ", Format("%.6g", first), " in size");
+  return Str("SATURATED: all bad values have the magnitude ", Format("%.6g", first));
 }
 
 std::optional<std::string> Permuted(const Mistakes& m, const std::vector<Extent>&) {
@@ -195,7 +195,7 @@ std::optional<std::string> Permuted(const Mistakes& m, const std::vector<Extent>
   std::ranges::sort(expected);
   std::ranges::sort(actual);
   if (expected.front() == expected.back() || !std::ranges::equal(expected, actual, Close)) return {};
-  return "PERMUTED: the right values in other places";
+  return "PERMUTED: the right values are in other places";
 }
 
 int BitsNeeded(double x) {
@@ -217,7 +217,7 @@ std::optional<std::string> Narrowed(const Mistakes& m, const std::vector<Extent>
       return BitsNeeded(m.actual[i]) <= type.bits &&
              std::fabs(m.actual[i] - m.expected[i]) <= 1.01 * std::ldexp(size, -type.bits + 1);
     });
-    if (all) return Str("ROUNDED TO ", type.name, ": right to its precision");
+    if (all) return Str("ROUNDED TO ", type.name, ": the values are right to the precision of that type");
   }
   return {};
 }
@@ -229,7 +229,7 @@ std::optional<std::string> Noise(const Mistakes& m, const std::vector<Extent>&) 
   const int64_t count = static_cast<int64_t>(m.bad.size());
   if (above * 5 < count || above * 5 > count * 4) return {};
   return Str("ACCUMULATION-ORDER NOISE: at most ", Format("%.1f", m.worst_ratio),
-             " times the bound, to both sides; a longer chain than promised?");
+             " times the bound, with both signs; perhaps the sum was computed in a longer chain than promised");
 }
 
 }  // namespace

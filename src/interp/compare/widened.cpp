@@ -98,7 +98,7 @@ class Comparer {
                  is_undetermined = is_much(undetermined, kMostUndetermined, tensor.checked);
       if (value->open.empty() || (by_passes && !value->opened))
         value->open = by_passes ? Str(opened, " of ", checked, " elements of '", inst.name(),
-                                      "' determined before the passes, and not after them")
+                                      "' are determined before the passes, but not after them")
                                 : Str(is_undetermined ? undetermined : vacuous, " of ", tensor.checked, " elements of ",
                                       inst.opcode(), " '", inst.name(), "' ",
                                       is_undetermined ? "undetermined" : "within bounds that say nothing");

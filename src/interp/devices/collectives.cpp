@@ -70,7 +70,7 @@ Result<int64_t> DimensionOf(const Gathering& g, int64_t i) {
   const auto& dimension = g.inst.attrs<CollectiveAttrs>().dimension;
   const Shape& shape = g.operands[0][i].shape();
   if (dimension && shape.IsArray() && dimension->value >= 0 && dimension->value < shape.rank()) return dimension->value;
-  FAIL(ErrorAt(g.inst, "V218", Str("'", g.inst.opcode(), "' has no dimension of ", shape)));
+  FAIL(ErrorAt(g.inst, "V218", Str("'", g.inst.opcode(), "' needs dimensions=, a dimension of its operand ", shape)));
 }
 
 Result<Literal> Folded(Gathering& g, int64_t i) {
@@ -120,8 +120,8 @@ Result<int64_t> RootOf(const Gathering& g, int64_t i) {
                                      " and ", operands.back().GetInt(i))));
   }
   if (root < 0 || root >= SizeOf(g)) {
-    FAIL(RendezvousError(g.inst, Str("'", g.inst.name(), "': root ", root, " for operand ", i, " in a group of ",
-                                     SizeOf(g), " ", g.grid.noun(), SizeOf(g) == 1 ? "" : "s")));
+    FAIL(RendezvousError(g.inst, Str("'", g.inst.name(), "': root ", root, " for operand ", i, " is not one of the ",
+                                     SizeOf(g), " ", g.grid.noun(), SizeOf(g) == 1 ? "" : "s", " of its group")));
   }
   return root;
 }
@@ -220,8 +220,8 @@ Result<std::vector<Literal>> AllToAll(Gathering& g) {
 Result<std::vector<Literal>> RaggedAllToAll(Gathering& g) {
   const int64_t updates = g.operands[0][2].shape().NumElements() / SizeOf(g);
   if (updates * SizeOf(g) != g.operands[0][2].shape().NumElements()) {
-    FAIL(RendezvousError(
-        g.inst, Str("'", g.inst.name(), "' has offsets ", g.operands[0][2].shape(), " for ", SizeOf(g), " devices")));
+    FAIL(RendezvousError(g.inst, Str("'", g.inst.name(), "' has offsets ", g.operands[0][2].shape(),
+                                     ", which cannot be divided among ", SizeOf(g), " devices")));
   }
   const auto fail = [&](const std::string& message) {
     return ErrorAt(g.inst, "R041", Str("'", g.inst.name(), "': ", message), ExitCode::kNo);
@@ -240,16 +240,16 @@ Result<std::vector<Literal>> RaggedAllToAll(Gathering& g) {
         const int64_t out = to * updates + u, in = from * updates + u;
         const int64_t first = sender[2].GetInt(out), rows = sender[3].GetInt(out), place = sender[4].GetInt(out);
         const int64_t expected = g.operands[to][5].GetInt(in);
-        const std::string sent = Str(g.grid.Name(g.devices.subspan(from, 1)), " sends ", rows, " rows"),
-                          receiver = g.grid.Name(g.devices.subspan(to, 1));
-        if (rows != expected) FAIL(fail(Str(sent, " to ", receiver, ", which expects ", expected)));
+        const std::string pair = Str(g.grid.Name(g.devices.subspan(from, 1)), " sends ", rows,
+                                     rows == 1 ? " row to " : " rows to ", g.grid.Name(g.devices.subspan(to, 1)));
+        if (rows != expected) FAIL(fail(Str(pair, ", which expects ", expected)));
         const auto inside = [&](int64_t start, int64_t size) {
           return rows >= 0 && start >= 0 && rows <= size && start <= size - rows;
         };
         if (!inside(first, input.shape().dim(0)))
-          FAIL(fail(Str(sent, " from row ", first, " on of ", input.shape(), " to ", receiver)));
+          FAIL(fail(Str(pair, ", from row ", first, " on, which are not all inside of ", input.shape())));
         if (!inside(place, output.shape().dim(0)))
-          FAIL(fail(Str(sent, " to ", receiver, ", to row ", place, " on of ", output.shape())));
+          FAIL(fail(Str(pair, ", into row ", place, " and later, which are not all inside of ", output.shape())));
         std::vector<int64_t> sizes = input.shape().dims(), from_start = Origin(input), to_start = Origin(output);
         sizes[0] = rows;
         from_start[0] = first;
@@ -311,7 +311,7 @@ Status CopySlices(const Instruction& inst, const Literal& input, Literal& output
     if (from.size() != to.size() || !fits(input) || !fits(output) || input.shape().type() != output.shape().type()) {
       FAIL(UnsupportedAt(inst, "U002",
                          Str("'", inst.opcode(), "' whose slice_sizes do not fit its offsets, ", input.shape(), " and ",
-                             output.shape())));
+                             output.shape(), " is not supported by the interpreter")));
     }
     for (size_t d = 0; d < from[i].size(); ++d) {
       const int64_t size = all_sizes[next][d];

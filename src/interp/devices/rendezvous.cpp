@@ -84,8 +84,9 @@ Result<std::optional<Rendezvous::Route>> Rendezvous::RouteOf(const Instruction& 
   };
   for (const auto& [source, target] : ReadDevicePairs(*text)) {
     if (source >= ids || target >= ids) {
-      FAIL(RendezvousError(inst, Str("'", inst.name(), "' names ", partitions ? "partition " : "replica ",
-                                     std::max(source, target), ", but there are ", ids)));
+      FAIL(RendezvousError(
+          inst, Str("'", inst.name(), "' names ", partitions ? "partition " : "replica ", std::max(source, target),
+                    ", but there are ", ids, partitions ? " partitions" : " replicas")));
     }
     if (device_of(inst.Is(Opcode::kSend) ? source : target) != device) continue;
     return Route(channel, device_of(source), device_of(target));
@@ -168,7 +169,7 @@ Error Rendezvous::Deadlock() const {
   for (int device = 0; device < grid_.count(); ++device)
     (waits_at_[device] != nullptr ? waiting : ended).push_back(device);
   const Instruction& first = *waits_at_[waiting[0]];
-  std::string message = Str("no ", grid_.noun(), " can continue: ", waiting.size(), " of ", grid_.count(),
+  std::string message = Str("deadlock: no ", grid_.noun(), " can continue, ", waiting.size(), " of ", grid_.count(),
                             waiting.size() == 1 ? " waits" : " wait");
   if (grid_.noun() == "device") message += Str(" (number = replica * ", grid_.partitions, " + partition)");
   Error error = RendezvousError(first, std::move(message));

@@ -246,7 +246,9 @@ Result<Literal> EvalBitcastConvert(Evaluation& e) {
                        Str("'bitcast-convert' from ", from, " to pred is not supported by the interpreter")));
   }
   if (PackedBits(operand.shape()) != PackedBits(shape))
-    FAIL(UnsupportedAt(e.inst, "U002", Str("'bitcast-convert' from ", operand.shape(), " to ", shape)));
+    FAIL(UnsupportedAt(e.inst, "U002",
+                       Str("'bitcast-convert' from ", operand.shape(), " to ", shape,
+                           ", which has another number of bits, is not supported by the interpreter")));
   return Repacked(operand, shape);
 }
 
@@ -258,8 +260,7 @@ Result<Literal> EvalBitcast(Evaluation& e) {
     FAIL(UnsupportedAt(e.inst, "U002", "'bitcast' of tiled layouts is not supported by the interpreter"));
   }
   if (PackedBits(from) < PackedBits(to))
-    FAIL(ErrorAt(e.inst, "V292",
-                 Str("'bitcast' from ", from, " to ", to, " reads beyond the operand, which has fewer bytes")));
+    FAIL(ErrorAt(e.inst, "V292", Str("'bitcast' from ", from, " to ", to, ", which has more bytes than the operand")));
   const Literal memory = from.HasDefaultLayout() ? operand : ToMemoryOrder(operand, from);
   const Literal typed = Repacked(memory, Shape(to.type(), {to.NumElements()}));
   return to.HasDefaultLayout() ? typed.WithShape(to) : FromMemoryOrder(typed, to);

@@ -43,7 +43,7 @@ Status CheckWidths(const Instruction& inst) {
     if (is_wide(*first) == is_wide(shape)) continue;
     FAIL(UnsupportedAt(inst, "U002",
                        Str("'", inst.opcode(), "' of ", first->type(), " and ", shape.type(),
-                           " has no meaning in the interpreter; XLA does not compile it either")));
+                           " is not supported by the interpreter; XLA does not compile it either")));
   }
   return {};
 }
@@ -71,7 +71,7 @@ Result<ElementwiseOp> ElementwiseOp::Make(const Instruction& inst) {
   if (op.kernel == nullptr) {
     FAIL(UnsupportedAt(
         inst, "U002",
-        Str("'", inst.opcode(), "' of ", inst.operand(0).shape().type(), " has no meaning in the interpreter")));
+        Str("'", inst.opcode(), "' of ", inst.operand(0).shape().type(), " is not supported by the interpreter")));
   }
   for (int i = 0; i < op.operands_; ++i) {
     if (op.load[i] == nullptr) op.in_compute_bytes_[i] = op.in_bytes_[i];

@@ -68,7 +68,7 @@ bool WithFieldType(PrimitiveType type, F&& f) {
 Error NoField(const Instruction& inst) {
   return UnsupportedAt(
       inst, "U002",
-      Str("'", inst.opcode(), "' of ", inst.operand(0).shape().type(), " has no meaning in the interpreter"));
+      Str("'", inst.opcode(), "' of ", inst.operand(0).shape().type(), " is not supported by the interpreter"));
 }
 
 }  // namespace

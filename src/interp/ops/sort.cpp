@@ -262,7 +262,7 @@ Literal TopKOf(const Literal& operand, int64_t k, bool largest, const Shape& val
 Result<Literal> EvalTopK(Evaluation& e) {
   const TopKAttrs& attrs = e.inst.attrs<TopKAttrs>();
   if (IsComplex(e.operands[0].shape().type()))
-    FAIL(UnsupportedAt(e.inst, "U002", "'topk' of complex numbers has no meaning"));
+    FAIL(UnsupportedAt(e.inst, "U002", "'topk' of complex numbers is not supported by the interpreter"));
   return TopKOf(e.operands[0], attrs.k, attrs.largest, e.inst.shape().element(0), e.inst.shape().element(1));
 }
 

@@ -127,9 +127,9 @@ std::string ExactPlan::Folds(const Instruction& inst, const Magnitude& term, dou
   if (OnlyChooses(body)) {
     const bool in_order = CombinerOf(body) == Combiner::kAssign && inst.Is(Opcode::kScatter) &&
                           !inst.attrs<ScatterAttrs>().unique_indices;
-    if (in_order) return Rounds(inst, "keeps one of several updates, and which is open");
+    if (in_order) return Rounds(inst, "keeps one of several updates, and it is not defined which one");
     if (body.parameters().size() > 2 && !ComparesAll(body))
-      return Rounds(inst, "keeps one of several equal elements, and which is open");
+      return Rounds(inst, "keeps one of several equal elements, and it is not defined which one");
     return "";
   }
   switch (CombinerOf(body)) {
@@ -140,7 +140,7 @@ std::string ExactPlan::Folds(const Instruction& inst, const Magnitude& term, dou
       all.unit = static_cast<int>(std::max(-4000.0, init.unit + std::min(0, term.unit) * terms));
       return Fits(inst, all, "multiplies");
     }
-    default: return Rounds(inst, Str("folds by '", body.name(), "', which may round"));
+    default: return Rounds(inst, Str("combines elements by '", body.name(), "', which may round"));
   }
 }
 
@@ -156,13 +156,11 @@ std::string ExactPlan::OfQuotient(const Instruction& inst) {
   if (!IsFloat(inst.shape().type())) return "";
   const Magnitude by = Of(inst.operand(1)), x = Of(inst.operand(0));
   if (by.most == 0 || by.most != std::ldexp(1.0, by.unit))
-    return Rounds(inst, "rounds: its divisors are not one power of two");
+    return Rounds(inst, "rounds: not all of its divisors are the same power of two");
   return Fits(inst, {x.most / by.most, x.unit == kNoUnit ? kNoUnit : x.unit - by.unit}, "divides");
 }
 
-std::string ExactPlan::OfConvert(const Instruction& inst) {
-  return Fits(inst, Of(inst.operand(0)), "converts what comes");
-}
+std::string ExactPlan::OfConvert(const Instruction& inst) { return Fits(inst, Of(inst.operand(0)), "converts values"); }
 
 std::string ExactPlan::OfReducePrecision(const Instruction& inst) {
   const auto& attrs = inst.attrs<ReducePrecisionAttrs>();
@@ -202,14 +200,14 @@ std::string ExactPlan::OfScatter(const Instruction& inst) {
 }
 
 std::string ExactPlan::OfMap(const Instruction& inst) {
-  return OnlyChooses(*inst.attrs<MapAttrs>().to_apply) ? "" : Rounds(inst, "applies what may round");
+  return OnlyChooses(*inst.attrs<MapAttrs>().to_apply) ? "" : Rounds(inst, "applies a computation that may round");
 }
 
 std::string ExactPlan::OfSort(const Instruction& inst) {
   const SortAttrs& attrs = inst.attrs<SortAttrs>();
   const bool plain = inst.operand_count() == 1 && attrs.to_apply->root().Is(Opcode::kCompare) &&
                      attrs.to_apply->root().operand(0).Is(Opcode::kParameter);
-  return attrs.is_stable || plain ? "" : Rounds(inst, "leaves the order of equal keys open");
+  return attrs.is_stable || plain ? "" : Rounds(inst, "does not define the order of equal keys");
 }
 
 std::string ExactPlan::MayRound(const Instruction& inst) { return Rounds(inst, "may round"); }
@@ -250,7 +248,7 @@ std::string ExactPlan::ReasonOf(const Instruction& inst) {
   };
   const bool is_array = inst.shape().IsArray();
   if (is_array && IsComplex(inst.shape().type()) && !inst.Is(Opcode::kParameter))
-    return Rounds(inst, "is of complex numbers, which are not looked at");
+    return Rounds(inst, "has complex numbers, which are not analysed");
   const auto rule = std::ranges::find(kRules, inst.opcode(), &Rule::opcode);
   if (rule != std::end(kRules)) return (this->*rule->reason)(inst);
   const bool rounds =

@@ -145,8 +145,9 @@ Result<ShadowValue> Scatter(Context& context, const Instruction& inst, Operands 
   }
   if (!HasRule(combiner)) {
     if (AllExact(operands) && NeverRounds(*attrs.to_apply)) return ThroughInterpreter(context, inst, operands);
-    FAIL(UnsupportedAt(inst, "U042",
-                       Str("no error bounds for a scatter that combines by '", attrs.to_apply->name(), "'")));
+    FAIL(UnsupportedAt(
+        inst, "U042",
+        Str("no error bounds for a scatter that combines with the computation '", attrs.to_apply->name(), "'")));
   }
   const Source from(x);
   ShadowValue result;

@@ -332,7 +332,8 @@ Result<ShadowValue> Run(Context& context, const Computation& computation, Operan
 
 Result<ShadowValue> RunTo(Context& context, const Instruction& root, Operands args) {
   if (context.depth == kDeepest) {
-    FAIL(UnsupportedAt(root, "U002", Str("the shadow does not follow calls that are nested deeper than ", kDeepest)));
+    FAIL(UnsupportedAt(root, "U002",
+                       Str("no error bounds for calls that are nested deeper than ", kDeepest, " levels")));
   }
   ++context.depth;
   auto result = RunInOrder(context, root, args, NeededOrder(context, root));

@@ -112,8 +112,8 @@ Result<ShadowValue> SelectAndScatter(Context& context, const Instruction& inst, 
   if (!operands[0]->IsFloat() || !in_order || CombinerOf(*attrs.scatter) != Combiner::kAdd) {
     if (AllExact(operands) && NeverRounds(*attrs.scatter)) return ThroughInterpreter(context, inst, operands);
     FAIL(UnsupportedAt(inst, "U042",
-                       Str("no error bounds for select-and-scatter with '", attrs.select->name(), "' and '",
-                           attrs.scatter->name(), "'")));
+                       Str("no error bounds for a select-and-scatter with the computations '", attrs.select->name(),
+                           "' and '", attrs.scatter->name(), "'")));
   }
   const ComparisonDirection direction = select.attrs<CompareAttrs>().direction;
   const bool largest = direction == ComparisonDirection::kGe || direction == ComparisonDirection::kGt;

@@ -68,8 +68,8 @@ Result<ShadowValue> ReduceWindowByReducer(Context& context, const Instruction& i
   const int64_t outputs = first.NumElements();
   if (places > kMostPlaces / std::max<int64_t>(1, outputs))
     FAIL(UnsupportedAt(inst, "U042",
-                       Str("no error bounds for reduce-window with '", attrs.to_apply->name(), "' of ", outputs,
-                           " windows of ", places, " elements")));
+                       Str("no error bounds for a reduce-window with the computation '", attrs.to_apply->name(),
+                           "' over ", outputs, " windows of ", places, " elements")));
   std::vector<int64_t> dims = first.dims();
   dims.push_back(places);
   const Shape windows(PrimitiveType::kPred, dims);
