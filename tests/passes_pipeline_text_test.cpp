@@ -205,7 +205,7 @@ TEST(PipelineText, ErrorsAreLocated) {
       {"if cc>=nine { dce }", 1, 4, "expected a comparison with a number"},
       {"if cc>=9", 1, 8, "expected '{'"},
       {"pipeline p {\n  dce\n", 1, 12, "'{' is not closed"},
-      {"dce\n}", 2, 1, "'}' closes nothing"},
+      {"dce\n}", 2, 1, "'}' has no matching '{'"},
       {"fusion{instructions=1", 1, 7, "'{' is not closed"},
       {"algsimp(fixed-point", 1, 8, "'(' is not closed"},
       {"algsimp(fixed)", 1, 9, "expected 'fixed-point' or 'fixed-point=N', not 'fixed'"},
@@ -247,7 +247,7 @@ TEST(Findings, OfARunAreReportedOnce) {
                  {.pass = FindPass("dce"), .instance = 2, .changed = true, .misreported = true}};
   const std::vector<std::string> findings = FindingsOf(report);
   ASSERT_EQ(findings.size(), 2u);
-  EXPECT_EQ(findings[0], "[I010] dce reports no change, but it changed the module");
+  EXPECT_EQ(findings[0], "[I010] dce reports no change, but changed the module");
   EXPECT_EQ(findings[1], "[I011] the fixed point of 'fusion' does not end; hlokit stopped it");
 }
 

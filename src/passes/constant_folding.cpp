@@ -22,13 +22,15 @@ std::string_view WhyNotFolded(const Instruction& inst, const FoldingOptions& opt
   if (inst.Is(kControl) || inst.Is(kHandsOn) || inst.Is(Opcode::kFusion) || inst.Is(Opcode::kCustomCall))
     return "it calls computations or only passes values on";
   if (inst.Is(Opcode::kBroadcast)) return "a broadcast is smaller than the constant would be";
-  if (inst.Is(Opcode::kBitcast) || inst.Is(Opcode::kCopy)) return "it concerns the layout of a value in memory";
+  if (inst.Is(Opcode::kBitcast) || inst.Is(Opcode::kCopy)) return "it changes only the layout of a value in memory";
   if (inst.Is(Opcode::kRngBitGenerator) || inst.Is(Opcode::kSetDimensionSize))
     return "its result is a random state or a dynamic size";
-  if (inst.shape().NumElements() > options.result_elements) return "its result would make the module large";
+  if (inst.shape().NumElements() > options.result_elements)
+    return "its result has more elements than constant_folding{result_elements} allows";
   for (const Instruction* operand : inst.operands()) {
     if (!operand->Is(Opcode::kConstant)) return "an operand is not a constant";
-    if (operand->shape().NumElements() > options.operand_elements) return "an operand is large";
+    if (operand->shape().NumElements() > options.operand_elements)
+      return "an operand has more elements than constant_folding{operand_elements} allows";
   }
   return CanInterpret(inst) ? "" : "the interpreter cannot evaluate it";
 }

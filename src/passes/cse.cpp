@@ -16,7 +16,7 @@ namespace {
 
 std::string_view WhyNotShared(const Instruction& inst) {
   if (inst.Is(kSideEffect)) return "it has an effect besides its value";
-  if (inst.Is(kCollective)) return "devices communicate in it";
+  if (inst.Is(kCollective)) return "it communicates with other devices";
   if (!inst.control_predecessors().empty()) return "it has control predecessors";
   switch (inst.opcode()) {
     case Opcode::kParameter: return "no parameter equals another one";

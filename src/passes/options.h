@@ -33,7 +33,7 @@ struct InliningOptions {
   int64_t instructions = 1'000'000;
   static constexpr auto Fields() {
     return std::tuple(Option("instructions", &InliningOptions::instructions,
-                             "copied at most; what calls of calls would make beyond that stays a call"));
+                             "largest number of instructions that are copied; calls beyond it stay calls"));
   }
 };
 
@@ -42,15 +42,17 @@ struct FoldingOptions {
   int64_t operand_elements = 1 << 20;
   static constexpr auto Fields() {
     return std::tuple(
-        Option("result_elements", &FoldingOptions::result_elements, "of the largest result written into the module"),
-        Option("operand_elements", &FoldingOptions::operand_elements, "of the largest operand"));
+        Option("result_elements", &FoldingOptions::result_elements,
+               "largest number of elements of a result that is written into the module"),
+        Option("operand_elements", &FoldingOptions::operand_elements, "largest number of elements of an operand"));
   }
 };
 
 struct SharingOptions {
   bool fusions_only = false;
   static constexpr auto Fields() {
-    return std::tuple(Option("fusions_only", &SharingOptions::fusions_only, "only within fused computations"));
+    return std::tuple(
+        Option("fusions_only", &SharingOptions::fusions_only, "share instructions only within fused computations"));
   }
 };
 
@@ -58,16 +60,17 @@ struct FusionOptions {
   int64_t instructions = 256;
   int64_t parameters = 96;
   static constexpr auto Fields() {
-    return std::tuple(Option("instructions", &FusionOptions::instructions, "of one kernel, at most"),
-                      Option("parameters", &FusionOptions::parameters, "of one kernel, operands and results, at most"));
+    return std::tuple(
+        Option("instructions", &FusionOptions::instructions, "largest number of instructions of one kernel"),
+        Option("parameters", &FusionOptions::parameters, "largest number of operands and results of one kernel"));
   }
 };
 
 struct MotionOptions {
   bool inflating = false;
   static constexpr auto Fields() {
-    return std::tuple(
-        Option("inflating", &MotionOptions::inflating, "also what is cheap, and larger than all that it is made of"));
+    return std::tuple(Option("inflating", &MotionOptions::inflating,
+                             "also move cheap instructions whose result is larger than all their operands"));
   }
 };
 
@@ -79,25 +82,29 @@ struct UnrollingOptions {
   int64_t module_copies = 100'000;
   bool one_kernel = false;
   static constexpr auto Fields() {
-    return std::tuple(Option("trips", &UnrollingOptions::trips, "of one loop, at most"),
-                      Option("instructions", &UnrollingOptions::instructions, "of one body, at most"),
-                      Option("copies", &UnrollingOptions::copies, "of instructions that one loop becomes, at most"),
-                      Option("module_copies", &UnrollingOptions::module_copies, "that all loops become, at most"),
-                      Option("one_kernel", &UnrollingOptions::one_kernel, "only what can become one kernel"));
+    return std::tuple(
+        Option("trips", &UnrollingOptions::trips, "largest number of trips of a loop that is unrolled"),
+        Option("instructions", &UnrollingOptions::instructions, "largest number of instructions of the loop's body"),
+        Option("copies", &UnrollingOptions::copies, "largest number of instructions that one loop becomes"),
+        Option("module_copies", &UnrollingOptions::module_copies,
+               "largest number of instructions that all loops become"),
+        Option("one_kernel", &UnrollingOptions::one_kernel, "unroll only loops that can become one kernel"));
   }
 };
 
 struct ExpansionOptions {
   bool simple_only = false;
   static constexpr auto Fields() {
-    return std::tuple(Option("simple_only", &ExpansionOptions::simple_only, "only where there is one index"));
+    return std::tuple(
+        Option("simple_only", &ExpansionOptions::simple_only, "expand only gathers and scatters of a single window"));
   }
 };
 
 struct SplittingOptions {
   int64_t operands = 128;
   static constexpr auto Fields() {
-    return std::tuple(Option("operands", &SplittingOptions::operands, "of one concatenate, at most; at least 2"));
+    return std::tuple(
+        Option("operands", &SplittingOptions::operands, "largest number of operands of one concatenate; at least 2"));
   }
 };
 
@@ -105,14 +112,15 @@ struct DotMergingOptions {
   int64_t max_bytes = 16 << 20;
   static constexpr auto Fields() {
     return std::tuple(
-        Option("max_bytes", &DotMergingOptions::max_bytes, "operands and result of the smaller of two dots, at most"));
+        Option("max_bytes", &DotMergingOptions::max_bytes,
+               "largest number of bytes of the operands and the result of the smaller of two merged dots"));
   }
 };
 
 struct NormalizationOptions {
   bool dots = true;
   static constexpr auto Fields() {
-    return std::tuple(Option("dots", &NormalizationOptions::dots, "too; else they stay as they are"));
+    return std::tuple(Option("dots", &NormalizationOptions::dots, "also compute dots of bf16 in f32"));
   }
 };
 
@@ -120,8 +128,9 @@ struct GemmPaddingOptions {
   PrimitiveType type = PrimitiveType::kF16;
   int64_t multiple = 8;
   static constexpr auto Fields() {
-    return std::tuple(Option("type", &GemmPaddingOptions::type, "of both operands"),
-                      Option("multiple", &GemmPaddingOptions::multiple, "that rows and columns become"));
+    return std::tuple(
+        Option("type", &GemmPaddingOptions::type, "element type of both operands"),
+        Option("multiple", &GemmPaddingOptions::multiple, "number of which rows and columns become multiples"));
   }
 };
 
@@ -129,8 +138,10 @@ struct CombiningOptions {
   int64_t max_bytes = 30 << 20;
   int64_t max_operands = 256;
   static constexpr auto Fields() {
-    return std::tuple(Option("max_bytes", &CombiningOptions::max_bytes, "of the results of one collective, at most"),
-                      Option("max_operands", &CombiningOptions::max_operands, "of one collective, at most"));
+    return std::tuple(Option("max_bytes", &CombiningOptions::max_bytes,
+                             "largest number of bytes of the results of one combined collective"),
+                      Option("max_operands", &CombiningOptions::max_operands,
+                             "largest number of operands of one combined collective"));
   }
 };
 
@@ -164,26 +175,26 @@ struct AlgebraOptions {
   static constexpr auto Fields() {
     return std::tuple(
         Option("is_layout_sensitive", &AlgebraOptions::is_layout_sensitive,
-               "layouts are given: what keeps its place in memory is a bitcast, and what makes copies stays"),
+               "the module has its final layouts: ops that move nothing in memory become bitcasts, and copies stay"),
         Option("rounding", &AlgebraOptions::rounding,
-               "also by laws that round otherwise, which XLA's algsimp always has"),
+               "also apply laws that change roundings, as XLA's algsimp always does"),
         Option("merge_reduces", &AlgebraOptions::merge_reduces,
-               "also reduce(reduce(x)) and reduce(reshape(x)), as XLA's until layouts are given: it undoes splits of "
-               "reduces"),
+               "also merge reduce(reduce(x)) and reduce(reshape(x)), as XLA does before layout assignment; it undoes "
+               "splits of reduces"),
         Option("enable_broadcast_degenerate_dimension", &AlgebraOptions::enable_broadcast_degenerate_dimension,
                "broadcasts lose dimensions of size 1"),
         Option("enable_conditional_simplification", &AlgebraOptions::enable_conditional_simplification,
-               "conditionals by a predicate instead of an index"),
+               "conditionals take a predicate instead of an index"),
         Option("enable_conv_add_multiply_reorder", &AlgebraOptions::enable_conv_add_multiply_reorder,
-               "what scales a convolution with a bias scales its kernel"),
+               "the factor of a convolution with a bias is moved to its kernel"),
         Option("enable_conv_operand_swap", &AlgebraOptions::enable_conv_operand_swap,
                "the larger of image and kernel is the image"),
         Option("enable_conv_simplification", &AlgebraOptions::enable_conv_simplification,
-               "convolutions that are products become those"),
+               "convolutions that are matrix products become dots"),
         Option("enable_dot_strength_reduction", &AlgebraOptions::enable_dot_strength_reduction,
-               "a product with a vector is a multiply and a reduce"),
+               "a dot with a vector becomes a multiply and a reduce"),
         Option("enable_dot_to_multiply_rewrite", &AlgebraOptions::enable_dot_to_multiply_rewrite,
-               "a product that adds nothing up is a multiply"),
+               "a dot that adds nothing up becomes a multiply"),
         Option("enable_fold_transpose_into_scatter", &AlgebraOptions::enable_fold_transpose_into_scatter,
                "transpose(scatter(x)) => scatter(transpose(x))"),
         Option("enable_hoist_transpose_of_reshape", &AlgebraOptions::enable_hoist_transpose_of_reshape,
@@ -191,25 +202,27 @@ struct AlgebraOptions {
         Option("enable_move_dot_param_to_rhs", &AlgebraOptions::enable_move_dot_param_to_rhs,
                "dot(parameter, x) => transpose(dot(x, parameter))"),
         Option("enable_negative_padding_replacement", &AlgebraOptions::enable_negative_padding_replacement,
-               "pads by less than nothing are slices"),
+               "negative padding becomes a slice"),
         Option("enable_reduce_of_reshape", &AlgebraOptions::enable_reduce_of_reshape,
                "reduce(reshape(x)) => reduce(x)"),
         Option("enable_scalar_multiply_reduction", &AlgebraOptions::enable_scalar_multiply_reduction,
-               "what scales a convolution scales the smallest of its arrays"),
+               "the factor of a convolution is moved to the smallest of its arrays"),
         Option("enable_sink_broadcast", &AlgebraOptions::enable_sink_broadcast, "f(broadcast(x)) => broadcast(f(x))"),
         Option("enable_window_reduce_to_reduce_replacement",
-               &AlgebraOptions::enable_window_reduce_to_reduce_replacement, "one window over all is a reduce"),
+               &AlgebraOptions::enable_window_reduce_to_reduce_replacement,
+               "a reduce-window with one window over everything becomes a reduce"),
         Option("executing_on_cpu", &AlgebraOptions::executing_on_cpu, "x / broadcast(y) => x * broadcast(1 / y)"),
         Option("raise_slice_and_reduce_through_dot", &AlgebraOptions::raise_slice_and_reduce_through_dot,
-               "slices and sums of a product are products of slices and sums"),
+               "slices and sums of a dot become dots of slices and sums"),
         Option("replace_transpose_with_bitcast", &AlgebraOptions::replace_transpose_with_bitcast,
-               "transposes that keep their place in memory, too"),
+               "also transposes that move nothing in memory become bitcasts"),
         Option("rewrite_reshape_transpose_as_slice_concatenate",
-               &AlgebraOptions::rewrite_reshape_transpose_as_slice_concatenate, "of few chunks; XLA's default is true"),
+               &AlgebraOptions::rewrite_reshape_transpose_as_slice_concatenate,
+               "reshape(transpose(reshape(x))) of few chunks => concatenate; XLA's default is true"),
         Option("use_associative_reordering", &AlgebraOptions::use_associative_reordering,
-               "(a b) c => a (b c), where that takes half the products"),
+               "dot(dot(a, b), c) => dot(a, dot(b, c)), where that takes half the products"),
         Option("use_convert_constant_folding", &AlgebraOptions::use_convert_constant_folding,
-               "constants that are narrowed, are narrow"));
+               "convert(constant) to a narrower type => a constant of that type"));
   }
 };
 

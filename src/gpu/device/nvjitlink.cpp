@@ -90,7 +90,7 @@ Result<kernel::PtxasReport> NvJitLink(const std::string& ptx, const std::string&
   std::array<const char*, 2> options = {wanted.c_str(), "-Xptxas=-v"};
   Handle handle = nullptr;
   if (const int status = api->create(&handle, options.size(), options.data()))
-    FAIL(DeviceError("R105", Str("nvJitLinkCreate for ", arch, ": ", status)));
+    FAIL(DeviceError("R105", Str("nvJitLinkCreate for ", arch, " failed with status ", status)));
   auto report = Link(*api, handle, ptx);
   api->destroy(&handle);
   return report;

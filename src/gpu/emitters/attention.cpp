@@ -257,10 +257,11 @@ Result<EmittedKernel> EmitAttention(const EmitRequest& request) {
                       Str("no product kernel has the algorithm '", plan.algorithm, "'")));
   TRY(request.Require(!by_units || FitsMatrixUnits(*space), "matrix units take two operands of bf16 or f16"));
   TRY(request.Require(plan.tile[0] % (by_units ? 16 : warps) == 0 && plan.tile[0] >= 1 && plan.tile[0] <= 128,
-                      "its lines must be at most 128 and a multiple of 16 with matrix units, else of the warps"));
+                      "the lines of its tile must be at most 128, and a multiple of 16 with matrix units, otherwise of "
+                      "the number of warps"));
   TRY(request.Require(
       by_units ? plan.tile[1] == 16 * warps : plan.tile[1] == 32 || plan.tile[1] == 64 || plan.tile[1] == 128,
-      "its keys must be 16 for each warp with matrix units, else 32, 64 or 128"));
+      "the keys of its tile must be 16 for each warp with matrix units, otherwise 32, 64 or 128"));
   TRY(request.Require(plan.vector <= 4 && row % plan.vector == 0,
                       Str("vector, ", plan.vector, ", must divide rows of ", row, " elements and be at most 4")));
   TRY(request.Require(plan.unroll == 1 && plan.kept.empty(), "it takes neither unroll nor kept values"));

@@ -153,7 +153,8 @@ class DyldObject : public LoadedObject {
     std::string message;
     if (linker_.hasError())
       FAIL(InternalError("a kernel cannot be loaded: LLVM RuntimeDyld: " + linker_.getErrorString().str()));
-    if (memory_.finalizeMemory(&message)) FAIL(InternalError("memory for code: " + message));
+    if (memory_.finalizeMemory(&message))
+      FAIL(InternalError("the memory for compiled kernels cannot be made executable: " + message));
     return {};
   }
 

@@ -174,7 +174,7 @@ class Builder {
   Status AddSums(const Descriptor& value) {
     const auto squared = std::ranges::count(problem_.sums, true, &ResultSum::of_squares);
     if (squared > 1 || std::ssize(problem_.sums) - squared != 1)
-      FAIL(DeviceError("R018", "hlokit uses it only for one sum of the elements and one of their squares"));
+      FAIL(DeviceError("R018", "hlokit uses cuDNN only for one sum of the elements and one of their squares"));
     const Descriptor* const sum = TRY(AddSum(false));
     if (squared == 1) {
       const Descriptor* const squares = TRY(AddSum(true));
@@ -300,7 +300,7 @@ PreparedConvolution PrepareConvolution(const ConvolutionProblem& problem) {
   Widen(prepared.problem);
   const ConvolutionProblem& wide = prepared.problem;
   if (wide.spatial.size() > 3) {
-    prepared.why_not = Str(wide.spatial.size(), " spatial dimensions");
+    prepared.why_not = Str("it has ", wide.spatial.size(), " spatial dimensions, and cuDNN takes at most 3");
     return prepared;
   }
   const auto both = [&](bool channels_last) {
@@ -340,7 +340,7 @@ Engine Describe(const Api& api, const Descriptor& config, PrimitiveType type, bo
   };
   if (const Status asked = ask(); !asked) {
     NotePassedOver(notes, "an engine of cuDNN", asked.error());
-    engine.why_not = "cuDNN does not describe it";
+    engine.why_not = "cuDNN does not describe its properties";
     return engine;
   }
   for (const int note : std::span(numerical).first(std::min(numerical_count, kMostNotes))) {

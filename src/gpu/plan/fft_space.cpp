@@ -53,7 +53,9 @@ Status AddStep(FftSpace& space, const FftStep& step) {
   }
   const int64_t rows = step.inner == 1 && step.length <= kLongest ? RowsOfLong(step.length, space.part) : 0;
   if (rows == 0) {
-    FAIL(UnsupportedAt(*space.inst, "U109", Str("no kernels for an 'fft' of length ", step.length)));
+    FAIL(UnsupportedAt(*space.inst, "U109",
+                       Str("no kernels for an 'fft' of length ", step.length,
+                           ": it is too long for shared memory and cannot be split")));
   }
   FftStep columns = step, lines = step;
   columns.length = columns.rows = lines.rows = rows;

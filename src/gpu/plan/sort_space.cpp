@@ -113,7 +113,8 @@ Status Check(const Instruction& inst, const SortSpace& space) {
     if (!IsSorted(type)) FAIL(UnsupportedAt(inst, "U109", Str("no emitter for '", inst.opcode(), "' of ", type)));
   }
   if (space.length > kLongestLine)
-    FAIL(UnsupportedAt(inst, "U109", Str("no kernels that sort lines of ", space.length, " elements")));
+    FAIL(UnsupportedAt(inst, "U109",
+                       Str("no kernels that sort lines of ", space.length, " elements, the limit is ", kLongestLine)));
   if (inst.Is(Opcode::kTopK)) return {};
   const Computation& comparator = *space.comparator();
   for (const Instruction* parameter : comparator.parameters()) {
@@ -122,7 +123,7 @@ Status Check(const Instruction& inst, const SortSpace& space) {
     FAIL(UnsupportedAt(inst, "U109", "no emitter for 'sort' whose comparator has other types than its operands"));
   }
   if (!space.key && MayBeNoOrder(comparator))
-    FAIL(UnsupportedAt(inst, "U109", "no emitter for 'sort' whose comparator may not be an order of floats"));
+    FAIL(UnsupportedAt(inst, "U109", "no emitter for 'sort' whose comparator compares floats without type=TOTALORDER"));
   return CheckScalarComputation(comparator);
 }
 

@@ -29,7 +29,7 @@ Capability Ptxas() {
   const std::string path = kernel::FindPtxas();
   if (!path.empty()) return {"ptxas", true, path, ""};
   return {"ptxas", false, "not on PATH, in $CUDA_HOME/bin or /usr/local/cuda/bin",
-          "PTX is not assembled in tests; the driver does it on a GPU"};
+          "tests do not assemble PTX; on a GPU the driver assembles it"};
 }
 
 Capability Cache(kernel::CodeCache* cache) {

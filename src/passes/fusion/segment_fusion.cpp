@@ -53,7 +53,8 @@ class SegmentFusion {
     if (!IsKernel(launch)) return "it is neither a kernel nor a region of one block";
     const auto walk = WalkOf(launch);
     if (!walk) return "its results have different dimensions";
-    return walk->iteration.NumElements() <= kMostElements ? "" : "a kernel with so many elements fills the device";
+    return walk->iteration.NumElements() <= kMostElements ? ""
+                                                          : "it has more than 4194304 elements, which fill the device";
   }
 
   // `pointers` and `code` count the union.

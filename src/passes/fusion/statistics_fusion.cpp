@@ -38,7 +38,7 @@ std::string_view WhyNotSums(const Instruction& kernel, const Instruction& call) 
     const auto sum = ChannelSumOf(*inst);
     if (!sum || sum->value != &value) continue;
     if (sum->channels != channels) return "it does not add up the values of one channel";
-    if (std::exchange(sum->of_squares ? of_squares : of_values, true)) return "it computes the same sum twice";
+    if (std::exchange(sum->of_squares ? of_squares : of_values, true)) return "it computes one of its sums twice";
   }
   for (const Instruction* root : FusionRoots(kernel)) {
     if (!ReadsSumsAlone(*root, value)) return "it does more than add up values and their squares";

@@ -48,7 +48,8 @@ Result<T> Named(const PassRun& run, Result<T> result) {
   if (result) return result;
   result.error().pass = NameOf(run);
   return std::unexpected(
-      std::move(result.error()).AddNote(Str("in pass ", run.number, ", ", NameOf(run), " of ", run.pipeline)));
+      std::move(result.error())
+          .AddNote(Str("the error occurred in pass ", run.number, ", ", NameOf(run), " of ", run.pipeline)));
 }
 
 // The value of --start_from, --stop_before or --stop_after.

@@ -14,7 +14,7 @@ constexpr int kMostNested = 32;
 constexpr GateRow kGates[] = {
     {"cc", "compute capability of the device: 9.0 is sm_90; 0 is a host",
      [](const Module&, const DeviceDescription& device) { return device.compute_capability / 10.0; }},
-    {"partitions", "number of partitions of each replica",
+    {"partitions", "number of partitions of each replica of the module",
      [](const Module& module, const DeviceDescription&) { return double(module.header.num_partitions); }},
     {"replicas", "number of replicas of the module",
      [](const Module& module, const DeviceDescription&) { return double(module.header.replica_count); }},
@@ -31,7 +31,7 @@ class Parser {
 
   Result<std::vector<PipelineItem>> Run() {
     auto items = TRY(Items(0));
-    if (at_ < text_.size()) FAIL(ErrorAt("'}' closes nothing", at_, at_ + 1));
+    if (at_ < text_.size()) FAIL(ErrorAt("'}' has no matching '{'", at_, at_ + 1));
     return items;
   }
 
@@ -190,7 +190,8 @@ class Parser {
     const size_t head_end = head_end_;
     const size_t brace = (SkipBetween(), at_);
     if (!Takes('{')) FAIL(ErrorAt("expected '{'", brace, brace + 1));
-    if (depth >= kMostNested) FAIL(ErrorAt(Str("nested deeper than ", kMostNested), brace, brace + 1));
+    if (depth >= kMostNested)
+      FAIL(ErrorAt(Str("pipelines are nested deeper than ", kMostNested, " levels"), brace, brace + 1));
     auto items = TRY(Items(depth + 1));
     if (!Takes('}')) FAIL(ErrorAt("'{' is not closed", brace, brace + 1));
     head_end_ = head_end;

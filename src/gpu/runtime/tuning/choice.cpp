@@ -130,7 +130,7 @@ class Reader {
     for (const int64_t place : TRY(Numbers(name, value, ','))) {
       if (place >= std::ssize(fused_))
         FAIL(Wrong(Str("'", name, "' names instruction ", place, ", but the fusion has ", fused_.size(),
-                       ", numbered from 0")));
+                       " (numbered from 0)")));
       names.emplace_back(fused_[place]->name());
     }
     return names;
@@ -176,7 +176,7 @@ Result<FusionPlan> ReadChoice(std::string_view text, const Instruction& fusion, 
     else if (word != "+") TRY(reader.Field(word, plan.kernels.back()));
     begins = word == "+";
   }
-  if (begins) FAIL(Wrong(plan.kernels.empty() ? "it names no kernel" : "it ends with '+'"));
+  if (begins) FAIL(Wrong(plan.kernels.empty() ? "the choice names no kernel" : "the choice ends with '+'"));
   return plan;
 }
 

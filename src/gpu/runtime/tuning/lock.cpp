@@ -34,7 +34,7 @@ std::string ReadHeader(std::string_view line, LockContext* context) {
     else if (words[i] == "device") context->device = words[i + 1];
     else context->libraries[words[i]] = words[i + 1];
   }
-  return context->tool.empty() || context->device.empty() ? "it names no tool or no device" : "";
+  return context->tool.empty() || context->device.empty() ? "the header names no tool or no device" : "";
 }
 
 // Returns false unless the word is of the form `name=value`.

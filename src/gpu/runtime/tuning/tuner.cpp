@@ -88,7 +88,7 @@ class Tuner {
                                   : TRY(Lock::ReadIfThere(options_.read_from));
       if (lock_.conflicts() > 0)
         report_.notes.push_back(Str("'", Escaped(options_.read_from), "': ", lock_.conflicts(),
-                                    " decisions are not used, because an earlier one has the same key"));
+                                    " decisions are not used, because an earlier decision has the same key"));
     }
     if (!options_.denylist.empty()) denylist_ = TRY(Denylist::Read(options_.denylist));
     return {};
@@ -151,9 +151,9 @@ class Tuner {
     const auto plan = ReadChoice(decision.choice, *group.steps[0], compile_.target->name);
     const bool fits = plan && (!IsOwnKernel(plan->kernels.front().kind) || EmitFusion(*group.steps[0], *plan));
     if (!fits)
-      FAIL(Rejected("A026", Str("the lock's choice for '", group.steps[0]->name(), "' does not fit it: '",
-                                Escaped(decision.choice), "', key=", decision.key,
-                                plan ? "" : Str("; ", plan.error().message()))));
+      FAIL(Rejected("A026", Str("the lock's choice for '", group.steps[0]->name(), "' does not fit it",
+                                plan ? "" : Str(", because ", plan.error().message()), ": '", Escaped(decision.choice),
+                                "', key=", decision.key)));
     TunedStep& taken = report_.steps.emplace_back(TunedOf(group));
     taken.decision = decision;
     taken.was_cached = true;
@@ -183,7 +183,8 @@ class Tuner {
         ExitCode::kInconclusive, "C030",
         Str(missing.size(), missing.size() == 1 ? " step is" : " steps are", " not in the lock",
             options_.read_from.empty() ? "" : Str(" '", Escaped(options_.read_from), "'"), ": ", Join(missing, ", ")));
-    FAIL(std::move(error).Hint("without --require_cached_autotune they are measured, or planned without measuring"));
+    FAIL(std::move(error).Hint(
+        "without --require_cached_autotune these steps are measured, or planned without measuring"));
   }
 
   Status Measure(const std::vector<Group*>& misses) {
