@@ -70,7 +70,7 @@ Result<Bundle> ReadBundle(const std::string& folder) {
   for (const JsonValue& file : *files) TRY(CheckFile(folder, file, &bundle.notes));
   for (const JsonValue& flag : *flags) {
     if (flag.String() == nullptr || !flag.String()->starts_with("--"))
-      FAIL(Broken(folder, Str(kManifest, " has '", flag.ToString(), "' among the flags, which is not a flag")));
+      FAIL(Broken(folder, Str(kManifest, " has '", flag.ToString(), "' in its list of flags, which is not a flag")));
     std::string word = *flag.String();
     if (const size_t at = word.find(kFolder); at != word.npos) word.replace(at, kFolder.size(), folder);
     bundle.flags.push_back(std::move(word));

@@ -174,13 +174,14 @@ Status CheckIsMeant(const Module& module) {
                    .Hint("convert the operand first"));
       }
       if (inst->Is(Opcode::kBitcast) && !IsOfSameSize(inst->operand(0).shape(), inst->shape()))
-        FAIL(UnsupportedAt(
-            *inst, "U009",
-            Str("'bitcast' from ", inst->operand(0).shape(), " to ", inst->shape(), ", which has another size")));
+        FAIL(UnsupportedAt(*inst, "U009",
+                           Str("'bitcast' from ", inst->operand(0).shape(), " to ", inst->shape(),
+                               ", which has another size than the operand")));
       for (int64_t i = 0; inst->Is(Opcode::kSort) && i < inst->operand_count(); ++i) {
         const Shape& result = inst->shape().IsTuple() ? inst->shape().element(i) : inst->shape();
         if (result.type() != inst->operand(i).shape().type())
-          FAIL(UnsupportedAt(*inst, "U009", Str("'sort' gives ", result, " for the operand ", inst->operand(i).shape()))
+          FAIL(UnsupportedAt(*inst, "U009",
+                             Str("'sort' has the result ", result, " for the operand ", inst->operand(i).shape()))
                    .Hint("convert the operand first"));
       }
       for (const int64_t i : {3, 4}) {  // XLA does not check the sizes of mean and variance.
@@ -214,7 +215,7 @@ Result<std::unique_ptr<Module>> ReadAndVerify(const std::shared_ptr<const Source
       !valid) {
     if (needed)
       FAIL(std::move(valid).error().Hint(
-          "a module that is run or rewritten must be valid; --verify=off only drops its warnings"));
+          "a module that is run or rewritten must be valid; --verify=off only disables warnings"));
     FAIL(std::move(valid).error());
   }
   if (!options.text_only) TRY(CheckIsMeant(*module));
@@ -237,7 +238,7 @@ Result<std::unique_ptr<Module>> LoadModule(const std::string& path, const LoadOp
     const std::vector<SourceRange> pieces = SplitInput(*source);
     if (piece > static_cast<int64_t>(pieces.size())) {
       FAIL(UsageError("F006", Str("'", Escaped(file), "' holds ", pieces.size(),
-                                  pieces.size() == 1 ? " module" : " modules", "; there is no #", piece)));
+                                  pieces.size() == 1 ? " module" : " modules", ", so #", piece, " does not exist")));
     }
     parse.piece = pieces[piece - 1];
   }
@@ -341,7 +342,7 @@ Result<std::vector<std::string>> ExpandPaths(std::span<const std::string> paths,
       if (inside.empty())
         FAIL(UsageError("F006",
                         Str("directory '", Escaped(path), "' holds no module in a .hlo, .txt, .pb or .pbtxt file"))
-                 .Hint(options.subdirectories ? "its subdirectories hold none either"
+                 .Hint(options.subdirectories ? "its subdirectories hold no such file either"
                                               : "its subdirectories are not searched; '*', '?' and @LIST select files "
                                                 "in several directories"));
       const size_t all = inside.size();

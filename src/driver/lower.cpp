@@ -28,15 +28,16 @@ struct StageRow {
 };
 
 constexpr StageRow kStages[] = {
-    {"kernels", "the list of kernels: launch, emitter, buffers, and their HLO", "//"},
+    {"kernels", "the list of kernels with their launches, emitters, buffers and HLO", "//"},
     {"llvm-before-optimizations", "LLVM IR for NVPTX before LLVM's passes", ";"},
     {"llvm", "LLVM IR for NVPTX after LLVM's passes", ";"},
     {"ptx", "PTX for the target", "//"},
     {"ptxas", "the report of ptxas: registers, spills, shared memory", "//"},
     {"sass", "machine code for the target, ahead of time: its size, registers, spills, shared memory", "//"},
-    {"host-llvm", "LLVM IR for this machine after LLVM's passes; without --target it is also planned for this machine",
+    {"host-llvm",
+     "LLVM IR for this machine after LLVM's passes; without --target the kernels are also planned for this machine",
      ";"},
-    {"host-asm", "assembly for this machine; without --target it is also planned for this machine", "#"},
+    {"host-asm", "assembly for this machine; without --target the kernels are also planned for this machine", "#"},
 };
 
 const StageRow& RowOf(LowerStage stage) { return kStages[static_cast<int>(stage)]; }
@@ -169,7 +170,7 @@ std::string LibrariesText(const Instruction& call, bool on_host) {
     out += Str("// ", call.name(), ": ");
     if (refusal.library.empty()) out += Str(refusal.why, "\n");
     else if (refusal.why.empty()) out += Str(refusal.library, " decides when the call is compiled\n");
-    else out += Str(refusal.library, " does not take it: ", refusal.why, "\n");
+    else out += Str(refusal.library, " does not support it: ", refusal.why, "\n");
   }
   return out;
 }

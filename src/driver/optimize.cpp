@@ -147,7 +147,7 @@ std::vector<std::string> FindingsOf(const PipelineReport& report) {
   for (const PassRun& run : report.runs) {
     if (run.misreported)
       add(Str("[I010] ", run.pass->name,
-              run.changed ? " reports no change, but it changed the module"
+              run.changed ? " reports no change, but changed the module"
                           : " reports a change, but the module is the same"));
   }
   for (const std::string& cycle : report.cycles) add(Str("[I011] ", cycle, "; hlokit stopped it"));

@@ -74,7 +74,8 @@ Status PassWatch::After(const PassRun& run, const Module& module) {
 std::vector<std::string> PassWatch::Notes() const {
   std::vector<std::string> notes;
   for (const auto* names : {&before_, &after_}) {
-    if (*names && !(*names)->met) notes.push_back(Str((*names)->flag, "=", (*names)->text, ": no such pass ran"));
+    if (*names && !(*names)->met)
+      notes.push_back(Str((*names)->flag, "=", (*names)->text, ": no pass of that name ran"));
   }
   return notes;
 }

@@ -32,7 +32,7 @@ class PassWatch {
   void Begin(const Module& module);
   Status Before(const PassRun& run, const Module& module);
   Status After(const PassRun& run, const Module& module);
-  // Requests without a match: "--print_after=dce: no such pass ran".
+  // Requests without a match: "--print_after=dce: no pass of that name ran".
   std::vector<std::string> Notes() const;
 
  private:

@@ -89,7 +89,7 @@ class ProtoReader {
 
   Result<ProtoMessage> Message(int depth) {
     constexpr int kMostDepth = 50;
-    if (depth > kMostDepth) FAIL(ErrorAt(Here(), Str("messages nest deeper than ", kMostDepth)));
+    if (depth > kMostDepth) FAIL(ErrorAt(Here(), Str("messages are nested deeper than ", kMostDepth, " levels")));
     ProtoMessage message;
     for (;;) {
       SkipBlanks();
@@ -152,7 +152,7 @@ class Config {
       double rate = 2e9 * cores;
       for (const std::string_view part : {"clock_rate_ghz", "units_per_core", "ops_per_clock"}) {
         const ProtoField* field = Find(value->message, part);
-        if (field == nullptr) FAIL(reader_.ErrorAt(row.range, Str("it has no ", part)));
+        if (field == nullptr) FAIL(reader_.ErrorAt(row.range, Str(row.name, " has no ", part)));
         rate *= TRY(Number(*field));
       }
       return rate;
@@ -183,7 +183,7 @@ Result<DeviceDescription> DescriptionOf(const ProtoReader& reader, const ProtoMe
   if (device.compute_capability < 80 || device.compute_capability > 999)
     FAIL(reader.ErrorAt(capability->range, Str("kernels need sm_80 or later, not sm_", device.compute_capability)));
   const double cores = TRY(config.Number("core_count"));
-  if (cores > 4096) FAIL(reader.ErrorAt({}, Str("a core_count of ", cores, " is more than 4096")));
+  if (cores > 4096) FAIL(reader.ErrorAt({}, Str("core_count is ", cores, ", expected at most 4096")));
   device.multiprocessors = static_cast<int>(cores);
   device.shared_memory_bytes = static_cast<int64_t>(TRY(config.Number("shared_memory_per_block_optin")));
   device.memory_bytes = static_cast<int64_t>(TRY(config.Number("device_memory_size")));

@@ -204,7 +204,7 @@ Result<DiffReport> Diff(const std::string& left, const std::string& right, const
   const Operand was = TRY(Open(left, options.run.load)), is = TRY(Open(right, options.run.load));
   const Kind kind = was.kind, other = is.kind;
   if (kind != other) {
-    FAIL(UsageError("F004", Str("'", Escaped(left), "' is ", RowOf(kind).name, ", '", Escaped(right), "' ",
+    FAIL(UsageError("F004", Str("'", Escaped(left), "' is ", RowOf(kind).name, ", but '", Escaped(right), "' is ",
                                 RowOf(other).name, ": only files of the same kind can be compared")));
   }
   const KindRow& row = RowOf(kind);

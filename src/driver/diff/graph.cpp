@@ -184,7 +184,7 @@ Result<DiffModule> DiffModule::Make(const Module& module, const DiffIgnore& igno
   diff.hashes_.resize(module.computation_id_limit());
   diff.runs_.resize(module.computation_id_limit());
   if (module.InstructionCount() > most)
-    FAIL(LimitError("A021", Str("a module of ", module.InstructionCount(), " instructions is too large to match"))
+    FAIL(LimitError("A021", Str("a module has ", module.InstructionCount(), " instructions, too many to match"))
              .RaisedBy("max_instructions"));
   const std::vector<Computation*> order = module.PostOrder();
   std::vector<bool> is_unit(module.computation_id_limit());

@@ -199,15 +199,15 @@ std::vector<std::string> NotesOn(const ProfileDiff& diff, double significance) {
       Str(diff.left_samples, " and ", diff.right_samples, diff.by_profile ? " profiles" : " runs");
   if (!diff.can_tell(significance)) {
     notes.push_back(Str("with ", samples, " p is at least ", Format("%.2g", diff.least_p),
-                        ": no difference in time can be significant"));
+                        ", so no difference in time can be significant; take more of them"));
   } else if (static_cast<double>(diff.tested) * diff.least_p >= significance) {
-    notes.push_back(Str("with ", samples, " no difference in one of the ", diff.tested, " steps can be significant"));
+    notes.push_back(Str("with ", samples, " no difference in any of the ", diff.tested,
+                        " steps can be significant; take more of them"));
   }
   if (!diff.by_profile)
     notes.emplace_back(
-        "the runs of each side are of one process, so other work of the machine at that time looks like a difference; "
-        "two "
-        "directories with several profiles each are compared profile by profile");
+        "the runs of each side come from one process, so other work of the machine during it looks like a difference; "
+        "two directories with several profiles each are compared profile by profile");
   return notes;
 }
 

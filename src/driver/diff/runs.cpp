@@ -36,15 +36,16 @@ Result<Runs> RunsOf(const DiffSide& left, const DiffSide& right, const DiffFiles
     return error;
   };
   if (was.parameters().size() != is.parameters().size())
-    FAIL(differ(Str(was.parameters().size(), " parameters on the left, ", is.parameters().size(), " on the right")));
+    FAIL(
+        differ(Str(was.parameters().size(), " parameters on the left, but ", is.parameters().size(), " on the right")));
   for (size_t i = 0; i < was.parameters().size(); ++i) {
     const Shape &shape = was.parameter(i).shape(), &other = is.parameter(i).shape();
     if (shape.WithDefaultLayout() != other.WithDefaultLayout())
-      FAIL(differ(Str("parameter ", i, " is ", shape, " on the left, ", other, " on the right")));
+      FAIL(differ(Str("parameter ", i, " is ", shape, " on the left, but ", other, " on the right")));
   }
   const Shape &result = was.root().shape(), &other = is.root().shape();
   if (result.WithDefaultLayout() != other.WithDefaultLayout())
-    FAIL(differ(Str("the result is ", result, " on the left, ", other, " on the right")));
+    FAIL(differ(Str("the result is ", result, " on the left, but ", other, " on the right")));
   runs.right.Take(*TRY(runs.left.Arguments()));
   return runs;
 }

@@ -454,7 +454,7 @@ class Differ {
       return std::ssize(side.diff.computations()) - 1 - std::ssize(side.first_of);
     };
     if (copies(left_) != copies(right_))
-      diff_.notes.push_back(Str("equal computations have ", copies(left_), " copies on the left, ", copies(right_),
+      diff_.notes.push_back(Str("equal computations have ", copies(left_), " copies on the left and ", copies(right_),
                                 " on the right, which does not count as a difference"));
   }
 

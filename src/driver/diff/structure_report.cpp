@@ -25,7 +25,7 @@ std::string ChangesText(const std::vector<AttributeChange>& changes) {
   std::vector<std::string> texts;
   for (const AttributeChange& change : changes) {
     // Two computations may have the same name, and long constants are not printed.
-    const std::string is = change.left == change.right ? "a different one that prints the same" : Said(change.right);
+    const std::string is = change.left == change.right ? "a different value that prints the same" : Said(change.right);
     texts.push_back(Str(change.attribute, ": ", Said(change.left), " -> ", is));
   }
   return Join(texts, "; ");

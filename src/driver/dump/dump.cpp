@@ -100,7 +100,7 @@ Result<Dumper> Dumper::Make(const DumpOptions& options, const Module& module) {
   dumper.limit_mib_ = options.limit_mib;
   if (dumper.to_stdout_) {
     if (dumper.as_proto_ || dumper.as_html_ || dumper.snapshots_)
-      dumper.notes_.emplace_back("--xla_dump_to=-: only texts and .dot go to stdout");
+      dumper.notes_.emplace_back("--xla_dump_to=- writes only texts and .dot to stdout; other formats are left out");
     dumper.as_proto_ = dumper.as_html_ = dumper.snapshots_ = false;
     if (!dumper.emitters_) return dumper;
   }
@@ -118,7 +118,8 @@ std::vector<std::string> Dumper::TakeNotes() {
   any_pass_ = false;
   const std::lock_guard lock(end_->mutex);
   if (const std::string message = std::exchange(end_->message, ""); !message.empty()) {
-    notes.push_back(Str("the dump ends early: ", message, "; the existing files are complete, and the run continues"));
+    notes.push_back(
+        Str("the dump is incomplete: ", message, "; the existing files are complete, and the run continues"));
   }
   return notes;
 }
@@ -228,7 +229,7 @@ void Dumper::AddFile(std::string_view name, std::string_view bytes) const {
       end_->is_there = end_->by_limit = true;
       end_->message = Str("--dump_limit_mib=", limit_mib_, ": '", name, "' has ", HumanBytes(static_cast<double>(size)),
                           ", but only ", HumanBytes(static_cast<double>(left)),
-                          " are left; this file and all later ones are left out");
+                          " are left; this file and all later files are left out");
     } else {
       end_->bytes += size;
     }

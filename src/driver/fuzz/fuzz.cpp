@@ -154,7 +154,7 @@ void CheckPasses(const Module& grown, const RunOptions& options, const std::func
   else if (!report && report.error().exit == ExitCode::kInternal)
     outcome->findings.push_back({"passes", Str("after ", report.error().pass, ": ", Words(report.error()))});
   else if (!report) AddError(report.error(), "passes", outcome);
-  else if (check.exit() == ExitCode::kInconclusive) outcome->inconclusive.push_back("passes: some are open");
+  else if (check.exit() == ExitCode::kInconclusive) outcome->inconclusive.push_back("passes: some passes are open");
   if (!report) return;
   for (const std::string& finding : FindingsOf(*report)) outcome->findings.push_back({"passes", finding});
 }

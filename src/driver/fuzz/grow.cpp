@@ -46,7 +46,7 @@ Status CheckGrowOptions(const GrowOptions& options) {
     std::vector<std::string_view> known;
     for (const GrowRow& row : rows) known.push_back(ToString(row.opcode));
     const std::vector<std::string> near = NearNames(name, known);
-    FAIL(UsageError("F004", Str("--focus: hlo-fuzz generates no opcode '", Escaped(name), "'",
+    FAIL(UsageError("F004", Str("--focus: hlo-fuzz does not generate an opcode '", Escaped(name), "'",
                                 near.empty() ? "" : Str("; did you mean '", Join(near, "' or '"), "'?"))));
   }
   return {};

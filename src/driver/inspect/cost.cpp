@@ -44,13 +44,13 @@ std::vector<std::string> OpenLaunches(const std::vector<CostRow>& rows) {
   const auto calls = std::ranges::count_if(rows, [](const CostRow& row) { return IsLibrarys(*row.inst); });
   if (calls > 0)
     texts.push_back(Str(Counted(calls, "library call"), calls == 1 ? " counts" : " count",
-                        " as one launch, and one more if a kernel of hlokit computes part of it; how many kernels "
+                        " as one launch, and as two if a kernel of hlokit computes part of the call; how many kernels "
                         "the library runs is not known"));
   const auto regions = std::ranges::count_if(rows, [](const CostRow& row) { return IsForLibrary(*row.inst); });
   if (regions > 0)
     texts.push_back(Str(Counted(regions, "region"), regions == 1 ? " counts" : " count",
-                        " as one launch, which is right if a library takes it; otherwise each kernel in it is a "
-                        "launch (hlo opt --stage=hlo-backend)"));
+                        " as one launch, which is right if a library computes the region; otherwise each kernel in the "
+                        "region is a launch (hlo opt --stage=hlo-backend)"));
   return texts;
 }
 

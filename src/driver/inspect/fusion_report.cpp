@@ -131,7 +131,7 @@ void AddBlock(const std::vector<Kernel>& alike, const FusionReportOptions& optio
     AddLine("alike", Names(others, options.names), out);
   }
   const bool library = IsLibraryCall(*kernel.fusion);
-  AddLine(library ? "library" : "kernel", kernel.plan.empty() ? "none: it cannot be compiled as it is" : kernel.plan,
+  AddLine(library ? "library" : "kernel", kernel.plan.empty() ? "none: this kernel cannot be compiled" : kernel.plan,
           out);
   if (!kernel.slow.empty()) AddLine("slow", kernel.slow, out);
   if (kernel.region != nullptr)

@@ -94,7 +94,7 @@ std::string CostText(const Cost& cost) {
     parts.push_back(Str(HumanCount(cost.transcendentals), " transcendental function values"));
   if (cost.bytes_read > 0) parts.push_back(Str("reads ", HumanBytes(cost.bytes_read)));
   if (cost.bytes_written > 0) parts.push_back(Str("writes ", HumanBytes(cost.bytes_written)));
-  if (parts.empty()) return "computes nothing, moves nothing";
+  if (parts.empty()) return "computes nothing and moves nothing";
   if (cost.bytes() > 0 && cost.flops > 0) parts.push_back(Format("%.3g FLOP a byte", cost.flops / cost.bytes()));
   return Join(parts, ", ");
 }

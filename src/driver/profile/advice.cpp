@@ -38,7 +38,7 @@ Chosen Choose(const ProfileSummary& summary, const std::function<bool(const Step
 std::string NoisyRuns(const ProfileSummary& summary) {
   if (summary.run_ms <= 0 || summary.deviation_ms < 0.1 * summary.run_ms) return "";
   return Str("runs differ by ", Percent(summary.deviation_ms / summary.run_ms),
-             ": other work takes time on this machine, so small differences say nothing");
+             ": other work on this machine disturbs them, so small differences in time mean nothing");
 }
 
 std::string CostlyProfile(const ProfileSummary& summary) {
@@ -57,7 +57,7 @@ std::string Interpreted(const ProfileSummary& summary) {
   if (summary.Share(summary.interpreted_ms) < 0.01) return "";
   const Chosen chosen = Choose(summary, [](const StepRow& row) { return row.step.IsInterpreted(); });
   return Str("steps without a kernel take ", Percent(summary.Share(summary.interpreted_ms)),
-             " of the time: ", chosen.Names(), "; the notes of the run say why");
+             " of the time: ", chosen.Names(), "; the notes of the run give the reasons");
 }
 
 std::string LaunchGaps(const ProfileSummary& summary) {
@@ -89,7 +89,7 @@ std::string UnusedTensorCores(const ProfileSummary& summary) {
   const Chosen chosen =
       Choose(summary, [](const StepRow& row) { return row.step.tensor_cores.eligible && !row.step.tensor_cores.used; });
   if (summary.Share(chosen.ms) < 0.05) return "";
-  return Str(chosen.Names(), " could run on tensor cores but do not, and take ", Percent(summary.Share(chosen.ms)),
+  return Str(chosen.Names(), " could run on tensor cores but do not; they take ", Percent(summary.Share(chosen.ms)),
              " of the time: ", chosen.rows.front()->step.tensor_cores.why_not);
 }
 

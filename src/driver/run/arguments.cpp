@@ -34,7 +34,7 @@ Result<Literal> ReadLiteralText(const Shape& shape, std::string_view text) {
   if (bracket == std::string_view::npos) return ParseLiteral(text, shape);
   const auto stated = ParseShape(text.substr(0, bracket + 1));
   if (!stated) return ParseLiteral(text, shape);
-  if (!Fits(*stated, shape)) FAIL(Rejected("A004", Str("the parameter is ", shape, ", and the literal ", *stated)));
+  if (!Fits(*stated, shape)) FAIL(Rejected("A004", Str("the parameter is ", shape, ", but the literal is ", *stated)));
   text = Trim(text.substr(bracket + 1));
   const size_t brace = text.find('}');
   if (brace != std::string_view::npos && Trim(text.substr(brace + 1)).starts_with('{')) text.remove_prefix(brace + 1);
@@ -52,7 +52,7 @@ Result<std::optional<RecordedValues>> ReadRecorded(const std::string& path) {
 // Gives `value` the layout of `shape`. Error: [A004] another shape.
 Result<Literal> Fitting(Literal value, const Shape& shape, std::string_view what) {
   if (!Compatible(value.shape(), shape))
-    FAIL(Rejected("A004", Str(what, " is recorded as ", value.shape(), ", the module has ", shape)));
+    FAIL(Rejected("A004", Str(what, " is recorded as ", value.shape(), ", but the module has ", shape)));
   if (shape.IsArray()) value.SetLayout(shape.layout());
   return value;
 }
@@ -78,7 +78,7 @@ Result<std::vector<Literal>> FittingPartitions(std::vector<Literal> values, cons
   JoinedParts joined = JoinParts(parts, shape, *table);
   if (joined.differing)
     notes->push_back(Str("partitions ", joined.differing->first, " and ", joined.differing->second,
-                         " hold the same part of ", what, ", and it was recorded with different values"));
+                         " hold the same part of ", what, ", which was recorded with different values"));
   return std::vector<Literal>(values.size(), std::move(joined.whole));
 }
 
@@ -87,9 +87,9 @@ Result<ByDevice> RecordedByDevice(RecordedValues recorded, const std::string& pa
   const auto parameters = module.entry().parameters();
   const auto partitions = std::ssize(recorded.arguments);
   const auto wrong_count = [&](size_t count) {
-    return Rejected("A003",
-                    Str("'", Escaped(path), "' records ", count, count == 1 ? " argument" : " arguments",
-                        ", the module has ", parameters.size(), parameters.size() == 1 ? " parameter" : " parameters"));
+    return Rejected(
+        "A003", Str("'", Escaped(path), "' records ", count, count == 1 ? " argument" : " arguments",
+                    ", but the module has ", parameters.size(), parameters.size() == 1 ? " parameter" : " parameters"));
   };
   if (recorded.arguments.empty() && !parameters.empty()) FAIL(wrong_count(0));
   for (const std::vector<Literal>& arguments : recorded.arguments) {
@@ -98,7 +98,7 @@ Result<ByDevice> RecordedByDevice(RecordedValues recorded, const std::string& pa
   const int64_t of_header = module.header.replica_count * module.header.num_partitions;
   if (partitions > 1 && partitions != of_header && partitions != module.header.num_partitions)
     FAIL(Rejected("A003", Str("'", Escaped(path), "' records the arguments of ", partitions,
-                              " partitions, the module is for ", module.header.num_partitions)));
+                              " partitions, but the module is for ", module.header.num_partitions)));
   ByDevice by_device(devices, std::vector<Literal>(parameters.size()));
   for (size_t i = 0; i < parameters.size(); ++i) {
     std::vector<Literal> values;
@@ -161,8 +161,8 @@ Result<std::optional<std::pair<double, double>>> ParseArgRange(const std::string
   for (const InputProfile fixed : {InputProfile::kExact, InputProfile::kFingerprint, InputProfile::kOnes,
                                    InputProfile::kZeros, InputProfile::kIota}) {
     if (profile == fixed)
-      FAIL(
-          UsageError("F004", Str("--arg_range is of random floats; --input_profile=", ToString(profile), " has none")));
+      FAIL(UsageError(
+          "F004", Str("--arg_range limits random floats, but --input_profile=", ToString(profile), " generates none")));
   }
   return std::pair(low, high);
 }
@@ -324,11 +324,9 @@ Result<Literal> ReadExpected(const std::string& path, const Shape& shape, CastAr
   std::error_code ignored;
   if (!read_arrays && !std::filesystem::is_regular_file(path, ignored)) FAIL(read_arrays.error());
   if (!read_arrays) {
-    FAIL(
-        Error(read_arrays.error())
-            .Hint(
-                "--reference wants results: 'hlo run --save_outputs=FILE.npz' keeps those of another module, 'hlo diff "
-                "--mode=values OTHER MODULE' runs both on the same arguments"));
+    FAIL(Error(read_arrays.error())
+             .Hint("--reference wants results: 'hlo run --save_outputs=FILE.npz' saves the results of another module, "
+                   "and 'hlo diff --mode=values OTHER MODULE' runs both modules on the same arguments"));
   }
   const NpzArrays& arrays = *read_arrays;
   std::set<std::string> unused;
@@ -361,7 +359,7 @@ Result<Literal> ReadExpected(const std::string& path, const Shape& shape, CastAr
   Literal expected = shape.IsTuple() ? TRY(read_all(shape, "out", "")) : TRY(read_all(shape, "out0", "."));
   if (!unused.empty()) {
     notes->push_back(Str("--reference: ", Escaped(path), " also has ", FirstOf({unused.begin(), unused.end()}),
-                         ", which the module does not give"));
+                         ", which are not results of the module"));
   }
   return expected;
 }

@@ -25,13 +25,13 @@ constexpr FileRow kFiles[] = {
     {"module.hlo", "the module, as it was read"},
     {"module.pb", "the module, as it was read"},
     {"module.opt.hlo", "the module as it was compiled"},
-    {"args.npz", "what it ran with"},
-    {"expected.npz", "what should come out"},
-    {"actual.npz", "what came out"},
-    {"values.npz", "what each instruction gave, for --reference"},
-    {"autotune.lock", "the plans that were measured, now or before"},
-    {"report.json", "the report, for programs"},
-    {"cmd.sh", "the one command"},
+    {"args.npz", "the arguments of the run"},
+    {"expected.npz", "the expected results"},
+    {"actual.npz", "the actual results"},
+    {"values.npz", "the value of each instruction, for --reference"},
+    {"autotune.lock", "the measured plans that the run used"},
+    {"report.json", "the report as JSON, for programs"},
+    {"cmd.sh", "the command that repeats the run"},
 };
 
 // Copies the module's file. Prints a module without its own file: stdin, or one of several in a file.

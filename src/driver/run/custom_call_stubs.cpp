@@ -42,7 +42,9 @@ class Stub {
  private:
   Result<Instruction*> ValueOf(Instruction& call) {
     if (policy_.policy == "error")
-      FAIL(UnsupportedAt(call, "U007", Str("custom-call target \"", Escaped(policy_.target), "\" is to be an error")));
+      FAIL(UnsupportedAt(
+          call, "U007",
+          Str("custom-call target \"", Escaped(policy_.target), "\" is an error because --custom_call says so")));
     if (policy_.policy == "zeros") return Zeros(call, call.shape());
     if (policy_.policy == "passthrough") return Passed(call);
     return FromFile(call);
@@ -65,7 +67,7 @@ class Stub {
     const auto take = [&](const Shape& shape) -> Result<Instruction*> {
       const auto found =
           std::find_if(left.begin(), left.end(), [&](const Instruction* x) { return Compatible(x->shape(), shape); });
-      if (found == left.end()) FAIL(DoesNotFit(call, Str("no operand is left for the result ", shape)));
+      if (found == left.end()) FAIL(DoesNotFit(call, Str("no further operand fits the result ", shape)));
       Instruction* const operand = *found;
       left.erase(found);
       return &call.computation().AddLike(call, Opcode::kCopy, shape, {operand});
@@ -101,12 +103,12 @@ class Stub {
     }
     for (int64_t i = 0; i < call.operand_count(); ++i) {
       if (Compatible(from.parameter(i).shape(), call.operand(i).shape())) continue;
-      FAIL(DoesNotFit(call, Str("operand ", i, " is ", call.operand(i).shape(), ", and '", from.name(), "' takes ",
+      FAIL(DoesNotFit(call, Str("operand ", i, " is ", call.operand(i).shape(), ", but '", from.name(), "' takes ",
                                 from.parameter(i).shape())));
     }
     if (!Compatible(from.root().shape(), call.shape()))
       FAIL(DoesNotFit(call,
-                      Str("the result is ", call.shape(), ", and '", from.name(), "' gives ", from.root().shape())));
+                      Str("the result is ", call.shape(), ", but '", from.name(), "' gives ", from.root().shape())));
     if (copy_ == nullptr) copy_ = &CopyOf(from, call.module());
     const Operands operands(call.operands().begin(), call.operands().end());
     CallAttrs attrs;

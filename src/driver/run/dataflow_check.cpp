@@ -74,7 +74,7 @@ void DataflowCheck::Step(const Instruction& step, std::span<const gpu::LoopStep>
   for (int64_t i = 0; i < step.operand_count(); ++i) {
     const Instruction& operand = step.operand(i);
     if (!std::ranges::equal(ValueOf(operand, inputs[i]), Of(operand), {}, &Leaf::bits, &Leaf::bits))
-      return Fail(step, loops, Str("read something else as operand ", i, " than the value of '", operand.name(), "'"));
+      return Fail(step, loops, Str("read another value as operand ", i, " than that of '", operand.name(), "'"));
     ++operands_;
   }
   ++steps_;
@@ -89,7 +89,7 @@ void DataflowCheck::End(const Literal& outputs) {
   const Value results = ValueOf(root, outputs);
   for (size_t i = 0; i < results.size(); ++i) {
     if (results[i].bits != Of(root)[i].bits)
-      return Fail(root, {}, Str("is not what the run returned (array ", i, " of the result)"));
+      return Fail(root, {}, Str("has another value than the run returned (array ", i, " of the result)"));
   }
 }
 

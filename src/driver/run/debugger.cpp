@@ -174,7 +174,7 @@ class Debugger {
   const Instruction* Named(const std::vector<std::string>& words, size_t i) {
     if (i >= words.size()) {
       if (current_ != nullptr) return current_;
-      Say("of which instruction? Give its name");
+      Say("the command needs the name of an instruction");
       return nullptr;
     }
     const std::string_view name = words[i].starts_with('%') ? std::string_view(words[i]).substr(1) : words[i];
@@ -234,14 +234,14 @@ class Debugger {
 
   Next Start(const std::vector<std::string>& words, bool* resumes) {
     if (!running_) return Continue(words, resumes);
-    Say("the program is running; 'continue' goes on");
+    Say("the program is running; 'continue' resumes it");
     return Next::kGoOn;
   }
 
   Next Step(const std::vector<std::string>& words, bool* resumes) {
     steps_ = 1;
     if (words.size() > 1 && (!ParseInt(words[1], &steps_) || steps_ < 1)) {
-      Say("step takes how many instructions to run, 1 or more");
+      Say("step takes the number of instructions to run, 1 or more");
       return Next::kGoOn;
     }
     until_ = Until::kStep;
@@ -251,7 +251,7 @@ class Debugger {
 
   Next Finish(const std::vector<std::string>&, bool* resumes) {
     if (current_ == nullptr) {
-      Say("nothing is running; 'run' starts");
+      Say("no program is running; 'run' starts it");
       return Next::kGoOn;
     }
     finishing_ = &current_->computation();
@@ -263,12 +263,12 @@ class Debugger {
   Next Iteration(const std::vector<std::string>& words, bool* resumes) {
     const Instruction* loop = words.size() < 3 ? nullptr : Named(words, 1);
     if (words.size() < 3 || !ParseInt(words[2], &wanted_iteration_) || wanted_iteration_ < 0) {
-      Say("iteration takes a while and a number from 0: iteration while.1 3");
+      Say("iteration takes the name of a while and a number from 0, such as: iteration while.1 3");
       return Next::kGoOn;
     }
     if (loop == nullptr) return Next::kGoOn;
     if (!loop->Is(Opcode::kWhile)) {
-      Say(Str("'", loop->name(), "' is a ", ToString(loop->opcode()), ", no while"));
+      Say(Str("'", loop->name(), "' is a ", ToString(loop->opcode()), ", not a while"));
       return Next::kGoOn;
     }
     wanted_loop_ = loop;
@@ -308,7 +308,7 @@ class Debugger {
       }
     }
     if (!good || d != shape.dims().size()) {
-      Say(Str("'", Escaped(where), "' is no element of ", shape));
+      Say(Str("'", Escaped(where), "' is not an element of ", shape));
       return;
     }
     std::string out = Str(inst.name(), IndexText(shape, linear), " = ");
@@ -323,7 +323,7 @@ class Debugger {
     for (const Instruction* operand : inst->operands()) {
       const auto found = values_.find(operand);
       Say(Str("  ", operand->name(), " = ",
-              found == values_.end() ? "not there yet" : ValueText(found->second, kShownWhole)));
+              found == values_.end() ? "not computed yet" : ValueText(found->second, kShownWhole)));
     }
     return Next::kGoOn;
   }
@@ -351,7 +351,7 @@ class Debugger {
   }
 
   Next Where(const std::vector<std::string>&, bool*) {
-    if (current_ == nullptr) Say("nothing is running; 'run' starts");
+    if (current_ == nullptr) Say("no program is running; 'run' starts it");
     else Say(Str("after ", current_->name(), " of ", current_->computation().name(), Place()));
     return Next::kGoOn;
   }
@@ -401,17 +401,18 @@ const std::vector<Debugger::Command>& Debugger::Commands() {
   static const std::vector<Command> kCommands = {
       {"run", "r", "", "start the program", &Debugger::Start},
       {"break", "b", "[NAME...]", "stop when the instruction has run; without a name: list them", &Debugger::Break},
-      {"delete", "d", "[NAME...]", "no longer; without a name: nowhere", &Debugger::Delete},
-      {"continue", "c", "", "to the next breakpoint", &Debugger::Continue},
-      {"step", "s", "[N]", "one instruction, or N; calls and loops are gone into", &Debugger::Step},
-      {"finish", "f", "", "to the end of this computation", &Debugger::Finish},
-      {"iteration", "i", "WHILE N", "to where iteration N, from 0, of the loop begins", &Debugger::Iteration},
-      {"print", "p", "[NAME [WHAT]]", "its latest value; WHAT: an element such as [0,3], or all",
-       &Debugger::PrintValue},
-      {"operands", "o", "[NAME]", "the instruction, and the latest values of its operands", &Debugger::Operands},
-      {"stats", "m", "[NAME]", "smallest, largest, NaNs and infinities of its value", &Debugger::Statistics},
-      {"list", "l", "[NAME]", "the instructions around it", &Debugger::List},
-      {"where", "w", "", "what has run last, and in which iteration of which loops", &Debugger::Where},
+      {"delete", "d", "[NAME...]", "do not stop there; without a name: delete all breakpoints", &Debugger::Delete},
+      {"continue", "c", "", "run to the next breakpoint", &Debugger::Continue},
+      {"step", "s", "[N]", "run one instruction, or N; steps into calls and loops", &Debugger::Step},
+      {"finish", "f", "", "run to the end of this computation", &Debugger::Finish},
+      {"iteration", "i", "WHILE N", "run to the beginning of iteration N, from 0, of the loop", &Debugger::Iteration},
+      {"print", "p", "[NAME [WHAT]]",
+       "print the latest value of the instruction; WHAT: an element such as [0,3], or all", &Debugger::PrintValue},
+      {"operands", "o", "[NAME]", "print the instruction and the latest values of its operands", &Debugger::Operands},
+      {"stats", "m", "[NAME]", "print the smallest and largest number, NaNs and infinities of its value",
+       &Debugger::Statistics},
+      {"list", "l", "[NAME]", "print the instructions around it", &Debugger::List},
+      {"where", "w", "", "print the last instruction that ran, with the iterations of its loops", &Debugger::Where},
       {"help", "h", "", "this", &Debugger::Help},
       {"quit", "q", "", "the end of input does the same", &Debugger::Quit},
   };

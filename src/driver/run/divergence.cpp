@@ -172,7 +172,7 @@ std::string Divergence::FindInside(gpu::Device& device, const RunOptions& option
   const Computation& body = *step.attrs<FusionAttrs>().calls;
   const std::vector<Instruction*> order = body.PostOrder();
   if (std::ssize(order) > kMostInside)
-    return Str("it has more than ", kMostInside, " instructions: none was tried alone");
+    return Str("it has more than ", kMostInside, " instructions, so none was tried alone");
   int64_t right = 0;
   for (const Instruction* inst : order) {
     const bool computes = !inst->Is(Opcode::kParameter) && !inst->Is(Opcode::kConstant) && inst->shape().IsArray();
@@ -208,7 +208,7 @@ DivergenceReport Divergence::Finish(gpu::Device& device, const RunOptions& optio
 }
 
 std::string ToString(const DivergenceReport& report) {
-  if (report.steps.empty()) return "  no step was judged: there is nothing that could diverge\n";
+  if (report.steps.empty()) return "  no step was judged, so no divergence can be found\n";
   const std::set<size_t> shown = ShownOf(report);
   TextTable table(
       {"", ">step", "kernel", "kind", "output", ">inherited", ">own", ">ulp", ">err/bound", ">handed on", "source"});
@@ -216,15 +216,15 @@ std::string ToString(const DivergenceReport& report) {
   std::string out = table.Text();
   if (shown.size() < report.steps.size())
     out += Str("  ... and ", report.steps.size() - shown.size(), " more, further within their bounds\n");
-  if (report.unknown > 0) out += Str("  ?: ", report.unknown, " values were too many bytes to keep\n");
+  if (report.unknown > 0) out += Str("  ?: ", report.unknown, " values were too large to keep\n");
   if (report.first) {
     const StepErrors& step = report.steps[*report.first];
     out += Str("  first divergence: '", step.name, "'", step.loops,
-               ": what it made is beyond its bounds for what it read\n");
+               ": its result is beyond its bounds for the operands that it read\n");
     if (!report.inside.empty()) out += Str("    ", report.inside, "\n");
   } else if (const StepErrors* most = MostSensitive(report); most != nullptr) {
-    out += Str("  no divergence. Most sensitive, not wrong: '", most->name, "' was given ", Scientific(most->inherited),
-               " and hands on ", Scientific(most->handed_on), "\n");
+    out += Str("  no divergence. Most sensitive, not wrong: '", most->name, "' received the error ",
+               Scientific(most->inherited), " and passes on ", Scientific(most->handed_on), "\n");
   } else {
     out += "  no divergence: no step is beyond its bounds, and none makes an error larger\n";
   }

@@ -247,7 +247,7 @@ Result<std::string> EachPassCheck::Blame(const PassRun& run, const std::string& 
 
 std::string EachPassCheck::Report() const {
   std::string out = Str("inputs: ", inputs_,
-                        "     judged: the module before each pass against the module after it "
+                        "     judged: the module after each pass against the module before it "
                         "('hlo help passes')\n");
   TextTable table({">#", "pass", "verdict", "what was compared"});
   for (const Line& line : lines_) table.Row({line.number, line.name, line.verdict, line.detail});
@@ -255,10 +255,10 @@ std::string EachPassCheck::Report() const {
   if (wrong_) return out + blame_;
   if (judged_ == 0 && only_) return out + Finding() + "\n";
   if (!options_.pipeline.inject.empty()) {
-    out += judged_ == 0       ? "planted, and nothing was compared, so that nothing was tested\n"
-           : open_ == judged_ ? "planted, and whether anything came of it could not be decided\n"
-                              : "a fault was to be planted and no pass is wrong on these arguments: it fits nowhere, "
-                                "or it changes nothing\n";
+    out += judged_ == 0       ? "the fault was planted, but nothing was compared, so nothing was tested\n"
+           : open_ == judged_ ? "the fault was planted, but it could not be decided whether it changed results\n"
+                              : "a fault was to be planted, but no pass is wrong on these arguments: the fault fits "
+                                "nowhere or changes nothing\n";
   }
   return out + Str(Counted(judged_, "pass instance"),
                    " changed the module: ", judged_ == open_ && judged_ > 0 ? "" : Str(judged_ - open_, " right"),

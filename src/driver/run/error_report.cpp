@@ -34,7 +34,7 @@ std::string NextOf(const Error& error, const RunOptions& options, const std::str
   if (error.exit != ExitCode::kUnsupported) return "";
   if (!flag.empty()) return again(flag);
   if (!hint.empty()) return hint;
-  return "'hlo ops' shows what is supported where; 'hlo-inspect extract' cuts out the part that is";
+  return "'hlo ops' lists the supported ops; 'hlo-inspect extract' extracts the part that is supported";
 }
 
 void WriteJson(JsonWriter& json, const SourceText* source, const Diagnostic& diagnostic) {

@@ -75,8 +75,8 @@ void TakePartitionsOfMeshes(Module& module, const LoadOptions& options, std::vec
   const int64_t partitions = PartitionsOfManualRegions(module);
   if (partitions <= 1) return;
   module.header.num_partitions = partitions;
-  notes->push_back(Str("the header has no number of partitions; the meshes give ", partitions,
-                       ", as --num_partitions=", partitions));
+  notes->push_back(Str("the header has no number of partitions, so the number in the meshes is used: --num_partitions=",
+                       partitions));
 }
 
 Error WithAdvice(Error error, const Module& module) {
@@ -86,7 +86,7 @@ Error WithAdvice(Error error, const Module& module) {
       if (!CanInterpret(*inst)) return error;
     }
   }
-  return std::move(error).Advise("fallback", "runs what has no kernel in the interpreter");
+  return std::move(error).Advise("fallback", "runs steps without a kernel in the interpreter");
 }
 
 int64_t ProcessPeakBytes() {
@@ -230,9 +230,11 @@ Result<const OptimizedModule*> Experiment::Optimized() {
       scopes = std::make_shared<Scopes>(TRY(Scopes::Divide(*optimized.module, options_.scopes)));
     if (!options_.pipeline.passes && !options_.reoptimize && IsOptimized(module, path_)) {
       if (scopes != nullptr)
-        FAIL(UsageError("F004", "--scope_* say what passes and fusion see, and the module is optimized already")
+        FAIL(UsageError("F004",
+                        "--scope_compile and --scope_interpret select what the passes optimize, but the module is "
+                        "already optimized")
                  .Hint("--reoptimize runs them"));
-      optimized.notes.emplace_back("the module is optimized already; no passes run (--reoptimize runs them)");
+      optimized.notes.emplace_back("the module is already optimized, so no passes run (--reoptimize runs them)");
       if (std::string note = TRY(TakeLibraryCalls(*optimized.module, *options_.pipeline.device)); !note.empty())
         optimized.notes.push_back(std::move(note));
     } else {
@@ -243,7 +245,7 @@ Result<const OptimizedModule*> Experiment::Optimized() {
       optimized.passes = std::move(*passes);
       optimized.notes = FindingsOf(optimized.passes);
       for (const std::string& end : optimized.passes.unmet)
-        optimized.notes.push_back(Str(end, ": no such pass instance was come to"));
+        optimized.notes.push_back(Str(end, ": no such pass instance was reached"));
       if (std::string todo = TodoText(optimized.passes); !todo.empty()) optimized.notes.push_back(std::move(todo));
     }
     // Compilation splits these regions as well. They are split here, so that reports and checks refer to the kernels
@@ -452,7 +454,7 @@ Result<ResultShardings> Experiment::StatedForResults(const Module& module) const
   const int64_t leaves = module.entry().root().shape().LeafCount();
   if (std::ssize(stated) != leaves)
     FAIL(Rejected("A028", Str("--result_shardings: '", Escaped(options_.result_shardings), "' has ", stated.size(),
-                              " results, the module has ", leaves)));
+                              " results, but the module has ", leaves)));
   return stated;
 }
 
@@ -492,9 +494,11 @@ Result<RunResults> Experiment::RunInterpreter() {
   const Stopwatch all;
   const bool several = !arguments.by_device.empty();
   if (options_.profile.any())
-    results.notes.emplace_back("no profile: there are no kernels, all runs in the interpreter");
+    results.notes.emplace_back("no profile: everything runs in the interpreter, which has no kernels");
   if (watch.any() && several)
-    FAIL(UsageError("F004", "--trace_values, --detect_nan, --detect_inf, --log_minmax and --stats watch one device"));
+    FAIL(UsageError("F004",
+                    "--trace_values, --detect_nan, --detect_inf, --log_minmax and --stats watch one device, but the "
+                    "module runs on several"));
   std::vector<double> runs;
   if (!watch.any() && !several && arguments.reference) {
     results.outputs = *arguments.reference;
@@ -544,7 +548,7 @@ Result<Experiment*> Experiment::OtherPlatform() {
   if (options_.reference_platform != "cpu") return nullptr;
   const Platform& where = *TRY(ResolvedPlatform());
   if (where.device != nullptr && where.device->IsHost())
-    FAIL(UsageError("F004", "--reference_platform=cpu: it runs there itself")
+    FAIL(UsageError("F004", "--reference_platform=cpu: the run itself is on the cpu")
              .Hint("--save_run=DIR keeps a run with other flags, and --reference=DIR compares with it"));
   if (other_ != nullptr) return other_.get();
   auto other = std::make_shared<Experiment>(With([](RunOptions& options) {

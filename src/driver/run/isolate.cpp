@@ -96,7 +96,7 @@ class Isolator {
     const Platform& where = *TRY(whole_.ResolvedPlatform());
     if (where.device == nullptr)
       FAIL(
-          UsageError("F004", "--isolate runs kernels, and this module runs in the interpreter").Hint("--platform=cpu"));
+          UsageError("F004", "--isolate runs kernels, but this module runs in the interpreter").Hint("--platform=cpu"));
     const InputModule& input = *TRY(whole_.Input());
     found_.path = whole_.path() == "-" ? "<stdin>" : whole_.path();
     found_.module_name = input.module->name();
@@ -138,7 +138,7 @@ class Isolator {
     }
     if (steps_.empty() && !steps.empty())
       FAIL(UsageError("F008", Str("no ", options_.instructions ? "instruction" : "kernel or library call",
-                                  " is as --filter_by_* and --skip_by_* want it")));
+                                  " matches --filter_by_* and --skip_by_*")));
     const int64_t given = whole_.options().work_limit;
     const int64_t limit = given >= 0 ? given : options_.instructions ? kWorkLimit : TRY(whole_.Judging()).work_limit;
     work_limit_ = limit == 0 ? 0 : shadow::LimitOfEach(std::move(work), limit);

@@ -56,23 +56,23 @@ std::string EnsembleLine(const EnsembleResult& ensemble) {
 }
 
 constexpr Oracle kOracles[] = {
-    {"reference", "the outputs against the interpreter's or a file's, by a tolerance or by the bits", Need::kReference,
-     Beyond::kLeaveOut, JudgeOutputs, [](const RunReport&) { return std::string(); }},
-    {"local", "each kernel and library call, from what it read, within bounds derived for it", Need::kCode,
-     Beyond::kSample,
+    {"reference", "compares the outputs with the interpreter's or a file's, by a tolerance or by the bits",
+     Need::kReference, Beyond::kLeaveOut, JudgeOutputs, [](const RunReport&) { return std::string(); }},
+    {"local", "judges each kernel and library call from the operands that it read, within bounds derived for it",
+     Need::kCode, Beyond::kSample,
      [](Experiment& experiment, RunReport* report) -> Status {
        return JudgeKernels(experiment, *TRY(experiment.Followed()), report);
      },
      [](const RunReport& report) { return report.local ? ToString(*report.local) : ""; }},
-    {"dataflow", "each step ran when the module says and read what was left for it, by the bits", Need::kCode,
+    {"dataflow", "checks that each step ran when the module says, and read the bits that were left for it", Need::kCode,
      Beyond::kAllTheSame, JudgeDataflow,
      [](const RunReport& report) { return report.dataflow ? ToString(*report.dataflow) : ""; }},
-    {"passes", "exact passes by the bits of their values, other passes by bits, residues or in f64", Need::kCode,
+    {"passes", "judges exact passes by the bits of their values, other passes by bits, residues or in f64", Need::kCode,
      Beyond::kSample, JudgePasses, [](const RunReport& report) { return report.widened; }},
-    {"exact", "the outputs, or kernels one by one, on integers that nothing rounds, to the bit", Need::kReference,
-     Beyond::kAllTheSame, JudgeExact,
+    {"exact", "compares the bits of the outputs, or of each kernel, on integers that no operation rounds",
+     Need::kReference, Beyond::kAllTheSame, JudgeExact,
      [](const RunReport& report) { return report.exact ? ToString(*report.exact) : ""; }},
-    {"ensemble", "whether the difference of the outputs is what other roundings make of the module", Need::kReference,
+    {"ensemble", "decides whether other roundings explain the difference of the outputs", Need::kReference,
      Beyond::kAllTheSame, JudgeEnsemble,
      [](const RunReport& report) { return report.ensemble ? EnsembleLine(*report.ensemble) : ""; }},
 };
@@ -93,7 +93,7 @@ const CompareMode kModes[] = {
      .oracles = {"reference", "exact"},
      .outputs_decide = true},
     {.name = "ensemble",
-     .what = "whether roundings explain the difference; otherwise it is suspect",
+     .what = "whether roundings explain the difference; otherwise the verdict is SUSPECT",
      .oracles = {"reference", "ensemble"}},
     {.name = "all",
      .what = "local, passes, exact and ensemble",

@@ -41,7 +41,8 @@ Status CheckNesting(const Module& module, int64_t max_depth) {
       for (const Computation* callee : CalledComputations(*inst)) level = std::max(level, levels[callee] + branches);
     }
     if (level < max_depth) continue;
-    FAIL(LimitError("R005", Str("loops and branches nested deeper than ", max_depth, " in '", computation->name(), "'"))
+    FAIL(LimitError("R005", Str("loops and branches are nested deeper than ", max_depth, " levels in '",
+                                computation->name(), "'"))
              .RaisedBy("max_depth"));
   }
   return {};
@@ -55,8 +56,8 @@ bool MustInterpret(const Module& module, const std::string& platform, std::vecto
   if (header.replica_count == 1 && header.num_partitions == 1) return false;
   const Instruction* inst = FindDeviceOp(module);
   if (inst == nullptr) return false;
-  notes->push_back(Str("kernels run on one device, and '", inst->name(), "' needs ", DevicesText(header),
-                       ": all run in the interpreter"));
+  notes->push_back(Str("kernels run on one device, but '", inst->name(), "' needs ", DevicesText(header),
+                       ", so the module runs in the interpreter"));
   return true;
 }
 
@@ -65,10 +66,12 @@ Status CheckKernelsSuffice(const Module& module, int64_t max_depth, std::vector<
   if (header.replica_count != 1 || header.num_partitions != 1) {
     const std::string devices = DevicesText(header);
     if (const Instruction* inst = FindDeviceOp(module); inst != nullptr) {
-      FAIL(UnsupportedAt(*inst, "U102", Str("'", inst->opcode(), "' among ", devices, ": kernels run on one device"))
-               .Advise("platform=interpreter", "runs all of them"));
+      FAIL(
+          UnsupportedAt(*inst, "U102", Str("'", inst->opcode(), "' needs ", devices, ", but kernels run on one device"))
+              .Advise("platform=interpreter", "runs all of them"));
     }
-    notes->push_back(Str("the module is for ", devices, ", which do not depend on each other; one runs"));
+    notes->push_back(
+        Str("the module is for ", devices, ", which do not depend on each other, so only one of them runs"));
   }
   return CheckNesting(module, max_depth);
 }

@@ -108,7 +108,7 @@ std::string MemoryText(const gpu::MemoryReport& plan, int64_t process_peak_bytes
 
 std::string PlantedText(const PlantedFault& planted) {
   return Str("  planted  ", planted.fault, " ", Counted(planted.times, "time"),
-             planted.times == 0 ? ": it found nothing to change, so nothing was tested" : "", "\n");
+             planted.times == 0 ? ": the fault fits nowhere, so nothing was tested" : "", "\n");
 }
 
 // A planted fault that was not noticed changes nothing on these arguments, or the comparison is blind to it.
@@ -118,10 +118,10 @@ std::string UnnoticedText(const RunReport& report) {
     return planted.times > 0 && planted.fault != kWrongCandidate;
   });
   if (!any || report.exit == ExitCode::kNo) return "";
-  if (report.verdict == "RAN") return "  planted, and nothing was compared, so that nothing was tested\n";
+  if (report.verdict == "RAN") return "  planted, but nothing was compared, so nothing was tested\n";
   if (report.exit == ExitCode::kInconclusive)
-    return "  planted, and whether anything came of it could not be decided\n";
-  return "  planted, and not found: all that was compared agrees on these arguments\n";
+    return "  planted, but it could not be decided whether the fault changed results\n";
+  return "  planted, but not found: everything that was compared agrees on these arguments\n";
 }
 
 // Times that other lines lack, and the total, if they exceed a second. `other` includes dumping, opening the device,
@@ -224,9 +224,10 @@ std::string ReportText(const RunReport& report) {
   if (report.divergence) out += ToString(*report.divergence);
   if (report.autotune_report && report.tuning) {
     const std::string decisions = ToString(*report.tuning);
-    out += decisions.empty()
-               ? "  autotune  nothing: no step that has a choice takes enough of a run (--autotune_share)\n"
-               : Str("  autotune\n", decisions);
+    out +=
+        decisions.empty()
+            ? "  autotune  nothing measured: no step with several candidates takes enough of a run (--autotune_share)\n"
+            : Str("  autotune\n", decisions);
   }
   out += report.profile + report.literals;
   out += report.verdict;

@@ -184,10 +184,10 @@ std::string Reproduce(const Finding& finding, const RunOptions& options) {
   const auto folder = MakeReproducer(finding, options);
   if (!folder) return Str("none: ", folder.error().message());
   const std::string script = ShellWord(folder->path + "/cmd.sh");
-  if (folder->shows) return Str("sh ", script, " shows it again");
+  if (folder->shows) return Str("sh ", script, " shows the failure again");
   return Str("sh ", script, " has ",
-             finding.file == "before.hlo" ? "the module and the pass" : "the kernel and what it read",
-             ", which alone do not show it (output.txt)");
+             finding.file == "before.hlo" ? "the module and the pass" : "the kernel and its operands",
+             ", which alone do not show the failure (output.txt)");
 }
 
 struct State {
@@ -243,7 +243,7 @@ std::string ReproduceWrongPass(const Module& before, const PassRun& run, std::sp
 std::string ReproduceWrongPass(const Module& input, const std::string& name, std::span<const Literal> arguments,
                                const RunOptions& options) {
   const auto state = StateBefore(input, options.pipeline, [&](const PassRun& run) { return NameOf(run) == name; });
-  if (!state) return "none: the passes ran otherwise this time";
+  if (!state) return "none: the passes ran differently this time";
   return ReproduceWrongPass(*state->module, state->run, arguments, options);
 }
 
@@ -265,7 +265,7 @@ std::string ReproduceWrongStep(Experiment& experiment, const std::string& name) 
       }};
   std::ignore = (*placed)->Execute({.observer = &look});
   const std::unique_ptr<Module> alone = ExtractStep(*step);
-  if (!read) return "none: what it read is not known";
+  if (!read) return "none: the operands of the step are not known";
   const std::vector<Literal> arguments = ArgumentsOf(*alone, *step, *read);
   const RunOptions& options = experiment.options();
   const Finding finding{.module = *alone,
@@ -323,7 +323,7 @@ Status TryPasses(const Module& input, const RunOptions& options) {
   const auto state = StateBefore(input, options.pipeline, [&](const PassRun& run) { return run.number == last; });
   if (!state) return {};
   const bool by_signal = WIFSIGNALED(status);
-  const std::string how = by_signal ? strsignal(WTERMSIG(status)) : "a check of ours failed";
+  const std::string how = by_signal ? strsignal(WTERMSIG(status)) : "an internal check failed";
   const Finding finding = OfPass(*state->module, state->run, Str("crashes (", how, ")"), std::nullopt,
                                  static_cast<int>(ExitCode::kInternal), options);
   Error error = InternalError(Str(Describe(state->run), " crashes: ", how));

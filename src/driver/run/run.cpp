@@ -277,8 +277,8 @@ Result<RunReport> Run(Experiment& experiment) {
   if (const auto& of_kernels = experiment.options().of_kernels; where.device == nullptr && !of_kernels.empty()) {
     const ModuleHeader& header = TRY(experiment.Input())->module->header;
     const bool has_one_device = header.replica_count * header.num_partitions == 1;
-    report.notes.push_back(Str("the interpreter runs the module as it is read, so that nothing comes of ",
-                               Join(of_kernels, " "), has_one_device ? " (--platform=cpu)" : ""));
+    report.notes.push_back(Str("the interpreter runs the module as it was read and ignores ", Join(of_kernels, " "),
+                               has_one_device ? " (--platform=cpu)" : ""));
   }
   // Unsupported ops are reported before arguments are made.
   if (where.device != nullptr) TRY(ReportCode(experiment, &report));
@@ -312,7 +312,9 @@ Result<RunReport> RunModuleWithPage(const std::string& path, const RunOptions& g
   if (options.bundle.directory.empty()) return report;
   progress.Stage("writing the bundle");
   const std::string folder = TRY(WriteBundle(experiment, report));
-  if (report) report->notes.push_back(Str("bundle: hlo-run ", ShellWord(folder), "   runs it again, wherever it lies"));
+  if (report)
+    report->notes.push_back(
+        Str("bundle: hlo-run ", ShellWord(folder), " repeats the run, also after the folder was moved"));
   return report;
 }
 

@@ -85,7 +85,7 @@ Result<std::optional<OtherRun>> OfBundle(Experiment& experiment, std::string* sk
   const std::string path = Str(folder, "/", kValues);
   std::error_code error;
   if (!fs::is_regular_file(path, error)) {
-    *skipped = Str("'", Escaped(folder), "' has outputs alone; --save_run=DIR keeps values, too");
+    *skipped = Str("'", Escaped(folder), "' has only outputs; --save_run=DIR also saves the values");
     return std::nullopt;
   }
   const auto arrays = std::make_shared<const NpzArrays>(TRY(ReadNpz(path)));
@@ -170,14 +170,14 @@ Status CompareValues(Experiment& experiment, RunReport* report) {
 Result<std::string> ReferenceFile(const std::string& path) {
   std::error_code error;
   if (!fs::is_directory(path, error)) return path;
-  if (!IsBundle(path)) FAIL(Broken(path, "is a folder, and no bundle: it has no manifest.json of one"));
+  if (!IsBundle(path)) FAIL(Broken(path, "is not a bundle: it has no manifest.json of a bundle"));
   const Bundle bundle = TRY(ReadBundle(path));
   for (const std::string& note : bundle.notes) {
     // Changed reports do not matter here.
     if (note.contains(".npz'") || note.contains("/module")) FAIL(Broken(path, Str("was changed: ", note)));
   }
   std::string file = path + "/actual.npz";
-  if (!fs::is_regular_file(file, error)) FAIL(Broken(path, "has no actual.npz: its run came to no outputs"));
+  if (!fs::is_regular_file(file, error)) FAIL(Broken(path, "has no actual.npz, because its run gave no outputs"));
   return file;
 }
 
@@ -187,8 +187,9 @@ std::string ToString(const ValuesReport& report) {
   const auto parts = [](const ComparedValue& value) { return value.bad > 0; };
   const auto first = std::ranges::find_if(report.values, parts);
   const int64_t bad = std::ranges::count_if(report.values, parts);
-  std::string out = Str(std::ssize(report.values), " compared with ", report.against, ", ", bad,
-                        " beyond the tolerance", report.without > 0 ? Str("; ", report.without, " are not there") : "");
+  std::string out =
+      Str(std::ssize(report.values), " compared with ", report.against, ", ", bad, " beyond the tolerance",
+          report.without > 0 ? Str("; ", report.without, " are missing there") : "");
   if (first == report.values.end()) return out + "\n";
   out += Str("; first '", first->name, "', which '", first->step, "' makes\n");
   TextTable table({"", "value", "kernel", "shape", ">bad", ">max abs", ">max rel", ">max ulp"});

@@ -291,8 +291,8 @@ Result<Scopes> Scopes::Divide(Module& module, const ScopeOptions& options) {
   for (const auto& [given, flag, member] : {std::tuple(&options.compile, "scope_compile", &Met::compile),
                                             std::tuple(&options.interpret, "scope_interpret", &Met::interpret)}) {
     if (!given->empty() && std::ranges::none_of(met, [&](const auto& entry) { return entry.second.*member; }))
-      FAIL(UsageError("F008",
-                      MetNothing(flag, *given, "no instruction has such an op_name, and no computation such a name")));
+      FAIL(UsageError("F008", MetNothing(flag, *given,
+                                         "no instruction has a matching op_name, and no computation a matching name")));
   }
   // A body that is called twice has two values, so its instructions have no origin.
   InlineAll(module, [&](const Instruction& from, Instruction& copy) {

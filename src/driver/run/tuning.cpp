@@ -51,7 +51,7 @@ std::string DifferenceFrom(const Literal& first, const Literal& actual) {
           ? CompareBitwise(first, actual)
           : CompareTolerance(first, actual, Tolerance{.abs = kRough * SizeOf(first), .rel = kRough, .max_ulps = {}});
   if (comparison.verdict != Verdict::kMismatch) return "";
-  return Str(comparison.bad(), " of ", comparison.elements(), " elements are not those of the first candidate");
+  return Str(comparison.bad(), " of ", comparison.elements(), " elements differ from those of the first candidate");
 }
 
 Result<Answer> Judge(const gpu::StepInfo& step, std::span<const Literal> inputs, const Literal& actual,
@@ -101,7 +101,7 @@ Result<std::string> FaultToPlant(const Module& module, std::string_view inject, 
       if (inst->name() == name) return "";
     }
   }
-  FAIL(UsageError("F004", Str("--inject=", inject, ": there is no step '", Escaped(name), "' to decide about")));
+  FAIL(UsageError("F004", Str("--inject=", inject, ": no step that can be tuned is called '", Escaped(name), "'")));
 }
 
 std::vector<std::string> DissolveRegions(Module& module, const std::function<gpu::Device*()>& device,

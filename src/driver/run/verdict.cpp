@@ -26,8 +26,8 @@ struct Doubt {
 constexpr const char* kOnIntegers = "on small integers, which nothing rounds";
 constexpr const char* kTripByTrip = "makes loops kernels of their own, which are judged trip by trip";
 constexpr const char* kPassByPass = "judges each pass by itself";
-constexpr const char* kByRoundings = "asks whether roundings account for the outputs";
-constexpr const char* kWhateverItTakes = "judges all, whatever it takes";
+constexpr const char* kByRoundings = "decides whether roundings explain the outputs";
+constexpr const char* kWhateverItTakes = "judges everything without a limit of work";
 constexpr const char* kByOutputs = "compares the outputs with the interpreter's";
 constexpr std::string_view kNoCulprit = "nobody: ";
 constexpr std::string_view kExplained = ": rounding explains it, not a fault";
@@ -85,7 +85,7 @@ std::optional<Doubt> DoubtOfRoundings(const RunReport& report) {
   const std::string what =
       bad == 0 ? "" : Str(Counted(bad, "element"), bad == 1 ? " is" : " are", " beyond the tolerance, and ");
   if (ensemble.suspect)
-    return Doubt{what.empty() ? "roundings do not account for the results" : Str(what, "roundings do not explain it"),
+    return Doubt{what.empty() ? "roundings do not explain the results" : Str(what, "roundings do not explain it"),
                  "--compare_mode=all", "looks for what else may be wrong"};
   if (ensemble.unsupported.empty() || bad == 0) return std::nullopt;
   return Doubt{Str(what, "whether roundings explain it is not known: ", ensemble.unsupported), "--compare_mode=exact",
@@ -111,7 +111,7 @@ std::string NextOf(const Culprit& culprit, const RunOptions& options, const RunR
     case Culprit::Kind::kKernel:
       return Str("hlo-opt ", TargetFlag(options), "--stage=", report.platform == "cpu" ? "host-llvm" : "llvm",
                  " --kernel=", ShellWord(culprit.name), " ", ShellWord(report.path), "   shows its code");
-    case Culprit::Kind::kLibrary: return Again(options, report, "--nolibraries", "runs our own kernel instead");
+    case Culprit::Kind::kLibrary: return Again(options, report, "--nolibraries", "runs a kernel of hlokit instead");
     case Culprit::Kind::kRuntime:
       return Str("hlo-opt --stage=hlo-backend ", ShellWord(report.path), "   shows the steps in their order");
     case Culprit::Kind::kReference:
@@ -121,17 +121,17 @@ std::string NextOf(const Culprit& culprit, const RunOptions& options, const RunR
           options, report, "--platform=interpreter --trace_values=. --reference=",
           "prints the value of each op here: look for the first one that the reference's program does not have");
     case Culprit::Kind::kRounding:
-      return "--abs_error_bound or --rel_error_bound, beyond the 'smallest passing bounds' above; without a tolerance "
-             "of "
-             "your own roundings are allowed for";
+      return "give an --abs_error_bound or --rel_error_bound above the 'smallest passing bounds'; without a tolerance "
+             "of your own, roundings are allowed for";
     case Culprit::Kind::kUnknown:
-      if (options.reference_file.empty()) return Again(options, report, "--compare_mode=all", "asks all who judge");
+      if (options.reference_file.empty()) return Again(options, report, "--compare_mode=all", "asks all judges");
       return Again(options, report, "--reference= --compare_mode=all", "judges the run without the file");
     case Culprit::Kind::kStub:
-      return report.filled_constants > 0 ? "the module with its constants: XLA_FLAGS=--xla_dump_large_constants, or as "
-                                           "a protocol buffer ('hlo help guides/jax')"
-                                         : Str("--custom_call=", ShellWord(report.stubs.front().target),
-                                               "=FILE.hlo puts what the call means in its place");
+      return report.filled_constants > 0
+                 ? "dump the module with its constants: XLA_FLAGS=--xla_dump_large_constants, or as "
+                   "a protocol buffer ('hlo help guides/jax')"
+                 : Str("--custom_call=", ShellWord(report.stubs.front().target),
+                       "=FILE.hlo gives the meaning of the call");
     default: return "";
   }
 }
@@ -323,7 +323,7 @@ Status BlameNobody(Experiment& experiment, std::string_view known, std::string_v
     return {};
   }
   culprit.text = Str("not known: ", known, "; the reference has other arguments", more,
-                     ", or we read or define an op differently from its maker, or the other program is wrong",
+                     ", or hlokit reads or defines an op differently from its maker, or the other program is wrong",
                      report->outputs ? FirstBadOutput(*TRY(experiment.Input())->module, *report->outputs) : "");
   return {};
 }
@@ -574,7 +574,7 @@ Status JudgeUnfinished(Experiment& experiment, Error error, RunReport* report) {
                .name = "",
                .text = Str("run time: ", error.message(), ", and each step is right for the values that it reads")};
   if (culprit.kind == Culprit::Kind::kNone) FAIL(std::move(error));
-  report->notes.push_back(Str("the run did not end: ", error.message()));
+  report->notes.push_back(Str("the run ended early: ", error.message()));
   SetVerdict(report, Verdict::kMismatch, "");
   report->next = NextOf(culprit, experiment.options(), *report);
   report->detail = Str("no outputs; wrong: ", culprit.kind == Culprit::Kind::kRuntime ? "run time" : culprit.name);

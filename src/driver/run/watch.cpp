@@ -266,7 +266,7 @@ Result<Watched> InterpretWatched(const Module& module, std::span<const Literal> 
   }
   if (!result) return std::unexpected(std::move(result).error());
   if (!watch.trace_values.empty() && !watcher.any_traced())
-    done.notes.push_back(MetNothing("trace_values", watch.trace_values, "nothing that ran has such a name"));
+    done.notes.push_back(MetNothing("trace_values", watch.trace_values, "no instruction that ran has a matching name"));
   done.result = std::move(*result);
   done.report = watcher.Report();
   return done;
@@ -310,7 +310,7 @@ Error ExplainStep(const FoundStep& found, const InterpretOptions& options, Oddit
                           : ErrorAt(step, is_nan ? "N001" : "N002",
                                     Str(NameWithSource(step, step.module()), " is ", NameOf(what),
                                         index.empty() ? "" : Str(" at ", index),
-                                        ", and by the interpreter it is not, on the same operands"));
+                                        ", but the interpreter's value for the same operands is not"));
   error.exit = ExitCode::kNo;
   error.diagnostics.front().message += Str(explained ? Str(", in kernel '", step.name(), "'") : "", found.loops);
   return error;

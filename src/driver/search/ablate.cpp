@@ -233,7 +233,7 @@ Result<Ablation> Ablate(const std::string& path, const AblateOptions& options, c
     std::erase_if(candidates, [&](const Candidate& candidate) { return !options.only->FoundIn(candidate.name); });
     if (candidates.empty())
       FAIL(UsageError("F004", MetNothing("ablate", options.pattern,
-                                         Str("nothing that changed the module has such a name, ", path))));
+                                         Str("nothing that changed the module has a matching name, ", path))));
   }
   ablation.rows = TryEach(path, options, candidates, baseline, announce);
   if (options.measured) MeasureAll(path, options, candidates, ablation.rows, &ablation, announce);

@@ -43,7 +43,8 @@ std::string DeltaText(double with, double without, const std::function<std::stri
 
 std::string How(const AblateOptions& options) {
   if (!options.measured)
-    return Str("time modelled for ", options.run.pipeline.device->name, " from its description: exact, no interval");
+    return Str("time modelled for ", options.run.pipeline.device->name,
+               " from its description, exact, without interval");
   return Str(
       "time measured on ", options.run.platform, ": median of ", options.rounds,
       " rounds in random order; effect: median over the rounds of the time divided by the baseline's; 95 % interval by "
@@ -124,9 +125,10 @@ std::string TableOf(const Ablation& ablation, const AblateOptions& options) {
   }
   out += Str("  compilation fails without: ", breaks.empty() ? "-" : Join(breaks, ", "), "\n");
   if (options.measured) out += Str("  results are wrong without: ", wrong.empty() ? "-" : Join(wrong, ", "), "\n");
-  if (same > 0) out += Str("  the module stays the same without ", same, " of them, because others do their work\n");
+  if (same > 0)
+    out += Str("  the module stays the same without ", same, " of them, because other passes do their work\n");
   if (!ablation.unchanged.empty())
-    out += Str("  not tried, since ", ablation.unchanged.size() == 1 ? "it" : "they",
+    out += Str("  not tried because ", ablation.unchanged.size() == 1 ? "it" : "they",
                " changed nothing: ", ablation.unchanged.size(), "\n");
   return out + NotesOf(ablation);
 }

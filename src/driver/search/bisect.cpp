@@ -71,7 +71,7 @@ class Judge {
     if (figures && !IsBeyond(way_.figure, bad))
       FAIL(NotHeld(Str(
           "--property=", options_.property.text, " does not hold at the bad end: ", FigureText(way_.figure),
-          ", and the limit is ",
+          ", but the limit is ",
           options_.measured ? Format("%.2f times", options_.property.limit.value_or(kSlower)) : FigureText(limit_))));
     if (figures) way_.way = way_.detail = Str(options_.property.text, ": ", FigureText(way_.figure));
     if (!way_.Shows(options_.property))
@@ -191,10 +191,10 @@ class Bisector {
     const int good_times = judge_.Count(good.text, good.run, Answer::kGood);
     if (good_times == options_.confirm) return {};
     if (good_times > 0)
-      FAIL(NotHeld(Str("with ", result_.good_end, " the module is good in only ", good_times, " of ", options_.confirm,
+      FAIL(NotHeld(Str("with ", result_.good_end, " the module succeeds in only ", good_times, " of ", options_.confirm,
                        " runs: ", judge_.last().detail)));
     FAIL(NotHeld(Str("with ", result_.good_end,
-                     " the module is bad, too, so none of them is the cause: ", judge_.last().detail))
+                     " the module fails too, so none of them is the cause: ", judge_.last().detail))
              .Hint(ElsewhereText()));
   }
 
@@ -257,7 +257,7 @@ class Bisector {
       if (answer == Answer::kUntried) untried.insert(*limit);
       else (answer == Answer::kBad ? bad : good) = *limit;
       AnnounceFinding(Str("good with ", good, " pass instances, bad with ", bad,
-                          "; hlo-bisect --opt_bisect_limit=", bad, " continues from there"));
+                          "; hlo-bisect --opt_bisect_limit=", bad, " resumes the search"));
     }
     TRY(NameInstance(good, bad));
     if (bad - good == 1 && options_.property.kind != PropertyKind::kScript) TRY(NameRewrite(bad));
@@ -316,7 +316,7 @@ class Bisector {
     };
     if (FindPass(pass) == nullptr) return {};
     if (ask(0) != Answer::kGood) {
-      result_.rewrite = Str("none that ", pass, " counts: without its rewrites the module is bad, too");
+      result_.rewrite = Str("none that ", pass, " counts: without its rewrites the module fails too");
       return {};
     }
     int64_t good = 0, bad = 1;

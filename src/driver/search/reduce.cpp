@@ -106,7 +106,7 @@ class Reducer {
     const std::string what =
         result_.confirmed == 0
             ? Str("--property=", options_.property.text, " does not hold for the module: ", found)
-            : Str("the failure occurs in ", result_.confirmed, " of ", options_.confirm, " runs only: ", found);
+            : Str("the failure occurs only in ", result_.confirmed, " of ", options_.confirm, " runs: ", found);
     FAIL(Error(ExitCode::kInconclusive, "N003", what));
   }
 

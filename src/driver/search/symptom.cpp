@@ -36,15 +36,15 @@ struct Word {
 constexpr Word kWords[] = {
     {"fails", PropertyKind::kFails, false, "the failure of the input module, whichever it is"},
     {"mismatch", PropertyKind::kMismatch, false, "a wrong kernel, pass, library call, run time or output"},
-    {"crash", PropertyKind::kCrash, false, "a signal, a failed internal check, or a hang"},
-    {"error", PropertyKind::kError, true, "a diagnostic; error:V012: this diagnostic"},
+    {"crash", PropertyKind::kCrash, false, "a signal, a failed internal check, or a hang of hlokit"},
+    {"error", PropertyKind::kError, true, "any diagnostic; error:V012: this diagnostic"},
     {"nan", PropertyKind::kNan, false, "NaN in the outputs; in the interpreter: made by the same opcode"},
     {"slower", PropertyKind::kSlower, true,
-     "slower:1.2: slower by this factor than without, by the device's description (hlo bisect)"},
+     "slower:1.2: bad end slower than the good end by this factor, by the device's description (hlo bisect)"},
     {"kernels", PropertyKind::kKernels, true, "more kernels; kernels:N: more than N"},
     {"bytes", PropertyKind::kBytes, true, "more bytes moved; bytes:N: more than N"},
     {"script", PropertyKind::kScript, true,
-     "script:CMD ends with the same status, other than 0, where %s or $1 is the module; status 125: undecided"},
+     "script:CMD exits with the same status, other than 0; %s or $1 is the module; status 125: undecided"},
 };
 
 std::string_view NameOf(Culprit::Kind kind) {

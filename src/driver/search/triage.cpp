@@ -142,7 +142,7 @@ class Triager {
     if (IsOfAPass()) return CulpritRewrite();
     if (report_.symptom.accused == Culprit::Kind::kKernel) return CulpritInstruction();
     if (report_.symptom.accused == Culprit::Kind::kLibrary) return "hlokit cannot look into a library call";
-    return "it has no smaller part to search";
+    return "the culprit has no smaller part to search";
   }
 
   std::string CulpritRewrite() {
@@ -226,7 +226,7 @@ class Triager {
                    : symptom.way == report_.symptom.way ? "it fails in the same way"
                                                         : symptom.way);
     }
-    return found.empty() ? "nothing to vary" : found;
+    return found.empty() ? "there is no condition to vary" : found;
   }
 
   std::string Reduction() {
@@ -246,8 +246,8 @@ class Triager {
       return Str(reduced->lines_before, " -> ", Counted(reduced->lines, "line"), "   (", output, ")");
     return Str(reduced->instructions_before, " -> ", Counted(reduced->instructions, "instruction"), ", ",
                reduced->elements_before, " -> ", Counted(reduced->elements, "element"),
-               reduced->timed_out ? " when the time was up" : "",
-               reduced->reproduced > 0 ? "" : ", which does not fail any more", "   (", output, ")");
+               reduced->timed_out ? " when the time limit was reached" : "",
+               reduced->reproduced > 0 ? "" : ", which no longer fails", "   (", output, ")");
   }
 
   std::string MakeBundle() {
