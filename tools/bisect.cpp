@@ -73,7 +73,7 @@ Result<RunOptions> OptionsWith(const std::string& path, const std::vector<std::s
   all.insert(all.end(), more.begin(), more.end());
   const std::vector<std::string> positionals = TRY(flags.Parse(all));
   if (!positionals.empty())
-    FAIL(UsageError("F003", Str("--flags_bad: '", Escaped(positionals.front()), "' is no flag")));
+    FAIL(UsageError("F003", Str("--flags_bad: '", Escaped(positionals.front()), "' is not a flag")));
   TRY(ResolveRunFlags(&f));
   ResolveRecording(flags, &f.run);
   TakeRecording(path, &f.run);
@@ -134,10 +134,10 @@ Status ResolveLock(BisectOptions* options) {
   gpu::TuningOptions& tuning = options->run.tuning;
   const Property& property = options->property;
   if (tuning.read_from.empty())
-    FAIL(UsageError("F004", "--over=autotune wants a lock")
+    FAIL(UsageError("F004", "--over=autotune needs a lock file")
              .Hint("--autotune_cache=FILE.lock, of the run that was tuned"));
   if (property.kind == PropertyKind::kScript)
-    FAIL(UsageError("F004", "--over=autotune: a script cannot judge it, because it gets the module and not the lock"));
+    FAIL(UsageError("F004", "--over=autotune takes no script, because a script receives the module and not the lock"));
   if (property.kind == PropertyKind::kKernels || property.kind == PropertyKind::kBytes)
     FAIL(UsageError("F004", Str("--property=", property.text,
                                 " depends on what is fused, but a lock chooses only how kernels run")));

@@ -22,12 +22,12 @@ Result<ExitCode> DoctorCommand(Args args) {
   FlagSet flags("hlo-doctor", "[flags]",
                 "Lists the devices and libraries of this machine that work, and the reasons of the others.",
                 {"hlo doctor", "hlo doctor --require=cuda && make gpu-check"});
-  flags.List("library_path", &library_path, "DIR", "where to look first for libraries");
+  flags.List("library_path", &library_path, "DIR", "folders that are searched first for libraries");
   CacheFlags cache;
   AddCacheFlags(flags, &cache);
   AddHostIsaFlag(flags, &host_isa);
-  flags.OptionalString("json", &json_file, "FILE", "as JSON on stdout instead, or in FILE too");
-  flags.String("require", &require, "NAME", "exit with 1 if this is missing");
+  flags.OptionalString("json", &json_file, "FILE", "print JSON instead of text, or write it to FILE as well");
+  flags.String("require", &require, "NAME", "exit with 1 if this device or library is not usable");
   const std::vector<std::string> positionals = TRY(ParseArgs(flags, args));
   if (flags.help_asked()) {
     std::fputs(flags.Help().c_str(), stdout);

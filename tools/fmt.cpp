@@ -72,7 +72,7 @@ Result<ExitCode> FmtCommand(Args args) {
 
   ExitCode worst = ExitCode::kOk;
   for (const std::string& path : paths) {
-    if (in_place && path == "-") FAIL(UsageError("F002", "-i rewrites files, and stdin is not a file"));
+    if (in_place && path == "-") FAIL(UsageError("F002", "-i rewrites files, but stdin is not a file"));
     const auto text = Format(path, load);
     if (!text) {
       std::fputs(Render(text.error(), "hlo-fmt").c_str(), stderr);

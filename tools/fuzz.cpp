@@ -501,8 +501,8 @@ Result<ExitCode> FuzzCommand(Args args) {
   if (f.stats) PrintStats(totals.cells);
   PrintSummary(totals);
   if (next < end) {
-    std::printf("interrupted; --seed=%llu --count=%llu goes on\n", static_cast<unsigned long long>(next),
-                static_cast<unsigned long long>(end - next));
+    std::printf("interrupted; --seed=%llu --count=%llu generates the other modules\n",
+                static_cast<unsigned long long>(next), static_cast<unsigned long long>(end - next));
     return ExitCode::kInterrupted;
   }
   return totals.findings.empty() ? ExitCode::kOk : ExitCode::kNo;

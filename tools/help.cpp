@@ -40,7 +40,7 @@ constexpr WordRow kWords[] = {
 
 const char* WhenSaid(RuleLevel level) {
   switch (level) {
-    case RuleLevel::kText: return "A text that breaks it is not read, whatever --verify says.";
+    case RuleLevel::kText: return "A text that breaks this rule is rejected, whatever --verify says.";
     case RuleLevel::kDefault: return "An error at --verify=default and strict.";
     case RuleLevel::kWarned: return "An error at --verify=strict, a warning at default, because XLA accepts it.";
     case RuleLevel::kStrict: return "An error at --verify=strict.";
@@ -70,8 +70,7 @@ void PrintRewrites() {
 }
 
 constexpr char kPipelineGrammar[] =
-    R"(A pipeline is a text: a file for --pipeline, or a word for --passes. Its items run one behind the other; commas or line
-ends part them.
+    R"(A pipeline is a text: a file for --pipeline, or a word for --passes. Its items run one after the other and are separated by commas or line ends.
 
   algsimp                                 a pass, by XLA's registered name or its class's (hlo-opt --list_passes)
   fusion{instructions=128}                with options
@@ -109,7 +108,7 @@ void PrintOracles() {
     std::printf("  %-10s %-12s %-14s %s\n", std::string(name).c_str(), std::string(needs).c_str(),
                 std::string(beyond).c_str(), std::string(what).c_str());
   };
-  row("", "needs", "beyond limit", "judges");
+  row("", "needs", "beyond limit", "what it does");
   for (const Oracle& oracle : AllOracles())
     row(oracle.name, ToString(oracle.need), ToString(oracle.beyond), oracle.what);
   std::printf(
@@ -122,7 +121,7 @@ void PrintOracles() {
 }
 
 void PrintAdvice() {
-  std::printf("Advice of --profile, and when it is given (docs/profile.md):\n\n");
+  std::printf("Advice of --profile, and the condition of each (docs/profile.md):\n\n");
   for (const AdviceRule& rule : AllAdvice())
     std::printf("  %-14s %s\n", std::string(rule.name).c_str(), std::string(rule.when).c_str());
 }

@@ -39,19 +39,19 @@ Result<ExitCode> VersionCommand(Args args);
 Result<ExitCode> CompletionCommand(Args args);
 
 constexpr CommandRow kCommands[] = {
-    {"run", RunCommand, "run a module, compare with the interpreter, say who is wrong; time it"},
-    {"opt", OptCommand, "run passes or the pipeline to a stage; dumps after each pass"},
-    {"inspect", InspectCommand, "read-only questions to a module: stats, cost, graph, pieces, constants"},
+    {"run", RunCommand, "run a module, compare it with the interpreter, name the wrong part, measure the time"},
+    {"opt", OptCommand, "run passes, or the pipeline up to a stage, and print or dump the result"},
+    {"inspect", InspectCommand, "show statistics, cost, graph, parts or constants of a module"},
     {"debug", DebugCommand, "the interpreter with breakpoints, step, print; works over a pipe"},
-    {"fmt", FmtCommand, "lay HLO text out anew, comments kept"},
-    {"check", CheckCommand, "parse and verify only: one line a file"},
+    {"fmt", FmtCommand, "format HLO text, with its comments"},
+    {"check", CheckCommand, "parse and verify files; one line for each"},
     {"lsp", LspCommand, "a language server, for editors"},
-    {"diff", DiffCommand, "what differs between two modules, dump directories, bundles, or files of arrays"},
-    {"bisect", BisectCommand, "which pass, rewrite, rule, flag, fusion or library brought the problem"},
-    {"reduce", ReduceCommand, "a smaller module that still fails in the same way"},
-    {"fuzz", FuzzCommand, "random modules through every oracle"},
-    {"ops", OpsCommand, "which opcode is supported where"},
-    {"doctor", DoctorCommand, "what works on this machine, and why not"},
+    {"diff", DiffCommand, "show the differences between two modules, dump directories, bundles or files of arrays"},
+    {"bisect", BisectCommand, "find the pass, rewrite, rule, flag, fusion or library that causes a failure"},
+    {"reduce", ReduceCommand, "make a failing module as small as possible"},
+    {"fuzz", FuzzCommand, "generate random modules and judge them by every oracle"},
+    {"ops", OpsCommand, "list the supported opcodes by element type and platform"},
+    {"doctor", DoctorCommand, "list the devices and libraries that work here, and why others do not"},
     {"help", HelpCommand, "help COMMAND|PAGE|CODE|WORD|RULE explains it; help --man [COMMAND]: a manual page"},
     {"completion", CompletionCommand, "completion bash|zsh|fish: commands, flags and their words, for that shell"},
     {"version", VersionCommand, "the version"},
@@ -83,7 +83,7 @@ ManPage OverviewPage() {
       .about =
           "Run, compile, compare and debug HLO text. HLO is the language of XLA, JAX, TensorFlow and PyTorch/XLA. "
           "An interpreter is the ground truth; passes optimize and fuse; kernels run on a GPU or vectorised on the "
-          "host; all are compared, so that it is said who is wrong. Each command has a page of its own: "
+          "host; all are compared, so that the report names the wrong part. Each command has a page of its own: "
           "hlo-run(1) and so on. hlo-run is hlo run, where it is installed. Results go to stdout, all else to "
           "stderr.",
       .examples = {"hlo run model.hlo", "hlo run --platform=cpu --bench model.hlo",
@@ -94,7 +94,7 @@ ManPage OverviewPage() {
                     {{"XLA_FLAGS", "flags as XLA takes them; those of the command line come after them"},
                      {"HLO_FLAGS", "flags for every command that runs modules, after those of XLA_FLAGS"},
                      {"HLO_HOST_ISA", "avx2, avx512 or native: what host kernels may use, as --host_isa"},
-                     {"HLO_CACHE_DIR", "where code of kernels is kept from one process to the next, as --cache_dir"},
+                     {"HLO_CACHE_DIR", "where the code of kernels is kept for later processes, as --cache_dir"},
                      {"TF_CPP_MAX_VLOG_LEVEL", "as --v"},
                      {"TF_CPP_VMODULE", "as --vmodule"},
                      {"NO_COLOR", "no colours on terminals"}}}}};
@@ -124,7 +124,7 @@ bool IsModuleFile(std::string_view name) {
 
 Error UnknownCommand(std::string_view name) {
   if (IsModuleFile(name))
-    return UsageError("F001", Str("'", Escaped(name), "' is no command, but the name of a file"))
+    return UsageError("F001", Str("'", Escaped(name), "' is the name of a file, not a command"))
         .Hint(Str("'hlo run ", ShellWord(name), "' runs a module and compares; 'hlo help' lists the commands"));
   const std::vector<std::string> near = NearNames(name, CommandNames());
   std::string message = Str("unknown command '", Escaped(name), "'");
@@ -153,7 +153,7 @@ Result<ExitCode> HelpCommand(Args args) {
     return PrintCompletions(names, *word), ExitCode::kOk;
   }
   if (args.size() == 1 && args[0].starts_with(kHtml)) {
-    if (args[0].size() == kHtml.size()) FAIL(UsageError("F004", "--html= wants a folder for the pages"));
+    if (args[0].size() == kHtml.size()) FAIL(UsageError("F004", "--html=DIR needs a folder for the pages"));
     TRY(WriteSite(args[0].substr(kHtml.size())));
     return ExitCode::kOk;
   }
@@ -210,7 +210,7 @@ Result<ExitCode> Run(const CommandRow& command, Args args) {
     }
     return command.run(args);
   } catch (const std::bad_alloc&) {
-    FAIL(LimitError("R004", "there is not enough memory"));
+    FAIL(LimitError("R004", "the machine has not enough free memory"));
   }
 }
 
@@ -226,11 +226,12 @@ CrashOptions CrashesOf(const std::string& command, Args args) {
   std::string line = Str("hlo ", command);
   for (const std::string& arg : args) line += Str(" ", ShellWord(arg));
   const bool has_passes = command == "run" || command == "opt";
-  return {.tool = Str("hlo-", command),
-          .version = HLO_VERSION,
-          .command_line = std::move(line),
-          .advice = has_passes ? "the same with --reproducer=found, which keeps the module before that pass" : "",
-          .says_json = JsonDestination(args) == ""};
+  return {
+      .tool = Str("hlo-", command),
+      .version = HLO_VERSION,
+      .command_line = std::move(line),
+      .advice = has_passes ? "repeat the command with --reproducer=found, which saves the module before that pass" : "",
+      .says_json = JsonDestination(args) == ""};
 }
 
 // Readers such as `head` may close stdout, which is not an error of writing.

@@ -31,21 +31,21 @@ struct SubcommandRow {
 constexpr SubcommandRow kSubcommands[] = {
     {"stats", InspectStats, "opcodes and types, computations, largest values, arithmetic and traffic of one run"},
     {"cost", InspectCost, "the time each instruction or fusion should take on a device, in loops too"},
-    {"graph", InspectGraph, "a computation as a picture: dot, svg, or one html file"},
+    {"graph", InspectGraph, "a computation as a graph: dot, svg, or one html file"},
     {"extract", InspectExtract, "one instruction with its producers, or one computation, as a module"},
-    {"slice", InspectSlice, "what is needed for one result, as a module"},
+    {"slice", InspectSlice, "the part of a module that one result needs, as a module"},
     {"literals", InspectLiterals, "the constants: sizes and ranges of values, or one of them written out"},
     {"shardings", InspectShardings, "the split of each value over devices, the shape and bytes of the parts"},
     {"collectives", InspectCollectives, "calls, groups and bytes of the collectives; also against another module"},
     {"flags", InspectFlags, "the flags of XLA_FLAGS that have an effect here"},
-    {"memory", InspectMemory, "what a run holds in memory: the most at once, who holds it, where that comes from"},
-    {"profile", InspectProfile, "what 'hlo-run --profile_json' kept, as tables or as a page for a browser"},
-    {"ops", OpsCommand, "which opcode is supported where ('hlo ops')"},
+    {"memory", InspectMemory, "the values that a run holds in memory at its peak, with instructions and sources"},
+    {"profile", InspectProfile, "a profile of 'hlo-run --profile_json', as tables or as a page for a browser"},
+    {"ops", OpsCommand, "the supported opcodes ('hlo ops')"},
 };
 
 std::string Overview() {
-  std::string out = "hlo-inspect COMMAND MODULE: read-only questions to a module\n\n";
-  for (const SubcommandRow& row : kSubcommands) out += Format("  %-12s %s\n", row.name, row.about);
+  std::string out = "hlo-inspect COMMAND MODULE: shows properties of a module and changes nothing\n\n";
+  for (const SubcommandRow& row : kSubcommands) out += Format("  %-9s %s\n", row.name, row.about);
   return out + "\n'hlo-inspect COMMAND --help' lists the flags of a command and examples. '-' is stdin.\n";
 }
 
@@ -53,7 +53,7 @@ ManPage OverviewPage() {
   ManPage page = {.command = "hlo inspect",
                   .usage = "COMMAND [flags] MODULE",
                   .about =
-                      "Read-only questions to a module. Each command has a page of its own: "
+                      "Shows properties of a module and changes nothing. Each command has a page of its own: "
                       "hlo-inspect-stats(1) and so on.",
                   .examples = {"hlo-inspect stats model.hlo", "hlo-opt model.hlo | hlo-inspect cost -"},
                   .flags_title = "",
@@ -89,7 +89,7 @@ Result<ExitCode> InspectStats(Args args) {
   int64_t largest = 10;
   FlagSet flags(
       "hlo-inspect stats", "[flags] MODULE",
-      "What a module consists of. Arithmetic and traffic are counted from shapes; what has no law is named.",
+      "Counts the parts of a module. Arithmetic and traffic follow from shapes; ops without a formula are named.",
       {"hlo-inspect stats model.hlo", "hlo-inspect stats --json dumps/module_0001.f.before_optimizations.txt"});
   flags.Int("top", &largest, "number of rows; 0: all");
   flags.OptionalString("json", &json, "FILE", "print JSON instead of text, or write it to FILE as well");
@@ -122,7 +122,7 @@ Status AddMeasured(const std::string& path, const Module& module, CostReport* re
   for (CostRow& row : report->rows) {
     if (const auto known = us.find(row.inst->name()); known != us.end()) row.measured_us = known->second, any = true;
   }
-  if (!any) FAIL(fail("is a profile of this module after the passes, which left none of these instructions"));
+  if (!any) FAIL(fail("is a profile of this module after the passes, which kept none of its instructions"));
   return {};
 }
 
@@ -216,7 +216,7 @@ Result<ExitCode> InspectLiterals(Args args) {
   if (inst.Is(Opcode::kElidedConstant))
     FAIL(ErrorAt(inst, "P040", Str("constant '", inst.name(), "' was elided in the text")));
   if (!inst.Is(Opcode::kConstant))
-    FAIL(UsageError("F004", Str("--name: '", inst.name(), "' is no constant but '", inst.opcode(), "'")));
+    FAIL(UsageError("F004", Str("--name: '", inst.name(), "' is not a constant but '", inst.opcode(), "'")));
   TRY(WriteFile("-", Str(inst.shape(), " ", Print(inst.literal()), "\n")));
   return ExitCode::kOk;
 }

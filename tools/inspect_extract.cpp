@@ -53,7 +53,8 @@ Result<ExitCode> InspectExtract(Args args) {
   const auto module = TRY(InspectedModule(flags, args, &load));
   if (module == nullptr) return ExitCode::kOk;
   if (instruction.empty() && computation.empty())
-    FAIL(UsageError("F002", "nothing to extract").Hint("--instruction=NAME or --computation=NAME"));
+    FAIL(UsageError("F002", "--instruction or --computation is missing")
+             .Hint("--instruction=NAME or --computation=NAME"));
   const Computation* place = computation.empty() ? nullptr : TRY(FindComputation(*module, computation));
   if (instruction.empty()) {
     TRY(WritePiece(*Extract(*place), output));
@@ -65,7 +66,7 @@ Result<ExitCode> InspectExtract(Args args) {
     return ExitCode::kOk;
   }
   if (!inst.Is(Opcode::kFusion))
-    FAIL(UsageError("F004", Str("--fusion_as_entry: '", inst.name(), "' is no fusion but '", inst.opcode(), "'")));
+    FAIL(UsageError("F004", Str("--fusion_as_entry: '", inst.name(), "' is not a fusion but '", inst.opcode(), "'")));
   TRY(WritePiece(*Extract(*inst.attrs<FusionAttrs>().calls), output));
   return ExitCode::kOk;
 }

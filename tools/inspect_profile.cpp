@@ -69,12 +69,11 @@ std::string MemoryReportJson(const Profile& profile) {
 Result<ExitCode> InspectProfile(Args args) {
   std::string html;
   bool full = false;
-  FlagSet flags(
-      "hlo-inspect profile", "[flags] PROFILE.json",
-      "What 'hlo-run --profile_json' kept: the tables of --profile, or a page for a browser with the time line "
-      "of a run, memory over it and the roofline, which needs no network.",
-      {"hlo-run --platform=cpu --profile_json=p.json model.hlo", "hlo-inspect profile --full p.json",
-       "hlo-inspect profile --html=p.html p.json"});
+  FlagSet flags("hlo-inspect profile", "[flags] PROFILE.json",
+                "Shows a profile of 'hlo-run --profile_json': the tables of --profile, or a page for a browser with "
+                "the time line of a run, its memory and the roofline, which needs no network.",
+                {"hlo-run --platform=cpu --profile_json=p.json model.hlo", "hlo-inspect profile --full p.json",
+                 "hlo-inspect profile --html=p.html p.json"});
   flags.Bool("full", &full, "print the tables of --profile=full");
   flags.String("html", &html, "FILE", "write the profile as a page instead");
   const std::vector<std::string> positionals = TRY(ParseAll(flags, args));
@@ -95,12 +94,11 @@ Result<ExitCode> InspectMemory(Args args) {
   PassFlags passes;
   std::optional<std::string> json;
   int64_t top = 20;
-  FlagSet flags(
-      "hlo-inspect memory", "[flags] MODULE",
-      "What a run on the host holds in memory, as the plan of its buffers says: the most that is live at once, "
-      "who holds it from when to when, and where in the source that comes from. The module is optimized and "
-      "compiled as by hlo-run, and does not run.",
-      {"hlo-inspect memory model.hlo", "hlo-inspect memory --target=host --top=0 --json=m.json model.hlo"});
+  FlagSet flags("hlo-inspect memory", "[flags] MODULE",
+                "Shows the memory of a run on the host by the buffer plan: the most that is live at once, the values "
+                "that hold it with their first and last steps, and their source lines. The module is optimized and "
+                "compiled as by hlo-run, and does not run.",
+                {"hlo-inspect memory model.hlo", "hlo-inspect memory --target=host --top=0 --json=m.json model.hlo"});
   flags.Int("top", &top, "number of rows; 0: all");
   flags.OptionalString("json", &json, "FILE",
                        "print JSON instead of text, or write it to FILE as well, with the live values at each step");

@@ -30,7 +30,7 @@ Result<ExitCode> LspCommand(Args args) {
   }
   if (!positionals.empty())
     FAIL(UsageError("F002", Str("hlo lsp takes no file, found '", Escaped(positionals[0]), "'")));
-  if (!stdio) FAIL(UsageError("F002", "--nostdio: the server has only stdin and stdout"));
+  if (!stdio) FAIL(UsageError("F002", "--nostdio: the server works only through stdin and stdout"));
   if (lines) options.form = MessageForm::kLines;
   return ServeLanguage(options, STDIN_FILENO, stdout);
 }

@@ -18,12 +18,12 @@ struct ExitRow {
 constexpr ExitRow kExitCodes[] = {
     {ExitCode::kOk, "success; what was compared agrees"},
     {ExitCode::kNo, "a negative answer: mismatch, difference, failed check"},
-    {ExitCode::kUsage, "usage: a flag, an operand, the name of a pass"},
+    {ExitCode::kUsage, "usage error: a flag, an operand, the name of a pass"},
     {ExitCode::kRejected, "input rejected: syntax, verifier, unreadable data, an argument of another shape or type"},
-    {ExitCode::kUnsupported, "a valid module that has no implementation there"},
+    {ExitCode::kUnsupported, "a valid module that this platform does not support"},
     {ExitCode::kLimit, "a limit: memory, time, steps, depth; the message names the flag that raises it"},
     {ExitCode::kDevice, "the device, its driver or a library failed"},
-    {ExitCode::kInconclusive, "a comparison was asked for and not decided"},
+    {ExitCode::kInconclusive, "a requested comparison could not be decided"},
     {ExitCode::kInternal, "a bug of hlokit"},
     {ExitCode::kInterrupted, "interrupted"},
 };

@@ -261,7 +261,7 @@ Status ParseXlaFlags(FlagSet& flags, std::string value) {
 Status ParseHloFlags(FlagSet& flags, std::string_view value) {
   const auto rest = flags.Parse(SplitXlaFlags(value));
   if (!rest) FAIL(InVariable("HLO_FLAGS", rest.error()));
-  if (!rest->empty()) FAIL(UsageError("F003", Str("HLO_FLAGS: '", Escaped(rest->front()), "' is no flag")));
+  if (!rest->empty()) FAIL(UsageError("F003", Str("HLO_FLAGS: '", Escaped(rest->front()), "' is not a flag")));
   return {};
 }
 
@@ -332,7 +332,7 @@ void WarnOfUnmetPatterns(const LogFlags& log, bool quiet) {
   const auto met_nothing = [&](const std::string& entry) {
     return std::ranges::find(unmet, entry.substr(0, entry.find('='))) != unmet.end();
   };
-  constexpr const char* kNothing = "nothing that ran logs from such a file";
+  constexpr const char* kNothing = "no file of that name logged anything";
   for (const std::string& entry : log.vmodule) {
     if (met_nothing(entry)) std::fprintf(stderr, "warning: %s\n", MetNothing("vmodule", entry, kNothing).c_str());
   }
@@ -353,7 +353,7 @@ Result<std::shared_ptr<const SourceText>> ReadPipeline(const std::string& path) 
   const std::vector<std::string> near = NearNames(path, names);
   FAIL(UsageError("F004", Str("--pipeline: ", source.error().message(),
                               near.empty() ? "" : Str("; did you mean '", Join(near, "' or '"), "'?")))
-           .Hint(Str("besides files there are: ", Join(names, ", "))));
+           .Hint(Str("besides files, --pipeline accepts ", Join(names, ", "))));
 }
 
 Result<PassObserver> CrashIn(const std::string& name, const PipelineOptions& pipeline) {
@@ -399,7 +399,7 @@ Result<PipelineOptions> PipelineOf(const PassFlags& passes, const std::vector<st
   options.passes = passes.passes;
   options.pipeline = passes.pipeline;
   if (passes.passes && passes.pipeline != "default")
-    FAIL(UsageError("F004", "--passes and --pipeline both say what runs; one of them is enough"));
+    FAIL(UsageError("F004", "--passes and --pipeline both select the passes; give only one of them"));
   if (FindPreset(passes.pipeline) == nullptr) options.text = TRY(ReadPipeline(passes.pipeline));
   if (passes.device != nullptr) options.device = &passes.device->device;
   if (passes.disable_all) options.passes = "";
@@ -422,7 +422,8 @@ Result<PipelineOptions> PipelineOf(const PassFlags& passes, const std::vector<st
   for (const std::string& entry : inject) {
     if (entry.starts_with(kCrash)) options.before = TRY(CrashIn(entry.substr(kCrash.size()), options));
     if (!entry.starts_with(kPass)) continue;
-    if (!options.inject.empty()) FAIL(UsageError("F004", "--inject: one fault of a pass at a time"));
+    if (!options.inject.empty())
+      FAIL(UsageError("F004", "--inject: only one fault of a pass can be planted at a time"));
     options.inject = entry.substr(kPass.size());
     if (options.inject.empty()) FAIL(UsageError("F004", "--inject: expected pass:NAME:FAULT, got 'pass:'"));
   }

@@ -76,8 +76,9 @@ void ListPasses() {
 }
 
 void ListStages() {
-  std::printf("hlo          after the passes, but for the last ones, which schedule\n");
-  std::printf("hlo-backend  fused, scheduled, planned: what is compiled; which library a call goes to: kernels\n");
+  std::printf("hlo          after the passes, except the last ones, which schedule\n");
+  std::printf(
+      "hlo-backend  fused, scheduled and planned, as it is compiled; --stage=kernels lists the library of each call\n");
   for (const LowerStage stage : kLowerStages)
     std::printf("%-12s %s\n", std::string(ToString(stage)).c_str(), std::string(About(stage)).c_str());
 }
@@ -92,7 +93,7 @@ void AddSeeingFlags(FlagSet& flags, OptFlags* f) {
   }
   flags.Bool("q", &f->quiet, "print no notes and no progress");
   flags.Choice("emit", &f->emit, forms, Str("form of the module, for stages up to hlo-backend; ", Join(about, "; ")));
-  flags.Bool("emit_proto", &f->emit_proto, "XLA's name of --emit=pbtxt");
+  flags.Bool("emit_proto", &f->emit_proto, "XLA's name for --emit=pbtxt");
   AddPrintFlags(flags, &f->print);
   flags.Group("Seeing the passes (on stderr)");
   flags.OptionalString(
@@ -149,10 +150,9 @@ FlagSet MakeFlags(OptFlags* f) {
                "use measured plans of this lock file and the passes of a run: for this machine with --target=host, "
                "otherwise for its GPU");
   flags.Alias("xla_gpu_load_autotune_results_from", "autotune_cache");
-  flags.OptionalString(
-      "print_fusion_plan", &f->print_fusion_plan, "all",
-      "instead of the module: its kernels, why they are what they are, what they save; 'all': no list is "
-      "cut short");
+  flags.OptionalString("print_fusion_plan", &f->print_fusion_plan, "all",
+                       "instead of the module, print its kernels, the reasons for them and the traffic that they save; "
+                       "'all': no list is cut short");
   flags.Bool("reoptimize", &f->reoptimize, "run the passes even if the module is already optimized");
   AddPassFlags(flags, &f->passes);
   flags.Choice("platform", &f->platform, {"gpu", "cuda", "cpu", "host"}, "XLA's flag; cpu means --target=host");
@@ -340,7 +340,7 @@ Result<Output> OutputOf(const std::string& path, const OptFlags& f, const Pipeli
   Observers observers = TRY(ObserversOf(f, pipeline, progress));
   std::optional<PipelineReport> passes;
   if (!pipeline.passes && IsOptimized(*module, path) && !f.reoptimize) {
-    Note(f, "the module is optimized already; no passes run (--reoptimize runs them)");
+    Note(f, "the module is already optimized, so no passes run (--reoptimize runs them)");
     const std::string note = f.stage == "hlo" ? "" : TRY(TakeLibraryCalls(*module, device));
     if (!note.empty()) Note(f, note);
   } else {

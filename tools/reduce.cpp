@@ -102,11 +102,11 @@ Result<ExitCode> ReduceCommand(Args args) {
                         .trial_seconds = f.search.trial_timeout,
                         .confirm = static_cast<int>(f.search.confirm)};
   if (options.property.kind == PropertyKind::kSlower)
-    FAIL(UsageError("F004", "--property=slower compares two ways to compile; hlo bisect does"));
+    FAIL(UsageError("F004", "--property=slower compares two ways to compile a module, which only hlo bisect does"));
   if (options.property.IsFigure() && !options.property.limit)
     FAIL(UsageError("F004", Str("--property=", options.property.text, " wants a number: ", options.property.text,
                                 ":N, more than N")));
-  SetInterruptionNote(options.output == "-" ? "nothing is kept; -o=FILE always holds the smallest module so far"
+  SetInterruptionNote(options.output == "-" ? "no module was saved; -o=FILE always holds the smallest module so far"
                                             : "nothing smaller was found yet");
   if (options.output != "-")
     options.on_smaller = [&](int64_t instructions) {

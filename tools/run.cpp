@@ -65,7 +65,8 @@ void AddComparisonFlags(FlagSet& flags, RunFlags* f) {
   flags.Int("max_ulp", &f->max_ulp, "the tolerance also accepts a difference of at most N units in the last place");
   flags.Choice("tolerance", &f->tolerance, {"dtype", "xla", "exact"},
                "compare by a tolerance; dtype: the table by element type; xla: 1e-3; exact: equality");
-  flags.Choice("nan", &f->nan, {"equal", "strict"}, "strict: compare the bits of NaNs that the module only moves");
+  flags.Choice("nan", &f->nan, {"equal", "strict"},
+               "equal: all NaNs are equal; strict: compare the bits of NaNs that the module only moves");
   flags.Int("work_limit", &run->work_limit,
             "scalar operations for judging the kernels, and as many for the passes; beyond the limit the largest "
             "values are compared at seeded samples; 0: no limit; -1: 3e9, or more if the run itself takes long");
@@ -276,11 +277,13 @@ Status ResolveRunFlags(RunFlags* f) {
   for (const std::string& fault : f->inject) {
     if (fault.starts_with("pass:") || fault.starts_with(kCrash) || fault == kWrongCandidate) continue;
     TRY(fault.starts_with(kFaultOfDecision) ? CheckFaultOfDecision(fault) : gpu::CheckFault(fault));
-    if (!run.inject.empty()) FAIL(UsageError("F004", "--inject plants one fault in what runs, not two"));
+    if (!run.inject.empty())
+      FAIL(UsageError("F004",
+                      "--inject: only one fault of a kernel, library call or the run time can be planted at a time"));
     run.inject = fault;
   }
   if (!run.save_run.empty() && !run.bundle.directory.empty())
-    FAIL(UsageError("F004", "--save_run writes all of --bundle and more: one of them is enough"));
+    FAIL(UsageError("F004", "--save_run writes everything that --bundle writes; give only one of them"));
   if (!run.save_run.empty()) run.bundle.directory = run.save_run;
   // The run uses the arguments of the reference's run.
   const std::string arguments = run.reference_file + "/args.npz";
@@ -298,7 +301,7 @@ Status ResolveRunFlags(RunFlags* f) {
     FAIL(UsageError("F004", "--xla_dump_hlo_snapshots and --xla_dump_to=-: snapshots do not go to stdout")
              .Hint("--xla_dump_to=DIR"));
   if (!f->ablate.svg.empty() && !f->ablate.asked())
-    FAIL(UsageError("F004", "--svg is a chart of --ablate").Hint("give --ablate, too"));
+    FAIL(UsageError("F004", "--svg draws the chart of --ablate").Hint("give --ablate, too"));
   if (f->json && f->json->empty() && run.dump.directory == "-")
     FAIL(UsageError("F004", "--json and --xla_dump_to=- both write to stdout").Hint("--json=FILE"));
   if (run.reference_platform == "none" && run.reference_file.empty() && run.tolerance_given) {
@@ -310,7 +313,8 @@ Status ResolveRunFlags(RunFlags* f) {
   }
   if (run.reference_platform == "cpu" && run.compare_mode == "auto") run.compare_mode = "tolerance";
   if (run.reference_platform == "cpu" && !run.reference_file.empty())
-    FAIL(UsageError("F004", "--reference and --reference_platform=cpu both say what the results are compared with"));
+    FAIL(UsageError(
+        "F004", "--reference and --reference_platform=cpu both select the expected results; give only one of them"));
   if (run.scopes.any() && run.platform == "interpreter")
     FAIL(UsageError("F004", "--scope_* select what is compiled, but the interpreter compiles nothing")
              .Hint("--platform=cpu"));
@@ -328,13 +332,13 @@ Status ResolveRunFlags(RunFlags* f) {
     }
   }
   if (run.first_divergence && (run.platform == "interpreter" || run.reference_platform == "none"))
-    FAIL(UsageError("F004", "--first_divergence judges kernels by the interpreter")
+    FAIL(UsageError("F004", "--first_divergence compares kernels with the interpreter, so both must run")
              .Hint("--platform=cpu, without --reference_platform=none"));
   if (run.first_divergence && run.compare_mode != "auto" && run.compare_mode != "local" && run.compare_mode != "all")
     FAIL(UsageError("F004", "--first_divergence takes --compare_mode=auto, local or all, and no --reference"));
   const WatchOptions& watch = run.watch;
   if (run.platform != "interpreter" && (!watch.trace_values.empty() || watch.log_minmax || watch.stats))
-    FAIL(UsageError("F004", "--trace_values, --log_minmax and --stats watch the interpreter")
+    FAIL(UsageError("F004", "--trace_values, --log_minmax and --stats work only in the interpreter")
              .Hint("--platform=interpreter"));
   run.watch.to_stderr = f->json && f->json->empty();
   run.compare.strict_nan = f->nan == "strict";
@@ -471,7 +475,7 @@ Row RunInChild(const std::string& path, const RunFlags& f, const std::string& ti
     return FailedRow(path, "FAILED(crash)",
                      says_where            ? bytes
                      : WIFSIGNALED(status) ? strsignal(WTERMSIG(status))
-                                           : "the child did not finish its report",
+                                           : "the process that ran it ended without a report",
                      ExitCode::kInternal);
   }
   return {std::string(parts[0]), std::string(parts[1]), std::string(parts[2]),

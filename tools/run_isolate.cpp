@@ -48,11 +48,11 @@ Result<IsolateOptions> OptionsOf(const RunOptions& run, const IsolateFlags& f) {
         UsageError("F004", "--isolate_inputs=actual works only for kernels: a run has no values of single instructions")
             .Hint("--isolate_inputs=golden"));
   if (run.platform == "interpreter")
-    FAIL(UsageError("F004", "--isolate judges kernels by the interpreter").Hint("--platform=cpu"));
+    FAIL(UsageError("F004", "--isolate judges kernels, but the interpreter has none").Hint("--platform=cpu"));
   if (run.compare_mode != "auto" || !run.reference_file.empty())
     FAIL(UsageError("F004",
-                    "--isolate judges each within the bounds derived for it: it takes no --compare_mode, no "
-                    "tolerance and no --reference"));
+                    "--isolate judges each unit within its own error bounds, so it takes no --compare_mode, tolerance "
+                    "or --reference"));
   options.filter_by_name = TRY(PatternOf(f.filter_by_name, "filter_by_name"));
   options.skip_by_name = TRY(PatternOf(f.skip_by_name, "skip_by_name"));
   options.filter_by_opcode = TRY(PatternOf(f.filter_by_opcode, "filter_by_opcode"));

@@ -24,7 +24,7 @@ void AddSearchFlags(FlagSet& flags, SearchFlags* f) {
 
 Result<Property> PropertyOf(const SearchFlags& f) {
   if (!f.script.empty() && f.property != "fails")
-    FAIL(UsageError("F004", "--script and --property both say what is wrong; one of them is enough"));
+    FAIL(UsageError("F004", "--script and --property both describe the failure; give only one of them"));
   return ParseProperty(f.script.empty() ? f.property : Str("script:", f.script), f.fail_regex);
 }
 

@@ -41,7 +41,7 @@ void AddTuningFlags(FlagSet& flags, TuningFlags* tuning) {
              "measure nothing; a plan that is missing in the lock file is an error, C030");
   flags.Alias("xla_gpu_require_complete_aot_autotune_results", "require_cached_autotune");
   flags.Bool("autotune_report", &tuning->report,
-             "print the candidates with their times and checks, and those within the noise");
+             "print the candidates with their times and checks, and mark those within the noise of the winner");
   flags.Double("autotune_budget", &tuning->budget,
                "seconds for measuring; plans that were not measured in this time stay as they are");
   flags.Double("autotune_share", &tuning->share,
