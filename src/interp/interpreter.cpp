@@ -36,8 +36,7 @@ namespace {
 
 // The machine refused memory that --memory_limit allows.
 Error OutOfMemory(std::string_view place) {
-  return LimitError("R004",
-                    Str("out of memory ", place, ": the machine has less free memory than --memory_limit allows"));
+  return LimitError("R004", Str("out of memory ", place, ": the machine has less free memory than the run needs"));
 }
 
 struct Frame {
