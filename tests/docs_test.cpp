@@ -191,8 +191,9 @@ TEST(Docs, NameOnlyExistingFlags) {
         bool found = false;
         if (!command.empty()) found = IsKnown(command, flag);
         // Some command must have a flag that the page shows without a command.
-        for (const char* any : {"run", "opt", "fuzz", "bisect", "reduce", "diff", "check", "inspect cost", "doctor",
-                                "lsp", "fmt", "inspect extract", "inspect graph", "inspect profile"})
+        for (const char* any :
+             {"run", "opt", "fuzz", "bisect", "reduce", "diff", "check", "inspect cost", "doctor", "lsp", "fmt",
+              "inspect extract", "inspect graph", "inspect profile", "inspect collectives"})
           found = found || (command.empty() && IsKnown(any, flag));
         EXPECT_TRUE(found) << page << ": '" << one << "' is no flag; in: " << code;
       }

@@ -484,7 +484,7 @@ TEST(LapackErrors, NameOperandsThatDoNotFitTheTarget) {
     EXPECT_TRUE(text.starts_with("test:")) << text;
   };
   expect(wide, "(f32[2,3], s32[]) custom-call(a), custom_call_target=\"lapack_spotrf_ffi\"", "not square");
-  expect(wide, "(f32[2,3], f32[2]) custom-call(a), custom_call_target=\"lapack_dgeqrf_ffi\"", "of f32");
+  expect(wide, "(f32[2,3], f32[2]) custom-call(a), custom_call_target=\"lapack_dgeqrf_ffi\"", "of element type f32");
   expect(wide, "(f32[2,3], f32[3]) custom-call(a), custom_call_target=\"lapack_sgeqrf_ffi\"", "f32[2]");
   expect(wide, "f32[2,3] custom-call(a), custom_call_target=\"lapack_sorgqr_ffi\"", "fewer than 2 arrays");
   expect(wide + tau, "(f32[2,3], f32[2]) custom-call(a, t), custom_call_target=\"lapack_sgeqrf_ffi\"",
@@ -494,7 +494,7 @@ TEST(LapackErrors, NameOperandsThatDoNotFitTheTarget) {
   expect("  a = f32[3,3] parameter(0)\n",
          "(f32[3,3], f32[2], s32[]) custom-call(a), "
          "custom_call_target=\"lapack_sgehrd_ffi\", backend_config={low = 0 : i32, high = 7 : i32}",
-         "from 0 to 7");
+         "low=0 and high=7");
   expect("  a = f32[3,3] parameter(0)\n", "(f32[3,3], f32[3]) custom-call(a), custom_call_target=\"Eigh\"",
          "lower,sort");
   expect("  a = f32[3] parameter(0)\n  b = f32[4,1] parameter(1)\n",

@@ -70,7 +70,8 @@ void PrintRewrites() {
 }
 
 constexpr char kPipelineGrammar[] =
-    R"(A pipeline is a text: a file for --pipeline, or a word for --passes. Its items run one after the other and are separated by commas or line ends.
+    R"(A pipeline is a text: a file for --pipeline, or a word for --passes. Its items run one after the
+other and are separated by commas or line ends.
 
   algsimp                                 a pass, by XLA's registered name or its class's (hlo-opt --list_passes)
   fusion{instructions=128}                with options
@@ -80,7 +81,7 @@ constexpr char kPipelineGrammar[] =
   }
   simplification                          the stage of that name of the default pipeline
   if cc>=8.0 { ... }                      a gate: ==, !=, <, <=, >, >= and a number
-  todo(sharding-propagation)              a pass that XLA has and hlokit does not: skipped, and counted
+  todo(gpu-windowed-einsum)               a pass that XLA has and hlokit does not: skipped, and counted
   // ...                                  a comment
 
 'hlo-opt --print_pipeline --pipeline=2022' prints one.

@@ -526,6 +526,12 @@ uint64_t Fingerprint(const Computation& computation) {
     // Passes store decisions about kernels and loops in backend_config.
     if (inst->HasCommon() && !inst->common().backend_config.empty())
       hash = Mix(hash, HashBytes(inst->common().backend_config.text));
+    // sharding-propagation changes nothing else.
+    if (inst->HasCommon() && !inst->common().sharding.empty()) {
+      std::string text;
+      AppendTo(text, *inst->common().sharding, /*with_metadata=*/false);
+      hash = Mix(hash, HashBytes(text));
+    }
   }
   for (const Instruction* inst : computation.instructions()) {
     for (const Instruction* operand : inst->operands()) hash = Mix(hash, position[operand->place()]);

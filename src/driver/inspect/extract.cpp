@@ -16,15 +16,6 @@ Error NotFound(std::string_view what, std::string_view name, const std::vector<s
                                 near.empty() ? "" : Str("; did you mean '", Join(near, "', '"), "'?")));
 }
 
-// Parsing makes names unique in the module, but users know the text.
-std::string_view NameInText(const Instruction& inst) {
-  std::string_view text = inst.module().source->text();
-  text = text.substr(inst.range().begin, inst.range().end - inst.range().begin);
-  text = Trim(text.substr(0, text.find('=')));
-  if (text.starts_with("ROOT")) text = Trim(text.substr(4));
-  return WithoutPercent(text);
-}
-
 class Piece {
  public:
   explicit Piece(const Computation& from) : from_(from), module_(std::make_unique<Module>(from.module().name())) {
@@ -114,6 +105,14 @@ std::vector<bool> Cone(const Module& module, std::vector<const Instruction*> lev
 }
 
 }  // namespace
+
+std::string_view NameInText(const Instruction& inst) {
+  std::string_view text = inst.module().source->text();
+  text = text.substr(inst.range().begin, inst.range().end - inst.range().begin);
+  text = Trim(text.substr(0, text.find('=')));
+  if (text.starts_with("ROOT")) text = Trim(text.substr(4));
+  return WithoutPercent(text);
+}
 
 Result<const Computation*> FindComputation(const Module& module, std::string_view name) {
   name = WithoutPercent(name);

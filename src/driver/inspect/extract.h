@@ -14,6 +14,8 @@ namespace hlo {
 Result<const Computation*> FindComputation(const Module& module, std::string_view name);
 // Finds an instruction by name in `computation`. If `computation` is null, first looks in the entry, and then for a
 // unique match in all computations.
+// The name of an instruction of a parsed text. Instruction::name() differs if another computation has the same name.
+std::string_view NameInText(const Instruction& inst);
 Result<const Instruction*> FindInstruction(const Module& module, std::string_view name, const Computation* computation);
 // The instruction of output `index`, written {1} or {1,0}, through the tuples at the end of the entry.
 Result<const Instruction*> FindOutput(const Module& module, std::string_view index);

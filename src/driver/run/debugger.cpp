@@ -9,6 +9,7 @@
 
 #include "base/source_text.h"
 #include "base/text.h"
+#include "driver/inspect/extract.h"
 #include "driver/inspect/text.h"
 #include "driver/run/value_text.h"
 #include "ir/text/printer.h"
@@ -24,10 +25,16 @@ class Debugger {
   Debugger(const Module& module, std::span<const Literal> args, const DebuggerOptions& options, std::FILE* in,
            std::FILE* out)
       : module_(module), args_(args), options_(options), in_(in), out_(out) {
-    for (const Instruction* inst : module.entry().instructions()) instructions_[inst->name()].push_back(inst);
+    const auto add = [&](const Computation& computation) {
+      for (const Instruction* inst : computation.instructions()) {
+        instructions_[inst->name()].push_back(inst);
+        // A name that is taken by another computation was changed when the text was read.
+        if (const std::string_view text = NameInText(*inst); text != inst->name()) instructions_[text].push_back(inst);
+      }
+    };
+    add(module.entry());
     for (const Computation* computation : module.Computations()) {
-      if (computation->IsEntry()) continue;
-      for (const Instruction* inst : computation->instructions()) instructions_[inst->name()].push_back(inst);
+      if (!computation->IsEntry()) add(*computation);
     }
   }
 

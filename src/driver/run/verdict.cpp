@@ -339,9 +339,8 @@ Status BlameRoundings(Experiment& experiment, double interpretation_ms, std::str
         experiment.IsInterpreted() ? "the interpreter ran it" : "our kernels agree with our interpreter";
     return BlameNobody(experiment, Str(agree, ", and roundings cannot differ here"), "", report);
   }
-  const EnsembleOptions ensemble = {.seed = static_cast<uint64_t>(experiment.options().seed),
-                                    .interpret = TRY(experiment.Interpreter()),
-                                    .most_seconds = kMostMs / 1000};
+  EnsembleOptions ensemble = TRY(experiment.Ensemble());
+  ensemble.most_seconds = kMostMs / 1000;
   if (interpretation_ms * (ensemble.runs + 1) > kMostMs) {
     const std::string known = Str(right, " (to ask about roundings takes ", ensemble.runs + 1, " interpretations)");
     return BlameNobody(experiment, known, kOrRoundings, report);
@@ -376,7 +375,8 @@ bool IsNanInOne(const Comparison& comparison) {
 // Explains why the results differ from the reference: a fault of ours, roundings, or unknown.
 Status BlameByParts(Experiment& experiment, RunReport* report) {
   const RunOptions& options = experiment.options();
-  if (!TRY(experiment.Arguments())->by_device.empty()) return {};
+  if (!TRY(experiment.Arguments())->by_device.empty())
+    return BlameRoundings(experiment, report->times.run, "the interpreter ran it on all devices", report);
   TRY(JudgeParts(experiment, report));
   Culprit& culprit = report->culprit;
   if (culprit.kind != Culprit::Kind::kNone) return {};

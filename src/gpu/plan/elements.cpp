@@ -56,8 +56,9 @@ Result<KernelPlan> LoopKernel(const LoopSpace& merged, const DeviceDescription& 
 
 // Hosts transpose large arrays of 2- or 4-byte elements in squares along a strip of rows. The side of a square is a
 // cache line, so each line is read and written once, and prefetchers can follow the rows. Except for short rows and few
-// columns, this is faster than tiles (bench/results/2026-11-27-transposes.md, -2.md). For processors that fetch lines
-// in pairs, a square is two lines wide (2026-11-28-transposes.md).
+// columns, this is faster than tiles (bench/results/2026-11-27-transposes.md,
+// bench/results/2026-11-27-transposes-2.md). For processors that fetch lines in pairs, a square is two lines wide
+// (bench/results/2026-11-28-transposes.md).
 constexpr int64_t kLineBytes = 64, kLinesStrip = 4096;
 
 // Elements of a line, or 0 if squares of lines do not fit or are slower.

@@ -53,15 +53,21 @@ bool OnlyChooses(const Computation& body) {
 // Whether a fold of several values by the computation has one result in any order: it compares each of the values, so
 // that ties are broken. An argmax that compares only the keys keeps the first or the last of equal ones.
 bool ComparesAll(const Computation& body) {
+  std::vector<const Instruction*> needed{&body.root()};
+  for (size_t i = 0; i < needed.size(); ++i) {
+    for (const Instruction* operand : needed[i]->operands()) {
+      if (std::ranges::find(needed, operand) == needed.end()) needed.push_back(operand);
+    }
+  }
   const int64_t values = std::ssize(body.parameters()) / 2;
   for (int64_t i = 0; i < values; ++i) {
     const Instruction &a = body.parameter(i), &b = body.parameter(values + i);
-    if (std::ranges::none_of(body.Instructions(), [&](const Instruction* inst) {
-          if (!inst->Is(Opcode::kCompare)) return false;
-          const Instruction &left = inst->operand(0), &right = inst->operand(1);
-          return (&left == &a && &right == &b) || (&left == &b && &right == &a);
-        }))
-      return false;
+    const bool is_compared = std::ranges::any_of(needed, [&](const Instruction* inst) {
+      if (!inst->Is(Opcode::kCompare)) return false;
+      const Instruction &left = inst->operand(0), &right = inst->operand(1);
+      return (&left == &a && &right == &b) || (&left == &b && &right == &a);
+    });
+    if (!is_compared) return false;
   }
   return true;
 }

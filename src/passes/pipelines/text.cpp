@@ -110,16 +110,17 @@ class Parser {
     return item;
   }
 
-  // Only the name is read.
+  // todo(NAME), or todo(NAME: why a pass that exists does not run here).
   Result<PipelineItem> Todo() {
     if (!Takes('(')) FAIL(ErrorAt("expected '(' and a name after 'todo'", at_, at_ + 1));
     const size_t from = at_, close = Closing(from);
     if (close == std::string_view::npos) FAIL(ErrorAt("'(' is not closed", from - 1, from));
     const std::string_view inner = text_.substr(from, close - from);
-    const std::string_view name = Trim(inner.substr(0, inner.find_first_of("{(")));
+    const std::string_view name = Trim(inner.substr(0, inner.find_first_of("{(:")));
     if (name.empty()) FAIL(ErrorAt("expected the name of a pass", from, close));
-    if (FindPass(name) != nullptr)
-      FAIL(ErrorAt(Str("'", name, "' exists in hlokit: write it without todo"), from, close));
+    if (FindPass(name) != nullptr && !inner.contains(':'))
+      FAIL(ErrorAt(Str("'", name, "' exists in hlokit: write it without todo, or give a reason: todo(", name, ": ...)"),
+                   from, close));
     head_end_ = at_ = close + 1;
     return PipelineItem{.kind = PipelineItem::Kind::kTodo, .name = std::string(name)};
   }

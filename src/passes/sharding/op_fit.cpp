@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "ir/factors/local_op.h"
 #include "ir/factors/rule_builder.h"
 #include "ir/mesh/reshard.h"
 
@@ -55,8 +56,7 @@ class Fitting {
     bool is_result;
   };
   static inline const LeafFactors kNoFactors;
-  // No plan: more than any number of bytes.
-  static constexpr int64_t kImpossible = int64_t{1} << 60;
+  static constexpr double kImpossible = 1e30;  // The cost of a change without a plan.
 
   void Add(const Shape& shape, const LeafFactors& factors, const ArraySplit& split, bool is_result) {
     tensors_.push_back({&shape, &factors, split, is_result});
@@ -92,8 +92,35 @@ class Fitting {
   bool MayCut(size_t f, const Atoms& atoms) const {
     const Factor& factor = rule_.factors[f];
     const bool is_even = factor.size % axes_.SizeOf(atoms) == 0;
+    if (factor.kind == FactorKind::kWindow) return is_even && WindowsStayInParts(factor, axes_.SizeOf(atoms));
+    if (factor.kind == FactorKind::kPut) return inst_.Is(Opcode::kScatter) && IsAlone(f);
     if (factor.kind == FactorKind::kSum) return is_even && ReductionOf(factor) && factor.windows.empty();
     return factor.kind == FactorKind::kFree && (is_even || IsAlone(f));
+  }
+
+  // Whether each part reads rows of its own part of the operands, at the same place in all parts. The windows are
+  // linear in the number of the part, so the first parts and the last one tell.
+  bool WindowsStayInParts(const Factor& factor, int64_t parts) const {
+    if (inst_.Is(Opcode::kSelectAndScatter)) return false;
+    std::vector<int64_t> seen;
+    for (const FactorWindow& read : factor.windows) {
+      const int64_t elements = inst_.operand(read.operand).shape().dim(read.dim), own = elements / parts;
+      if (elements % parts != 0 || std::ranges::find(seen, read.operand) != seen.end()) return false;
+      seen.push_back(read.operand);
+      const int64_t positions = factor.size / parts;
+      const auto window_of = [&](int64_t part) {
+        return LocalWindowOf(read.window, elements, {part * positions, positions});
+      };
+      const LocalWindow first = window_of(0);
+      if (first.rows.first + first.rows.size > own) return false;
+      for (const int64_t part : {int64_t{1}, parts - 1}) {
+        const LocalWindow local = window_of(part);
+        if (local.rows.first - part * own != first.rows.first || local.rows.size != first.rows.size ||
+            local.window != first.window)
+          return false;
+      }
+    }
+    return true;
   }
 
   // Whether no dimension has other factors beside it.
@@ -130,10 +157,10 @@ class Fitting {
     return split;
   }
 
-  int64_t BytesBetween(const ArraySplit& from, const ArraySplit& to, const Shape& shape) const {
+  double BytesBetween(const ArraySplit& from, const ArraySplit& to, const Shape& shape) const {
     if (from == to) return 0;
     const auto plan = PlanReshard(from, to, shape, axes_);
-    return plan ? plan->ArrivingBytes() : kImpossible;
+    return plan ? static_cast<double>(plan->ResultBytes()) : kImpossible;
   }
 
   OpFit Evaluated(AtomsByFactor assigned) const {
@@ -152,12 +179,23 @@ class Fitting {
         split.reduction = *reduction;
       }
       if (tensor.shape->IsArray())
-        fit.arriving_bytes += tensor.is_result ? BytesBetween(split, tensor.split, *tensor.shape)
-                                               : BytesBetween(tensor.split, split, *tensor.shape);
+        fit.cost += tensor.is_result ? BytesBetween(split, tensor.split, *tensor.shape)
+                                     : BytesBetween(tensor.split, split, *tensor.shape);
       (tensor.is_result ? fit.results : fit.operands).push_back(std::move(split));
     }
     fit.atoms = std::move(assigned);
+    fit.cost += ComputeCost() / static_cast<double>(PartsOf(fit));
     return fit;
+  }
+
+  // The time of the whole op, in bytes of a link. A device with links of 360 GB/s does 2e14 steps of a loop over all
+  // factors in a second, and its memory has 3 TB/s.
+  double ComputeCost() const {
+    constexpr double kBytesPerStep = 3.6e11 / 2e14, kBytesPerMemoryByte = 3.6e11 / 3e12;
+    double steps = 1, bytes = 0;
+    for (const Factor& factor : rule_.factors) steps *= static_cast<double>(factor.size);
+    for (size_t i = 0; i < tensors_.size(); ++i) bytes += static_cast<double>(BytesOf(i));
+    return kBytesPerStep * steps + kBytesPerMemoryByte * bytes;
   }
 
   int64_t PartsOf(const OpFit& fit) const {
@@ -167,7 +205,7 @@ class Fitting {
   }
 
   bool IsBetter(const OpFit& fit, const OpFit& than) const {
-    if (fit.arriving_bytes != than.arriving_bytes) return fit.arriving_bytes < than.arriving_bytes;
+    if (fit.cost != than.cost) return fit.cost < than.cost;
     return PartsOf(fit) > PartsOf(than);
   }
 

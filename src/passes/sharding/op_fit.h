@@ -16,11 +16,14 @@ struct OpFit {
   AtomsByFactor atoms;
   std::vector<ArraySplit> operands;  // By operand. Of a tuple or token: of rank 0.
   std::vector<ArraySplit> results;   // By leaf. Pending along the atoms of sums.
-  int64_t arriving_bytes = 0;        // Of the changes of splits before and after the op, on a device.
+  // Bytes of the results of collectives before and after the op on a device, and the time of the op on the device as
+  // bytes that a link would send in that time.
+  double cost = 0;
 };
 
-// Chooses among the splits that follow from one of the operands or results, and no split at all: the fewest bytes that
-// arrive, then the most parts. Factors of other kinds than free and sum stay whole, and so do sums of uneven parts.
+// Chooses among the splits that follow from one of the operands or results, and no split at all: the least cost, then
+// the most parts. Whole stay: look and scan factors,
+// windows that reach into other parts, and sums of uneven parts.
 OpFit FitOp(const Instruction& inst, const FactorRule& rule, std::span<const ArraySplit> operands,
             std::span<const ArraySplit> results, const Axes& axes);
 

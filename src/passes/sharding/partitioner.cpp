@@ -12,6 +12,8 @@
 #include "ir/mesh/shardy_text.h"
 #include "ir/reducer.h"
 #include "ir/side_effects.h"
+#include "passes/sharding/propagation.h"
+#include "passes/sharding/value_classes.h"
 
 namespace hlo {
 namespace {
@@ -33,7 +35,7 @@ bool IsControlFlow(const Instruction& inst) {
   }
 }
 
-Literal FirstElement(const Literal& array) {
+Literal FirstNumber(const Literal& array) {
   Literal element(Shape(array.shape().type(), {}));
   std::copy_n(array.raw(), element.byte_size(), element.mutable_raw());
   return element;
@@ -50,12 +52,7 @@ Status Partitioner::Run() {
   Computation& entry = module_.entry();
   const std::vector<Computation*> order = module_.PostOrder();
   for (const Computation* computation : order) {
-    // Reducers and comparators compute scalars, which have no parts.
-    const bool is_called =
-        computation == &entry || std::ranges::any_of(computation->Callers(), [](const Instruction* caller) {
-          return caller->Is(Opcode::kWhile) || caller->Is(Opcode::kConditional) || caller->Is(Opcode::kCall);
-        });
-    if (is_called) partitioned_[computation] = TRY(Partitioned(*computation));
+    if (WorksOnArrays(*computation)) partitioned_[computation] = TRY(Partitioned(*computation));
   }
   Computation& made = *partitioned_.at(&entry);
   for (size_t i = 0; i < made.parameters().size(); ++i) {
@@ -68,7 +65,7 @@ Status Partitioner::Run() {
   module_.RemoveUnreachable();
   module_.header.entry_parameters.reset();
   module_.header.entry_result.reset();
-  module_.header.frontend_attributes.text = R"({hlokit.partitioned="true"})";
+  module_.header.frontend_attributes.text = Str("{", kPartitionedAttribute, "=\"true\"}");
   return {};
 }
 
@@ -161,7 +158,7 @@ Result<Instruction*> Partitioner::Constant(Local& local, const Instruction& inst
   const Shape shape = axes_.LocalShape(inst.shape(), split);
   if (shape == inst.shape()) return &local.to.AddConstant(inst.literal());
   if (inst.literal().IsSplat()) {
-    Instruction& number = local.to.AddConstant(FirstElement(inst.literal()));
+    Instruction& number = local.to.AddConstant(FirstNumber(inst.literal()));
     return &local.to.AddLike(inst, Opcode::kBroadcast, shape, {&number}, DimensionsAttrs());
   }
   ArraySplit whole(split.rank());
@@ -229,16 +226,51 @@ Result<Instruction*> Partitioner::WithIdentity(Local& local, Instruction& once, 
   return &local.to.AddLike(once, Opcode::kSelect, once.shape(), {choice, &once, neutral});
 }
 
-// Counts on from the parts before, which have `size` elements each.
-Instruction& Partitioner::Shifted(Local& local, Instruction& counted, const std::vector<uint8_t>& atoms, int64_t size) {
+Instruction& Partitioner::RowsOf(Instruction& part, const OperandRows& rows) {
+  if (rows.rows.first == 0 && rows.rows.size == part.shape().dim(rows.dim)) return part;
+  SliceRanges ranges;
+  for (const int64_t size : part.shape().dims()) ranges.dims.push_back({0, size, 1});
+  ranges.dims[rows.dim] = {rows.rows.first, rows.rows.first + rows.rows.size, 1};
+  Shape shape = part.shape();
+  shape.SetDim(rows.dim, rows.rows.size);
+  return part.computation().AddLike(part, Opcode::kSlice, shape, {&part}, SliceAttrs{.slice = ranges});
+}
+
+Instruction& Partitioner::IndicesInPart(Local& local, Instruction& indices, const FactorIndex& index,
+                                        const std::vector<uint8_t>& atoms, int64_t size) {
+  const Shape& shape = indices.shape();
+  const auto everywhere = [&](Instruction& scalar) -> Instruction& {
+    return local.to.AddLike(indices, Opcode::kBroadcast, shape.WithType(scalar.shape().type()), {&scalar},
+                            DimensionsAttrs());
+  };
+  Instruction& first = FirstElement(local, indices, atoms, size);
+  Instruction* offset = &everywhere(first);
+  if (index.vector_dim < shape.rank() && shape.dim(index.vector_dim) > 1) {
+    Instruction& component = local.to.AddLike(indices, Opcode::kIota, shape, {}, IotaAttrs{index.vector_dim});
+    Instruction& wanted = local.to.AddConstant(Literal::Scalar(shape.type(), index.component));
+    Instruction& is_component =
+        local.to.AddLike(indices, Opcode::kCompare, shape.WithType(PrimitiveType::kPred),
+                         {&component, &everywhere(wanted)}, CompareAttrs{.direction = ComparisonDirection::kEq});
+    Instruction& zero = local.to.AddConstant(Literal::Scalar(shape.type(), int64_t{0}));
+    offset = &local.to.AddLike(indices, Opcode::kSelect, shape, {&is_component, offset, &everywhere(zero)});
+  }
+  return local.to.AddLike(indices, Opcode::kSubtract, shape, {&indices, offset});
+}
+
+// The index of a part's first element in the whole, in the type of `like`.
+Instruction& Partitioner::FirstElement(Local& local, Instruction& like, const std::vector<uint8_t>& atoms,
+                                       int64_t size) {
   const Shape scalar(PrimitiveType::kS32, {});
   Instruction& elements = local.to.AddConstant(Literal::Scalar(PrimitiveType::kS32, size));
-  Instruction& offset =
-      local.to.AddLike(counted, Opcode::kMultiply, scalar, {&local.digits.PartNumber(axes_, atoms), &elements});
-  Instruction& converted =
-      local.to.AddLike(counted, Opcode::kConvert, scalar.WithType(counted.shape().type()), {&offset});
-  Instruction& everywhere =
-      local.to.AddLike(counted, Opcode::kBroadcast, counted.shape(), {&converted}, DimensionsAttrs());
+  Instruction& first =
+      local.to.AddLike(like, Opcode::kMultiply, scalar, {&local.digits.PartNumber(axes_, atoms), &elements});
+  return local.to.AddLike(like, Opcode::kConvert, scalar.WithType(like.shape().type()), {&first});
+}
+
+// Counts on from the parts before, which have `size` elements each.
+Instruction& Partitioner::Shifted(Local& local, Instruction& counted, const std::vector<uint8_t>& atoms, int64_t size) {
+  Instruction& first = FirstElement(local, counted, atoms, size);
+  Instruction& everywhere = local.to.AddLike(counted, Opcode::kBroadcast, counted.shape(), {&first}, DimensionsAttrs());
   return local.to.AddLike(counted, Opcode::kAdd, counted.shape(), {&counted, &everywhere});
 }
 
@@ -264,10 +296,17 @@ Result<Instruction*> Partitioner::ComputedInParts(Local& local, const Instructio
   }
   for (size_t f = 0; f < fit.atoms.size(); ++f) {
     if (fit.atoms[f].empty()) continue;
+    const Factor& factor = rule.factors[f];
+    if (factor.kind == FactorKind::kPut) {
+      const int64_t size = (factor.size + axes_.SizeOf(fit.atoms[f]) - 1) / axes_.SizeOf(fit.atoms[f]);
+      Instruction*& indices = operands[factor.index->operand];
+      indices = &IndicesInPart(local, *indices, *factor.index, fit.atoms[f], size);
+    }
     for (const int64_t once : rule.factors[f].used_once)
       operands[once] = TRY(WithIdentity(local, *operands[once], rule.factors[f], fit.atoms[f]));
   }
   LocalOp op = LocalOpOf(inst, rule, parts);
+  for (const OperandRows& rows : op.rows) operands[rows.operand] = &RowsOf(*operands[rows.operand], rows);
   Instruction* value = &local.to.AddLike(inst, inst.opcode(), op.shape, Operands(operands.begin(), operands.end()),
                                          std::move(op.attributes));
   if (inst.Is(Opcode::kIota) && op.shape != inst.shape()) {

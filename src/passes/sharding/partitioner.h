@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "ir/factors/local_op.h"
 #include "ir/mesh/axes.h"
 #include "ir/module.h"
 #include "passes/sharding/op_fit.h"
@@ -46,6 +47,12 @@ class Partitioner {
   Result<Instruction*> ControlFlow(Local& local, const Instruction& inst);
   Result<Instruction*> RegionBorder(Local& local, const Instruction& inst);
   Result<Instruction*> ComputedInParts(Local& local, const Instruction& inst);
+  // The rows of an operand's part that the op's windows read.
+  static Instruction& RowsOf(Instruction& part, const OperandRows& rows);
+  // Indices of a scatter, counted from the first element of the device's part.
+  Instruction& IndicesInPart(Local& local, Instruction& indices, const FactorIndex& index,
+                             const std::vector<uint8_t>& atoms, int64_t size);
+  Instruction& FirstElement(Local& local, Instruction& like, const std::vector<uint8_t>& atoms, int64_t size);
   Instruction& Shifted(Local& local, Instruction& counted, const std::vector<uint8_t>& atoms, int64_t size);
   Result<Instruction*> WithIdentity(Local& local, Instruction& once, const Factor& factor,
                                     const std::vector<uint8_t>& atoms);

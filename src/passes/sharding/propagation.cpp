@@ -4,6 +4,7 @@
 
 #include "base/log.h"
 #include "base/text.h"
+#include "ir/frontend_attributes.h"
 #include "ir/markers.h"
 #include "ir/mesh/stated_shardings.h"
 
@@ -48,6 +49,22 @@ std::vector<bool> FlagsOf(const PropagationFlags& flags, size_t count) {
 }
 
 }  // namespace
+
+bool IsUnpartitioned(const Module& module) {
+  if (module.entry().name().ends_with("_spmd")) return false;
+  if (FrontendAttribute(module.header.frontend_attributes, kPartitionedAttribute)) return false;
+  bool has_statement = false, has_collective = false, has_region = false;
+  for (const Computation* computation : module.Computations()) {
+    for (const Instruction* inst : computation->instructions()) {
+      const Marker marker = MarkerOf(*inst);
+      has_region |= marker == Marker::kShard || marker == Marker::kWhole;
+      has_collective |= inst->Is(kCollective);
+      has_statement |=
+          std::ranges::any_of(StatedShardings(*inst), [](const auto& stated) { return stated.has_value(); });
+    }
+  }
+  return has_statement && (has_region || !has_collective);
+}
 
 Propagation::Propagation(const Module& module)
     : module_(module), axes_(Axes::Of(module)), classes_(module), states_(classes_.count()) {

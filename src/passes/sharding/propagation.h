@@ -17,6 +17,13 @@
 
 namespace hlo {
 
+// The module's frontend attribute that spmd-partitioning leaves.
+inline constexpr char kPartitionedAttribute[] = "hlokit.partitioned";
+
+// Whether the text states shardings and is not the program of one device yet. Such a program has the name of an entry
+// of XLA's partitioner, or collectives between partitions outside of manual regions.
+bool IsUnpartitioned(const Module& module);
+
 class Propagation {
  public:
   // Reads the stated splits. The module must have one caller for each computation (flatten-call-graph).

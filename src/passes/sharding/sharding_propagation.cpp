@@ -27,7 +27,7 @@ Sharding ShardingOf(const Propagation& propagation, const Instruction& inst) {
 // The attributes of such a marker say which part of the whole a device has.
 bool IsRegionBorder(const Instruction& inst) {
   const Marker marker = MarkerOf(inst);
-  return (marker == Marker::kShard || marker == Marker::kWhole) && !IsIdentityMarker(inst);
+  return marker == Marker::kShard || marker == Marker::kWhole;
 }
 
 bool WriteSharding(const Propagation& propagation, Instruction& inst) {
@@ -80,12 +80,14 @@ void ReplaceMarkers(const Propagation& propagation, Computation& computation) {
 }  // namespace
 
 Result<bool> PropagateShardings(Module& module, const PassContext& context) {
+  if (!IsUnpartitioned(module)) return false;
   Propagation propagation(module);
   if (propagation.axes().devices() <= 1) return false;
   propagation.Run(context.fuel);
   for (const std::string& text : propagation.ignored()) VLOG(1, "ignored: ", text);
   bool changed = false;
   for (Computation* computation : module.Computations()) {
+    if (!WorksOnArrays(*computation)) continue;
     for (Instruction* inst : computation->Instructions()) changed |= WriteSharding(propagation, *inst);
   }
   for (Computation* computation : module.Computations()) ReplaceMarkers(propagation, *computation);

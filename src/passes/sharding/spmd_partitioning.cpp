@@ -2,11 +2,12 @@
 #include "base/log.h"
 #include "passes/pass.h"
 #include "passes/sharding/partitioner.h"
+#include "passes/sharding/propagation.h"
 
 namespace hlo {
 
 Result<bool> PartitionProgram(Module& module, const PassContext&) {
-  if (module.header.num_partitions <= 1) return false;
+  if (module.header.num_partitions <= 1 || !IsUnpartitioned(module)) return false;
   Partitioner partitioner(module);
   TRY(partitioner.Run());
   for (const std::string& text : partitioner.gathered()) VLOG(1, "gathered whole: ", text);

@@ -32,6 +32,19 @@ ValueClasses::ValueClasses(const Module& module) : first_leaf_(module.id_limit()
   class_of_ = std::move(class_of);
 }
 
+bool WorksOnArrays(const Computation& computation) {
+  if (computation.IsEntry()) return true;
+  return std::ranges::any_of(computation.Callers(), [](const Instruction* caller) {
+    switch (caller->opcode()) {
+      case Opcode::kWhile:
+      case Opcode::kConditional:
+      case Opcode::kCall:
+      case Opcode::kFusion: return WorksOnArrays(caller->computation());
+      default: return false;
+    }
+  });
+}
+
 bool ValueClasses::TiesAll(const Instruction& inst) {
   switch (inst.opcode()) {
     case Opcode::kTuple:

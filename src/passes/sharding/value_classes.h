@@ -10,6 +10,10 @@
 
 namespace hlo {
 
+// Whether the computation works on arrays of the program: the entry, or one that control flow calls from there. Others,
+// such as reducers, work on elements, which have no split.
+bool WorksOnArrays(const Computation& computation);
+
 class ValueClasses {
  public:
   explicit ValueClasses(const Module& module);

@@ -1,0 +1,149 @@
+// Tests of sharding-propagation and spmd-partitioning: the program of each device, run on all devices, gives the parts
+// of the results of the program on one device.
+#include <gtest/gtest.h>
+
+#include "base/text.h"
+#include "interp/arguments/arguments.h"
+#include "interp/devices/parts.h"
+#include "interp/interpreter.h"
+#include "ir/mesh/parts.h"
+#include "ir/verifier/verifier.h"
+#include "passes/pass.h"
+#include "tests/interp_values.h"
+
+namespace hlo {
+namespace {
+
+Status RunPasses(Module& module, std::initializer_list<std::string_view> names) {
+  for (const std::string_view name : names) TRY(FindPass(name)->function(module, {}));
+  module.Sweep();
+  return {};
+}
+
+// The results of the partitioned program, joined, or the error. The root must be one array with a sharding.
+Result<Literal> Partitioned(const std::string& text, std::span<const Literal> args) {
+  const auto module = ParseText(text);
+  TRY(RunPasses(*module, {"sharding-propagation", "spmd-partitioning", "dce"}));
+  TRY(Verify(*module, VerifyLevel::kStrict));
+  const int64_t devices = module->header.num_partitions;
+  std::vector<std::vector<Literal>> by_device(devices);
+  for (const Instruction* parameter : module->entry().parameters()) {
+    const Literal& whole = args[parameter->parameter_number()];
+    const PartTable table = TRY(PartTable::Make(*ShardingOfLeaf(*parameter, 0), parameter->shape().rank(), devices));
+    for (int64_t device = 0; device < devices; ++device)
+      by_device[device].push_back(CutPart(whole, parameter->shape(), table, device));
+  }
+  const std::vector<Literal> results = TRY(InterpretDevices(*module, by_device, {}));
+  const PartTable table =
+      TRY(PartTable::Make(*ShardingOfLeaf(module->entry().root(), 0), results[0].shape().rank(), devices));
+  std::vector<const Literal*> parts;
+  for (const Literal& result : results) parts.push_back(&result);
+  const auto whole = ParseText(text);
+  return JoinParts(parts, whole->entry().root().shape(), table).whole;
+}
+
+// Compares with the program on one device, on small integers, whose sums are exact.
+void ExpectSame(const std::string& text) {
+  const auto module = ParseText(text);
+  const auto args = MakeArguments(*module, {.profile = InputProfile::kExact});
+  ASSERT_TRUE(args.has_value()) << args.error().message();
+  const auto expected = Interpret(*module, *args);
+  ASSERT_TRUE(expected.has_value()) << expected.error().message();
+  const auto actual = Partitioned(text, *args);
+  ASSERT_TRUE(actual.has_value()) << text << actual.error().message();
+  EXPECT_TRUE(actual->BitEquals(*expected)) << text;
+}
+
+// A program of one op whose operands and result have shardings.
+std::string Program(int64_t devices, std::string_view body) {
+  return Str("HloModule m, num_partitions=", devices,
+             "\nadd {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  ROOT c = f32[] add(a, b)\n}\n"
+             "most {\n  a.1 = f32[] parameter(0)\n  b.1 = f32[] parameter(1)\n  ROOT c.1 = f32[] maximum(a.1, b.1)\n}\n"
+             "ENTRY main {\n",
+             body, "}\n");
+}
+
+const char* const kSplits[] = {
+    "{replicated}",         "{devices=[4,1]<=[4]}",         "{devices=[1,4]<=[4]}",
+    "{devices=[2,2]<=[4]}", "{devices=[2,2]<=[2,2]T(1,0)}", "{devices=[2,1,2]<=[4] last_tile_dim_replicate}"};
+
+TEST(Partitioner, ElementwiseOpsInAnySplits) {
+  for (const std::string_view x : kSplits) {
+    for (const std::string_view y : kSplits) {
+      for (const std::string_view z : kSplits) {
+        // 6 and 10 elements have parts of 2 and 3 elements, and the last ones fewer.
+        ExpectSame(
+            Program(4, Str("  x = f32[6,10] parameter(0), sharding=", x, "\n  y = f32[6,10] parameter(1), sharding=", y,
+                           "\n  ROOT z = f32[6,10] subtract(x, y), sharding=", z, "\n")));
+      }
+    }
+  }
+}
+
+TEST(Partitioner, DotsInAnySplits) {
+  for (const std::string_view x : kSplits) {
+    for (const std::string_view y : kSplits) {
+      for (const std::string_view z : kSplits) {
+        ExpectSame(Program(
+            4, Str("  x = f32[8,12] parameter(0), sharding=", x, "\n  y = f32[12,16] parameter(1), sharding=", y,
+                   "\n  ROOT z = f32[8,16] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}, "
+                   "sharding=",
+                   z, "\n")));
+      }
+    }
+  }
+}
+
+TEST(Partitioner, UnevenSumsGatherTheirOperands) {
+  ExpectSame(Program(4,
+                     "  x = f32[8,10] parameter(0), sharding={devices=[1,4]<=[4]}\n"
+                     "  y = f32[10,16] parameter(1), sharding={devices=[4,1]<=[4]}\n"
+                     "  ROOT z = f32[8,16] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}, "
+                     "sharding={replicated}\n"));
+}
+
+TEST(Partitioner, AReductionUsesItsInitialValueOnce) {
+  for (const std::string_view x : kSplits) {
+    for (const std::string_view reducer : {"add", "most"}) {
+      ExpectSame(Program(4, Str("  x = f32[8,12] parameter(0), sharding=", x,
+                                "\n  start = f32[] constant(5)\n"
+                                "  ROOT z = f32[12] reduce(x, start), dimensions={0}, to_apply=",
+                                reducer, ", sharding={devices=[4]<=[4]}\n")));
+    }
+  }
+}
+
+TEST(Partitioner, MovedElements) {
+  for (const std::string_view x : kSplits) {
+    ExpectSame(Program(4, Str("  x = f32[8,12] parameter(0), sharding=", x,
+                              "\n  t = f32[12,8] transpose(x), dimensions={1,0}\n"
+                              "  r = f32[3,4,8] reshape(t)\n  n = f32[3,4,8] negate(r)\n"
+                              "  ROOT s = f32[2,3,4] slice(n), slice={[0:2], [0:3], [1:5]}, sharding={replicated}\n")));
+  }
+}
+
+TEST(Partitioner, AnIotaCountsOnFromThePartsBefore) {
+  ExpectSame(Program(4,
+                     "  x = f32[10,4] parameter(0), sharding={devices=[4,1]<=[4]}\n"
+                     "  i = f32[10,4] iota(), iota_dimension=0\n"
+                     "  ROOT z = f32[10,4] add(x, i), sharding={devices=[4,1]<=[4]}\n"));
+}
+
+TEST(Partitioner, AConstantOfSeveralNumbersIsCut) {
+  ExpectSame(Program(4,
+                     "  x = f32[4] parameter(0), sharding={devices=[4]<=[4]}\n"
+                     "  c = f32[4] constant({1, 2, 3, 4})\n"
+                     "  ROOT z = f32[4] multiply(x, c), sharding={devices=[4]<=[4]}\n"));
+}
+
+TEST(Partitioner, AnArrayWithoutAShardingIsRefused) {
+  const auto module =
+      ParseText(Program(4, "  x = f32[8] parameter(0), sharding={devices=[4]<=[4]}\n  ROOT y = f32[8] negate(x)\n"));
+  const Status status = RunPasses(*module, {"spmd-partitioning"});
+  ASSERT_FALSE(status.has_value());
+  EXPECT_EQ(status.error().code(), "U044");
+  EXPECT_EQ(status.error().message(), "'y' (negate) has no sharding (sharding-propagation gives it one)");
+}
+
+}  // namespace
+}  // namespace hlo
