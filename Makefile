@@ -211,6 +211,11 @@ golden-check: $(BUILD)/bin/hlo-test  ## Compare the interpreter (PLATFORM=cpu: p
 	CORPUS=$(CORPUS) HLO_UNPACKED=$(BUILD)/golden $(BUILD)/bin/hlo-test --gtest_brief=1 \
 	  --gtest_filter='XlaCpu/*.AgreesWithXlaCpu$(if $(filter cpu,$(PLATFORM)),OnTheDevice)/*'
 
+devices: all  ## Partition the programs of $(CORPUS)/devices, compare their results on 8 devices, and the collectives with XLA's
+	@mkdir -p $(BUILD)/devices
+	@tar -xJf $(CORPUS)/devices/programs.tar.xz -C $(BUILD)/devices
+	@python3 bench/devices.py $(BUILD)/devices
+
 test-exhaustive: $(BUILD)/bin/hlo-test  ## Test every op of the interpreter on every value of the narrow float types
 	$(BUILD)/bin/hlo-test --gtest_brief=1 --gtest_filter='*Exhaustive*'
 

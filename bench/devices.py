@@ -16,7 +16,8 @@ import subprocess
 import tempfile
 
 HLO = 'build/bin/hlo'
-PASSES = 'call-inliner,flatten-call-graph,sharding-propagation,spmd-partitioning,dce'
+PASSES = ('call-inliner,flatten-call-graph,sharding-propagation,spmd-partitioning,algsimp,cse,all-reduce-reassociate,'
+          'all-reduce-combiner,dce')
 
 
 def last_line(command):

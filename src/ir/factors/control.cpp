@@ -1,6 +1,7 @@
 // Factor rules of ops that exchange values, have a state or call computations.
 #include "base/text.h"
 #include "ir/factors/rule_builder.h"
+#include "ir/markers.h"
 
 namespace hlo {
 namespace {
@@ -57,6 +58,9 @@ FactorRule FactorsOfBitcast(const Instruction& inst) {
 }
 
 FactorRule FactorsOfCustomCall(const Instruction& inst) {
+  // A statement of a sharding, whose value is its operand.
+  if (MarkerOf(inst) == Marker::kValue && inst.operand_count() == 1 && IsIdentityMarker(inst))
+    return FactorsOfElementwise(inst);
   return RuleBuilder(inst).Finish(Str("no rule for the target '", inst.attrs<CustomCallAttrs>().target, "'"));
 }
 

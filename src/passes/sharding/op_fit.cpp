@@ -52,7 +52,7 @@ class Fitting {
   struct Tensor {
     const Shape* shape;
     const LeafFactors* factors;
-    ArraySplit split;  // Of an operand: the present one. Of a result: the wanted one.
+    ArraySplit split;  // The present split of an operand, or the wanted split of a result.
     bool is_result;
   };
   static inline const LeafFactors kNoFactors;
@@ -62,7 +62,8 @@ class Fitting {
     tensors_.push_back({&shape, &factors, split, is_result});
   }
 
-  // The atoms of a seed, and those of the other tensors that fit to it, the largest tensors first.
+  // The atoms of the seed tensor, and further atoms of the other tensors, the largest first, that do not contradict
+  // them.
   AtomsByFactor Assigned(size_t seed) const {
     std::vector<size_t> order(tensors_.size());
     for (size_t i = 0; i < order.size(); ++i) order[i] = i;

@@ -14,7 +14,7 @@ namespace hlo {
 
 struct OpFit {
   AtomsByFactor atoms;
-  std::vector<ArraySplit> operands;  // By operand. Of a tuple or token: of rank 0.
+  std::vector<ArraySplit> operands;  // By operand. Tuples and tokens have rank 0.
   std::vector<ArraySplit> results;   // By leaf. Pending along the atoms of sums.
   // Bytes of the results of collectives before and after the op on a device, and the time of the op on the device as
   // bytes that a link would send in that time.

@@ -1,7 +1,8 @@
 // Makes the program of one device from a program whose arrays have shardings.
 //
-// Shapes become those of a device's part. Each op is computed in the split that FitOp chooses. Its operands and result
-// change their splits by collectives. The program reads partition-id, so that all devices run the same program.
+// Each array becomes the part that a device holds. Each op is computed in the split that FitOp chooses. Its operands
+// and result change their splits by collectives. The program reads partition-id, so that all devices run the same
+// program.
 #ifndef HLO_PASSES_SHARDING_PARTITIONER_H_
 #define HLO_PASSES_SHARDING_PARTITIONER_H_
 

@@ -38,7 +38,7 @@ size_t CommonPrefix(std::span<const uint8_t> a, std::span<const uint8_t> b) {
   return static_cast<size_t>(std::ranges::mismatch(a, b).in1 - a.begin());
 }
 
-// The booleans of {true,false,...}. One value stands for all, and none for false.
+// The booleans of {true,false,...}. One value means the same for all. Without values all are false.
 std::vector<bool> FlagsOf(const PropagationFlags& flags, size_t count) {
   const std::string_view text = flags.text;
   std::vector<bool> values;

@@ -36,7 +36,7 @@ class Propagation {
   const ArraySplit& SplitOf(const Instruction& inst, int64_t leaf) const {
     return states_[classes_.Of(inst, leaf)].split;
   }
-  // Stated shardings that are no splits of the mesh, with the reason. They are ignored.
+  // Stated shardings that the mesh does not have, with the reason. They are ignored.
   const std::vector<std::string>& ignored() const { return ignored_; }
 
  private:
@@ -44,7 +44,7 @@ class Propagation {
   struct State {
     ArraySplit split;
     bool is_array = false, is_stated = false;
-    std::vector<bool> open;  // By dimension: whether atoms may be added.
+    std::vector<bool> open;  // Indexed by dimension: whether atoms may be added.
     int64_t changed = 0;     // The step that changed it last.
   };
   // A leaf of an operand or of the result of an op.
