@@ -152,7 +152,8 @@ ENTRY main {
         .reason();
   };
   EXPECT_EQ(reason("or(more, tie)"), "");
-  EXPECT_EQ(reason("copy(more)"), "'most' (reduce) keeps one of several equal elements, and it is not defined which one");
+  EXPECT_EQ(reason("copy(more)"),
+            "'most' (reduce) keeps one of several equal elements, and it is not defined which one");
 }
 
 // 2049 needs 12 bits, which f32 has and tf32 has not.

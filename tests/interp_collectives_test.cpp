@@ -232,8 +232,7 @@ TEST(Collectives, RaggedRowsGoWhereTheSenderChooses) {
             (Rows{{0, -1, -1, 10}, {-1, -1, 1, 2}}));
   const std::string text = Str("HloModule m, replica_count=2\nENTRY main {\n", head,
                                "expected = s32[2,2] constant({{1, 1}, {1, 0}})", tail, "\n}\n");
-  EXPECT_NE(Refusal(text).find("[R041] 'r': replica 0 sends 2 rows to replica 1, which expects 1"),
-            std::string::npos);
+  EXPECT_NE(Refusal(text).find("[R041] 'r': replica 0 sends 2 rows to replica 1, which expects 1"), std::string::npos);
 }
 
 TEST(Collectives, DevicesMeetInEachTripOfALoop) {

@@ -56,8 +56,9 @@ class Reproducer : public testing::Test {
 // The failure is simulated, so the reproducer's command runs without a failure, and a note says so.
 TEST_F(Reproducer, SaysWhetherThePassFailsAgain) {
   const fs::path made = folder_ / "m.dce_1";
-  EXPECT_EQ(NotesOf("dce#1"), "repro: sh " + made.string() +
-                                  "/cmd.sh has the module and the pass, which alone do not show the failure (output.txt)");
+  EXPECT_EQ(NotesOf("dce#1"),
+            "repro: sh " + made.string() +
+                "/cmd.sh has the module and the pass, which alone do not show the failure (output.txt)");
   EXPECT_NE(TextOf(made / "before.hlo").find("%part = "), std::string::npos);
   EXPECT_NE(TextOf(made / "cmd.sh").find("exec hlo-opt --passes=dce before.hlo -o /dev/null\n"), std::string::npos);
   EXPECT_EQ(TextOf(made / "output.txt"), "exit 0\n");

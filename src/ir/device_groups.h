@@ -20,8 +20,8 @@ std::vector<int64_t> Listed(const DeviceOrder& order);
 // The list is empty for {}, which means one group of all devices.
 std::vector<std::vector<int64_t>> ListGroups(const ReplicaGroups& groups);
 
-// The number of devices in each group of an instruction with CollectiveAttrs, without listing them. nullopt if the groups
-// differ in size.
+// The number of devices in each group of an instruction with CollectiveAttrs, without listing them. nullopt if the
+// groups differ in size.
 std::optional<int64_t> GroupSizeOf(const Instruction& inst);
 
 // The number of devices that the groups or pairs of a collective imply: the largest id plus 1. 0 if unknown.

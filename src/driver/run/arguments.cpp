@@ -343,8 +343,9 @@ Result<Literal> ReadExpected(const std::string& path, const Shape& shape, CastAr
     for (const auto& [name, array] : arrays) keys.push_back(Str("'", Escaped(name), "'"));
     Error error = Rejected("A003", Str("--reference: ", Escaped(path), " has no key '", key, "' for a result ", leaf));
     const bool has_keys = arrays.size() != 1 || !arrays.begin()->first.empty();
-    FAIL(std::move(error).Hint(Str(has_keys ? Str("the keys of the file are ", FirstOf(keys)) : "it is one array without a key",
-                                   "; hlo-run --save_outputs=FILE writes such a file")));
+    FAIL(std::move(error).Hint(
+        Str(has_keys ? Str("the keys of the file are ", FirstOf(keys)) : "it is one array without a key",
+            "; hlo-run --save_outputs=FILE writes such a file")));
   };
   // The leaves of a nested tuple are named out1.0, out1.1, ...
   const std::function<Result<Literal>(const Shape&, const std::string&, const char*)> read_all =
