@@ -50,10 +50,8 @@ bool IsRegionBorder(const Instruction& inst) {
 
 Status Partitioner::Run() {
   Computation& entry = module_.entry();
-  const std::vector<Computation*> order = module_.PostOrder();
-  for (const Computation* computation : order) {
-    if (WorksOnArrays(*computation)) partitioned_[computation] = TRY(Partitioned(*computation));
-  }
+  for (const Computation* computation : ComputationsOnArrays(module_))
+    partitioned_[computation] = TRY(Partitioned(*computation));
   Computation& made = *partitioned_.at(&entry);
   for (size_t i = 0; i < made.parameters().size(); ++i) {
     const Instruction& parameter = entry.parameter(static_cast<int64_t>(i));
@@ -63,8 +61,10 @@ Status Partitioner::Run() {
   if (entry.root().HasCommon()) made.root().mutable_common().sharding = entry.root().common().sharding;
   module_.SetEntry(made);
   module_.RemoveUnreachable();
-  module_.header.entry_parameters.reset();
-  module_.header.entry_result.reset();
+  std::vector<Shape> shapes;
+  for (const Instruction* parameter : made.parameters()) shapes.push_back(parameter->shape());
+  module_.header.entry_parameters = Shape::Tuple(std::move(shapes));
+  module_.header.entry_result = made.root().shape();
   module_.header.frontend_attributes.text = Str("{", kPartitionedAttribute, "=\"true\"}");
   return {};
 }
@@ -149,7 +149,9 @@ Result<Instruction*> Partitioner::Changed(Local& local, Instruction& value, cons
 // ---------------------------------------------------------------------------------------------------
 
 Result<Instruction*> Partitioner::Parameter(Local& local, const Instruction& inst) {
-  return &local.to.AddParameter(inst.parameter_number(), TRY(LocalShapeOf(inst)), inst.name());
+  // The name stays, because the old computation, which has it too, goes.
+  return &local.to.AddNamed(Opcode::kParameter, TRY(LocalShapeOf(inst)), {}, ParameterAttrs{inst.parameter_number()},
+                            inst.name());
 }
 
 // The elements of an array of one number are equal in all parts. Other arrays are whole constants that are cut.

@@ -52,20 +52,17 @@ bool OnlyStatesSharding(const Instruction& inst) {
          std::ranges::find(kTargets, inst.attrs<CustomCallAttrs>().target) != std::end(kTargets);
 }
 
-bool HaveOneSplit(const Propagation& propagation, const Instruction& a, const Instruction& b) {
-  for (int64_t leaf = 0; leaf < a.shape().LeafCount(); ++leaf) {
-    if (propagation.SplitOf(a, leaf) != propagation.SplitOf(b, leaf)) return false;
-  }
-  return true;
+bool HaveOneSharding(const Instruction& a, const Instruction& b) {
+  return a.HasCommon() && b.HasCommon() && a.common().sharding == b.common().sharding;
 }
 
 // A change of the split becomes a copy.
-void ReplaceMarkers(const Propagation& propagation, Computation& computation) {
+bool ReplaceMarkers(Computation& computation) {
   Replacements gone;
   for (Instruction* inst : computation.Instructions()) {
     if (!OnlyStatesSharding(*inst)) continue;
     Instruction* value = &inst->operand(0);
-    if (value->shape() != inst->shape() || !HaveOneSplit(propagation, *inst, *value)) {
+    if (value->shape() != inst->shape() || !HaveOneSharding(*inst, *value)) {
       Instruction& copy = computation.AddLike(*inst, Opcode::kCopy, inst->shape(), {value});
       copy.mutable_common().sharding = inst->common().sharding;
       value = &copy;
@@ -75,6 +72,7 @@ void ReplaceMarkers(const Propagation& propagation, Computation& computation) {
     computation.Remove(*inst);
   }
   CloseGaps(computation, gone);
+  return !gone.empty();
 }
 
 }  // namespace
@@ -86,11 +84,10 @@ Result<bool> PropagateShardings(Module& module, const PassContext& context) {
   propagation.Run(context.fuel);
   for (const std::string& text : propagation.ignored()) VLOG(1, "ignored: ", text);
   bool changed = false;
-  for (Computation* computation : module.Computations()) {
-    if (!WorksOnArrays(*computation)) continue;
+  for (Computation* computation : ComputationsOnArrays(module)) {
     for (Instruction* inst : computation->Instructions()) changed |= WriteSharding(propagation, *inst);
   }
-  for (Computation* computation : module.Computations()) ReplaceMarkers(propagation, *computation);
+  for (Computation* computation : module.Computations()) changed |= ReplaceMarkers(*computation);
   return changed;
 }
 

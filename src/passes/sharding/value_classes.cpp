@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <numeric>
+#include <ranges>
+#include <set>
 
 #include "ir/callees.h"
 
@@ -32,17 +34,22 @@ ValueClasses::ValueClasses(const Module& module) : first_leaf_(module.id_limit()
   class_of_ = std::move(class_of);
 }
 
-bool WorksOnArrays(const Computation& computation) {
-  if (computation.IsEntry()) return true;
-  return std::ranges::any_of(computation.Callers(), [](const Instruction* caller) {
-    switch (caller->opcode()) {
-      case Opcode::kWhile:
-      case Opcode::kConditional:
-      case Opcode::kCall:
-      case Opcode::kFusion: return WorksOnArrays(caller->computation());
-      default: return false;
+std::vector<Computation*> ComputationsOnArrays(const Module& module) {
+  std::set<const Computation*> on_arrays = {&module.entry()};
+  const std::vector<Computation*> order = module.PostOrder();
+  for (const Computation* computation : order | std::views::reverse) {
+    if (!on_arrays.contains(computation)) continue;
+    for (const Instruction* inst : computation->instructions()) {
+      if (!inst->Is(Opcode::kWhile) && !inst->Is(Opcode::kConditional) && !inst->Is(Opcode::kCall) &&
+          !inst->Is(Opcode::kFusion))
+        continue;
+      for (const Computation* called : CalledComputations(*inst)) on_arrays.insert(called);
     }
-  });
+  }
+  std::vector<Computation*> computations;
+  std::ranges::copy_if(order, std::back_inserter(computations),
+                       [&](const Computation* computation) { return on_arrays.contains(computation); });
+  return computations;
 }
 
 bool ValueClasses::TiesAll(const Instruction& inst) {

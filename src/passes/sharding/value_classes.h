@@ -10,9 +10,9 @@
 
 namespace hlo {
 
-// Whether the computation works on arrays of the program: the entry, or one that control flow calls from there. Others,
-// such as reducers, work on elements, which have no split.
-bool WorksOnArrays(const Computation& computation);
+// The computations that work on arrays of the program: the entry, and those that control flow calls from there, callees
+// first. Others, such as reducers, work on elements, which have no split.
+std::vector<Computation*> ComputationsOnArrays(const Module& module);
 
 class ValueClasses {
  public:
