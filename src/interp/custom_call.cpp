@@ -75,8 +75,8 @@ std::optional<int64_t> ReductionDimension(const Instruction& inst) {
   return fine ? std::optional(dimension) : std::nullopt;
 }
 
-// (values..., initial values...) -> the best values. The exact result is returned, best first: it has any required
-// quality.
+// (values..., initial values...) -> the best values. Returns the exact best values, best first, because an
+// exact result meets every recall target.
 Result<Literal> ApproxTopK(Evaluation& e) {
   const auto& called = e.inst.attrs<CustomCallAttrs>().called_computations;
   const size_t count = e.operands.size() / 2;

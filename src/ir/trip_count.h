@@ -30,7 +30,8 @@ struct Runs {
   const Computation* computation;
   double times;
 };
-// In the order of attributes. A loop with an unknown trip count has one trip, and each branch runs once.
+// Lists the called computations in the order of attributes. A loop with an unknown trip count is counted as one trip,
+// and each branch of a conditional as one run.
 std::vector<Runs> RunsOf(const Instruction& caller);
 
 }  // namespace hlo

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "base/counted.h"
 #include "base/text.h"
 
 namespace hlo {
@@ -157,9 +158,12 @@ Result<const Instruction*> FindOutput(const Module& module, std::string_view ind
     int64_t element;
     if (!ParseInt(Trim(part), &element))
       FAIL(UsageError("F004", Str("an output is written {0} or {1,0}, not '", Escaped(index), "'")));
-    if (!at->Is(Opcode::kTuple) || element < 0 || element >= at->operand_count())
-      FAIL(UsageError("F008", Str("no output ", Escaped(index), ": '", at->name(), "' is ", at->shape(), " from '",
-                                  at->opcode(), "'")));
+    if (!at->Is(Opcode::kTuple))
+      FAIL(UsageError("F008", Str("no output ", Escaped(index), ": '", at->name(), "' (", at->opcode(),
+                                  ") is not a tuple instruction")));
+    if (element < 0 || element >= at->operand_count())
+      FAIL(UsageError("F008", Str("no output ", Escaped(index), ": the tuple '", at->name(), "' has ",
+                                  Counted(at->operand_count(), "element"))));
     at = &at->operand(element);
   }
   return at;

@@ -129,9 +129,9 @@ class Drawing {
     }
     if (LayoutSize(boxes, edges) > kMostPoints)
       FAIL(LimitError("A014", Str("the graph is too large to lay out: ", own.size(), " nodes"))
-               .Hint("'hlo-opt MODEL | hlo-inspect graph --fusions=collapsed -' shows the kernels it becomes, "
-                     "--around=NAME "
-                     "--width=N a part, --computation=NAME another computation"));
+               .Hint("'hlo-opt MODEL | hlo-inspect graph --fusions=collapsed -' draws one node for each kernel, "
+                     "--around=NAME --width=N draws the neighbourhood of an instruction, and --computation=NAME draws "
+                     "another computation"));
     GraphLayout layout = LayOut(boxes, edges);
     for (size_t b = 0; b < own.size(); ++b) {
       places_[own[b]].x = layout.corners[b].x;

@@ -277,7 +277,7 @@ class PageReader {
     for (; at_ < lines_.size() && !Trim(Line()).empty(); ++at_) {
       const bool begins_other =
           Line().starts_with('#') || Line().starts_with('|') || Line().starts_with("```") || ItemIndent(Line()) > 0;
-      if (begins_other) FAIL(Wrong("a blank line parts this from the paragraph before it"));
+      if (begins_other) FAIL(Wrong("expected a blank line between this line and the paragraph before it"));
       end = static_cast<uint32_t>(lines_[at_].begin + Line().size());
     }
     Block block = {.kind = Block::Kind::kParagraph};

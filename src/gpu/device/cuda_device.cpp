@@ -366,7 +366,7 @@ class CudaDevice : public Device {
   Error NoDevice(int count) const {
     return DeviceError("R011",
                        Str("no ", name_text(), ": the CUDA driver finds ", count, count == 1 ? " device" : " devices"))
-        .Hint("--platform=cpu runs on this machine without one");
+        .Hint("--platform=cpu runs the program on this machine without a GPU");
   }
 
   // Newer devices get PTX for sm_90.

@@ -31,7 +31,7 @@ Result<Driver> LoadDriver(const std::vector<std::string>& search) {
   auto library = SharedLibrary::Open(kNames, search, kMore);
   if (!library) {
     FAIL(DeviceError("R010", Str("no CUDA driver here: ", library.error().message()))
-             .Hint("--platform=cpu runs on this machine without one"));
+             .Hint("--platform=cpu runs the program on this machine without a GPU"));
   }
   driver.library = *library;
   SharedLibrary& l = driver.library;

@@ -290,7 +290,8 @@ Value Bitcast(Value a, Type type) {
   if (int64_t bits; IsInteger(a.type()) && IsInteger(type) && ConstantOf(a, &bits))
     return a.builder().Constant(type, bits);
   if (IsSubByte(type)) return Wrap(AsByte(a, WideOf(type)), type);
-  // The byte of an unsigned integer has no copies of the sign bit.
+  // A signed sub-byte integer fills the high bits of its byte with copies of the sign bit. The unsigned type clears
+  // them.
   if (IsSubByte(a.type())) return AsByte(Bitcast(a, UnsignedLike(a.type())), type);
   return a.builder().Record(Op::kBitcast, type, {a});
 }

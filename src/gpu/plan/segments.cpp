@@ -139,7 +139,7 @@ class Units {
 struct Segment {
   const Instruction* kernel;
   std::vector<SegmentUnit> units;
-  // Only the threads are set if there are units.
+  // If `units` is not empty, `threads` is the only field that is set.
   KernelPlan plan;
   int64_t pointers = 0;
 };
@@ -303,7 +303,8 @@ Result<PlanAnswer> PlanSegments(PlanRequest& request) {
   if (RegionOf(region) != "segments") return PlanAnswer{};
   if (!request.device().is_gpu) FAIL(UnsupportedAt(region, "U103", "on a host, kernels side by side run one by one"));
   const std::vector<Launch> launches = LaunchesOf(region, request.device());
-  if (!IsOneLaunch(region, launches)) FAIL(UnsupportedAt(region, "U103", "its kernels cannot all run in one launch"));
+  if (!IsOneLaunch(region, launches))
+    FAIL(UnsupportedAt(region, "U103", "the kernels of this region do not fit one launch, so they run one by one"));
   return PlanAnswer{.candidates = {{{.kind = KernelKind::kSegments,
                                      .tile = TileOf(launches.front(), request.device()),
                                      .threads = launches.front().threads}}}};

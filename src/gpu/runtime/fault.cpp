@@ -140,7 +140,8 @@ Result<Fault> ParseFault(std::string_view text) {
   const FaultKind* kind = FindKind(parts[0]);
   if (kind == nullptr) {
     FAIL(UsageError("F004", Str("'", Escaped(text), "' is not a fault that can be planted"))
-             .Hint("expected pass:NAME:FAULT, kernel:NAME:FAULT, library:NAME:FAULT or runtime:NAME:FAULT"));
+             .Hint("expected pass:NAME:FAULT, kernel:NAME:FAULT, library:NAME:FAULT, runtime:NAME:FAULT or crash:NAME "
+                   "('hlo help inject')"));
   }
   if (parts.size() != 3 || parts[1].empty())
     FAIL(UsageError("F004", Str("expected ", parts[0], ":NAME:FAULT, got '", Escaped(text), "'")));

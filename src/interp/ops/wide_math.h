@@ -142,7 +142,8 @@ struct Log1p {
   }
 };
 
-// x = n * pi/2 + r. For |x| < 2^20, n * kHalfPiHigh - x is exact.
+// x = k * pi/2 + r, for the integer k nearest to x * 2/pi. `n` has the low bits of k and other high bits. For
+// |x| < 2^20, k * kHalfPiHigh - x is exact.
 struct Quadrant {
   uint64_t n;
   double r;

@@ -391,8 +391,8 @@ Status OpenTies(Context& context, const Instruction& inst, const Computation& bo
   return meet(elements, dims, kept);
 }
 
-// Whether samples of integers give the same result in all tried orders. A loop needs this in each trip, so the body
-// runs once for all samples.
+// Whether the reducer gives the same bits for samples of integers forwards, backwards and as a tree. All samples share
+// each run of the body, because a loop repeats this check in every trip.
 Result<bool> KeepsAnyOrder(const Computation& body, Operands operands) {
   constexpr int64_t kSamples = 4, kTerms = 13;
   const size_t arity = operands.size() / 2;

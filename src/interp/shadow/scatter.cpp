@@ -128,7 +128,10 @@ Result<ShadowValue> Scatter(Context& context, const Instruction& inst, Operands 
   const Combiner combiner = CombinerOf(*attrs.to_apply);
   if (operands.size() != 3 || !operands[0]->IsFloat()) {
     if (AllExact(operands) && NeverRounds(*attrs.to_apply)) return ThroughInterpreter(context, inst, operands);
-    FAIL(UnsupportedAt(inst, "U042", Str("no error bounds for scatter with ", inst.operand_count(), " operands")));
+    FAIL(UnsupportedAt(inst, "U042",
+                       operands.size() == 3
+                           ? Str("no error bounds for scatter of ", operands[0]->shape, " whose computation rounds")
+                           : Str("no error bounds for scatter of ", operands.size() / 2, " arrays")));
   }
   const ShadowValue &x = *operands[0], &indices = *operands[1], &updates = *operands[2];
   if (AnyOpen(indices)) return Undetermined(inst.shape());

@@ -326,7 +326,8 @@ Result<ArraySplit> Axes::Read(const Sharding& sharding, int64_t rank) const {
   const DeviceOrder positions = InPositions(*order);
   const bool is_named = sharding.kind == ShardingKind::kNamed;
   const auto digits = is_named ? DigitsOf(*sharding.named, positions) : DigitsOf(*sharding.tiles, positions);
-  if (!digits) FAIL(Misfit(sharding, "lists its devices in an order that no mesh gives"));
+  if (!digits)
+    FAIL(Misfit(sharding, "lists its devices in an order that no split of the module's mesh into axes gives"));
   // A named sharding without dimensions fits each rank.
   if (!digits->dims.empty() || !is_named) {
     if (std::ssize(digits->dims) != rank)

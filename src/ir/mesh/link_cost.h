@@ -11,9 +11,10 @@
 namespace hlo {
 
 struct LinkCost {
-  std::string_view name;    // "host2", "dgx_h100".
-  double latency_seconds;   // For each collective.
-  double bytes_per_second;  // That a device receives, after the share of the peak rate that collectives reach.
+  std::string_view name;   // "host2", "dgx_h100".
+  double latency_seconds;  // For each collective.
+  // The bytes that a device receives in a second: the peak rate of the link times the share that collectives reach.
+  double bytes_per_second;
 
   double Seconds(int64_t collectives, int64_t arriving_bytes) const {
     return static_cast<double>(collectives) * latency_seconds + static_cast<double>(arriving_bytes) / bytes_per_second;

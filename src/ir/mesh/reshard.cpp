@@ -35,8 +35,8 @@ std::vector<int64_t> DimsOf(const std::vector<DimAtoms>& changes) {
   return dims;
 }
 
-// The place of each atom: its dimension, and the number of parts into which the atoms after it split the dimension. All
-// atoms that split no dimension have one place.
+// The place of each atom: its dimension, and the number of parts into which the atoms after it split the dimension. The
+// place of an atom that splits no dimension is {-1, 0}.
 std::vector<std::pair<int64_t, int64_t>> PlacesOf(const MeshArray& array, const SplitState& state) {
   std::vector<std::pair<int64_t, int64_t>> places(array.atom_sizes.size(), {-1, 0});
   for (size_t d = 0; d < state.dims.size(); ++d) {

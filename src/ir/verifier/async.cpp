@@ -466,8 +466,8 @@ Status AsyncChecker::CheckPairStart(const Instruction& inst, const StartAndDone&
   if (users.size() == 1) return {};
   FAIL(
       ErrorAtOpcode(inst, code, Str("'", inst.name(), "' has ", users.size(), " users, expected one '", pair.done, "'"))
-          .AddNote(Str("'", users[0]->name(), "' is one"), NameRange(*users[0]))
-          .AddNote(Str("'", users[1]->name(), "' is another"), NameRange(*users[1])));
+          .AddNote(Str("'", users[0]->name(), "' is the first user"), NameRange(*users[0]))
+          .AddNote(Str("'", users[1]->name(), "' is the second user"), NameRange(*users[1])));
 }
 
 Status AsyncChecker::CheckPairDone(const Instruction& inst, const StartAndDone& pair) {

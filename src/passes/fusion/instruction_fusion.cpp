@@ -73,7 +73,7 @@ bool IsTrivial(const Instruction& inst) {
   return inst.Is(Opcode::kIota) || (inst.Is(Opcode::kBroadcast) && IsScalarConstant(inst.operand(0)));
 }
 
-// Whether each step depends on the step before.
+// Whether `inst` accumulates: it is a reduction or a running fold.
 bool IsFold(const Instruction& inst) { return inst.Is(Opcode::kReduce) || RunningFoldOf(inst).has_value(); }
 
 bool IsAlone(const Instruction& inst) { return inst.Is(kStandsAlone) && !IsFold(inst); }

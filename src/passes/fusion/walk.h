@@ -29,7 +29,8 @@ void Join(const Walk& other, Walk* walk);
 // Whether the result is an array, or only get-tuple-elements use it.
 bool IsUsedByElements(const Instruction& fusion);
 
-// Whether `root` is a reduction, or reads one through elementwise instructions and reshapes.
+// Whether the first hero from `root` is a reduction. The search goes through elementwise instructions, reshapes and
+// bitcasts, and also ends at running folds and at transposes of the minor dimension.
 bool IsReduced(const Instruction& root);
 
 }  // namespace hlo

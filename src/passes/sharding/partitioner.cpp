@@ -278,7 +278,8 @@ Instruction& Partitioner::Shifted(Local& local, Instruction& counted, const std:
 
 Result<Instruction*> Partitioner::ComputedInParts(Local& local, const Instruction& inst) {
   const FactorRule rule = FactorsOf(inst);
-  if (rule.edges) FAIL(Refused(inst, "calls a computation and was not inlined"));
+  if (rule.edges)
+    FAIL(Refused(inst, "cannot be split over devices, because it calls a computation that was not inlined"));
   std::vector<ArraySplit> operand_splits;
   for (const Instruction* operand : inst.operands())
     operand_splits.push_back(operand->shape().IsArray() ? TRY(SplitOf(*operand, 0)) : ArraySplit());

@@ -483,7 +483,8 @@ Result<Instruction*> CopyOfBitcastOfCopy(Instruction& inst, const PassContext&) 
   return Replace(inst, Opcode::kCopy, {view});
 }
 
-// The bitcast must only permute dimensions and layout, and x's dimensions keep their order.
+// bitcast(broadcast(x)) => broadcast(x). The bitcast may only permute dimensions and layout, and must leave the
+// dimensions of x in their order.
 Result<Instruction*> BitcastOfBroadcast(Instruction& inst, const PassContext&) {
   Instruction& broadcast = inst.operand(0);
   if (!broadcast.Is(Opcode::kBroadcast) || !MayGetLayoutOf(inst.shape(), broadcast.shape())) return nullptr;
