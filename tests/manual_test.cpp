@@ -135,8 +135,8 @@ TEST(Manual, UnsupportedMarkdownIsAnError) {
   const std::map<std::string, std::string> kBad = {
       {"#### too deep\n", "a heading is #, ## or ###"},
       {"#no blank\n", "a heading is"},
-      {"text\n- item\n", "a blank line parts this"},
-      {"text\n# heading\n", "a blank line parts this"},
+      {"text\n- item\n", "expected a blank line between this line"},
+      {"text\n# heading\n", "expected a blank line between this line"},
       {"> quoted\n", "not written with '>'"},
       {"* item\n", "not written with '* '"},
       {"  - nested\n", "not written with ' '"},

@@ -7,6 +7,7 @@
 #include "interp/devices/parts.h"
 #include "interp/interpreter.h"
 #include "ir/mesh/parts.h"
+#include "ir/text/printer.h"
 #include "ir/verifier/verifier.h"
 #include "passes/pass.h"
 #include "tests/interp_values.h"
@@ -134,6 +135,89 @@ TEST(Partitioner, AConstantOfSeveralNumbersIsCut) {
                      "  x = f32[4] parameter(0), sharding={devices=[4]<=[4]}\n"
                      "  c = f32[4] constant({1, 2, 3, 4})\n"
                      "  ROOT z = f32[4] multiply(x, c), sharding={devices=[4]<=[4]}\n"));
+}
+
+// A factor of the result that is dropped for the operand is a major one of the result.
+TEST(Partitioner, AReshapeDropsFactorsUntilNoneIsMinor) {
+  ExpectSame(Program(4,
+                     "  x = s32[12,6] parameter(0), sharding={mesh['a'=2,'b'=2], [{'b'},{'a'}]}\n"
+                     "  ROOT r = s32[6,12] reshape(x), sharding={mesh['a'=2,'b'=2], [{},{'b'}]}\n"));
+}
+
+TEST(Partitioner, AnIotaRoundsEachNumberOnce) {
+  for (const std::string_view type : {"bf16[4000]", "f16[4000]", "f8e4m3fn[400]", "s8[100]", "c64[400]", "u64[400]"}) {
+    ExpectSame(Program(4, Str("  ROOT r = ", type, " iota(), iota_dimension=0, sharding={devices=[4]<=[4]}\n")));
+  }
+}
+
+TEST(Partitioner, ScattersWithNarrowIndices) {
+  for (const std::string_view values :
+       {"s8[3,1] constant({{-100},{5},{127}})", "u8[3,1] constant({{250},{5},{127}})"}) {
+    ExpectSame(Program(3, Str("  x = f32[300] parameter(0), sharding={devices=[3]<=[3]}\n  i = ", values,
+                              "\n  u = f32[3] constant({7,8,9})\n"
+                              "  ROOT r = f32[300] scatter(x, i, u), update_window_dims={}, inserted_window_dims={0}, "
+                              "scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=add, "
+                              "sharding={devices=[3]<=[3]}\n")));
+  }
+}
+
+// The text of the partitioned program, or the message of the error.
+std::string PartitionedText(const std::string& text) {
+  const auto module = ParseText(text);
+  if (const Status status = RunPasses(*module, {"sharding-propagation", "spmd-partitioning", "dce"}); !status)
+    return std::string(status.error().message());
+  const Status verified = Verify(*module, VerifyLevel::kStrict);
+  return verified ? Print(*module) : std::string(verified.error().message());
+}
+
+TEST(Partitioner, ValuesStatedAsUnreducedHaveNoTerms) {
+  for (const std::string_view value : {"constant({1,2,3,4})", "constant({1,1,1,1})", "parameter(0)"}) {
+    const std::string text =
+        PartitionedText(Program(2, Str("  x = f32[4] ", value, ", sharding={mesh['x'=2], [{}], unreduced={'x'}}\n",
+                                       "  ROOT r = f32[4] negate(x), sharding={replicated}\n")));
+    EXPECT_TRUE(text.ends_with("is stated as unreduced, but has no terms that the devices could add")) << text;
+  }
+}
+
+TEST(Partitioner, AManualValueAndASplitOneDoNotMix) {
+  const std::string_view kManual = "{manual}", kSplit = "{devices=[2]<=[2]}";
+  for (const bool manual_first : {true, false}) {
+    const std::string text = PartitionedText(
+        Program(2, Str("  x = f32[4] parameter(0), sharding=", manual_first ? kManual : kSplit,
+                       "\n  ROOT r = f32[4] negate(x), sharding=", manual_first ? kSplit : kManual, "\n")));
+    EXPECT_EQ(text, "'r' (negate) has a manual value and one that is split along the same axes");
+  }
+}
+
+TEST(Partitioner, ElementsOfNestedTuples) {
+  const std::string text =
+      PartitionedText(Program(2,
+                              "  x = f32[4] parameter(0), sharding={devices=[2]<=[2]}\n"
+                              "  c = ((f32[4],f32[4]),u32[]) custom-call(x), custom_call_target=\"foo\"\n"
+                              "  t = (f32[4],f32[4]) get-tuple-element(c), index=0\n"
+                              "  ROOT r = f32[4] get-tuple-element(t), index=1, sharding={devices=[2]<=[2]}\n"));
+  EXPECT_TRUE(text.contains("ROOT %")) << text;
+}
+
+TEST(Partitioner, ControlEdgesStay) {
+  const std::string text =
+      PartitionedText(Program(2,
+                              "  x = f32[4] parameter(0), sharding={devices=[2]<=[2]}\n  n = f32[4] negate(x)\n"
+                              "  c = f32[4] cosine(x), control-predecessors={n}\n"
+                              "  ROOT r = f32[4] add(n, c), sharding={devices=[2]<=[2]}\n"));
+  EXPECT_TRUE(text.contains("control-predecessors={%negate}")) << text;
+}
+
+// The parameter has parts of 2x6 elements, and the result of 4x3.
+TEST(Partitioner, PartsOfOtherShapesShareNoBuffer) {
+  const auto program = [](std::string_view kind) {
+    return Str("HloModule m, num_partitions=2, input_output_alias={ {}: (0, {}, ", kind,
+               "-alias) }\nENTRY main {\n  x = f32[4,6] parameter(0), sharding={devices=[2,1]<=[2]}\n"
+               "  ROOT r = f32[4,6] negate(x), sharding={devices=[1,2]<=[2]}\n}\n");
+  };
+  EXPECT_FALSE(PartitionedText(program("may")).contains("alias"));
+  EXPECT_EQ(PartitionedText(program("must")),
+            "'x' (parameter) must be the buffer of a result whose parts have another shape");
 }
 
 TEST(Partitioner, AnArrayWithoutAShardingIsRefused) {

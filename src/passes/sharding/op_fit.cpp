@@ -134,14 +134,21 @@ class Fitting {
     return true;
   }
 
-  // A part of a dimension is contiguous only if the major factors have one index in it.
+  // A part of a dimension is contiguous only if the major factors have one index in it. A factor that is dropped for
+  // one tensor may be a major one of another, so this repeats until nothing is dropped.
   void DropMinorFactors(AtomsByFactor& assigned) const {
-    for (const Tensor& tensor : tensors_) {
-      for (const DimFactors& dim : *tensor.factors) {
-        bool is_complete = true;
-        for (const uint16_t f : dim) {
-          if (!is_complete) assigned[f].clear();
-          is_complete = is_complete && axes_.SizeOf(assigned[f]) == rule_.factors[f].size;
+    for (bool dropped = true; dropped;) {
+      dropped = false;
+      for (const Tensor& tensor : tensors_) {
+        for (const DimFactors& dim : *tensor.factors) {
+          bool is_complete = true;
+          for (const uint16_t f : dim) {
+            if (!is_complete && !assigned[f].empty()) {
+              assigned[f].clear();
+              dropped = true;
+            }
+            is_complete = is_complete && axes_.SizeOf(assigned[f]) == rule_.factors[f].size;
+          }
         }
       }
     }

@@ -1,6 +1,7 @@
 #include "passes/sharding/partitioner.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "base/text.h"
 #include "ir/factors/local_op.h"
@@ -41,9 +42,48 @@ Literal FirstNumber(const Literal& array) {
   return element;
 }
 
+Instruction& InType(Instruction& value, PrimitiveType type) {
+  if (value.shape().type() == type) return value;
+  return value.computation().AddLike(value, Opcode::kConvert, value.shape().WithType(type), {&value});
+}
+
+// A type for the indices of a dimension.
+PrimitiveType IndexType(int64_t size) {
+  return size <= std::numeric_limits<int32_t>::max() ? PrimitiveType::kS32 : PrimitiveType::kS64;
+}
+
 bool IsRegionBorder(const Instruction& inst) {
   const Marker marker = MarkerOf(inst);
   return marker == Marker::kShard || marker == Marker::kWhole;
+}
+
+bool SharesShape(const InputOutputAlias& alias, const Computation& entry) {
+  const Shape& parameter = entry.parameter(alias.parameter).shape();
+  return Compatible(SubShape(parameter, alias.parameter_index), SubShape(entry.root().shape(), alias.output));
+}
+
+// An axis of a manual region splits no dimension of the values there.
+Status CheckManual(const Instruction& inst, std::span<const ArraySplit> operands, std::span<const ArraySplit> results) {
+  AxisSet manual, used;
+  for (const std::span<const ArraySplit> splits : {operands, results}) {
+    for (const ArraySplit& split : splits) {
+      manual = manual | split.manual;
+      used = used | split.InDims() | split.pending;
+    }
+  }
+  if ((manual & used).empty()) return {};
+  FAIL(Refused(inst, "has a manual value and one that is split along the same axes"));
+}
+
+// A parameter and a result whose parts have other shapes cannot share their buffer.
+Status DropAliases(const Module& whole, ModuleHeader& header, const Computation& made) {
+  for (const InputOutputAlias& alias : header.aliases) {
+    if (alias.must && !SharesShape(alias, made))
+      FAIL(Refused(whole.entry().parameter(alias.parameter),
+                   "must be the buffer of a result whose parts have another shape"));
+  }
+  std::erase_if(header.aliases, [&](const InputOutputAlias& alias) { return !SharesShape(alias, made); });
+  return {};
 }
 
 }  // namespace
@@ -58,6 +98,7 @@ Status Partitioner::Run() {
     if (parameter.HasCommon())
       made.parameter(static_cast<int64_t>(i)).mutable_common().sharding = parameter.common().sharding;
   }
+  TRY(DropAliases(module_, module_.header, made));
   if (entry.root().HasCommon()) made.root().mutable_common().sharding = entry.root().common().sharding;
   module_.SetEntry(made);
   module_.RemoveUnreachable();
@@ -75,6 +116,14 @@ Result<Computation*> Partitioner::Partitioned(const Computation& computation) {
   for (const Instruction* parameter : computation.parameters()) TRY(AddInstruction(local, *parameter));
   for (const Instruction* inst : computation.PostOrder()) {
     if (!inst->Is(Opcode::kParameter)) TRY(AddInstruction(local, *inst));
+  }
+  for (const Instruction* inst : computation.instructions()) {
+    const auto value = local.values.find(inst);
+    if (value == local.values.end()) continue;
+    for (const Instruction* before : inst->control_predecessors()) {
+      Instruction& earlier = *local.values.at(before);
+      if (&earlier != value->second) value->second->AddControlPredecessor(earlier);
+    }
   }
   to.SetRoot(*local.values.at(&computation.root()));
   return &to;
@@ -149,14 +198,24 @@ Result<Instruction*> Partitioner::Changed(Local& local, Instruction& value, cons
 // ---------------------------------------------------------------------------------------------------
 
 Result<Instruction*> Partitioner::Parameter(Local& local, const Instruction& inst) {
+  if (inst.computation().IsEntry()) {
+    for (const ArraySplit& split : TRY(SplitsOf(inst))) TRY(CheckWholeTerm(inst, split));
+  }
   // The name stays, because the old computation, which has it too, goes.
   return &local.to.AddNamed(Opcode::kParameter, TRY(LocalShapeOf(inst)), {}, ParameterAttrs{inst.parameter_number()},
                             inst.name());
 }
 
+// The devices would all give the whole value as their term of the sum.
+Status Partitioner::CheckWholeTerm(const Instruction& inst, const ArraySplit& split) {
+  if (split.pending.empty()) return {};
+  FAIL(Refused(inst, "is stated as unreduced, but has no terms that the devices could add"));
+}
+
 // The elements of an array of one number are equal in all parts. Other arrays are whole constants that are cut.
 Result<Instruction*> Partitioner::Constant(Local& local, const Instruction& inst) {
   const ArraySplit split = TRY(SplitOf(inst, 0));
+  TRY(CheckWholeTerm(inst, split));
   const Shape shape = axes_.LocalShape(inst.shape(), split);
   if (shape == inst.shape()) return &local.to.AddConstant(inst.literal());
   if (inst.literal().IsSplat()) {
@@ -245,7 +304,7 @@ Instruction& Partitioner::IndicesInPart(Local& local, Instruction& indices, cons
     return local.to.AddLike(indices, Opcode::kBroadcast, shape.WithType(scalar.shape().type()), {&scalar},
                             DimensionsAttrs());
   };
-  Instruction& first = FirstElement(local, indices, atoms, size);
+  Instruction& first = FirstElement(local, indices, shape.type(), atoms, size);
   Instruction* offset = &everywhere(first);
   if (index.vector_dim < shape.rank() && shape.dim(index.vector_dim) > 1) {
     Instruction& component = local.to.AddLike(indices, Opcode::kIota, shape, {}, IotaAttrs{index.vector_dim});
@@ -259,21 +318,23 @@ Instruction& Partitioner::IndicesInPart(Local& local, Instruction& indices, cons
   return local.to.AddLike(indices, Opcode::kSubtract, shape, {&indices, offset});
 }
 
-// The index of a part's first element in the whole, in the type of `like`.
-Instruction& Partitioner::FirstElement(Local& local, Instruction& like, const std::vector<uint8_t>& atoms,
-                                       int64_t size) {
-  const Shape scalar(PrimitiveType::kS32, {});
-  Instruction& elements = local.to.AddConstant(Literal::Scalar(PrimitiveType::kS32, size));
-  Instruction& first =
-      local.to.AddLike(like, Opcode::kMultiply, scalar, {&local.digits.PartNumber(axes_, atoms), &elements});
-  return local.to.AddLike(like, Opcode::kConvert, scalar.WithType(like.shape().type()), {&first});
+// The index of a part's first element in the whole.
+Instruction& Partitioner::FirstElement(Local& local, Instruction& like, PrimitiveType type,
+                                       const std::vector<uint8_t>& atoms, int64_t size) {
+  Instruction& part = InType(local.digits.PartNumber(axes_, atoms), type);
+  Instruction& elements = local.to.AddConstant(Literal::Scalar(type, size));
+  return local.to.AddLike(like, Opcode::kMultiply, Shape(type, {}), {&part, &elements});
 }
 
-// Counts on from the parts before, which have `size` elements each.
-Instruction& Partitioner::Shifted(Local& local, Instruction& counted, const std::vector<uint8_t>& atoms, int64_t size) {
-  Instruction& first = FirstElement(local, counted, atoms, size);
-  Instruction& everywhere = local.to.AddLike(counted, Opcode::kBroadcast, counted.shape(), {&first}, DimensionsAttrs());
-  return local.to.AddLike(counted, Opcode::kAdd, counted.shape(), {&counted, &everywhere});
+// The numbers are counted in a type that holds all of them, so that each is rounded only once.
+Instruction& Partitioner::IotaInPart(Local& local, const Instruction& inst, const Shape& part,
+                                     const std::vector<uint8_t>& atoms) {
+  const int64_t dim = inst.attrs<IotaAttrs>().iota_dimension;
+  const PrimitiveType type = IndexType(inst.shape().dim(dim));
+  Instruction& counted = local.to.AddLike(inst, Opcode::kIota, part.WithType(type), {}, IotaAttrs{dim});
+  Instruction& first = FirstElement(local, counted, type, atoms, part.dim(dim));
+  Instruction& everywhere = local.to.AddLike(inst, Opcode::kBroadcast, counted.shape(), {&first}, DimensionsAttrs());
+  return InType(local.to.AddLike(inst, Opcode::kAdd, counted.shape(), {&counted, &everywhere}), part.type());
 }
 
 Result<Instruction*> Partitioner::ComputedInParts(Local& local, const Instruction& inst) {
@@ -284,6 +345,7 @@ Result<Instruction*> Partitioner::ComputedInParts(Local& local, const Instructio
   for (const Instruction* operand : inst.operands())
     operand_splits.push_back(operand->shape().IsArray() ? TRY(SplitOf(*operand, 0)) : ArraySplit());
   const std::vector<ArraySplit> wanted = TRY(SplitsOf(inst));
+  TRY(CheckManual(inst, operand_splits, wanted));
   OpFit fit = FitOp(inst, rule, operand_splits, wanted, axes_);
   std::vector<FactorPart> parts;
   for (size_t f = 0; f < fit.atoms.size(); ++f) {
@@ -294,6 +356,8 @@ Result<Instruction*> Partitioner::ComputedInParts(Local& local, const Instructio
   std::vector<Instruction*> operands;
   for (int64_t i = 0; i < inst.operand_count(); ++i) {
     const Instruction& operand = inst.operand(i);
+    if (operand.shape().IsTuple() && TRY(LocalShapeOf(operand)) != operand.shape())
+      FAIL(Refused(inst, Str("takes a tuple of split arrays, '", operand.name(), "'")));
     operands.push_back(operand.shape().IsArray() ? TRY(InSplit(local, operand, fit.operands[i]))
                                                  : local.values.at(&operand));
   }
@@ -303,6 +367,8 @@ Result<Instruction*> Partitioner::ComputedInParts(Local& local, const Instructio
     if (factor.kind == FactorKind::kPut) {
       const int64_t size = (factor.size + axes_.SizeOf(fit.atoms[f]) - 1) / axes_.SizeOf(fit.atoms[f]);
       Instruction*& indices = operands[factor.index->operand];
+      // Differences of narrower types would wrap.
+      if (ByteWidth(indices->shape().type()) < 4) indices = &InType(*indices, PrimitiveType::kS32);
       indices = &IndicesInPart(local, *indices, *factor.index, fit.atoms[f], size);
     }
     for (const int64_t once : rule.factors[f].used_once)
@@ -312,18 +378,24 @@ Result<Instruction*> Partitioner::ComputedInParts(Local& local, const Instructio
   for (const OperandRows& rows : op.rows) operands[rows.operand] = &RowsOf(*operands[rows.operand], rows);
   Instruction* value = &local.to.AddLike(inst, inst.opcode(), op.shape, Operands(operands.begin(), operands.end()),
                                          std::move(op.attributes));
-  if (inst.Is(Opcode::kIota) && op.shape != inst.shape()) {
-    const int64_t dim = inst.attrs<IotaAttrs>().iota_dimension;
-    const std::span<const uint8_t> atoms = fit.results[0].AtomsOf(dim);
-    if (!atoms.empty()) value = &Shifted(local, *value, {atoms.begin(), atoms.end()}, op.shape.dim(dim));
+  if (inst.Is(Opcode::kIota)) {
+    const std::span<const uint8_t> atoms = fit.results[0].AtomsOf(inst.attrs<IotaAttrs>().iota_dimension);
+    if (!atoms.empty()) value = &IotaInPart(local, inst, op.shape, {atoms.begin(), atoms.end()});
   }
   if (!inst.shape().IsTuple()) return Changed(local, *value, fit.results[0], wanted[0], inst.shape(), inst);
   if (fit.results == wanted) return value;
-  std::vector<Instruction*> leaves;
-  for (int64_t leaf = 0; leaf < inst.shape().LeafCount(); ++leaf)
-    leaves.push_back(TRY(Changed(local, local.to.AddGetTupleElement(*value, leaf), fit.results[leaf], wanted[leaf],
-                                 inst.shape().element(leaf), inst)));
-  return &local.to.AddTuple(Operands(leaves.begin(), leaves.end()));
+  size_t leaf = 0;
+  const auto changed = [&](auto&& changed, Instruction& part, const Shape& whole) -> Result<Instruction*> {
+    if (!whole.IsTuple()) {
+      const size_t l = leaf++;
+      return Changed(local, part, fit.results[l], wanted[l], whole, inst);
+    }
+    std::vector<Instruction*> elements;
+    for (int64_t i = 0; i < std::ssize(whole.elements()); ++i)
+      elements.push_back(TRY(changed(changed, local.to.AddGetTupleElement(part, i), whole.element(i))));
+    return &local.to.AddTuple(Operands(elements.begin(), elements.end()));
+  };
+  return changed(changed, *value, inst.shape());
 }
 
 }  // namespace hlo

@@ -53,8 +53,12 @@ class Partitioner {
   // Indices of a scatter, counted from the first element of the device's part.
   Instruction& IndicesInPart(Local& local, Instruction& indices, const FactorIndex& index,
                              const std::vector<uint8_t>& atoms, int64_t size);
-  Instruction& FirstElement(Local& local, Instruction& like, const std::vector<uint8_t>& atoms, int64_t size);
-  Instruction& Shifted(Local& local, Instruction& counted, const std::vector<uint8_t>& atoms, int64_t size);
+  // In `type`, for parts of `size` elements.
+  Instruction& FirstElement(Local& local, Instruction& like, PrimitiveType type, const std::vector<uint8_t>& atoms,
+                            int64_t size);
+  // The numbers of the device's part, whose iota dimension is split along `atoms`.
+  Instruction& IotaInPart(Local& local, const Instruction& inst, const Shape& part, const std::vector<uint8_t>& atoms);
+  static Status CheckWholeTerm(const Instruction& inst, const ArraySplit& split);
   Result<Instruction*> WithIdentity(Local& local, Instruction& once, const Factor& factor,
                                     const std::vector<uint8_t>& atoms);
 
