@@ -57,6 +57,12 @@ bool IsRegionBorder(const Instruction& inst) {
   return marker == Marker::kShard || marker == Marker::kWhole;
 }
 
+// The devices would all give the whole value as their term of the sum.
+Status CheckWholeTerm(const Instruction& inst, const ArraySplit& split) {
+  if (split.pending.empty()) return {};
+  FAIL(Refused(inst, "is stated as unreduced, but has no terms that the devices could add"));
+}
+
 bool SharesShape(const InputOutputAlias& alias, const Computation& entry) {
   const Shape& parameter = entry.parameter(alias.parameter).shape();
   return Compatible(SubShape(parameter, alias.parameter_index), SubShape(entry.root().shape(), alias.output));
@@ -76,13 +82,14 @@ Status CheckManual(const Instruction& inst, std::span<const ArraySplit> operands
 }
 
 // A parameter and a result whose parts have other shapes cannot share their buffer.
-Status DropAliases(const Module& whole, ModuleHeader& header, const Computation& made) {
-  for (const InputOutputAlias& alias : header.aliases) {
+Status DropAliases(Module& module, const Computation& made) {
+  std::vector<InputOutputAlias>& aliases = module.header.aliases;
+  for (const InputOutputAlias& alias : aliases) {
     if (alias.must && !SharesShape(alias, made))
-      FAIL(Refused(whole.entry().parameter(alias.parameter),
+      FAIL(Refused(module.entry().parameter(alias.parameter),
                    "must be the buffer of a result whose parts have another shape"));
   }
-  std::erase_if(header.aliases, [&](const InputOutputAlias& alias) { return !SharesShape(alias, made); });
+  std::erase_if(aliases, [&](const InputOutputAlias& alias) { return !SharesShape(alias, made); });
   return {};
 }
 
@@ -98,7 +105,7 @@ Status Partitioner::Run() {
     if (parameter.HasCommon())
       made.parameter(static_cast<int64_t>(i)).mutable_common().sharding = parameter.common().sharding;
   }
-  TRY(DropAliases(module_, module_.header, made));
+  TRY(DropAliases(module_, made));
   if (entry.root().HasCommon()) made.root().mutable_common().sharding = entry.root().common().sharding;
   module_.SetEntry(made);
   module_.RemoveUnreachable();
@@ -204,12 +211,6 @@ Result<Instruction*> Partitioner::Parameter(Local& local, const Instruction& ins
   // The name stays, because the old computation, which has it too, goes.
   return &local.to.AddNamed(Opcode::kParameter, TRY(LocalShapeOf(inst)), {}, ParameterAttrs{inst.parameter_number()},
                             inst.name());
-}
-
-// The devices would all give the whole value as their term of the sum.
-Status Partitioner::CheckWholeTerm(const Instruction& inst, const ArraySplit& split) {
-  if (split.pending.empty()) return {};
-  FAIL(Refused(inst, "is stated as unreduced, but has no terms that the devices could add"));
 }
 
 // The elements of an array of one number are equal in all parts. Other arrays are whole constants that are cut.

@@ -58,7 +58,6 @@ class Partitioner {
                             int64_t size);
   // The numbers of the device's part, whose iota dimension is split along `atoms`.
   Instruction& IotaInPart(Local& local, const Instruction& inst, const Shape& part, const std::vector<uint8_t>& atoms);
-  static Status CheckWholeTerm(const Instruction& inst, const ArraySplit& split);
   Result<Instruction*> WithIdentity(Local& local, Instruction& once, const Factor& factor,
                                     const std::vector<uint8_t>& atoms);
 
