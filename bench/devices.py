@@ -17,7 +17,7 @@ import tempfile
 
 HLO = 'build/bin/hlo'
 PASSES = ('call-inliner,flatten-call-graph,sharding-propagation,spmd-partitioning,algsimp,cse,all-reduce-reassociate,'
-          'all-reduce-combiner,dce')
+          'all-reduce-combiner,shuffle-expander,dce')
 
 
 def last_line(command):

@@ -1,6 +1,7 @@
 // Factor rules of ops that exchange values, have a state or call computations.
 #include "base/text.h"
 #include "ir/factors/rule_builder.h"
+#include "ir/frontend_attributes.h"
 #include "ir/markers.h"
 
 namespace hlo {
@@ -57,11 +58,36 @@ FactorRule FactorsOfBitcast(const Instruction& inst) {
   return RuleBuilder(inst).Finish("its meaning depends on layouts");
 }
 
+namespace {
+
+// A leading dimension that all arrays of a call have.
+void AddBatch(RuleBuilder& rule, const Instruction& inst, int64_t dim) {
+  std::vector<Spot> spots;
+  std::vector<int64_t> sizes;
+  const auto add = [&](const Shape& shape, Spot spot) {
+    if (shape.rank() <= dim) return;
+    spots.push_back(spot);
+    sizes.push_back(shape.dim(dim));
+  };
+  const std::vector<const Shape*> leaves = LeavesOf(inst.shape());
+  for (int64_t leaf = 0; leaf < std::ssize(leaves); ++leaf) add(*leaves[leaf], InResult(dim, leaf));
+  for (int64_t i = 0; i < inst.operand_count(); ++i) add(inst.operand(i).shape(), InOperand(i, dim));
+  const bool has_all = std::ssize(sizes) == std::ssize(leaves) + inst.operand_count();
+  if (has_all && std::ranges::count(sizes, sizes[0]) == std::ssize(sizes)) rule.AddFree(sizes[0], spots);
+}
+
+}  // namespace
+
+// JAX says how many leading dimensions of its calls are a batch.
 FactorRule FactorsOfCustomCall(const Instruction& inst) {
   // A statement of a sharding, whose value is its operand.
   if (MarkerOf(inst) == Marker::kValue && inst.operand_count() == 1 && IsIdentityMarker(inst))
     return FactorsOfElementwise(inst);
-  return RuleBuilder(inst).Finish(Str("no rule for the target '", inst.attrs<CustomCallAttrs>().target, "'"));
+  RuleBuilder rule(inst);
+  int64_t batch_dims = 0;
+  if (const auto text = FrontendAttribute(inst, "num_batch_dims")) ParseInt(*text, &batch_dims);
+  for (int64_t dim = 0; dim < batch_dims; ++dim) AddBatch(rule, inst, dim);
+  return rule.Finish(Str("no rule for the target '", inst.attrs<CustomCallAttrs>().target, "'"));
 }
 
 FactorRule FactorsOfDynamicReshape(const Instruction& inst) {

@@ -35,6 +35,7 @@ struct Cut {
     IndexRange positions = part.range;
     const bool from_end = factor().kind == FactorKind::kSum && read.window.reversed;
     if (from_end) positions.first = factor().size - positions.first - positions.size;
+    if (part.has_padding_rows) return UnclampedWindowOf(read.window, positions);
     return LocalWindowOf(read.window, inst.operand(read.operand).shape().dim(read.dim), positions);
   }
 };
@@ -149,6 +150,14 @@ void Localize(const Cut& cut, ConvolutionAttrs& a) {
   if (of_batch) a.batch_group_count = cut.part.range.size;
 }
 
+void Localize(const Cut& cut, CustomCallAttrs& a) {
+  if (!a.operand_layouts) return;
+  for (size_t i = 0; i < a.operand_layouts->shapes.size(); ++i) {
+    Shape& shape = a.operand_layouts->shapes[i];
+    shape = LocalShape(shape, cut.rule.operands[i], cut.rule, cut.part);
+  }
+}
+
 // The values of a step lack the scanned dimension.
 void Localize(const Cut& cut, ScanAttrs& a) {
   if (cut.factor().kind != FactorKind::kFree) return;
@@ -175,23 +184,44 @@ std::optional<FactorPart> PartOf(const FactorRule& rule, int64_t factor, int64_t
   return FactorPart{factor, {first, std::min(most, size - first)}};
 }
 
-// With a dilation of d, element e has the position e * d. The part's windows span the positions [low, high).
-LocalWindow LocalWindowOf(const WindowDim& window, int64_t elements, IndexRange positions) {
-  const int64_t a = positions.first * window.stride, b = (positions.first + positions.size - 1) * window.stride;
-  const int64_t low = std::min(a, b) - window.pad_low;
-  const int64_t high = std::max(a, b) - window.pad_low + (window.size - 1) * window.window_dilation + 1;
-  const int64_t dilation = window.base_dilation;
-  const int64_t first = std::clamp<int64_t>(CeilDiv(low, dilation), 0, elements);
-  const int64_t end = std::clamp<int64_t>(FloorDiv(high - 1, dilation) + 1, first, elements);
-  LocalWindow local{{first, end - first}, window};
-  if (first == end) {
-    local.window.pad_low = high - low;
+namespace {
+
+// The positions [low, high) that the windows of a part span. With a dilation of d, element e has the position e * d.
+struct Span {
+  Span(const WindowDim& window, IndexRange positions) {
+    const int64_t a = positions.first * window.stride, b = (positions.first + positions.size - 1) * window.stride;
+    low = std::min(a, b) - window.pad_low;
+    high = std::max(a, b) - window.pad_low + (window.size - 1) * window.window_dilation + 1;
+    first = CeilDiv(low, window.base_dilation);
+    end = FloorDiv(high - 1, window.base_dilation) + 1;
+  }
+  int64_t low, high;
+  int64_t first, end;  // The elements in it.
+};
+
+LocalWindow WithPadding(const WindowDim& window, const Span& span) {
+  LocalWindow local{{span.first, span.end - span.first}, window};
+  if (span.first == span.end) {
+    local.window.pad_low = span.high - span.low;
     local.window.pad_high = 0;
   } else {
-    local.window.pad_low = first * dilation - low;
-    local.window.pad_high = high - 1 - (end - 1) * dilation;
+    local.window.pad_low = span.first * window.base_dilation - span.low;
+    local.window.pad_high = span.high - 1 - (span.end - 1) * window.base_dilation;
   }
   return local;
+}
+
+}  // namespace
+
+LocalWindow LocalWindowOf(const WindowDim& window, int64_t elements, IndexRange positions) {
+  Span span(window, positions);
+  span.first = std::clamp<int64_t>(span.first, 0, elements);
+  span.end = std::clamp<int64_t>(span.end, span.first, elements);
+  return WithPadding(window, span);
+}
+
+LocalWindow UnclampedWindowOf(const WindowDim& window, IndexRange positions) {
+  return WithPadding(window, Span(window, positions));
 }
 
 Shape LocalShape(const Shape& whole, const std::vector<LeafFactors>& leaves, const FactorRule& rule,

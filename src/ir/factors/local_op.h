@@ -27,6 +27,9 @@ struct IndexRange {
 struct FactorPart {
   int64_t factor = 0;
   IndexRange range;  // Indices of the factor, at least one.
+  // If true, the caller gives all rows that the windows of the part cover, also those outside of the operand, which
+  // have the value of the op's padding. So the window is the same for all parts.
+  bool has_padding_rows = false;
 };
 
 // Part `part` of `parts`, each of ceil(size / parts) indices but the last ones. Nothing if the part has no index.
@@ -38,6 +41,8 @@ struct LocalWindow {
   WindowDim window;  // Its padding is not negative.
 };
 LocalWindow LocalWindowOf(const WindowDim& window, int64_t elements, IndexRange positions);
+// The same with the rows outside of the operand, whose numbers are negative or not less than the number of elements.
+LocalWindow UnclampedWindowOf(const WindowDim& window, IndexRange positions);
 
 // Rows of an operand along a dimension. An operand with several windows is their rows, one behind the other.
 struct OperandRows {

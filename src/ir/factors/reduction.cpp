@@ -37,8 +37,14 @@ FactorRule OfSelectAndScatter(const Instruction& inst) {
   for (int64_t dim = 0; dim < inst.shape().rank(); ++dim) {
     const WindowDim& window = windows[dim];
     const std::vector<Spot> spots = InAll(2, dim, 1, dim);
-    if (IsTrivial(window)) rule.AddFree(inst.shape().dim(dim), spots);
-    else if (window.base_dilation == 1 && window.window_dilation == 1)
+    const int64_t size = inst.shape().dim(dim), sources = inst.operand(1).shape().dim(dim);
+    const bool is_tiled = window.size <= window.stride && window.pad_low == 0 && sources * window.stride == size;
+    if (IsTrivial(window)) {
+      rule.AddFree(size, spots);
+    } else if (is_tiled && window.window_dilation == 1) {
+      rule.AddFree(sources, spots);
+      rule.AddWhole(window.stride, {InResult(dim), InOperand(0, dim)});
+    } else if (window.base_dilation == 1 && window.window_dilation == 1)
       rule.Add(ScatteredWindows(inst, dim, window), spots);
   }
   return rule.Finish();

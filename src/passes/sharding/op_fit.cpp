@@ -6,6 +6,8 @@
 #include "ir/factors/local_op.h"
 #include "ir/factors/rule_builder.h"
 #include "ir/mesh/reshard.h"
+#include "ir/reducer.h"
+#include "passes/sharding/halo.h"
 
 namespace hlo {
 namespace {
@@ -41,9 +43,13 @@ class Fitting {
 
   OpFit Best() const {
     OpFit best = Evaluated(AtomsByFactor(rule_.factors.size()));
-    for (size_t seed = 0; seed < tensors_.size(); ++seed) {
-      OpFit fit = Evaluated(Assigned(seed));
+    const auto consider = [&](AtomsByFactor assigned) {
+      OpFit fit = Evaluated(std::move(assigned));
       if (IsBetter(fit, best)) best = std::move(fit);
+    };
+    for (size_t seed = 0; seed < tensors_.size(); ++seed) {
+      consider(Assigned(seed));
+      if (auto moved = MovedToFree(seed)) consider(std::move(*moved));
     }
     return best;
   }
@@ -85,6 +91,33 @@ class Fitting {
       }
     }
     DropMinorFactors(assigned);
+    DropOverlaps(assigned);
+    return assigned;
+  }
+
+  // The atoms of the seed tensor. Those that split no factor, or one that is not free, split the largest free factor
+  // that their number of parts divides. Nothing if there are no such atoms.
+  std::optional<AtomsByFactor> MovedToFree(size_t seed) const {
+    if (!tensors_[seed].shape->IsArray()) return std::nullopt;
+    AtomsByFactor assigned = AtomsByFactorOf(rule_, *tensors_[seed].factors, tensors_[seed].split, axes_);
+    AxisSet moved = tensors_[seed].split.InDims();
+    for (size_t f = 0; f < assigned.size(); ++f) {
+      if (rule_.factors[f].kind == FactorKind::kFree && MayCut(f, assigned[f]))
+        moved = moved - AxisSet::Of(assigned[f]);
+      else assigned[f].clear();
+    }
+    if (moved.empty()) return std::nullopt;
+    std::optional<size_t> free;
+    for (size_t f = 0; f < assigned.size(); ++f) {
+      const Factor& factor = rule_.factors[f];
+      const bool is_larger = !free || factor.size > rule_.factors[*free].size;
+      if (factor.kind == FactorKind::kFree && assigned[f].empty() && factor.size % axes_.SizeOf(moved) == 0 &&
+          is_larger)
+        free = f;
+    }
+    if (!free) return std::nullopt;
+    for (const int atom : moved.Atoms()) assigned[*free].push_back(static_cast<uint8_t>(atom));
+    DropMinorFactors(assigned);
     return assigned;
   }
 
@@ -92,36 +125,46 @@ class Fitting {
 
   bool MayCut(size_t f, const Atoms& atoms) const {
     const Factor& factor = rule_.factors[f];
-    const bool is_even = factor.size % axes_.SizeOf(atoms) == 0;
-    if (factor.kind == FactorKind::kWindow) return is_even && WindowsStayInParts(factor, axes_.SizeOf(atoms));
-    if (factor.kind == FactorKind::kPut) return inst_.Is(Opcode::kScatter) && IsAlone(f);
-    if (factor.kind == FactorKind::kSum) return is_even && ReductionOf(factor) && factor.windows.empty();
-    return factor.kind == FactorKind::kFree && (is_even || IsAlone(f));
+    const int64_t parts = axes_.SizeOf(atoms);
+    const bool is_even = factor.size % parts == 0;
+    if (!is_even && !IsAlone(f)) return false;
+    switch (factor.kind) {
+      case FactorKind::kFree: return true;
+      case FactorKind::kSum: return MayCutSum(f, parts);
+      case FactorKind::kWindow: return MayCutWindow(f, parts);
+      case FactorKind::kLook: return IsAlone(f) && MayLook(factor);
+      case FactorKind::kPut: return IsAlone(f) && HasScalarIndex(factor);
+      default: return false;
+    }
   }
 
-  // Whether each part reads rows of its own part of the operands, at the same place in all parts. The windows are
-  // linear in the number of the part, so the first parts and the last one tell.
-  bool WindowsStayInParts(const Factor& factor, int64_t parts) const {
-    if (inst_.Is(Opcode::kSelectAndScatter)) return false;
-    std::vector<int64_t> seen;
-    for (const FactorWindow& read : factor.windows) {
-      const int64_t elements = inst_.operand(read.operand).shape().dim(read.dim), own = elements / parts;
-      if (elements % parts != 0 || std::ranges::find(seen, read.operand) != seen.end()) return false;
-      seen.push_back(read.operand);
-      const int64_t positions = factor.size / parts;
-      const auto window_of = [&](int64_t part) {
-        return LocalWindowOf(read.window, elements, {part * positions, positions});
-      };
-      const LocalWindow first = window_of(0);
-      if (first.rows.first + first.rows.size > own) return false;
-      for (const int64_t part : {int64_t{1}, parts - 1}) {
-        const LocalWindow local = window_of(part);
-        if (local.rows.first - part * own != first.rows.first || local.rows.size != first.rows.size ||
-            local.window != first.window)
-          return false;
-      }
-    }
-    return true;
+  bool MayCutSum(size_t f, int64_t parts) const {
+    const Factor& factor = rule_.factors[f];
+    const bool is_even = factor.size % parts == 0;
+    if (!factor.windows.empty()) return is_even && IsAlone(f) && HasHalos(factor, parts);
+    if (!factor.reducer) return is_even && inst_.Is(Opcode::kReduce);
+    return ReductionOf(factor) && (is_even || PaddingOfSum(inst_, factor, inst_.operand(0).shape().type()));
+  }
+
+  bool MayCutWindow(size_t f, int64_t parts) const {
+    const Factor& factor = rule_.factors[f];
+    if (inst_.Is(Opcode::kSelectAndScatter) || !IsAlone(f)) return false;
+    return inst_.Is(Opcode::kShuffle) ? factor.size % parts == 0 : HasHalos(factor, parts);
+  }
+
+  bool HasHalos(const Factor& factor, int64_t parts) const {
+    return std::ranges::all_of(factor.windows, [&](const FactorWindow& read) {
+      return HaloOf(factor, read, inst_.operand(read.operand).shape().dim(read.dim), parts).has_value();
+    });
+  }
+
+  // Each part of a gather has all rows of a slice or none.
+  bool MayLook(const Factor& factor) const {
+    if (!PickType(inst_.shape().type())) return false;
+    return inst_.Is(Opcode::kGather) ? factor.index->width == 1 : HasScalarIndex(factor);
+  }
+  bool HasScalarIndex(const Factor& factor) const {
+    return inst_.Is(Opcode::kScatter) || inst_.operand(factor.index->operand).shape().rank() == 0;
   }
 
   // Whether no dimension has other factors beside it.
@@ -154,6 +197,26 @@ class Fitting {
     }
   }
 
+  // A split kernel of a convolution reads a dimension that also has the positions of the window.
+  void DropOverlaps(AtomsByFactor& assigned) const {
+    for (size_t f = 0; f < assigned.size(); ++f) {
+      if (rule_.factors[f].kind != FactorKind::kSum || assigned[f].empty()) continue;
+      for (const FactorWindow& read : rule_.factors[f].windows) {
+        for (const uint16_t other : rule_.operands[read.operand][0][read.dim]) assigned[other].clear();
+      }
+    }
+  }
+
+  // Operands are split along the dimensions that the windows of a sum read.
+  void SplitReadDims(OpFit& fit) const {
+    for (size_t f = 0; f < fit.atoms.size(); ++f) {
+      if (rule_.factors[f].kind != FactorKind::kSum) continue;
+      for (const FactorWindow& read : rule_.factors[f].windows) {
+        for (const uint8_t atom : fit.atoms[f]) fit.operands[read.operand].Append(read.dim, atom);
+      }
+    }
+  }
+
   ArraySplit SplitFor(const Tensor& tensor, const AtomsByFactor& assigned) const {
     ArraySplit split(std::ssize(*tensor.factors));
     split.manual = tensor.split.manual;
@@ -176,9 +239,12 @@ class Fitting {
     AxisSet pending;
     std::optional<Reduction> reduction;
     for (size_t f = 0; f < assigned.size(); ++f) {
-      if (rule_.factors[f].kind != FactorKind::kSum || assigned[f].empty()) continue;
+      const Factor& factor = rule_.factors[f];
+      if (assigned[f].empty()) continue;
+      if (factor.kind == FactorKind::kLook) reduction = Reduction::kSum;
+      else if (factor.kind == FactorKind::kSum && factor.reducer) reduction = ReductionOf(factor);
+      else continue;
       pending = pending | AxisSet::Of(assigned[f]);
-      reduction = ReductionOf(rule_.factors[f]);
     }
     for (const Tensor& tensor : tensors_) {
       ArraySplit split = SplitFor(tensor, assigned);
@@ -186,14 +252,51 @@ class Fitting {
         split.pending = pending;
         split.reduction = *reduction;
       }
-      if (tensor.shape->IsArray())
-        fit.cost += tensor.is_result ? BytesBetween(split, tensor.split, *tensor.shape)
-                                     : BytesBetween(tensor.split, split, *tensor.shape);
       (tensor.is_result ? fit.results : fit.operands).push_back(std::move(split));
     }
     fit.atoms = std::move(assigned);
+    SplitReadDims(fit);
+    for (size_t i = 0; i < tensors_.size(); ++i) {
+      const auto& [shape, factors, present, is_result] = tensors_[i];
+      if (!shape->IsArray()) continue;
+      fit.cost += is_result ? BytesBetween(fit.results[i], present, *shape)
+                            : BytesBetween(present, fit.operands[i - fit.results.size()], *shape);
+    }
+    fit.cost += BytesInOp(fit);
     fit.cost += ComputeCost() / static_cast<double>(PartsOf(fit));
     return fit;
+  }
+
+  // Bytes of the results of collectives that belong to the op itself: rows of windows, and the results of all parts of
+  // a reduce that its own computation combines.
+  double BytesInOp(const OpFit& fit) const {
+    double bytes = 0;
+    for (size_t f = 0; f < fit.atoms.size(); ++f) {
+      const Factor& factor = rule_.factors[f];
+      const int64_t parts = axes_.SizeOf(fit.atoms[f]);
+      if (parts == 1) continue;
+      for (const FactorWindow& read : factor.windows) {
+        const Shape& operand = inst_.operand(read.operand).shape();
+        const Shape part = axes_.LocalShape(operand, fit.operands[read.operand]);
+        const double row =
+            static_cast<double>(part.ByteSize()) / static_cast<double>(std::max<int64_t>(1, part.dim(read.dim)));
+        bytes += row * static_cast<double>(RowsReceived(factor, read, operand.dim(read.dim), parts));
+      }
+      if (factor.kind != FactorKind::kSum || factor.reducer) continue;
+      const std::vector<const Shape*> leaves = LeavesOf(inst_.shape());
+      for (size_t leaf = 0; leaf < leaves.size(); ++leaf)
+        bytes += static_cast<double>(parts * axes_.LocalShape(*leaves[leaf], fit.results[leaf]).ByteSize());
+    }
+    return bytes;
+  }
+
+  // A rotation receives each row of its part once at most.
+  int64_t RowsReceived(const Factor& factor, const FactorWindow& read, int64_t elements, int64_t parts) const {
+    if (!inst_.Is(Opcode::kShuffle)) return HaloOf(factor, read, elements, parts)->RowsReceived();
+    if (&read != &factor.windows[0]) return 0;
+    const int64_t own = elements / parts, start = -read.window.pad_low;
+    const int64_t first = own - start % own;  // Rows of the part that has the first row.
+    return (start / own == 0 ? 0 : first) + (start / own + 1 == parts ? 0 : own - first);
   }
 
   // The time of the whole op, in bytes of a link. A device with links of 360 GB/s does 2e14 steps of a loop over all
@@ -224,6 +327,28 @@ class Fitting {
 };
 
 }  // namespace
+
+std::optional<PrimitiveType> PickType(PrimitiveType type) {
+  if (IsInteger(type)) return type;
+  if (type == PrimitiveType::kPred) return PrimitiveType::kU8;
+  if (!IsFloat(type)) return std::nullopt;
+  switch (BitWidth(type)) {
+    case 8: return PrimitiveType::kU8;
+    case 16: return PrimitiveType::kU16;
+    case 32: return PrimitiveType::kU32;
+    case 64: return PrimitiveType::kU64;
+    default: return std::nullopt;
+  }
+}
+
+std::optional<Literal> PaddingOfSum(const Instruction& inst, const Factor& factor, PrimitiveType type) {
+  switch (inst.opcode()) {
+    case Opcode::kDot:
+    case Opcode::kConvolution: return Literal::Scalar(type, int64_t{0});
+    case Opcode::kReduce: return IdentityOf(*factor.reducer, type);
+    default: return std::nullopt;
+  }
+}
 
 OpFit FitOp(const Instruction& inst, const FactorRule& rule, std::span<const ArraySplit> operands,
             std::span<const ArraySplit> results, const Axes& axes) {

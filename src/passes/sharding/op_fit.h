@@ -3,6 +3,7 @@
 #define HLO_PASSES_SHARDING_OP_FIT_H_
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -22,10 +23,15 @@ struct OpFit {
 };
 
 // Chooses among the splits that follow from one of the operands or results, and no split at all: the least cost, then
-// the most parts. Whole stay: look and scan factors,
-// windows that reach into other parts, and sums of uneven parts.
+// the most parts. Scan factors stay whole.
 OpFit FitOp(const Instruction& inst, const FactorRule& rule, std::span<const ArraySplit> operands,
             std::span<const ArraySplit> results, const Axes& axes);
+
+// The unsigned type or integer type in which the value of one device and the zeros of the others are added. Nothing for
+// types without one.
+std::optional<PrimitiveType> PickType(PrimitiveType type);
+// The value of rows of an operand that a sum ignores, or nothing if it is unknown.
+std::optional<Literal> PaddingOfSum(const Instruction& inst, const Factor& factor, PrimitiveType type);
 
 }  // namespace hlo
 

@@ -1,7 +1,7 @@
 #include "passes/sharding/partitioner.h"
 
 #include <algorithm>
-#include <limits>
+#include <map>
 
 #include "base/text.h"
 #include "ir/factors/local_op.h"
@@ -13,6 +13,7 @@
 #include "ir/mesh/shardy_text.h"
 #include "ir/reducer.h"
 #include "ir/side_effects.h"
+#include "passes/sharding/halo.h"
 #include "passes/sharding/propagation.h"
 #include "passes/sharding/value_classes.h"
 
@@ -40,16 +41,6 @@ Literal FirstNumber(const Literal& array) {
   Literal element(Shape(array.shape().type(), {}));
   std::copy_n(array.raw(), element.byte_size(), element.mutable_raw());
   return element;
-}
-
-Instruction& InType(Instruction& value, PrimitiveType type) {
-  if (value.shape().type() == type) return value;
-  return value.computation().AddLike(value, Opcode::kConvert, value.shape().WithType(type), {&value});
-}
-
-// A type for the indices of a dimension.
-PrimitiveType IndexType(int64_t size) {
-  return size <= std::numeric_limits<int32_t>::max() ? PrimitiveType::kS32 : PrimitiveType::kS64;
 }
 
 bool IsRegionBorder(const Instruction& inst) {
@@ -267,75 +258,173 @@ Result<Instruction*> Partitioner::RegionBorder(Local& local, const Instruction& 
   return inst.shape().IsTuple() ? &local.to.AddTuple(Operands(parts.begin(), parts.end())) : parts[0];
 }
 
-// On all devices but the first of the sum's atoms, an operand that is used once is the identity.
-Result<Instruction*> Partitioner::WithIdentity(Local& local, Instruction& once, const Factor& factor,
-                                               const std::vector<uint8_t>& atoms) {
-  const auto identity = IdentityOf(*factor.reducer, once.shape().type());
-  if (!identity) FAIL(Refused(once, "has no identity of its reducer"));
-  if (once.Is(Opcode::kConstant) && once.shape().rank() == 0 && once.literal().BitEquals(*identity)) return &once;
-  Instruction& scalar = local.to.AddConstant(*identity);
-  Instruction* neutral = &scalar;
-  if (once.shape().rank() > 0)
-    neutral = &local.to.AddLike(once, Opcode::kBroadcast, once.shape(), {&scalar}, DimensionsAttrs());
-  Instruction& zero = local.to.AddConstant(Literal::Scalar(PrimitiveType::kS32, int64_t{0}));
-  Instruction& is_first = local.to.AddLike(once, Opcode::kCompare, Shape(PrimitiveType::kPred, {}),
-                                           {&local.digits.PartNumber(axes_, atoms), &zero},
-                                           CompareAttrs{.direction = ComparisonDirection::kEq});
-  Instruction* choice = &is_first;
-  if (once.shape().rank() > 0)
-    choice = &local.to.AddLike(once, Opcode::kBroadcast, once.shape().WithType(PrimitiveType::kPred), {&is_first},
-                               DimensionsAttrs());
-  return &local.to.AddLike(once, Opcode::kSelect, once.shape(), {choice, &once, neutral});
-}
+// ---- Ops in parts
+// -----------------------------------------------------------------------------------------------------
 
-Instruction& Partitioner::RowsOf(Instruction& part, const OperandRows& rows) {
-  if (rows.rows.first == 0 && rows.rows.size == part.shape().dim(rows.dim)) return part;
-  SliceRanges ranges;
-  for (const int64_t size : part.shape().dims()) ranges.dims.push_back({0, size, 1});
-  ranges.dims[rows.dim] = {rows.rows.first, rows.rows.first + rows.rows.size, 1};
-  Shape shape = part.shape();
-  shape.SetDim(rows.dim, rows.rows.size);
-  return part.computation().AddLike(part, Opcode::kSlice, shape, {&part}, SliceAttrs{.slice = ranges});
-}
+namespace {
 
-Instruction& Partitioner::IndicesInPart(Local& local, Instruction& indices, const FactorIndex& index,
-                                        const std::vector<uint8_t>& atoms, int64_t size) {
-  const Shape& shape = indices.shape();
-  const auto everywhere = [&](Instruction& scalar) -> Instruction& {
-    return local.to.AddLike(indices, Opcode::kBroadcast, shape.WithType(scalar.shape().type()), {&scalar},
-                            DimensionsAttrs());
-  };
-  Instruction& first = FirstElement(local, indices, shape.type(), atoms, size);
-  Instruction* offset = &everywhere(first);
-  if (index.vector_dim < shape.rank() && shape.dim(index.vector_dim) > 1) {
-    Instruction& component = local.to.AddLike(indices, Opcode::kIota, shape, {}, IotaAttrs{index.vector_dim});
-    Instruction& wanted = local.to.AddConstant(Literal::Scalar(shape.type(), index.component));
-    Instruction& is_component =
-        local.to.AddLike(indices, Opcode::kCompare, shape.WithType(PrimitiveType::kPred),
-                         {&component, &everywhere(wanted)}, CompareAttrs{.direction = ComparisonDirection::kEq});
-    Instruction& zero = local.to.AddConstant(Literal::Scalar(shape.type(), int64_t{0}));
-    offset = &local.to.AddLike(indices, Opcode::kSelect, shape, {&is_component, offset, &everywhere(zero)});
+// The value that the op has outside of operand `operand`, or null if its windows stay inside.
+Instruction* PaddingOf(PartWriter& writer, const Instruction& inst, int64_t operand,
+                       std::span<Instruction* const> operands) {
+  switch (inst.opcode()) {
+    case Opcode::kConvolution: return &writer.Scalar(inst.operand(0).shape().type(), 0);
+    case Opcode::kPad: return operands[1];
+    case Opcode::kReduceWindow: return operands[operand + inst.operand_count() / 2];
+    default: return nullptr;
   }
-  return local.to.AddLike(indices, Opcode::kSubtract, shape, {&indices, offset});
 }
 
-// The index of a part's first element in the whole.
-Instruction& Partitioner::FirstElement(Local& local, Instruction& like, PrimitiveType type,
-                                       const std::vector<uint8_t>& atoms, int64_t size) {
-  Instruction& part = InType(local.digits.PartNumber(axes_, atoms), type);
-  Instruction& elements = local.to.AddConstant(Literal::Scalar(type, size));
-  return local.to.AddLike(like, Opcode::kMultiply, Shape(type, {}), {&part, &elements});
+Instruction& Concatenated(PartWriter& writer, const Instruction& inst, const Factor& factor,
+                          const PartWriter::Atoms& atoms, int64_t parts, std::span<Instruction* const> operands) {
+  std::vector<Instruction*> rows;
+  std::vector<Halo> halos;
+  for (const FactorWindow& read : factor.windows) {
+    const int64_t size = inst.operand(read.operand).shape().dim(read.dim);
+    halos.push_back(*HaloOf(factor, read, size, parts));
+    rows.push_back(&writer.WindowRows(*operands[read.operand], read.dim, size, halos.back(), atoms, nullptr));
+  }
+  return writer.PartOfConcatenation(rows, halos, factor.windows[0].dim, atoms);
 }
 
-// The numbers are counted in a type that holds all of them, so that each is rounded only once.
-Instruction& Partitioner::IotaInPart(Local& local, const Instruction& inst, const Shape& part,
-                                     const std::vector<uint8_t>& atoms) {
-  const int64_t dim = inst.attrs<IotaAttrs>().iota_dimension;
-  const PrimitiveType type = IndexType(inst.shape().dim(dim));
-  Instruction& counted = local.to.AddLike(inst, Opcode::kIota, part.WithType(type), {}, IotaAttrs{dim});
-  Instruction& first = FirstElement(local, counted, type, atoms, part.dim(dim));
-  Instruction& everywhere = local.to.AddLike(inst, Opcode::kBroadcast, counted.shape(), {&first}, DimensionsAttrs());
-  return InType(local.to.AddLike(inst, Opcode::kAdd, counted.shape(), {&counted, &everywhere}), part.type());
+// Writes a dynamic-update-slice along the split dimensions of `atoms_of_dim`. Rows of the update that another device
+// has keep their old value.
+void UpdateInParts(PartWriter& writer, const Instruction& inst,
+                   const std::map<int64_t, PartWriter::Atoms>& atoms_of_dim, std::vector<Instruction*>& operands) {
+  if (atoms_of_dim.empty()) return;
+  Instruction* update = operands[1];
+  std::vector<std::pair<int64_t, Instruction*>> masks;
+  PrimitiveType type = PrimitiveType::kS32;
+  for (const auto& [dim, atoms] : atoms_of_dim) {
+    const auto [rows, start, is_valid] =
+        writer.UpdateInPart(*update, dim, inst.shape().dim(dim), *operands[2 + dim], atoms);
+    update = rows;
+    operands[2 + dim] = start;
+    masks.push_back({dim, is_valid});
+    if (start->shape().type() == PrimitiveType::kS64) type = PrimitiveType::kS64;
+  }
+  std::vector<Instruction*> slice = {operands[0]};
+  std::vector<int64_t> sizes;
+  for (int64_t dim = 0; dim < inst.shape().rank(); ++dim) {
+    if (!atoms_of_dim.contains(dim)) {
+      const int64_t most = operands[0]->shape().dim(dim) - update->shape().dim(dim);
+      operands[2 + dim] = &writer.Clamped(*operands[2 + dim], most);
+    }
+    operands[2 + dim] = &writer.InType(*operands[2 + dim], type);
+    slice.push_back(operands[2 + dim]);
+    sizes.push_back(update->shape().dim(dim));
+  }
+  Instruction& old = writer.Add(Opcode::kDynamicSlice, update->shape(), Operands(slice.begin(), slice.end()),
+                                DynamicSliceAttrs{std::move(sizes)});
+  for (const auto& [dim, is_valid] : masks)
+    update = &writer.Select(writer.Along(*is_valid, dim, update->shape()), *update, old);
+  operands[1] = update;
+}
+
+bool IsRotated(const ShuffleAttrs& attrs) {
+  return std::ranges::any_of(attrs.shifts, [](int64_t shift) { return shift != 0; });
+}
+
+}  // namespace
+
+Status Partitioner::MaskPadding(PartWriter& writer, const Instruction& inst, const FactorRule& rule, int64_t f,
+                                const Atoms& atoms, std::vector<Instruction*>& operands) {
+  const Factor& factor = rule.factors[f];
+  if (factor.size % axes_.SizeOf(atoms) == 0) return {};
+  for (int64_t i = 0; i < inst.operand_count(); ++i) {
+    for (int64_t dim = 0; dim < std::ssize(rule.operands[i][0]); ++dim) {
+      const DimFactors& factors = rule.operands[i][0][dim];
+      if (std::find(factors.begin(), factors.end(), f) == factors.end()) continue;
+      operands[i] = &writer.WithoutPadding(*operands[i], dim, factor.size,
+                                           *PaddingOfSum(inst, factor, inst.operand(i).shape().type()), atoms);
+    }
+  }
+  return {};
+}
+
+Status Partitioner::AdjustOperands(PartWriter& writer, const Instruction& inst, const FactorRule& rule, int64_t f,
+                                   const Atoms& atoms, std::vector<Instruction*>& operands) {
+  const Factor& factor = rule.factors[f];
+  if (factor.kind == FactorKind::kSum) TRY(MaskPadding(writer, inst, rule, f, atoms, operands));
+  for (const int64_t once : factor.used_once)
+    operands[once] = TRY(writer.WithIdentity(*operands[once], *factor.reducer, atoms));
+  if (factor.index && inst.Is(Opcode::kDynamicSlice)) {
+    const int64_t dim = factor.index->operand - 1;
+    Instruction*& start = operands[factor.index->operand];
+    operands[0] = &writer.SlicedInPart(*operands[0], dim, factor.size, *start, factor.index->width, atoms);
+    start = &writer.Scalar(start->shape().type(), 0);
+  } else if (factor.index && !inst.Is(Opcode::kDynamicUpdateSlice)) {
+    Instruction*& indices = operands[factor.index->operand];
+    indices = &writer.IndicesInPart(*indices, *factor.index, factor.size, atoms);
+  } else if (inst.Is(Opcode::kShuffle) && !factor.windows.empty()) {
+    const int64_t dim = factor.windows[0].dim;
+    operands[0] = &writer.Rotated(*operands[0], dim, -factor.windows[0].window.pad_low, atoms);
+  } else if (!inst.Is(Opcode::kConcatenate)) {
+    for (const FactorWindow& read : factor.windows) {
+      const int64_t size = inst.operand(read.operand).shape().dim(read.dim);
+      operands[read.operand] =
+          &writer.WindowRows(*operands[read.operand], read.dim, size, *HaloOf(factor, read, size, axes_.SizeOf(atoms)),
+                             atoms, PaddingOf(writer, inst, read.operand, operands));
+    }
+  }
+  return {};
+}
+
+Result<Instruction*> Partitioner::ReducedOverParts(Local& local, PartWriter& writer, const Instruction& inst,
+                                                   const OpFit& fit, const Atoms& atoms, Instruction& value,
+                                                   std::span<Instruction* const> operands) {
+  const int64_t arrays = inst.operand_count() / 2, parts = axes_.SizeOf(atoms);
+  const std::vector<const Shape*> leaves = LeavesOf(inst.shape());
+  Operands gathered;
+  for (int64_t i = 0; i < arrays; ++i) {
+    const ArraySplit& rest = fit.results[i];
+    ArraySplit from(rest.rank() + 1), to(rest.rank() + 1);
+    from.manual = to.manual = rest.manual;
+    for (const uint8_t atom : atoms) from.Append(0, atom);
+    for (int64_t dim = 0; dim < rest.rank(); ++dim) {
+      for (const uint8_t atom : rest.AtomsOf(dim)) {
+        from.Append(dim + 1, atom);
+        to.Append(dim + 1, atom);
+      }
+    }
+    const auto with_parts = [](const Shape& shape, int64_t count) {
+      Dims dims = {count};
+      for (const int64_t size : shape.dims()) dims.push_back(size);
+      return shape.WithDims(dims);
+    };
+    Instruction& leaf = inst.shape().IsTuple() ? local.to.AddGetTupleElement(value, i) : value;
+    Instruction& own = writer.Add(Opcode::kReshape, with_parts(leaf.shape(), 1), {&leaf}, ReshapeAttrs());
+    gathered.push_back(TRY(Changed(local, own, from, to, with_parts(*leaves[i], parts), inst)));
+  }
+  for (Instruction* const init : operands.subspan(arrays)) gathered.push_back(init);
+  return &writer.Add(Opcode::kReduce, value.shape(), std::move(gathered),
+                     ReduceAttrs{{0}, inst.attrs<ReduceAttrs>().to_apply});
+}
+
+Result<Instruction*> Partitioner::Picked(Local& local, PartWriter& writer, const Instruction& inst, Instruction& value,
+                                         const ArraySplit& from, const ArraySplit& to) {
+  const PrimitiveType type = value.shape().type(), bits = *PickType(type);
+  const Opcode opcode = IsFloat(type) ? Opcode::kBitcastConvert : Opcode::kConvert;
+  const auto as = [&](Instruction& x, PrimitiveType other) -> Instruction& {
+    return type == bits ? x : writer.Add(opcode, x.shape().WithType(other), {&x});
+  };
+  return &as(*TRY(Changed(local, as(value, bits), from, to, inst.shape().WithType(bits), inst)), type);
+}
+
+Result<Instruction*> Partitioner::InSplits(Local& local, const Instruction& inst, Instruction& value,
+                                           const std::vector<ArraySplit>& from, const std::vector<ArraySplit>& to) {
+  if (from == to) return &value;
+  size_t leaf = 0;
+  const auto changed = [&](auto&& changed, Instruction& part, const Shape& whole) -> Result<Instruction*> {
+    if (!whole.IsTuple()) {
+      const size_t l = leaf++;
+      return Changed(local, part, from[l], to[l], whole, inst);
+    }
+    std::vector<Instruction*> elements;
+    for (int64_t i = 0; i < std::ssize(whole.elements()); ++i)
+      elements.push_back(TRY(changed(changed, local.to.AddGetTupleElement(part, i), whole.element(i))));
+    return &local.to.AddTuple(Operands(elements.begin(), elements.end()));
+  };
+  return changed(changed, value, inst.shape());
 }
 
 Result<Instruction*> Partitioner::ComputedInParts(Local& local, const Instruction& inst) {
@@ -347,13 +436,7 @@ Result<Instruction*> Partitioner::ComputedInParts(Local& local, const Instructio
     operand_splits.push_back(operand->shape().IsArray() ? TRY(SplitOf(*operand, 0)) : ArraySplit());
   const std::vector<ArraySplit> wanted = TRY(SplitsOf(inst));
   TRY(CheckManual(inst, operand_splits, wanted));
-  OpFit fit = FitOp(inst, rule, operand_splits, wanted, axes_);
-  std::vector<FactorPart> parts;
-  for (size_t f = 0; f < fit.atoms.size(); ++f) {
-    const int64_t count = axes_.SizeOf(fit.atoms[f]);
-    if (count > 1) parts.push_back(*PartOf(rule, static_cast<int64_t>(f), count, 0));
-  }
-  if (!parts.empty() && HasSideEffect(inst)) FAIL(Refused(inst, "has a side effect and split values"));
+  const OpFit fit = FitOp(inst, rule, operand_splits, wanted, axes_);
   std::vector<Instruction*> operands;
   for (int64_t i = 0; i < inst.operand_count(); ++i) {
     const Instruction& operand = inst.operand(i);
@@ -362,41 +445,51 @@ Result<Instruction*> Partitioner::ComputedInParts(Local& local, const Instructio
     operands.push_back(operand.shape().IsArray() ? TRY(InSplit(local, operand, fit.operands[i]))
                                                  : local.values.at(&operand));
   }
+  PartWriter writer(local.to, inst, axes_, local.digits, supply_);
+  std::vector<FactorPart> parts;
+  Atoms picked;  // Along these atoms the computation of a reduce combines the results of the parts.
+  std::vector<int64_t> looked;
+  std::map<int64_t, Atoms> updated;  // Indexed by dimension.
+  Instruction* value = nullptr;
   for (size_t f = 0; f < fit.atoms.size(); ++f) {
-    if (fit.atoms[f].empty()) continue;
+    const Atoms& atoms = fit.atoms[f];
+    const int64_t count = axes_.SizeOf(atoms);
+    if (count == 1) continue;
     const Factor& factor = rule.factors[f];
-    if (factor.kind == FactorKind::kPut) {
-      const int64_t size = (factor.size + axes_.SizeOf(fit.atoms[f]) - 1) / axes_.SizeOf(fit.atoms[f]);
-      Instruction*& indices = operands[factor.index->operand];
-      // Differences of narrower types would wrap.
-      if (ByteWidth(indices->shape().type()) < 4) indices = &InType(*indices, PrimitiveType::kS32);
-      indices = &IndicesInPart(local, *indices, *factor.index, fit.atoms[f], size);
-    }
-    for (const int64_t once : rule.factors[f].used_once)
-      operands[once] = TRY(WithIdentity(local, *operands[once], rule.factors[f], fit.atoms[f]));
+    // The first part is a whole one.
+    parts.push_back(*PartOf(rule, static_cast<int64_t>(f), count, 0));
+    parts.back().has_padding_rows = true;
+    TRY(AdjustOperands(writer, inst, rule, static_cast<int64_t>(f), atoms, operands));
+    if (factor.kind == FactorKind::kWindow && inst.Is(Opcode::kConcatenate))
+      value = &Concatenated(writer, inst, factor, atoms, count, operands);
+    if (factor.kind == FactorKind::kSum && !factor.reducer) picked.insert(picked.end(), atoms.begin(), atoms.end());
+    if (factor.kind == FactorKind::kLook) looked.push_back(static_cast<int64_t>(f));
+    if (factor.kind == FactorKind::kPut && inst.Is(Opcode::kDynamicUpdateSlice))
+      updated[factor.index->operand - 2] = atoms;
   }
-  LocalOp op = LocalOpOf(inst, rule, parts);
-  for (const OperandRows& rows : op.rows) operands[rows.operand] = &RowsOf(*operands[rows.operand], rows);
-  Instruction* value = &local.to.AddLike(inst, inst.opcode(), op.shape, Operands(operands.begin(), operands.end()),
-                                         std::move(op.attributes));
+  if (!parts.empty() && HasSideEffect(inst)) FAIL(Refused(inst, "has a side effect and split values"));
+  UpdateInParts(writer, inst, updated, operands);
+  if (value == nullptr) {
+    LocalOp op = LocalOpOf(inst, rule, parts);
+    const ShuffleAttrs* const shuffle = op.attributes.GetIf<ShuffleAttrs>();
+    if (shuffle != nullptr && !IsRotated(*shuffle)) value = operands[0];
+    else
+      value =
+          &writer.Add(inst.opcode(), op.shape, Operands(operands.begin(), operands.end()), std::move(op.attributes));
+  }
   if (inst.Is(Opcode::kIota)) {
-    const std::span<const uint8_t> atoms = fit.results[0].AtomsOf(inst.attrs<IotaAttrs>().iota_dimension);
-    if (!atoms.empty()) value = &IotaInPart(local, inst, op.shape, {atoms.begin(), atoms.end()});
+    const int64_t dim = inst.attrs<IotaAttrs>().iota_dimension;
+    const std::span<const uint8_t> atoms = fit.results[0].AtomsOf(dim);
+    if (!atoms.empty()) value = &writer.IotaInPart(dim, value->shape(), {atoms.begin(), atoms.end()});
   }
-  if (!inst.shape().IsTuple()) return Changed(local, *value, fit.results[0], wanted[0], inst.shape(), inst);
-  if (fit.results == wanted) return value;
-  size_t leaf = 0;
-  const auto changed = [&](auto&& changed, Instruction& part, const Shape& whole) -> Result<Instruction*> {
-    if (!whole.IsTuple()) {
-      const size_t l = leaf++;
-      return Changed(local, part, fit.results[l], wanted[l], whole, inst);
-    }
-    std::vector<Instruction*> elements;
-    for (int64_t i = 0; i < std::ssize(whole.elements()); ++i)
-      elements.push_back(TRY(changed(changed, local.to.AddGetTupleElement(part, i), whole.element(i))));
-    return &local.to.AddTuple(Operands(elements.begin(), elements.end()));
-  };
-  return changed(changed, *value, inst.shape());
+  if (!picked.empty()) value = TRY(ReducedOverParts(local, writer, inst, fit, picked, *value, operands));
+  for (const int64_t f : looked) {
+    const FactorIndex& index = *rule.factors[f].index;
+    if (inst.Is(Opcode::kGather))
+      value = &writer.GatheredInPart(*value, *operands[index.operand], index, rule.factors[f].size, fit.atoms[f]);
+  }
+  if (!looked.empty()) return Picked(local, writer, inst, *value, fit.results[0], wanted[0]);
+  return InSplits(local, inst, *value, fit.results, wanted);
 }
 
 }  // namespace hlo

@@ -16,6 +16,7 @@
 #include "ir/mesh/axes.h"
 #include "ir/module.h"
 #include "passes/sharding/op_fit.h"
+#include "passes/sharding/part_writer.h"
 #include "passes/sharding/reshard_instructions.h"
 
 namespace hlo {
@@ -32,6 +33,8 @@ class Partitioner {
   const std::vector<std::string>& gathered() const { return gathered_; }
 
  private:
+  using Atoms = PartWriter::Atoms;
+
   // The instructions of one computation on a device.
   struct Local {
     Computation& to;
@@ -48,18 +51,20 @@ class Partitioner {
   Result<Instruction*> ControlFlow(Local& local, const Instruction& inst);
   Result<Instruction*> RegionBorder(Local& local, const Instruction& inst);
   Result<Instruction*> ComputedInParts(Local& local, const Instruction& inst);
-  // The rows of an operand's part that the op's windows read.
-  static Instruction& RowsOf(Instruction& part, const OperandRows& rows);
-  // Indices of a scatter, counted from the first element of the device's part.
-  Instruction& IndicesInPart(Local& local, Instruction& indices, const FactorIndex& index,
-                             const std::vector<uint8_t>& atoms, int64_t size);
-  // In `type`, for parts of `size` elements.
-  Instruction& FirstElement(Local& local, Instruction& like, PrimitiveType type, const std::vector<uint8_t>& atoms,
-                            int64_t size);
-  // The numbers of the device's part, whose iota dimension is split along `atoms`.
-  Instruction& IotaInPart(Local& local, const Instruction& inst, const Shape& part, const std::vector<uint8_t>& atoms);
-  Result<Instruction*> WithIdentity(Local& local, Instruction& once, const Factor& factor,
-                                    const std::vector<uint8_t>& atoms);
+  // Changes the operands to those that the op of the device's part takes along a split factor.
+  Status AdjustOperands(PartWriter& writer, const Instruction& inst, const FactorRule& rule, int64_t factor,
+                        const Atoms& atoms, std::vector<Instruction*>& operands);
+  Status MaskPadding(PartWriter& writer, const Instruction& inst, const FactorRule& rule, int64_t factor,
+                     const Atoms& atoms, std::vector<Instruction*>& operands);
+  // Reduces the results of the parts of the whole, which are one behind the other.
+  Result<Instruction*> ReducedOverParts(Local& local, PartWriter& writer, const Instruction& inst, const OpFit& fit,
+                                        const Atoms& atoms, Instruction& value, std::span<Instruction* const> operands);
+  // The value of the one device that has it. The values of the others are zeros. The sum of bits keeps -0 and NaN.
+  Result<Instruction*> Picked(Local& local, PartWriter& writer, const Instruction& inst, Instruction& value,
+                              const ArraySplit& from, const ArraySplit& to);
+  // The leaves of an op's value in the splits of its result.
+  Result<Instruction*> InSplits(Local& local, const Instruction& inst, Instruction& value,
+                                const std::vector<ArraySplit>& from, const std::vector<ArraySplit>& to);
 
   // The split of a leaf according to its sharding.
   Result<ArraySplit> SplitOf(const Instruction& inst, int64_t leaf) const;

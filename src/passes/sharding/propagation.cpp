@@ -38,6 +38,12 @@ size_t CommonPrefix(std::span<const uint8_t> a, std::span<const uint8_t> b) {
   return static_cast<size_t>(std::ranges::mismatch(a, b).in1 - a.begin());
 }
 
+// Parts may be uneven if at most a quarter of the elements is added as padding. Factors beside others must be even.
+bool MaySplit(int64_t size, int64_t parts, bool is_alone) {
+  if (size % parts == 0) return true;
+  return is_alone && 4 * ((size + parts - 1) / parts * parts) <= 5 * size;
+}
+
 // The booleans of {true,false,...}. One value means the same for all. Without values all are false.
 std::vector<bool> FlagsOf(const PropagationFlags& flags, size_t count) {
   const std::string_view text = flags.text;
@@ -264,8 +270,9 @@ bool Propagation::Extend(const Op& op, const Tensor& tensor, const AtomsByFactor
       if (IsPrefix(has, wants) && !minor_is_split && factor.kind != FactorKind::kWhole) {
         for (const uint8_t atom : std::span(wants).subspan(has.size())) {
           const AxisSet used = state.split.InDims() | state.split.manual | state.split.pending;
-          if (used.Has(atom) || size % (parts * axes_.atoms()[atom].size) != 0) break;
-          parts *= axes_.atoms()[atom].size;
+          const int64_t more_parts = parts * axes_.atoms()[atom].size;
+          if (used.Has(atom) || !MaySplit(size, more_parts, factors.size() == 1)) break;
+          parts = more_parts;
           state.split.Append(dim, atom);
           state.changed = step_;
           changed = true;

@@ -5,6 +5,7 @@
 #include "ir/markers.h"
 #include "ir/mesh/stated_shardings.h"
 #include "passes/pass.h"
+#include "passes/sharding/preparation.h"
 #include "passes/sharding/propagation.h"
 
 namespace hlo {
@@ -78,12 +79,12 @@ bool ReplaceMarkers(Computation& computation) {
 }  // namespace
 
 Result<bool> PropagateShardings(Module& module, const PassContext& context) {
-  if (!IsUnpartitioned(module)) return false;
+  if (!IsUnpartitioned(module) || Axes::Of(module).devices() <= 1) return false;
+  bool changed = false;
+  for (Computation* computation : ComputationsOnArrays(module)) changed |= PrepareForPropagation(*computation);
   Propagation propagation(module);
-  if (propagation.axes().devices() <= 1) return false;
   propagation.Run(context.fuel);
   for (const std::string& text : propagation.ignored()) VLOG(1, "ignored: ", text);
-  bool changed = false;
   for (Computation* computation : ComputationsOnArrays(module)) {
     for (Instruction* inst : computation->Instructions()) changed |= WriteSharding(propagation, *inst);
   }

@@ -1,0 +1,99 @@
+// Instructions on the part of an array that a device holds.
+#ifndef HLO_PASSES_SHARDING_PART_WRITER_H_
+#define HLO_PASSES_SHARDING_PART_WRITER_H_
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "ir/factors/factor_rules.h"
+#include "ir/mesh/axes.h"
+#include "ir/module.h"
+#include "passes/sharding/halo.h"
+#include "passes/sharding/reshard_instructions.h"
+
+namespace hlo {
+
+// Indices of a dimension are counted in s32, or in s64 if a number up to `most` needs it.
+PrimitiveType IndexType(int64_t most);
+
+// Writes instructions with the metadata of one op of the program before. A dimension of a value is split along atoms
+// into parts of equal size. The device's part number follows from its digits of the atoms.
+class PartWriter {
+ public:
+  using Atoms = std::vector<uint8_t>;  // The major atom first.
+
+  PartWriter(Computation& to, const Instruction& op, const Axes& axes, DeviceDigits& digits, CollectiveSupply& supply)
+      : to_(to), op_(op), axes_(axes), digits_(digits), supply_(supply) {}
+
+  Instruction& Add(Opcode opcode, Shape shape, Operands operands, Attributes attributes = NoAttrs());
+  Instruction& Scalar(PrimitiveType type, int64_t value);
+  // A scalar in all elements of an array, or a vector along one of its dimensions.
+  Instruction& Everywhere(Instruction& scalar, const Shape& shape);
+  Instruction& Along(Instruction& vector, int64_t dim, const Shape& shape);
+  Instruction& Compare(Instruction& a, ComparisonDirection direction, Instruction& b);
+  Instruction& Select(Instruction& which, Instruction& a, Instruction& b);
+  Instruction& InType(Instruction& value, PrimitiveType type);
+  // An index clamped to [0, most], in a type of at least 32 bits.
+  Instruction& Clamped(Instruction& index, int64_t most);
+  Instruction& Rows(Instruction& value, int64_t dim, int64_t first, int64_t count);
+  Instruction& Joined(std::vector<Instruction*> values, int64_t dim);
+
+  // first + step * (the number of the device's part)
+  Instruction& Linear(PrimitiveType type, int64_t first, int64_t step, const Atoms& atoms);
+  // The numbers that an iota has in the device's part, whose iota dimension is split.
+  Instruction& IotaInPart(int64_t dim, const Shape& part, const Atoms& atoms);
+  // On all devices but that of the first part, the identity of `reducer`.
+  Result<Instruction*> WithIdentity(Instruction& value, Opcode reducer, const Atoms& atoms);
+  // Replaces the rows behind the last one of the whole, which has `size` rows.
+  Instruction& WithoutPadding(Instruction& part, int64_t dim, int64_t size, const Literal& padding, const Atoms& atoms);
+
+  // The rows that the windows of the device's part read. `padding` has the value of rows outside of the whole. It may
+  // be null if `halo` is not masked.
+  Instruction& WindowRows(Instruction& part, int64_t dim, int64_t size, const Halo& halo, const Atoms& atoms,
+                          Instruction* padding);
+  // The device's part of a concatenation. `parts` have the rows of all windows of each operand.
+  Instruction& PartOfConcatenation(std::span<Instruction* const> rows, std::span<const Halo> halos, int64_t dim,
+                                   const Atoms& atoms);
+  // The part that begins `start` rows later in the whole, whose last row is followed by its first one.
+  Instruction& Rotated(Instruction& part, int64_t dim, int64_t start, const Atoms& atoms);
+
+  // Indices of elements of a dimension of `size` elements, counted from the first element of the device's part.
+  Instruction& IndicesInPart(Instruction& indices, const FactorIndex& index, int64_t size, const Atoms& atoms);
+  // A gather's result, with zeros where an index is outside of the device's part. `indices` are counted from its first
+  // element.
+  Instruction& GatheredInPart(Instruction& result, Instruction& indices, const FactorIndex& index, int64_t size,
+                              const Atoms& atoms);
+  // The rows of the whole that a dynamic-slice selects: those that the device's part has, and zeros for the others.
+  Instruction& SlicedInPart(Instruction& part, int64_t dim, int64_t size, Instruction& start, int64_t width,
+                            const Atoms& atoms);
+  // An update of the device's part.
+  struct PartUpdate {
+    Instruction* rows;      // The rows of the update that meet the part, in the place of `start`.
+    Instruction* start;     // The first row in the part.
+    Instruction* is_valid;  // pred[rows]: whether the update has this row.
+  };
+  PartUpdate UpdateInPart(Instruction& update, int64_t dim, int64_t size, Instruction& start, const Atoms& atoms);
+
+ private:
+  // The value of the device whose part number is smaller by `distance`. Devices without such a part get zeros.
+  Instruction& FromPart(Instruction& value, const Atoms& atoms, int64_t distance);
+  Instruction& FromMirroredPart(Instruction& value, const Atoms& atoms);
+  Instruction& Permuted(Instruction& value, const Atoms& atoms, const std::function<int64_t(int64_t)>& target);
+  Instruction& Numbered(PrimitiveType type, int64_t count, Instruction& first);
+  Instruction& Padded(Instruction& value, int64_t dim, int64_t low, int64_t high);
+  Instruction& RowsAt(Instruction& value, int64_t dim, Instruction& start, int64_t count);
+  Instruction& StartInPart(Instruction& start, int64_t size, int64_t width, int64_t own, const Atoms& atoms);
+  Instruction& Component(Instruction& indices, const FactorIndex& index);
+
+  Computation& to_;
+  const Instruction& op_;
+  const Axes& axes_;
+  DeviceDigits& digits_;
+  CollectiveSupply& supply_;
+};
+
+}  // namespace hlo
+
+#endif  // HLO_PASSES_SHARDING_PART_WRITER_H_

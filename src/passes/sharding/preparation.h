@@ -1,0 +1,14 @@
+#ifndef HLO_PASSES_SHARDING_PREPARATION_H_
+#define HLO_PASSES_SHARDING_PREPARATION_H_
+
+namespace hlo {
+
+class Computation;
+
+// Rewrites ops to forms with a better factor rule: a concatenation that rotates an array becomes a shuffle, and a slice
+// of one row becomes a dynamic-slice with a constant start. Returns whether anything changed.
+bool PrepareForPropagation(Computation& computation);
+
+}  // namespace hlo
+
+#endif  // HLO_PASSES_SHARDING_PREPARATION_H_
