@@ -3,57 +3,13 @@
 #include <gtest/gtest.h>
 
 #include "base/text.h"
-#include "interp/arguments/arguments.h"
-#include "interp/devices/parts.h"
-#include "interp/interpreter.h"
-#include "ir/mesh/parts.h"
 #include "ir/text/printer.h"
 #include "ir/verifier/verifier.h"
-#include "passes/pass.h"
 #include "tests/interp_values.h"
+#include "tests/partitioned_program.h"
 
 namespace hlo {
 namespace {
-
-Status RunPasses(Module& module, std::initializer_list<std::string_view> names) {
-  for (const std::string_view name : names) TRY(FindPass(name)->function(module, {}));
-  module.Sweep();
-  return {};
-}
-
-// The results of the partitioned program, joined, or the error. The root must be one array with a sharding.
-Result<Literal> Partitioned(const std::string& text, std::span<const Literal> args) {
-  const auto module = ParseText(text);
-  TRY(RunPasses(*module, {"sharding-propagation", "spmd-partitioning", "dce"}));
-  TRY(Verify(*module, VerifyLevel::kStrict));
-  const int64_t devices = module->header.num_partitions;
-  std::vector<std::vector<Literal>> by_device(devices);
-  for (const Instruction* parameter : module->entry().parameters()) {
-    const Literal& whole = args[parameter->parameter_number()];
-    const PartTable table = TRY(PartTable::Make(*ShardingOfLeaf(*parameter, 0), parameter->shape().rank(), devices));
-    for (int64_t device = 0; device < devices; ++device)
-      by_device[device].push_back(CutPart(whole, parameter->shape(), table, device));
-  }
-  const std::vector<Literal> results = TRY(InterpretDevices(*module, by_device, {}));
-  const PartTable table =
-      TRY(PartTable::Make(*ShardingOfLeaf(module->entry().root(), 0), results[0].shape().rank(), devices));
-  std::vector<const Literal*> parts;
-  for (const Literal& result : results) parts.push_back(&result);
-  const auto whole = ParseText(text);
-  return JoinParts(parts, whole->entry().root().shape(), table).whole;
-}
-
-// Compares with the program on one device, on small integers, whose sums are exact.
-void ExpectSame(const std::string& text) {
-  const auto module = ParseText(text);
-  const auto args = MakeArguments(*module, {.profile = InputProfile::kExact});
-  ASSERT_TRUE(args.has_value()) << args.error().message();
-  const auto expected = Interpret(*module, *args);
-  ASSERT_TRUE(expected.has_value()) << expected.error().message();
-  const auto actual = Partitioned(text, *args);
-  ASSERT_TRUE(actual.has_value()) << text << actual.error().message();
-  EXPECT_TRUE(actual->BitEquals(*expected)) << text;
-}
 
 // A program of one op whose operands and result have shardings.
 std::string Program(int64_t devices, std::string_view body) {
@@ -93,14 +49,6 @@ TEST(Partitioner, DotsInAnySplits) {
       }
     }
   }
-}
-
-TEST(Partitioner, UnevenSumsGatherTheirOperands) {
-  ExpectSame(Program(4,
-                     "  x = f32[8,10] parameter(0), sharding={devices=[1,4]<=[4]}\n"
-                     "  y = f32[10,16] parameter(1), sharding={devices=[4,1]<=[4]}\n"
-                     "  ROOT z = f32[8,16] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}, "
-                     "sharding={replicated}\n"));
 }
 
 TEST(Partitioner, AReductionUsesItsInitialValueOnce) {
@@ -159,15 +107,6 @@ TEST(Partitioner, ScattersWithNarrowIndices) {
                               "scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=add, "
                               "sharding={devices=[3]<=[3]}\n")));
   }
-}
-
-// The text of the partitioned program, or the message of the error.
-std::string PartitionedText(const std::string& text) {
-  const auto module = ParseText(text);
-  if (const Status status = RunPasses(*module, {"sharding-propagation", "spmd-partitioning", "dce"}); !status)
-    return std::string(status.error().message());
-  const Status verified = Verify(*module, VerifyLevel::kStrict);
-  return verified ? Print(*module) : std::string(verified.error().message());
 }
 
 TEST(Partitioner, ValuesStatedAsUnreducedHaveNoTerms) {

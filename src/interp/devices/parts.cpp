@@ -1,12 +1,16 @@
 #include "interp/devices/parts.h"
 
+#include <algorithm>
+
 #include "interp/devices/collectives.h"
 
 namespace hlo {
 
-Literal CutPart(const Literal& whole, const Shape& local, const PartTable& table, int64_t device) {
+Literal CutPart(const Literal& whole, const Shape& local, const PartTable& table, int64_t device, std::byte padding) {
   if (!table.IsCut()) return whole;
   Literal part(local);
+  if (local.type() == PrimitiveType::kPred) padding &= std::byte{1};
+  std::fill_n(reinterpret_cast<std::byte*>(part.mutable_raw()), part.byte_size(), padding);
   const Part box = table.PartOf(device, whole.shape().dims());
   const std::vector<int64_t> origin(local.rank(), 0);
   CopyBox(whole, box.start, part, origin, box.size);

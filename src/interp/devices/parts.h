@@ -2,6 +2,7 @@
 #ifndef HLO_INTERP_DEVICES_PARTS_H_
 #define HLO_INTERP_DEVICES_PARTS_H_
 
+#include <cstddef>
 #include <optional>
 #include <span>
 #include <string>
@@ -13,8 +14,10 @@
 
 namespace hlo {
 
-// `local` is the shape of the part. Elements beyond the end of the whole are 0.
-Literal CutPart(const Literal& whole, const Shape& local, const PartTable& table, int64_t device);
+// `local` is the shape of the part. The bytes of elements beyond the end of the whole are `padding`. No op may use
+// these elements, so tests set them to values that would show.
+Literal CutPart(const Literal& whole, const Shape& local, const PartTable& table, int64_t device,
+                std::byte padding = std::byte{0});
 
 struct JoinedParts {
   Literal whole;

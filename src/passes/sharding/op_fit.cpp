@@ -143,7 +143,7 @@ class Fitting {
     const bool is_even = factor.size % parts == 0;
     if (!factor.windows.empty()) return is_even && IsAlone(f) && HasHalos(factor, parts);
     if (!factor.reducer) return is_even && inst_.Is(Opcode::kReduce);
-    return ReductionOf(factor) && (is_even || PaddingOfSum(inst_, factor, inst_.operand(0).shape().type()));
+    return ReductionOf(factor) && (is_even || NeutralElementOf(inst_));
   }
 
   bool MayCutWindow(size_t f, int64_t parts) const {
@@ -154,7 +154,8 @@ class Fitting {
 
   bool HasHalos(const Factor& factor, int64_t parts) const {
     return std::ranges::all_of(factor.windows, [&](const FactorWindow& read) {
-      return HaloOf(factor, read, inst_.operand(read.operand).shape().dim(read.dim), parts).has_value();
+      const auto halo = HaloOf(factor, read, inst_.operand(read.operand).shape().dim(read.dim), parts);
+      return halo && (!halo->IsMasked() || !inst_.Is(Opcode::kReduceWindow) || NeutralElementOf(inst_));
     });
   }
 
@@ -341,13 +342,15 @@ std::optional<PrimitiveType> PickType(PrimitiveType type) {
   }
 }
 
-std::optional<Literal> PaddingOfSum(const Instruction& inst, const Factor& factor, PrimitiveType type) {
-  switch (inst.opcode()) {
-    case Opcode::kDot:
-    case Opcode::kConvolution: return Literal::Scalar(type, int64_t{0});
-    case Opcode::kReduce: return IdentityOf(*factor.reducer, type);
-    default: return std::nullopt;
-  }
+std::optional<Literal> NeutralElementOf(const Instruction& inst) {
+  const PrimitiveType type = inst.operand(0).shape().type();
+  if (inst.Is(Opcode::kDot) || inst.Is(Opcode::kConvolution)) return Literal::Scalar(type, int64_t{0});
+  const Computation* reducer = nullptr;
+  if (const auto* reduce = inst.attributes().GetIf<ReduceAttrs>()) reducer = reduce->to_apply;
+  if (const auto* pool = inst.attributes().GetIf<ReduceWindowAttrs>()) reducer = pool->to_apply;
+  if (reducer == nullptr || inst.operand_count() != 2) return std::nullopt;
+  const std::optional<Opcode> op = ReducerOp(*reducer);
+  return op ? IdentityOf(*op, type) : std::nullopt;
 }
 
 OpFit FitOp(const Instruction& inst, const FactorRule& rule, std::span<const ArraySplit> operands,

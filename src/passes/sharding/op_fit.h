@@ -30,8 +30,8 @@ OpFit FitOp(const Instruction& inst, const FactorRule& rule, std::span<const Arr
 // The unsigned type or integer type in which the value of one device and the zeros of the others are added. Nothing for
 // types without one.
 std::optional<PrimitiveType> PickType(PrimitiveType type);
-// The value of rows of an operand that a sum ignores, or nothing if it is unknown.
-std::optional<Literal> PaddingOfSum(const Instruction& inst, const Factor& factor, PrimitiveType type);
+// The element that changes no result of a dot, convolution, reduce or reduce-window, or nothing if it is unknown.
+std::optional<Literal> NeutralElementOf(const Instruction& inst);
 
 }  // namespace hlo
 

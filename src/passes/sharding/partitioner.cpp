@@ -263,15 +263,11 @@ Result<Instruction*> Partitioner::RegionBorder(Local& local, const Instruction& 
 
 namespace {
 
-// The value that the op has outside of operand `operand`, or null if its windows stay inside.
-Instruction* PaddingOf(PartWriter& writer, const Instruction& inst, int64_t operand,
-                       std::span<Instruction* const> operands) {
-  switch (inst.opcode()) {
-    case Opcode::kConvolution: return &writer.Scalar(inst.operand(0).shape().type(), 0);
-    case Opcode::kPad: return operands[1];
-    case Opcode::kReduceWindow: return operands[operand + inst.operand_count() / 2];
-    default: return nullptr;
-  }
+// The value outside of the windowed operand, or null if windows stay inside.
+Instruction* PaddingOf(Computation& to, const Instruction& inst, std::span<Instruction* const> operands) {
+  if (inst.Is(Opcode::kPad)) return operands[1];
+  const std::optional<Literal> neutral = NeutralElementOf(inst);
+  return neutral ? &to.AddConstant(*neutral) : nullptr;
 }
 
 Instruction& Concatenated(PartWriter& writer, const Instruction& inst, const Factor& factor,
@@ -334,15 +330,14 @@ Status Partitioner::MaskPadding(PartWriter& writer, const Instruction& inst, con
     for (int64_t dim = 0; dim < std::ssize(rule.operands[i][0]); ++dim) {
       const DimFactors& factors = rule.operands[i][0][dim];
       if (std::find(factors.begin(), factors.end(), f) == factors.end()) continue;
-      operands[i] = &writer.WithoutPadding(*operands[i], dim, factor.size,
-                                           *PaddingOfSum(inst, factor, inst.operand(i).shape().type()), atoms);
+      operands[i] = &writer.WithoutPadding(*operands[i], dim, factor.size, *NeutralElementOf(inst), atoms);
     }
   }
   return {};
 }
 
-Status Partitioner::AdjustOperands(PartWriter& writer, const Instruction& inst, const FactorRule& rule, int64_t f,
-                                   const Atoms& atoms, std::vector<Instruction*>& operands) {
+Status Partitioner::AdjustOperands(Local& local, PartWriter& writer, const Instruction& inst, const FactorRule& rule,
+                                   int64_t f, const Atoms& atoms, std::vector<Instruction*>& operands) {
   const Factor& factor = rule.factors[f];
   if (factor.kind == FactorKind::kSum) TRY(MaskPadding(writer, inst, rule, f, atoms, operands));
   for (const int64_t once : factor.used_once)
@@ -363,7 +358,7 @@ Status Partitioner::AdjustOperands(PartWriter& writer, const Instruction& inst, 
       const int64_t size = inst.operand(read.operand).shape().dim(read.dim);
       operands[read.operand] =
           &writer.WindowRows(*operands[read.operand], read.dim, size, *HaloOf(factor, read, size, axes_.SizeOf(atoms)),
-                             atoms, PaddingOf(writer, inst, read.operand, operands));
+                             atoms, PaddingOf(local.to, inst, operands));
     }
   }
   return {};
@@ -459,7 +454,7 @@ Result<Instruction*> Partitioner::ComputedInParts(Local& local, const Instructio
     // The first part is a whole one.
     parts.push_back(*PartOf(rule, static_cast<int64_t>(f), count, 0));
     parts.back().has_padding_rows = true;
-    TRY(AdjustOperands(writer, inst, rule, static_cast<int64_t>(f), atoms, operands));
+    TRY(AdjustOperands(local, writer, inst, rule, static_cast<int64_t>(f), atoms, operands));
     if (factor.kind == FactorKind::kWindow && inst.Is(Opcode::kConcatenate))
       value = &Concatenated(writer, inst, factor, atoms, count, operands);
     if (factor.kind == FactorKind::kSum && !factor.reducer) picked.insert(picked.end(), atoms.begin(), atoms.end());

@@ -52,8 +52,8 @@ class Partitioner {
   Result<Instruction*> RegionBorder(Local& local, const Instruction& inst);
   Result<Instruction*> ComputedInParts(Local& local, const Instruction& inst);
   // Changes the operands to those that the op of the device's part takes along a split factor.
-  Status AdjustOperands(PartWriter& writer, const Instruction& inst, const FactorRule& rule, int64_t factor,
-                        const Atoms& atoms, std::vector<Instruction*>& operands);
+  Status AdjustOperands(Local& local, PartWriter& writer, const Instruction& inst, const FactorRule& rule,
+                        int64_t factor, const Atoms& atoms, std::vector<Instruction*>& operands);
   Status MaskPadding(PartWriter& writer, const Instruction& inst, const FactorRule& rule, int64_t factor,
                      const Atoms& atoms, std::vector<Instruction*>& operands);
   // Reduces the results of the parts of the whole, which are one behind the other.
