@@ -458,5 +458,27 @@ TEST(Collectives, DevicesHavePrefixes) {
   EXPECT_FALSE(SplitDevicePrefix("r1").has_value());
 }
 
+// ---- Roundings ------------------------------------------------------------------------------------------------------
+
+TEST(Collectives, APerturbedSumIsTheSameOnAllMembers) {
+  const auto module = ParseText(Str("HloModule m, num_partitions=3\n", kAdd, R"(
+ENTRY main {
+  p = f32[2] parameter(0)
+  ROOT r = f32[2] all-reduce(p), replica_groups={}, to_apply=add, channel_id=1, use_global_device_ids=true
+})"));
+  std::vector<double> terms;
+  InterpretOptions options;
+  options.perturb = [&](const Instruction& inst, std::span<const Literal> operands, Literal& value) -> Status {
+    EXPECT_EQ(inst.name(), "r");
+    for (const Literal& operand : operands) terms.push_back(operand.GetDouble(1));
+    value.SetDouble(1, value.GetDouble(1) + 0.5);
+    return {};
+  };
+  const auto results = InterpretDevices(*module, Numbered(*module), options);
+  ASSERT_TRUE(results.has_value());
+  EXPECT_EQ(terms, (std::vector<double>{1, 11, 21}));
+  for (const Literal& result : *results) EXPECT_EQ(Doubles(result), (std::vector<double>{30, 33.5}));
+}
+
 }  // namespace
 }  // namespace hlo

@@ -41,7 +41,8 @@ struct InterpretOptions {
 
   // Called after each executed instruction, but not in scalar bodies such as a reducer.
   std::function<void(const Instruction&, const Literal&)> on_value;
-  // May change a value, for runs with other roundings (ensemble.h).
+  // May change a value, for runs with other roundings (ensemble.h). Of the collectives only those that reduce call it:
+  // once for each operand in each group, with the operands of all members.
   std::function<Status(const Instruction&, std::span<const Literal> operands, Literal& value)> perturb;
   // Called before iteration `iteration` (from 0) of a while.
   std::function<void(const Instruction& loop, int64_t iteration, const Literal& state)> on_iteration;

@@ -91,6 +91,10 @@ How HowOf(const Instruction& inst) {
     case Opcode::kReduceWindow:
     case Opcode::kScatter:
     case Opcode::kSelectAndScatter:
+    case Opcode::kAllReduce:
+    case Opcode::kAllReduceStart:
+    case Opcode::kReduceScatter:
+    case Opcode::kCollectiveReduce:
       return CombinerOf(*CalledComputations(inst).back()) == Combiner::kAdd ? How::kSum : How::kNot;
     case Opcode::kFft: return How::kTransform;
     case Opcode::kIota:
@@ -103,8 +107,14 @@ How HowOf(const Instruction& inst) {
   }
 }
 
+// Whether the devices of a group add their operands.
+bool AddsOverDevices(const Instruction& inst) {
+  return HowOf(inst) == How::kSum && inst.attributes().GetIf<CollectiveAttrs>() != nullptr;
+}
+
 // Terms of one result. For a scatter, updates divided by destinations.
-double TermsOf(const Instruction& inst) {
+double TermsOf(const Instruction& inst, std::span<const Literal> operands) {
+  if (AddsOverDevices(inst)) return static_cast<double>(operands.size());
   if (!inst.Is(Opcode::kScatter)) return shadow::TermsOf(inst);
   const auto elements = [](const Shape& shape) {
     return static_cast<double>(std::max<int64_t>(1, shape.NumElements()));
@@ -165,10 +175,12 @@ class Rounder {
       : declared_(declared), options_(options), run_(run) {}
 
   Status Round(const Instruction& inst, std::span<const Literal> operands, Literal& value) {
-    const auto found = declared_.find(inst.id());
-    if (found == declared_.end() || !IsWide(value.shape())) return {};
     const How how = HowOf(inst);
     if (how == How::kNot) return {};
+    // The results of one collective may have several types. Its reducer has one.
+    const Instruction& typed = AddsOverDevices(inst) ? inst.attrs<CollectiveAttrs>().to_apply->root() : inst;
+    const auto found = declared_.find(typed.id());
+    if (found == declared_.end() || !IsWide(value.shape())) return {};
     // `way` is the same in all iterations, because an instruction is compiled once.
     const Dice way(options_.seed, run_, inst.id());
     const Dice dice(options_.seed, run_, (int64_t{1} << 40) + ++steps_);
@@ -205,7 +217,7 @@ class Rounder {
 
   Status AddSumError(const Instruction& inst, std::span<const Literal> operands, PrimitiveType accumulator,
                      const Dice& way, const Dice& dice, Literal& value) {
-    const double terms = TermsOf(inst);
+    const double terms = TermsOf(inst, operands);
     if (terms < 2) return {};
     std::vector<Literal> squared(operands.begin(), operands.end());
     for (size_t i = 0; i < squared.size(); ++i) {
@@ -213,9 +225,7 @@ class Rounder {
       if (inst.Is(Opcode::kSelectAndScatter) && i == 0) continue;
       if (IsWide(squared[i].shape())) Square(squared[i]);
     }
-    InterpretOptions plain;
-    plain.memory_limit = options_.interpret.memory_limit;
-    const Literal squares = TRY(Evaluate(inst, squared, plain));
+    const Literal squares = TRY(SumOf(inst, squared));
     // Half of the runs use one chain, so that s includes the order with the largest errors. Others use a shorter one,
     // down to a balanced tree.
     const double longest = terms - 1, least = std::min(longest, std::log2(terms));
@@ -228,6 +238,21 @@ class Rounder {
       AddNoise(value, i, each * size, dice);
     }
     return {};
+  }
+
+  // The op's result for these operands.
+  Result<Literal> SumOf(const Instruction& inst, std::vector<Literal>& operands) const {
+    if (!AddsOverDevices(inst)) {
+      InterpretOptions plain;
+      plain.memory_limit = options_.interpret.memory_limit;
+      return Evaluate(inst, operands, plain);
+    }
+    Literal sum = std::move(operands[0]);
+    for (const Literal& operand : std::span(operands).subspan(1)) {
+      for (size_t i = 0; i < NumbersOf(sum).size(); ++i)
+        NumbersOf(sum)[i] += reinterpret_cast<const double*>(operand.raw())[i];
+    }
+    return sum;
   }
 
   static void Square(Literal& value) {

@@ -75,6 +75,9 @@ Result<int64_t> DimensionOf(const Gathering& g, int64_t i) {
 
 Result<Literal> Folded(Gathering& g, int64_t i) {
   const Computation* to_apply = g.inst.attrs<CollectiveAttrs>().to_apply;
+  const auto& perturb = g.session.options().perturb;
+  std::vector<Literal> terms;
+  for (size_t m = 0; perturb && m < g.operands.size(); ++m) terms.push_back(g.operands[m][i]);
   Literal sum = std::move(g.operands[0][i]);
   if (g.operands.size() == 1) return sum;
   if (to_apply == nullptr) FAIL(ErrorAt(g.inst, "V309", Str("'", g.inst.opcode(), "' has no to_apply")));
@@ -91,6 +94,7 @@ Result<Literal> Folded(Gathering& g, int64_t i) {
       TRY(body.Run(in, &out, std::min(ScalarBody::kLanes, count - begin), scratch));
     }
   }
+  if (perturb) TRY(perturb(g.inst, terms, sum));
   return sum;
 }
 
