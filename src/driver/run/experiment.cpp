@@ -523,8 +523,10 @@ Result<RunResults> Experiment::RunInterpreter() {
     results.joined = joined.whole.has_value();
     results.outputs = joined.whole ? std::move(*joined.whole) : results.by_device[0];
     std::ranges::move(joined.notes, std::back_inserter(results.notes));
-    results.why_not_joined = std::move(joined.why_not);
-    if (!results.why_not_joined.empty()) results.notes.push_back(results.why_not_joined);
+    if (!joined.why_not.empty()) {
+      results.why_not_joined = Str("the results are those of partition 0: ", joined.why_not);
+      results.notes.push_back(results.why_not_joined);
+    }
   }
   SetRunTimes(std::move(runs), &results.times);
   // Includes the run that judged the arguments.

@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "base/text.h"
 #include "driver/run/exact_check.h"
+#include "driver/run/partition_check.h"
 #include "driver/run/pass_check.h"
 #include "driver/run/run_check.h"
 #include "interp/compare/compare.h"
@@ -69,6 +70,9 @@ constexpr Oracle kOracles[] = {
      [](const RunReport& report) { return report.dataflow ? ToString(*report.dataflow) : ""; }},
     {"passes", "judges exact passes by the bits of their values, other passes by bits, residues or in f64", Need::kCode,
      Beyond::kSample, JudgePasses, [](const RunReport& report) { return report.widened; }},
+    {"partition", "runs the program of one device on all devices, in the interpreter, and compares its joined results",
+     Need::kPartitions, Beyond::kLeaveOut, JudgePartition,
+     [](const RunReport& report) { return report.partition ? ToString(*report.partition) : ""; }},
     {"exact", "compares the bits of the outputs, or of each kernel, on integers that no operation rounds",
      Need::kReference, Beyond::kAllTheSame, JudgeExact,
      [](const RunReport& report) { return report.exact ? ToString(*report.exact) : ""; }},
@@ -79,8 +83,8 @@ constexpr Oracle kOracles[] = {
 
 const CompareMode kModes[] = {
     {.name = "auto",
-     .what = "local and passes",
-     .oracles = {"reference", "local", "dataflow", "passes"},
+     .what = "local, passes and partition",
+     .oracles = {"reference", "local", "dataflow", "passes", "partition"},
      .parts_decide = true},
     {.name = "local",
      .what = "each kernel, within derived bounds",
@@ -88,6 +92,10 @@ const CompareMode kModes[] = {
      .parts_decide = true},
     {.name = "passes", .what = "the passes", .oracles = {"reference", "passes"}, .parts_decide = true},
     {.name = "widened", .what = "the same as passes", .oracles = {"reference", "passes"}, .parts_decide = true},
+    {.name = "partition",
+     .what = "the partitioned program",
+     .oracles = {"reference", "partition"},
+     .parts_decide = true},
     {.name = "exact",
      .what = "the outputs on integers that no operation rounds",
      .oracles = {"reference", "exact"},
@@ -96,8 +104,8 @@ const CompareMode kModes[] = {
      .what = "whether roundings explain the difference; otherwise the verdict is SUSPECT",
      .oracles = {"reference", "ensemble"}},
     {.name = "all",
-     .what = "local, passes, exact and ensemble",
-     .oracles = {"reference", "local", "dataflow", "passes", "exact", "ensemble"}},
+     .what = "local, passes, partition, exact and ensemble",
+     .oracles = {"reference", "local", "dataflow", "passes", "partition", "exact", "ensemble"}},
     {.name = "tolerance",
      .what = "the outputs within a fixed tolerance",
      .oracles = {"reference"},
@@ -109,7 +117,14 @@ const CompareMode kModes[] = {
 
 std::span<const Oracle> AllOracles() { return kOracles; }
 
-std::string_view ToString(Need need) { return need == Need::kCode ? "kernels" : "a reference"; }
+std::string_view ToString(Need need) {
+  switch (need) {
+    case Need::kCode: return "kernels";
+    case Need::kReference: return "a reference";
+    case Need::kPartitions: return "partitions";
+  }
+  return "";
+}
 
 std::string_view ToString(Beyond beyond) {
   switch (beyond) {

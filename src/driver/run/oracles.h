@@ -16,8 +16,9 @@
 namespace hlo {
 
 enum class Need : uint8_t {
-  kCode,       // Compiled code, which the interpreter does not have.
-  kReference,  // From the interpreter, a file or another platform.
+  kCode,        // Compiled code, which the interpreter does not have.
+  kReference,   // From the interpreter, a file or another platform.
+  kPartitions,  // An unpartitioned module for several partitions, and results of the interpreter.
 };
 
 // The behaviour if judging exceeds --work_limit.

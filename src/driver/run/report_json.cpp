@@ -86,6 +86,12 @@ void WriteExact(JsonWriter& json, const ExactSummary& exact) {
   json.Key("steps").Value(exact.steps).Key("exact_steps").Value(exact.exact_steps).Close('}');
 }
 
+void WritePartition(JsonWriter& json, const PartitionSummary& partition) {
+  json.Key("partition").Open('{').Key("verdict").Value(VerdictText(partition.verdict, ""));
+  json.Key("devices").Value(partition.devices).Key("collectives").Value(partition.collectives);
+  json.Key("bytes").Value(partition.bytes).Key("text").Value(partition.text).Close('}');
+}
+
 void WriteOracles(JsonWriter& json, const RunReport& report) {
   if (report.local) WriteLocal(json, *report.local);
   if (report.dataflow) {
@@ -98,6 +104,7 @@ void WriteOracles(JsonWriter& json, const RunReport& report) {
     if (!report.not_exercised.empty()) json.Key("not_exercised").Value(report.not_exercised);
     json.Close('}');
   }
+  if (report.partition) WritePartition(json, *report.partition);
   if (report.values) WriteJson(json.Key("values"), *report.values);
   if (report.divergence) WriteJson(json.Key("divergence"), *report.divergence);
   if (report.exact) WriteExact(json, *report.exact);

@@ -191,6 +191,15 @@ struct DataflowSummary {
   bool sound = true;
 };
 
+// Results of the oracle `partition`.
+struct PartitionSummary {
+  Verdict verdict = Verdict::kMatch;
+  int64_t devices = 0;
+  double collectives = 0;  // Executions on one device.
+  double bytes = 0;        // Received by one device.
+  std::string text;        // How the results agree or differ, or why the verdict is open.
+};
+
 // Steps that ran in the interpreter, because they have no kernel.
 struct FallbackSummary {
   std::vector<std::string> names;
@@ -267,6 +276,7 @@ struct RunReport {
   std::shared_ptr<const ValuesReport> values;  // saved_run.h
   std::optional<ScopesSummary> scopes;
   std::optional<DataflowSummary> dataflow;
+  std::optional<PartitionSummary> partition;
   std::optional<ExactSummary> exact;
   std::optional<EnsembleResult> ensemble;
   std::string widened;  // Result of the oracle `passes`.

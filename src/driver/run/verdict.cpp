@@ -295,25 +295,6 @@ bool RoundsFreely(const Instruction& inst) {
   return inst.Is(Opcode::kCustomCall) || CalledComputations(inst).empty();
 }
 
-bool NothingRounds(const Module& module) {
-  for (const Computation* computation : module.Computations()) {
-    if (std::ranges::any_of(computation->Instructions(), [](const Instruction* inst) { return RoundsFreely(*inst); }))
-      return false;
-  }
-  return true;
-}
-
-// The first output with a bad element, and the instruction that computes it.
-std::string FirstBadOutput(const Module& module, const Comparison& outputs) {
-  const auto bad =
-      std::ranges::find_if(outputs.outputs, [](const TensorComparison& tensor) { return tensor.bad() > 0; });
-  if (bad == outputs.outputs.end()) return "";
-  const Instruction* inst = &module.entry().root();
-  for (size_t depth = 0; depth < bad->output.size() && inst->Is(Opcode::kTuple); ++depth)
-    inst = &inst->operand(bad->output[depth]);
-  return Str(". The first output that differs, {", Join(bad->output, ","), "}, is ", NameWithSource(*inst, module));
-}
-
 // Reports every explanation for a differing reference when our side has no known fault. `known` has the facts.
 Status BlameNobody(Experiment& experiment, std::string_view known, std::string_view more, RunReport* report) {
   Culprit& culprit = report->culprit;
@@ -499,6 +480,15 @@ Status DecideByOutputs(Experiment& experiment, bool replicas_differ, RunReport* 
   return {};
 }
 
+bool CanJudge(const Experiment& experiment, const Oracle& oracle, bool has_reference) {
+  switch (oracle.need) {
+    case Need::kCode: return !experiment.IsInterpreted();
+    case Need::kReference: return has_reference;
+    case Need::kPartitions: return experiment.options().wants_interpreter();
+  }
+  return false;
+}
+
 std::pair<int64_t, int64_t> SizeOf(const RunReport& report, const Literal& results) {
   if (report.outputs) return {std::ssize(report.outputs->outputs), report.outputs->elements()};
   int64_t outputs = 0, elements = 0;
@@ -510,7 +500,36 @@ std::pair<int64_t, int64_t> SizeOf(const RunReport& report, const Literal& resul
   return {outputs, elements};
 }
 
+// Judges a run in the interpreter, whose results have no other reference.
+Status JudgePartitionAlone(Experiment& experiment, RunReport* report) {
+  const CompareMode& mode = ModeOf(experiment.options());
+  for (const Oracle& oracle : AllOracles()) {
+    if (oracle.need == Need::kPartitions && mode.Has(oracle)) TRY(oracle.judge(experiment, report));
+  }
+  if (report->culprit.kind == Culprit::Kind::kNone) return {};
+  const auto [outputs, elements] = SizeOf(*report, TRY(experiment.Results())->outputs);
+  return Judge(experiment, outputs, elements, report);
+}
+
 }  // namespace
+
+bool NothingRounds(const Module& module) {
+  for (const Computation* computation : module.Computations()) {
+    if (std::ranges::any_of(computation->Instructions(), [](const Instruction* inst) { return RoundsFreely(*inst); }))
+      return false;
+  }
+  return true;
+}
+
+std::string FirstBadOutput(const Module& module, const Comparison& outputs) {
+  const auto bad =
+      std::ranges::find_if(outputs.outputs, [](const TensorComparison& tensor) { return tensor.bad() > 0; });
+  if (bad == outputs.outputs.end()) return "";
+  const Instruction* inst = &module.entry().root();
+  for (size_t depth = 0; depth < bad->output.size() && inst->Is(Opcode::kTuple); ++depth)
+    inst = &inst->operand(bad->output[depth]);
+  return Str(". The first output that differs, {", Join(bad->output, ","), "}, is ", NameWithSource(*inst, module));
+}
 
 void SetVerdict(RunReport* report, Verdict verdict, std::string_view reason) {
   report->verdict = VerdictText(verdict, reason);
@@ -523,6 +542,8 @@ Status JudgeRun(Experiment& experiment, RunReport* report) {
   const bool has_reference = TRY(experiment.Reference()) != nullptr;
   const RunOptions& options = experiment.options();
   if (!has_reference && report->reference_skipped.empty()) {
+    if (options.wants_interpreter()) TRY(JudgePartitionAlone(experiment, report));
+    if (report->exit == ExitCode::kNo) return {};
     if (!options.bench && report->detail.empty())
       report->detail = AllNanText(options, StatsOfNan(TRY(experiment.Results())->outputs));
     return {};
@@ -530,8 +551,7 @@ Status JudgeRun(Experiment& experiment, RunReport* report) {
   const CompareMode& mode = ModeOf(options);
   const bool replicas_differ = report->exit == ExitCode::kNo;
   for (const Oracle& oracle : AllOracles()) {
-    const bool can = oracle.need == Need::kCode ? !experiment.IsInterpreted() : has_reference;
-    if (can && mode.Has(oracle)) TRY(oracle.judge(experiment, report));
+    if (CanJudge(experiment, oracle, has_reference) && mode.Has(oracle)) TRY(oracle.judge(experiment, report));
   }
   report->outputs_decide = mode.outputs_decide;
   if (mode.outputs_decide) TRY(DecideByOutputs(experiment, replicas_differ, report));

@@ -2,6 +2,7 @@
 #ifndef HLO_DRIVER_RUN_VERDICT_H_
 #define HLO_DRIVER_RUN_VERDICT_H_
 
+#include <string>
 #include <string_view>
 
 #include "base/result.h"
@@ -12,6 +13,12 @@ namespace hlo {
 
 // Adds "(with stubs)" to a match if the module has stubs or filled constants.
 void SetVerdict(RunReport* report, Verdict verdict, std::string_view reason);
+
+// Whether all implementations of the module give the same bits.
+bool NothingRounds(const Module& module);
+
+// ". The first output that differs, {1}, is 'sum'", or "" if none has a bad element. `module` computes the outputs.
+std::string FirstBadOutput(const Module& module, const Comparison& outputs);
 
 // Runs the oracles of --compare_mode whose needs are met, and sets the verdict.
 Status JudgeRun(Experiment& experiment, RunReport* report);

@@ -56,8 +56,7 @@ class Joiner {
   }
 
   std::optional<Literal> Refuse(std::string_view why) {
-    joined_.why_not = Str("the results are those of partition 0: the parts of ", OutputName(index_),
-                          " are not joined to a whole array, since ", why);
+    joined_.why_not = Str("the parts of ", OutputName(index_), " are not joined to a whole array, since ", why);
     return std::nullopt;
   }
 

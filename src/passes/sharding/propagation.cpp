@@ -72,6 +72,27 @@ bool IsUnpartitioned(const Module& module) {
   return has_statement && (has_region || !has_collective);
 }
 
+bool SplitsArrays(const Module& module) {
+  if (module.header.num_partitions <= 1 || !IsUnpartitioned(module)) return false;
+  const Axes axes = Axes::Of(module);
+  const auto is_split = [&](const std::optional<StatedSharding>& stated, const Shape& shape) {
+    if (!stated || !shape.IsArray()) return false;
+    const auto split = axes.Read(stated->sharding, shape.rank());
+    return split && !(split->InDims() | split->manual).empty();
+  };
+  bool any = false;
+  for (const Computation* computation : module.Computations()) {
+    for (const Instruction* inst : computation->instructions()) {
+      const auto stated = StatedShardings(*inst);
+      size_t leaf = 0;
+      ForEachLeaf(inst->shape(),
+                  [&](const ShapeIndex&, const Shape& shape) { any |= is_split(stated[leaf++], shape); });
+      if (any) return true;
+    }
+  }
+  return false;
+}
+
 Propagation::Propagation(const Module& module)
     : module_(module), axes_(Axes::Of(module)), classes_(module), states_(classes_.count()) {
   for (const Computation* computation : module.PostOrder()) {

@@ -23,6 +23,8 @@ inline constexpr char kPartitionedAttribute[] = "hlokit.partitioned";
 // Whether the text states shardings and is not the program of one device yet. Such a program has the name of an entry
 // of XLA's partitioner, or collectives between partitions outside of manual regions.
 bool IsUnpartitioned(const Module& module);
+// Whether the module is for several partitions, is unpartitioned, and states a split of an array over them.
+bool SplitsArrays(const Module& module);
 
 class Propagation {
  public:

@@ -1,0 +1,289 @@
+#include "driver/run/partition_check.h"
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "base/text.h"
+#include "driver/command_line.h"
+#include "driver/inspect/collectives.h"
+#include "driver/inspect/text.h"
+#include "driver/optimize.h"
+#include "driver/run/oracles.h"
+#include "driver/run/verdict.h"
+#include "driver/run/whole_results.h"
+#include "interp/compare/compare.h"
+#include "interp/compare/ensemble.h"
+#include "interp/devices/parts.h"
+#include "ir/frontend_attributes.h"
+#include "ir/instruction.h"
+#include "ir/mesh/parts.h"
+#include "ir/module.h"
+#include "passes/sharding/propagation.h"
+
+namespace hlo {
+namespace {
+
+constexpr std::string_view kPasses =
+    "call-inliner, flatten-call-graph, sharding-propagation, spmd-partitioning, algsimp, cse, all-reduce-reassociate, "
+    "all-reduce-combiner, dce";
+
+using ByDevice = std::vector<std::vector<Literal>>;
+
+// Cuts the leaves of a parameter's whole value for one partition after another.
+class Cutter {
+ public:
+  Cutter(const Instruction& parameter, int64_t partitions) : parameter_(parameter), partitions_(partitions) {}
+
+  Literal PartOf(const Literal& whole, int64_t partition) {
+    leaf_ = 0;
+    return PartAt(whole, parameter_.shape(), partition);
+  }
+
+ private:
+  Literal PartAt(const Literal& whole, const Shape& shape, int64_t partition) {
+    if (shape.IsTuple()) {
+      std::vector<Literal> elements;
+      for (size_t i = 0; i < shape.elements().size(); ++i)
+        elements.push_back(PartAt(whole.elements()[i], shape.element(i), partition));
+      return Literal::Tuple(std::move(elements));
+    }
+    const Sharding* sharding = ShardingOfLeaf(parameter_, leaf_++);
+    if (sharding == nullptr || !shape.IsArray()) return whole;
+    const auto table = PartTable::Make(*sharding, shape.rank(), partitions_);
+    return table ? CutPart(whole, shape, *table, partition) : whole;
+  }
+
+  const Instruction& parameter_;
+  int64_t partitions_;
+  int64_t leaf_ = 0;
+};
+
+struct Judged {
+  Verdict verdict = Verdict::kMatch;
+  std::string text;
+  std::optional<Comparison> comparison;  // Of a mismatch.
+};
+
+class PartitionCheck {
+ public:
+  PartitionCheck(Experiment& experiment, const Module& input, const RunArguments& arguments, const Literal& expected)
+      : experiment_(experiment), input_(input), arguments_(arguments), expected_(expected) {}
+
+  Status Run(RunReport* report) {
+    experiment_.progress().Stage("partitioning");
+    PipelineReport passes;
+    const auto module = Partitioned(/*last=*/-1, &passes);
+    for (PlantedFault& planted : report->planted) {
+      if (planted.fault == Str("pass:", Fault())) planted.times += passes.planted;
+    }
+    if (!module) {
+      report->notes.push_back(Str("not partitioned: ", TextOf(module.error())));
+      return {};
+    }
+    if (const std::string why = WhyTooLarge(**module); !why.empty()) {
+      report->notes.push_back(Str("the partitioned program was not judged: ", why));
+      return {};
+    }
+    const CollectiveReport collectives = CollectivesOf(**module);
+    Judged judged = TRY(Judge(**module));
+    report->partition = {.verdict = judged.verdict,
+                         .devices = input_.header.replica_count * input_.header.num_partitions,
+                         .collectives = collectives.runs,
+                         .bytes = collectives.bytes,
+                         .text = judged.text};
+    if (judged.verdict != Verdict::kMismatch || report->culprit.kind != Culprit::Kind::kNone) return {};
+    report->culprit = TRY(Blame(passes.runs, std::move(judged)));
+    return {};
+  }
+
+ private:
+  // Kernels run the unpartitioned module, so only faults of these passes belong here.
+  std::string Fault() const {
+    const std::string& inject = experiment_.options().pipeline.inject;
+    const PassRow* const pass = FindPass(std::string_view(inject).substr(0, inject.find_first_of("#:")));
+    const bool is_ours = pass != nullptr && (pass->name == "sharding-propagation" || pass->name == "spmd-partitioning");
+    return is_ours ? inject : "";
+  }
+
+  // After the pass instance with the number `last`, or after all for -1.
+  Result<std::unique_ptr<Module>> Partitioned(int last, PipelineReport* report) const {
+    std::unique_ptr<Module> module = input_.Clone();
+    PipelineOptions options = {.passes = std::string(kPasses), .opt_bisect_limit = last, .inject = Fault()};
+    options.device = experiment_.options().pipeline.device;
+    PipelineReport passes = TRY(Optimize(*module, std::move(options), /*dumper=*/nullptr));
+    if (report != nullptr) *report = std::move(passes);
+    return module;
+  }
+
+  static std::string TextOf(const Error& error) {
+    const std::string code(error.code());
+    return Str(code.empty() ? "" : Str("[", code, "] "), error.message());
+  }
+
+  std::string WhyTooLarge(const Module& module) const {
+    const int64_t limit = experiment_.options().work_limit;
+    if (limit == 0) return "";
+    const auto devices = static_cast<double>(module.header.replica_count * module.header.num_partitions);
+    const double steps = devices * StepsOfInterpreting(module);
+    if (steps <= static_cast<double>(limit < 0 ? kWorkLimit : limit)) return "";
+    return Format("about %.2g steps on %.0f devices, beyond --work_limit", steps, devices);
+  }
+
+  const std::vector<Literal>& WholeArguments(int64_t device) const {
+    return arguments_.by_device.empty() ? arguments_.values : arguments_.by_device[device];
+  }
+
+  ByDevice Parts(const Module& module) const {
+    const int64_t partitions = module.header.num_partitions;
+    ByDevice by_device(module.header.replica_count * partitions);
+    for (const Instruction* parameter : module.entry().parameters()) {
+      Cutter cutter(*parameter, partitions);
+      for (int64_t device = 0; device < std::ssize(by_device); ++device)
+        by_device[device].push_back(
+            cutter.PartOf(WholeArguments(device)[parameter->parameter_number()], device % partitions));
+    }
+    return by_device;
+  }
+
+  // The whole results of a module that the partitioner has changed or not.
+  Result<JoinedResults> ResultsOf(const Module& module) const {
+    InterpretOptions interpret = TRY(experiment_.Interpreter());
+    interpret.outfeed = nullptr;  // Keeps the values that the run sent.
+    if (!FrontendAttribute(module.header.frontend_attributes, kPartitionedAttribute)) {
+      if (arguments_.by_device.empty())
+        return JoinedResults{.whole = TRY(Interpret(module, arguments_.values, interpret))};
+      return JoinedResults{.whole = std::move(TRY(InterpretDevices(module, arguments_.by_device, interpret))[0])};
+    }
+    const std::vector<Literal> outputs = TRY(InterpretDevices(module, Parts(module), interpret));
+    return JoinResults(module, ShardingsOfResult(module), outputs,
+                       [&](const ShapeIndex& index) -> std::optional<std::vector<int64_t>> {
+                         const auto dims = expected_.At(index).shape().dims();
+                         return std::vector<int64_t>(dims.begin(), dims.end());
+                       });
+  }
+
+  // An error that only wrong values explain is a mismatch.
+  Result<Judged> Judge(const Module& module) const {
+    experiment_.progress().Stage("interpreting the partitioned program");
+    const auto results = ResultsOf(module);
+    if (!results) {
+      const bool is_wrong = results.error().exit == ExitCode::kNo;
+      return Judged{is_wrong ? Verdict::kMismatch : Verdict::kInconclusive, TextOf(results.error()), {}};
+    }
+    if (!results->whole) return Judged{Verdict::kInconclusive, results->why_not, {}};
+    experiment_.progress().Stage("comparing the results");
+    Judged judged = TRY(Compare(*results->whole));
+    if (judged.verdict == Verdict::kMatch && !results->notes.empty())
+      return Judged{Verdict::kInconclusive, results->notes.front(), {}};
+    return judged;
+  }
+
+  // Compares by bits, by the tolerance, and by the roundings that explain other bits.
+  Result<Judged> Compare(const Literal& actual) const {
+    constexpr double kMostSeconds = 5;
+    const RunOptions& options = experiment_.options();
+    const Comparison bits = CompareBitwise(expected_, actual, options.compare);
+    if (bits.verdict == Verdict::kMatch) return Judged{Verdict::kMatch, "all results bit for bit", {}};
+    const std::string differing = Str(bits.bad(), " of ", Counted(bits.elements(), "element"));
+    Comparison within = CompareTolerance(expected_, actual, options.tolerance, options.compare);
+    if (within.verdict == Verdict::kMatch)
+      return Judged{Verdict::kMatch, Str(differing, " with other bits, within the tolerance"), {}};
+    if (NothingRounds(input_)) return Judged{Verdict::kMismatch, Str(differing, " differ"), std::move(within)};
+    experiment_.progress().Stage("interpreting with other roundings");
+    EnsembleOptions ensemble = TRY(experiment_.Ensemble());
+    ensemble.most_seconds = kMostSeconds;
+    const auto roundings = CompareEnsemble(input_, arguments_.values, actual, ensemble);
+    const std::string beyond =
+        Str(within.bad(), " of ", Counted(within.elements(), "element"), " beyond the tolerance");
+    if (!roundings || !roundings->unsupported.empty())
+      return Judged{Verdict::kInconclusive,
+                    Str(beyond, ", and whether roundings explain it is not known: ",
+                        roundings ? roundings->unsupported : roundings.error().message()),
+                    {}};
+    if (!IsSuspect(*roundings, within)) return Judged{Verdict::kMatch, Str(beyond, ", which roundings explain"), {}};
+    const std::string why = Str(beyond, ", which roundings do not explain");
+    if (within.verdict == Verdict::kMismatch) return Judged{Verdict::kMismatch, why, std::move(within)};
+    return Judged{Verdict::kInconclusive, why, {}};
+  }
+
+  // Only outputs that are beyond the tolerance are in question.
+  static bool IsSuspect(const EnsembleResult& roundings, const Comparison& within) {
+    for (size_t i = 0; i < roundings.outputs.size(); ++i) {
+      if (within.outputs[i].verdict != Verdict::kMatch && roundings.outputs[i].IsSuspect()) return true;
+    }
+    return false;
+  }
+
+  // The first pass instance after which the results differ.
+  Result<Culprit> Blame(std::span<const PassRun> runs, Judged judged) const {
+    experiment_.progress().Stage("looking for the wrong pass");
+    const PassRun* wrong = &runs.back();
+    for (const PassRun& run : runs) {
+      if (!run.changed) continue;
+      Judged after = TRY(Judge(*TRY(Partitioned(run.number, nullptr))));
+      if (after.verdict != Verdict::kMismatch) continue;
+      wrong = &run;
+      judged = std::move(after);
+      break;
+    }
+    Culprit culprit = {.kind = Culprit::Kind::kPass, .name = NameOf(*wrong)};
+    culprit.text =
+        Str(Describe(*wrong), judged.comparison ? FirstBadOutput(input_, *judged.comparison) : "",
+            "\n                look:  hlo-opt --passes=", ShellWord(kPasses), " ", ShellWord(experiment_.path()));
+    culprit.comparison = std::move(judged.comparison);
+    return culprit;
+  }
+
+  Experiment& experiment_;
+  const Module& input_;
+  const RunArguments& arguments_;
+  const Literal& expected_;
+};
+
+// The partitions of a replica get parts of the same whole arguments.
+bool PartitionsDiffer(const ByDevice& by_device, int64_t partitions) {
+  for (size_t device = 0; device < by_device.size(); ++device) {
+    const std::vector<Literal>& first = by_device[device - device % partitions];
+    for (size_t i = 0; i < first.size(); ++i) {
+      if (!first[i].BitEquals(by_device[device][i])) return true;
+    }
+  }
+  return false;
+}
+
+Result<const Literal*> ExpectedOf(Experiment& experiment) {
+  if (!experiment.IsInterpreted()) return &TRY(experiment.Interpreted())->outputs;
+  const RunResults& results = *TRY(experiment.Results());
+  return results.by_device.empty() ? &results.outputs : &results.by_device[0];
+}
+
+}  // namespace
+
+Status JudgePartition(Experiment& experiment, RunReport* report) {
+  const Module& input = *TRY(experiment.Input())->module;
+  if (!SplitsArrays(input)) return {};
+  const RunArguments& arguments = *TRY(experiment.Arguments());
+  std::string why_not = report->reference_skipped;
+  if (why_not.empty() && PartitionsDiffer(arguments.by_device, input.header.num_partitions))
+    why_not = "the arguments differ between its devices";
+  if (!why_not.empty()) {
+    report->notes.push_back(Str("the partitioned program was not judged: ", why_not));
+    return {};
+  }
+  return PartitionCheck(experiment, input, arguments, *TRY(ExpectedOf(experiment))).Run(report);
+}
+
+std::string ToString(const PartitionSummary& partition) {
+  const std::string devices =
+      Str(Counted(partition.devices, "device"), ": ", HumanCount(partition.collectives),
+          partition.collectives == 1 ? " collective, " : " collectives, ", HumanBytes(partition.bytes), " a device");
+  if (partition.verdict == Verdict::kInconclusive)
+    return Str(VerdictText(partition.verdict, partition.text), "  ", devices);
+  return Str(VerdictText(partition.verdict, ""), "  ", devices, "; ", partition.text);
+}
+
+}  // namespace hlo
