@@ -58,6 +58,7 @@ FlagSet MakeFlags(FuzzFlags* f) {
       "the modules is planned for this machine unless --target names a device. Exit 1 if there is a finding.",
       {"hlo fuzz --count=1000 --seed=1", "hlo fuzz --oracles=bits --count=10000 --seed=1",
        "hlo fuzz --focus=scatter,gather --count=200 --stats", "hlo fuzz --passes=random --count=1000 --seed=5",
+       "hlo fuzz --shardings --oracles=partition --count=1000 --seed=9",
        "hlo fuzz --seed=17 --count=1 --print | hlo-run -"});
   flags.Group("Generated modules");
   flags.Choice("mode", &f->mode, {"grow"}, "grow: generate new modules, op by op");
@@ -69,10 +70,13 @@ FlagSet MakeFlags(FuzzFlags* f) {
             1, kMostInstructions);
   flags.Int("max_elems", &f->grow.max_elems, "largest number of elements of one value", 1);
   flags.Int("depth", &f->grow.depth, "largest nesting of loops, branches and calls");
+  flags.Bool("shardings", &f->grow.shardings,
+             "state random shardings over 2 to 8 partitions; the oracle 'partition' compares the program of one device, "
+             "run on all devices");
   flags.Group("Judging");
   flags.List("oracles", &f->oracles, "NAME",
-             "judge only by these and the verifier: print, threads, passes (of --passes), bits, optimized, unfused; "
-             "'bits' alone judges hundreds of modules a second");
+             "judge only by these and the verifier: print, threads, passes (of --passes), bits, optimized, unfused, "
+             "partition; 'bits' alone judges hundreds of modules a second");
   flags.String("input_profile", &f->input_profile, "LIST",
                "profiles of generated arguments, as in hlo-run; each module uses one of them; default: mostly normal");
   flags.String("passes", &f->passes.passes, "LIST|random",

@@ -70,6 +70,10 @@ void AddComparisonFlags(FlagSet& flags, RunFlags* f) {
   flags.Int("work_limit", &run->work_limit,
             "scalar operations for judging the kernels, and as many for the passes; beyond the limit the largest "
             "values are compared at seeded samples; 0: no limit; -1: 3e9, or more if the run itself takes long");
+  flags.Bool(
+      "poison_padding", &run->poison_padding,
+      "judge the partitioned program with NaN as the padding of uneven parts, then with another value; its results "
+      "must be the same");
   flags.Bool("first_divergence", &run->first_divergence,
              "print a table of the steps with the error that each received and the error that it added, and the first "
              "wrong instruction inside the first wrong kernel");

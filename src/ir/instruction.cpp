@@ -200,7 +200,14 @@ void Instruction::ReplaceAllUses(Instruction& replacement) {
   }
   users_.Clear();
   use_count_ = 0;
-  if (IsRoot()) computation_->root_ = &replacement;
+  if (IsRoot()) {
+    // The sharding of the entry's result. That of a parameter tells how its argument is cut.
+    const bool has_sharding = HasCommon() && !common().sharding.empty();
+    const bool may_get_it = !replacement.HasCommon() || replacement.common().sharding.empty();
+    if (has_sharding && may_get_it && computation_->IsEntry() && !replacement.Is(Opcode::kParameter))
+      replacement.mutable_common().sharding = common().sharding;
+    computation_->root_ = &replacement;
+  }
   computation_->Touch();
 }
 

@@ -17,6 +17,7 @@
 #include "judge/pass_segments.h"
 #include "judge/reach_search.h"
 #include "parser/parser.h"
+#include "passes/sharding/propagation.h"
 
 namespace hlo {
 namespace {
@@ -132,6 +133,20 @@ void CheckKernels(Experiment experiment, const std::string& oracle, FuzzOutcome*
   outcome->findings.push_back({oracle, what});
 }
 
+// The interpreter runs the module and its partitioned program.
+void CheckPartition(Experiment experiment, FuzzOutcome* outcome) {
+  const auto report = Run(experiment);
+  if (!report) return AddError(report.error(), "partition", outcome);
+  if (!report->partition) {
+    outcome->unsupported.push_back(Str("partition: ", Join(report->notes, "; ")));
+    return;
+  }
+  const std::string& text = report->partition->text;
+  if (report->partition->verdict == Verdict::kMismatch)
+    outcome->findings.push_back({"partition", Str(report->culprit.name, ": ", text)});
+  if (report->partition->verdict == Verdict::kInconclusive) outcome->inconclusive.push_back(Str("partition: ", text));
+}
+
 void CheckPasses(const Module& grown, const RunOptions& options, const std::function<void(const std::string&)>& doing,
                  FuzzOutcome* outcome) {
   Progress progress(true);
@@ -213,7 +228,7 @@ void CheckBits(const Module& module, RunOptions options, FuzzOutcome* outcome) {
   }
 }
 
-constexpr std::string_view kOracleNames[] = {"print", "threads", "passes", "bits", "optimized", "unfused"};
+constexpr std::string_view kOracleNames[] = {"print", "threads", "passes", "bits", "optimized", "unfused", "partition"};
 
 }  // namespace
 
@@ -237,6 +252,12 @@ RunOptions JudgedAs(uint64_t seed, RunOptions run, const std::vector<std::string
 }
 
 std::optional<RunOptions> RunOfOracle(std::string_view oracle, RunOptions run) {
+  if (oracle == "partition") {
+    run.platform = "interpreter";
+    run.poison_padding = true;
+    run.work_limit = 0;
+    return run;
+  }
   if (IsOfPasses(oracle)) {
     run.work_limit = 0;  // The limit is for samples of kernels; passes are judged by all bits.
     return run;
@@ -251,6 +272,10 @@ std::string ReportCommand(std::string_view oracle, const RunOptions& run) {
   const std::string judged = Str(" --input_profile=", run.input_profile, " --random_seed=", run.seed,
                                  " --work_limit=", IsOfPasses(oracle) ? 0 : run.work_limit);
   if (IsOfPasses(oracle)) return Str("hlo-opt --check_each_pass", judged);
+  if (oracle == "partition") {
+    return Str("hlo-run --platform=interpreter --poison_padding --input_profile=", run.input_profile,
+               " --random_seed=", run.seed, " --work_limit=0");
+  }
   const auto row = std::ranges::find(kKernelOracles, oracle, &KernelOracle::name);
   if (row == std::end(kKernelOracles)) return "";
   return Str("hlo-run --platform=", run.platform, run.reoptimize ? " --reoptimize" : "",
@@ -291,6 +316,10 @@ FuzzOutcome CheckAll(const Module& module, const std::string& text, const RunOpt
   }
   Progress progress(true);
   const Experiment experiment(source, run, progress);
+  if (judges("partition") && SplitsArrays(module)) {
+    if (doing) doing("partition");
+    CheckPartition(experiment.With([&](RunOptions& own) { own = *RunOfOracle("partition", own); }), &outcome);
+  }
   for (const KernelOracle& oracle : kKernelOracles) {
     // A planted fault has an effect only in the pipeline.
     if (oracle.passes != nullptr && (of_passes || !run.pipeline.inject.empty())) continue;

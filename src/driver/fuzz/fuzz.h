@@ -19,7 +19,7 @@
 namespace hlo {
 
 struct FuzzFinding {
-  std::string oracle;  // verify, print, threads, passes, bits, optimized, unfused, crash
+  std::string oracle;  // verify, print, threads, passes, bits, optimized, unfused, partition, crash
   std::string what;
 };
 

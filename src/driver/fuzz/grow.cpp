@@ -68,6 +68,7 @@ void Grower::GrowSome(int64_t count) {
 std::unique_ptr<Module> GrowModule(const GrowOptions& options) {
   auto module = std::make_unique<Module>(Str("grown_", options.seed));
   Grower(*module, options).GrowEntry();
+  if (options.shardings) GrowShardings(*module, options.seed);
   return module;
 }
 
@@ -80,6 +81,7 @@ std::string ReplayCommand(const GrowOptions& options) {
   if (options.depth != defaults.depth) out += Str(" --depth=", options.depth);
   if (!options.ops.empty()) out += Str(" '--ops=", options.ops, "'");
   if (!options.focus.empty()) out += Str(" --focus=", Join(options.focus, ","));
+  if (options.shardings) out += " --shardings";
   return out;
 }
 

@@ -23,6 +23,7 @@ struct GrowOptions {
   int64_t depth = 3;               // The nesting of called computations.
   std::string ops;                 // A regular expression; empty is all.
   std::vector<std::string> focus;  // Opcodes that are twenty times as frequent.
+  bool shardings = false;          // The entry states random shardings over 2 to 8 partitions.
 };
 
 // Errors: F007 for an invalid regular expression, F004 for opcodes that cannot be grown.

@@ -162,6 +162,9 @@ std::span<const GrowRow> ContractionRows();
 std::span<const GrowRow> ControlRows();
 std::span<const GrowRow> LinearRows();
 
+// States shardings over a mesh of 2 to 8 partitions.
+void GrowShardings(Module& module, uint64_t seed);
+
 }  // namespace hlo
 
 #endif  // HLO_DRIVER_FUZZ_GROWER_H_

@@ -72,6 +72,9 @@ struct RunOptions {
   // largest parts are judged by samples, and the whole module is not interpreted. `0` means no limit. `-1` uses
   // kWorkLimit, or more if the program runs long (Experiment::Judging).
   int64_t work_limit = -1;
+  // The padding of uneven parts of arguments is NaN, then another value, when the partitioned program is judged. Its
+  // results must be the same.
+  bool poison_padding = false;
 
   // Whether `args` and `reference_file` come from the module's own file.
   Recorded recorded_arguments = Recorded::kWanted, recorded_result = Recorded::kWanted;
