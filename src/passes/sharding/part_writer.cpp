@@ -22,6 +22,9 @@ Instruction& PartWriter::Scalar(PrimitiveType type, int64_t value) {
   return to_.AddConstant(Literal::Scalar(type, value));
 }
 
+// Not the number 0 in types without it (f8e8m0fnu).
+Instruction& PartWriter::ZeroBits(PrimitiveType type) { return to_.AddConstant(Literal(Shape(type, {}))); }
+
 Instruction& PartWriter::Everywhere(Instruction& scalar, const Shape& shape) {
   if (shape.rank() == 0) return scalar;
   return Add(Opcode::kBroadcast, shape.WithType(scalar.shape().type()), {&scalar}, DimensionsAttrs());
@@ -87,7 +90,7 @@ Instruction& PartWriter::Padded(Instruction& value, int64_t dim, int64_t low, in
   attrs.padding.dims.resize(shape.rank());
   attrs.padding.dims[dim] = {low, high, 0};
   shape.SetDim(dim, shape.dim(dim) + low + high);
-  return Add(Opcode::kPad, shape, {&value, &Scalar(shape.type(), 0)}, std::move(attrs));
+  return Add(Opcode::kPad, shape, {&value, &ZeroBits(shape.type())}, std::move(attrs));
 }
 
 Instruction& PartWriter::Linear(PrimitiveType type, int64_t first, int64_t step, const Atoms& atoms) {
@@ -274,7 +277,7 @@ Instruction& PartWriter::GatheredInPart(Instruction& result, Instruction& indice
   }
   Instruction& is_found =
       Add(Opcode::kBroadcast, result.shape().WithType(PrimitiveType::kPred), {in_part}, std::move(batch_dims));
-  return Select(is_found, result, Everywhere(Scalar(result.shape().type(), 0), result.shape()));
+  return Select(is_found, result, Everywhere(ZeroBits(result.shape().type()), result.shape()));
 }
 
 // Clamped to the whole, then counted from the first row of the device's part.

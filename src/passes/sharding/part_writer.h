@@ -29,6 +29,7 @@ class PartWriter {
 
   Instruction& Add(Opcode opcode, Shape shape, Operands operands, Attributes attributes = NoAttrs());
   Instruction& Scalar(PrimitiveType type, int64_t value);
+  Instruction& ZeroBits(PrimitiveType type);
   // A scalar in all elements of an array, or a vector along one of its dimensions.
   Instruction& Everywhere(Instruction& scalar, const Shape& shape);
   Instruction& Along(Instruction& vector, int64_t dim, const Shape& shape);
