@@ -4,7 +4,6 @@
 
 #include "base/log.h"
 #include "base/text.h"
-#include "ir/frontend_attributes.h"
 #include "ir/markers.h"
 #include "ir/mesh/stated_shardings.h"
 
@@ -55,43 +54,6 @@ std::vector<bool> FlagsOf(const PropagationFlags& flags, size_t count) {
 }
 
 }  // namespace
-
-bool IsUnpartitioned(const Module& module) {
-  if (module.entry().name().ends_with("_spmd")) return false;
-  if (FrontendAttribute(module.header.frontend_attributes, kPartitionedAttribute)) return false;
-  bool has_statement = false, has_collective = false, has_region = false;
-  for (const Computation* computation : module.Computations()) {
-    for (const Instruction* inst : computation->instructions()) {
-      const Marker marker = MarkerOf(*inst);
-      has_region |= marker == Marker::kShard || marker == Marker::kWhole;
-      has_collective |= inst->Is(kCollective);
-      has_statement |=
-          std::ranges::any_of(StatedShardings(*inst), [](const auto& stated) { return stated.has_value(); });
-    }
-  }
-  return has_statement && (has_region || !has_collective);
-}
-
-bool SplitsArrays(const Module& module) {
-  if (module.header.num_partitions <= 1 || !IsUnpartitioned(module)) return false;
-  const Axes axes = Axes::Of(module);
-  const auto is_split = [&](const std::optional<StatedSharding>& stated, const Shape& shape) {
-    if (!stated || !shape.IsArray()) return false;
-    const auto split = axes.Read(stated->sharding, shape.rank());
-    return split && !(split->InDims() | split->manual).empty();
-  };
-  bool any = false;
-  for (const Computation* computation : module.Computations()) {
-    for (const Instruction* inst : computation->instructions()) {
-      const auto stated = StatedShardings(*inst);
-      size_t leaf = 0;
-      ForEachLeaf(inst->shape(),
-                  [&](const ShapeIndex&, const Shape& shape) { any |= is_split(stated[leaf++], shape); });
-      if (any) return true;
-    }
-  }
-  return false;
-}
 
 Propagation::Propagation(const Module& module)
     : module_(module), axes_(Axes::Of(module)), classes_(module), states_(classes_.count()) {

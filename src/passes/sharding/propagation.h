@@ -11,20 +11,12 @@
 #include <vector>
 
 #include "ir/mesh/axes.h"
+#include "ir/mesh/unpartitioned.h"
 #include "ir/module.h"
 #include "passes/sharding/factor_atoms.h"
 #include "passes/sharding/value_classes.h"
 
 namespace hlo {
-
-// The module's frontend attribute that spmd-partitioning leaves.
-inline constexpr char kPartitionedAttribute[] = "hlokit.partitioned";
-
-// Whether the text states shardings and is not the program of one device yet. Such a program has the name of an entry
-// of XLA's partitioner, or collectives between partitions outside of manual regions.
-bool IsUnpartitioned(const Module& module);
-// Whether the module is for several partitions, is unpartitioned, and states a split of an array over them.
-bool SplitsArrays(const Module& module);
 
 class Propagation {
  public:

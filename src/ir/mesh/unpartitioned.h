@@ -1,0 +1,21 @@
+// Whether a module is still to be made the program of one device.
+#ifndef HLO_IR_MESH_UNPARTITIONED_H_
+#define HLO_IR_MESH_UNPARTITIONED_H_
+
+namespace hlo {
+
+class Module;
+
+// The module's frontend attribute that spmd-partitioning leaves.
+inline constexpr char kPartitionedAttribute[] = "hlokit.partitioned";
+
+// Whether the text states shardings and is not the program of one device yet. Such a program has the name of an entry
+// of XLA's partitioner, or collectives between partitions outside of manual regions.
+bool IsUnpartitioned(const Module& module);
+
+// Whether the module is for several partitions, is unpartitioned, and states a split of an array over them.
+bool SplitsArrays(const Module& module);
+
+}  // namespace hlo
+
+#endif  // HLO_IR_MESH_UNPARTITIONED_H_
