@@ -16,8 +16,7 @@ import subprocess
 import tempfile
 
 HLO = 'build/bin/hlo'
-PASSES = ('call-inliner,flatten-call-graph,sharding-propagation,spmd-partitioning,algsimp,cse,all-reduce-reassociate,'
-          'all-reduce-combiner,shuffle-expander,dce')
+PASSES = 'spmd-partitioner'  # A stage of the default pipeline.
 
 
 def last_line(command):

@@ -23,6 +23,7 @@
 #include "driver/target.h"
 #include "gpu/device/device.h"
 #include "gpu/plan/planner.h"
+#include "ir/mesh/unpartitioned.h"
 #include "ir/text/printer.h"
 #include "ir/verifier/verifier.h"
 #include "parser/read_back.h"
@@ -317,6 +318,12 @@ Status ObeyLock(Module& module, const OptFlags& f, const PipelineOptions& pipeli
   return {};
 }
 
+// A refusal of the partitioner does not concern the other passes.
+Error WithHint(Error error) {
+  if (error.code() != "U044") return error;
+  return std::move(error).Hint("--xla_disable_hlo_passes=spmd-partitioner optimizes the unpartitioned module");
+}
+
 struct Output {
   std::string text;
   ExitCode exit = ExitCode::kOk;
@@ -347,11 +354,16 @@ Result<Output> OutputOf(const std::string& path, const OptFlags& f, const Pipeli
     const bool keeps = !f.run.reproducer.directory.empty();
     const auto input = keeps ? module->Clone() : nullptr;
     if (keeps) TRY(TryPasses(*input, RunOptionsOf(f, pipeline)));
+    if (!pipeline.partitions && !pipeline.passes && SplitsArrays(*module))
+      Note(f,
+           "the passes optimize the unpartitioned module, which kernels run; --stage=hlo prints the program of one "
+           "device");
     auto report = RunPasses(*module, f, std::move(watched), observers, dumper);
     progress.Clear();
     if (!report && !(observers.check && observers.check->is_wrong())) {
-      if (keeps) FAIL(Reproduced(std::move(report).error(), *input, RunOptionsOf(f, pipeline)));
-      FAIL(std::move(report).error());
+      Error error = WithHint(std::move(report).error());
+      if (keeps) FAIL(Reproduced(std::move(error), *input, RunOptionsOf(f, pipeline)));
+      FAIL(std::move(error));
     }
     if (report) TRY(PrintReports(passes.emplace(*std::move(report)), f, observers, *module, pipeline));
   }
@@ -411,6 +423,7 @@ Result<ExitCode> OptCommand(Args args) {
     f.passes.device = TargetOfPlatform("cuda", /*for_speed=*/false, f.library_path);
   ResolveReproducer(f.passes, f.log, f.inject, &f.run.reproducer);
   PipelineOptions pipeline = TRY(PipelineOf(f.passes, f.inject));
+  pipeline.partitions = IsModule(f);
   // The decisions of a lock are for the steps of runs, which have this pipeline on a host.
   if (!f.lock.empty() && !pipeline.device->is_gpu) pipeline = ForHost(std::move(pipeline));
   // Kernels and interpreted modules need the values of constants.

@@ -22,7 +22,7 @@ class Counter {
         case PipelineItem::Kind::kPass: Pass(item.pass->name, stage, open); break;
         case PipelineItem::Kind::kTodo: Pass(item.name, stage, open); break;
         case PipelineItem::Kind::kStage: Count(item.items, stage.empty() ? item.name : stage, open); break;
-        case PipelineItem::Kind::kGate: Count(item.items, stage, open && item.gate.IsOpen(module_, device_)); break;
+        case PipelineItem::Kind::kGate: Count(item.items, stage, open && item.gate.IsOpen({module_, device_})); break;
       }
     }
   }

@@ -47,6 +47,9 @@ struct PipelineOptions {
   std::optional<std::string> passes;
   std::string pipeline = "default";  // A preset, or the origin of `text`.
   std::shared_ptr<const SourceText> text;
+  // Whether the pipeline makes the program of one device of a module for several partitions (the gate `splits`).
+  // Kernels run the unpartitioned module.
+  bool partitions = false;
   // Skipped names: a pass, a stage, `name#k` for its k-th instance, `stage/name` or `stage/name#k`.
   std::vector<std::string> disabled;
   // If not empty, only instances with these names run.

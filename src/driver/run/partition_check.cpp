@@ -23,16 +23,13 @@
 #include "ir/frontend_attributes.h"
 #include "ir/instruction.h"
 #include "ir/mesh/parts.h"
+#include "ir/mesh/unpartitioned.h"
 #include "ir/module.h"
-#include "passes/sharding/propagation.h"
 
 namespace hlo {
 namespace {
 
-constexpr std::string_view kPasses =
-    "fusion-dissolver, call-inliner, flatten-call-graph, sharding-propagation, spmd-partitioning, algsimp, cse, "
-    "all-reduce-reassociate, "
-    "all-reduce-combiner, dce";
+constexpr std::string_view kPasses = "spmd-partitioner";  // A stage of the default pipeline.
 
 using ByDevice = std::vector<std::vector<Literal>>;
 
@@ -135,7 +132,7 @@ void ReplaceNans(const Literal& with_zeros, const Literal& expected, Literal& ac
 struct Judged {
   Verdict verdict = Verdict::kMatch;
   std::string text;
-  std::optional<Comparison> comparison;  // Of a mismatch.
+  std::optional<Comparison> comparison;  // Set for a mismatch of values.
 };
 
 class PartitionCheck {
@@ -182,7 +179,8 @@ class PartitionCheck {
   // After the pass instance with the number `last`, or after all for -1.
   Result<std::unique_ptr<Module>> Partitioned(int last, PipelineReport* report) const {
     std::unique_ptr<Module> module = input_.Clone();
-    PipelineOptions options = {.passes = std::string(kPasses), .opt_bisect_limit = last, .inject = Fault()};
+    PipelineOptions options = {
+        .passes = std::string(kPasses), .partitions = true, .opt_bisect_limit = last, .inject = Fault()};
     options.device = experiment_.options().pipeline.device;
     PipelineReport passes = TRY(Optimize(*module, std::move(options), /*dumper=*/nullptr));
     if (report != nullptr) *report = std::move(passes);

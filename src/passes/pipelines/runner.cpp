@@ -131,7 +131,8 @@ class Runner {
         return changed;
       }
       case PipelineItem::Kind::kGate:
-        return item.gate.IsOpen(module_, *options_.device) ? RunItems(item.items) : Result<bool>(false);
+        return item.gate.IsOpen({module_, *options_.device, options_.partitions}) ? RunItems(item.items)
+                                                                                  : Result<bool>(false);
       case PipelineItem::Kind::kTodo:
         if (Count(item)) report_.todo.push_back(item.name);
         return false;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "ir/mesh/unpartitioned.h"
 #include "ir/module.h"
 
 namespace hlo {
@@ -13,11 +14,14 @@ constexpr int kMostNested = 32;
 
 constexpr GateRow kGates[] = {
     {"cc", "compute capability of the device: 9.0 is sm_90; 0 is a host",
-     [](const Module&, const DeviceDescription& device) { return device.compute_capability / 10.0; }},
+     [](const GateInput& input) { return input.device.compute_capability / 10.0; }},
     {"partitions", "number of partitions of each replica of the module",
-     [](const Module& module, const DeviceDescription&) { return double(module.header.num_partitions); }},
+     [](const GateInput& input) { return double(input.module.header.num_partitions); }},
     {"replicas", "number of replicas of the module",
-     [](const Module& module, const DeviceDescription&) { return double(module.header.replica_count); }},
+     [](const GateInput& input) { return double(input.module.header.replica_count); }},
+    {"splits",
+     "1 if shardings split arrays over the partitions and hlo opt makes the program of one device, otherwise 0",
+     [](const GateInput& input) { return double(input.partitions && SplitsArrays(input.module)); }},
 };
 
 bool IsPreset(const SourceText* source) {
@@ -273,8 +277,8 @@ class Parser {
 
 std::span<const GateRow> AllGates() { return kGates; }
 
-bool Gate::IsOpen(const Module& module, const DeviceDescription& device) const {
-  const double is = row->value(module, device);
+bool Gate::IsOpen(const GateInput& input) const {
+  const double is = row->value(input);
   if (comparison == "==") return is == value;
   if (comparison == "!=") return is != value;
   if (comparison == "<=") return is <= value;

@@ -27,11 +27,17 @@
 
 namespace hlo {
 
-// A value of the module or device that a gate compares.
+struct GateInput {
+  const Module& module;
+  const DeviceDescription& device;
+  bool partitions = false;  // PipelineOptions::partitions
+};
+
+// A value that a gate compares.
 struct GateRow {
   std::string_view name;
   std::string_view what;
-  double (*value)(const Module& module, const DeviceDescription& device);
+  double (*value)(const GateInput& input);
 };
 std::span<const GateRow> AllGates();
 
@@ -40,7 +46,7 @@ struct Gate {
   std::string_view comparison;  // "==", "!=", "<", "<=", ">", ">=".
   double value = 0;
 
-  bool IsOpen(const Module& module, const DeviceDescription& device) const;
+  bool IsOpen(const GateInput& input) const;
 };
 
 struct Repeat {
