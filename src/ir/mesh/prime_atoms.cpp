@@ -17,6 +17,16 @@ std::vector<int64_t> PrimeFactors(int64_t value) {
   return factors;
 }
 
+// The product of the primes behind a place, or before it, is the size of another atom.
+bool IsCut(std::span<const int64_t> primes, size_t place, size_t own, const std::vector<Atom>& atoms) {
+  int64_t major = 1, minor = 1;
+  for (size_t i = 0; i < primes.size(); ++i) (i < place ? major : minor) *= primes[i];
+  for (size_t i = 0; i < atoms.size(); ++i) {
+    if (i != own && (atoms[i].size == major || atoms[i].size == minor)) return true;
+  }
+  return false;
+}
+
 // The axis of an atom, and the size of the axis before it: {x, 2} for x:(2)4, {x, 1} for x.
 std::pair<std::string_view, int64_t> AxisOfName(std::string_view name) {
   const size_t at = name.find(":(");
@@ -43,11 +53,28 @@ bool AreTogether(const ArraySplit& split, int major, int minor) {
 }  // namespace
 
 PrimeAtoms::PrimeAtoms(const Axes& axes) {
-  for (const Atom& atom : axes.atoms()) {
+  constexpr size_t kMostPrimes = 8;
+  std::vector<std::vector<int64_t>> primes;
+  size_t count = 0;
+  for (const Atom& atom : axes.atoms()) count += primes.emplace_back(PrimeFactors(atom.size)).size();
+  for (size_t i = 0; i < primes.size(); ++i) {
     first_.push_back(static_cast<int>(sizes_.size()));
-    std::ranges::copy(PrimeFactors(atom.size), std::back_inserter(sizes_));
+    for (size_t place = 0; place < primes[i].size(); ++place) {
+      const bool cuts = place == 0 || count <= kMostPrimes || IsCut(primes[i], place, i, axes.atoms());
+      if (cuts) sizes_.push_back(primes[i][place]);
+      else sizes_.back() *= primes[i][place];
+    }
   }
   first_.push_back(static_cast<int>(sizes_.size()));
+}
+
+PrimeAtoms::PrimeAtoms(const Axes& axes, std::vector<int64_t> sizes) : sizes_(std::move(sizes)) {
+  size_t next = 0;
+  for (const Atom& atom : axes.atoms()) {
+    first_.push_back(static_cast<int>(next));
+    for (int64_t rest = atom.size; rest > 1; ++next) rest /= sizes_[next];
+  }
+  first_.push_back(static_cast<int>(next));
 }
 
 AxisSet PrimeAtoms::Refine(AxisSet atoms) const {

@@ -17,7 +17,11 @@ namespace hlo {
 
 class PrimeAtoms {
  public:
+  // For a mesh with many primes, atoms are cut only where a piece has the size of another atom. The time of a search
+  // grows with the number of pieces.
   explicit PrimeAtoms(const Axes& axes);
+  // The pieces of these sizes. Each atom of `axes` consists of whole pieces, in order.
+  PrimeAtoms(const Axes& axes, std::vector<int64_t> sizes);
 
   const std::vector<int64_t>& sizes() const { return sizes_; }
   // The same split of the array in prime atoms.

@@ -281,7 +281,7 @@ ReshardPlan PlanOf(const Route& route, const PrimeAtoms& primes, const ArraySpli
   for (const ReshardStep& step : route) splits.push_back(SplitOf(step.after, prime_from));
   std::optional<Axes> finer_axes = primes.CutAxes(axes, splits);
   const Axes& move_axes = finer_axes ? *finer_axes : axes;
-  const PrimeAtoms move_primes(move_axes);
+  const PrimeAtoms move_primes(move_axes, primes.sizes());
   for (ArraySplit& split : splits) split = *move_primes.Coarsen(split);
   ReshardPlan plan = PlanOf(ArrayOn(AtomSizes(move_axes), shape, splits[0].manual), splits, route);
   plan.finer_axes = std::move(finer_axes);

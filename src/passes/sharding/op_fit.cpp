@@ -31,8 +31,8 @@ std::optional<Reduction> ReductionOf(const Factor& factor) {
 class Fitting {
  public:
   Fitting(const Instruction& inst, const FactorRule& rule, std::span<const ArraySplit> operands,
-          std::span<const ArraySplit> results, const Axes& axes)
-      : inst_(inst), rule_(rule), axes_(axes) {
+          std::span<const ArraySplit> results, const Axes& axes, ReshardPlans& plans)
+      : inst_(inst), rule_(rule), axes_(axes), plans_(plans) {
     const std::vector<const Shape*> leaves = LeavesOf(inst.shape());
     for (size_t leaf = 0; leaf < leaves.size(); ++leaf) Add(*leaves[leaf], rule.result[leaf], results[leaf], true);
     for (int64_t i = 0; i < inst.operand_count(); ++i) {
@@ -231,7 +231,7 @@ class Fitting {
 
   double BytesBetween(const ArraySplit& from, const ArraySplit& to, const Shape& shape) const {
     if (from == to) return 0;
-    const auto plan = PlanReshard(from, to, shape, axes_);
+    const Result<ReshardPlan>& plan = plans_.Between(from, to, shape);
     return plan ? static_cast<double>(plan->ResultBytes()) : kImpossible;
   }
 
@@ -324,6 +324,7 @@ class Fitting {
   const Instruction& inst_;
   const FactorRule& rule_;
   const Axes& axes_;
+  ReshardPlans& plans_;
   std::vector<Tensor> tensors_;  // Results, then operands.
 };
 
@@ -354,8 +355,8 @@ std::optional<Literal> NeutralElementOf(const Instruction& inst) {
 }
 
 OpFit FitOp(const Instruction& inst, const FactorRule& rule, std::span<const ArraySplit> operands,
-            std::span<const ArraySplit> results, const Axes& axes) {
-  return Fitting(inst, rule, operands, results, axes).Best();
+            std::span<const ArraySplit> results, const Axes& axes, ReshardPlans& plans) {
+  return Fitting(inst, rule, operands, results, axes, plans).Best();
 }
 
 }  // namespace hlo

@@ -10,6 +10,7 @@
 #include "ir/mesh/axes.h"
 #include "ir/module.h"
 #include "passes/sharding/factor_atoms.h"
+#include "passes/sharding/reshard_plans.h"
 
 namespace hlo {
 
@@ -25,7 +26,7 @@ struct OpFit {
 // Chooses among the splits that follow from one of the operands or results, and no split at all: the least cost, then
 // the most parts. Scan factors stay whole.
 OpFit FitOp(const Instruction& inst, const FactorRule& rule, std::span<const ArraySplit> operands,
-            std::span<const ArraySplit> results, const Axes& axes);
+            std::span<const ArraySplit> results, const Axes& axes, ReshardPlans& plans);
 
 // The unsigned type or integer type in which the value of one device and the zeros of the others are added. Nothing for
 // types without one.

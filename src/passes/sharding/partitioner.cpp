@@ -185,7 +185,7 @@ Result<Instruction*> Partitioner::InSplit(Local& local, const Instruction& inst,
 Result<Instruction*> Partitioner::Changed(Local& local, Instruction& value, const ArraySplit& from,
                                           const ArraySplit& to, const Shape& whole, const Instruction& why) {
   if (from == to) return &value;
-  auto plan = PlanReshard(from, to, whole, axes_);
+  const Result<ReshardPlan>& plan = plans_.Between(from, to, whole);
   if (!plan) FAIL(Refused(why, plan.error().message()));
   if (plan->gathers_whole)
     gathered_.push_back(Str("'", why.name(), "' ", whole, ": ", axes_.Text(from), " to ", axes_.Text(to)));
@@ -431,7 +431,7 @@ Result<Instruction*> Partitioner::ComputedInParts(Local& local, const Instructio
     operand_splits.push_back(operand->shape().IsArray() ? TRY(SplitOf(*operand, 0)) : ArraySplit());
   const std::vector<ArraySplit> wanted = TRY(SplitsOf(inst));
   TRY(CheckManual(inst, operand_splits, wanted));
-  const OpFit fit = FitOp(inst, rule, operand_splits, wanted, axes_);
+  const OpFit fit = FitOp(inst, rule, operand_splits, wanted, axes_, plans_);
   std::vector<Instruction*> operands;
   for (int64_t i = 0; i < inst.operand_count(); ++i) {
     const Instruction& operand = inst.operand(i);

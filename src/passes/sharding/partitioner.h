@@ -23,7 +23,7 @@ namespace hlo {
 
 class Partitioner {
  public:
-  explicit Partitioner(Module& module) : module_(module), axes_(Axes::Of(module)), supply_(module) {}
+  explicit Partitioner(Module& module) : module_(module), axes_(Axes::Of(module)), plans_(axes_), supply_(module) {}
 
   // Replaces the entry. The old computations become unreachable. Errors (U044): an array without a sharding of the
   // module's mesh, an op with a side effect, or a change of a split that no collective makes.
@@ -77,6 +77,7 @@ class Partitioner {
 
   Module& module_;
   Axes axes_;
+  ReshardPlans plans_;
   CollectiveSupply supply_;
   std::unordered_map<const Computation*, Computation*> partitioned_;
   std::vector<std::string> gathered_;
