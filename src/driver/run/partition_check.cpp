@@ -251,9 +251,9 @@ class PartitionCheck {
     const auto results = ResultsOf(module, TRY(Interpreter()), padding);
     if (!results) {
       const bool is_wrong = results.error().exit == ExitCode::kNo;
-      return Judged{is_wrong ? Verdict::kMismatch : Verdict::kInconclusive, TextOf(results.error()), {}};
+      return Judged{is_wrong ? Verdict::kMismatch : Verdict::kUnsupported, TextOf(results.error()), {}};
     }
-    if (!results->whole) return Judged{Verdict::kInconclusive, results->why_not, {}};
+    if (!results->whole) return Judged{Verdict::kUnsupported, results->why_not, {}};
     if (padding != std::byte{0}) {
       const auto other = ResultsOf(module, TRY(Interpreter()), std::byte{0x55});
       if (!other || !other->whole || !other->whole->BitEquals(*results->whole))
@@ -280,7 +280,7 @@ class PartitionCheck {
     experiment_.progress().Stage("interpreting with other roundings");
     const std::string beyond =
         Str(within.bad(), " of ", Counted(within.elements(), "element"), " beyond the tolerance");
-    const auto of_input = CompareEnsemble(input_, arguments_.values, actual, TRY(Ensemble(nullptr)));
+    const auto of_input = CompareEnsemble(*TRY(Unmarked()), arguments_.values, actual, TRY(Ensemble(nullptr)));
     const auto of_parts = CompareEnsemble(module, {}, expected, TRY(Ensemble(&module)));
     std::string why_not;
     for (const auto* roundings : {&of_input, &of_parts}) {
@@ -302,7 +302,9 @@ class PartitionCheck {
   // each other, but those of many equal terms are not.
   bool AgreeInF64(const Module& module) const {
     constexpr double kRelative = 0x1p-36;
-    const auto wide_input = WidenedModule(input_), wide_module = WidenedModule(module);
+    const auto unmarked = Unmarked();
+    if (!unmarked) return false;
+    const auto wide_input = WidenedModule(**unmarked), wide_module = WidenedModule(module);
     const auto interpret = Interpreter();
     if (!wide_input || !wide_module || !interpret) return false;
     const auto a = ResultsOf(**wide_input, *interpret, std::byte{0}, /*is_widened=*/true);
@@ -312,9 +314,16 @@ class PartitionCheck {
     return CompareTolerance(*a->whole, *b->whole, tolerance, {}).verdict == Verdict::kMatch;
   }
 
+  // The input without markers of shardings, which have no meaning in other types.
+  Result<std::unique_ptr<Module>> Unmarked() const {
+    std::unique_ptr<Module> unmarked = input_.Clone();
+    TRY(RunOnePass(*unmarked, {.pass = FindPass("sharding-remover"), .instance = 1}, {}));
+    return unmarked;
+  }
+
   // Of the input, or of the partitioned program on all devices.
   Result<EnsembleOptions> Ensemble(const Module* partitioned) const {
-    constexpr double kMostSeconds = 5;
+    constexpr double kMostSeconds = 30;
     EnsembleOptions ensemble = TRY(experiment_.Ensemble());
     ensemble.most_seconds = kMostSeconds;
     if (partitioned == nullptr) return ensemble;
@@ -413,7 +422,7 @@ std::string ToString(const PartitionSummary& partition) {
   const std::string devices =
       Str(Counted(partition.devices, "device"), ": ", HumanCount(partition.collectives),
           partition.collectives == 1 ? " collective, " : " collectives, ", HumanBytes(partition.bytes), " a device");
-  if (partition.verdict == Verdict::kInconclusive)
+  if (partition.verdict == Verdict::kInconclusive || partition.verdict == Verdict::kUnsupported)
     return Str(VerdictText(partition.verdict, partition.text), "  ", devices);
   return Str(VerdictText(partition.verdict, ""), "  ", devices, "; ", partition.text);
 }

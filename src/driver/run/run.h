@@ -196,7 +196,7 @@ struct DataflowSummary {
 
 // Results of the oracle `partition`.
 struct PartitionSummary {
-  Verdict verdict = Verdict::kMatch;
+  Verdict verdict = Verdict::kMatch;  // kUnsupported if there are no whole results to compare.
   int64_t devices = 0;
   double collectives = 0;  // Executions on one device.
   double bytes = 0;        // Received by one device.

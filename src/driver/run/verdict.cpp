@@ -156,6 +156,11 @@ void SetInconclusive(RunReport* report, const RunOptions& options, const Doubt& 
   else report->next = Again(options, *report, doubt.flag, doubt.does);
 }
 
+std::optional<Doubt> DoubtOfPartition(const RunReport& report) {
+  if (!report.partition || report.partition->verdict != Verdict::kInconclusive) return std::nullopt;
+  return Doubt{Str("the partitioned program: ", report.partition->text), "--input_profile=exact", kOnIntegers};
+}
+
 // Results with the bits of the reference are right, even if bounds are open.
 Result<std::optional<Doubt>> FindDoubt(Experiment& experiment, const RunReport& report) {
   const RunOptions& options = experiment.options();
@@ -203,7 +208,9 @@ Status Judge(Experiment& experiment, int64_t outputs, int64_t elements, RunRepor
     return {};
   }
   if (report->outputs_decide) return {};
-  if (const std::optional<Doubt> doubt = TRY(FindDoubt(experiment, *report))) {
+  std::optional<Doubt> doubt = TRY(FindDoubt(experiment, *report));
+  if (!doubt) doubt = DoubtOfPartition(*report);
+  if (doubt) {
     SetInconclusive(report, options, *doubt);
     return {};
   }
@@ -480,15 +487,6 @@ Status DecideByOutputs(Experiment& experiment, bool replicas_differ, RunReport* 
   return {};
 }
 
-bool CanJudge(const Experiment& experiment, const Oracle& oracle, bool has_reference) {
-  switch (oracle.need) {
-    case Need::kCode: return !experiment.IsInterpreted();
-    case Need::kReference: return has_reference;
-    case Need::kPartitions: return experiment.options().wants_interpreter();
-  }
-  return false;
-}
-
 std::pair<int64_t, int64_t> SizeOf(const RunReport& report, const Literal& results) {
   if (report.outputs) return {std::ssize(report.outputs->outputs), report.outputs->elements()};
   int64_t outputs = 0, elements = 0;
@@ -498,17 +496,6 @@ std::pair<int64_t, int64_t> SizeOf(const RunReport& report, const Literal& resul
     elements += leaf.NumElements();
   });
   return {outputs, elements};
-}
-
-// Judges a run in the interpreter, whose results have no other reference.
-Status JudgePartitionAlone(Experiment& experiment, RunReport* report) {
-  const CompareMode& mode = ModeOf(experiment.options());
-  for (const Oracle& oracle : AllOracles()) {
-    if (oracle.need == Need::kPartitions && mode.Has(oracle)) TRY(oracle.judge(experiment, report));
-  }
-  if (report->culprit.kind == Culprit::Kind::kNone) return {};
-  const auto [outputs, elements] = SizeOf(*report, TRY(experiment.Results())->outputs);
-  return Judge(experiment, outputs, elements, report);
 }
 
 }  // namespace
@@ -541,17 +528,20 @@ void SetVerdict(RunReport* report, Verdict verdict, std::string_view reason) {
 Status JudgeRun(Experiment& experiment, RunReport* report) {
   const bool has_reference = TRY(experiment.Reference()) != nullptr;
   const RunOptions& options = experiment.options();
-  if (!has_reference && report->reference_skipped.empty()) {
-    if (options.wants_interpreter()) TRY(JudgePartitionAlone(experiment, report));
-    if (report->exit == ExitCode::kNo) return {};
-    if (!options.bench && report->detail.empty())
-      report->detail = AllNanText(options, StatsOfNan(TRY(experiment.Results())->outputs));
-    return {};
-  }
+  const bool is_judged = has_reference || !report->reference_skipped.empty();
   const CompareMode& mode = ModeOf(options);
   const bool replicas_differ = report->exit == ExitCode::kNo;
   for (const Oracle& oracle : AllOracles()) {
-    if (CanJudge(experiment, oracle, has_reference) && mode.Has(oracle)) TRY(oracle.judge(experiment, report));
+    const bool can = oracle.need == Need::kCode         ? is_judged && !experiment.IsInterpreted()
+                     : oracle.need == Need::kPartitions ? options.wants_interpreter()
+                                                        : has_reference;
+    if (can && mode.Has(oracle)) TRY(oracle.judge(experiment, report));
+  }
+  const bool has_partition = report->partition && report->partition->verdict != Verdict::kUnsupported;
+  if (!is_judged && !has_partition) {
+    if (!options.bench && report->detail.empty())
+      report->detail = AllNanText(options, StatsOfNan(TRY(experiment.Results())->outputs));
+    return {};
   }
   report->outputs_decide = mode.outputs_decide;
   if (mode.outputs_decide) TRY(DecideByOutputs(experiment, replicas_differ, report));

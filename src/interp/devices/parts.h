@@ -21,7 +21,7 @@ Literal CutPart(const Literal& whole, const Shape& local, const PartTable& table
 
 struct JoinedParts {
   Literal whole;
-  // Two devices with different bits in the same part. The whole has the bits of the first device.
+  // Two devices with different bits in the same part, besides padding. The whole has the bits of the first device.
   std::optional<std::pair<int64_t, int64_t>> differing;
 };
 // `parts` is indexed by device.
