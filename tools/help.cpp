@@ -181,7 +181,7 @@ void PrintFaults() {
   PrintNames(mutations);
   for (const PassRow& pass : AllPasses()) {
     if (FaultsOf(pass.name).empty()) continue;
-    std::printf("Faults of pass:%s, each a wrong rule:\n", std::string(pass.name).c_str());
+    std::printf("Faults of pass:%s:\n", std::string(pass.name).c_str());
     PrintNames(FaultsOf(pass.name));
   }
   for (const gpu::FaultKind& kind : gpu::FaultKinds()) {

@@ -19,6 +19,8 @@ constexpr PassRow kPasses[] = {
 };
 
 constexpr std::string_view kAlgsimpFaults[] = {"multiply_by_zero", "drop_add_zero_sign", "swapped_permutation"};
+constexpr std::string_view kPartitioningFaults[] = {"dropped_sum", "forgotten_mask", "wrong_digit", "wrong_group",
+                                                    "wrong_neighbour"};
 
 char Folded(char c) { return c == '_' || c == ' ' ? '-' : c; }
 
@@ -66,6 +68,7 @@ Error UnknownPass(std::string_view name) {
 
 std::span<const std::string_view> FaultsOf(std::string_view pass) {
   if (SamePassName(pass, "algsimp")) return kAlgsimpFaults;
+  if (SamePassName(pass, "spmd-partitioning")) return kPartitioningFaults;
   return {};
 }
 
