@@ -423,7 +423,11 @@ Depth DepthOf(const Symptom& symptom, const Property& property) {
   if (property.kind == PropertyKind::kNan) return Depth::kRun;
   const bool in_passes = symptom.stage == "the passes" || symptom.stage.starts_with("pass ");
   if (symptom.way.starts_with("MISMATCH")) {
-    if (symptom.accused == Culprit::Kind::kPass) return Depth::kMeaning;
+    // Passes of the partitioned program are not in the pipeline for kernels.
+    const bool is_in_pipeline =
+        symptom.name.empty() ||
+        std::ranges::find(symptom.instances, symptom.name, &Symptom::Instance::name) != symptom.instances.end();
+    if (symptom.accused == Culprit::Kind::kPass) return is_in_pipeline ? Depth::kMeaning : Depth::kRun;
     return symptom.accused == Culprit::Kind::kNone ? Depth::kRun : Depth::kKernels;
   }
   if (symptom.stage == "reading") return Depth::kRead;
