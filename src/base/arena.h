@@ -1,5 +1,5 @@
-// An Arena hands out bytes, and a Pool reusable places for objects of one type. Both free their memory only as a whole.
-// Neither calls constructors or destructors.
+// Arena allocates bytes. Pool allocates memory for objects of one type, and reuses what Give returns. Both free their
+// memory only when they are destroyed. Neither calls constructors or destructors of objects.
 #ifndef HLO_BASE_ARENA_H_
 #define HLO_BASE_ARENA_H_
 
@@ -52,7 +52,7 @@ class Pool {
  public:
   void* Take() {
 #ifdef __SANITIZE_ADDRESS__
-    return ::operator new(sizeof(T), std::align_val_t(alignof(T)));  // Lets the sanitizer see use after freeing.
+    return ::operator new(sizeof(T), std::align_val_t(alignof(T)));  // Lets the sanitizer detect uses after Give.
 #endif
     if (free_ == nullptr) return arena_.Allocate(std::max(sizeof(T), sizeof(Free)), alignof(T));
     return std::exchange(free_, free_->next);

@@ -18,10 +18,10 @@ namespace hlo {
 namespace {
 
 constexpr size_t kHugePage = size_t{2} << 20;
-// Smallest block that the pool serves. Rounding up to huge pages would waste much of a smaller block.
+// The smallest block that the pool serves. Rounding up to huge pages would waste much of a smaller block.
 constexpr size_t kLeastPooled = 2 * kHugePage;
 #if defined(__SANITIZE_ADDRESS__)
-// The sanitizer cannot see that freed memory is read if a pool keeps that memory.
+// A pool keeps freed memory, so the sanitizer could not detect reads of it.
 constexpr bool kPools = false;
 #else
 constexpr bool kPools = true;
@@ -107,7 +107,7 @@ class Pool {
     return std::min(most_used_ - used_, half);
   }
 
-  // Maps `size` bytes from the beginning of a huge page. Returns 0 on failure.
+  // Maps `size` bytes, aligned to huge pages. Returns 0 on failure.
   uintptr_t Map(size_t size) {
     void* const memory = mmap(nullptr, size + kHugePage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) return 0;
@@ -120,7 +120,7 @@ class Pool {
     return start;
   }
 
-  // Records that [start, start + size) is a mapping of its own, or was one until it was unmapped.
+  // Records that [start, start + size) is one mapping, or was one until it was unmapped.
   void SeamsAround(uintptr_t start, size_t size) {
     seams_.erase(seams_.lower_bound(start), seams_.lower_bound(start + size));
     seams_.insert({start, start + size});
@@ -157,7 +157,8 @@ class Pool {
       const bool is_moved = mremap(source, moved, moved, MREMAP_MAYMOVE | MREMAP_FIXED, target) != MAP_FAILED;
       SeamsAround(from, moved);
       SeamsAround(start + done, moved);
-      // A failed mremap may have unmapped its target. Another thread may have mapped that range since.
+      // A failed mremap may have unmapped its target, and another thread may have mapped that range since. So the
+      // target is not unmapped here.
       if (!is_moved) {
         Unmap(from, moved);
         Unmap(start, done);
@@ -169,8 +170,8 @@ class Pool {
     return true;
   }
 
-  // Unmaps free ranges until at most `most` bytes are free. Begins with the largest range, which the fewest requests
-  // need.
+  // Unmaps free ranges until at most `most` bytes are free. Unmaps the largest ranges first, because few requests need
+  // them.
   void ShrinkTo(size_t most) {
     while (free_bytes_ > most) {
       const auto [size, start] = *std::prev(by_size_.end());

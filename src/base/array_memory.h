@@ -7,12 +7,12 @@
 
 namespace hlo {
 
-// Memory with this alignment and undefined contents, or null when the system has none.
+// Allocates uninitialised memory. Returns null if the system has none left. `alignment` is in bytes, a power of two.
 void* AllocateArray(int64_t bytes, size_t alignment);
-// Frees memory of AllocateArray; null is allowed. Pages of large blocks are kept for later blocks.
+// Frees memory from AllocateArray. Null is allowed. The pages of large blocks are kept for later blocks.
 void FreeArray(void* memory);
 
-// Asks the system for huge pages for large memory that has not been written yet.
+// Asks the system for huge pages, before the memory is written for the first time.
 void RequestHugePages(void* memory, size_t bytes);
 
 }  // namespace hlo

@@ -1,4 +1,5 @@
-// CHECK(condition, values...) stops the program at a bug of our own and prints the values. Never use it for user input.
+// CHECK(condition, values...) prints the values and ends the process at a bug of this program. Never use it for user
+// input.
 #ifndef HLO_BASE_CHECK_H_
 #define HLO_BASE_CHECK_H_
 

@@ -113,7 +113,7 @@ bool PassIsAtHand() {
   return at_hand != nullptr;
 }
 
-// Writes one stack frame: "program+0x1f00", which a build with symbols can look up, or an address in a library.
+// Writes one stack frame: "program+0x1f00", which a build with symbols can look up, or an address outside the program.
 _Unwind_Reason_Code AddFrame(_Unwind_Context* context, void* file) {
   const auto address = reinterpret_cast<const char*>(_Unwind_GetIP(context));
   const bool is_ours = address >= &__executable_start && address < &_end;
@@ -164,7 +164,8 @@ void PrintReport(std::string_view what) {
   WriteAll(STDOUT_FILENO, json.text());
 }
 
-// Lets one thread report. The others wait for the process to end. A crash inside the report ends the process.
+// Lets only the first thread report. Other threads wait for the end of the process. A crash inside the report ends the
+// process.
 void LetOneReport() {
   if (t_reports) _exit(kExit);
   t_reports = true;

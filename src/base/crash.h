@@ -8,8 +8,8 @@
 
 namespace hlo {
 
-// The part of the module that this thread works on while the object lives, such as "pass algsimp#2". The name must live
-// as long as the object. Threads of ParallelFor inherit the caller's AtHand.
+// While the object lives, crash reports of this thread name its work, such as "pass algsimp#2". Objects nest. The name
+// must live as long as the object. Threads of ParallelFor inherit the caller's AtHand.
 class AtHand {
  public:
   AtHand(const char* kind, std::string_view name) : kind_(kind), name_(name), outer_(innermost) { innermost = this; }
@@ -41,18 +41,19 @@ struct CrashOptions {
   std::string tool;
   std::string version;
   std::string command_line;
-  std::string advice;      // Printed if a pass was at work.
+  std::string advice;      // Printed if the crash happened in a pass.
   bool says_json = false;  // The verdict also goes to stdout, as JSON.
 };
 // Installs signal handlers that report a crash and end the process.
 void ReportCrashes(const CrashOptions& options);
 
-// Called in a child process, whose signals the parent sees. If `file` is given, the handler first writes the name of
-// the signal and the AtHand objects of the thread to `file`.
+// Call in a child process: its crashes print no report, and the parent sees the signal that ended it. If the file
+// descriptor `file` is given, the handler first writes the name of the signal and the thread's AtHand objects to it.
 void LeaveCrashesToParent(int file = -1);
 
 namespace internal {
-// Ends the process after a CHECK failed at `place`. Prints the crash report if ReportCrashes was called.
+// Ends the process after the CHECK at line `line` of file `place` failed. Prints the crash report if ReportCrashes was
+// called.
 [[noreturn]] void EndAfterCheck(const char* place, int line);
 }  // namespace internal
 

@@ -122,7 +122,7 @@ class InlineVector {
     capacity_ = std::exchange(other.capacity_, N);
     other.size_ = 0;
   }
-  // Copies the whole storage. A fixed size is cheaper than a loop.
+  // Copies the whole storage, because copying a fixed size is faster than a loop.
   void CopyInPlace(const InlineVector& other) {
     size_ = other.size_;
     std::memcpy(static_cast<void*>(inline_), other.inline_, sizeof inline_);

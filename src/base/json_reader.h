@@ -14,7 +14,7 @@
 
 namespace hlo {
 
-// A JSON value. An accessor for another kind of value returns null, so a path needs no checks:
+// A JSON value. Accessors return null or nullopt if the value is of another kind, so a path needs no checks:
 //
 //   const std::string* uri = params["textDocument"]["uri"].String();  // Null if it is missing or not a string.
 class JsonValue {
@@ -33,7 +33,7 @@ class JsonValue {
   bool IsTrue() const { return Bool().value_or(false); }
   std::optional<bool> Bool() const { return Copy<bool>(); }
   std::optional<int64_t> Int() const { return Copy<int64_t>(); }  // Empty for 1.0, 1e3 and numbers beyond 64 bits.
-  std::optional<double> Number() const;                           // Also of an integer.
+  std::optional<double> Number() const;                           // Converts integers.
   const std::string* String() const { return std::get_if<std::string>(&data_); }
   const Array* Items() const { return std::get_if<Array>(&data_); }
   const Object* AsObject() const { return std::get_if<Object>(&data_); }

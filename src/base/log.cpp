@@ -18,7 +18,7 @@ LogOptions& Options() {
   return options;
 }
 
-// Patterns of --vmodule that matched a file.
+// The --vmodule patterns that set the level of a file.
 struct Met {
   std::mutex mutex;
   std::set<std::string> patterns;
@@ -34,7 +34,7 @@ std::string_view Stem(std::string_view file) {
   return file.substr(0, file.rfind('.'));
 }
 
-// An XLA file or pass with the task of our file `stem`, or with a part of this task.
+// Patterns that match `xla`, an XLA file or pass, also match our file `stem`, which does its task or a part of it.
 struct OtherName {
   std::string_view stem, xla;
 };

@@ -6,7 +6,7 @@
 
 namespace hlo {
 
-// The patterns of LogOptions that determined the level of no file whose VLOG statements were reached.
+// The --vmodule patterns that had no effect: they set the level of no file whose VLOG statements have run.
 std::vector<std::string> UnmetLogPatterns();
 
 }  // namespace hlo

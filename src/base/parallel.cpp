@@ -17,8 +17,8 @@ namespace {
 int g_threads = 0;
 thread_local bool t_inside = false;
 
-// Threads that share one loop at a time. Helpers spin for a while between loops and then sleep. A loop does not wait
-// for helpers that wake up after all pieces are taken.
+// Threads that share one loop at a time. Helpers spin for a while between loops and then sleep. A loop ends without
+// helpers that wake up after all its pieces are taken.
 class WorkerPool {
  public:
   explicit WorkerPool(int helpers) {

@@ -1,6 +1,6 @@
-// Errors as values. A `Result<T>` holds a value or an `Error`; `TRY(expr)` passes the error to the caller. Bad input
-// returns an Error that points at the text. A failure of the system returns an Error with the system's own words. Our
-// own bugs stop the program (base/check.h).
+// Errors as values. A `Result<T>` holds a value or an `Error`. `TRY(expr)` passes the error to the caller. Bad input
+// gives an Error that points at the text, and a failure of the system an Error with the system's own words. A bug of
+// this program ends the process (base/check.h).
 #ifndef HLO_BASE_RESULT_H_
 #define HLO_BASE_RESULT_H_
 
@@ -46,12 +46,12 @@ struct Note {
 
 struct Diagnostic {
   std::string code;  // Stable code such as "P031" (`hlo help P031`). The letters: docs/reports.md#diagnostics.
-  // The expected and the found state, names in quotes. Starts in lower case and has no full stop.
+  // The expected and the found state, with names in quotes. Starts in lower case and has no full stop.
   std::string message;
   SourceRange range;
   std::vector<Note> notes;
   std::string hint;
-  // Two fields for programs that read diagnostics. Both may be empty.
+  // For programs that read diagnostics. Both may be empty.
   std::string instruction;
   std::string flag;  // Such as "platform=interpreter".
 };
@@ -65,9 +65,9 @@ struct Error {
   Error(ExitCode exit, std::string code, std::string message, SourceRange range = {});
 
   Error&& Hint(std::string hint) &&;
-  // Sets the hint "--FLAG DOES".
+  // Sets the hint "--FLAG DOES" and Diagnostic::flag.
   Error&& Advise(std::string flag, std::string_view does = {}) &&;
-  // Appends the flag that raises the limit to the message: " (--memory_limit)".
+  // Appends the flag that raises the limit to the message: " (--memory_limit)". Sets Diagnostic::flag.
   Error&& RaisedBy(std::string flag) &&;
   Error&& AddNote(std::string message, SourceRange range = {}) &&;
   const std::string& message() const { return diagnostics.front().message; }

@@ -91,7 +91,7 @@ uint32_t EncodeFloat(FloatFormat format, double value) {
   std::frexp(magnitude, &exponent);
   // Subnormal numbers share the smallest exponent.
   exponent = std::max(exponent - 1, 1 - format.bias);
-  // The hardware rounds to nearest even. A carry into the next exponent adds up correctly.
+  // nearbyint rounds to nearest even, the default rounding mode. A carry into the next exponent adds up correctly.
   const double units = std::nearbyint(std::ldexp(magnitude, format.mantissa_bits - exponent));
   const uint32_t rounded =
       static_cast<uint32_t>(units) + (static_cast<uint32_t>(exponent + format.bias - 1)

@@ -1,6 +1,6 @@
 // Conversions between double and all float formats narrower than f32. They round once, to nearest even (f8e8m0fnu: see
-// EncodeFloat). Conversions from f32 round once as well, because f32 converts to double exactly. The formats:
-// docs/language.md#element-types.
+// EncodeFloat in the source). Since f32 converts to double exactly, conversions from f32 round once as well. The
+// formats: docs/language.md#element-types.
 #ifndef HLO_BASE_SMALL_FLOATS_H_
 #define HLO_BASE_SMALL_FLOATS_H_
 
@@ -40,11 +40,11 @@ inline constexpr FloatFormat kF4E2M1FN = {2, 1, 1, Specials::kFinite};
 inline constexpr FloatFormat kF6E3M2FN = {3, 2, 3, Specials::kFinite};
 inline constexpr FloatFormat kF6E2M3FN = {2, 3, 1, Specials::kFinite};
 
-// Exact. In kIeee formats a NaN keeps its sign, and its payload becomes the top bits of the mantissa.
+// Converts exactly. In kIeee formats a NaN keeps its sign, and its payload becomes the top bits of the mantissa.
 double DecodeFloat(FloatFormat format, uint32_t bits);
 uint32_t EncodeFloat(FloatFormat format, double value);
 
-// Fast versions of the two functions above.
+// Fast conversions for two formats.
 inline float BF16ToFloat(uint16_t bits) { return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16); }
 inline uint16_t FloatToBF16(float value) {
   const uint32_t bits = std::bit_cast<uint32_t>(value);

@@ -13,7 +13,7 @@
 namespace hlo {
 namespace {
 
-// Most bytes read from a device, such as the endless /dev/urandom.
+// The largest number of bytes that are read from a character device. Some, such as /dev/urandom, never end.
 constexpr size_t kDeviceBytes = 1 << 20;
 constexpr size_t kWindow = 140;  // A longer source line is cut to about this many bytes.
 
@@ -21,7 +21,7 @@ size_t CodePoints(std::string_view text) {
   return text.size() - std::count_if(text.begin(), text.end(), IsContinuation);
 }
 
-// `line` made safe for a terminal, with one column per code point.
+// `line` made safe for a terminal: each code point takes one column.
 std::string Shown(std::string_view line) {
   std::string shown;
   for (size_t at = 0; at < line.size();) {
@@ -45,7 +45,7 @@ std::string Excerpt(const SourceText& source, SourceRange range) {
   const char* before = "";
   const char* after = "";
   if (line.size() > kWindow) {
-    // Keeps code points whole, which have at most three continuation bytes.
+    // Does not cut code points, which have at most three continuation bytes.
     constexpr int kMost = 3;
     size_t from = begin > kWindow / 2 ? begin - kWindow / 2 : 0;
     for (int i = 0; i < kMost && from > 0 && IsContinuation(line[from]); ++i) --from;

@@ -35,8 +35,8 @@ class SourceText {
   std::vector<uint32_t> line_begins_;
 };
 
-// Reads a file, or stdin for "-". Errors: kRejected for an unreadable file, a directory, an endless device or a leading
-// NUL, kLimit for more than `max_bytes`.
+// Reads a file, or stdin for "-". Errors: kRejected (A010) for an unreadable file, a directory, an endless device or a
+// leading NUL; kLimit (P090) for more than `max_bytes`.
 Result<std::shared_ptr<const SourceText>> ReadSource(const std::string& path, int64_t max_bytes = int64_t{2} << 30);
 
 // Renders diagnostics as in docs/reports.md#diagnostics. `tool` precedes the messages of an error without a source.

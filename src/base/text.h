@@ -13,7 +13,7 @@
 
 namespace hlo {
 
-// A type gets an AppendTo by a member `std::string ToString() const` or a free function `ToString(x)`.
+// A type becomes printable through a member `std::string ToString() const` or a free function `ToString(x)`.
 inline void AppendTo(std::string& out, std::string_view text) { out += text; }
 inline void AppendTo(std::string& out, const char* text) { out += text; }
 inline void AppendTo(std::string& out, const std::string& text) { out += text; }
@@ -74,13 +74,14 @@ std::string_view Trim(std::string_view text);
 bool ParseInt(std::string_view text, int64_t* value);
 bool ParseDouble(std::string_view text, double* value);
 
-// Escapes control characters and bytes that are not UTF-8 as in C, for quoting untrusted text. Long text ends in "...".
+// Escapes control characters and bytes that are not UTF-8 as in C, for quoting untrusted text. Replaces all after 1000
+// bytes by "...".
 std::string Escaped(std::string_view text);
 
 std::string Format(const char* format, ...) __attribute__((format(printf, 1, 2)));
 
-// Up to `most` entries of `known` that `word` was probably meant to be, nearest first. The edit distance is at most a
-// third of the length of `word`, or 1.
+// Returns up to `most` entries of `known` for which `word` may be a typing error, nearest first. The edit distance is
+// at most a third of the length of `word`, or 1.
 std::vector<std::string> NearNames(std::string_view word, std::span<const std::string_view> known, size_t most = 3);
 
 // "1.5 MiB".

@@ -50,7 +50,7 @@ class WordTable {
     return (size * 7 + letter(0) * 31 + letter(size / 2) * 61 + letter(size - 1) * 257) % kSlots;
   }
 
-  // A bit of the first letter. It rejects most words that a small table does not have.
+  // The bit of the first letter. Testing it rejects most words that are not in a small table.
   static constexpr uint64_t FirstOf(std::string_view word) { return uint64_t{1} << (word[0] & 63); }
 
   // The first eight bytes of a word. Most words are not longer, so one comparison is enough.
