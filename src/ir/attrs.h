@@ -209,8 +209,9 @@ struct IndexAttrs {  // get-tuple-element
   static constexpr auto Fields() { return FieldList(Required("index", &IndexAttrs::index)); }
 };
 
-// broadcast: dimension i of the operand becomes dimensions[i] of the result; XLA requires increasing order. transpose:
-// dimension i of the result is dimensions[i] of the operand. reverse: the reversed dimensions.
+//   broadcast: dimension i of the operand becomes dimensions[i] of the result. XLA requires increasing order.
+//   transpose: dimension i of the result is dimensions[i] of the operand.
+//   reverse:   the reversed dimensions.
 struct DimensionsAttrs {
   std::vector<int64_t> dimensions;
   static constexpr auto Fields() { return FieldList(Always("dimensions", &DimensionsAttrs::dimensions)); }
@@ -465,8 +466,8 @@ struct WhileAttrs {
   }
 };
 
-// A pred selector has true_computation and false_computation, an s32 selector branch_computations. branches() returns
-// these in the order of branch numbers; true is number 0.
+// An instruction with a pred selector has true_computation and false_computation, and one with an s32 selector has
+// branch_computations. branches() lists them in the order of branch numbers, where true is number 0.
 struct ConditionalAttrs {
   Computation* true_computation = nullptr;
   Computation* false_computation = nullptr;
@@ -740,8 +741,8 @@ struct CommonAttrs {
   }
 };
 
-// The words of an enum in the order of its enumerators, and whether XLA and our parser ignore their case. An enumerator
-// with an empty word is not written as a word.
+// The words of an enum in the order of its enumerators, and whether readers ignore their case. An enumerator with an
+// empty word has none in the text.
 template <class Enum>
 struct EnumWords;
 

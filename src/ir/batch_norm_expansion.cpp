@@ -27,7 +27,7 @@ bool IsShortChain(const Instruction& inst, size_t most) {
   return chain.size() <= most;
 }
 
-// Wide values have the operand's shape, other values one element for each feature.
+// Wide values have the shape of operand 0, all others one element for each feature.
 class Expansion {
  public:
   Expansion(Instruction& inst, PrimitiveType type)

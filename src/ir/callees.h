@@ -9,7 +9,8 @@ class Computation;
 class Instruction;
 
 bool MayCall(const Instruction& inst);
-// In the order of instructions and attribute fields. A computation that is called twice is listed twice.
+// The called computations in the order of instructions and attribute fields. A computation that is called twice is
+// listed twice.
 std::vector<Computation*> CalleesOf(const Computation& computation);
 
 }  // namespace hlo

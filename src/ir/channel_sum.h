@@ -1,5 +1,4 @@
-// Sums of 16-bit floats or of their squares over all dimensions except one, in f32, as normalizations compute them for
-// each channel.
+// Sums of 16-bit floats or of their squares, in f32, over all dimensions except one: the sums of a normalization.
 #ifndef HLO_IR_CHANNEL_SUM_H_
 #define HLO_IR_CHANNEL_SUM_H_
 
@@ -20,8 +19,7 @@ struct ChannelSum {
 // 0.
 std::optional<ChannelSum> ChannelSumOf(const Instruction& inst);
 
-// Whether `inst` depends on `value` only through its channel sums. Other instructions that call computations count as a
-// dependency.
+// Whether `inst` depends on `value` only through its channel sums. False if another called computation may read it.
 bool ReadsSumsAlone(const Instruction& inst, const Instruction& value);
 
 }  // namespace hlo

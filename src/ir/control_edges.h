@@ -15,13 +15,14 @@ class Computation;
 using Replacements = std::unordered_map<const Instruction*, std::vector<Instruction*>>;
 
 // The control predecessors and operands of `inst`. If `inst` is removed without a replacement, its control successors
-// run after these.
+// must run after them.
 std::vector<Instruction*> RunsAfter(const Instruction& inst);
 
-// Replaces control predecessors in `gone`. Module::Sweep does the same for other removed instructions.
+// Replaces removed control predecessors, the keys of `gone`, by their replacements. Module::Sweep does the same for all
+// other removed instructions.
 void MoveControlEdges(const Computation& computation, const Replacements& gone);
 
-// Calls MoveControlEdges, and restores a valid order of a scheduled module. Returns false if `gone` is empty.
+// Calls MoveControlEdges, and sorts the instructions if the module is scheduled. Returns false if `gone` is empty.
 bool CloseGaps(Computation& computation, const Replacements& gone);
 
 }  // namespace hlo

@@ -70,10 +70,10 @@ Cost OfDot(const Instruction& inst) {
   return SumOfProducts(inst, Elements(inst.shape()) * depth);
 }
 
-// Number of pairs (result position, tap) of a spatial dimension that read an element of the operand, not padding or a
-// hole of a dilated base. Such a pair has o * stride + k * window_dilation - pad_low == i * base_dilation for an i in
-// [0, size). The count is exact, by tap and by residue of o. If there are more than kMostSteps taps and residues, all
-// pairs count.
+// Number of pairs (result position, window position) along a spatial dimension that read an element of the operand, not
+// padding or a hole of a dilated base. Such a pair has o * stride + k * window_dilation - pad_low == i * base_dilation
+// for an i in [0, size). The count is exact unless the loops would take more than kMostSteps steps. Then all pairs
+// count.
 double TapsOf(const WindowDim& window, int64_t size, int64_t results) {
   const int64_t period = window.base_dilation;
   constexpr double kMostSteps = 1e6;
@@ -177,7 +177,7 @@ double BytesReadInside(const Instruction& parameter, bool in_region) {
   return std::min(read, Bytes(parameter.shape()));
 }
 
-// The roots of a fusion. If a root of a region is the result of a kernel, the kernel's own root replaces it.
+// The roots of a fusion. Where a region returns the result of a kernel, the root of that kernel.
 std::vector<const Instruction*> WrittenBy(const Instruction& fusion) {
   std::vector<const Instruction*> roots = FusionRoots(fusion);
   if (!IsRegion(fusion)) return roots;
@@ -297,7 +297,7 @@ const std::vector<CostGap>& CostAnalysis::gaps() const {
   return gaps_;
 }
 
-// Adds each gap once. An instruction may be visited alone and in its computation.
+// Each instruction has one gap, although it may be visited alone and with its computation.
 void CostAnalysis::AddGap(const Instruction& inst, std::string_view what) const {
   if (with_gap_.insert(inst.id()).second) gaps_.push_back({&inst, what});
 }
@@ -349,7 +349,7 @@ Cost CostAnalysis::ComputeCost(const Instruction& inst) const {
 
     case Opcode::kReduce: cost = applied(inst.attrs<ReduceAttrs>().to_apply, Elements(inst.operand(0).shape())); break;
     case Opcode::kScan: cost = applied(inst.attrs<ScanAttrs>().to_apply, Elements(inst.operand(0).shape())); break;
-    // Taps on padding count. A running fold takes one step for each result.
+    // Window positions on padding count. A running fold takes one step for each result.
     case Opcode::kReduceWindow: {
       const auto& attrs = inst.attrs<ReduceWindowAttrs>();
       const Shape& result = inst.shape().IsTuple() ? inst.shape().element(0) : inst.shape();

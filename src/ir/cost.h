@@ -21,7 +21,7 @@
 
 namespace hlo {
 
-// Bits of the wider operand of a dot or convolution, or of the parts of complex operands.
+// Bits of the wider operand type of a dot or convolution. For complex operands, the bits of a real part.
 enum class DotWidth : uint8_t { k8, k16, k32, k64 };
 inline constexpr int kDotWidths = 4;
 
@@ -47,7 +47,7 @@ struct CostGap {
 // BytesWritten counts only the updated elements of in-place updates.
 double BytesRead(const Instruction& inst, int64_t operand);
 double BytesWritten(const Instruction& inst);
-double BytesMoved(const Instruction& inst);  // All reads of a value count its size at most.
+double BytesMoved(const Instruction& inst);  // Several reads of one value count at most its size.
 
 // Computes costs on demand and keeps them, so the module must not change. Not thread-safe.
 class CostAnalysis {

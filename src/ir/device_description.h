@@ -26,8 +26,8 @@ struct DeviceDescription {
   int64_t cache_bytes = 0;
   // Operations per second with operands of 8, 16, 32 and 64 bits (DotWidth in ir/cost.h).
   std::array<double, 4> dot_rates = {};
-  int64_t fetched_bytes = 64;  // The smallest access to memory.
-  // Additions of one element per second of the whole device.
+  int64_t fetched_bytes = 64;  // Bytes of the smallest access to memory.
+  // Additions of f32 elements per second on the whole device.
   double instruction_rate = 0;
   double launch_seconds = 0;  // Time that one more kernel adds to a sequence.
 };
@@ -36,7 +36,7 @@ std::span<const DeviceDescription> AllDevices();
 const DeviceDescription* FindDevice(std::string_view name);
 const DeviceDescription& DefaultDevice();  // h200.
 
-// The row `host` with these numbers.
+// The row `host` with these numbers. Rates of arithmetic are in proportion to cores and vector_bytes.
 DeviceDescription HostDescription(int cores, int vector_bytes, int64_t fetched_bytes = 64);
 // The GPU whose name is a word of the product name ("NVIDIA A100-SXM4-80GB"). Otherwise the GPU with the highest
 // compute capability up to `compute_capability`, or the default device.

@@ -9,11 +9,11 @@
 
 namespace hlo {
 
-// Whether there is one scalar index for each dimension. Old texts have a vector of indices instead, which may have one
-// element.
+// Whether `inst` has one scalar index for each dimension. Old texts have a vector of indices instead, which may have
+// one element.
 bool HasScalarIndices(const Instruction& inst);
 
-// A u64 of 2^63 or more becomes INT64_MAX, which is also beyond every array.
+// Index `i` as int64. A u64 of 2^63 or more becomes INT64_MAX, which is beyond every array, too.
 int64_t IndexAt(const Literal& indices, int64_t i);
 
 }  // namespace hlo

@@ -12,11 +12,11 @@ namespace hlo {
 
 class Instruction;
 
-// The value without its quotes and escapes, or nullopt.
+// The value of the entry `name` without quotes and escapes, or nullopt.
 std::optional<std::string> FrontendAttribute(const Instruction& inst, std::string_view name);
 std::optional<std::string> FrontendAttribute(const FrontendAttributes& attributes, std::string_view name);
 
-// Without the entries whose names start with `prefix`.
+// Removes the entries whose names start with `prefix`.
 FrontendAttributes WithoutEntries(const FrontendAttributes& attributes, std::string_view prefix);
 
 }  // namespace hlo

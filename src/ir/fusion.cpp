@@ -10,7 +10,7 @@
 namespace hlo {
 namespace {
 
-// The begin and end of the value, quotes included.
+// The range of the value of `key` in `text`, quotes included.
 std::optional<std::pair<size_t, size_t>> FindValue(const std::string& text, std::string_view key) {
   const std::string quoted = Str('"', key, '"');
   size_t at = text.find(quoted);
@@ -41,7 +41,7 @@ std::vector<const Instruction*> FusionRoots(const Instruction& fusion) {
 
 std::optional<int64_t> CanUpdateInPlace(const Instruction& fusion, int64_t root) {
   const std::vector<const Instruction*> roots = FusionRoots(fusion);
-  // A single root, such as a reduce, may have several results.
+  // If a root has several results, as a reduce may, `root` can be beyond the list.
   if (root >= std::ssize(roots)) return std::nullopt;
   const Instruction& update = *roots[root];
   if (!update.Is(Opcode::kDynamicUpdateSlice) || !update.operand(0).Is(Opcode::kParameter)) return std::nullopt;

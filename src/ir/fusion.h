@@ -1,4 +1,4 @@
-// The properties of fusions, for passes that create them and for gpu, which compiles them.
+// Properties of fusions, for the passes that create them and for src/gpu, which compiles them.
 //
 // The sequential computations are the entry, loop bodies, loop conditions, branches and called computations. After the
 // pipeline they contain only fusions, parameter, constant, tuple, get-tuple-element, bitcast, copy, while, conditional,
@@ -51,12 +51,12 @@ std::vector<const Instruction*> FusionRoots(const Instruction& fusion);
 // may share the memory of operand k.
 std::optional<int64_t> CanUpdateInPlace(const Instruction& fusion, int64_t root);
 
-// Approximate cost of one result element, in additions (ElementCost in ir/opcode.h).
+// Approximate cost of one result element, in additions of f32 (ElementCost in ir/opcode.h).
 double InstructionCost(const Instruction& inst);
 
 // The text of backend_config; a quoted string loses quotes and escapes.
 std::string ConfigText(const Instruction& inst);
-// Looks in the flat JSON object in backend_config. Returns the value without quotes.
+// The value of `key` in the flat JSON object in backend_config, without quotes.
 std::optional<std::string> ConfigValue(const Instruction& inst, std::string_view key);
 void SetConfigValue(Instruction& inst, std::string_view key, std::string_view value);
 std::string LibraryOf(const Instruction& inst);
@@ -67,7 +67,7 @@ std::vector<Computation*> SequentialComputations(const Module& module);
 struct KernelCounts {
   int64_t kernels = 0, libraries = 0, copies = 0, others = 0;  // `others` are computing instructions outside fusions.
 };
-// Counts the sequential computations, each once.
+// Counts the instructions of the sequential computations, each computation once.
 KernelCounts CountKernels(const Module& module);
 
 }  // namespace hlo

@@ -53,7 +53,6 @@ struct Field {
   int64_t least = 1, most = 1;
 };
 constexpr int64_t kAny = std::numeric_limits<int64_t>::max();
-// A thread processes at most 16 adjacent elements of a tile, and a block has at most 1024 threads.
 constexpr Field kFields[] = {
     {"roots", kRoots, &KernelPlan::roots, 0, kAny},
     {"operand", kOperand, &KernelPlan::operand},

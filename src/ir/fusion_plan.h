@@ -36,9 +36,9 @@ bool IsOwnKernel(KernelKind kind);  // False for fills and library calls.
 
 struct KernelPlan {
   KernelKind kind = KernelKind::kLoop;
-  // Numbers of the results that the kernel writes; empty means all.
+  // Indices of the results that the kernel writes. Empty means all.
   std::vector<int64_t> roots;
-  // Copies the first operand of the scatter that runs next into the scatter's result.
+  // Instead of computing, copies the first operand of the scatter that runs next into the scatter's result.
   bool operand = false;
   // Writes only the updated elements. The result shares the memory of the updated operand.
   bool in_place = false;
@@ -49,11 +49,11 @@ struct KernelPlan {
   // For a scan of several blocks: writes only the total of each part, for the next kernel.
   bool totals = false;
   std::vector<int64_t> tile;  // Sizes of a tile; kernel_kinds.def gives their meaning.
-  int64_t vector = 1;         // Adjacent elements of one thread.
+  int64_t vector = 1;         // Adjacent elements that a thread processes together.
   int64_t threads = 1;
-  int64_t splits = 1;  // Blocks of one reduction, scan or loop.
-  int64_t unroll = 1;  // Steps whose loads overlap.
-  int64_t stages = 1;  // Tiles of an operand in shared memory.
+  int64_t splits = 1;  // Blocks that share one reduction, scan or loop.
+  int64_t unroll = 1;  // Loop steps whose loads overlap.
+  int64_t stages = 1;  // Tiles of one operand that are in shared memory at once.
   std::string library, algorithm;
   int64_t workspace = 0;  // Bytes of scratch memory.
 
@@ -75,7 +75,7 @@ std::string ToJson(const KernelPlan& plan);
 
 // Errors (C001, at the backend_config): malformed JSON, an unknown kind or field, a number out of range.
 Result<std::optional<FusionPlan>> ReadPlan(const Instruction& inst);
-// Keeps the other keys. Does nothing if the backend_config is not a JSON object.
+// Keeps the other keys of the backend_config. Does nothing if it is not a JSON object.
 void SetPlan(Instruction& inst, const FusionPlan& plan);
 bool HasPlan(const Instruction& inst);
 void RemovePlans(Module& module);

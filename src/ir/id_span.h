@@ -1,5 +1,5 @@
-// Dense numbers for some instructions of one computation, counted from the lowest id. A table of Module::id_limit()
-// entries for each computation would take quadratic memory.
+// Numbers for the instructions of one computation: the id minus the lowest id. A table of Module::id_limit() entries
+// for each computation would take quadratic memory.
 #ifndef HLO_IR_ID_SPAN_H_
 #define HLO_IR_ID_SPAN_H_
 
@@ -22,7 +22,7 @@ class IdSpan {
     }
   }
   size_t size() const { return static_cast<size_t>(std::max(0, highest_ - lowest_ + 1)); }
-  // Numbers of instructions that were added later are at least size().
+  // At least size() for instructions that were added later.
   size_t IndexOf(const Instruction& inst) const { return static_cast<size_t>(inst.id() - lowest_); }
 
  private:

@@ -33,12 +33,12 @@ class alignas(64) Instruction {
 
   // Dense in the module and never reused. Side tables have Module::id_limit() entries.
   int id() const { return id_; }
-  // Index in the computation, where removed instructions count. Module::Sweep and Computation::SetOrder change it. Side
-  // tables have Computation::place_limit() entries.
+  // Index in the computation's list, which includes removed instructions. Module::Sweep and Computation::SetOrder
+  // change it. Side tables have Computation::place_limit() entries.
   int place() const { return place_; }
 
   // The id of the instruction with the same value in the input module of the pipeline, or -1. ReplaceAllUses passes it
-  // to a replacement without one, because the values are equal.
+  // on to a replacement without an origin, because the values are equal.
   int origin() const { return origin_; }
   void SetOrigin(int origin) { origin_ = origin; }
 
@@ -52,8 +52,8 @@ class alignas(64) Instruction {
   int64_t UseCount() const { return use_count_; }
   bool IsRoot() const;
   bool IsDead() const { return users_.empty() && !IsRoot(); }
-  // Makes users and the computation's root use `replacement`, which takes over the origin if it has none. Shapes must
-  // be compatible (layouts may differ).
+  // Makes users and the computation's root use `replacement`, which takes over the origin if it has none. The shapes
+  // must be compatible, but layouts may differ.
   void ReplaceAllUses(Instruction& replacement);
 
   // Instructions that must run first, although no value passes between them.
@@ -82,7 +82,7 @@ class alignas(64) Instruction {
   const Metadata& metadata() const { return common().metadata; }
 
   int64_t parameter_number() const { return attrs<ParameterAttrs>().number; }
-  // The literal is known for kConstant and elided for kElidedConstant.
+  // Known for kConstant, and elided for kElidedConstant.
   const Literal& literal() const { return attrs<ConstantAttrs>().literal; }
   void SetLiteral(Literal literal);
   const std::vector<int64_t>& dimensions() const { return attrs<DimensionsAttrs>().dimensions; }
@@ -93,7 +93,7 @@ class alignas(64) Instruction {
   Computation& computation() const { return *computation_; }
   Module& module() const;
 
-  // The place in the text. Instructions of passes inherit it.
+  // The place in the source text. Instructions of passes inherit the place of their origin in the text.
   SourceRange range() const { return range_; }
   void SetRange(SourceRange range) { range_ = range; }
 
@@ -110,8 +110,7 @@ class alignas(64) Instruction {
 
   void SetName(std::string_view name);
 
-  // The members fill four cache lines: first data for walks over operands, then for walks over users and changes of
-  // uses.
+  // The members fill four cache lines. The first has the data for walks over operands, the second for walks over users.
   Opcode opcode_;
   bool removed_ = false;
   int id_;

@@ -29,10 +29,10 @@ class Literal {
   // Whether no part is elided.
   bool IsKnown() const;
 
-  // Integers wrap, floats round once, complex numbers get the imaginary part 0.
+  // A scalar of `type`. Integers wrap, floats round once, and complex numbers get the imaginary part 0.
   static Literal Scalar(PrimitiveType type, double value);
   static Literal Scalar(PrimitiveType type, int64_t value);
-  // Converts each value to `type`, as Scalar does.
+  // A vector whose elements are converted as by Scalar.
   template <class T>
   static Literal Vector(PrimitiveType type, const std::vector<T>& values);
 
@@ -57,30 +57,32 @@ class Literal {
     return {reinterpret_cast<T*>(mutable_raw()), static_cast<size_t>(bytes_) / sizeof(T)};
   }
 
-  // 64-bit integers may round, pred gives 0 or 1, and complex gives the real part.
+  // Element number `linear` in row-major order. 64-bit integers may round, pred gives 0 or 1, and complex gives the
+  // real part.
   double GetDouble(int64_t linear) const;
-  // Exact for integers and pred; u64 gives its bit pattern. Not for floats.
+  // Exact for integers and pred. A u64 keeps its bit pattern. Not for floats.
   int64_t GetInt(int64_t linear) const;
   std::complex<double> GetComplex(int64_t linear) const;
   void SetDouble(int64_t linear, double value);
   void SetInt(int64_t linear, int64_t value);
   void SetComplex(int64_t linear, std::complex<double> value);
 
-  // Shares the bytes. `shape` must have the same type and number of elements.
+  // This literal with another shape and shared bytes. `shape` must have the same type and number of elements.
   Literal WithShape(Shape shape) const;
 
-  // Each byte of pred becomes 0 or 1. Wrong kernels may leave other bytes, which are undefined as a C++ bool.
+  // A copy in which each byte of pred is 0 or 1. Wrong kernels may leave other bytes, which are undefined as a C++
+  // bool.
   Literal WithBools() const;
 
   // False for tuples and empty arrays.
   bool IsSplat() const;
   bool IsAll(double value) const;
 
-  // Whether both literals are known, with the same bits and, except for the layout, the same shape. NaN payloads and
-  // signed zeros count.
+  // Whether both literals are known, with equal bits and, except for the layout, equal shapes. NaN payloads and signed
+  // zeros count.
   bool BitEquals(const Literal& other) const;
   uint64_t Hash() const;
-  // Hash() that an array computes only once. Spans of mutable_data must not be written afterwards.
+  // Hash(), which an array keeps. Spans that mutable_data returned earlier must not be written afterwards.
   uint64_t KeptHash() const;
 
  private:

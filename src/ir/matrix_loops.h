@@ -1,4 +1,4 @@
-// A writer for the expansions of decompositions: instructions, slices of batches of matrices, and loops.
+// Writes the instructions of expanded matrix decompositions: slices of batches of matrices, and loops.
 #ifndef HLO_IR_MATRIX_LOOPS_H_
 #define HLO_IR_MATRIX_LOOPS_H_
 
@@ -42,20 +42,20 @@ class Writer {
   Instruction* Select(Instruction* which, Instruction* a, Instruction* b) {
     return Add(Opcode::kSelect, a->shape(), {which, a, b});
   }
-  // The last dimensions of `x` become the dimensions `last` of `shape`, the others the leading ones.
+  // Broadcasts `x` to `shape`. Its last dimensions become the dimensions `last`, its others the leading ones.
   Instruction* Widen(Instruction* x, const Shape& shape, std::initializer_list<int64_t> last);
-  // Compares the index along `dim` with `number`, an s32 scalar.
+  // For each element of `shape`, compares its index along `dim` with `number`, an s32 scalar.
   Instruction* CompareIndex(const Shape& shape, int64_t dim, ComparisonDirection direction, Instruction* number);
-  // Reduces the last dimension with add or maximum. Maximum needs values that are not negative.
+  // Reduces the last dimension with add or maximum. For maximum, values must not be negative, because it starts at 0.
   Instruction* Reduce(Instruction* x, Opcode op);
-  // `sizes` elements from `starts`, reshaped to `result`. A null start is 0.
+  // The slice of `sizes` elements from `starts`, reshaped to `result`. Null and missing starts are 0.
   Instruction* Slice(Instruction* x, const Values& starts, const Dims& sizes, const Shape& result);
-  // Writes `part`, reshaped to `sizes`, at `starts`.
+  // Replaces the slice of `sizes` elements from `starts` by `part`, which is reshaped to `sizes`.
   Instruction* Update(Instruction* x, Instruction* part, const Values& starts, const Dims& sizes);
   // state = init; while (condition(state)) state = body(state). Returns the final state.
   Values While(const Values& init, const std::function<Instruction*(Writer&, const Values&)>& condition,
                const std::function<Values(Writer&, const Values&)>& body);
-  // Calls body(i, state...) for s32 i from 0 to `count` - 1. Returns the final state.
+  // Calls body(i, state...) for i from 0 to `count` - 1 (s32). Returns the final state.
   Values For(int64_t count, const Values& init, const std::function<Values(Writer&, const Values&)>& body);
 
  private:

@@ -11,7 +11,7 @@
 
 namespace hlo {
 
-// The name under which an instruction was scheduled. `is_own` stores the usual case that it is the instruction's name.
+// The name under which an instruction was scheduled. `is_own` means the instruction's own name, the usual case.
 struct SchedulingName {
   Interned other;
   bool is_own = false;
@@ -41,7 +41,7 @@ struct Metadata {
   bool operator==(const Metadata&) const = default;
 };
 
-// Prints the fields that differ from their defaults: {op_name="a" source_line=3}.
+// Prints the fields that differ from their defaults: {op_name="a" source_line=3}. `own` is the instruction's name.
 void AppendTo(std::string& out, const Metadata& metadata, std::string_view own = "");
 
 }  // namespace hlo

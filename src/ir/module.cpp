@@ -501,7 +501,7 @@ std::unique_ptr<Module> Module::Clone(bool as_input) const {
   if (entry_ != nullptr) copy->entry_ = computations[entry_->id_];
   copy->next_id_ = next_id_;
   copy->names_ = names_;
-  copy->names_.SplitNames();  // The copied names are in the memory of this module.
+  copy->names_.SplitNames();  // Copies the names, whose texts are in the memory of this module.
   copy->computation_names_ = computation_names_;
   copy->computation_names_.SplitNames();
   return copy;
@@ -526,7 +526,7 @@ uint64_t Fingerprint(const Computation& computation) {
     // Passes store decisions about kernels and loops in backend_config.
     if (inst->HasCommon() && !inst->common().backend_config.empty())
       hash = Mix(hash, HashBytes(inst->common().backend_config.text));
-    // sharding-propagation changes nothing else.
+    // The pass sharding-propagation changes only shardings.
     if (inst->HasCommon() && !inst->common().sharding.empty()) {
       std::string text;
       AppendTo(text, *inst->common().sharding, /*with_metadata=*/false);

@@ -66,29 +66,30 @@ class Computation {
   std::span<Instruction* const> parameters() const { return parameters_; }
   Instruction& parameter(int64_t i) const { return *parameters_[i]; }
 
-  // In the order of the text or of adding; in a scheduled module, of execution. A copy, so the computation may change
-  // meanwhile.
+  // The live instructions in the order of the text or of adding, in a scheduled module in the order of execution. A
+  // copy, so the computation may change during a loop over it.
   std::vector<Instruction*> Instructions() const;
-  // Like Instructions(), without a copy: the computation must not change meanwhile.
+  // The same without a copy. The computation must not change during a loop.
   LiveInstructions instructions() const { return LiveInstructions(instructions_); }
   int64_t InstructionCount() const { return live_count_; }
-  // All instructions with control predecessors, and possibly others, even removed ones.
+  // All instructions with control predecessors, and possibly others, even removed instructions.
   std::span<Instruction* const> waiting() const { return waiting_; }
   size_t place_limit() const { return instructions_.size(); }
   // Unique in the module. Changes whenever the Fingerprint may have changed.
   uint64_t version() const { return version_; }
-  // Operands and control predecessors come before users. If Instructions() has such an order, it is returned.
+  // An order in which operands and control predecessors come first. It is Instructions() if that is such an order.
   std::vector<Instruction*> PostOrder() const;
-  // In the order of instructions and attribute fields, with repetitions. Valid until the computation changes.
+  // The called computations in the order of instructions and attribute fields, with repetitions. Valid until the
+  // computation changes.
   const std::vector<Computation*>& Callees() const;
   bool HasSideEffect() const;
-  // `order` has each live instruction once, operands first.
+  // `order` must have each live instruction once, operands first.
   void SetOrder(const std::vector<Instruction*>& order);
 
   // `name` is made unique. The attributes must have the struct of the opcode's row.
   Instruction& Add(Opcode opcode, Shape shape, Operands operands, Attributes attrs = NoAttrs(),
                    std::string_view name = "");
-  // For the parser and for copies that take over a name. Does not make the name unique, nor check the number of
+  // For the parser and for copies that take over a name. Neither makes the name unique nor checks the number of
   // operands.
   Instruction& AddNamed(Opcode opcode, Shape&& shape, Operands&& operands, Attributes&& attrs, std::string_view name);
   Instruction& AddLike(const Instruction& from, Opcode opcode, Shape shape, Operands operands,
@@ -105,7 +106,7 @@ class Computation {
   void Remove(Instruction& inst);
   // Also removes operands that have become dead and have no side effect. Parameters stay.
   void RemoveDeadTree(Instruction& inst);
-  // Other instructions must not use them.
+  // Only instructions in `dead` may use instructions in `dead`.
   void RemoveAll(std::span<Instruction* const> dead);
   // Removes the parameters for which `goes` is true and renumbers the others. Removed parameters must have no users.
   void RemoveParameters(const std::vector<bool>& goes);
@@ -123,8 +124,7 @@ class Computation {
   friend class Instruction;
   Computation(Module& module, std::string name);
 
-  // A result for one version of the computation. Several threads may read it; one thread updates it under the module's
-  // lock.
+  // A cached result for one version of the computation. Several threads may read it. Updates hold the module's lock.
   template <class T>
   struct Kept {
     std::atomic<uint64_t> version = 0;
@@ -154,7 +154,7 @@ class Computation {
   mutable Kept<std::vector<Instruction*>> post_order_;
   mutable Kept<std::vector<Computation*>> callees_;
   mutable Kept<bool> own_side_effect_;
-  mutable Kept<bool> side_effect_;  // Depends on the version of the module.
+  mutable Kept<bool> side_effect_;  // For one version of the module.
 };
 
 // input_output_alias={ {0}: (0, {}, must-alias) }
@@ -185,7 +185,7 @@ struct ModuleHeader {
   FrontendAttributes frontend_attributes;
   RawText origin_recovery_table, debug_attributes;
   BackendConfig backend_config;
-  std::string stack_frames;  // As written, from "FileNames" on, or empty.
+  std::string stack_frames;  // As written, from "FileNames" on. May be empty.
 };
 
 class Module {
@@ -227,8 +227,8 @@ class Module {
   // origins are the ids of the originals.
   std::unique_ptr<Module> Clone(bool as_input = false) const;
 
-  // `wish`, or `stem.N` if it is taken. As in XLA, each stem has its own counter, a numeric suffix of `wish` is removed
-  // first, and `add` counts as `add.0`. Names of instructions and names of computations are unique in the module.
+  // `wish`, or `stem.N` if it is taken. As in XLA, each stem has its own counter, and a numeric suffix of `wish` is
+  // removed first. `add` counts as `add.0`. Names of instructions, and names of computations, are unique in the module.
   std::string UniqueName(std::string_view wish) { return names_.Unique(wish); }
   void ClaimNames(Computation& computation);
   void ReserveNames(size_t names) { names_.Reserve(names); }
@@ -254,8 +254,8 @@ class Module {
   NameTable computation_names_;
 };
 
-// A hash of instructions, operands, control edges, schedule and aliased parameters. Other names than those that
-// instructions call, and common attributes except backend_config, do not count.
+// A hash of instructions, operands, control edges, schedule and aliased parameters. Of the names, only those of called
+// computations count, and of the common attributes only backend_config and sharding.
 uint64_t Fingerprint(const Module& module);
 uint64_t Fingerprint(const Computation& computation);
 

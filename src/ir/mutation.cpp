@@ -46,7 +46,7 @@ bool SwappedIndices(Instruction& inst) {
   return inst.Is(Opcode::kDynamicUpdateSlice) && SwapAnyTwo(inst, 2);
 }
 
-// Exchanges EQ and NE, LT and LE, GT and GE. The last two pairs differ only for equal operands.
+// LT and LE, and GT and GE, differ only for equal operands.
 bool WrongDirection(Instruction& inst) {
   if (!inst.Is(Opcode::kCompare)) return false;
   using D = ComparisonDirection;

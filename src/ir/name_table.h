@@ -45,7 +45,7 @@ class NameSet {
 class NameTable {
  public:
   std::string Unique(std::string_view wanted);
-  // The result is `wanted` or a name in `memory`, which must outlive the table.
+  // Returns `wanted`, or a name in `memory`, which must outlive the table.
   std::string_view Unique(std::string_view wanted, Arena& memory);
   // Returns false if the name is taken. The text must live as long as the table or until SplitNames.
   bool Claim(std::string_view name);
@@ -84,7 +84,7 @@ class NameTable {
   std::string NextOf(uint32_t stem, bool has_number);
 
   bool split_ = false;
-  NameSet claimed_;  // Used until SplitNames; next_ has the next numbers of stems.
+  NameSet claimed_;  // Used until SplitNames, together with next_, the next number of each stem.
   std::unordered_map<std::string, int64_t> next_;
 
   std::vector<Stem> stems_;

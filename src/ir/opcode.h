@@ -30,9 +30,9 @@ enum OpTrait : uint32_t {
   kCollective = 1 << 4,
   kControl = 1 << 5,       // Runs called computations as separate steps: while, conditional, call.
   kHoldsLiteral = 1 << 6,  // A constant, known or elided.
-  kNoKernel = 1 << 7,      // The result is known, or in the memory of the operands.
+  kNoKernel = 1 << 7,      // Takes no kernel: the result is known, or in the memory of the operands.
   kMoves = 1 << 8,         // Moves elements to other positions, or pads.
-  kHandsOn = 1 << 9,       // The result consists of whole operands or elements of a tuple, unchanged.
+  kHandsOn = 1 << 9,       // The result consists of whole operands, or of elements of a tuple, unchanged.
   // An order or a predicate selects an operand for each element. Nothing is rounded.
   kChooses = 1 << 10,
   kStandsAlone = 1 << 11,  // Is not fused into its users.
@@ -41,13 +41,13 @@ enum OpTrait : uint32_t {
   kKeepsLayout = 1 << 14,  // The result has the operands' layout (docs/verifier.md#layouts).
 };
 
-// The cost of one result element. `work` is in additions of f32, for comparison with memory traffic; `flops` counts as
-// XLA does. For complex numbers, a product is 4 multiplies and 2 adds, and a quotient 3 multiplies for each part, 3
-// adds and 2 divides. Other arithmetic works on each part.
+// The cost of one result element. `work` is in additions of f32, for comparison with memory traffic. `flops` counts as
+// XLA does. A complex product is 4 multiplies and 2 adds, a quotient 3 multiplies for each part, 3 adds and 2 divides.
+// Other complex arithmetic works on each part.
 struct ElementCost {
   double work, complex_work;
   double flops, complex_flops;
-  bool function;  // One function value for each part, which flops exclude.
+  bool function;  // Each part counts as one function value, and not in flops.
 };
 inline constexpr ElementCost kFree = {0, 0, 0, 0, false};
 inline constexpr ElementCost kLight = {1, 1, 0, 0, false};    // Index arithmetic, or access to a part of a number.
@@ -69,7 +69,7 @@ struct OpRow {
   int attrs_kind;  // Attributes::kind().
   Attributes (*make_attrs)();
   ElementCost cost;
-  // Largest error in f32, in units in the last place; 0 is exact (DefaultUlps in ir/precision_plan.h).
+  // Largest error in f32, in units in the last place. 0 is exact (DefaultUlps in ir/precision_plan.h).
   double ulps;
   std::string_view prose;  // One line; the full description is in docs/ops.md.
 };

@@ -1,4 +1,4 @@
-// Sets of opcodes for one question in one place; facts that several places need are traits (ir/opcode.h).
+// A set of opcodes that only one place of the code needs. Facts that several places need are traits (ir/opcode.h).
 #ifndef HLO_IR_OPCODE_SET_H_
 #define HLO_IR_OPCODE_SET_H_
 

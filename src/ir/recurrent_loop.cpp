@@ -22,8 +22,8 @@ constexpr int kMostBlocks = 8;  // Every device with clusters supports 8.
 constexpr int64_t kThreads = 512;
 constexpr int kLeastWithClusters = 90;
 
-// A time model: two barriers of a cluster with a copy between them, a phase of a block, a small library product beyond
-// its launch, and the share of the multiply-add rate that threads reach.
+// A time model: a gather (two barriers of a cluster with a copy between them), a phase of a block, a small library
+// product without its launch, and the share of the multiply-add rate that threads reach.
 constexpr double kGatherSeconds = 2e-6, kPhaseSeconds = 3e-7, kCallSeconds = 3e-6, kReached = 0.5;
 
 bool IsOneElement(const Shape& shape) { return shape.IsArray() && shape.NumElements() == 1; }
@@ -46,7 +46,7 @@ using Updates = std::unordered_set<const Instruction*>;
 
 class Follower {
  public:
-  // `in_columns` tells which operands are distributed by columns. `dot`, if not null, is distributed, too.
+  // `in_columns` has an entry for each operand. `dot`, if not null, is distributed by columns, too.
   Follower(const Instruction& fusion, int64_t period, const Instruction* dot, const std::vector<bool>& in_columns,
            const Updates& updates)
       : period_(period), dot_(dot), in_columns_(in_columns), updates_(updates) {
@@ -272,7 +272,7 @@ class Finder {
 
   // ---- Columns ------------------------------------------------------------------------------------------------------
 
-  // Tries to distribute as many values as possible, then as few as necessary.
+  // First tries to distribute as many values as possible, then as few as necessary.
   bool FitsIn(int64_t period) {
     found_.period = period;
     const auto needed = found_.in_columns;
@@ -408,7 +408,7 @@ int64_t SharedBytes(const RecurrentLoop& loop, int blocks, int64_t warps) {
     sums = std::max(sums, SplitOf(product, blocks, warps).sums * product.rows * product.columns / blocks * 4);
   }
   bytes += Padded(sums);
-  // A gathered value is stored whole, and also before it is gathered, unless it is state, which is counted below.
+  // A gathered value is stored twice, before and after gathering. For state, the first copy is counted below.
   for (const Instruction* value : loop.gathered) {
     const bool is_state = value->Is(Opcode::kGetTupleElement) && value->operand(0).Is(Opcode::kParameter);
     bytes += (is_state ? 1 : 2) * Padded(value->shape().ByteSize());

@@ -5,8 +5,8 @@
 //   h' = tanh(x[t] + h W);  ys[t] = h'        h f32[8,256], W f32[256,256], 8 blocks: each has 32 columns of W and h
 //
 // The body may contain:
-//   - library products [rows, terms] x [terms, columns], where the weights are a constant or unchanged state. The left
-//     operand may be a vector, and then on either side of the dot. Elementwise instructions may follow.
+//   - library products [rows, terms] x [terms, columns], where the weights are a constant or unchanged state. A vector
+//     may be either operand of the dot. Elementwise instructions may follow.
 //   - kernels in which each element keeps its column: elementwise ops, slices at multiples of the period,
 //     concatenations of whole periods, reshapes, broadcasts along rows, and dynamic slices of rows.
 //
@@ -15,8 +15,7 @@
 //
 // Values that depend on the state are distributed over the blocks. Block `rank` of n computes the elements whose
 // position in memory, modulo the period, is in [rank, rank + 1) * period / n. So a block has the same units of each
-// gate, and reads elements of other blocks only as left operands of products. All other values are computed by each
-// block.
+// gate. It reads elements of other blocks only as left operands of products. Each block computes all other values.
 #ifndef HLO_IR_RECURRENT_LOOP_H_
 #define HLO_IR_RECURRENT_LOOP_H_
 
@@ -36,7 +35,7 @@ struct RecurrentLoop {
     kNumber,     // One element, which each block computes.
     kUnchanged,  // Unchanged by the loop and read in place.
     kColumns,    // Passed from trip to trip, distributed by columns.
-    kFilled,     // Distributed by columns; each trip writes other positions and reads none.
+    kFilled,     // Distributed by columns. Each trip writes other positions and reads none.
   };
   struct Product {
     const Instruction* call = nullptr;
@@ -45,7 +44,7 @@ struct RecurrentLoop {
     bool weights_by_column = false;  // The weights have the shape [columns, terms].
     const Shape* weights_shape = nullptr;
     int64_t rows = 0, terms = 0, columns = 0;
-    // The left operand if it is distributed by columns, and must be gathered first. Null if each block has it.
+    // The left operand if it is distributed by columns, so that it must be gathered first. Null if each block has it.
     const Instruction* gathered = nullptr;
   };
 
@@ -65,7 +64,8 @@ struct RecurrentLoop {
 // Returns nothing and sets `why_not` for other loops.
 std::optional<RecurrentLoop> RecurrentLoopOf(const Instruction& loop, std::string* why_not);
 
-// The division of a product among the warps of a block: rows of a thread at a time, and partial sums of each element.
+// The division of a product among the warps of a block: the rows of a thread at a time, and the partial sums of an
+// element.
 struct ProductSplit {
   int64_t rows = 1, sums = 1;
 };
@@ -73,13 +73,13 @@ ProductSplit SplitOf(const RecurrentLoop::Product& product, int blocks, int64_t 
 
 int64_t SharedBytes(const RecurrentLoop& loop, int blocks, int64_t warps);
 
-// Estimated seconds of a trip: as one kernel of `blocks` blocks, and as separate launches. A single block reads the
+// Estimated seconds of one trip as one kernel of `blocks` blocks, and as separate launches. A single block reads the
 // weights from a cache in each trip.
 double SecondsOfTrip(const RecurrentLoop& loop, int blocks, const DeviceDescription& device);
 double SecondsOfLaunches(const RecurrentLoop& loop, const DeviceDescription& device);
 
-// Blocks for the loop on this device, and their threads. Returns nothing and sets `why_not` if no cluster can run the
-// loop, or if separate launches or a single block are faster.
+// The number of blocks for the loop on this device, and of threads in each. Returns nothing and sets `why_not` if no
+// cluster can run the loop, or if separate launches or a single block are faster.
 struct ClusterShape {
   int blocks = 0;
   int64_t threads = 0;
@@ -87,7 +87,7 @@ struct ClusterShape {
 std::optional<ClusterShape> ClusterFor(const RecurrentLoop& loop, const DeviceDescription& device,
                                        std::string* why_not);
 
-// The value that a chain of bitcasts renames, or `inst`.
+// The value that a chain of bitcasts renames, or `inst` itself.
 const Instruction& WithoutNames(const Instruction& inst);
 
 }  // namespace hlo

@@ -12,7 +12,7 @@
 namespace hlo {
 namespace {
 
-// Replaces a region by its contents; the kernels of each group form a smaller region.
+// Replaces a region by its contents. The kernels of each group form a smaller region.
 class Inliner {
  public:
   Inliner(Instruction& region, const RegionGroups& groups, std::vector<Instruction*>* order)
@@ -45,7 +45,7 @@ class Inliner {
     return inst;
   }
 
-  // The value outside of the region. If a kernel in a smaller region is used as a whole, its tuple is built here.
+  // The value outside of the region. If a kernel in a smaller region is used as a tuple, the tuple is built here.
   Instruction* ValueOf(const Instruction& inst) {
     Instruction*& value = values_[inst.place()];
     if (value == nullptr) value = &Added(outer().AddTuple(elements_[inst.place()]));
@@ -68,7 +68,7 @@ class Inliner {
     std::unordered_map<const Instruction*, Instruction*> inside;
     Operands operands;
     std::vector<Instruction*> results;
-    // Kernel and element of each result; -1 is the whole value.
+    // The kernel of each result, and its index in the kernel's tuple or -1.
     std::vector<std::pair<const Instruction*, int64_t>> taken;
     const std::function<Instruction*(Instruction&)> value_of = [&](Instruction& inst) -> Instruction* {
       Instruction*& value = inside[&inst];
@@ -111,7 +111,7 @@ class Inliner {
     }
   }
 
-  // Users of single results get the values directly.
+  // Elements of the region's result are replaced by the values themselves.
   void Replace() {
     Instruction& result = *ValueOf(held_.root());
     if (result.Is(Opcode::kTuple)) {

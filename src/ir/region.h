@@ -3,9 +3,9 @@
 //   region.1 = f32[64,128] fusion(x), kind=kCustom, calls=region_rows, backend_config={"region":"rows"}
 //
 // The computation contains kernels and library calls (fusions, copies), loops of them, and renaming instructions. Only
-// operands and results of the region need memory. The compiler keeps blocks and segments that have a plan. It turns a
-// region of another kind into one fusion if a planner or a library has a kernel for it. All other regions are expanded,
-// and their kernels run one by one (gpu/plan/planner.h).
+// operands and results of the region need memory. The compiler keeps regions of the kinds block and segments that have
+// a plan. It turns a region of another kind into one fusion if a planner or a library has a kernel for it. All other
+// regions are expanded, and their kernels run one by one (gpu/plan/planner.h).
 //
 //   block       One block of threads, or a cluster of blocks for a recurrent loop, runs the kernels and loops of them
 //               one after another.
@@ -44,10 +44,10 @@ std::vector<Computation*> ComputationsOfKernels(const Module& module);
 // A copy that takes over the name of `inst`, which the caller must remove.
 Instruction& AddInPlaceOf(Computation& computation, const Instruction& inst, std::span<Instruction* const> operands);
 
-// Adds one fusion with the contents of the region's kernels and library products; for statistics a library call with a
+// Adds one fusion with the contents of the region's kernels and library products, or for statistics a library call of a
 // convolution. Returns null if the region contains something else, such as a loop or a copy.
 Instruction* AddFlattened(Instruction& region);
-// Replaces each region by its fusion, at the region's place. The fusions must be the last instructions of the
+// Replaces each region by its fusion, which takes the region's place. The fusions must be the last instructions of the
 // computation.
 struct RegionAndFusion {
   Instruction *region, *fusion;
@@ -55,9 +55,9 @@ struct RegionAndFusion {
 void ReplaceRegions(Computation& computation, std::span<const RegionAndFusion> flat);
 
 using RegionGroups = std::vector<std::vector<const Instruction*>>;
-// Expands regions: moves the instructions of each region to its place in the outer computation. The kernels of each
-// group become a region of the same kind. A region for which `groups_of` returns nullopt stays. Returns whether any
-// region was expanded. Without `groups_of`, expands all regions into single kernels.
+// Expands regions: moves the instructions of a region to its place in the outer computation. The kernels of each group
+// become a region of the same kind. A region for which `groups_of` returns nullopt stays. Without `groups_of`, expands
+// all regions into single kernels. Returns whether any region was expanded.
 bool TakeRegionsApart(Module& module,
                       const std::function<std::optional<RegionGroups>(const Instruction& region)>& groups_of);
 bool TakeRegionsApart(Module& module);

@@ -1,5 +1,5 @@
-// reduce-windows over all elements up to a position, or from it on, such as running sums and maxima. They need only one
-// step for each element.
+// Running sums, maxima and the like: reduce-windows over all elements up to a position, or from it on. They need only
+// one step for each element.
 #ifndef HLO_IR_RUNNING_FOLD_H_
 #define HLO_IR_RUNNING_FOLD_H_
 
@@ -13,14 +13,15 @@ namespace hlo {
 struct RunningFold {
   int64_t dimension = 0;
   bool reverse = false;
+  // The window does not include the element at its own position.
   bool exclusive = false;
 
   bool operator==(const RunningFold&) const = default;
 };
 
-// Returns nothing unless `inst` is a reduce-window along one dimension, with as many results as elements and enough
-// elements to pay off. A reverse fold must have a commutative op: in HLO the initial value is the first operand, but a
-// scan combines it last.
+// Returns nothing unless `inst` is a reduce-window along one dimension, with as many results as elements, and more than
+// 16 of them. A reverse fold must have a commutative op: in HLO the initial value is the first operand, but a scan
+// combines it last.
 std::optional<RunningFold> RunningFoldOf(const Instruction& inst);
 
 }  // namespace hlo

@@ -16,7 +16,7 @@ namespace hlo {
 
 using Dims = InlineVector<int64_t, 4>;
 
-// A permutation of dimensions. With int16_t, nearly all fit into 16 bytes.
+// A permutation of dimensions. With int16_t, nearly all permutations fit into 16 bytes.
 using DimOrder = InlineVector<int16_t, 4>;
 
 struct Tiling {
@@ -69,7 +69,7 @@ class Shape {
   bool HasDynamicDims() const { return dynamic_ != 0; }
   void SetDynamic(int64_t i, bool dynamic);
   void SetDim(int64_t i, int64_t size) { dims_[i] = size; }
-  // For building an array shape in place; in the end the layout must order all dimensions.
+  // For building an array shape in place. In the end the layout must order all dimensions.
   void SetType(PrimitiveType type) { type_ = type; }
   Dims& mutable_dims() { return dims_; }
   DimOrder& mutable_order() { return layout_.minor_to_major; }
@@ -101,7 +101,7 @@ class Shape {
   bool operator==(const Shape&) const = default;
 
   std::string ToString() const;
-  std::string ToStringWithLayout() const;  // For example "f32[2,3]{1,0}"; scalars have no layout.
+  std::string ToStringWithLayout() const;  // Such as "f32[2,3]{1,0}". Scalars have no layout.
 
  private:
   PrimitiveType type_ = PrimitiveType::kTuple;
@@ -115,7 +115,7 @@ class Shape {
 bool Compatible(const Shape& a, const Shape& b);
 bool SameDims(const Shape& a, const Shape& b);
 
-// The path to a part of a tuple: {} is the whole, {1,0} the first element of the second element.
+// The path to a part of a tuple: {} is the whole tuple, {1,0} the first element of its second element.
 using ShapeIndex = std::vector<int64_t>;
 
 // Calls f(index, leaf shape) depth first.

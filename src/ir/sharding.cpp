@@ -43,9 +43,8 @@ std::vector<int64_t> Listed(const DeviceOrder& order) {
 
 namespace {
 
-// Reorders the tile dimensions of the devices and drops dimensions of size 1. Along the last `unordered` ones the
-// devices become ascending, because their order means nothing. Returns false if too many devices would have to be
-// listed.
+// Puts the tile dimensions into `order`, without dimensions of size 1. Sorts the devices along the last `unordered`
+// dimensions, because their order has no meaning. Returns false if too many devices would have to be listed.
 bool Rearrange(DeviceOrder& devices, const std::vector<int64_t>& tiles, std::vector<size_t> order, size_t unordered) {
   std::erase_if(order, [&](size_t tile) { return tiles[tile] == 1; });
   if (std::is_sorted(order.begin(), order.end()) && unordered == 0) return true;

@@ -1,4 +1,4 @@
-// Instructions that must stay even if their value is not used.
+// Instructions that must stay even if nothing uses their value.
 #ifndef HLO_IR_SIDE_EFFECTS_H_
 #define HLO_IR_SIDE_EFFECTS_H_
 
@@ -6,9 +6,9 @@ namespace hlo {
 
 class Instruction;
 
-// By opcode, or has_side_effect of a custom call.
+// Whether the instruction itself has an effect: by its opcode, or a custom call with has_side_effect.
 bool IsSideEffect(const Instruction& inst);
-// Includes called computations.
+// Also true if a called computation has a side effect.
 bool HasSideEffect(const Instruction& inst);
 
 }  // namespace hlo

@@ -7,7 +7,7 @@
 namespace hlo {
 namespace {
 
-// `fusion` is null outside of fusions.
+// An instruction, and the fusion that contains it or null.
 struct Place {
   const Instruction* inst;
   const Instruction* fusion = nullptr;
@@ -48,7 +48,7 @@ std::optional<int64_t> IntegerOf(Place place) {
   return value;
 }
 
-// The element of the loop's state that the value is; -1 is the whole state.
+// The index of the loop's state element that the value is, or -1 if it is the whole state.
 std::optional<int64_t> StateElement(Place place) {
   if (place.fusion != nullptr) return std::nullopt;
   if (place.inst->Is(Opcode::kParameter)) return -1;
@@ -103,7 +103,7 @@ ComparisonDirection Swapped(ComparisonDirection direction) {
   }
 }
 
-// How often first, first + step, ... satisfies the comparison with `bound` before it fails. Nothing may wrap around
+// How often first, first + step, ... satisfies the comparison with `bound` before it fails, without wrapping around
 // (see Fits). nullopt if it never fails.
 std::optional<int64_t> Count(int64_t first, int64_t step, ComparisonDirection direction, int64_t bound) {
   __int128 distance = static_cast<__int128>(bound) - first, stride = step;

@@ -9,23 +9,24 @@
 
 namespace hlo {
 
-// `known_trip_count` of a while's backend_config, or the derived count. The condition must compare a counter with a
-// constant. The counter is an element of the state that starts at a constant and changes by a constant, perhaps inside
-// fusions. nullopt for other loops, and for loops that do not end.
+// The trip count of a while: `known_trip_count` of its backend_config, or the derived count. It is derived if the
+// condition compares a counter with a constant. The counter is an element of the state that starts at a constant and
+// changes by a constant, perhaps inside fusions. nullopt for other loops, and for loops that do not end.
 std::optional<int64_t> TripCount(const Instruction& loop);
-// Ignores `known_trip_count`, for passes that must not rely on an annotation.
+// TripCount without `known_trip_count`, for passes that must not rely on an annotation.
 std::optional<int64_t> DerivedTripCount(const Instruction& loop);
 
-// The number of the state element that `value`, in a body or condition, reads; otherwise nullopt.
+// The index of the state element that `value`, an instruction of a body or condition, selects. nullopt for other
+// instructions.
 std::optional<int64_t> ElementOfState(const Instruction& value);
 
-// An integer element of the state that starts at `first` and grows by `step`, wrapping around.
+// A state element of integer type that starts at `first` and grows by `step`, wrapping around.
 struct Induction {
   int64_t first = 0, step = 0;
 };
 std::optional<Induction> InductionOf(const Instruction& loop, int64_t i);
 
-// A called computation and its runs in one execution of the caller.
+// A called computation, and how often one execution of the caller runs it.
 struct Runs {
   const Computation* computation;
   double times;
