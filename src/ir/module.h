@@ -254,8 +254,8 @@ class Module {
   NameTable computation_names_;
 };
 
-// A hash of instructions, operands, control edges, schedule and aliased parameters. Of the names, only those of called
-// computations count, and of the common attributes only backend_config and sharding.
+// A hash of instructions, operands, control edges, schedule and aliased parameters. Names count only in calls. Common
+// attributes do not count, except backend_config and sharding.
 uint64_t Fingerprint(const Module& module);
 uint64_t Fingerprint(const Computation& computation);
 

@@ -7,13 +7,12 @@
 namespace hlo {
 namespace {
 
-// The written type; if it is omitted, the type of the more precise operand.
+// The written type, or if it is omitted the type of the more precise operand.
 PrimitiveType ContractionType(const Instruction& inst) {
   if (inst.shape().IsArray()) return inst.shape().type();
   return HigherPrecision(inst.operand(0).shape().type(), inst.operand(1).shape().type());
 }
 
-// Checks V010 and V011 for one operand.
 Status CheckDotDims(const Instruction& inst, const Shape& shape, const std::vector<int64_t>& batch,
                     const char* batch_name, const std::vector<int64_t>& contracting, const char* contracting_name) {
   for (const auto& [dims, name] : {std::pair(&contracting, contracting_name), std::pair(&batch, batch_name)}) {
@@ -31,7 +30,7 @@ Status CheckDotDims(const Instruction& inst, const Shape& shape, const std::vect
                             contracting_name, " ", Braced(contracting))));
 }
 
-// V029. Returns the size of a dimension with the elements that a sparse operand leaves out.
+// The size of a dimension including the elements that a sparse operand leaves out. Error: V029.
 Result<int64_t> DenseSize(const Instruction& inst, const Shape& shape, int64_t dim,
                           const std::optional<OperandSparsity>& sparsity) {
   const int64_t kept = shape.dim(dim);
@@ -103,7 +102,7 @@ Result<Shape> ContractedShape(const Instruction& inst, const Attrs& a, std::span
   return shape;
 }
 
-// V017. Returns the number of groups. group_sizes is [groups], or has the outer lhs dimensions in front.
+// Returns the number of groups. group_sizes is [groups], or has the outer lhs dimensions in front. Error: V017.
 Result<int64_t> CheckGroupSizes(const Instruction& inst, int64_t ragged) {
   TRY(CheckArray(inst, 2));
   const RaggedDotAttrs& a = inst.attrs<RaggedDotAttrs>();
@@ -137,7 +136,7 @@ Result<int64_t> CheckGroupSizes(const Instruction& inst, int64_t ragged) {
   return sizes.dims().back();
 }
 
-// V018: rhs has a group dimension exactly if the ragged dimension is free.
+// V018: rhs has a group dimension if, and only if, the ragged dimension is free.
 Status CheckGroupDims(const Instruction& inst, int64_t groups, bool free) {
   const RaggedDotAttrs& a = inst.attrs<RaggedDotAttrs>();
   const Shape& rhs = inst.operand(1).shape();
@@ -163,7 +162,7 @@ Status CheckGroupDims(const Instruction& inst, int64_t groups, bool free) {
   return {};
 }
 
-// V019-V021. Returns whether the operand is scaled.
+// Returns whether the operand is scaled. Errors: V019-V021.
 Result<bool> CheckScale(const Instruction& inst, int64_t i) {
   const Shape& operand = inst.operand(i).shape();
   const Shape& scale = inst.operand(i + 2).shape();
@@ -217,8 +216,8 @@ Result<Shape> ShapeOfDot(const Instruction& inst) {
   return ContractedShape(inst, a, {}, a.sparsity);
 }
 
-// The shape of a dot without the group dimension of rhs. If the ragged dimension is contracted, the groups become the
-// first dimension.
+// The shape of a dot, where the group dimension of rhs is dropped. If the ragged dimension is contracted, the groups
+// become the first dimension.
 Result<Shape> ShapeOfRaggedDot(const Instruction& inst) {
   const RaggedDotAttrs& a = inst.attrs<RaggedDotAttrs>();
   Shape shape = TRY(ContractedShape(inst, a, a.rhs_group));

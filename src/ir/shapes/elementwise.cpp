@@ -8,7 +8,7 @@
 namespace hlo {
 namespace {
 
-// Checks the type of operand `i`. `code` is one of V033 to V038.
+// `code` is one of V033 to V038.
 template <class Allowed>
 Status CheckType(const Instruction& inst, int64_t i, const char* code, Allowed allowed, const char* expected) {
   TRY(CheckArray(inst, i));
@@ -19,7 +19,7 @@ Status CheckType(const Instruction& inst, int64_t i, const char* code, Allowed a
 
 bool IsFloatOrComplex(PrimitiveType type) { return IsFloat(type) || IsComplex(type); }
 
-// V030, V032. Scalars and sizes of 1 are broadcast here, as in XLA's inference, and rejected later (V031).
+// Errors: V030, V032. Scalars and sizes of 1 are broadcast here, as in XLA's inference, and rejected later (V031).
 Result<Shape> BinaryShape(const Instruction& inst) {
   TRY(CheckArrays(inst));
   const Shape& lhs = inst.operand(0).shape();
@@ -189,7 +189,7 @@ bool TakesPredsForBits(const Shape& from, const Shape& to) {
   return dims.back() > 1 && std::ranges::equal(preds.dims(), dims);
 }
 
-// Different bit widths add or remove the last dimension: docs/ops.md#bits.
+// If the bit widths differ, the last dimension is added or removed: docs/ops.md#bits.
 Result<Shape> ShapeOfBitcastConvert(const Instruction& inst) {
   TRY(CheckArray(inst, 0));
   const Shape& from = inst.operand(0).shape();

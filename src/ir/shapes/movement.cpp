@@ -5,7 +5,7 @@
 namespace hlo {
 namespace {
 
-// Checks that the result has the operand's type. `code` is V055 or V059.
+// `code` is V055 or V059.
 Status CheckResultType(const Instruction& inst, const char* code) {
   const PrimitiveType from = inst.operand(0).shape().type();
   if (inst.shape().IsArray() && SameOrBothFloat(from, inst.shape().type())) return {};
@@ -14,7 +14,7 @@ Status CheckResultType(const Instruction& inst, const char* code) {
                          ", expected the element type of its operand ", inst.operand(0).shape())));
 }
 
-// V066, V067: one index for each dimension from operand `first` on, or a vector of all indices.
+// Expects one index for each dimension from operand `first` on, or a vector of all indices. Errors: V066, V067.
 Status CheckIndices(const Instruction& inst, int64_t first, int64_t rank) {
   const int64_t count = inst.operand_count() - first;
   const bool vector = count == 1 && inst.operand(first).shape().IsArray() && inst.operand(first).shape().rank() == 1;
@@ -37,7 +37,7 @@ bool IsPermutation(const std::vector<int64_t>& dims, int64_t rank) {
   return static_cast<int64_t>(dims.size()) == rank && IsDimSet(dims, rank);
 }
 
-// V074. index_vector_dim may be the rank of the indices: then each index vector has one element.
+// Error: V074. If index_vector_dim is the rank of the indices, each index vector has one element.
 Status CheckIndexVector(const Instruction& inst, const Shape& indices, int64_t operand, int64_t index_vector_dim) {
   if (!indices.IsArray() || !IsInteger(indices.type())) {
     FAIL(ErrorAtOperand(inst, operand, "V074", Str("indices are ", indices, ", expected integers")));
@@ -80,7 +80,7 @@ std::vector<int64_t> BatchSizes(const Shape& indices, int64_t index_vector_dim) 
 
 }  // namespace
 
-// V292 checks the byte size at strict.
+// The strict level checks the byte size (V292).
 Result<Shape> ShapeOfBitcast(const Instruction& inst) { return inst.shape(); }
 
 Result<Shape> ShapeOfBroadcast(const Instruction& inst) {

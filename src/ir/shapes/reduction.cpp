@@ -7,7 +7,7 @@
 namespace hlo {
 namespace {
 
-// V100, then V101 or V102: k inputs of equal dimensions, then k initial values. Returns k.
+// Expects k inputs of equal dimensions, then k initial values. Returns k. Errors: V100, and `dims_code`, V101 or V102.
 Result<int64_t> CountInputs(const Instruction& inst, const char* dims_code) {
   const int64_t count = inst.operand_count();
   if (count % 2 != 0 || count == 0) {
@@ -162,8 +162,8 @@ Result<Shape> ShapeOfMap(const Instruction& inst) {
   return shape.WithType(f.root().shape().type());
 }
 
-// V106-V108. `to_apply` takes inputs without the scanned dimension, then carries. It returns outputs without that
-// dimension, then carries.
+// `to_apply` takes inputs without the scanned dimension, then carries. It returns outputs without that dimension, then
+// carries. Errors: V106-V108.
 Result<Shape> ShapeOfScan(const Instruction& inst) {
   const ScanAttrs& a = inst.attrs<ScanAttrs>();
   const Computation& f = *a.to_apply;

@@ -15,7 +15,7 @@ bool SameOrBothFloat(PrimitiveType a, PrimitiveType b);
 // Type of a result whose operands have these types: docs/verifier.md#mixed-float-types.
 PrimitiveType HigherPrecision(PrimitiveType a, PrimitiveType b);
 
-// Rules of ShapesMatch: docs/verifier.md#written-and-inferred-shapes. It ignores layouts and dynamic flags.
+// ShapesMatch ignores layouts and dynamic flags. Rules: docs/verifier.md#written-and-inferred-shapes.
 enum class TypeMatch { kExact, kFloatsMayDiffer };
 bool ShapesMatch(const Shape& a, const Shape& b, TypeMatch types);
 
@@ -37,8 +37,8 @@ std::string Braced(std::span<const int64_t> list);
 // The size with `dilation - 1` holes between elements: docs/ops.md#windows.
 int64_t DilatedSize(int64_t size, int64_t dilation);
 
-// A reducer of `inputs` accumulators and as many elements. CheckReducer checks V090-V094 and returns the types of the
-// results.
+// A reducer with `inputs` accumulators and as many elements. CheckReducer returns the types of the results. Errors:
+// V090-V094.
 struct ReducerUse {
   const char* attribute;
   const Computation& computation;
@@ -47,7 +47,7 @@ struct ReducerUse {
 };
 Result<std::vector<PrimitiveType>> CheckReducer(const Instruction& inst, const ReducerUse& use);
 
-// An error at the attribute, with a note at `there`.
+// An error at the attribute, with a note at `there`, which belongs to the called computation.
 Error ErrorAtCallee(const Instruction& inst, const char* attribute, std::string code, std::string message,
                     const Instruction& there);
 

@@ -52,7 +52,6 @@ Result<Shape> ShapeOfIota(const Instruction& inst) {
   return shape;
 }
 
-// Checks V235: the dimension exists, and its size fits s32.
 static Status CheckSizeDimension(const Instruction& inst) {
   TRY(CheckArray(inst, 0));
   const Shape& shape = inst.operand(0).shape();

@@ -1,6 +1,6 @@
 // Rules that infer the shape of an op from its operands and attributes. ir/ops.def lists the rule of each op. A rule
-// reports the first broken precondition, with its code in ir/verifier/rules.def. Rules of ops without kInferable may
-// also use the written shape.
+// returns the first violation, with its code in ir/verifier/rules.def. Rules of ops without kInferable may also use the
+// written shape.
 #ifndef HLO_IR_SHAPES_SHAPE_RULES_H_
 #define HLO_IR_SHAPES_SHAPE_RULES_H_
 
@@ -91,8 +91,8 @@ Result<Shape> ShapeOfWhile(const Instruction& inst);
 Result<std::vector<int64_t>> WindowedDims(const Instruction& inst, std::span<const int64_t> dims, const Window& window);
 
 // The shape of a convolution by its `kind`. For dgrad it is the smallest input whose forward convolution has the size
-// of the first operand. Otherwise it is the shape of sliding the window. The labels refer to the actual operands: in
-// all kinds, `o` of the second operand is the result's feature dimension.
+// of the first operand. For other kinds it is the shape that sliding the window gives. The labels refer to the actual
+// operands: in all kinds, `o` of the second operand is the result's feature dimension.
 Result<Shape> ShapeOfConvolutionKind(const Instruction& inst);
 
 // The position in the operand of the result's first element, along each dimension. Shifts of any size and sign are

@@ -11,7 +11,7 @@
 namespace hlo {
 namespace {
 
-// Text of `order=`, or "" for the default order of the type. Older texts have `type=` instead.
+// The value of `order=`, or "" for the default order of the type. Older texts have `type=` instead.
 std::string_view WrittenOrder(const Instruction& compare) {
   const PrimitiveType element = compare.operand(0).shape().type();
   const ComparisonType type = compare.attrs<CompareAttrs>().type;
@@ -42,7 +42,7 @@ class Printer {
   }
   void Indent() { out_.append(2 * depth_, ' '); }
 
-  // Finds computations that only short spellings contain.
+  // Fills `unwritten_`: the computations that only short spellings of asynchronous ops contain.
   void FindUnwritten(std::span<Computation* const> computations);
   // The instruction that `inst` wraps, or null unless `inst` is printed in the short spelling.
   const Instruction* Sugared(const Instruction& inst) const {
@@ -61,7 +61,7 @@ class Printer {
   template <class Struct>
   void PrintFields(const Instruction& inst, const Struct& attrs);
 
-  // When bodies are printed, XLA writes `calls` instead of some to_apply.
+  // When bodies are printed, XLA writes `calls` instead of `to_apply` for some ops.
   std::string_view NameOfCallee(const Instruction& inst, std::string_view attribute) const {
     const bool renamed = inst.Is(Opcode::kReduceScatter) || inst.Is(Opcode::kScan);
     return options_.bodies && renamed ? "calls" : attribute;
@@ -198,7 +198,7 @@ void Printer::PrintModule(const Module& module) {
   if (!options_.final_blank_line) out_.pop_back();
 }
 
-// Whether a reader infers the header's layouts from the entry.
+// Whether a reader can infer the header's layouts from the entry.
 bool LayoutIsImplied(const Module& module) {
   const ModuleHeader& header = module.header;
   const Computation& entry = module.entry();

@@ -57,8 +57,8 @@ struct PrintForm {
 };
 std::span<const PrintForm> PrintForms();
 
-// Whether bodies can be printed in place of names. Errors (kLimit): more than `most_instructions`, where a body counts
-// at each call; calls nested more than 1000 deep.
+// Whether bodies can be printed in place of names. Errors (kLimit): more than `most_instructions`, where each call
+// counts the body again; calls nested more than 1000 deep.
 Status CheckBodies(const Module& module, int64_t most_instructions = 10'000'000);
 
 std::string Print(const Module& module, const PrintOptions& options = {});
@@ -72,8 +72,8 @@ struct PrintedAttribute {
   std::string text;
   bool names_computations = false;
 };
-// Attributes in the order of printing, with control dependencies. The value of a constant and the number of a parameter
-// are operands.
+// Attributes in the order of printing, with control dependencies. Leaves out the value of a constant and the number of
+// a parameter, which are printed as operands.
 std::vector<PrintedAttribute> PrintedAttributes(const Instruction& inst, const PrintOptions& options = {});
 std::vector<PrintedAttribute> PrintedAttributes(const Module& module, const PrintOptions& options = {});
 
@@ -81,7 +81,8 @@ std::vector<PrintedAttribute> PrintedAttributes(const Module& module, const Prin
 std::string ToString(const Instruction& inst);
 std::string ToString(const Computation& computation);
 
-// A number in XLA's form. f32 has 6 or 9 digits and f64 15 or 17, as reading back needs. Complex numbers are (re, im).
+// A number in XLA's form. f32 has 6 digits and f64 15, or 9 and 17 if reading back needs them. Complex numbers are (re,
+// im).
 void AppendElement(std::string& out, const Literal& literal, int64_t linear);
 // The text in double quotes with C escapes.
 std::string Quoted(std::string_view text);

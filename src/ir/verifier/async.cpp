@@ -12,7 +12,6 @@
 namespace hlo {
 namespace {
 
-// Custom calls that annotate a value.
 bool IsMetadataCall(const Instruction& inst) {
   if (!inst.Is(Opcode::kCustomCall)) return false;
   constexpr std::string_view kTargets[] = {"Sharding",
@@ -58,7 +57,7 @@ constexpr std::array<bool, 256> kPaired = [] {
 
 bool IsAsyncState(const Instruction& inst) { return inst.Is(Opcode::kAsyncStart) || inst.Is(Opcode::kAsyncUpdate); }
 
-// Whether `part` equals `whole`, is (), or is a tuple of prefixes of the first elements of `whole`.
+// Whether `part` equals `whole`, is (), or is a tuple whose elements are such parts of the first elements of `whole`.
 bool IsPrefix(const Shape& part, const Shape& whole) {
   if (Compatible(part, whole)) return true;
   if (!part.IsTuple()) return false;
@@ -95,7 +94,7 @@ class AsyncChecker {
   }
 
  private:
-  // False if there are no asynchronous ops.
+  // Returns false if there are no asynchronous ops.
   bool Collect();
   // The op that computes the value, found through tuples, barriers, copies and loops. Null if unknown.
   const Instruction* ProducerOf(const Instruction& inst) const;
@@ -109,8 +108,8 @@ class AsyncChecker {
   Status CheckUpdate(const Instruction& inst);
   Status CheckDone(const Instruction& inst);
   Status CheckUsers(const Instruction& inst);
-  // V171, V178. Returns the computation that the chain wraps, or null if unknown. `code` is for an operand that is not
-  // a chain of the same computation.
+  // Returns the computation that the chain wraps, or null if unknown. Errors: V171, V178, and `code` for an operand
+  // that is not a chain of the same computation.
   Result<const Computation*> CheckContinues(const Instruction& inst, const char* code);
   Status CheckPairStart(const Instruction& inst, const StartAndDone& pair);
   Status CheckPairDone(const Instruction& inst, const StartAndDone& pair);
@@ -344,7 +343,7 @@ Status AsyncChecker::CheckDone(const Instruction& inst) {
 enum class UserEffect : uint8_t {
   kNone,       // Not allowed (V177).
   kPassesOn,   // Its value holds the state.
-  kEndsChain,  // Ends the chain, or hides it from the check.
+  kEndsChain,  // Ends the chain, or is not followed further.
   kOrders,
 };
 UserEffect EffectOf(const Instruction& user, int64_t i) {
@@ -379,7 +378,7 @@ Status AsyncChecker::CheckUsers(const Instruction& inst) {
   return {};
 }
 
-// V178: some path leads from the start to a done, or out of the check.
+// V178: a path leads from the start to a done, or to an instruction that is not followed further.
 void AsyncChecker::CheckIsDone(const Instruction& start) {
   std::vector<const Instruction*> ready = {&start};
   std::unordered_set<const Instruction*> seen = {&start};
@@ -396,7 +395,6 @@ void AsyncChecker::CheckIsDone(const Instruction& start) {
   findings_.Add(start, ErrorAtOpcode(start, "V178", Str("'", start.name(), "' has no async-done")));
 }
 
-// V179, V182: contents and other callers of wrapped computations.
 void AsyncChecker::CheckWrapped() {
   if (wrappers_.empty()) return;
   std::unordered_map<const Computation*, int> starts;

@@ -24,7 +24,6 @@ Status CheckThreads(const Instruction& inst) {
   return {};
 }
 
-// V143: the frontend attributes of composite calls.
 Status CheckComposite(const Instruction& inst) {
   const auto* call = inst.attributes().GetIf<CallAttrs>();
   if (call == nullptr || !call->is_composite) return {};
@@ -43,7 +42,7 @@ Status CheckComposite(const Instruction& inst) {
   return {};
 }
 
-// V154: the shardings of a loop or conditional and of its roots and parameters are equal.
+// V154: a loop or conditional, its roots and its parameters have equal shardings.
 Status CheckBranchShardings(const Instruction& inst) {
   const auto* loop = inst.attributes().GetIf<WhileAttrs>();
   const auto* conditional = inst.attributes().GetIf<ConditionalAttrs>();

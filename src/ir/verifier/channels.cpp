@@ -16,7 +16,7 @@
 namespace hlo {
 namespace {
 
-// Error in a list of pairs, or "".
+// The error in a list of pairs, or "".
 std::string Trouble(const DevicePairs& pairs) {
   std::unordered_map<int64_t, int64_t> next;
   std::unordered_set<int64_t> targets;
@@ -24,7 +24,7 @@ std::string Trouble(const DevicePairs& pairs) {
     if (!next.emplace(source, target).second) return Str("source ", source, " stands twice");
     if (!targets.insert(target).second) return Str("target ", target, " stands twice");
   }
-  // Each source has one target here, so every path ends or becomes a cycle.
+  // Each source now has one target, so every path ends or returns to its start.
   std::unordered_set<int64_t> done;
   for (const auto& [source, target] : pairs) {
     int64_t at = source;

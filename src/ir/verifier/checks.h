@@ -13,7 +13,7 @@
 
 namespace hlo {
 
-// The violations so far. Levels in ir/verifier/rules.def make them errors or warnings.
+// The violations found so far. Levels in ir/verifier/rules.def make them errors or warnings.
 class Findings {
  public:
   Findings(const Module& module, VerifyLevel level)
@@ -23,15 +23,15 @@ class Findings {
         suspect_(module.computation_id_limit(), true) {}
 
   const Module& module() const { return module_; }
-  // Instructions that rules of the whole module need, in module order. They make calls, are part of an asynchronous op,
-  // or have a buffer. Another walk over the module would cost as much as the rules.
+  // Instructions that make calls, are part of an asynchronous op, or have a buffer, in module order. Rules of the whole
+  // module need them. Another walk over the module would cost as much as these rules.
   std::span<const Instruction* const> notable() const { return notable_; }
   void AddNotable(const Instruction& inst) { notable_.push_back(&inst); }
-  // False if the computation and its callees were valid and have not changed.
+  // False if the computation and its callees were valid and are unchanged (VerifyAgain).
   bool IsSuspect(const Computation& computation) const { return suspect_[computation.id()]; }
   void SetSuspect(const Computation& computation, bool suspect) { suspect_[computation.id()] = suspect; }
   bool strict() const { return strict_; }
-  bool Full() const;  // No more errors are kept.
+  bool Full() const;  // Whether no more errors are kept.
   bool empty() const { return errors_.empty(); }
 
   bool IsWrong(const Instruction& inst) const { return wrong_[inst.id()]; }
@@ -41,7 +41,7 @@ class Findings {
   bool Add(const Instruction& inst, Error error);
   void Add(const Instruction& inst, Status status);
 
-  // Returns the errors in the order of the text. `warnings` may be null.
+  // Returns the errors, and sets `warnings` if it is not null. Both are in the order of the text.
   Status Finish(std::vector<Diagnostic>* warnings);
 
  private:

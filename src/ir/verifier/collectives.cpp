@@ -13,7 +13,7 @@ namespace {
 // The checked properties of replica_groups.
 struct Groups {
   std::span<const std::vector<int64_t>> listed;  // Empty unless spelled like {{0,1},{2,3}}.
-  int64_t count = 0, size = 0;                   // The size is that of the first group.
+  int64_t count = 0, size = 0;                   // `size` is the size of the first group.
 };
 
 Groups GroupsOf(const ReplicaGroups& value) {
@@ -53,7 +53,7 @@ World WorldOf(const ModuleHeader& header, GroupMode mode) {
 
 bool IsAllReduce(const Instruction& inst) { return inst.Is(Opcode::kAllReduce) || inst.Is(Opcode::kAllReduceStart); }
 
-// V210, V211, V213. `code`, if not null, replaces these for ops without a rule in XLA.
+// Errors: V210, V211, V213, or `code` if it is not null, for ops without a rule in XLA.
 Status CheckListedGroups(const Instruction& inst, const Groups& groups, const char* code = nullptr) {
   const auto fail = [&](const char* own, std::string message) {
     return ErrorAtAttribute(inst, "replica_groups", code != nullptr ? code : own, std::move(message));
@@ -77,7 +77,7 @@ Status CheckListedGroups(const Instruction& inst, const Groups& groups, const ch
   return {};
 }
 
-// Checks V210 to V215, and returns the number of devices in a group.
+// Returns the number of devices in a group. Errors: V210 to V215.
 Result<int64_t> CheckGroups(const Instruction& inst, const CollectiveAttrs& a) {
   if (a.use_global_device_ids && !a.channel_id) {
     FAIL(ErrorAtAttribute(inst, "use_global_device_ids", "V215", "use_global_device_ids=true needs a channel_id"));
@@ -109,7 +109,7 @@ Shape OneOrTuple(std::vector<Shape> shapes) {
   return shapes.size() == 1 ? std::move(shapes[0]) : Shape::Tuple(std::move(shapes));
 }
 
-// Leaves out the operand with the dynamic roots.
+// Without the last operand if it holds dynamic roots.
 Shape ShapeOfOperands(const Instruction& inst) {
   std::vector<Shape> shapes;
   for (const Instruction* operand : inst.operands()) shapes.push_back(operand->shape());
@@ -372,7 +372,6 @@ Status CheckCollective(const Instruction& inst) {
   }
 }
 
-// V217: all all-reduces have the same constrain_layout.
 void CheckLayoutConstraints(Findings& findings) {
   const Instruction* first = nullptr;
   for (const Instruction* inst : findings.notable()) {

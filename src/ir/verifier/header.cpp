@@ -35,7 +35,7 @@ void CheckEntryLayout(Findings& findings) {
                                    " parameters, but the entry has ", entry.parameters().size())));
     return;
   }
-  // A layout that equals the instruction's is checked there.
+  // A layout that equals the instruction's is checked with the instruction.
   const auto check_layouts = [&](const Shape& said, const Shape& is) {
     if (said == is) return;
     ForEachLeaf(said, [&](const ShapeIndex&, const Shape& leaf) {

@@ -14,7 +14,7 @@ Status CheckLayoutsFit(const Module& module);
 
 // Checks between passes after layout assignment that values are computed in row-major order. Parameters, copies,
 // fusions, constants (folded copies) and renaming instructions may have any layout. Error: I012 at the first violation.
-// Must be called directly after VerifyAgain; unchanged computations are skipped.
+// Must be called directly after VerifyAgain. Unchanged computations are skipped.
 Status CheckNormalLayouts(const Module& module, Verified* verified);
 
 }  // namespace hlo

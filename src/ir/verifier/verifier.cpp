@@ -54,11 +54,10 @@ class Verifier {
   }
 
  private:
-  // Returns false.
+  // Adds the error. Always returns false.
   bool Report(Error error) { return findings_.Add(std::move(error)), false; }
   bool Report(const Instruction& inst, Error error) { return findings_.Add(inst, std::move(error)), false; }
 
-  // The users of a value.
   struct Uses {
     size_t users = 0;
     int64_t ids = 0;  // Sum of the users' ids.
@@ -116,7 +115,7 @@ bool Verifier::IsKnown(const Computation& computation) const {
   return verified_ != nullptr && verified_->computations[computation.id()].version == computation.version();
 }
 
-// Checks an unchanged computation: its callees may have changed, and the module may have become scheduled.
+// The computation is unchanged, but its callees may have changed, and the module may have become scheduled.
 bool Verifier::CheckKnown(const Computation& computation) {
   const Verified::Known& known = verified_->computations[computation.id()];
   findings_.SetSuspect(computation, false);
@@ -178,7 +177,7 @@ bool Verifier::CheckCallees(const Instruction& inst) {
       return Report(inst,
                     ErrorAt(inst, "V008", Str("'", inst.name(), "' calls a computation that is not in the module")));
   }
-  // Rules access required computations without a check.
+  // Rules use required called computations without a test for null.
   bool missing = false;
   Visit(inst.attributes(), [&]<class A>(const A& attrs) {
     ForEachField<A>([&](const auto& field) {
@@ -413,7 +412,7 @@ const Instruction& FindNamed(const Module& module, std::string_view name) {
   CHECK(false, "no instruction is called ", name);
 }
 
-// The table of names returns no name twice, so equal names are an error of the table.
+// NameTable returns no name twice, so equal names are a fault of NameTable.
 void Verifier::CheckNames() {
   NameSet names;
   for (const Computation* computation : module_.Computations()) {

@@ -1,8 +1,8 @@
 // Checks whether a module is valid. ir/verifier/rules.def lists all rules with their levels. Families of rules:
 // ir/verifier/checks.h and ir/shapes/shape_rules.h. verifier.cpp has the rules that the others build on:
 //   - Every computation has a root. Operands, users and control predecessors are in the same computation and not
-//     removed. Operands and control edges have no cycle. A scheduled computation runs operands first (V008, V051, V266,
-//     V267).
+//     removed. There is no cycle of operands and control edges. A scheduled computation runs operands first (V008,
+//     V266, V267).
 //   - Parameters are numbered 0..n-1 (V051). Names are unique in the module (V007; ensured by NameTable, and checked
 //     only when strict).
 //   - No computation calls itself, directly or through others (V163).
@@ -19,15 +19,15 @@ namespace hlo {
 
 enum class VerifyLevel : uint8_t { kOff, kDefault, kStrict };
 
-// Reports at most one error for each instruction and 20 in total. Instructions whose operands or called roots are wrong
-// are not checked. Takes linear time and does not recurse. `warnings` may be null.
+// Reports at most one error for each instruction and 20 in total. Skips instructions whose operands or called roots are
+// wrong. Takes linear time and does not recurse. `warnings` may be null.
 Status Verify(const Module& module, VerifyLevel level = VerifyLevel::kDefault,
               std::vector<Diagnostic>* warnings = nullptr);
 
 // The parts of a module that were found valid at the default level.
 struct Verified {
   struct Known {
-    uint64_t version = 0;                     // 0 is the version of no computation.
+    uint64_t version = 0;                     // No computation has version 0.
     bool is_ordered = false;                  // Operands precede users.
     bool is_normal = false;                   // CheckNormalLayouts found nothing.
     std::vector<const Instruction*> notable;  // Findings::notable
@@ -36,7 +36,7 @@ struct Verified {
   int64_t replica_count = 0, num_partitions = 0;
 };
 
-// For a module that passes change repeatedly. Only changed computations and their callers are checked completely.
+// For a module that passes change repeatedly. Checks only changed computations and their callers completely.
 Status VerifyAgain(const Module& module, Verified* verified);
 
 }  // namespace hlo

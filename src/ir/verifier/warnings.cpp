@@ -15,7 +15,6 @@
 namespace hlo {
 namespace {
 
-// W001: the loop passes unread elements on unchanged.
 Status WarnOfCarried(const Instruction& loop) {
   const WhileAttrs& a = loop.attrs<WhileAttrs>();
   const Instruction& next = a.body->root();
@@ -65,7 +64,6 @@ Status WarnOfDoubles(const Instruction& inst) {
   return {};
 }
 
-// Whether `f` only applies `opcode` to two parameters.
 bool Applies(const Computation& f, Opcode opcode) {
   return f.root().Is(opcode) && f.root().operand_count() == 2 && f.root().operand(0).Is(Opcode::kParameter) &&
          f.root().operand(1).Is(Opcode::kParameter);
@@ -158,13 +156,14 @@ Status WarnOfCounter(const Instruction& inst) {
                      "the elements are the counter with which XLA fills constant({...}), not the real values"));
 }
 
-// Instructions that are often left without users.
+// Whether the instruction often has no users, so that W009 does not warn of it.
 bool IsFree(const Instruction& inst) {
   return inst.Is(Opcode::kParameter) || inst.Is(Opcode::kGetTupleElement) || inst.Is(Opcode::kAfterAll) ||
          inst.Is(kHoldsLiteral);
 }
 
-// The last reader of each value in the order of the text. Reads of a view or tuple are reads of its operands.
+// The position of the last read of each value in the order of the text. Reads of a view or tuple count as reads of its
+// operands.
 class LastReads {
  public:
   explicit LastReads(const Computation& computation) : place_(computation.module().id_limit()) {
@@ -193,7 +192,7 @@ struct BoundaryLeaf {
   ShapeIndex index;
 };
 
-// Tuples are searched one level deep.
+// Only one level of tuples is searched.
 std::vector<BoundaryLeaf> ParameterLeaves(const Computation& entry) {
   std::vector<BoundaryLeaf> leaves;
   for (const Instruction* parameter : entry.parameters()) {
