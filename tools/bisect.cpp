@@ -77,12 +77,12 @@ Result<RunOptions> OptionsWith(const std::string& path, const std::vector<std::s
   TRY(ResolveRunFlags(&f));
   ResolveRecording(flags, &f.run);
   TakeRecording(path, &f.run);
-  targets->push_back(f.passes.device);  // The pipeline's device is part of the target.
+  targets->push_back(f.passes.device);  // Keeps the target alive, which the pipeline refers to.
   return f.run;
 }
 
 std::string CommandWith(const BisectFlags& f, const std::string& more) {
-  // The search may have written another module.
+  // If the search wrote another module, `more` ends with its path.
   const size_t blank = more.rfind(' ');
   if (more.starts_with("--passes= ")) return RunAgain(f.run.run.flags, more.substr(0, blank), more.substr(blank + 1));
   return RunAgain(f.run.run.flags, more, f.run.path);

@@ -13,10 +13,12 @@
 
 namespace hlo {
 
-// `flag` requested the bundle. Errors: an unreadable file, or a folder that is not empty.
+// Sets the flags and files of the bundle that `flag` requested. Errors: an unreadable file, or a folder that is not
+// empty.
 Status ResolveBundle(const FlagSet& flags, std::string_view flag, BundleOptions* bundle);
 
-// Returns `args` after the flags of a bundle that is the only file. Prints notes about changed files.
+// If a bundle is the only file in `args`, returns its flags and then `args`. Otherwise returns `args`. Prints notes
+// about changed files.
 Result<std::vector<std::string>> WithFlagsOfBundle(const FlagSet& flags, std::span<const std::string> args);
 
 }  // namespace hlo

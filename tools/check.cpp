@@ -17,8 +17,9 @@
 namespace hlo {
 namespace {
 
+// Best of several repetitions. Parsing includes freeing the module.
 struct LoadTimes {
-  double parse_ms = 0, verify_ms = 0;  // Best of several repetitions. Parsing includes freeing the module.
+  double parse_ms = 0, verify_ms = 0;
   int64_t bytes = 0;
 };
 
@@ -43,7 +44,7 @@ Result<LoadTimes> TimeLoading(const std::string& path, const LoadOptions& option
 
 double MegabytesPerSecond(int64_t bytes, double ms) { return static_cast<double>(bytes) / ms * 1e-3; }
 
-// The first warning and the number of warnings, by code.
+// For each code, its first warning and the number of its warnings.
 using WarningKinds = std::map<std::string, std::pair<Diagnostic, int64_t>>;
 WarningKinds KindsOf(std::span<const Diagnostic> warnings) {
   WarningKinds kinds;

@@ -29,13 +29,14 @@ Result<ExitCode> FuzzCommand(Args args);
 Result<ExitCode> OpsCommand(Args args);
 Result<ExitCode> DoctorCommand(Args args);
 
-// The line is printed if the user interrupts the command.
+// This line is printed if the user interrupts the command.
 void SetInterruptionNote(std::string_view line);
 
-// The file of --json=FILE, or "" for stdout. Other flags may be invalid.
+// The file of --json=FILE, "" for stdout, or nullopt without --json. Other flags may be invalid.
 std::optional<std::string> JsonDestination(Args args);
 
-// Explains a code or a word, or prints a list or a page. `commands` are further suggestions.
+// Explains a code or a word, or prints a list or a page. If `asked` is unknown, names like it are suggested, also from
+// `commands`.
 Result<ExitCode> HelpOnTopic(const std::string& asked, std::span<const std::string_view> commands);
 std::string HelpOnWord(std::string_view asked);
 std::vector<std::string_view> HelpTopics();

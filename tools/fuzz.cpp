@@ -119,12 +119,13 @@ GrowOptions OptionsOf(const FuzzFlags& f, uint64_t seed) {
   return options;
 }
 
-// Nullopt means the pipeline.
+// nullopt means the default pipeline.
 std::optional<std::string> PassesOf(const FuzzFlags& f, uint64_t seed) {
   return f.random_passes ? DrawPasses(seed) : f.passes.passes;
 }
 
-// Every third group of eight seeds, with all kinds of runs of JudgedAs, is for hosts, which have other kernels.
+// Hosts have other kernels, so every third group of eight seeds is for hosts. Each group has all kinds of runs
+// (JudgedAs).
 bool IsForHost(const FuzzFlags& f, uint64_t seed) {
   return f.passes.target.empty() && f.run.platform == "cpu" && seed / 8 % 3 == 2;
 }
@@ -187,7 +188,7 @@ class Interruption {
   ~Interruption() { Restore(); }
   Interruption(const Interruption&) = delete;
 
-  // A child restores the handlers, too, because it must end at once.
+  // The child restores the handlers, because a signal must end it at once.
   void Restore() const {
     sigaction(SIGINT, &interrupt_, nullptr);
     sigaction(SIGTERM, &terminate_, nullptr);
@@ -205,7 +206,7 @@ class Interruption {
   struct sigaction interrupt_{}, terminate_{};
 };
 
-// Timers send signals, which the parent recognises.
+// The signals of these timers end the child, and the parent recognises them.
 void SetTimeLimits() {
   itimerval cpu{};
   cpu.it_value.tv_sec = kCpuSeconds;
@@ -230,7 +231,7 @@ void SetTimeLimits() {
     for (const auto& [cell, times] : outcome.cells)
       Send(out, 'C', Str(static_cast<int>(cell.first), " ", static_cast<int>(cell.second), " ", times));
     Send(out, 'E', Str(outcome.instructions));
-    // After a fault on a GPU, only another process can use it.
+    // After a fault on a GPU, this process can no longer use the GPU.
     if (f.run.platform != "cpu" && !outcome.findings.empty()) break;
   }
   std::_Exit(0);
@@ -261,7 +262,7 @@ void Found(const FuzzFlags& f, uint64_t seed, FuzzFinding found, std::string_vie
   if (!f.save.empty()) SaveFinding(f, finding);
 }
 
-// `last` is the seed that a child began last.
+// Reads the lines of a child. `last` is the seed that the child began last.
 struct Reader {
   const FuzzFlags& f;
   Totals* totals;

@@ -226,7 +226,6 @@ constexpr TopicRow kTopics[] = {
     {"oracles", PrintOracles},  {"advice", PrintAdvice}, {"inject", PrintFaults},       {"faults", PrintFaults},
 };
 
-// Ignores case, and replaces '_' by a space.
 std::string Folded(std::string_view text) {
   std::string folded(text);
   for (char& c : folded) c = c == '_' ? ' ' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
@@ -240,7 +239,7 @@ const WordRow* FindWord(std::string_view asked) {
       if (Folded(word) == folded) return &row;
     }
   }
-  // The word may have its reason: INCONCLUSIVE(too many vacuous bounds).
+  // The word may have a reason, as in INCONCLUSIVE(too many vacuous bounds).
   const size_t reason = asked.find('(');
   return reason == std::string_view::npos || reason == 0 ? nullptr : FindWord(asked.substr(0, reason));
 }

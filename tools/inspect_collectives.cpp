@@ -1,4 +1,3 @@
-// hlo-inspect collectives.
 #include "driver/inspect/collectives.h"
 #include "tools/inspect.h"
 

@@ -18,7 +18,7 @@ void AddOutputFlags(FlagSet& flags, OutputFlags* output) {
   AddPrintFlags(flags, &output->print);
 }
 
-// Errors: the piece is not valid without other instructions.
+// Errors: kUnsupported if the piece is not valid without other instructions.
 Status WritePiece(const Module& piece, const OutputFlags& output) {
   if (const Status verified = Verify(piece, VerifyLevel::kDefault); !verified) {
     Error error = verified.error();

@@ -14,7 +14,7 @@
 namespace hlo {
 namespace {
 
-// Bytes at the peak.
+// Bytes held at the peak, by source line.
 std::vector<std::pair<std::string, int64_t>> BytesBySource(const MemoryProfile& memory) {
   std::map<std::string, int64_t> by_source;
   for (const HeldValue& held : memory.at_peak)

@@ -42,7 +42,7 @@ std::string Plain(std::string_view text) {
       default: out += c;
     }
   }
-  // groff takes a line that begins with a full stop for a request.
+  // To groff, a line that begins with a full stop is a request.
   return out.starts_with('.') ? "\\&" + out : out;
 }
 

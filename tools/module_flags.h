@@ -52,14 +52,14 @@ struct PrintFlags {
   bool strip_metadata = false;
 };
 
-// `elided` has the values of --fill_elided_constants.
+// `elided` are the values that --fill_elided_constants accepts.
 void AddLoadFlags(FlagSet& flags, LoadOptions* load, std::vector<std::string> elided = {"keep", "error"});
 // --num_replicas, --num_partitions.
 void AddDeviceFlags(FlagSet& flags, LoadOptions* load);
 // Must follow AddLoadFlags.
 void AddSplitFlag(FlagSet& flags, LoadOptions* load);
 void AddArgumentFlags(FlagSet& flags, RunOptions* run);
-// Ignores the recorded arguments of a snapshot if a flag determines the arguments.
+// If a flag determines the arguments, ignores those recorded in a snapshot.
 void ResolveRecording(const FlagSet& flags, RunOptions* run);
 void AddPassFlags(FlagSet& flags, PassFlags* passes);
 // --target, which AddPassFlags also adds.
@@ -72,21 +72,21 @@ void AddReproducerFlag(FlagSet& flags, ReproducerOptions* reproducer);
 void AddBundleFlag(FlagSet& flags, BundleOptions* bundle);
 void AddLogFlags(FlagSet& flags, LogFlags* log);
 void AddCacheFlags(FlagSet& flags, CacheFlags* cache);
-// From --cache_dir or HLO_CACHE_DIR; null if neither is set.
+// The cache in --cache_dir or HLO_CACHE_DIR, or null if neither is set.
 std::shared_ptr<kernel::CodeCache> CacheOf(const CacheFlags& cache);
-// For commands without AddLogFlags. The command passes a nonempty value to ChooseHostIsa.
+// For commands without AddLogFlags, which must pass a nonempty value to ChooseHostIsa.
 void AddHostIsaFlag(FlagSet& flags, std::string* host_isa);
 
 // Reads the flags of a bundle first. Returns the arguments that are not flags. Prints completions that a shell requests
 // and ends the process.
 Result<std::vector<std::string>> ParseArgs(FlagSet& flags, std::span<const std::string> args);
-// Reads XLA_FLAGS and HLO_FLAGS first. Prints a note about XLA flags without effect.
+// Like ParseArgs, but first reads XLA_FLAGS and HLO_FLAGS. Prints a note about XLA flags without effect.
 Result<std::vector<std::string>> ParseAll(FlagSet& flags, std::span<const std::string> args);
 // Errors: see CheckBodies.
 Result<std::string> PrintAs(const Module& module, const PrintFlags& flags);
 // Sets threads, host_isa and logging. TF_CPP_* variables also affect logging.
 Status Apply(const LogFlags& log);
-// Warns of --vmodule patterns that matched no logging file, and notes such patterns of TF_CPP_VMODULE, which may be
+// Warns of --vmodule patterns without effect. For TF_CPP_VMODULE it only prints a note, because the variable may be
 // meant for another program.
 void WarnOfUnmetPatterns(const LogFlags& log, bool quiet);
 // [F004] if both the pipeline and a module would be read from stdin.
@@ -96,7 +96,7 @@ void ResolveReproducer(const PassFlags& passes, const LogFlags& log, const std::
                        ReproducerOptions* reproducer);
 // Must precede PipelineOf, whose options refer to the device in `passes`.
 Status ReadTargetFlag(PassFlags* passes);
-// `--passes=` means no passes. Takes from `inject` the fault of a pass and the pass that crashes.
+// `--passes=` means no passes. From `inject`, takes the fault of a pass and the pass that crashes.
 Result<PipelineOptions> PipelineOf(const PassFlags& passes, const std::vector<std::string>& inject);
 
 }  // namespace hlo

@@ -304,7 +304,7 @@ Status PrintReports(const PipelineReport& report, const OptFlags& f, const Obser
   return {};
 }
 
-// Sets the plans of the lock file. Nothing is measured.
+// Sets the plans of the lock file, without measuring.
 Status ObeyLock(Module& module, const OptFlags& f, const PipelineOptions& pipeline) {
   RunOptions run = RunOptionsOf(f, pipeline);
   run.library_path = f.library_path;

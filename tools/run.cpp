@@ -269,7 +269,7 @@ Status ResolveRunFlags(RunFlags* f) {
   if (f->concurrent) run.concurrency = *f->concurrent ? gpu::Concurrency::kAlways : gpu::Concurrency::kNever;
   TRY(ReadTargetFlag(&f->passes));
   TRY(ResolveTuningFlags(f->tuning, f->inject, &run));
-  // Measured code is planned for the device on which it runs.
+  // Code that is measured is planned for the device on which it runs.
   const bool for_speed = run.bench || run.tuning.any();
   run.obeys_plans = for_speed && f->passes.device == nullptr;
   if (f->passes.device == nullptr)
@@ -289,7 +289,7 @@ Status ResolveRunFlags(RunFlags* f) {
   if (!run.save_run.empty() && !run.bundle.directory.empty())
     FAIL(UsageError("F004", "--save_run writes everything that --bundle writes; give only one of them"));
   if (!run.save_run.empty()) run.bundle.directory = run.save_run;
-  // The run uses the arguments of the reference's run.
+  // If --reference is a bundle, the run uses the arguments of the bundle.
   const std::string arguments = run.reference_file + "/args.npz";
   if (run.args.empty() && run.arg.empty() && IsBundle(run.reference_file) && std::filesystem::exists(arguments))
     run.args = arguments;
@@ -408,7 +408,7 @@ std::string WorstError(const RunReport& report) {
 
 std::string FirstLineOf(const std::string& text) { return text.substr(0, text.find('\n')); }
 
-// Long reasons become part of the details, so that the columns stay aligned.
+// Moves a long reason from the verdict to the details, so that the columns stay aligned.
 Row RowOf(const RunReport& report) {
   Row row;
   const size_t reason = report.verdict.find('(');
@@ -576,7 +576,7 @@ Result<ExitCode> RunMany(const std::vector<Job>& jobs, const RunFlags& f) {
   return worst;
 }
 
-// Flags that have an effect only on kernels; without --reference also the flags of the comparison.
+// The given flags that have an effect only on kernels. Without --reference, this includes the flags of the comparison.
 std::vector<std::string> FlagsOfKernels(const FlagSet& flags, const RunOptions& run) {
   constexpr std::string_view kGroups[] = {"Passes", "Code generation"};
   std::vector<std::string_view> names = {"bench",     "bench_seconds", "work_limit",          "xla_dump_hlo_pass_re",

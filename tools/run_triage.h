@@ -11,7 +11,7 @@
 namespace hlo {
 
 struct TriageFlags {
-  std::optional<std::string> directory;  // "" means a name made from the module's file name.
+  std::optional<std::string> directory;  // "" means a folder named after the module's file.
   double seconds = 60;
 
   bool asked() const { return directory.has_value(); }

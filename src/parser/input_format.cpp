@@ -55,7 +55,6 @@ constexpr Signature kSignatures[] = {
     {"{\""sv, "JSON", kFromXla},
 };
 
-// Skips blanks and `//` comments.
 std::string_view SkipComments(std::string_view text) {
   for (;;) {
     const size_t begin = std::min(text.find_first_not_of(" \t\r\n"), text.size());
@@ -97,7 +96,7 @@ bool IsTextProto(std::string_view text) {
   return text.starts_with('}') || (!word().empty() && (text.starts_with(':') || text.starts_with('{')));
 }
 
-// True for "I0000 00:00:1786692991.692212 1709485 hlo_pass.cc:12] " or "2026-11-28 21:00:00.123456: I
+// Such as "I0000 00:00:1786692991.692212 1709485 hlo_pass.cc:12] " or "2026-11-28 21:00:00.123456: I
 // xla/hlo_pass.cc:12] ".
 bool BeginsWithLogLine(std::string_view text) {
   const std::string_view line = text.substr(0, text.find('\n'));
@@ -118,7 +117,7 @@ bool BeginsWithLogLine(std::string_view text) {
 }  // namespace
 
 InputFormat InputFormatOf(std::string_view text) {
-  // Tags of the first fields of a module, or of a message that contains a module.
+  // The tags of the first fields of a module and of messages that contain a module.
   const bool has_tag = text.starts_with('\x0A') || text.starts_with('\x12') || text.starts_with('\x1A');
   if (has_tag && IsBinary(text)) return InputFormat::kBinaryProto;
   return IsTextProto(text) ? InputFormat::kTextProto : InputFormat::kHloText;

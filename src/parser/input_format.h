@@ -9,7 +9,7 @@
 namespace hlo {
 
 enum class InputFormat : uint8_t {
-  kHloText,  // Also unknown content, which the parser reports.
+  kHloText,  // Also unknown content, on which the parser then reports an error.
   kBinaryProto,
   kTextProto,
 };
@@ -17,10 +17,11 @@ enum class InputFormat : uint8_t {
 // Protocol buffers are HloModuleProto, HloProto, HloUnoptimizedSnapshot or HloSnapshot.
 InputFormat InputFormatOf(std::string_view text);
 
+// A format other than HLO text and protocol buffers, such as MLIR.
 struct ForeignFormat {
   std::string_view name;
   std::string_view hint;
-  bool is_binary = false;  // Errors then show no line of the file.
+  bool is_binary = false;  // If true, errors show no line of the file.
 };
 std::optional<ForeignFormat> ForeignFormatOf(std::string_view text);
 

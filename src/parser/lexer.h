@@ -32,7 +32,7 @@ inline bool IsLetter(char c) { return ClassOfByte(c) == kLetterByte; }
 inline bool IsDigit(char c) { return static_cast<unsigned char>(c - '0') < 10; }
 // The end of the word that starts at `p`. The byte at `end` must be readable.
 const char* WordEnd(const char* p, const char* end);
-// The position after the closing quote, or null if there is none.
+// The position after the closing quote of the string at `begin`, or null if there is none.
 const char* StringEnd(const char* begin, const char* end);
 const char* PlainStringEnd(const char* begin, const char* end);  // Also null for a string with escapes.
 
@@ -68,11 +68,11 @@ struct Token {
 
 class Lexer {
  public:
-  // The byte at `end` must be readable, such as the NUL of a string.
+  // The byte behind the text must be readable, such as the NUL of a string.
   Lexer(std::string_view text, uint32_t begin, uint32_t end)
       : start_(text.data()), at_(text.data() + begin), end_(text.data() + end) {}
 
-  // Reads into `token` in place, because a copy would stall on the stores just made.
+  // Writes into `token`. A copy would have to wait for the stores that just filled it.
   void Next(Token& token);
   Token Next() {
     Token token;

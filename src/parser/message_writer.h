@@ -15,12 +15,12 @@ namespace hlo {
 
 class MessageWriter {
  public:
-  // Also for enums and bools. Writes zeros, too, because some readers test the presence of a field.
+  // For integers, enums and bools. Writes zeros, too, because some readers test the presence of a field.
   void Int(const ProtoField& field, int64_t value);
   void Ints(const ProtoField& field, std::span<const int64_t> values);
   void Real(const ProtoField& field, double value);
   void Bytes(const ProtoField& field, std::string_view bytes);
-  // The message in the field, which the first call adds.
+  // Part returns the message in a field and adds it at the first call. Add always adds a message.
   MessageWriter& Part(const ProtoField& field);
   MessageWriter& Add(const ProtoField& field);
 

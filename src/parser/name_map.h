@@ -22,7 +22,7 @@ class NameMap {
     return IsUsed(slot) ? &entries_[slot.position - base_].second : nullptr;
   }
 
-  // The place of a name. Prepare starts to load its slot from memory.
+  // The hash of a name. Prepare starts to load its slot from memory.
   class Place {
     friend class NameMap;
     uint32_t hash = 0;
@@ -46,7 +46,7 @@ class NameMap {
     return true;
   }
 
-  // Keeps the memory. The used slots then have positions below the new base.
+  // Keeps the memory. All slots then count as unused, because their positions are below the new base.
   void Clear() {
     base_ += entries_.size();
     entries_.clear();
@@ -58,7 +58,7 @@ class NameMap {
   // Small, because slots often miss the cache.
   struct Slot {
     uint32_t hash = 0;
-    uint32_t position = 0;  // Below base_ if unused, also after Clear.
+    uint32_t position = 0;  // Below base_ if the slot is unused.
   };
 
   static uint32_t HashOf(std::string_view name) { return static_cast<uint32_t>(HashBytes(name)); }

@@ -31,7 +31,7 @@ struct ParseOptions {
   int max_errors = 20;
   // If not null, receives warnings about text with a changed meaning (W002, W010).
   std::vector<Diagnostic>* warnings = nullptr;
-  // Empty means the whole source.
+  // The part of the source to parse. Empty means the whole source.
   SourceRange piece;
 };
 

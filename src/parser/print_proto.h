@@ -10,11 +10,11 @@
 
 namespace hlo {
 
-// `wire` is a message of `type` that was written by us or checked (wire.h). Fields are printed in the order of the
-// schema, and NaNs lose their bits.
+// `wire` must be a message of `type` that CheckWire accepts (wire.h). Fields are printed in the order of the schema,
+// and NaNs lose their bits.
 std::string PrintProto(std::string_view wire, ProtoType type);
 // Prints like XLA's hlo_proto_to_json: lowerCamelCase names, indentation of one space, and defaults for absent fields.
-// Absent messages and fields with presence are not printed.
+// Absent messages and absent kOptional fields are not printed.
 std::string PrintProtoJson(std::string_view wire, ProtoType type);
 
 }  // namespace hlo

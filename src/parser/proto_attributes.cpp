@@ -215,7 +215,7 @@ std::string PrefetchIndex(const AttributeSource& from) {
 
 std::string ReplicaGroups(const AttributeSource& from) { return ReplicaGroupsText(from.inst); }
 
-// Text calls the sharding on the side of the domain's users `entry`, and a proto calls it `exit`.
+// A proto calls the sharding on the side of the domain's users `exit`, and the text calls it `entry`.
 std::string Domain(const AttributeSource& from) {
   return Str("{kind=\"sharding\", entry=", ShardingText(from.inst.Message(I::domain_exit_sharding)),
              ", exit=", ShardingText(from.inst.Message(I::domain_entry_sharding)), "}");

@@ -7,8 +7,8 @@
 namespace hlo {
 namespace {
 
-// The depth at which field 1 is a name determines the type: HloSnapshot.hlo.hlo_module.name, HloProto.hlo_module.name
-// or HloModuleProto.name. A name begins with a letter, and a message with the tag of a field, which is below 0x20.
+// Field 1 is a name at a depth that determines the type: HloSnapshot.hlo.hlo_module.name, HloProto.hlo_module.name or
+// HloModuleProto.name. A name begins with a letter, a message with the tag of a field, which is below 0x20.
 ProtoType TypeOfWire(std::string_view wire) {
   int messages = 0;
   for (; messages < 2 && wire.starts_with('\x0A'); ++messages) {

@@ -22,8 +22,8 @@ class ProtoBytes {
   ProtoType type() const { return type_; }
   WireMessage message() const { return WireMessage(wire()); }
 
-  // Returns U010 for the first unread field that may change the meaning of the module. Adds one warning (W014) about
-  // other unread fields.
+  // Returns U010 for the first field that no reader uses and that may change the meaning of the module. Adds one
+  // warning (W014) about all other fields that no reader uses.
   Status CheckUnread(std::vector<Diagnostic>* warnings) const;
 
   // `place` points into the wire bytes. The error has a source range in a text, and a byte offset in a binary file.

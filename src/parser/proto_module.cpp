@@ -48,8 +48,8 @@ class ModuleWriter {
   Status WriteInstruction(const WireMessage& inst, bool is_root, bool is_of_entry);
   Result<std::string> Operands(Opcode opcode, const WireMessage& inst);
   Result<std::string> Constant(const WireMessage& inst);
-  // Returns `{...}` for an array or `({...}, ...)` for a tuple, and keeps the elements. `with_shapes` writes a shape
-  // before each `{...}`.
+  // Returns `{...}` for an array or `({...}, ...)` for a tuple, and adds the elements to the constants. `with_shapes`
+  // writes a shape before each `{...}`.
   std::string Elided(Literal literal, bool with_shapes);
   Result<std::vector<std::string>> Called(const WireMessage& inst) const;
   Result<const WireMessage*> Instruction(int64_t id, const WireMessage& user, std::string_view what) const;

@@ -12,7 +12,7 @@ enum class ProtoCount : uint8_t {
   kOne,
   kOptional,  // Absence has a meaning.
   kMany,
-  kManyIfAny,  // Repeated; some formats lack the field, so JSON omits it if it is empty.
+  kManyIfAny,  // Repeated. JSON omits an empty field, because some formats lack the field.
   kMap,        // Repeated pairs of `key` and `value`.
 };
 
@@ -25,7 +25,7 @@ enum class ProtoKind : uint8_t {
   kMessage,
 };
 
-// The types within kInt and kBytes.
+// The types in ProtoField::of for kInt and kBytes.
 enum class ProtoInt : uint8_t { kBool, kInt32, kUint32, kInt64, kUint64 };
 enum class ProtoString : uint8_t { kText, kRaw };
 

@@ -16,7 +16,7 @@ namespace hlo {
 
 struct EncodedProto {
   std::string wire;
-  // Offsets of each field in the wire bytes and in the text, ascending.
+  // For each field, its offset in the wire bytes and in the text, ascending.
   std::vector<std::pair<size_t, uint32_t>> places;
   UnreadFields unread;  // With offsets into the text.
 };

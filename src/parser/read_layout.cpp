@@ -84,7 +84,7 @@ bool Reader::LayoutText::Dimensions(DimOrder& minor_to_major) {
   return true;
 }
 
-// Reads level types of dimensions, D(D,C+). This older form has no meaning.
+// Reads level types of dimensions, D(D,C+), an older form without a meaning.
 bool Reader::LayoutText::LevelTypes() {
   if (!IsAt("D")) return true;
   ++p;

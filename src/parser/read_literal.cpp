@@ -9,7 +9,7 @@
 namespace hlo {
 namespace {
 
-// Most bytes of an array whose text has only the first element.
+// The largest array in bytes that may be written as its first element only.
 constexpr int64_t kMaxZeroBytes = int64_t{1} << 30;
 
 // A tuple level counts as this many levels, because it holds the shapes of all levels below.
@@ -127,7 +127,7 @@ bool Reader::FailLiteral(const Shape& shape, std::span<const int64_t> counts, in
       p);
 }
 
-// Reads elements in braces as deep as the rank. Commas may be anywhere.
+// Reads elements in nested braces, one level for each dimension. Commas may be anywhere.
 template <class Element>
 bool Reader::ReadDense(const char*& p, const Shape& shape, Literal& literal, Element&& element) {
   const int64_t rank = shape.rank();
@@ -199,7 +199,7 @@ bool Reader::ReadElided(const char*& p, const Shape& shape, Literal& literal) {
     }
     case ElidedConstants::kError: break;
   }
-  // One error counts all {...} of a dump.
+  // The first {...} of a text is an error, which counts the others.
   if (first_elided_) {
     ++more_elided_;
     EndBytes(dots);
@@ -456,7 +456,7 @@ bool Reader::ReadLiteralBytes(const char*& p, const Shape& shape, Literal& liter
   if (type == PrimitiveType::kPred) return ReadPreds(p, literal);
   if (IsInteger(type)) return ReadIntegers(p, literal);
   if (IsComplex(type)) return ReadComplexNumbers(p, literal);
-  // As in XLA, the number is rounded to double first.
+  // As in XLA, the number is first rounded to double, then to the type.
   return type == PrimitiveType::kF32 ? ReadF32s(p, literal) : ReadFloats(p, literal);
 }
 

@@ -121,8 +121,8 @@ bool Reader::ReadHeader() {
   return !token_.IsWord("FileNames") || ReadStackFrames();
 }
 
-// Reads { {"old" {0}} : {"new"} {"older"} : {"newer"}, "HloModule ..." }. Keeps the text as XLA prints it: sorted by
-// old array, one entry per line, each followed by its module.
+// Reads { {"old" {0}} : {"new"} {"older"} : {"newer"}, "HloModule ..." }. Keeps the text as XLA prints it: one entry
+// per line, sorted by old array, and each followed by its module.
 bool Reader::ReadOriginRecoveryTable(RawText& table) {
   const auto array = [&](std::string& text) {
     if (!token_.Is('{')) return FailExpected("'{' of an original array");
@@ -373,7 +373,6 @@ bool Reader::ReadSignature(Signature& signature) {
   return true;
 }
 
-// Warns if the parameters of the signature and of the body differ.
 void Reader::CompareParameters(const Signature& signature, const Computation& computation) {
   if (options_.warnings == nullptr) return;
   const auto written = signature.parameters.size();
@@ -505,8 +504,8 @@ bool Reader::ReadLoneInstruction() {
   return true;
 }
 
-// Adds the stack frames that are used. The default entry_computation_layout has the shapes of the entry's parameters
-// and root.
+// Adds the used stack frames to the header. The default entry_computation_layout has the shapes of the entry's
+// parameters and root.
 void Reader::FinishHeader() {
   ModuleHeader& header = module_->header;
   if (stack_frames_) header.stack_frames = ToString(stack_frames_->kept());

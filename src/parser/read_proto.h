@@ -10,8 +10,8 @@
 
 namespace hlo {
 
-// Detects the format from the content. The source of a module from a protocol buffer is its HLO text, so that later
-// errors have a line to show.
+// Detects the format from the content. For a protocol buffer, Module::source is the HLO text, so that later errors have
+// a line to show.
 Result<std::unique_ptr<Module>> ReadModule(std::shared_ptr<const SourceText> source, const ParseOptions& options = {});
 
 // An HloSnapshot has the arguments and result of one device, an HloUnoptimizedSnapshot the arguments of each partition.
@@ -22,7 +22,7 @@ struct RecordedValues {
 // Returns nullopt if the source has no recorded values.
 Result<std::optional<RecordedValues>> ReadRecordedValues(const std::shared_ptr<const SourceText>& source);
 struct RecordedParts {
-  // Set for an HloSnapshot, which has arguments unless it was truncated or the module has no parameters.
+  // Set for an HloSnapshot. It has arguments unless it was truncated or the module has no parameters.
   bool is_snapshot = false;
   bool arguments = false, result = false;
 };

@@ -22,7 +22,7 @@ const char* Reader::ReadPlainShape(const char* p, Shape& shape) const {
   if (!type || !IsArrayType(*type)) return nullptr;
   shape.SetType(*type);
   Dims& dims = shape.mutable_dims();
-  int64_t bytes = ByteWidth(*type);  // Skips dimensions of 0, so large empty arrays take the slower path.
+  int64_t bytes = ByteWidth(*type);  // Factors of 0 are left out, so large empty arrays take the slower path.
   ++p;
   while (*p != ']') {
     const char* const begin = p;
@@ -91,7 +91,7 @@ bool Reader::Read(Shape& shape) {
 }
 
 bool Reader::ReadShapeBytes(const char*& p, Shape& shape) {
-  // Elements of the open tuples, and the index of each tuple's first element. Avoids recursion.
+  // Elements of the open tuples, and for each tuple the index of its first element. Replaces recursion.
   std::vector<Shape>& elements = open_elements_;
   elements.clear();
   InlineVector<size_t, 8> open;

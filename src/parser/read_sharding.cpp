@@ -8,7 +8,7 @@
 namespace hlo {
 namespace {
 
-constexpr size_t kMostAxes = 64;  // As for the dimensions of an array.
+constexpr size_t kMostAxes = 64;  // The limit for dimensions of an array is the same.
 
 template <class List>
 bool IsPermutation(List values) {

@@ -73,7 +73,7 @@ bool Reader::ReadInt(int64_t& value, const char* what) {
   if (!ParseInt(token_.text, &value)) {
     const auto [end, error] = std::from_chars(token_.text.data(), token_.text.data() + token_.text.size(), bits);
     if (error != std::errc()) return Fail("P042", "integer does not fit 64 bits", token_.range());
-    value = static_cast<int64_t>(bits);  // From 2^63 on the bits count, as in XLA.
+    value = static_cast<int64_t>(bits);  // From 2^63 on, the bits are kept, as in XLA.
   }
   Advance();
   return true;
@@ -130,7 +130,7 @@ bool Reader::Read(RawText& value) {
 }
 
 bool Reader::Read(std::vector<int64_t>& value) {
-  // These frequent lists are read without tokens.
+  // Read without tokens, because these lists are frequent.
   if (!token_.Is('{')) return FailExpected("'{' and a list of integers");
   const char* p = lexer_.Pointer(token_.end);
   InlineVector<int64_t, 8> list;
@@ -319,7 +319,7 @@ bool Reader::Read(std::vector<Precision>& value) {
 
 // ---- Values that are kept as text in one spelling ----------------------------------------------------------------
 
-// A string that contains a dictionary is replaced by the dictionary.
+// Reads a dictionary or a string. A string that contains a dictionary is replaced by the dictionary.
 bool Reader::ReadTextValue(std::string& value) {
   if (token_.Is('{')) {
     const char* begin = BeginBytes();

@@ -28,7 +28,8 @@ bool Unquote(std::string_view quoted, std::string& text);
 // The position after the brace that closes the brace at `begin`, or null. Ignores braces in strings.
 const char* SkipBalanced(const char* begin, const char* end);
 
-// The names of one computation. A name with a wrong definition maps to null, so that its uses are not reported again.
+// The names of one computation. The name of an instruction with an error maps to null, so that its uses report no
+// error.
 using Scope = NameMap<Instruction*>;
 
 class Reader {
@@ -107,10 +108,10 @@ class Reader {
   }
   template <class Item>
   bool ReadBraced(Item&& item);
-  // Unlike ReadBraced, accepts no comma at the end.
+  // Unlike ReadBraced, does not accept a comma before the end.
   template <class Item>
   bool ReadList(char open, char close, Item&& item);
-  // Reads a value in braces that many instructions repeat, from `known` if possible.
+  // Reads a value in braces that many instructions repeat. Takes it from `known` if the same text was read before.
   template <class T, class ReadNew>
   bool ReadRepeated(std::unordered_map<std::string_view, T>& known, T& value, ReadNew&& read_new);
   bool ReadRows(std::span<const AttributeRow> rows, void* value, const char* what);
@@ -146,7 +147,7 @@ class Reader {
   std::string_view Text(SourceRange range) const {
     return source_->text().substr(range.begin, range.end - range.begin);
   }
-  // BeginBytes starts reading bytes at the next token. EndBytes continues with the token at `p`.
+  // BeginBytes starts reading bytes at the current token. EndBytes continues with the token at `p`.
   const char* BeginBytes() const { return lexer_.Pointer(token_.begin); }
   void EndBytes(const char* p);
   bool SkipSpace(const char*& p) {
@@ -282,7 +283,7 @@ class Reader {
   NameMap<Computation*> computations_;
   Signature signature_;
   std::vector<Shape> open_elements_;  // Elements of unfinished tuple shapes; a member to reuse memory.
-  std::unordered_map<const Computation*, bool> broken_;  // Computations with errors; calls of them are not checked.
+  std::unordered_map<const Computation*, bool> broken_;  // Computations with errors. Calls of them are not checked.
 
   // The computation that is being read:
   Computation* computation_ = nullptr;

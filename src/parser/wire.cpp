@@ -22,7 +22,7 @@ class FieldReader {
 
   bool AtEnd() const { return at_ == bytes_.size(); }
   size_t offset() const { return at_; }
-  // Returns null or the error at offset().
+  // Returns null, or the error, whose place is offset().
   const char* Next(RawField& field) {
     field.offset = at_;
     uint64_t tag = 0;
@@ -78,7 +78,7 @@ const ProtoField* FindField(ProtoType type, int64_t number) {
   return nullptr;
 }
 
-// Numbers may be packed.
+// Whether the wire type fits the field. Numbers may be packed.
 bool Fits(const ProtoField& field, const RawField& raw) {
   switch (field.kind) {
     case ProtoKind::kInt:

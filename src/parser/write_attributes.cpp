@@ -20,7 +20,7 @@ using Dot = proto::DotDimensionNumbers;
 using Ragged = proto::RaggedDotDimensionNumbers;
 using Solve = proto::TriangularSolveOptions;
 
-// Field of an attribute, in the instruction if `message` is not given.
+// The proto field of an attribute. It is in `message`, or in HloInstructionProto if `message` is not given.
 struct Place {
   std::string_view name;
   ProtoField field;
@@ -135,7 +135,7 @@ class AttributeWriter {
       if (name == "shifts")
         return out_.Part(I::shuffle_mode).Part(proto::ShuffleMode::rotate).Ints(proto::Rotate::shifts, value);
     } else if constexpr (std::same_as<Struct, WhileAttrs>) {
-      called_.insert(called_.begin(), value);  // XLA has the body first.
+      called_.insert(called_.begin(), value);  // XLA lists the body before the condition.
       return;
     }
     Value(name, value);

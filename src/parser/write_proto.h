@@ -10,12 +10,12 @@
 
 namespace hlo {
 
-// An HloProto that reads back as the same module. Errors: U008 if a protocol buffer cannot represent the module; P040
+// An HloProto that reads back as the same module. Errors: U008 if a protocol buffer cannot represent the module, P040
 // for constants without elements.
 Result<std::string> WriteProto(const Module& module);
 
-// An HloSnapshot with the values of a run. Errors: also U008 for tokens and for more than 2 GiB, the limit of protocol
-// buffers.
+// An HloSnapshot with the values of a run. Further errors: U008 for tokens and for more than 2 GiB, the limit of
+// protocol buffers.
 Result<std::string> WriteSnapshot(const Module& module, std::span<const Literal> arguments, const Literal& result);
 
 }  // namespace hlo
