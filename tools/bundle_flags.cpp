@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 struct Row {
   std::string_view flag;
   bool kept;
-  std::string_view file;  // The name of the copy; "" if values are not files.
+  std::string_view file;  // The name of the copy, or "" if values are not files.
 };
 constexpr Row kRows[] = {
 #define KEPT(flag) {flag, true, ""},
@@ -95,13 +95,13 @@ Result<std::vector<std::string>> WithFlagsOfBundle(const FlagSet& flags, std::sp
                return arg.starts_with("--") && is_either(NameOf(arg));
              });
     };
-    // The command may have another flag of this name, as hlo-opt has --platform.
+    // A command may have another flag of this name, as hlo-opt has --platform.
     const auto is_taken = [&](std::string_view flag) {
       const size_t equals = flag.find('=');
       return equals == flag.npos ? flags.Knows(NameOf(flag)) : flags.Takes(NameOf(flag), flag.substr(equals + 1));
     };
     for (const std::string& flag : bundle.flags) {
-      // Bundles contain flags with KEPT rows, and --args, which their writer adds.
+      // A bundle has KEPT flags, and --args, which its writer adds.
       const bool is_known = NameOf(flag) == "args" || RowOf(NameOf(flag)) != nullptr;
       if (!is_known)
         std::fprintf(stderr, "note: a flag that bundles do not have is ignored: %s\n", Escaped(flag).c_str());

@@ -13,8 +13,7 @@
 
 namespace hlo {
 
-// Sets the flags and files of the bundle that `flag` requested. Errors: an unreadable file, or a folder that is not
-// empty.
+// Sets the contents of a bundle that `flag` requested. Errors: an unreadable file, or a folder that is not empty.
 Status ResolveBundle(const FlagSet& flags, std::string_view flag, BundleOptions* bundle);
 
 // If a bundle is the only file in `args`, returns its flags and then `args`. Otherwise returns `args`. Prints notes

@@ -17,9 +17,8 @@
 namespace hlo {
 namespace {
 
-// Best of several repetitions. Parsing includes freeing the module.
 struct LoadTimes {
-  double parse_ms = 0, verify_ms = 0;
+  double parse_ms = 0, verify_ms = 0;  // Best of several repetitions. Parsing includes freeing the module.
   int64_t bytes = 0;
 };
 

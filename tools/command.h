@@ -35,8 +35,7 @@ void SetInterruptionNote(std::string_view line);
 // The file of --json=FILE, "" for stdout, or nullopt without --json. Other flags may be invalid.
 std::optional<std::string> JsonDestination(Args args);
 
-// Explains a code or a word, or prints a list or a page. If `asked` is unknown, names like it are suggested, also from
-// `commands`.
+// Explains a code or a word, or prints a list or a page. For an unknown topic, suggests names, also of `commands`.
 Result<ExitCode> HelpOnTopic(const std::string& asked, std::span<const std::string_view> commands);
 std::string HelpOnWord(std::string_view asked);
 std::vector<std::string_view> HelpTopics();

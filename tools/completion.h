@@ -17,7 +17,7 @@ namespace hlo {
 // The word to complete, or nullopt if no shell requests completions.
 std::optional<std::string> WordToComplete();
 void PrintCompletions(std::span<const std::string_view> names, std::string_view word);
-// Prints the completions of `word` and ends the process.
+// Prints completions and ends the process.
 [[noreturn]] void CompleteFlags(const FlagSet& flags, std::span<const std::string> args, std::string_view word);
 
 Result<ExitCode> PrintCompletionScript(Args args, std::span<const std::string> programs);

@@ -273,8 +273,8 @@ std::vector<std::string> FlagSet::FilesAmong(std::span<const std::string> args) 
   return files;
 }
 
-// The words of a placeholder such as "local|all". A placeholder in upper case, such as NAME|FILE, describes the value
-// and has none.
+// The words of a placeholder such as "local|all". In upper case, as in NAME|FILE, they describe the value and are not
+// returned.
 std::vector<std::string_view> FlagSet::Flag::Words() const {
   if (!placeholder.contains('|')) return {};
   std::vector<std::string_view> words = Split(placeholder, '|');

@@ -25,7 +25,7 @@ class FlagSet {
 
   void Group(std::string title) { group_ = std::move(title); }
   void Bool(const std::string& name, bool* value, std::string help);
-  // The value stays empty if the flag is absent, which then means neither true nor false.
+  // For flags whose absence, an empty value, means neither true nor false.
   void Bool(const std::string& name, std::optional<bool>* value, std::string help);
   void Int(const std::string& name, int64_t* value, std::string help, int64_t least = 0, int64_t most = INT64_MAX);
   // Accepts 1073741824 or 1GiB.
@@ -35,7 +35,7 @@ class FlagSet {
   void String(std::string name, std::string* value, std::string placeholder, std::string help);
   void String(std::string name, std::optional<std::string>* value, std::string placeholder, std::string help);
   void Choice(const std::string& name, std::string* value, std::vector<std::string> words, std::string help);
-  // Values are separated by commas. If the flag is repeated, its values are appended.
+  // Values are separated by commas. A repeated flag appends its values.
   void List(std::string name, std::vector<std::string>* value, std::string placeholder, std::string help);
   void Repeated(std::string name, std::vector<std::string>* value, std::string placeholder, std::string help);
   // --name gives "", --name=X gives X.
@@ -51,12 +51,11 @@ class FlagSet {
   // Returns the arguments that are not flags, in order. `--` ends the flags, and "-" is not a flag.
   Result<std::vector<std::string>> Parse(std::span<const std::string> args);
 
-  // The error F002 for a wrong number of files. If there are none, it names a flag that took a file as its value: "no
-  // module given; '--args' took 'm.hlo'".
+  // The error F002 for wrong files. It may name a flag that took a file as its value: "no module given; '--args' took
+  // 'm.hlo'".
   Error WrongFiles(std::string message, std::span<const std::string> files) const;
 
-  // Sets those flags of XLA_FLAGS that this command has. Returns the others. Flags of XLA are recognised by their
-  // prefix.
+  // Sets the flags of XLA_FLAGS that this command has. Returns the others. XLA's flags are recognised by their prefix.
   struct Ignored {
     std::vector<std::string> known_to_xla, unknown;
   };
@@ -69,23 +68,23 @@ class FlagSet {
   // The help lines of all flags whose names begin with `prefix`.
   std::string HelpOn(std::string_view prefix) const;
   bool Knows(std::string_view name) const { return Find(name) != nullptr; }
-  // Whether the flag exists and accepts the value. A flag without a list of values accepts all.
+  // Whether the flag exists and accepts the value. All values are accepted if it lists none.
   bool Takes(std::string_view name, std::string_view value) const;
 
-  // Flags that were set, from any source, in order. For an alias, its flag.
+  // The flags that were set, from any source, in order. Aliases have the name of their flag.
   const std::vector<std::string>& Given() const { return given_; }
   std::vector<std::string> GivenOf(std::span<const std::string_view> groups,
                                    std::span<const std::string_view> names) const;
-  // Completions of `word`: names of flags, or values of the flag that `word` belongs to.
+  // Names of flags, or values of the flag that `word` belongs to.
   std::vector<std::string> Completions(std::span<const std::string> args, std::string_view word) const;
-  // The words that are neither flags nor values of flags. Does not read --flagfile.
+  // Words that are neither flags nor values of flags. Does not read --flagfile.
   std::vector<std::string> FilesAmong(std::span<const std::string> args) const;
 
  private:
   struct Flag {
     std::string name, placeholder, group, help, fallback;
     std::string meant;  // The name of the flag, also for an alias.
-    bool needs_value;   // `--name value` is allowed, too. Otherwise only `--name=value` is.
+    bool needs_value;   // `--name value` is allowed. Otherwise only `--name=value` is.
     bool is_bool;
     bool hidden;
     std::function<Status(std::string_view value)> set;

@@ -206,7 +206,7 @@ class Interruption {
   struct sigaction interrupt_{}, terminate_{};
 };
 
-// The signals of these timers end the child, and the parent recognises them.
+// Signals of these timers end the child, and the parent recognises them.
 void SetTimeLimits() {
   itimerval cpu{};
   cpu.it_value.tv_sec = kCpuSeconds;

@@ -189,7 +189,7 @@ Result<ExitCode> CompletionCommand(Args args) {
   return PrintCompletionScript(args, programs);
 }
 
-// The text is in a buffer, because a signal handler may not allocate memory.
+// In a buffer, because a signal handler may not allocate memory.
 char interrupt_advice[512];
 std::atomic<size_t> interrupt_advice_size = 0;
 

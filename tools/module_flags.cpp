@@ -388,7 +388,7 @@ void ResolveReproducer(const PassFlags& passes, const LogFlags& log, const std::
 
 Status ReadTargetFlag(PassFlags* passes) {
   if (passes->target.empty()) return {};
-  // The vectors of this machine follow --host_isa.
+  // This machine's vector level follows --host_isa.
   passes->device =
       passes->target == "host" ? TargetOf(gpu::OpenHostDevice()->Describe()) : TRY(FindTarget(passes->target));
   return {};

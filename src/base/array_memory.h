@@ -7,7 +7,7 @@
 
 namespace hlo {
 
-// Allocates uninitialised memory. Returns null if the system has none left. `alignment` is in bytes, a power of two.
+// Returns uninitialised memory, or null if the system has none left. `alignment` is in bytes.
 void* AllocateArray(int64_t bytes, size_t alignment);
 // Frees memory from AllocateArray. Null is allowed. The pages of large blocks are kept for later blocks.
 void FreeArray(void* memory);

@@ -164,8 +164,7 @@ void PrintReport(std::string_view what) {
   WriteAll(STDOUT_FILENO, json.text());
 }
 
-// Lets only the first thread report. Other threads wait for the end of the process. A crash inside the report ends the
-// process.
+// Lets one thread report. The others wait for the process to end. A crash inside the report ends the process.
 void LetOneReport() {
   if (t_reports) _exit(kExit);
   t_reports = true;

@@ -47,12 +47,12 @@ struct CrashOptions {
 // Installs signal handlers that report a crash and end the process.
 void ReportCrashes(const CrashOptions& options);
 
-// Call in a child process: its crashes print no report, and the parent sees the signal that ended it. If the file
-// descriptor `file` is given, the handler first writes the name of the signal and the thread's AtHand objects to it.
+// For a child process: its crashes print no report, and the parent sees the signal. If the file descriptor `file` is
+// given, the handler first writes the name of the signal and the thread's AtHand objects to it.
 void LeaveCrashesToParent(int file = -1);
 
 namespace internal {
-// Ends the process after the CHECK at line `line` of file `place` failed. Prints the crash report if ReportCrashes was
+// Ends the process after a CHECK failed at `line` of the file `place`. Prints the crash report if ReportCrashes was
 // called.
 [[noreturn]] void EndAfterCheck(const char* place, int line);
 }  // namespace internal

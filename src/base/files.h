@@ -14,8 +14,8 @@
 
 namespace hlo {
 
-// The error A011 for the system call that just failed (errno). Its exit code is kUsage if the path is the cause, such
-// as a missing folder, and kDevice otherwise.
+// The error A011 for the system call that just failed (errno): kUsage if the path is the cause, such as a missing
+// folder, otherwise kDevice.
 Error CannotWrite(const std::string& path);
 
 // Writes a file piece by piece. The bytes go to a temporary file in the same directory, which Commit renames. A full
@@ -41,7 +41,7 @@ class FileWriter {
  private:
   FileWriter() = default;
 
-  std::string path_, target_;  // The path as given, and after following links.
+  std::string path_, target_;  // As given, and after following links.
   std::string temporary_;      // Empty for stdout, devices and pipes, and after Commit.
   std::optional<mode_t> mode_;
   int file_ = -1;
@@ -54,9 +54,9 @@ bool WriteAll(int file, std::string_view bytes);
 
 Status MakeDirectories(const std::string& path);
 
-// Creates the folder `path`, filled by `fill`, under a hidden name that is then changed to `path`. Never replaces a
-// folder with files. If one exists and `numbered` is set, the name becomes path-2, path-3, .... Returns the final name.
-// Errors: A012, and any error of `fill`.
+// Creates the folder `path`, filled by `fill` under a hidden name. Never replaces a folder with files. If one exists
+// and `numbered` is set, the name becomes path-2, path-3, .... Returns the final name. Errors: A012, and any error of
+// `fill`.
 Result<std::string> MakeFolder(const std::string& path, bool numbered,
                                const std::function<Status(const std::string& folder)>& fill);
 

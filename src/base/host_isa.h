@@ -29,7 +29,7 @@ HostIsa ChosenHostIsa();
 // The instruction sets that this processor supports.
 std::vector<HostIsa> HostIsaLevels();
 bool MayUseAvx512();
-// The bytes that a core fetches from memory at once. This is a cache line, or two adjacent lines on Intel, whose
+// The bytes that a core fetches from memory at once: a cache line, or an aligned pair of lines on Intel, whose
 // prefetcher loads both.
 int64_t FetchedBytes();
 // Text for reports, such as "AVX-512" or "AVX2 (--host_isa=avx2)".

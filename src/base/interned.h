@@ -29,7 +29,7 @@ class Interned {
   };
 
  private:
-  const Entry* entry_ = nullptr;  // Never freed; null for the empty text.
+  const Entry* entry_ = nullptr;  // Never freed. Null for the empty text.
 };
 
 }  // namespace hlo

@@ -34,7 +34,7 @@ std::string_view Stem(std::string_view file) {
   return file.substr(0, file.rfind('.'));
 }
 
-// Patterns that match `xla`, an XLA file or pass, also match our file `stem`, which does its task or a part of it.
+// Patterns for the XLA file or pass `xla` also match our file `stem`, which does its task or a part of it.
 struct OtherName {
   std::string_view stem, xla;
 };

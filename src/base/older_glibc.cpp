@@ -1,5 +1,5 @@
-// Defines arc4random for glibc 2.35. Linked libraries call it, but glibc has it only since 2.36 (scripts/glibc checks
-// the symbols).
+// Defines arc4random, which linked libraries call and glibc has only since 2.36, so that the program runs with glibc
+// 2.35 (scripts/glibc checks its symbols).
 #include <sys/random.h>
 #include <time.h>
 

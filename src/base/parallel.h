@@ -13,8 +13,7 @@ void SetThreads(int threads);
 int Threads();
 
 // Calls body(begin, end) on all threads for consecutive pieces of [0, count) with at most `grain` items each. Nested
-// calls run on the calling thread. If a call throws, the remaining pieces are skipped, and the first exception is
-// rethrown to the caller.
+// calls run on the calling thread. The first exception is rethrown to the caller, and the remaining pieces are skipped.
 void ParallelFor(int64_t count, int64_t grain, const std::function<void(int64_t begin, int64_t end)>& body);
 
 }  // namespace hlo

@@ -14,7 +14,7 @@ enum class Specials : uint8_t {
   kFn,        // No infinity. NaN has all bits of exponent and mantissa set.
   kFnuz,      // No infinity and no -0. NaN has the bits of -0.
   kFinite,    // No infinity and no NaN. Overflow gives the largest finite number, and NaN becomes -0.
-  kExponent,  // f8e8m0fnu: no sign, no zero; 0xFF is NaN.
+  kExponent,  // f8e8m0fnu: no sign and no zero. 0xFF is NaN.
 };
 
 struct FloatFormat {

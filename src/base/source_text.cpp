@@ -13,7 +13,7 @@
 namespace hlo {
 namespace {
 
-// The largest number of bytes that are read from a character device. Some, such as /dev/urandom, never end.
+// The most bytes that are read from a device. Some, such as /dev/urandom, never end.
 constexpr size_t kDeviceBytes = 1 << 20;
 constexpr size_t kWindow = 140;  // A longer source line is cut to about this many bytes.
 
@@ -45,7 +45,7 @@ std::string Excerpt(const SourceText& source, SourceRange range) {
   const char* before = "";
   const char* after = "";
   if (line.size() > kWindow) {
-    // Does not cut code points, which have at most three continuation bytes.
+    // Keeps code points whole, which have at most three continuation bytes.
     constexpr int kMost = 3;
     size_t from = begin > kWindow / 2 ? begin - kWindow / 2 : 0;
     for (int i = 0; i < kMost && from > 0 && IsContinuation(line[from]); ++i) --from;

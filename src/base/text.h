@@ -80,8 +80,8 @@ std::string Escaped(std::string_view text);
 
 std::string Format(const char* format, ...) __attribute__((format(printf, 1, 2)));
 
-// Returns up to `most` entries of `known` for which `word` may be a typing error, nearest first. The edit distance is
-// at most a third of the length of `word`, or 1.
+// Up to `most` entries of `known` that `word` was probably meant to be, nearest first. The edit distance is at most a
+// third of the length of `word`, or 1.
 std::vector<std::string> NearNames(std::string_view word, std::span<const std::string_view> known, size_t most = 3);
 
 // "1.5 MiB".

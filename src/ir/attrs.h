@@ -466,8 +466,8 @@ struct WhileAttrs {
   }
 };
 
-// An instruction with a pred selector has true_computation and false_computation, and one with an s32 selector has
-// branch_computations. branches() lists them in the order of branch numbers, where true is number 0.
+// A pred selector goes with true_computation and false_computation, an s32 selector with branch_computations.
+// branches() returns these in the order of branch numbers, where true is number 0.
 struct ConditionalAttrs {
   Computation* true_computation = nullptr;
   Computation* false_computation = nullptr;

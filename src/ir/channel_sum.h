@@ -19,7 +19,7 @@ struct ChannelSum {
 // 0.
 std::optional<ChannelSum> ChannelSumOf(const Instruction& inst);
 
-// Whether `inst` depends on `value` only through its channel sums. False if another called computation may read it.
+// Whether `inst` depends on `value` only through its channel sums. False if it also depends on another call.
 bool ReadsSumsAlone(const Instruction& inst, const Instruction& value);
 
 }  // namespace hlo

@@ -18,8 +18,8 @@ using Replacements = std::unordered_map<const Instruction*, std::vector<Instruct
 // must run after them.
 std::vector<Instruction*> RunsAfter(const Instruction& inst);
 
-// Replaces removed control predecessors, the keys of `gone`, by their replacements. Module::Sweep does the same for all
-// other removed instructions.
+// Replaces control predecessors that are keys of `gone` by their replacements. Module::Sweep handles other removed
+// instructions.
 void MoveControlEdges(const Computation& computation, const Replacements& gone);
 
 // Calls MoveControlEdges, and sorts the instructions if the module is scheduled. Returns false if `gone` is empty.

@@ -297,7 +297,7 @@ const std::vector<CostGap>& CostAnalysis::gaps() const {
   return gaps_;
 }
 
-// Each instruction has one gap, although it may be visited alone and with its computation.
+// Adds each gap once. An instruction may be visited alone and in its computation.
 void CostAnalysis::AddGap(const Instruction& inst, std::string_view what) const {
   if (with_gap_.insert(inst.id()).second) gaps_.push_back({&inst, what});
 }

@@ -14,11 +14,11 @@ namespace hlo {
 struct DeviceDescription {
   std::string_view name;  // "h200", "host".
   bool is_gpu = true;
-  int compute_capability = 0;  // 90 for sm_90; 0 on the host.
+  int compute_capability = 0;  // 90 for sm_90, 0 for the host.
   int multiprocessors = 0;     // The number of cores on the host.
   // The limit for one block. Empty on the host, where kernels use ordinary memory.
   std::optional<int64_t> shared_memory_bytes;
-  // Bytes that a thread loads or stores at once; on the host the size of a vector register.
+  // Bytes that a thread loads or stores at once. On the host, the size of a vector register.
   int vector_bytes = 16;
   int64_t memory_bytes = 0;
   double memory_rate = 0;  // Bytes per second of a large copy, reads and writes counted.
@@ -36,7 +36,7 @@ std::span<const DeviceDescription> AllDevices();
 const DeviceDescription* FindDevice(std::string_view name);
 const DeviceDescription& DefaultDevice();  // h200.
 
-// The row `host` with these numbers. Rates of arithmetic are in proportion to cores and vector_bytes.
+// The row `host` with these numbers and arithmetic rates in proportion to them.
 DeviceDescription HostDescription(int cores, int vector_bytes, int64_t fetched_bytes = 64);
 // The GPU whose name is a word of the product name ("NVIDIA A100-SXM4-80GB"). Otherwise the GPU with the highest
 // compute capability up to `compute_capability`, or the default device.

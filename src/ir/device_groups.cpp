@@ -59,7 +59,7 @@ std::vector<std::vector<int64_t>> ListGroups(const ReplicaGroups& value) {
 
 namespace {
 
-// The number of ids in each group, or 0 for {}, which means all ids. nullopt if the groups differ in size.
+// The number of ids in each group, 0 for {} (all ids), or nullopt if it differs.
 std::optional<int64_t> IdsOfEachGroup(const ReplicaGroups& value) {
   if (const auto* iota = std::get_if<IotaGroups>(&value.groups)) return iota->size;
   if (const auto* along = std::get_if<MeshGroups>(&value.groups)) {

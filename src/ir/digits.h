@@ -1,4 +1,4 @@
-// Device numbers as digits of a mixed radix. Changes of shardings are computed on orders of devices in this form.
+// Digits of device numbers. Changes of shardings are computed with an order of devices in this form.
 //
 //   <=[2,4]T(1,0) is the order 0, 4, 1, 5, 2, 6, 3, 7. Its digits are {size 4, stride 1} and {size 2, stride 4}.
 #ifndef HLO_IR_DIGITS_H_
@@ -13,7 +13,7 @@
 
 namespace hlo {
 
-// A digit of a number: number / stride % size.
+// A digit of a number in a mixed radix: number / stride % size.
 struct Digit {
   int64_t size, stride;
   bool operator==(const Digit&) const = default;

@@ -13,7 +13,7 @@ namespace hlo {
 // one element.
 bool HasScalarIndices(const Instruction& inst);
 
-// Index `i` as int64. A u64 of 2^63 or more becomes INT64_MAX, which is beyond every array, too.
+// Index `i`. A u64 of 2^63 or more becomes INT64_MAX, which is also beyond every array.
 int64_t IndexAt(const Literal& indices, int64_t i);
 
 }  // namespace hlo

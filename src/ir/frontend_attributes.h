@@ -12,7 +12,7 @@ namespace hlo {
 
 class Instruction;
 
-// The value of the entry `name` without quotes and escapes, or nullopt.
+// The value without its quotes and escapes, or nullopt.
 std::optional<std::string> FrontendAttribute(const Instruction& inst, std::string_view name);
 std::optional<std::string> FrontendAttribute(const FrontendAttributes& attributes, std::string_view name);
 

@@ -41,7 +41,7 @@ std::vector<const Instruction*> FusionRoots(const Instruction& fusion) {
 
 std::optional<int64_t> CanUpdateInPlace(const Instruction& fusion, int64_t root) {
   const std::vector<const Instruction*> roots = FusionRoots(fusion);
-  // If a root has several results, as a reduce may, `root` can be beyond the list.
+  // If a root has several results, `root` may be beyond the list.
   if (root >= std::ssize(roots)) return std::nullopt;
   const Instruction& update = *roots[root];
   if (!update.Is(Opcode::kDynamicUpdateSlice) || !update.operand(0).Is(Opcode::kParameter)) return std::nullopt;

@@ -67,7 +67,7 @@ std::vector<Computation*> SequentialComputations(const Module& module);
 struct KernelCounts {
   int64_t kernels = 0, libraries = 0, copies = 0, others = 0;  // `others` are computing instructions outside fusions.
 };
-// Counts the instructions of the sequential computations, each computation once.
+// Counts the instructions of the sequential computations once.
 KernelCounts CountKernels(const Module& module);
 
 }  // namespace hlo

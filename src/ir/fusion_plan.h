@@ -48,12 +48,12 @@ struct KernelPlan {
   std::vector<std::string> kept;
   // For a scan of several blocks: writes only the total of each part, for the next kernel.
   bool totals = false;
-  std::vector<int64_t> tile;  // Sizes of a tile; kernel_kinds.def gives their meaning.
+  std::vector<int64_t> tile;  // Sizes of a tile, as in kernel_kinds.def.
   int64_t vector = 1;         // Adjacent elements that a thread processes together.
   int64_t threads = 1;
   int64_t splits = 1;  // Blocks that share one reduction, scan or loop.
   int64_t unroll = 1;  // Loop steps whose loads overlap.
-  int64_t stages = 1;  // Tiles of one operand that are in shared memory at once.
+  int64_t stages = 1;  // Tiles of an operand in shared memory at once.
   std::string library, algorithm;
   int64_t workspace = 0;  // Bytes of scratch memory.
 
@@ -61,7 +61,7 @@ struct KernelPlan {
 };
 
 struct FusionPlan {
-  std::string target;  // A DeviceDescription::name; empty means any.
+  std::string target;  // A DeviceDescription::name. Empty means any.
   std::vector<KernelPlan> kernels;
   std::string slow;  // The reason for a slow, generic plan.
   // Libraries that refused the fusion: "oneDNN: its input is dilated". The compiler fills this in.

@@ -39,7 +39,7 @@ class IndexPool {
     int64_t constant = 0;     // kSum
     IndexExpr operand;
     int64_t divisor = 0;             // kDiv, kMod
-    int64_t low = 0, high = 0;       // The inclusive range of the value, or the bounds of kClamp.
+    int64_t low = 0, high = 0;       // The inclusive range, or the bounds of kClamp.
     std::vector<int32_t> variables;  // The variables that the value depends on, sorted.
   };
 

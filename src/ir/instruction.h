@@ -33,8 +33,8 @@ class alignas(64) Instruction {
 
   // Dense in the module and never reused. Side tables have Module::id_limit() entries.
   int id() const { return id_; }
-  // Index in the computation's list, which includes removed instructions. Module::Sweep and Computation::SetOrder
-  // change it. Side tables have Computation::place_limit() entries.
+  // Index in the computation's list, with removed instructions. Module::Sweep and Computation::SetOrder change it. Side
+  // tables have Computation::place_limit() entries.
   int place() const { return place_; }
 
   // The id of the instruction with the same value in the input module of the pipeline, or -1. ReplaceAllUses passes it
@@ -52,8 +52,8 @@ class alignas(64) Instruction {
   int64_t UseCount() const { return use_count_; }
   bool IsRoot() const;
   bool IsDead() const { return users_.empty() && !IsRoot(); }
-  // Makes users and the computation's root use `replacement`, which takes over the origin if it has none. The shapes
-  // must be compatible, but layouts may differ.
+  // Makes users and the computation's root use `replacement`, which takes over the origin if it has none. Shapes must
+  // be compatible (layouts may differ).
   void ReplaceAllUses(Instruction& replacement);
 
   // Instructions that must run first, although no value passes between them.
@@ -93,7 +93,7 @@ class alignas(64) Instruction {
   Computation& computation() const { return *computation_; }
   Module& module() const;
 
-  // The place in the source text. Instructions of passes inherit the place of their origin in the text.
+  // The place in the source text. Instructions of passes inherit the place of another instruction.
   SourceRange range() const { return range_; }
   void SetRange(SourceRange range) { range_ = range; }
 

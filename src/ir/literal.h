@@ -29,7 +29,7 @@ class Literal {
   // Whether no part is elided.
   bool IsKnown() const;
 
-  // A scalar of `type`. Integers wrap, floats round once, and complex numbers get the imaginary part 0.
+  // A scalar of `type`. Integers wrap, floats round once, complex numbers get the imaginary part 0.
   static Literal Scalar(PrimitiveType type, double value);
   static Literal Scalar(PrimitiveType type, int64_t value);
   // A vector whose elements are converted as by Scalar.
@@ -57,8 +57,7 @@ class Literal {
     return {reinterpret_cast<T*>(mutable_raw()), static_cast<size_t>(bytes_) / sizeof(T)};
   }
 
-  // Element number `linear` in row-major order. 64-bit integers may round, pred gives 0 or 1, and complex gives the
-  // real part.
+  // Element number `linear` in row-major order. 64-bit integers may round, pred gives 0 or 1, complex the real part.
   double GetDouble(int64_t linear) const;
   // Exact for integers and pred. A u64 keeps its bit pattern. Not for floats.
   int64_t GetInt(int64_t linear) const;
@@ -67,7 +66,7 @@ class Literal {
   void SetInt(int64_t linear, int64_t value);
   void SetComplex(int64_t linear, std::complex<double> value);
 
-  // This literal with another shape and shared bytes. `shape` must have the same type and number of elements.
+  // Another shape with shared bytes. `shape` must have the same type and number of elements.
   Literal WithShape(Shape shape) const;
 
   // A copy in which each byte of pred is 0 or 1. Wrong kernels may leave other bytes, which are undefined as a C++
@@ -78,8 +77,8 @@ class Literal {
   bool IsSplat() const;
   bool IsAll(double value) const;
 
-  // Whether both literals are known, with equal bits and, except for the layout, equal shapes. NaN payloads and signed
-  // zeros count.
+  // Whether both literals are known, with the same bits and, except for the layout, the same shape. NaN payloads and
+  // signed zeros count.
   bool BitEquals(const Literal& other) const;
   uint64_t Hash() const;
   // Hash(), which an array keeps. Spans that mutable_data returned earlier must not be written afterwards.

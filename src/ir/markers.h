@@ -14,8 +14,8 @@ enum class Marker : uint8_t {
   kNone,
   kValue,   // The value is the operand, or the operands as a tuple.
   kNotice,  // The result is ().
-  kShard,   // A manual region starts: each partition continues with its part of a value that all partitions hold.
-  kWhole,   // A manual region ends: the parts become one value that all partitions hold.
+  kShard,   // A manual region starts: each partition continues with its part of a value that all hold.
+  kWhole,   // A manual region ends: the partitions' parts become one value that all hold.
 };
 Marker MarkerOf(const Instruction& inst);
 std::vector<std::string_view> MarkerTargets();

@@ -8,7 +8,7 @@
 
 namespace hlo {
 
-// Operands and results of the routines. In `info`, 0 means success.
+// In `info`, 0 means success.
 enum class MatrixRoutine : uint8_t {
   kPotrf,  // (a) -> (a with its Cholesky factor in one triangle; info: first minor that is not positive)
   kGetrf,  // (a) -> (l below u; the row exchanged with each row, from 1; info: first zero pivot)

@@ -44,13 +44,13 @@ class Writer {
   }
   // Broadcasts `x` to `shape`. Its last dimensions become the dimensions `last`, its others the leading ones.
   Instruction* Widen(Instruction* x, const Shape& shape, std::initializer_list<int64_t> last);
-  // For each element of `shape`, compares its index along `dim` with `number`, an s32 scalar.
+  // For each position in `shape`, compares the index along `dim` with `number`, an s32 scalar.
   Instruction* CompareIndex(const Shape& shape, int64_t dim, ComparisonDirection direction, Instruction* number);
-  // Reduces the last dimension with add or maximum. For maximum, values must not be negative, because it starts at 0.
+  // Reduces the last dimension with add, or with maximum of values that are not negative.
   Instruction* Reduce(Instruction* x, Opcode op);
-  // The slice of `sizes` elements from `starts`, reshaped to `result`. Null and missing starts are 0.
+  // The slice of `sizes` elements from `starts`, reshaped to `result`. A null start is 0.
   Instruction* Slice(Instruction* x, const Values& starts, const Dims& sizes, const Shape& result);
-  // Replaces the slice of `sizes` elements from `starts` by `part`, which is reshaped to `sizes`.
+  // Writes `part`, reshaped to `sizes`, into `x` at `starts`.
   Instruction* Update(Instruction* x, Instruction* part, const Values& starts, const Dims& sizes);
   // state = init; while (condition(state)) state = body(state). Returns the final state.
   Values While(const Values& init, const std::function<Instruction*(Writer&, const Values&)>& condition,

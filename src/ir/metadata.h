@@ -11,7 +11,7 @@
 
 namespace hlo {
 
-// The name under which an instruction was scheduled. `is_own` means the instruction's own name, the usual case.
+// The name under which an instruction was scheduled. `is_own` stores the usual case that it is the instruction's name.
 struct SchedulingName {
   Interned other;
   bool is_own = false;

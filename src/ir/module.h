@@ -66,10 +66,10 @@ class Computation {
   std::span<Instruction* const> parameters() const { return parameters_; }
   Instruction& parameter(int64_t i) const { return *parameters_[i]; }
 
-  // The live instructions in the order of the text or of adding, in a scheduled module in the order of execution. A
-  // copy, so the computation may change during a loop over it.
+  // The live instructions in the order of the text or of adding, or of execution in a scheduled module. A copy, so that
+  // the computation may change meanwhile.
   std::vector<Instruction*> Instructions() const;
-  // The same without a copy. The computation must not change during a loop.
+  // The same without a copy. The computation must not change meanwhile.
   LiveInstructions instructions() const { return LiveInstructions(instructions_); }
   int64_t InstructionCount() const { return live_count_; }
   // All instructions with control predecessors, and possibly others, even removed instructions.
@@ -89,7 +89,7 @@ class Computation {
   // `name` is made unique. The attributes must have the struct of the opcode's row.
   Instruction& Add(Opcode opcode, Shape shape, Operands operands, Attributes attrs = NoAttrs(),
                    std::string_view name = "");
-  // For the parser and for copies that take over a name. Neither makes the name unique nor checks the number of
+  // For the parser and for copies that take over a name. Does not make the name unique, nor check the number of
   // operands.
   Instruction& AddNamed(Opcode opcode, Shape&& shape, Operands&& operands, Attributes&& attrs, std::string_view name);
   Instruction& AddLike(const Instruction& from, Opcode opcode, Shape shape, Operands operands,
@@ -154,7 +154,7 @@ class Computation {
   mutable Kept<std::vector<Instruction*>> post_order_;
   mutable Kept<std::vector<Computation*>> callees_;
   mutable Kept<bool> own_side_effect_;
-  mutable Kept<bool> side_effect_;  // For one version of the module.
+  mutable Kept<bool> side_effect_;  // Depends on the version of the module.
 };
 
 // input_output_alias={ {0}: (0, {}, must-alias) }
@@ -185,7 +185,7 @@ struct ModuleHeader {
   FrontendAttributes frontend_attributes;
   RawText origin_recovery_table, debug_attributes;
   BackendConfig backend_config;
-  std::string stack_frames;  // As written, from "FileNames" on. May be empty.
+  std::string stack_frames;  // As written, from "FileNames" on, or empty.
 };
 
 class Module {
@@ -196,7 +196,7 @@ class Module {
   const std::string& name() const { return name_; }
   void SetName(std::string name) { name_ = std::move(name); }
   ModuleHeader header;
-  std::shared_ptr<const SourceText> source;  // The text of ranges; null for modules made in memory.
+  std::shared_ptr<const SourceText> source;  // The text of ranges. Null for modules made in memory.
 
   Computation& entry() const { return *entry_; }
   bool has_entry() const { return entry_ != nullptr; }

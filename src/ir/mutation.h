@@ -1,5 +1,5 @@
-// Faults that a wrong pass or emitter could make in a single instruction, to test whether comparisons find them. Only
-// for tests and --inject.
+// Faults of a wrong pass or emitter in single instructions, to test whether comparisons find them. Only for tests and
+// --inject.
 #ifndef HLO_IR_MUTATION_H_
 #define HLO_IR_MUTATION_H_
 
@@ -21,8 +21,8 @@ struct Mutation {
 std::span<const Mutation> Mutations();
 const Mutation* FindMutation(std::string_view name);
 
-// Applies the mutation to the first instruction that it fits, and returns it, or null. Only considers instructions that
-// the root or a side effect depends on.
+// Applies the mutation to the first instruction that it fits and returns this instruction, or null. Only considers
+// instructions that the root or a side effect depends on.
 Instruction* Plant(const Mutation& mutation, Computation& computation);
 Instruction* Plant(const Mutation& mutation, Module& module);
 

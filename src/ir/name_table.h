@@ -30,7 +30,7 @@ class NameSet {
  private:
   struct Slot {
     uint32_t hash = 0;
-    uint32_t position = 0;  // Index in names_ plus 1; 0 is free.
+    uint32_t position = 0;  // Index in names_ plus 1, or 0 if free.
   };
   void Resize(size_t slots);
   size_t PlaceOf(const Prepared& name) const;
@@ -45,7 +45,7 @@ class NameSet {
 class NameTable {
  public:
   std::string Unique(std::string_view wanted);
-  // Returns `wanted`, or a name in `memory`, which must outlive the table.
+  // The result is `wanted` or a name in `memory`, which must outlive the table.
   std::string_view Unique(std::string_view wanted, Arena& memory);
   // Returns false if the name is taken. The text must live as long as the table or until SplitNames.
   bool Claim(std::string_view name);

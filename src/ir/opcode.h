@@ -22,7 +22,7 @@ enum class Opcode : uint8_t {
 inline constexpr int kVariadic = -1;
 
 enum OpTrait : uint32_t {
-  // Element i needs only elements i of the operands; clamp and select also take scalars.
+  // Element i needs only elements i of the operands. clamp and select also take scalars.
   kElementwise = 1 << 0,
   kCommutative = 1 << 1,  // f(a, b) == f(b, a).
   kInferable = 1 << 2,    // The text may omit the result shape (docs/language.md#omitted-shapes).
@@ -30,9 +30,9 @@ enum OpTrait : uint32_t {
   kCollective = 1 << 4,
   kControl = 1 << 5,       // Runs called computations as separate steps: while, conditional, call.
   kHoldsLiteral = 1 << 6,  // A constant, known or elided.
-  kNoKernel = 1 << 7,      // Takes no kernel: the result is known, or in the memory of the operands.
+  kNoKernel = 1 << 7,      // The result is known, or in the memory of the operands.
   kMoves = 1 << 8,         // Moves elements to other positions, or pads.
-  kHandsOn = 1 << 9,       // The result consists of whole operands, or of elements of a tuple, unchanged.
+  kHandsOn = 1 << 9,       // The result consists of whole operands or elements of a tuple, unchanged.
   // An order or a predicate selects an operand for each element. Nothing is rounded.
   kChooses = 1 << 10,
   kStandsAlone = 1 << 11,  // Is not fused into its users.
@@ -71,7 +71,7 @@ struct OpRow {
   ElementCost cost;
   // Largest error in f32, in units in the last place. 0 is exact (DefaultUlps in ir/precision_plan.h).
   double ulps;
-  std::string_view prose;  // One line; the full description is in docs/ops.md.
+  std::string_view prose;  // One line. The full description is in docs/ops.md.
 };
 
 extern const OpRow kOpRows[];

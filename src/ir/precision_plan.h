@@ -36,8 +36,8 @@ struct SumPlan {
 };
 
 struct InstructionPlan {
-  // The type of the value inside the kernel. If unset, it is the declared type or a wider one. Results of the kernel
-  // are rounded to their declared type.
+  // The type of the value inside the kernel. If unset, the declared type or a wider one. Results of the kernel are
+  // rounded to their declared type.
   std::optional<PrimitiveType> hold;
   std::optional<SumPlan> sum;
   // The largest error of a function, in units in the last place of `hold`, or of f32 for narrower types. Unset means

@@ -272,7 +272,7 @@ class Finder {
 
   // ---- Columns ------------------------------------------------------------------------------------------------------
 
-  // First tries to distribute as many values as possible, then as few as necessary.
+  // Tries to distribute as many values as possible, then as few as necessary.
   bool FitsIn(int64_t period) {
     found_.period = period;
     const auto needed = found_.in_columns;

@@ -64,8 +64,7 @@ struct RecurrentLoop {
 // Returns nothing and sets `why_not` for other loops.
 std::optional<RecurrentLoop> RecurrentLoopOf(const Instruction& loop, std::string* why_not);
 
-// The division of a product among the warps of a block: the rows of a thread at a time, and the partial sums of an
-// element.
+// The division of a product among the warps of a block: rows of a thread at a time, and partial sums of each element.
 struct ProductSplit {
   int64_t rows = 1, sums = 1;
 };
@@ -73,13 +72,13 @@ ProductSplit SplitOf(const RecurrentLoop::Product& product, int blocks, int64_t 
 
 int64_t SharedBytes(const RecurrentLoop& loop, int blocks, int64_t warps);
 
-// Estimated seconds of one trip as one kernel of `blocks` blocks, and as separate launches. A single block reads the
+// Estimated seconds of a trip: as one kernel of `blocks` blocks, and as separate launches. A single block reads the
 // weights from a cache in each trip.
 double SecondsOfTrip(const RecurrentLoop& loop, int blocks, const DeviceDescription& device);
 double SecondsOfLaunches(const RecurrentLoop& loop, const DeviceDescription& device);
 
-// The number of blocks for the loop on this device, and of threads in each. Returns nothing and sets `why_not` if no
-// cluster can run the loop, or if separate launches or a single block are faster.
+// Blocks for the loop on this device, and their threads. Returns nothing and sets `why_not` if no cluster can run the
+// loop, or if separate launches or a single block are faster.
 struct ClusterShape {
   int blocks = 0;
   int64_t threads = 0;
@@ -87,7 +86,7 @@ struct ClusterShape {
 std::optional<ClusterShape> ClusterFor(const RecurrentLoop& loop, const DeviceDescription& device,
                                        std::string* why_not);
 
-// The value that a chain of bitcasts renames, or `inst` itself.
+// The value that a chain of bitcasts renames, or `inst`.
 const Instruction& WithoutNames(const Instruction& inst);
 
 }  // namespace hlo

@@ -11,7 +11,7 @@ namespace hlo {
 
 class Computation;
 
-// The commutative op of a reducer that only applies it to its two parameters. Otherwise nullopt.
+// The commutative op of a reducer that applies only this op to its parameters; otherwise nullopt.
 std::optional<Opcode> ReducerOp(const Computation& reducer);
 
 // The value with op(identity, x) == x, bit for bit, for every x, including NaN and -0. Complex products are an

@@ -111,7 +111,7 @@ class Inliner {
     }
   }
 
-  // Elements of the region's result are replaced by the values themselves.
+  // Users of the region's get-tuple-elements read the results directly.
   void Replace() {
     Instruction& result = *ValueOf(held_.root());
     if (result.Is(Opcode::kTuple)) {

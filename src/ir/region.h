@@ -3,9 +3,9 @@
 //   region.1 = f32[64,128] fusion(x), kind=kCustom, calls=region_rows, backend_config={"region":"rows"}
 //
 // The computation contains kernels and library calls (fusions, copies), loops of them, and renaming instructions. Only
-// operands and results of the region need memory. The compiler keeps regions of the kinds block and segments that have
-// a plan. It turns a region of another kind into one fusion if a planner or a library has a kernel for it. All other
-// regions are expanded, and their kernels run one by one (gpu/plan/planner.h).
+// operands and results of the region need memory. The compiler keeps regions of kind block or segments that have a
+// plan. It turns a region of another kind into one fusion if a planner or a library has a kernel for it. It expands all
+// other regions, so that their kernels run one by one (gpu/plan/planner.h).
 //
 //   block       One block of threads, or a cluster of blocks for a recurrent loop, runs the kernels and loops of them
 //               one after another.

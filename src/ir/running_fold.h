@@ -13,7 +13,7 @@ namespace hlo {
 struct RunningFold {
   int64_t dimension = 0;
   bool reverse = false;
-  // The window does not include the element at its own position.
+  // Whether a position's own element is left out.
   bool exclusive = false;
 
   bool operator==(const RunningFold&) const = default;

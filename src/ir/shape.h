@@ -16,15 +16,15 @@ namespace hlo {
 
 using Dims = InlineVector<int64_t, 4>;
 
-// A permutation of dimensions. With int16_t, nearly all permutations fit into 16 bytes.
+// A permutation of dimensions. With int16_t, nearly all fit into 16 bytes.
 using DimOrder = InlineVector<int16_t, 4>;
 
 struct Tiling {
-  std::vector<std::vector<int64_t>> tiles;  // T(8,128)(2,1); kCombine for '*'.
+  std::vector<std::vector<int64_t>> tiles;  // T(8,128)(2,1). kCombine stands for '*'.
   int64_t tail_padding_alignment = 1;       // L(n), in elements.
-  int64_t element_size_in_bits = 0;         // E(n); 0 means the width of the type.
+  int64_t element_size_in_bits = 0;         // E(n). 0 means the width of the type.
   int64_t memory_space = 0;                 // S(n).
-  // The order as written if it is not a permutation. The verifier rejects it (V300); other code sees row-major.
+  // The order as written if it is not a permutation. The verifier rejects it (V300). Other code sees row-major.
   DimOrder wrong_order;
   std::string others;  // #(..)*(..)SC(..)M(..) as written, without effect.
 
@@ -75,7 +75,7 @@ class Shape {
   DimOrder& mutable_order() { return layout_.minor_to_major; }
   const Layout& layout() const { return layout_; }
   void SetLayout(Layout layout) { layout_ = std::move(layout); }
-  bool HasDefaultLayout() const;  // Row-major without tiling; true for shapes that are not arrays.
+  bool HasDefaultLayout() const;  // Row-major without tiling. True for shapes that are not arrays.
 
   // b(f32[4]): a buffer for this array.
   bool IsBuffer() const { return buffer_; }

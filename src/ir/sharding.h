@@ -1,6 +1,6 @@
-// The distribution of values over devices, and groups of devices: the values of sharding=, domain= and replica_groups=.
-// They are in XLA's normal form, so that equal shardings compare equal and print alike. Text:
-// docs/language.md#sharding. The verifier checks shardings (V255-V258).
+// The distribution of values over devices, and groups of devices: the values of sharding=, domain= and replica_groups=,
+// in XLA's normal form. Equal shardings compare equal and print alike. Text: docs/language.md#sharding. The verifier
+// checks shardings (V255-V258).
 #ifndef HLO_IR_SHARDING_H_
 #define HLO_IR_SHARDING_H_
 
@@ -20,7 +20,7 @@ namespace hlo {
 // `permutation[i]`) and flattened.
 struct DeviceOrder {
   std::vector<int64_t> listed;  // Empty for a formula.
-  std::vector<int64_t> dims;    // Without size 1; dimensions that stay adjacent are merged.
+  std::vector<int64_t> dims;    // Without size 1. Dimensions that stay adjacent are merged.
   std::vector<int64_t> permutation;
 
   bool IsFormula() const { return listed.empty(); }

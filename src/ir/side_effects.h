@@ -6,9 +6,9 @@ namespace hlo {
 
 class Instruction;
 
-// Whether the instruction itself has an effect: by its opcode, or a custom call with has_side_effect.
+// Whether the opcode, or has_side_effect of a custom call, says so.
 bool IsSideEffect(const Instruction& inst);
-// Also true if a called computation has a side effect.
+// Counts called computations, too.
 bool HasSideEffect(const Instruction& inst);
 
 }  // namespace hlo

@@ -7,8 +7,7 @@
 
 namespace hlo {
 
-// The number of the branch that `selector` selects. For pred, true is 0 and false is 1. An s32 out of range selects the
-// last branch.
+// The number of the selected branch. For pred, true is 0 and false is 1. An s32 out of range selects the last branch.
 inline int64_t TakenBranch(const Literal& selector, int64_t branches) {
   const int64_t value = selector.GetInt(0);
   if (selector.shape().type() == PrimitiveType::kPred) return value != 0 ? 0 : 1;

@@ -7,7 +7,7 @@
 namespace hlo {
 namespace {
 
-// An instruction, and the fusion that contains it or null.
+// `fusion` contains `inst`, or is null outside of fusions.
 struct Place {
   const Instruction* inst;
   const Instruction* fusion = nullptr;
@@ -48,7 +48,7 @@ std::optional<int64_t> IntegerOf(Place place) {
   return value;
 }
 
-// The index of the loop's state element that the value is, or -1 if it is the whole state.
+// The index of the state element that the value is, or -1 for the whole state.
 std::optional<int64_t> StateElement(Place place) {
   if (place.fusion != nullptr) return std::nullopt;
   if (place.inst->Is(Opcode::kParameter)) return -1;

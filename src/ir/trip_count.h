@@ -9,15 +9,14 @@
 
 namespace hlo {
 
-// The trip count of a while: `known_trip_count` of its backend_config, or the derived count. It is derived if the
-// condition compares a counter with a constant. The counter is an element of the state that starts at a constant and
-// changes by a constant, perhaps inside fusions. nullopt for other loops, and for loops that do not end.
+// The trip count of a while: `known_trip_count` of its backend_config, or the derived count. For the latter, the
+// condition must compare a counter with a constant. The counter is an element of the state that starts at a constant
+// and changes by a constant, perhaps inside fusions. nullopt for other loops, and for loops that do not end.
 std::optional<int64_t> TripCount(const Instruction& loop);
 // TripCount without `known_trip_count`, for passes that must not rely on an annotation.
 std::optional<int64_t> DerivedTripCount(const Instruction& loop);
 
-// The index of the state element that `value`, an instruction of a body or condition, selects. nullopt for other
-// instructions.
+// The index of the state element that `value`, in a body or condition, reads. nullopt for other values.
 std::optional<int64_t> ElementOfState(const Instruction& value);
 
 // A state element of integer type that starts at `first` and grows by `step`, wrapping around.

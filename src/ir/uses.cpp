@@ -66,7 +66,7 @@ class UserList::Places {
     }
   }
 
-  std::vector<Slot> slots_;  // The size is a power of two. At most half of the slots are used.
+  std::vector<Slot> slots_;  // The size is a power of two. At most half are used.
   size_t count_ = 0;
 };
 

@@ -1,5 +1,5 @@
-// The operands of an instruction, and its users in the order of first uses. Changes take constant time, because the
-// first change of a long list builds an index.
+// The operands of an instruction, and its users in the order of first uses. Changes take constant time: long lists get
+// an index at the first change.
 #ifndef HLO_IR_USES_H_
 #define HLO_IR_USES_H_
 
@@ -19,7 +19,7 @@ class Instruction;
 
 using Operands = InlineVector<Instruction*, 3>;
 
-// Iterates over users, each once. The list must not change meanwhile.
+// Each user once; the list must not change meanwhile.
 class Users {
  public:
   class Iterator {

@@ -117,7 +117,7 @@ bool BeginsWithLogLine(std::string_view text) {
 }  // namespace
 
 InputFormat InputFormatOf(std::string_view text) {
-  // The tags of the first fields of a module and of messages that contain a module.
+  // Tags of the first fields of a module, or of a message that contains a module.
   const bool has_tag = text.starts_with('\x0A') || text.starts_with('\x12') || text.starts_with('\x1A');
   if (has_tag && IsBinary(text)) return InputFormat::kBinaryProto;
   return IsTextProto(text) ? InputFormat::kTextProto : InputFormat::kHloText;

@@ -9,7 +9,7 @@
 namespace hlo {
 
 enum class InputFormat : uint8_t {
-  kHloText,  // Also unknown content, on which the parser then reports an error.
+  kHloText,  // Also unknown content, which gives an error of the parser.
   kBinaryProto,
   kTextProto,
 };

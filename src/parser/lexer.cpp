@@ -291,7 +291,7 @@ void Lexer::Number(Token& token, const char* begin) {
     if (*digits_end == 'x' && IsDigit(digits_end[1])) {
       q = digits_end;
       while (*q == 'x' && IsDigit(q[1])) q = SkipDigits(q + 1);
-      // `3x3_1` is not a pad, because its first entry, 3, has no underscore.
+      // `3x3_1` is not a pad, because its first entry lacks the underscore.
       return make(TokenKind::kDxD, q);
     }
   }

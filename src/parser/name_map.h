@@ -46,7 +46,7 @@ class NameMap {
     return true;
   }
 
-  // Keeps the memory. All slots then count as unused, because their positions are below the new base.
+  // Keeps the memory. All slots become unused, because their positions are below the new base.
   void Clear() {
     base_ += entries_.size();
     entries_.clear();

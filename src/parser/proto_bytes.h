@@ -23,7 +23,7 @@ class ProtoBytes {
   WireMessage message() const { return WireMessage(wire()); }
 
   // Returns U010 for the first field that no reader uses and that may change the meaning of the module. Adds one
-  // warning (W014) about all other fields that no reader uses.
+  // warning (W014) about other such fields.
   Status CheckUnread(std::vector<Diagnostic>* warnings) const;
 
   // `place` points into the wire bytes. The error has a source range in a text, and a byte offset in a binary file.

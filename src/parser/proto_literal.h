@@ -11,7 +11,7 @@ namespace hlo {
 // The field of LiteralProto for elements of this type, such as `f32s`, or null.
 const ProtoField* LiteralField(PrimitiveType type);
 
-// Errors: an invalid shape, a wrong number of elements (P041), a type that literals cannot have (P043).
+// Errors: an invalid shape, a wrong number of elements (P041), a type without literals (P043).
 Result<Literal> LiteralFromProto(const ProtoBytes& bytes, const WireMessage& literal);
 
 }  // namespace hlo

@@ -65,7 +65,7 @@ std::string LayoutText(const WireMessage& layout) {
   return Str("{", Join(minor_to_major, ","), parts.empty() ? "" : ":", parts, "}");
 }
 
-// Writes labels such as b01f from the positions of two letters and of the spatial digits.
+// Labels such as b01f, from the positions of two letters and of the spatial digits.
 std::string LabelText(char first, int64_t first_at, char second, int64_t second_at,
                       const std::vector<int64_t>& spatial) {
   constexpr int64_t kMaxLabels = 64;

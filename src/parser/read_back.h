@@ -12,8 +12,8 @@ namespace hlo {
 // Describes the first difference between the texts. "" if they are equal.
 std::string LostByReading(std::string_view wanted, std::string_view read);
 
-// Error: I013 if the module changes when it is printed and parsed. Metadata is not compared, because the parser
-// renumbers stack frames.
+// Errors: I013 if printing and parsing change the module. Metadata is not compared, because reading renumbers stack
+// frames.
 Status CheckTextRoundTrip(const Module& module);
 
 }  // namespace hlo

@@ -122,8 +122,8 @@ void Reader::Resume(uint32_t name_begin, uint32_t failed_at) {
     if (token_.Is('{') || token_.Is('(') || token_.Is('[')) ++depth;
     if (token_.Is('}') || token_.Is(')') || token_.Is(']')) --depth;
     if (token_.Is('}') && token_.begin >= failed_at && (depth < 0 || begins_line(token_.begin))) return;
-    // `name =` begins an instruction. It must also begin a line if it is within brackets, which may not be closed, or
-    // in the text that failed.
+    // `name =` begins an instruction. Within brackets, which may lack their end, and in the text that failed, `name =`
+    // must also begin a line.
     if (!token_.Is('=') || (last.kind != TokenKind::kWord && last.kind != TokenKind::kName) || last.begin <= own_name)
       continue;
     const Token start = before_last.IsWord("ROOT") ? before_last : last;

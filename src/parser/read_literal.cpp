@@ -199,7 +199,7 @@ bool Reader::ReadElided(const char*& p, const Shape& shape, Literal& literal) {
     }
     case ElidedConstants::kError: break;
   }
-  // The first {...} of a text is an error, which counts the others.
+  // The error of the first {...} counts the others.
   if (first_elided_) {
     ++more_elided_;
     EndBytes(dots);

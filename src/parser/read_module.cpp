@@ -121,8 +121,8 @@ bool Reader::ReadHeader() {
   return !token_.IsWord("FileNames") || ReadStackFrames();
 }
 
-// Reads { {"old" {0}} : {"new"} {"older"} : {"newer"}, "HloModule ..." }. Keeps the text as XLA prints it: one entry
-// per line, sorted by old array, and each followed by its module.
+// Reads { {"old" {0}} : {"new"} {"older"} : {"newer"}, "HloModule ..." }. Keeps the text as XLA prints it: sorted by
+// old array, one entry per line, each followed by its module.
 bool Reader::ReadOriginRecoveryTable(RawText& table) {
   const auto array = [&](std::string& text) {
     if (!token_.Is('{')) return FailExpected("'{' of an original array");

@@ -22,7 +22,7 @@ struct RecordedValues {
 // Returns nullopt if the source has no recorded values.
 Result<std::optional<RecordedValues>> ReadRecordedValues(const std::shared_ptr<const SourceText>& source);
 struct RecordedParts {
-  // Set for an HloSnapshot. It has arguments unless it was truncated or the module has no parameters.
+  // Set for an HloSnapshot, which has arguments unless it was truncated or the module has no parameters.
   bool is_snapshot = false;
   bool arguments = false, result = false;
 };

@@ -111,7 +111,7 @@ class Reader {
   // Unlike ReadBraced, does not accept a comma before the end.
   template <class Item>
   bool ReadList(char open, char close, Item&& item);
-  // Reads a value in braces that many instructions repeat. Takes it from `known` if the same text was read before.
+  // Reads a value in braces that many instructions repeat. `known` has the values of texts that were read before.
   template <class T, class ReadNew>
   bool ReadRepeated(std::unordered_map<std::string_view, T>& known, T& value, ReadNew&& read_new);
   bool ReadRows(std::span<const AttributeRow> rows, void* value, const char* what);
@@ -282,7 +282,7 @@ class Reader {
   std::optional<StackFrameInterner> stack_frames_;
   NameMap<Computation*> computations_;
   Signature signature_;
-  std::vector<Shape> open_elements_;  // Elements of unfinished tuple shapes; a member to reuse memory.
+  std::vector<Shape> open_elements_;  // Elements of unfinished tuple shapes. A member, to reuse memory.
   std::unordered_map<const Computation*, bool> broken_;  // Computations with errors. Calls of them are not checked.
 
   // The computation that is being read:

@@ -56,7 +56,7 @@ class StackFrameInterner {
   int64_t InternLocation(int64_t id);
 
   StackFrameTables written_, kept_;
-  std::vector<int64_t> new_id_;  // Indexed by id in the text; 0 if not interned.
+  std::vector<int64_t> new_id_;  // Indexed by id in the text. 0 if not interned.
   std::map<std::string, int64_t> file_names_, function_names_;
   std::map<FileLocation, int64_t> file_locations_;
   std::map<StackFrame, int64_t> stack_frames_;

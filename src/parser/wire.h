@@ -36,8 +36,7 @@ using UnreadFields = std::vector<UnreadField>;
 // Adds the field unless it is listed already or kSilent.
 void AddUnread(UnreadFields& unread, ProtoType message, int64_t number, std::string_view name, size_t offset);
 
-// The deepest nesting that is read. Each level takes several calls, so this bounds the stack. Protobuf's own readers
-// stop at 100.
+// The deepest nesting. Each level takes several calls, so this bounds the stack. Protobuf's own readers stop at 100.
 inline constexpr int64_t kDeepestMessage = 1000;
 
 // Checks tags, lengths, wire types of known fields, and the depth. `unread` receives nonempty fields that no reader
@@ -51,7 +50,7 @@ class WireMessage {
 
   bool IsEmpty() const { return bytes_.empty(); }
   bool Has(const ProtoField& field) const { return Last(field) != nullptr; }
-  // If a field is absent, its value is 0, "" or an empty message. If it occurs several times, the last value counts.
+  // Without the field, the value is 0, "" or an empty message. The last occurrence of a field counts.
   int64_t Int(const ProtoField& field) const;  // Also for bools and enums. A uint64 is returned as its bits.
   double Real(const ProtoField& field) const;
   std::string_view Bytes(const ProtoField& field) const;

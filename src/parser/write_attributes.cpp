@@ -20,7 +20,7 @@ using Dot = proto::DotDimensionNumbers;
 using Ragged = proto::RaggedDotDimensionNumbers;
 using Solve = proto::TriangularSolveOptions;
 
-// The proto field of an attribute. It is in `message`, or in HloInstructionProto if `message` is not given.
+// The field of an attribute: in `message`, or in HloInstructionProto if there is no `message`.
 struct Place {
   std::string_view name;
   ProtoField field;

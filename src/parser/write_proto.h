@@ -10,7 +10,7 @@
 
 namespace hlo {
 
-// An HloProto that reads back as the same module. Errors: U008 if a protocol buffer cannot represent the module, P040
+// An HloProto that reads back as the same module. Errors: U008 if a protocol buffer cannot represent the module; P040
 // for constants without elements.
 Result<std::string> WriteProto(const Module& module);
 

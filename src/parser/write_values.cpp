@@ -42,7 +42,7 @@ void WriteLayout(const Layout& layout, MessageWriter& out) {
   if (layout.tiling->memory_space != 0) out.Int(L::memory_space, layout.tiling->memory_space);
 }
 
-// The row-major indices of the elements in the order of memory.
+// Row-major indices in memory order.
 std::vector<int64_t> MemoryOrder(const Shape& shape) {
   std::vector<int64_t> order(shape.NumElements());
   const std::vector<int64_t> strides = LayoutStrides(shape);

@@ -136,7 +136,7 @@ Result<int64_t> CheckGroupSizes(const Instruction& inst, int64_t ragged) {
   return sizes.dims().back();
 }
 
-// V018: rhs has a group dimension if, and only if, the ragged dimension is free.
+// V018: rhs has a group dimension exactly if the ragged dimension is free.
 Status CheckGroupDims(const Instruction& inst, int64_t groups, bool free) {
   const RaggedDotAttrs& a = inst.attrs<RaggedDotAttrs>();
   const Shape& rhs = inst.operand(1).shape();

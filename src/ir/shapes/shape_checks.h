@@ -47,7 +47,7 @@ struct ReducerUse {
 };
 Result<std::vector<PrimitiveType>> CheckReducer(const Instruction& inst, const ReducerUse& use);
 
-// An error at the attribute, with a note at `there`, which belongs to the called computation.
+// An error at the attribute, with a note at `there` in the called computation.
 Error ErrorAtCallee(const Instruction& inst, const char* attribute, std::string code, std::string message,
                     const Instruction& there);
 

@@ -5,7 +5,7 @@
 
 namespace hlo {
 
-// `all-reduce-start` is an opcode itself, so it cannot mean an async-start of an all-reduce.
+// `all-reduce-start` is an opcode, so it cannot mean an async-start of an all-reduce.
 bool HasAsyncSugar(Opcode opcode) {
   if (opcode == Opcode::kConstant || opcode == Opcode::kParameter) return false;
   return !OpcodeFromText(Str(ToString(opcode), "-done"));

@@ -1,4 +1,4 @@
-// The short spelling of asynchronous ops (docs/language.md#async): `fusion-start(x)` is an async-start of a computation
+// The short spelling of asynchronous ops (docs/language.md#async). `fusion-start(x)` is an async-start of a computation
 // that contains only this fusion.
 #ifndef HLO_IR_TEXT_ASYNC_SUGAR_H_
 #define HLO_IR_TEXT_ASYNC_SUGAR_H_

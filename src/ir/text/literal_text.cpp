@@ -9,7 +9,7 @@
 namespace hlo {
 namespace {
 
-// The number of decimal digits that identifies every value, and of mantissa bits in the payload of NaN (0: none).
+// Decimal digits that identify every value, and mantissa bits in the payload of NaN (0: no payload).
 struct FloatDigits {
   int short_digits;  // Tried first if above 0.
   int digits;

@@ -42,7 +42,7 @@ class Printer {
   }
   void Indent() { out_.append(2 * depth_, ' '); }
 
-  // Fills `unwritten_`: the computations that only short spellings of asynchronous ops contain.
+  // Finds the computations that only the short spelling of asynchronous ops contains.
   void FindUnwritten(std::span<Computation* const> computations);
   // The instruction that `inst` wraps, or null unless `inst` is printed in the short spelling.
   const Instruction* Sugared(const Instruction& inst) const {
@@ -61,7 +61,7 @@ class Printer {
   template <class Struct>
   void PrintFields(const Instruction& inst, const Struct& attrs);
 
-  // When bodies are printed, XLA writes `calls` instead of `to_apply` for some ops.
+  // When bodies are printed, XLA writes `calls` instead of some to_apply.
   std::string_view NameOfCallee(const Instruction& inst, std::string_view attribute) const {
     const bool renamed = inst.Is(Opcode::kReduceScatter) || inst.Is(Opcode::kScan);
     return options_.bodies && renamed ? "calls" : attribute;
@@ -198,7 +198,7 @@ void Printer::PrintModule(const Module& module) {
   if (!options_.final_blank_line) out_.pop_back();
 }
 
-// Whether a reader can infer the header's layouts from the entry.
+// Whether a reader infers the header's layouts from the entry.
 bool LayoutIsImplied(const Module& module) {
   const ModuleHeader& header = module.header;
   const Computation& entry = module.entry();

@@ -41,8 +41,8 @@ struct PrintOptions {
   bool control_dependencies = true;
   bool bodies = false;  // to_apply={ ... } instead of names. See CheckBodies.
   AsyncSugar async_sugar = AsyncSugar::kReadable;
-  bool text_order = false;    // Instructions in the order of Computation::PostOrder; otherwise in XLA's.
-  bool module_order = false;  // Computations in the module's order, callees first; otherwise in XLA's.
+  bool text_order = false;    // Instructions in the order of Computation::PostOrder. Otherwise in XLA's.
+  bool module_order = false;  // Computations in the module's order, callees first. Otherwise in XLA's.
   bool final_blank_line = true;
 };
 
@@ -72,8 +72,8 @@ struct PrintedAttribute {
   std::string text;
   bool names_computations = false;
 };
-// Attributes in the order of printing, with control dependencies. Leaves out the value of a constant and the number of
-// a parameter, which are printed as operands.
+// Attributes in the order of printing, with control dependencies. The value of a constant and the number of a parameter
+// are printed as operands.
 std::vector<PrintedAttribute> PrintedAttributes(const Instruction& inst, const PrintOptions& options = {});
 std::vector<PrintedAttribute> PrintedAttributes(const Module& module, const PrintOptions& options = {});
 

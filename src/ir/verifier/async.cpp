@@ -57,7 +57,7 @@ constexpr std::array<bool, 256> kPaired = [] {
 
 bool IsAsyncState(const Instruction& inst) { return inst.Is(Opcode::kAsyncStart) || inst.Is(Opcode::kAsyncUpdate); }
 
-// Whether `part` equals `whole`, is (), or is a tuple whose elements are such parts of the first elements of `whole`.
+// Whether `part` equals `whole`, is (), or is a tuple of prefixes of the first elements of `whole`.
 bool IsPrefix(const Shape& part, const Shape& whole) {
   if (Compatible(part, whole)) return true;
   if (!part.IsTuple()) return false;
@@ -378,7 +378,7 @@ Status AsyncChecker::CheckUsers(const Instruction& inst) {
   return {};
 }
 
-// V178: a path leads from the start to a done, or to an instruction that is not followed further.
+// V178: some path leads from the start to a done, or to an instruction that is not followed.
 void AsyncChecker::CheckIsDone(const Instruction& start) {
   std::vector<const Instruction*> ready = {&start};
   std::unordered_set<const Instruction*> seen = {&start};

@@ -24,7 +24,7 @@ std::string Trouble(const DevicePairs& pairs) {
     if (!next.emplace(source, target).second) return Str("source ", source, " stands twice");
     if (!targets.insert(target).second) return Str("target ", target, " stands twice");
   }
-  // Each source now has one target, so every path ends or returns to its start.
+  // Each source has one target here, so every path ends or becomes a cycle.
   std::unordered_set<int64_t> done;
   for (const auto& [source, target] : pairs) {
     int64_t at = source;

@@ -41,7 +41,7 @@ class Findings {
   bool Add(const Instruction& inst, Error error);
   void Add(const Instruction& inst, Status status);
 
-  // Returns the errors, and sets `warnings` if it is not null. Both are in the order of the text.
+  // Returns the errors and sets `warnings`, if not null, in the order of the text.
   Status Finish(std::vector<Diagnostic>* warnings);
 
  private:

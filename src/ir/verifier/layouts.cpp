@@ -12,7 +12,7 @@ namespace {
 constexpr int64_t kHostMemory = 5;
 constexpr int64_t kAlternateMemory = 1;
 
-// The first pair of corresponding arrays with different layouts, or null.
+// The first two corresponding arrays with different layouts, or null.
 struct Difference {
   const Shape* a = nullptr;
   const Shape* b = nullptr;
@@ -199,8 +199,8 @@ Status CheckMemory(const Instruction& inst) {
   }
 }
 
-// Sizes and strides of the dimensions, with contiguous neighbours joined. Two orders are equal if, and only if, all
-// elements have the same places in memory.
+// Sizes and strides of the dimensions, with contiguous neighbours joined. Two orders are equal exactly if all elements
+// have the same places in memory.
 std::vector<std::pair<int64_t, int64_t>> OrderOf(const Shape& shape) {
   std::vector<std::pair<int64_t, int64_t>> order;
   const std::vector<int64_t> strides = LayoutStrides(shape);

@@ -54,7 +54,7 @@ class Verifier {
   }
 
  private:
-  // Adds the error. Always returns false.
+  // Adds the error and returns false.
   bool Report(Error error) { return findings_.Add(std::move(error)), false; }
   bool Report(const Instruction& inst, Error error) { return findings_.Add(inst, std::move(error)), false; }
 

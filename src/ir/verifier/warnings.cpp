@@ -156,14 +156,13 @@ Status WarnOfCounter(const Instruction& inst) {
                      "the elements are the counter with which XLA fills constant({...}), not the real values"));
 }
 
-// Whether the instruction often has no users, so that W009 does not warn of it.
+// Whether W009 allows the instruction to have no users.
 bool IsFree(const Instruction& inst) {
   return inst.Is(Opcode::kParameter) || inst.Is(Opcode::kGetTupleElement) || inst.Is(Opcode::kAfterAll) ||
          inst.Is(kHoldsLiteral);
 }
 
-// The position of the last read of each value in the order of the text. Reads of a view or tuple count as reads of its
-// operands.
+// The last read of each value in the order of the text. Reads of a view or tuple count as reads of its operands.
 class LastReads {
  public:
   explicit LastReads(const Computation& computation) : place_(computation.module().id_limit()) {
