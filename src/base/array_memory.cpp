@@ -157,8 +157,8 @@ class Pool {
       const bool is_moved = mremap(source, moved, moved, MREMAP_MAYMOVE | MREMAP_FIXED, target) != MAP_FAILED;
       SeamsAround(from, moved);
       SeamsAround(start + done, moved);
-      // A failed mremap may have unmapped its target, and another thread may have mapped it since. So it is not
-      // unmapped here.
+      // A failed mremap may have unmapped its target, and another thread may have mapped that range since. So the range
+      // is not unmapped here.
       if (!is_moved) {
         Unmap(from, moved);
         Unmap(start, done);

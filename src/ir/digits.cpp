@@ -26,7 +26,7 @@ namespace {
 
 // The digits of a listed order, which must contain each number from 0 on once.
 std::optional<std::vector<Digit>> DigitsOfList(std::span<const int64_t> ids) {
-  std::vector<Digit> digits;  // The minor one first.
+  std::vector<Digit> digits;  // The minor digit first.
   const int64_t count = std::ssize(ids);
   for (int64_t block = 1; block < count; block *= digits.back().size) {
     const int64_t stride = ids[block] - ids[0];

@@ -154,7 +154,7 @@ class Computation {
   mutable Kept<std::vector<Instruction*>> post_order_;
   mutable Kept<std::vector<Computation*>> callees_;
   mutable Kept<bool> own_side_effect_;
-  mutable Kept<bool> side_effect_;  // Depends on the version of the module.
+  mutable Kept<bool> side_effect_;  // Valid for one version of the module.
 };
 
 // input_output_alias={ {0}: (0, {}, must-alias) }

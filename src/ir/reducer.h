@@ -11,7 +11,7 @@ namespace hlo {
 
 class Computation;
 
-// The commutative op of a reducer that applies only this op to its parameters; otherwise nullopt.
+// The op of a reducer that applies one commutative op to its two parameters. Otherwise nullopt.
 std::optional<Opcode> ReducerOp(const Computation& reducer);
 
 // The value with op(identity, x) == x, bit for bit, for every x, including NaN and -0. Complex products are an

@@ -72,7 +72,7 @@ struct NamedSharding {
   bool operator==(const NamedSharding&) const = default;
 };
 
-// Subgroups are in the order of these kinds.
+// Subgroups of tiles are in the order of these kinds.
 enum class ShardingKind : uint8_t { kMaximal, kManual, kUnknown, kUnreduced, kReplicated, kTiled, kNamed, kTuple };
 
 // devices=[2,1,4]<=[8] last_tile_dims={manual}: tiles along each dimension, then the devices of each kind of subgroup.

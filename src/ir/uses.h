@@ -19,7 +19,7 @@ class Instruction;
 
 using Operands = InlineVector<Instruction*, 3>;
 
-// Each user once; the list must not change meanwhile.
+// A view of the users, each once. The list must not change meanwhile.
 class Users {
  public:
   class Iterator {

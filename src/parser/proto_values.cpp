@@ -117,7 +117,7 @@ std::string AxesText(const std::vector<WireMessage>& axes, const WireMessage& me
   return Join(parts, ", ");
 }
 
-// A single message, several in braces, or "".
+// The text of a single message, of several messages in braces, or "".
 std::string ListedMetadata(const std::vector<WireMessage>& messages) {
   std::vector<std::string> metadata;
   for (const WireMessage& one : messages) metadata.push_back(MetadataText(one));

@@ -50,7 +50,7 @@ class WireMessage {
 
   bool IsEmpty() const { return bytes_.empty(); }
   bool Has(const ProtoField& field) const { return Last(field) != nullptr; }
-  // Without the field, the value is 0, "" or an empty message. The last occurrence of a field counts.
+  // An absent field reads as 0, "" or an empty message. The last occurrence of a field counts.
   int64_t Int(const ProtoField& field) const;  // Also for bools and enums. A uint64 is returned as its bits.
   double Real(const ProtoField& field) const;
   std::string_view Bytes(const ProtoField& field) const;
@@ -59,7 +59,7 @@ class WireMessage {
   std::vector<int64_t> Ints(const ProtoField& field) const;
   std::vector<std::string_view> AllBytes(const ProtoField& field) const;
   std::vector<WireMessage> Messages(const ProtoField& field) const;
-  // All floats or doubles of a field, in memory format.
+  // All floats or doubles of a field, as they are in memory.
   std::string FixedBytes(const ProtoField& field) const;
 
   const char* begin() const { return bytes_.data(); }

@@ -301,7 +301,7 @@ Result<Shape> ShapeOfConvolutionKind(const Instruction& inst) {
   const int64_t kernel_features = rhs.dim(d.rhs_input_feature);
   const int64_t out_features = rhs.dim(d.rhs_output_feature);
   const int64_t batch = lhs.dim(d.lhs_batch);
-  // Sparse operands have compressed sizes.
+  // Sizes of sparse operands count only the kept elements.
   const bool dense = a.sparsity.empty();
   const auto known = [](int64_t size) { return size != Shape::kUnbounded; };
   int64_t taken = 0;

@@ -41,7 +41,7 @@ void AppendRounded(std::string& out, T value, int digits) {
 template <class T>
 void AppendFinite(std::string& out, T value, FloatDigits how) {
   if (how.short_digits == 0) return AppendRounded(out, static_cast<double>(value), how.digits);
-  // Integers of few digits need no search.
+  // A small integer is exact in few digits.
   if (std::abs(value) < 1e5 && value == std::trunc(value) && !std::signbit(value))
     return AppendTo(out, static_cast<int64_t>(value));
   char text[64];

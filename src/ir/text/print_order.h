@@ -10,10 +10,10 @@ namespace hlo {
 
 class PrintOrder {
  public:
-  // Calls are walked callees first, from each computation that is not called, or with `as_listed` from each computation
-  // in the module's order.
+  // Callees first, starting at each computation that is not called. With `as_listed`, starts at each computation in the
+  // module's order.
   static std::vector<Computation*> ComputationsOf(const Module& module, bool as_listed = false);
-  // Operands are walked first, from each instruction without users in the order of the text.
+  // Operands first, starting at each instruction without users, in the order of the text.
   std::vector<Instruction*> InstructionsOf(const Computation& computation);
 
  private:

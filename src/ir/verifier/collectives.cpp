@@ -109,7 +109,7 @@ Shape OneOrTuple(std::vector<Shape> shapes) {
   return shapes.size() == 1 ? std::move(shapes[0]) : Shape::Tuple(std::move(shapes));
 }
 
-// Without the last operand if it holds dynamic roots.
+// The shape of the operands, without the last operand if it holds dynamic roots.
 Shape ShapeOfOperands(const Instruction& inst) {
   std::vector<Shape> shapes;
   for (const Instruction* operand : inst.operands()) shapes.push_back(operand->shape());
