@@ -9,8 +9,8 @@
 
 namespace hlo {
 
-// The elements of a literal, converted to `type`, in its compute type. A view of the literal if it already has this
-// form.
+// The elements of a literal, converted to `type` and stored in the compute type of `type`. Shares the literal's memory
+// if nothing has to be converted.
 class WidenedElements {
  public:
   WidenedElements(Literal literal, PrimitiveType type);
@@ -25,14 +25,14 @@ class WidenedElements {
   const std::byte* data_;
 };
 
-// The bytes that WidenedElements uses while it is made, and afterwards. With `given`, the literal counts, too.
+// Memory of WidenedElements: at most `making` during construction, then `made`. With `given`, the literal counts, too.
 struct WidenedBytes {
   int64_t making = 0, made = 0;
 
   WidenedBytes(const Shape& shape, PrimitiveType type, bool given);
 };
 
-// Scratch bytes of an op, whose attributes must fit the operands.
+// Scratch bytes of an op. Its attributes must fit its operands.
 int64_t DotScratchBytes(const Instruction& inst);
 int64_t RaggedDotScratchBytes(const Instruction& inst);
 int64_t ScaledDotScratchBytes(const Instruction& inst);
@@ -48,8 +48,8 @@ bool IsScaled(const Shape& elements, const Shape& scale);
 // Operand `side` (0 or 1), decompressed if it is sparse.
 Result<Literal> Dense(Evaluation& e, int64_t side, const std::optional<OperandSparsity>& sparsity);
 Shape DenseShape(const Instruction& inst, int64_t side, const std::optional<OperandSparsity>& sparsity);
-// Checks that the written shape fits decompressed operands. XLA's shape rule uses the compressed sizes of free
-// dimensions, which leave no room for the result (U002).
+// Error U002 unless the shape in the text fits the decompressed operands. XLA's shape rule uses the compressed sizes of
+// free dimensions, so its result can be too small.
 template <class Attrs>
 Status CheckDense(const Instruction& inst);
 void StoreElements(const void* computed, PrimitiveType type, std::byte* to, int64_t count);

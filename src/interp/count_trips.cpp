@@ -14,7 +14,7 @@ constexpr size_t kMostScalars = 64;
 
 using State = std::map<int64_t, Literal>;
 
-// The scalars from which some values are computed.
+// Finds and evaluates the scalars that given values depend on.
 class Scalars {
  public:
   // Returns false if the value depends on other things than elements of the state and constants, or on too many
@@ -69,7 +69,7 @@ class Scalars {
   std::vector<const Instruction*> order_;
 };
 
-// Scalars of a loop's state.
+// Evaluates scalars of a loop's state trip by trip.
 class Counter {
  public:
   // Returns nullopt unless the elements depend only on constants and scalars with constant initial values.

@@ -198,7 +198,7 @@ Result<Literal> Composite(Evaluation& e) {
   return EvaluateNested(body, args, e.session.options(), e.session.nesting() + 1);
 }
 
-// Further results are workspace and become zeros.
+// Results that MeaningOf does not compute are workspace and become zeros.
 Result<Literal> LibraryCall(Evaluation& e) {
   const auto meaning = TRY(MeaningOf(e.inst));
   InterpretOptions options = e.session.options();

@@ -10,7 +10,7 @@
 
 namespace hlo {
 
-// U007: the target is known, but `what` is not supported.
+// Error U007: the target is known, but `what` is not supported.
 Error UnsupportedCall(const Instruction& inst, std::string_view what);
 
 // True for lapack_*, blas_*trsm and cusolver_*, as registered by JAX.

@@ -30,7 +30,7 @@ Literal Resized(const Literal& literal, const Dims& dims) {
 
 Error SizeError(const Instruction& inst, std::string message) { return ErrorAt(inst, "R006", std::move(message)); }
 
-// True if the op uses the actual shapes of its operands, or no shapes.
+// True if the op's ordinary handler needs only the actual shapes of the operands, not their shapes in the text.
 bool FollowsItsOperands(const Instruction& inst) {
   if (inst.Is(Opcode::kCopy)) return !inst.shape().IsArray() || inst.shape().type() == inst.operand(0).shape().type();
   if (inst.Is(Opcode::kCustomCall)) {
@@ -126,8 +126,8 @@ class ActualSizes {
     return Run(clone);
   }
 
-  // Gives the first `count` operands, except scalars, equal sizes in all dimensions but `except`: static dimensions are
-  // cut to the size of dynamic ones.
+  // Gives the first `count` operands, without scalars, equal sizes in all dimensions but `except`. Cuts static
+  // dimensions to the size of dynamic ones.
   Status Align(int64_t count, int64_t except = -1) {
     int64_t rank = 0;
     for (int64_t i = 0; i < count; ++i) rank = std::max(rank, actual(i).rank());
@@ -182,8 +182,9 @@ class ActualSizes {
     return inst_.shape().WithDims(dims);
   }
 
-  // Row-major order pairs runs of dimensions with equal products: for [2,<=3,4] and [<=6,4] these are {2,3}={6} and
-  // {4}={4}. The dynamic dimension of the result absorbs the change of a run.
+  // The shape at run time. Row-major order pairs runs of dimensions with equal products: for [2,<=3,4] and [<=6,4]
+  // these are {2,3}={6} and {4}={4}. If a run of the operand is smaller, the dynamic dimension in the paired run
+  // shrinks.
   Result<Shape> ReshapedShape() const {
     const Shape &from = written(0), &to = inst_.shape();
     Dims dims = to.dims();
@@ -247,7 +248,8 @@ class ActualSizes {
     return shape.WithDims(dims);
   }
 
-  // Rejects a rotation along a dynamic dimension: XLA does not define whether the bound or the size counts.
+  // Rejects a rotation along a dynamic dimension: XLA does not define whether elements rotate within the bound or
+  // within the actual size.
   Result<Literal> Shuffle() {
     for (const int64_t d : inst_.attrs<ShuffleAttrs>().dimensions) {
       if (!written(0).IsDynamic(d)) continue;
@@ -258,7 +260,7 @@ class ActualSizes {
     return OfShape(actual(0));
   }
 
-  // A dimension that is taken whole keeps its actual size. Otherwise the limits of the slice refer to the bound.
+  // A slice of a whole dimension has its actual size. Otherwise the limits of the slice refer to the bound.
   Result<Literal> Slice() {
     std::vector<SliceDim> slice = inst_.attrs<SliceAttrs>().slice.dims;
     Dims dims = actual(0).dims();
@@ -302,7 +304,7 @@ class ActualSizes {
     return Infer(clone);
   }
 
-  // Elements that are written beyond the actual size are lost.
+  // dynamic-update-slice and scatter. Elements that they write beyond the actual size are lost.
   Result<Literal> InPlace() {
     const int64_t changed = inst_.Is(Opcode::kScatter) ? inst_.operand_count() / 2 : 1;
     std::vector<Dims> sizes;
@@ -350,7 +352,7 @@ bool HasDynamicDims(const Shape& shape) {
 }
 
 bool MayBeDynamic(const Instruction& inst) {
-  // The element has its own sizes. Checking a large tuple for each of its elements would take quadratic time.
+  // Only the shape of the element matters. Checking a large tuple for each of its elements would take quadratic time.
   if (inst.Is(Opcode::kGetTupleElement)) return HasDynamicDims(inst.shape());
   const auto dynamic = [](const Instruction* operand) { return HasDynamicDims(operand->shape()); };
   return HasDynamicDims(inst.shape()) || std::any_of(inst.operands().begin(), inst.operands().end(), dynamic);

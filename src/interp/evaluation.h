@@ -31,7 +31,7 @@ class Session {
   Result<const ScalarBody*> Body(const Computation& computation);
   // Number of interpretations around this one, such as of a reducer.
   int nesting() const { return nesting_; }
-  // Empty for one device alone and for computations within an instruction.
+  // Empty if one device runs alone, and in computations within an instruction, such as a reducer.
   const std::optional<DevicePlace>& place() const { return place_; }
 
   int64_t infeeds = 0, outfeeds = 0;

@@ -1,4 +1,4 @@
-// Properties of functions of one or two floats besides their rows in ir/ops.def. The table: interp/functions.def.
+// Properties of functions of one or two floats that ir/ops.def does not have. The table is interp/functions.def.
 #ifndef HLO_INTERP_FUNCTIONS_H_
 #define HLO_INTERP_FUNCTIONS_H_
 
@@ -15,7 +15,7 @@ enum class Course : uint8_t {
   kMonotone,           // On its domain.
   kVanishes,           // Monotone. Where the value is tiny, a kernel may return 0, because a divisor overflows.
   kFallsThenRises,     // Minimum at 0.
-  kWaves,              // Stays in [-1, 1], with at most the slope `slope`.
+  kWaves,              // Values are in [-1, 1]. Its slope is at most `slope`.
   kRisesBetweenPoles,  // Its poles are the odd multiples of `period` / 2.
 };
 

@@ -235,7 +235,7 @@ class Runner {
     return part->Is(Opcode::kAsyncStart) ? CalledComputations(*part)[0] : nullptr;
   }
 
-  // Runs the computation when all operands are bound. Until then, the state holds them.
+  // Runs the computation when all operands are bound. Until then, the value of `step` holds the bound operands.
   Status StartAsync(Frame& frame, const Step& step, const Computation& wrapped, std::span<Literal> bound) {
     if (bound.size() == wrapped.parameters().size()) return Push(wrapped, bound, &step);
     std::vector<Literal> elements;
@@ -364,7 +364,7 @@ Result<Literal> EvaluateNested(const Computation& computation, std::span<const L
 
 namespace {
 
-// Runs one device. If the module has several devices, this one does not know its place.
+// Runs one device. If the module has several, instructions that need its number or another device are errors.
 Result<Literal> RunAlone(const Module& module, const InterpretOptions& options,
                          const std::function<Status(Runner&)>& start) {
   const bool one = module.header.replica_count == 1 && module.header.num_partitions == 1;

@@ -23,7 +23,7 @@ class Computation;
 class Instruction;
 class Module;
 
-// The bits of NaNs in instructions that read the bits of floats (nan_bits.h).
+// The bits of NaNs, as instructions see them that read the bits of floats (nan_bits.h). kOwn leaves the bits unchanged.
 enum class NanBits : uint8_t {
   kOwn,
   kPositive,  // The positive quiet NaN without a payload.
@@ -50,19 +50,20 @@ struct InterpretOptions {
   std::function<Result<Literal>(const Instruction& infeed, int64_t number)> infeed;
   // Receives the values of device 0. Null drops them.
   std::function<void(int64_t number, const Literal& value)> outfeed;
-  // Returns the given value of an instruction, or null. Such an instruction is not evaluated, nor are instructions that
-  // only it needs. Called to find these instructions, and again for each value.
+  // Returns a value to use instead of evaluating the instruction, or null. Instructions that only given values need are
+  // not evaluated either. Called when a computation is prepared, and again for each value.
   std::function<const Literal*(const Instruction&)> given;
 };
 
 // Three quarters of the memory of the machine, or of its control group if that has less.
 int64_t DefaultMemoryLimit();
 
-// Error R004 if the live values, including arguments, need more than memory_limit. Allocates nothing.
+// Error R004 if the live values, including arguments, need more than memory_limit, which `devices` devices share.
+// Predicts the memory without allocating it.
 Status CheckMemory(const Computation& computation, const InterpretOptions& options = {}, int64_t devices = 1);
 
-// Arguments must have the shapes of the parameters, except for layouts (A004). Ops between devices are kUnsupported if
-// the module runs on several devices.
+// Arguments must have the shapes of the parameters, except for layouts (A004). Collectives are kUnsupported if the
+// module runs on several devices.
 Result<Literal> Interpret(const Module& module, std::span<const Literal> args, const InterpretOptions& options = {});
 Result<Literal> EvaluateComputation(const Computation& computation, std::span<const Literal> args,
                                     const InterpretOptions& options = {});

@@ -15,8 +15,8 @@ namespace hlo {
 bool HasMeaning(const Instruction& inst);
 std::vector<std::string_view> LibraryCallTargets();
 
-// A computation on the operands, whose root is a tuple of the first results; further results are workspace. Errors
-// (U007): an unknown or inconsistent configuration.
+// A module whose entry takes the operands of the call and returns a tuple of its first results. Further results of the
+// call are workspace. Errors (U007): an unknown or inconsistent configuration.
 Result<std::unique_ptr<Module>> MeaningOf(const Instruction& call);
 
 }  // namespace hlo

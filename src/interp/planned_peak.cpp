@@ -15,8 +15,8 @@
 namespace hlo {
 namespace {
 
-// Numbers of the buffers of a value's arrays. kFree marks memory that does not count, such as constants, which belong
-// to the module.
+// The buffer of each array of a value, by number. kFree marks memory that does not count, such as constants, which
+// belong to the module.
 constexpr int kFree = -1;
 using Leaves = std::vector<int>;
 
@@ -45,7 +45,7 @@ int64_t ElementsOf(const Shape& shape) {
   return count;
 }
 
-// Bytes per element of a line: position, key, both together, and half of that for std::stable_sort.
+// Scratch bytes per element of a sorted line: position, key, both together, and half of that for std::stable_sort.
 constexpr int64_t kSortedBytes = 8 + 8 + 16 + 8;
 // Bytes per element of topk: the key, and the key with the index.
 constexpr int64_t kRankedBytes = 8 + 16;
@@ -54,7 +54,7 @@ int64_t LinesAtOnce(int64_t elements, int64_t line) {
   return line == 0 ? 0 : std::min<int64_t>(Threads(), elements / line);
 }
 
-// Scratch bytes beside operands and result, if they matter.
+// Scratch bytes of an op, without operands and result. 0 if they are insignificant.
 int64_t ScratchOf(const Instruction& inst) {
   // The module may be unverified.
   if (!InferShape(inst)) return 0;
@@ -134,7 +134,7 @@ enum class ArgumentUse : uint8_t {
   kLoopState,
 };
 
-// Source of a leaf of a result.
+// Where an array of a result comes from.
 struct Origin {
   enum : uint8_t { kNew, kParameter, kNothing } kind = kNew;
   int leaf = 0;  // Number among the leaves of all parameters.
@@ -149,7 +149,7 @@ struct LivenessResult {
 
 class Plans {
  public:
-  // The callees must be known.
+  // The callees must have been added before.
   void Add(const Computation& computation);
   const LivenessResult& SimulationOf(const Computation* computation, ArgumentUse use) const {
     return known_.at({computation, use});
@@ -305,14 +305,15 @@ class LivenessSimulation {
   }
   void NoteCallee(const LivenessResult& callee) { NoteLargest(callee.largest, callee.largest_bytes); }
 
-  // Notes the lower of two bounds for a callee: no given buffer is freed early, or all arguments count in the callee.
+  // Notes the lower of two upper bounds for a call. The first assumes that the callee frees no argument early. The
+  // second counts in the callee all buffers that the call uses last.
   void NoteFrame(const Computation* callee, int64_t given) {
     const LivenessResult& freed = plans_.SimulationOf(callee, ArgumentUse::kFreed);
     NoteCallee(freed);
     Note(std::min(live_ + plans_.SimulationOf(callee, ArgumentUse::kKept).bytes, live_ - given + freed.bytes));
   }
 
-  // The module may be unverified.
+  // False if arguments or result do not match those of the callee, as in an unverified module.
   bool Fits(const Step& step, const Computation* callee, size_t first, size_t count, const Shape& result) const {
     size_t arguments = 0, parameters = 0;
     for (size_t i = first; i < std::min(first + count, step.operands.size()); ++i) arguments += Operand(step, i).size();
@@ -335,7 +336,7 @@ class LivenessSimulation {
     return result;
   }
 
-  // Given buffers remain only if they are in the result.
+  // Buffers that the call uses last (`given`) remain only if they are in the result.
   Leaves Made(const Leaves& pattern, const Shape& shape, const std::set<int>& given) {
     for (const int buffer : given) {
       if (std::ranges::find(pattern, buffer) == pattern.end()) live_ -= std::exchange(buffers_[buffer].bytes, 0);
@@ -355,7 +356,7 @@ class LivenessSimulation {
     return Made(ResultOf(step, callee, 0, step.operands.size()), shape, given);
   }
 
-  // A leaf counts as made by the callee unless all branches agree.
+  // An array counts as made by the callee unless all branches return the same buffer.
   Leaves Conditional(const Step& step) {
     const Shape& shape = step.inst->shape();
     const std::vector<Computation*> branches = CalledComputations(*step.inst);

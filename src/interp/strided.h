@@ -9,8 +9,8 @@
 
 namespace hlo {
 
-// to[sum i_d * to_strides[d]] = from[sum i_d * from_strides[d]] for all indices i below `dims`. Strides count elements.
-// They may be negative, and zero in `from`. Positions in `to` must be different.
+// to[sum i_d * to_strides[d]] = from[sum i_d * from_strides[d]] for all indices i below `dims`. Strides count elements
+// of `bytes` (1, 2, 4, 8 or 16) bytes. They may be negative, and zero in `from`. Positions in `to` must be different.
 void CopyStrided(std::span<const int64_t> dims, const std::byte* from, std::span<const int64_t> from_strides,
                  std::byte* to, std::span<const int64_t> to_strides, int64_t bytes);
 
