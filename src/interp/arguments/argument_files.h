@@ -37,8 +37,8 @@ struct DeviceArguments {
   std::vector<std::vector<Literal>> by_device;
   bool were_cut = false;
 };
-// The key "rR.KEY" is for all devices of replica R, and "rR.pP.KEY" for one device. Arrays may be missing for devices
-// beyond the first `most_devices`, which get no arguments.
+// The key "rR.KEY" is for all devices of replica R, and "rR.pP.KEY" for one device. Only the first `most_devices`
+// devices get arguments, and arrays for the others may be missing. Errors: as ReadArguments, and A005.
 Result<DeviceArguments> ReadArgumentsByDevice(const std::string& path, const Module& module,
                                               CastArgs cast = CastArgs::kNever, const std::set<int64_t>& given = {},
                                               ArgsAre are = ArgsAre::kAuto,
@@ -54,11 +54,13 @@ std::optional<OfDevice> SplitDevicePrefix(std::string_view key);
 Status CheckDevice(const OfDevice& of, const Module& module, std::string_view where);
 
 // A tensor is "x.npy", "x.npz:KEY", "x.npz" with one array, or "@x.bin" with raw bytes (row-major, little-endian, one
-// byte for each element of sub-byte types). `parameter` must not be a tuple.
+// byte for each element of sub-byte types). Errors: A002 for an unreadable file, A003 for a missing key, A004 for
+// another shape or type, or if `parameter` is not an array.
 bool NamesTensor(std::string_view text);
 Result<Literal> ReadTensor(const std::string& text, const Instruction& parameter, CastArgs cast = CastArgs::kNever);
 
-// Reads the array inN or outN, or inN.i.j for tuples. Errors: R007 for a missing key, and A004.
+// Reads the array with the key inN or outN (a value that another run sent), or inN.i.j for tuples. Errors: R007 for a
+// missing key, and A004.
 Result<Literal> ReadFed(const NpzArrays& arrays, const std::string& path, int64_t number, const Shape& shape,
                         const std::string& wanted_by);
 

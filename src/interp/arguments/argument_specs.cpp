@@ -60,7 +60,7 @@ constexpr std::string_view kSpecs =
     "--arg takes zeros, ones, iota, special, replica_id, uniform(a,b), normal(m,s), randint(a,b), x.npy, x.npz:KEY, "
     "@x.bin or a literal: {1,2}";
 
-// A misspelt generator is not a literal.
+// Whether `spec` looks like a literal. Other words are misspelt generators.
 bool IsLiteralText(std::string_view spec) {
   if (spec.empty() || spec.find_first_of("{[") != std::string_view::npos) return !spec.empty();
   for (const std::string_view word : {"inf", "nan", "true", "false"}) {

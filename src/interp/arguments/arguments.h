@@ -25,9 +25,9 @@ enum class InputProfile : uint8_t {
   kExact,        // Nonzero small integers: sums have the same bits in any order, and a dropped term shows.
   kFingerprint,  // Distinct integers: permutations and wrong indices show.
   kWide,         // All binades of the type are equally frequent.
-  kSpecial,      // Normal with 2 % each of NaN, infinities, zeros, subnormals, largest, smallest.
-  kEdge,         // Normal with 10 % of the indices out of range, unless the op promises otherwise, and with any
-                 // initial values of reductions.
+  kSpecial,      // Normal with 2 % each of NaN, infinities, zeros, subnormals, largest and smallest normals.
+  kEdge,         // Normal with 10 % of the indices out of range, unless the op promises otherwise, and with
+                 // random initial values of reductions.
   kTies,         // Normal with 30 % of the keys of sorts and arg-reductions equal to their neighbour.
   kCancel,       // Pairs x, -x + a small number along summed dimensions: ill-conditioned sums.
   kLong,         // Normal with up to 1000 loop trips.
@@ -78,13 +78,14 @@ Result<std::map<int64_t, Literal>> GivenArguments(const Module& module, const Ar
 Result<Arguments> MakeArgumentsChecked(const Module& module, const ArgumentOptions& options);
 Result<std::vector<Literal>> MakeArguments(const Module& module, const ArgumentOptions& options = {});
 
-// `spec` must not be a file. `parameter` and `leaf` select the random numbers.
+// Makes a value from a generator or literal such as "zeros", "uniform(0,1)" or "{1,2}". `parameter` and `leaf` select
+// the random numbers. Error: A006.
 Result<Literal> MakeLiteral(const Shape& shape, std::string_view spec, uint64_t seed, int64_t parameter, int64_t leaf,
                             const ArgumentOptions& options);
 
 // The values for `constant({...})`, generated like arguments.
 struct ElidedFill {
-  InputProfile profile = InputProfile::kNormal;  // kNormal, kIota, kZeros.
+  InputProfile profile = InputProfile::kNormal;  // One of kNormal, kIota and kZeros.
   uint64_t seed = 0;
   int64_t memory_limit = 0;  // For all constants together.
 };

@@ -166,7 +166,7 @@ class Maker {
   // Whether the elements are the identity of a reducer.
   bool IsExactly() const { return range_.exactly && options_.constrain && options_.profile != InputProfile::kEdge; }
 
-  // Computes Float for many elements at a time. Returns the first element that is left.
+  // Computes Float for many elements at a time. Returns the first element that it did not compute.
   int64_t MakePlain(float* out, int64_t begin, int64_t end) const {
     uint32_t words[kPhiloxLanes];
     for (; begin + kPhiloxLanes <= end; begin += kPhiloxLanes) {
@@ -227,8 +227,8 @@ class Maker {
     return std::min(largest_, std::ldexp(1 + Unit(block.words[2]), static_cast<int>(exponent)));
   }
 
-  // Neighbours along the summed dimension are x and -x + a little. Factors of such terms are x and x + a little, so
-  // that the products cancel, too.
+  // Neighbours along the summed dimension are x and -x + a little. If the terms are products, one factor (`repeats`)
+  // has neighbours x and x + a little, so that the products cancel, too.
   double Cancelling(int64_t i, Part part, const PhiloxBlock& block) const {
     const int64_t d = range_.summed_dim;
     const bool known = d >= 0 && d < shape_.rank();
@@ -240,7 +240,7 @@ class Maker {
 
   // ---- Keys of sorts and searches ----
 
-  // The number of the element with which element `i` shares its key.
+  // The element whose key element `i` has, too. Usually `i` itself.
   int64_t KeyOf(int64_t i) const {
     if (options_.profile != InputProfile::kTies) return i;
     const int64_t d = range_.key_dim;
@@ -392,7 +392,7 @@ class Maker {
     const int64_t smallest = SmallestIntegerOf(shape_.type()), largest = LargestIntegerOf(shape_.type());
     if (options_.profile == InputProfile::kEdge && range_.is_index && !range_.is_promised && block.words[2] % 10 == 0)
       return OutOfRange(block, interval);
-    // If one end is open, numbers stay within a thousand of the other end.
+    // If one end of the interval is infinite, numbers stay within a thousand of the other end.
     double low = interval.low > -kInfinity ? interval.low : interval.high - 1000;
     double high = interval.high < kInfinity ? interval.high : interval.low + 1000;
     if (options_.profile == InputProfile::kLong && range_.is_trip_count && !range_.is_index)
@@ -436,7 +436,7 @@ class Maker {
   bool positive_ = false;
 };
 
-// The facts that profiles use to make inputs difficult.
+// The facts that profiles need to make inputs difficult.
 LeafRange Unconstrained(const LeafRange& range) {
   LeafRange free;
   free.is_key = range.is_key;

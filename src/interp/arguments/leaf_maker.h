@@ -12,12 +12,12 @@
 
 namespace hlo {
 
-// Without options.constrain, only the facts of `range` with which profiles make inputs difficult are used. `tighten`
-// scales floats.
+// Without options.constrain, uses only the facts of `range` that some profiles need: keys and summed dimensions.
+// Multiplies the scale of floats by `tighten`.
 Literal MakeLeaf(const Shape& shape, const LeafRange& range, const ArgumentOptions& options, int64_t parameter,
                  int64_t leaf, double tighten = 1);
 
-// The high words of a leaf's random counters.
+// The high half of the Philox counters of a leaf.
 inline uint64_t CounterOf(int64_t parameter, int64_t leaf) {
   return static_cast<uint64_t>(parameter) << 32 | static_cast<uint32_t>(leaf);
 }

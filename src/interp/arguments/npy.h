@@ -12,7 +12,7 @@
 
 namespace hlo {
 
-// An array, row-major and in the machine's byte order.
+// An array, row-major and in the machine's byte order. An element has `width` bytes.
 struct NpyArray {
   char kind = 'f';  // b i u f c V, as in NumPy.
   int64_t width = 4;
@@ -27,7 +27,7 @@ bool IsNpy(std::string_view bytes);
 std::optional<PrimitiveType> OwnTypeOf(const NpyArray& array);
 // `path` is for messages. Errors: A002.
 Result<NpyArray> ParseNpy(std::string_view bytes, const std::string& path);
-// For types that NumPy lacks: DescrOf in npy.cpp.
+// DescrOf in npy.cpp says how types that NumPy lacks are written.
 std::string NpyHeader(const Literal& literal);
 // The bytes of a file without a header, as an array.
 NpyArray RawArray(std::string bytes, const Shape& shape);

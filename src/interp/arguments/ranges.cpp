@@ -99,7 +99,7 @@ int64_t OperandDim(const Instruction& inst, int64_t dim) {
   }
 }
 
-// Identities of a reducer with `arrays` accumulators, such as (max, sum) and arg-reductions.
+// Identities of a reducer with `arrays` accumulators, such as (max, sum) and arg-reductions. Nullopt if unknown.
 std::vector<std::optional<double>> IdentitiesOf(const Computation& body, int64_t arrays) {
   std::vector<std::optional<double>> identities(arrays);
   // Component k of the accumulator is parameter k. Component k of the element is parameter k + arrays.
@@ -134,7 +134,7 @@ std::vector<std::optional<double>> IdentitiesOf(const Computation& body, int64_t
     if (root->Is(Opcode::kTuple)) root = &root->operand(k);
     root = &Bare(*root);
     if (root->operand_count() == 2 && are_both(root->operand(0), root->operand(1), k)) {
-      // The identity of a sum is +0, as programs write it.
+      // Programs start sums with +0, although the exact identity is -0.
       if (const auto number = IdentityOf(root->opcode(), PrimitiveType::kF64)) {
         identities[k] = number->GetDouble(0) + 0.0;
       } else if (const auto bits = IdentityOf(root->opcode(), root->shape().type())) {
@@ -367,7 +367,7 @@ class Collector {
   }
 
   // Sums of K products keep their size if one side has variance 1/K. Uniform numbers in [-s, s] have variance s^2 / 3.
-  // A side that is a parameter counts as the weights.
+  // Scales the right side if it comes from a parameter, else the left side.
   void RequireScale(const Instruction& inst, const std::vector<int64_t>& contracting) {
     if (!IsFloat(inst.shape().type())) return;
     double terms = 1;
@@ -509,7 +509,7 @@ class Collector {
       return IntervalThrough(inst, std::move(requirement));
   }
 
-  // Passes a requirement on to the next iteration, except for counters, which the trip count limits.
+  // Passes a requirement on to the value for the next iteration, except for counters, which the trip count limits.
   void RequireOfBody(const Instruction& loop, const ShapeIndex& path, Requirement requirement) {
     const Instruction* root = &loop.attrs<WhileAttrs>().body->root();
     size_t depth = 0;
@@ -547,7 +547,7 @@ class Collector {
     Require(inst.operand(1), {}, std::move(requirement));
   }
 
-  // Squares and exponentials are positive anyway.
+  // Passes the requirement of a positive result on to operands. Squares and exponentials are positive anyway.
   void PositiveThrough(const Instruction& inst, const Requirement& requirement) {
     const auto both = [&](double low) {
       for (int64_t i = 0; i < 2; ++i) {

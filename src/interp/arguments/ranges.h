@@ -1,5 +1,6 @@
-// The requirements of uses on arguments: index ranges, trip counts, positive divisors, and scales that keep long sums
-// finite. Walks from each use backward to parameters and elided constants find them: docs/arguments.md#made-up.
+// Requirements that instructions have for the arguments they use: index ranges, trip counts, positive divisors, and
+// scales that keep long sums finite. Found by walking from each use backward to parameters and elided constants:
+// docs/arguments.md#made-up.
 #ifndef HLO_INTERP_ARGUMENTS_RANGES_H_
 #define HLO_INTERP_ARGUMENTS_RANGES_H_
 
@@ -25,7 +26,7 @@ struct ClosedInterval {
 
 struct LeafRange {
   ClosedInterval interval;
-  // Ranges along `component_dim` for vectors of indices. Empty if all are alike.
+  // Ranges along `component_dim` for vectors of indices. Empty if all have `interval`.
   std::vector<ClosedInterval> components;
   int64_t component_dim = -1;
   bool is_index = false;  // Profile `edge` moves some indices out of range.
@@ -42,8 +43,8 @@ struct LeafRange {
   // A term of a sum along `summed_dim` (-1 if unknown), or with `repeats` a factor of such terms.
   bool is_summed = false, repeats = false;
   int64_t summed_dim = -1;
-  std::optional<double> exactly;  // The identity of a reducer.
-  double scale = 1;               // For unconstrained floats.
+  std::optional<double> exactly;  // The only value: the identity of a reducer.
+  double scale = 1;               // Magnitude of floats without an interval.
   std::string conflict;
 };
 

@@ -6,7 +6,7 @@
 namespace hlo {
 namespace {
 
-// The parts of a name such as "BIAS_GELU_AUX".
+// The parts of an epilogue's name such as "BIAS_GELU_AUX".
 struct Epilogue {
   bool bias = false, aux = false;
   std::string activation;
@@ -52,7 +52,7 @@ Result<MatmulConfig> ReadMatmul(const Instruction& inst) {
   return config;
 }
 
-// alpha * A * B in the wide type. An operand without batch dimensions is used for all of the batch.
+// alpha * A * B in the wide type. An operand without batch dimensions is the same for all elements of the batch.
 Result<Instruction*> Product(Meaning& m, const MatmulConfig& config) {
   DotAttrs attrs = config.dot;
   Instruction *lhs = m.operand(0), *const rhs = m.operand(1);
@@ -100,7 +100,7 @@ Result<Instruction*> Product(Meaning& m, const MatmulConfig& config) {
   return m.Scaled(product, config.alpha);
 }
 
-// Broadcasts the bias, whose dimensions are the columns: the most minor dimensions in memory.
+// Broadcasts the bias along the rows. Its dimensions are those of the columns, which are the most minor in memory.
 Result<Instruction*> AlongColumns(Meaning& m, Instruction* bias, Instruction* product) {
   const Layout &of_result = MainShape(m.call()).layout(), &of_bias = bias->shape().layout();
   const int64_t rank = bias->shape().rank();
@@ -157,7 +157,8 @@ Result<CallResults> MeaningOfMatmul(Meaning& m) {
   return results;
 }
 
-// (A, B[, C], a_scale, b_scale[, bias][, d_scale]) -> (D[, amax][, workspace]). amax is computed before d_scale.
+// (A, B[, C], a_scale, b_scale[, bias][, d_scale]) -> (D[, aux][, amax][, workspace]). amax is the largest magnitude
+// before d_scale.
 Result<CallResults> MeaningOfMatmulF8(Meaning& m) {
   MatmulConfig config = TRY(ReadMatmul(m.call()));
   const int64_t fixed = 4 + int64_t{config.beta != 0} + int64_t{config.epilogue.bias};
