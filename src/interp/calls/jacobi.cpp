@@ -8,7 +8,7 @@
 namespace hlo {
 namespace {
 
-// Far fewer rounds are needed, because each round squares the elements off the diagonal.
+// Far fewer rounds are needed, because the convergence is quadratic.
 constexpr int kMostRounds = 100;
 
 // Rotates columns p and q after multiplying column q by the phase.

@@ -34,7 +34,7 @@ constexpr Row kRows[] = {
 
 constexpr std::string_view kPerturbed = "tridiagonal_solve_perturbed_ffi";
 
-// XLA's own calls. TensorFlow writes them, and JAX does where there is no library.
+// XLA's own targets, which TensorFlow uses, and JAX on devices without such a library.
 struct NamedRow {
   std::string_view target;
   Row row;

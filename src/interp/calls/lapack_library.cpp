@@ -7,7 +7,7 @@
 namespace hlo {
 namespace {
 
-// A Fortran routine. The length of each letter is an extra argument at the end.
+// A Fortran routine. The length of each character argument (kLetter) is an extra argument at the end.
 template <class... Parameters>
 using Fortran = void (*)(Parameters...);
 
@@ -259,7 +259,7 @@ Result<Literal> CallSyevd(const Call& call) {
 
 namespace {
 
-// A pair of conjugate eigenvalues shares two columns: real and imaginary part.
+// LAPACK returns the vectors of a pair of conjugate eigenvalues in two columns: real part and imaginary part.
 template <class R>
 void Unpack(const R* packed, const R* imaginary, int64_t n, std::complex<R>* vectors) {
   for (int64_t j = 0; j < n; ++j) {

@@ -14,7 +14,8 @@
 
 namespace hlo {
 
-// The object `key` of the backend_config, or all of it. Absent fields of proto-JSON are zero or empty.
+// The object `key` of the backend_config, or the whole config if it has no such key. Absent fields of proto-JSON are
+// zero or empty.
 Result<JsonValue> ConfigOf(const Instruction& inst, std::string_view key);
 double NumberOf(const JsonValue& value);
 std::vector<int64_t> IntsOf(const JsonValue& value);

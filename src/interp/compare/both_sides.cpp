@@ -142,7 +142,7 @@ Result<ShadowValue> BothSides::ValueAfter(PairOfComputations& pair, const Instru
   const ShadowOptions options = Options(cuts);
   TRY(RunLoops(pair, inst, pair.args, options, cuts));
   if (!IsOneOfSeveral(inst)) return EvaluateShadowOf(inst, Needed(pair.args, inst, cuts), options);
-  // Evaluates only the cone of one of several results.
+  // `inst` is one result of a kernel with several. Evaluates only the instructions that this result needs.
   const shadow::Cone cone = shadow::ConeOf(inst, pair.args, nullptr, cuts);
   std::vector<ShadowValue> args(cone.args.size());
   for (const Instruction* parameter : cone.module->entry().parameters()) {

@@ -1,5 +1,5 @@
-// Evaluates a computation of the input and its optimized counterpart on the same arguments, from the nearest kept
-// values. widened.cpp decides which values are compared and kept.
+// Evaluates a computation of the input module and its optimized counterpart on the same arguments, starting at the
+// nearest kept values. widened.cpp decides which values are compared and kept.
 #ifndef HLO_INTERP_COMPARE_BOTH_SIDES_H_
 #define HLO_INTERP_COMPARE_BOTH_SIDES_H_
 
@@ -21,15 +21,15 @@
 
 namespace hlo {
 
-// A computation of the input with arguments and kept values for both sides.
+// A computation of the input module, with arguments and kept values for both modules.
 struct PairOfComputations {
   const Computation* before;
   std::vector<shadow::ConeArgument> args;
   std::unordered_map<const Instruction*, ShadowValue> given_before, given_after;  // Without bounds.
-  // Instructions of the input whose value would differ if it were computed again, so it is kept.
+  // Instructions of the input whose values must be kept, because computing them again would give other values.
   std::unordered_set<const Instruction*> given_for_good;
   std::unordered_map<const Computation*, std::vector<shadow::ConeArgument>> callee_args;
-  // Results of loops without a counterpart. Each loop runs once, not once for each value.
+  // Results of loops without a counterpart in the other module. Each loop runs once, not once for each value.
   std::unordered_map<const Instruction*, ShadowValue> ran;
   int64_t ran_bytes = 0;
 };
@@ -37,7 +37,8 @@ struct PairOfComputations {
 // `start` and the instructions on which it depends in its computation, the nearest first. Stops at cut instructions.
 using IsCut = std::function<bool(const Instruction&)>;
 std::vector<const Instruction*> Upstream(const Instruction& start, const IsCut& is_cut);
-// The arguments that `inst` needs, in f64. Small ones also become f64 in `args`.
+// The arguments on which `inst` depends, converted to f64. Small arrays are also replaced by f64 in `args`, so that
+// they are converted once.
 std::vector<ShadowValue> Needed(std::vector<shadow::ConeArgument>& args, const Instruction& inst,
                                 const shadow::Given& cuts);
 
@@ -47,7 +48,7 @@ class BothSides {
   BothSides(const Module& input, const WidenedOptions& options);
   const Correspondence& pairs() const { return pairs_; }
 
-  // Kept values, at which evaluation stops, and after the pass also constants that the pass made.
+  // Values at which an evaluation stops: kept values, and after the pass also constants that the pass made.
   shadow::Given CutsBefore(const PairOfComputations& pair) const;
   shadow::Given CutsAfter(const PairOfComputations& pair) const;
   ShadowOptions Options(const shadow::Given& cuts) const;

@@ -1,4 +1,4 @@
-// Judges elements with several possible values.
+// Judges elements whose right value is one of several candidates (Choices in shadow.h).
 #include <unordered_map>
 #include <unordered_set>
 
@@ -7,7 +7,8 @@
 namespace hlo {
 namespace {
 
-// Assigns an element that is not ruled out to each decision of a sort, and each element once. Uses augmenting paths.
+// Matches the decisions of a sort (positions of a sorted line) with elements that are not ruled out there, each element
+// once. Uses augmenting paths.
 class Placing {
  public:
   Placing(const Decisions& decisions, const std::vector<uint8_t>& ruled_out)

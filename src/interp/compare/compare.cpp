@@ -80,7 +80,7 @@ std::vector<int64_t> IndexOf(const Shape& shape, int64_t linear) {
   return index;
 }
 
-// Bins 0, 1, 2, 3-4, 5-8, ... Bin k > 0 ends at 2^(k-1).
+// Number of the bin: 0, 1, 2, 3-4, 5-8, ... Bin k > 0 ends at 2^(k-1).
 int UlpBin(int64_t ulps) {
   return ulps == 0 ? 0 : std::min<int>(31, 1 + std::bit_width(static_cast<uint64_t>(ulps - 1)));
 }
@@ -503,7 +503,7 @@ Literal AsDeclared(const ShadowValue& value) {
   return literal;
 }
 
-// One kernel may contain a long loop.
+// Limits the steps, because a kernel may contain a long loop.
 InterpretOptions InterpretingWithin(const LocalOptions& options) {
   constexpr int64_t kMostSteps = 1'000'000;  // About a second of instructions.
   return {.max_loop_iterations = options.max_loop_iterations, .max_steps = options.meter == nullptr ? 0 : kMostSteps};

@@ -127,7 +127,8 @@ Result<Comparison> CompareLocal(const Computation& computation, std::span<const 
 // Elements with the bits of `interpreted`, if given, are right.
 Comparison CompareWithBounds(const ShadowValue& expected, const Literal& actual, const CompareOptions& options = {},
                              const Literal* interpreted = nullptr);
-// `points` are ascending row-major indices in `shape` for each leaf. Both sides contain only these elements.
+// `points` has the ascending row-major indices in `shape` of the sampled elements, for each leaf. `expected` and
+// `actual` contain only these elements.
 Comparison CompareSample(const ShadowValue& expected, const Literal& actual, const Shape& shape,
                          std::span<const std::vector<int64_t>> points, const CompareOptions& options = {},
                          const Literal* interpreted = nullptr);
@@ -138,14 +139,14 @@ struct Tolerance {
   // An element is wrong if |a - e| > abs + rel |e|. If `both`, as in XLA, |a - e| must exceed abs and rel |e|.
   double abs = 0, rel = 0;
   bool both = false;
-  std::optional<int64_t> max_ulps;  // Closer elements are also accepted.
+  std::optional<int64_t> max_ulps;  // Elements within this distance are right, too.
   bool fewer_infs_ok = false;       // Accepts the largest finite number in place of infinity.
 };
 // Tolerances for results without a precision plan. `rms` is the root mean square of the reference.
 Tolerance DefaultTolerance(PrimitiveType type, double rms);
 Tolerance XlaTolerance();  // 1e-3, absolute or relative, as in XLA's runner.
 
-// An empty `tolerance` means the table for each output's type.
+// Without `tolerance`, each output has the DefaultTolerance of its type.
 Comparison CompareTolerance(const Literal& expected, const Literal& actual,
                             const std::optional<Tolerance>& tolerance = {}, const CompareOptions& options = {});
 // Any two NaNs are equal unless `strict_nan`.

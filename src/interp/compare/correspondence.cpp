@@ -20,9 +20,9 @@ size_t LastOf(Users results, const Readings& compared) {
   return last;
 }
 
-// The last time at which the value is read. `read` has the times of users and receives this time. `hands_on`: compared
-// users are not evaluated again, because their values stay as long as they are read. `inner`: last comparisons in
-// called computations.
+// The last position at which the value of `inst` is read. `read` has this position for the users, and receives it for
+// `inst`. With `hands_on`, compared users are not evaluated again, because their values are kept as long as they are
+// read. `inner` has the last comparison in each called computation.
 size_t LastRead(const Instruction& inst, const Readings& compared, bool hands_on,
                 std::unordered_map<const Instruction*, size_t>& read,
                 const std::unordered_map<const Computation*, size_t>* inner = nullptr) {

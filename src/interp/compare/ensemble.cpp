@@ -157,8 +157,8 @@ class Dice {
   uint64_t seed_, high_;
 };
 
-// Rounds to the nearer number with a higher probability. f64 has already rounded its results, so half a step of noise
-// is added.
+// Rounds at random, to the nearer number with a higher probability. An f64 is already rounded, so it gets noise of at
+// most half a step.
 double Rounded(double x, PrimitiveType type, const Rounding& rounding, double random) {
   if (x == 0 || !std::isfinite(x)) return x;
   const double step = 2 * HalfUlp(rounding, std::fabs(x));
@@ -313,7 +313,7 @@ Literal InParts(const Literal& literal) {
   return parts;
 }
 
-// Returns nullopt if an element differs by more than `most`.
+// The number of elements that differ. Returns nullopt if one differs by more than `most`.
 std::optional<int64_t> CountFlips(const Literal& m, const Literal& t, double most) {
   int64_t flips = 0;
   for (int64_t i = 0; i < m.shape().NumElements(); ++i) {
@@ -324,8 +324,9 @@ std::optional<int64_t> CountFlips(const Literal& m, const Literal& t, double mos
   return flips;
 }
 
-// An integer flips if roundings move the number before it across a step. r is the number of flips in t over the largest
-// number in a run. r is infinite if an element of t is further from m than any element of a run.
+// An integer changes if roundings move the number from which it was converted across a step. r is the number of changed
+// elements in t over the largest number in a run. r is infinite if an element of t is further from m than any element
+// of a run.
 EnsembleOutput JudgeIntegers(EnsembleOutput output, const Literal& m, std::span<const Literal> runs, const Literal& t) {
   double most = 0;
   int64_t most_flips = 0;
@@ -350,7 +351,8 @@ EnsembleOutput JudgeIntegers(EnsembleOutput output, const Literal& m, std::span<
   return output;
 }
 
-// Whether only the declared types overflow or give NaN. `own` is the interpreter's value in these types, or null.
+// Whether element i overflows or is NaN only in the declared types. `own` is the interpreter's value in these types, or
+// null.
 bool IsOverflow(const Literal* own, int64_t i, double middle) {
   return own != nullptr && std::isfinite(middle) && !std::isfinite(own->GetDouble(i));
 }
@@ -501,7 +503,7 @@ Result<EnsembleResult> CompareEnsemble(const Module& module, std::span<const Lit
   }
   std::vector<Literal> wide_args;
   for (const Literal& arg : args) wide_args.push_back(WidenedLiteral(arg));
-  // Batch norms cancel inside, so the runs round each of their steps.
+  // Batch norms contain cancellation, so the runs round each of their steps.
   const std::unique_ptr<Module> expanded = WithoutBatchNorms(module);
   const std::unique_ptr<Module> rounded = TRY(WidenedModule(*expanded));
   std::unordered_map<int, PrimitiveType> declared;

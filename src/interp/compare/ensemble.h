@@ -2,9 +2,9 @@
 // interpreted once without the roundings of its types (m), and N times with random roundings. A result t is suspect if
 // its deviation from m is larger than the deviations s of these runs explain.
 //
-// Roundings inside a sum are drawn and not executed. Over h additions their variance is h times the variance of one
-// rounding of a partial sum, whose mean square is S^2 / 3 + Q / 6 for a sum S of terms whose squares add up to Q, as in
-// a random walk from 0 to S.
+// Roundings inside a sum are drawn at random instead of computed. Over h additions their variance is h times the
+// variance of one rounding of a partial sum. The mean square of a partial sum is S^2 / 3 + Q / 6 for a sum S of terms
+// whose squares add up to Q, as in a random walk from 0 to S.
 #ifndef HLO_INTERP_COMPARE_ENSEMBLE_H_
 #define HLO_INTERP_COMPARE_ENSEMBLE_H_
 
@@ -37,8 +37,8 @@ struct EnsembleOptions {
   InterpretOptions interpret;
   // Limit for all runs, estimated from the first. There is no result if fewer than kLeastRuns fit. 0 means no limit.
   double most_seconds = 0;
-  // The outputs of a module with the ids of the given one, whose floats are wide if `is_widened`. Null
-  // interprets it on one device with `args`. Programs for several devices join their results here.
+  // Returns the outputs of a variant of the module with the same ids. Its floats are f64 if `is_widened`. Null
+  // interprets the variant on one device with `args`. Programs for several devices join their results here.
   std::function<Result<Literal>(const Module&, const InterpretOptions&, bool is_widened)> evaluate;
 };
 
@@ -51,7 +51,7 @@ struct EnsembleOutput {
   // m, over the largest such number in a run.
   double worst = 0, rms = 0;
   int64_t worst_element = 0;                    // Row-major index.
-  double expected = 0, actual = 0, spread = 0;  // m, t, and the divisor of r there.
+  double expected = 0, actual = 0, spread = 0;  // At worst_element: m, t, and the divisor of r.
   double digits = 0;                            // log2 of the runs' rms deviation over the rms of m, or -inf.
   bool IsSuspect() const;
 };

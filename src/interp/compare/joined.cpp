@@ -11,7 +11,8 @@
 namespace hlo {
 namespace {
 
-// Whether only the order of combining decides element i. Another value in the other module is then wrong.
+// Whether only the order of combining chooses element i among exact candidates. Then another value in the other module
+// is wrong.
 bool IsOrdered(const ShadowValue& value, size_t i) {
   const int64_t decision = value.choices ? value.choices->DecisionOf(static_cast<int64_t>(i)) : -1;
   return decision >= 0 && value.choices->decisions->by_order[decision] != 0;
@@ -35,7 +36,7 @@ bool SameDecision(const ShadowValue& a, const ShadowValue& b, size_t i) {
   return hash(a, at) == hash(b, at) && elements(*a.choices) == elements(*b.choices);
 }
 
-// Whether both sides compute element i from their operands' values with the same bits.
+// Whether both sides computed element i from values of their operands, and got the same bits.
 bool IsSameComputed(const ShadowValue& a, const ShadowValue& b, int64_t i) {
   if (a.IsFloat()) {
     const auto computed = [i](const ShadowValue& x) {
@@ -137,7 +138,7 @@ ShadowValue Joined(const ShadowValue& expected, const ShadowValue& actual, int64
   }
   joined.shape = expected.shape.WithType(PrimitiveType::kF64);
   if (!actual.HasBound() && !expected.HasBound()) {
-    // Equal formulas can differ only in the sign of zero.
+    // Without bounds, values may differ only in the sign of zero.
     joined.bound = shadow::NewBuffer(joined.shape);
     std::ranges::fill(joined.bound.mutable_data<double>(), std::numeric_limits<double>::denorm_min());
     return joined;

@@ -14,7 +14,7 @@ uint64_t Mix(uint64_t x);
 bool HasParts(const ShadowValue& x);
 // A complex array as floats [.., 2].
 ShadowValue PartsSideBySide(const ShadowValue& x);
-// `expected` in f64 with the bounds of both sides. `by_bits` counts elements that only equal bits decide.
+// `expected` in f64 with the sum of both sides' bounds. `by_bits` counts elements that only equal bits decide.
 ShadowValue Joined(const ShadowValue& expected, const ShadowValue& actual, int64_t* by_bits);
 // Counts elements that `expected` determines and `joined` does not.
 int64_t CountOpened(const ShadowValue& expected, const ShadowValue& joined);

@@ -27,7 +27,7 @@ struct LoopRun {
 // run all inner loops again.
 class LoopRuns {
  public:
-  // Keeps the first state, `iterations` seeded ones and the last.
+  // Keeps the first state, the last, and `iterations` states that the seed selects.
   LoopRuns(uint64_t seed, int64_t iterations) : seed_(seed), iterations_(iterations) {}
 
   // The recorded run from this state, if any.

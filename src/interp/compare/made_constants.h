@@ -18,8 +18,9 @@ class MadeConstants {
   explicit MadeConstants(const Module& before);
   void AddBefore(const Module& module);
 
-  // A constant that the pass made, with a bound, because the pass rounded it. No constant before the pass has the same
-  // elements, whose number is ignored if all are equal. Returns nullopt for other instructions.
+  // The value of a constant that the pass made, with a bound, because the pass rounded it. These are constants whose
+  // elements no constant before the pass has. The number of elements is ignored if all are equal. Returns nullopt for
+  // other instructions.
   std::optional<ShadowValue> Of(const Instruction& after) const;
 
  private:

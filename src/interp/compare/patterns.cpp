@@ -47,7 +47,7 @@ std::vector<Extent> ExtentsOf(const Mistakes& m) {
   return extents;
 }
 
-// Whether the whole box of the extents is wrong.
+// Whether all elements are wrong that have these coordinates in every dimension.
 bool FillsBox(const Mistakes& m, const std::vector<Extent>& extents) {
   int64_t box = 1;
   for (const Extent& extent : extents) box *= extent.count;
@@ -122,7 +122,7 @@ std::optional<std::string> Transposed(const Mistakes& m, const std::vector<Exten
   if (rows < 2 || columns < 2) return {};
   const bool all = Most(m, [&](int64_t i) {
     const int64_t base = i / (rows * columns) * rows * columns, at = i - base;
-    // The element here if the array were [columns, rows].
+    // The element that would be here if the array were [columns, rows].
     return Close(m.actual[i], m.expected[base + at % rows * columns + at / rows]);
   });
   if (!all) return {};
@@ -258,7 +258,7 @@ std::string WhereIs(const Mistakes& m) {
 std::vector<std::string> LooksLike(const Mistakes& m) {
   if (m.bad.empty()) return {};
   const std::vector<Extent> extents = ExtentsOf(m);
-  // Values are more informative than positions, but positions identify wrong indices.
+  // Guesses from values precede guesses from positions, which are less informative.
   std::vector<Recogniser> recognisers = {Stale, Saturated, PartialTile, EveryKth, OneTile};
   // All infinities are equal, so they do not show where a value came from.
   const bool numbers =

@@ -26,7 +26,7 @@
 namespace hlo {
 namespace {
 
-// Largest share of uninformative bounds if made-up arguments decide a value.
+// Largest share of uninformative bounds with which made-up arguments may decide a value.
 constexpr double kMostVacuousToDecide = 0.1;
 
 class Comparer {
@@ -56,7 +56,7 @@ class Comparer {
   }
 
  private:
-  // The first open value decides. Values that passes opened come first.
+  // The first open value determines the verdict and the reason. Values that passes opened come first.
   void DecideByValues() {
     const auto opened = std::ranges::find_if(result_.values, &WidenedValue::opened);
     const auto open = opened != result_.values.end()
@@ -110,7 +110,7 @@ class Comparer {
     value->is_silent &= tensor.checked > 1 && silent == tensor.checked;
   }
 
-  // The operation shows that the value is right.
+  // For a value that is right because passes kept its operation.
   void RecordRight(const Instruction& inst) { ValueOf(inst, {}).is_silent = false; }
 
   void Found(const Instruction& origin, const Instruction& inst, const std::string& where, Comparison comparison) {
@@ -201,8 +201,8 @@ class Comparer {
   };
 
   // The same operation on compared operands gives the same value. If only attributes changed, both operations must give
-  // the same bits. This excludes sums, whose attributes may determine the order, and calls, whose computations may have
-  // changed.
+  // the same bits. The second rule excludes sums, whose attributes may determine the order, and calls, whose
+  // computations may have changed.
   Settled Settle(Pair& pair, const Instruction& origin, const Instruction& inst) const {
     if (origin.opcode() != inst.opcode() || origin.operand_count() != inst.operand_count()) return {};
     if (HasDynamicSize(inst) || HasDynamicSize(origin)) return {};

@@ -22,8 +22,8 @@ class Module;
 
 struct WidenedOptions {
   uint64_t seed = 0;
-  // The passes must not change precision. Then an instruction with changed attributes must give the same bits for the
-  // same operands, unless it sums or calls.
+  // Set if the passes must not change precision. Then an instruction with changed attributes must give the same bits
+  // for the same operands, unless it sums or calls.
   bool keeps_precision = false;
   int64_t loop_iterations = 8;  // Seeded iterations of each loop, besides the first and last.
   int64_t max_loop_iterations = 1'000'000;
@@ -45,11 +45,11 @@ struct WidenedValue {
   int instruction = -1;  // Id in the optimized module.
   ShapeIndex leaf;
   std::string open;         // The reason why the value is open, or empty.
-  bool opened = false;      // Only the input determines the value.
-  bool by_bits = false;     // Only equal bits decide more than kMostUndetermined of it.
+  bool opened = false;      // The input determines the value, and the optimized module does not.
+  bool by_bits = false;     // More than the share kMostUndetermined of it is decided only by equal bits.
   bool is_partial = false;  // Some element is undetermined or decided by equal bits.
   bool is_vague = false;    // More than a tenth of its bounds are uninformative.
-  bool is_silent = true;    // Several elements, which should all be zero, infinite or NaN.
+  bool is_silent = true;    // It has several elements, and all should be zero, infinite or NaN.
 
   bool IsInQuestion() const { return !open.empty() || by_bits; }
   // Whether a wrong value would have been found.

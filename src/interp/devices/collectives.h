@@ -1,5 +1,5 @@
-// The values of collectives, as pure functions of the operands of all members. Groups: ir/mesh/grid.h; waiting:
-// rendezvous.h. See docs/ops.md#collectives. Internal to interp/.
+// The values of collectives, as pure functions of the operands of all members. ir/mesh/grid.h has the groups, and
+// rendezvous.h waits for members. See docs/ops.md#collectives. Internal to interp/.
 //
 // Sums are computed in the order of the group, so they have the same bits everywhere.
 #ifndef HLO_INTERP_DEVICES_COLLECTIVES_H_

@@ -167,7 +167,7 @@ Result<Literal> BeginManualRegion(Evaluation& e) {
       parts.push_back(whole);
       continue;
     }
-    // One partition alone has no parts.
+    // A partition that runs alone does not know its number.
     const bool begins = MarkerOf(e.inst) == Marker::kShard;
     const Parts where =
         TRY(begins ? region.DevicePartsOf(i, whole.shape(), shape) : region.DevicePartsOf(i, shape, whole.shape()));

@@ -1,7 +1,6 @@
 // Manual regions of partitioned programs, such as shard_map. Partitions have whole values outside a region, and parts
 // inside it.
 //
-//
 // The sharding of the operand at the start of a region, the sharding of the instruction at its end, or Shardy's text in
 // the frontend attributes determines the parts. A dimension may be split into more parts than the region's shapes show:
 // the additional minor axes are not manual, and the region sees them whole. Last parts are padded with zeros.
@@ -23,7 +22,7 @@ Result<Literal> BeginManualRegion(Evaluation& e);
 // from it only along split axes.
 Result<std::vector<Literal>> EndManualRegion(Gathering& gathering);
 
-// The number of partitions of the module's first manual region according to its sharding; 0 without a region, or if the
+// The number of partitions of the module's first manual region according to its sharding. 0 without a region, or if the
 // sharding is unknown.
 int64_t PartitionsOfManualRegions(const Module& module);
 

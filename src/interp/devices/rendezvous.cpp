@@ -64,7 +64,8 @@ Result<std::optional<Literal>> Rendezvous::Arrive(int device, const Instruction&
 
 // ---- send and recv -------------------------------------------------------------------------------------------------
 
-// The pairs are partitions of one replica if there is a channel and several partitions, else replicas of one partition.
+// The pairs in the attribute are partitions of one replica if there is a channel and several partitions, else replicas
+// of one partition.
 Result<std::optional<Rendezvous::Route>> Rendezvous::RouteOf(const Instruction& inst, int device) const {
   const ChannelAttrs& attrs = inst.attrs<ChannelAttrs>();
   if (attrs.is_host_transfer)

@@ -2,7 +2,7 @@
 // continue. Internal to interp/.
 //
 // The start of a collective exchanges values at once, so its done op never waits. A send stores its value and
-// continues; a recv-done waits for this value.
+// continues. A recv-done waits for this value.
 #ifndef HLO_INTERP_DEVICES_RENDEZVOUS_H_
 #define HLO_INTERP_DEVICES_RENDEZVOUS_H_
 
