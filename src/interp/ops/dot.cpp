@@ -145,7 +145,7 @@ int64_t ProductsBytes(PrimitiveType type, int64_t batch, int64_t m, int64_t n, i
   });
 }
 
-// Most bytes while the operands are widened, or afterwards with `more`.
+// The most scratch bytes: while the operands are widened, or later, with `more` bytes beside the widened operands.
 int64_t SidesBytes(const WidenedBytes& a, const WidenedBytes& b, int64_t more) {
   return std::max({a.making, a.made + b.making, a.made + b.made + more});
 }
@@ -164,7 +164,7 @@ class GroupEnds {
     }
   }
   int64_t groups() const { return groups_; }
-  // A row in several groups belongs to the first of these groups.
+  // The rows [begin, end) of `group` that no earlier group has.
   std::pair<int64_t, int64_t> FirstClaim(int64_t prefix, int64_t group, int64_t rows) const {
     int64_t begin = 0;
     for (int64_t j = 0; j < group; ++j) begin = std::max(begin, End(prefix, j));

@@ -1,4 +1,4 @@
-// fft in c128: radix 2 while the length is even, then the definition.
+// fft in c128: radix 2 while the length is even, then sums by the definition of the transform.
 #include <cmath>
 #include <cstring>
 #include <vector>

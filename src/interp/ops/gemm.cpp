@@ -10,8 +10,8 @@
 namespace hlo {
 namespace {
 
-// 6 x 16 floats take 12 of the 16 registers; b takes two and a one. The packed block of b (kDepth x kColumns floats, 16
-// KiB) takes half of the first-level cache.
+// 6 x 16 floats take 12 of the 16 registers. b takes two and a takes one. The packed block of b (kDepth x kColumns
+// floats, 16 KiB) takes half of the first-level cache.
 constexpr int64_t kRows = 6;
 constexpr int64_t kDepth = 256;
 constexpr int64_t kBand = kRows * 8;

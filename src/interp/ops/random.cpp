@@ -60,8 +60,9 @@ void StoreBits(const uint64_t* bits, PrimitiveType type, std::byte* to, int64_t 
   }
 }
 
-// Returns the number of blocks. A block makes one element of 64 bits. Otherwise its two words go to even and odd
-// positions along the first dimension of even size, or else along the first of the largest dimensions.
+// Fills `bits` and returns the number of cipher blocks. A block makes one element of 64 bits. Otherwise it makes two
+// elements, which are neighbours along the first dimension of even size, or else along the first of the largest
+// dimensions.
 uint64_t ThreeFryBits(uint64_t key, uint64_t counter, const Shape& shape, Scratch<uint64_t>& bits) {
   const int64_t count = bits.size();
   if (BitWidth(shape.type()) == 64) {
@@ -132,8 +133,8 @@ Result<Literal> EvalRngBitGenerator(Evaluation& e) {
       FAIL(UnsupportedAt(e.inst, "U002", "'rng-bit-generator' with rng_three_fry takes a state of u64[2]"));
     fresh[1] = old[1] + ThreeFryBits(old[0], old[1], bits_shape, bits);
   } else {
-    // A state of two words has the high word of the counter, which is also the key, and the low word. In a state of
-    // three words, the key comes first.
+    // A state of two words is (key, low word of the counter), and the key is also the high word of the counter. A state
+    // of three words is (key, low word, high word).
     const uint64_t high = words == 3 ? old[2] : old[0];
     unsigned __int128 counter = static_cast<unsigned __int128>(high) << 64 | old[1];
     counter += PhiloxBits(old[0], counter, bits_shape.type(), bits);

@@ -108,10 +108,10 @@ struct Plan {
 
 // ---- Bodies of one op, applied to numbers in memory -------------------------------------------------------------
 
-// accumulator = F(accumulator, x) over a run, for all lanes. Lanes that are not contiguous go in eight independent
-// chains, or one by one if F has its own function for long runs.
 constexpr int64_t kLongRun = 32;
 
+// accumulator = F(accumulator, x) over a run, for all lanes. Lanes that are not contiguous go in eight independent
+// chains, or one by one if F has its own function for long runs.
 template <class T, class A, class F>
 void FoldRuns(const Plan& plan, const T* x, A* accumulators, int64_t lanes, F f) {
   plan.ForEachRun([&](int64_t offset) {

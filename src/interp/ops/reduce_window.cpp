@@ -281,8 +281,9 @@ Result<Literal> EvalReduceWindow(Evaluation& e) {
   return e.inst.shape().IsTuple() ? Literal::Tuple(std::move(results)) : std::move(results[0]);
 }
 
-// For each source element in row-major order, `select` chooses an element of its window, and `scatter` combines the
-// two. Lanes are the trailing dimensions over which no window slides.
+// For each source element in row-major order, `select` chooses an element of its window in the operand, and `scatter`
+// combines the source element with the result at this place. Lanes are the trailing dimensions over which no window
+// slides.
 Result<Literal> EvalSelectAndScatter(Evaluation& e) {
   const SelectAndScatterAttrs& attrs = e.inst.attrs<SelectAndScatterAttrs>();
   const ScalarBody& select = *TRY(e.session.Body(*attrs.select));
