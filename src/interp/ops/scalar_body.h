@@ -1,5 +1,5 @@
 // A scalar computation applied to blocks of up to kLanes elements, for reduce, sort, map and the like. Computations of
-// elementwise ops, constants, calls and tuples run in blocks; others are interpreted for each element.
+// elementwise ops, constants, calls and tuples run in blocks. Others are interpreted for each element.
 #ifndef HLO_INTERP_OPS_SCALAR_BODY_H_
 #define HLO_INTERP_OPS_SCALAR_BODY_H_
 
@@ -28,7 +28,8 @@ class ScalarBody {
     std::vector<std::byte> bytes;
   };
 
-  // Runs at most kLanes elements. `in` is indexed by parameter, in memory form; `out[i]` may be one of `in`.
+  // Runs at most kLanes elements. `in` has an array for each parameter, in memory form. `out` has an array for each
+  // result, which may be one of `in`.
   Status Run(const std::byte* const* in, std::byte* const* out, int64_t count, Scratch& scratch) const;
 
   // AsBinary and AsComparison are null unless the body is one op on parameters 0 and 1 in this order. BinaryOpcode also
@@ -40,7 +41,8 @@ class ScalarBody {
   int64_t AsParameter() const { return as_parameter_; }
 
  private:
-  // The place of a value. A constant has kLanes copies, and each step a register.
+  // The place of a value. A constant has kLanes copies. The result of each step is in a register, an array of kLanes
+  // elements.
   struct Source {
     enum Kind { kParameter, kConstant, kRegister } kind = kParameter;
     int64_t index = 0;

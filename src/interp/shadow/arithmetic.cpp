@@ -1,6 +1,6 @@
 // Bounds of add, subtract, multiply, divide, maximum and minimum. Rules: docs/comparison.md#elementwise-rules.
 //
-// Vectorised loops process blocks. The careful rule recomputes special elements and possible overflows.
+// Vectorised loops process blocks. CarefulArithmetic recomputes special elements and possible overflows.
 #include <algorithm>
 
 #include "interp/shadow/elementwise.h"
@@ -39,7 +39,7 @@ struct DivideRule {
 };
 
 // The result for infinities, NaNs and overflows. A product or quotient with an infinity or zero needs the sign of the
-// other operand, a sum with an infinity does not.
+// other operand. A sum with an infinity does not.
 Pair CarefulArithmetic(Opcode opcode, Pair a, Pair b, double value, double before, const Finish& finish) {
   if (!IsDecided(a) || !IsDecided(b)) return {0, kUndetermined};
   const bool special = !std::isfinite(a.value) || !std::isfinite(b.value);
@@ -60,8 +60,8 @@ Pair CarefulArithmetic(Opcode opcode, Pair a, Pair b, double value, double befor
   return {0, kUndetermined};
 }
 
-// Whether the exact result is `value`, and all types that it passes represent it. Then no rounding occurs, with or
-// without an fma.
+// Whether `value` is the exact result, and the compute type and the result's type represent it. Then no rounding
+// occurs, with or without an fma.
 bool IsExactResult(Opcode opcode, double a, double b, double value, const Finish& finish) {
   if (!Holds(finish.compute, value) || !Holds(finish.target, value)) return false;
   switch (opcode) {
@@ -80,7 +80,7 @@ bool IsExactResult(Opcode opcode, double a, double b, double value, const Finish
   }
 }
 
-// Rounds certainly finite results to the grid of f32, and returns their number. Others keep their value and bound.
+// Rounds results that are certainly finite to f32, and returns their number. Others keep their value and bound.
 template <class Rule>
 int64_t GridOfSingles(const Finish& finish, const Lane* in, double* value, double* bound, int64_t count) {
   const double *a = in[0].value, *ea = in[0].bound, *b = in[1].value, *eb = in[1].bound;

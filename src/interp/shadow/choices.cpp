@@ -50,7 +50,8 @@ bool SameSign(const ShadowValue& a, const ShadowValue& b, int64_t i) {
   return std::signbit(Values(a.value)[i]) == std::signbit(Values(b.value)[i]);
 }
 
-// Whether `inst` always equals parameter `place` of one side.
+// The two elements that a reducer combines are its left and right side. Parameter `place` of a side is `place` or
+// `place` + arity. Whether `inst` always equals parameter `place` of one side.
 bool TakenFromASide(const Instruction& inst, int64_t place, int64_t arity) {
   std::vector<const Instruction*> worklist = {&inst};
   std::unordered_set<const Instruction*> seen = {&inst};
@@ -67,7 +68,7 @@ bool TakenFromASide(const Instruction& inst, int64_t place, int64_t arity) {
   return true;
 }
 
-// The parameter whose value `inst` has, apart from exact widening, or -1.
+// The parameter whose value `inst` has, counted within its side, apart from exact widening. Otherwise -1.
 int64_t PlaceOf(const Instruction& inst, int64_t arity) {
   const Instruction* from = &inst;
   for (; from->Is(Opcode::kConvert); from = &from->operand(0)) {
@@ -522,7 +523,7 @@ void OpenTo(const ShadowValue& candidate, std::span<const int64_t> to, ShadowVal
 
 namespace {
 
-// Permits both zeros in element i if the elements of result of[i] contain both.
+// Permits both zeros in element i if the elements that reduction `of[i]` combines contain both.
 void AllowBothZeros(const Elements& elements, size_t k, std::span<const int64_t> of, ShadowValue& x) {
   if (!x.IsFloat()) return;
   for (size_t i = 0; i < of.size(); ++i) {

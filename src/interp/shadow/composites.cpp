@@ -1,5 +1,5 @@
 // Ops that passes expand, and library calls, in a comparison of two modules. The judge has to find wrong expansions, so
-// it expands nothing itself.
+// it does not use the expansions of passes.
 #include <algorithm>
 #include <cmath>
 #include <deque>
@@ -123,7 +123,7 @@ bool AllComputed(const ShadowValue& x) {
   return !x.HasBound() || std::ranges::all_of(x.bound.data<double>(), [](double e) { return IsComputed(e); });
 }
 
-// Magnitudes, plus bounds on request. Undetermined elements are then NaN.
+// Magnitudes, plus bounds on request. With bounds, undetermined elements are NaN.
 Literal Sizes(const ShadowValue& x, bool with_bounds) {
   Literal sizes = x.value;
   const double* const bounds = with_bounds ? BoundsOrNull(x.bound) : nullptr;

@@ -242,7 +242,7 @@ Bounds OneResult(const Contraction& c, const Operand& left, const Column& right,
         IsCertainNaN(right.values[b], right.sizes[b], right.sizes != right.values)) {
       nan = true;
     } else if (SignIsOpen(left.value()[a], left.sizes()[a]) || SignIsOpen(right.values[b], right.sizes[b])) {
-      // The bounds describe products of finite factors.
+      // The bounds describe only products of finite factors.
       open |= !std::isfinite(product) || std::isnan(left.sizes()[a] * right.sizes[b]);
     } else if (!std::isfinite(product)) {
       (std::isnan(product) ? nan : finite_factors ? beyond : infinite) = true;

@@ -110,8 +110,8 @@ ShadowValue IntegerToFloat(Context& context, const Instruction& inst, const Shad
   return result;
 }
 
-// Integers: truncates and saturates, NaN becomes 0. Pred: whether x is not 0. Undetermined if the bound permits several
-// results.
+// To integers: truncates and saturates, and NaN becomes 0. To pred: whether x is not 0. The result is undetermined if
+// the bound permits several.
 ShadowValue FloatToInteger(const Instruction& inst, const ShadowValue& x) {
   const PrimitiveType type = inst.shape().type();
   const int bits = BitWidth(type);

@@ -119,7 +119,7 @@ ShadowValue Apply(const BlockRule& rule, const Instruction& inst, Operands opera
   ApplyTo(rule, operands, &ShadowValue::bound, count, result.value.mutable_data<double>().data(),
           result.bound.mutable_data<double>().data());
   if (std::ranges::any_of(operands, [](const ShadowValue* operand) { return operand->HasLikely(); })) {
-    // With rounding to a grid, the likely bounds are around other values.
+    // With rounding to a grid, the likely bounds are around other values than the worst-case bounds.
     result.likely = NewBuffer(inst.shape());
     Literal around = NewBuffer(inst.shape());
     double* const middle = around.mutable_data<double>().data();

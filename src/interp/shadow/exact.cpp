@@ -86,8 +86,8 @@ Result<Literal> EvaluateWhole(Context& context, const Instruction& inst, std::sp
       Str("no error bounds for '", inst.name(), "', a ", inst.shape(), " which is ", value.shape(), " at run time")));
 }
 
-// Whether no pass rewrites the instruction, so that both modules compute the same bits from exact operands.
-// fft-expander rewrites an fft to products that have bounds. Decompositions become loops or library calls that round
+// Whether the value counts as exact if the operands are exact. Passes do not rewrite these instructions, except that
+// fft-expander makes products from an fft, which have bounds. Decompositions become loops or library calls that round
 // differently.
 bool IsLeftAlone(const Instruction& inst) {
   constexpr std::string_view kDecompositions[] = {"Qr", "ProductOfElementaryHouseholderReflectors", "Eigh"};

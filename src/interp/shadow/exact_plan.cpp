@@ -38,7 +38,7 @@ bool HasBits(const Magnitude& magnitude, int bits) {
   return magnitude.most == 0 || magnitude.most <= std::ldexp(1.0, bits + magnitude.unit);
 }
 
-// Whether the computation cannot round.
+// Whether the computation never rounds.
 bool OnlyChooses(const Computation& body) {
   const auto is_float = [](const Instruction* inst) {
     return inst->shape().IsArray() && !IsInteger(inst->shape().type()) && inst->shape().type() != PrimitiveType::kPred;

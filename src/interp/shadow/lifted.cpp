@@ -14,7 +14,7 @@ namespace hlo::shadow {
 
 namespace {
 
-// The callee of a map has scalars instead of the operands' shapes.
+// Not for a map, whose callee has scalars instead of the operands' shapes.
 bool IsCall(const Instruction& inst) { return inst.Is(Opcode::kCall) || inst.Is(Opcode::kFusion); }
 
 // All directly and indirectly called computations, callees first, and `computation` last.

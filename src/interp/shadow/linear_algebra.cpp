@@ -179,7 +179,7 @@ class Rounded {
   Rounded(PrimitiveType type, bool ftz) {
     const PrimitiveType part = PartOf(type);
     const Rounding rounding = RoundingTo(BitWidth(part) < 32 ? PrimitiveType::kF32 : part, ftz);
-    // The f64 value beside the bound has as many roundings.
+    // The computation of the value in f64 has as many roundings.
     u_ = (IsComplex(type) ? 8 : 1) * rounding.relative + (IsComplex(type) ? 8 : 1) * kOwn;
     least_ = 8 * rounding.least;
     overflow_ = rounding.overflow;

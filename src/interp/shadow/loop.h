@@ -33,13 +33,13 @@ class Repeated {
     Kind kind = Kind::kInstruction;
     const Instruction* inst = nullptr;
     std::vector<int> operands;                      // Step numbers.
-    int64_t index = 0;                              // Of the argument or the state element.
+    int64_t index = 0;                              // Number of the argument or state element.
     bool is_unchanged = false;                      // Later trips have the value of the first trip.
     bool is_kept = false;                           // The unchanged value is kept for later trips.
     bool is_repeated = false;                       // Later trips compute the step again.
     bool is_large = false;                          // The value is released after its last use in a trip.
     int output = -1;                                // The output that this step computes, or -1.
-    std::vector<int> last_in_first, last_in_later;  // Large values whose last reader in such a trip is this step.
+    std::vector<int> last_in_first, last_in_later;  // Large values that this step reads last, in the first or later trips.
     std::unique_ptr<PreparedElementwise> rule;
   };
   // A step's value, or the elements of a tuple that has no step.

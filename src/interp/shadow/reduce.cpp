@@ -296,7 +296,7 @@ Result<ShadowValue> ReduceByBody(Context& context, const Instruction& inst, cons
   return tuple;
 }
 
-// A result that depends only on its own two parameters, through one op.
+// A result of a reducer that depends only on its own two parameters, through one op.
 class Apart {
  public:
   static bool Is(const Computation& reducer, int64_t i) {

@@ -15,10 +15,11 @@
 namespace hlo::shadow {
 
 inline constexpr double kUndetermined = std::numeric_limits<double>::quiet_NaN();
-// Bound of an undetermined element that was computed from values of operands; a Mask has kComputed for it. Only the
-// payload of the NaN differs from kUndetermined. Rules may ignore the difference, because a comparison of two modules
-// (`widened`) evaluates each rule a second time without bounds.
+// Bound of an undetermined element that was computed from values of operands. Only the payload of the NaN differs from
+// kUndetermined. Rules may ignore the difference, because a comparison of two modules (`widened`) evaluates each rule a
+// second time without bounds.
 inline constexpr double kUndeterminedButComputed = std::bit_cast<double>(std::bit_cast<uint64_t>(kUndetermined) | 1);
+// Flags of a Mask: the element has no meaningful value, or it is undetermined but computed.
 inline constexpr uint8_t kLost = 1, kComputed = 2;
 inline bool IsComputed(double bound) {
   return !std::isnan(bound) || std::bit_cast<uint64_t>(bound) == std::bit_cast<uint64_t>(kUndeterminedButComputed);
@@ -150,11 +151,12 @@ using Operands = std::span<const ShadowValue* const>;
 bool IsElementwiseRule(const Instruction& inst);
 Result<ShadowValue> Elementwise(Context& context, const Instruction& inst, Operands operands);
 
-// For reducers that return one of their sides: the best element, with all elements that may be best as choices. Returns
+// For reducers of which PicksASide holds: the best element, with all elements that may be best as choices. Returns
 // nullopt for other reducers or too many choices.
 Result<std::optional<ShadowValue>> ReduceByPicking(Context& context, const Instruction& inst, const Computation& body,
                                                    Operands operands);
-// Whether each result of the reducer is an unchanged element of one side.
+// The sides of a reducer are the two elements that it combines. Whether each result is an unchanged element of one
+// side.
 bool PicksASide(const Computation& body);
 // Widens elements to[i] of `result` to permit the elements i of `candidate`.
 void OpenTo(const ShadowValue& candidate, std::span<const int64_t> to, ShadowValue& result);
@@ -186,8 +188,8 @@ Result<ShadowValue> Convolution(Context& context, const Instruction& inst, Opera
                                 const WantedResults* wanted);
 
 // The interpreter's value from operands rounded to their types, for two compared modules. It is exact if the operands
-// are exact and no pass rewrites the op. Otherwise it is undetermined, but equal bits in both modules make it right,
-// unless an operand has no meaningful value.
+// are exact and passes keep the op, or rewrite it to ops with bounds. Otherwise it is undetermined, but equal bits in
+// both modules make it right, unless an operand has no meaningful value.
 Result<ShadowValue> Interpreted(Context& context, const Instruction& inst, Operands operands);
 // Whether the instruction computes with complex numbers. OfComplex is its value in a comparison of two modules, with
 // the parts as `elements`.
@@ -312,7 +314,7 @@ struct SumRule {
     return (before + target) * kUp;
   }
 };
-// `product_bits`: significand bits of both factors of each term. 0: the terms are not products.
+// `product_bits` counts the significand bits of both factors of each term. It is 0 if the terms are not products.
 SumRule SumRuleOf(const Context& context, const Instruction& inst, int64_t terms, int product_bits = 0);
 int SignificandBits(PrimitiveType type);
 bool AreIntegers(const ShadowValue& value);

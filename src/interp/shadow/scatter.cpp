@@ -40,7 +40,8 @@ class Destinations {
     }
   }
 
-  // Row-major operand index of update `u`, or -1 if its window exceeds the operand.
+  // Row-major index of the operand element that element `u` of the updates changes, or -1 if its window exceeds the
+  // operand.
   int64_t Of(int64_t u, const Literal& indices) const {
     std::vector<int64_t> offset(operand_.rank(), 0), start(operand_.rank(), 0), at(indices_.rank(), 0);
     for (int64_t d = updates_.rank() - 1; d >= 0; --d) {

@@ -79,7 +79,8 @@ struct Choices {
   int64_t DecisionOf(int64_t element) const { return of.empty() ? element : of[element]; }
 };
 
-// The results of a dot or convolution that are computed. The instruction then has the shape of a list of these.
+// The results of a dot or convolution that are computed: row-major indices `at` in the shape `whole`. The instruction
+// then has the shape of a list of these results.
 struct WantedResults {
   Shape whole;
   std::vector<int64_t> at;
@@ -111,7 +112,7 @@ struct ShadowOptions {
   // Wanted results of dots and convolutions in the computation itself. Other instructions compute all results.
   const std::unordered_map<const Instruction*, WantedResults>* wanted = nullptr;
 
-  // Values of cut points and views, as in InterpretOptions. A loop calls this once for each instruction.
+  // Values of cut points and views, as InterpretOptions::given. A loop calls this once for each instruction.
   std::function<std::optional<ShadowValue>(const Instruction&)> given;
   std::function<void(const Instruction& loop, int64_t iteration, const ShadowValue& state)> on_iteration;
   // Receives the number of trips, the state at the start of the last trip (empty without trips), and the result.
