@@ -18,7 +18,7 @@ constexpr int64_t kMostSteps = 4000, kMostDepth = 4000;
 // The element of `operand`, which may be a scalar, that an elementwise instruction reads for its own `element`.
 int64_t Same(const Instruction& operand, int64_t element) { return operand.shape().NumElements() == 1 ? 0 : element; }
 
-// A function that grows on the part of its domain where it is inverted, and the results from which it is inverted.
+// An increasing function and its inverse, which is applied to results in [low, high].
 struct Monotone {
   Opcode opcode;
   double low, high;

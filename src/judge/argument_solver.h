@@ -51,9 +51,9 @@ class ArgumentSolver {
  public:
   explicit ArgumentSolver(const Module& module);
 
-  // Adds changes to `changes` that may bring the element into `wanted`, or none if a run had it there. Returns false
-  // and adds nothing if the search fails. With `other_first`, a select first tries the operand that the run did not
-  // take.
+  // Adds changes to `changes` that may bring the element into `wanted`. Adds none if the run had it there. Returns
+  // false and adds nothing if the search fails. With `other_first`, a select first tries the operand that the run did
+  // not take.
   bool Solve(const Recording& recording, const Dependence& dependence, const Instruction& inst, int64_t element,
              Wanted wanted, Changes& changes, bool other_first = false);
   // Like Solve, for changes after which the site may reach the side at an element of Reach::ElementsOf.

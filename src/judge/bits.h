@@ -27,7 +27,7 @@ class Instruction;
 class Module;
 
 struct BitsOptions {
-  // on_value, on_iteration and outfeed are replaced, for additional runs also nan_bits.
+  // on_value, on_iteration and outfeed are replaced. Additional runs also replace nan_bits.
   InterpretOptions interpret;
   OriginsOf origins = OriginsOf::kBefore;
   CompareOptions compare;

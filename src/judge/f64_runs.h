@@ -22,7 +22,7 @@ struct F64Runs {
   // spread does not explain a difference (ensemble.h). kUnsupported: the interpreter cannot run a module in f64.
   Verdict verdict = Verdict::kMatch;
   std::string reason;      // Set unless the verdict is kMatch.
-  bool is_silent = false;  // Some output, not a single number, has only zeros, infinities and NaNs.
+  bool is_silent = false;  // Some output of several elements has only zeros, infinities and NaNs.
   ShapeIndex output;       // Set for a mismatch.
   Comparison comparison;   // All outputs in f64. Set for a mismatch.
 };

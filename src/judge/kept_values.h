@@ -84,7 +84,7 @@ class ObservedRun {
     int64_t most = 0;      // Most iterations of a finished execution.
     bool skipped = false;  // Some finished execution had no iteration.
   };
-  // More executions are compared as one sequence, and only an equal sequence shows anything.
+  // More executions are compared as one sequence, and only equal sequences decide.
   static constexpr int64_t kMostExecutions = 1 << 14;
 
   explicit ObservedRun(size_t ids = 0) : values_(ids), executions_(ids) {}
@@ -115,7 +115,7 @@ struct ComparedValues {
 };
 ComparedValues CompareValues(const KeptValues& kept, const Module& before, const ObservedRun& run_before,
                              const ObservedRun& run_after);
-// Sorted hashes of all values that `after` of the pair may have.
+// Sorted hashes of all values that pair.after may have.
 std::vector<uint64_t> ValuesBefore(const KeptPair& pair, const ObservedRun& before);
 
 // The first value of the module after, in order of execution, that no corresponding instruction of the module before

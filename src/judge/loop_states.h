@@ -20,8 +20,8 @@ namespace hlo {
 using LoopOfComputation = std::unordered_map<const Computation*, const Instruction*>;
 LoopOfComputation LoopsOf(const Module& module);
 
-// Maps elements of loop states after passes to elements before. A kept get-tuple-element, in the loop or after it,
-// reads both.
+// Maps elements of loop states after passes to elements before. They correspond if a kept get-tuple-element, in the
+// loop or after it, reads them.
 class Counterparts {
  public:
   using Element = ValueNumbers::StateElement;

@@ -39,7 +39,7 @@ class Repeated {
     bool is_repeated = false;                       // Later trips compute the step again.
     bool is_large = false;                          // The value is released after its last use in a trip.
     int output = -1;                                // The output that this step computes, or -1.
-    std::vector<int> last_in_first, last_in_later;  // Large values that this step reads last, in the first or later trips.
+    std::vector<int> last_in_first, last_in_later;  // Large values that this step reads last, in these trips.
     std::unique_ptr<PreparedElementwise> rule;
   };
   // A step's value, or the elements of a tuple that has no step.

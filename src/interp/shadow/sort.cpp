@@ -22,7 +22,7 @@ bool IsDecidedEverywhere(const ShadowValue& x) {
 // less[i * count + j]: 1 if i is before j, 0 if not, 2 if undetermined.
 using Relation = std::vector<uint8_t>;
 
-// The parameters of the computation are the two sides of each operand in turn, as in sort.
+// As in sort, the computation has two parameters for each operand: an element on the left and one on the right.
 class Comparator {
  public:
   Comparator(const Computation& body, std::vector<ShadowValue> operands, int64_t count)
