@@ -55,7 +55,7 @@ struct SegmentsResult {
   int64_t equal_in_bits = 0;          // Other instances with equal bits.
   int64_t by_residues = 0;            // Other instances with equal residues.
   int64_t values = 0, elements = 0, undetermined = 0;
-  int64_t unchanged = 0, not_compared = 0;  // Values that samples need not, or could not compare.
+  int64_t unchanged = 0, not_compared = 0;  // Values that samples found unchanged, or could not compare.
   bool beyond_work = false;
   std::vector<JudgedPart> open;
   // The first wrong part. Later parts are not judged.

@@ -39,7 +39,7 @@ std::string_view ToString(SiteKind kind);
 struct Site {
   const Instruction* inst = nullptr;
   SiteKind kind = SiteKind::kSelect;
-  int64_t part = 0;  // kStart: number of the start operand; kIndex: number of the component.
+  int64_t part = 0;  // Number of the start operand (kStart) or of the component (kIndex).
   int64_t most = 0;  // The largest start or index in range.
   int sides = 2;
   uint64_t reached = 0;
@@ -77,7 +77,8 @@ class Reach {
   bool HasRun(const Instruction& inst) const { return ever_ran_[inst.id()]; }
   const Dependence& dependence() const { return dependence_; }
   int64_t Missing() const;
-  // At most `most` row-major indices of elements at which the site decides; for kIndex, of indices in its component.
+  // At most `most` row-major indices of elements at which the site decides. For kIndex, elements of its component of
+  // the index vectors.
   static std::vector<int64_t> ElementsOf(const Site& site, int64_t most);
   ReachCount CountOf(SiteKind kind) const;
 

@@ -86,7 +86,7 @@ struct Number {
   uint64_t residue() const { return bits & ~(kOpen | kInexact); }
   bool open() const { return (bits & kOpen) != 0; }  // The number depends on a decision that roundings might change.
   bool IsInexact() const { return (bits & kInexact) != 0; }
-  // Bound of the distance between the value and the number; may be infinite.
+  // Bound of the distance between the value and the number. It may be infinite.
   double error() const {
     if (!IsInexact()) return 0;
     const int e = static_cast<int>(std::bit_cast<uint64_t>(value) & kErrorBits);

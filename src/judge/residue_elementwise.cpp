@@ -59,7 +59,7 @@ struct Image {
 };
 
 Image ImageOf(double value, std::span<const double> others) {
-  constexpr double kOfFunction = 0x1p-48;  // Relative; exceeds the error of f64 functions.
+  constexpr double kOfFunction = 0x1p-48;  // Relative error, larger than that of f64 functions.
   const auto kind = [](double x) { return std::isnan(x) ? 3 : std::isfinite(x) ? 0 : x > 0 ? 1 : 2; };
   Image image{value, std::fabs(value) * kOfFunction, false};
   for (const double other : others) {
@@ -91,7 +91,7 @@ Image ImageOf(double (*function)(double, double), const Decider& x, const Decide
   const double left = x.value - x.error, right = x.value + x.error, low = y.value - y.error, high = y.value + y.error;
   const std::array corners = {function(left, low), function(left, high), function(right, low), function(right, high)};
   Image image = ImageOf(value, corners);
-  // Both functions are monotone in each operand on each side of 0.
+  // power and atan2 are monotone in each operand on each side of 0.
   const bool meets_zero =
       (!x.IsExact() && std::fabs(x.value) <= x.error) || (!y.IsExact() && std::fabs(y.value) <= y.error);
   if (meets_zero) image.error = std::numeric_limits<double>::infinity();

@@ -24,7 +24,7 @@ std::vector<Literal> LiteralsOf(Operands operands) {
 
 // ---- Instructions without a rule -----------------------------------------------------------------------------------
 
-// Includes the operations of called computations.
+// Hash of the instruction's operation, including the operations of called computations.
 uint64_t HashOfOperation(const Instruction& inst) {
   Module module("one");
   std::unordered_map<const Computation*, Computation*> copies;

@@ -8,7 +8,7 @@
 //   logistic(x) = 1 / (1 + exp(-x))    X.logi.1
 //   power(x, n) = x * ... * x          A.pow.1c, and 1 / power(x, -n) (A.div.4)
 //   power(x, 1/2) = sqrt(x)            A.pow.3
-//   f(0), f(1) as f64 has them         none; f(0) is mostly 0 or 1, which are also constants of programs
+//   f(0), f(1) as f64 has them         none. f(0) is mostly 0 or 1, which are also constants of programs
 // Each other function is a hash of its operands' residues, which suffices for passes that are declared kReassociates.
 // For other passes, results of a function that only one module computes are open (Functions).
 #ifndef HLO_JUDGE_RESIDUE_RULES_H_
@@ -143,7 +143,7 @@ uint64_t HashOf(const Value& value);
 // ---- Rules ---------------------------------------------------------------------------------------------------------
 
 // The interpreter's result of `inst` with the shape `result`, for operands of other types or dimensions. `reducer`
-// replaces the called computation by an op on two elements, or with kParameter by the second element.
+// replaces the called computation by an op on two elements. kParameter returns the second element.
 Result<Literal> EvaluateAs(const Instruction& inst, std::span<const Literal> operands, const Shape& result,
                            std::optional<Opcode> reducer = {});
 

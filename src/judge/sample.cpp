@@ -83,7 +83,8 @@ class Comparer {
         counterparts_(loops_before_, loops_after_, origins_) {}
 
   Result<SampleResult> Compare() {
-    // An instruction that a pass made has no id in the input, but the same id in both modules, which becomes negative.
+    // An instruction that a pass made has no id in the input. Its identity is a negative number made from its own id,
+    // which is equal in both modules.
     const auto identity = [](int input_id, const Instruction& inst) {
       return input_id >= 0 ? input_id : -2 - inst.id();
     };
