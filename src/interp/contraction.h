@@ -25,7 +25,8 @@ class WidenedElements {
   const std::byte* data_;
 };
 
-// Memory of WidenedElements: at most `making` during construction, then `made`. With `given`, the literal counts, too.
+// Memory of WidenedElements: at most `making` during construction, then `made`. `given`: the literal is a temporary
+// copy, so its bytes count, too.
 struct WidenedBytes {
   int64_t making = 0, made = 0;
 

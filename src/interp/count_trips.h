@@ -17,7 +17,7 @@ inline constexpr int64_t kMostInterpretedTrips = 64;
 // form and the condition depends on few scalars with constant initial values.
 std::optional<int64_t> CountTrips(const Instruction& loop, int64_t most);
 // Element `i` of the state after `trips` trips, which must be all trips of the loop. Nullopt unless it is a scalar that
-// follows from constants: by a known form of induction, or by at most kMostInterpretedTrips interpreted trips.
+// follows from constants by a known induction, or by at most kMostInterpretedTrips interpreted trips.
 std::optional<Literal> ScalarAfter(const Instruction& loop, int64_t i, int64_t trips);
 
 }  // namespace hlo

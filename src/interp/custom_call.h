@@ -15,7 +15,7 @@ Error UnsupportedCall(const Instruction& inst, std::string_view what);
 
 // True for lapack_*, blas_*trsm and cusolver_*, as registered by JAX.
 bool IsLapackTarget(std::string_view target);
-std::vector<std::string> LapackTargets();  // Current names.
+std::vector<std::string> LapackTargets();  // Without the names of older versions of JAX.
 Result<Literal> CallLapack(Evaluation& e);
 Result<Literal> CallCusolverCholesky(Evaluation& e);  // (a) -> (factor, workspace, info).
 

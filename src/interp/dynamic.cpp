@@ -42,7 +42,7 @@ bool FollowsItsOperands(const Instruction& inst) {
          inst.Is(Opcode::kSetDimensionSize) || inst.Is(Opcode::kDynamicReshape);
 }
 
-// Evaluates an instruction whose operands are smaller than their shapes.
+// Evaluates an instruction whose operands are smaller than their shapes in the text.
 class ActualSizes {
  public:
   explicit ActualSizes(Evaluation& e) : e_(e), inst_(e.inst), scratch_("sizes") {
@@ -91,7 +91,7 @@ class ActualSizes {
   const Shape& actual(int64_t i) const { return e_.operands[i].shape(); }
   const Shape& written(int64_t i) const { return inst_.operand(i).shape(); }
 
-  // "s32[3] for s32[<=5], s32[5]"
+  // The operands for messages: "s32[3] for s32[<=5], s32[5]".
   std::string Written() const {
     std::vector<std::string> texts;
     for (int64_t i = 0; i < inst_.operand_count(); ++i) {

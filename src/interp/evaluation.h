@@ -15,7 +15,7 @@ namespace hlo {
 
 class ScalarBody;
 
-// The place of one of several devices.
+// A device by its replica and partition numbers.
 struct DevicePlace {
   int64_t replica = 0, partition = 0;
 };

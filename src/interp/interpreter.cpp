@@ -98,7 +98,7 @@ class Runner {
   }
 
  private:
-  // Moves the arguments into a new frame. `caller` is null for the first frame.
+  // `caller` is null for the first frame.
   Status Push(const Computation& computation, std::span<Literal> args, const Step* caller = nullptr) {
     if (static_cast<int64_t>(frames_.size()) >= options_.max_depth) {
       FAIL(LimitError("R005", Str("calls nested deeper than ", options_.max_depth, " at '", computation.name(), "'"))

@@ -23,7 +23,7 @@ class Computation;
 class Instruction;
 class Module;
 
-// The bits of NaNs, as instructions see them that read the bits of floats (nan_bits.h). kOwn leaves the bits unchanged.
+// The bits of NaNs for instructions that read the bits of floats (nan_bits.h). kOwn leaves them unchanged.
 enum class NanBits : uint8_t {
   kOwn,
   kPositive,  // The positive quiet NaN without a payload.
@@ -31,10 +31,10 @@ enum class NanBits : uint8_t {
 };
 
 struct InterpretOptions {
-  int64_t memory_limit = 0;                 // For live bytes; 0 is DefaultMemoryLimit.
+  int64_t memory_limit = 0;                 // For live bytes. 0 is DefaultMemoryLimit.
   int64_t max_depth = 8192;                 // For nested calls, loops and branches.
-  int64_t max_loop_iterations = 0;          // For each loop; 0 is unlimited.
-  int64_t max_steps = 0;                    // Executed instructions; 0 is unlimited.
+  int64_t max_loop_iterations = 0;          // For each loop. 0 is unlimited.
+  int64_t max_steps = 0;                    // Executed instructions. 0 is unlimited.
   uint64_t seed = 0;                        // For `rng` and the custom call GetRngSeed.
   const std::atomic<bool>* stop = nullptr;  // True ends the run with kInterrupted.
   NanBits nan_bits = NanBits::kOwn;
@@ -71,7 +71,7 @@ Result<Literal> EvaluateComputation(const Computation& computation, std::span<co
 Result<int64_t> DeviceCount(const Module& module);
 
 // The value on each device, whose number is replica * num_partitions + partition. `args` has an entry for each device,
-// or one entry for all. The devices share memory_limit; other limits, and observers, apply to each device. Error R040,
+// or one entry for all. The devices share memory_limit. Other limits, and observers, apply to each device. Error R040,
 // with exit code 1, for a deadlock.
 Result<std::vector<Literal>> InterpretDevices(const Module& module, std::span<const std::vector<Literal>> args,
                                               const InterpretOptions& options = {});

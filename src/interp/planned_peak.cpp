@@ -305,8 +305,8 @@ class LivenessSimulation {
   }
   void NoteCallee(const LivenessResult& callee) { NoteLargest(callee.largest, callee.largest_bytes); }
 
-  // Notes the lower of two upper bounds for a call. The first assumes that the callee frees no argument early. The
-  // second counts in the callee all buffers that the call uses last.
+  // Notes the lower of two upper bounds for a call. One assumes that the callee frees no argument early. The other
+  // counts in the callee all buffers that the call uses last.
   void NoteFrame(const Computation* callee, int64_t given) {
     const LivenessResult& freed = plans_.SimulationOf(callee, ArgumentUse::kFreed);
     NoteCallee(freed);

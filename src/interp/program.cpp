@@ -59,7 +59,7 @@ void SetHandler(Step& step) {
   if (EndsManualRegion(*step.inst) && step.inst->module().header.num_partitions > 1) step.handler = nullptr;
 }
 
-// Finds the last use of each value. A step may move a value that it uses last.
+// A step may move a value that it uses last.
 void FindLastUses(Program& program) {
   std::vector<int> last_step(program.slots, -1);
   std::vector<bool> only_taken_apart(program.slots, true);

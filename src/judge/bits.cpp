@@ -20,7 +20,7 @@ namespace {
 
 // ---- Hashes of values ----------------------------------------------------------------------------------------------
 
-// Hashes the type, the sizes, and the elements in row-major order. All NaNs count as equal.
+// All NaNs count as equal.
 uint64_t HashOf(const Literal& array) {
   constexpr int64_t kBlock = 4096;  // Bytes.
   const Shape& shape = array.shape();
@@ -57,7 +57,7 @@ struct Interpretation {
   std::vector<uint64_t> outfed;
 };
 
-// Interprets a module. On several devices, the result is a tuple of their results.
+// On several devices, the result is a tuple of their results.
 Result<Literal> OfAllDevices(const Module& module, std::span<const Literal> args, const InterpretOptions& options) {
   if (!HasSeveralDevices(module)) return Interpret(module, args, options);
   const std::vector<Literal> of_each(args.begin(), args.end());

@@ -50,7 +50,7 @@ std::vector<const Instruction*> Origins::Of(const Instruction& after) const {
     if (const Instruction* inst = ById(after.origin())) return {inst};
     return {};
   }
-  // An instruction loses its origin when its value changes.
+  // Equal origins mean equal values: an instruction loses its origin when its value changes.
   if (const Instruction* inst = ById(after.id()); inst != nullptr && inst->origin() == after.origin()) return {inst};
   const auto same = by_origin_.find(after.origin());
   return same == by_origin_.end() ? std::vector<const Instruction*>() : same->second;

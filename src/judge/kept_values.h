@@ -16,7 +16,6 @@
 
 namespace hlo {
 
-// Hash of two hashes.
 uint64_t Mixed(uint64_t a, uint64_t b);
 
 bool HasSeveralDevices(const Module& module);

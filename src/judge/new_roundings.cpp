@@ -87,7 +87,7 @@ class NewRoundings {
   std::vector<int> Find() const {
     std::vector<int> found;
     for (const Computation* computation : after_.PostOrder()) {
-      if (ReducerOp(*computation)) continue;  // The caller rounds.
+      if (ReducerOp(*computation)) continue;  // The instruction that calls a reducer rounds.
       for (const Instruction* inst : computation->instructions()) {
         if (Rounds(*inst)) found.push_back(inst->id());
       }

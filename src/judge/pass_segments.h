@@ -67,7 +67,7 @@ struct SegmentsResult {
 
 struct RepeatedPass {
   std::unique_ptr<Module> module;  // Origins are ids of the module before. Dead instructions were removed.
-  std::map<std::string_view, int64_t> rewrites;  // Applications, by rule id.
+  std::map<std::string_view, int64_t> rewrites;  // Counts by rule id.
 };
 // Runs an instance again on a clone of `before`. Uses the device and the disabled rules of `pipeline`. `fuel` limits
 // the rewrites.

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::string_view kKinds[] = {"select", "compare", "tie", "clamp", "largest", "start", "index", "branch"};
 
-// The instructions that the interpreter runs, by place.
+// Whether the interpreter runs an instruction, by place.
 std::vector<bool> LiveIn(const Computation& computation) {
   std::vector<bool> live(computation.place_limit());
   const std::vector<Instruction*> order = computation.PostOrder();

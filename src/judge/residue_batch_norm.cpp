@@ -4,8 +4,8 @@
 namespace hlo::residue {
 namespace {
 
-// A batch norm by its definition. Wide values have the shape of operand 0, others one element for each feature. All are
-// f64, because types do not matter to numbers.
+// Wide values have the shape of operand 0, others one element for each feature. All are f64, because types do not
+// matter to numbers.
 class Definition {
  public:
   explicit Definition(const Instruction& inst)

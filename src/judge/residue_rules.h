@@ -86,7 +86,7 @@ struct Context {
   const InterpretOptions& options;
   Shared& shared;
   bool of_after;
-  int64_t work;  // Limit on further elements.
+  int64_t work;  // Elements that may still be computed.
   std::function<void(const Instruction&, const Value&)> on_value;
   std::function<void(const Instruction& loop, int64_t iteration)> on_iteration;
   int64_t steps = 0, depth = 0;

@@ -95,7 +95,7 @@ class Comparer {
  private:
   using Watch = std::function<void(const Instruction&, const Value&, const LoopPath&)>;
 
-  // Runs a module, and hashes the values of instructions in `wanted`, by id.
+  // Hashes the values of instructions in `wanted`, which is indexed by id.
   NumberRun Observe(const Module& module, const std::vector<bool>& wanted, const Watch& watch = nullptr) {
     NumberRun run;
     run.observed = ObservedRun(wanted.size());

@@ -53,7 +53,8 @@ std::string HintOfParts(const Instruction& parameter, const Reading& reading, st
              "' of partition 1; a whole array is not divided, because ", why_not_cut);
 }
 
-// The part of a whole array, or none if the array is a part itself or is not cut. Then `why` is the reason.
+// Cuts the partition's part out of a whole array. Returns nullopt, and in `why` the reason, if the array is a part or
+// is not cut.
 Result<std::optional<Literal>> CutLeaf(const Instruction& parameter, int64_t leaf, const Shape& shape,
                                        const NpyArray& array, const std::string& where, const Reading& reading,
                                        std::string* why) {

@@ -25,7 +25,8 @@ class Module;
 Result<std::vector<Literal>> ReadArguments(const std::string& path, const Module& module,
                                            CastArgs cast = CastArgs::kNever, const std::set<int64_t>& given = {});
 
-// The meaning of arrays for a partitioned module, whose parameters are parts. Arrays for one device are always parts.
+// Whether arrays in a file are parts or whole arrays. The parameters of a partitioned module are parts. An array with a
+// key for one device is always a part.
 enum class ArgsAre : uint8_t {
   kAuto,   // Parts if they have the parameter's shape, else whole.
   kParts,  // Devices get the array unchanged.
@@ -67,7 +68,7 @@ Result<Literal> ReadFed(const NpzArrays& arrays, const std::string& path, int64_
 // Writes the keys `prefix0`, `prefix1`, ..., and `prefix0.1.2` for leaves of tuples. Error: A011.
 Status WriteNpz(const std::string& path, std::string_view prefix, std::span<const Literal> values);
 Status WriteOutputs(const std::string& path, const Literal& result);
-// Writes the prefixes of ReadArgumentsByDevice.
+// Writes keys with the prefixes that ReadArgumentsByDevice reads.
 Status WriteOutputsByDevice(const std::string& path, std::span<const Literal> results, int64_t partitions);
 // Values that are equal on all devices are written once, without a prefix.
 Status WriteArgumentsByDevice(const std::string& path, std::span<const std::vector<Literal>> args, int64_t partitions);

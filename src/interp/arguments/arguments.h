@@ -21,7 +21,7 @@ namespace hlo {
 class Module;
 
 enum class InputProfile : uint8_t {
-  kNormal,       // Uniform on [-1, 1) times a scale; keys of sorts are distinct.
+  kNormal,       // Uniform on [-1, 1) times a scale. Keys of sorts are distinct.
   kExact,        // Nonzero small integers: sums have the same bits in any order, and a dropped term shows.
   kFingerprint,  // Distinct integers: permutations and wrong indices show.
   kWide,         // All binades of the type are equally frequent.
@@ -56,7 +56,7 @@ struct ArgumentOptions {
   std::vector<ArgumentSpec> specs;
   // Null rejects literals.
   std::function<Result<Literal>(const Shape&, std::string_view)> parse_literal;
-  // Runs the reference to check whether results are finite; may be null.
+  // Runs the reference to check whether results are finite. May be null.
   std::function<Result<Literal>(std::span<const Literal>)> interpret;
   int max_tries = 8;  // Most halvings of `scale` while results are not finite.
 };

@@ -204,8 +204,8 @@ class Maker {
     return Between(block, 1, std::max<int64_t>(1, most));
   }
 
-  // Distinct integers that the type can represent, negative ones only if necessary. If there are only n for more than n
-  // elements, each run of n elements has all of them in its own order.
+  // Distinct integers that the type can represent, negative ones only if necessary. If the type has only n for more
+  // than n elements, each run of n elements has all of them in its own order.
   double Fingerprint(int64_t i) const {
     const auto whole = static_cast<uint64_t>(std::min(std::ldexp(1.0, std::min(significand_, 52)), largest_));
     const bool both_signs = Numbers() > whole && !positive_;
@@ -240,7 +240,7 @@ class Maker {
 
   // ---- Keys of sorts and searches ----
 
-  // The element whose key element `i` has, too. Usually `i` itself.
+  // The element whose key element `i` takes: an earlier one for the profile `ties`, else `i` itself.
   int64_t KeyOf(int64_t i) const {
     if (options_.profile != InputProfile::kTies) return i;
     const int64_t d = range_.key_dim;

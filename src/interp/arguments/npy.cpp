@@ -219,7 +219,6 @@ Result<Literal> LiteralFromNpy(const NpyArray& array, const Shape& declared, con
   std::byte* const out = literal.mutable_raw();
   std::memcpy(out, array.bytes.data(), literal.byte_size());
   if (BitWidth(type) >= 8) return literal;
-  // Each element is a byte. Numbers must be in range.
   for (int64_t i = 0; i < literal.byte_size(); ++i) {
     const auto value = std::to_integer<uint8_t>(out[i]);
     if (type == PrimitiveType::kPred) {

@@ -32,7 +32,7 @@ std::string NpyHeader(const Literal& literal);
 // The bytes of a file without a header, as an array.
 NpyArray RawArray(std::string bytes, const Shape& shape);
 
-// The treatment of an array with another element type than the parameter.
+// Whether to convert an array whose element type is not the parameter's. kNever rejects it.
 enum class CastArgs : uint8_t {
   kNever,
   kSafe,   // Converts if no value changes.

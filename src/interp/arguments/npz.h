@@ -12,7 +12,7 @@
 
 namespace hlo {
 
-// Keys and arrays in the order of the file; a .npy has the key "". Error: A002.
+// Keys and arrays in the order of the file. A .npy has the key "". Error: A002.
 using NpzArrays = std::vector<std::pair<std::string, NpyArray>>;
 Result<NpzArrays> ReadNpz(const std::string& path);
 

@@ -20,8 +20,8 @@ struct Requirement {
   ClosedInterval interval;
   std::vector<ClosedInterval> components;
   int64_t component_dim = -1;
-  double number = 0;  // kExactly, kScale.
-  int64_t dim = -1;   // kKey, kSummed.
+  double number = 0;  // For kExactly and kScale.
+  int64_t dim = -1;   // For kKey and kSummed.
   enum Flags : int {
     kPromised = 1,
     kSorted = 2,

@@ -34,9 +34,9 @@ struct LeafRange {
   bool is_promised = false;
   bool is_start = false;       // A start of a dynamic slice.
   bool is_trip_count = false;  // Profile `long` makes the number large.
-  // For index vectors in rows.
+  // Index vectors must be sorted, or unique.
   bool rows_sorted = false, rows_unique = false;
-  // A key of a sort or arg-reduction. Profile `ties` makes equal keys frequent; other profiles avoid them if
+  // A key of a sort or arg-reduction. Profile `ties` makes equal keys frequent. Other profiles avoid them if
   // `distinct`. `key_dim` is -1 if unknown.
   bool is_key = false, distinct = false;
   int64_t key_dim = -1;

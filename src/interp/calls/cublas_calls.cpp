@@ -74,7 +74,7 @@ Result<Instruction*> Product(Meaning& m, const MatmulConfig& config) {
     for (int64_t& d : attrs.lhs_contracting) d += batch;
     for (int64_t d = 0; d < batch; ++d) attrs.lhs_batch.push_back(d);
   } else if (attrs.rhs_batch.empty() && !attrs.lhs_batch.empty()) {
-    // The batch dimensions become rows of the product. They must come first.
+    // The batch dimensions of lhs become rows of the product. They must come first.
     if (!std::is_sorted(attrs.lhs_batch.begin(), attrs.lhs_batch.end()) ||
         attrs.lhs_batch.back() + 1 != static_cast<int64_t>(attrs.lhs_batch.size())) {
       FAIL(UnsupportedCall(m.call(), "with batch dimensions only on the left, which do not come first,"));

@@ -154,9 +154,9 @@ Result<CallResults> MeaningOfConvolution(Meaning& m) {
   return FinishConvolution(m, m.Add(Opcode::kConvolution, shape, {input, filter}, conv), conv.dim_labels.out_feature);
 }
 
-// (gradient of the output, filter) -> (gradient of the input, workspace). In the forward convolution, base_dilation * x
-// equals y * stride + k * window_dilation - pad_low. Hence stride and base dilation change places, and the filter is
-// read from its end.
+// (gradient of the output, filter) -> (gradient of the input, workspace). In the forward convolution, positions x, y
+// and k of input, output and window meet if base_dilation * x = y * stride + k * window_dilation - pad_low. Hence
+// stride and base dilation change places, and the filter is read from its end.
 Result<CallResults> MeaningOfConvolutionInputGradient(Meaning& m) {
   TRY(CheckConvolution(m));
   const CustomCallAttrs& attrs = m.call().attrs<CustomCallAttrs>();

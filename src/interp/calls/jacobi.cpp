@@ -11,7 +11,6 @@ namespace {
 // Far fewer rounds are needed, because the convergence is quadratic.
 constexpr int kMostRounds = 100;
 
-// Rotates columns p and q after multiplying column q by the phase.
 template <class T>
 void RotateColumns(T* v, int64_t n, int64_t p, int64_t q, Real<T> c, Real<T> s, T phase) {
   for (int64_t i = 0; i < n; ++i) {

@@ -97,7 +97,7 @@ class Call {
     return Option("uplo", Option("lower", 'F') == 'T' ? 'L' : 'U') == 'L';
   }
 
-  // Checks that array `i` has vectors of `size` elements (any number if size < 0).
+  // A negative `size` allows any number of elements.
   Status CheckVectors(size_t i, const Dims& batch, int64_t size, PrimitiveType type) const {
     const Shape& shape = array(i).shape();
     Dims dims = batch;

@@ -415,7 +415,6 @@ Leaf LeafOf(ShapeIndex index, const Literal& expected, const Literal& actual) {
 // Sets the bounds of a leaf from the rms of the expected values. Null accepts only equal bits.
 using Permit = std::function<void(Leaf& leaf, double rms)>;
 
-// The report of an array with a wrong size.
 TensorComparison CompareSizes(const ShapeIndex& index, const Shape& expected, const Shape& actual) {
   TensorComparison tensor{.output = index, .shape = actual};
   tensor.elements = tensor.checked = std::max<int64_t>(1, actual.NumElements());

@@ -136,7 +136,8 @@ Comparison CompareSample(const ShadowValue& expected, const Literal& actual, con
 // ---- Comparisons with a reference -----------------------------------------------------------------------------------
 
 struct Tolerance {
-  // An element is wrong if |a - e| > abs + rel |e|. If `both`, as in XLA, |a - e| must exceed abs and rel |e|.
+  // An element is wrong if |a - e| > abs + rel |e|. With `both`, as in XLA, it is wrong if |a - e| exceeds abs and also
+  // rel |e|.
   double abs = 0, rel = 0;
   bool both = false;
   std::optional<int64_t> max_ulps;  // Elements within this distance are right, too.

@@ -17,9 +17,10 @@ bool IsOneOfSeveral(const Instruction& inst);
 const Instruction* InsideKernel(const Instruction& one_of_several);
 
 // For each position in the order of the optimized computation, the values that are not read later. A compared
-// instruction reads its operands at its position. An instruction that is not compared is evaluated for its users, so
-// its operands are read whenever a user is evaluated.
+// instruction reads its operands at its position. Other instructions are evaluated for their users, so their operands
+// are read whenever a user is evaluated.
 //
+// In the input, users compute a removed value again, with bounds. Values that cannot be computed again are kept until
 // their last user.
 struct Lifetimes {
   explicit Lifetimes(size_t positions) : after(positions), before(positions), callees(positions) {}

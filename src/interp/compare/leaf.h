@@ -23,7 +23,7 @@ struct Leaf {
   Literal actual_values;  // f64.
   Literal expected;       // f64.
   Literal bound, likely;  // f64, or empty.
-  Literal exact, open;    // For integers.
+  Literal exact, open;    // The integers, and flags of undetermined ones.
   Literal interpreted;    // In the declared type, or empty.
   std::shared_ptr<const Choices> choices;
   // The class of each element that has a decision. May be empty.

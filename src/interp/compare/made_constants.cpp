@@ -19,7 +19,6 @@ uint64_t HashOfConstant(const Literal& literal) {
 ShadowValue Rounded(const Literal& constant) {
   constexpr int kHalfSteps = 4;
   ShadowValue value = ToShadow(constant);
-  // `size_of(i)` is the magnitude whose half steps are the bound of element i.
   const auto set_bound = [](ShadowValue& part, auto&& size_of) {
     const shadow::Rounding rounding = shadow::RoundingTo(part.shape.type(), false);
     part.bound = shadow::Zeros(part.shape);

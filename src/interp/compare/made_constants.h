@@ -24,7 +24,7 @@ class MadeConstants {
   std::optional<ShadowValue> Of(const Instruction& after) const;
 
  private:
-  std::unordered_set<uint64_t> before_;  // Hashes of constants.
+  std::unordered_set<uint64_t> before_;
 };
 
 }  // namespace hlo

@@ -40,7 +40,6 @@ std::string StatusText(const TensorComparison& tensor) {
   return "";
 }
 
-// The first two columns are left-aligned, others right-aligned, and the last is not padded.
 std::string Table(const std::vector<std::vector<std::string>>& rows) {
   std::vector<size_t> width;
   for (const auto& row : rows) {
@@ -60,7 +59,6 @@ std::string Table(const std::vector<std::vector<std::string>>& rows) {
   return text;
 }
 
-// Drops the least needed columns until the lines fit the terminal, or 100 columns.
 void DropColumns(std::vector<std::vector<std::string>>& rows, std::initializer_list<std::string_view> least_needed) {
   constexpr size_t kWithoutTerminal = 100;
   const size_t columns = TerminalColumns() > 0 ? TerminalColumns() : kWithoutTerminal;

@@ -299,7 +299,7 @@ class Comparer {
     if (inst.Is(Opcode::kWhile) && origin.Is(Opcode::kWhile)) return CompareLoops(pair, origin, inst, where);
     auto before = sides_.ValueBefore(pair, origin);
     const auto evaluate = [&]() -> Result<ShadowValue> {
-      // Already compared with another value of the input. Users continue from the kept value.
+      // `inst` was compared with another value of the input before. Users continue from the kept value.
       if (const auto kept = pair.given_after.find(&inst); kept != pair.given_after.end()) return kept->second;
       return sides_.ValueAfter(pair, inst);
     };

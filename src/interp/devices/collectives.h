@@ -23,11 +23,11 @@ struct Gathering {
   std::span<std::vector<Literal>> operands;  // Indexed by position in the group.
   Session& session;
 };
-// The value of each member. Errors: R040 if the group does not fit the shapes or does not have the root; R041 for wrong
+// The value of each member. Errors: R040 if the group does not fit the shapes or does not have the root, R041 for wrong
 // rows of a ragged-all-to-all.
 Result<std::vector<Literal>> Exchange(Gathering& gathering);
 
-// Copies a box. `from` and `to` have the same rank and type.
+// `from` and `to` have the same rank and type.
 void CopyBox(const Literal& from, std::span<const int64_t> from_start, Literal& to, std::span<const int64_t> to_start,
              std::span<const int64_t> sizes);
 

@@ -41,7 +41,7 @@ class Rendezvous {
   struct Place {
     std::vector<Group> groups;
     std::vector<std::pair<int, int>> of;  // Group and position by device, or {-1, -1}.
-    std::vector<int64_t> times;           // Visits by device.
+    std::vector<int64_t> times;           // Arrivals by device.
   };
   // Channel, source, target.
   using Route = std::tuple<int64_t, int, int>;

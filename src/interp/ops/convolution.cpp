@@ -110,7 +110,7 @@ void ConvolveInside(const Geometry& g, int64_t m, const T* lhs, const T* rhs, in
   });
 }
 
-// Convolves all groups of a depthwise convolution, with one input feature each. Omits padding.
+// Convolves all groups, which have one input feature each. Omits padding.
 template <class T>
 void ConvolveDepthwise(const Geometry& g, int64_t m, const T* lhs, const T* rhs, T* out) {
   const int64_t image = Product(g.base) * g.features;

@@ -137,7 +137,6 @@ Literal DotOf(const Literal& lhs, const Literal& rhs, const Sides& left, const S
   return result;
 }
 
-// Scratch bytes for `batch` products.
 int64_t ProductsBytes(PrimitiveType type, int64_t batch, int64_t m, int64_t n, int64_t k) {
   return WithCompute(ComputeOf(type), [&]<class T>() {
     const int threads = Threads();
@@ -410,7 +409,7 @@ Result<Literal> Dense(Evaluation& e, int64_t side, const std::optional<OperandSp
   return Decompressed(e.inst, e.operands[side], e.operands[sparsity->indices], *sparsity);
 }
 
-// Scalar scales have no effect, nor have bf16 scales of one element beside bf16 elements.
+// Scalar scales have no effect. Nor has a bf16 scale of one element for bf16 elements.
 bool IsScaled(const Shape& elements, const Shape& scale) {
   if (scale.rank() == 0) return false;
   return elements.type() != PrimitiveType::kBF16 || scale.type() != PrimitiveType::kBF16 || scale.NumElements() != 1;

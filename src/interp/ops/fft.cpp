@@ -73,7 +73,7 @@ Result<Literal> EvalFft(Evaluation& e) {
   const auto* in = wide.data<C128>().data();
   const int64_t rows = from.NumElements() / stored, transformed = static_cast<int64_t>(attrs.fft_length.size());
 
-  // Transforms the outer dimensions. `width` is the size of the last dimension.
+  // `width` is the size of the last dimension.
   const auto transform_outer = [&](const Scratch<C128>& data, int64_t width) {
     int64_t stride = width;
     for (int64_t d = transformed - 1; d-- > 0;) {

@@ -101,7 +101,6 @@ void Gemm(int64_t m, int64_t n, int64_t k, const PackRows<T>& a, const T* b, int
   if (m < kFewRows) return FewRows(m, n, k, a, b, b_stride, c, c_stride);
   constexpr int64_t kWide = kColumns<T>;
   const int64_t panels = (n + kWide - 1) / kWide;
-  // Packs b into panels of kWide columns, with zeros beyond n.
   const Scratch<T> packed(panels * k * kWide);
   ParallelFor(panels, std::max<int64_t>(1, (1 << 14) / std::max<int64_t>(1, k * kWide)),
               [&](int64_t begin, int64_t end) {

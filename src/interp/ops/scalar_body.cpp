@@ -11,7 +11,7 @@ namespace hlo {
 namespace {
 
 constexpr int64_t kRegisterBytes = ScalarBody::kLanes * 16;
-constexpr int kMaxNesting = 100;  // Interpretations within scalar computations. Each takes stack.
+constexpr int kMaxNesting = 100;  // Interpretations nested in scalar computations. Each takes stack.
 constexpr int kMaxInlined = 200;  // Calls within scalar computations.
 
 bool IsIdentity(const Instruction& inst) {

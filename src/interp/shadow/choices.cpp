@@ -50,8 +50,8 @@ bool SameSign(const ShadowValue& a, const ShadowValue& b, int64_t i) {
   return std::signbit(Values(a.value)[i]) == std::signbit(Values(b.value)[i]);
 }
 
-// The two elements that a reducer combines are its left and right side. Parameter `place` of a side is `place` or
-// `place` + arity. Whether `inst` always equals parameter `place` of one side.
+// Whether `inst` always equals parameter `place` of one side. The sides are the left and the right element that a
+// reducer combines, with parameters k and k + arity.
 bool TakenFromASide(const Instruction& inst, int64_t place, int64_t arity) {
   std::vector<const Instruction*> worklist = {&inst};
   std::unordered_set<const Instruction*> seen = {&inst};
@@ -79,7 +79,7 @@ int64_t PlaceOf(const Instruction& inst, int64_t arity) {
   return from->Is(Opcode::kParameter) ? from->parameter_number() % arity : -1;
 }
 
-// Whether only the order of the two elements in each operand decides the result.
+// Whether the result depends only on how the two elements of each operand compare.
 bool GoesByOrder(const Computation& body, int64_t arity) {
   for (const Instruction* inst : body.PostOrder()) {
     switch (inst->opcode()) {
@@ -121,8 +121,8 @@ std::vector<std::pair<double, double>> OrdersOf(PrimitiveType type) {
   return {{1, 2}, {2, 1}, {0.0, -0.0}, {nan, 1}, {1, nan}, {nan, nan}};
 }
 
-// Sides that a reducer may return, for each combination of orders (OrdersOf). Order s of operand k contributes s *
-// stride[k] to the index.
+// Whether a reducer may return the left side, and the right, for each combination of orders (OrdersOf). Order s of
+// operand k contributes s * stride[k] to the index.
 struct PairOutcomes {
   std::vector<int64_t> stride;
   std::vector<uint8_t> left, right;

@@ -69,7 +69,8 @@ class OnParts {
                                    .widened = widened,
                                    .max_loop_iterations = context.options.max_loop_iterations,
                                    .wanted = wanted == nullptr ? nullptr : &wanted_parts};
-    // In the declared types the parts are not results of a kernel. An overflow in a part also affects its users.
+    // In the declared types the parts are not outputs of a kernel (`top`), because an overflow in a part also affects
+    // its users.
     Context inner = {.options = options, .top = widened ? &entry_ : nullptr, .depth = context.depth};
     ShadowValue result = TRY(Run(inner, entry_, args));
     result.shape = inst_.shape();
@@ -174,7 +175,7 @@ class OnParts {
   Instruction* Minus(Instruction* a, Instruction* b) { return &Add(Opcode::kSubtract, a, b); }
   Instruction* Times(Instruction* a, Instruction* b) { return &Add(Opcode::kMultiply, a, b); }
   Instruction* Over(Instruction* a, Instruction* b) { return &Add(Opcode::kDivide, a, b); }
-  // The constant is not rounded, because conversions do nothing here.
+  // The constant is not rounded, because functions are evaluated `widened`, where conversions do nothing.
   Instruction* Everywhere(double x) {
     Instruction& wide = entry_.AddConstant(Literal::Scalar(PrimitiveType::kF64, x));
     Instruction& scalar = entry_.Add(Opcode::kConvert, Shape(part_.type(), {}), {&wide});
@@ -624,7 +625,7 @@ Result<std::optional<ShadowValue>> OfComplexAsDeclared(Context& context, const I
   const bool computed =
       std::ranges::any_of(operands, [](const ShadowValue* operand) { return !operand->elements.empty(); });
   if (HasMatrixRule(inst)) return TRY(OfMatrices(context, inst, operands));
-  // The interpreter moves exact values.
+  // Nullopt: the interpreter moves exact values.
   if (!computed && (IsMovement(inst) || inst.Is(Opcode::kIota))) return std::optional<ShadowValue>();
   const auto unsupported = [&] {
     return UnsupportedAt(inst, "U041", Str("no error bounds for complex '", inst.opcode(), "'"));

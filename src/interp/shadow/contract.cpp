@@ -295,7 +295,7 @@ void MultiplyAll(const Contraction& c, const Operand& left, const Operand& right
         const int64_t at = c.result_row(group, row + r);
         for (int64_t n = 0; n < columns; ++n) {
           const int64_t i = r * kBlock + n;
-          // The block treated padding as zeros.
+          // The block treated padding as zeros, which OneResult skips.
           if (!std::isfinite(blocks[0]->values[i])) {
             out.Put(at + c.result_column[group * c.columns + column + n],
                     OneResult(c, left, ColumnOf(c, right, group, column + n), rule, overflow,

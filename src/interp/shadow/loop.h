@@ -81,7 +81,7 @@ class Repeated {
   std::vector<int> outputs_;
   bool is_tuple_ = false;
   std::vector<int> last_out_;
-  std::vector<const ShadowValue*> at_;  // By step.
+  std::vector<const ShadowValue*> at_;  // The value of each step.
   std::vector<ShadowValue> made_;
   std::vector<const ShadowValue*> operands_;
   int called_ = 0;  // Depth of nested calls during planning.

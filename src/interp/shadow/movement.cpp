@@ -38,8 +38,8 @@ class Movement {
   Instruction* clone_;
 };
 
-// `part` of each data operand. If it is absent, `bound` replaces `likely`, and zeros the others. Index operands are
-// unchanged.
+// `part` of each data operand. If it is absent, `bound` replaces `likely`, and zeros replace other parts. Index
+// operands are unchanged.
 std::vector<Literal> Parts(const Instruction& inst, Operands operands, Literal ShadowValue::* part,
                            PrimitiveType type) {
   std::vector<Literal> parts;

@@ -64,13 +64,12 @@ struct Finish {
   // The result may stay in a wider type or an fma, so that it does not overflow.
   bool may_stay_wide = false;
   bool has_infinity = true;
-  // The value is computed from the operands' values, instead of the middle of the possible results.
+  // Values are computed from the operands' values, and are not the middle of the possible results.
   bool as_computed = false;
   // Every implementation rounds the result to `target`, or to `compute` without a target. See OnGrid.
   bool on_grid = false;
 };
 
-// One byte for each element.
 using Mask = std::vector<uint8_t>;
 
 class Loop;
@@ -155,8 +154,8 @@ Result<ShadowValue> Elementwise(Context& context, const Instruction& inst, Opera
 // nullopt for other reducers or too many choices.
 Result<std::optional<ShadowValue>> ReduceByPicking(Context& context, const Instruction& inst, const Computation& body,
                                                    Operands operands);
-// The sides of a reducer are the two elements that it combines. Whether each result is an unchanged element of one
-// side.
+// Whether each result of the reducer is an unchanged element of one side, which is one of the two elements that it
+// combines.
 bool PicksASide(const Computation& body);
 // Widens elements to[i] of `result` to permit the elements i of `candidate`.
 void OpenTo(const ShadowValue& candidate, std::span<const int64_t> to, ShadowValue& result);
@@ -202,8 +201,8 @@ bool HasComplexRule(const Instruction& inst);
 // Splits a complex array into its parts. Other values are returned unchanged.
 ShadowValue SplitComplex(const ShadowValue& x);
 Literal Interleaved(const Literal& real, const Literal& imaginary, const Shape& shape);
-// Exact operands give an exact result. Other operands make the result undetermined, for elementwise instructions in
-// each element separately.
+// Exact operands give an exact result. An element that is not exact makes the whole result undetermined, or in
+// elementwise instructions the same element.
 Result<ShadowValue> ThroughInterpreter(Context& context, const Instruction& inst, Operands operands);
 // Whether NaNs of `inst` have the bits of an argument or constant, and not of arithmetic.
 bool KeepsBitsOfNaN(const Context& context, const Instruction& inst);

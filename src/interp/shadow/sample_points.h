@@ -9,7 +9,6 @@
 
 namespace hlo::shadow {
 
-// The arrangement of points in a result.
 enum class Spread { kEverywhere, kInGrid, kInRows, kInColumns };
 
 // Returns at least `wanted` points, or all if there are fewer.

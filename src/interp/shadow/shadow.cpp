@@ -234,9 +234,9 @@ void RoundToDeclared(ShadowValue& value, bool ftz) {
 // `result` receive these values.
 Status AddComputed(Context& context, const Instruction& inst, Operands operands, const WantedResults* wanted,
                    ShadowValue& result) {
-  // Instructions of called computations do this themselves.
+  // Called computations do this for their own instructions.
   if (inst.Is(kControl) || inst.Is(Opcode::kFusion) || inst.Is(Opcode::kMap)) return {};
-  // A movement also moves computed values.
+  // A movement has already moved computed values.
   const auto is_open = [](const ShadowValue* index) { return AnyOpen(*index); };
   if (inst.Is(Opcode::kTuple) || inst.Is(Opcode::kGetTupleElement)) return {};
   if (IsMovement(inst) && std::ranges::none_of(operands.subspan(DataOperands(inst)), is_open)) return {};

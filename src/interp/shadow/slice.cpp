@@ -33,7 +33,7 @@ struct Origins {
   std::vector<Indices> from;
 };
 
-// Updates of a scatter that reach wanted results, in order, and positions of these results.
+// Updates of a scatter that reach wanted results, in order, and for each the position of its result.
 struct Landings {
   Indices update;
   std::vector<int64_t> on;
@@ -576,7 +576,7 @@ class Slicer {
       made = &MakeDot(inst, std::ssize(*places.at), lines->second);
       return {};
     }
-    std::vector<Instruction*> operands;  // A dot or convolution.
+    std::vector<Instruction*> operands;  // `inst` is a dot or convolution.
     for (const Instruction* operand : inst.operands()) operands.push_back(made_.at(operand));
     made = &Clone(inst, List(inst, places.at->size()), operands);
     slice_.wanted[made] = {inst.shape(), *places.at};
@@ -597,7 +597,6 @@ class Slicer {
     return made;
   }
 
-  // Scatters single elements into a list.
   Instruction& MakeScatter(const Instruction& inst, const Indices& at, const Landings& landings) {
     Instruction& start = At(inst.operand(0), at);
     if (landings.update->empty()) return start;

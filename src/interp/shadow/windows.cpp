@@ -48,8 +48,8 @@ void Slide(const Line& line, const Shape& base, const Shape& results, const Sour
       for (int64_t i = count; i-- > 0;)
         tails[i] = take(i + 1 == count || (i + 1) % block == 0 ? Rule::kNothing : tails[i + 1], i);
       for (int64_t o = 0; o < windows; ++o) {
-        // Covered elements. If a window extends beyond the array, its first element begins a block or its last one ends
-        // the last block.
+        // [first, last] are the covered elements. If a window extends beyond the array, its first element begins a
+        // block or its last one ends the last block.
         const int64_t first = std::max<int64_t>(0, o - line.pad_low);
         const int64_t last = o - line.pad_low > count - line.size ? count - 1 : o - line.pad_low + line.size - 1;
         Total total = Rule::kNothing;
