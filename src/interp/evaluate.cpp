@@ -114,7 +114,7 @@ Result<Literal> EvalDomain(Evaluation& e) { return std::move(e.operands[0]); }
 Result<Literal> EvalAddDependency(Evaluation& e) { return std::move(e.operands[0]); }
 Result<Literal> EvalAfterAll(Evaluation&) { return Literal(Shape::Token()); }
 
-// (destination, source, context)
+// The result is (destination, source, context).
 Result<Literal> EvalCopyStart(Evaluation& e) {
   return Literal::Tuple({e.operands[0], e.operands[0], Literal(e.inst.shape().element(2))});
 }

@@ -29,7 +29,7 @@ class Session {
   const InterpretOptions& options() const { return options_; }
   // Compiled on first use.
   Result<const ScalarBody*> Body(const Computation& computation);
-  // Number of interpretations around this one, such as of a reducer.
+  // Number of interpretations that enclose this one, such as that of a reduce around its reducer.
   int nesting() const { return nesting_; }
   // Empty if one device runs alone, and in computations within an instruction, such as a reducer.
   const std::optional<DevicePlace>& place() const { return place_; }

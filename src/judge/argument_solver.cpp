@@ -521,7 +521,8 @@ bool ArgumentSolver::Choice(const Instruction& inst, int64_t element, Wanted wan
   const auto now = At(selector, Same(selector, element));
   if (!now) return false;
   const int64_t taken = *now != 0 ? 1 : 2, other = 3 - taken;
-  // Solves for the other operand before the decision, whose interval is wider, as in select(x < 0, x + n, x).
+  // Solves for the other operand before the decision. The decision has a wider interval, so an x that suits the operand
+  // may also suit the decision, as in select(x < 0, x + n, x).
   const auto take_other = [&] {
     return Try([&] {
       return Operand(inst, other, element, wanted) &&

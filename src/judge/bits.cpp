@@ -66,8 +66,7 @@ Result<Literal> OfAllDevices(const Module& module, std::span<const Literal> args
 
 using Watch = std::function<void(const Instruction&, const Literal&, const LoopPath&)>;
 
-// Interprets a module, hashes the arrays of the instructions in `wanted`, indexed by id, and passes the arrays to
-// `watch`.
+// Hashes the arrays of the instructions in `wanted`, which is indexed by id, and passes the arrays to `watch`.
 Interpretation Observe(const Module& module, std::span<const Literal> args, InterpretOptions options,
                        const std::vector<bool>& wanted, const Watch& watch = nullptr) {
   Interpretation run;

@@ -51,8 +51,8 @@ bool IsOpenDecision(Context& context, const Number& a, const Number& b, double* 
   return a.open() || b.open() || (!same && AreClose(x, y));
 }
 
-// The value of a function, and a bound of its distance from the function of the number. `is_open`: one of both may be
-// finite and the other one infinite or NaN.
+// The value of a function, and a bound of its distance from the function of the number. `is_open`: one of the two may
+// be finite and the other one infinite or NaN.
 struct Image {
   double value, error;
   bool is_open;

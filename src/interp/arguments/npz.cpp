@@ -171,7 +171,7 @@ std::string KeyOf(std::string_view stem, const ShapeIndex& index) {
 }
 
 Status WriteArrays(const std::string& path, const NamedLiterals& values) {
-  // Writes local headers with data, then the directory. Without zip64, offsets end at 4 GiB.
+  // Without zip64, offsets end at 4 GiB.
   std::string out, directory;
   size_t total = 0;
   for (const auto& [stem, value] : values)

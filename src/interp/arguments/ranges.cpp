@@ -14,7 +14,6 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// A requirement that is passed from a use towards parameters.
 struct Requirement {
   enum class Kind { kIndex, kPositive, kInterval, kExactly, kScale, kKey, kSummed } kind = Kind::kInterval;
   ClosedInterval interval;
@@ -151,7 +150,7 @@ std::vector<std::optional<double>> IdentitiesOf(const Computation& body, int64_t
     if (identities[k]) continue;
     const Instruction* root = &body.root();
     if (root->Is(Opcode::kTuple)) root = &root->operand(k);
-    if (IsInteger(root->shape().type())) identities[k] = 0;  // Index beside the value.
+    if (IsInteger(root->shape().type())) identities[k] = 0;  // The index of an arg-reduction.
   }
   return identities;
 }

@@ -26,7 +26,7 @@ struct ClosedInterval {
 
 struct LeafRange {
   ClosedInterval interval;
-  // Ranges along `component_dim` for vectors of indices. Empty if all have `interval`.
+  // Ranges along `component_dim` for vectors of indices. Empty if all components have `interval`.
   std::vector<ClosedInterval> components;
   int64_t component_dim = -1;
   bool is_index = false;  // Profile `edge` moves some indices out of range.

@@ -34,7 +34,7 @@ constexpr Row kRows[] = {
 
 constexpr std::string_view kPerturbed = "tridiagonal_solve_perturbed_ffi";
 
-// XLA's own targets, which TensorFlow uses, and JAX on devices without such a library.
+// XLA's own targets. TensorFlow uses them, and so does JAX on devices without such a library.
 struct NamedRow {
   std::string_view target;
   Row row;
@@ -186,7 +186,7 @@ Result<Literal> CallGetrf(const Call& call) {
   });
 }
 
-// (a) -> (l below u, pivots from 0, source of each row of l u)
+// (a) -> (l below u, pivots that count from 0, source row of each row of l u)
 Result<Literal> CallLu(const Call& call) {
   return WithLapackType(call.e(), call.array(0).shape().type(), [&]<class T>() -> Result<Literal> {
     Matrices<T> a(call.array(0));

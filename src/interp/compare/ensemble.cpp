@@ -59,7 +59,7 @@ std::span<double> NumbersOf(Literal& wide) {
   return {reinterpret_cast<double*>(wide.mutable_raw()), static_cast<size_t>(wide.shape().NumElements() * parts)};
 }
 
-// Whether bits or random numbers of the declared type matter.
+// Whether the declared type itself matters: its bits, its random numbers, or values from outside.
 bool HangsOnType(const Instruction& inst) {
   return inst.Is(Opcode::kBitcastConvert) || inst.Is(Opcode::kBitcast) || inst.Is(Opcode::kRng) ||
          inst.Is(Opcode::kCustomCall) || inst.Is(Opcode::kInfeed) || inst.Is(Opcode::kOutfeed) ||

@@ -27,8 +27,8 @@ struct MultiplyRule {
   }
 };
 
-// (a+da)/(b+db) - a/b = (da - a/b db) / (b+db), and |b+db| >= |b| - eb, which must be positive. Other forms with b b or
-// a/b eb may overflow or underflow in f64.
+// (a+da)/(b+db) - a/b = (da - a/b db) / (b+db), and |b+db| >= |b| - eb, which must be positive. Other forms, with
+// products b b or a/b eb, may overflow or underflow in f64.
 struct DivideRule {
   static double Value(double a, double b) { return a / b; }
   static double Before(double a, double ea, double b, double eb) {
