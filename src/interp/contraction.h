@@ -9,8 +9,8 @@
 
 namespace hlo {
 
-// The elements of a literal, converted to `type` and stored in the compute type of `type`. Shares the literal's memory
-// if nothing has to be converted.
+// The elements of a literal, converted to `type` and stored in its compute type. Shares the literal's memory if nothing
+// is converted.
 class WidenedElements {
  public:
   WidenedElements(Literal literal, PrimitiveType type);

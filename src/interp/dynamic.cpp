@@ -30,7 +30,7 @@ Literal Resized(const Literal& literal, const Dims& dims) {
 
 Error SizeError(const Instruction& inst, std::string message) { return ErrorAt(inst, "R006", std::move(message)); }
 
-// True if the op's ordinary handler needs only the actual shapes of the operands, not their shapes in the text.
+// True if the op's ordinary handler needs only the operands' actual shapes, not those in the text.
 bool FollowsItsOperands(const Instruction& inst) {
   if (inst.Is(Opcode::kCopy)) return !inst.shape().IsArray() || inst.shape().type() == inst.operand(0).shape().type();
   if (inst.Is(Opcode::kCustomCall)) {

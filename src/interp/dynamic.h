@@ -12,7 +12,7 @@ bool HasDynamicDims(const Shape& shape);
 // True if an operand or the result may be smaller than its shape.
 bool MayBeDynamic(const Instruction& inst);
 
-// True if the shapes are equal, except that `actual` may be smaller in dimensions where `declared` has <=.
+// True if `actual` equals `declared`, or is smaller in dimensions where `declared` has <=.
 bool Fits(const Shape& actual, const Shape& declared);
 // Makes all dimensions of the shape static.
 Literal Compact(Literal literal);

@@ -2,7 +2,7 @@
 //
 // Sums are computed sequentially along the summed index. A sum in a wider type may have another order, which depends
 // only on the shape. So the same module and arguments give the same bits everywhere. Unsupported ops return a
-// kUnsupported error that names the op; nothing is approximated.
+// kUnsupported error that names the op. Nothing is approximated.
 //
 // Deep nesting takes memory instead of stack. Several devices run in turns: a device runs until it needs a value from
 // another device.

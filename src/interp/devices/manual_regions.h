@@ -1,8 +1,8 @@
 // Manual regions of partitioned programs, such as shard_map. Partitions have whole values outside a region, and parts
 // inside it.
 //
-// Shardy's text in the frontend attributes determines the parts. Without it, the sharding of the operand at the start of
-// a region does, and the sharding of the instruction at its end. A dimension may be split into more parts than the
+// Shardy's text in the frontend attributes determines the parts. Without it, the sharding of the operand at the start
+// of a region does, and the sharding of the instruction at its end. A dimension may be split into more parts than the
 // region's shapes show: the additional minor axes are not manual, and the region sees them whole. Last parts are padded
 // with zeros.
 #ifndef HLO_INTERP_DEVICES_MANUAL_REGIONS_H_

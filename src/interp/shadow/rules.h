@@ -198,7 +198,7 @@ Result<ShadowValue> OfComplex(Context& context, const Instruction& inst, Operand
 Result<std::optional<ShadowValue>> OfComplexAsDeclared(Context& context, const Instruction& inst, Operands operands,
                                                        const WantedResults* wanted);
 bool HasComplexRule(const Instruction& inst);
-// Splits a complex array into its parts. Other values are returned unchanged.
+// Values other than complex arrays are returned unchanged.
 ShadowValue SplitComplex(const ShadowValue& x);
 Literal Interleaved(const Literal& real, const Literal& imaginary, const Shape& shape);
 // Exact operands give an exact result. An element that is not exact makes the whole result undetermined, or in
