@@ -10,8 +10,8 @@
 namespace hlo {
 namespace {
 
-// Whether input, output and window have size 1, without padding. A larger window would have to select the element that
-// is not on padding.
+// Whether input, output and window have size 1 in spatial dimension i, without padding. A larger window would have to
+// select the element that is not on padding.
 bool IsTrivial(const Instruction& convolution, int64_t i) {
   const auto& attrs = convolution.attrs<ConvolutionAttrs>();
   const WindowDim& window = attrs.window.dims[i];

@@ -112,7 +112,7 @@ bool SameComputation(const Computation& a, const Computation& b) {
   return paired.at(&a.root()) == &b.root();
 }
 
-// Lets callers of equal small computations, such as reducers, call the first of these.
+// Lets all callers of equal small computations, such as reducers, call the same one.
 bool ShareComputations(Module& module) {
   std::unordered_multimap<uint64_t, Computation*> seen;
   std::unordered_map<Computation*, Computation*> same;

@@ -74,7 +74,7 @@ struct MotionOptions {
   }
 };
 
-// The limits of XLA.
+// The defaults are XLA's.
 struct UnrollingOptions {
   int64_t trips = 64;
   int64_t instructions = 800;

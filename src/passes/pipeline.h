@@ -24,12 +24,12 @@ struct PassRun {
   int instance = 0;      // From 1, for this pass.
   bool skipped = false;  // Not run because of an option.
   bool changed = false;
-  bool misreported = false;  // The pass's report differs from the fingerprint, which determines `changed` (I010).
+  bool misreported = false;  // The pass reported another value than `changed`, which fingerprints determine (I010).
   double milliseconds = 0;
   double after_milliseconds = 0;  // Time of fingerprint and verifier.
   // Processor time of all threads of the process.
   double processor_milliseconds = 0, after_processor_milliseconds = 0;
-  int64_t instructions = 0;  // After the pass.
+  int64_t instructions = 0;  // Number in the module after the pass.
   PassOptions options;
   std::string_view fault;
   // Rules that were applied, with their number of rewrites.
@@ -45,7 +45,7 @@ using PassObserver = std::function<Status(const PassRun&, Module&)>;
 struct PipelineOptions {
   // A pipeline (pipelines/text.h) instead of a preset. "" is the empty pipeline.
   std::optional<std::string> passes;
-  std::string pipeline = "default";  // A preset, or the origin of `text`.
+  std::string pipeline = "default";  // The name of a preset, or of the file with `text`.
   std::shared_ptr<const SourceText> text;
   // Whether the pipeline makes the program of one device of a module for several partitions (the gate `splits`).
   // Kernels run the unpartitioned module.
@@ -55,8 +55,8 @@ struct PipelineOptions {
   // If not empty, only instances with these names run.
   std::vector<std::string> only;
   int opt_bisect_limit = -1;  // Skips instances with a higher number. -1 skips none.
-  // Skip instances before `start_from`, from `stop_before` on, and after `stop_after`. A name means its first instance;
-  // a stage means its start, or for `stop_after` its end.
+  // Skip instances before `start_from`, from `stop_before` on, and after `stop_after`. The name of a pass means its
+  // first instance. The name of a stage means its start, or for `stop_after` its end.
   std::string start_from, stop_before, stop_after;
   // Ids, or common prefixes of ids (rewrite.h).
   std::vector<std::string> disabled_rules;
@@ -77,10 +77,10 @@ struct PipelineReport {
   bool changed = false;
   std::map<std::string_view, int64_t> rewrites;
   std::vector<std::string> cycles;  // One sentence for each cycle of rules or passes that undo each other.
-  int items = 0;                    // Passes in the text, without closed gates.
+  int items = 0;                    // Passes in the text, except behind closed gates.
   std::vector<std::string> todo;    // Passes in the text that are not implemented.
   int planted = 0;                  // Instances that the planted fault changed.
-  std::vector<std::string> unmet;   // Unreached limits, such as "--stop_after=dce#9".
+  std::vector<std::string> unmet;   // Limits that were not reached: "--stop_after=dce#9".
 };
 
 std::shared_ptr<const SourceText> TextOf(const PipelineOptions& options);

@@ -40,7 +40,7 @@ bool MixesWidths(const Instruction& inst) {
   return std::ranges::any_of(inst.operands(), [&](const Instruction* x) { return is_another(x->shape()); });
 }
 
-// Also examines instructions above `inst` that a rule may look at.
+// Also examines operands, `depth` levels deep, because a rule may match them.
 bool MixesWidthsNear(const Instruction& inst, int depth = 3) {
   if (MixesWidths(inst)) return true;
   return depth > 0 &&

@@ -25,7 +25,7 @@ class Instruction;
 // changed nothing. A rule never makes the code worse.
 using RuleFunction = Result<Instruction*> (*)(Instruction& inst, const PassContext& context);
 
-// Opcodes that a rule replaces: a few, or all with a trait.
+// The opcodes that a rule replaces: up to three, or all with a trait.
 class Roots {
  public:
   constexpr Roots(Opcode opcode) : Roots({opcode}) {}       // NOLINT(google-explicit-constructor)
@@ -76,9 +76,9 @@ struct RuleBook {
   std::vector<std::string> cycles;  // One sentence for each cycle of rules that undo each other.
 };
 
-// Visits operands before users. New instructions and the users of replaced instructions are visited again, and dead
-// instructions are removed immediately. A replacement takes one unit of fuel of the pass and of the rule. Log level 2
-// of the file `where` lists the replacements.
+// Visits operands before users. New instructions and the users of replaced instructions are visited again. Dead
+// instructions are removed immediately, except in computations with control edges. A replacement takes one unit of fuel
+// of the pass and of the rule. Log level 2 of the file `where` lists the replacements.
 Result<bool> RewriteEach(std::span<Computation* const> computations, const PassContext& context,
                          std::span<const Rule> rules,
                          const std::source_location& where = std::source_location::current());

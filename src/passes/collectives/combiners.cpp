@@ -17,7 +17,7 @@ struct Batch {
   int64_t bytes = 0;
 };
 
-// Batches that are tried for each collective.
+// Number of newest matching batches that each collective tries to join.
 constexpr size_t kMostOpen = 4;
 
 bool SameReducer(const Instruction& a, const Instruction& b) {

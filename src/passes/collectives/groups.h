@@ -24,7 +24,7 @@ bool IsCollectiveOfArray(const Instruction& inst, Opcode opcode);
 // The opcode of the reducer if it is a single op in the array's type, otherwise nullopt.
 std::optional<Opcode> CombinedBy(const Instruction& collective);
 
-// Whether a control edge starts or ends at each instruction, indexed by place.
+// Whether a control edge starts or ends at each instruction, indexed by Instruction::place().
 std::vector<bool> WithControlEdges(const Computation& computation);
 
 }  // namespace hlo

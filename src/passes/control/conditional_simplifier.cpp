@@ -2,7 +2,7 @@
 //
 //   known       If the selector is constant, or there is only one branch, the taken branch replaces the conditional.
 //   cheap       Selects choose between the results of two cheap branches.
-//   duplicates  Result elements that are the same value in every branch become one.
+//   duplicates  Two result elements become one if each branch returns one value for both.
 //   unread      Result elements without users are not computed. Unread operand elements are removed.
 #include <algorithm>
 #include <map>

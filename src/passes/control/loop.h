@@ -22,7 +22,7 @@ struct Loop {
   int64_t Size() const { return init->operand_count(); }
   Instruction& Next(int64_t i) const;  // Element i after a trip.
   bool IsInvariant(int64_t i) const;
-  // The number of the state element that `value` is in the body, or nullopt.
+  // If `value` is a state element in the body, its index. Otherwise nullopt.
   std::optional<int64_t> ElementInBody(const Instruction& value) const;
 };
 
@@ -34,15 +34,15 @@ std::optional<Loop> ReadLoop(Instruction& inst);
 // has no control edges. Returns whether any call changed something.
 bool ForEachOwnLoop(Module& module, const PassContext& context, bool (*change)(Loop&, const PassContext&));
 
-// Adds `value`, an instruction of the computation with the loop, to the state. Returns the new element in the body, and
-// updates `loop`.
+// Adds `value`, an instruction of the computation that contains the loop, to the state. Returns the new element in the
+// body, and updates `loop`.
 Instruction& AddInvariantElement(Loop& loop, Instruction& value);
 
 // Replaces invariant elements by their constant initial values in body and condition, which must have no other caller
 // (while_constant_sinking.cpp). Returns whether something changed.
 bool SinkConstants(const Loop& loop);
-// Simplifies the body by the condition and the ranges of counters (loop_ranges.cpp). The body must have no other
-// caller.
+// Simplifies the body with the condition, which is true there, and with the ranges of counters (loop_ranges.cpp). The
+// body must have no other caller.
 bool UseRanges(const Loop& loop, const PassContext& context);
 // Computes counters from another counter, in the body and after the loop (loop_counters.cpp). The body must have no
 // other caller. `loop` does not record the added get-tuple-elements.

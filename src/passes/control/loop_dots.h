@@ -1,4 +1,4 @@
-// Dots with slices of invariant values in loops, which passes compute for all trips at once.
+// Finds dots in loops that read a slice of an invariant value. Passes compute these dots for all trips at once.
 #ifndef HLO_PASSES_CONTROL_LOOP_DOTS_H_
 #define HLO_PASSES_CONTROL_LOOP_DOTS_H_
 
@@ -29,7 +29,7 @@ bool IsGiven(const Loop& loop, const Instruction& value);
 // Returns nullopt if the operand of a dot is not a LoopSlice.
 std::optional<LoopSlice> ReadLoopSlice(const Loop& loop, Instruction& operand);
 
-// Limit of bytes kept for all trips.
+// Largest array, in bytes, that holds a value of each trip.
 constexpr int64_t kMostLoopDotBytes = 256 << 20;
 
 // Whether the product of a trip has so few rows that reading (or updating) `large` takes most of the product's time. On

@@ -50,7 +50,8 @@ unsigned OrdersOf(ComparisonDirection direction) {
 unsigned Swapped(unsigned orders) {
   return (orders & kSame) | ((orders & kLess) != 0 ? kMore : 0U) | ((orders & kMore) != 0 ? kLess : 0U);
 }
-// Whether a comparison that holds for the orders `asked` is true, if all `possible` orders agree.
+// The result of a comparison that is true for the orders `asked`, or nullopt if it is not the same for all `possible`
+// orders.
 std::optional<bool> Outcome(unsigned possible, unsigned asked) {
   if ((possible & ~asked) == 0) return true;
   return (possible & asked) == 0 ? std::optional(false) : std::nullopt;
@@ -196,7 +197,7 @@ class Ranges {
   }
   static bool IsPred(const Instruction& inst) { return inst.shape().type() == PrimitiveType::kPred; }
 
-  // A product of unsigned 64-bit factors may not fit into 128 bits with a sign.
+  // A product of unsigned 64-bit factors may not fit into a signed 128-bit integer.
   static Range Product(const Range& a, const Range& b, const Range& whole) {
     constexpr Wide kMost = Wide(1) << 62;
     if (!a.Within({-kMost, kMost}) || !b.Within({-kMost, kMost})) return whole;

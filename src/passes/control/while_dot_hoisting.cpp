@@ -4,8 +4,8 @@
 //   dot(reshape(dynamic-slice(xs, i, 0, 0)), w) => reshape(dynamic-slice(dot(xs, w), i, 0, 0))
 //
 // Each step of an LSTM or GRU over few rows reads all weights for these rows, whereas one product reads them once.
-// Conditions: the trips read at least the whole array, rows are few (loop_dots.h), and the products of all trips are
-// not large.
+// Conditions: there are at least as many trips as slices, rows are few (loop_dots.h), and the products of all slices
+// are not large.
 #include <algorithm>
 
 #include "ir/fusion.h"

@@ -56,7 +56,7 @@ class Motion {
     CopyOut();
     AddMovedToState();
     for (size_t i = order_.size(); i-- > 0;) {
-      // Unused get-tuple-elements would keep tuples that moved in the body.
+      // Otherwise unused get-tuple-elements would keep moved tuples in the body.
       const bool goes = FactOf(*order_[i]).invariant || order_[i]->Is(Opcode::kGetTupleElement);
       if (goes && order_[i]->IsDead()) loop_.body->Remove(*order_[i]);
     }

@@ -8,7 +8,7 @@
 //   known      After a known number of trips, the last value of an element replaces it outside, if the element is a
 //              counter or if its next value is a constant or an invariant.
 //   same       Elements with the same initial and next value become one.
-//   dead       Elements that only next values of dead elements use are removed.
+//   dead       Elements on which no result, condition or side effect depends are removed.
 #include <algorithm>
 #include <map>
 #include <unordered_set>
@@ -293,7 +293,7 @@ void KeepElements(const Loop& loop, const std::vector<bool>& live) {
 
 struct Simplified {
   bool changed = false;
-  bool smaller = false;  // The state is smaller. Loops around this loop and inside may lose elements too.
+  bool smaller = false;  // The state is smaller, so loops around and inside may shrink too.
 };
 
 Simplified SimplifyLoop(Instruction& inst, CallSites& calls, bool waits, const PassContext& context) {

@@ -3,8 +3,8 @@
 //
 //   dynamic-slice(transpose(x, p), i) => reshape(dynamic-slice(x, i by p))
 //
-// p must only move dimensions in which the slice has size 1, which keeps the order of elements. The slices of all trips
-// must not be larger than the array.
+// p must only move dimensions in which the slice has size 1, which keeps the order of elements. All slices of all trips
+// together must not have more elements than the array.
 #include <algorithm>
 
 #include "ir/dynamic_indices.h"

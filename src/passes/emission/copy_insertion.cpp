@@ -1,7 +1,7 @@
 // copy-insertion: inserts a copy where two values would share memory while both are needed, so that the module can be
-// computed in place:
+// computed in place. It copies:
 //
-//   result       a parameter without an alias, a constant, or a value that the result has already
+//   result       a parameter without an alias, a constant, or a value that occurs earlier in the result
 //   loop         an initial value that is an argument, a constant, needed later or in the tuple already; a next value
 //                that is another element of the state, a constant, in the tuple already, or computed while the old
 //                value is still needed

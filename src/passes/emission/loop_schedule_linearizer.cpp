@@ -52,8 +52,8 @@ std::vector<Element> ElementsOf(const Computation& body) {
   return elements;
 }
 
-// Returns positions in an order of execution with makers as late as possible. Control edges that agree with an order
-// form no cycle.
+// Returns the position of each instruction, by place, in an execution order with makers as late as possible. Control
+// edges that follow one order form no cycle.
 std::vector<int> MakersLast(const Computation& body, const std::vector<Element>& elements) {
   const std::vector<Instruction*> order = body.PostOrder();
   std::vector<int> number(body.place_limit()), missing(body.place_limit()), turn(body.place_limit());

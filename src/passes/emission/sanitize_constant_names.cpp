@@ -39,7 +39,8 @@ Instruction& Renamed(const Instruction& constant, const std::string& symbol) {
 }  // namespace
 
 // Constants in fusions keep their names, because the code of kernels has only their values. So do constants with
-// control edges. New constants are added at the end, and only a changed order is reported as a change.
+// control edges. New constants are added at the end. The pass reports only a changed order as a change, because
+// fingerprints ignore names.
 Result<bool> SanitizeConstantNames(Module& module, const PassContext& context) {
   Fingerprinter fingerprints;
   const uint64_t before = fingerprints.FingerprintOf(module);

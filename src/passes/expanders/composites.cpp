@@ -160,8 +160,8 @@ Instruction* ExpandScaledDot(Instruction& inst) {
   return As(w, w.Add(Opcode::kDot, inst.shape().WithType(ComputedIn(type)), {lhs, rhs}, inst.attrs<DotAttrs>()), type);
 }
 
-// The rows of each group along the ragged dimension. `sizes` is [..., groups]; its other dimensions correspond to
-// dimensions `before` of an array. With negative sizes, several groups can contain a row; `once` assigns the row to the
+// The rows of each group along the ragged dimension. `sizes` is [..., groups]. Its other dimensions correspond to
+// dimensions `before` of an array. With negative sizes, several groups can contain a row, and `once` assigns it to the
 // first of them.
 class Groups {
  public:
@@ -216,7 +216,7 @@ class Groups {
   Values begins_, ends_;  // The first row of each group, and the row after its last.
 };
 
-// `group` is the group dimension of rhs that is removed, or -1.
+// `group` is the dimension of rhs that counts groups and is removed, or -1.
 DotAttrs DotOf(const RaggedDotAttrs& ragged, int64_t group) {
   DotAttrs attrs;
   attrs.lhs_batch = ragged.lhs_batch;

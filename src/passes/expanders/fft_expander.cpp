@@ -24,8 +24,8 @@ Complex Root(int64_t k, int64_t n) {
   return {std::cos(angle), std::sin(angle)};
 }
 
-// Returns the first of few similar factors of n, a power of two. A step with factor f takes f operations for each
-// element.
+// Splits n, a power of two, into as few factors as possible, of similar size, and returns the first. A step with factor
+// f takes f operations for each element.
 int64_t FirstFactor(int64_t n) {
   const int places = std::countr_zero(static_cast<uint64_t>(n)), most = std::countr_zero(uint64_t{kMostFactor});
   const int steps = std::max(1, (places + most - 1) / most);

@@ -139,8 +139,8 @@ class Expansion {
     return x;
   }
 
-  // The two words of a block form a 64-bit element. As two elements, they go to an even and an odd index along the
-  // first dimension of even size, or else along the largest dimension.
+  // A 64-bit element takes both words of a block. Narrower elements take one word each: the words go to an even and an
+  // odd index along the first dimension of even size, or else along the largest dimension.
   Instruction* ThreeFryBits(Instruction* key, Instruction* counter) {
     const auto blocks = [&](int64_t count) {
       Instruction* const at = Blocks(count);

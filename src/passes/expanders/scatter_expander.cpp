@@ -71,8 +71,8 @@ class Expansion {
     return Reshaped(inst_, Transposed(inst_, &updates, order), dims);
   }
 
-  // Combines one window with its update. A window that is partly outside keeps its elements. dynamic-slice and
-  // dynamic-update-slice would clamp its indices.
+  // Combines one window with its update. A select keeps the elements of a window that is partly outside, because
+  // dynamic-slice and dynamic-update-slice clamp its indices.
   std::vector<Instruction*> Step(Computation& computation, Instruction& row, const std::vector<Instruction*>& values,
                                  const std::vector<Instruction*>& given) {
     const Shape& whole = values[0]->shape();
@@ -105,7 +105,8 @@ class Expansion {
     return combined;
   }
 
-  // Whether 0 <= index <= size - window in each dimension with an index; null if no dimension has an index.
+  // Returns a predicate: 0 <= index <= size - window in each dimension with an index. Null if no dimension has an
+  // index.
   Instruction* IsInside(Computation& computation, const std::vector<Instruction*>& position, const Shape& whole,
                         const Shape& window) {
     const Shape pred = Shape::Scalar(PrimitiveType::kPred);

@@ -19,12 +19,13 @@ struct Positions {
   int64_t windows = 0;
 };
 
-// A batching dimension becomes a column of indices along it. The table is null for dynamic sizes and u64 indices.
+// A batching dimension becomes a column with the indices along this dimension. The table is null if a size is dynamic
+// or the indices are u64.
 Positions PositionsOf(Instruction& inst, Instruction& indices, int64_t index_vector_dim,
                       std::span<const int64_t> index_map, std::span<const int64_t> operand_batching_dims,
                       std::span<const int64_t> indices_batching_dims);
 
-// The start of one window, a scalar for each dimension of the operand. A dimension without a column has 0.
+// Returns the start of one window: a scalar for each dimension of the operand, 0 for a dimension without a column.
 std::vector<Instruction*> PositionOf(const Instruction& like, const Positions& positions, Instruction& table,
                                      Instruction& row, int64_t rank);
 

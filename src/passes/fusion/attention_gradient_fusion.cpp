@@ -1,8 +1,8 @@
 // attention-gradient-fusion: joins the five products of an attention's gradients and the kernels between them into a
 // region "attention_gradient". A library computes the region without storing scores and their gradients.
 //
-// Groups are found by arrays with the dimensions of the scores, which two products write and three others read. The
-// library checks the values.
+// Groups are found by arrays with the dimensions of the scores, which two products write and three others read.
+// gpu/libraries checks that these really are gradients.
 #include <algorithm>
 #include <string_view>
 #include <unordered_map>
@@ -48,8 +48,8 @@ bool Has(const Launches& launches, const Instruction* launch) {
   return std::ranges::find(launches, launch) != launches.end();
 }
 
-// Returns launches that arrays with the dimensions of the scores connect, and kernels that compute one value for each
-// row only for these launches.
+// Returns the launches that are connected by arrays with the dimensions of the scores. Adds kernels that compute one
+// value for each row, if only these launches read it.
 Launches GroupOf(const Instruction& scores, const Edges& edges) {
   const Shape& shape = scores.shape();
   Launches group = {&scores};

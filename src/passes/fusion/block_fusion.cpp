@@ -26,10 +26,10 @@ constexpr int64_t kMostState = 64 * 1024;  // Elements of the loop's state.
 constexpr int64_t kMostInstructions = 4000;
 constexpr int64_t kMostPointers = 128;
 constexpr size_t kGroupsTried = 8;         // Only recent groups are tried.
-constexpr double kMostProducts = 1 << 18;  // More products are worth a library call.
-// The time of compilers grows fast with the depth of loops.
+constexpr double kMostProducts = 1 << 18;  // Multiplications above which a dot is a library call.
+// Compile time grows fast with the depth of nested loops.
 constexpr int kMostNested = 8;
-// A longer kernel of a loop is worth the whole device.
+// A loop's kernel that takes longer on one block should use the whole device.
 constexpr double kMostLoopSeconds = 2e-5;
 
 class Blocks {
@@ -71,7 +71,7 @@ class Blocks {
     return {FusedComputation(kernel).InstructionCount(), ""};
   }
 
-  // Inner loops must be in code_.
+  // CodeOf() must have been called for inner loops.
   Code CodeOfLoop(const Instruction& loop) {
     if (!loop.shape().IsTuple()) return {0, "its state is not a tuple"};
     int64_t state = 0, code = 0;
@@ -167,7 +167,7 @@ class BlockFusion {
     return graph_.CanJoin(a, b) ? "" : "one depends on the other through a third launch";
   }
 
-  // Valid while the group has this number of launches.
+  // The size of a group, valid while the group has this number of launches.
   struct Size {
     size_t launches = 0;
     int64_t code = 0, pointers = 0;

@@ -59,7 +59,7 @@ std::vector<BodyRead> BodyReads(const Instruction& fusion) {
       read.evaluations += evaluations;
       read.copies += reader == nullptr ? 1 : reads[reader].copies;
     }
-    read.copies = std::min<int64_t>(read.copies, 1 << 20);  // Each step of a prefix sum doubles the copies.
+    read.copies = std::min<int64_t>(read.copies, 1 << 20);  // Against overflow: each step of a prefix sum doubles it.
   }
   std::vector<BodyRead> by_operand;
   for (const Instruction* parameter : body.parameters()) by_operand.push_back(reads[parameter]);

@@ -11,7 +11,7 @@
 namespace hlo {
 
 struct BodyRead {
-  double evaluations = 0;  // Elements of the operand that a run evaluates, with repetitions.
+  double evaluations = 0;  // Element evaluations in a run, with repetitions.
   int64_t copies = 0;      // Places in the code that evaluate the operand.
 };
 
@@ -20,7 +20,7 @@ std::vector<BodyRead> BodyReads(const Instruction& fusion);
 
 // Whether result element i of `user` needs element i of `operand`, in row-major order.
 bool KeepsIndex(const Instruction& user, const Instruction& operand);
-// Elements of `inst` that `user` evaluates to compute `of_user` of its own elements.
+// The number of elements of `inst` that `user` evaluates to compute `of_user` of its own elements.
 double EvaluationsFor(const Instruction& inst, const Instruction& user, double of_user);
 
 }  // namespace hlo

@@ -9,7 +9,7 @@
 namespace hlo {
 
 struct GroupCost {
-  double bytes_read = 0, bytes_written = 0;  // Without values inside the group.
+  double bytes_read = 0, bytes_written = 0;  // Excludes values passed within the group.
   double work = 0;                           // In additions, with repetitions.
 
   double bytes() const { return bytes_read + bytes_written; }

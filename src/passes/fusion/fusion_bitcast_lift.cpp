@@ -15,7 +15,8 @@ bool IsReshape(const Instruction& inst) { return inst.Is(Opcode::kReshape) || in
 
 bool IsRowMajor(const Instruction& inst) { return inst.shape().IsArray() && inst.shape().HasDefaultLayout(); }
 
-// Returns the reshapes of a kernel if all are between the same dimensions and reduce their number.
+// Returns the reshapes of a kernel if all have the same operand and result dimensions, and the result has fewer.
+// Otherwise returns an empty list.
 std::vector<Instruction*> EqualReshapes(const Computation& body) {
   std::vector<Instruction*> reshapes;
   for (Instruction* inst : body.PostOrder()) {

@@ -2,7 +2,8 @@
 // the launch and the stored result.
 //
 // XLA of January 2022 limits repeated work (costly functions, elements read several times), memory traffic, and the
-// size of the code. In addition, kernels must not take longer than before, by the device description.
+// size of the code. In addition, the kernels must not take longer than before, as estimated from the device
+// description.
 #include <algorithm>
 #include <optional>
 
@@ -51,7 +52,7 @@ class FusionMerger {
     bool alone = false;      // No kernel may be merged into this one.
     bool costly = false;     // The kernel computes a costly function.
     int64_t instructions = 0;
-    int64_t copies = 1;  // Most copies of a merged kernel in this kernel's code.
+    int64_t copies = 1;  // Largest number of copies of a merged kernel in this kernel's code.
     FusionGraph::Shape shape;
   };
   // A kernel that reads the producer. Producers come first, so this kernel has not been merged itself.

@@ -22,7 +22,7 @@ double Elements(const Instruction& inst) {
   return inst.shape().IsArray() ? static_cast<double>(inst.shape().NumElements()) : 1;
 }
 
-// Additions that `inst` costs if each element is computed once.
+// The cost of `inst` in additions, if each element is computed once.
 double WorkOf(const Instruction& inst) {
   if (!IsFusion(inst)) return Elements(inst) * InstructionCost(inst);
   double work = 0;
@@ -31,7 +31,7 @@ double WorkOf(const Instruction& inst) {
   return work;
 }
 
-// Bytes that the instructions would move as separate kernels.
+// Bytes that a fusion's instructions would move if each were a separate kernel.
 double BytesOfBody(const Instruction& fusion) {
   double bytes = 0;
   for (const Instruction* inst : FusedComputation(fusion).instructions()) bytes += BytesMoved(*inst);

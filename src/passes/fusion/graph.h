@@ -7,8 +7,8 @@
 //   cost           what would a group cost, or a union that does not exist yet?
 //   reasons        each join and each rejection has a reason (reasons.def), which is counted and kept for log.h
 //
-// An instruction is stored by at most one group, and may be copied into any number of groups. The computation does not
-// change until Outline makes a fusion of each group.
+// At most one group stores an instruction, that is, writes its value to memory. Any number of groups may compute a copy
+// of it. The computation does not change until Outline makes a fusion of each group.
 #ifndef HLO_PASSES_FUSION_GRAPH_H_
 #define HLO_PASSES_FUSION_GRAPH_H_
 
@@ -52,7 +52,8 @@ class FusionGraph {
   // Opens a group that stores `root`. If `root` is a fusion, it is merged with later members. `why` is the reason why
   // the groups of its users do not compute `root`.
   GroupId Open(Instruction& root, const FusionNote* why = nullptr);
-  // Lets `group` compute `producer` instead of reading it. `evaluations` counts elements, with repetitions.
+  // Lets `group` compute `producer` instead of reading it. `evaluations` is the number of elements that it computes,
+  // with repetitions.
   void Copy(Instruction& producer, GroupId group, double evaluations, FusionReason why);
   // Lets `group` compute all members of `from`, `times` as often as `from` does, instead of reading the result of
   // `from`. `from` stays for its other users.
@@ -66,7 +67,8 @@ class FusionGraph {
   void KeepAlone(GroupId group, const FusionNote& why);
   void KeepFromAll(const Instruction& kernel, const FusionNote& why);
 
-  // The root, then the other members as they joined. Empty if the group was merged into another or dissolved.
+  // The root, then the other members in the order in which they joined. Empty if the group was merged into another or
+  // dissolved.
   const std::vector<Instruction*>& Members(GroupId group) const { return groups_[group].members; }
   // The group that stores the value, or kNoGroup. Elements of a tuple belong to its group.
   GroupId GroupOf(const Instruction& value) const {
@@ -80,8 +82,8 @@ class FusionGraph {
     return Waits().InstructionBetween(Root(group), Root(before));
   }
 
-  // Values that members read and the group does not compute. After a union, a value that one part stores for the other
-  // still counts.
+  // The number of values that members read and the group does not compute. After a union, this includes values that one
+  // of the two groups stores and the other one reads.
   int64_t ReadCount(GroupId group) const { return groups_[group].read_count; }
   int64_t ReadCountOfUnion(GroupId a, GroupId b) const;
   GroupCost CostOf(GroupId group) const { return CostOfUnion(group, group); }
@@ -93,8 +95,8 @@ class FusionGraph {
     FusionKind kind;
     std::string name;  // "loop_add" for fused_loop_add and loop_add_fusion.
   };
-  // Makes a fusion of each group except groups of one fusion, in the order of the groups' roots. Returns whether there
-  // were any. The graph must not be used afterwards.
+  // Makes a fusion of each group except groups of one fusion, in the order of the groups' roots. Returns whether it
+  // made any. The graph must not be used afterwards.
   bool Outline(const std::function<Shape(GroupId)>& shape_of);
 
  private:
@@ -108,7 +110,8 @@ class FusionGraph {
     int64_t read_count = 0;   // Without values computed in the group.
     double work = 0;
   };
-  // The groups that contain an instruction. `ids` is the xor of their ids: the id of a single group.
+  // The groups that contain an instruction. `ids` is the xor of their ids, which is the id of the group if there is
+  // only one.
   struct Holders {
     int count = 0;
     GroupId ids = 0;
@@ -125,7 +128,7 @@ class FusionGraph {
   struct Noted {
     GroupId group, other;     // `other` is kNoGroup for a note about `group` alone. Both are kNoGroup for a note about
                               // `root` and all others.
-    const Instruction* root;  // The root of `other` at that time, or of the group.
+    const Instruction* root;  // Root of `other`, or else of `group`, at that time.
     FusionNote note;
     double bytes;
   };
@@ -153,8 +156,8 @@ class FusionGraph {
   const std::source_location where_;
   const bool logs_why_;
   std::vector<int> position_;      // Indexed by place; -1 if not needed.
-  std::vector<GroupId> group_of_;  // The group that stores an instruction, by place.
-  std::vector<Holders> held_by_;   // The groups that compute an instruction, by place.
+  std::vector<GroupId> group_of_;  // By place: the group that stores the value.
+  std::vector<Holders> held_by_;   // By place: the groups that compute the value.
   std::vector<Group> groups_;
   std::vector<GroupId> part_of_;  // The group that a group was merged into.
   std::optional<WaitGraph> waits_;

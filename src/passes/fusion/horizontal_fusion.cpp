@@ -164,7 +164,7 @@ class HorizontalFusion {
 
 Result<bool> FuseSideBySide(Module& module, const PassContext& context, bool reductions) {
   bool changed = false;
-  // The pass repeats, because unions may be alike where their parts were not.
+  // The pass repeats, because joined kernels may be alike although the original kernels were not.
   for (Computation* computation : SequentialComputations(module)) {
     while (HorizontalFusion(*computation, context, reductions).Run()) changed = true;
   }

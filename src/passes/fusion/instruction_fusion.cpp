@@ -2,7 +2,8 @@
 //
 // Users are placed before operands. An instruction joins the kernels of all its users, with a copy in each, or becomes
 // the root of its own kernel. A kernel thus contains every path to its root, and no two kernels depend on each other.
-// Time decides: repeated computation against a launch and memory traffic (DeviceDescription).
+// An instruction joins if the repeated computation takes less time than a launch and its memory traffic
+// (DeviceDescription).
 //
 // A reduce or running fold (ir/running_fold.h) is a root, or is read at the index of the root through elementwise
 // instructions, which then run after it (ir/fusion.h, kInput).
@@ -31,8 +32,8 @@ enum class Place : uint8_t {
   kElsewhere,  // A computed index, or several indices.
 };
 
-// The number of a member that reads another member at an index of its own, and the reader's copies. kAtRoot reads at
-// the index of the root.
+// An instruction of the kernel that reads another one at an index of its own: its number in ids_, and its copies in the
+// code. kAtRoot stands for the read of the root.
 using Reader = std::pair<int, int64_t>;
 constexpr Reader kAtRoot = {-1, 1};
 
@@ -50,7 +51,7 @@ struct Member {
   Place place;
   Range readers;        // Sorted.
   int64_t copies = 1;   // Copies in the kernel's code, one for each index.
-  bool places = false;  // The value is only an index of gathers.
+  bool places = false;  // The value is only used as an index of gathers.
 };
 
 struct Kernel {
@@ -86,7 +87,7 @@ bool CanShareIteration(const Instruction& a, const Instruction& b) {
 
 bool IsFusible(const Instruction& inst) {
   if (inst.Is(kSideEffect) || inst.Is(kCollective) || !inst.control_predecessors().empty()) return false;
-  if (inst.shape().IsBuffer()) return false;  // V244
+  if (inst.shape().IsBuffer()) return false;  // Verifier rule V244.
   constexpr OpcodeSet kNone = {Opcode::kParameter,
                                Opcode::kConstant,
                                Opcode::kElidedConstant,
@@ -159,8 +160,8 @@ class InstructionFusion {
 
  private:
   struct Subtree {
-    double bytes = 0;  // Bytes of the leaves of the value.
-    int size = 0;      // Instructions, capped; shared ones count repeatedly.
+    double bytes = 0;  // Bytes that computing the value reads.
+    int size = 0;      // Instructions, up to a limit. Shared ones count repeatedly.
   };
 
   void EstimateSubtrees() {
@@ -370,7 +371,7 @@ class InstructionFusion {
     return {FusionKind::kLoop, name};
   }
 
-  // Larger subtrees are not copied. Instructions that cost kCostlyInstruction adds have at most two copies.
+  // Larger subtrees are not copied. Instructions that cost at least kCostlyInstruction adds have at most two copies.
   static constexpr int kMostCopied = 24;
   // Copies of instructions in a kernel, one for each index. In a prefix scan by halves, the code grows exponentially
   // with the levels.

@@ -35,17 +35,17 @@ struct FusionLog {
   struct Note {
     FusionReason reason;
     std::string text;
-    // Instructions that joined, the other kernel (empty for all), or the stored value.
+    // The instructions that joined, the other kernel (no name means all kernels), or the stored value.
     std::vector<std::string> names;
     bool of_two = false;  // The note is about two kernels.
-    double bytes = 0;     // Traffic that the union saves or would save.
+    double bytes = 0;     // Traffic that joining saves or would save.
   };
   struct Group {
     bool made = false;               // Made by a pass, not present in the input.
     std::vector<std::string> parts;  // Merged kernels, which may be in the log themselves.
     std::vector<Note> notes;
     int64_t shared = 0;      // Instructions that other kernels compute too.
-    double bytes_alone = 0;  // Traffic of separate kernels. An instruction in k kernels counts 1/k.
+    double bytes_alone = 0;  // Traffic of one kernel for each instruction. Copies in k kernels count 1/k.
   };
   std::unordered_map<std::string, Group> groups;  // Keyed by fusion.
   std::array<int64_t, kFusionReasons> counts = {};

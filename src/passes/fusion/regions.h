@@ -14,7 +14,8 @@ namespace hlo {
 
 // Whether `inst` is a kernel, library call, copy or loop.
 bool IsLaunch(const Instruction& inst);
-// The launch that computes the value, behind get-tuple-elements, bitcasts and the initial tuple of a loop, or null.
+// Returns the launch that computes the value, or null. Skips get-tuple-elements and bitcasts. For the initial tuple of
+// a loop, returns the loop.
 Instruction* LaunchOf(Instruction& value);
 
 // Whether other instructions than `launches` read the value or a part of it.
@@ -33,7 +34,7 @@ class RegionGraph {
   // Launches of other groups that the group reads from, one for each group.
   std::vector<Instruction*> Producers(const Instruction& launch);
 
-  // Whether the union of two different groups would not depend on itself.
+  // Whether two different groups can be merged without a dependency cycle.
   bool CanJoin(const Instruction& a, const Instruction& b) {
     return waits_.InstructionBetween(a, b) == nullptr && waits_.InstructionBetween(b, a) == nullptr;
   }
@@ -42,7 +43,7 @@ class RegionGraph {
   }
   void Join(const Instruction& a, const Instruction& b);
 
-  // Values that the group reads or computes.
+  // The number of values that the group reads or computes.
   int64_t PointerCount(const Instruction& launch);
 
   // Makes regions of the groups that `is_one` accepts. Returns whether it made any.
@@ -55,7 +56,7 @@ class RegionGraph {
   const std::vector<Instruction*> order_;
   std::vector<Instruction*> launches_;
   WaitGraph waits_;
-  // Another launch of the group, by place. The representative points to itself.
+  // A union-find tree: another launch of the group, by place. The representative points to itself.
   std::vector<int> part_of_;
   // The launches of the group, unordered, by the representative's place.
   std::vector<std::vector<Instruction*>> members_;

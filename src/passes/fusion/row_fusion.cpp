@@ -118,7 +118,7 @@ class RowFusion {
     return why_not;
   }
 
-  // Highest first: shorter rows need less on-chip memory.
+  // Highest counts come first, because shorter rows need less on-chip memory.
   static std::vector<int64_t> RowCountsOf(const std::vector<const Instruction*>& launches) {
     std::vector<int64_t> counts;
     for (const Instruction* launch : launches) {
@@ -218,7 +218,8 @@ class RowFusion {
   std::unordered_map<const Instruction*, Group> groups_;
 };
 
-// If an attention runs as separate kernels, its rows can still be one launch.
+// Includes the computations of attention regions: if an attention runs as separate kernels, row-fusion can still join
+// those.
 std::vector<Computation*> ComputationsOfRows(const Module& module) {
   std::vector<Computation*> computations = SequentialComputations(module);
   for (size_t i = 0; i < computations.size(); ++i) {

@@ -1,7 +1,7 @@
 // Finds kernels that compute a row of their results from the same row of their operands.
 //
-// With `rows` rows, row r of an array of e elements has elements r * e/rows to (r+1) * e/rows in row-major order. Rows
-// need not be a dimension of the array.
+// With `rows` rows, row r of an array of e elements consists of the e/rows elements from number r * e/rows on, in
+// row-major order. Rows need not be a dimension of the array.
 #ifndef HLO_PASSES_FUSION_ROWS_H_
 #define HLO_PASSES_FUSION_ROWS_H_
 

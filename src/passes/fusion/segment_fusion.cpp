@@ -57,7 +57,7 @@ class SegmentFusion {
                                                           : "it has more than 4194304 elements, which fill the device";
   }
 
-  // `pointers` and `code` count the union.
+  // `pointers` and `code` are the counts of both together.
   std::string_view WhyNotJoined(const Instruction& first, const Instruction& kernel, int64_t pointers, int64_t code) {
     if (pointers > kMostPointers) return "together they have more than 1200 operands and results";
     if (code > kMostInstructions) return "together they have more than 4000 instructions in different kernels";

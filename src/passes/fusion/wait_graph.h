@@ -1,5 +1,5 @@
 // The dependencies between groups of instructions of one computation while groups are merged. Initially each
-// instruction is a group, together with the elements of its tuple.
+// instruction is a group, together with its get-tuple-elements.
 #ifndef HLO_PASSES_FUSION_WAIT_GRAPH_H_
 #define HLO_PASSES_FUSION_WAIT_GRAPH_H_
 
@@ -16,7 +16,7 @@ class WaitGraph {
   // change while the graph exists.
   explicit WaitGraph(const std::vector<Instruction*>& order);
 
-  // Whether the group of `inst` depends on the group of `before`, another group. Consecutive questions about the same
+  // Whether the group of `inst` depends on the group of `before`, another group. Consecutive calls with the same
   // `before` search each group only once.
   bool IsReachable(const Instruction& inst, const Instruction& before);
   // An instruction of a third group between the groups of `inst` and `before`, or null. The group of `inst` depends on
@@ -33,7 +33,7 @@ class WaitGraph {
     int previous = -1, next = -1;
     int64_t label = 0;
     int64_t seen = 0;    // The last search that reached the group.
-    bool waits = false;  // Result of that search.
+    bool waits = false;  // Whether that search reached its target from here.
   };
 
   int GroupOf(const Instruction& inst) const { return group_of_[number_of_[inst.place()]]; }

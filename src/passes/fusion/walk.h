@@ -23,7 +23,7 @@ std::optional<Walk> WalkOf(const Instruction& fusion, FusionNote* why_not = null
 
 // The reason why two kernels do not iterate over the same elements, or nullopt.
 std::optional<FusionNote> OtherWalk(const Walk& a, const Walk& b);
-// Adds `other`, which iterates over the same elements.
+// Adds the kernel of `other` to `walk`. Both must iterate over the same elements.
 void Join(const Walk& other, Walk* walk);
 
 // Whether the result is an array, or only get-tuple-elements use it.

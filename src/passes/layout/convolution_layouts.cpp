@@ -1,10 +1,10 @@
 // convolution-layout-assignment: moves the channels of convolutions on tensor cores, and of instructions between them,
 // to the last dimension.
 //
-// PrefersChannelsLast() selects convolutions by XLA's rule. In another order, their libraries transpose arrays around
-// each call. As instructions of the module, such transposes cancel with each other. The order spreads from each
-// convolution to all instructions that can be computed in it (order.h). A minimal cut finds the cheapest choice for
-// each instruction. Costs:
+// PrefersChannelsLast() selects convolutions by XLA's rule. If their channels are not last, libraries transpose arrays
+// around each call. Transposes that are instructions of the module instead can cancel each other. The order spreads
+// from each convolution to all instructions that can be computed in this order (order.h). A minimal cut finds the
+// cheapest choice for each instruction. Costs:
 //
 //   channels first  a convolution costs the transposes of its library
 //   channels last   nothing
@@ -44,7 +44,7 @@ bool PrefersChannelsLast(const Instruction& inst, const DeviceDescription& devic
   return spatial == 2 && (type == PrimitiveType::kF16 || type == PrimitiveType::kBF16);
 }
 
-// An operand is transpose(base, view). `view` is empty without transposes.
+// An operand of the form transpose(base, view). `view` is empty if there is no transpose.
 struct Source {
   Instruction* base;
   Order view;

@@ -11,7 +11,7 @@ namespace hlo {
 class CutGraph {
  public:
   using Node = int;
-  static constexpr Node kFirst = 0, kSecond = 1;    // Each node is fixed to its side.
+  static constexpr Node kFirst = 0, kSecond = 1;    // Always on the first and the second side.
   static constexpr int64_t kNever = INT64_MAX / 4;  // More than all other costs together.
 
   CutGraph() : arcs_of_(2) {}
@@ -20,8 +20,8 @@ class CutGraph {
   // Adds to the cost of having `from` on the first and `to` on the second side.
   void Connect(Node from, Node to, int64_t cost);
 
-  // Returns whether each node is on the first side, which has the fewest nodes among minimal cuts, or nullopt after
-  // more than `steps` steps.
+  // Returns for each node whether a minimal cut has it on the first side. Among minimal cuts, chooses the one with the
+  // fewest nodes there. Returns nullopt after more than `steps` steps.
   std::optional<std::vector<bool>> Cut(int64_t steps);
   int64_t cost() const { return cost_; }
 
@@ -37,7 +37,7 @@ class CutGraph {
   std::vector<Arc> arcs_;
   std::vector<std::vector<int>> arcs_of_;
   std::vector<int> depths_;    // Distance from kFirst; -1 is unreachable.
-  std::vector<size_t> tried_;  // Arcs of each node that lead nowhere.
+  std::vector<size_t> tried_;  // By node: the number of arcs that are exhausted.
   int64_t steps_ = 0, cost_ = 0;
 };
 

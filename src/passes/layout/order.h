@@ -1,4 +1,4 @@
-// Instructions with their dimensions in another order.
+// Reorders the dimensions of instructions and their arrays.
 //
 // An order lists the dimensions of an array from major to minor: {0,2,3,1} of an f32[N,C,H,W] has channels last. The
 // space of an instruction is an order of the dimensions over which it iterates, and determines the orders of its
@@ -26,7 +26,7 @@ using Order = std::vector<int64_t>;
 bool IsIdentityPermutation(const Order& order);
 Order Inverse(const Order& order);
 Order TransposeBetween(const Order& from, const Order& to);
-// Dimensions of size 1 do not count.
+// Whether a transpose from one order to the other moves elements in memory. Dimensions of size 1 do not count.
 bool MovesElements(const Shape& shape, const Order& from, const Order& to);
 // BeforeView: the order of x if transpose(x, view) has `order`. BehindView: the reverse.
 Order BeforeView(const Order& view, const Order& order);

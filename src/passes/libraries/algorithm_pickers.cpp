@@ -1,7 +1,7 @@
 // gpu-conv-algorithm-picker and gemm-algorithm-picker: write the algorithm of a library call and its workspace to its
 // plan (ir/fusion_plan.h). XLA's passes measure algorithms. These passes choose by rules of thumb.
 //
-// If no library takes the call, our kernels compute it as without a plan.
+// If no library accepts the call, our kernels compute it and ignore this plan.
 #include <algorithm>
 
 #include "ir/fusion.h"

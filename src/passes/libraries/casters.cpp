@@ -13,7 +13,7 @@ bool Holds(PrimitiveType wide, PrimitiveType narrow) {
   return wide == narrow || (ClassOf(wide) == ClassOf(narrow) && BitWidth(wide) > BitWidth(narrow));
 }
 
-// The wider of the two operand types, or nullopt if neither holds the other.
+// The wider of the two operand types, or nullopt if neither represents all values of the other.
 std::optional<PrimitiveType> TypeOfOperands(const Instruction& inst) {
   if (inst.operand_count() != 2) return std::nullopt;
   const PrimitiveType lhs = inst.operand(0).shape().type(), rhs = inst.operand(1).shape().type();

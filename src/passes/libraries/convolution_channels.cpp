@@ -35,8 +35,8 @@ struct Target {
   int64_t inputs, outputs;
 };
 
-// Pads to multiples of 8, but 3 inputs to 4 for 32 or 64 outputs. Returns nullopt if an array would grow by more than
-// 35 %.
+// Pads both channel counts to multiples of 8. With 3 input channels and 32 or 64 output channels, pads only the input,
+// to 4. Returns nullopt if an array would grow by more than 35 %.
 std::optional<Target> TargetOfHalf(const Channels& channels) {
   if (channels.inputs == 3 && (channels.outputs == 32 || channels.outputs == 64)) return Target{4, channels.outputs};
   const Target target{RoundUp(channels.inputs, 8), RoundUp(channels.outputs, 8)};
@@ -45,7 +45,8 @@ std::optional<Target> TargetOfHalf(const Channels& channels) {
   return target;
 }
 
-// Pads to multiples of 32 from Turing on, else of 4. Input and result must stay below twice their size.
+// Pads to multiples of 32 (from Turing on) or else of 4, whichever first keeps input and result below twice their size.
+// Otherwise returns nullopt.
 std::optional<Target> TargetOfBytes(const Channels& channels, int compute_capability) {
   for (const int64_t multiple : {32, 4}) {
     if (multiple == 32 && compute_capability < 75) continue;
@@ -129,7 +130,7 @@ int64_t VectorSize(const Channels& channels, int compute_capability) {
   return 1;
 }
 
-// The arrays get vectors of channels as last dimension. The call's computation undoes this transpose; libraries take
+// The arrays get vectors of channels as last dimension. The call's computation undoes this transpose. Libraries express
 // both transposes as strides.
 Result<Instruction*> Vectorise(Instruction& inst, const PassContext& context) {
   const auto channels = ReadChannels(inst, context);

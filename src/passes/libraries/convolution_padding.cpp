@@ -54,8 +54,8 @@ void MakeForward(const WindowDim& d, WindowDim& legal, PaddingDim& input) {
   legal.base_dilation = 1;
 }
 
-// The call is the gradient of a convolution that pads its input by p at both ends. Fewer elements than a stride at the
-// end of the result may have been outside of every window. If low and high differ by more, the call computes a larger
+// The call is the gradient of a convolution that pads its input by p at both ends. Up to base_dilation - 1 elements at
+// the end of the result may lie outside of every window. If low and high differ by more, the call computes a larger
 // result with the smaller p.
 void MakeInputGradient(const WindowDim& d, WindowDim& legal, PaddingDim& cut) {
   const int64_t low = d.size - 1 - d.pad_low, high = d.size - 1 - d.pad_high;
@@ -66,7 +66,7 @@ void MakeInputGradient(const WindowDim& d, WindowDim& legal, PaddingDim& cut) {
   legal.pad_low = legal.pad_high = d.size - 1 - p;
 }
 
-// The call pads the input by p at both ends. Fewer elements than a stride at the end of the input may be unused.
+// The call pads the input by p at both ends. Up to window_dilation - 1 elements at the end of the input may be unused.
 void MakeFilterGradient(const WindowDim& d, WindowDim& legal, PaddingDim& input) {
   const int64_t most = d.pad_high + d.window_dilation - 1;
   if (d.pad_low >= d.pad_high && d.pad_low <= most) return;
@@ -95,7 +95,7 @@ Legal Legalise(const Instruction& convolution, Kind kind) {
   return legal;
 }
 
-// Not exact: a pad is multiplied, and gives NaN with an infinite element of the filter.
+// Not exact: padding zeros are multiplied too, and give NaN with an infinite element of the filter.
 Result<Instruction*> LegalisePadding(Instruction& inst, const PassContext& context) {
   if (!context.device->is_gpu || LibraryOf(inst) != "convolution" || HasPlan(inst)) return nullptr;
   const ConvolutionCall call = ReadConvolutionCall(inst);

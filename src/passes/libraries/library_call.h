@@ -13,7 +13,8 @@ namespace hlo {
 // The only dot or convolution of the call, or null.
 const Instruction* ProductOf(const Instruction& call);
 
-// A call whose convolution reads two operands that no other instruction reads.
+// A library call whose convolution reads two operands of the call that nothing else in the call reads, all row-major.
+// `input` and `filter` are their operand numbers.
 struct ConvolutionCall {
   const Instruction* convolution = nullptr;  // Null for other calls.
   int64_t input = 0, filter = 0;
@@ -25,7 +26,7 @@ ConvolutionCall ReadConvolutionCall(const Instruction& call);
 Instruction& WithConvolution(Instruction& inst, const ConvolutionCall& call, Instruction& input, Instruction& filter,
                              const ConvolutionAttrs& attrs, const Shape& shape);
 
-// Returns `x` if there is no padding. `like` gives the computation and metadata.
+// Returns `x` itself if the padding is empty. `like` gives the computation and metadata.
 Instruction* PadWithZeros(Instruction& like, Instruction& x, const PaddingConfig& padding);
 
 }  // namespace hlo

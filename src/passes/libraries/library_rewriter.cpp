@@ -1,9 +1,9 @@
 // cublas-gemm-rewriter, gpu-conv-rewriter and cudnn-fused-convolution-rewriter: make library calls. The last pass adds
-// epilogues to convolutions; dots get their epilogues at once. The computation of a call, a kCustom fusion, states the
-// exact operations:
+// epilogues to convolutions. The first pass gives dots their epilogues at once. The computation of a call, a kCustom
+// fusion, states the exact operations:
 //
 //   product   the dot or convolution of two operands of the fusion
-//   steps     elementwise instructions, each on the value before, which has no other user:
+//   steps     elementwise instructions, each applied to the previous value, which has no other user:
 //               add, subtract (value first), multiply  with a scalar constant, a broadcast operand (bias, scale) or,
 //                                                      once, an operand of the full shape (residual)
 //               maximum                                with 0 (relu)
@@ -24,7 +24,7 @@ namespace hlo {
 namespace {
 namespace m = match;
 
-// Steps that libraries take after a product.
+// Limit of steps after a product.
 constexpr int kMostSteps = 8;
 
 bool IsLibraryType(PrimitiveType type) {

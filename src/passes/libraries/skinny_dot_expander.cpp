@@ -32,7 +32,7 @@ bool IsVector(const Side& side) {
   return std::ranges::all_of(side.Free(), [&](int64_t d) { return side.value->shape().dim(d) == 1; });
 }
 
-// The value may be reshaped after its conversion between floats.
+// Whether the value is a float that is converted, and possibly then reshaped, only for its single user.
 bool IsConvertedForThis(const Instruction& value) {
   const Instruction* inst = &value;
   while (inst->UseCount() == 1 && (inst->Is(Opcode::kReshape) || inst->Is(Opcode::kBitcast))) inst = &inst->operand(0);

@@ -33,7 +33,7 @@ void SetTimes(const Moment& start, double* wall, double* processor) {
 
 Result<std::vector<const Rule*>> RulesOf(std::string_view flag, std::string_view selector) {
   std::vector<const Rule*> rules = FindRules(Trim(selector));
-  // Without a dot, an unknown selector of --xla_fuel is reported as a pass.
+  // An unknown selector of --xla_fuel without a '.' is reported as an unknown pass.
   const bool is_id = flag == "--disable_rules" || selector.find('.') != std::string_view::npos;
   if (rules.empty()) FAIL(is_id ? UnknownRule(flag, selector) : UnknownPass(selector));
   return rules;
@@ -215,7 +215,7 @@ class Runner {
     PassContext context{
         .device = options_.device, .options = item.options, .rules = &book_, .fusions = options_.fusions};
     if (const auto fuel = fuel_.find(&pass); fuel != fuel_.end()) context.fuel = &fuel->second;
-    // Run the sound pass on a copy, to see the effect of the fault.
+    // Run the pass without the fault on a copy, to see whether the fault has an effect.
     std::unique_ptr<Module> sound;
     if (injection_ && injection_->where.Matches(run, stages_) && !IsPlantedAlready()) {
       sound = module_.Clone();

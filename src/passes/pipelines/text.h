@@ -52,7 +52,7 @@ struct Gate {
 struct Repeat {
   int most = 1;
   bool fixed_point = false;  // Repeats until nothing changes, at most `most` times.
-  bool stops = false;        // The text permits an end before the fixed point.
+  bool stops = false;        // (fixed-point=N): an end before the fixed point is no error.
 };
 inline constexpr int kMostRounds = 25;
 

@@ -19,8 +19,8 @@ struct ReductionShape {
   int64_t major = 1, middle = 1, minor = 1;
 };
 
-// Requires dimensions in memory order. Returns false if neither the kept nor the reduced dimensions are adjacent, or if
-// a row or column kernel would leave threads of a warp idle. Then one thread computes each sum.
+// Requires a row-major operand. Returns false if neither the kept nor the reduced dimensions are adjacent, or if a row
+// or column kernel would leave threads of a warp idle. In these cases one thread computes each sum.
 bool IsRowOrColumnReduction(const Instruction& reduce, ReductionShape* shape);
 
 // Whether terms may be grouped arbitrarily, each group with the initial value. False for float products: the product of

@@ -10,7 +10,7 @@
 namespace hlo {
 namespace {
 
-// Smallest dimension with a separate reduce (XLA).
+// Smallest dimension that gets a separate reduce, as in XLA.
 constexpr int64_t kSmallestSplit = 128;
 
 // Elements that a block sums without atomics (XLA): 16 for each of 1024 threads along rows, with up to 8 leading rows,
@@ -85,8 +85,8 @@ Instruction* InRootRows(Instruction& inst, int64_t dim) {
   return Step(inst, Opcode::kReshape, x->shape().WithDims(split), {x});
 }
 
-// Each of the two reduces is over about the root of the terms. Reduces by maximum or minimum stay, because blocks may
-// combine these in any order.
+// Each of the two reduces has about the square root of the terms. Reduces by maximum or minimum stay, because blocks
+// may combine these in any order.
 Result<Instruction*> InTreeOfTwo(Instruction& inst, const PassContext& context) {
   if (!context.device->is_gpu || !MaySplit(inst)) return nullptr;
   const auto op = ReducerOp(*inst.attrs<ReduceAttrs>().to_apply);
@@ -96,7 +96,7 @@ Result<Instruction*> InTreeOfTwo(Instruction& inst, const PassContext& context) 
   std::vector<int64_t> reduced = inst.attrs<ReduceAttrs>().dimensions;
   std::ranges::sort(reduced);
   const bool batched = reduced.size() == 2 && reduced[0] == 0 && reduced[1] > 1;
-  if (reduced.size() != 1 && !batched) return nullptr;  // Neighbours have been grouped.
+  if (reduced.size() != 1 && !batched) return nullptr;  // Neighbours were merged before.
   const int64_t dim = reduced.back();
   if (batched && parts.major > kRowBatch) return InTwo(inst, dim);
   if (parts.is_row ? parts.minor <= kRowElements : parts.middle <= kColumnElements) return nullptr;

@@ -1,4 +1,4 @@
-// algsimp: applies the rules of this folder. Rows at the end of each file state the rules; comments add reasons and
+// algsimp: applies the rules of this folder. Rows at the end of each file state the rules, and comments add reasons and
 // conditions. Without options, only exact rules apply, which keep NaN, infinities and the sign of zero. Options enable
 // XLA's other rules: rules that round, are not always better, or need layouts.
 #include <algorithm>
@@ -76,7 +76,7 @@ const std::vector<Switch>& Switches() {
       {&A::is_layout_sensitive,
        true,
        {"A.bitc.3", "A.cc.1b", "A.conv.5", "A.copy.1c", "A.copy.2", "A.copy.3", "A.resh.5", "A.resh.8", "A.trans.4"}},
-      // After layout assignment these rules make copies, or undo passes that run there (variadic-op-splitter,
+      // After layout assignment these rules would make copies, or undo passes that run after it (variadic-op-splitter,
       // reduction-*).
       {&A::is_layout_sensitive,
        false,

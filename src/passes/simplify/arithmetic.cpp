@@ -182,7 +182,7 @@ Result<Instruction*> ExponentialOfZero(Instruction& inst, const PassContext&) {
   return ConstantLike(inst, 1);
 }
 
-// Makes equal sums look equal. The sign of zero is the same.
+// Gives x - c and x + (-c) one form. The sign of a zero result is unchanged.
 Result<Instruction*> SubtractConstant(Instruction& inst, const PassContext&) {
   Instruction &x = inst.operand(0), &c = inst.operand(1);
   if (!m::AnyConstant()(&c) || m::AnyConstant()(&x) || !IsStaticOfOneType(inst) || !HasNegatives(inst.shape().type()) ||

@@ -155,7 +155,7 @@ Result<Instruction*> CompareOfShifted(Instruction& inst, const PassContext&) {
                  inst.attributes());
 }
 
-// Sums, differences and products wrap. Quotients and remainders of unsigned numbers fit the narrow type; in every type
+// Sums, differences and products wrap. Quotients and remainders of unsigned numbers fit the narrow type. In every type
 // x / 0 is all ones and x % 0 is x.
 Result<Instruction*> NarrowArithmetic(Instruction& inst, const PassContext&) {
   const PrimitiveType type = inst.shape().type();
@@ -226,7 +226,7 @@ Result<Instruction*> CompareOfExtreme(Instruction& inst, const PassContext&) {
                  inst.attributes());
 }
 
-// x >= 0 is true only for integers, which are never NaN.
+// x >= 0 becomes true only for integers, because a float may be NaN.
 Result<Instruction*> CompareNonNegativeWithZero(Instruction& inst, const PassContext&) {
   const CompareAttrs& compare = inst.attrs<CompareAttrs>();
   if (compare.type == ComparisonType::kTotalOrder) return nullptr;

@@ -11,7 +11,8 @@ namespace hlo {
 namespace {
 namespace m = match;
 
-// Whether the rule's row applies: the row that rounds, for floats and complex numbers, or the exact row, for integers.
+// Some rules have two rows: one that rounds, for floats and complex numbers, and an exact one for integers. Returns
+// whether `inst` has the types of the row that kRounds selects.
 template <bool kRounds>
 bool IsOfRow(const Instruction& inst) {
   const PrimitiveType type = inst.shape().type();
@@ -166,7 +167,7 @@ Result<Instruction*> DivideByRoot(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kMultiply, {&a, factor});
 }
 
-// constant_folding computes 1 / c, so that the judge can compare real numbers.
+// 1 / c is an instruction, which constant_folding computes, so that the judge can compare both sides as real numbers.
 Result<Instruction*> DivideByConstant(Instruction& inst, const PassContext&) {
   Instruction& c = inst.operand(1);
   const auto value = NumberOf(c);
@@ -280,7 +281,7 @@ Result<Instruction*> LogOfRoot(Instruction& inst, const PassContext&) {
       {Replace(inst, Opcode::kLog, {&root.operand(0)}), ConstantLike(inst, root.Is(Opcode::kSqrt) ? 0.5 : -0.5)});
 }
 
-// The result may change where a kernel's f decreases within its error.
+// Not exact, because a kernel's f may decrease within its error.
 Result<Instruction*> ExtremeOfMonotone(Instruction& inst, const PassContext&) {
   Instruction &f = inst.operand(0), &g = inst.operand(1);
   if (!IsReal(inst) || f.opcode() != g.opcode() || &f == &g || !m::OneUse(m::Any())(&f) || !m::OneUse(m::Any())(&g))

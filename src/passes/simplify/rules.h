@@ -29,7 +29,7 @@ std::span<const Rule> SumRules();          // Reduces and windows.
 std::span<const Rule> ContractionRules();  // Dots and convolutions.
 std::span<const Rule> CallRules();         // Conditionals, barriers, custom calls, collectives.
 
-// The result has the shape, range and metadata of `inst`.
+// Adds an instruction with the shape, source range and metadata of `inst`.
 inline Instruction* Replace(Instruction& inst, Opcode opcode, const std::vector<Instruction*>& operands,
                             Attributes attrs = NoAttrs()) {
   return &inst.computation().AddLike(inst, opcode, inst.shape(), operands, std::move(attrs));
@@ -38,7 +38,8 @@ inline Instruction* Step(Instruction& inst, Opcode opcode, Shape shape, const st
                          Attributes attrs = NoAttrs()) {
   return &inst.computation().AddLike(inst, opcode, std::move(shape), operands, std::move(attrs));
 }
-// The bytes of `x` with another shape. Reshapes of row-major arrays can be fused; other changes are bitcasts.
+// The bytes of `x` with another shape: a reshape between row-major shapes, because reshapes can be fused, otherwise a
+// bitcast.
 inline Instruction* Recast(Instruction& inst, const Shape& shape, Instruction* x) {
   if (x->shape() == shape) return x;
   const bool row_major = shape.HasDefaultLayout() && x->shape().HasDefaultLayout();
@@ -54,7 +55,7 @@ inline Instruction* ConstantLike(Instruction& inst, double value) {
 // more than add and remove dimensions of size 1. Ambiguous dimensions are paired from the left.
 std::optional<std::vector<int64_t>> PairDimensions(const Shape& from, const Shape& to);
 
-// For each dimension of `shape` the dimension of `x` with the same size and the same number of elements before it, or
+// For each dimension of `shape` the dimension of `x` with the same size and the same product of the sizes before it, or
 // -1.
 std::vector<int64_t> SamePlaces(const Shape& shape, const Shape& x);
 

@@ -73,7 +73,7 @@ Result<Instruction*> ReduceOfTranspose(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kTranspose, {reduce}, DimensionsAttrs{order});
 }
 
-// Off after layout assignment, because gpu-tree-reduction-rewriter splits reductions there.
+// Disabled after layout assignment, where gpu-tree-reduction-rewriter splits reductions.
 template <bool kRounds>
 Result<Instruction*> ReduceTwice(Instruction& inst, const PassContext&) {
   Instruction& inner = inst.operand(0);
@@ -303,7 +303,7 @@ Result<Instruction*> SumOfRepeated(Instruction& inst, const PassContext&) {
 // ---- Windows --------------------------------------------------------------------------------------------------------
 
 const std::vector<WindowDim>& WindowOf(const Instruction& inst) { return inst.attrs<ReduceWindowAttrs>().window.dims; }
-// Moves by single elements, without padding or dilation.
+// Whether the window moves by single elements, without padding or dilation.
 bool IsPlain(const WindowDim& dim) { return dim == WindowDim{.size = dim.size}; }
 bool IsSingle(const WindowDim& dim) { return dim == WindowDim(); }
 
@@ -381,7 +381,7 @@ Result<Instruction*> WindowOfPad(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kReduceWindow, {x, &inst.operand(1)}, attrs);
 }
 
-// Windows have the single element of their dimension and padding.
+// Each window covers the only element of its dimension, and padding.
 Result<Instruction*> WindowsOnOneElement(Instruction& inst, const PassContext&) {
   const auto op = OpOf(inst);
   if (!op) return nullptr;

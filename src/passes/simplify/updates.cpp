@@ -346,7 +346,7 @@ Result<Instruction*> AddScatters(Instruction& inst, const PassContext&) {
     return !of.unique_indices && !of.indices_are_sorted && of.input_batching_dims.empty();
   };
   if (!is_free(attrs) || !is_free(other)) return nullptr;
-  // The first dimension of `indices` that numbers index vectors, and its counterpart in the updates.
+  // The first dimension of `indices` that is not the index vector, and the corresponding dimension of the updates.
   const int64_t dim = attrs.index_vector_dim == 0 ? 1 : 0;
   int64_t update_dim = 0;
   while (Contains(attrs.update_window_dims, update_dim)) ++update_dim;
@@ -386,7 +386,7 @@ Result<Instruction*> TransposeOfScatter(Instruction& inst, const PassContext&) {
   for (int64_t d = 0; d < rank; ++d) {
     if (!Contains(attrs.inserted_window_dims, d)) window_of[d] = attrs.update_window_dims[next++];
   }
-  // The updates keep window dimensions at the same positions, in the new order.
+  // The window dimensions of the updates swap places among themselves.
   const Shape& updates = scatter.operand(2).shape();
   std::vector<int64_t> permutation(updates.rank()), sizes;
   for (int64_t d = 0; d < updates.rank(); ++d) permutation[d] = d;

@@ -20,7 +20,7 @@ bool OnlyMoves(const Instruction& x) {
   return kMovers.Has(x.opcode());
 }
 
-// Whether a value that is not negative stays so.
+// Whether the conversion of a value that is not negative is not negative either.
 bool ConvertKeepsSign(PrimitiveType from, PrimitiveType to) {
   if (IsFloat(to) || IsFloat(from)) return true;  // Conversions to a float round, those from a float saturate.
   if (from == PrimitiveType::kPred) return to != PrimitiveType::kS1;

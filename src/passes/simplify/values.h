@@ -9,17 +9,17 @@
 
 namespace hlo {
 
-// Whether no element is negative; -0 and NaN are not.
+// Whether no element is negative. -0 and NaN do not count as negative.
 bool NeverNegative(const Instruction& x);
 // Whether no element is -0. True for types without -0.
 bool NeverNegativeZero(const Instruction& x);
 
 // The literal of a scalar constant or its broadcast, or null.
 const Literal* ScalarOf(const Instruction& x);
-// The value of ScalarOf(x) for integers and pred, and for floats.
+// The value of ScalarOf(x): IntegerOf for integers and pred, NumberOf for floats. nullopt for other types.
 std::optional<int64_t> IntegerOf(const Instruction& x);
 std::optional<double> NumberOf(const Instruction& x);
-// Compares two scalars of one type that is not complex.
+// Whether a < b, for scalars of one type that is not complex.
 bool IsLess(const Literal& a, const Literal& b);
 
 // Whether op(init, x) == x for all x except -0. `init` must be a constant or a broadcast of a constant.

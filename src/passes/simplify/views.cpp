@@ -350,7 +350,7 @@ bool MayGetLayoutOf(const Shape& shape, const Shape& before) {
   return shape.HasDefaultLayout() || !before.HasDefaultLayout();
 }
 
-// f must have one type.
+// The operand and the result of f must have the same type.
 Result<Instruction*> BitcastOfUnary(Instruction& inst, const PassContext&) {
   Instruction& f = inst.operand(0);
   if (!m::OneUse(m::Any())(&f) || !f.Is(kElementwise) || f.operand_count() != 1 || f.Is(Opcode::kCopy) ||
