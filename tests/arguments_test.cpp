@@ -166,8 +166,8 @@ ENTRY main {
   for (int64_t i = 0; i < 6; ++i) EXPECT_TRUE(made->values[0].GetInt(i) >= 0 && made->values[0].GetInt(i) < 10);
 }
 
-// The operand has 3 x 4 = 12 rows, so twelve unique index pairs are all rows. Both promises, unique and sorted indices,
-// also hold in the profile `edge`.
+// The operand has 3 x 4 = 12 rows, so twelve unique index pairs name each row once. Both promises, unique and sorted
+// indices, also hold in the profile `edge`.
 TEST(Arguments, PromisesOfIndicesAreKept) {
   const auto module = Parsed(R"(HloModule m
 add { a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = f32[] add(a, b) }

@@ -38,7 +38,7 @@ TEST(Codes, AreExplained) {
   }
 }
 
-// A file under testdata/ breaks each rule of the verifier, or testdata/verify/not_in_text says why no text can.
+// For each rule of the verifier, a file under testdata/ breaks it, or testdata/verify/not_in_text says why no text can.
 TEST(Codes, EachRuleHasAFileThatBreaksIt) {
   std::set<std::string> said, broken = CodesIn("testdata/verify/not_in_text", "\n([VW][0-9]{3}) ");
   for (const auto& entry : fs::recursive_directory_iterator("src"))

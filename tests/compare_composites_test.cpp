@@ -1,5 +1,5 @@
-// Comparator B on ops that passes expand. The judge has its own definitions of these ops. Each expansion is judged as
-// the pass made it, and with one instruction changed.
+// Tests interp/compare/widened.h on ops that passes expand. The judge has its own definitions of these ops. Each
+// expansion is judged as the pass made it, and with one instruction changed.
 #include <gtest/gtest.h>
 
 #include "compare_widened_cases.h"
@@ -104,7 +104,7 @@ TEST(Composites, RaggedDotIsTheSumOfItsGroup) {
     const WidenedResult right = Expanded(text, "ragged-dot-rewriter");
     EXPECT_EQ(right.verdict, Verdict::kMatch) << right.reason << "\n" << text;
     EXPECT_EQ(right.undetermined, 0) << text;
-    // A group has one row less, or a row of another group.
+    // The fault: a group has one row less, or a row of another group.
     const WidenedResult wrong = Expanded(text, "ragged-dot-rewriter", [](Module& module) {
       Instruction& compare = FirstOf(module, Opcode::kCompare);
       Become(compare, Opcode::kCompare, {&compare.operand(0), &compare.operand(1)},
@@ -131,7 +131,7 @@ TEST(Composites, ScanIsItsRecurrence) {
   const WidenedResult right = Expanded(kScan, "scan_expander");
   EXPECT_EQ(right.verdict, Verdict::kMatch) << right.reason;
   EXPECT_EQ(right.undetermined, 0);
-  // The steps run forward instead of backward.
+  // The fault: the steps run forward instead of backward.
   const WidenedResult wrong = Expanded(kScan, "scan_expander", [](Module& module) {
     Instruction& reversed = FirstOf(module, Opcode::kSubtract);
     reversed.ReplaceAllUses(reversed.operand(1));

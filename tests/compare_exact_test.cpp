@@ -61,7 +61,7 @@ TEST(Exact, MagnitudesAreMultiplesOfAPowerOfTwo) {
   EXPECT_EQ(set(5, -0.75, INFINITY, NAN).unit, -2);
 }
 
-// The sums are of 100 products of at most 64, and 6400 < 2^24.
+// The sums are of 100 products of at most 64, and 6400 < 2^24, so f32 represents them exactly.
 constexpr const char* kDot = R"(HloModule m
 ENTRY main {
   x = f32[3,100] parameter(0)

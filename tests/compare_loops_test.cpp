@@ -21,7 +21,7 @@ WidenedResult Compared(const std::string& text, const Literal& arg, const std::f
   auto result = CompareWidened(**module, *optimized, std::span(&arg, 1));
   EXPECT_TRUE(result.has_value()) << (result ? "" : result.error().message());
   if (!result) return {};
-  // The finding refers to modules that end with this function.
+  // The finding refers to modules whose lifetime ends with this function.
   if (result->finding) result->reason = ToString(*result);
   return std::move(*result);
 }

@@ -1,4 +1,4 @@
-// Bounds of only the elements that differ from the interpreter, and intervals with rounded ends.
+// Tests bounds that are computed only for elements that differ from the interpreter's, and intervals with rounded ends.
 #include <cmath>
 #include <limits>
 #include <random>
@@ -77,7 +77,8 @@ TEST(Grid, NearestIsTheConversion) {
     const shadow::Rounding rounding = shadow::RoundingTo(type, false);
     Literal element(Shape::Scalar(type));
     for (int i = 0; i < 100'000; ++i) {
-      // Numbers of all magnitudes of the type. A third of them are halfway between two of its numbers.
+      // Numbers of all magnitudes of the type. A third of them are halfway between two neighbouring numbers of the
+      // type.
       const double exponent = std::log2(rounding.overflow) + std::log2(1 / rounding.least) + 3;
       double x = std::ldexp(
           static_cast<double>(random()) * 0x1p-64 + 0.5,

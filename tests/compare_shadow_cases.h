@@ -17,7 +17,6 @@ namespace hlo {
 
 constexpr PrimitiveType kF32 = PrimitiveType::kF32;
 
-// A module and its entry computation.
 struct Program {
   Module module{"test"};
   Computation& entry = module.AddComputation("entry");
@@ -30,8 +29,8 @@ struct Program {
   Instruction& Op(Opcode opcode, std::vector<Instruction*> operands, Attributes attrs = NoAttrs()) {
     return entry.Add(opcode, operands[0]->shape(), operands, std::move(attrs));
   }
-  // Returns (value, index) of the first side if its value compares so with the value of the second side, and otherwise
-  // (value, index) of the second side.
+  // A computation with the parameters value, index, next value, next index. It returns the first pair if `direction`
+  // holds between the two values, otherwise the second pair.
   Computation& Argmax(ComparisonDirection direction) {
     const Shape value = Shape::Scalar(kF32), index = Shape::Scalar(PrimitiveType::kS32);
     Computation& body = module.AddComputation("argmax");

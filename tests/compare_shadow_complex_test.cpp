@@ -17,7 +17,8 @@ Literal RandomComplex(int64_t count, uint32_t seed, double size) {
   return literal;
 }
 
-// The distance of element i from the interpreter's result, and its bound. The larger of both parts.
+// The distance of element i from the interpreter's result, and its bound. Each is the larger one of the real and the
+// imaginary part.
 struct Off {
   double error = 0, bound = 0;
 };

@@ -217,7 +217,7 @@ TEST(Shadow, AnotherTieIsRightAndAnythingElseWrong) {
 }
 
 // Comparisons with NaN are false, so the element after a NaN replaces the NaN. The order decides whether the NaN is
-// lost, with all elements combined before the NaN.
+// lost, together with all elements combined before it.
 TEST(Shadow, AnElementThatANaNSwallowedMayBeLeft) {
   Program p;
   const Shape value = Shape::Scalar(kF32), index = Shape::Scalar(PrimitiveType::kS32);

@@ -109,7 +109,7 @@ class Chance {
   std::mt19937_64 random_;
 };
 
-// HLO_LAWS=N: so many seeds, the first drawn and printed.
+// If HLO_LAWS=N is set: N seeds. The first is random and is printed.
 struct Seeds {
   uint64_t first, end;
 };
@@ -261,7 +261,7 @@ TEST(ShadowLaws, Steps) {
 
 // ---- Operations that combine elements -------------------------------------------------------------------------------
 
-// Operations in which T is a type such as f32 or f16.
+// T stands for a type such as f32 or f16.
 constexpr const char* kOperations[] = {
     R"(ENTRY main {
   x = T[40,7] parameter(0)

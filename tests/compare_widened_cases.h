@@ -1,4 +1,5 @@
-// Judges modules by comparator B, for tests. A function changes the module as a pass would.
+// Judges modules by the comparator for passes that are not exact (interp/compare/widened.h), for tests. A function
+// changes the module as a pass would.
 #ifndef HLO_TESTS_COMPARE_WIDENED_CASES_H_
 #define HLO_TESTS_COMPARE_WIDENED_CASES_H_
 
@@ -63,7 +64,7 @@ inline WidenedResult Widened(const std::function<void(Module&)>& pass, const cha
   auto result = CompareWidened(*module, *optimized, *args, options);
   EXPECT_TRUE(result.has_value()) << (result ? "" : result.error().message());
   if (!result) return {};
-  if (result->finding) {  // The finding refers to modules that end with this function.
+  if (result->finding) {  // The finding refers to modules that die here.
     result->reason = ToString(*result);
   }
   return std::move(*result);

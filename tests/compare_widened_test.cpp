@@ -1,5 +1,5 @@
-// Comparator B matches a pass that keeps the meaning and names a pass that does not. Also tests the comparators with a
-// reference.
+// Tests that interp/compare/widened.h matches a pass that keeps the meaning and names a pass that does not. Also tests
+// the comparators with a reference.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -124,7 +124,8 @@ ENTRY main {
   }
 }
 
-// The parts of complex numbers have bounds. A product in another order is within them, and other parts are not.
+// The parts of complex numbers have bounds. A product in another order is within them. The real part in place of the
+// imaginary one, or another factor, is not.
 TEST(Widened, ComplexArithmeticIsJudgedByItsParts) {
   constexpr const char* kProducts = R"(HloModule m
 add {

@@ -213,8 +213,8 @@ TEST(CudnnAttention, EveryCallOfGradientsMayFail) {
 
 // ---- Gradients ---------------------------------------------------------------------------------------------------
 
-// The same for the three results of a gradient. Both sides round shares and slopes to 16 bits before 64 to 128 of them
-// are added: half an ulp for each and for the result.
+// The same for the three results of a gradient. Both sides round shares and slopes (gpu/libraries/attention_gradient.h)
+// to 16 bits before 64 to 128 of them are added: half an ulp for each and for the result.
 class AttentionGradient : public ::testing::TestWithParam<std::string> {};
 
 Result<Literal> RunGradient(const AttentionGradientProblem& problem, const Module& module,

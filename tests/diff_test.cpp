@@ -223,7 +223,7 @@ TEST(DiffModules, SharedAndCopiedComputationsAreEqual) {
   // Only one of the two callers calls another computation, so the caller has changed.
   EXPECT_EQ(ToldOf(reduces("add", "add", ""), reduces("add", "most", most)),
             "changed q: to_apply add -> most; only-right c; only-right d; only-right e");
-  // Both callers call it, so the computation has changed.
+  // Both callers call the other computation, so the computation itself counts as changed.
   EXPECT_EQ(ToldOf(reduces("add", "add", ""), reduces("most", "most", most)), "changed s: opcode add -> maximum");
 }
 

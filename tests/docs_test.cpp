@@ -64,7 +64,7 @@ bool IsOurs(const std::string& cited) {
   return slash != std::string::npos && kFolders.contains(cited.substr(0, slash));
 }
 
-// The prose of a line: the whole line of a page, or the comment of a source line with its sign.
+// The prose of a line: the whole line of a page, or the comment of a source line with its `//` or `#`.
 std::string Prose(const fs::path& path, const std::string& line) {
   if (path.extension() == ".md") return line;
   const bool script = path.extension() == ".py" || path.extension().empty();
@@ -106,7 +106,7 @@ TEST(Docs, CiteOnlyFilesOfTheRepository) {
         EXPECT_FALSE(found.empty()) << file.string() << ":" << number << ": cites " << cited << ", which is not here";
         if (found.empty()) continue;
         ++(page ? pages : sources);
-        // In FILE.hlo#2, the part after the sign selects a module and is not a section.
+        // In FILE.hlo#2, the part after '#' selects a module and is not a section.
         if (section.empty() || !page) continue;
         const auto [known, is_new] = anchors.try_emplace(found);
         if (is_new) known->second = AnchorsOf(found);
@@ -121,7 +121,7 @@ TEST(Docs, CiteOnlyFilesOfTheRepository) {
 
 // ---- Flags ---------------------------------------------------------------------------------------------------------
 
-// The code on a page: its spans, and the lines of its blocks. A line that ends with '\\' is joined with the next one.
+// The code on a page: code spans, and the lines of code blocks. A line that ends with '\\' is joined with the next one.
 std::vector<std::string> CodeOf(const fs::path& page) {
   static const std::regex kSpan("`([^`]+)`");
   std::vector<std::string> code;
@@ -168,7 +168,7 @@ bool IsKnown(const std::string& command, const std::string& flag) {
   static std::map<std::string, bool> known;
   const auto [answer, is_new] = known.try_emplace(command + " " + flag);
   if (is_new) {
-    // The command is tried with a value and as --noNAME without one.
+    // The flag is tried with the value 1, and without a value, as --noNAME must be given.
     const std::string shell = "for given in =1 ''; do hlo " + command + " " + flag +
                               "$given --help 2>&1 </dev/null | grep -q F003 || exit 0; done; exit 1";
     answer->second = flag == "--help" || flag == "--flagfile" || std::system(shell.c_str()) == 0;

@@ -77,7 +77,7 @@ TEST(EmitFft, RejectsLengthsThatDoNotFit) {
   EXPECT_EQ(plan.error().exit, ExitCode::kUnsupported);
 }
 
-// The matrix a a^T + n.
+// Positive definite n x n matrices a a^H + n I. If `definite` is false, one element of the diagonal is too small.
 Literal Definite(const Shape& shape, bool definite = true) {
   Literal a(shape), result(shape);
   const int64_t n = shape.dims().back(), count = shape.NumElements() / (n * n);

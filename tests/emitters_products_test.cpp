@@ -57,8 +57,8 @@ TEST(EmitPackedContraction, ComputesEachType) {
   Check(*ForHost(Dot("u8[20,300]", "u8[300,33]", "u8[20,33]", 1, 0)));
 }
 
-// Narrow integers are multiplied in pairs, or as floats without rounding. Sums have the largest terms, and lengths
-// reach beyond the one at which float sums are exact.
+// Narrow integers are multiplied in pairs, or as floats without rounding. The terms are the largest ones. Some sums
+// have more terms than f32 can add exactly.
 TEST(EmitPackedContraction, NarrowIntegersAreExact) {
   for (const int64_t terms : {300, 301, 1300, 1301}) {
     const std::string size = std::to_string(terms);

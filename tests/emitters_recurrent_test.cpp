@@ -31,7 +31,7 @@ std::string With(std::string text, const Sizes& sizes, int64_t gates) {
     const std::string name = std::string("$") + letter;
     for (size_t at = text.find(name); at != std::string::npos; at = text.find(name, at)) text.replace(at, 2, value);
   }
-  // $k is the slice of columns [k * H, (k + 1) * H) of all rows.
+  // $0, $1, ...: $k is the slice of columns [k * H, (k + 1) * H) of all rows.
   for (int64_t k = 0; k < gates; ++k) {
     const std::string name = "$" + std::to_string(k);
     const std::string columns = "slice={[0:" + std::to_string(sizes.rows) + "], [" + std::to_string(k * sizes.units) +

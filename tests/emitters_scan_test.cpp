@@ -60,7 +60,8 @@ const std::vector<Sizes> kRowSizes = {{"5,17", 1, 17},     {"9,33", 1, 33},     
                                       {"4,1024", 1, 1024}, {"70,1029", 1, 1029},  {"70,2048", 1, 2048},
                                       {"2,5000", 1, 5000}, {"40003", 0, 40003},   {"2,16384", 1, 16384},
                                       {"3,2,130", 2, 130}, {"70,3,1100", 2, 1100}};
-// Narrow and wide arrays, in strips, some of them shorter, and shared by several blocks.
+// Narrow and wide arrays, which are divided into strips. Some strips are shorter, and some are shared by several
+// blocks.
 const std::vector<Sizes> kColumnSizes = {{"17,5", 0, 17},      {"300,64", 0, 300},  {"40,1024", 0, 40},
                                          {"1000,17", 0, 1000}, {"33,2500", 0, 33},  {"3,50,70", 1, 50},
                                          {"2,513,36", 1, 513}, {"20,3,5,7", 0, 20}, {"2,64,9000", 1, 64},

@@ -1,5 +1,5 @@
-// Tests of generated modules and drawn passes: a seed determines the module, and the oracles find planted faults and
-// nothing else.
+// Tests of generated modules and randomly drawn passes: a seed determines the module, and the oracles find planted
+// faults and nothing else.
 #include <gtest/gtest.h>
 
 #include <map>

@@ -1,4 +1,5 @@
-// Compares users and operands after random changes with lists that are searched, for few and many users.
+// After random changes, compares users and operands with those of a simple model that searches lists. Instructions have
+// few or many users.
 #include <gtest/gtest.h>
 
 #include <algorithm>

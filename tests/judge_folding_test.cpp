@@ -17,7 +17,7 @@ struct Folded {
   std::string reason;
 };
 
-// Checks that whole values and samples give the same verdict.
+// Judges `pass` by whole values and by samples, and expects the same verdict.
 Folded Judged(const std::function<void(Module&)>& pass, const char* text = kModule) {
   const auto module = Parsed(text);
   const auto after = module->Clone(/*as_input=*/true);

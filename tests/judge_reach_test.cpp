@@ -1,4 +1,4 @@
-// Sites and the arguments that reach their sides. Runs of random modules test the proofs.
+// Tests the search for arguments that reach all sides of sites (judge/reach.h). Runs of random modules test the proofs.
 #include <gtest/gtest.h>
 
 #include <bit>

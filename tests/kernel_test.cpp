@@ -128,7 +128,7 @@ TEST(Kernel, PtxHasWideAccesses) {
   EXPECT_EQ(ptx->text.find(".local"), std::string::npos) << ptx->text;
 }
 
-// The kernel has no guard, so its code does not have the number of blocks.
+// The kernel has no guard, so its code does not contain the number of blocks.
 Kernel WholeTiles(int64_t blocks) {
   KernelBuilder k("whole_tiles", blocks, 256);
   const Array x = k.Input("x", Type::kF32, blocks * 1024), y = k.Output("y", Type::kF32, blocks * 1024);

@@ -10,7 +10,7 @@
 namespace hlo {
 namespace {
 
-// Element 1, x, starts as 3 and becomes `next`; c stays 5, d changes, i counts the trips.
+// The state is (i, x, c, d). i counts the trips, x starts as 3 and becomes `next`, c stays 5, d changes.
 std::string LoopText(std::string_view type, std::string_view next, int trips) {
   const std::string t(type), state = Str("(s32[], ", t, "[], ", t, "[], ", t, "[])");
   const bool is_name = next.size() == 1;

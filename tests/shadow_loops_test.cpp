@@ -140,8 +140,8 @@ ENTRY main {
               50);
 }
 
-// One loop has a state that is not a tuple. Another is inside a loop, and is prepared again each time with the values
-// that are unchanged only in it.
+// One loop has a state that is not a tuple. Another is inside a loop. Its x is constant in the inner loop and changes
+// in the outer one, so the inner loop is prepared again on each outer trip.
 TEST(ShadowLoops, AgreeInLoops) {
   CompareText(R"(HloModule m
 add {

@@ -14,7 +14,7 @@ namespace {
 constexpr size_t kVersion = 130000;
 enum { kR32F = 0, kR64F = 1, kR16F = 2, kR16BF = 14 };
 enum { kCompute32F = 68, kCompute64F = 70, kCompute32FFastTF32 = 77 };
-enum { kRelu = 2, kBias = 4, kDefault = 1 };  // Bits of an epilogue. "default" is not a bit of others.
+enum { kRelu = 2, kBias = 4, kDefault = 1 };  // Bits of an epilogue. kDefault is used alone.
 constexpr uintptr_t kAlignment = 256;         // The alignment that the heuristic assumes by default.
 constexpr uintptr_t kBiasAlignment = 16;
 constexpr uint64_t kMagic = 0x646f75626c65;

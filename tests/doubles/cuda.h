@@ -22,7 +22,7 @@ int NoteLoss(int status);
 const char* ErrorName(Library library, int status);
 const char* ErrorWords(Library library, int status);
 
-// A write beside an allocation is a violation.
+// Reports each write beside an allocation as a violation.
 void CheckRedZones();
 
 // The version of CUDA: 13000, or the value of HLO_DOUBLE_DRIVER.
@@ -42,7 +42,8 @@ int DrainAll();
 // A piece of work that ran, for CUPTI's double. Times are nanoseconds of the system's clock.
 struct Ran {
   WorkKind kind;
-  // The correlation of the call that queued the work or launched its graph. 0 for work in a body.
+  // The correlation of the call that queued the work or launched its graph. 0 for work in the body of a conditional
+  // node.
   uint32_t correlation;
   const void* node;  // The node of an instantiated graph, or null.
   uint64_t begin, end;

@@ -30,7 +30,8 @@ struct GraphNode;
 struct EdgeData {
   unsigned char from_port = 0, to_port = 0, type = 0, reserved[5] = {};
 };
-// An edge to the node that has it. If is_early, the node may begin when all blocks of `from` permit it.
+// An edge from `from` to the node that stores the edge. If is_early, the node may begin when all blocks of `from`
+// permit it.
 struct Edge {
   const GraphNode* from;
   bool is_early = false;

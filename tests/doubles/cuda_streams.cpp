@@ -18,7 +18,7 @@ struct Stream {
   Graph* captured = nullptr;  // The graph that captures work. If null, work is queued.
   bool spoilt = false;        // The capture is invalid, because an operation was not permitted.
   std::vector<Edge> after;    // The predecessors of the next captured node.
-  // The same, as the last query returned it.
+  // The predecessors as the last query returned them.
   std::vector<const void*> reported_nodes;
   std::vector<EdgeData> reported_edges;
 };

@@ -58,7 +58,7 @@ struct Flags {
   uint64_t seed = 5000;
   int64_t passes = 400, kernels = 60;  // Random modules of each group.
   int64_t sets = 9;                    // The sets of arguments for passes.
-  int64_t sample = 0;                  // Steps of samples; 0: all values are compared.
+  int64_t sample = 0;                  // Steps of samples. With 0, all values are compared.
   double least_passes = 0, least_own = 0, least_kernels = 0;
   bool reach = false, list = false;
   std::vector<std::string> files;

@@ -48,7 +48,8 @@ std::string BrokenByPrinting(const Module& module, const PrintOptions& form) {
   return again == text ? "" : Str("printed:\n", text, "\nread and printed again:\n", again);
 }
 
-// Also prints small forms that need not be readable.
+// Prints all forms, also those that cannot be parsed again. Forms with bodies in place of names may become large, so
+// they are printed only for few instructions.
 void PrintAllForms(const Module& module) {
   constexpr int64_t kFew = 10'000;
   for (const PrintForm& form : PrintForms()) {
