@@ -5,7 +5,7 @@
 //   if (!m::Add(m::Any(&x), m::Constant(&c))(&inst)) return nullptr;
 //
 // For commutative ops, `m::Add(p, q)` tries both orders of operands. Captures are valid only if the whole pattern
-// matches. `m::Add(&add)` matches any add and captures it; `m::Add(&add, p, q)` does both.
+// matches. `m::Add(&add)` matches any add and captures it. `m::Add(&add, p, q)` does both.
 #ifndef HLO_PASSES_MATCH_H_
 #define HLO_PASSES_MATCH_H_
 

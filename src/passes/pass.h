@@ -20,7 +20,7 @@ struct RuleBook;
 struct PassContext {
   const DeviceDescription* device = &DefaultDevice();
   PassOptions options;  // NoPassOptions means the pass's defaults.
-  // The number of rewrites that the pass may still make; null for no limit.
+  // The number of rewrites that the pass may still make. Null for no limit.
   int64_t* fuel = nullptr;
   RuleBook* rules = nullptr;     // Null for no limits (rewrite.h).
   FusionLog* fusions = nullptr;  // May be null (fusion/log.h).

@@ -6,8 +6,7 @@
 namespace hlo {
 namespace {
 
-// shuffle(x) => concatenate(x[shift:], x[:shift]), one dimension after the other. Dynamic dimensions are excluded,
-// because the sizes of their parts are unknown.
+// Dynamic dimensions are excluded, because the sizes of their parts are unknown.
 Result<Instruction*> ExpandShuffle(Instruction& inst, const PassContext&) {
   if (!inst.Is(Opcode::kShuffle)) return nullptr;
   Instruction* x = &inst.operand(0);

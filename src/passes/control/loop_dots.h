@@ -16,7 +16,7 @@ struct DeviceDescription;
 struct LoopSlice {
   Instruction* slice;  // A dynamic-slice.
   int64_t element, dimension;
-  bool keeps;  // The dot's operand keeps `dimension` with size 1; else a reshape removed it.
+  bool keeps;  // The dot's operand keeps `dimension` with size 1. Otherwise a reshape removed it.
 
   Instruction& whole() const { return slice->operand(0); }
   Instruction& place() const { return slice->operand(1 + dimension); }
@@ -33,7 +33,7 @@ std::optional<LoopSlice> ReadLoopSlice(const Loop& loop, Instruction& operand);
 constexpr int64_t kMostLoopDotBytes = 256 << 20;
 
 // Whether the product of a trip has so few rows that reading (or updating) `large` takes most of the product's time. On
-// a host `large` must exceed the cache of a core, because smaller matrices gain nothing. `product` is `a` times `b`;
+// a host `large` must exceed the cache of a core, because smaller matrices gain nothing. `product` is `a` times `b`.
 // `large` is one of the three.
 bool IsLoopDotOfFewRows(const Shape& a, const Shape& b, const Shape& product, const Shape& large,
                         const DeviceDescription& device);

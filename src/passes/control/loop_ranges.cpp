@@ -247,7 +247,7 @@ class Ranges {
   static constexpr size_t kMostFacts = 64;
 
   const Loop& loop_;
-  std::vector<Range> ranges_;  // Indexed by place; only for scalar integers.
+  std::vector<Range> ranges_;  // Indexed by place. Set only for scalar integers.
   std::vector<Fact> facts_;
   std::optional<int64_t> trips_;
 };

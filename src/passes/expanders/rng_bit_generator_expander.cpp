@@ -82,7 +82,6 @@ class Expansion {
     shape.SetDim(d, limit);
     return Step(inst_, Opcode::kSlice, shape, {a}, SliceAttrs{ranges});
   }
-  // Returns element i of the state, a u64.
   Instruction* State(int64_t i) {
     Instruction& state = inst_.operand(0);
     return Reshape(

@@ -102,7 +102,7 @@ class FusionGraph {
  private:
   struct Read {
     int place;
-    double bytes;  // Bytes that members read together; negative if the group computes the value.
+    double bytes;  // Bytes that members read together. Negative if the group computes the value.
   };
   struct Group {
     std::vector<Instruction*> members;
@@ -155,7 +155,7 @@ class FusionGraph {
   FusionLog* const log_;
   const std::source_location where_;
   const bool logs_why_;
-  std::vector<int> position_;      // Indexed by place; -1 if not needed.
+  std::vector<int> position_;      // Indexed by place. -1 if not needed.
   std::vector<GroupId> group_of_;  // By place: the group that stores the value.
   std::vector<Holders> held_by_;   // By place: the groups that compute the value.
   std::vector<Group> groups_;

@@ -74,7 +74,6 @@ bool IsTrivial(const Instruction& inst) {
   return inst.Is(Opcode::kIota) || (inst.Is(Opcode::kBroadcast) && IsScalarConstant(inst.operand(0)));
 }
 
-// Whether `inst` accumulates: it is a reduction or a running fold.
 bool IsFold(const Instruction& inst) { return inst.Is(Opcode::kReduce) || RunningFoldOf(inst).has_value(); }
 
 bool IsAlone(const Instruction& inst) { return inst.Is(kStandsAlone) && !IsFold(inst); }
@@ -383,7 +382,7 @@ class InstructionFusion {
   const DeviceDescription& device_;
   FusionGraph graph_;
   const IdSpan ids_;
-  std::vector<Range> roles_;     // Ranges of members_ by id; empty if not in a kernel.
+  std::vector<Range> roles_;     // Ranges of members_ by id. Empty if not in a kernel.
   std::vector<Member> members_;  // Uses of one instruction are adjacent.
   std::vector<Reader> readers_;
   std::vector<Subtree> subtrees_;

@@ -52,7 +52,7 @@ class WaitGraph {
   int first_ = -1;
   std::vector<int> found_;  // Groups that the last search without a target visited.
   int64_t search_ = 0;
-  int target_ = -1;  // The target of the last search; -1 if its results are out of date.
+  int target_ = -1;  // The target of the last search. -1 if its results are out of date.
 };
 
 }  // namespace hlo

@@ -1,5 +1,5 @@
 // The elements over which a kernel iterates, before it has a plan (ir/fusion_plan.h). Fusion strategies merge kernels
-// with equal walks. The planners decide the actual kernels; a test compares both.
+// with equal walks. The planners decide the actual kernels. A test compares both.
 #ifndef HLO_PASSES_FUSION_WALK_H_
 #define HLO_PASSES_FUSION_WALK_H_
 

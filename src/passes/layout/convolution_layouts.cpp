@@ -188,7 +188,7 @@ class ConvolutionLayouts {
   std::vector<Instruction*> spread_;  // Instructions with a space.
   std::vector<Instruction*> seeds_;   // Convolutions from which the order spreads.
   CutGraph graph_;
-  std::vector<CutGraph::Node> nodes_;  // By id; 0 if none. The first side is channels-last.
+  std::vector<CutGraph::Node> nodes_;  // By id. 0 if none. The first side is channels-last.
   std::vector<bool> first_side_;
   std::map<std::pair<int, Order>, Instruction*> in_order_;  // Keyed by id and order.
 };

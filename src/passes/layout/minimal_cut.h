@@ -36,7 +36,7 @@ class CutGraph {
 
   std::vector<Arc> arcs_;
   std::vector<std::vector<int>> arcs_of_;
-  std::vector<int> depths_;    // Distance from kFirst; -1 is unreachable.
+  std::vector<int> depths_;    // Distance from kFirst. -1 if unreachable.
   std::vector<size_t> tried_;  // By node: the number of arcs that are exhausted.
   int64_t steps_ = 0, cost_ = 0;
 };

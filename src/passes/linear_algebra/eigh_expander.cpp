@@ -51,7 +51,6 @@ class Eigh {
     Instruction* const zeros = w.Constant(0, matrix());
     Instruction* const values = w.Reduce(w.Select(Diagonal(w), end[2], zeros), Opcode::kAdd);
     if (!sort) return &call_.computation().AddTuple({end[3], values});
-    // Eigenvectors are sorted by the eigenvalues.
     Instruction* const keys = w.Widen(values, matrix(), {s.BatchRank() + 1});
     SortAttrs attrs;
     attrs.dimension.value = s.BatchRank() + 1;

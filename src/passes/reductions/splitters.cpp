@@ -47,7 +47,6 @@ bool MaySplit(const Instruction& inst) {
   return op && MayGroup(*op, inst.operand(1));
 }
 
-// The inner reduce takes the largest dimension.
 Result<Instruction*> LargestFirst(Instruction& inst, const PassContext&) {
   if (!MaySplit(inst)) return nullptr;
   const std::vector<int64_t>& reduced = inst.attrs<ReduceAttrs>().dimensions;

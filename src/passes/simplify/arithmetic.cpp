@@ -42,7 +42,6 @@ bool IsNegativeZero(const Instruction& constant) {
   return number == 0.0 && std::signbit(*number);
 }
 
-// For floats, -0 is neutral, and +0 only if x is never -0.
 Result<Instruction*> AddZero(Instruction& inst, const PassContext&) {
   Instruction *x, *zero;
   if (!m::Add(m::Any(&x), m::AnyConstant(&zero))(&inst) || !zero->IsConstantOf(0)) return nullptr;

@@ -108,7 +108,7 @@ Computation* Adder(Module& module, PrimitiveType type) {
   return &adder;
 }
 
-// v must have no free dimensions. Also matches dot(v, a).
+// Also matches dot(v, a).
 Result<Instruction*> DotToReduce(Instruction& inst, const PassContext&) {
   const auto& attrs = inst.attrs<DotAttrs>();
   const PrimitiveType type = inst.shape().type();
@@ -387,7 +387,7 @@ Result<Instruction*> SumOfBatch(Instruction& inst, const PassContext&) {
     (summed ? attrs.lhs_contracting : attrs.lhs_batch).push_back(old.lhs_batch[d]);
     (summed ? attrs.rhs_contracting : attrs.rhs_batch).push_back(old.rhs_batch[d]);
   }
-  // Former batch dimensions are mostly outermost in memory.
+  // Former batch dimensions come first, because they are mostly outermost in memory.
   std::ranges::copy(old.lhs_contracting, std::back_inserter(attrs.lhs_contracting));
   std::ranges::copy(old.rhs_contracting, std::back_inserter(attrs.rhs_contracting));
   return Replace(inst, Opcode::kDot, {&dot.operand(0), &dot.operand(1)}, attrs);

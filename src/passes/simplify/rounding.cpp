@@ -226,7 +226,7 @@ Result<Instruction*> PowerOfExponential(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kExp, {Replace(inst, Opcode::kMultiply, {a, b})});
 }
 
-// x must not be -0 either: pow(-inf, 0.5) is inf and pow(-0, 0.5) is 0.
+// x must be neither negative nor -0: pow(-inf, 0.5) is inf and pow(-0, 0.5) is 0.
 Result<Instruction*> PowerToRoot(Instruction& inst, const PassContext&) {
   Instruction& x = inst.operand(0);
   if (!IsReal(inst) || NumberOf(inst.operand(1)) != 0.5 || !NeverNegative(x) || !NeverNegativeZero(x)) return nullptr;
@@ -246,7 +246,7 @@ Result<Instruction*> RootOfInverseSquare(Instruction& inst, const PassContext&) 
   return Replace(inst, Opcode::kAbs, {x});
 }
 
-// x must not be -0 either.
+// x must be neither negative nor -0.
 Result<Instruction*> RootOfInverse(Instruction& inst, const PassContext&) {
   Instruction* x;
   if (!IsReal(inst) || !m::Rsqrt(m::Divide(m::ConstantOf(1), m::Any(&x)))(&inst)) return nullptr;

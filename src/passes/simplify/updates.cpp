@@ -80,7 +80,6 @@ Result<Instruction*> DynamicSliceOfBroadcast(Instruction& inst, const PassContex
   return Replace(inst, Opcode::kBroadcast, {part}, broadcast.attributes());
 }
 
-// A reshape must only add dimensions of size 1.
 Result<Instruction*> DynamicSliceOfView(Instruction& inst, const PassContext&) {
   Instruction& view = inst.operand(0);
   const std::vector<Instruction*> indices = IndicesOf(inst);

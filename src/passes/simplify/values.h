@@ -1,4 +1,4 @@
-// Facts about values for the rules of algsimp. Each takes a bounded number of steps; false and null mean "not known".
+// Facts about values for the rules of algsimp. Each takes a bounded number of steps. False and null mean "not known".
 #ifndef HLO_PASSES_SIMPLIFY_VALUES_H_
 #define HLO_PASSES_SIMPLIFY_VALUES_H_
 

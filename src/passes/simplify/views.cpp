@@ -402,7 +402,6 @@ Result<Instruction*> ReshapeToBitcast(Instruction& inst, const PassContext&) {
   const Shape& from = inst.operand(0).shape();
   if (!InMemory(from) || !InMemory(inst.shape())) return nullptr;
   if (from.HasDefaultLayout() && inst.shape().HasDefaultLayout()) return nullptr;  // Recast() would make a reshape.
-  // Only dimensions of size 1 may be added and removed.
   if (!PairDimensions(from, inst.shape())) return nullptr;
   const auto numbered = [](const Shape& shape) {
     std::vector<int64_t> number(shape.rank(), -1), numbers;
@@ -483,8 +482,7 @@ Result<Instruction*> CopyOfBitcastOfCopy(Instruction& inst, const PassContext&) 
   return Replace(inst, Opcode::kCopy, {view});
 }
 
-// bitcast(broadcast(x)) => broadcast(x). The bitcast may only permute dimensions and layout, and must leave the
-// dimensions of x in their order.
+// The bitcast may only permute dimensions and layout, and must leave the dimensions of x in their order.
 Result<Instruction*> BitcastOfBroadcast(Instruction& inst, const PassContext&) {
   Instruction& broadcast = inst.operand(0);
   if (!broadcast.Is(Opcode::kBroadcast) || !MayGetLayoutOf(inst.shape(), broadcast.shape())) return nullptr;
