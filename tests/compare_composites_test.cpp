@@ -83,7 +83,6 @@ WidenedResult Expanded(const char* text, const char* pass, const std::function<v
       text);
 }
 
-// The first instruction of the opcode, anywhere in the module.
 Instruction& FirstOf(Module& module, Opcode opcode) {
   for (const Computation* computation : module.Computations()) {
     for (Instruction* inst : computation->Instructions()) {

@@ -385,8 +385,8 @@ ENTRY main {
   EXPECT_TRUE(Ensemble(*module, args, *right).suspect);
 }
 
-// The limit grows with the elements, because the largest of many draws is larger, and if there are few runs, because
-// these estimate a deviation less precisely.
+// The limit grows with the number of elements, because the largest of many draws is larger. It also grows if there are
+// few runs, because few runs estimate a deviation less precisely.
 TEST(Ensemble, TheLimitGrowsWithTheElements) {
   EnsembleOutput output{.elements = 100, .runs = 24, .worst = 8.4};
   EXPECT_TRUE(output.IsSuspect());

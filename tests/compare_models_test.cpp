@@ -1,5 +1,5 @@
-// The interpreter's value of each instruction of the models is within the shadow's bounds. Each model matches itself if
-// it is cut at all instructions.
+// The interpreter's value of each instruction of the models is within the shadow's bounds. CompareWidened matches each
+// model with a copy of itself.
 #include <gtest/gtest.h>
 
 #include <filesystem>

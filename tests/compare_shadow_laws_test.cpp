@@ -162,7 +162,6 @@ std::string Words(const Element& x) {
 constexpr int64_t kElements = 200;
 constexpr int kTries = 4;
 
-// Checks an operation with `arity` float operands on random elements.
 void CheckElementwise(Opcode opcode, int arity, const Setting& setting, const Exact& exact, uint64_t seed) {
   Chance chance(setting.widened ? PrimitiveType::kF64 : setting.type, seed);
   Program program;

@@ -298,7 +298,7 @@ TEST_P(Page, ExamplesHold) {
 }
 
 // In README.md a line of a `sh` block is a comment, or a command followed by " # " and a part of its output. A `python`
-// block prints MATCH; it is run if JAX is installed.
+// block prints MATCH. It is run if JAX is installed.
 TEST(Readme, CommandsRunAsWritten) {
   const std::string folder = fs::temp_directory_path() / ("hlo-readme-" + std::to_string(getpid()));
   fs::create_directory(folder);

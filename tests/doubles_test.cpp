@@ -80,7 +80,6 @@ std::vector<std::string> Workloads() {
   return corpus != nullptr ? ModuleFilesBelow(Str(corpus, "/bench/cpu")) : std::vector<std::string>();
 }
 
-// Files with smaller versions of workloads.
 class ReducedWorkloads {
  public:
   // With at most this many elements, a run takes a second or two.
@@ -304,7 +303,6 @@ TEST(Doubles, AStepIsOneLaunch) {
 struct Edges {
   int64_t all = 0, early = 0, begins = 0;
 };
-// The edges of all graphs of a run.
 Edges EdgesOf(const Outcome& outcome) {
   Edges edges;
   for (const std::string& line : outcome.trace) {

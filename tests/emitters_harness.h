@@ -16,7 +16,7 @@ enum class Inputs {
   kIntegers,  // Small integers: sums and products are exact, in any order.
   kReals,     // Uniform in [-2, 2), with a few zeros, infinities and NaN.
   kPlain,     // Uniform in [-2, 2).
-  kWide,      // Integers of any bits; floats as in kPlain.
+  kWide,      // Integers of any bits. Floats as in kPlain.
 };
 
 // kHostQuickly compiles the kernels as those with a negligible share of a run.

@@ -255,7 +255,6 @@ TEST(EmittersRecurrent, TheFilledArrayMayBeAnyNumberOfResults) {
   CheckCluster(twice);
 }
 
-// The sanitizer finds nothing unless a barrier of the cluster is missing.
 TEST(EmittersRecurrent, AMissingClusterBarrierIsDetected) {
   const auto module = Clustered(PlainText({}), 8, 128, 4);
   ASSERT_NE(module, nullptr);

@@ -120,7 +120,6 @@ TEST(EmittersSegments, KernelsRunOneByOneOnAHost) {
   EXPECT_TRUE(RegionsOf(*Planned(Updates({"f32[7]", "f32[1000]"}), "host")).empty());
 }
 
-// An array may share memory with a result only if no other kernel of the region reads it.
 TEST(EmittersSegments, SharesOnlyArraysThatOneKernelReads) {
   const auto shared = [](const std::string& text) {
     const auto module = Planned(text, "h200");

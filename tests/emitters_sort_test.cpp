@@ -29,7 +29,6 @@ std::string SortOf(std::string_view type, std::string_view dims, int dimension, 
              dimension, "}, to_apply=before }");
 }
 
-// A sort of f32 keys with a payload of each of these types.
 std::string SortWith(std::string_view dims, int dimension, std::string_view compare,
                      const std::vector<std::string>& payloads) {
   std::string body = "before { a = f32[] parameter(0) b = f32[] parameter(1)", entry, shapes, operands;

@@ -44,7 +44,6 @@ TEST(EmitWideIndex, ComputesRowsBeyondTwoToThe31) {
                  [](int64_t row) { return static_cast<double>((69998 + row) * 70000 * 700 + 700 * 699 / 2); });
 }
 
-// The size of the iteration space decides, even if the operands are small.
 TEST(EmitWideIndex, DependsOnTheIterationSpace) {
   const std::string add = "add { a = s64[] parameter(0) b = s64[] parameter(1) ROOT r = s64[] add(a, b) } ";
   for (const auto& [dims, wide] : {std::pair("70000,70000", true), std::pair("700,700", false)}) {

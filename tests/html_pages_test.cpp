@@ -138,7 +138,6 @@ TEST_P(HtmlPage, OpensInABrowser) {
     EXPECT_TRUE(fs::exists((out_ / page.file).parent_path() / (*at)[1].str())) << (*at)[1];
 }
 
-// Shows that the test above detects an error of a script.
 TEST_F(HtmlPages, AnErrorOfAScriptIsDetected) {
   std::ofstream(out_ / "bad.html") << "<html><body><script>missing()</script></body></html>";
   std::string complaints;

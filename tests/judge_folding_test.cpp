@@ -330,7 +330,6 @@ ENTRY main {
                  static_cast<double>(std::exp(1.0f) - 2.7182817f));
 }
 
-// A factor that rounds to 1 disappears. Another factor stays.
 TEST(JudgeFolding, AFactorThatIsOneInItsTypeIsGone) {
   for (const std::string_view trips : {"5", "3"}) {  // tanh(4), tanh(2)
     const std::string text = Str(R"(HloModule m

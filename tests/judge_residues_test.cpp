@@ -340,7 +340,7 @@ sum.narrow {
 struct RoundingCase {
   const char* what;
   const char *before, *after;
-  bool is_added;  // Whether a rounding was added.
+  bool is_added;
 };
 
 // x: f32[4,8], y: bf16[4,8].

@@ -125,7 +125,6 @@ TEST(Clusters, ChosenBlocksRunWithTheirCluster) {
   EXPECT_EQ(written.elements, 5);  // The elements are a sum and four shares.
 }
 
-// A barrier of the cluster must not depend on a condition that differs between blocks.
 TEST(Clusters, BarriersInDivergentCodeAreRejected) {
   Kernel kernel = ClusterRowSum(3, 5000, 4);
   const auto is_if = [](const Instruction& instruction) { return instruction.op == Op::kIf; };

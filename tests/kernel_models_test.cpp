@@ -218,7 +218,6 @@ TEST(ModelKernels, HostAndEmulatedGpuAgreeBitByBit) {
               chosen.size(), ModelKernels().size(), blocks, of_blocks, elements, nan);
 }
 
-// Kernels for a GPU must not spill registers.
 TEST(ModelKernels, PtxasAcceptsAllPtxWithoutSpills) {
   if (FindPtxas().empty()) GTEST_SKIP() << "ptxas not found on PATH, in $CUDA_HOME/bin or in /usr/local/cuda/bin";
   const std::vector<const ModelKernel*> chosen = ChosenKernels();

@@ -120,7 +120,6 @@ TEST(Layering, IncludesPointInOneDirection) {
         }
         const std::string target = header.substr(0, header.find('/'));
         EXPECT_TRUE(kMayInclude.at(folder).contains(target)) << path << " includes " << header;
-        // The path without "src/".
         const std::string within = FolderOf(std::string(top) == "tools" ? path : path.substr(4));
         if (target == folder && FolderOf(header) != within) {
           const auto inner = kMayIncludeWithin.find(within);

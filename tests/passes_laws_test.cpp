@@ -114,7 +114,6 @@ Result<std::vector<std::vector<Literal>>> ArgumentsOf(const Module& module, size
 // A counter of two bits may never reach its bound.
 const InterpretOptions kLimits = {.max_loop_iterations = 1000};
 
-// The results of all devices.
 Result<Literal> RunAll(const Module& module, std::span<const std::vector<Literal>> arguments) {
   return Literal::Tuple(TRY(InterpretDevices(module, arguments, kLimits)));
 }
@@ -188,7 +187,6 @@ TEST(PassLaws, HoldForEveryElementType) {
   std::printf("%d modules were changed, and kept their values\n", tried);
 }
 
-// With these faults the test above would fail.
 TEST(PassLaws, DetectPlantedFaults) {
   for (const std::string_view fault : FaultsOf("algsimp")) {
     EXPECT_GT(TryAll("algsimp", Str("algsimp:", fault))[Outcome::kBroken], 0) << fault;

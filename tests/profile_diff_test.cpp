@@ -62,7 +62,6 @@ ProfileDiff DiffOf(const ProfileSummary& left, const ProfileSummary& right) {
   return DiffProfileSummaries(was, is, 0.05);
 }
 
-// The names that a pass gave the steps do not matter.
 TEST(ProfileDiff, EqualStepsAreMatchedByTheirInstructions) {
   const ProfileSummary left = Summary(1, 1, {Row("f", 7, {"a"}, {"a"}, {1}, 0), Row("f.1", 7, {"b"}, {"b"}, {1}, 1)});
   const ProfileSummary right = Summary(1, 2, {Row("f", 7, {"b"}, {"b"}, {1}, 0), Row("f.1", 7, {"a"}, {"a"}, {1}, 1)});

@@ -75,7 +75,6 @@ void ExpectAsOnTheHost(const std::string& text) {
   ExpectAsOnTheHost(*Optimized(Read(text)), far);
 }
 
-// The result has memory of its own, with the donated argument in it.
 TEST(RuntimeFarDevice, ADonatedArgumentIsInTheMemoryOfTheResult) {
   ExpectAsOnTheHost(R"(
 HloModule in_place, input_output_alias={ {0}: (0, {}, must-alias), {1}: (1, {}, may-alias) }

@@ -57,7 +57,6 @@ std::unordered_map<const void*, const GraphNode*>& Nodes() {
   return *all;
 }
 
-// Calls f(graph) for the graph and for all bodies in it.
 template <class F>
 void ForEachGraph(Graph& graph, const F& f) {
   f(graph);
@@ -118,7 +117,6 @@ void CheckNodes(const Entry& entry, const std::vector<std::shared_ptr<GraphNode>
   }
 }
 
-// Adds the memory that a node accesses, including its bodies.
 void AddTouches(const GraphNode& node, std::vector<Touch>& touches) {
   touches.insert(touches.end(), node.work.touches.begin(), node.work.touches.end());
   for (const Graph* body : node.bodies) {

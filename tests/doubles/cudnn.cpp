@@ -10,7 +10,6 @@ namespace {
 
 gpu::CudnnDouble& TheDouble();
 
-// Counts the descriptors and handles that are alive.
 class Alive : public AnyRegistry {
  public:
   using AnyRegistry::AnyRegistry;
