@@ -369,7 +369,6 @@ TEST(DiffModules, UnchangedInstructionsAreMatched) {
   EXPECT_GT(kept_in_all, 10'000);
 }
 
-// Compares each module with itself, and with the module of another file, which has little in common.
 TEST(DiffModules, TheOppositeDirectionIsTheMirrorImage) {
   int64_t compared = 0;
   std::unique_ptr<Module> last;

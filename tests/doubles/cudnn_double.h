@@ -18,8 +18,8 @@ struct ConvolutionArray {
   std::vector<int64_t> dims, strides;
   std::vector<double> elements;
 };
-// Adds to the array that is the result for problem.kind. All kinds add up the same products, those of the forward
-// convolution. The tensors of `problem` are not used.
+// Adds to the array that is the result for problem.kind. All kinds add up the products of the forward convolution. The
+// tensors of `problem` are not used.
 void Convolve(const ConvolutionProblem& problem, ConvolutionArray& images, ConvolutionArray& weights,
               ConvolutionArray& outputs);
 

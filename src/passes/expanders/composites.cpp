@@ -201,7 +201,7 @@ class Groups {
   }
 
  private:
-  // Broadcasts x, [..., 1], to `shape`, where its dimensions are `before`.
+  // Broadcasts x, without its last dimension of size 1, to `shape`. Its other dimensions become dimensions `before`.
   static Instruction* Everywhere(Writer& w, Instruction* x, const Shape& shape, std::span<const int64_t> before) {
     Dims dims = x->shape().dims();
     dims.pop_back();

@@ -32,8 +32,8 @@ enum class Place : uint8_t {
   kElsewhere,  // A computed index, or several indices.
 };
 
-// An instruction of the kernel that reads another one at an index of its own: its number in ids_, and its copies in the
-// code. kAtRoot stands for the read of the root.
+// An instruction of the kernel that reads another one at an index of its own. The pair has its number in ids_ and its
+// copies in the code. kAtRoot is the read of the root.
 using Reader = std::pair<int, int64_t>;
 constexpr Reader kAtRoot = {-1, 1};
 

@@ -20,7 +20,7 @@ struct Side {
   const std::vector<int64_t>* contracting;
 
   std::vector<int64_t> Free() const { return FreeDimensions(value->shape().rank(), *batch, *contracting); }
-  // Batch, then contracting dimensions, paired with the other side's.
+  // Element i corresponds to element i of the other operand's list.
   std::vector<int64_t> Paired() const {
     std::vector<int64_t> dims = *batch;
     dims.insert(dims.end(), contracting->begin(), contracting->end());

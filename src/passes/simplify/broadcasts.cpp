@@ -110,7 +110,7 @@ Result<Instruction*> PartOfBroadcast(Instruction& inst, const PassContext&) {
 Result<Instruction*> SinkBroadcast(Instruction& inst, const PassContext&) {
   if (!inst.Is(kElementwise) || inst.operand_count() == 0 || inst.Is(Opcode::kCopy) || !inst.shape().IsArray())
     return nullptr;
-  const Instruction* first = nullptr;  // Operand that broadcasts the highest rank.
+  const Instruction* first = nullptr;  // The broadcast whose operand has the highest rank.
   for (const Instruction* operand : inst.operands()) {
     if (operand->shape().IsScalar() && !inst.shape().IsScalar()) continue;
     if (!operand->Is(Opcode::kBroadcast)) return nullptr;
