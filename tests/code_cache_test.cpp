@@ -225,7 +225,7 @@ TEST_F(CodeCacheTest, AFullDiskLeavesNoPartialEntry) {
   EXPECT_EQ(Names().size(), 1u) << "something half written was left";
 }
 
-// The processes write, make room, damage entries and are killed.
+// Several processes write, make room, damage entries and are killed.
 TEST_F(CodeCacheTest, ManyProcessesShareADirectory) {
   constexpr int kProcesses = 8, kKeys = 40;
   const auto code_of = [](int key) { return std::string(100 * key, static_cast<char>('a' + key % 26)); };

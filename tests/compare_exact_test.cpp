@@ -166,8 +166,8 @@ TEST(Exact, Tf32HasElevenBits) {
             "'z' (dot) has operands of more than the 11 bits of tf32");
 }
 
-// Each iteration is judged by the values that it had in the run. It multiplies them by 3, and the products fit f32 for
-// 15 iterations, but not for 16.
+// Each iteration is judged by the values that it had in the run. The body multiplies by 3, and f32 represents the
+// products of 15 iterations exactly, but not of 16.
 TEST(Exact, LoopsAreWhatTheyWereInTheRun) {
   const std::string text = R"(HloModule m
 condition { s = (s32[], f32[2]) parameter(0) i = s32[] get-tuple-element(s), index=0 n = s32[] constant(N) ROOT c = pred[] compare(i, n), direction=LT }

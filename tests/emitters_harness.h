@@ -19,7 +19,7 @@ enum class Inputs {
   kWide,      // Integers of any bits. Floats as in kPlain.
 };
 
-// kHostQuickly compiles the kernels as those with a negligible share of a run.
+// kHostQuickly compiles with little effort, as for kernels with a negligible share of a run.
 enum class On { kHost, kEmulator, kHostQuickly };
 
 // A module whose entry's root is a fusion of everything that the entry of `text` computes.

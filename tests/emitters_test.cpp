@@ -216,7 +216,8 @@ TEST(EmitTranspose, TransposesEveryElementSize) {
   }
 }
 
-// The arrays are large enough for streaming stores. Rows are whole cache lines but not whole tiles.
+// The arrays are large enough for streaming stores. The length of a row is a multiple of a cache line, but not of a
+// tile.
 TEST(EmitTranspose, WritesPartialTilesBesideStreamedOnes) {
   Check(*Fused("ENTRY e { x = f64[1040,4080] parameter(0) ROOT t = f64[4080,1040] transpose(x), dimensions={1,0} }"));
 }

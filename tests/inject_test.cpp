@@ -216,7 +216,7 @@ grow { s = (s32[], f32[64]) parameter(0)
       {"kernel:*:max_ignores_nan",
        "x = f32[4] parameter(0)\n y = f32[4] parameter(1)\n ROOT r = f32[4] maximum(x, y)",
        {"0={nan,1,2,3}", "1={5,6,7,8}"}},
-      // The arguments of these programs do not lead to the fault.
+      // The arguments of a run do not reach the fault in the next programs.
       {"kernel:*:max_ignores_nan",
        "x = f32[64] parameter(0)\n low = f32[] constant(-500)\n high = f32[] constant(500)\n"
        " ROOT r = f32[64] clamp(low, x, high)"},

@@ -169,7 +169,8 @@ std::string Difference(const Rule& rule, size_t output, const Literal& actual, c
   return wrong == 0 ? "" : Str(wrong, " of ", count, " differ: ", first);
 }
 
-// NAME.hlo#2 is the second piece of the file that is not blank. The driver counts only pieces with more than comments.
+// In NAME.hlo#2, the number counts pieces of the file that are not blank. The driver does not count pieces that have
+// only comments.
 Result<std::unique_ptr<Module>> Load(const std::string& path, const LoadOptions& options) {
   const size_t hash = path.find('#');
   if (hash == std::string::npos) return LoadModule(path, options);

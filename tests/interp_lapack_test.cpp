@@ -308,7 +308,7 @@ TEST_P(Lapack, EigenvectorsOfAnyMatrixAreCorrect) {
       std::vector<Shape> shapes;
       std::vector<Literal> operands;
       std::string name = Name("geev");
-      if (old) {  // Operands are (batch, n, 'V', 'V', a). Workspaces precede the results of today's call.
+      if (old) {  // Operands are (batch, n, 'V', 'V', a). Workspaces precede the results of the new call.
         name.resize(name.size() - 4);
         for (const int64_t scalar : {int64_t{2}, n, int64_t{'V'}, int64_t{'V'}})
           operands.push_back(Literal::Scalar(PrimitiveType::kS32, static_cast<double>(scalar)));

@@ -40,7 +40,7 @@ struct Example {
 };
 constexpr int64_t kUnit = 48 * 48 * 4;
 
-// Bound for counters and single rows beside the values.
+// Tolerance in units of kUnit, for counters and single rows.
 constexpr double kSmall = 0.05;
 
 // The memory of a product beside its operands: panels of its right side, and a band of 48 rows of its left side with
@@ -317,8 +317,8 @@ ENTRY main {
   x = c64[1152] parameter(0)
   ROOT r = c64[1152] fft(x), fft_type=FFT, fft_length={1152}
 })",
-     // Live in c128 are the operand, the transformed line, the roots of unity, and the line before and after, but not
-     // yet the result.
+     // In c128 these are live: the operand, the transformed line, the roots of unity, and the line before and after the
+     // transform. The result does not exist yet.
      1 + 10},
 };
 

@@ -265,8 +265,8 @@ TEST(JudgeResidues, DecisionsAreTakenAlike) {
   EXPECT_EQ(JudgeTexts(given + close, given + other, {F64s({0.05})}).verdict, Verdict::kMismatch);
 }
 
-// In f64 the other grouping loses the 2. The decision depends on the 2, and the root of 0 becomes the root of a
-// negative number.
+// In f64 the second grouping loses the constant 2. The floor depends on the 2, and the operand of the square root
+// becomes negative instead of 0.
 TEST(JudgeResidues, CancellationDoesNotChangeDecisions) {
   const std::string given =
       "x = f64[1] parameter(0)\n m = f64[1] parameter(1)\n k = f64[1] constant({0.3})\n t = f64[1] constant({2})\n";
@@ -442,7 +442,7 @@ TEST(JudgeResidues, AConstantOfARuleThatChangesPrecisionIsExact) {
   };
   EXPECT_EQ(judge(quotient, product("1")).verdict, Verdict::kMatch);
   EXPECT_EQ(judge(quotient, product("1.00000012")).verdict, Verdict::kMismatch);
-  // Laws without residues.
+  // Residues do not follow these laws.
   const std::string exponentials =
       "e = f32[3] exponential(x)\n f = f32[3] exponential(y)\n ROOT new = f32[3] multiply(e, f)";
   EXPECT_NE(judge(exponentials, "s = f32[3] add(x, y)\n ROOT new = f32[3] exponential(s)").verdict, Verdict::kMismatch);

@@ -9,7 +9,7 @@
 namespace hlo {
 
 // Sorted paths of the .hlo files at any depth below `folder`. The result is empty if the folder does not exist, so
-// tests must count.
+// tests must check the number of files.
 std::vector<std::string> ModuleFilesBelow(const std::filesystem::path& folder);
 
 }  // namespace hlo

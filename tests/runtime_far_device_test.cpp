@@ -31,8 +31,8 @@ CompileOptions OwnKernels() {
   return options;
 }
 
-// Runs the module until the recording of the second run is replayed, with an observer as in the comparison, step by
-// step, and with other arguments.
+// Runs the module until the recording of the second run is replayed. Then runs it with an observer, with steps queued
+// one by one, and with other arguments.
 void ExpectAsOnTheHost(const Module& module, FarDevice& far) {
   const auto host = OpenHostDevice();
   const auto arguments = MakeArguments(module, {.seed = 7});

@@ -239,7 +239,7 @@ std::string WhyNotRun(const Call& call, const Algorithm& algorithm) {
     if (reinterpret_cast<uintptr_t>(pointer) % kAlignment != 0)
       return Words(what, " at ", pointer, " is no multiple of ", kAlignment, ", as the heuristic took it to be");
   }
-  // The heuristic uses the value of the pointer. A null pointer is assumed to have this alignment.
+  // The heuristic uses the value of the pointer, so a null pointer counts as aligned.
   if (reinterpret_cast<uintptr_t>(product.description.bias) % kBiasAlignment != 0)
     return Words("the bias at ", product.description.bias, " is no multiple of ", kBiasAlignment);
   const size_t bytes = ByteSize(product.d);

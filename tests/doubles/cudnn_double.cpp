@@ -418,7 +418,6 @@ class Execution {
     Write(operation.Ref(kReductionY), std::move(y.elements));
   }
 
-  // The same elements with other dimensions.
   void Reshape(const Node& operation) {
     ConvolutionArray x = Read(operation.Ref(kReshapeX));
     const Node& result = operation.Ref(kReshapeY);

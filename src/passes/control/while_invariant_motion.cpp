@@ -69,7 +69,7 @@ class Motion {
     bool moves = false;   // Moving the instruction is worth the cost.
     bool needed = false;  // An instruction that moves uses this one.
     bool gone = false;    // The body no longer needs the instruction.
-    double work = 0;      // Additions that compute the value in the body.
+    double work = 0;      // Cost of computing the value in the body, in additions.
     double bytes = 0;     // Bytes read to compute the value in the body.
     Instruction* outside = nullptr;
   };

@@ -150,7 +150,7 @@ class Runner {
   template <class Once>
   Result<bool> RunRepeatedly(const PipelineItem& item, Once once) {
     if (!item.repeat.fixed_point) return once();
-    // For each fingerprint of the module, the number of earlier pass runs.
+    // Keyed by fingerprint of the module: the number of passes that had run when the module first had it.
     std::unordered_map<uint64_t, size_t> seen = {{fingerprint_, report_.runs.size()}};
     bool changed = false;
     size_t from = 0;

@@ -214,7 +214,7 @@ Result<Instruction*> UpdateOfSplat(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kPad, {&update, &base.operand(0)}, PadAttrs{padding});
 }
 
-// Indices must be inside: a scatter skips a window that is partly outside, whereas an update clamps its indices.
+// The window must be inside x: a scatter skips a window that is partly outside, whereas an update clamps its indices.
 Result<Instruction*> ScatterOfOneWindow(Instruction& inst, const PassContext&) {
   Instruction *x, *indices, *update;
   if (!m::Scatter(m::Any(&x), m::Any(&indices), m::Any(&update))(&inst)) return nullptr;
