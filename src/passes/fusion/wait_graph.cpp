@@ -114,7 +114,7 @@ void WaitGraph::Join(const Instruction& a, const Instruction& b) {
   ++search_;
   found_.clear();
   Search(last, groups_[first].label + 1, -1);
-  found_.pop_back();  // The later group.
+  found_.pop_back();  // Removes the later group itself.
   std::ranges::sort(found_, {}, [&](int group) { return groups_[group].label; });
   for (const int before : found_) {
     Unlink(before);

@@ -59,8 +59,8 @@ Instruction* Transposed(Instruction& inst, Instruction* x, const std::vector<int
   return Step(inst, Opcode::kTranspose, Shape(x->shape().type(), dims), {x}, DimensionsAttrs{order});
 }
 
-// Such a gradient has the features as batch dimension, the batch as feature dimension, and the summed positions as
-// window.
+// The gradient of a depthwise window is a convolution with the features as batch dimension, the batch as feature
+// dimension, and the summed positions as window.
 bool IsGradientOfDepthwise(const Instruction& inst) {
   if (inst.operand_count() != 2) return false;
   const auto& attrs = inst.attrs<ConvolutionAttrs>();

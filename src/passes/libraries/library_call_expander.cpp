@@ -67,7 +67,7 @@ Result<bool> ExpandLibraryCalls(Module& module, const PassContext& context) {
       if (!HasMeaning(*inst)) continue;
       const auto meaning = MeaningOf(*inst);
       if (!meaning && LOGS_WHY()) LogWhy("library-call-expander", *inst, "stays", meaning.error().message());
-      // If the call is run, the interpreter reports the error.
+      // A call without a meaning stays. The interpreter reports the error if the call is run.
       if (!meaning || !context.ConsumeFuel()) continue;
       Replace(*inst, Expand(*inst, **meaning), &gone);
     }

@@ -145,7 +145,7 @@ Result<Instruction*> NegateTwice(Instruction& inst, const PassContext&) {
   return m::Negate(m::Negate(m::Any(&x)))(&inst) && HasNegatives(inst.shape().type()) ? x : nullptr;
 }
 
-// abs clears the sign bit, also of -0.
+// x must not be -0, because abs(-0) is +0.
 Result<Instruction*> AbsOfNonNegative(Instruction& inst, const PassContext&) {
   Instruction* x;
   if (!m::Abs(m::Any(&x))(&inst) || x->shape() != inst.shape()) return nullptr;

@@ -414,7 +414,7 @@ Result<Instruction*> ReshapeToBitcast(Instruction& inst, const PassContext&) {
   return numbered(from) == numbered(inst.shape()) ? Recast(inst, inst.shape(), &inst.operand(0)) : nullptr;
 }
 
-// The layout must be transposed too.
+// Dimensions larger than 1 must have the same order in memory before and after the transpose.
 Result<Instruction*> TransposeToBitcast(Instruction& inst, const PassContext&) {
   const auto from = InMemory(inst.operand(0).shape()), to = InMemory(inst.shape());
   if (!from || !to) return nullptr;
@@ -423,7 +423,7 @@ Result<Instruction*> TransposeToBitcast(Instruction& inst, const PassContext&) {
   return as_operand == *from ? Recast(inst, inst.shape(), &inst.operand(0)) : nullptr;
 }
 
-// Only dimensions of size 1 may have other positions.
+// In memory, only dimensions of size 1 may have other positions.
 Result<Instruction*> CopyToBitcast(Instruction& inst, const PassContext&) {
   if (!inst.shape().IsArray()) return nullptr;
   const auto from = InMemory(inst.operand(0).shape()), to = InMemory(inst.shape());
