@@ -5,15 +5,15 @@
 // whose conditions are the same for all threads. Phase(), Tile() and Warps() lead to lower levels:
 //
 //   Phase(body)           body runs in every thread; k.thread(), k.warp(), k.lane() identify it
-//   Tile(V, limit, body)  body(i) runs for i in [0, min(limit, threads * V)), with V contiguous i per thread: vector
-//                         accesses on the GPU, one flat loop on the host. Guard elements by the limit, not by an If
-//   Warps(body)           body runs once per warp (*warp level*): loops and ifs that may differ between warps, with
-//                         Phase and Tile inside (then over the 32 lanes of the warp), reductions and shuffles
+//   Tile(V, limit, body)  body(i) runs for i in [0, min(limit, threads * V)). Each thread has V contiguous i: vector
+//                         accesses on the GPU, one flat loop on the host. To exclude elements, use limit, not If
+//   Warps(body)           body runs once per warp (*warp level*). It may contain loops and ifs that differ between
+//                         warps, reductions, shuffles, and Phase and Tile, which then cover the 32 lanes of the warp
 //
-// Values of an upper level may be used at lower levels. Slots (one value per thread, across phases), shared arrays and
-// reductions pass values to upper levels. Build() places a barrier where two phases access the same shared array and
-// one of them writes. So no barrier can be missing or in divergent code. Within a phase, threads must not access
-// elements that another thread of the phase writes.
+// Values of an upper level may be used at lower levels. Slots keep one value per thread from phase to phase. Shared
+// arrays and reductions pass values to upper levels. Build() places a barrier between two phases that access the same
+// shared or kInOut array if one of them writes. So no barrier can be missing or in divergent code. Within a phase,
+// threads must not access elements that another thread of the phase writes.
 //
 // Elementwise, z = exp(x) + 1, any count:
 //
@@ -71,10 +71,10 @@
 //
 // Performance. Use Tile for the contiguous dimension, with V = 16 bytes / widest type in memory. Accesses become
 // vectors on the GPU if the index is (multiple of V) + i; it may contain `% C` and `/ C` with C a multiple of V. On the
-// host, tiles are cut at the multiples of such C (16 and more), so divided indices need no gathers. Loops with a
-// uniform trip count are best at block or warp level, with slots of width V as accumulators. In a thread body, short
-// loops are unrolled. On the host, long loops with equal bounds in all threads run outside the loop over lanes, and
-// other long loops are scalar. Use lane() and warp(), never thread() % 32.
+// host, tiles are cut at the multiples of each such C >= 16, so that these indices need no gathers. Loops with a
+// uniform trip count are best at block or warp level, with slots of width V as accumulators. Short loops in a thread
+// body are unrolled. On the host, long loops with equal bounds in all threads run outside the loop over lanes, and
+// other long loops are not vectorised. Use lane() and warp(), never thread() % 32.
 //
 // Wrong use (a value out of scope, a collective in a thread body, different types) is a bug of the emitter and fails a
 // CHECK.
@@ -112,9 +112,10 @@ class Value {
   Type type_ = Type::kPred;
 };
 
-// Operands must have the same type. f16 and bf16 are computed in f32 and rounded once, here and in all functions below.
-// Integers follow HLO: they wrap; x / 0 is -1 (all ones if unsigned), x % 0 is x, MIN / -1 is MIN, MIN % -1 is 0.
-// Shifts by the width or more give 0 (the sign for arithmetic right shifts). kIndex has no such checks.
+// Operands must have the same type. Floats below f32 are computed in f32 and rounded once, here and in all functions
+// below. Integers follow HLO: they wrap; x / 0 is -1 (all ones if unsigned), x % 0 is x, MIN / -1 is MIN, MIN % -1 is
+// 0. Shifts by the width or more give 0 (the sign for arithmetic right shifts). Values of kIndex are not checked: they
+// must not overflow, be divided by 0, or be negative when divided.
 Value operator+(Value a, Value b);
 Value operator-(Value a, Value b);
 Value operator*(Value a, Value b);
@@ -205,7 +206,7 @@ class Array {
   Value Load(int64_t index) const;
   void Store(int64_t index, Value value) const;
   // Access `width` contiguous elements. The index must be a multiple of width, and width * bytes at most 16. Prefer
-  // Tile.
+  // Tile, which finds vector accesses itself.
   std::vector<Value> LoadVector(Value index, int width) const;
   void StoreVector(Value index, std::span<const Value> values) const;
   // For a SharedTile. LoadTransposed is used after KernelBuilder::TransposeTile, with adjacent rows in adjacent
@@ -268,8 +269,8 @@ class Fragment {
   FragmentKind kind() const;
   Type type() const { return slot_.type(); }
   int width() const { return slot_.width(); }
-  // In a Phase: element j of the lane, and its position in the matrix. In a factor of type tf32, Set rounds the
-  // element.
+  // Used in a Phase: element `element` of this lane, and its row and column in the matrix. Set rounds elements of tf32
+  // factors.
   Value Get(int element) const { return slot_.Get(element); }
   void Set(int element, Value value) const;
   Value Row(int element) const;
@@ -314,33 +315,34 @@ class KernelBuilder {
 
   // Limits registers so that this many blocks fit on an SM.
   void SetMinBlocksPerSm(int blocks) { kernel_.min_blocks_per_sm = blocks; }
-  // Declares that an index or an intermediate result may reach `indices`, beyond the sizes of the arrays.
+  // Declares that index arithmetic may reach `indices`. The sizes of arrays are known.
   void CountsTo(int64_t indices) { kernel_.wide_index |= indices >= kLeastWideIndex; }
   // The HLO instruction of the code recorded from now on, for reports of the sanitizer.
   void SetSource(std::string instruction);
 
-  // Parameters in argument order. All indices must be below `elements`. The GPU code assumes `alignment`, in bytes.
+  // Parameters, in argument order. All indices must be below `elements`. The GPU code assumes `alignment`, in bytes.
   Array Input(std::string name, Type type, int64_t elements, int64_t alignment = 256);
   Array Output(std::string name, Type type, int64_t elements, int64_t alignment = 256);
   Array InOut(std::string name, Type type, int64_t elements, int64_t alignment = 256);
   // Lets the parameter share memory with another parameter, with equal elements at equal indices (update in place).
   void SetMayAlias(Array array);
-  void SetMayAlias(ArrayGroup group);  // Each member, with the member of equal number in another group.
-  // Groups of parameters with one pointer and one number of elements for each member. Group() has `members` members of
-  // at most `elements`; the input `sizes` (kS64) gives their actual sizes at launch.
+  void SetMayAlias(ArrayGroup group);  // Each member may alias the same member of another group.
+  // Groups of parameters, with a pointer and a number of elements for each member. Group() makes `members` members of
+  // at most `elements` elements. The input `sizes` (kS64) contains their actual sizes at launch.
   ArrayGroup InputGroup(std::string name, Type type, std::vector<int64_t> elements, int64_t alignment = 256);
   ArrayGroup OutputGroup(std::string name, Type type, std::vector<int64_t> elements, int64_t alignment = 256);
   ArrayGroup InOutGroup(std::string name, Type type, std::vector<int64_t> elements, int64_t alignment = 256);
   ArrayGroup Group(ArrayKind kind, std::string name, Type type, int64_t members, int64_t elements, Array sizes,
                    int64_t alignment = 256);
   Array Shared(std::string name, Type type, int64_t elements);
-  // A shared array for values that are written along rows and read along columns. Rows and columns must be multiples of
-  // 16. `padding`, at least 1, is the number of unused elements after each row.
+  // A shared array for values that are written along rows and read along columns. `rows` and `columns` must be
+  // multiples of 16. `padding`, at least 1, is the number of unused elements after each row.
   Array SharedTile(std::string name, Type type, int64_t rows, int64_t columns, int64_t padding = 1);
-  // Used at block level between writing and reading a SharedTile. Only the first `rows` and `columns` will be read. The
-  // GPU reads columns directly (the padding keeps lanes on different banks), and the host transposes in registers.
+  // Used at block level, between writing and reading a SharedTile. Only the first `rows` rows and `columns` columns
+  // will be read. The GPU reads columns directly, because the padding puts lanes on different banks. The host
+  // transposes in registers.
   void TransposeTile(Array tile, Value rows, Value columns);
-  // Starts to copy 16 bytes from an input to a shared array of the same type. Used in a Phase; both indices must be
+  // Starts to copy 16 bytes from an input to a shared array of the same type. Used in a Phase; both indices must be at
   // multiples of 16 bytes. Each CopyWait, at block level, ends a group of copies. It waits until at most `on_their_way`
   // groups are unfinished. With two alternating halves of an array:
   //
@@ -353,9 +355,9 @@ class KernelBuilder {
   void CopyAsync(Array to, Value to_index, Array from, Value from_index);
   void CopyWait(int on_their_way = 0);
   Array Table(std::string name, Type type, std::vector<int64_t> bits);
-  // The condition of a loop or branch in the graph that contains the launch. The launch passes its handle as the
-  // pointer. At thread level only one thread may use SetCondition (kU32). At block or warp level it runs once for each
-  // block or warp.
+  // A parameter for the condition of a loop or branch in the CUDA graph that contains the launch. The launch passes the
+  // condition's handle as its pointer. At thread level only one thread may use SetCondition (kU32). At block or warp
+  // level it runs once for each block or warp.
   Array Condition(std::string name);
   void SetCondition(Array condition, Value value);
 
@@ -366,9 +368,9 @@ class KernelBuilder {
   Value Index(int64_t value) { return Constant(Type::kIndex, value); }
 
   Value block();  // At any level.
-  // Groups the blocks into clusters. a.LoadFrom(rank, index) then reads the shared array `a` of another block of the
-  // cluster. Build() places barriers of the cluster where needed and at the end, so that no block ends while its arrays
-  // are read. Accesses that need a barrier must be in code that all blocks of a cluster execute alike. Requires sm_90.
+  // Groups the blocks into clusters of `blocks`. a.LoadFrom(rank, index) then reads the shared array `a` of another
+  // block of the cluster. Build() places barriers of the cluster (barriers.h). Accesses that need such a barrier must
+  // be in code that all blocks of a cluster execute alike. Requires sm_90.
   void SetCluster(int blocks);
   Value cluster_rank();   // At any level.
   Value cluster_index();  // block() / cluster(), the same for all blocks of a cluster.
@@ -386,7 +388,7 @@ class KernelBuilder {
   void Tile(int width, Value limit, const IndexBody& body);
   void Tile(int width, const IndexBody& body);  // Covers threads * width elements, or 32 * width at warp level.
   void Warps(const Body& body);
-  // for (index = begin; index < end; index += step). `unroll` is the number of copies of the body on the GPU; 0 unrolls
+  // for (index = begin; index < end; index += step). On the GPU the body is unrolled `unroll` times; 0 unrolls
   // completely.
   void Loop(Value begin, Value end, Value step, const IndexBody& body, int unroll = 1);
   void Loop(int64_t begin, int64_t end, int64_t step, const IndexBody& body, int unroll = 1);
@@ -424,8 +426,8 @@ class KernelBuilder {
   void ShuffleUp(Slot to, Slot from, int amount);
   void ShuffleXor(Slot to, Slot from, int amount);
   void ShuffleIndexed(Slot to, Slot from, Slot lane);
-  // Warp level, kU32, width 1. Sets in `to` the bit of each lane that has the same low `bits` bits in `from` as this
-  // lane.
+  // Warp level, kU32, width 1. `to` gets a bit for each lane of the warp whose `from` has the same low `bits` bits as
+  // the `from` of this lane.
   void Match(Slot to, Slot from, int bits);
   // The value of one lane as a value at warp level.
   Value WarpBroadcast(Slot slot, Value lane);
@@ -436,8 +438,8 @@ class KernelBuilder {
   RightFragment MakeRight(MmaShape shape);
   SumFragment MakeSum(MmaShape shape);
   void Fill(SumFragment sum, Value value);
-  // Element [row, column] is at index + row * pitch + column, or, if column-major, at index + row + column * pitch. An
-  // f32 array can fill a tf32 fragment. From a shared array, with index and pitch multiples of 16 bytes, one
+  // Element [row, column] is read from index + row * pitch + column, or, if column-major, from index + row + column *
+  // pitch. An f32 array can fill a tf32 fragment. From a shared array, with index and pitch multiples of 16 bytes, one
   // instruction can load a whole left or right matrix.
   void LoadFragment(const Fragment& to, Array from, Value index, int64_t pitch, MatrixOrder order);
   // sum += left * right.
@@ -492,7 +494,7 @@ class KernelBuilder {
 
   Kernel kernel_;
   std::vector<OpenRegion> open_;
-  std::vector<int> serials_;  // Serial numbers of open_.
+  std::vector<int> serials_;  // Serial numbers of the regions in open_.
   int next_serial_ = 0;
   std::vector<ValueInfo> values_;
   int32_t source_ = -1;

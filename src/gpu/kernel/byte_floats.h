@@ -9,7 +9,8 @@ namespace hlo::kernel {
 
 FloatFormat FormatOf(Type type);
 
-// Same results as hlo::DecodeFloat and hlo::EncodeFloat. Bits of the byte (kU8) outside the format are ignored.
+// Same results as hlo::DecodeFloat and hlo::EncodeFloat, between kU8 and kF32. Bits of the byte outside the format are
+// ignored.
 Value DecodeByteFloat(FloatFormat format, Value byte);
 Value EncodeByteFloat(FloatFormat format, Value number);
 

@@ -11,7 +11,7 @@ namespace hlo::kernel {
 // LLVM 19 overflows a stack of 8 MiB at a depth of 52,000 nodes (DAGTypeLegalizer::AnalyzeNewNode).
 constexpr int64_t kMostDepth = 40'000;
 
-// An estimate in LLVM's nodes.
+// Estimates the depth in nodes of LLVM's selection DAG.
 int64_t Depth(const Kernel& kernel);
 
 }  // namespace hlo::kernel

@@ -1,4 +1,4 @@
-// Finds kernels with equal code, which is compiled once, and orders them by the size of the code.
+// Finds kernels with equal code, so that it is compiled once, and orders kernels by the size of the code.
 #ifndef HLO_GPU_KERNEL_DISTINCT_H_
 #define HLO_GPU_KERNEL_DISTINCT_H_
 
@@ -19,7 +19,7 @@ struct DistinctKernels {
   std::vector<int64_t> sizes;
   std::vector<size_t> which;  // For each input, its index in `kernels`.
 };
-// Resets the properties that do not affect the code of a lowering.
+// Resets the properties of a kernel that do not affect its code in one lowering (host or NVPTX).
 using Forget = void (*)(Kernel& kernel);
 DistinctKernels FindDistinct(std::span<const Kernel* const> kernels, Forget forget);
 

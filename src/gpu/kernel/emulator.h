@@ -3,9 +3,9 @@
 // The code is the LLVM IR from which PTX is generated, after the GPU passes. Each thread of a block is an LLVM
 // coroutine that barriers and shuffles suspend.
 //
-// The sanitizer stores the last write and read of every element of shared and global memory with their epoch, the
-// number of barriers passed. Accesses by two threads in one epoch, one of them a write, are a race, in whatever order
-// the threads ran.
+// The sanitizer stores the last write and the last read of every element of shared and global memory, each with its
+// epoch: the number of barriers that the block passed before. Accesses of an element by two threads in one epoch, one
+// of them a write, are a race, in whatever order the threads ran.
 #ifndef HLO_GPU_KERNEL_EMULATOR_H_
 #define HLO_GPU_KERNEL_EMULATOR_H_
 
@@ -59,7 +59,8 @@ struct SanitizerReport {
 
 struct EmulateOptions {
   bool sanitize = true;
-  std::vector<int64_t> blocks;  // Only these, with their clusters, in this order; empty means all.
+  // Blocks to run, in this order, each with all blocks of its cluster. Empty means all blocks.
+  std::vector<int64_t> blocks;
   NvptxOptions nvptx;
 };
 

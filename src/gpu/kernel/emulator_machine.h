@@ -1,4 +1,4 @@
-// Schedules the threads of the emulator: one cluster at a time, with its threads in turn.
+// Schedules the threads of the emulator. Clusters run one after another, and the threads of a cluster take turns.
 #ifndef HLO_GPU_KERNEL_EMULATOR_MACHINE_H_
 #define HLO_GPU_KERNEL_EMULATOR_MACHINE_H_
 
@@ -36,7 +36,7 @@ class Machine {
   std::vector<AccessSite> sites;
   std::function<void(uint64_t handle, uint32_t value)> set_condition;  // Set for each run.
 
-  // Called by the emulated code. Threads are numbered in the current block.
+  // Called by the emulated code. `thread` is a number within the current block.
   void* Frame(int64_t bytes);
   void Suspend(int thread, Wait wait, int site, uint32_t value, uint32_t operand);
   uint32_t Shuffled(int thread) { return Own(thread).received; }

@@ -21,9 +21,9 @@ class HostKernel {
  public:
   HostKernel() = default;
 
-  // Runs blocks [first_block, last_block), which must be whole clusters, on this thread. Pointers are as in
-  // Kernel::Arguments, aligned to their elements, and for outputs of at least kLeastStreamedBytes (streaming.h) to 64
-  // bytes.
+  // Runs blocks [first_block, last_block) on this thread. They must be whole clusters. Pointers are as in
+  // Kernel::Arguments and aligned to their elements. Outputs of at least kLeastStreamedBytes (streaming.h) must be
+  // aligned to 64 bytes.
   void Run(std::span<void* const> arguments, int64_t first_block, int64_t last_block) const;
 
   void Launch(std::span<void* const> arguments) const;
@@ -50,9 +50,9 @@ class HostKernel {
 // Compiles equal kernels once in a process. Thread-safe.
 Result<HostKernel> CompileHost(const Kernel& kernel);
 
-// Uses all threads, and compiles equal kernels once. `shares` has the part of each kernel in the run time: kernels with
-// a negligible total part are compiled with low effort, to slower code with the same results. Without `shares`, the
-// effort is full. `kept` is a cache shared with other processes, or null.
+// Uses all threads, and compiles equal kernels once. `shares` has the share of each kernel in the run time (0 to 1).
+// Kernels whose shares add up to a negligible part are compiled with low effort, to slower code with the same results.
+// Without `shares`, the effort is full. `kept` is a cache shared with other processes, or null.
 Result<std::vector<HostKernel>> CompileHost(std::span<const Kernel* const> kernels, std::span<const double> shares = {},
                                             CodeCache* kept = nullptr);
 

@@ -12,12 +12,13 @@
 namespace hlo::kernel {
 
 // Up to this many arguments are passed separately: `void name(int64 first_block, int64 last_block, void* ...)`. With
-// more, `void name(int64 first_block, int64 last_block, void* const* arguments)` calls such a function.
+// more arguments or with groups of arrays, the function is `void name(int64 first_block, int64 last_block, void* const*
+// arguments)`.
 constexpr int kMostDirectArguments = 12;
-bool TakesArgumentsOneByOne(const Kernel& kernel);  // Also false for kernels with groups.
+bool TakesArgumentsOneByOne(const Kernel& kernel);
 
-// With `masked_tails`, the end of a loop over elements is a masked vector, which halves the code on CPUs with masks
-// (AVX-512).
+// With `masked_tails`, the remaining elements of a loop are computed by a masked vector. This halves the code on CPUs
+// with masks (AVX-512).
 void LowerToHost(const Kernel& kernel, const std::string& name, bool masked_tails, llvm::Module& module);
 
 }  // namespace hlo::kernel

@@ -7,8 +7,8 @@
 
 namespace hlo::kernel {
 
-// The largest n, as many vectors as AVX-512 has registers. Faster than squares of 16, although a few vectors are
-// spilled (bench/results/2026-11-28-transposes.md).
+// The largest n: AVX-512 has 32 vector registers. Squares of 32 are faster than squares of 16, although a few vectors
+// are spilled (bench/results/2026-11-28-transposes.md).
 constexpr int64_t kMostTransposed = 32;
 
 // `lines` are n integer vectors of n elements and at least 16 bytes, with n a power of two. Element j of line i becomes

@@ -24,8 +24,8 @@ namespace hlo::kernel {
 enum class Type : uint8_t {
 #define HLO_KERNEL_TYPE(Name, text, bits) k##Name,
 #include "gpu/kernel/types.def"
-  // Index arithmetic, which never overflows and is never negative when divided. It has 32 bits on the GPU unless the
-  // kernel needs more (wide_index), and 64 bits on the host.
+  // The type of index arithmetic. Values never overflow, and are never negative when divided. kIndex has 32 bits on the
+  // GPU unless the kernel needs more (wide_index), and 64 bits on the host.
   kIndex,
 };
 
@@ -62,7 +62,8 @@ enum Effects : uint8_t {
   kMeets = 8,       // The threads of the block.
   kWarpMeets = 16,  // The threads of the warp.
 };
-// Whether the result is the same for all threads if the operands are.
+// Whether the result is the same for all threads if the operands are. For kOfVariable, this depends on the variable's
+// level.
 enum class Sameness : uint8_t { kSame, kOwn, kOfVariable, kNoResult };
 constexpr int kSeveral = -1;  // A variable number of operands.
 
@@ -90,7 +91,7 @@ struct Region {
 struct Instruction {
   Op op;
   Type type = Type::kPred;
-  int32_t result = -1;     // Further results have the next numbers.
+  int32_t result = -1;     // The first result. Others have the next numbers.
   int32_t source = -1;     // Index in Kernel::sources.
   int32_t statement = -1;  // Numbered by PlaceBarriers.
   int64_t imm = 0;
@@ -101,7 +102,7 @@ struct Instruction {
 };
 
 enum class ArrayKind : uint8_t {
-  kInput,   // Not written during the launch, unless it may alias.
+  kInput,   // Not written during the launch, unless may_alias.
   kOutput,  // Written and never read.
   kInOut,
   kShared,  // One for each block; undefined when the block starts.
@@ -117,13 +118,15 @@ struct ArrayInfo {
   bool may_alias = false;      // May share memory with another parameter, with equal elements at equal indices.
   int64_t pitch = 0;           // kShared: the stride of a tile's rows. 0 if the array is not a tile.
   std::vector<int64_t> table;  // kTable: the bits of the elements.
-  // The number of arrays in a group, each with a pointer; 0 for a single array. `elements` is the size of the largest.
+  // The number of arrays in a group, which have a pointer each. 0 for a single array. `elements` is the size of the
+  // largest.
   int64_t members = 0;
-  std::vector<int64_t> member_elements;  // If empty, the input `sizes` (kS64) has them.
+  // The sizes of the members. If empty, the input array `sizes` (kS64) contains them.
+  std::vector<int64_t> member_elements;
   int32_t sizes = -1;
 
   bool IsParameter() const { return kind <= ArrayKind::kInOut; }
-  int64_t AllElements() const;  // The sum over members, or its maximum if only the launch knows the sizes.
+  int64_t AllElements() const;  // The sum over members; an upper bound for `sizes`.
 };
 
 enum class Level : uint8_t { kBlock, kWarp, kThread };
@@ -164,7 +167,7 @@ struct Kernel {
   int threads = kWarpSize;
   int min_blocks_per_sm = 0;      // 0 if not specified.
   bool wide_index = false;        // An index can reach kLeastWideIndex.
-  std::vector<ArrayInfo> arrays;  // In argument order, mixed with shared arrays and tables.
+  std::vector<ArrayInfo> arrays;  // Parameters in argument order, mixed with others.
   std::vector<SlotInfo> slots;
   std::vector<VariableInfo> variables;
   std::vector<std::string> sources;
@@ -184,7 +187,7 @@ bool IsOwn(const Kernel& kernel, const Instruction& instruction);
 
 std::string ToString(const Kernel& kernel);
 
-// Ignores names and sources. Kernels with equal hashes may share compiled code.
+// A hash of everything except names and sources. Kernels with equal hashes may share compiled code.
 struct KernelHash {
   uint64_t high = 0, low = 0;
   auto operator<=>(const KernelHash&) const = default;

@@ -1,4 +1,4 @@
-// Describes every value as a function of the position in its tile, to find vector accesses.
+// Describes every value as a linear function of the position in its tile, to find vector accesses.
 #ifndef HLO_GPU_KERNEL_LINEAR_H_
 #define HLO_GPU_KERNEL_LINEAR_H_
 
@@ -13,7 +13,7 @@ struct Linear {
   static constexpr int64_t kVarying = INT64_MIN;
   // The difference between adjacent elements of the tile; kVarying if not known to be linear.
   int64_t stride = 0;
-  // A power of two that divides the value at the first element.
+  // A power of two that divides the value at the first element of each thread.
   int64_t multiple = 1;
 };
 

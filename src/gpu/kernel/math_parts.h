@@ -11,7 +11,7 @@ namespace hlo::kernel {
 
 struct Format {
   Type type, bits, unsigned_bits;
-  int mantissa;  // Stored bits.
+  int mantissa;  // Stored bits of the mantissa.
   int bias;
   double magic;              // The low bits of x + magic are x rounded to an integer.
   double ln2_high, ln2_low;  // ln2_high times any exponent is exact.

@@ -6,9 +6,9 @@
 // On the host and in the emulator, sum = fma(a[i, k], b[k, j], sum) for k = 0, 1, .... Products are exact in f32, so
 // only the additions round. Integers wrap.
 //
-// A GPU takes a group of terms at a time, in an unspecified order, together with the sum. It aligns them to the
-// exponent of the largest number, truncates below 2^-23 of that, adds, and truncates again. Let S = |sum| + sum of |a
-// b|. A group loses less than (group + 2) 2^-23 S, and all terms lose less than (1 + 2 / group) terms 2^-23 S.
+// A GPU adds a group of terms at a time to the sum, in an unspecified order. It aligns them to the exponent of the
+// largest number, truncates below 2^-23 of that number, adds, and truncates again. Let S be |sum| plus the sum of all
+// |a*b|. A group loses less than (group + 2) 2^-23 S, and all terms lose less than (1 + 2 / group) terms 2^-23 S.
 // Comparisons with a GPU allow for group = 1: 3 terms 2^-23 S. The result on the host loses at most terms 2^-24 S.
 // Second-order terms are omitted. Source of the truncation: Fasi, Higham, Mikaitis, Pranesh, "Numerical behavior of
 // NVIDIA tensor cores", 2021.
@@ -45,8 +45,9 @@ struct MatrixPosition {
   int row = 0, column = 0;
   bool operator==(const MatrixPosition&) const = default;
 };
-// The position of an element in a fragment is lane / 4 * group + lane % 4 * member + element in its word * within + low
-// bit of the word's number * low + next bit * high.
+// The row and column of an element in a fragment, where word = element / PerWord(kind):
+//
+//   lane / 4 * group + lane % 4 * member + element % PerWord(kind) * within + word % 2 * low + word / 2 * high
 struct FragmentLayout {
   MatrixPosition group, member, within, low, high;
 };
@@ -55,7 +56,7 @@ FragmentLayout LayoutOf(FragmentKind kind);
 MatrixPosition ElementOffset(FragmentKind kind, int element);
 MatrixPosition PositionOf(FragmentKind kind, int lane, int element);
 
-// sum += a * b for row-major matrices, as bits.
+// sum += a * b for row-major matrices. Each element is given by its bits.
 void Multiply(MmaShape shape, std::span<const uint32_t> a, std::span<const uint32_t> b, std::span<uint32_t> sum);
 
 }  // namespace hlo::kernel

@@ -1,8 +1,8 @@
 // Faults in finished kernels that a wrong emitter could make, to test whether the comparisons find them. Only for tests
 // and --inject.
 //
-// A mutated kernel ends, stays within its arrays and has valid barriers, because values that steer it (steering.h) are
-// unchanged or further limited.
+// A mutated kernel ends, stays within its arrays and has valid barriers. Values that steer it (steering.h) are
+// unchanged, or get a smaller upper limit.
 #ifndef HLO_GPU_KERNEL_MUTATION_H_
 #define HLO_GPU_KERNEL_MUTATION_H_
 

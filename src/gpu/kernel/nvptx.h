@@ -36,8 +36,9 @@ struct NvptxOptions {
 struct Ptx {
   std::string text;
   std::string entry;
-  int64_t dynamic_shared_bytes = 0;  // Must be passed at launch; above 48 KiB the function needs an attribute.
-  bool waits = false;                // Waits in its code for preceding work, so it may be launched early.
+  int64_t dynamic_shared_bytes = 0;  // Passed at launch. Above 48 KiB, the function needs an attribute.
+  // The code itself waits for preceding work, so the kernel may be launched early.
+  bool waits = false;
 };
 
 Result<Ptx> EmitPtx(const Kernel& kernel, const NvptxOptions& options = {});
@@ -45,7 +46,7 @@ Result<Ptx> EmitPtx(const Kernel& kernel, const NvptxOptions& options = {});
 // Uses all threads. Kernels with equal code are compiled once.
 Result<std::vector<Ptx>> EmitPtx(std::span<const Kernel* const> kernels, const NvptxOptions& options = {});
 
-// Joins texts for one run of ptxas, which spends most of its time on starting up. The entries must have different
+// Joins PTX texts for one run of ptxas, which spends most of its time on starting up. The entries must have different
 // names.
 std::string JoinPtx(std::span<const Ptx> parts);
 

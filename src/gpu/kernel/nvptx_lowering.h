@@ -1,4 +1,4 @@
-// Lowers kernels to LLVM IR for NVPTX. Slots become registers. Tiles become V copies of their body, with vector
+// Lowers kernels to LLVM IR for NVPTX. Slots become registers. A tile becomes V copies of its body, with vector
 // accesses where the index allows.
 #ifndef HLO_GPU_KERNEL_NVPTX_LOWERING_H_
 #define HLO_GPU_KERNEL_NVPTX_LOWERING_H_
@@ -27,13 +27,14 @@ constexpr const char* kWaitCode = "griddepcontrol.wait;";
 constexpr const char* kLetGoCode = "griddepcontrol.launch_dependents;";
 bool WaitsInCode(const NvptxOptions& options);
 
-// See Forget in distinct.h.
+// The Forget function (distinct.h) of this lowering.
 void ForgetForNvptx(Kernel& kernel);
 
-// void (unsigned long long handle, unsigned value), see Op::kSetCondition.
+// A device function: void (unsigned long long handle, unsigned value). See Op::kSetCondition.
 constexpr const char* kSetConditionSymbol = "cudaGraphSetConditional";
 
-// The name in PTX, with '_' in place of all characters except letters and digits, and "k_" before a digit.
+// The kernel's name in PTX, with '_' in place of characters other than letters and digits. A name that is empty or
+// begins with a digit gets the prefix "k_".
 std::string EntryName(const Kernel& kernel);
 
 std::string Replaced(std::string_view text, std::string_view what, std::string_view by);

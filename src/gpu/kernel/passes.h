@@ -12,13 +12,14 @@ namespace hlo::kernel {
 enum class Pipeline : uint8_t {
   kNvptx,
   kHost,
-  kHostQuick,  // Without folding, which takes longest, and passes that clean up after it.
+  // Without InstCombine, which takes longest, and most passes after it.
+  kHostQuick,
   kEmulator,
 };
 
 Status RunPasses(llvm::Module& module, llvm::TargetMachine& target, Pipeline pipeline);
 
-// For printed IR and the emulator.
+// Checks the module with LLVM's verifier. Used for printed IR and the emulator.
 Status Verify(llvm::Module& module);
 
 }  // namespace hlo::kernel

@@ -9,18 +9,19 @@
 
 namespace hlo::kernel {
 
-// Offsets of numbers, and the new index of each array.
+// The offsets to add to numbers, and the new index of each array.
 struct Renumbering {
   int32_t values, slots, variables, sources, statements;
   std::vector<int32_t> arrays;
 };
 
-// Numbers after all numbers of `whole`, which has `statements` statements. The result has no `arrays`.
+// Returns offsets that place all numbers after those of `whole`, which has `statements` statements. Leaves `arrays`
+// empty.
 Renumbering Behind(const Kernel& whole, int32_t statements);
-// Appends slots, variables, sources and the number of values.
+// Appends the slots, variables and sources of `part`, and adds its number of values.
 void Append(const Kernel& part, Kernel& whole);
 void Renumber(Region& region, const Renumbering& to);
-// Returns -1 if no statement is numbered.
+// Returns the highest statement number, or -1 if no statement is numbered.
 int32_t LastStatement(const Region& region);
 
 }  // namespace hlo::kernel

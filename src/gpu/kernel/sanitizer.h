@@ -53,7 +53,7 @@ class Sanitizer {
   SanitizerReport TakeReport() { return std::move(report_); }
 
  private:
-  // The last access of one kind to an element.
+  // The last read or the last write of an element.
   struct Mark {
     int32_t block = -1;
     int32_t epoch = 0;
@@ -88,9 +88,11 @@ class Sanitizer {
     int32_t number = 0, epoch = 0;
     std::vector<int32_t> warp_epochs;
     bool fenced = false;
-    int32_t acquired_at = -1;  // The epoch after which the block sees released writes of others.
+    // In epochs after this one, the block sees what other blocks released. -1 if it has not acquired.
+    int32_t acquired_at = -1;
     bool ended = false;
-    int32_t read_afar = -1;  // The cluster_epoch_ in which another block last read its memory.
+    // The cluster_epoch_ in which another block last read this block's memory.
+    int32_t read_afar = -1;
   };
   struct Found {
     int array = -1;
@@ -118,7 +120,7 @@ class Sanitizer {
   std::vector<Block> blocks_;
   int rank_ = 0;
   int32_t cluster_epoch_ = 0;
-  // For each block, the epoch before which its writes are released.
+  // For each block, the epoch before which its writes are released, by an atomic access after a fence.
   std::vector<int32_t> released_before_;
   std::map<std::tuple<Finding, int, int>, size_t> known_;
   SanitizerReport report_;

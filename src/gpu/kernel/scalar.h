@@ -1,4 +1,4 @@
-// LLVM IR for the arithmetic of kernel.h. Both lowerings use it, so that they compute the same.
+// LLVM IR for scalar ops (kernel_ops.def). Both lowerings use it, so that they compute the same.
 #ifndef HLO_GPU_KERNEL_SCALAR_H_
 #define HLO_GPU_KERNEL_SCALAR_H_
 
@@ -19,9 +19,9 @@ class ScalarEmitter {
   ScalarEmitter(llvm::IRBuilder<>& builder, Place place, bool wide_index, int vector_bytes = 0)
       : b_(builder), place_(place), wide_index_(wide_index), vector_bytes_(vector_bytes) {}
 
-  // kPred is i1, kBF16 its bits as i16, and types of at most 8 bits are i8.
+  // kPred is i1, kBF16 is i16 (its bits), and other types of at most 8 bits are i8.
   llvm::Type* TypeOf(Type type) const;
-  // kPred is i8.
+  // As TypeOf, but kPred is i8.
   llvm::Type* MemoryTypeOf(Type type) const;
   llvm::Value* ToMemory(llvm::Value* value, Type type) const;
   llvm::Value* FromMemory(llvm::Value* value, Type type) const;

@@ -1,4 +1,4 @@
-// Combines kernels into one kernel that gives each of them some of the blocks.
+// Combines several kernels into one kernel, in which each of them gets some of the blocks.
 #ifndef HLO_GPU_KERNEL_SIDE_BY_SIDE_H_
 #define HLO_GPU_KERNEL_SIDE_BY_SIDE_H_
 

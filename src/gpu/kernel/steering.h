@@ -1,5 +1,5 @@
 // Finds the values that steer a kernel: addresses, bounds of loops, waits for other blocks and conditions of kWhile
-// depend on them. A kernel with other values changed still stays within its arrays and ends.
+// depend on them. If only other values change, a kernel still stays within its arrays and ends.
 #ifndef HLO_GPU_KERNEL_STEERING_H_
 #define HLO_GPU_KERNEL_STEERING_H_
 
@@ -13,7 +13,7 @@ struct Steering {
   std::vector<bool> values, slots, variables, arrays;  // Indexed by number.
 };
 
-// `arrays` marks arrays that steer other kernels; it may be empty.
+// `arrays` marks arrays that steer other kernels, and so steer this kernel too. It may be empty.
 Steering FindSteering(const Kernel& kernel, std::vector<bool> arrays = {});
 
 }  // namespace hlo::kernel

@@ -1,5 +1,5 @@
-// Stores that bypass the caches, for results that do not fit into them. A cache line that is stored in pieces is read
-// first, so writing a result through the caches costs twice its size.
+// Stores that bypass the caches, for results that do not fit into them. Through the caches, writing a result moves
+// twice its size, because a cache line that is stored in pieces is read first.
 #ifndef HLO_GPU_KERNEL_STREAMING_H_
 #define HLO_GPU_KERNEL_STREAMING_H_
 

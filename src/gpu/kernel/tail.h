@@ -14,8 +14,8 @@ struct WithTail {
   bool counts = false;  // The last parameter is a counter of 4 bytes, zero before and after.
 };
 
-// Runs `kernel`, and then `tail`, which has one block of one warp, in the thread block that ends last and sees all
-// writes. `same` maps parameters of the tail to equal parameters of the kernel, or to -1. The new kernel has the
+// Runs `kernel`, and then `tail` in the thread block that ends last, which sees all writes. `tail` must have one block
+// of one warp. `same` maps parameters of the tail to equal parameters of the kernel, or to -1. The new kernel has the
 // parameters of the kernel, the other parameters of the tail, and a counter if there are several blocks. Returns
 // nothing for clusters, and for tails with groups, slots, variables, tiles, warps, synchronised threads, or arrays
 // other than parameters.

@@ -21,8 +21,8 @@
 
 namespace hlo::kernel {
 
-// Loops over at most this many vectors with a short body are unrolled, so that slots become registers. Loops over
-// vectors in memory have more instructions and fewer loads under way (bench/results/2026-11-27-cpu-6.md).
+// Loops over at most this many vectors with a short body are unrolled, so that slots become registers. A loop that
+// keeps its vectors in memory has more instructions and fewer loads in flight (bench/results/2026-11-27-cpu-6.md).
 constexpr int64_t kVectorsWrittenOut = 8;
 
 class HostEmission {
@@ -83,8 +83,9 @@ class HostEmission {
     const StripPlan* plan;
     std::function<void(LlvmValue)> bind;
     const SegmentPlan* segments;
-    std::span<const int32_t> indices;                  // Values that count elements.
-    std::vector<llvm::AllocaInst*> values, variables;  // Null for values that are not kept.
+    // The arguments of the body that number its elements.
+    std::span<const int32_t> indices;
+    std::vector<llvm::AllocaInst*> values, variables;  // Null if not stored in an array.
     LlvmValue begin = nullptr, count = nullptr, lane = nullptr;
     int next_group = 1, current = 0;
   };
@@ -144,7 +145,9 @@ class HostEmission {
   // collectives.cpp: the slots of a warp as one vector.
   struct LanePiece {
     Values values;                  // Vectors, or scalars for a single lane.
-    llvm::SmallVector<int> places;  // Place of each value in the order of lanes.
+    // For each vector element, its place in the sequence of lanes. The elements of an even place and the next one are
+    // combined.
+    llvm::SmallVector<int> places;
   };
   LanePiece LoadPiece(const Instruction& reduce, int first, int lanes);
   LanePiece CombineNeighbours(const Instruction& reduce, const LanePiece& a, const LanePiece* b, int block);
@@ -167,7 +170,7 @@ class HostEmission {
   std::vector<int> parameters_;
   std::vector<LlvmValue> arrays_, transposed_, slots_, variables_;
   std::vector<LlvmValue> values_;
-  // The current vector body or null, and its lanes.
+  // The plan of the current vector body, or null, and its number of lanes.
   const WidePlan* wide_ = nullptr;
   unsigned width_ = 1;
   std::vector<LlvmValue> wide_variables_;
@@ -177,13 +180,13 @@ class HostEmission {
   LlvmValue block_ = nullptr, warp_ = nullptr, lane_ = nullptr, thread_ = nullptr, tile_index_ = nullptr;
   llvm::MDNode* access_group_ = nullptr;  // For the loop over lanes, null outside.
   bool in_warps_ = false;
-  // For clusters.
+  // For clusters. EnterBlock sets `rank_` and the storage of this block.
   LlvmValue first_block_ = nullptr, rank_ = nullptr;
-  std::map<LlvmValue, int64_t> block_bytes_;  // The stride between blocks.
+  std::map<LlvmValue, int64_t> block_bytes_;  // The bytes between the storage of two blocks.
   struct {
     std::vector<LlvmValue> arrays, transposed, slots, variables;
   } of_all_blocks_;
-  // Null if the value is not kept.
+  // Block-level values of all blocks of a cluster. Null if a value is not stored.
   std::vector<llvm::AllocaInst*> kept_of_blocks_;
 };
 

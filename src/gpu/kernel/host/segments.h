@@ -1,10 +1,11 @@
-// A pass of the host lowering for divisions and comparisons of a tile's index.
+// A pass of the host lowering that cuts tiles into segments, to simplify divisions and comparisons of the tile's index.
 //
-// Between two multiples of C, (base + i) / C is constant and (base + i) % C grows by 1. So the tile is cut at the
-// multiples, and gathers with divided indices become vector loads, unless C is small.
+// Between two multiples of C, (base + i) / C is constant and (base + i) % C grows by 1. So a tile is cut at these
+// multiples if C is at least kLeastSegment. Gathers with divided indices then become vector loads.
 //
-// The tile is also cut where the comparison of a branch changes, so that the branch is uniform in a segment. So the
-// parts of a concatenation become copies. Comparisons that leave short segments on average are ignored.
+// A tile is also cut where the comparison of a branch changes, so that the branch is uniform in a segment. The parts of
+// a concatenation then become copies. Comparisons are ignored if segments would have less than kLeastBetweenComparisons
+// elements on average.
 #ifndef HLO_GPU_KERNEL_HOST_SEGMENTS_H_
 #define HLO_GPU_KERNEL_HOST_SEGMENTS_H_
 
@@ -19,10 +20,10 @@ constexpr int64_t kLeastSegment = 16;
 constexpr int64_t kLeastBetweenComparisons = 64;
 
 struct SegmentPlan {
-  // In order: divisions and remainders by constants of values that grow with the index, and comparisons (kLess) of such
-  // values with uniform values.
+  // Where the tile is cut, in program order: divisions and remainders by constants of values that grow with the index,
+  // and comparisons (kLess) of such values with uniform values.
   std::vector<const Instruction*> cuts;
-  std::vector<bool> inside;                    // Indexed by value.
+  std::vector<bool> inside;                    // Whether the tile computes the value. Indexed by value.
   std::vector<const Instruction*> definition;  // Indexed by value.
   int32_t index = -1;
 

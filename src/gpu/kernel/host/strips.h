@@ -1,8 +1,9 @@
 // A pass of the host lowering that moves loops in thread bodies outside the loop over lanes.
 //
 // The body of a phase or tile is cut at loops that are not unrolled and have the same bounds in all lanes. The code
-// between two cuts is a group: a loop over the lanes of a strip. Index arithmetic that several groups use is computed
-// again. Other values are stored in arrays with one element per lane. Uniform values are computed once, outside.
+// between two cuts is a *group*: a loop over the lanes of a strip, which is kStrip lanes. Index arithmetic that several
+// groups use is computed again in each. Other values are stored in arrays with one element per lane. Uniform values are
+// computed once, outside of groups.
 #ifndef HLO_GPU_KERNEL_HOST_STRIPS_H_
 #define HLO_GPU_KERNEL_HOST_STRIPS_H_
 
@@ -21,7 +22,7 @@ constexpr int64_t kStrip = 128;
 struct StripPlan {
   bool needed = false;        // If false, the other members are not set.
   std::vector<bool> varying;  // Indexed by value.
-  std::vector<int> group_of;  // Indexed by value; 0 if no group defines it.
+  std::vector<int> group_of;  // The defining group. Indexed by value; 0 if none.
   std::unordered_map<const Instruction*, int> group_of_member;
   std::vector<const Instruction*> definition;  // Indexed by value.
   std::vector<int32_t> kept_values;            // Values stored in arrays.
@@ -32,13 +33,14 @@ struct StripPlan {
 StripPlan PlanStrips(const HostFacts& facts, const Region& body, const SegmentPlan* segments);
 
 enum class StripPart : uint8_t {
-  kMember,   // Emitted in a loop over the lanes.
+  kMember,   // Part of a group.
   kUniform,  // Emitted once for the strip.
-  kCut,
+  kCut,      // A loop around groups, or a branch that contains such a loop.
 };
 StripPart PartOf(const HostFacts& facts, const StripPlan& plan, const Instruction& instruction);
 
-// Planning and emission both use this function, so that group numbers agree.
+// Calls `uniform`, `group` and `cut` for the parts of the region, in order. Planning and emission both use this
+// function, so that group numbers agree.
 template <class Uniform, class Group, class Cut>
 void WalkStrip(const HostFacts& facts, const StripPlan& plan, const Region& region, Uniform uniform, Group group,
                Cut cut) {

@@ -11,14 +11,16 @@ namespace hlo::kernel {
 // Whether the array is written past the caches (streaming.h).
 bool IsStreamed(const ArrayInfo& array);
 
-// Whether to emit a tile twice, once whole and once cut at its limit: masked stores delay loads of partial results and
-// do not stream, and a loop of unknown length is not interleaved.
+// Whether to emit two copies of a tile with a limit: one for whole tiles and one that ends at the limit. The copy for
+// whole tiles needs no masked stores, which delay loads of partial results and do not stream. Its known length allows
+// interleaving.
 bool IsWorthTwice(const HostFacts& facts, const Region& body);
 
-// Resets properties that do not affect the code. Sizes of arrays become one of three classes.
+// The Forget function (distinct.h) of the host lowering. It reduces the size of an array to one of three classes:
+// small, large and streamed.
 void ForgetForHost(Kernel& kernel);
 
-// Vectors to interleave in a loop over `elements`.
+// The number of vectors to interleave in a loop over `elements`.
 int Interleave(const HostFacts& facts, const Region& body, int64_t elements, bool masked_tails);
 
 }  // namespace hlo::kernel

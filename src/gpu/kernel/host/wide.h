@@ -1,6 +1,6 @@
 // A pass of the host lowering that plans which bodies are emitted as vectors. LLVM's vectoriser would spend much
-// compile time to rediscover independent elements, contiguous accesses and uniform values, and gets only other bodies
-// (varying branches, masks, narrow strides). Bodies that mainly gather or scatter stay scalar.
+// compile time to rediscover independent elements, contiguous accesses and uniform values. So it gets only bodies with
+// varying branches, masks or narrow strides. Bodies that mainly gather or scatter stay scalar.
 #ifndef HLO_GPU_KERNEL_HOST_WIDE_H_
 #define HLO_GPU_KERNEL_HOST_WIDE_H_
 
@@ -18,19 +18,21 @@ namespace hlo::kernel {
 constexpr int64_t kOwnValue = INT64_MIN;
 
 struct WidePlan {
-  int64_t lanes = 0;  // For the widest type in memory; 0 if the body cannot be emitted as vectors.
+  // Elements of a vector of the widest type in memory. 0 if the body cannot be emitted as vectors.
+  int64_t lanes = 0;
   // Emit lane by lane, because vectors built element by element are as slow and need several times the code.
   bool is_scalar = false;
   bool is_short = false;
   // Elements may be computed twice: the body stores only to shared arrays that it does not read.
   bool may_repeat = false;
   bool has_branch = false;  // A uniform branch, which LLVM's vectoriser does not support.
-  // Vectorise without masks, which would split accesses with gaps between lanes into scalar ones (complex_mul in
+  // LLVM must not use masks, which would split accesses with gaps between lanes into scalar ones (complex_mul in
   // bench/results/2026-11-27-families.md).
   bool has_gaps = false;
-  // The stride between lanes, by value; 0 is uniform. Linear values are emitted as the scalar of the first lane.
+  // For each value, the difference between adjacent lanes; 0 is uniform. Values with a known stride are emitted as the
+  // scalar of the first lane.
   std::vector<int64_t> stride;
-  // Variables of the lanes that are set in branches, or in loops that are not unrolled.
+  // Thread-level variables that are set in branches, or in loops that are not unrolled.
   std::vector<int64_t> carried;
 };
 
@@ -44,10 +46,10 @@ struct WideContext {
   bool loops_inside = false;
 };
 
-// Vectors per variable with which `carried` variables fit into registers, or 0.
+// The most vectors for each of `carried` variables (8, 4, 2 or 1) that fit into registers together, or 0.
 int VectorsInRegisters(size_t carried, int64_t vector_bytes);
 
-// `indices` are values that count lanes.
+// `indices` are the values that number the lanes.
 WidePlan PlanWide(const HostFacts& facts, std::span<const Instruction* const> body, std::span<const int32_t> indices,
                   WideContext context, int64_t vector_bytes);
 

@@ -29,7 +29,8 @@ class NvptxEmission {
   using BasicBlock = llvm::BasicBlock;
   using Intr = llvm::Intrinsic::ID;
   using LlvmValue = llvm::Value*;
-  // The emitted copies of a tile's body: elements [begin, end) of `width` in a thread. `wide` means all of them.
+  // The copies of a tile's body that are being emitted: elements [begin, end) of the `width` elements of a thread.
+  // `wide` is true for all of them.
   struct Copies {
     int begin = 0, end = 1;
     int width = 1;
@@ -126,7 +127,7 @@ class NvptxEmission {
   int32_t source_ = -1;
 };
 
-// The number of blocks that the code may assume.
+// The largest number of blocks that the code supports. It is the kernel's own number only if LLVM could use it.
 int64_t BlocksInCode(const Kernel& kernel);
 
 }  // namespace hlo::kernel
