@@ -46,7 +46,7 @@ struct Touched {
   }
 };
 
-// Accesses since the last barrier of the block or warp, and of the cluster.
+// Accesses since the last barrier of the block (or warp), and since the last one of the cluster.
 struct Pending {
   Touched block, cluster;
 
@@ -68,7 +68,7 @@ class Placer {
     for (Instruction& instruction : region.body) {
       switch (instruction.op) {
         case Op::kLoop: {
-          // The body may run again, so its end precedes its start.
+          // The body may run again, so the accesses at its end also precede its start.
           Region trial = instruction.regions[0];
           Pending end = pending;
           Walk(trial, barrier, end);

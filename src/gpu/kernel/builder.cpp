@@ -13,9 +13,9 @@
 namespace hlo::kernel {
 namespace {
 
-// Pointers that fit into the 32,764 bytes of a launch's parameters, beside other parameters.
+// The pointers of a group must fit into the 32,764 bytes of launch parameters, beside other parameters.
 constexpr int64_t kMostMembers = 4000;
-// Every GPU with clusters supports this many blocks.
+// Every GPU with clusters supports this many blocks in a cluster.
 constexpr int kMostInCluster = 8;
 
 uint64_t FloatBits(Type type, double value) {

@@ -18,7 +18,8 @@ Value FloatOf(Value like, int64_t bits) { return AsFloat(AsValue(like, bits)); }
 // Drops the last `by` bits of x and rounds to nearest even.
 Value RoundedDown(Value x, int by) { return Down(x + (Down(x, by) & 1) + Ones(by - 1), by); }
 
-// A byte that is only an exponent becomes the exponent of f32. The smallest exponent is subnormal in f32.
+// For f8e8m0fnu, which is only an exponent: the byte becomes the exponent of f32. The smallest exponent is subnormal in
+// f32.
 Value DecodeExponent(Value bits) {
   const Value normal = Select(bits == 0xff, AsValue(bits, kNan), Up(bits, kFraction));
   return AsFloat(Select(bits == 0, AsValue(bits, int64_t{1} << (kFraction - 1)), normal));
@@ -74,8 +75,8 @@ Value DecodeByteFloat(FloatFormat format, Value byte) {
   return AsFloat(number);
 }
 
-// Normal results are rounded as integers, so that a carry increases the exponent. The last place of subnormal results
-// has a fixed value: adding a number with this last place makes f32's own rounding drop the bits below.
+// Normal results are rounded as integers, so that a carry increases the exponent. The last bit of subnormal results has
+// a fixed value: adding a number whose last bit has this value makes f32's own rounding drop the bits below.
 Value EncodeByteFloat(FloatFormat format, Value number) {
   const Value bits = AsBits(number);
   Value result;
@@ -90,7 +91,7 @@ Value EncodeByteFloat(FloatFormat format, Value number) {
   const Value is_beyond = rounded > largest;  // Also true for NaN.
   switch (format.specials) {
     case Specials::kIeee: {
-      // NaN is quiet, and keeps the part of its payload that fits.
+      // NaN becomes quiet, and keeps the part of its payload that fits.
       const int64_t quiet = (largest + 1) | (int64_t{1} << (format.mantissa_bits - 1));
       const Value nan = (Down(magnitude, move) & Ones(format.mantissa_bits)) | quiet;
       const Value beyond = Select(magnitude > kInfinity, nan, AsValue(bits, largest + 1));

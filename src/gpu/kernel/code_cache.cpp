@@ -219,7 +219,7 @@ std::optional<std::string> CodeCache::Find(const CodeKey& key) {
     return std::nullopt;
   }
   std::optional<std::string> code = ReadEntry(file, key);
-  // Marks the entry as used; without this it is only removed sooner.
+  // Marks the entry as used. A failure only lets it be removed sooner.
   if (code) futimens(file, nullptr);
   close(file);
   if (!code) Damaged(name);

@@ -211,7 +211,7 @@ class Converter {
       truncate->eraseFromParent();
       return;
     }
-    // LLVM joins the conversion of an integer with the rounding to bf16, but not every host has the joint conversion.
+    // LLVM combines the conversion of an integer with the rounding to bf16, but not every host has this instruction.
     if (auto* cast = llvm::dyn_cast<llvm::CastInst>(&instruction); cast && cast->getType()->isBFloatTy() &&
                                                                    cast->getSrcTy()->isIntegerTy() &&
                                                                    !llvm::isa<llvm::BitCastInst>(cast)) {
@@ -341,7 +341,8 @@ class Converter {
       site.atomic = atomic;
       pointer_operand = operand;
     };
-    // Host buffers are aligned only to elements, and misaligned accesses must not fault.
+    // Accesses get alignment 1, because host buffers are aligned only to elements and misaligned accesses must not
+    // fault.
     if (auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction)) {
       access(load->getType(), load->getAlign(), false, false, 0);
       load->setAlignment(llvm::Align(1));
@@ -359,7 +360,7 @@ class Converter {
     instruction.setOperand(pointer_operand, Watched(instruction, instruction.getOperand(pointer_operand), site));
   }
 
-  // Emits a report to the sanitizer, if there is one. Returns the address to use.
+  // Emits a call of the sanitizer, if there is one. Returns the address to use.
   LlvmValue Watched(const llvm::Instruction& instruction, LlvmValue pointer, AccessSite site) {
     LlvmValue member = llvm::ConstantPointerNull::get(b_.getPtrTy()), rank = b_.getInt32(kOwnBlock);
     const llvm::Value* const object = llvm::getUnderlyingObject(pointer, 0);
@@ -388,7 +389,7 @@ class Converter {
     return CallHook(AccessHook, Ptr(), {index, thread_, pointer, member, rank});
   }
 
-  // The sanitizer sees the write when the copy starts, because no other thread may access the place from then on.
+  // The write is reported when the copy starts, because from then on no other thread may access the target.
   void RewriteCopy(llvm::IntrinsicInst& call) {
     LlvmValue const to = Watched(call, call.getArgOperand(0), {.bytes = 16, .alignment = 16, .writes = true});
     LlvmValue const from = Watched(call, call.getArgOperand(1), {.bytes = 16, .alignment = 16});
@@ -445,11 +446,11 @@ class Converter {
   BasicBlock* leave_ = nullptr;
   int next_wait_ = 0;
   std::vector<llvm::IntrinsicInst*> maps_;
-  // The group of a loaded member pointer.
+  // For each loaded pointer of a group's member, the array number of the group.
   std::map<const llvm::Value*, int> member_pointers_;
 };
 
-// The code is text, because replacing text changes all pointers to a single address space at once.
+// Returns LLVM IR as text, because replacing text moves all pointers to a single address space at once.
 Result<std::string> FinishedText(const Kernel& kernel, const NvptxOptions& options) {
   std::string text = TRY(EmitNvptxIr(kernel, /*optimized=*/true, options));
   for (const char* space : {" addrspace(1)", " addrspace(3)", " addrspace(4)"}) text = Replaced(text, space, "");

@@ -214,8 +214,8 @@ void Machine::Ballot(std::span<Thread> lanes) {
   for (Thread& lane : lanes) lane.value = votes;
 }
 
-// ldmatrix: eight lanes gave the addresses of the rows of each matrix. `value` is the number of matrices, and `operand`
-// is 1 if they are transposed.
+// Executes ldmatrix. Eight lanes gave the addresses of the rows of each matrix. `value` is the number of matrices, and
+// `operand` is 1 if they are transposed.
 void Machine::LoadMatrices(std::span<Thread> lanes) {
   constexpr int kRows = 8;
   std::array<std::array<uint32_t, 4>, kWarpSize> loaded = {};
@@ -234,8 +234,8 @@ void Machine::LoadMatrices(std::span<Thread> lanes) {
   for (int lane = 0; lane < kWarpSize; ++lane) std::ranges::copy(loaded[lane], lanes[lane].words.begin());
 }
 
-// mma.sync: the words of a lane belong to the left fragment, the right fragment and the sum, in this order. `value` is
-// the MmaShape.
+// Executes mma.sync. The words of a lane belong to the left fragment, the right fragment and the sum, in this order.
+// `value` is the MmaShape.
 void Machine::MultiplyMatrices(std::span<Thread> lanes) {
   const auto shape = static_cast<MmaShape>(lanes[0].value);
   std::vector<uint32_t> matrices[3];

@@ -64,8 +64,8 @@ Cache& TheCache() {
   return cache;
 }
 
-// Kernels that together take at most this estimated share of a run may be slower. With low effort for all kernels,
-// models take more time (bench/results/2026-11-23-kernel-compile.md).
+// Kernels with the smallest shares of the run time may be slower, up to this sum of shares. With low effort for all
+// kernels, models take more time (bench/results/2026-11-23-kernel-compile.md).
 constexpr double kUnnoticed = 0.01;
 
 std::vector<Effort> EffortsOf(const DistinctKernels& distinct, std::span<const double> shares) {
@@ -86,8 +86,8 @@ std::vector<Effort> EffortsOf(const DistinctKernels& distinct, std::span<const d
   return efforts;
 }
 
-// A module of several kernels saves some set-up of the code generator. Modules for the code cache have one kernel,
-// because other programs combine it with other kernels.
+// Several kernels in one LLVM module save some set-up of the code generator. Modules for the code cache have one
+// kernel, because other programs combine it with other kernels.
 constexpr size_t kMostPerModule = 8;
 
 struct Batch {
@@ -97,7 +97,7 @@ struct Batch {
   int64_t size = 0;
 };
 
-// Several modules for each thread, the largest kernels first, let threads end at about the same time.
+// Makes several modules for each thread, with the largest kernels first, so that threads end at about the same time.
 std::vector<Batch> BatchesOf(const DistinctKernels& distinct, std::span<const Effort> efforts, size_t most) {
   std::vector<Batch> batches;
   for (const Effort effort : {Effort::kFull, Effort::kLittle}) {
@@ -156,7 +156,7 @@ Status CompileModule(const Batch& batch, CodeCache* kept, CompileTimes& times) {
   llvm::TargetMachine* const target = TRY(HostTarget(effort));
   llvm::LLVMContext context;
   llvm::Module module(kernels.front()->name, context);
-  // The module's instructions up to the end of each kernel.
+  // The number of instructions in the module up to the end of each kernel.
   std::vector<unsigned> instructions;
   for (size_t i = 0; i < kernels.size(); ++i) {
     LowerToHost(*kernels[i], "k" + hashes[i].ToString(), MayUseAvx512(), module);

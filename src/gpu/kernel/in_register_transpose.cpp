@@ -9,7 +9,7 @@ namespace {
 
 using Mask = llvm::SmallVector<int, kMostTransposed>;
 
-// Replaces lines i and i + distance by elements of both that the masks select.
+// Replaces lines i and i + distance by elements of both, which the masks select.
 void Exchange(llvm::IRBuilder<>& b, llvm::SmallVectorImpl<llvm::Value*>& lines, int distance, const Mask& low,
               const Mask& high) {
   for (size_t i = 0; i < lines.size(); ++i) {
@@ -20,8 +20,8 @@ void Exchange(llvm::IRBuilder<>& b, llvm::SmallVectorImpl<llvm::Value*>& lines, 
   }
 }
 
-// Alternates runs of `run` elements of both lines, from the lower (upper) half of each 16 bytes, like x86's unpack
-// instructions.
+// Takes runs of `run` elements alternately from both lines, in the lower (upper) half of each 16 bytes, like x86's
+// unpack instructions.
 Mask Interleaved(int elements, int per_part, int run, bool upper) {
   Mask mask;
   for (int part = 0; part < elements; part += per_part) {
@@ -57,7 +57,7 @@ void TransposeInRegisters(llvm::IRBuilder<>& b, llvm::SmallVectorImpl<llvm::Valu
   for (int run = 1; run < per_part; run *= 2) {
     Exchange(b, lines, run, Interleaved(elements, per_part, run, false), Interleaved(elements, per_part, run, true));
   }
-  // Part p of line i now has column p * per_part + BitsReversed(i % per_part) of the group of per_part lines that
+  // Part p of line i now contains column p * per_part + BitsReversed(i % per_part) of the group of per_part lines that
   // contains i.
   llvm::SmallVector<llvm::Value*> ordered(elements);
   for (int i = 0; i < elements; ++i) ordered[i / per_part * per_part + BitsReversed(i % per_part, per_part)] = lines[i];

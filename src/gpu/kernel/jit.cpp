@@ -39,9 +39,9 @@ Function At(std::string_view name, F* function) {
   return {name, reinterpret_cast<void*>(function)};
 }
 
-// Every function that generated code may call. No function is looked up in the process, which may be stripped. Calls
-// depend on processor and context (a maximum of f16 is fmaxf on AVX2), so the list covers all. tests/host_isa_test.cpp
-// runs each op of each type at each level.
+// Every function that generated code may call. None is looked up in the process, which may be stripped. Calls depend on
+// processor and context (a maximum of f16 is fmaxf on AVX2), so the list covers all. tests/host_isa_test.cpp runs each
+// op of each type at each level.
 const std::vector<Function>& Functions() {
 #define HLO_MATH1(name) At<float(float)>(#name "f", ::name##f), At<double(double)>(#name, ::name)
 #define HLO_MATH2(name) At<float(float, float)>(#name "f", ::name##f), At<double(double, double)>(#name, ::name)
@@ -91,8 +91,8 @@ class Resolver : public llvm::LegacyJITSymbolResolver {
   llvm::JITSymbol findSymbolInLogicalDylib(const std::string&) override { return nullptr; }
 };
 
-// One piece of memory for an object, whose code refers to constants and functions by 32-bit distances. Separate pieces
-// may be further apart.
+// Allocates one piece of memory for an object, because its code refers to constants and functions by 32-bit distances.
+// Separate pieces may be further apart.
 class OnePiece : public llvm::RuntimeDyld::MemoryManager {
  public:
   OnePiece() = default;

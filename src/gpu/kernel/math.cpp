@@ -1,6 +1,6 @@
 // Most functions reduce their argument and evaluate a polynomial. Coefficients were fitted at Chebyshev points in
-// 300-bit arithmetic and rounded one by one from the lowest, with the rest refitted. Errors below are truncation errors
-// for f32 and f64, relative to the function.
+// 300-bit arithmetic. They were rounded one by one from the lowest degree, and the others were fitted again after each
+// rounding. Errors below are truncation errors for f32 and f64, relative to the function.
 #include "gpu/kernel/math.h"
 
 #include <cstdint>
@@ -41,8 +41,8 @@ Value Clamp(Value x, double low, double high) {
   return Select(x > high, AsValue(x, high), x);
 }
 
-// Returns x, at most `high`, and 0 where its exponential vanishes, because a product that underflows takes a processor
-// hundreds of cycles, and masks contain many such numbers. NaN stays NaN.
+// Returns min(x, high), or 0 where the exponential vanishes. Products that underflow take a processor hundreds of
+// cycles, and masked scores contain many such numbers. NaN stays NaN.
 Value Bounded(Value x, Value vanishes, double high) {
   return Select(x > high, AsValue(x, high), Select(vanishes, AsValue(x, 0.0), x));
 }
@@ -419,7 +419,7 @@ Value Atanh(Value x) {
   return CopySign(0.5 * Log1p(2.0 * a / (1.0 - a)), x);
 }
 
-// exp(|x|) may overflow although the result does not.
+// exp(|x|) may overflow where cosh(x) does not.
 Value Cosh(Value x) {
   HLO_KERNEL_WIDEN(Cosh);
   const Value half = Exp(Abs(x) * 0.5);
@@ -434,7 +434,7 @@ Value Sinh(Value x) {
   return CopySign(Select(large, 0.5 * half * half, 0.5 * (e + e / (e + 1.0))), x);
 }
 
-// Long division of the mantissas, by as many bits at a time as fit beside the divisor.
+// Long division of the mantissas, by as many bits at a time as fit into 64 bits beside the divisor.
 Value FloatRemainder(Value x, Value y) {
   KernelBuilder& k = x.builder();
   const Format& format = FormatOf(x);

@@ -17,7 +17,7 @@ namespace {
 // A loop or tile around an instruction.
 struct Range {
   const Instruction* instruction;  // Valid until the kernel is changed.
-  // Indices of a tile or trips of a loop; empty if not constant.
+  // The number of indices of a tile, or of trips of a loop. Empty if not constant.
   std::optional<int64_t> count;
 };
 
@@ -95,7 +95,7 @@ class Ranges {
                                          [](const Range& range) { return range.instruction->op; });
     return found == open_.rend() ? nullptr : &*found;
   }
-  // Indices of a tile without a limit.
+  // The number of indices of a tile without a limit.
   int64_t FullTile(const Instruction& tile) const { return (warps_ > 0 ? kWarpSize : kernel_.threads) * tile.imm; }
 
  private:
@@ -117,7 +117,7 @@ class Ranges {
   int warps_ = 0;
 };
 
-// f appends the replacement of each instruction, inner ones first.
+// Calls f for each instruction, inner ones first. f appends the replacement.
 template <class F>
 void Rewrite(Kernel& kernel, Region& region, Ranges& ranges, F& f) {
   std::vector<Instruction> body;
@@ -152,8 +152,8 @@ bool IsStore(const Instruction& instruction) {
 
 // ---- tail ----------------------------------------------------------------------------------------------------------
 
-// A store in a tile leaves out the last index. A store outside of tiles leaves out the last element of its array, and
-// so does a store to an output in a tile without a limit.
+// A store in a tile leaves out the last index of the tile. A store outside of tiles leaves out the last element of its
+// array. So does a store to an output in a tile without a limit.
 bool Tail(Kernel& kernel, const Steering& steering) {
   const Before before(kernel);
   bool fits = false;
@@ -236,9 +236,9 @@ class Accumulations {
     found_.push_back(std::move(found));
   }
 
-  // Chooses the ranges that go over terms: for a matrix product the innermost range, for updates of an array the
-  // outermost loop, and for a slot or variable the ranges around the accumulation that do not initialise it. Beside a
-  // loop, tiles with a sum for each lane do not count.
+  // Chooses the ranges that go over terms. For a matrix product this is the innermost range, for updates of an array
+  // the outermost loop. For a slot or variable it is all ranges around the accumulation that do not initialise it. If
+  // these include loops, tiles whose lanes have sums of their own do not count.
   void RangesOfTerms(Found* found) const {
     const std::set<const Instruction*>& accumulating = found->instructions;
     const std::vector<Range>& open = ranges_.open();
@@ -377,7 +377,7 @@ class Accumulations {
 
 // The trip of a loop whose term a mutation drops.
 enum class Dropped : uint8_t { kFirst, kLast, kBeforeLast };
-// Emits whether the current trip is the one that `which` names, or the index is the last of the tile.
+// Emits the condition that the current trip is `which`, or that the index is the last one of the tile.
 int32_t IsDropped(const Range& range, Dropped which, const Ranges& ranges, Writer& writer) {
   const Instruction& instruction = *range.instruction;
   const int32_t at = instruction.regions[0].arguments[0];
@@ -412,9 +412,9 @@ bool DropFromLoop(Kernel& kernel, const Before& before, const Steering& steering
   if (found == nullptr) return false;
   Rewrite(kernel, before, [&](Instruction& instruction, Writer writer, const Ranges& ranges) {
     if (!found->instructions.contains(&instruction)) return writer.Append(std::move(instruction));
-    // The outermost loop drops a term of its last trip, or of the trip before if it stores results, too, as a scan
-    // never reads its last sum. Inner loops, and loops over shared memory, drop the first term, because the last terms
-    // may be padding.
+    // The outermost loop drops a term of its last trip. If it also stores results, it drops a term of the trip before,
+    // because a scan never reads its last sum. Inner loops, and loops over shared memory, drop the first term, because
+    // the last terms may be padding.
     Dropped which = found->is_padded ? Dropped::kFirst : found->stores ? Dropped::kBeforeLast : Dropped::kLast;
     int32_t dropped = -1;
     for (const Range& range : found->ranges) {
@@ -572,7 +572,7 @@ std::optional<int64_t> UpperLimit(const Instruction& inst, const Before& before)
   return before.Constant(inst.operands[1]);
 }
 
-// Half of a positive limit, as bits. This bound is valid for indices, too, because it is below the limit.
+// Half of a positive limit, as bits. Being lower, this bound is also valid for indices.
 std::optional<int64_t> Halved(Type type, int64_t limit) {
   if (type == Type::kF32) {
     const auto number = std::bit_cast<float>(static_cast<int32_t>(limit));

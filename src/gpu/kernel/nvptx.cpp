@@ -18,7 +18,7 @@
 namespace hlo::kernel {
 namespace {
 
-// A placeholder for names, which no other text contains.
+// A placeholder for the kernel's name, which no other text contains.
 constexpr const char* kAnyName = "hlo_kernel_of_any_name";
 
 constexpr int64_t kLeastWithClusters = 90;

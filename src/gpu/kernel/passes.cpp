@@ -32,7 +32,7 @@ void AddHoisting(llvm::FunctionPassManager& passes) {
   passes.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(llvm::LICMOptions()), /*UseMemorySSA=*/true));
 }
 
-// PassBuilder::parsePassPipeline knows every pass of LLVM by name, and would link them all.
+// Adds passes in code, because PassBuilder::parsePassPipeline would link all passes of LLVM.
 llvm::FunctionPassManager FunctionPasses(Pipeline pipeline) {
   llvm::FunctionPassManager passes;
   AddPromotion(passes);

@@ -85,7 +85,7 @@ Sanitizer::Mark Sanitizer::Now(int thread, bool atomic) const {
 
 bool Sanitizer::Conflicts(const Mark& before, bool shared, int thread) const {
   if (before.block < 0) return false;
-  // A block outside the cluster has other shared memory.
+  // Shared memory of a block outside the cluster is separate.
   if (shared && !IsInCluster(before.block)) return false;
   if (shared && before.several_blocks && before.cluster_epoch == cluster_epoch_) return true;
   if (before.block != now().number) {
@@ -101,9 +101,9 @@ bool Sanitizer::Conflicts(const Mark& before, bool shared, int thread) const {
   return before.several_lanes || before.thread != thread;
 }
 
-// A mark represents all readers of an epoch: the last reader, and whether there were others. Readers of the same warp
-// before its last barrier may be forgotten: this warp is ordered after them, and for other warps the last reader
-// suffices.
+// A mark represents all readers of an epoch: the last reader, and whether there were others. Earlier readers of the
+// same warp, before its last barrier, may be forgotten: this warp is ordered after them, and for other warps the last
+// reader suffices.
 void Sanitizer::NoteRead(Mark& read, bool shared, int thread) const {
   const Mark before = read;
   read = Now(thread, false);
@@ -164,7 +164,7 @@ void* Sanitizer::Sink() {
 
 void* Sanitizer::Access(const AccessSite& site, int thread, void* address, const void* member, int rank) {
   const char* const byte = static_cast<const char*>(address);
-  // `member` is the address of the group's pointers.
+  // Here `member` is the address of the pointers of the group.
   if (site.pointer) {
     const int64_t which = (byte - static_cast<const char*>(member)) / static_cast<int64_t>(sizeof(void*));
     if (which >= 0 && which < kernel_.arrays[site.array].members) return address;

@@ -60,7 +60,8 @@ llvm::Type* ScalarEmitter::Shaped(llvm::Type* scalar, llvm::Value* like) {
   return vector ? llvm::FixedVectorType::get(scalar, vector->getNumElements()) : scalar;
 }
 
-// On hosts, LLVM's own rounding calls a function that libgcc 12 lacks, or flushes denormals.
+// Rounds by integer operations on hosts, where LLVM's own rounding calls a function that libgcc 12 lacks, or flushes
+// denormals.
 llvm::Value* ScalarEmitter::RoundToBF16(llvm::Value* value) const {
   llvm::Type* const i16 = Shaped(b_.getInt16Ty(), value);
   if (place_ == Place::kGpu) return b_.CreateBitCast(b_.CreateFPTrunc(value, Shaped(b_.getBFloatTy(), value)), i16);
@@ -155,7 +156,7 @@ llvm::Value* ScalarEmitter::MinMax(bool max, llvm::Value* a, llvm::Value* b, Typ
   return b_.CreateSelect(b_.CreateFCmpUNO(a, a), a, not_nan);
 }
 
-// Uses the host's instruction by name: LLVM does not find it in the general form.
+// Uses the host's intrinsic, because LLVM does not recognise the instruction in the general form.
 llvm::Value* ScalarEmitter::DotPairs(llvm::Value* a, llvm::Value* b, llvm::Value* c) const {
   auto* const vector = llvm::dyn_cast<llvm::FixedVectorType>(a->getType());
   const int lanes = vector ? static_cast<int>(vector->getNumElements()) : 1, whole = vector_bytes_ / 4;

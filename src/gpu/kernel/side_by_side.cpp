@@ -27,7 +27,7 @@ class Joiner {
     whole().name = std::move(name);
     whole().blocks = 0;
     whole().threads = kernels.front()->threads;
-    // Several kernels may need more registers than min_blocks_per_sm of one of them allows.
+    // Together, several kernels may need more registers than min_blocks_per_sm of one of them allows.
     if (kernels.size() == 1) whole().min_blocks_per_sm = kernels.front()->min_blocks_per_sm;
   }
 

@@ -80,7 +80,7 @@ class Finder {
     }
   }
 
-  // A conjunction ends its loop as soon as one conjunct fails. So beside comparisons of integers, which count trips,
+  // A loop ends as soon as one operand of a conjunction is false. So if comparisons of integers count its trips,
   // comparisons of floats are not marked.
   void MarkCondition(int32_t condition) {
     std::vector<int32_t> conjuncts = {condition}, floats;

@@ -49,7 +49,7 @@ void MarkStreamed(llvm::Function& function, unsigned parameter) {
 void StreamStores(llvm::Module& module) {
   for (llvm::Function& function : module) {
     if (!StreamStores(function)) continue;
-    // Streaming stores are not ordered with the flag or lock by which other threads learn that they may read.
+    // The fence orders streaming stores before the flag or lock by which other threads learn that they may read.
     for (llvm::BasicBlock& block : function) {
       if (auto* leave = llvm::dyn_cast<llvm::ReturnInst>(block.getTerminator()))
         llvm::IRBuilder<>(leave).CreateIntrinsic(llvm::Intrinsic::x86_sse_sfence, {}, {});

@@ -28,7 +28,8 @@ void LLVMInitializeX86TargetInfo();
 void LLVMInitializeX86TargetMC();
 void LLVMInitializeX86AsmPrinter();
 
-// LLVM's static constructors, which scripts/llvm_late.ld defers. Null if another linker ran them at start-up.
+// LLVM's static constructors, whose execution scripts/llvm_late.ld defers. Null if another linker let them run at
+// start-up.
 using Constructor = void (*)();
 [[gnu::weak]] extern Constructor llvm_init_begin[];
 [[gnu::weak]] extern Constructor llvm_init_end[];
@@ -81,7 +82,8 @@ const HostCpu& Cpu() {
   return native;
 }
 
-// Without contraction, fma is only where the kernel has it, so that host and GPU round alike.
+// Forbids the contraction of products and sums, so that host and GPU use fma only where the kernel does, and round
+// alike.
 Result<llvm::TargetMachine*> Make(const std::string& triple, const std::string& cpu, const std::string& features,
                                   llvm::CodeGenOptLevel level) {
   Initialise();
@@ -101,8 +103,8 @@ Result<llvm::TargetMachine*> Make(const std::string& triple, const std::string& 
 // Passes that change nothing: the PTX of all models is the same without them.
 constexpr std::string_view kLeftOut[] = {"Nary reassociation", "GPU Load and Store Vectorizer"};
 
-// The scheduler gains little on instructions in good order, and kernels contain nothing for the other passes. Models
-// are as fast without them (bench/results/2026-11-23-kernel-compile.md).
+// The scheduler gains little, because instructions are in good order, and kernels contain nothing for the other passes.
+// Models are as fast without them (bench/results/2026-11-23-kernel-compile.md).
 constexpr std::string_view kLeftOutOnHost[] = {
     "Machine Instruction Scheduler",
     "Register Allocation Pass Scoring",

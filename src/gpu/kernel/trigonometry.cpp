@@ -221,7 +221,7 @@ Value Asin(Value x) {
   const auto [start, rest, steep] = AsinOfMagnitude(Abs(x));
   const Value twice = 2.0 * start;
   const Value left = high - twice;
-  const Value lost = (high - left) - twice;  // Rounding error of the line before.
+  const Value lost = (high - left) - twice;  // Rounding error of `left`.
   return CopySign(Select(steep, left + (lost + (low - 2.0 * rest)), start + rest), x);
 }
 

@@ -64,8 +64,8 @@ Value Shift(Op op, Value a, Value amount, Value far) {
   return Select(in_range, Binary(op, a, amount & (width - 1)), far);
 }
 
-// Converts f64 to a small float with one rounding. The f32 between is rounded towards zero with a sticky last bit, so
-// that the second rounding is correct.
+// Converts f64 to a small float with one rounding. The intermediate f32 is rounded towards zero with a sticky last bit,
+// so that the second rounding is correct.
 Value NarrowDouble(Value a, Type type) {
   const Value nearest = a.builder().Record(Op::kConvert, Type::kF32, {a});
   const Value back = Convert(nearest, Type::kF64);
@@ -184,7 +184,7 @@ Value operator|(Value a, Value b) { return Binary(Op::kOr, a, b); }
 Value operator^(Value a, Value b) { return Binary(Op::kXor, a, b); }
 Value operator~(Value a) { return Unary(Op::kNot, a); }
 
-// The conversion of InByte drops bits beyond the width of the type.
+// InByte's conversion drops bits beyond the width of the type.
 Value ShiftLeft(Value a, Value amount) {
   CHECK(IsInteger(a.type()), "shift of ", ToString(a.type()));
   if (IsSubByte(a.type())) return InByte(a, amount, ShiftLeft);

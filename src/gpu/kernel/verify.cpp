@@ -100,7 +100,8 @@ class Verifier {
     return {};
   }
 
-  // No barrier of the cluster can be inside a statement that writes an array and reads another block's elements of it.
+  // Rejects statements that write an array and read the same array of another block, because no barrier of the cluster
+  // can separate the accesses.
   Status CheckFarReads(const Instruction& statement) const {
     if (statement.op == Op::kLoop || statement.op == Op::kWhile || statement.op == Op::kIf) return {};
     std::vector<bool> written(kernel_.arrays.size()), read(kernel_.arrays.size());

@@ -88,7 +88,7 @@ HostEmission::LanePiece HostEmission::LoadPiece(const Instruction& reduce, int f
 }
 
 // With two pieces, pairs stay within their block of 128 bits: one shuffle collects the left elements of both pieces,
-// and another one the right elements.
+// and a second one the right elements.
 HostEmission::LanePiece HostEmission::CombineNeighbours(const Instruction& reduce, const LanePiece& a,
                                                         const LanePiece* b, int block) {
   const int lanes = static_cast<int>(a.places.size());
@@ -120,7 +120,7 @@ HostEmission::LanePiece HostEmission::CombineNeighbours(const Instruction& reduc
   return combined;
 }
 
-// Combines in the same tree as lane 0 of a GPU. The pieces are registers, because LLVM takes very long to compile
+// Combines in the same tree as lane 0 of a GPU. Each piece is a register, because LLVM takes very long to compile
 // shuffles of all 32 lanes.
 void HostEmission::EmitWarpReduce(const Instruction& reduce) {
   int64_t widest = 4;

@@ -15,7 +15,7 @@ void HostEmission::Loop(LlvmValue begin, LlvmValue end, LlvmValue step, LoopKind
   });
 }
 
-// Rotated: if (begin < end) do { index += body(index) } while (index < end).
+// Emits a rotated loop: if (begin < end) do { index += body(index) } while (index < end).
 void HostEmission::LoopWithSteps(LlvmValue begin, LlvmValue end, LoopKind kind,
                                  const std::function<LlvmValue(LlvmValue)>& body) {
   const auto *first = llvm::dyn_cast<llvm::ConstantInt>(begin), *last = llvm::dyn_cast<llvm::ConstantInt>(end);
@@ -67,9 +67,10 @@ void HostEmission::Lanes(LlvmValue end, const std::function<void(LlvmValue)>& bo
   Loop(Index(0), end, Index(1), {.lanes = true, .interleave = interleave, .has_gaps = has_gaps}, body);
 }
 
-// Emits whole vectors, and then the rest. If the body may repeat and the end is known, the rest is one more vector that
-// ends there. A short body with a known end gets vectors of half as many lanes, and so on. Other rests are emitted lane
-// by lane. LLVM's vectoriser gets loops with less than a vector, and loops whose rest needs masks.
+// Emits whole vectors and then the remaining elements. If the end is known and elements may be computed twice, one more
+// vector ends there. A short body with a known end gets vectors of half as many lanes, and so on. Otherwise remaining
+// elements are emitted lane by lane. LLVM's vectoriser gets the other loops: bodies without a vector plan, less than
+// one vector, or remaining elements that need masks.
 void HostEmission::Lanes(LlvmValue end, const WidePlan& wide, const std::function<void(LlvmValue)>& body,
                          int interleave) {
   if (wide.is_scalar) return Loop(Index(0), end, Index(1), {.lanes = true, .unroll = false, .is_done = true}, body);

@@ -33,7 +33,7 @@ llvm::Value* HostEmission::Address(int64_t array, LlvmValue index) {
   return b_.CreateInBoundsGEP(scalar_.MemoryTypeOf(kernel_.arrays[array].type), arrays_[array], index);
 }
 
-// Elements that no thread writes may be loaded once, in spite of stores between two loads.
+// LLVM may load elements that no thread writes only once, in spite of stores between two loads.
 llvm::Value* HostEmission::LoadElement(int64_t array, LlvmValue index, bool wide) {
   const ArrayInfo& info = kernel_.arrays[array];
   const bool constant = info.kind == ArrayKind::kTable || (info.kind == ArrayKind::kInput && !info.may_alias);
@@ -87,7 +87,7 @@ void HostEmission::EmitStoreVector(const Instruction& store) {
   }
 }
 
-// Copies at once, because a correct kernel does not depend on the time of the copy before the wait.
+// Copies immediately, because a correct kernel does not read the target before the wait.
 void HostEmission::EmitCopyAsync(const Instruction& copy) {
   LlvmValue const to = Get(copy.operands[0]);
   LlvmValue const from = Get(copy.operands[1]);
@@ -99,7 +99,7 @@ void HostEmission::EmitCopyAsync(const Instruction& copy) {
 
 void HostEmission::EmitCopyWait(const Instruction&) {}
 
-// ---- Tiles that are read across rows: a second array has the columns of the tile as its rows -----------------------
+// ---- Transposed tiles: a second array contains the columns of the tile as rows -------------------------------------
 
 llvm::Value* HostEmission::TransposedAddress(int64_t tile, LlvmValue row, LlvmValue column) {
   const ArrayInfo& array = kernel_.arrays[tile];
@@ -119,9 +119,9 @@ void HostEmission::EmitLoadTransposed(const Instruction& load) {
 
 void HostEmission::EmitTransposeTile(const Instruction& turn) {
   const ArrayInfo& tile = kernel_.arrays[turn.imm];
-  // The side of a square is at most 32 bytes, because exchanging the halves of 64-byte registers in one more step is
-  // slower (bench/results/2026-11-26-cpu-3.md). If rows are whole cache lines, squares of whole vectors are faster,
-  // because a vector is loaded as it was stored.
+  // A tile is transposed in squares of at most 32 bytes a side, because exchanging the halves of 64-byte registers in
+  // one more step is slower (bench/results/2026-11-26-cpu-3.md). If rows are whole cache lines, larger squares are
+  // faster, because vectors are loaded as they were stored.
   const int64_t of_line = std::min<int64_t>(kMostTransposed, VectorBytes() / Bytes(tile.type));
   const bool in_lines = tile.pitch * Bytes(tile.type) % 64 == 0 && TileRows(tile) % of_line == 0;
   const int64_t side = in_lines ? of_line : std::min<int64_t>(16, 32 / Bytes(tile.type));
@@ -214,7 +214,7 @@ llvm::Value* HostEmission::SlotAddress(const Instruction& access) {
   return b_.CreateInBoundsGEP(SlotElement(slot), base, index);
 }
 
-// ---- Accesses that other threads see -------------------------------------------------------------------------------
+// ---- Atomic accesses and conditions --------------------------------------------------------------------------------
 
 void HostEmission::EmitAtomic(const Instruction& atomic) {
   LlvmValue const address = Address(atomic.imm, Get(atomic.operands[0]));
@@ -235,7 +235,7 @@ void HostEmission::EmitAtomic(const Instruction& atomic) {
 void HostEmission::EmitAtomicFetch(const Instruction& atomic) { EmitAtomic(atomic); }
 void HostEmission::EmitAtomicCas(const Instruction& atomic) { EmitAtomic(atomic); }
 
-// Code that runs in place of a graph passes the address of the condition as the handle.
+// A run without a graph passes the address of the condition as the handle.
 void HostEmission::EmitSetCondition(const Instruction& set) {
   b_.CreateAlignedStore(Get(set.operands[0]), arrays_[set.imm], llvm::Align(4));
 }

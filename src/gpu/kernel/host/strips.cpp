@@ -84,7 +84,7 @@ class Planner {
     }
   }
 
-  // A variable needs no array if only one group accesses it, and first sets it.
+  // A variable needs no array if only one group accesses it and sets it first.
   void PlaceVariable(int64_t variable, int group, bool begins) {
     int& only = variable_group_[variable];
     if (only == 0 && begins) only = group;
@@ -93,7 +93,8 @@ class Planner {
     plan_.kept_variables.push_back(static_cast<int32_t>(variable));
   }
 
-  // Returns whether other groups can repeat the value: index arithmetic on lane numbers and values outside of groups.
+  // Returns whether other groups can compute the value again: values outside of groups, lane numbers, and index
+  // arithmetic on them.
   bool CanRepeat(int32_t id) const {
     if (plan_.group_of[id] == 0) return true;
     const Instruction* const definition = plan_.definition[id];

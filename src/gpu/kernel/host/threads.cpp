@@ -91,8 +91,8 @@ void HostEmission::EmitTile(const Instruction& tile) {
   });
 }
 
-// Emits a loop of unknown length, in which slots cannot be registers, on copies of small slots, which are written back
-// after the loop. So other code keeps these slots in registers.
+// Emits a loop of unknown length on copies of small slots, and writes them back after the loop. Slots cannot be
+// registers in such a loop, but so other code can keep the originals in registers.
 void HostEmission::WithSlotsCopied(const Region& region, const std::function<void()>& emit) {
   std::set<int64_t> slots;
   if (kernel_.cluster == 1) FindSlots(region, slots);
@@ -172,12 +172,12 @@ llvm::Value* HostEmission::BeginSegment(Segment& segment, LlvmValue begin, LlvmV
     LlvmValue const operands[] = {dividend, divisor};
     const Type types[] = {Type::kIndex, Type::kIndex};
     LlvmValue const value = scalar_.Emit(*cut, operands, types);
-    // The remainder is not dividend - value * divisor, because an index that a guard excludes may exceed the 32 bits of
-    // the division, and no segment may be empty.
+    // The remainder is not dividend - value * divisor: an index that a guard excludes may exceed the 32 bits of the
+    // division, and the segment would be empty.
     const Instruction rest{.op = Op::kRem, .type = Type::kIndex};
     LlvmValue const remainder = scalar_.Emit(rest, operands, types);
-    // Elements with a negative dividend, which a guard excludes, are a segment of their own. Their quotient 0 keeps the
-    // bound of the next divisor from being negative.
+    // Elements with a negative dividend, which a guard excludes, form a segment of their own. Their quotient 0 keeps
+    // the bound of the next divisor from being negative.
     LlvmValue const negative = b_.CreateICmpSLT(dividend, Index(0));
     segment.at_begin[cut] = b_.CreateSelect(negative, Index(0), value);
     LlvmValue const bound = b_.CreateSelect(negative, b_.CreateNeg(dividend), b_.CreateSub(divisor, remainder));
@@ -186,7 +186,7 @@ llvm::Value* HostEmission::BeginSegment(Segment& segment, LlvmValue begin, LlvmV
   return count;
 }
 
-// The value of a cut for the current element; null for other instructions.
+// Returns the value of a cut for the current element, or null for other instructions.
 llvm::Value* HostEmission::InSegment(const Instruction& instruction) {
   if (!segment_) return nullptr;
   const auto found = segment_->at_begin.find(&instruction);
@@ -216,9 +216,9 @@ void HostEmission::EmitThreads(const Region& region, LlvmValue end, const Segmen
       interleave);
 }
 
-// Emits a few vectors of lanes at a time, with variables that live across loops in registers. Returns false if the body
-// does not fit. This is much faster than strips for products of tiles in shared arrays, because strips load and store
-// arrays in each step.
+// Emits a few vectors of lanes at a time, and keeps variables in registers across loops. Returns false if the body does
+// not fit. For products of tiles in shared arrays this is much faster than strips, which load and store arrays in each
+// step.
 bool HostEmission::EmitInRegisters(const Region& region, LlvmValue end, const SegmentPlan* segments,
                                    const std::function<void(LlvmValue)>& bind) {
   std::vector<const Instruction*> body;
@@ -341,7 +341,7 @@ llvm::Value* HostEmission::FromOtherGroup(int32_t id) {
   return Compute(definition);
 }
 
-// The address of the variable in its strip array, or null without one.
+// Returns the variable's address in its strip array, or null without one.
 llvm::Value* HostEmission::StripVariable(const Instruction& access) {
   if (!strip_ || !strip_->variables[access.imm]) return nullptr;
   return StripElement(strip_->variables[access.imm]);

@@ -11,8 +11,8 @@
 namespace hlo::kernel {
 namespace {
 
-// A CPU's scheduler holds about a hundred instructions, too few iterations of a long body to hide the latency of its
-// chain. So several vectors are interleaved.
+// A CPU's scheduler holds about a hundred instructions. For a long body these are too few iterations to hide the
+// latency of the dependency chain, so several vectors are interleaved.
 constexpr int64_t kLongBody = 24;
 constexpr int64_t kMuchWork = 1 << 18;
 
@@ -22,7 +22,7 @@ bool IsWorthInterleaving(const HostFacts& facts, const Region& body) {
   return std::ranges::any_of(facts.kernel.arrays, IsLarge) && facts.WrittenOut(body) >= kLongBody;
 }
 
-// Elements of a masked store cannot be loaded again until they are in the cache.
+// Slots hold partial results. After a masked store, elements cannot be loaded again until they are in the cache.
 bool KeepsPartialResults(const Region& body) {
   return std::ranges::any_of(body.body, [](const Instruction& instruction) { return instruction.op == Op::kSlotSet; });
 }
@@ -57,7 +57,7 @@ int64_t WidestInMemory(const Kernel& kernel, const Region& region) {
   return bytes;
 }
 
-// Interleaved vectors share registers for `constants`, and each vector needs at most `values`.
+// Registers that a body needs: `constants` are shared by interleaved vectors, and each vector needs at most `values`.
 struct Registers {
   int64_t constants = 0, values = 0;
 };
@@ -113,8 +113,8 @@ bool IsWorthTwice(const HostFacts& facts, const Region& body) {
   return StoresStreamed(facts.kernel, body) || IsWorthInterleaving(facts, body) || KeepsPartialResults(body);
 }
 
-// If single vectors leave no tail, interleaved vectors must leave none. Under a mask, loads with gaps become single
-// loads in branches, for which LLVM's vectoriser takes very long.
+// If single vectors leave no remaining elements, interleaved vectors must not leave any either. Under a mask, loads
+// with gaps become single loads in branches, for which LLVM's vectoriser takes very long.
 int Interleave(const HostFacts& facts, const Region& body, int64_t elements, bool masked_tails) {
   if (!IsWorthInterleaving(facts, body)) return 1;
   const int64_t vector = (masked_tails ? 64 : 32) / WidestInMemory(facts.kernel, body);

@@ -5,7 +5,7 @@
 namespace hlo::kernel {
 namespace {
 
-// The vectoriser extracts elements at most this far apart by shuffles.
+// LLVM's vectoriser uses shuffles for elements at most this far apart.
 constexpr int64_t kMostInterleaved = 8;
 
 // The most instructions of a body that may be emitted several times.
@@ -83,7 +83,7 @@ class WidePlanner {
   bool MostlyMoves(int64_t scattered) const { return scattered > 0 && computed_ <= 2 * scattered; }
 
  private:
-  // A value of another group is repeated in this group or kept in an array.
+  // A value of another group is computed again in this group, or loaded from an array.
   int64_t StrideOf(int32_t id) {
     if (known_[id]) return plan_.stride[id];
     int64_t stride = 0;
@@ -223,8 +223,8 @@ class WidePlanner {
 
 }  // namespace
 
-// Besides the variables, a step needs `vectors` registers of varying values and one of uniform values. With one
-// variable, the varying values are operands in memory.
+// Besides the variables, a step needs `vectors` registers for varying values and one for a uniform value. With one
+// variable, the varying values are memory operands.
 int VectorsInRegisters(size_t carried, int64_t vector_bytes) {
   const size_t registers = vector_bytes == 64 ? 32 : 16;
   for (const size_t vectors : {8, 4, 2, 1}) {

@@ -33,7 +33,7 @@ void NvptxEmission::StoreScalar(int64_t array, LlvmValue index, LlvmValue value)
   Mark(b_.CreateAlignedStore(scalar_.ToMemory(value, type), Address(array, index), llvm::Align(Bytes(type))), array);
 }
 
-// At most 16 bytes, as far as index and pointer are aligned.
+// Elements of one access: as many as the alignment of index and pointer allows, and at most 16 bytes.
 int NvptxEmission::VectorWidth(int64_t array, int32_t index) const {
   const Linear& form = linear_[index];
   if (!copies_.wide || copies_.width == 1 || form.stride != 1) return 1;
@@ -44,7 +44,7 @@ int NvptxEmission::VectorWidth(int64_t array, int32_t index) const {
   return static_cast<int>(std::bit_floor(static_cast<uint64_t>(std::max<int64_t>(1, width))));
 }
 
-// With elements packed into words, LLVM uses the 16-byte instruction and no shuffles.
+// Small elements are packed into words. LLVM then uses the 16-byte instruction and no shuffles.
 llvm::Type* NvptxEmission::PackedType(Type type, int width) const {
   if (Bytes(type) >= 4) return llvm::FixedVectorType::get(scalar_.TypeOf(type), width);
   const int bytes = Bytes(type) * width;
@@ -187,7 +187,7 @@ void NvptxEmission::EmitStoreMember(const Instruction& store) {
   AtMember(store.imm, store.operands[2], [&] { EmitStore(store); });
 }
 
-// Uses generic addresses, because ld.shared reads only the memory of the own block.
+// Uses generic addresses, because ld.shared reads only the memory of the thread's own block.
 void NvptxEmission::EmitLoadCluster(const Instruction& load) {
   const Type type = kernel_.arrays[load.imm].type;
   Define(load, [&](int copy) {

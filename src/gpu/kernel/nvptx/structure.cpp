@@ -66,7 +66,7 @@ void NvptxEmission::EmitSetCondition(const Instruction& set) {
   If(b_.CreateICmpEQ(level_ == Level::kWarp ? lane_ : thread_, Index(0)), call);
 }
 
-// Rotated: if (begin < end) do { body(index) } while ((index += step) < end).
+// Emits a rotated loop: if (begin < end) do { body(index) } while ((index += step) < end).
 void NvptxEmission::Loop(LlvmValue begin, LlvmValue end, LlvmValue step, int64_t unroll,
                          const std::function<void(LlvmValue)>& body) {
   If(b_.CreateICmpSLT(begin, end), [&] {
