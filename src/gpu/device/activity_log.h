@@ -1,5 +1,5 @@
-// The times of kernels, copies and fills on a device, for profiles. Nodes of replayed recordings are logged one by one,
-// without waits.
+// The times of kernels, copies and fills on a device, for profiles. Nodes of replayed recordings are logged
+// individually, without extra waits.
 #ifndef HLO_GPU_DEVICE_ACTIVITY_LOG_H_
 #define HLO_GPU_DEVICE_ACTIVITY_LOG_H_
 

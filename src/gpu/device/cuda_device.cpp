@@ -66,7 +66,7 @@ class CudaDevice : public Device {
   CudaDevice(const Driver& driver, int ordinal, std::vector<std::string> search)
       : driver_(driver), ordinal_(ordinal), search_(std::move(search)) {}
 
-  // Making a primary context is slow, so it is kept until the process ends.
+  // The primary context is kept until the process ends, because making it is slow.
   ~CudaDevice() override {
     if (context_ != nullptr) driver_.Ended("cuCtxSetCurrent", driver_.set_context(context_));
     EndLibraryStates();
@@ -402,7 +402,7 @@ class CudaDevice : public Device {
     loaded->first_arguments = code.first_arguments;
     loaded->dynamic_shared = static_cast<unsigned>(code.ptx.dynamic_shared_bytes);
     loaded->waits = code.ptx.waits;
-    TRY(MakeCurrent());  // Needed in each thread.
+    TRY(MakeCurrent());  // The context is set per thread.
     char log[4096] = {};
     int options[] = {kJitErrorLog, kJitErrorLogBytes};
     void* values[] = {log, reinterpret_cast<void*>(sizeof log)};

@@ -35,8 +35,8 @@ enum { kConditionalNode = 13 };  // CUgraphNodeType.
 enum { kIfNode = 0, kWhileNode = 1, kSwitchNode = 2 };  // CUgraphConditionalNodeType.
 enum { kInitiallyAtEachLaunch = 1 };                    // CU_GRAPH_COND_ASSIGN_DEFAULT.
 enum { kReplaceDependencies = 1 };                      // CU_STREAM_SET_CAPTURE_DEPENDENCIES.
-// CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC, CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC. With such an edge, a kernel starts
-// when all blocks of its predecessor allow it, and waits for the predecessor in its code.
+// CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC, CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC. With such an edge, a kernel may start
+// once all blocks of its predecessor allow it. Its code then waits for the end of the predecessor.
 enum { kProgrammaticPort = 1, kProgrammaticEdge = 1 };
 
 struct CudaGraphEdge {  // CUgraphEdgeData.
@@ -110,7 +110,6 @@ struct Driver {
   // The next two are null in drivers without typed edges.
   Status32 (*set_dependencies)(CudaHandle stream, CudaHandle* after, const CudaGraphEdge* edges, size_t,
                                unsigned flags) = nullptr;
-  // Null in older drivers.
   Status32 (*node_dependencies)(CudaHandle node, CudaHandle* before, CudaGraphEdge* edges, size_t*) = nullptr;
   Status32 (*create_event)(CudaHandle*, unsigned);
   Status32 (*destroy_event)(CudaHandle);
@@ -119,10 +118,11 @@ struct Driver {
   Status32 (*elapsed_ms)(float*, CudaHandle, CudaHandle);
 
   std::string lacks;  // A missing function for conditional nodes, or empty.
-  std::shared_ptr<std::atomic<bool>> told = std::make_shared<std::atomic<bool>>(false);  // True after an error.
+  std::shared_ptr<std::atomic<bool>> told = std::make_shared<std::atomic<bool>>(false);  // Set by Failed.
 
   Error Failed(std::string_view call, Status32 status, std::string_view while_doing = "") const;
-  // Logs an error that the caller cannot return. After the first reported error, others are ignored as consequences.
+  // Logs `status` if it is an error that the caller cannot return. Errors after the first reported one are ignored as
+  // its consequences.
   void Ended(std::string_view call, Status32 status) const;
 };
 
@@ -131,6 +131,7 @@ struct Driver {
     if (const Status32 cuda_status = (__VA_ARGS__)) FAIL(driver_.Failed(name, cuda_status)); \
   } while (false)
 
+// Errors: R010 if there is no driver, R014 if it lacks a function.
 Result<Driver> LoadDriver(const std::vector<std::string>& search);
 
 }  // namespace hlo::gpu

@@ -6,7 +6,7 @@
 namespace hlo::gpu {
 namespace {
 
-// A graph with conditional nodes owns their conditions, so it is kept as long as its executable.
+// `graph` is kept if it has conditional nodes, because it owns their conditions.
 struct CudaRecording : Recording {
   CudaRecording(const Driver& driver, CudaHandle context) : driver(driver), context(context) {}
   ~CudaRecording() override {
@@ -128,7 +128,7 @@ Status CudaRecorder::Early(const std::function<Status()>& launch) {
   return {};
 }
 
-// Finds new nodes: goes from the predecessors of the next node back to listed nodes.
+// Finds new nodes on the paths from the predecessors of the next node back to listed nodes.
 Status CudaRecorder::ListNew() {
   if (!lists_) return {};
   std::vector<CudaHandle> open = TRY(Now()).after;

@@ -14,8 +14,8 @@
 
 namespace hlo::gpu {
 
-// The capture ends before a conditional node, continues in the graph of each body, and then after the node, on the one
-// stream that libraries use.
+// Records by capturing the one stream that libraries use. The capture ends before a conditional node, continues in the
+// graph of each body, and then after the node.
 class CudaRecorder {
  public:
   CudaRecorder(const Driver& driver, CudaHandle context, CudaHandle stream)
@@ -29,17 +29,18 @@ class CudaRecorder {
   // Last returns the nodes that the next node depends on, and After sets them.
   Result<std::vector<CudaHandle>> Last() const;
   Status After(std::span<const CudaHandle> nodes);
-  // Records a kernel that `launch` queues and that waits in its code. It may start before predecessors that Early
-  // recorded have ended.
+  // Records the one kernel that `launch` queues, whose code waits for its predecessors. Of these, it may overlap with
+  // the ones that Early recorded.
   Status Early(const std::function<Status()>& launch);
 
   // While `on`, TakeNew returns the nodes recorded since its last call or Begin.
   void ListNodes(bool on) { lists_ = on; }
   Result<std::vector<CudaHandle>> TakeNew();
 
-  // Makes a condition, and returns the handle with which kernels set it.
+  // Makes a condition, which is 0 at each launch, and returns the handle with which kernels set it.
   Result<void*> MakeCondition();
-  // Adds a conditional node. Each function queues the work of one body; null is an empty body.
+  // Adds a conditional node (kIfNode, kWhileNode or kSwitchNode). Each function queues the work of one body; null is an
+  // empty body.
   Status Add(int form, void* condition, std::span<const std::function<Status()>> bodies);
 
  private:

@@ -1,7 +1,8 @@
-// A correlation record assigns the number passed to Enter to the id of a launch, also of a whole graph. A record names
-// a captured node, or its copy in the instantiated graph, which a callback reports.
+// Collects CUPTI's records. Each launch, also of a whole graph, has a correlation id. A correlation record maps this id
+// to the number passed to Enter. The record of a node's execution names the captured node, or its copy in the
+// instantiated graph. Callbacks (NodeCloned) report these copies.
 //
-// The records are global, because CUPTI's buffer callbacks get no pointer to the log.
+// The collector is global, because CUPTI's buffer callbacks get no pointer to the log.
 #include "gpu/device/cupti.h"
 
 #include <algorithm>
@@ -86,7 +87,7 @@ std::string VersionText(uint32_t version) {
   return Str(version / 10000, ".", version / 100 % 100, ".", version % 100);
 }
 
-// A kernel, copy or fill whose launch is not known yet.
+// The execution of a kernel, copy or fill, before its launch is known.
 struct Raw {
   uint64_t start, end, node;
   uint32_t correlation;
@@ -268,7 +269,8 @@ class CuptiLog : public ActivityLog {
   }
 
  private:
-  // Reads CUPTI's clock between two readings of the steady clock, three times. The closest readings count.
+  // Reads CUPTI's clock three times, each between two readings of the steady clock. The pair of readings with the
+  // smallest distance counts.
   Status SynchronizeClocks() {
     int64_t nearest = INT64_MAX;
     for (int look = 0; look < 3; ++look) {
@@ -283,7 +285,7 @@ class CuptiLog : public ActivityLog {
     return {};
   }
 
-  // CUPTI reports launch numbers only for recorded calls, so calls are recorded, too.
+  // API calls are recorded too, because CUPTI reports launch numbers only for recorded calls.
   Status Enable() {
     TRY(SynchronizeClocks());
     for (const ActivityKind kind :

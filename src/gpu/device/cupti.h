@@ -101,10 +101,10 @@ struct GraphData {  // CUpti_GraphData.
 
 }  // namespace cupti
 
-// Such as "13.0.1" or "of CUDA 12, interface 24". Needs no GPU.
+// The version of CUPTI, such as "13.0.1" or "of CUDA 12, interface 24". Needs no GPU.
 Result<std::string> CuptiVersion(const std::vector<std::string>& search);
 
-// Functions of the device that the log calls.
+// Functions that list the graph nodes recorded on a device.
 struct GraphNodes {
   std::function<void(bool on)> watch;  // Starts or stops listing nodes for take_new.
   std::function<Result<std::vector<void*>>()> take_new;

@@ -1,4 +1,4 @@
-// A device has memory and runs kernels: the host, or a CUDA device. One thread queues work, which runs in order. On the
+// A device, the host or a CUDA device, has memory and runs kernels. One thread queues work, which runs in order. On the
 // host, work is done when the call returns.
 #ifndef HLO_GPU_DEVICE_DEVICE_H_
 #define HLO_GPU_DEVICE_DEVICE_H_
@@ -67,23 +67,23 @@ class Device {
   virtual std::string target() const = 0;       // "AVX-512", "sm_90".
   // The nearest row of ir/devices.def, with the device's own numbers where known.
   virtual DeviceDescription Describe() const = 0;
-  // Whether the device uses the memory of the process.
+  // Whether device memory is memory of the process.
   virtual bool IsHost() const = 0;
 
   // Returns at least one byte, aligned to kBufferAlignment. Error: kLimit if memory is short.
   virtual Result<void*> Allocate(int64_t bytes) = 0;
   virtual void Free(void* memory) = 0;
 
-  // Copies to or from the process after all earlier work. Returns when done.
+  // Copies between the process and the device after all earlier work. Returns when done.
   virtual Status CopyIn(void* to, const void* from, int64_t bytes) = 0;
   virtual Status CopyOut(void* to, const void* from, int64_t bytes) = 0;
   // Queues a copy within the device. The ranges must not overlap.
   virtual Status Copy(void* to, const void* from, int64_t bytes) = 0;
-  // Queues a fill, which writes the low `width` bytes (1, 2, 4 or 8) of `pattern` `count` times.
+  // Queues a fill with `count` copies of the low `width` bytes (1, 2, 4 or 8) of `pattern`.
   virtual Status Fill(void* to, uint64_t pattern, int width, int64_t count) = 0;
 
-  // Compiles kernels on all threads, and equal kernels once. `shares` has the part of each kernel in the run time, or
-  // is empty: kernels with a small part may be compiled faster to slower code. `kept` is a cache on disk
+  // Compiles kernels on all threads, and equal kernels once. `shares` has the share of each kernel in the run time, or
+  // is empty. Kernels with a small share may be compiled faster, to slower code. `kept` is a cache on disk
   // (gpu/kernel/code_cache.h), or null.
   virtual Result<std::vector<std::shared_ptr<const KernelCode>>> Compile(std::span<const kernel::Kernel* const> kernels,
                                                                          std::span<const double> shares,
@@ -105,8 +105,8 @@ class Device {
   virtual bool RecordsOrder() const { return false; }
   virtual Result<RecordedNodes> LastRecorded() { return RecordedNodes(); }
   virtual Status RecordAfter(const RecordedNodes& /*nodes*/) { return {}; }
-  // Lets recorded kernels start before their predecessors have ended, and wait for them in their code. Returns the
-  // previous setting.
+  // If `on`, recorded kernels may start before their predecessors have ended, and wait for them in their code. Returns
+  // the previous setting.
   virtual bool SetEarlyLaunches(bool /*on*/) { return false; }
   // Queues the recorded work.
   virtual Status Replay(const Recording& /*recording*/) { return {}; }
@@ -131,8 +131,8 @@ class Device {
     return {};
   }
   // Records a conditional. Each function in `branches` queues one branch; null is an empty branch. `set` gets the
-  // handles of the conditions and then `arguments`. With kWithSwitch, `set` sets one condition to the branch number,
-  // otherwise one condition for each branch.
+  // handles of the conditions and then `arguments`. With kWithSwitch, it sets a single condition to the number of the
+  // branch, otherwise one condition for each branch.
   virtual Status RecordBranches(const LoadedKernel& /*set*/, std::span<void* const> /*arguments*/,
                                 std::span<const std::function<Status()>> /*branches*/) {
     return {};
@@ -141,7 +141,7 @@ class Device {
   // Waits for queued work and returns its errors.
   virtual Status Synchronize() = 0;
 
-  // StopClock waits, and returns the milliseconds of the work queued since StartClock, or nullopt if the device has no
+  // StopClock waits for the work queued since StartClock and returns its milliseconds, or nullopt if the device has no
   // clock.
   virtual Status StartClock() { return {}; }
   virtual Result<std::optional<double>> StopClock() { return std::nullopt; }
@@ -152,7 +152,8 @@ class Device {
   virtual void* stream() const { return nullptr; }
   // Directs library calls of this thread to this device.
   virtual Status MakeCurrent() { return {}; }
-  // A library's state for this device, such as its handle: made on first use, and destroyed with the device.
+  // A library's state for this device, such as its handle. `library` is an address that identifies the library. The
+  // state is made on first use and destroyed with the device.
   Result<void*> LibraryState(const void* library, const std::function<Result<std::shared_ptr<void>>()>& make);
 
  protected:

@@ -1,6 +1,6 @@
-// Support for a double of the CUDA driver (docs/architecture.md#doubles). A double cannot run PTX, so the program gives
-// it the emulator and the kernel of each PTX text. Doubles are compiled separately, so the interface is plain data and
-// functions.
+// Support for a double of the CUDA driver (docs/architecture.md#doubles). A double cannot run PTX. So the program
+// passes it the emulator and, for each PTX text, the kernel. Doubles are compiled separately, so the interface is plain
+// data and functions.
 #ifndef HLO_GPU_DEVICE_EMULATED_H_
 #define HLO_GPU_DEVICE_EMULATED_H_
 
@@ -17,7 +17,7 @@ class SharedLibrary;
 
 struct EmulatedKernel {
   struct Argument {
-    int64_t bytes;  // The least size.
+    int64_t bytes;  // The least size of the array.
     int64_t alignment;
     bool written;
   };

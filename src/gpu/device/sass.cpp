@@ -68,7 +68,7 @@ Result<std::vector<Sass>> AssembleTogether(std::span<const kernel::Ptx> parts, c
   return made;
 }
 
-// Several groups of kernels for each thread let threads end at about the same time.
+// Makes several groups of kernels for each thread, so that threads end at about the same time.
 std::vector<std::vector<size_t>> GroupsOf(const std::vector<size_t>& missing, std::span<const int64_t> sizes,
                                           size_t most) {
   int64_t all = 0;
@@ -89,7 +89,7 @@ std::vector<std::vector<size_t>> GroupsOf(const std::vector<size_t>& missing, st
 
 }  // namespace
 
-// Prefers ptxas: nvJitLink treats PTX as a part of a larger program, and its code needs more registers (in version
+// Prefers ptxas, because nvJitLink treats PTX as a part of a larger program, and its code needs more registers (version
 // 13.0).
 Result<Assembler> FindAssembler(const std::vector<std::string>& search) {
   auto ptxas = kernel::PtxasVersion();

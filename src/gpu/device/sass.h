@@ -21,12 +21,12 @@ struct Assembler {
   std::vector<std::string> search;
 };
 
-// Error: see PtxasVersion.
+// Error: the one of PtxasVersion, if nvJitLink is missing too.
 Result<Assembler> FindAssembler(const std::vector<std::string>& search);
 
 struct Sass {
   std::shared_ptr<const std::string> cubin;  // Shared by kernels assembled together.
-  kernel::PtxasKernel report;                // Has the entry's name in the cubin.
+  kernel::PtxasKernel report;                // Its `entry` is the name in the cubin.
   int64_t dynamic_shared_bytes = 0;
   bool was_kept = false;  // From the CodeCache.
 };

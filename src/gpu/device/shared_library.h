@@ -14,15 +14,15 @@ namespace hlo::gpu {
 
 class SharedLibrary {
  public:
-  // Opens the first of `names` that is found in `search`, the loader's paths, `more`, or NVIDIA's wheels in `search`
-  // and Python's system folders. The library is never closed, because its threads may still run. Error: all paths
-  // tried, with the loader's first message.
+  // Opens the first library found. Tries all `names` in each folder of `search` and NVIDIA's wheels in it, the loader's
+  // paths, `more`, and NVIDIA's wheels in Python's system folders. The library is never closed, because its threads may
+  // still run. Error R013: all paths tried, with the loader's first message.
   static Result<SharedLibrary> Open(std::span<const std::string_view> names, std::span<const std::string> search,
                                     std::span<const std::string_view> more = {});
 
   // Null if missing.
   void* Find(const char* symbol) const;
-  // Sets `function`, or makes Complete() fail.
+  // Sets `function`. If the symbol is missing, Complete() fails (R014).
   template <class F>
   void Load(const char* symbol, F** function) {
     *function = reinterpret_cast<F*>(Find(symbol));
@@ -37,7 +37,7 @@ class SharedLibrary {
   std::string missing_;
 };
 
-// Calls `kLoad` on first use, with the first caller's arguments, and keeps the result or error.
+// Calls `kLoad` on first use, with the arguments of the first caller, and keeps the result or error.
 template <auto kLoad, class... Args>
 auto OpenOnce(const Args&... args) -> Result<const typename decltype(kLoad(args...))::value_type*> {
   static std::mutex mutex;
