@@ -29,8 +29,8 @@ class CudaRecorder {
   // Last returns the nodes that the next node depends on, and After sets them.
   Result<std::vector<CudaHandle>> Last() const;
   Status After(std::span<const CudaHandle> nodes);
-  // Records the one kernel that `launch` queues, whose code waits for its predecessors. Of these, it may overlap with
-  // the ones that Early recorded.
+  // Records the kernel that `launch` queues, whose code waits for its predecessors. It may start before predecessors
+  // that Early recorded have ended.
   Status Early(const std::function<Status()>& launch);
 
   // While `on`, TakeNew returns the nodes recorded since its last call or Begin.

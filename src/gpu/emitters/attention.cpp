@@ -1,9 +1,10 @@
-// The emitter of attention. A block computes lines with the same keys and values. Its shared memory holds:
+// The emitter of attention (plan/attention_space.h). A block computes lines with the same keys and values. Its shared
+// memory contains:
 //
 //   query     [lines][terms]
-//   scores    [lines][keys]      the first product, some keys at a time; then a warp for each line runs the passes of
-//                                a kernel of rows, one of which stores the shares
-//   panel     [keys][...]        some keys, or later their values
+//   scores    [lines][keys]      the first product, computed for some keys at a time. Then a warp for each line runs
+//                                the passes over its row (row_passes.h). One pass stores the shares
+//   panel     [keys][...]        some of the keys, and later some of the values
 //   sums      [lines][columns]   the second product
 //
 // Each product rounds to its declared type, as a separate kernel would.
@@ -142,7 +143,7 @@ class AttentionKernel {
     });
   }
 
-  // The second product multiplies several keys at a time, so shares beyond the last key must be 0.
+  // The second product multiplies several keys at a time, so shares after the last key must be 0.
   void MakeShares() {
     const int64_t padded = CeilDiv(row_, tiles_.second_keys) * tiles_.second_keys;
     const auto clear = [&](Value at, int64_t from) {
@@ -213,7 +214,7 @@ class AttentionKernel {
     EmittedKernel kernel =
         std::move(frame_).Finish(tiles_.by_matrix_units ? "attention, matrix units" : "attention, tiled");
     passes_.AddChains(kernel.precision);
-    // Most roundings that matrix units lose for each term (mma.h).
+    // The most roundings that matrix units lose for each term (mma.h).
     constexpr int64_t kLost = 3;
     const auto add = [&](const Instruction& dot, int64_t terms) {
       const PrimitiveType type = dot.shape().type();

@@ -1,5 +1,5 @@
 // The emitter of regions that run in one block of threads: kernels one after the other, with barriers in place of
-// launches, and loops of kernels. A recurrent loop may run in a cluster: each block computes the elements in its
+// launches, and loops of kernels. A recurrent loop may run in a cluster. Each block then computes the elements in its
 // columns (ir/recurrent_loop.h), but its arrays have the whole size.
 //
 //   one element    a block-level value, the same for all threads, in a register and without barriers
@@ -35,12 +35,12 @@ using kernel::Value;
 using kernel::Variable;
 using Output = IterationSpace::Output;
 
-// Arrays beyond this sum are in scratch memory, which stays in a cache.
+// Once arrays take this much shared memory, further ones are in scratch memory, which stays in a cache.
 constexpr int64_t kMostSharedBytes = 40 << 10;
 constexpr int64_t kMostSharedBytesOfCluster = 227 << 10;
 constexpr int64_t kMostBlocksOfCluster = 8;
 
-// Location of an array. Empty if the array has no elements or is not read.
+// The location of an array. Empty if the array has no elements or is not read.
 using Home = std::variant<std::monostate, Value, Variable, Array>;
 // A location for each leaf of a value's shape.
 using Homes = std::vector<Home>;
@@ -97,7 +97,7 @@ class BlockEmitter {
     else home = array;
   }
 
-  // With `is_shared`, the plan reserved room in shared memory.
+  // With `is_shared`, the plan has reserved shared memory for the array.
   Array MakeArray(const Shape& shape, bool is_shared = false) {
     const Type type = KernelTypeOf(shape.type());
     const int64_t elements = shape.NumElements(), bytes = (elements * kernel::Bytes(type) + 15) / 16 * 16;
@@ -159,7 +159,7 @@ class BlockEmitter {
     }
   }
 
-  // An array that the loop fills has the buffer of a result, which initially holds the operand.
+  // An array that the loop fills uses the buffer of a result, which initially contains the operand.
   struct Filled {
     int64_t operand;
     size_t root;
@@ -180,7 +180,7 @@ class BlockEmitter {
     }
   }
 
-  // The region's result that is this element of the loop's state, if there is exactly one.
+  // Returns the region's result that is this element of the loop's state, if there is exactly one.
   std::optional<size_t> RootOf(const Instruction& root, int64_t element) const {
     const Instruction& loop = *space_.recurrent->loop;
     if (&root == &loop) return static_cast<size_t>(element);
@@ -229,7 +229,7 @@ class BlockEmitter {
     return columns_ ? EmitTrips(loop, init) : EmitWhile(loop, init);
   }
 
-  // Blocks of a cluster must make equally many trips, so they read the limits from a buffer that no block writes.
+  // Blocks of a cluster must make equally many trips. So they read the limits from a buffer that no block writes.
   void OpenTrips() {
     if (columns_) {
       kernel_.buffers.push_back({.kind = KernelBuffer::Kind::kTrips, .bytes = kTripFields * int64_t{8}});
@@ -335,8 +335,8 @@ class BlockEmitter {
     return state;
   }
 
-  // All elements change at once. If a copy overwrites the source of another copy, this source is saved in a third
-  // array.
+  // All elements of the state change at once. If a copy overwrites the source of another copy, this source is first
+  // saved in a third array.
   void SetState(const Instruction& loop, const Homes& state, const Homes& next) {
     struct Move {
       Array to, from;
@@ -418,7 +418,7 @@ class BlockEmitter {
         SumPlan{.accumulator = PrimitiveType::kF32, .longest_chain = own.Chain()};
   }
 
-  // Results must be in shared memory if other blocks read them or each block computes its own copy.
+  // In a cluster, results must be in shared memory if other blocks read them or each block computes its own copy.
   bool IsShared(const BlockPart& part, size_t root) const {
     if (!columns_) return false;
     if (!IsInColumns(part)) return true;

@@ -1,4 +1,4 @@
-// A product of two matrices in shared memory, whose sums are in the registers of all threads of a block.
+// A product of two matrices in shared memory. All threads of a block hold its sums in registers.
 #ifndef HLO_GPU_EMITTERS_BLOCK_PRODUCT_H_
 #define HLO_GPU_EMITTERS_BLOCK_PRODUCT_H_
 
@@ -17,21 +17,21 @@ struct LeftMatrix {
   int64_t pitch;
 };
 
-// Sums of `lines` x `columns` in f32. Used at block level.
+// Sums of `lines` x `columns` elements in f32. Used at block level.
 class BlockProduct {
  public:
   virtual ~BlockProduct() = default;
 
   virtual void Clear() = 0;
-  // A line of the right matrix is a column of the product.
+  // Adds the product of the first `terms` terms. A line of the right matrix is a column of the product.
   virtual void Add(const LeftMatrix& left, const kernel::Array& right, TilePitches right_pitches, int64_t terms) = 0;
   // Stores to[at + line * pitch + column].
   virtual void Store(const kernel::Array& to, kernel::Value at, int64_t pitch) = 0;
 };
 
-// Without `shape`, threads compute the product: `lines` is a multiple of the warps, and `columns` is 32 times a power
-// of 2. With `shape`, matrix units do: `lines` is a multiple of 16, `columns` of 8 times the warps, and the number of
-// terms of the shape's.
+// Without `shape`, the product is computed by threads: `lines` must be a multiple of the warps, and `columns` 32 times
+// a power of 2. With `shape`, it is computed by matrix units: `lines` must be a multiple of 16, `columns` of 8 times
+// the warps, and the number of terms of the shape's terms.
 std::unique_ptr<BlockProduct> MakeBlockProduct(kernel::KernelBuilder& k, int64_t lines, int64_t columns,
                                                std::optional<kernel::MmaShape> shape);
 

@@ -54,7 +54,8 @@ void ClusterProduct::LoadWeights(const Array& weights, int width) {
   });
 }
 
-// A warp has 32 columns, some rows and some terms at a time. Each weight that a lane loads serves all of these rows.
+// A warp computes 32 columns and some rows, for some of the terms. Each weight that a lane loads serves all of these
+// rows.
 void ClusterProduct::Multiply(const Array& left, const Array& sums) const {
   const int64_t items = CeilDiv(own_columns_, kLanes) * (product_.rows / split_.rows) * split_.sums;
   k_.Warps([&] {

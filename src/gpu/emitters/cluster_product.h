@@ -1,5 +1,5 @@
-// Distributes a recurrent loop over the blocks of a cluster (ir/recurrent_loop.h). Each block has some elements, and
-// its columns of the weights in shared memory.
+// Distributes a recurrent loop over the blocks of a cluster (ir/recurrent_loop.h). Each block computes some elements,
+// and keeps its columns of the weights in shared memory.
 #ifndef HLO_GPU_EMITTERS_CLUSTER_PRODUCT_H_
 #define HLO_GPU_EMITTERS_CLUSTER_PRODUCT_H_
 
@@ -10,7 +10,7 @@
 
 namespace hlo::gpu {
 
-// The columns of this block in a cluster. Used at block level. Its values may be used at lower levels.
+// The columns of this block in its cluster. Used at block level. Its values may be used at lower levels.
 class ClusterColumns {
  public:
   ClusterColumns(kernel::KernelBuilder& k, int64_t period) : k_(k), period_(period), own_(period / k.cluster()) {}
@@ -20,9 +20,9 @@ class ClusterColumns {
   kernel::Value rank() const { return rank_; }
   // The position in the whole array of this block's element `i`.
   kernel::Value At(kernel::Value i) const { return i / own_ * period_ + rank_ * own_ + i % own_; }
-  // Copies all elements of an array that is distributed by columns.
+  // Copies all elements of an array that is distributed by columns, from all blocks.
   void Gather(const kernel::Array& from, const kernel::Array& to, int width) const;
-  // Each thread has `width` adjacent elements of [0, size) at a time.
+  // Calls f for this thread's elements of [0, size), `width` adjacent elements at a time.
   void ForEach(int64_t size, int width, const kernel::KernelBuilder::IndexBody& f) const;
 
  private:
@@ -39,7 +39,7 @@ class ClusterProduct {
                  int64_t terms);
 
   int64_t SumElements() const { return split_.sums * product_.rows * own_columns_; }
-  // Most additions that a term passes through.
+  // The most additions that a term passes through.
   int64_t Chain() const { return terms_ / split_.sums + split_.sums; }
   // Called once before the first product.
   void LoadWeights(const kernel::Array& weights, int width);

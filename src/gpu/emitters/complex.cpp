@@ -1,5 +1,5 @@
 // Complex functions of kernels. Sums, differences and products have the type of the parts. Functions and quotients are
-// computed in f64, as by the interpreter. In f64, squares of f32 neither overflow nor cancel, so plain formulas are
+// computed in f64, as in the interpreter. There, squares of f32 neither overflow nor cancel, so plain formulas are
 // right for c64.
 #include "gpu/emitters/complex.h"
 
@@ -51,7 +51,7 @@ Value Size(Number z) {
   return Select(IsInfinite(a) | IsInfinite(b), Like(a, kInfinity), size);
 }
 
-// Replaces a NaN quotient as C, annex G, defines for infinite parts and zero divisors.
+// Replaces a NaN quotient by the value that C, annex G, defines for infinite parts and zero divisors.
 Number Recovered(Number x, Number y, Number quotient) {
   const auto unit = [](Value part) {
     return CopySign(Select(IsInfinite(part), Like(part, 1.0), Like(part, 0.0)), part);
@@ -110,7 +110,7 @@ Number Log1pOf(Number z) {
   return {Select(is_near, near, LogOfSize(more)), Atan2(z.imag, more.real)};
 }
 
-// sqrt((|z| + |real|) / 2) does not cancel. The other part is |imag| divided by twice this root, which takes more bits
+// sqrt((|z| + |real|) / 2) does not cancel. The other part is |imag| divided by twice this root. This takes more bits
 // than subnormal numbers have, so small numbers are scaled up. Large ones are scaled down, because |z| may overflow.
 Number SqrtOf(Number z) {
   const Value one = Like(z.real, 1.0), larger = Max(Abs(z.real), Abs(z.imag));
@@ -156,8 +156,8 @@ Number PowerOf(Number x, Number y) {
   return Choose((x == one) | (y == zero), one, Choose(y == one, x, result));
 }
 
-// A number with a NaN wins, the left one if both have one. For equal numbers each part is the extreme of both parts,
-// which only matters for zeros.
+// A number with a NaN wins; the left one if both have one. For equal numbers, each part is the maximum (minimum) of
+// both parts, which only matters for zeros.
 template <bool kMax>
 Number ExtremeOf(Number x, Number y) {
   const auto beats = [](Value a, Value b) { return kMax ? a > b : a < b; };
@@ -203,8 +203,8 @@ Number AcoshOf(Number z) {
   const Value quarter = QuarterOfLarge(above);
   return {AsinhOfQuarter((Conjugate(Times(less, quarter)) * above).real, quarter), Atan2(less.imag, above.real) * 2.0};
 }
-// In the right half plane nothing cancels. At a = 1 the square of a small b would underflow, so log b is used. The real
-// part is 0 at infinity and at a = 0 (C, annex G), and the real part of 1 / z if squares would overflow.
+// For a = |real| nothing cancels. At a = 1 the square of a small b = |imag| would underflow, so log b is used. The real
+// part is 0 at infinity and at a = 0 (C, annex G). If squares would overflow, it is the real part of 1 / z.
 Number AtanhOf(Number z) {
   const Value a = Abs(z.real), b = Abs(z.imag), less = 1.0 - a, square = Square(z.imag);
   const Value near = (Log(b) - std::numbers::ln2) * -0.5, far = Log1p(a * 4.0 / (Square(less) + square)) * 0.25;

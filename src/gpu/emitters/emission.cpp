@@ -181,7 +181,7 @@ Value Emission::All(std::span<const IndexCondition> conditions) {
   return all ? all : k_.Constant(Type::kPred, int64_t{1});
 }
 
-// Clamps made for these conditions change nothing in this scope.
+// Notes that clamps made for these conditions have no effect in this scope.
 void Emission::Assume(std::span<const IndexCondition> conditions) {
   for (const IndexCondition& condition : conditions) {
     const auto& node = pool_[condition.expression];
@@ -206,7 +206,7 @@ const std::vector<Value>* Emission::Emitted(NodeId id) const {
   return nullptr;
 }
 
-// Chains of operands may be long, so the stack is explicit.
+// Uses an explicit stack, because chains of operands may be long.
 const std::vector<Value>& Emission::EmitAll(NodeId id) {
   std::vector<NodeId> stack = {id};
   for (;;) {
@@ -267,7 +267,7 @@ void Emission::Hoist(std::span<const NodeId> nodes) {
         if (graph_.IsLoadedIndex(variable)) stack.emplace_back(graph_.LoadedIndex(variable));
       }
     }
-    // Values needed only under a varying condition are not computed for all elements.
+    // Values that are needed only under a varying condition are not computed for all elements.
     if (node.kind != Kind::kGuard || !Varies(node.conditions)) {
       stack.insert(stack.end(), node.operands.begin(), node.operands.end());
       for (const auto& step : node.steps) stack.insert(stack.end(), step.operands.begin(), step.operands.end());
@@ -278,7 +278,6 @@ void Emission::Hoist(std::span<const NodeId> nodes) {
   }
 }
 
-// Hoists loads that are the same for the whole tile and never out of bounds.
 void Emission::HoistLoads(const ElementNode& guard) {
   for (const NodeId id : graph_.Reachable(guard.operands)) {
     const ElementNode& node = graph_.node(id);
@@ -302,7 +301,7 @@ std::vector<Value> Emission::Compute(NodeId id) {
       return LoadElement(literals_.at(node.inst), Lower(node.offset), ComponentCount(literal.shape().type()));
     }
     case Kind::kIota: {
-      // Integers may wrap, and floats round as in a conversion, so both are converted from a wide integer.
+      // Converts from a wide integer, because integers may wrap, and floats are rounded as in a conversion.
       const Type type = KernelTypeOf(node.inst->shape().type());
       const bool narrow = kernel::IsFloat(type) && pool_[node.offset].high <= INT32_MAX;
       std::vector<Value> parts = {Convert(Convert(Lower(node.offset), narrow ? Type::kS32 : Type::kS64), type)};
@@ -332,7 +331,7 @@ std::vector<Value> Emission::Compute(NodeId id) {
 std::vector<Value> Emission::ComputeGuard(const ElementNode& node) {
   const size_t parts = ComponentCount(node.inst->shape().type());
   if (!Varies(node.conditions) && !node.inst->Is(Opcode::kConcatenate)) {
-    // Both sides are read, one with clamped indices, so that accesses stay contiguous.
+    // Reads both operands, one with clamped indices, so that accesses stay contiguous.
     const Value holds = All(node.conditions);
     std::vector<Value> both = EmitParts(node.operands);
     for (size_t i = 0; i < parts; ++i) both[i] = Select(holds, both[i], both[parts + i]);
@@ -470,7 +469,7 @@ std::vector<Value> Emission::ComputeReduce(const ElementNode& node) {
   return finish(values);
 }
 
-// The element combines the sources of all windows in which it is selected.
+// Combines the initial value with the sources of all windows that select this element.
 Value Emission::ComputePick(const ElementNode& node) {
   const auto& attrs = node.inst->attrs<SelectAndScatterAttrs>();
   Value result = Emit(node.operands[0]);

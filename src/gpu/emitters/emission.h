@@ -1,5 +1,5 @@
-// Emits nodes of an element graph into a kernel. Values that were computed in a surrounding scope are used again. Hoist
-// computes values early, before inner scopes.
+// Emits nodes of an element graph (plan/elemental.h) into a kernel. Values computed in a surrounding scope are used
+// again. Hoist computes values early, before inner scopes.
 #ifndef HLO_GPU_EMITTERS_EMISSION_H_
 #define HLO_GPU_EMITTERS_EMISSION_H_
 
@@ -15,11 +15,12 @@ namespace hlo::gpu {
 
 class Emission {
  public:
-  // `leaves` is indexed by leaves of the body. `literals` has the constants that are read at varying indices.
+  // `leaves` has an array for each leaf of the body. `literals` has one for each constant that is read at varying
+  // indices.
   Emission(ElementGraph& graph, kernel::KernelBuilder& k, std::map<int, kernel::Array> leaves,
            std::map<const Instruction*, kernel::Array> literals);
 
-  // At its end, drops the values that were bound or computed in it.
+  // Its destructor drops the values that were bound or computed in it.
   class Scope {
    public:
     explicit Scope(Emission& emission) : emission_(emission) { emission_.scopes_.emplace_back(); }
@@ -36,7 +37,7 @@ class Emission {
     std::map<NodeId, std::vector<kernel::Value>> nodes;
     std::map<NodeId, bool> decisions;
     std::set<int32_t> bound;
-    std::set<int32_t> assumed;  // Clamps without effect here.
+    std::set<int32_t> assumed;  // Clamps that have no effect here.
   };
   void Enter(ScopeData scope = {}) { scopes_.push_back(std::move(scope)); }
   ScopeData Leave() {
@@ -45,29 +46,30 @@ class Emission {
     return scope;
   }
 
-  // The variable is the position in the tile. Conditions on it become branches, and sums add the terms without it
+  // Sets the variable that is the position in the tile. Conditions on it become branches. Sums add the terms without it
   // first.
   void SetLane(IndexExpr variable);
   void Bind(IndexExpr variable, kernel::Value value);
   void Bind(NodeId node, std::vector<kernel::Value> values);
-  // Fixes a guard's side for the rest of this scope.
+  // Fixes whether a guard's conditions hold, for the rest of this scope.
   void Decide(NodeId guard, bool holds);
 
-  // Computes the needed values that depend only on bound variables.
+  // Hoist computes the sub-expressions of these values that depend only on bound variables. HoistLoads computes the
+  // guard's loads that are the same for the whole tile and never out of bounds.
   void Hoist(std::span<const NodeId> nodes);
   void Hoist(IndexExpr e);
   void HoistLoads(const ElementNode& guard);
 
   kernel::Value Lower(IndexExpr e);
   kernel::Value Emit(NodeId id) { return EmitAll(id)[0]; }
-  // The node's value where the conditions hold, else `otherwise`, which has the same type.
+  // Returns the node's value where the conditions hold, else `otherwise`, which must have the same type.
   kernel::Value EmitWhere(std::span<const IndexCondition> conditions, NodeId id, kernel::Value otherwise);
   // Appends one part, or two for complex numbers.
   void EmitParts(NodeId id, std::vector<kernel::Value>* parts);
   std::vector<kernel::Value> EmitParts(std::span<const NodeId> ids);
 
-  // An undecided choice between pieces (of a concatenation or update) that is the same for the whole tile, so that a
-  // branch around the tile is worth it. -1 if there is none.
+  // Returns an undecided guard that chooses between pieces of a concatenation or update and is the same for the whole
+  // tile, so that a branch around the tile is worth it. -1 if there is none.
   NodeId UniformChoice(std::span<const NodeId> nodes) const;
   kernel::Value All(std::span<const IndexCondition> conditions);
 

@@ -18,15 +18,16 @@
 
 namespace hlo::gpu {
 
-// The counters of loops in a kernel. Set before the launch: the number of trips after which the outermost loops stop
-// regardless of their conditions, and the most trips of any loop. Read afterwards: the trips of the last outermost
-// loop, and 1 + the number of the loop (in EmittedKernel::loops) that exceeded the most trips, or 0.
+// Numbers of the counters (s64) of a kernel's loops. The launch sets the first two: the number of trips after which
+// outermost loops stop regardless of their conditions, and the most trips of any loop. The kernel sets the others: the
+// trips of the last outermost loop, and 1 + the number (in EmittedKernel::loops) of a loop that exceeded the most
+// trips, or 0.
 enum TripField : uint8_t { kStopAfter, kMostTrips, kTripsMade, kEndless, kTripFields };
 
 struct KernelBuffer {
   enum class Kind : uint8_t {
     kOperand,  // A read-only leaf of an operand.
-    kOutput,   // A leaf of the result, all written unless in_place_operand is set.
+    kOutput,   // A leaf of the result, wholly written unless in_place_operand is set.
     kScratch,  // Kernels of a fusion share buffers of equal `scratch`.
     kLiteral,  // A constant too large for the code.
     kTrips,
@@ -38,8 +39,8 @@ struct KernelBuffer {
   int scratch = 0;
   bool zeroed = false;  // For scratch: zero before the first kernel, and left zero.
   Literal literal;      // In row-major order.
-  // kOutput: if set, only a part is written. The rest must already have the bytes of this operand leaf, in a shared
-  // buffer or by a copy.
+  // kOutput: if set, only a part is written. The rest of the buffer must already contain this operand leaf: the two
+  // share a buffer, or the leaf was copied.
   int64_t in_place_operand = -1;
   ShapeIndex in_place_index;
 };
@@ -74,7 +75,7 @@ struct EmitRequest {
   Status Require(bool holds, std::string_view what) const;
   // Requires whole warps, a tile of this rank, and a power of 2 as vector.
   Status RequireBlock(size_t tile_rank) const;
-  // The named instructions. A single instruction without a fusion needs no name.
+  // The instructions that the plan names as heroes. A single instruction without a fusion needs no name.
   Result<std::vector<const Instruction*>> Heroes() const;
 };
 
@@ -82,7 +83,8 @@ struct EmitRequest {
 #define KERNEL_KIND(Name, text, fields, what) Result<EmittedKernel> Emit##Name(const EmitRequest& request);
 #include "ir/kernel_kinds.def"
 
-// Error C001: the plan does not fit the fusion or has no kernels of ours.
+// Errors: C001 if the plan does not fit the fusion or has a kind without an emitter, U111 if operations depend on each
+// other too deeply.
 Result<std::vector<EmittedKernel>> EmitFusion(const Instruction& inst, const FusionPlan& plan);
 
 }  // namespace hlo::gpu

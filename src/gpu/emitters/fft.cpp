@@ -1,7 +1,8 @@
-// The emitter of ffts. A block has lines in shared memory, as real and imaginary parts with two halves each. Each step
-// of Stockham's algorithm reads one half and writes the other, without reordering. Lines are matrices: first columns
-// are transformed, then rows. Threads share adjacent elements of the columns of all lines, so that each step accesses
-// runs with the same root. Source: Van Loan, Computational Frameworks for the Fast Fourier Transform, 1.7, 3.3 and 4.2.
+// The emitter of ffts. A block transforms lines in shared memory, which has real and imaginary parts in two halves
+// each. Each step of Stockham's algorithm reads one half and writes the other, without reordering. Each line is a
+// matrix, whose columns are transformed first, and then its rows. Threads process adjacent elements of the columns of
+// all lines, so that runs of accesses have the same root. Source: Van Loan, Computational Frameworks for the Fast
+// Fourier Transform, 1.7, 3.3 and 4.2.
 #include <cmath>
 #include <complex>
 #include <numbers>
@@ -74,8 +75,8 @@ void Small(std::vector<Number>& x, bool inverse) {
     x = {even + odd, rest + times_i, even - odd, rest - times_i};
     return;
   }
-  // The size is an odd prime. The sum of elements t and n - t needs only the cosine of a root, and their difference
-  // only the sine.
+  // For an odd prime size, the sum of elements t and n - t needs only the cosine of a root, and their difference only
+  // the sine.
   std::vector<Number> sums, differences, result(n);
   result[0] = x[0];
   for (int64_t t = 1; 2 * t < n; ++t) {
@@ -231,7 +232,7 @@ class Lines {
     if (form_.second == 1) return k * lines_ + line;
     return ((k / form_.first) * lines_ + line) * form_.first + k % form_.first;
   }
-  // The line and the element at place `at`.
+  // The line, and the element of the line, at place `at`.
   std::pair<Value, Value> InputPosition(Value at) const {
     return {at / form_.second % lines_, at / (form_.second * lines_) * form_.second + at % form_.second};
   }

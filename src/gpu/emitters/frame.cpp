@@ -16,7 +16,7 @@ using Kind = ElementNode::Kind;
 // Literals of at most this many elements are tables in the code.
 constexpr int64_t kTableElements = 64;
 
-// A bound of intermediate values. Sums are taken in any order, so magnitudes of terms are added.
+// A bound for the intermediate values of e. Sums are added in any order, so magnitudes of terms are added.
 double Magnitude(const IndexPool& pool, IndexExpr e, std::map<IndexExpr, double>& known) {
   if (const auto found = known.find(e); found != known.end()) return found->second;
   const IndexPool::Node& node = pool[e];
@@ -77,7 +77,7 @@ void CountIndices(const ElementGraph& graph, std::span<const NodeId> needed, ker
 }
 
 void AddPromises(const ElementGraph& graph, std::span<const NodeId> needed, PrecisionPlan& precision) {
-  // Only dots, convolutions and functions contain fma.
+  // Nothing else than dots, convolutions and functions uses fma.
   precision.contract = false;
   for (const NodeId id : needed) {
     const ElementNode& node = graph.node(id);

@@ -16,13 +16,13 @@
 namespace hlo::gpu {
 
 std::string KernelName(const Instruction& source, std::string_view suffix);
-// Constants read at varying indices, as tables in the code or as parameters with buffers.
+// Arrays of constants that are read at varying indices: tables in the code, or parameters with buffers.
 std::map<const Instruction*, kernel::Array> LiteralArrays(const ElementGraph& graph, std::span<const NodeId> needed,
                                                           kernel::KernelBuilder& k, std::vector<KernelBuffer>& buffers);
 kernel::Array LiteralArray(kernel::KernelBuilder& k, const std::string& name, const Literal& literal,
                            std::vector<KernelBuffer>& buffers);
 void CountIndices(const ElementGraph& graph, std::span<const NodeId> needed, kernel::KernelBuilder& k);
-// Records that values round to their types, and how folds add.
+// Records that values are rounded to their types, and how folds add.
 void AddPromises(const ElementGraph& graph, std::span<const NodeId> needed, PrecisionPlan& precision);
 
 class KernelFrame {
@@ -33,9 +33,9 @@ class KernelFrame {
   Emission& emission() { return *emission_; }
 
   kernel::Array Output(const FusionBody::Root& root);
-  // Only a part is written. `leaf` provides the other elements.
+  // An output that is only partly written. `leaf` provides the other elements.
   kernel::Array InPlaceOutput(const FusionBody::Root& root, int leaf);
-  // The kernel may read this output: an earlier kernel wrote it, or it already contains a leaf (-1 for no leaf).
+  // An output that the kernel may also read. An earlier kernel wrote it, or it already contains this leaf (-1: none).
   kernel::Array WrittenOutput(const FusionBody::Root& root, int in_place_leaf);
   kernel::Array Scratch(int id, kernel::Type type, int64_t elements, bool zeroed = false);
   kernel::Array Constant(const std::string& name, const Literal& literal) {
@@ -60,7 +60,8 @@ class KernelFrame {
   std::vector<NodeId> needed_;
 };
 
-// Divides `linear` among the role's variables and binds them, except the last variable of all (the lane).
+// Splits `linear` into indices of the role's variables and binds them. Excludes the last variable of the space, which
+// is the lane.
 void BindAll(const IterationSpace& space, Emission& emission, Role role, kernel::Value linear);
 
 // Adds a tile over [begin, begin + step) of [0, size), without masks if it always fits. A step below 32 leaves lanes of

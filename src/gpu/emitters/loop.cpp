@@ -15,8 +15,9 @@ using kernel::CeilDiv;
 using kernel::Value;
 using Kind = ElementNode::Kind;
 
-// The variable along which adjacent rows are contiguous in an operand but not in the outputs, or -1. Blocks go along it
-// first, so that each warp reads on where the warp of the previous block stopped, and pages are read in order.
+// Returns the variable along which adjacent rows are contiguous in an operand but not in the outputs, or -1.
+// Consecutive blocks go along it, so that each warp continues where the warp of the previous block stopped, and pages
+// are read in order.
 int64_t MovedRows(const LoopSpace& space, int64_t rows_of_block) {
   const int64_t last = std::ssize(space.variables) - 2;
   if (last < 1 || space.variables[last].size % rows_of_block != 0) return -1;
@@ -107,7 +108,8 @@ std::vector<Array> MakeOutputs(const IterationSpace& space, std::span<const Node
 
 void EmitTile(LoopSpace& space, KernelFrame& frame, const std::vector<Array>& arrays, int width, IndexExpr lane,
               Value begin, int64_t step, const std::function<void(Value)>& in_tile) {
-  // Choices in a tree of concatenations (a prefix scan by halves) are independent: eight of them need 256 tiles.
+  // Limits the branches: choices in a tree of concatenations (a prefix scan by halves) are independent, and eight of
+  // them need 256 tiles.
   constexpr int kMostBranches = 8, kMostTiles = 24;
   int tiles = 1;
   Emission& emission = frame.emission();

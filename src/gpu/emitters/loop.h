@@ -22,12 +22,12 @@ class LoopTarget {
   FusionBody::Root operand_;
 };
 
-// Emits the outputs over a tile. Choices that are the same for the whole tile become branches around it. `lane` varies
-// in the tile over [begin, begin + step); the other variables must be bound. `in_tile` may bind more.
+// Emits the outputs over a tile. Choices that are the same for the whole tile become branches around it. In the tile,
+// `lane` runs over [begin, begin + step); all other variables must be bound. `in_tile` may bind more values.
 void EmitTile(LoopSpace& space, KernelFrame& frame, const std::vector<kernel::Array>& arrays, int width, IndexExpr lane,
               kernel::Value begin, int64_t step, const std::function<void(kernel::Value)>& in_tile = nullptr);
 
-// Arrays for the outputs, marked as sharable where possible. `needed` are all nodes that are read.
+// Makes arrays for the outputs, and marks operands that may share their buffers. `needed` are all nodes that are read.
 std::vector<kernel::Array> MakeOutputs(const IterationSpace& space, std::span<const NodeId> needed, KernelFrame& frame);
 
 }  // namespace hlo::gpu

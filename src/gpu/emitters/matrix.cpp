@@ -1,5 +1,5 @@
-// The emitter of factorisations and triangular solves of small matrices. A block has a whole matrix in shared memory.
-// After each column all threads update the columns behind it. Types below f32 are computed in f32.
+// The emitter of factorisations and triangular solves of small matrices. A block holds a whole matrix in shared memory.
+// After each column, all threads update the columns after it. Types below f32 are computed in f32.
 #include <algorithm>
 #include <limits>
 
@@ -139,8 +139,8 @@ class MatrixKernel {
   }
   Value Int(int64_t value) { return k_.Constant(Type::kS32, value); }
 
-  // Computes L(i,j). For an upper factor, the matrix is transposed when it is read and written, and by a call also
-  // conjugated. A call keeps the input from the column of a failed pivot on.
+  // Computes L(i,j). For an upper factor, the matrix is transposed when it is read and written; a LAPACK call also
+  // conjugates it. If a pivot fails, a call keeps the input from this column on, except the pivot.
   void Cholesky() {
     const bool turns = !space_.lower;
     const bool conjugates = turns && space_.is_call;
@@ -192,7 +192,7 @@ class MatrixKernel {
     if (space_.is_call) outputs_[1].Store(k_.block(), failed);
   }
 
-  // For few systems both matrices are stored transposed, so that the rows of a column are contiguous.
+  // For few right-hand sides, both matrices are stored transposed, so that the rows of a column are contiguous.
   void Solve() {
     const bool by_column = space_.transposed == space_.left;
     const bool forward = space_.lower != by_column;

@@ -1,6 +1,6 @@
 // Products by the matrix units of a GPU (mma.sync), of bf16 or f16 operands with sums in f32. A warp computes 16 or 32
-// rows of the tile and half of the tile's columns. A lane's elements are scattered, so 16 rows at a time are stored
-// through shared memory.
+// rows of the tile and half of its columns. The elements of a lane are scattered, so results pass through shared
+// memory, 16 rows at a time.
 #include <functional>
 
 #include "base/text.h"
@@ -24,7 +24,7 @@ using kernel::Type;
 using kernel::Value;
 
 constexpr int64_t kWarpRows = 4, kWarpColumns = 2, kColumnsOfWarp = 32;
-// Makes eight lines of 16 bytes start in different banks.
+// Padding that makes eight lines of 16 bytes start in different banks.
 constexpr int64_t kSpare = 8;
 
 MmaShape ShapeOf(const Instruction& product) {

@@ -1,7 +1,7 @@
 // The emitter of products for hosts: dot and convolution with an elementwise epilogue. A block packs a converted panel
 // of each operand into a shared array, which fits into the second-level cache. Sums of a few rows and vectors stay in
-// registers (host/threads.cpp, EmitInRegisters). 8-bit integers are multiplied as pairs of neighbouring terms, or as
-// floats.
+// registers (host/threads.cpp, EmitInRegisters). Integers of 8 bits are multiplied as pairs of neighbouring terms, or
+// as floats.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -26,7 +26,7 @@ using kernel::Variable;
 // Transposed tiles and vectors end at multiples of this on any host.
 constexpr int64_t kWhole = 16;
 
-// Bits of an operand's magnitude if it was converted from integers of at most 8 bits, else 24.
+// The bits of an operand's magnitude if it was converted from integers of at most 8 bits, else 24.
 int MagnitudeBits(const Instruction& operand) {
   for (const Instruction* inst = &operand;; inst = &inst->operand(0)) {
     const PrimitiveType type = inst->shape().type();
@@ -36,14 +36,14 @@ int MagnitudeBits(const Instruction& operand) {
   }
 }
 
-// Pairs of neighbouring terms are 16-bit integers with sums in 32 bits.
+// Whether pairs of neighbouring terms are multiplied at once, as 16-bit integers with sums in 32 bits.
 bool AreMultipliedInPairs(const ContractionSpace& space, const Instruction& product) {
   return SumTypeOf(product) == Type::kS32 && MagnitudeBits(product.operand(0)) <= 8 &&
          MagnitudeBits(product.operand(1)) <= 8 && space.position().size == 1 && space.term().size % 2 == 0;
 }
 
-// Integer terms whose sum is exact in f32 (up to 2^24). 0 for unsigned results, because converting a negative sum to
-// them would saturate.
+// The number of integer terms whose sum is exact in f32 (up to 2^24). 0 for unsigned results, because converting a
+// negative sum to them would saturate.
 int64_t ExactTerms(const Instruction& product) {
   const int bits = MagnitudeBits(product.operand(0)) + MagnitudeBits(product.operand(1));
   return !IsSigned(product.shape().type()) || bits > 24 ? 0 : int64_t{1} << (24 - bits);
@@ -88,7 +88,7 @@ class PackedProduct {
     column0_ = k_.block() % column_tiles * tile_columns_;
     row0_ = k_.block() / column_tiles % row_tiles * tile_rows_;
     emission_.Bind(space_.group().e, k_.block() / (column_tiles * row_tiles));
-    // A vector is multiplied as a whole, so elements beyond the last row and column must be initialised.
+    // Initialises elements after the last row and column, because whole vectors are multiplied.
     if (space_.row().size % tile_rows_ != 0) Clear(lhs_panel_);
     if (space_.column().size % tile_columns_ != 0) Clear(rhs_panel_);
     for (int64_t r = 0; r < warp_rows_; ++r) {
@@ -108,8 +108,8 @@ class PackedProduct {
  private:
   using Dimension = ContractionSpace::Variable;
 
-  // `steps` is the greatest length, and `pitch` the distance of neighbours in the panel. `of_element` values form one
-  // element of the panel.
+  // `steps` is the greatest number of steps, `pitch` the distance between neighbours in the panel. `of_element` values
+  // form one element of the panel.
   struct Axis {
     const Dimension& variable;
     Value from;
@@ -117,10 +117,11 @@ class PackedProduct {
     int64_t of_element = 1;
   };
 
-  // Rounds up to an odd number of cache lines, so that lines of a panel use different sets of the first-level cache.
+  // Rounds up to an odd number of cache lines (of f32), so that lines of a panel use different sets of the first-level
+  // cache.
   static int64_t Pitch(int64_t elements) { return (CeilDiv(elements, kWhole) | 1) * kWhole; }
 
-  // At most `most`, and at most as many terms as there are, rounded up to 32.
+  // The smaller of `most` and the number of terms, rounded up to 32.
   static int64_t PanelOf(const ContractionSpace& space, int64_t most) {
     return std::min(most, CeilDiv(space.position().size * space.term().size, 32) * 32);
   }
@@ -146,7 +147,7 @@ class PackedProduct {
     return space_.position().size * CeilDiv(space_.term().size, panel_);
   }
 
-  // Another panel could make the sums in floats inexact.
+  // Empties the sums in floats before another panel could make them inexact.
   void EndPanel(Value panel) {
     if (!totals_.empty()) k_.If(panel % exact_panels_ == exact_panels_ - 1, [&] { AddToTotals(); });
   }
@@ -198,9 +199,9 @@ class PackedProduct {
     Type type;
   };
 
-  // The number that is multiplied, or 0 if a condition does not hold. It is first converted to the product's type
-  // (docs/ops.md), which may wrap integers. If runs of lanes share the conditions (`in_runs`), the operand is always
-  // read, so that accesses stay contiguous. An f8e8m0fnu, which has no 0, is always read too.
+  // The number that is multiplied, or 0 if a condition does not hold. The operand is first converted to the product's
+  // type (docs/ops.md), which may wrap integers. It is always read if runs of lanes share the conditions (`in_runs`),
+  // so that accesses stay contiguous, and if it is an f8e8m0fnu, which has no 0.
   Value Element(const Operand& operand, bool in_runs) {
     const auto multiplied = [&](Value value) { return Convert(Convert(value, declared_), type_); };
     if (operand.conditions.empty()) return multiplied(emission_.Emit(operand.node));
@@ -250,7 +251,7 @@ class PackedProduct {
     });
   }
 
-  // Packs the terms from term0 on, behind `before` others.
+  // Packs the terms from term0 on, after `before` other terms.
   void PackPanels(Value term0, Value before) {
     const Axis rows{space_.row(), row0_, tile_rows_, lhs_is_transposed_ ? 1 : lhs_pitch_};
     const Axis columns{space_.column(), column0_, tile_columns_, 1};
@@ -281,7 +282,7 @@ class PackedProduct {
     return lhs_panel_.Load(first_row * lhs_pitch_ + (term + r * lhs_pitch_));
   }
 
-  // False if all rows of the tile meet holes of a dilated input at this window position.
+  // False if, at this window position, all rows of the tile meet holes of a dilated input.
   Value MeetsElements() {
     const int64_t rows = space_.row().size, of_class = rows / space_.row_classes;
     const Value last = Min(row0_ + (tile_rows_ - 1), k_.Index(rows - 1));
@@ -337,7 +338,7 @@ class PackedProduct {
   const int64_t tile_rows_, tile_columns_, panel_, warps_, warp_rows_;
   const int width_;
   const int64_t positions_of_panel_;
-  // The panel is stored transposed if its operand is contiguous along rows (lhs) or terms (rhs).
+  // A panel is stored transposed if its operand is contiguous along rows (lhs) or terms (rhs).
   const bool lhs_is_transposed_, rhs_is_transposed_;
   const int64_t lhs_pitch_, rhs_pitch_;  // Distance between the lines of a panel.
   KernelFrame frame_;
@@ -346,7 +347,7 @@ class PackedProduct {
   ProductResults results_;
   Array lhs_panel_, rhs_panel_;
   Value column0_, row0_;
-  // Totals are used if sums in floats are only partial.
+  // `totals_` are used if `sums_` in floats are only partial.
   std::vector<Slot> sums_, totals_;
 };
 

@@ -14,10 +14,10 @@
 
 namespace hlo::gpu {
 
-// The hero. An error if product kernels do not support it.
+// Returns the hero. Error C001 if product kernels do not support it.
 Result<const Instruction*> ProductOf(const EmitRequest& request);
 
-// An error unless the product has a space with terms.
+// Error C001 if the product has no such space or no terms.
 Result<std::unique_ptr<ContractionSpace>> ProductSpaceOf(const EmitRequest& request, const Instruction& product);
 // Rows, columns, terms.
 std::array<TileAxis, 3> ProductAxes(const ContractionSpace& space);
@@ -33,12 +33,12 @@ class ProductResults {
  public:
   ProductResults(const ContractionSpace& space, const Instruction& hero, KernelFrame& frame);
 
-  // Stores a warp's rows of a tile at row0, column0. `sums` has a slot for each row. Used in a body for each warp.
+  // Stores a warp's rows of the tile at row0, column0. `sums` has a slot for each row. Used at warp level.
   void Store(std::span<const kernel::Slot> sums, kernel::Value row0, int64_t tile_rows, kernel::Value column0,
              int64_t tile_columns);
   // The row's variables must be bound. The column is the lane.
   void StoreRow(const kernel::Slot& sum, kernel::Value column0, int64_t tile_columns);
-  // `chain` is the most additions of any term.
+  // `chain` is the most additions that a term passes through.
   EmittedKernel Finish(std::string_view emitter, kernel::Type accumulator, int64_t chain,
                        SumRounding rounding = SumRounding::kNearest) &&;
 

@@ -15,11 +15,11 @@ using kernel::Value;
 
 const Computation& ReducerOf(const ReducedHero& hero) { return *hero.inst->attrs<ReduceAttrs>().to_apply; }
 
-// Maxima and minima of 16-bit floats by their bits. As unsigned integers, the bits of floats of one sign rise with the
-// magnitude. The float maximum is the signed maximum if this is at least +0, otherwise (all floats are negative) the
-// unsigned minimum. The float minimum is the unsigned maximum if this is negative, otherwise the unsigned minimum. Bits
-// beyond an infinity are NaN. Three operations on integers replace about six on floats, because AVX2 has no comparison
-// that respects NaN and the sign of zero.
+// Maxima and minima of 16-bit floats by their bits. Among floats of one sign, the bits as unsigned integers rise with
+// the magnitude. The float maximum is the signed maximum if that is at least +0. Otherwise all floats are negative, and
+// it is the unsigned minimum. The float minimum is the unsigned maximum if that is negative, otherwise the unsigned
+// minimum. Bits beyond an infinity are NaN. Three operations on integers replace about six on floats, because AVX2 has
+// no comparison that respects NaN and the sign of zero.
 constexpr Type kExtremes[] = {Type::kS16, Type::kU16, Type::kU16};
 constexpr int64_t kNothing[] = {INT16_MIN, UINT16_MAX, 0};
 constexpr int64_t kSign = 0x8000;

@@ -1,4 +1,4 @@
-// Reduces that are computed together: accumulators, terms, combining, and results.
+// Several reduces that are computed together: their accumulators, terms, combinations and results.
 #ifndef HLO_GPU_EMITTERS_REDUCERS_H_
 #define HLO_GPU_EMITTERS_REDUCERS_H_
 
@@ -23,19 +23,18 @@ class Reducers {
   Reducers(kernel::KernelBuilder& k, Emission& emission, std::vector<const ReducedHero*> heroes, bool by_bits = false);
 
   bool empty() const { return heroes_.empty(); }
-  // If some reduce has no known identity, a flag follows the accumulators.
+  // If some reduce has no known identity, a flag follows the accumulators: whether they contain a term.
   bool counts() const { return counts_; }
   std::vector<kernel::Type> AccumulatorTypes() const;
 
-  // Slots hold identities, or a flag that they hold nothing yet. Used at block or warp level.
+  // Makes slots without terms: with identities, or a flag of 0. Used at block or warp level.
   std::vector<kernel::Slot> MakeSlots(int width);
-  // Terms of the bound element.
+  // The terms of the element whose index is bound.
   std::vector<kernel::Value> Terms();
   // Terms of `a` precede terms of `b`.
   std::vector<kernel::Value> Combine(std::span<const kernel::Value> a, std::span<const kernel::Value> b);
   kernel::KernelBuilder::CombineMany Combiner();
-  // Binds the results for the rest of this scope. Initial values are combined here once, so they need not be
-  // identities.
+  // Binds the results for the rest of this scope. Combines the initial values once, so they need not be identities.
   void Give(std::span<const kernel::Value> totals);
 
  private:
@@ -48,8 +47,8 @@ class Reducers {
   bool counts_ = false;
 };
 
-// Records `chain`, the most additions of a term, if `hero` is a sum. Other folds may round once for each of the
-// `terms`.
+// Records `chain`, the most additions that a term passes through, if `hero` is a sum. Other folds may round once for
+// each of the `terms`.
 void AddChain(const ReducedHero& hero, int64_t chain, int64_t terms, PrecisionPlan& precision);
 
 }  // namespace hlo::gpu

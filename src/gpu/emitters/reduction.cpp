@@ -40,8 +40,8 @@ class ReductionBody : public Reducers {
     for (const Output& output : space_.stores) stores_.push_back(frame.Output(*output.root));
   }
 
-  // Adds one term for each of `steps`, and makes its fused stores. `bind` binds the lane for step u. `is_first`, if
-  // given, is true while no lane has a term, and is cheaper than a flag for each lane.
+  // Adds one term for each of `steps`, and makes its fused stores. `bind` binds the lane of step u. `is_first`, if
+  // given, is true while no lane has a term; this is cheaper than a flag for each lane.
   void Accumulate(const std::vector<Slot>& slots, const std::vector<Emission::ScopeData>& steps,
                   const std::function<void(size_t)>& bind, Value is_first) {
     std::vector<Value> accumulators;
@@ -121,8 +121,8 @@ EmittedKernel WithChain(EmittedKernel kernel, const ReductionSpace& reduction, i
 
 bool UsesTransposedTile(const KernelPlan& plan) { return plan.tile.size() == 2 && plan.tile[0] == plan.threads; }
 
-// Only hosts have so few threads, with one element each, which are lanes of a vector. A GPU needs no extremes by bits,
-// because it has an instruction for a maximum of floats.
+// Whether threads are lanes of vectors: only hosts have so few threads with one element each. A GPU needs no reduction
+// by bits, because it has an instruction for a maximum of floats.
 bool AreLanesVectors(const KernelPlan& plan) {
   return plan.vector == 1 && (plan.tile[0] == 1 || UsesTransposedTile(plan)) && plan.threads <= 64;
 }
@@ -178,7 +178,7 @@ class RowKernel {
     return WithChain(std::move(frame_).Finish(how), space_, chain);
   }
 
-  // Several whole steps at once keep more loads in flight and need fewer passes over the accumulators.
+  // Takes several whole steps at once, which keeps more loads in flight and needs fewer passes over the accumulators.
   void Walk(const std::vector<Slot>& slots, Value first, Value last) {
     // A lane that has an element in any step has one in the first.
     const bool start_together = chunks_ == 1 || plan_.splits == 1 || whole_;
@@ -248,8 +248,8 @@ class RowKernel {
 // Wider tiles exceed the first-level cache.
 constexpr int64_t kMostTransposedColumns = 64;
 
-// Warps load a block's short rows into tiles, in memory order, and then each thread folds a row of the transposed
-// tiles. If a tile has fewer columns than a row, terms that are a multiple of the columns apart are combined first.
+// Warps load a block's short rows into tiles, in memory order. Then each thread folds a row of the transposed tiles. If
+// a tile has fewer columns than a row, terms whose distance is a multiple of the columns are combined first.
 class TransposedRowKernel {
  public:
   TransposedRowKernel(ReductionSpace& space, const EmitRequest& request)
@@ -302,7 +302,7 @@ class TransposedRowKernel {
     return tiles;
   }
 
-  // A host runs warp after warp, and so reads all rows in memory order.
+  // Each warp reads 32 adjacent rows. A host runs warp after warp, and so reads all rows in memory order.
   void Fill(const std::vector<Array>& tiles, Value row0, Value rows) {
     const int width = static_cast<int>(CeilDiv(row_, 32));
     emission_.SetLane(space_.minor().e);
@@ -330,7 +330,7 @@ class TransposedRowKernel {
     return body_.TermsAndStores();
   }
 
-  // Combines the terms of row i to one for each column.
+  // Combines the terms of row i into one for each column.
   void Fold(const std::vector<Array>& tiles, Value i) {
     constexpr int64_t kStepsAtOnce = 4;
     const int64_t whole = row_ / columns_, first = (whole - 1) % kStepsAtOnce + 1;
@@ -364,7 +364,8 @@ class TransposedRowKernel {
     k_.Tile(1, columns, [&](Value j) { StoreSums(tiles, i, j, get()); });
   }
 
-  // The last vector begins before the rest of the row, so that it is whole. Its lanes before the rest keep their sums.
+  // Adds the remaining terms of the row by a whole vector that ends with the row. Its lanes before these terms keep
+  // their sums.
   void StoreSums(const std::vector<Array>& tiles, Value i, Value j, std::vector<Value> sums) {
     const int64_t left = row_ % columns_;
     if (left > 0) {
@@ -406,8 +407,8 @@ class TransposedRowKernel {
   ReductionBody body_;
 };
 
-// Each strip of neighbouring columns has one or several blocks. As many warps as the strip needs form a group, and
-// groups have different rows.
+// Each strip of neighbouring columns has one or several blocks. As many warps as the strip needs form a group, and each
+// group folds different rows.
 class ColumnKernel {
  public:
   ColumnKernel(ReductionSpace& space, const EmitRequest& request)
@@ -461,7 +462,7 @@ class ColumnKernel {
   }
 
  private:
-  // BlockTile covers the strip with the whole block. Tile covers the part from `column` on that a warp has.
+  // BlockTile covers the strip with the whole block. Tile covers the part of it that a warp has, from `column` on.
   void BlockTile(const KernelBuilder::IndexBody& in_tile) {
     if (groups_ == 1) return TileOver(k_, width_, columns_, begin_, plan_.tile[1], in_tile);
     k_.Tile(width_, strips_ == 1 ? k_.Index(strip_) : Min(k_.Index(strip_), k_.Index(columns_) - begin_), in_tile);

@@ -84,7 +84,7 @@ void RowPasses::Hoist(int pass) {
   }
 }
 
-// Kept values of earlier passes that the pass reads.
+// Returns the kept values of earlier passes that the pass reads.
 std::vector<RowPasses::KeptArray> RowPasses::KeptFor(int pass) const {
   std::vector<KeptArray> read;
   std::vector<NodeId> stack = space_.InPass(pass);

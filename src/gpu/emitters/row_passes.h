@@ -12,14 +12,15 @@ namespace hlo::gpu {
 
 class RowPasses {
  public:
-  // Borrows all arguments. A warp or a block processes a row, `step` elements at a time. Adds parameters for the
-  // elements of rows first, then for whole rows.
+  // Borrows all arguments. A warp or a block processes a row, `step` elements at a time. Adds output parameters: first
+  // those with a value for each element, then those with a value for each row.
   RowPasses(RowsSpace& space, KernelFrame& frame, const KernelPlan& plan, bool by_warp, int64_t step);
   virtual ~RowPasses() = default;
 
   // Each kept value gets a shared array of `rows` rows.
   void KeepRows(int64_t rows);
-  // The row starts at `kept_at` in the arrays of kept values. Its variables must be bound.
+  // Emits all passes over a row, whose variables must be bound. The row starts at `kept_at` in the arrays of kept
+  // values.
   void Emit(kernel::Value kept_at);
   void AddChains(PrecisionPlan& precision) const;
 

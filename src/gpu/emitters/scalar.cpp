@@ -29,14 +29,12 @@ Type Wide(Type type) {
   return kernel::IsSmallFloat(type) ? Type::kF32 : type;
 }
 
-// Computes in a wider type, then rounds once.
 template <class F>
 Value InWide(Value x, F f) {
   const Type type = x.type();
   return Convert(f(Convert(x, Wide(type))), type);
 }
 
-// Signed integer of the float's width.
 Type SignedOf(Type type) {
   switch (kernel::Bits(type)) {
     case 8: return Type::kS8;
@@ -395,7 +393,7 @@ std::vector<Value> LiteralValue(KernelBuilder& k, const Literal& literal, int64_
 std::optional<Value> IdentityOf(KernelBuilder& k, const SimpleReducer& reducer, Type type) {
   const std::optional<Literal> identity = hlo::IdentityOf(reducer.opcode, reducer.inst->shape().type());
   if (!identity) return std::nullopt;
-  // Only sums of complex numbers are sums of the parts.
+  // Complex numbers are summed part by part. Other complex reducers have no known identity.
   if (IsComplex(identity->shape().type())) {
     if (reducer.opcode != Opcode::kAdd) return std::nullopt;
     return k.Constant(type, -0.0);

@@ -23,22 +23,22 @@ void StoreElement(kernel::Array array, kernel::Value offset, std::span<const ker
 
 // The bits of `value` as a type of equal width. A pred value has the byte 0 or 1.
 kernel::Value EmitBits(kernel::Value value, kernel::Type type);
-// Part number `part` of the bits, counted from the low end, and the joined parts.
+// PartOfBits returns part number `part` of the bits, counted from the low end. JoinedBits is its inverse.
 kernel::Value PartOfBits(kernel::Value value, kernel::Value part, kernel::Type type);
 kernel::Value JoinedBits(std::span<const kernel::Value> parts, kernel::Type type);
 
-// The parts of the root, or of the operands of a root tuple.
+// Returns the parts of the root, or of all operands of a root tuple.
 std::vector<kernel::Value> EmitScalarComputation(kernel::KernelBuilder& k, const Computation& computation,
                                                  std::span<const kernel::Value> arguments);
 
-// Part number `part` of a literal, over all elements: its bits, or the value of an integer.
+// The bits of one part of a literal, or the value of an integer. The parts of all elements are numbered consecutively.
 int64_t LiteralBits(const Literal& literal, int64_t part);
 std::vector<kernel::Value> LiteralValue(kernel::KernelBuilder& k, const Literal& literal, int64_t linear);
 
 kernel::Value EmitScalarPart(kernel::KernelBuilder& k, const Instruction& part,
                              std::span<const kernel::Value> arguments);
 
-// Empty unless f(identity, x) == x for every x, including NaN and -0.
+// The identity of a reducer f, for which f(identity, x) == x for every x, including NaN and -0. Empty if there is none.
 std::optional<kernel::Value> IdentityOf(kernel::KernelBuilder& k, const SimpleReducer& reducer, kernel::Type type);
 
 }  // namespace hlo::gpu

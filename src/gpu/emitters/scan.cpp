@@ -4,8 +4,8 @@
 //   rows     a block or a warp scans each row step by step, by lanes and warps, and carries the sum to the next step
 //   columns  a thread scans neighbouring columns, row by row
 //
-// If there are too few rows or columns, blocks share them. A first kernel then stores the total of each part, and a
-// second one scans the parts, each from the total before it. A reverse scan runs through its variable in reverse
+// Several blocks share a row or strip if there are too few of them. Then a first kernel stores the total of each part,
+// and a second one scans the parts, each from the total before it. A reverse scan runs through its variable in reverse
 // (scan_space.h) and exchanges the operands of the reducer.
 #include <algorithm>
 #include <functional>
@@ -198,7 +198,7 @@ class RowScan {
 
   EmittedKernel Emit() && {
     const int64_t rows = space_.Size(Role::kKept), splits = plan_.splits;
-    // Additions in a thread, among lanes and from step to step, and two with the sums before the thread and before the
+    // Additions in a thread, among lanes and from step to step, and two for the sums before the thread and before the
     // step.
     const int64_t steps = width_ + 5 + share_ + 2;
     if (by_warp_) {
@@ -259,7 +259,7 @@ class RowScan {
   // `before` are the sums before step `first`.
   void Walk(const Values& before, Value first, Value last) {
     const std::vector<Slot> terms = Terms(), sums = width_ > 1 ? body_.MakeSlots(1) : terms;
-    // Inclusive sums of the preceding lane.
+    // `front` has the inclusive sums of the preceding lane.
     const bool shifts = width_ > 1 || space_.fold.exclusive;
     const std::vector<Slot> front = shifts ? body_.MakeSlots(1) : std::vector<Slot>();
     const std::vector<Variable> carry = body_.MakeVariables(before);
@@ -285,7 +285,7 @@ class RowScan {
     });
   }
 
-  // Elements beyond the end of a row are not stored, but need a value.
+  // Elements after the end of a row are not stored, but need a value.
   std::vector<Slot> Terms() {
     std::vector<Slot> terms = body_.MakeSlots(width_);
     if (row_ % step_ != 0) {
@@ -305,7 +305,7 @@ class RowScan {
     });
   }
 
-  // Sums before the elements of this warp.
+  // The sums before the elements of this warp.
   Values PrefixOfWarp(const std::vector<Variable>& carry) {
     if (by_warp_ || warps_ == 1) return Get(carry);
     const std::vector<Variable> prefix = body_.MakeVariables(Get(carry));
@@ -423,7 +423,7 @@ class ColumnScan {
  private:
   void Tile(const KernelBuilder::IndexBody& body) { TileOver(k_, width_, columns_, begin_, plan_.tile[1], body); }
 
-  // Several rows at once, so that their loads are in flight together.
+  // Takes several rows at once, so that their loads are in flight together.
   void Walk(const std::vector<Slot>& carry, Value first, Value last, bool is_total) {
     k_.Loop(
         first, last, plan_.unroll,

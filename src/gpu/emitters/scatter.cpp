@@ -1,5 +1,5 @@
 // The emitter of scatters. Updates are made in the order of the indices, so the bits are the same each time, even if
-// indices are equal. Threads share the elements of a window, and blocks share window starts.
+// indices are equal. The elements of a window are divided among threads, and window starts among blocks.
 #include "gpu/plan/scatter_space.h"
 
 #include <functional>
@@ -103,8 +103,8 @@ class Scatter {
     StoreElement(out_, offset, EmitScalarComputation(k_, update, arguments));
   }
 
-  // Windows that never overlap have no element in common if their starts differ, so each block has the windows of some
-  // starts. Its threads find the block's indices in a chunk of all indices and store them in order.
+  // Windows that never overlap have no element in common if their starts differ. So each block updates the windows of
+  // some starts. Its threads find the block's indices in a chunk of all indices and store them in order.
   void EmitShare() {
     const int64_t chunk = plan_.threads * kIndicesOfThread;
     const Array own = k_.Shared("own", Type::kU32, chunk);

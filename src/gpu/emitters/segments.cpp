@@ -184,7 +184,7 @@ class AlikeEmitter {
     return group;
   }
 
-  // Buffers may be shared: each element is read before the element at its position is written.
+  // Operands and results may share buffers, because each element is read before the element at its position is written.
   Status ShareWithResults(KernelBuilder& k, ArrayGroup group, size_t number) {
     k.SetMayAlias(group);
     for (const SegmentUnit& unit : units_) {
@@ -233,7 +233,7 @@ class AlikeEmitter {
 
 // ---- Others ---------------------------------------------------------------------------------------------------------
 
-// The buffers become operands and results of the region, and scratch memory from number `scratch` on.
+// Its buffers become operands and results of the region, and scratch memory from number `scratch` on.
 Result<EmittedKernel> EmitOther(const Region& region, const Instruction& inst, int scratch) {
   const EmitRequest& request = region.request();
   const std::optional<FusionPlan> plan = TRY(ReadPlan(inst));
@@ -305,7 +305,7 @@ class Joiner {
     return segments_[array.kernel].buffers[found - arguments.begin()];
   }
 
-  // A number, equal for inputs that read the same operand as the same type. -1 for other arrays.
+  // Returns a number that is equal for inputs that read the same operand as the same type. -1 for other arrays.
   int PlaceOf(kernel::ArrayOf array) {
     const KernelBuffer& buffer = BufferOf(array);
     if (buffer.kind != KernelBuffer::Kind::kOperand) return -1;

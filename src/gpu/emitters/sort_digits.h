@@ -1,4 +1,4 @@
-// One stable pass over a digit of the keys: it counts the digits, adds the counts before each digit, and moves the keys
+// One stable pass over a digit of the keys. It counts the digits, sums the counts before each digit, and moves the keys
 // in order.
 #ifndef HLO_GPU_EMITTERS_SORT_DIGITS_H_
 #define HLO_GPU_EMITTERS_SORT_DIGITS_H_
@@ -33,7 +33,8 @@ class Digits {
   int64_t digits_, shift_;
 };
 
-// Moves `count` keys and their carried data from half `half` of the arrays to the other half.
+// Moves `count` keys and their carried data from half `half` of the arrays to the other half, sorted by the digit of
+// `pass`.
 void SortByDigit(SortKernel& sort, int pass, int half, kernel::Array keys, kernel::Array carried,
                  kernel::Array counters, kernel::Value count);
 

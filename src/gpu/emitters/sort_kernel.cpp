@@ -62,7 +62,7 @@ SortKernel::SortKernel(SortSpace& space, const EmitRequest& request, const SortS
 
 kernel::Array SortKernel::NextTiles() { return frame_.Scratch(kNextTiles, Type::kU32, DigitPasses(space_, shape_)); }
 
-// A block of a radix pass takes the next tile when it starts, so the blocks of all earlier tiles are running or done.
+// A block of a radix pass takes the next tile when it starts. So the blocks of all earlier tiles are running or done.
 kernel::Value SortKernel::NumberOfBlock() {
   if (at_.step != SortStep::kRadixPass) return k().block();
   pass_ = Convert(frame_.Number("pass", at_.pass).Load(0), Type::kIndex);
@@ -73,7 +73,7 @@ kernel::Value SortKernel::NumberOfBlock() {
       taken.Store(0, next.AtomicFetch(kernel::AtomicOp::kAdd, pass_, one));
     });
   });
-  // If the kernel runs again, the counter goes on. All tiles then already have the states that others wait for.
+  // If only this kernel runs again, the counter continues, and all tiles already have the states that others wait for.
   return Convert(taken.Load(0) % k().Constant(Type::kU32, k().blocks()), Type::kIndex);
 }
 
@@ -151,7 +151,7 @@ kernel::Value SortKernel::Less(Value p, Value q) {
 
 Type SortKernel::key_type() const { return UnsignedOf(KeyBits(*space_.key)); }
 
-// In their total order, floats are numbers of sign and magnitude.
+// The total order of floats is the order of numbers with sign and magnitude.
 kernel::Value SortKernel::ToKey(Value number) {
   const Type type = key_type(), from = InBytes(number.type());
   Value key = EmitBits(from == number.type() ? number : Convert(number, from), type);

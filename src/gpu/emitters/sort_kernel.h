@@ -11,8 +11,8 @@
 
 namespace hlo::gpu {
 
-// Arrays that are read and written alternately exist twice. The last five are for kRadixDigits and kRadixPass
-// (sort_ranks.cpp).
+// Numbers of scratch arrays. Arrays that are read and written alternately exist twice. The last five are for
+// kRadixDigits and kRadixPass (sort_ranks.cpp).
 enum SortScratch : int {
   kPlaces = 0,
   kKeys = 2,
@@ -46,16 +46,16 @@ class SortKernel {
   Value first() const { return first_; }
   Value count() const { return count_; }
 
-  // Alternating halves have the ids `id` and `id + 1`.
+  // The two halves of an alternating array have the ids `id` and `id + 1`.
   Array Scratch(SortScratch id, int half, kernel::Type type);
   Value InLine(Value position) { return line_ * space_.length + position; }
-  // Number of tiles that blocks have taken, for each pass.
+  // The numbers of tiles that blocks have taken, one for each pass.
   Array NextTiles();
   // The number of a kRadixPass, as a parameter of the kernel.
   Value pass() const { return pass_; }
 
-  // Calls `body` for each walker's part of [0, count) in a phase, or for a single walker at block level. `alone`, if
-  // set, tells whether the first walker has the whole tile.
+  // Calls `body` for the part of [0, count) of each walker: in a phase if each thread is one, or at block level if the
+  // block is the only one. If `alone` is true, the first walker gets the whole tile.
   void Walk(const RangeBody& body, Value alone = Value());
   void ForEach(Value count, const IndexBody& body);
   // Replaces each of [begin, begin + entries), kU32, by the sum of the entries before it.
@@ -63,14 +63,14 @@ class SortKernel {
 
   Value Element(int64_t operand, Value position);
   Value Less(Value p, Value q);
-  // Whether a key of the tile is an unordered NaN. No value if that cannot be or does not matter.
+  // Whether a key of the tile is a NaN that compares with nothing. No value if that is impossible or does not matter.
   Value HasUnordered();
   Value KeyAt(Value position);
   kernel::Type key_type() const;
   kernel::Type carried_type() const;  // kU32 for a position.
   Value CarriedAt(Value position);
 
-  // Stores the results at `place` of the line, unless it is after the kept ones.
+  // Stores the results at `place` of the line if it is one of the kept places.
   void Results(Value place, Value position);
   void Results(Value place, Value key, Value carried);
   Value KeptCount();
@@ -110,7 +110,7 @@ class MovedKeys {
   kernel::Array keys_, carried_, keys_to_, carried_to_;
 };
 
-// Nodes that the step's kernel reads from the operands.
+// Nodes that the kernel of the step reads from operands.
 std::vector<NodeId> ReadBy(const SortSpace& space, const SortStepAt& at);
 
 EmittedKernel EmitMerge(SortSpace& space, const EmitRequest& request, const SortStepAt& at);

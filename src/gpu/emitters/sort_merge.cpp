@@ -3,8 +3,9 @@
 //
 // A merge is divided into parts that are merged separately. A binary search finds where both runs are cut for the
 // middle of the result, and then for the middles of its halves, each between the cuts around that half. So the cuts are
-// in order for any results of the comparator, and a comparator that is not an order gives some permutation. With NaN,
-// which compares with nothing, the merges of a tile are not divided, so that their comparisons are the interpreter's.
+// in order for any results of the comparator, and a comparator that is not an order gives some permutation. NaN
+// compares with nothing. With NaN, the merges of a tile are not divided, so that their comparisons are the
+// interpreter's.
 #include <algorithm>
 #include <bit>
 
@@ -32,15 +33,15 @@ class Merger {
  public:
   Merger(SortKernel& sort, const Runs& from) : sort_(sort), k_(sort.k()), from_(from) {}
 
-  // Merges the places [begin, begin + part) of the runs of twice the length. `part` is a power of two that divides
-  // `begin`, at most twice the length.
+  // Computes the places [begin, begin + part) of the merged runs, which are twice as long. `part` is a power of two
+  // that divides `begin`, and at most the length of a merged run.
   void Merge(Value begin, Value part, const std::function<void(Value place, Value position)>& write) {
     const Value pair = begin / (from_.run * 2) * (from_.run * 2), right = pair + from_.run;
     const Cuts cuts = CutsOf(begin - pair, part, pair);
     const Variable i = k_.MakeVariable(cuts.low_left.Get()), j = k_.MakeVariable(cuts.low.Get() - cuts.low_left.Get());
     const Value left_end = cuts.high_left.Get(), right_end = cuts.high.Get() - left_end;
     k_.Loop(begin, pair + cuts.high.Get(), 1, [&](Value place) {
-      // Beyond the end of a run, another place is loaded and ignored.
+      // After the end of a run, another place is loaded and ignored.
       const Value at = i.Get(), at_right = j.Get();
       const Value a = Position(pair + at), b = Position(right + at_right);
       const Value takes_right = (at_right < right_end) & ((at >= left_end) | sort_.Less(b, a));

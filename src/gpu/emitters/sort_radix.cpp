@@ -1,5 +1,6 @@
-// Sorting by digits of keys, the lowest first, with one walk through each tile. The sum of all counts before a count,
-// by digit and then by tile, is the place of its first key. Keys are moved in their order, so every pass is stable.
+// Sorting by digits of keys, the lowest first, with one walker for each tile (sort_kernel.h). The sum of all counts
+// before a count, by digit and then by tile, is the place of its first key. Keys are moved in their order, so every
+// pass is stable.
 #include "gpu/emitters/sort_digits.h"
 
 namespace hlo::gpu {

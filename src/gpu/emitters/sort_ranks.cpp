@@ -2,17 +2,17 @@
 // tile by one digit, stably, and moves them to shared memory in that order. Keys with equal digits then leave the tile
 // side by side.
 //
-// Ranks: the keys of a warp have positions in the order (item, lane). For each item, the lanes with equal digits find
-// each other. Their places follow the keys that the warp has counted before, and the last of the lanes updates the
-// count. The sum of all counts before a count, by digit and then by warp, is the place of the warp's first key with
-// that digit.
+// Ranks: the keys of a warp have positions in the order (item, lane). For each item, lanes find the lanes with the same
+// digit. Their places follow the keys that the warp has counted before, and the last of these lanes updates the count.
+// The sum of all counts before a count, by digit and then by warp, is the place of the warp's first key with that
+// digit.
 //
 // Long lines: one kernel counts the digits of all passes, because the counts do not depend on the order of keys. Each
 // pass is then one kernel. It knows where the keys of a digit begin in the line, but not how many are in earlier tiles.
 // A tile adds the counts of earlier tiles, from the nearest on, until one of them knows the sum of all tiles up to it
 // (Merrill and Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back", 2016). A block takes the next tile
-// when it starts, so it waits only for running blocks. One word holds a count and its kind, so no other memory must be
-// seen in order.
+// when it starts, so it waits only for running blocks. A count and its kind are in one word, so the order in which
+// other memory becomes visible does not matter.
 #include <algorithm>
 #include <bit>
 #include <optional>
@@ -125,7 +125,7 @@ class RankedTile {
   }
 
  private:
-  // Items whose digits are compared among lanes at a time, without waiting for the counters.
+  // The number of items whose digits are compared among lanes before the counters are needed.
   static constexpr int64_t kAtATime = 4;
 
   void EachWarp(const std::function<void(Value row)>& body) const {
@@ -176,15 +176,15 @@ class RankedTile {
   int64_t items_, digits_;
   int64_t part_;  // Digits of a thread.
   Slot keys_, places_, counts_, begins_, sum_;
-  std::optional<Array> counters_;  // Keyed by warp and digit.
+  std::optional<Array> counters_;  // Indexed by warp and digit.
 };
 
-// Each thread of an SM then has 64 registers, enough for 16 keys of 32 bits and their places.
+// With this many threads on an SM, each has 64 registers, enough for 16 keys of 32 bits and their places.
 constexpr int kThreadsOfSm = 1024;
 
-// Positions of the tile. Empty if all tiles are full.
+// The number of positions in the tile. No value if all tiles are full.
 Value CountOf(const SortKernel& sort) { return sort.space().length % sort.shape().tile == 0 ? Value() : sort.count(); }
-// The mask only tells the range of pass numbers.
+// The mask changes nothing, but gives LLVM the range of pass numbers.
 Value ShiftOf(const SortKernel& sort, Value pass) {
   const auto passes = static_cast<uint64_t>(DigitPasses(sort.space(), sort.shape()));
   const auto most = static_cast<int64_t>(std::bit_ceil(passes) - 1);
@@ -237,17 +237,17 @@ class LongLine {
 
   int64_t Tiles() const { return sort_.space().lines() * sort_.tiles(); }
 
-  // Places in the line where keys with a digit begin.
+  // For each digit, the place in the line where its keys begin.
   Array begins() const { return begins_; }
   Value BeginAt(Value entry) const { return sort_.line() * (passes_ * digits_) + entry; }
 
-  // Words for each pass, tile and digit, which are zero while nothing is known.
+  // A word for each pass, tile and digit, which is zero while its count is not known.
   Array states() const { return states_; }
   Type word() const { return word_; }
   Value StateAt(Value tile, Value digit) const {
     return (sort_.pass() * Tiles() + sort_.line() * sort_.tiles() + tile) * digits_ + digit;
   }
-  // States with the count of the tile alone, or of all tiles up to it.
+  // A state is the count of the tile alone, or of all tiles up to it.
   Value OfTile(Value count) const { return count | Flag(1); }
   Value OfAll(Value count) const { return count | Flag(2); }
   Value IsKnown(Value state) const { return state >= Flag(1); }
@@ -309,7 +309,7 @@ class DigitCounter {
   // Lanes that meet the same digit count in different copies, which are in different banks.
   static constexpr int64_t kMostCounters = 8192, kMostCopies = 8;
 
-  // Afterwards no tile has a state, and the first tile is next.
+  // Clears the counters. Afterwards no tile has a state, and the first tile is next.
   void Clear() {
     const Array states = line_.states(), next = sort_.NextTiles();
     const int64_t words = states.elements(), part = CeilDiv(words, k_.blocks());
@@ -390,7 +390,7 @@ class DigitPass {
       });
     }
     LookBack();
-    // Distance from a place in the tile to the place in the line, modulo 2^32.
+    // `starts` gets the distance from a place in the tile to the place in the line, modulo 2^32.
     ranked_.EachDigit([&](Value digit, int64_t i) {
       const int at = static_cast<int>(i);
       const Value before = before_.Get(at), all = before + Convert(ranked_.Count(i), line_.word());
@@ -418,7 +418,7 @@ class DigitPass {
  private:
   static constexpr int kKeysAtOnce = 4, kTilesAtOnce = 8;
 
-  // In the first tile, the own count includes all tiles up to it.
+  // In the first tile, its own count is the count of all tiles up to it.
   void Announce(Value digit, int64_t i) {
     const Value count = Convert(ranked_.Count(i), line_.word()), is_first = sort_.tile() == 0;
     line_.states().Atomic(AtomicOp::kExchange, line_.StateAt(sort_.tile(), digit),
@@ -456,7 +456,8 @@ class DigitPass {
       const Value at = line_.StateAt(Max(nearest - back, k_.Index(0)), digit);
       states.push_back(line_.states().AtomicFetch(AtomicOp::kOr, at, k_.Constant(line_.word(), 0)));
     }
-    // Counting ends at a tile that knows the sum up to it, as the first tile does, and pauses at one without a state.
+    // Counting ends at a tile that knows the sum up to it, as the first tile does, and pauses at a tile without a
+    // state.
     Value goes_on = k_.Constant(Type::kPred, 1), is_done = k_.Constant(Type::kPred, 0);
     for (const Value state : states) {
       const Value takes = goes_on & line_.IsKnown(state);
@@ -474,7 +475,8 @@ class DigitPass {
   MovedKeys moved_;
   RankedTile ranked_;
   int part_;
-  // For each of the thread's digits: its keys in earlier tiles, the first tile that is included, and whether to go on.
+  // For each of the thread's digits: the number of its keys in the earlier tiles counted so far, the first of these
+  // tiles, and whether to continue.
   Slot before_, first_tile_, waits_;
   Slot waiting_;
 };

@@ -16,18 +16,19 @@ struct TilePitches {
   int64_t line, term;
 };
 
-// One index of a tile, with its pitch there.
+// An index of a tile (line or term) and its pitch in the tile.
 struct FillAxis {
   std::function<void(kernel::Value)> bind;
-  int64_t size;  // The last element is read again for larger indices.
+  // Indices from `size` on read the last element again.
+  int64_t size;
   kernel::Value from;
   int64_t steps, pitch;
-  std::optional<int64_t> counted;  // For a term: elements from this index on are 0.
+  std::optional<int64_t> counted;  // For a term: elements from here on are 0.
 };
 
-// Used at block level. Warps divide the steps of `line`. Lanes divide the steps of `lane` (index `lane_index`), which
-// are 32 times a power of 2 up to 16. `node` is converted to `declared` and then to the tile's type. Elements where a
-// condition does not hold are 0.
+// Used at block level. The steps of `line` are divided among warps. The steps of `lane` (index `lane_index`), which are
+// 32 times a power of 2 up to 16, are divided among lanes. `node` is converted to `declared` and then to the tile's
+// type. Elements where a condition does not hold are 0.
 void FillTile(kernel::KernelBuilder& k, Emission& emission, const kernel::Array& tile, NodeId node,
               kernel::Type declared, std::span<const IndexCondition> conditions, const FillAxis& line,
               const FillAxis& lane, IndexExpr lane_index);

@@ -37,7 +37,7 @@ TiledProduct::TiledProduct(ContractionSpace& space, const Instruction& hero, con
       results_(space, hero, frame_) {}
 
 void TiledProduct::Emit() {
-  // This leaves at most 128 registers for each thread. By itself, ptxas fits one more block on the SM, and spills.
+  // Limits each thread to 128 registers. By itself, ptxas fits one more block on the SM, and spills.
   k_.SetMinBlocksPerSm(2);
   lhs_tile_ = k_.Shared("lhs", operand_type_, TileSize(tile_rows_, panel_, lhs_pitches_));
   rhs_tile_ = k_.Shared("rhs", operand_type_, TileSize(tile_columns_, panel_, rhs_pitches_));

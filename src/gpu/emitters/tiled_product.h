@@ -1,6 +1,6 @@
-// Products of tiles in shared memory, for GPUs. A block computes a tile of the result, a panel of terms at a time, from
-// operands that are converted and padded with 0. Blocks that share a tile process different panels and write partial
-// sums as [tile][split][row][column]. The last block to arrive adds them in the order of the terms.
+// Products of tiles in shared memory, for GPUs. A block computes a tile of the result, a panel of terms at a time. The
+// operands are converted, and padded with 0. Blocks that share a tile process different panels and write partial sums
+// as [tile][split][row][column]. The last block to arrive adds these in the order of the terms.
 #ifndef HLO_GPU_EMITTERS_TILED_PRODUCT_H_
 #define HLO_GPU_EMITTERS_TILED_PRODUCT_H_
 

@@ -1,7 +1,7 @@
 // The emitter of transposes. Operands that are contiguous along another dimension than the outputs pass through tiles
-// of shared memory, so that both sides access memory in runs. A tile of three sides, [rows, columns, square], is a
-// strip of small tiles. If the outputs' minor dimension is short, each thread reads one element of each run and writes
-// them as neighbours.
+// of shared memory, so that both sides access memory in runs. A tile of three sizes, [rows, columns, rows of a small
+// tile], is a strip of small tiles. If the outputs' minor dimension is short, each thread reads one element of each run
+// and writes these elements side by side.
 #include "gpu/plan/transpose_space.h"
 
 #include <algorithm>
@@ -49,7 +49,7 @@ Result<EmittedKernel> EmitInterleaved(LoopSpace& space, const EmitRequest& reque
     of_run.push_back(emission.Leave());
   }
   TileOver(k, 1, lane.size, begin, step, [&](Value i) {
-    // Computing all elements before the first store makes the stores vectors side by side.
+    // All elements are computed before the first store, so that the stores become adjacent vectors.
     std::vector<std::vector<Value>> results;
     std::vector<Value> offsets;
     for (const Emission::ScopeData& run : of_run) {
@@ -114,8 +114,8 @@ Result<EmittedKernel> EmitTranspose(const EmitRequest& request) {
     rest = rest / space->variables[v].size;
   }
 
-  // Whole squares along a strip are unrolled, so that several are loaded at once. Their rows are padded by a cache
-  // line, so that vectors are stored and loaded as a whole and do not wait for each other.
+  // Small tiles of a strip are unrolled if they are whole, so that several are loaded at once. Their rows are padded by
+  // a cache line, so that vectors are stored and loaded as a whole and do not wait for each other.
   const bool is_written_out =
       strip > tile_rows && k.warps() == 1 && rows % tile_rows == 0 && columns % tile_columns == 0 && tile_rows <= 32;
   const auto each_line = [&](Value count, int64_t lines, const std::function<void(Value)>& body) {

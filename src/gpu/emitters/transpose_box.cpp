@@ -1,6 +1,6 @@
 // The emitter of transposes with short runs. A box is read in the order of the operands, permuted in shared memory by a
-// table, and written in the order of the outputs. Both accesses to memory are vectors, because a processor limits the
-// number of waiting stores, whether elements or vectors.
+// table, and written in the order of the outputs. Both reads and writes are vectors, because a processor limits the
+// number of pending stores, whether they are elements or vectors.
 #include "gpu/emitters/transpose_box.h"
 
 #include <algorithm>
@@ -44,7 +44,7 @@ class BoxEmitter {
 
  private:
   struct Run {
-    // Start of the run in each box.
+    // The start of the run in each box.
     Value read, written;
     Value count;
   };
@@ -61,8 +61,8 @@ class BoxEmitter {
     }
   }
 
-  // Elements along `variables` (minor first) are contiguous, so the minor variable counts all of them for `body`. The
-  // other variables are loops.
+  // Calls `body` for each run: the elements along `variables` (minor first), which are contiguous. In a run, the minor
+  // variable counts all elements. The other variables become loops.
   void ForEachRun(std::span<const size_t> variables, const std::function<void(const Run&)>& body) {
     std::vector<size_t> loops;
     int64_t below = 1;
@@ -116,7 +116,7 @@ class BoxEmitter {
     });
   }
 
-  // Places of a written run in the box that was read.
+  // For each element of a written run, its place in the box that was read.
   std::vector<int64_t> Places() const {
     std::vector<int64_t> places = {0};
     for (size_t v = box_.run; v < space_.variables.size(); ++v) {
@@ -171,7 +171,7 @@ class BoxEmitter {
   Emission& emission_;
   const std::vector<int64_t> read_pitches_, written_pitches_;
   const std::vector<Array> arrays_;
-  // The boxes that are read and written, for each load.
+  // For each load, the box in the order of reading and in the order of writing.
   std::vector<Array> read_, written_;
   std::vector<Value> origin_, counts_;
 };

@@ -15,8 +15,8 @@ struct Renumbering {
   std::vector<int32_t> arrays;
 };
 
-// Returns offsets that place all numbers after those of `whole`, which has `statements` statements. Leaves `arrays`
-// empty.
+// Returns offsets that place all numbers after the numbers of `whole`, which has `statements` statements. Leaves
+// `arrays` empty.
 Renumbering Behind(const Kernel& whole, int32_t statements);
 // Appends the slots, variables and sources of `part`, and adds its number of values.
 void Append(const Kernel& part, Kernel& whole);
