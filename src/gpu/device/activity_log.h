@@ -21,7 +21,7 @@ struct Activity {
 
 struct Activities {
   std::vector<Activity> all;
-  uint64_t dropped = 0;                 // Records that the buffers had no room for.
+  uint64_t dropped = 0;                 // Records lost because the buffers were full.
   int64_t least_mhz = 0, most_mhz = 0;  // Sampled clock of the multiprocessors; 0 if unknown.
   int64_t memory_mhz = 0;
 };

@@ -29,15 +29,15 @@ class CudaRecorder {
   // Last returns the nodes that the next node depends on, and After sets them.
   Result<std::vector<CudaHandle>> Last() const;
   Status After(std::span<const CudaHandle> nodes);
-  // Records the kernel that `launch` queues, whose code waits for its predecessors. It may start before predecessors
-  // that Early recorded have ended.
+  // Records the kernel that `launch` queues, whose code waits for its predecessors. If Early recorded a predecessor,
+  // the kernel may start before it has ended.
   Status Early(const std::function<Status()>& launch);
 
   // While `on`, TakeNew returns the nodes recorded since its last call or Begin.
   void ListNodes(bool on) { lists_ = on; }
   Result<std::vector<CudaHandle>> TakeNew();
 
-  // Makes a condition, which is 0 at each launch, and returns the handle with which kernels set it.
+  // Makes a condition, which is 0 at each launch. Returns its handle.
   Result<void*> MakeCondition();
   // Adds a conditional node (kIfNode, kWhileNode or kSwitchNode). Each function queues the work of one body; null is an
   // empty body.

@@ -269,8 +269,7 @@ class CuptiLog : public ActivityLog {
   }
 
  private:
-  // Reads CUPTI's clock three times, each between two readings of the steady clock. The pair of readings with the
-  // smallest distance counts.
+  // Reads CUPTI's clock three times between two readings of the steady clock. The closest readings count.
   Status SynchronizeClocks() {
     int64_t nearest = INT64_MAX;
     for (int look = 0; look < 3; ++look) {

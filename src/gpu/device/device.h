@@ -70,7 +70,7 @@ class Device {
   // Whether device memory is memory of the process.
   virtual bool IsHost() const = 0;
 
-  // Returns at least one byte, aligned to kBufferAlignment. Error: kLimit if memory is short.
+  // Returns at least one byte, aligned to kBufferAlignment. Error: R020 (kLimit) if memory is short.
   virtual Result<void*> Allocate(int64_t bytes) = 0;
   virtual void Free(void* memory) = 0;
 

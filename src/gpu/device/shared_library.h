@@ -37,7 +37,7 @@ class SharedLibrary {
   std::string missing_;
 };
 
-// Calls `kLoad` on first use, with the arguments of the first caller, and keeps the result or error.
+// Calls `kLoad` on first use, with the first caller's arguments, and keeps the result or error.
 template <auto kLoad, class... Args>
 auto OpenOnce(const Args&... args) -> Result<const typename decltype(kLoad(args...))::value_type*> {
   static std::mutex mutex;

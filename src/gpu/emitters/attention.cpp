@@ -143,7 +143,8 @@ class AttentionKernel {
     });
   }
 
-  // The second product multiplies several keys at a time, so shares after the last key must be 0.
+  // The second product multiplies several keys at a time, so shares (the weights of values) after the last key must be
+  // 0.
   void MakeShares() {
     const int64_t padded = CeilDiv(row_, tiles_.second_keys) * tiles_.second_keys;
     const auto clear = [&](Value at, int64_t from) {

@@ -35,7 +35,7 @@ using kernel::Value;
 using kernel::Variable;
 using Output = IterationSpace::Output;
 
-// Once arrays take this much shared memory, further ones are in scratch memory, which stays in a cache.
+// Arrays beyond this sum are in scratch memory, which stays in a cache.
 constexpr int64_t kMostSharedBytes = 40 << 10;
 constexpr int64_t kMostSharedBytesOfCluster = 227 << 10;
 constexpr int64_t kMostBlocksOfCluster = 8;

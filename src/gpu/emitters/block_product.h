@@ -29,9 +29,9 @@ class BlockProduct {
   virtual void Store(const kernel::Array& to, kernel::Value at, int64_t pitch) = 0;
 };
 
-// Without `shape`, the product is computed by threads: `lines` must be a multiple of the warps, and `columns` 32 times
-// a power of 2. With `shape`, it is computed by matrix units: `lines` must be a multiple of 16, `columns` of 8 times
-// the warps, and the number of terms of the shape's terms.
+// Without `shape`, threads compute the product. `lines` must then be a multiple of the warps, and `columns` 32 times a
+// power of 2. With `shape`, matrix units do. Then `lines` must be a multiple of 16, `columns` a multiple of 8 times the
+// warps, and the number of terms a multiple of the terms of the shape.
 std::unique_ptr<BlockProduct> MakeBlockProduct(kernel::KernelBuilder& k, int64_t lines, int64_t columns,
                                                std::optional<kernel::MmaShape> shape);
 

@@ -331,7 +331,7 @@ std::vector<Value> Emission::Compute(NodeId id) {
 std::vector<Value> Emission::ComputeGuard(const ElementNode& node) {
   const size_t parts = ComponentCount(node.inst->shape().type());
   if (!Varies(node.conditions) && !node.inst->Is(Opcode::kConcatenate)) {
-    // Reads both operands, one with clamped indices, so that accesses stay contiguous.
+    // Reads both operands, with clamped indices where needed, so that accesses stay contiguous.
     const Value holds = All(node.conditions);
     std::vector<Value> both = EmitParts(node.operands);
     for (size_t i = 0; i < parts; ++i) both[i] = Select(holds, both[i], both[parts + i]);

@@ -46,16 +46,16 @@ class Emission {
     return scope;
   }
 
-  // Sets the variable that is the position in the tile. Conditions on it become branches. Sums add the terms without it
-  // first.
+  // Sets the variable that is the position in the tile. Conditions on it become branches. Sums add the terms that do
+  // not depend on it first.
   void SetLane(IndexExpr variable);
   void Bind(IndexExpr variable, kernel::Value value);
   void Bind(NodeId node, std::vector<kernel::Value> values);
   // Fixes whether a guard's conditions hold, for the rest of this scope.
   void Decide(NodeId guard, bool holds);
 
-  // Hoist computes the sub-expressions of these values that depend only on bound variables. HoistLoads computes the
-  // guard's loads that are the same for the whole tile and never out of bounds.
+  // Hoist computes the parts of these values that depend only on bound variables. HoistLoads computes the guard's loads
+  // that are the same for the whole tile and never out of bounds.
   void Hoist(std::span<const NodeId> nodes);
   void Hoist(IndexExpr e);
   void HoistLoads(const ElementNode& guard);

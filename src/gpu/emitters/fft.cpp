@@ -1,6 +1,6 @@
-// The emitter of ffts. A block transforms lines in shared memory, which has real and imaginary parts in two halves
-// each. Each step of Stockham's algorithm reads one half and writes the other, without reordering. Each line is a
-// matrix, whose columns are transformed first, and then its rows. Threads process adjacent elements of the columns of
+// The emitter of ffts. A block transforms lines in shared memory, which holds real parts and imaginary parts in two
+// halves each. Each step of Stockham's algorithm reads one half and writes the other, without reordering. Each line is
+// a matrix, whose columns are transformed first, and then its rows. Threads process adjacent elements of the columns of
 // all lines, so that runs of accesses have the same root. Source: Van Loan, Computational Frameworks for the Fast
 // Fourier Transform, 1.7, 3.3 and 4.2.
 #include <cmath>
@@ -61,7 +61,6 @@ Number operator*(Number x, Number y) {
   return {Fma(x.real, y.real, -(x.imag * y.imag)), Fma(x.real, y.imag, x.imag * y.real)};
 }
 Number Conjugate(Number x) { return {x.real, -x.imag}; }
-// i x if `inverse`, else -i x.
 Number TimesI(Number x, bool inverse) { return inverse ? Number{-x.imag, x.real} : Number{x.imag, -x.real}; }
 
 void Small(std::vector<Number>& x, bool inverse) {

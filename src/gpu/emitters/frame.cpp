@@ -77,7 +77,7 @@ void CountIndices(const ElementGraph& graph, std::span<const NodeId> needed, ker
 }
 
 void AddPromises(const ElementGraph& graph, std::span<const NodeId> needed, PrecisionPlan& precision) {
-  // Nothing else than dots, convolutions and functions uses fma.
+  // Only dots, convolutions and functions contain fma.
   precision.contract = false;
   for (const NodeId id : needed) {
     const ElementNode& node = graph.node(id);

@@ -60,8 +60,7 @@ class KernelFrame {
   std::vector<NodeId> needed_;
 };
 
-// Splits `linear` into indices of the role's variables and binds them. Excludes the last variable of the space, which
-// is the lane.
+// Splits `linear` into the role's variables and binds them, except the last variable of the space (the lane).
 void BindAll(const IterationSpace& space, Emission& emission, Role role, kernel::Value linear);
 
 // Adds a tile over [begin, begin + step) of [0, size), without masks if it always fits. A step below 32 leaves lanes of

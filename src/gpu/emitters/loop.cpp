@@ -108,8 +108,7 @@ std::vector<Array> MakeOutputs(const IterationSpace& space, std::span<const Node
 
 void EmitTile(LoopSpace& space, KernelFrame& frame, const std::vector<Array>& arrays, int width, IndexExpr lane,
               Value begin, int64_t step, const std::function<void(Value)>& in_tile) {
-  // Limits the branches: choices in a tree of concatenations (a prefix scan by halves) are independent, and eight of
-  // them need 256 tiles.
+  // Choices in a tree of concatenations (a prefix scan by halves) are independent, so eight of them need 256 tiles.
   constexpr int kMostBranches = 8, kMostTiles = 24;
   int tiles = 1;
   Emission& emission = frame.emission();

@@ -12,7 +12,7 @@
 
 namespace hlo::gpu {
 
-// The results of a plan of kind loop or transpose.
+// The results that a plan of kind loop or transpose writes.
 class LoopTarget {
  public:
   // The space must not outlive this object.

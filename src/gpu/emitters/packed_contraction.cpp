@@ -26,7 +26,7 @@ using kernel::Variable;
 // Transposed tiles and vectors end at multiples of this on any host.
 constexpr int64_t kWhole = 16;
 
-// The bits of an operand's magnitude if it was converted from integers of at most 8 bits, else 24.
+// Bits of an operand's magnitude if it was converted from integers of at most 8 bits, else 24.
 int MagnitudeBits(const Instruction& operand) {
   for (const Instruction* inst = &operand;; inst = &inst->operand(0)) {
     const PrimitiveType type = inst->shape().type();
@@ -36,7 +36,7 @@ int MagnitudeBits(const Instruction& operand) {
   }
 }
 
-// Whether pairs of neighbouring terms are multiplied at once, as 16-bit integers with sums in 32 bits.
+// Whether pairs of neighbouring terms are multiplied as 16-bit integers with sums in 32 bits.
 bool AreMultipliedInPairs(const ContractionSpace& space, const Instruction& product) {
   return SumTypeOf(product) == Type::kS32 && MagnitudeBits(product.operand(0)) <= 8 &&
          MagnitudeBits(product.operand(1)) <= 8 && space.position().size == 1 && space.term().size % 2 == 0;
@@ -108,8 +108,8 @@ class PackedProduct {
  private:
   using Dimension = ContractionSpace::Variable;
 
-  // `steps` is the greatest number of steps, `pitch` the distance between neighbours in the panel. `of_element` values
-  // form one element of the panel.
+  // At most `steps` indices of `variable`, from `from` on. `pitch` is the distance between neighbours in the panel.
+  // `of_element` values form one element of the panel.
   struct Axis {
     const Dimension& variable;
     Value from;

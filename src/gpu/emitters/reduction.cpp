@@ -180,7 +180,7 @@ class RowKernel {
 
   // Takes several whole steps at once, which keeps more loads in flight and needs fewer passes over the accumulators.
   void Walk(const std::vector<Slot>& slots, Value first, Value last) {
-    // A lane that has an element in any step has one in the first.
+    // A lane that has an element in any step also has one in the first step.
     const bool start_together = chunks_ == 1 || plan_.splits == 1 || whole_;
     body_.HoistInputs();
     k_.Loop(
@@ -462,7 +462,7 @@ class ColumnKernel {
   }
 
  private:
-  // BlockTile covers the strip with the whole block. Tile covers the part of it that a warp has, from `column` on.
+  // BlockTile covers the strip with the whole block. Tile covers a warp's part of the strip, from `column` on.
   void BlockTile(const KernelBuilder::IndexBody& in_tile) {
     if (groups_ == 1) return TileOver(k_, width_, columns_, begin_, plan_.tile[1], in_tile);
     k_.Tile(width_, strips_ == 1 ? k_.Index(strip_) : Min(k_.Index(strip_), k_.Index(columns_) - begin_), in_tile);

@@ -23,7 +23,7 @@ void StoreElement(kernel::Array array, kernel::Value offset, std::span<const ker
 
 // The bits of `value` as a type of equal width. A pred value has the byte 0 or 1.
 kernel::Value EmitBits(kernel::Value value, kernel::Type type);
-// PartOfBits returns part number `part` of the bits, counted from the low end. JoinedBits is its inverse.
+// Part number `part` of the bits, counted from the low end, and the inverse.
 kernel::Value PartOfBits(kernel::Value value, kernel::Value part, kernel::Type type);
 kernel::Value JoinedBits(std::span<const kernel::Value> parts, kernel::Type type);
 
@@ -31,7 +31,7 @@ kernel::Value JoinedBits(std::span<const kernel::Value> parts, kernel::Type type
 std::vector<kernel::Value> EmitScalarComputation(kernel::KernelBuilder& k, const Computation& computation,
                                                  std::span<const kernel::Value> arguments);
 
-// The bits of one part of a literal, or the value of an integer. The parts of all elements are numbered consecutively.
+// The bits of a part of a literal, or the value of an integer. Parts are numbered over all elements.
 int64_t LiteralBits(const Literal& literal, int64_t part);
 std::vector<kernel::Value> LiteralValue(kernel::KernelBuilder& k, const Literal& literal, int64_t linear);
 

@@ -5,8 +5,8 @@
 //   columns  a thread scans neighbouring columns, row by row
 //
 // Several blocks share a row or strip if there are too few of them. Then a first kernel stores the total of each part,
-// and a second one scans the parts, each from the total before it. A reverse scan runs through its variable in reverse
-// (scan_space.h) and exchanges the operands of the reducer.
+// and a second kernel scans each part from the sum of the totals before it. A reverse scan runs through its variable in
+// reverse (scan_space.h) and exchanges the operands of the reducer.
 #include <algorithm>
 #include <functional>
 

@@ -233,7 +233,7 @@ class AlikeEmitter {
 
 // ---- Others ---------------------------------------------------------------------------------------------------------
 
-// Its buffers become operands and results of the region, and scratch memory from number `scratch` on.
+// The kernel's buffers become operands and results of the region, and scratch memory from number `scratch` on.
 Result<EmittedKernel> EmitOther(const Region& region, const Instruction& inst, int scratch) {
   const EmitRequest& request = region.request();
   const std::optional<FusionPlan> plan = TRY(ReadPlan(inst));

@@ -33,8 +33,8 @@ class Digits {
   int64_t digits_, shift_;
 };
 
-// Moves `count` keys and their carried data from half `half` of the arrays to the other half, sorted by the digit of
-// `pass`.
+// Sorts `count` keys by the digit of `pass`, and moves them and their carried data from half `half` of the arrays to
+// the other half.
 void SortByDigit(SortKernel& sort, int pass, int half, kernel::Array keys, kernel::Array carried,
                  kernel::Array counters, kernel::Value count);
 

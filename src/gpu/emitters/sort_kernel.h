@@ -54,8 +54,8 @@ class SortKernel {
   // The number of a kRadixPass, as a parameter of the kernel.
   Value pass() const { return pass_; }
 
-  // Calls `body` for the part of [0, count) of each walker: in a phase if each thread is one, or at block level if the
-  // block is the only one. If `alone` is true, the first walker gets the whole tile.
+  // Calls `body` for the part of [0, count) of each walker. A walker is a thread, in a phase, or the whole block, at
+  // block level (SortShape). If `alone` is true, the first walker gets the whole tile.
   void Walk(const RangeBody& body, Value alone = Value());
   void ForEach(Value count, const IndexBody& body);
   // Replaces each of [begin, begin + entries), kU32, by the sum of the entries before it.

@@ -33,8 +33,8 @@ class Merger {
  public:
   Merger(SortKernel& sort, const Runs& from) : sort_(sort), k_(sort.k()), from_(from) {}
 
-  // Computes the places [begin, begin + part) of the merged runs, which are twice as long. `part` is a power of two
-  // that divides `begin`, and at most the length of a merged run.
+  // Merges runs into the places [begin, begin + part). `part` is a power of two that divides `begin` and is at most the
+  // length of two runs.
   void Merge(Value begin, Value part, const std::function<void(Value place, Value position)>& write) {
     const Value pair = begin / (from_.run * 2) * (from_.run * 2), right = pair + from_.run;
     const Cuts cuts = CutsOf(begin - pair, part, pair);

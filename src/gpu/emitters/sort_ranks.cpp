@@ -306,7 +306,7 @@ class DigitCounter {
   }
 
  private:
-  // Lanes that meet the same digit count in different copies, which are in different banks.
+  // Lanes with the same digit increment different copies of its counter, which are in different banks.
   static constexpr int64_t kMostCounters = 8192, kMostCopies = 8;
 
   // Clears the counters. Afterwards no tile has a state, and the first tile is next.

@@ -16,7 +16,7 @@ struct TilePitches {
   int64_t line, term;
 };
 
-// An index of a tile (line or term) and its pitch in the tile.
+// An index of a tile, with its pitch there.
 struct FillAxis {
   std::function<void(kernel::Value)> bind;
   // Indices from `size` on read the last element again.
@@ -26,8 +26,8 @@ struct FillAxis {
   std::optional<int64_t> counted;  // For a term: elements from here on are 0.
 };
 
-// Used at block level. The steps of `line` are divided among warps. The steps of `lane` (index `lane_index`), which are
-// 32 times a power of 2 up to 16, are divided among lanes. `node` is converted to `declared` and then to the tile's
+// Used at block level. Warps divide the steps of `line` among them. Lanes divide the steps of `lane` (index
+// `lane_index`), which are 32 times a power of 2 up to 16. `node` is converted to `declared` and then to the tile's
 // type. Elements where a condition does not hold are 0.
 void FillTile(kernel::KernelBuilder& k, Emission& emission, const kernel::Array& tile, NodeId node,
               kernel::Type declared, std::span<const IndexCondition> conditions, const FillAxis& line,

@@ -1,7 +1,7 @@
 // The emitter of transposes. Operands that are contiguous along another dimension than the outputs pass through tiles
 // of shared memory, so that both sides access memory in runs. A tile of three sizes, [rows, columns, rows of a small
 // tile], is a strip of small tiles. If the outputs' minor dimension is short, each thread reads one element of each run
-// and writes these elements side by side.
+// and writes them as neighbours.
 #include "gpu/plan/transpose_space.h"
 
 #include <algorithm>
@@ -49,7 +49,7 @@ Result<EmittedKernel> EmitInterleaved(LoopSpace& space, const EmitRequest& reque
     of_run.push_back(emission.Leave());
   }
   TileOver(k, 1, lane.size, begin, step, [&](Value i) {
-    // All elements are computed before the first store, so that the stores become adjacent vectors.
+    // All elements are computed first, so that the stores become adjacent vectors.
     std::vector<std::vector<Value>> results;
     std::vector<Value> offsets;
     for (const Emission::ScopeData& run : of_run) {

@@ -13,7 +13,7 @@
 namespace hlo::kernel {
 namespace {
 
-// The pointers of a group must fit into the 32,764 bytes of launch parameters, beside other parameters.
+// The pointers that fit into the 32,764 bytes of launch parameters, beside other parameters.
 constexpr int64_t kMostMembers = 4000;
 // Every GPU with clusters supports this many blocks in a cluster.
 constexpr int kMostInCluster = 8;

@@ -114,8 +114,8 @@ class Value {
 
 // Operands must have the same type. Floats below f32 are computed in f32 and rounded once, here and in all functions
 // below. Integers follow HLO: they wrap; x / 0 is -1 (all ones if unsigned), x % 0 is x, MIN / -1 is MIN, MIN % -1 is
-// 0. Shifts by the width or more give 0 (the sign for arithmetic right shifts). Values of kIndex are not checked: they
-// must not overflow, be divided by 0, or be negative when divided.
+// 0. Shifts by the width or more give 0 or, in arithmetic right shifts, copies of the sign bit. Values of kIndex are
+// not checked: they must not overflow, be divided by 0, or be negative when divided.
 Value operator+(Value a, Value b);
 Value operator-(Value a, Value b);
 Value operator*(Value a, Value b);
@@ -206,7 +206,7 @@ class Array {
   Value Load(int64_t index) const;
   void Store(int64_t index, Value value) const;
   // Access `width` contiguous elements. The index must be a multiple of width, and width * bytes at most 16. Prefer
-  // Tile, which finds vector accesses itself.
+  // Tile.
   std::vector<Value> LoadVector(Value index, int width) const;
   void StoreVector(Value index, std::span<const Value> values) const;
   // For a SharedTile. LoadTransposed is used after KernelBuilder::TransposeTile, with adjacent rows in adjacent
@@ -242,7 +242,7 @@ class ArrayGroup {
   int32_t id_ = -1;
 };
 
-// One value, or `width` values, for each thread. Keeps its value across phases. Read and written at thread level.
+// `width` values for each thread, which are kept across phases. Read and written at thread level.
 class Slot {
  public:
   Type type() const;
@@ -317,7 +317,7 @@ class KernelBuilder {
   void SetMinBlocksPerSm(int blocks) { kernel_.min_blocks_per_sm = blocks; }
   // Declares that index arithmetic may reach `indices`. The sizes of arrays are known.
   void CountsTo(int64_t indices) { kernel_.wide_index |= indices >= kLeastWideIndex; }
-  // The HLO instruction of the code recorded from now on, for reports of the sanitizer.
+  // Sets the HLO instruction of the code recorded from now on, for reports of the sanitizer.
   void SetSource(std::string instruction);
 
   // Parameters, in argument order. All indices must be below `elements`. The GPU code assumes `alignment`, in bytes.
@@ -355,9 +355,8 @@ class KernelBuilder {
   void CopyAsync(Array to, Value to_index, Array from, Value from_index);
   void CopyWait(int on_their_way = 0);
   Array Table(std::string name, Type type, std::vector<int64_t> bits);
-  // A parameter for the condition of a loop or branch in the CUDA graph that contains the launch. The launch passes the
-  // condition's handle as its pointer. At thread level only one thread may use SetCondition (kU32). At block or warp
-  // level it runs once for each block or warp.
+  // A parameter whose pointer is the handle of a condition in the CUDA graph that contains the launch. At thread level
+  // only one thread may use SetCondition (kU32). At block or warp level it runs once for each block or warp.
   Array Condition(std::string name);
   void SetCondition(Array condition, Value value);
 
@@ -404,7 +403,6 @@ class KernelBuilder {
   // Used at any level. A variable without `initial` must be set before it is read.
   Variable MakeVariable(Type type);
   Variable MakeVariable(Value initial);
-  // Sets all elements of the slot in all threads.
   void Fill(Slot slot, Value value);
   void Fill(Slot slot, double value) { Fill(slot, Constant(slot.type(), value)); }
 
@@ -442,7 +440,6 @@ class KernelBuilder {
   // pitch. An f32 array can fill a tf32 fragment. From a shared array, with index and pitch multiples of 16 bytes, one
   // instruction can load a whole left or right matrix.
   void LoadFragment(const Fragment& to, Array from, Value index, int64_t pitch, MatrixOrder order);
-  // sum += left * right.
   void Mma(SumFragment sum, LeftFragment left, RightFragment right);
 
   // Used at block level, for reductions divided over blocks. Counts the arriving blocks in counters[index] (kU32 InOut,
@@ -455,7 +452,6 @@ class KernelBuilder {
 
   // Records one instruction in the current region. For the functions of this header and math.h.
   Value Record(Op op, Type type, std::initializer_list<Value> operands, int64_t imm = 0, int64_t imm2 = 0);
-  // Sets `bits` and returns true if `value` is a kConstant.
   bool IsConstant(Value value, int64_t* bits) const;
 
  private:

@@ -21,8 +21,8 @@ enum class CompilePhase : uint8_t {
 class CompileTimes {
  public:
   void Add(CompilePhase phase, int64_t nanoseconds) { nanoseconds_[static_cast<size_t>(phase)] += nanoseconds; }
-  // Logs that `compiled` different ones of `kernels` were compiled, `quick` kernels with low effort. `kept` kernels
-  // came from the CodeCache.
+  // `compiled` counts different kernels, `quick` the kernels that were compiled with low effort, and `kept` the kernels
+  // that came from the CodeCache.
   void Log(std::string_view target, size_t kernels, size_t compiled, int64_t quick = 0, int64_t kept = 0) const;
 
  private:

@@ -19,7 +19,7 @@ struct DistinctKernels {
   std::vector<int64_t> sizes;
   std::vector<size_t> which;  // For each input, its index in `kernels`.
 };
-// Resets the properties of a kernel that do not affect its code in one lowering (host or NVPTX).
+// Resets properties that do not affect the code of a lowering (host or NVPTX).
 using Forget = void (*)(Kernel& kernel);
 DistinctKernels FindDistinct(std::span<const Kernel* const> kernels, Forget forget);
 

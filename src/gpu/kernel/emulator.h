@@ -59,7 +59,7 @@ struct SanitizerReport {
 
 struct EmulateOptions {
   bool sanitize = true;
-  // Blocks to run, in this order, each with all blocks of its cluster. Empty means all blocks.
+  // Blocks to run, in this order, with their clusters. Empty means all.
   std::vector<int64_t> blocks;
   NvptxOptions nvptx;
 };

@@ -207,7 +207,6 @@ int Machine::SourceLane(const Thread& thread, int lane) {
   return source >= 0 && source < kWarpSize ? source : lane;
 }
 
-// Executes vote.ballot.
 void Machine::Ballot(std::span<Thread> lanes) {
   uint32_t votes = 0;
   for (int lane = 0; lane < kWarpSize; ++lane) votes |= lanes[lane].value << lane;

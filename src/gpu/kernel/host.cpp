@@ -86,8 +86,8 @@ std::vector<Effort> EffortsOf(const DistinctKernels& distinct, std::span<const d
   return efforts;
 }
 
-// Several kernels in one LLVM module save some set-up of the code generator. Modules for the code cache have one
-// kernel, because other programs combine it with other kernels.
+// A module of several kernels saves some set-up of the code generator. Modules for the code cache have one kernel,
+// because other programs combine it with other kernels.
 constexpr size_t kMostPerModule = 8;
 
 struct Batch {
@@ -97,7 +97,7 @@ struct Batch {
   int64_t size = 0;
 };
 
-// Makes several modules for each thread, with the largest kernels first, so that threads end at about the same time.
+// Makes several modules for each thread, the largest kernels first, so that threads end at about the same time.
 std::vector<Batch> BatchesOf(const DistinctKernels& distinct, std::span<const Effort> efforts, size_t most) {
   std::vector<Batch> batches;
   for (const Effort effort : {Effort::kFull, Effort::kLittle}) {

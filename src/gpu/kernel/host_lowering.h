@@ -12,8 +12,7 @@
 namespace hlo::kernel {
 
 // Up to this many arguments are passed separately: `void name(int64 first_block, int64 last_block, void* ...)`. With
-// more arguments or with groups of arrays, the function is `void name(int64 first_block, int64 last_block, void* const*
-// arguments)`.
+// more arguments or with groups of arrays, the last parameter is `void* const* arguments`.
 constexpr int kMostDirectArguments = 12;
 bool TakesArgumentsOneByOne(const Kernel& kernel);
 

@@ -13,7 +13,7 @@ namespace hlo::kernel {
 class LoadedObject {
  public:
   virtual ~LoadedObject() = default;
-  // The address of a symbol of the object, or null if it is undefined.
+  // The symbol's address, or null if it is undefined.
   virtual void* Symbol(const std::string& name) const = 0;
 };
 

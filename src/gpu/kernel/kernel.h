@@ -55,7 +55,7 @@ enum class Op : uint8_t {
 
 enum Effects : uint8_t {
   kNoEffects = 0,
-  kReads = 1,  // Reads the array imm.
+  kReads = 1,  // Reads array number imm.
   kWrites = 2,
   kState = 4,  // Uses slots or variables.
   // Threads synchronise, so the op must not be in divergent code.
@@ -114,8 +114,8 @@ struct ArrayInfo {
   ArrayKind kind;
   Type type;
   int64_t elements;
-  int64_t alignment;           // In bytes; the GPU code assumes it.
-  bool may_alias = false;      // May share memory with another parameter, with equal elements at equal indices.
+  int64_t alignment;           // In bytes.
+  bool may_alias = false;      // See KernelBuilder::SetMayAlias.
   int64_t pitch = 0;           // kShared: the stride of a tile's rows. 0 if the array is not a tile.
   std::vector<int64_t> table;  // kTable: the bits of the elements.
   // The number of arrays in a group, which have a pointer each. 0 for a single array. `elements` is the size of the
@@ -126,7 +126,7 @@ struct ArrayInfo {
   int32_t sizes = -1;
 
   bool IsParameter() const { return kind <= ArrayKind::kInOut; }
-  int64_t AllElements() const;  // The sum over members; an upper bound for `sizes`.
+  int64_t AllElements() const;  // The sum over members. With `sizes`, an upper bound.
 };
 
 enum class Level : uint8_t { kBlock, kWarp, kThread };
@@ -140,7 +140,6 @@ struct FragmentKind {
   bool operator==(const FragmentKind&) const = default;
 };
 
-// `width` elements for each thread, kept across phases.
 struct SlotInfo {
   Type type;
   int width;
@@ -148,7 +147,6 @@ struct SlotInfo {
   std::optional<FragmentKind> fragment = std::nullopt;
 };
 
-// One value for each block, warp or thread.
 struct VariableInfo {
   Type type;
   Level level;
@@ -167,7 +165,7 @@ struct Kernel {
   int threads = kWarpSize;
   int min_blocks_per_sm = 0;      // 0 if not specified.
   bool wide_index = false;        // An index can reach kLeastWideIndex.
-  std::vector<ArrayInfo> arrays;  // Parameters in argument order, mixed with others.
+  std::vector<ArrayInfo> arrays;  // Parameters in argument order, and other arrays.
   std::vector<SlotInfo> slots;
   std::vector<VariableInfo> variables;
   std::vector<std::string> sources;

@@ -236,9 +236,9 @@ class Accumulations {
     found_.push_back(std::move(found));
   }
 
-  // Chooses the ranges that go over terms. For a matrix product this is the innermost range, for updates of an array
-  // the outermost loop. For a slot or variable it is all ranges around the accumulation that do not initialise it. If
-  // these include loops, tiles whose lanes have sums of their own do not count.
+  // Chooses the ranges that go over terms: for a matrix product the innermost range, for updates of an array the
+  // outermost loop, for a slot or variable all ranges around the accumulation that do not initialise it. If these
+  // include loops, tiles whose lanes have sums of their own do not count.
   void RangesOfTerms(Found* found) const {
     const std::set<const Instruction*>& accumulating = found->instructions;
     const std::vector<Range>& open = ranges_.open();

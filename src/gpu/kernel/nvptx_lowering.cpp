@@ -13,7 +13,7 @@ namespace {
 constexpr int64_t kLeastThatWaits = 90;
 constexpr int64_t kMostBlocks = (int64_t{1} << 31) - 1;
 
-// Returns whether LLVM could use the number of blocks, in conditions, divisions, minima or maxima of indices.
+// Whether LLVM could use the number of blocks, in conditions, divisions, minima or maxima.
 bool ComparesIndices(const Region& region) {
   return std::ranges::any_of(region.body, [](const Instruction& instruction) {
     const Op op = instruction.op;

@@ -30,11 +30,10 @@ bool WaitsInCode(const NvptxOptions& options);
 // The Forget function (distinct.h) of this lowering.
 void ForgetForNvptx(Kernel& kernel);
 
-// A device function: void (unsigned long long handle, unsigned value). See Op::kSetCondition.
+// void (unsigned long long handle, unsigned value). See Op::kSetCondition.
 constexpr const char* kSetConditionSymbol = "cudaGraphSetConditional";
 
-// The kernel's name in PTX, with '_' in place of characters other than letters and digits. A name that is empty or
-// begins with a digit gets the prefix "k_".
+// The name in PTX: '_' replaces all characters except letters and digits, and "k_" precedes a digit or an empty name.
 std::string EntryName(const Kernel& kernel);
 
 std::string Replaced(std::string_view text, std::string_view what, std::string_view by);

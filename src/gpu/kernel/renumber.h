@@ -15,13 +15,12 @@ struct Renumbering {
   std::vector<int32_t> arrays;
 };
 
-// Returns offsets that place all numbers after the numbers of `whole`, which has `statements` statements. Leaves
-// `arrays` empty.
+// Offsets beyond all numbers of `whole`, which has `statements` statements. Leaves `arrays` empty.
 Renumbering Behind(const Kernel& whole, int32_t statements);
 // Appends the slots, variables and sources of `part`, and adds its number of values.
 void Append(const Kernel& part, Kernel& whole);
 void Renumber(Region& region, const Renumbering& to);
-// Returns the highest statement number, or -1 if no statement is numbered.
+// The highest statement number, or -1 if no statement is numbered.
 int32_t LastStatement(const Region& region);
 
 }  // namespace hlo::kernel

@@ -164,7 +164,7 @@ void* Sanitizer::Sink() {
 
 void* Sanitizer::Access(const AccessSite& site, int thread, void* address, const void* member, int rank) {
   const char* const byte = static_cast<const char*>(address);
-  // Here `member` is the address of the pointers of the group.
+  // Here `member` is the address of the group's pointers.
   if (site.pointer) {
     const int64_t which = (byte - static_cast<const char*>(member)) / static_cast<int64_t>(sizeof(void*));
     if (which >= 0 && which < kernel_.arrays[site.array].members) return address;

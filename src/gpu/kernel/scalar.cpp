@@ -60,8 +60,7 @@ llvm::Type* ScalarEmitter::Shaped(llvm::Type* scalar, llvm::Value* like) {
   return vector ? llvm::FixedVectorType::get(scalar, vector->getNumElements()) : scalar;
 }
 
-// Rounds by integer operations on hosts, where LLVM's own rounding calls a function that libgcc 12 lacks, or flushes
-// denormals.
+// On hosts, rounds by integer operations: LLVM's rounding calls a function that libgcc 12 lacks, or flushes denormals.
 llvm::Value* ScalarEmitter::RoundToBF16(llvm::Value* value) const {
   llvm::Type* const i16 = Shaped(b_.getInt16Ty(), value);
   if (place_ == Place::kGpu) return b_.CreateBitCast(b_.CreateFPTrunc(value, Shaped(b_.getBFloatTy(), value)), i16);

@@ -82,8 +82,7 @@ const HostCpu& Cpu() {
   return native;
 }
 
-// Forbids the contraction of products and sums, so that host and GPU use fma only where the kernel does, and round
-// alike.
+// Forbids contraction: host and GPU use fma only where the kernel does, so they round alike.
 Result<llvm::TargetMachine*> Make(const std::string& triple, const std::string& cpu, const std::string& features,
                                   llvm::CodeGenOptLevel level) {
   Initialise();

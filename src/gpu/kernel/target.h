@@ -17,11 +17,11 @@ enum class Effort : uint8_t {
   kFull,
 };
 
-// Code generator for this machine, limited to the selected instruction set (base/host_isa.h).
+// This machine, limited to the selected instruction set (base/host_isa.h).
 Result<llvm::TargetMachine*> HostTarget(Effort effort = Effort::kFull);
-// LLVM's name of the processor, such as "znver4", or "x86-64-v3" for a selected instruction set.
+// Such as "znver4", or "x86-64-v3" for a selected instruction set.
 std::string HostProcessor();
-// Everything besides the module that affects code generation, as a text for cache keys.
+// The inputs of code generation besides the module, for cache keys.
 std::string HostTargetText(Effort effort);
 Result<llvm::TargetMachine*> NvptxTarget(const std::string& arch, int ptx_version);
 

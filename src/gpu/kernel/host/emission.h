@@ -145,8 +145,7 @@ class HostEmission {
   // collectives.cpp: the slots of a warp as one vector.
   struct LanePiece {
     Values values;                  // Vectors, or scalars for a single lane.
-    // For each vector element, its place in the sequence of lanes. The elements of an even place and the next one are
-    // combined.
+    // The place of each vector element in the sequence of lanes. Each even place is combined with the next.
     llvm::SmallVector<int> places;
   };
   LanePiece LoadPiece(const Instruction& reduce, int first, int lanes);
@@ -170,7 +169,7 @@ class HostEmission {
   std::vector<int> parameters_;
   std::vector<LlvmValue> arrays_, transposed_, slots_, variables_;
   std::vector<LlvmValue> values_;
-  // The plan of the current vector body, or null, and its number of lanes.
+  // The plan of the current vector body or null, and its lanes.
   const WidePlan* wide_ = nullptr;
   unsigned width_ = 1;
   std::vector<LlvmValue> wide_variables_;
@@ -178,9 +177,9 @@ class HostEmission {
   Strip* strip_ = nullptr;
   Segment* segment_ = nullptr;
   LlvmValue block_ = nullptr, warp_ = nullptr, lane_ = nullptr, thread_ = nullptr, tile_index_ = nullptr;
-  llvm::MDNode* access_group_ = nullptr;  // For the loop over lanes, null outside.
+  llvm::MDNode* access_group_ = nullptr;  // Marks accesses in the loop over lanes; null outside.
   bool in_warps_ = false;
-  // For clusters. EnterBlock sets `rank_` and the storage of this block.
+  // For clusters. Set by EnterBlock: `rank_` and the storage of this block.
   LlvmValue first_block_ = nullptr, rank_ = nullptr;
   std::map<LlvmValue, int64_t> block_bytes_;  // The bytes between the storage of two blocks.
   struct {

@@ -33,7 +33,7 @@ llvm::Value* HostEmission::Address(int64_t array, LlvmValue index) {
   return b_.CreateInBoundsGEP(scalar_.MemoryTypeOf(kernel_.arrays[array].type), arrays_[array], index);
 }
 
-// LLVM may load elements that no thread writes only once, in spite of stores between two loads.
+// Marks loads of elements that no thread writes, so that LLVM can merge them in spite of stores between them.
 llvm::Value* HostEmission::LoadElement(int64_t array, LlvmValue index, bool wide) {
   const ArrayInfo& info = kernel_.arrays[array];
   const bool constant = info.kind == ArrayKind::kTable || (info.kind == ArrayKind::kInput && !info.may_alias);

@@ -16,7 +16,6 @@
 
 namespace hlo::kernel {
 
-// The number of lanes in a strip.
 constexpr int64_t kStrip = 128;
 
 struct StripPlan {

@@ -91,8 +91,8 @@ void HostEmission::EmitTile(const Instruction& tile) {
   });
 }
 
-// Emits a loop of unknown length on copies of small slots, and writes them back after the loop. Slots cannot be
-// registers in such a loop, but so other code can keep the originals in registers.
+// Emits a loop of unknown length, in which slots cannot be registers, on copies of small slots. They are written back
+// afterwards, so that other code keeps these slots in registers.
 void HostEmission::WithSlotsCopied(const Region& region, const std::function<void()>& emit) {
   std::set<int64_t> slots;
   if (kernel_.cluster == 1) FindSlots(region, slots);
@@ -173,7 +173,7 @@ llvm::Value* HostEmission::BeginSegment(Segment& segment, LlvmValue begin, LlvmV
     const Type types[] = {Type::kIndex, Type::kIndex};
     LlvmValue const value = scalar_.Emit(*cut, operands, types);
     // The remainder is not dividend - value * divisor: an index that a guard excludes may exceed the 32 bits of the
-    // division, and the segment would be empty.
+    // division, and then the segment could be empty.
     const Instruction rest{.op = Op::kRem, .type = Type::kIndex};
     LlvmValue const remainder = scalar_.Emit(rest, operands, types);
     // Elements with a negative dividend, which a guard excludes, form a segment of their own. Their quotient 0 keeps

@@ -57,7 +57,7 @@ int64_t WidestInMemory(const Kernel& kernel, const Region& region) {
   return bytes;
 }
 
-// Registers that a body needs: `constants` are shared by interleaved vectors, and each vector needs at most `values`.
+// Registers for a body: interleaved vectors share `constants`, and each needs at most `values`.
 struct Registers {
   int64_t constants = 0, values = 0;
 };

@@ -11,9 +11,8 @@ namespace hlo::kernel {
 // Whether the array is written past the caches (streaming.h).
 bool IsStreamed(const ArrayInfo& array);
 
-// Whether to emit two copies of a tile with a limit: one for whole tiles and one that ends at the limit. The copy for
-// whole tiles needs no masked stores, which delay loads of partial results and do not stream. Its known length allows
-// interleaving.
+// Whether to emit two copies of a tile with a limit: one for whole tiles, and one that ends at the limit. The first
+// needs no masked stores, which delay loads of partial results and do not stream. Its known length allows interleaving.
 bool IsWorthTwice(const HostFacts& facts, const Region& body);
 
 // The Forget function (distinct.h) of the host lowering. It reduces the size of an array to one of three classes:

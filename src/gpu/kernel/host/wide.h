@@ -29,8 +29,8 @@ struct WidePlan {
   // LLVM must not use masks, which would split accesses with gaps between lanes into scalar ones (complex_mul in
   // bench/results/2026-11-27-families.md).
   bool has_gaps = false;
-  // For each value, the difference between adjacent lanes; 0 is uniform. Values with a known stride are emitted as the
-  // scalar of the first lane.
+  // The difference between adjacent lanes, by value; 0 is uniform. Values with a known stride are emitted as the scalar
+  // of the first lane.
   std::vector<int64_t> stride;
   // Thread-level variables that are set in branches, or in loops that are not unrolled.
   std::vector<int64_t> carried;

@@ -127,7 +127,7 @@ class NvptxEmission {
   int32_t source_ = -1;
 };
 
-// The largest number of blocks that the code supports. It is the kernel's own number only if LLVM could use it.
+// The most blocks with which the code may be launched. This is the kernel's own number only if LLVM could use it.
 int64_t BlocksInCode(const Kernel& kernel);
 
 }  // namespace hlo::kernel

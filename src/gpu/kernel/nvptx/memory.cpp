@@ -33,7 +33,7 @@ void NvptxEmission::StoreScalar(int64_t array, LlvmValue index, LlvmValue value)
   Mark(b_.CreateAlignedStore(scalar_.ToMemory(value, type), Address(array, index), llvm::Align(Bytes(type))), array);
 }
 
-// Elements of one access: as many as the alignment of index and pointer allows, and at most 16 bytes.
+// Elements of an access: at most 16 bytes, as far as index and pointer are aligned.
 int NvptxEmission::VectorWidth(int64_t array, int32_t index) const {
   const Linear& form = linear_[index];
   if (!copies_.wide || copies_.width == 1 || form.stride != 1) return 1;
