@@ -108,7 +108,6 @@ class Device {
   // If `on`, recorded kernels may start before their predecessors have ended, and wait for them in their code. Returns
   // the previous setting.
   virtual bool SetEarlyLaunches(bool /*on*/) { return false; }
-  // Queues the recorded work.
   virtual Status Replay(const Recording& /*recording*/) { return {}; }
 
   // A launch of a kernel that sets a condition (gpu/runtime/conditions.h).

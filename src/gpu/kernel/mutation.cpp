@@ -21,7 +21,6 @@ struct Range {
   std::optional<int64_t> count;
 };
 
-// Facts about a kernel before its mutation.
 struct Before {
   explicit Before(const Kernel& kernel) : types(HostFacts(kernel).types), definitions(kernel.values) {
     Note(kernel.body);
