@@ -14,8 +14,8 @@ namespace {
 using Kind = ElementNode::Kind;
 using Index = std::vector<IndexExpr>;
 
-// An operand of a dot, with its dimensions by role. `before` counts the result's dimensions before the operand's free
-// ones.
+// An operand of a dot, with its dimensions by role. `before` is the number of result dimensions that precede the
+// operand's free dimensions.
 struct Side {
   const Instruction& operand;
   const std::vector<int64_t>&batch, &contracting;
@@ -126,7 +126,7 @@ class Builder : public RowsSpaceBuilder {
     return TakeGiven(space, product_, space.ResultValues(), of_result, &space.product_given);
   }
 
-  // Returns false if a use of `dot` is not at `index`, or if `nodes` need another given value.
+  // Returns false if a use of `dot` is not at `index`, or if `nodes` need any other given value.
   bool TakeGiven(const AttentionSpace& space, const Instruction& dot, const std::vector<NodeId>& nodes,
                  const Index& index, std::vector<NodeId>* given) {
     for (const NodeId id : space.graph.Reachable(nodes)) {

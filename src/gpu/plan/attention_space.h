@@ -16,19 +16,18 @@ namespace hlo::gpu {
 //   passes over the rows of scores (RowsSpace), where a row has all keys
 //   result[kept, column] = sum over key of share[kept, key] * value[kept, key, column]
 //
-// The kept variables are groups, each with its own keys and values, and lines, which share the keys and values of a
-// group.
+// A kept variable counts either groups or lines. Each group has its own keys and values, and its lines share them.
 struct AttentionSpace : RowsSpace {
   using RowsSpace::RowsSpace;
 
   const Instruction *scores = nullptr, *product = nullptr;
   Variable term, column;
-  std::vector<Variable> groups, lines;  // Some of `variables`, in the same order.
+  std::vector<Variable> groups, lines;  // Subsets of `variables`, in their order.
   NodeId query = -1, key = -1, share = -1, value = -1;
   int share_pass = 0;
   int64_t share_operand = 0;  // Operand number of `share` in the second dot.
   std::vector<NodeId> scores_given, product_given;
-  std::vector<Output> results;  // Results that depend on the second product.
+  std::vector<Output> results;  // Outputs that depend on the second product.
 
   int64_t group_count() const;
   int64_t line_count() const;
@@ -41,17 +40,17 @@ struct AttentionSpace : RowsSpace {
 
 bool FitsMatrixUnits(const AttentionSpace& space);
 
-// Sizes in elements of a block's shared memory (emitters/attention.cpp).
+// Shared memory of a block (emitters/attention.cpp). All sizes are element counts.
 struct AttentionTiles {
-  kernel::Type operand, scores, shares;  // Types of operands, and of rows before and after the passes.
+  kernel::Type operand, scores, shares;  // Types of operands, and of rows before and after the passes over them.
   bool by_matrix_units = false;
   int64_t lines = 0;
-  int64_t keys = 0;  // Keys at a time in the first product.
+  int64_t keys = 0;  // Keys of one step of the first product.
   int64_t second_keys = 0;
-  int64_t terms = 0;  // Padded for warps, like `columns`.
+  int64_t terms = 0;  // Padded to whole warps, like `columns`.
   int64_t columns = 0;
   int64_t pitch = 0;
-  int64_t panel = 0;  // Holds some of the keys, later some of the values.
+  int64_t panel = 0;  // Elements of the buffer for the keys, and later the values, of one step.
   int64_t term_pitch = 0, column_pitch = 0;
 
   bool rows_are_one() const { return scores == shares; }
@@ -59,7 +58,8 @@ struct AttentionTiles {
 };
 AttentionTiles TilesOf(const AttentionSpace& space, const KernelPlan& plan);
 
-// The two dots of an attention: the second dot and a reduce depend on the first dot. Otherwise empty.
+// Returns the two dots of an attention. The second dot and a reduce depend on the first one. Empty if there are no such
+// dots.
 std::vector<const Instruction*> AttentionDots(const FusionBody& body);
 
 // Returns null and sets `why_not` if the dots and the reduces between them do not form one space.

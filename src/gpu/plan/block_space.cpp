@@ -161,7 +161,7 @@ class Finder {
     return space_->recurrent ? space_->recurrent->ProductOf(inst) : nullptr;
   }
 
-  // The sum of each element may be used only at the index of this element.
+  // Plans a product in a cluster. Fails if a result uses the product's elements at another index than its own.
   Status FindProduct(const Instruction& inst) {
     auto part = std::make_unique<BlockPart>(inst);
     part->product = ProductOf(inst);
@@ -180,7 +180,7 @@ class Finder {
     return {};
   }
 
-  // Lets the kernel that computes `next` overwrite the state element, unless a read could then see the new value.
+  // Lets the kernel that computes `next` overwrite the state element, unless a later read could see the new value.
   void PlaceOnState(const Instruction& next, int64_t element, const StateReaders& readers) {
     const Instruction& named = WithoutNames(next);
     const bool is_element = named.Is(Opcode::kGetTupleElement);

@@ -20,7 +20,7 @@ struct BlockPart {
   FusionBody body;
   LoopSpaces loops;
   std::unique_ptr<ReductionSpace> reduction;
-  // For a cluster: the product whose sums the `loops` read as `sum`.
+  // If a cluster shares the loop: the product whose sum the `loops` read through the node `sum`.
   const RecurrentLoop::Product* product = nullptr;
   NodeId sum = -1;
   // For each root: the element of the surrounding loop's state that the root overwrites, or -1.
@@ -41,7 +41,7 @@ Result<std::unique_ptr<BlockSpace>> BlockSpaceOf(const Instruction& region, bool
 // The loop of a region that has no other loop or kernel, or null.
 const Instruction* OnlyLoopOf(const Instruction& region);
 
-// Whether the loop's body passes this element of the state on unchanged.
+// Whether the loop's body returns this element of its state unchanged.
 bool IsPassedOn(const Instruction& loop, int64_t element);
 
 }  // namespace hlo::gpu

@@ -32,7 +32,7 @@ int64_t TermsOf(const Instruction& product) {
   return terms * rhs.dim(attrs.dim_labels.rhs_input_feature);
 }
 
-// Kernels of kind loop are better for narrow groups, because one vector of theirs covers several groups.
+// For narrow groups kernels of kind loop are better, because a vector there covers several groups.
 bool HasNarrowGroups(const Instruction& product) {
   constexpr int64_t kNarrow = 8;
   if (!product.Is(Opcode::kConvolution)) return false;
@@ -89,7 +89,7 @@ constexpr int64_t kBlocksOfCore = 2;
 // The terms and sums of so few rows fit into the first-level cache.
 constexpr int64_t kStreamedRows = 4, kStreamedThreads = 256, kStreamedVector = 8;
 
-// Size of the fewest equal parts with at most `most` each.
+// The size of the parts if `all` is divided into the fewest equal parts of at most `most`.
 int64_t PartOf(int64_t all, int64_t most) { return CeilDiv(all, CeilDiv(all, most)); }
 
 KernelPlan PackedPlan(const ContractionSpace& space, const DeviceDescription& device) {
@@ -143,7 +143,7 @@ int64_t TilesOf(const ContractionSpace& space, int64_t rows, int64_t columns) {
   return space.group().size * CeilDiv(space.row().size, rows) * CeilDiv(space.column().size, columns);
 }
 
-// With fewer terms most of a panel would be zeros.
+// With fewer terms, padding with zeros would fill most of a panel.
 constexpr int64_t kLeastMatrixTerms = 16;
 
 KernelPlan MatrixPlan(const ContractionSpace& space, const DeviceDescription& device) {

@@ -11,7 +11,7 @@
 
 namespace hlo::gpu {
 
-// Terms of a tile in the packed and streamed forms of the kernel (plan/contraction.cpp).
+// Terms of a tile. They mark the packed and streamed forms of the kernel (plan/contraction.cpp).
 constexpr int64_t kLeastPackedPanel = 96, kMostPackedPanel = 384, kStreamedPanel = 512;
 
 // KernelPlan::algorithm of products on matrix units (emitters/matrix_contraction.cpp).
@@ -30,9 +30,9 @@ struct ContractionSpace : IterationSpace {
 
   NodeId lhs = -1, rhs = -1;
   int64_t lhs_operand = 0, rhs_operand = 1;  // Operand numbers of lhs and rhs.
-  // Number of equal parts of the rows. The rows of a part use the same elements of the window (dilated inputs).
+  // Equal parts of the rows, more than one with dilated inputs. The rows of a part use the same elements of the window.
   int64_t row_classes = 1;
-  std::vector<IndexCondition> lhs_conditions, rhs_conditions;  // Where these fail, the operand is 0 (padding).
+  std::vector<IndexCondition> lhs_conditions, rhs_conditions;  // Where these fail, the operand counts as 0 (padding).
   std::vector<IndexExpr> result;                               // Index in the contraction's result.
   std::vector<NodeId> given;
 
@@ -48,8 +48,8 @@ bool FitsMatrixUnits(const Instruction& product);
 // Convolutions of integers saturate (docs/ops.md), and dots of integers wrap.
 bool Saturates(const Instruction& product);
 
-// Returns null and sets `why_not` if a result has another size than the product, or uses it at another index than its
-// own. Returns null without a reason if there are no elements or terms.
+// Returns null and sets `why_not` if a result's size differs from the product's, or if a result uses product elements
+// at other indices than its own. Returns null without a reason if there are no elements or terms.
 Result<std::unique_ptr<ContractionSpace>> ContractionSpaceOf(const FusionBody& body, const Instruction& hero,
                                                              std::string* why_not);
 

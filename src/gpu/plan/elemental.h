@@ -45,7 +45,7 @@ class FusionBody {
   // Returns -1 if `inst` is computed inside the fusion.
   int LeafOf(const Instruction& inst) const;
   bool HasComplex() const;
-  // Operands first, without leaves.
+  // The instructions that are computed inside, each after its operands. Leaves are not included.
   const std::vector<const Instruction*>& instructions() const { return instructions_; }
 
  private:
@@ -73,14 +73,14 @@ struct ElementNode {
     kLiteral,  // The literal at `offset`.
     kIota,     // The value of `offset`.
     kScalar,
-    kBits,   // The operand's bits as another type, or their part `offset`. Several operands are joined.
+    kBits,   // The operand's bits as another type, or part number `offset` of them. Several operands are joined.
     kGuard,  // conditions ? operands[0] : operands[1]. operands[0] is valid only where the conditions hold.
     kMap,
-    kReduce,  // A fold of `steps`, also of dots. The operands are initial values.
-    kPick,    // select-and-scatter for one operand element. Each window that may cover it has a step with the source,
-              // then `window_size` steps with the window's elements. operands[0] is the initial value.
+    kReduce,  // A reduction or dot: a fold over `steps`. The operands are initial values.
+    kPick,    // A select-and-scatter. For each window that may cover the element, `steps` has the source element and
+              // then the `window_size` elements of the window. operands[0] is the initial value.
     kResult,  // Result `which` of operands[0].
-    kGiven,   // Already computed by the emitter.
+    kGiven,   // A value that the emitter computes itself.
   };
   Kind kind;
   const Instruction* inst = nullptr;
@@ -90,13 +90,14 @@ struct ElementNode {
   int which = 0;
   std::vector<NodeId> operands;
   std::vector<IndexCondition> conditions;
-  std::vector<IndexExpr> then_clamps, else_clamps;  // kGuard: clamps without effect if the conditions hold, or if not.
-  // kReduce: one step for each term if unrolled. Otherwise one step for all values of the loop variables, which are in
-  // [0, size), outermost first.
+  std::vector<IndexExpr> then_clamps, else_clamps;  // kGuard: clamps that have no effect while operands[0], or
+                                                    // operands[1], is computed.
+  // kReduce: if unrolled, one step for each term. Otherwise a single step, repeated for all values of the loop
+  // variables. These are in [0, size), outermost first.
   struct Step {
     std::vector<IndexCondition> conditions;
     std::vector<NodeId> operands;
-    std::vector<IndexCondition> own;  // kPick: true where this window position is the element itself.
+    std::vector<IndexCondition> own;  // kPick: these hold if the window position is the result element itself.
   };
   std::vector<Step> steps;
   std::vector<IndexExpr> loop;
@@ -110,15 +111,16 @@ class ElementGraph {
  public:
   ElementGraph(const FusionBody& body, IndexPool& pool) : body_(body), pool_(pool) {}
 
-  // The index is logical. `result` selects a result of a tuple. Errors: an op without an emitter.
+  // Returns the node of the element of `inst` at a logical index. `result` selects an array of a tuple. Errors: an op
+  // without an emitter.
   Result<NodeId> Plan(const Instruction& inst, std::vector<IndexExpr> index, int64_t result = 0);
-  // Makes Plan return kGiven nodes for `inst`, which the emitter computes itself.
+  // Makes Plan return kGiven nodes for `inst`.
   void SetGiven(const Instruction& inst) { given_.insert(&inst); }
 
-  // A loaded index (of a gather or dynamic-slice) is the value of a node, clamped to the variable's range.
+  // A loaded index (of a gather or dynamic-slice) is a variable whose value is that of a node, clamped to its range.
   bool IsLoadedIndex(int32_t variable) const { return loaded_.contains(variable); }
   NodeId LoadedIndex(int32_t variable) const { return loaded_.at(variable); }
-  // The variable for a scalar index, clamped to [0, high].
+  // Returns the variable for the integer element of `inst` at `index`, clamped to [0, high].
   Result<IndexExpr> Loaded(const Instruction& inst, std::vector<IndexExpr> index, int64_t high);
 
   const ElementNode& node(NodeId id) const { return nodes_[id]; }
@@ -126,11 +128,11 @@ class ElementGraph {
   const FusionBody& body() const { return body_; }
   IndexPool& pool() { return pool_; }
   const IndexPool& pool() const { return pool_; }
-  // Sorted index variables that e depends on, also through loaded indices.
+  // Index variables that `e` depends on, also through loaded indices. Sorted.
   std::vector<int32_t> VariablesOf(IndexExpr e) const;
   // `roots` and all nodes that they need, operands first.
   std::vector<NodeId> Reachable(std::span<const NodeId> roots) const;
-  // Direct dependencies.
+  // The nodes that this node depends on directly, including loaded indices.
   std::vector<NodeId> Needs(NodeId id) const;
   std::vector<IndexExpr> Expressions(NodeId id) const;
 

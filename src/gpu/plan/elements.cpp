@@ -13,7 +13,7 @@ namespace {
 
 using kernel::CeilDiv;
 
-// Numbers of the roots that the kernel writes. Empty for all roots with elements.
+// Numbers of the roots that the kernel writes. Empty if it writes all roots that have elements.
 std::vector<int64_t> RootsOf(const LoopSpace& space) {
   const std::vector<FusionBody::Root>& all = space.graph.body().roots();
   std::vector<int64_t> numbers;
@@ -124,8 +124,8 @@ std::optional<KernelPlan> TransposeKernel(const LoopSpace& space, const DeviceDe
   for (const LoopSpace::Output& output : space.outputs)
     output_bytes = std::min<int64_t>(output_bytes, ByteWidth(output.root->shape->type()));
   const auto fits = [&](int64_t r, int64_t c) { return c * (r + 1) * element_bytes <= kSharedBytes; };
-  // A CPU's prefetchers follow about 32 rows. Tiles have 64 columns only if 32 output elements are at most a line, if
-  // lines are cut, or if a host's rows have 33 to 63 elements.
+  // A CPU's prefetchers follow about 32 rows. Tiles have 64 columns in three cases: 32 output elements fill at most one
+  // cache line, rows do not end at a line, or a host's rows have 33 to 63 elements.
   const bool runs_are_lines = columns * output_bytes % kLine == 0 && 32 * output_bytes >= 2 * kLine;
   const int64_t tile_rows = rows >= 64 && fits(64, 32) ? 64 : 32;
   const bool is_narrow = !device.is_gpu && columns > 32 && columns < 64;
@@ -142,7 +142,7 @@ std::optional<KernelPlan> TransposeKernel(const LoopSpace& space, const DeviceDe
   return plan;
 }
 
-// No kernel writes results of different sizes. Empty for one kernel or updates in place.
+// The reason why the fusion needs several launches. Empty for one kernel or updates in place.
 std::string WhySeveral(const std::vector<KernelPlan>& plans) {
   const bool in_place = std::ranges::any_of(plans, &KernelPlan::in_place);
   return plans.size() > 1 && !in_place ? "its results have different sizes, and each size takes a launch" : "";

@@ -23,7 +23,7 @@ struct FftStep {
   int64_t whole = 1;
   bool is_rows = false;  // The second kernel of a long line.
   int64_t rows = 1;      // Rows of a long line's matrix.
-  // Elements in memory: fewer than `length` if the others are conjugates.
+  // Elements of a line in memory: fewer than `length` if the others are their conjugates.
   int64_t read = 1, written = 1;
   bool from_real = false, mirrors = false, to_real = false;
 
@@ -40,8 +40,8 @@ struct FftForm {
   explicit FftForm(int64_t length);
 
   bool chirps;
-  int64_t size;           // first * second.
-  int64_t first, second;  // Rows and columns of the matrix that threads share.
+  int64_t size;
+  int64_t first, second;  // Rows and columns of the matrix that the threads share; their product is `size`.
   std::vector<int64_t> of_first, of_second;
 };
 
@@ -58,7 +58,7 @@ struct FftSpace : IterationSpace {
 // Returns null if the root is not an fft. Errors: kUnsupported.
 Result<std::unique_ptr<FftSpace>> FftSpaceOf(const FusionBody& body);
 
-// Lines that a block transforms: a divisor of the number of adjacent lines.
+// Lines that a block transforms together: a divisor of the number of adjacent lines.
 int64_t LinesOfBlock(const FftSpace& space, const FftStep& step);
 
 }  // namespace hlo::gpu

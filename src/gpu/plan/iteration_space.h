@@ -23,10 +23,10 @@
 namespace hlo::gpu {
 
 enum class Role : uint8_t {
-  kKept,  // Independent: any order, any block.
+  kKept,  // Independent: in any order, in any block.
   kReduced,
-  kScanned,  // In order: each value sees the writes of earlier ones.
-  // Values are combined, then processed again.
+  kScanned,  // In order: each step sees the writes of earlier steps.
+  // Elements of a row are combined, and then processed again with the result.
   kRow,
 };
 
@@ -43,7 +43,8 @@ struct IterationSpace {
     const FusionBody::Root* root;
     NodeId value;
     IndexExpr offset;        // In elements of the root's buffer.
-    int in_place_leaf = -1;  // This leaf provides the other elements of the root.
+    int in_place_leaf = -1;  // The leaf whose memory the root shares, which provides the elements that are not written.
+                             // -1 for none.
   };
 
   IndexPool pool;
@@ -54,7 +55,7 @@ struct IterationSpace {
   int64_t Size(Role role) const;
   int64_t Size() const;
   const Variable& minor() const { return variables.back(); }
-  // Values of the outputs and loaded indices in their offsets.
+  // Nodes of the output values, and of loaded indices in the outputs' offsets.
   std::vector<NodeId> Values() const;
 
   // The step of `e` when `variable` grows by one and nothing wraps around. RunsAlong returns whether some load of
@@ -66,8 +67,8 @@ struct IterationSpace {
 // The dimensions above 1, from major to minor in memory.
 std::vector<int64_t> MajorToMinor(const Shape& shape);
 
-// Adds a variable for each of `groups`, which count merged dimensions of MajorToMinor(shape). A group's first dimension
-// determines the role. Returns the logical index.
+// Adds a variable for each of `groups`. A group is the number of merged dimensions of MajorToMinor(shape), and its
+// first dimension determines the role. Returns the logical index.
 std::vector<IndexExpr> AddVariables(IterationSpace& space, const Shape& shape, std::span<const int> groups,
                                     const std::function<Role(int64_t)>& role_of);
 
@@ -78,7 +79,7 @@ Result<IterationSpace::Output> OutputAt(IterationSpace& space, const FusionBody:
 // Whether variables i - 1 and i have the same role, and `nodes` and `offsets` depend only on their combination.
 bool MayMerge(const IterationSpace& space, size_t i, std::span<const NodeId> nodes, std::span<const IndexExpr> offsets);
 
-// Merges all dimensions that can be merged. Null if `make` returns null.
+// Builds a space with all mergeable dimensions merged. Null if `make` returns null.
 template <class Space>
 Result<std::unique_ptr<Space>> Merged(
     size_t rank, const std::function<Result<std::unique_ptr<Space>>(const std::vector<int>& groups)>& make) {

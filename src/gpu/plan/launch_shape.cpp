@@ -13,9 +13,9 @@ using kernel::CeilDiv;
 constexpr int kWavesOfBlocks = 4;
 constexpr int64_t kMostThreads = 256;
 
-// Numbers of row and of column reductions. A row of at most `warp_lanes` vectors has one warp, and a longer row a
-// block. If columns are narrow, the warps of a block take different rows. On a GPU, warps also take different rows if
-// columns leave threads unused, because few threads have too few loads in flight.
+// Numbers of row and of column reductions. A row of at most `warp_lanes` vectors gets one warp, and a longer row a
+// block. If columns are narrow, the warps of a block take different rows. On a GPU they also do so if the columns would
+// leave threads idle, because few threads have too few loads in flight.
 struct ReductionNumbers {
   int64_t warp_lanes;
   int64_t unroll;
@@ -35,8 +35,8 @@ int64_t SplitsFor(int64_t groups, int64_t steps, int64_t least_steps, const Devi
 
 bool ReducesMinor(const ReductionSpace& space) { return space.minor().role == Role::kReduced; }
 
-// Columns of the transposed tile, or 0 if a warp or a block has a row. A host also folds longer rows whose length is
-// not a multiple of 32 (bench/results/2026-11-27-reductions.md).
+// Columns of the transposed tile in which each thread reduces a row. 0 if a warp or block should reduce a row. A host
+// also uses such tiles for longer rows whose length is not a multiple of 32 (bench/results/2026-11-27-reductions.md).
 int64_t TransposedColumns(const ReductionSpace& space, const DeviceDescription& device) {
   constexpr int64_t kShortRow = 64, kMostFolded = 256, kLanes = 32, kFoldedColumns = 16;
   const int64_t minor = space.minor().size;
@@ -46,8 +46,8 @@ int64_t TransposedColumns(const ReductionSpace& space, const DeviceDescription& 
   return minor < kShortRow ? minor : 0;
 }
 
-// Gives each short row a thread, if possible. Lanes that shared a row would take as long to combine their results as to
-// load their few vectors.
+// Gives each short row a thread, if possible. If lanes shared a row, combining their results would take as long as
+// loading their few vectors.
 bool TransposesShortRows(const ReductionSpace& space, const DeviceDescription& device, KernelPlan& plan) {
   constexpr int64_t kLanes = 64, kLanesOfGpu = 128, kMostBytes = 40 << 10;
   // A host's tile and its transpose should fit into the first-level cache beside the input
@@ -67,8 +67,8 @@ bool TransposesShortRows(const ReductionSpace& space, const DeviceDescription& d
   return true;
 }
 
-// On a host, each partial result is in memory and costs as much as a term. Four times kStepBytes or more warps are
-// slower.
+// Adapts the plan to a host, where each partial result is in memory and costs as much as a term. Steps of four times
+// kStepBytes are slower, and so are more warps.
 void FitToHost(const ReductionSpace& space, bool by_warp, int elements_of_16_bytes, KernelPlan& plan) {
   constexpr int64_t kLanes = 32, kStepBytes = 256, kFewSteps = 4;
   const bool rows = ReducesMinor(space);

@@ -15,7 +15,7 @@
 
 namespace hlo::gpu {
 
-// Variables of one role, with their product as `size`, which a dimension of the tile divides.
+// The axis that one number of a plan's tile divides. `size` is the product of the variables' sizes.
 struct TileAxis {
   int64_t size;
   Role role;
@@ -26,30 +26,30 @@ struct LaunchShape {
   int threads = 32;
 };
 
-// One block for each tile of kept values, times the splits.
+// The blocks are all combinations of a tile of kept values and a split.
 LaunchShape LaunchOf(const IterationSpace& space, std::span<const TileAxis> axes, const KernelPlan& plan);
 LaunchShape LaunchOf(const ScatterSpace& space, const KernelPlan& plan);
 
-// All elements, or with `by_row`: rows (all variables except the minor one) and elements of a row.
+// One axis with all elements. With `by_row` two axes: rows (all variables except the minor one), and elements of a row.
 std::vector<TileAxis> ElementAxes(const IterationSpace& space, bool by_row);
-// Kept values and elements of a row, or terms and columns.
+// If rows are reduced: kept values, and elements of a row. If columns are reduced: terms, and columns.
 std::vector<TileAxis> ReductionAxes(const ReductionSpace& space);
 std::vector<TileAxis> RowAxes(const RowsSpace& space);
-// Kept values and elements of a row, or scanned elements and columns.
+// If rows are scanned: kept values, and elements of a row. If columns are scanned: scanned elements, and columns.
 std::vector<TileAxis> ScanAxes(const ScanSpace& space);
 
-// Steps of a result without splits: tiles of a row reduction, or terms of a column reduction.
+// Sequential steps for one result without splits: tiles of a row reduction, or terms of a column reduction.
 int64_t StepsOf(const ReductionSpace& space, const KernelPlan& plan);
 
-// Elements of the widest loaded or stored type in `bytes`, at most 16, the limit of a tile.
+// The number of elements of the widest loaded or stored type that fit into `bytes`. At most 16, the limit of a tile.
 int VectorWidth(const ElementGraph& graph, std::span<const NodeId> nodes, const std::vector<FusionBody::Root>& roots,
                 int bytes);
 
 // `work`, rounded up to a multiple of 32, but at most `most`.
 int ThreadsFor(int64_t work, int most = 256);
 
-// The vector divides `size`. Rows of up to `warp_lanes` lanes have a warp, and the tile's first size then counts warps.
-// Longer rows have a block.
+// Sets the vector, which divides `size`, and the threads and tile. A row of at most `warp_lanes` vectors gets a warp,
+// and tile[0] is then the number of warps. A longer row gets a block.
 void ShapeAlongMinor(int64_t size, int width, int64_t warp_lanes, KernelPlan& plan);
 
 void ShapeReduction(const ReductionSpace& space, const DeviceDescription& device, KernelPlan& plan);

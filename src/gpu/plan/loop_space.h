@@ -9,7 +9,7 @@
 
 namespace hlo::gpu {
 
-// All variables are kept. With `flat`, there is only one.
+// The space of a loop, whose variables are all kept. With `flat` it has a single variable.
 struct LoopSpace : IterationSpace {
   using IterationSpace::IterationSpace;
 
@@ -22,7 +22,7 @@ using LoopSpaces = std::vector<std::unique_ptr<LoopSpace>>;
 struct LoopRequest {
   std::vector<const FusionBody::Root*> roots;
   bool in_place = false;
-  const Instruction* given = nullptr;  // Computed by the emitter, if not null.
+  const Instruction* given = nullptr;  // An instruction that the emitter computes itself, or null.
 };
 
 Result<std::unique_ptr<LoopSpace>> LoopSpaceOf(const FusionBody& body, const LoopRequest& request, bool flat);

@@ -26,7 +26,8 @@ struct MatrixSpace : IterationSpace {
   PrimitiveType type = PrimitiveType::kF32;
   // Operand elements at the variables (matrix, row, column).
   std::vector<NodeId> elements;
-  // The strides of each result between matrices, rows and columns. A vector uses `column`.
+  // The strides of a result from matrix to matrix, row to row and column to column. A vector uses only `matrix` and
+  // `column`.
   struct Strides {
     int64_t matrix = 0, row = 0, column = 0;
   };

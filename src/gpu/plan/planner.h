@@ -42,8 +42,8 @@ class PlanRequest {
   std::vector<std::unique_ptr<LoopSpace>> loops_;
 };
 
-// Give no candidate if library calls are faster: two with a kernel between them for an attention, or one on prepared
-// operands for a product.
+// Give no candidate if library calls are faster. For an attention these are two calls with a kernel between them, and
+// for a product a call on prepared operands.
 Result<PlanAnswer> PlanAttentionOfRegion(PlanRequest& request);
 Result<PlanAnswer> PlanProductOfRegion(PlanRequest& request);
 
@@ -56,9 +56,10 @@ Result<std::vector<KernelPlan>> PlanElements(std::span<const LoopSpace* const> s
 
 // Errors (kUnsupported): there is no emitter for the instruction.
 Result<FusionPlan> PlanFusion(const Instruction& inst, const DeviceDescription& device);
-// Uses our own kernels, also for fusions meant for a library or a fill.
+// Plans our own kernels, even if the fusion is meant for a library or is a fill.
 Result<FusionPlan> PlanKernels(const Instruction& inst, const DeviceDescription& device);
-// The plan on the instruction, otherwise PlanFusion. Errors also C001 (malformed plan) and C002 (for another device).
+// Returns the plan that the instruction carries, otherwise that of PlanFusion. Errors also C001 (malformed plan) and
+// C002 (plan for another device).
 Result<FusionPlan> PlanOf(const Instruction& inst, const DeviceDescription& device);
 // Like PlanOf, but uses PlanKernels for fusions without a kernel of ours.
 Result<FusionPlan> KernelPlanOf(const Instruction& inst, const DeviceDescription& device);

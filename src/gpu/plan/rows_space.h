@@ -13,8 +13,8 @@
 
 namespace hlo::gpu {
 
-// Rows whose elements are processed in several passes. Pass p needs the reductions of earlier passes. Softmax has three
-// passes: the maximum; the exponentials and their sum; the quotients.
+// Rows whose elements are processed in several passes. Pass p needs the reductions of earlier passes. For example,
+// softmax has three passes: the maximum; the exponentials and their sum; the quotients.
 struct RowsSpace : IterationSpace {
   using IterationSpace::IterationSpace;
 
@@ -23,7 +23,8 @@ struct RowsSpace : IterationSpace {
     int pass = 0;
   };
   struct Store : Output {
-    int pass;  // The pass that writes the result, or (for `whole`) before which it is written.
+    int pass;  // In `elements`: the pass that writes the result. In `whole`: the pass before which the result is
+               // written.
   };
 
   std::vector<Hero> heroes;            // Operands first.
@@ -65,7 +66,7 @@ class RowsSpaceBuilder {
   Result<bool> AddRoot(RowsSpace& space, const FusionBody::Root& root, const std::vector<IndexExpr>& index);
   // `index` in an array of another shape with as many elements.
   std::vector<IndexExpr> IndexOf(RowsSpace& space, const Shape& shape, const std::vector<IndexExpr>& index) const;
-  // The first pass that can compute the node.
+  // The first pass that has the results of all reductions that the node needs.
   int PassOf(const RowsSpace& space, NodeId id);
   bool No(std::string_view why) {
     why_not_ = why;

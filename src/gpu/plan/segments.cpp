@@ -14,11 +14,12 @@
 namespace hlo::gpu {
 namespace {
 
-constexpr int64_t kMostInstructions = 1000;  // More would take long: one thread assembles the code of a launch.
+constexpr int64_t kMostInstructions = 1000;  // More would compile too long, because one thread assembles the code of a
+                                             // launch.
 constexpr int64_t kMostPointers = 4000;      // A launch's parameters have at most 32764 bytes.
 // Each reduction adds shared memory to all blocks, which only its own blocks use.
 constexpr int64_t kMostReductions = 4;
-// Each square root is called for each element of a vector, and ptxas 13.0 spills registers if there are 14 callers.
+// A square root is a function that is called for each element of a vector. ptxas 13.0 spills registers at 14 calls.
 constexpr int64_t kMostSquareRoots = 2;
 constexpr int64_t kThreads = 256;
 
@@ -91,7 +92,7 @@ class Units {
  private:
   static bool IsOne(const Instruction& inst) { return inst.shape().NumElements() == 1; }
 
-  // The root, which may be a single element, and the arrays that it depends on.
+  // Returns `root`, which may be a single element, and the arrays that it depends on.
   static std::vector<const Instruction*> ArraysOf(const Instruction& root) {
     std::vector<const Instruction*> values = {&root};
     std::set<const Instruction*> seen = {&root};
@@ -252,7 +253,8 @@ bool IsOneLaunch(const Instruction& region, const std::vector<Launch>& launches)
          std::ssize(launches.front().segments);
 }
 
-// Elements of units that a block computes, in several steps if enough blocks remain. Empty without units.
+// Unit elements for each block. A block takes several steps if enough blocks remain for the device. Empty without
+// units.
 std::vector<int64_t> TileOf(const Launch& launch, const DeviceDescription& device) {
   int64_t elements = 0;
   for (const Segment& segment : launch.segments) {

@@ -17,7 +17,7 @@ namespace hlo::gpu {
 struct SegmentUnit {
   const Instruction* kernel;
   std::vector<int64_t> roots;
-  std::vector<int64_t> operands;  // Numbers of the operands that are arrays of the same size.
+  std::vector<int64_t> operands;  // Numbers of the operands that are arrays of `elements` elements.
   int64_t elements = 0;
   // Equal for units that differ only in their arrays, ordered as in `operands` and `roots`, and in the number of
   // elements. Such units share code.

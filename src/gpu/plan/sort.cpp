@@ -31,8 +31,8 @@ int64_t TileFor(int64_t length) {
   return std::max<int64_t>(32, static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(length))));
 }
 
-// On a host, selects if few elements are kept. Too few lines for the processor are divided into tiles. `threads` counts
-// the elements that are examined together.
+// On a host, plans a selection if few elements are kept. If there are too few lines to occupy the processor, they are
+// divided into tiles. `threads` is the number of elements that are examined together.
 void SelectFirst(const SortSpace& space, const DeviceDescription& device, KernelPlan& plan) {
   constexpr int64_t kLeastLine = 512, kLeastOfKept = 8, kMostKept = 32 << 10, kLeastTile = 4096, kLeastSlack = 128;
   constexpr int64_t kTogether = 64;

@@ -27,13 +27,14 @@
 
 namespace hlo::gpu {
 
-// The key of a comparator that computes the same number from each side, and compares the two with LT or GT.
+// The key of a comparator that computes a number from each of its two elements in the same way, and compares the
+// numbers with LT or GT.
 struct SortKey {
   PrimitiveType type;
   bool descending;
   // Whether floats have a total order. Otherwise -0 equals +0, and comparisons with NaN are false.
   bool is_total;
-  // Computes the number from one side of the comparator. Null if it is an element of operand `element`.
+  // Computes the number from one element. Null if the number is itself an element, of operand `element`.
   const Instruction* number;
   int64_t element;
 };
@@ -48,8 +49,8 @@ struct SortSpace : IterationSpace {
   std::vector<int64_t> results;  // For each output: its operand, or kPosition.
   std::optional<SortKey> key;
 
-  // The data that moves with the key if outputs need more than the key: the only other operand that is written, or else
-  // the position, from which all operands can be read.
+  // The data that moves with the key if the outputs need more than the key. If one other operand is written, this is
+  // its element. Otherwise it is the position, from which all operands can be read.
   static constexpr int64_t kNothing = -2, kPosition = -1;
   int64_t carried = kPosition;
   bool HasDigits() const { return key && key->is_total; }
@@ -81,7 +82,7 @@ enum class SortStep : uint8_t {
 };
 std::string_view ToString(SortStep step);
 
-// Merges of runs have the length of a run. Merges, radix passes and selections are numbered.
+// One kernel of a sort. kMergeRuns merges runs of length `run`. `pass` numbers the merges, radix passes or selections.
 struct SortStepAt {
   SortStep step;
   int64_t run = 0;
@@ -89,9 +90,9 @@ struct SortStepAt {
   bool is_last = false;  // Writes the results.
 };
 
-// The sizes of a plan's tile: positions of a block, positions of a thread, and values of a digit (a power of two; 1 for
-// merges). `slack` is a selection's room beyond the kept elements, otherwise 0. If `chunk` is the whole tile, the block
-// works as one thread.
+// The sizes of a plan's tile. `tile`: positions of a block. `chunk`: positions of a thread; if it is the whole tile,
+// the block works as one thread. `digits`: values of a digit, a power of two, or 1 for merges. `slack`: elements that a
+// selection can hold beyond the kept ones, otherwise 0.
 struct SortShape {
   int64_t tile, chunk, digits, slack;
   explicit SortShape(const KernelPlan& plan)

@@ -55,7 +55,7 @@ std::vector<NodeId> MovedLoads(const LoopSpace& space) {
   return moved;
 }
 
-// Considers variables i and i + 1 in the outputs and in the loads that are not moved.
+// Whether variables i and i + 1 are contiguous in the outputs and in the loads that are not moved.
 bool AreContiguous(const LoopSpace& space, std::span<const NodeId> moved, size_t i) {
   const auto sees_one = [&](IndexExpr offset) {
     const std::vector<int64_t> coefficients = CoefficientsOf(space, offset);
@@ -76,8 +76,8 @@ int64_t WidestOf(const LoopSpace& space, std::span<const NodeId> loads) {
   return bytes;
 }
 
-// The variables in the memory order of one side, minor first. A run consists of the first variables that the box covers
-// as a whole, and of the next one.
+// The variables in the memory order of the loads or of the outputs, minor first. A run covers the first variables that
+// are completely inside the box, and the box's part of the next variable.
 class Side {
  public:
   Side(const LoopSpace& space, std::vector<size_t> order) : space_(space), order_(std::move(order)) {}

@@ -1,4 +1,5 @@
-// Transposes with short contiguous runs on one side, by boxes of the variables in shared memory.
+// Transposes in which the loads or the outputs have short contiguous runs. A block moves a box of the variables through
+// shared memory.
 #ifndef HLO_GPU_PLAN_TRANSPOSE_BOX_H_
 #define HLO_GPU_PLAN_TRANSPOSE_BOX_H_
 
@@ -13,10 +14,10 @@ namespace hlo::gpu {
 // The algorithm of the plan. Its tile has the size of the box in each variable.
 inline constexpr const char* kTransposeBox = "box";
 
-// For example, from [b,a,2,3] to [b,3,a,2] with sides 4, 3, 8, 2, outputs have runs of 8 x 2 elements, and the loads
-// have 4 runs of 8 x 2 x 3.
+// A box with `sides` elements along each variable. For example, in a transpose from [b,a,2,3] to [b,3,a,2] with sides
+// 4, 3, 8, 2, outputs have runs of 8 x 2 elements, and loads have 4 runs of 8 x 2 x 3.
 struct TransposeBox {
-  std::vector<NodeId> loads;  // Their order differs from the outputs', and is the same for all.
+  std::vector<NodeId> loads;  // Loads in another order than the outputs. All have the same order.
   std::vector<int64_t> sides;
   size_t run = 0;             // The first of the trailing variables that are one contiguous run of the outputs.
   std::vector<size_t> order;  // Variables with sides above 1, minor first in the loads.
@@ -25,15 +26,16 @@ struct TransposeBox {
   int64_t Elements() const;
   int64_t RunElements() const;
   int64_t LoadedRunElements() const;
-  // Strides of the variables in a box with the order of the loads, or of the outputs.
+  // Strides of the variables in a box that is stored in the order of the loads, or in that of the outputs.
   std::vector<int64_t> LoadedPitches() const;
   std::vector<int64_t> WrittenPitches() const;
 };
 
-// Empty if the loads are not transposed alike, or not contiguous on both sides.
+// Empty if the loads have different orders, or if loads or outputs are not contiguous.
 std::optional<TransposeBox> BoxOf(const LoopSpace& space, std::span<const int64_t> sides);
 
-// The box fits into the nearest cache, with runs of similar length on both sides.
+// Finds the largest box that fits into the nearest cache, with runs of similar length in the loads and outputs. Empty
+// if no box fits.
 std::optional<TransposeBox> FindBox(const LoopSpace& space);
 
 }  // namespace hlo::gpu

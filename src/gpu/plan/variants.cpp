@@ -131,7 +131,7 @@ std::vector<KernelPlan> Scatters(const KernelPlan& plan, const DeviceDescription
           With(plan, &KernelPlan::threads, plan.threads / 2)};
 }
 
-// The form of the plan stays (plan/contraction.cpp).
+// Varies the sizes, but keeps the form of the plan (plan/contraction.cpp).
 std::vector<KernelPlan> Contractions(const KernelPlan& plan) {
   const int64_t warps = plan.threads / 32, rows = plan.tile[0], panel = plan.tile[2];
   const auto tile = [&](int64_t of_warp, int64_t count, int64_t vector, int64_t terms) {

@@ -62,28 +62,28 @@ class Binding {
   }
   // Replaces a pointer and returns the old one.
   void* Move(PlaceNumber place, void* to) { return std::exchange(pointers_[place], to); }
-  const LoadedKernel& Kernel(int code) const { return *kernels_[code]; }  // Index in Program::code.
+  const LoadedKernel& Kernel(int code) const { return *kernels_[code]; }
   BoundCall& Call(const LibraryWork& work) const { return *calls_[work.call]; }
   HostCaller& Caller() const { return *caller_; }
 
-  // The state of nodes that may be queued together.
+  // The state of consecutive nodes that can be queued together as one recording.
   struct Recorded {
     int runs = 0;
     std::shared_ptr<const Recording> recording;
-    // The recording is valid while the trip counts of these loops stay the same.
+    // The recording is valid while these loops have the trip counts that were recorded.
     std::vector<const LoopNode*> unrolled;
-    bool doubted = false;                          // The trip counts had changed at the last use.
-    std::shared_ptr<const RecordedPieces> pieces;  // Null without a log.
+    bool doubted = false;                          // The trip counts differed at the last use.
+    std::shared_ptr<const RecordedPieces> pieces;  // Null unless the device logs its work.
   };
   Recorded& recorded(std::span<const Node> nodes) { return recorded_[{nodes.data(), nodes.size()}]; }
-  // Set when a recording with loops or branches failed.
+  // Set when recording loops or branches failed, so that the host decides their conditions.
   bool& host_decides() { return host_decides_; }
-  // Set when a recording with early launches failed.
+  // Set when recording early launches failed.
   bool& launches_late() { return launches_late_; }
-  // Trips of the last run by the host; -1 if unknown for these arguments.
+  // Trips of the loop in its last run by the host, or -1 if it has not run with these arguments.
   int64_t& trips_made(const LoopNode& loop) { return trips_made_.try_emplace(&loop, -1).first->second; }
 
-  // Loops whose trips the device counts. Runs keep the limits of SetLoopLimits (TripField).
+  // Loops whose trips the device counts. Runs keep the limits of SetLoopLimits, which are two of the TripField numbers.
   struct CountedLoops {
     PlaceNumber trips;
     std::span<const Instruction* const> loops;
@@ -96,11 +96,12 @@ class Binding {
   // Fills the counters with 0. Required after a failed run.
   Status ResetCounters();
 
-  // A read may lend these values without a copy. The next step may overwrite lent results.
+  // A read may return a literal that shares the bytes of an argument or, with kResultsToo, of a result. The next step
+  // may overwrite shared results.
   enum class Lent { kArguments, kResultsToo };
   Result<Literal> Read(const Instruction& inst, Lent lent = Lent::kArguments) const;
   Result<Literal> ReadLeaf(const Instruction& inst, int leaf, const Shape& shape, Lent lent = Lent::kArguments) const;
-  // The literal has this shape, or smaller sizes where the shape has <=.
+  // The literal has the shape `shape`, but may be smaller in dynamic dimensions.
   Status Upload(const Shape& shape, const Literal& literal, void* to) const;
   Result<Literal> Output();
 
@@ -109,7 +110,7 @@ class Binding {
 
   struct Leaf {
     const Shape* shape;
-    Literal literal;  // Keeps bytes alive that are used in place or restore a donated parameter.
+    Literal literal;  // Owns bytes that are used in place, or that restore a donated parameter.
     DeviceMemory memory;
     void* pointer = nullptr;
     // The place of a donated parameter, otherwise kNothing.

@@ -1,7 +1,7 @@
 // Assigns values to buffers, and buffers to offsets in the arena.
 //
-// If a value becomes another one (loop state, conditional results, in-place steps, copies) and their lives do not
-// conflict, both share a buffer. Otherwise the plan has a copy, unless sharing is optional. Invariants:
+// If a value becomes another one (loop state, conditional results, in-place steps, copies), both share a buffer unless
+// their lives conflict. If they conflict, the plan has a copy. Optional sharing needs no copy.
 //
 // - Two values that are live in the same unit (values.h) never share a byte, unless one becomes the other there.
 // - Constants, and parameters that are not donated, are never written.
@@ -23,7 +23,7 @@ enum class Area : uint8_t {
   kConstant,
   kOutput,
   kArena,
-  kCounters,  // Zeroed scratch that kernels leave zero, and counters of loops. Not shared.
+  kCounters,  // Scratch that is zero before and after each kernel, and counters of loops. Not shared.
   kPacked,    // Weights in a library's own order, valid until the next Bind.
 };
 
@@ -35,7 +35,7 @@ struct Place {
   bool operator==(const Place&) const = default;
 };
 
-// A copy between the places of two values. Both are numbers of values.
+// A copy from the place of one value to that of another. Both are indices into Values::values.
 struct PlannedCopy {
   int from, to;
 };
@@ -46,8 +46,8 @@ struct BufferPlan {
   std::vector<int> buffer_of;
   std::vector<Place> place_of;
   std::vector<const Instruction*> constants;  // Without duplicates.
-  // Keyed by position: copies before an in-place step, at the end of a branch or body, or at the entry of a loop, in
-  // order of execution.
+  // Copies by the position (values.h) at which they run: before an in-place step, at the end of a branch or body, or at
+  // the entry of a loop. In order of execution.
   std::map<int64_t, std::vector<PlannedCopy>> copies;
   std::vector<int64_t> output_bytes;  // Bytes in Area::kOutput by leaf of the result; 0 if the leaf is elsewhere.
   int64_t arena_bytes = 0;

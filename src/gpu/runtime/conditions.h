@@ -13,16 +13,17 @@
 
 namespace hlo::gpu {
 
-// The kernel's parameters are condition, predicate and trips (TripField). It ends a loop that exceeds kMostTrips, and
-// records the excess in `trips`.
+// The kernel of the decision whether a loop goes on. Its parameters are the condition, the predicate and the trips
+// (TripField). It ends a loop that exceeds kMostTrips, and records that in the trips.
 kernel::Kernel LoopConditionKernel(bool first);
 
-// A pred selects branch 0 if true; an s32 out of range selects the last branch. Sets a condition for each branch in
-// `asked`, or one condition to the branch number if `asked` is empty.
+// The kernel that selects a branch. A pred selects branch 0 if true. An s32 that is out of range selects the last
+// branch. The kernel sets a condition for each branch in `asked`. If `asked` is empty, it sets one condition to the
+// branch number.
 kernel::Kernel BranchConditionKernel(bool by_pred, int64_t branches, std::span<const int> asked);
 
-// Adds the kernels for loops and branches that do not need the host, or a note if `device` cannot decide them.
-// `kernels` are the kernels of Program::code.
+// Adds the kernels of loops and branches that do not need the host. If `device` cannot decide them, adds a note
+// instead. `kernels` has the kernel of each Program::code.
 Status AddConditions(Program& program, Device& device, std::span<const EmittedKernel* const> kernels);
 
 }  // namespace hlo::gpu

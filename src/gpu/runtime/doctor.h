@@ -12,7 +12,7 @@ namespace hlo::gpu {
 struct Capability {
   std::string name;
   bool ok = false;
-  std::string text;  // The version or device that was found, or an error.
+  std::string text;  // The version or device that was found, or the error.
   std::string consequence;
 };
 

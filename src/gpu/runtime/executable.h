@@ -87,18 +87,18 @@ enum class Concurrency : uint8_t { kNever, kWhereItPays, kAlways };
 
 struct RunOptions {
   const Observer* observer = nullptr;
-  Timeline* timeline = nullptr;       // Receives the events. A device without a log waits after each step.
-  const bool* interrupted = nullptr;  // Receives the events.
-  // Outermost loops in kernels stop after this number of trips; 0 is unlimited.
+  Timeline* timeline = nullptr;       // Receives the events. A device without a log then waits after each step.
+  const bool* interrupted = nullptr;  // When it becomes true, the run ends with R022.
+  // Outermost loops inside kernels stop after this number of trips. 0 is unlimited.
   int64_t stop_loops_after = 0;
   int64_t* trips = nullptr;       // Receives the trips of the last such loop.
-  std::optional<uint64_t> order;  // Seed of a random order that respects dependencies.
-  // Records steps that need no host in their second run, to queue them together later (Device::Records).
+  std::optional<uint64_t> order;  // Runs steps in a random order that respects dependencies, with this seed.
+  // Records steps that need no host during their second run. Later runs queue the recording (Device::Records).
   bool record = true;
   Concurrency concurrency = Concurrency::kWhereItPays;
   bool early_launches = true;                 // Recorded kernels may start early and wait for preceding ones.
   bool wait_for_each = false;                 // Waits for each step, so that a device error names the right step.
-  std::vector<std::string>* notes = nullptr;  // Receives reasons for slow execution.
+  std::vector<std::string>* notes = nullptr;  // Receives the reasons for slow execution.
   std::vector<RecordedGraph>* graphs = nullptr;
   std::optional<double>* device_ms = nullptr;  // The time on the device's clock, if it has one.
 };
@@ -174,7 +174,7 @@ class Executable {
   // MakeReady if needed.
   virtual Status MakeReady() = 0;
   virtual Status Execute(const RunOptions& options = {}) = 0;
-  // Includes copies from and to the device.
+  // Host time of all host calls, including copies from and to the device.
   virtual double HostCallSeconds() const = 0;
   // The result of the last Execute. The caller owns its bytes.
   virtual Result<Literal> Output() = 0;

@@ -48,14 +48,14 @@ Result<Fault> ParseFault(std::string_view text);
 // Returns whether the fault fits any of the kernels.
 bool PlantInKernels(const kernel::Mutation& mutation, std::vector<EmittedKernel>& kernels);
 
-// The first result of the returned call has the fault.
+// Wraps a library call so that the first result has the fault.
 std::unique_ptr<LibraryCall> WithFault(std::unique_ptr<LibraryCall> call, std::string fault, const Shape& result);
 
-// Both return the number of planted faults.
+// Change the plan or the steps, and return the number of planted faults.
 int PlantInBuffers(const Fault& fault, BufferPlan& plan);
 int PlantInBlock(const Fault& fault, Block& block);
 
-// The error for a fault without a place. `names` are the instructions of its kind.
+// The error if no fault could be planted. `names` are the instructions of the fault's kind.
 Error NothingPlanted(const Fault& fault, const std::vector<std::string_view>& names);
 
 }  // namespace hlo::gpu

@@ -11,19 +11,19 @@
 
 namespace hlo::gpu {
 
-// 0 means unknown.
+// Estimated work of a node. 0 means unknown.
 struct NodeWeight {
   double seconds = 0;
   int64_t blocks = 0;  // Blocks of the largest launch.
 };
 NodeWeight WeightOf(const Node& node);
 
-// Parallel branches pay only if each takes at least this time and all fit on the device together, because only a chain
-// has early launches.
+// Only a chain can have early launches. Parallel branches therefore pay only if each takes at least this time and all
+// fit on the device together.
 constexpr double kLeastSideSeconds = 20e-6;
 
-// Chooses the direct predecessors of each node, ascending, which imply all `dependencies`. `multiprocessors` is the
-// number of blocks that fill the device.
+// Chooses for each node its direct predecessors in the graph, ascending. Together they imply all `dependencies`.
+// `multiprocessors` is the number of blocks that fill the device.
 std::vector<std::vector<int>> GraphOrder(std::span<const std::vector<int>> dependencies,
                                          std::span<const NodeWeight> weights, Concurrency concurrency,
                                          int64_t multiprocessors);

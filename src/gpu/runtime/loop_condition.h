@@ -13,17 +13,18 @@
 
 namespace hlo::gpu {
 
-// Emits code for one thread. `again` is the predicate of the next trip; see LoopConditionKernel.
+// Emits code for one thread. `again` is true if there is another trip. See LoopConditionKernel for the other arguments.
 void SetLoopCondition(kernel::KernelBuilder& k, kernel::Array condition, kernel::Value again, kernel::Array trips,
                       bool first);
 
-// The kernel's parameters are the condition, the values at `places` and, if missing there, the trip counters.
+// The kernel's parameters are the condition, the values at `places` and the trip counters. `places` may lack the
+// counters.
 struct LoopCondition {
   kernel::Kernel kernel;
   std::vector<PlaceNumber> places;
 };
 
-// Empty unless `condition` is one step with a small computation on single elements. `emitted` are the kernels of
+// Empty unless `condition` is one step with a small computation on single elements. `emitted` has the kernel of each
 // Program::code.
 std::optional<LoopCondition> ComputedCondition(const Block& condition, std::span<const EmittedKernel* const> emitted);
 

@@ -11,7 +11,7 @@ namespace hlo::gpu {
 
 struct Program;
 
-// Bytes in use at a position, without arguments, constants, counters and packed weights.
+// Bytes in use at one position (values.h), without arguments, constants, counters and packed weights.
 struct MemoryPoint {
   int64_t temporaries = 0;  // In the arena; a multiple of kBufferAlignment.
   int64_t outputs = 0;      // Outside the arena.
@@ -28,7 +28,7 @@ struct HeldBuffer {
 struct MemoryCurve {
   std::vector<MemoryPoint> at;
   std::vector<int64_t> position_of_step;  // Indexed by Program::steps.
-  int64_t peak = 0;                       // The first position with the maximum.
+  int64_t peak = 0;                       // The first position at which bytes() is largest.
   std::vector<HeldBuffer> at_peak;        // The largest first.
 };
 

@@ -21,15 +21,15 @@ bool IsStep(const Instruction& inst);
 bool MovesBytes(const Instruction& inst);
 
 bool HasDynamicSizes(const Instruction& inst);
-// An array with dynamic sizes has room for the largest sizes. The actual sizes, s64[rank], follow at a multiple of 8
-// bytes (SizesOffset).
+// Bytes of an array in memory. If its sizes are dynamic, there is room for the largest sizes. The actual sizes,
+// s64[rank], follow at SizesOffset, a multiple of 8 bytes.
 int64_t BytesInMemory(const Shape& array);
 int64_t SizesOffset(const Shape& array);
 
-// `value` may be smaller where `shape` has <=.
+// Whether `value` has the sizes of `shape`, or smaller ones in dynamic dimensions.
 bool FitsInto(const Shape& value, const Shape& shape);
 
-// The order of the schedule; without a schedule, operands come first.
+// The instructions in the order of the schedule. Without a schedule, operands precede their users.
 std::vector<Instruction*> RunOrder(const Computation& computation);
 
 }  // namespace hlo::gpu

@@ -21,7 +21,7 @@ struct PlaceUse {
 };
 using PlaceNumber = int32_t;  // Index in Program::places.
 
-// Consecutive place numbers, so that the pointers of a kernel's arguments are adjacent.
+// A range of place numbers. Pointers to a kernel's arguments are adjacent in memory.
 struct PlaceRange {
   PlaceNumber first = 0;
   int32_t count = 0;
@@ -36,7 +36,7 @@ struct KernelWork {
   int code;  // Index in Program::code.
   PlaceRange arguments;
   std::vector<bool> writes;  // Indexed by argument.
-  // The place of KernelBuffer::kTrips; 0 for a kernel without loops.
+  // Place of the kernel's trip counters (KernelBuffer::kTrips). 0 for a kernel without loops.
   PlaceNumber trips = 0;
   std::vector<const Instruction*> loops = {};
 };
@@ -71,10 +71,10 @@ inline bool NeedsHost(const Work& work) {
 struct Step {
   const Instruction* instruction;
   int info = -1;                 // Index in Executable::steps().
-  std::vector<CopyWork> copies;  // Run before the work: copies of operands that it updates in place.
+  std::vector<CopyWork> copies;  // Copies of operands that the work updates in place. They run before it.
   std::vector<Work> work;
-  // Estimated seconds (shares.h), and thread blocks of the largest launch. A library call counts a block for each
-  // 128x128 elements of its result. 0 if unknown.
+  // Estimated seconds (shares.h), and thread blocks of the largest launch. 0 if unknown. A library call counts a block
+  // for each 128x128 elements of its result.
   double seconds = 0;
   int64_t blocks = 0;
 };
@@ -91,18 +91,18 @@ struct LoopNode {
   PlaceNumber predicate;
   Block body;
   std::vector<CopyWork> back;
-  // A copy of `back` that turns.h avoids: its index, the body's places in the buffers of the state and of the next
-  // state, and two places that take turns.
+  // A copy of `back` that turns.h avoids. `copy` is its index. `state` and `next` are the body's places in the buffers
+  // of the state and of the next state. The next state alternates between `places`.
   struct Turn {
     int copy;
     std::vector<PlaceNumber> state = {}, next = {};
     PlaceNumber places[2] = {};
   };
   std::vector<Turn> turns = {};
-  int64_t known_trips = -1;  // See ir/trip_count.h; -1 if unknown.
-  int64_t most_trips = -1;   // A planted limit (fault.h); -1 for none.
-  // With these kernels of Program::code the device decides whether the loop goes on (conditions.h): `first` runs before
-  // the first trip, `next` after each trip. -1 if the host decides.
+  int64_t known_trips = -1;  // From the text of the loop (ir/trip_count.h). -1 if unknown.
+  int64_t most_trips = -1;   // Limit of a planted fault (fault.h). -1 for none.
+  // Kernels in Program::code by which the device decides whether the loop goes on (conditions.h). `first` runs before
+  // the first trip, and `next` after each trip. -1 if the host decides.
   struct Decided {
     int first = -1, next = -1;
     PlaceRange arguments = {};
@@ -110,7 +110,7 @@ struct LoopNode {
     PlaceRange next_arguments = {};
     size_t handle_at = 0;        // The number of arguments of `next` before the condition.
     bool computes = false;       // Whether `next` computes the condition itself.
-    const Step* last = nullptr;  // The step whose last work is part of `next`.
+    const Step* last = nullptr;  // If not null: `next` also does this step's last work.
   };
   Decided decided = {};
 };
@@ -125,9 +125,9 @@ struct BranchNode {
   std::vector<Branch> branches;
   struct Decided {
     bool by_device = false;
-    int set = -1;  // Kernel in Program::code that sets the conditions; -1 for none.
+    int set = -1;  // The kernel in Program::code that sets the conditions. -1 for none.
     PlaceRange arguments = {};
-    std::vector<int> asked = {};  // Branches with their own conditions. If empty, one condition is the branch number.
+    std::vector<int> asked = {};  // Branches that each have a condition. If empty, one condition is the branch number.
   };
   Decided decided = {};
 };
@@ -146,7 +146,7 @@ struct Program {
   std::vector<ConstantData> constants;
   int64_t counter_bytes = 0;
   int64_t packed_bytes = 0;
-  std::vector<PlaceUse> places;  // Number 0 is used for absent places.
+  std::vector<PlaceUse> places;  // Number 0 stands for absent places.
   std::vector<std::shared_ptr<const KernelCode>> code;
   std::vector<std::unique_ptr<LibraryCall>> calls;
   Block block;

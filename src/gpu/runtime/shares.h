@@ -10,10 +10,10 @@
 namespace hlo::gpu {
 
 struct StepShare {
-  // The step without its launch, as a share of the run. All branches are counted. 1 if unknown: in loops whose trip
-  // count is unknown, and for costs with a gap.
+  // The seconds of all executions of the step, as a share of the run's. The denominator includes launches and all
+  // branches. 1 if unknown: in loops with unknown trip count, and if the cost analysis has a gap.
   double share = 1;
-  double seconds = 0;  // For one execution; 0 if the cost has a gap.
+  double seconds = 0;  // Of one execution, without the launch. 0 if the cost analysis has a gap.
 };
 
 // `module` is prepared: each computation has one caller.

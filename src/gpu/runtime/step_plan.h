@@ -9,10 +9,12 @@
 
 namespace hlo::gpu {
 
-// Returns `plan`, or for products and scatters a plan for the host.
+// Replaces the plan of a product or scatter by a plan for the host if `device` is a host with libraries. Other plans
+// are returned unchanged.
 Result<FusionPlan> PlanForHost(const Instruction& inst, FusionPlan plan, const Device& device,
                                const CompileOptions& options);
-// The plan in the text, or a planner's plan. A library call's plan may lack the library's choice.
+// The plan that the instruction carries, otherwise the planner's. A plan for a library call may lack the choice of
+// algorithm.
 Result<FusionPlan> PlanOfStep(const Instruction& inst, const Device& device, const CompileOptions& options);
 // Like PlanOfStep, with our own kernels only.
 Result<FusionPlan> OwnPlanOfStep(const Instruction& inst, const Device& device, const CompileOptions& options);

@@ -12,17 +12,17 @@ namespace hlo::gpu {
 struct TimelineEvent {
   enum class Kind : uint8_t {
     kStep,
-    kCopies,  // Copies before a step, into a loop, after a trip or branch.
-    // The decision of a loop condition or a branch: read by the host, or set by a kernel in a graph.
+    kCopies,  // Copies before a step, at the entry of a loop, or after a trip or branch.
+    // The decision of a loop or branch. The host reads a predicate, or a kernel in a graph sets a condition.
     kWait,
   };
   Kind kind;
   int step = -1;      // Index in Executable::steps(), or -1.
   int trip = -1;      // Index in `trips` of the innermost trip; -1 outside loops.
   int64_t bytes = 0;  // For kCopies.
-  int graph = -1;     // The number of the graph launch; -1 if queued alone.
-  // Nanoseconds of the steady clock: the event or its graph is queued from `queued` to `queue_end`, and works from
-  // `begin` to `end`. On a host both are equal.
+  int graph = -1;     // The number of the graph launch. -1 if the event was queued alone.
+  // Nanoseconds of the steady clock. The event or its graph is queued from `queued` to `queue_end`, and works from
+  // `begin` to `end`. On a host the two intervals are equal.
   int64_t queued = 0, queue_end = 0, begin = 0, end = 0;
 };
 
@@ -36,12 +36,12 @@ struct TimelineTrip {
 };
 
 struct Timeline {
-  size_t most_events = size_t{1} << 22;  // Limit for events, and for trips.
+  size_t most_events = size_t{1} << 22;  // Limits the number of events, and also of trips.
 
   std::vector<TimelineEvent> events;  // In the order of queueing.
   std::vector<TimelineTrip> trips;
   int64_t dropped = 0;  // Number of events that are missing.
-  // Without a log the run waited for each step, so gaps between steps are not valid.
+  // Without a log, the run waited for each step. Gaps between steps then say nothing about normal runs.
   bool waits_for_each = false;
   int64_t begin = 0, end = 0;
 
@@ -49,7 +49,7 @@ struct Timeline {
   std::string no_log;
   std::string log;                                      // Such as "CUPTI 13.0.1"; empty for none.
   bool is_lost = false;                                 // The log failed, so there are no events.
-  int64_t least_mhz = 0, most_mhz = 0, memory_mhz = 0;  // Clock rates in the log; 0 if unknown.
+  int64_t least_mhz = 0, most_mhz = 0, memory_mhz = 0;  // Clock rates of the device in the log. 0 if unknown.
 
   static int64_t Now() {
     return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())

@@ -1,8 +1,9 @@
 // Records the actions of a runner in its timeline, with one of three clocks:
 //
 //   the host's clock    on a host, around the work
-//   the device's log    if it has one (gpu/device/activity_log.h). Queued work is timed by its number, and a recording
-//                       by a piece for each event
+//
+//   the device's log    if it has one (gpu/device/activity_log.h). The log numbers queued work. In a recording, each
+//                       event is a piece with its own number
 //   the writer's clock  otherwise, waiting for each step
 #ifndef HLO_GPU_RUNTIME_TIMELINE_WRITER_H_
 #define HLO_GPU_RUNTIME_TIMELINE_WRITER_H_
@@ -22,8 +23,8 @@
 namespace hlo::gpu {
 
 struct RecordedPieces {
-  // A trip of an unrolled loop, or with `number` -1 all trips of a loop that the device decides: each execution of
-  // piece `begins` starts the loop, and each execution of piece `ends` ends a trip.
+  // A trip of an unrolled loop. If `number` is -1, it stands for all trips of a loop that the device decides. Then each
+  // execution of piece `begins` starts the loop, and each execution of piece `ends` ends a trip.
   struct Trip {
     int loop;
     int64_t number = -1;
@@ -34,7 +35,7 @@ struct RecordedPieces {
     TimelineEvent event;
     int trip = -1;  // Index in `trips`.
   };
-  int64_t first = 0;  // Unique among all recordings of the process.
+  int64_t first = 0;  // The number of the first piece. It is unique among all recordings of the process.
   std::vector<Piece> pieces;
   std::vector<Trip> trips;
 };
@@ -46,11 +47,11 @@ class TimelineWriter {
 
   bool is_on() const { return timeline_ != nullptr; }
   bool asks_log() const { return log_ != nullptr; }
-  // Begin and End do not make the run fail; see Timeline::no_log.
+  // Errors in Begin and End do not fail the run. They set Timeline::no_log.
   void Begin();
   void End();
 
-  // Runs `work`, which queues the event's work or, with `on_host`, does it.
+  // Runs `work` and times it as `event`. With `on_host` the work itself runs on the host, otherwise `work` queues it.
   template <class Work>
   Status Timed(TimelineEvent event, bool on_host, const Work& work) {
     if (IsFull()) return work();

@@ -1,5 +1,5 @@
-// Avoids copying loop state at the end of each trip in loops that are recorded trip by trip. The next state is written
-// alternately to two places, and copied once after the last trip.
+// Avoids copying the state at the end of each trip, in loops whose trips are recorded one by one. Trips write the next
+// state alternately to two places. One copy follows the last trip.
 #ifndef HLO_GPU_RUNTIME_TURNS_H_
 #define HLO_GPU_RUNTIME_TURNS_H_
 
@@ -16,14 +16,14 @@ namespace hlo::gpu {
 // Fewer trips do not justify the memory.
 constexpr int64_t kLeastTripsInTurns = 3;
 
-// The copies in `back` that can be avoided, ascending, with the affected places of `body`: their two buffers have no
-// other copy, and the body uses the buffers only for the state and values of the same trip. `value_at` is the value of
-// each place, or -1.
+// Finds the copies in `back` that can be avoided, ascending, with the affected places of `body`. Their two buffers have
+// no other copy, and the body uses the buffers only for the state and values of the same trip. `value_at` is the value
+// of each place, or -1.
 std::vector<LoopNode::Turn> FindTurns(const Instruction& loop, const BufferPlan& buffers,
                                       std::span<const PlannedCopy> back, PlaceRange body,
                                       std::span<const int> value_at);
 
-// Points the places of alternating state to the memory for `trip`, until destruction.
+// Until its destruction, points the places of alternating state to the memory for `trip`.
 class InTurns {
  public:
   InTurns(Binding& binding, const LoopNode& loop, int64_t trip);

@@ -10,8 +10,8 @@
 //
 // A position has four units. The step at p needs its operands until 4p + 2 and its results from 4p + 1: they overlap.
 //
-// A value from outside a loop that is used inside lives until the end of the loop. The state of a loop is not live
-// between its last use in the body and B, so the next state may use its memory.
+// If a value from outside a loop is used inside, it lives until the end of the loop. A loop's state is not live between
+// its last use in the body and B, so the next state may use its memory.
 #ifndef HLO_GPU_RUNTIME_VALUES_H_
 #define HLO_GPU_RUNTIME_VALUES_H_
 
@@ -37,7 +37,7 @@ enum class ValueKind : uint8_t {
 
 struct Value {
   ValueKind kind;
-  const Instruction* definition;  // For kState the while or conditional.
+  const Instruction* definition;  // For kState, the `while` or `conditional`.
   int leaf;
   const Shape* shape;
   int64_t bytes;
@@ -58,14 +58,14 @@ struct Merge {
 struct Share {
   int64_t operand;
   int operand_leaf, result_leaf;
-  bool must;  // The step writes only a part or nothing, so the buffer must already hold the operand.
+  bool must;  // The step does not write all elements, so the buffer must already hold the operand.
 };
 using ShareTable = std::unordered_map<const Instruction*, std::vector<Share>>;
 
 struct InPlace {
   int64_t position;
   int operand, result;
-  bool may;  // The step reads the operand only through shareable leaves.
+  bool may;  // The step reads this operand only through leaves that may share.
   bool must;
 };
 
@@ -74,7 +74,8 @@ struct Values {
   std::vector<std::vector<int>> of_instruction;  // Indexed by id and leaf.
   std::vector<Merge> merges;
   std::vector<InPlace> in_place;
-  // Indexed by id: the position of a step, E of a while, or the read of a conditional's selector; otherwise -1.
+  // Indexed by id. For a step: its position. For a `while`: E. For a conditional: the position that reads the selector.
+  // Otherwise -1.
   std::vector<int64_t> position_of;
   std::vector<std::vector<int64_t>> ends_of;  // Indexed by id: {B} for while, {B0, B1, ...} for conditional.
   int64_t positions = 0;
@@ -90,7 +91,7 @@ int AddScratch(Values& values, const Instruction& inst, int64_t position, int64_
 int LeafNumber(const Shape& shape, const ShapeIndex& index);
 
 constexpr Interval kNever = {0, -1};
-// Whether two lives have common units outside the two allowed intervals.
+// Whether two lives have common units that are in neither of the two allowed intervals.
 bool Overlap(const std::vector<Interval>& a, const std::vector<Interval>& b, Interval allowed = kNever,
              Interval also_allowed = kNever);
 

@@ -13,7 +13,7 @@
 
 namespace hlo::gpu {
 
-// Splits at blanks. Text in double quotes is part of a word, without the quotes: `library="oneDNN matmul"`.
+// Splits at blanks. Text in double quotes belongs to one word, which drops the quotes: `library="oneDNN matmul"`.
 std::vector<std::string> WordsOf(std::string_view text);
 
 std::string ChoiceText(const FusionPlan& plan, const Instruction& fusion);

@@ -4,7 +4,7 @@
 //   fusion  f32[64,1024]->f32[64]  row_reduction heroes=2 tile=1x256 vector=4 threads=64  9.8us ±0.1 n=10 check=ok
 //   key=55d0...
 //
-// A header applies to the lines up to the next header. If a key occurs twice, the first line counts.
+// A header applies to the lines up to the next header. Of lines with the same key, the first counts.
 #ifndef HLO_GPU_RUNTIME_TUNING_LOCK_H_
 #define HLO_GPU_RUNTIME_TUNING_LOCK_H_
 
@@ -23,9 +23,9 @@ namespace hlo::gpu {
 
 struct LockContext {
   std::string tool, device;
-  std::map<std::string, std::string> libraries;  // Versions, as far as a module needed them.
+  std::map<std::string, std::string> libraries;  // Versions of the libraries that modules needed.
 
-  // Ignores library versions, which are part of the keys of steps that use the library.
+  // Compares without library versions. The keys of steps that use a library already contain its version.
   bool SamePlace(const LockContext& other) const { return tool == other.tool && device == other.device; }
 };
 

@@ -19,11 +19,12 @@ struct TuningHooks {
   // Random arguments in a suitable range.
   std::function<Result<std::vector<Literal>>(const Module& alone, uint64_t seed)> arguments;
   struct Answer {
-    std::string check;  // "ok": within derived bounds; "rough": only close to the first; "none".
+    std::string check;  // "ok": within derived bounds. "rough": only close to the result of the first candidate.
+                        // "none": not checked.
     std::string wrong;  // The reason why the result is wrong, or empty.
-    // `step` is the fusion in the candidate's program. `first` is the result of the first candidate that passed, or
-    // null.
   };
+  // Judges a result. `step` is the fusion in the candidate's program. `first` is the result of the first candidate that
+  // passed, or null.
   std::function<Result<Answer>(const StepInfo& step, std::span<const Literal> inputs, const Literal& actual,
                                const Literal* first)>
       judge;
@@ -44,13 +45,13 @@ struct RaceOptions {
   int level = 4;  // See docs/runtime.md#autotuning.
   // Empties the cache before each run (reuse.h).
   bool is_cold = false;
-  bool plant_wrong = false;  // The last candidate gives wrong results in no time.
+  bool plant_wrong = false;  // Makes the last candidate give wrong results and appear to take no time.
   std::chrono::steady_clock::time_point deadline;
   std::function<bool(const Candidate&)> is_denied;  // May be null.
 };
 
 struct RaceResult {
-  std::vector<Candidate> candidates;  // The first has the plan that is chosen without measuring.
+  std::vector<Candidate> candidates;  // The first has the plan that is chosen without measurements.
   int winner = -1;                    // Index in `candidates`; -1 if none can run or the time was up.
   bool out_of_time = false;
   bool planted = false;
@@ -61,13 +62,14 @@ struct RaceResult {
 Result<RaceResult> RunRace(const Module& alone, Device& device, const CompileOptions& compile,
                            const RaceOptions& options, const TuningHooks& hooks);
 
-// The plan that is chosen without measuring, as text (choice.h). Error: the step has no kernel.
+// Returns the plan that is chosen without measurements, as text (choice.h). Errors: the step has no kernel.
 Result<std::string> WordsWithoutMeasuring(const Module& alone, Device& device, const CompileOptions& compile);
 
 // All candidates, including denied ones.
 Result<std::vector<Candidate>> CandidatesFor(const Module& alone, Device& device, const CompileOptions& compile);
 
-// The index of the first positive time within kTie of the fastest, so that the default plan wins ties; -1 for none.
+// The index of the first positive time that is within kTie of the fastest time. So the default plan wins ties. -1 for
+// none.
 int WinnerOf(std::span<const double> microseconds);
 
 // Times that differ by less than this share are equal.

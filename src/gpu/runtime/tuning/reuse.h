@@ -9,8 +9,8 @@
 
 namespace hlo::gpu {
 
-// Ids of the steps that find less than half of their input in the cache. Data is evicted when as many bytes as the
-// cache holds were accessed since its last access. In loops the last walked trip counts. `module` comes from Prepare.
+// Ids of the steps that find less than half of their input in the cache. Data is evicted after accesses to as many
+// other bytes as the cache holds. For a step in a loop, its last simulated trip decides. `module` comes from Prepare.
 std::unordered_set<int> ColdSteps(const Module& module, int64_t cache_bytes);
 
 }  // namespace hlo::gpu

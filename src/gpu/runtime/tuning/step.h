@@ -16,11 +16,11 @@ namespace hlo::gpu {
 // `with_libraries` adds the versions of libraries, which opens them.
 LockContext ContextOf(const Device& device, const CompileOptions& options, bool with_libraries);
 
-// Whether `inst` is a fusion without a plan, or with a plan that leaves the library open
-// (passes/libraries/algorithm_pickers.cpp). Excludes dynamic sizes, and regions, which are not one kernel.
+// Whether `inst` is a fusion without a plan, or with a plan that leaves the library's algorithm open
+// (passes/libraries/algorithm_pickers.cpp). False for dynamic sizes, and for regions, which are several kernels.
 bool MayTune(const Instruction& inst);
 
-// A module whose result is `step` and whose parameters are its distinct operands.
+// Makes a module whose result is `step` and whose parameters are its distinct operands.
 std::unique_ptr<Module> StepAlone(const Instruction& step);
 Instruction& StepOf(const Module& alone);
 

@@ -16,28 +16,28 @@
 
 namespace hlo::gpu {
 
-// The result for all steps with the same key.
+// A tuned step, together with all steps that have the same key.
 struct TunedStep {
   std::string name;
-  int steps = 1;         // The number of these steps.
-  double share = 0;      // The share of these steps in the run.
+  int steps = 1;         // Number of steps with this key.
+  double share = 0;      // The sum of their shares in the run time.
   bool is_cold = false;  // See RaceOptions.
   Decision decision;
   bool was_cached = false;
-  std::string without;  // The default plan, with TuningOptions::names_defaults; "" if there is no kernel.
+  std::string without;  // The default plan, if TuningOptions::names_defaults is set. "" if the step has no kernel.
   RaceResult race;      // Set if the steps were measured.
 };
 
 struct TuningReport {
   double seconds = 0;
-  // Keys that have, or could get, a measured plan, and keys found in the lock.
+  // `wanted`: keys that could get a measured plan. `cached`: those of them that the lock has.
   int wanted = 0, cached = 0;
   int unfinished = 0;            // Keys without a result because the time was up.
   std::vector<TunedStep> steps;  // In the order of measurement, after the steps found in the lock.
   std::vector<std::string> notes;
   int planted = 0;
   Lock used;
-  bool wrote = false;  // The file write_to was written.
+  bool wrote = false;  // Whether the file TuningOptions::write_to was written.
 };
 
 // Adds plans to the fusions of `module` that may be tuned (step.h). Errors: A026 and A010 of the files; C030 with

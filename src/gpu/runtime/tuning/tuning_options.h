@@ -9,8 +9,9 @@
 namespace hlo::gpu {
 
 struct TuningOptions {
-  // The level of XLA. At 0 nothing is measured, but the lock is used. 1 measures with zeros, 2 with random arguments. 4
-  // also checks the results, and that no memory outside is written. 5 is 4 without notes on wrong candidates.
+  // The level of XLA. 0 measures nothing, but uses the lock. 1 measures with zeros as arguments, and 2 and 3 with
+  // random ones. 4 also checks the results and writes outside the memory. 5 is like 4, but without notes on wrong
+  // candidates.
   int level = 0;
   std::string read_from, write_to;  // Lock files, or empty.
   bool must_exist = false;          // If false, a missing `read_from` is empty.
@@ -18,10 +19,10 @@ struct TuningOptions {
   bool stop_on_wrong = false;       // A candidate that fails its check is an error.
   bool strict = false;              // A convolution without a passing candidate is an error.
   std::string denylist;
-  double budget_seconds = 20;  // Steps that do not start in this time keep their default.
-  double least_share = 0.02;   // Steps with a smaller share in the run are not measured.
+  double budget_seconds = 20;  // Steps that could not start in this time keep their default plans.
+  double least_share = 0.02;   // Steps with a smaller share in the run time are not measured.
   bool plant_wrong = false;    // See RaceOptions.
-  // Only these decisions are used; all if nullopt.
+  // Only decisions with these keys are used. nullopt allows all keys.
   std::optional<std::vector<std::string>> keys;
   bool names_defaults = false;  // Sets TunedStep::without.
 
