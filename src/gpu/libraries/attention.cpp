@@ -34,7 +34,7 @@ bool IsSame(const Instruction& a, const Instruction& b) {
   return IsSame(a, b, known);
 }
 
-// Only dimensions larger than 1 are numbered, because reshapes may add and drop others.
+// The dimensions larger than 1. Only these are numbered, because reshapes may add and drop other dimensions.
 Dims SizesOf(const Shape& shape) {
   Dims sizes;
   std::ranges::copy_if(shape.dims(), std::back_inserter(sizes), [](int64_t size) { return size != 1; });
@@ -51,7 +51,8 @@ int64_t DimOf(const Shape& shape, int64_t number) {
   }
   return -1;
 }
-// The only dimension larger than 1, or the first if there is none. -1 if there are several or `dims` is empty.
+// The only entry of `dims` that is larger than 1 in `shape`. The first entry if there is none, and -1 if there are
+// several or `dims` is empty.
 int64_t Only(const Shape& shape, const Dims& dims) {
   int64_t only = -1;
   for (const int64_t d : dims) {
@@ -62,7 +63,7 @@ int64_t Only(const Shape& shape, const Dims& dims) {
   return only < 0 && !dims.empty() ? dims.front() : only;
 }
 
-// The value before float conversions and reshapes that add or drop dimensions of size 1.
+// Skips float conversions, and reshapes that add or drop dimensions of size 1.
 const Instruction& WithoutConverts(const Instruction& inst) {
   const auto passes = [](const Instruction& at) {
     if (at.Is(Opcode::kConvert)) return IsFloat(at.shape().type()) && IsFloat(at.operand(0).shape().type());
@@ -115,7 +116,7 @@ int64_t CountsAlong(const Instruction& inst, const Dims& place) {
 struct Side {
   const Instruction* operand = nullptr;
   Dims batch, contracting, free;
-  int64_t before = 0;  // Dimensions of the result before the operand's free ones.
+  int64_t before = 0;  // Dimensions of the result before the operand's free dimensions.
 };
 Side SideOf(const Instruction& dot, int number) {
   const auto& attrs = dot.attrs<DotAttrs>();
@@ -221,7 +222,7 @@ class Reader {
     int64_t first = CountsAlong(keeps->operand(0), place), second = CountsAlong(keeps->operand(1), place);
     ComparisonDirection direction = keeps->attrs<CompareAttrs>().direction;
     using enum ComparisonDirection;
-    // The form `key direction query` is true for kept scores.
+    // Brings the comparison into the form `key direction query`, which is true for the scores that the mask keeps.
     const auto turned = [](ComparisonDirection d) {
       return d == kGe ? kLe : d == kLe ? kGe : d == kGt ? kLt : d == kLt ? kGt : d;
     };
@@ -271,7 +272,7 @@ class Reader {
 
   int64_t SizeOf(int64_t dim) const { return dim < 0 ? 1 : scores_->shape().dim(dim); }
 
-  // `stride_of` takes a dimension of the scores. `third` and `last` are pairs of size and stride.
+  // `stride_of` returns the stride of a dimension of the scores. `third` and `last` are pairs of size and stride.
   template <class StrideOf>
   bool Tensor(AttentionTensor* tensor, const StrideOf& stride_of, bool has_groups, std::pair<int64_t, int64_t> third,
               std::pair<int64_t, int64_t> last, const char* what) {
@@ -310,7 +311,7 @@ class Reader {
       return Tensor(tensor, stride_of, true, of(query_dim_ < 0 ? -1 : side.free[query_dim_ - side.before]), of(summed),
                     what);
     if (own < 0) return No(Str("its ", what, " has several dimensions of its own"));
-    // Keys: the row is free and the terms are contracted. Values: the row is contracted.
+    // In keys, the row is a free dimension and the terms are contracted. In values, the row is contracted.
     const bool is_key = what == std::string_view("key");
     return Tensor(tensor, stride_of, false, of(is_key ? own : summed), of(is_key ? summed : own), what);
   }
@@ -365,7 +366,7 @@ class Reader {
     return true;
   }
 
-  // After the second product, values may only be moved or rounded.
+  // Returns false if operations after the second product do more than move or round values.
   bool ReadResult(const Computation& fused) {
     const Shape& shape = product_->shape();
     Dims strides = LayoutStrides(shape), order(shape.rank());
@@ -377,7 +378,7 @@ class Reader {
       if (!moves) return No("it computes more after its second product");
       way.push_back(at);
     }
-    // After a bitcast or reshape, only the order of the bytes is known.
+    // After a bitcast or reshape the dimensions are unknown, and only the order of the bytes is known.
     bool is_order_known = true;
     for (size_t i = way.size(); i-- > 0;) {
       const Instruction& inst = *way[i];

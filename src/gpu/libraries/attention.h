@@ -4,7 +4,7 @@
 //                                                  + bias[b,h,q,k])
 //                     * value[b,h',k,c]
 //
-// Here h' = h / (heads / heads of keys). A mask keeps the scores of keys at or before the query.
+// Here h' = h / (heads / heads of keys). With a mask, only keys at or before the query count.
 #ifndef HLO_GPU_LIBRARIES_ATTENTION_H_
 #define HLO_GPU_LIBRARIES_ATTENTION_H_
 
@@ -17,7 +17,8 @@
 
 namespace hlo::gpu {
 
-// The dimensions are batch, heads, and two more. Strides are in elements, and 0 for a dimension of size 1.
+// A tensor of four dimensions: batch, heads, and two that depend on the tensor. Strides are in elements, and 0 for a
+// dimension of size 1.
 struct AttentionTensor {
   int64_t operand = -1;  // Operand number of the fusion; -1 for the result.
   PrimitiveType type = {};
@@ -29,7 +30,8 @@ struct AttentionProblem {
   AttentionTensor value, result;  // [batch, heads of keys, keys, columns], [batch, heads, queries, columns]
   double scale = 1;
   std::optional<AttentionTensor> bias;  // [batch, heads, queries, keys]; broadcast dimensions are 1.
-  std::optional<double> masked;         // The score of keys after the query; nullopt without a mask.
+  std::optional<double> masked;         // The score that the mask gives to keys after the query. nullopt without a
+                                        // mask.
 
   int64_t heads() const { return query.dims[1]; }
   int64_t queries() const { return query.dims[2]; }

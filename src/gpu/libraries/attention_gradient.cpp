@@ -135,7 +135,7 @@ class Reader {
     return true;
   }
 
-  // select(query >= key, value, constant)
+  // Reads select(query >= key, value, constant).
   bool ReadMask(const Instruction** at) {
     const Instruction& select = **at;
     const auto other = ConstantOf(select.operand(2));
@@ -204,7 +204,7 @@ class Reader {
     return ReadRowSums(WithoutConverts(less->operand(1)));
   }
 
-  // The sum over c of gradient * result, broadcast over the keys.
+  // Reads the sum over c of gradient * result, broadcast over the keys.
   bool ReadRowSums(const Instruction& spread) {
     if (!spread.Is(Opcode::kBroadcast))
       return No("the value subtracted from the gradients of its scores is not a sum for each query");
@@ -241,7 +241,7 @@ class Reader {
     return numbers;
   }
 
-  // A dimension -1 has size 1.
+  // Selects four dimensions of a view. The entry for a dimension of size 1 is -1.
   static AttentionTensor Tensor(const View& view, const Dims& batch, int64_t third, int64_t fourth) {
     AttentionTensor tensor{.operand = view.operand, .type = view.type};
     Dims order = {batch.size() == 2 ? batch[0] : -1, batch.back(), third, fourth};

@@ -12,14 +12,14 @@
 namespace hlo::gpu {
 namespace {
 
-// Strides of dimensions of size 1 are arbitrary. Zeros make views comparable.
+// Sets the strides of dimensions of size 1, which are arbitrary, to 0. This makes views comparable.
 void Normalize(View& view) {
   for (size_t d = 0; d < view.dims.size(); ++d) {
     if (view.dims[d] == 1) view.strides[d] = 0;
   }
 }
 
-// Nullopt if merged or split dimensions are not contiguous.
+// The view after a reshape to `dims`. Nullopt if merged or split dimensions are not contiguous.
 std::optional<View> ReshapeView(const View& from, const std::vector<int64_t>& dims) {
   View to = from;
   to.dims = dims;
@@ -137,8 +137,8 @@ bool ReadStep(const Instruction& user, const Instruction& value, EpilogueStep* s
 
 bool IsViewOp(const Instruction& inst) { return inst.Is(Opcode::kBitcast) || inst.Is(Opcode::kReshape); }
 
-// The value that the fusion stores, or null. Its channel sums, and results computed from them, are added to
-// `contraction`.
+// Returns the value that the fusion stores, or null. Adds the value's channel sums, and the results that depend on
+// them, to `contraction`.
 const Instruction* ReadResults(const Computation& computation, Contraction* contraction) {
   const Instruction& root = computation.root();
   if (!root.Is(Opcode::kTuple)) return root.shape().IsArray() ? &root : nullptr;

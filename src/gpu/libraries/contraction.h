@@ -31,7 +31,7 @@ struct EpilogueStep {
 
 // A sum of the result, or of its squares, over all dimensions except one.
 struct ResultSum {
-  int64_t result = -1;   // Result number of the fusion; -1 if only other results use it.
+  int64_t result = -1;   // Result number of the fusion. -1 if the sum is only used to compute other results.
   int64_t channels = 0;  // The remaining dimension.
   bool of_squares = false;
   const Instruction* inst = nullptr;
@@ -42,7 +42,7 @@ struct Contraction {
   View lhs, rhs;  // In the dimensions of the product's operands.
   View result;    // In the dimensions of the product.
   std::vector<EpilogueStep> epilogue;
-  int64_t stored = 0;  // The number of the value among the results.
+  int64_t stored = 0;  // Result number of the product after its epilogue.
   std::vector<ResultSum> sums;
   std::vector<int64_t> of_sums;  // Results computed elementwise from sums and operands.
 };
@@ -54,13 +54,14 @@ struct ContractionAnswer {
 };
 ContractionAnswer ReadContraction(const Instruction& fusion);
 
-// `inst` as a view; nullopt if it must be computed. `rounded` ignores float conversions.
+// Returns `inst` as a view of an operand or constant, or nullopt if computing is needed. With `rounded`, float
+// conversions are allowed and ignored.
 std::optional<View> ReadView(const Instruction& inst, bool rounded = false);
 
 struct Run {
   int64_t size = 1, stride = 0;
 };
-// Returns false if the dimensions have no common stride.
+// Combines `dims` of a view into one dimension. Returns false if they have no common stride.
 bool Combine(const View& view, const std::vector<int64_t>& dims, Run* run);
 
 struct MatrixView {
@@ -86,7 +87,8 @@ struct MatrixAnswer {
   std::string why_not;
 };
 MatrixAnswer ReadMatrixProduct(const Contraction& contraction);
-// Supports a window of one element, stride 1, and no padding or groups. The rows are the batch and spatial positions.
+// Reads a convolution with a window of one element, stride 1, and no padding or groups. The rows are the batch and
+// spatial positions.
 MatrixAnswer ReadPointwiseConvolution(const Contraction& contraction);
 
 }  // namespace hlo::gpu

@@ -29,8 +29,8 @@ bool IsBroadcast(const ConvolutionTensor& tensor) {
   return false;
 }
 
-// A gradient of weights has the arithmetic of a forward convolution, but sums over the batch, which is usually
-// outermost. If the batch or the feature dimension has one element, the order in the text decides.
+// Recognizes a gradient of weights. It is computed like a forward convolution, but sums over the batch, which is
+// usually outermost. If the batch or the feature dimension has one element, the order in the text decides.
 bool IsWeightGradient(const Contraction& contraction, const ConvolutionAttrs& attrs) {
   if (attrs.feature_group_count != 1) return false;
   if (attrs.batch_group_count != 1) return true;
@@ -40,8 +40,8 @@ bool IsWeightGradient(const Contraction& contraction, const ConvolutionAttrs& at
   return feature < batch;
 }
 
-// The high padding; nullopt if it is negative. With a stride, several paddings have the same result; more library
-// kernels accept the value of `pad_low`.
+// The high padding, or nullopt if it is negative. With a stride, several paddings have the same result. The nearest to
+// `pad_low` is chosen, because more library kernels accept equal paddings.
 std::optional<int64_t> PaddingBehind(const ConvolutionDim& dim, int64_t images, int64_t weights, int64_t outputs) {
   const int64_t least = (outputs - 1) * dim.stride + dim.dilation * (weights - 1) + 1 - images - dim.pad_low;
   const int64_t most = least + dim.stride - 1;

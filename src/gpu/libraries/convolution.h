@@ -15,7 +15,8 @@
 
 namespace hlo::gpu {
 
-// The dimensions are batch, channels, spatial; for weights output channels, input channels of a group, spatial.
+// Images and outputs have the dimensions batch, channels, spatial. Weights have output channels, input channels of a
+// group, spatial. Strides are in elements.
 struct ConvolutionTensor {
   int64_t operand = -1;  // -1 for the result.
   PrimitiveType type = {};
@@ -30,13 +31,13 @@ std::vector<int64_t> OrderInMemory(const ConvolutionTensor& tensor);
 // One spatial dimension of the forward convolution. Output p reads images at p * stride + r * dilation - pad_low.
 struct ConvolutionDim {
   int64_t stride = 1, dilation = 1, pad_low = 0, pad_high = 0;
-  bool flipped = false;  // Weight r is at size - 1 - r.
+  bool flipped = false;  // Weight r is stored at size - 1 - r.
 };
 
 struct ConvolutionStep {
   EpilogueOp op;
   double constant = 0;
-  // In the dimensions of the result; broadcast dimensions are 1. tensor.operand is -1 for the constant.
+  // Has the dimensions of the result, where broadcast dimensions are 1. tensor.operand is -1 for the constant.
   ConvolutionTensor tensor;
 };
 
@@ -46,7 +47,7 @@ struct ConvolutionProblem {
   std::vector<ConvolutionDim> spatial;
   int64_t groups = 1;
   std::vector<ConvolutionStep> epilogue;
-  int64_t stored = 0;           // The number of the value among the results.
+  int64_t stored = 0;           // Result number of the convolution after its epilogue.
   std::vector<ResultSum> sums;  // Sums for each channel of a forward convolution.
 
   const ConvolutionTensor& result() const {

@@ -208,7 +208,8 @@ struct Attempt {
   bool is_whole, may_compile;
 };
 
-// Calls with equal keys share an engine. Graphs refer to operands by number.
+// A key for choosing an engine. Calls with equal keys share an engine, so the key has operand numbers, which graphs
+// refer to.
 std::string KeyOf(const PreparedConvolution& prepared, bool with_epilogue) {
   const ConvolutionProblem& problem = prepared.problem;
   std::string key = Str(problem.kind, " ", problem.groups, prepared.channels_last, with_epilogue);

@@ -31,8 +31,8 @@ Result<LibraryAnswer> CudnnConvolution(const Contraction& contraction, Device* d
 Result<LibraryAnswer> CudnnConvolution(const Contraction& contraction, Device& device, const LibraryOptions& options,
                                        const cudnn::Api& api);
 
-// The engines for the device that `device_json` describes ("deviceVer": 900...). Their plans cannot run. Requires cuDNN
-// 9.8.
+// Lists the engines for the device that `device_json` describes ("deviceVer": 900...), without running them. Requires
+// cuDNN 9.8.
 Result<std::vector<CudnnEngine>> CudnnEngines(const ConvolutionProblem& problem, bool with_epilogue,
                                               const std::string& device_json, const LibraryOptions& options);
 

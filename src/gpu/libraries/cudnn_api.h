@@ -31,7 +31,7 @@ enum PointwiseMode {
   kPointwiseRelu = 100,
   kPointwiseGreaterEqual = 303,
   kPointwiseIndex = 501,   // The index of an element along kPointwiseAxis.
-  kPointwiseSelect = 601,  // x where t holds, else b.
+  kPointwiseSelect = 601,  // kPointwiseX where kPointwiseT holds, else kPointwiseB.
 };
 enum ReductionOperator { kReduceAdd = 0, kReduceMax = 3 };
 enum NumericalNote {
@@ -225,7 +225,7 @@ class Descriptor {
     return {};
   }
 
-  // Returns the number of values that exist or were stored.
+  // Stores up to `count` values. Returns how many were stored, or with `values` null how many exist.
   Result<int64_t> Get(Attribute attribute, Type type, int64_t count, void* values) const;
   Handle handle() const { return handle_; }
 

@@ -26,11 +26,11 @@ struct Choice {
   Graph graph;
   Descriptor config;
   Plan plan;
-  int64_t engine = 0, number = 0;  // cuDNN's index, and the position in cuDNN's heuristics.
+  int64_t engine = 0, number = 0;  // `engine`: cuDNN's index. `number`: position among cuDNN's proposals.
   Handle handle = nullptr;
 };
 
-// A cache by key. The first thread makes an entry, and other threads wait. Failures are kept.
+// A cache by key. The first thread that needs an entry makes it, and other threads wait. Failures are kept too.
 template <class Key, class T>
 class MadeOnce {
  public:
@@ -64,7 +64,7 @@ class OnDevice {
   OnDevice(const Api& api, void* stream) : api(api), stream_(stream) {}
   ~OnDevice();
 
-  // While a thread holds the handle, no other thread gets it.
+  // A handle that no other thread gets until the pointer is destroyed.
   using Lent = std::unique_ptr<void, std::function<void(Handle)>>;
   Result<Lent> Lend();
   bool Owns(Handle handle);
@@ -91,7 +91,7 @@ struct Terms {
   int64_t number = -1;  // -1 selects the first allowed engine.
 };
 
-// The first allowed engine whose plan can be made. Graphs with equal keys and terms must allow the same choice.
+// Returns the first allowed engine whose plan can be made. Graphs with equal keys and terms share the choice.
 Result<std::shared_ptr<const Choice>> ChooseOnce(OnDevice& on, const std::string& key,
                                                  const std::function<Result<Graph>(const Where&)>& make,
                                                  const Terms& terms, const LibraryOptions& options);
@@ -119,7 +119,8 @@ struct CudnnEngine {
 
 namespace hlo::gpu::cudnn {
 
-// With `compiles`, also makes plans of compiled engines, which takes a second for each. See CudnnEngines.
+// With `compiles`, also makes the plans of engines that cuDNN compiles, which takes about a second each. See
+// CudnnEngines.
 Result<std::vector<CudnnEngine>> EnginesFor(const std::function<Result<Graph>(const Where&)>& make, PrimitiveType type,
                                             bool compiles, const std::string& device_json,
                                             const LibraryOptions& options);

@@ -10,7 +10,7 @@ namespace {
 
 using Dims = std::vector<int64_t>;
 
-// The dimensions, outermost first.
+// The dimensions from the outermost to the innermost.
 Dims Order(size_t rank, bool channels_last) {
   Dims order = {0};
   if (!channels_last) order.push_back(1);
@@ -82,8 +82,8 @@ PointwiseMode ModeOf(EpilogueOp op) {
   return kPointwiseRelu;
 }
 
-// In consecutive additions, moves whole arrays before vectors, because cuDNN has precompiled engines for this order.
-// The f32 sum has another order, but as many roundings of equally large numbers.
+// In consecutive additions, moves the additions of whole arrays before those of vectors, because cuDNN has precompiled
+// engines for this order. The f32 sum then has another order, but as many roundings of equally large numbers.
 std::vector<ConvolutionStep> InItsOrder(std::vector<ConvolutionStep> steps, const ConvolutionTensor& result) {
   const auto adds = [](const ConvolutionStep& step) { return step.op == EpilogueOp::kAdd && step.tensor.operand >= 0; };
   for (auto first = steps.begin(); first != steps.end();) {
@@ -156,7 +156,7 @@ class Builder {
     return &tensor;
   }
 
-  // Values between the steps are f32.
+  // Adds the result tensor of a step. Only the last step has the result's type. The other tensors are f32.
   Result<const Descriptor*> AddResult(bool is_last) {
     const ConvolutionTensor& result = problem_.result();
     if (!is_last) return AddTensor(result.dims, kFloat, std::nullopt);

@@ -16,7 +16,8 @@ namespace hlo::gpu::cudnn {
 // Supports F16, BF16 and F32.
 DataType TypeOf(PrimitiveType type);
 
-// A present device, or a described device for making plans only.
+// Where a graph is made: on the device of `handle`, or for the device of `description`, which can make plans but not
+// run them.
 struct Where {
   Handle handle = nullptr;
   const Descriptor* description = nullptr;
@@ -27,7 +28,7 @@ struct Where {
 struct PreparedConvolution {
   ConvolutionProblem problem;
   bool channels_last = true;
-  // Dimensions of the weights larger than 1, outermost first: as cuDNN needs them, and in memory.
+  // Dimensions of the weights larger than 1, outermost first: in the order that cuDNN needs, and in memory order.
   std::vector<int64_t> weights_order, weights_in_memory;
   std::string why_not;  // Empty if cuDNN can express the convolution.
 
@@ -52,7 +53,7 @@ struct Graph {
 // `with_epilogue` includes the sums. Errors: cuDNN rejects the graph, or cannot express the epilogue or the sums.
 Result<Graph> MakeGraph(const Api& api, const Where& where, const PreparedConvolution& prepared, bool with_epilogue);
 
-// Receives the reasons for skipped parts, unless cuDNN does not support the part. May be null.
+// Receives the reasons why parts were skipped, except parts that cuDNN does not support. May be null.
 using Notes = std::vector<std::string>*;
 void NotePassedOver(Notes notes, std::string_view what, const Error& error);
 
@@ -63,7 +64,7 @@ struct Engine {
 };
 Engine Describe(const Api& api, const Descriptor& config, PrimitiveType type, bool allow_tf32, Notes notes);
 
-// The proposals of cuDNN, best first. The order is fixed for a device and a version.
+// Returns the configurations that cuDNN proposes, best first. Their order is fixed for a device and a version.
 std::vector<Descriptor> Configurations(const Api& api, const Where& where, const Graph& graph, Notes notes);
 
 struct Plan {

@@ -71,7 +71,7 @@ std::unique_ptr<Module> FinishModule(const Contraction& contraction, const Prepa
   Computation& fused = module->CloneComputation(from, "finish_convolution", &copies);
   Instruction& product = *copies.at(contraction.product);
   const DimLabels& labels = contraction.product->attrs<ConvolutionAttrs>().dim_labels;
-  // Outermost first.
+  // cuDNN's order of the dimensions, outermost first.
   std::vector<int64_t> order = labels.out_spatial;
   const bool exchanged = prepared.problem.kind == ConvolutionKind::kWgrad;
   const int64_t first = exchanged ? labels.out_feature : labels.out_batch;
@@ -97,7 +97,7 @@ std::unique_ptr<Module> FinishModule(const Contraction& contraction, const Prepa
 
 namespace {
 
-// A copy of a fused computation in which new last parameters replace values.
+// Copies a fused computation and replaces values in it by new last parameters.
 class Cut {
  public:
   explicit Cut(const Contraction& contraction)
@@ -109,7 +109,7 @@ class Cut {
     shapes_.push_back(value.shape());
     copies_.at(&value)->ReplaceAllUses(fused_.AddParameter(std::ssize(shapes_) - 1, shapes_.back()));
   }
-  // The reducer must belong to this module.
+  // Adds up `sum` with a reducer that belongs to this module.
   void AddUpHere(const Instruction& sum) {
     const Shape number(PrimitiveType::kF32, {});
     if (adder_ == nullptr) {

@@ -13,11 +13,11 @@ namespace hlo::gpu::cudnn {
 // Converts the weights, the only parameter, to cuDNN's order.
 std::unique_ptr<Module> PackModule(const PreparedConvolution& prepared);
 
-// Computes the epilogue in the requested order. The product is an additional last parameter in cuDNN's order. Null for
-// layouts other than the default.
+// Computes the epilogue, and the order of the result that the module requests. An additional last parameter has the
+// product in cuDNN's order. Null if the product or the result has another layout than the default.
 std::unique_ptr<Module> FinishModule(const Contraction& contraction, const PreparedConvolution& prepared);
 
-// Computes the results except the stored one, which is an additional last parameter.
+// Computes all results except the stored result, which is an additional last parameter.
 std::unique_ptr<Module> SumsModule(const Contraction& contraction);
 
 // Computes the results that depend on sums. The sums are additional last parameters. Null without such results.

@@ -32,15 +32,16 @@ class LibraryCall {
   virtual std::string how() const = 0;  // "oneDNN 2.6.3 brgconv:avx512_core"
   // Such as "brgconv:avx512_core". Empty if the library has only one algorithm.
   virtual std::string algorithm() const { return ""; }
-  // Whether the library itself gives the result and its sums.
+  // Whether the library itself computes the result and its sums, without kernels of ours.
   virtual bool is_whole() const { return true; }
-  // Names in the library's order; some may be refused. Requires LibraryOptions::list.
+  // Names of all algorithms in the library's order. The library may refuse some of them. Empty without
+  // LibraryOptions::list.
   virtual std::vector<std::string> algorithms() const { return {}; }
   virtual int64_t ScratchBytes() const { return 0; }
   // The operand whose bytes the result must have before the call, such as a residual. -1 for none.
   virtual int64_t InPlaceOperand() const { return -1; }
-  // The size of the weights in the library's own order; 0 if unused. Packed weights stay valid until the operand
-  // (PackedOperand) changes.
+  // Bytes of the weights in the library's own order, or 0 if weights are not packed. Packed weights stay valid until
+  // the operand PackedOperand() changes.
   virtual int64_t PackedBytes() const { return 0; }
   virtual int64_t PackedOperand() const { return -1; }
 

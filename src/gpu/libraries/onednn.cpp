@@ -14,7 +14,8 @@ using namespace onednn;  // NOLINT: this file uses the whole namespace.
 
 namespace {
 
-// oneDNN recognises formats by the strides of dense tensors, also in dimensions of size 1.
+// Replaces zero strides by the strides of a dense tensor. oneDNN recognises formats by them, also in dimensions of size
+// 1.
 std::vector<int64_t> Closed(const std::vector<int64_t>& dims, std::vector<int64_t> strides) {
   for (size_t d = dims.size(); d-- > 0;) {
     if (strides[d] != 0) continue;
@@ -33,8 +34,8 @@ int BinaryAlgorithm(EpilogueOp op) {
 
 LibraryAnswer NotTaken(std::string why) { return {nullptr, std::move(why)}; }
 
-// Version 2 does not pack rhs. Rows that are a multiple of 2 KiB apart share sets of the first-level cache. Our kernel
-// packs and is faster from 32 rows on (bench/results/2026-11-26-cpu-2.md).
+// Version 2 with AVX2 does not pack rhs, and rows that are a multiple of 2 KiB apart share sets of the first-level
+// cache. Our kernel packs rhs and is faster from 32 rows on (bench/results/2026-11-26-cpu-2.md).
 bool IsSlowWithAvx2(const Api& api, const MatrixProduct& product) {
   constexpr int64_t kFloats = 2048 / 4, kLeastRows = 32;
   return !api.IsVersion3() && !MayUseAvx512() && product.m >= kLeastRows && product.rhs.column == 1 &&
@@ -98,7 +99,7 @@ Result<LibraryAnswer> OneDnnMatrixProduct(const MatrixProduct& original, const L
   if (product.m == 0 || product.n == 0 || product.k == 0 || product.batch == 0) return NotTaken("it is empty");
   bool relu;
   if (!TakeRelu(product.epilogue, &relu)) return NotTaken("a ReLU is not the last step of its epilogue");
-  // oneDNN writes rows. Contiguous columns need the transposed product D' = B' A'.
+  // oneDNN writes contiguous rows. For contiguous columns, the transposed product D' = B' A' is computed.
   if (product.result.column != 1 && product.n > 1) {
     const auto transpose = [](MatrixView& view) { std::swap(view.row, view.column); };
     std::swap(product.lhs, product.rhs);
@@ -155,7 +156,7 @@ Result<LibraryAnswer> OneDnnConvolution(const Contraction& contraction, const Li
   bool relu;
   if (!TakeRelu(epilogue, &relu)) return NotTaken("a ReLU is not the last step of its epilogue");
 
-  // Weights begin with the output feature.
+  // Orders dimensions as oneDNN requires. The first dimension of weights is the output feature.
   const auto ordered = [&](const View& view, int64_t first, int64_t second, const std::vector<int64_t>& rest) {
     Tensor tensor{kTypeF32, {}, {}};
     const auto add = [&](int64_t dim) {

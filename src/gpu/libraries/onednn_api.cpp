@@ -22,7 +22,8 @@ int MaxIsa() {
 }
 
 Result<Api> LoadApi(const std::vector<std::string>& search) {
-  // oneDNN's threads would spin on the cores of our threads. libgomp reads the variable when it is loaded.
+  // Otherwise waiting threads of oneDNN would spin on the cores of our threads. libgomp reads the variable when it is
+  // loaded.
   setenv("OMP_WAIT_POLICY", "passive", 0);
   Api api;
   constexpr std::string_view kNames[] = {"libdnnl.so.3", "libdnnl.so.2", "libdnnl.so"};

@@ -1,5 +1,5 @@
-// The C interface of oneDNN 2 and 3, declared here so that the build needs no header. A memory descriptor is a struct
-// of the caller in version 2 and a handle in version 3.
+// The C interface of oneDNN 2 and 3, declared here so that the build needs no header. In version 2 a memory descriptor
+// is a struct that the caller owns, and in version 3 a handle.
 #ifndef HLO_GPU_LIBRARIES_ONEDNN_API_H_
 #define HLO_GPU_LIBRARIES_ONEDNN_API_H_
 
@@ -106,7 +106,7 @@ struct Api {
 
 Error Failed(std::string_view call, int status);
 
-// Opens oneDNN once for the process, even if opening fails.
+// Opens oneDNN at the first call. Later calls return the same interface or the same error.
 Result<const Api*> GetApi(const std::vector<std::string>& search);
 
 }  // namespace hlo::gpu::onednn

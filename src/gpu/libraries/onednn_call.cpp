@@ -72,7 +72,7 @@ struct Slot {
   Owned memory;
   void* data = nullptr;
   enum class Source : uint8_t { kOperand, kResult, kScratch, kPacked, kFixed } source;
-  int64_t number = 0;  // For operands.
+  int64_t number = 0;  // The operand's number, for kOperand.
   int64_t offset = 0;  // Bytes.
 };
 
@@ -193,7 +193,7 @@ bool IsMisread(const std::vector<BinaryStep>& steps, const Tensor& result) {
 
 class Builder {
  public:
-  // oneDNN divides the work among `threads` when the primitive is made.
+  // Sets the number of threads here, because oneDNN divides the work when the primitive is made.
   Builder(const Api& api, const LibraryOptions& options, int threads)
       : api_(api), algorithm_(options.algorithm), list_(options.list), call_(std::make_unique<OneDnnCall>(api)) {
     call_->threads_ = threads;
@@ -361,8 +361,8 @@ class Builder {
     return true;
   }
 
-  // Post-op arguments changed from multiples of 2^14 to 2^15 within version 3. With the larger base, the query's number
-  // means a step before `first`, which has no argument.
+  // The numbers of post-op arguments are multiples of 2^14 or, in later releases of version 3, of 2^15. With the larger
+  // base, the number in this query refers to a step before `first`. That step has no argument, so the query fails.
   int PostOpBase(Handle descriptor, size_t first) const {
     const int what = (1 << 14) * static_cast<int>(first + 1) | kArgSecondSource;
     const void* argument = api_.primitive_desc_query_md(descriptor, kQueryArgument, what);

@@ -22,7 +22,7 @@ struct BinaryStep {
   int64_t operand;  // -1 for the constant.
   double constant;
   Tensor tensor;
-  bool in_place = false;  // The operand is the old contents of the result.
+  bool in_place = false;  // The operand's values are already in the result's buffer.
 };
 
 struct Window {
@@ -38,7 +38,7 @@ struct Operation {
   const Window* window = nullptr;  // Null for a matrix product.
 };
 
-// An empty LibraryOptions::algorithm means the library's first choice.
+// Makes a call, by default with the library's first choice of algorithm (LibraryOptions::algorithm).
 LibraryAnswer MakeCall(const Api& api, const LibraryOptions& options, const Operation& operation, int threads);
 
 // maximum(x, 0). oneDNN's ReLU is not used because it turns NaN into 0.

@@ -19,11 +19,12 @@ struct ProductPart {
   Range batch, rows, columns;
 };
 
-// At most one part for each of our threads, and only large parts. The parts are whole products of a batch, otherwise
-// rows. Only a single row is divided into columns, because oneDNN's faster implementations support no strided result.
+// Divides a product into at most one part for each of our threads, with enough work in each part. Parts are whole
+// products of a batch, or ranges of rows. Columns are divided only if there is a single row, because oneDNN's faster
+// implementations do not support strided results.
 std::vector<ProductPart> ProductPartsOf(const MatrixProduct& product);
 
-// Ends with a ReLU of `relu_elements`; 0 for none.
+// A call that runs `parts` on our threads, and then a ReLU over `relu_elements` elements of the result. 0 for no ReLU.
 std::unique_ptr<LibraryCall> InParts(std::vector<std::unique_ptr<LibraryCall>> parts, int64_t relu_elements);
 
 }  // namespace hlo::gpu::onednn

@@ -22,8 +22,8 @@
 namespace hlo::gpu {
 namespace {
 
-// Up to this number of rows a product is faster than a convolution: its weights need no reordering (measured in commit
-// 2c2fd2e3).
+// Up to this number of rows, a pointwise convolution is faster as a product, because a product's weights need no
+// reordering (measured in commit 2c2fd2e3).
 constexpr int64_t kFewRows = 256;
 
 // If `device` is null, the library is not opened.
@@ -51,8 +51,8 @@ Result<LibraryAnswer> OpenPointwise(const Contraction& contraction, Device* devi
   return OneDnnMatrixProduct(point.product, device ? &options : nullptr);
 }
 
-// oneDNN has no depthwise convolution if channels are not the minor dimension. Reordering takes longer than the
-// convolution (measured in commit e4d0ed59).
+// oneDNN has no depthwise convolution if channels are not the minor dimension. Moving the channels there takes longer
+// than the convolution (measured in commit e4d0ed59).
 std::string_view WhyOwnDepthwise(const Contraction& contraction) {
   constexpr int64_t kMostElements = 25;
   const ConvolutionAnswer read = ReadConvolution(contraction);
@@ -77,7 +77,7 @@ Result<LibraryAnswer> OpenCublasLt(const Contraction& contraction, Device* devic
   return CublasLtMatrixProduct(matrix.product, device, options);
 }
 
-// A product needs no reordered weights and supports more epilogues than a convolution.
+// Runs a pointwise convolution as a product, which needs no reordered weights and supports more epilogues.
 Result<LibraryAnswer> OpenCublasLtPointwise(const Contraction& contraction, Device* device,
                                             const LibraryOptions& options) {
   const MatrixAnswer point = ReadPointwiseConvolution(contraction);
@@ -86,7 +86,7 @@ Result<LibraryAnswer> OpenCublasLtPointwise(const Contraction& contraction, Devi
 }
 
 struct Library {
-  std::string_view name;  // In plans.
+  std::string_view name;  // The name in plans.
   Opcode product;
   bool on_host;
   Open* open;
@@ -215,7 +215,7 @@ std::optional<FusionPlan> LibraryPlanOfRegion(const Instruction& fusion, Device&
       is_convolution ? OpenLibraryCall(fusion, asked, device, options) : OpenAttention(fusion, asked, device, options);
   if (!choice || choice->call == nullptr) return std::nullopt;
   if (!is_convolution) return FusionPlan{.kernels = {std::move(choice->plan)}};
-  // The returned plan names no algorithm. Its compilation chooses one again.
+  // The returned plan names no algorithm, so the compiler chooses again.
   if (!may_measure && !choice->call->is_whole()) return std::nullopt;
   return FusionPlan{.kernels = {asked}};
 }
@@ -257,7 +257,7 @@ Result<LibraryChoice> OpenLibraryCall(const Instruction& fusion, const KernelPla
 
 std::vector<Result<LibraryChoice>> OpenLibraryCalls(std::span<const LibraryRequest> requests, Device& device,
                                                     const LibraryOptions& options) {
-  // Equal requests find the result of the first without waiting.
+  // Equal requests come last, so that they find a finished result and do not wait.
   std::vector<size_t> order, again;
   std::set<uint64_t> seen;
   for (size_t i = 0; i < requests.size(); ++i)

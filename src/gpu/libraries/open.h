@@ -20,7 +20,7 @@ namespace hlo::gpu {
 struct LibraryOptions {
   std::vector<std::string> search;  // Folders that are searched first.
   bool allow_tf32 = false;
-  std::string library, algorithm;  // From the plan.
+  std::string library, algorithm;  // As the plan names them. Empty for the library's choice.
   bool list = false;
   // Receives the parts that a library skipped because a call failed. May be null.
   std::vector<std::string>* notes = nullptr;
@@ -43,8 +43,9 @@ struct LibraryChoice {
   std::vector<std::string> notes;  // See LibraryOptions::notes.
 };
 
-// `fusion` is kCustom with a dot or convolution, or is planned as an attention. WhyNotByRule may leave an attention to
-// our own kernel. Errors: C001 if the library of `plan` refuses the call.
+// Opens the first library that accepts the call, or the library that `plan` names. `fusion` is kCustom with a dot or
+// convolution, or is planned as an attention. WhyNotByRule may leave an attention to our own kernel. Errors: C001 if
+// the library of `plan` refuses the call.
 Result<LibraryChoice> OpenLibraryCall(const Instruction& fusion, const KernelPlan& plan, Device& device,
                                       const LibraryOptions& options);
 
@@ -52,10 +53,10 @@ struct LibraryRequest {
   const Instruction* fusion;
   const KernelPlan* plan;
 };
-// On a GPU all threads open calls, because cuDNN compiles some engines for a second.
+// Like OpenLibraryCall. On a GPU all threads open calls, because cuDNN takes about a second to compile some engines.
 std::vector<Result<LibraryChoice>> OpenLibraryCalls(std::span<const LibraryRequest> requests, Device& device,
                                                     const LibraryOptions& options);
-// The library of a plan that is decided for our own kernel.
+// The name of our own kernels where a plan names a library.
 constexpr std::string_view kOwnLibrary = "hlokit";
 // Whether the plan is one attention kernel of ours that a library may replace.
 bool IsOwnAttention(const FusionPlan& plan);
@@ -63,8 +64,8 @@ bool IsOwnAttention(const FusionPlan& plan);
 bool HasAttention(const Instruction& fusion);
 // Whether kernels of ours complete the result or its sums.
 bool HasOwnPart(const KernelPlan& plan);
-// The plan of an attention, or of a convolution with sums, that a library accepts by rule; otherwise nullopt. Without
-// `may_measure`, the library itself must compute the sums.
+// Returns a plan if a library accepts `fusion`, an attention or a convolution with sums, by rule. Otherwise nullopt.
+// Without `may_measure`, the library itself must compute the sums.
 std::optional<FusionPlan> LibraryPlanOfRegion(const Instruction& fusion, Device& device, const LibraryOptions& options,
                                               bool may_measure);
 
@@ -72,7 +73,7 @@ std::optional<FusionPlan> LibraryPlanOfRegion(const Instruction& fusion, Device&
 Result<std::vector<KernelPlan>> LibraryPlans(const Instruction& fusion, KernelKind kind, Device& device,
                                              const LibraryOptions& options, int most);
 
-// A row for each library, with the reason for a refusal as far as known without opening the library, or "".
+// Returns an entry for each library. The reason is "" if nothing is known against the call without opening the library.
 std::vector<Refusal> ConsultLibraries(const Instruction& fusion, bool on_host);
 
 }  // namespace hlo::gpu

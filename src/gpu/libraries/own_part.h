@@ -1,4 +1,4 @@
-// A fusion of ours before or after a library call, planned and emitted like other fusions.
+// A fusion that our kernels compute before or after a library call. It is planned and emitted like other fusions.
 #ifndef HLO_GPU_LIBRARIES_OWN_PART_H_
 #define HLO_GPU_LIBRARIES_OWN_PART_H_
 
@@ -19,8 +19,8 @@ class OwnPart {
  public:
   using Loaded = std::vector<std::shared_ptr<const LoadedKernel>>;
 
-  // The root of `module` is a fusion or a single computing instruction of parameters. Error (kUnsupported): its kernels
-  // need more than operands, results and scratch memory.
+  // The root of `module` is a fusion or another instruction that computes, with parameters as operands. Error
+  // (kUnsupported): its kernels need more than operands, results and scratch memory.
   static Result<OwnPart> Make(std::unique_ptr<Module> module, Device& device);
 
   Result<Loaded> Load(Device& device) const { return device.Load(code_); }

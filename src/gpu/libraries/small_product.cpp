@@ -16,7 +16,7 @@ constexpr double kMostFlop = 4e6;  // For larger products, a library's packing p
 constexpr double kFlopOfPiece = 4e5;
 constexpr int64_t kAhead = 16;  // Distance of the prefetched row of rhs.
 
-// The sums of a tile use the registers that its operands leave free.
+// The tile sizes are chosen so that its sums and operands fit into the registers.
 namespace avx2 {
 
 struct Simd {
@@ -25,7 +25,7 @@ struct Simd {
   static constexpr int64_t kLanes = 8;
   static constexpr int kTileRows = 4, kTileVectors = 3;
   static constexpr int64_t kTileColumns = kTileVectors * kLanes;
-  // Prefetched columns.
+  // Offsets of the columns that are prefetched. They are in different cache lines.
   static constexpr int64_t kFetched[] = {kTileColumns - 1};
 
   static Mask MaskOf(int64_t lanes) {

@@ -7,8 +7,8 @@
 
 namespace hlo::gpu {
 
-// Refuses products for which other libraries are faster on this CPU, unless a plan names kOwnLibrary. Without
-// `options`, makes no call and ignores the CPU.
+// Refuses products for which other libraries are faster on this CPU, unless the plan names kOwnLibrary. If `options` is
+// null, makes no call and reports only refusals that hold on every CPU.
 LibraryAnswer SmallMatrixProduct(const MatrixProduct& product, const LibraryOptions* options);
 
 }  // namespace hlo::gpu

@@ -117,7 +117,7 @@ class ElementGraph {
   // Makes Plan return kGiven nodes for `inst`.
   void SetGiven(const Instruction& inst) { given_.insert(&inst); }
 
-  // A loaded index (of a gather or dynamic-slice) is a variable whose value is that of a node, clamped to its range.
+  // A loaded index (of a gather or dynamic-slice) is a variable that has the value of a node, clamped to its range.
   bool IsLoadedIndex(int32_t variable) const { return loaded_.contains(variable); }
   NodeId LoadedIndex(int32_t variable) const { return loaded_.at(variable); }
   // Returns the variable for the integer element of `inst` at `index`, clamped to [0, high].

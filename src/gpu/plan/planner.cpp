@@ -207,8 +207,8 @@ uint64_t KeyOf(const Instruction& fusion) {
   return key;
 }
 
-// Translates the instruction names in a plan for `from` to those of `to`. Returns nothing if the plan names an unknown
-// instruction, or if it has a reason text, which may contain names.
+// Adapts a plan for `from` to the instruction names of `to`. Returns nothing if the plan names an unknown instruction,
+// or if it has a reason text, which may contain names.
 std::optional<FusionPlan> Renamed(FusionPlan plan, const Instruction& from, const Instruction& to) {
   if (!plan.slow.empty()) return std::nullopt;
   std::unordered_map<std::string_view, std::string_view> names;

@@ -58,8 +58,8 @@ Result<std::vector<KernelPlan>> PlanElements(std::span<const LoopSpace* const> s
 Result<FusionPlan> PlanFusion(const Instruction& inst, const DeviceDescription& device);
 // Plans our own kernels, even if the fusion is meant for a library or is a fill.
 Result<FusionPlan> PlanKernels(const Instruction& inst, const DeviceDescription& device);
-// Returns the plan that the instruction carries, otherwise that of PlanFusion. Errors also C001 (malformed plan) and
-// C002 (plan for another device).
+// Returns the plan that the instruction carries, or calls PlanFusion if it carries none. Errors also C001 (malformed
+// plan) and C002 (plan for another device).
 Result<FusionPlan> PlanOf(const Instruction& inst, const DeviceDescription& device);
 // Like PlanOf, but uses PlanKernels for fusions without a kernel of ours.
 Result<FusionPlan> KernelPlanOf(const Instruction& inst, const DeviceDescription& device);

@@ -88,8 +88,8 @@ int64_t CarriedBy(const SortSpace& space) {
   return others.empty() ? SortSpace::kNothing : others[0];
 }
 
-// Returns whether NaN may be unordered, so that the result depends on the algorithm. Comparators with a key are no
-// problem, because kernels merge their tiles in the interpreter's order (SortKernel).
+// Returns whether NaN may be unordered, so that the result depends on the algorithm. With a key the result is defined,
+// because kernels then merge tiles in the interpreter's order (SortKernel).
 bool MayBeNoOrder(const Computation& comparator) {
   return std::ranges::any_of(comparator.Instructions(), [](const Instruction* inst) {
     if (!inst->Is(Opcode::kCompare) || IsTotalOrder(*inst)) return false;

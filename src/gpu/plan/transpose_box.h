@@ -26,7 +26,7 @@ struct TransposeBox {
   int64_t Elements() const;
   int64_t RunElements() const;
   int64_t LoadedRunElements() const;
-  // Strides of the variables in a box that is stored in the order of the loads, or in that of the outputs.
+  // Strides of the variables in a box that is stored in the order of the loads, or of the outputs.
   std::vector<int64_t> LoadedPitches() const;
   std::vector<int64_t> WrittenPitches() const;
 };

@@ -35,7 +35,7 @@ struct Place {
   bool operator==(const Place&) const = default;
 };
 
-// A copy from the place of one value to that of another. Both are indices into Values::values.
+// A copy between the places of two values, which are indices into Values::values.
 struct PlannedCopy {
   int from, to;
 };

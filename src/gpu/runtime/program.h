@@ -146,7 +146,7 @@ struct Program {
   std::vector<ConstantData> constants;
   int64_t counter_bytes = 0;
   int64_t packed_bytes = 0;
-  std::vector<PlaceUse> places;  // Number 0 stands for absent places.
+  std::vector<PlaceUse> places;  // Number 0 means that there is no place.
   std::vector<std::shared_ptr<const KernelCode>> code;
   std::vector<std::unique_ptr<LibraryCall>> calls;
   Block block;

@@ -13,7 +13,7 @@ struct StepShare {
   // The seconds of all executions of the step, as a share of the run's. The denominator includes launches and all
   // branches. 1 if unknown: in loops with unknown trip count, and if the cost analysis has a gap.
   double share = 1;
-  double seconds = 0;  // Of one execution, without the launch. 0 if the cost analysis has a gap.
+  double seconds = 0;  // Seconds of one execution without its launch. 0 if the cost analysis has a gap.
 };
 
 // `module` is prepared: each computation has one caller.

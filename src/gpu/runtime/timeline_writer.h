@@ -1,7 +1,6 @@
 // Records the actions of a runner in its timeline, with one of three clocks:
 //
 //   the host's clock    on a host, around the work
-//
 //   the device's log    if it has one (gpu/device/activity_log.h). The log numbers queued work. In a recording, each
 //                       event is a piece with its own number
 //   the writer's clock  otherwise, waiting for each step
@@ -23,7 +22,7 @@
 namespace hlo::gpu {
 
 struct RecordedPieces {
-  // A trip of an unrolled loop. If `number` is -1, it stands for all trips of a loop that the device decides. Then each
+  // A trip of an unrolled loop. If `number` is -1, these are all trips of a loop that the device decides. Each
   // execution of piece `begins` starts the loop, and each execution of piece `ends` ends a trip.
   struct Trip {
     int loop;

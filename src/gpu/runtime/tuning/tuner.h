@@ -30,7 +30,7 @@ struct TunedStep {
 
 struct TuningReport {
   double seconds = 0;
-  // `wanted`: keys that could get a measured plan. `cached`: those of them that the lock has.
+  // `wanted`: keys that could get a measured plan. `cached`: the wanted keys that the lock has.
   int wanted = 0, cached = 0;
   int unfinished = 0;            // Keys without a result because the time was up.
   std::vector<TunedStep> steps;  // In the order of measurement, after the steps found in the lock.
