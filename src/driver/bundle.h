@@ -1,10 +1,10 @@
 // A bundle: a folder with everything that a run depends on.
 //
-//   module.hlo      the input as it was read (module.pb for a protocol buffer); module.opt.hlo: as compiled
+//   module.hlo      the input as it was read (module.pb for a protocol buffer); module.opt.hlo: after the passes
 //   args.npz        the arguments; expected.npz, actual.npz: the expected and the actual results
-//   values.npz      of --save_run: the value of each instruction
+//   values.npz      the value of each instruction (--save_run)
 //   autotune.lock   the measured plans of a run with autotuning
-//   report.json     of hlo-run; REPORT.*: the same for people
+//   report.json     the report of hlo-run; REPORT.*: the same for people
 //   manifest.json   "hlo.bundle/1": flags, versions, the verdict, size and hash of each file
 //   ...             copies of the files that flags name: pipeline.txt, target.txt, ...
 //

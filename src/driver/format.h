@@ -10,8 +10,8 @@
 namespace hlo {
 
 // Indents instructions by two. Separates computations by one empty line and keeps at most one elsewhere. Aligns
-// comments after instructions. Formatting twice has no further effect. Errors: an internal error if the result is not
-// the same module.
+// comments after instructions. Formatting the result again changes nothing. Errors: kInternal if the result would be
+// another module.
 Result<std::string> FormatText(const Module& module);
 
 }  // namespace hlo

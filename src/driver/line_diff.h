@@ -13,8 +13,8 @@ namespace hlo {
 std::vector<size_t> LongestIncreasing(const std::vector<size_t>& places);
 
 // A diff as `diff -u` prints it, with three lines of context and the computation of each hunk. Both texts must end with
-// a line break. "" if they are equal. The diff may not be the shortest: it matches lines that are unique in both texts,
-// and equal lines next to them.
+// a line break. "" if they are equal. It is not always the shortest diff, because it matches only lines that are unique
+// in both texts, and equal lines next to them.
 std::string UnifiedDiff(std::string_view from_name, std::string_view from, std::string_view to_name,
                         std::string_view to);
 

@@ -12,9 +12,9 @@ namespace hlo {
 // All presets, each with its pipelines in order of execution.
 std::string PipelineList();
 
-// Counts as in the study of XLA's passes: a fixed point counts once, and a pass named twice is two invocations.
-// Invocations and the passes on one device exclude partitioning. Passes that prepare emission count only as
-// invocations.
+// Numbers of passes, counted as in the study of XLA's passes. A stage that runs until nothing changes counts once, and
+// a pass named twice is two invocations. `distinct_one_device` and `invocations` exclude partitioning. Passes that
+// prepare emission count only as invocations.
 struct PassCounts {
   int distinct = 0;  // Includes passes behind closed gates.
   int distinct_one_device = 0;

@@ -25,9 +25,10 @@ struct LoadOptions {
   int64_t num_replicas = 0, num_partitions = 0;  // 0 keeps the header's counts.
   bool split_input_file = false;                 // Modules are separated by lines that start with "// -----".
   bool subdirectories = false;
-  bool one_state = false;  // Reads only the recorded runs, or else the first state, of each dumped module.
-  // Set if the module is not run, rewritten or counted. Then --verify=off disables all checks. Otherwise it disables
-  // only warnings, because evaluation and passes rely on the default rules.
+  bool one_state = false;  // For each dumped module, reads only the recorded runs, or its first state if there are
+                           // none.
+  // Set if the module is not run, rewritten or counted. Then --verify=off disables all checks. Otherwise --verify=off
+  // disables only warnings, because evaluation and passes rely on the default rules.
   bool text_only = false;
 
   bool operator==(const LoadOptions&) const = default;
@@ -45,8 +46,8 @@ Result<std::unique_ptr<Module>> LoadModule(const std::shared_ptr<const SourceTex
                                            const LoadOptions& options = {},
                                            std::vector<Diagnostic>* warnings = nullptr);
 
-// Returns the number of filled constants. `memory_limit` bounds their bytes; 0 is three quarters of the memory. Error:
-// P093 for the limit.
+// Returns the number of filled constants. `memory_limit` bounds their bytes. 0 allows three quarters of the memory.
+// Errors: P093 if they exceed the limit.
 Result<int64_t> FillElided(Module& module, const LoadOptions& options, uint64_t seed, int64_t memory_limit = 0);
 std::string FilledText(int64_t count, const LoadOptions& options);
 
@@ -54,8 +55,8 @@ std::string FilledText(int64_t count, const LoadOptions& options);
 std::string SummaryOf(std::span<const Diagnostic> warnings, const std::string& path);
 
 // Files become FILE#1, FILE#2, ... if options.split_input_file. Directories become their .hlo, .txt, .pb and .pbtxt
-// files, sorted. @LIST becomes the paths in LIST. Globs are expanded. `notes`, if not null, gets a sentence about dumps
-// that options.one_state omits.
+// files, sorted. @LIST becomes the paths in LIST. Globs are expanded. `notes`, if not null, receives a sentence about
+// states that options.one_state omits.
 Result<std::vector<std::string>> ExpandPaths(std::span<const std::string> paths, const LoadOptions& options = {},
                                              std::vector<std::string>* notes = nullptr);
 

@@ -23,8 +23,9 @@ struct SassOptions {
 };
 
 // The kernels of the module's fusions in the order of the text, or only the kernels of instruction `name` if not empty.
-// Uses the existing plan, or makes one for `device`. A library fusion is shown as the kernels that replace it. kPtxas
-// prints registers, spills and shared memory of each kernel. kSass prints the same for machine code, made as for a run.
+// Uses the plan in the text, or makes a plan for `device`. A fusion for a library is shown as the kernels that could
+// replace it. kPtxas prints registers, spills and shared memory of each kernel. kSass prints them for the machine code
+// that a run would use.
 Result<std::string> Lower(const Module& module, LowerStage stage, const std::string& name,
                           const DeviceDescription& device, const SassOptions& sass = {});
 

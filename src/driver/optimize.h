@@ -12,28 +12,28 @@
 
 namespace hlo {
 
-// Whether the schedule, the plans or the file name show that the module is optimized. Passes are then skipped unless
-// requested.
+// Whether the schedule, the plans or the file name show that the module is already optimized. Its passes are then
+// skipped unless they are requested.
 bool IsOptimized(const Module& module, const std::string& path);
 
 enum class MisfitLayouts : uint8_t {
-  kAssign,  // Runs layout assignment before the pipeline.
-  kKeep,    // The same, except for a list of passes that cannot change the bytes of a bitcast's operand.
+  kAssign,  // If layouts do not fit each other, runs layout assignment before the pipeline.
+  kKeep,    // Like kAssign, but keeps the layouts if the passes cannot change the bytes of a bitcast's operand.
 };
 
 // Verifies after each pass that changed the module. `dumper` may be null.
 Result<PipelineReport> Optimize(Module& module, PipelineOptions options, Dumper* dumper,
                                 MisfitLayouts misfits = MisfitLayouts::kAssign);
 
-// Changes a preset for a module that runs on the host, whatever its target: disables passes that merge kernels, because
-// a launch costs nothing there and separate kernels are judged separately. A custom pipeline is unchanged.
+// Changes a preset for a module that runs on the host, whatever its target. Disables passes that merge kernels, because
+// a launch costs nothing there, and separate kernels can be judged separately. A custom pipeline is unchanged.
 PipelineOptions ForHost(PipelineOptions options);
 
 // Converts XLA's library calls in an optimized module to ours. Ignores the limits, faults and disabled passes of the
 // pipeline. Returns a note, or "" without such calls.
 Result<std::string> TakeLibraryCalls(Module& module, const DeviceDescription& device);
 
-// Harmless internal faults: "[I011] the fixed point of 'fusion' does not end: ...". Each is listed once.
+// Internal faults that did no harm: "[I011] the fixed point of 'fusion' does not end: ...". Each is listed once.
 std::vector<std::string> FindingsOf(const PipelineReport& report);
 
 // "pass algsimp#2 (instance 31 of the pipeline)".

@@ -1,4 +1,4 @@
-// The time of passes for --time_passes, as wall time and processor time of all threads.
+// The time of passes for --time_passes: wall time, and processor time summed over all threads.
 #ifndef HLO_DRIVER_PASS_TIMES_H_
 #define HLO_DRIVER_PASS_TIMES_H_
 

@@ -1,4 +1,4 @@
-// A progress line on a terminal after two seconds. Silent if stderr is not a terminal.
+// A progress line on stderr after two seconds. Shows nothing if stderr is not a terminal.
 #ifndef HLO_DRIVER_PROGRESS_H_
 #define HLO_DRIVER_PROGRESS_H_
 
@@ -16,7 +16,7 @@ class Progress {
   ~Progress();
   Progress(const Progress&) = delete;
 
-  // Starts a stage, which is shown once the total time is two seconds.
+  // Starts a stage. It is shown when two seconds have passed since construction.
   void Stage(std::string name);
   // Shows progress such as "kernel 12 of 61". Cheap enough for inner loops.
   void Step(int64_t done, int64_t total, const std::string& what);

@@ -15,7 +15,7 @@ struct Columns {
 
 // The table without empty columns.
 Columns Filled(const Columns& table);
-// At most `top` rows and the number of the others; 0 prints all.
+// Prints at most `top` rows, and the number of omitted rows. 0 prints all.
 std::string TableText(const Columns& table, int64_t top);
 std::string TableHtml(const Columns& table);
 

@@ -1,6 +1,6 @@
-// A computation as a graph with expanded fusions, so that an instruction is independent of its kernel. The instructions
-// of a fusion, including nested ones, remain a group, and so does each single-instruction kernel. Parameters, tuples
-// and get-tuple-elements that only pass values into and out of fusions are not nodes.
+// A computation as a graph of instructions. Fusions are expanded, so that instructions can be compared even if kernels
+// differ. The instructions of a kernel form a group (DiffKernel), also if the kernel is a single instruction.
+// Parameters, tuples and get-tuple-elements that only pass values into and out of fusions are not nodes.
 #ifndef HLO_DRIVER_DIFF_GRAPH_H_
 #define HLO_DRIVER_DIFF_GRAPH_H_
 
@@ -18,7 +18,8 @@ struct DiffNode {
   const Instruction* inst;
   int kernel;
   uint64_t operation = 0, kind = 0, origin = 0;
-  // Hashes of the node with all nodes that it depends on, and of the node with all nodes that depend on it.
+  // `operand_cone`: hash of the node and all nodes that it depends on. `user_cone`: hash of the node and all nodes that
+  // depend on it.
   uint64_t operand_cone = 0, user_cone = 0;
   int64_t operand_count = 0;  // Control predecessors follow the operands.
 };
@@ -63,7 +64,7 @@ class DiffModule {
   const std::vector<const Computation*>& computations() const { return computations_; }
   const DiffGraph& GraphOf(const Computation& computation) const { return graphs_[computation.id()]; }
   uint64_t HashOf(const Computation& computation) const { return hashes_[computation.id()]; }
-  // Executions in one run of the entry, as far as trip counts are known.
+  // Executions in one run of the entry. Loops with unknown trip counts count one trip.
   double RunsOf(const Computation& computation) const { return runs_[computation.id()]; }
 
  private:

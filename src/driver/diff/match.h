@@ -1,15 +1,16 @@
 // Matches the nodes of two graphs.
 //
 // The steps, each applied to the nodes that the earlier steps did not match:
-//   1. Equal in both cones. Several equal nodes are
-//      paired in order if both sides have the same number of them.
-//   2. Equal in the operand cone, then in the user cone, if each side has one such node. This finds all nodes before
-//      and after a difference.
-//   3. Neighbours of pairs: operands at the same position, and users if each side has one of a kind. First neighbours
-//      with the same operation, then nodes with the same op_name and source line (anchors), then neighbours of the same
-//      opcode and shape, and of the same opcode.
-//   4. Gaps in the longest sequence of pairs that have the same order on both sides: nodes of the same opcode and shape
-//      in order; parameters of one number, and roots of one opcode. Then their neighbours as in 3.
+//   1. Nodes with equal hashes of both cones (DiffNode). Several equal nodes are paired in order if both sides have the
+//      same number of them.
+//   2. Nodes with equal operand cones, then with equal user cones, if each side has one such node. This finds all nodes
+//      before and after a difference.
+//   3. Neighbours of pairs: operands at the same position, and users if each side has one of a kind. Neighbours with
+//      the same operation come first, then all nodes with the same op_name and source line (anchors), then neighbours
+//      with the same opcode and shape, and with the same opcode.
+//   4. Equal operand cones, in order. Then nodes between pairs that have the same order on both sides: nodes of the
+//   same
+//      opcode and shape, in order. Then parameters of equal numbers, roots of equal opcodes, and neighbours as in 3.
 //   5. Neighbours of another opcode whose operands are paired: the instruction was replaced.
 //
 // Steps 1 and 2 compare 64-bit hashes. Nodes paired by later steps may differ. Each step takes time n log n, without

@@ -19,21 +19,21 @@ struct DiffIgnore {
 Result<DiffIgnore> DiffIgnoreFromWords(std::span<const std::string> words);
 std::vector<std::string> DiffIgnoreWords();
 
-// For example `direction`, GE and GT. An absent attribute is "".
+// For example {"direction", "GE", "GT"}. The text of an absent attribute is "".
 struct AttributeChange {
   std::string attribute, left, right;
 };
 
-// Covers opcode, shape, attributes and value, but not names and metadata. Callers add called computations and parameter
-// numbers.
+// Covers opcode, shape, attributes and value, but not names and metadata. Callers add hashes of called computations and
+// parameter numbers.
 uint64_t HashOfOperation(const Instruction& inst, const DiffIgnore& ignore);
 // Covers opcode, element types and dimensions.
 uint64_t HashOfKind(const Instruction& inst);
 // Covers opcode, op_name and source; 0 without op_name and source.
 uint64_t HashOfOrigin(const Instruction& inst);
 
-// `name`, `opcode` and `shape` come first. Operands, parameter numbers and attributes that name computations are not
-// compared.
+// Lists differing attributes, after `name`, `opcode` and `shape`. Operands, parameter numbers and attributes that name
+// computations are not compared.
 std::vector<AttributeChange> ChangesOf(const Instruction& left, const Instruction& right, const DiffIgnore& ignore);
 std::vector<AttributeChange> ChangesOf(const Module& left, const Module& right, const DiffIgnore& ignore);
 std::vector<std::string> CallingAttributes(const Instruction& inst);

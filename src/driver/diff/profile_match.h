@@ -30,14 +30,14 @@ struct StepPair {
   bool same_work = false;
   std::vector<const StepRow*> left, right;
   TimePair time;
-  double p = 1;  // Holm's adjusted p: the probability that any pair differs as much by chance.
+  double p = 1;  // p adjusted by Holm: bounds the probability that any pair differs as much by chance.
   bool is_significant = false;
 };
 
 struct ProfileDiff {
   const ProfileSummary *left = nullptr, *right = nullptr;
   bool same_input = false, same_code = false;
-  bool by_profile = false;  // A sample is the median of a profile instead of a run.
+  bool by_profile = false;  // A sample is the median of a profile instead of the time of a run.
   size_t left_samples = 0, right_samples = 0;
   double least_p = 1;
   TimePair run;
@@ -47,11 +47,12 @@ struct ProfileDiff {
   bool can_tell(double significance) const { return least_p < significance; }
 };
 
-// Each side has at least one profile, all of the same code. Both must outlive the result.
+// Each side has at least one profile, and all its profiles have the same code. `left` and `right` must outlive the
+// result.
 ProfileDiff DiffProfileSummaries(const std::vector<ProfileSummary>& left, const std::vector<ProfileSummary>& right,
                                  double significance);
 
-// Holm's step-down adjustment. Limits the probability that any test is below a level by chance, however the tests
+// Holm's step-down adjustment. It limits the probability that any adjusted p is below a level by chance, even if tests
 // depend on each other.
 std::vector<double> HolmAdjusted(const std::vector<double>& p);
 

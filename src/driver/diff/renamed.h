@@ -12,10 +12,10 @@
 namespace hlo {
 
 struct Renaming {
-  // "" keeps the name. A taken name gets a number as in Module::UniqueName.
+  // New names. "" keeps the old name. A name that is already taken gets a number (Module::UniqueName).
   std::function<std::string(const Computation&)> of_computation;
   std::function<std::string(const Instruction&)> of_instruction;
-  // Among instructions whose operands are done, the smallest rank comes first. Null keeps the order.
+  // Among instructions whose operands are already placed, the smallest rank comes first. Null keeps the order.
   std::function<int64_t(const Instruction&)> rank;
 };
 

@@ -15,7 +15,7 @@ namespace hlo {
 struct StructureOptions {
   DiffIgnore ignore{.names = true, .metadata = true, .order = true};
   const DeviceDescription* device = nullptr;
-  int64_t most_instructions = 2'000'000;  // The limit includes instructions inside fusions.
+  int64_t most_instructions = 2'000'000;  // Also counts instructions inside fusions.
 };
 
 struct InstructionDiff {
@@ -24,7 +24,7 @@ struct InstructionDiff {
   std::string source;
 };
 
-// Kernels of the left side that became kernels of the right.
+// Kernels of the left side that became kernels of the right side.
 struct KernelDiff {
   enum class What : uint8_t { kChanged, kSplit, kMerged, kRegrouped, kOnlyLeft, kOnlyRight };
   What what;
@@ -45,12 +45,13 @@ struct StructureFigures {
 struct StructureDiff {
   StructureFigures left, right;
   int64_t matched = 0;                                          // left.instructions = matched + changed + only_left.
-  std::vector<InstructionDiff> changed, only_left, only_right;  // The entry comes first.
+  std::vector<InstructionDiff> changed, only_left, only_right;  // Instructions of the entry come first.
   std::vector<KernelDiff> kernels;                              // The largest change of time comes first.
   std::vector<AttributeChange> module;
   int64_t moved = 0;  // Not counted if --ignore covers the order.
   std::vector<std::string> notes;
-  // Indexed by id on the right side: the partner's name or "", and its position or -1.
+  // Indexed by id on the right side: name, computation and position of the partner on the left side. "" or -1 without a
+  // partner.
   std::vector<std::string_view> left_names, left_computations;
   std::vector<int> left_places;
 

@@ -14,7 +14,7 @@ struct StructureView {
   std::string left_name, right_name;
   const DeviceDescription& device;
   int64_t top = 10;           // Rows of each list; 0 prints all.
-  bool ignores_names = true;  // The right side is then shown with names of the left.
+  bool ignores_names = true;  // If true, the right side is shown with names of the left side.
 };
 
 std::string StructureText(const StructureDiff& diff, const StructureView& view);

@@ -31,10 +31,10 @@ struct DumpOptions {
   std::string emitter_pattern;  // Kernels' code from kEmitters; empty is all.
   // The forms of each state. Pictures show the entry.
   bool as_text = true, as_proto = false, as_dot = false, as_html = false;
-  bool large_constants = true;  // If false, printed as {...}, which cannot be read back.
+  bool large_constants = true;  // If false, they are printed as {...} and cannot be read back.
   bool disable_metadata = false;
-  // The addition to a state after a pass: "instructions" (the changes of the pass), "unified" (the difference from the
-  // state dumped before), or "none".
+  // The addition to the state after a pass: "instructions" (the changes of the pass), "unified" (a diff from the
+  // previously dumped state), or "none".
   std::string diff = "instructions";
   bool snapshots = false;    // Runs with arguments and results.
   int64_t limit_mib = 1024;  // The limit for one module.
@@ -51,7 +51,7 @@ class Dumper {
   // cannot be made or written.
   static Result<Dumper> Make(const DumpOptions& options, const Module& module);
 
-  // False without a dump, and after a failed write or the limit. These end the dump but not the run.
+  // False without a dump. Also false after a failed write or at the limit, which end the dump but not the run.
   bool active() const;
   Status Before(const Module& module);
   void BeforePass(const PassRun& run, const Module& module);
@@ -67,7 +67,7 @@ class Dumper {
   bool WantsEmitter(std::string_view emitter) const;
   // Writes index.json and index.html for the whole directory.
   Status WriteIndex() const;
-  // New notes: patterns without a match, and the reason why the dump ended.
+  // Returns the notes since the last call: patterns without a match, and the reason why the dump ended.
   std::vector<std::string> TakeNotes();
 
  private:
@@ -78,7 +78,7 @@ class Dumper {
   Status WriteState(std::string_view suffix, Files files);
   void NoteMissing(std::string_view flag, const Error& error);
   Status Write(std::string_view suffix, const Files& files);
-  // A failure or the limit ends the dump.
+  // Writes a file unless the limit is reached. A failure or the limit ends the dump.
   void AddFile(std::string_view name, std::string_view bytes) const;
   void AddFileInAnyCase(std::string_view name, std::string_view bytes) const;
   Status Flush(std::string_view next_pass);
@@ -100,8 +100,8 @@ class Dumper {
   };
   std::optional<Pending> pending_;
   std::string diff_;
-  std::optional<ModuleLines> lines_;   // The start of the next diff of instructions.
-  std::string last_name_, last_text_;  // The start of the next unified diff.
+  std::optional<ModuleLines> lines_;   // The module from which the next diff of instructions starts.
+  std::string last_name_, last_text_;  // The text from which the next unified diff starts.
   int64_t first_count_ = 0;            // Number of instructions before the first pass.
   bool as_proto_ = false, as_dot_ = false, as_html_ = false, snapshots_ = false;
   int64_t limit_mib_ = 0;

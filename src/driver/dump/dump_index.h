@@ -15,7 +15,7 @@ namespace hlo {
 inline constexpr std::string_view kText = ".txt", kFirstState = "before_optimizations";
 inline constexpr std::string_view kRecordedGraph = "recorded_graph";
 
-// The names are unsorted.
+// Names of all files in the directory, unsorted.
 Result<std::vector<std::string>> NamesIn(const std::string& directory);
 // N for module_N.*, or -1.
 int64_t ModuleNumber(std::string_view name);

@@ -7,7 +7,7 @@
 
 namespace hlo {
 
-// A list for --passes such as "cse,fusion{instructions=16},algsimp,cse". Any order is right, because each pass must
+// A list for --passes such as "cse,fusion{instructions=16},algsimp,cse". Any order is allowed, because each pass must
 // give a valid, equivalent module for any input.
 std::string DrawPasses(uint64_t seed);
 

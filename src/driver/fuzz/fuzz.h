@@ -1,5 +1,5 @@
-// Judges a module by oracles: print, threads, bits, optimized and unfused, or with a list of passes, by passes, bits
-// and optimized.
+// Judges a module by the oracles print, threads, bits, optimized and unfused. If the options have a list of passes, the
+// oracles are passes, bits and optimized.
 #ifndef HLO_DRIVER_FUZZ_FUZZ_H_
 #define HLO_DRIVER_FUZZ_FUZZ_H_
 
@@ -33,23 +33,23 @@ struct FuzzOutcome {
   FuzzCells cells;
 };
 
-// Options for judging the module of `seed`, with the passes and planted faults of `run`. The arguments have one of
-// `profiles`, or mostly `normal` if empty.
+// Options for judging the module of `seed`, with the passes and planted faults of `run`. The seed selects one of
+// `profiles` for the arguments. Without profiles it is mostly `normal`.
 RunOptions JudgedAs(uint64_t seed, RunOptions run = {}, const std::vector<std::string>& profiles = {});
 
 // Errors: F004 for an unknown name, or `verify`, which always runs.
 Status CheckOracles(const std::vector<std::string>& names);
 
-// `run` comes from JudgedAs. `doing` receives each step: "optimized", "running cse#2". `only` selects oracles; empty is
-// all.
+// Judges by all oracles, or by those in `only` if it is not empty. `run` comes from JudgedAs. `doing` receives each
+// step: "optimized", "running cse#2".
 FuzzOutcome CheckAll(const Module& module, const std::string& text, const RunOptions& run,
                      const std::function<void(const std::string&)>& doing = nullptr,
                      const std::vector<std::string>& only = {});
 
-// The options that repeat an oracle or a step; nullopt if a run does not show its findings.
+// Options of a run that repeats an oracle or a step. nullopt if no run shows its findings.
 std::optional<RunOptions> RunOfOracle(std::string_view oracle, RunOptions run);
 
-// A command that judges a module on stdin like an oracle or step: "hlo-run --platform=cpu ...". Omits passes, target
+// A command that judges a module on stdin like an oracle or step: "hlo-run --platform=cpu ...". It lacks passes, target
 // and faults. "" if there is no such command.
 std::string ReportCommand(std::string_view oracle, const RunOptions& run);
 

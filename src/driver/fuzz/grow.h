@@ -1,4 +1,4 @@
-// Random modules that are valid by construction. Op families complete instructions around values of a pool. Equal
+// Random modules that are valid by construction. Each instruction gets operands from a pool of earlier values. Equal
 // options give equal modules on all machines.
 #ifndef HLO_DRIVER_FUZZ_GROW_H_
 #define HLO_DRIVER_FUZZ_GROW_H_
@@ -18,7 +18,7 @@ inline constexpr int kGrowVersion = 3;
 
 struct GrowOptions {
   uint64_t seed = 0;
-  int64_t max_instructions = 24;   // Approximate, for the entry; guards and indices are added.
+  int64_t max_instructions = 24;   // Approximate, for the entry. Guards and indices come on top.
   int64_t max_elems = 4096;        // For one value.
   int64_t depth = 3;               // The nesting of called computations.
   std::string ops;                 // A regular expression; empty is all.

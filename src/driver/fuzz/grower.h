@@ -1,4 +1,5 @@
-// Shared parts of the families of grown ops: random numbers, the pool, values of a requested shape, intervals.
+// The base of the families of grown ops: random numbers, the pool of values, values of a requested shape, and intervals
+// of floats.
 #ifndef HLO_DRIVER_FUZZ_GROWER_H_
 #define HLO_DRIVER_FUZZ_GROWER_H_
 
@@ -45,7 +46,7 @@ class Chance {
   uint64_t state_;
 };
 
-// The range of the elements of a float value, or of both parts of a complex one.
+// The range of the elements of a float value, or of the real and imaginary parts of a complex value.
 struct Interval {
   double low = 0, high = 0;
   double size() const { return std::max(std::abs(low), std::abs(high)); }
@@ -53,8 +54,8 @@ struct Interval {
 
 class Grower;
 
-// A kind of instruction that can be grown. `grow` adds it with its requirements and keeps the result. It returns false
-// if the available values or the budget do not allow it.
+// A kind of instruction that can be grown. `grow` adds an instruction and the operands that it needs, and keeps the
+// result. Returns false if the available values or the budget do not allow it.
 struct GrowRow {
   Opcode opcode;
   int weight;
@@ -78,11 +79,11 @@ class Grower {
 
   // ---- Values ----
 
-  // A value of the pool for which `fits`, or null. Usually prefers values without users.
+  // A value of the pool for which `fits` holds, or null. Usually prefers values without users.
   Instruction* Pick(const std::function<bool(const Shape&)>& fits);
   // An array from the pool with at least `least_rank` dimensions. Creates one if there is none.
   Instruction& PickOf(const std::function<bool(PrimitiveType)>& fits, int64_t least_rank = 0);
-  // An array from the pool, adapted, or new.
+  // An array of this type and size: from the pool, adapted from a value of the pool, or new.
   Instruction& Any(PrimitiveType type, const Dims& dims);
   Instruction& Adapt(Instruction& value, PrimitiveType type, const Dims& dims);
   Instruction& Convert(Instruction& value, PrimitiveType type);
@@ -106,8 +107,8 @@ class Grower {
 
   Interval IntervalOf(const Instruction& value) const;
   void SetInterval(const Instruction& value, Interval interval);
-  static double LimitOf(PrimitiveType type);  // Kept floats do not exceed the limit.
-  // `value`, or a guarded value with magnitude of at most `limit`.
+  static double LimitOf(PrimitiveType type);  // The limit of the magnitude of floats in the pool.
+  // `value` if its magnitude is at most `limit`, otherwise a value that is kept within the limit.
   Instruction& Bounded(Instruction& value, double limit);
   // `value` if it is complex or at least `least`, otherwise |value| + least.
   Instruction& Positive(Instruction& value, double least);
@@ -117,8 +118,8 @@ class Grower {
   Computation& ScalarBinary(Opcode opcode, PrimitiveType type);
   // Calls `grow` with a new computation as the current one.
   Computation& InComputation(std::string_view name, const std::function<void()>& grow);
-  // The same, but new leaves become parameters of the computation. `operands` receives the caller's values for these
-  // parameters.
+  // Like InComputation, but new leaves become parameters of the computation. `operands` receives the caller's values
+  // for these parameters.
   Computation& InOpenComputation(std::string_view name, Operands* operands, const std::function<void()>& grow);
   void GrowSome(int64_t count);  // Grows about `count` instructions.
   Computation& computation() { return *scope_.computation; }
@@ -128,7 +129,7 @@ class Grower {
   void SetScalarsOnly() { scope_.scalars_only = true; }
   int64_t budget() const { return scope_.budget; }
   void SetBudget(int64_t budget) { scope_.budget = budget; }
-  std::vector<Instruction*> Unused();  // Leaves out parameters.
+  std::vector<Instruction*> Unused();  // Values without users, except parameters.
 
  private:
   struct Scope {
@@ -137,7 +138,7 @@ class Grower {
     int64_t depth = 0;
     int64_t budget = 0;
     bool scalars_only = false;
-    bool open = false;  // New parameters are allowed.
+    bool open = false;  // New leaves become parameters.
   };
 
   Instruction& AddUnchecked(Opcode opcode, Shape shape, Operands operands, Attributes attrs);

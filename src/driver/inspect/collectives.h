@@ -15,7 +15,7 @@ struct CollectiveRow {
   const Instruction* inst;
   std::string_view kind;  // The opcode, without -start.
   double runs = 1;        // In one run of the entry.
-  // Bytes of the result on one device. XLA's peer figures count the same.
+  // Bytes of the result on one device, as in XLA's figures for the traffic between peers.
   int64_t bytes = 0;
   std::optional<int64_t> group_size;  // nullopt for pairs, and for groups of different sizes.
 
@@ -38,9 +38,9 @@ struct CollectiveReport {
   std::vector<const Instruction*> unknown_loops;  // Loops whose number of trips is unknown. They count one trip.
 };
 
-// A loop counts its trips, and a conditional all of its branches.
+// Instructions in a loop count once for each trip. All branches of a conditional count.
 CollectiveReport CollectivesOf(const Module& module);
-// `against`: another module, whose sums are shown beside. `top`: number of instructions, 0 for all.
+// `against` is another module's report, whose sums are shown beside, or null. `top` is the number of rows, 0 for all.
 std::string CollectivesText(const CollectiveReport& report, const CollectiveReport* against, int64_t top);
 std::string CollectivesJson(const CollectiveReport& report, const CollectiveReport* against);  // "hlo.collectives/1"
 

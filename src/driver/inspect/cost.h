@@ -1,6 +1,6 @@
-// Estimates the time of one run on a described device. An instruction or fusion takes its launch and the longest of
-// memory traffic, dots and other arithmetic, which overlap. Loops and calls are expanded, and their instructions count
-// as often as they run.
+// Estimates the time of one run on a described device. A kernel takes the time of its launch plus the longest of three
+// times that overlap: memory traffic, dots and other arithmetic. Loops and calls are expanded, and their instructions
+// count as often as they run.
 #ifndef HLO_DRIVER_INSPECT_COST_H_
 #define HLO_DRIVER_INSPECT_COST_H_
 
@@ -33,8 +33,8 @@ std::string_view ToString(Bound bound);
 // The estimate for one or several kernels with this cost.
 TimeEstimate EstimateOf(const Instruction& inst, const Cost& cost, const DeviceDescription& device);
 
-// The estimated time of all instructions of a module for one run of their computation. As in CostAnalysis, loops count
-// their trips, and conditionals their longest branch.
+// The estimated times of all instructions, each for one run of its computation. As in CostAnalysis, a loop counts all
+// its trips, and a conditional its longest branch.
 class TimeModel {
  public:
   // Both arguments must outlive the object.
@@ -52,9 +52,11 @@ class TimeModel {
 
 struct CostRow {
   const Instruction* inst;
-  std::string kind;             // row_reduction from the plan, otherwise kLoop, gemm or the opcode; "while, 12 trips".
+  std::string kind;             // The kind in the plan such as "row_reduction", otherwise kLoop, gemm or the opcode.
+                                // For a loop: "while, 12 trips".
   std::string op_name, source;  // From WithOrigin.
-  double runs = 1;              // Runs in one run of the report's computation. `cost` and `time` cover all runs.
+  double runs = 1;              // How often the instruction runs in one run of the report's computation. `cost` and
+                                // `time` cover all these runs.
   Cost cost;
   TimeEstimate time;
   std::optional<double> measured_us;  // The time in a run according to a profile.
@@ -72,7 +74,7 @@ std::vector<std::string> CostKeyWords();
 
 struct CostOptions {
   const Computation* computation = nullptr;  // Null reports the entry.
-  bool expand_loops = true;                  // Otherwise a loop or call is a row.
+  bool expand_loops = true;                  // If false, a loop or call is a single row.
   std::string by;                            // One of CostKeyWords, or "".
 };
 
@@ -90,8 +92,8 @@ struct CostReport {
 
 CostReport CostReportOf(const Module& module, const DeviceDescription& device, const CostOptions& options = {});
 
-// A scope includes nested scopes and follows its enclosing scopes. A scope that contains all rows of its enclosing
-// scope replaces it. Returns the `top` longest groups; 0 is all.
+// Groups rows by report.by. A scope includes nested scopes and follows its enclosing scopes. If a scope has all rows of
+// its enclosing scope, only the inner scope is listed. Returns the `top` longest groups. 0 is all.
 std::vector<CostGroup> CostGroupsOf(const CostReport& report, int64_t top);
 
 // Prints groups instead of rows if report.by is set.

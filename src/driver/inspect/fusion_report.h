@@ -1,4 +1,4 @@
-// A report of kernels (--print_fusion_plan): reasons, rejected alternatives, and savings.
+// A report on the choice of kernels (--print_fusion_plan): reasons, rejected unions with their savings.
 #ifndef HLO_DRIVER_INSPECT_FUSION_REPORT_H_
 #define HLO_DRIVER_INSPECT_FUSION_REPORT_H_
 
@@ -10,10 +10,10 @@
 namespace hlo {
 
 struct FusionReportOptions {
-  size_t blocks = 16;  // Kernels to print, with similar ones grouped; others are counted.
-  size_t lines = 4;    // Limit of the lines about rejected unions of a kernel.
+  size_t blocks = 16;  // Number of groups of similar kernels to print. Further kernels are counted.
+  size_t lines = 4;    // Most lines about rejected unions for a kernel.
   size_t names = 4;
-  double least = 0.01;  // Prints a rejected union if it would save this share of a kernel's traffic.
+  double least = 0.01;  // A rejected union is printed if it would save this share of a kernel's traffic.
 };
 
 // For a module with plans (gpu::PlanModule), and the log of its fusion passes.

@@ -1,10 +1,10 @@
 // Draws a computation as a dot file, an SVG, or a self-contained HTML file.
 //
-// Nodes are instructions. Labels of users contain scalar constants and their broadcasts. A fusion is a frame with its
-// parameters as ports, or a single node if collapsed.
+// Nodes are instructions. Scalar constants and their broadcasts appear in the labels of their users. A fusion is a
+// frame whose parameters are ports, or a single node.
 //
-// If `fold_tuples`, edges connect the producer of a tuple element with its reader. Elements of a parameter are nodes,
-// and elements of the root are marked.
+// With `fold_tuples`, an edge connects the producer of a tuple element directly with the reader. Elements of a
+// parameter are nodes, and elements of the root are marked.
 #ifndef HLO_DRIVER_INSPECT_GRAPH_H_
 #define HLO_DRIVER_INSPECT_GRAPH_H_
 
@@ -19,7 +19,8 @@ namespace hlo {
 struct GraphOptions {
   bool expand_fusions = true;
   bool fold_tuples = true;
-  // If a picture has more nodes than this, a page shows scopes of op_name as nodes that can be opened; 0 never does.
+  // If a picture has more nodes than this, a page shows scopes of op_name as nodes that can be opened. 0 means
+  // unlimited.
   size_t most_nodes = 60;
   const Instruction* around = nullptr;  // Only nodes at most `width` edges away from this instruction; null for all.
   int64_t width = 2;
@@ -44,19 +45,20 @@ struct GraphNode {
   OpFamily family = OpFamily::kOther;
   int frame = -1;
   bool is_frame = false;       // A fusion drawn with its contents.
-  bool is_outside = false;     // A value from outside that the scope of the picture reads.
+  bool is_outside = false;     // A value that is computed outside of the picture's scope and read inside.
   int scope = -1;              // The picture (graph_scopes.h) of the scope that the node represents, or -1.
   std::string_view mark = {};  // "wrong" draws a red border.
   std::string about = {};      // The tooltip of a scope.
 };
 
 struct GraphEdge {
-  int from, to;   // from < to. Both are in the same frame or in none.
+  int from, to;   // from < to. The nodes are in the same frame, or in no frame.
   int port = -1;  // If `to` is a frame: the inner node that reads the value.
 };
 
 struct Graph {
-  std::vector<GraphNode> nodes;  // Operands first. The contents of a frame follow it, with the root last.
+  std::vector<GraphNode> nodes;  // Each node follows its operands. A frame is followed by its contents, with the root
+                                 // last.
   std::vector<GraphEdge> edges;
 };
 

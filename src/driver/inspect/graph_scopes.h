@@ -1,4 +1,4 @@
-// Several pictures for one large graph: nodes for scopes of op_name open pictures of their contents.
+// Several pictures for one large graph. The node of a scope of op_name opens a picture of the scope's contents.
 #ifndef HLO_DRIVER_INSPECT_GRAPH_SCOPES_H_
 #define HLO_DRIVER_INSPECT_GRAPH_SCOPES_H_
 
@@ -16,9 +16,10 @@ struct GraphPicture {
 };
 
 // The first picture shows the whole graph. If a picture has more than `most_nodes` nodes (0: never), scopes become
-// nodes, named by the first path component in which they differ. Below the scopes of op_name are the program's calls by
-// line. A scope that would create a cycle becomes several nodes. Instructions without a scope join the only scope that
-// reads them. A picture also has nodes for values from outside (`is_outside`).
+// nodes. They are named by the first path component in which they differ. Inside the scopes of op_name, calls of the
+// program form scopes by source line. If a scope would create a cycle, it becomes several nodes. An instruction without
+// a scope joins the scope of its users if they share one. A picture also has nodes for values from outside
+// (`is_outside`).
 std::vector<GraphPicture> PicturesOf(const Graph& graph, size_t most_nodes);
 
 }  // namespace hlo

@@ -9,20 +9,20 @@ namespace hlo {
 
 struct LayoutBox {
   double width = 0, height = 0;
-  double out_x = 0;     // Where edges leave the bottom, from the left side of the box.
+  double out_x = 0;     // Where edges leave the bottom, as a distance from the left side of the box.
   bool at_top = false;  // Whether the box stays in the first layer.
 };
 
 struct LayoutEdge {
   int from, to;     // from < to.
-  double in_x = 0;  // Where the edge reaches the top of `to`, from the left side of `to`.
+  double in_x = 0;  // Where the edge reaches the top of `to`, as a distance from its left side.
 };
 
 struct LayoutPoint {
   double x = 0, y = 0;
 };
 
-// A vertical line if `from.x == to.x`, else an S between two layers.
+// A vertical line if `from.x == to.x`, otherwise an S-shaped curve between two layers.
 struct LayoutStroke {
   LayoutPoint from, to;
   bool arrives = false;  // Whether the stroke ends at a box.
@@ -30,7 +30,7 @@ struct LayoutStroke {
 
 struct GraphLayout {
   std::vector<LayoutPoint> corners;
-  // All edges that leave a box, as a tree that branches as late as possible.
+  // For each box, all edges that leave it, as a tree that branches as late as possible.
   std::vector<std::vector<LayoutStroke>> strokes;
   double width = 0, height = 0;
 };

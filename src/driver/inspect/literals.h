@@ -13,7 +13,7 @@ struct LiteralStats {
   const Instruction* constant;
   bool elided = false;                // The text has {...}, and the members below are empty.
   bool splat = false;                 // All elements have the same bits.
-  double min = 0, max = 0, mean = 0;  // Over finite elements, and over real parts of complex ones.
+  double min = 0, max = 0, mean = 0;  // Figures of the finite elements, and of the real parts of complex numbers.
   int64_t finite = 0, nans = 0, infinities = 0, zeros = 0;
 };
 

@@ -13,9 +13,9 @@ namespace hlo {
 
 struct ModuleFigures {
   int64_t instructions = 0;
-  double kernels = 0, bytes = 0, seconds = 0;  // For one run of the entry; loops by their trips.
+  double kernels = 0, bytes = 0, seconds = 0;  // For one run of the entry, where loops count all their trips.
 };
-// Dead instructions do not count, so that the pass that replaced them gets the credit and not dce.
+// Dead instructions do not count, so that their removal is attributed to the pass that replaced them and not to dce.
 Result<ModuleFigures> FiguresOf(const Module& module, const DeviceDescription& device);
 
 class PassStats {
@@ -26,7 +26,7 @@ class PassStats {
   Status Begin(const Module& module);
   Status After(const PassRun& run, const Module& module);
 
-  // The passes in order of their first run. Passes without changes are counted, or listed with `all`.
+  // The passes in the order of their first runs. Passes without changes are only counted, unless `all` is true.
   std::string Text(bool all) const;
   std::string Json() const;  // "hlo.pass_stats/1"
 

@@ -32,7 +32,7 @@ struct ShardingReport {
 };
 
 ShardingReport ShardingReportOf(const Module& module);
-// `top`: number of rows for each computation, 0 for all.
+// `top` is the number of rows for each computation, 0 for all.
 std::string ShardingsText(const ShardingReport& report, int64_t top);
 std::string ShardingsJson(const ShardingReport& report);  // "hlo.shardings/1"
 

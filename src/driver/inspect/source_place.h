@@ -29,20 +29,21 @@ class SourcePlaces {
   };
   std::string TextOf(int64_t frame) const;
 
-  std::vector<std::string> files_;  // Indexed by id - 1, like the next two.
+  std::vector<std::string> files_;  // Indexed by id - 1, like `locations_` and `frames_`.
   std::vector<std::pair<int64_t, int64_t>> locations_;
   std::vector<Frame> frames_;
 };
 
-// The instruction whose metadata gives the origin of `inst`. This is `inst` itself if it has metadata. For a fusion it
-// is otherwise the first result, or the last inner loop or fusion, with metadata.
+// The instruction whose metadata shows the origin of `inst`: `inst` itself if it has metadata. For a fusion without
+// metadata: the first result with metadata, otherwise the last inner loop or fusion with metadata.
 const Instruction& WithOrigin(const Instruction& inst, const SourcePlaces& places);
 
 std::string SourceOf(const Instruction& inst, const SourcePlaces& places);
 
 std::string NameWithSource(const Instruction& inst, const Module& module);
 
-// For example "  model.py:12  op_name="jit(f)/mul"", as far as known. `inst` must be in a module.
+// Source and op_name for the end of a line, as far as known: " model.py:12 op_name="jit(f)/mul"". `inst` must be in a
+// module.
 std::string SourceAtEnd(const Instruction& inst);
 
 }  // namespace hlo

@@ -15,7 +15,7 @@ struct OpcodeStats {
   Opcode opcode;
   int64_t count = 0;
   int64_t bytes = 0;
-  std::map<PrimitiveType, int64_t> by_type;  // Counts by type of the result; tuples count as kTuple.
+  std::map<PrimitiveType, int64_t> by_type;  // Counts by the type of the result. Tuples count as kTuple.
   Cost cost;
 };
 
@@ -30,7 +30,8 @@ struct ModuleStats {
   int64_t parameters = 0, parameter_bytes = 0, result_bytes = 0;
   int64_t constants = 0, constant_bytes = 0, elided_constants = 0;
   std::vector<OpcodeStats> opcodes;
-  std::vector<const Instruction*> largest;  // Arrays, except renamed values (bitcast, ...).
+  std::vector<const Instruction*> largest;  // The largest arrays, without instructions that only rename a value
+                                            // (bitcast, ...).
   Cost cost;
   std::vector<CostGap> gaps;
 };

@@ -12,10 +12,10 @@ namespace hlo {
 // "68.7 G" or "512", with a letter for powers of a thousand.
 std::string HumanCount(double count);
 
-// Numbers are right-aligned. Rows may be shorter than the titles.
+// A table whose rows may have fewer cells than there are titles.
 class TextTable {
  public:
-  // A title that starts with '>' marks a column of numbers; the '>' is not shown.
+  // A title that starts with '>' marks a column of numbers, which are right-aligned. The '>' is not shown.
   explicit TextTable(std::vector<std::string> titles);
   void Row(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
   bool empty() const { return rows_.size() == 1; }

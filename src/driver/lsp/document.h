@@ -31,8 +31,8 @@ class PositionMap {
   PositionMap(std::string_view text, PositionEncoding encoding);
 
   Position PositionOf(size_t offset) const;
-  // Columns after the end of a line mean its end, and lines after the last one the end of the text. The middle of a
-  // character means its start.
+  // A column after the end of a line gives the end of the line, and a line after the last line the end of the text. A
+  // position inside a character gives the start of the character.
   size_t OffsetOf(Position position) const;
 
  private:
@@ -42,7 +42,7 @@ class PositionMap {
   std::string_view text_;
   PositionEncoding encoding_;
   std::vector<size_t> line_begins_;
-  // Units before every kStep-th byte, so that long lines take no more time.
+  // The number of units before every kStep-th byte, so that positions in long lines are found as fast.
   std::vector<size_t> units_;
 };
 
@@ -70,14 +70,14 @@ class Document {
 
   void SetVersion(std::optional<int64_t> version) { version_ = version; }
   void SetText(std::string text);
-  // Replaces [begin, end) by `text`. Copies the text, because changes rarely have many ranges.
+  // Replaces [begin, end) by `text`, which copies the whole document.
   void Replace(Position begin, Position end, std::string_view text);
 
   // The following values are computed on first use and kept until the text changes.
   const PositionMap& positions();
   const SymbolIndex& symbols();
   std::span<const DocumentModule> modules() { return analysis().modules; }
-  // Errors of the parser, or else of the verifier.
+  // Errors of the parser or, if there are none, of the verifier.
   std::span<const Diagnostic> errors() { return analysis().errors; }
   std::span<const Diagnostic> warnings() { return analysis().warnings; }
 

@@ -1,5 +1,5 @@
-// Language features of one document. Answers are JSON of the protocol (LSP 3.17), "null" or "[]" if empty. Names come
-// from tokens, so they also work in texts with errors; shapes and costs need the module.
+// Language features of one document. Answers are JSON as in LSP 3.17, and "null" or "[]" if there is nothing to report.
+// Names come from tokens, so they work even in texts with errors. Shapes and costs need a valid module.
 #ifndef HLO_DRIVER_LSP_FEATURES_H_
 #define HLO_DRIVER_LSP_FEATURES_H_
 
@@ -28,20 +28,20 @@ std::string DefinitionJson(Document& document, uint32_t offset);
 std::string ReferencesJson(Document& document, uint32_t offset, bool with_definition);
 std::string HighlightsJson(Document& document, uint32_t offset);
 std::string PrepareRenameJson(Document& document, uint32_t offset);
-// The WorkspaceEdit, or the reason why the name is impossible. Ignores a leading '%'.
+// Returns the WorkspaceEdit, or the reason why the new name is not allowed. Ignores a leading '%'.
 std::expected<std::string, std::string> RenameJson(Document& document, uint32_t offset, std::string_view new_name);
 std::string SymbolsJson(Document& document, const ClientAbilities& client);
 std::string FoldingRangesJson(Document& document);
 
 // ---- Editing (lsp/features.cpp) ----
-// The layout of `hlo fmt`, as at most one edit. "null" for errors or several modules; an error if the layout would
-// change the module.
+// Returns at most one edit, which formats the text as `hlo fmt` does. "null" if the text has errors or several modules.
+// An error if formatting would change the module.
 std::expected<std::string, std::string> FormattingJson(Document& document);
 // Possible words: opcodes, attributes of the opcode, instructions above, computations.
 std::string CompletionJson(Document& document, uint32_t offset);
 
 void AppendRange(JsonWriter& json, const PositionMap& positions, SourceRange range);
-// Without the common attributes.
+// Attributes of the opcode, without attributes that all opcodes have.
 std::vector<std::string_view> AttributesOf(Opcode opcode);
 
 }  // namespace hlo

@@ -25,7 +25,7 @@ struct IncomingMessage {
 };
 
 // Reads messages. Skips invalid bytes up to the next "Content-Length:", so a wrong length does not end the session.
-// Allocates memory for received bytes, not announced ones.
+// Allocates memory only for received bytes, whatever length is announced.
 class MessageReader {
  public:
   MessageReader(int file, MessageForm form, size_t max_bytes) : file_(file), form_(form), max_bytes_(max_bytes) {}
@@ -41,7 +41,8 @@ class MessageReader {
   void HeaderLine(std::string_view line);
   void BadHeader(std::string_view line);
   void Bad(std::string what) { next_ = {IncomingMessage::Kind::kBad, std::move(what)}; }
-  bool Fill(bool wait);  // Returns false at the end, or if reading would wait.
+  bool Fill(bool wait);  // Reads more bytes. Returns false at the end of the input or, without `wait`, if none are
+                         // there yet.
 
   std::string_view Rest() const { return std::string_view(buffer_).substr(begin_); }
 

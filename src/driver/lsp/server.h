@@ -17,7 +17,8 @@ struct ServerOptions {
   MessageForm form = MessageForm::kFrames;
 };
 
-// Runs until exit, the end of the input, or a failed output. Returns kOk after shutdown and exit, else kNo (LSP).
+// Runs until the message `exit`, the end of the input, or a failed write. Returns kOk if `shutdown` preceded `exit`,
+// otherwise kNo, as LSP requires.
 ExitCode ServeLanguage(const ServerOptions& options, int input, std::FILE* output);
 
 }  // namespace hlo

@@ -1,10 +1,10 @@
 // The names of a text with definitions and uses, from tokens alone.
 //
-// A module has no positions of names, and texts in editors mostly have errors, which give no module. For valid texts
-// the index agrees with the module.
+// Names are read from tokens, because a module has no positions of names, and a text with errors gives no module. For
+// valid texts the index agrees with the module.
 //
-// Errors stay local: an instruction ends at the next `NAME =` at the start of a line, a computation at the next ENTRY
-// or computation.
+// The effect of an error is local, because an instruction ends at the next `NAME =` at the start of a line, and a
+// computation at the next ENTRY or computation.
 #ifndef HLO_DRIVER_LSP_SYMBOLS_H_
 #define HLO_DRIVER_LSP_SYMBOLS_H_
 
@@ -40,12 +40,12 @@ struct Mention {
 
 class SymbolIndex {
  public:
-  // Pieces are separate modules. The text, with a readable byte after it, must outlive the index.
+  // Each piece is a module of its own. The text must outlive the index, and the byte after it must be readable.
   SymbolIndex(std::string_view text, std::span<const SourceRange> pieces);
 
   // In the order of the text, parents first.
   std::span<const Symbol> symbols() const { return symbols_; }
-  // In the order of the text; undefined names are left out.
+  // In the order of the text, without undefined names.
   std::span<const Mention> mentions() const { return mentions_; }
   const Mention* MentionAt(uint32_t offset) const;
   int SymbolAt(uint32_t offset, Symbol::Kind kind) const;

@@ -39,7 +39,7 @@ struct GlossaryTerm {
 Result<std::vector<GlossaryTerm>> Glossary();
 
 // Writes the manual as HTML, with index.html for README.md and the other names as in the repository. Files are
-// self-contained, without scripts. Errors: failures of writing; kInternal for a broken link.
+// self-contained, without scripts. Errors: a file cannot be written. kInternal for a broken link.
 Status WriteSite(const std::string& directory);
 
 }  // namespace hlo

@@ -1,5 +1,5 @@
-// Advice for a profile: rules with thresholds (`hlo help advice`). Each rule quotes its numbers, and a helpful flag if
-// any.
+// Advice for a profile: rules with thresholds (`hlo help advice`). Each advice quotes the numbers behind it, and a flag
+// that may help, if there is one.
 #ifndef HLO_DRIVER_PROFILE_ADVICE_H_
 #define HLO_DRIVER_PROFILE_ADVICE_H_
 

@@ -1,5 +1,5 @@
-// The numbers of a profile. Times are means over complete runs, so parts add up. Without complete runs
-// (Timeline::dropped), all runs are used as far as they go. tools/words.def explains the words.
+// The numbers of a profile. Times are means over complete runs, so the times of parts add up. If all runs lack events
+// (Timeline::dropped), all runs are used. tools/words.def explains the words.
 #ifndef HLO_DRIVER_PROFILE_FIGURES_H_
 #define HLO_DRIVER_PROFILE_FIGURES_H_
 
@@ -25,11 +25,11 @@ double Percentile(std::vector<double> values, double share);
 double MeanRunMs(const Profile& profile);
 double MedianRunMs(const Profile& profile);
 double RunDeviationMs(const Profile& profile);
-// Slowdown by profiling: the fastest profiled run over the fastest other run, minus 1. Other load affects the fastest
-// runs least.
+// Slowdown by profiling: time of the fastest profiled run divided by time of the fastest other run, minus 1. Other load
+// affects the fastest runs least.
 double Overhead(const Profile& profile);
 
-// The time in which a step or copy runs on the device, without host calls.
+// Milliseconds of a run in which at least one step or copy runs, without host calls.
 double BusyMs(const Profile& profile);
 double InterpretedMs(const Profile& profile);
 
@@ -48,7 +48,7 @@ struct Gap {
   int after, before;  // Steps; -1 for the start, the end, or a copy.
   int64_t length() const { return end - begin; }
 };
-// The gaps in their order. Empty if the host waited for each step.
+// The gaps in order of time. Empty if the host waited for each step, which makes gaps meaningless.
 std::vector<Gap> GapsOf(const gpu::Timeline& run, const Profile& profile);
 
 struct GapFigures {
@@ -58,7 +58,7 @@ struct GapFigures {
 std::array<GapFigures, kGapCauses> FiguresOfGaps(const Profile& profile);
 
 struct StepFigures {
-  double executions = 0, ms = 0;  // Per run, without copies of the plan before the step.
+  double executions = 0, ms = 0;  // Per run, without the step's copies of the buffer plan.
   double mean_us = 0, least_us = 0, most_us = 0;
 };
 std::vector<StepFigures> FiguresOfSteps(const Profile& profile);
@@ -72,7 +72,7 @@ std::vector<std::vector<int64_t>> SampledStepsNs(const Profile& profile);
 struct TimeShare {
   double count = 0, ms = 0;  // Per run.
 };
-// Copies of the plan count as copies.
+// Copies of the buffer plan count as kCopy.
 std::array<TimeShare, kTimeClasses> SharesOfClasses(const Profile& profile);
 std::map<int, TimeShare> SharesOfBits(const Profile& profile);
 struct TensorCoreFigures {

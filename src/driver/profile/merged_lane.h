@@ -12,15 +12,15 @@
 
 namespace hlo {
 
-// `Time` is int64_t nanoseconds or double microseconds. If `is_nested`, "a/b" is a bar "b" in a bar "a". Names are not
-// copied.
+// `Time` is int64_t nanoseconds or double microseconds. With `is_nested`, an event "a/b" is a bar "b" inside a bar "a".
+// Names are not copied.
 template <class Time>
 class MergedLane {
  public:
   explicit MergedLane(bool is_nested) : is_nested_(is_nested) {}
 
-  // Adds an event, and calls `emit(depth, begin, end, name)` for each bar that ends. Events must be in order of starts.
-  // An overlapping event starts at the end of the previous one.
+  // Adds an event, and calls `emit(depth, begin, end, name)` for each bar that ends before it. Events must be ordered
+  // by their starts. If an event overlaps the previous event, its bar starts at the end of the previous event.
   template <class Emit>
   void Add(std::string_view name, Time begin, Time end, const Emit& emit) {
     const std::vector<std::string_view> parts =

@@ -23,7 +23,7 @@ enum class TimeClass : uint8_t { kKernel, kLibrary, kCopy, kFill, kCollective, k
 inline constexpr int kTimeClasses = 6;
 std::string_view ToString(TimeClass time_class);
 
-// Blocks, threads of each, and the kernel's own shared memory.
+// The size of a launch: blocks, threads of a block, and shared memory that the kernel itself declares.
 struct LaunchSize {
   int64_t blocks = 1, threads = 1, shared_bytes = 0;
 };
@@ -35,19 +35,20 @@ struct ProfiledStep {
   std::string how;
   std::string op_name, source;
   std::string library;
-  std::string slow, refused;      // The reason for a generic form; reasons of the libraries that refused the step.
-  int64_t launches = 1;           // Kernels or library calls of one execution; none for host calls.
-  std::vector<LaunchSize> sizes;  // Sizes of its own kernels, if the executable keeps them.
+  std::string slow, refused;      // `slow`: reason for a slow kind of kernel. `refused`: reasons of the libraries that
+                                  // refused the step.
+  int64_t launches = 1;           // Kernels or library calls of one execution. 0 for host calls.
+  std::vector<LaunchSize> sizes;  // Sizes of the kernels of ours, if the executable keeps them.
   bool is_collective = false;
   int bits = 32;
   TensorCoreUse tensor_cores;
   Cost cost;
-  double least_seconds = 0;  // The minimal time according to the device's description, and its bound.
+  double least_seconds = 0;  // The least time that the device's description allows, and the resource that limits it.
   Bound bound = Bound::kMemory;
-  int64_t live_bytes = 0;  // Temporaries and results in memory while the step runs.
+  int64_t live_bytes = 0;  // Bytes of temporaries and results in memory while the step runs.
   uint64_t work = 0;
-  // Names of instructions of the input module, as far as passes recorded them: all that the step computes, and those
-  // whose values are its results.
+  // Names of instructions of the input module, as far as passes recorded them. `made_of`: all instructions that the
+  // step computes. `results`: instructions whose values are its results.
   std::vector<std::string> made_of, results;
 
   bool IsInterpreted() const { return sort == gpu::StepKind::kHostCall; }
@@ -68,7 +69,7 @@ struct HeldValue {
 
 struct MemoryProfile {
   int64_t parameter_bytes = 0, constant_bytes = 0,
-          kept_bytes = 0;     // Memory for the whole run; kept: packed weights, counters.
+          kept_bytes = 0;     // Memory that is used during the whole run. `kept_bytes` are packed weights and counters.
   int64_t planned_bytes = 0;  // All allocated memory.
   int64_t peak_bytes = 0;     // The maximum of temporaries and results.
   std::string peak_at;
@@ -87,8 +88,8 @@ struct Profile {
   std::map<int, ProfiledLoop> loops;  // Keys are TimelineTrip::loop.
   MemoryProfile memory;
   std::vector<gpu::Timeline> runs;
-  std::vector<std::string> notes;  // Slower ways of running, with reasons.
-  // Nanoseconds of profiled runs and of as many alternating other runs, measured from outside.
+  std::vector<std::string> notes;  // Reasons for slow execution.
+  // Nanoseconds of profiled runs, and of as many runs without a profile that alternate with them.
   std::vector<int64_t> profiled_ns, plain_ns;
 };
 
@@ -102,8 +103,8 @@ std::string KindOf(const gpu::StepInfo& step);
 // runs and 2 s, or after 1 run and 20 s.
 Status AddRuns(gpu::Executable& executable, Progress& progress, Profile* profile);
 
-// The bits of a step's arithmetic: for products the wider operand, otherwise the type with most bytes in operands and
-// results. 8, 16, 32 or 64; for complex numbers the bits of a part.
+// The width of a step's arithmetic: 8, 16, 32 or 64 bits. For products it is the width of the wider operand's elements,
+// otherwise of the type with most bytes in operands and results. Complex numbers count by the width of a part.
 int BitsOf(const Instruction& inst, const Cost& cost);
 
 // A hash of a step's computation and shapes, without names, metadata and plan. Never 0.

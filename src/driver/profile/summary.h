@@ -24,7 +24,7 @@ struct StepRow {
   // Rates are 0 if the step took no time.
   double GigabytesPerSecond() const { return PerMicrosecond(step.cost.bytes()) / 1000; }
   double GigaflopsPerSecond() const { return PerMicrosecond(step.cost.flops + step.cost.transcendentals) / 1000; }
-  // The minimal time according to the device's description over the actual time. Above 1 if data came from caches.
+  // The least time that the device's description allows divided by the actual time. Above 1 if data came from caches.
   double OfRoof() const { return PerMicrosecond(step.least_seconds * 1e6); }
 
  private:
@@ -62,7 +62,7 @@ struct ProfileSummary {
   double memory_rate = 0, instruction_rate = 0;
   std::array<double, kDotWidths> dot_rates = {};
 
-  int64_t runs = 0, whole_runs = 0, dropped = 0;  // Profiled runs, complete ones, and dropped events.
+  int64_t runs = 0, whole_runs = 0, dropped = 0;  // Numbers of profiled runs, of complete runs, and of dropped events.
   bool waits_for_each = false;
   std::string timing;
   std::vector<int64_t> runs_ns;
@@ -81,7 +81,7 @@ struct ProfileSummary {
   std::vector<GroupRow> scopes, sources;
 
   double sample_ms = 0;            // Time of the run nearest to the median.
-  std::vector<SampleSpan> sample;  // The longest events, in order.
+  std::vector<SampleSpan> sample;  // The longest events of that run, in order of time.
   int64_t sample_left_out = 0;
   std::vector<SampleLoop> sample_loops;  // Outer loops first.
 
@@ -94,7 +94,7 @@ ProfileSummary SummaryOf(const Profile& profile);
 std::string ProfileText(const ProfileSummary& summary, bool full);
 std::string HeldTable(const MemoryProfile& memory, size_t most);
 std::string ProfileJson(const ProfileSummary& summary);
-// Errors: A016, and A024 for other JSON.
+// Errors: A016 if the file cannot be read, A024 if it is not a profile.
 Result<ProfileSummary> ReadProfileSummary(const std::string& path);
 
 }  // namespace hlo

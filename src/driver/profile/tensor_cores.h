@@ -10,9 +10,9 @@
 namespace hlo {
 
 struct TensorCoreUse {
-  // The device's tensor cores multiply the type of the operands (f32 as TF32).
+  // Whether the device's tensor cores support the type of the operands (f32 as TF32).
   bool eligible = false;
-  // Our kernel has matrix instructions, or a library uses tensor cores for these types.
+  // Whether our kernel has matrix instructions, or a library uses tensor cores for these types.
   bool used = false;
   std::string why_not;  // Only if eligible.
 };

@@ -162,7 +162,7 @@ class Experiment {
   // Total sizes of results from the file of --reference, which the parts of the devices may not show.
   Result<WholeSizes> SizesOfReference() const;
   Result<ResultShardings> StatedForResults(const Module& module) const;
-  // Joins results that were computed from whole arguments. Without `whole`, the outputs are those of device 0.
+  // Joins results that were computed from whole arguments. Without `whole`, the results of device 0 are the outputs.
   Result<JoinedResults> Joined(const Module& module, std::span<const Literal> by_device);
 
   std::string path_;
