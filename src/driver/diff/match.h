@@ -8,8 +8,7 @@
 //   3. Neighbours of pairs: operands at the same position, and users if each side has one of a kind. Neighbours with
 //      the same operation come first, then all nodes with the same op_name and source line (anchors), then neighbours
 //      with the same opcode and shape, and with the same opcode.
-//   4. Equal operand cones, in order. Then nodes between pairs that have the same order on both sides: nodes of the
-//   same
+//   4. Equal operand cones, in order. Then nodes between pairs that have the same order on both sides: nodes of one
 //      opcode and shape, in order. Then parameters of equal numbers, roots of equal opcodes, and neighbours as in 3.
 //   5. Neighbours of another opcode whose operands are paired: the instruction was replaced.
 //

@@ -94,7 +94,7 @@ ProfileSummary SummaryOf(const Profile& profile);
 std::string ProfileText(const ProfileSummary& summary, bool full);
 std::string HeldTable(const MemoryProfile& memory, size_t most);
 std::string ProfileJson(const ProfileSummary& summary);
-// Errors: A016 if the file cannot be read, A024 if it is not a profile.
+// Errors: A016 for invalid JSON, A024 for JSON that is not a profile.
 Result<ProfileSummary> ReadProfileSummary(const std::string& path);
 
 }  // namespace hlo

@@ -1,4 +1,4 @@
-// The arguments of a run, from a file, from --arg or generated, and the reference's results for them.
+// The arguments of a run (from a file, from --arg or generated), and the reference's results for them.
 #ifndef HLO_DRIVER_RUN_ARGUMENTS_H_
 #define HLO_DRIVER_RUN_ARGUMENTS_H_
 
@@ -13,7 +13,8 @@ namespace hlo {
 struct RunArguments {
   std::vector<Literal> values;
   std::vector<std::vector<Literal>> by_device;  // Empty for one device.
-  bool were_cut = false;                        // The file has whole arrays for several devices, so results are joined.
+  bool were_cut = false;                        // The file has whole arrays, which were cut into parts for several
+                                                // devices. Results are then joined.
   std::string description;                      // "normal, seed 0" or "args.npz"
   std::optional<Literal> reference;             // The interpreter's results.
   double reference_ms = 0;
@@ -31,8 +32,8 @@ Result<RunArguments> PrepareArguments(const Module& module, const RunOptions& op
                                       const InterpretOptions& interpreter, Progress* progress = nullptr);
 
 // Reads the results for --reference as a value of `shape`: the arrays outN of a file (outN.i.j for leaves of nested
-// tuples), or the result of a snapshot. Notes unused arrays except argN. Errors: [A003] an output has no key, [A004]
-// another shape or element type.
+// tuples), or the result of a snapshot. `notes` receives the unused arrays, except argN. Errors: [A003] an output is
+// missing, [A004] it has another shape or element type.
 Result<Literal> ReadExpected(const std::string& path, const Shape& shape, CastArgs cast,
                              std::vector<std::string>* notes);
 

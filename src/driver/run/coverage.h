@@ -1,4 +1,5 @@
-// Measures which ops are verified, interpreted and compiled for which element types, by a smallest use of each op.
+// Measures for which element types each op is verified, interpreted and compiled. Each measurement is a smallest
+// program with the op.
 #ifndef HLO_DRIVER_RUN_COVERAGE_H_
 #define HLO_DRIVER_RUN_COVERAGE_H_
 
@@ -14,7 +15,7 @@ namespace hlo {
 struct Support {
   bool defined = false;  // The verifier accepts the op for this type.
   bool interpreter = false;
-  bool kernels = false;  // The op itself has kernels, the same for cpu and cuda.
+  bool kernels = false;  // The op itself has kernels, which cpu and cuda share.
   // `pass` replaces an op that has no kernels. Without such a pass, `why` is the reason.
   std::string pass, why;
 
@@ -28,7 +29,7 @@ struct OpCoverage {
   std::vector<Support> by_type;
 };
 
-// One type of each group of types that are treated alike.
+// The measured types: one of each group of types that are treated alike.
 const std::vector<PrimitiveType>& CoverageTypes();
 // One entry for each opcode, in the order of the op table.
 std::vector<OpCoverage> MeasureCoverage();

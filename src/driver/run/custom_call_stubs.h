@@ -11,7 +11,7 @@
 
 namespace hlo {
 
-// Checks the syntax. Error: F004. The policies are:
+// Checks TARGET=POLICY. Errors: F004. The policies are:
 //   native       the built-in implementation; also called interpreter
 //   zeros        results of zeros
 //   passthrough  each result is the first unused operand of its shape
@@ -25,7 +25,7 @@ struct CustomCallStub {
 };
 
 // Replaces the calls by plain HLO. The last policy for a target applies. Returns a stub for each target whose policy is
-// not native. Error [U007], at the call: the policy is error, or does not fit the call.
+// not native. Errors: [U007], at the call, if the policy is `error` or does not fit the call.
 Result<std::vector<CustomCallStub>> StubCustomCalls(Module& module, std::span<const std::string> policies,
                                                     const LoadOptions& load);
 

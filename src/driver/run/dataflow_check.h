@@ -1,6 +1,6 @@
-// Checks the steps of a run against the optimized module: their order, trips and branches, and that they read the
-// values that earlier steps left. Faults of the run time show even if every kernel is right. Results of steps are not
-// judged.
+// Checks the steps of a run against the optimized module: their order, trips and branches, and that each step reads the
+// values that earlier steps computed. This finds faults of the run time even if every kernel is right. Results of steps
+// are not judged.
 #ifndef HLO_DRIVER_RUN_DATAFLOW_CHECK_H_
 #define HLO_DRIVER_RUN_DATAFLOW_CHECK_H_
 
@@ -82,11 +82,12 @@ struct FollowedRun {
   std::vector<int64_t> runs;  // Indexed like Executable::steps().
 };
 
-// Whether wrong values can cause the error: an endless loop, or a size that does not fit.
+// Whether wrong values can cause the error, which is then an endless loop or a size that does not fit.
 bool MayComeOfWrongValues(const Error& error);
 
-// Executes with the bound `arguments`. With `unfinished`, the run ends at the first fault. Returns the error of a run
-// without a fault, except with `unfinished` if wrong values may cause the error.
+// Runs the executable, whose bound arguments are `arguments`, and checks each step. With `unfinished`, the run ends at
+// the first fault. If the run fails without a fault, returns its error. With `unfinished`, errors that wrong values may
+// cause are not returned.
 Result<FollowedRun> Follow(gpu::Executable& executable, std::span<const Literal> arguments, bool unfinished = false);
 
 std::string ToString(const DataflowSummary& dataflow);

@@ -1,8 +1,8 @@
 // --first_divergence: shows the error that each step inherits and adds, and finds the first wrong instruction in the
 // first wrong kernel.
 //
-// `inherited` and `handed_on` are TensorComparison::norm_rel against the interpreter's run of the compiled module. The
-// comparator `local` gives the other errors and alone decides whether a step is wrong.
+// The errors `inherited` and `handed_on` are TensorComparison::norm_rel against the interpreter's run of the compiled
+// module. The other errors come from the comparator `local`, which alone decides whether a step is wrong.
 #ifndef HLO_DRIVER_RUN_DIVERGENCE_H_
 #define HLO_DRIVER_RUN_DIVERGENCE_H_
 
@@ -22,10 +22,10 @@
 
 namespace hlo {
 
-// The first wrong execution of a step, otherwise its first execution.
+// Errors of the first wrong execution of a step, or of its first execution if none is wrong.
 struct StepErrors {
   std::string name, kind, shape, loops, source;
-  // The largest error of an operand. Empty in later iterations, and if the true value of an operand is unknown.
+  // The largest error of an operand. Empty for executions after the first, and if an operand's true value is unknown.
   std::optional<double> inherited;
   std::optional<double> handed_on;    // The error of the result.
   double own_rel = 0, own_ratio = 0;  // `own_ratio` is the largest error divided by its bound.

@@ -1,6 +1,6 @@
 // --check_each_pass: compares the module before and after each pass instance that changes it. An exact pass must keep
 // the bits of all values (judge/bits.h). Other passes that change bits are judged by residues or in f64 (pass_check.h).
-// Modules that are too large to interpret are compared by samples (judge/sample.h). The first wrong instance ends the
+// If modules are too large to interpret, samples are compared (judge/sample.h). The first wrong instance ends the
 // check.
 #ifndef HLO_DRIVER_RUN_EACH_PASS_CHECK_H_
 #define HLO_DRIVER_RUN_EACH_PASS_CHECK_H_
@@ -28,8 +28,8 @@ class EachPassCheck {
   // `options` has the arguments, the limits for judging and the pipeline.
   EachPassCheck(const RunOptions& options, std::optional<Pattern> only, const DiffOptions& diff, Progress& progress);
 
-  // Makes the arguments. Then `Before` and `After` observe the pipeline. `After` fails at the first wrong instance,
-  // which sets `is_wrong`.
+  // Begin makes the arguments. Then Before and After observe the pipeline. At the first wrong instance, After sets
+  // is_wrong() and returns an error.
   Status Begin(const Module& module);
   Status Before(const PassRun& run, const Module& module);
   Status After(const PassRun& run, const Module& module);

@@ -15,7 +15,7 @@ namespace hlo {
 std::string VerdictOf(const Error& error);
 // The first diagnostic, as "[V012] line 7: ...".
 std::string DetailOf(const Error& error);
-// A command, flag or hint, or "".
+// The next thing to do after the error: a command, flag or hint, or "".
 std::string NextOf(const Error& error, const RunOptions& options, const std::string& path);
 
 // The members verdict, exit and detail of `hlo.run/1`, then `errors`, and `culprit` and `next` if known.

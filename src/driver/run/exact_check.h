@@ -11,13 +11,14 @@
 
 namespace hlo {
 
-// Makes integers for which no operation rounds, if there are any: up to --exact_bound, which is halved while an
-// operation rounds. Another profile or --args takes precedence. `exact` in the result says what rounds.
+// Makes small integers as arguments, for which no operation rounds if possible. They are at most --exact_bound, which
+// is halved as long as an operation rounds. Another profile or --args takes precedence. RunArguments::exact names an
+// operation that still rounds.
 Result<RunArguments> PrepareExact(const Module& module, const RunOptions& options, const InterpretOptions& interpreter);
 
-// The results must equal the reference. If the program rounds, each kernel and library call that does not round is
-// judged alone. Without --compare_mode=exact, the program first runs again on arguments of PrepareExact. Sets
-// report->exact, the culprit of a mismatch, and in the mode exact `outputs`.
+// Requires that the results equal the reference. If the program rounds, judges each kernel and library call alone that
+// does not round. Without --compare_mode=exact, first runs the program again on arguments of PrepareExact. Sets
+// report->exact, the culprit of a mismatch, and in the mode `exact` report->outputs.
 Status JudgeExact(Experiment& experiment, RunReport* report);
 std::string ToString(const ExactSummary& exact);
 

@@ -66,10 +66,10 @@ struct Code {
 };
 
 struct RunResults {
-  Literal outputs;                 // Of device 0, or whole arrays.
+  Literal outputs;                 // The results of device 0 or, if `joined`, whole arrays.
   std::vector<Literal> by_device;  // Empty for one device.
   bool joined = false;
-  std::string why_not_joined;  // Set only if the parts were to be joined.
+  std::string why_not_joined;  // Set if joining was requested and failed.
   RunTimes times;
   double fallback_share = 0;
   int64_t process_peak_bytes = 0;  // Up to the end of the runs.
@@ -95,7 +95,7 @@ class Experiment {
   // For a text without a file. `path` is its name.
   Experiment(std::shared_ptr<const SourceText> text, RunOptions options, Progress& progress);
 
-  // The result writes no dumps and no reproducer.
+  // An experiment with changed options, which writes no dumps and no reproducer.
   Experiment With(const std::function<void(RunOptions&)>& change) const;
 
   // An experiment on a part of the program. Shares the device if the platform is equal.
@@ -105,7 +105,8 @@ class Experiment {
   const RunOptions& options() const { return options_; }
   Progress& progress() const { return *progress_; }
 
-  // Each stage first computes the stages that it needs. A pointer is valid while any experiment holds the stage.
+  // Each stage first computes the stages that it needs. The returned pointer is valid while any experiment holds the
+  // stage.
   Result<const InputModule*> Input();
   Result<const Platform*> ResolvedPlatform();
   Result<const OptimizedModule*> Optimized();
@@ -116,7 +117,8 @@ class Experiment {
   // Null without --reference_platform=cpu.
   Result<Experiment*> OtherPlatform();
   Result<const Interpretation*> Interpreted();
-  Result<const FollowedRun*> Followed();  // Runs again, to check the order and the operands of each step.
+  Result<const FollowedRun*> Followed();  // Runs the code once more, and checks the order and the operands of each
+                                          // step.
   // At most one further set of arguments.
   Result<const FurtherArguments*> Further();
 
@@ -129,14 +131,14 @@ class Experiment {
   void Displace();
   // Needs ResolvedPlatform().
   bool IsInterpreted() const { return (*where_)->device == nullptr; }
-  // Why the interpreter is not the reference although an option requires it, otherwise "".
+  // The reason why the interpreter cannot be the reference that an option requires, otherwise "".
   Result<std::string> WhyNoReference();
-  // Options with a work limit for judging. The default is kWorkLimit, or more if four runs are estimated to take longer
-  // than kWorkLimit does.
+  // Options with a work limit for judging. By default, judging may take kWorkLimit or the estimated time of four runs,
+  // whichever is longer.
   Result<RunOptions> Judging();
-  // With infeeds and outfeeds connected.
+  // Options of the interpreter, with infeeds and outfeeds connected.
   Result<InterpretOptions> Interpreter();
-  // The options of an ensemble of this program, on all of its devices.
+  // Options of an ensemble (runs with other roundings) of this program, on all of its devices.
   Result<EnsembleOptions> Ensemble();
   const std::vector<Literal>& fed_out() const { return feeds_->out; }
 
@@ -147,7 +149,7 @@ class Experiment {
   Status DumpTo(const DumpOptions& options);
 
  private:
-  // Each run reads and writes these values from the start.
+  // Values of --infeed and --outfeed. Each run starts with the first value.
   struct Feeds {
     std::optional<NpzArrays> in;
     std::vector<Literal> out;
@@ -159,10 +161,12 @@ class Experiment {
   Result<std::shared_ptr<const Profile>> Profiled(gpu::Executable& executable);
   Result<RunResults> RunKernels();
   Result<RunResults> RunInterpreter();
-  // Total sizes of results from the file of --reference, which the parts of the devices may not show.
+  // Sizes of the whole results in the file of --reference. The parts of the devices may not show these sizes, because
+  // parts can be padded.
   Result<WholeSizes> SizesOfReference() const;
   Result<ResultShardings> StatedForResults(const Module& module) const;
-  // Joins results that were computed from whole arguments. Without `whole`, the results of device 0 are the outputs.
+  // Joins the results of the devices if the arguments were whole arrays. If JoinedResults::whole is empty, the results
+  // of device 0 are the outputs.
   Result<JoinedResults> Joined(const Module& module, std::span<const Literal> by_device);
 
   std::string path_;

@@ -24,10 +24,10 @@ struct FurtherArguments {
   std::string not_exercised;
 };
 
-// Ends a sentence about a difference on further arguments.
+// The end of a sentence about a difference that only further arguments show.
 inline constexpr std::string_view kOnFurther = ", on arguments that reach more";
 
-// Does not examine modules for several devices, nor modules that take long to interpret. The only error is an
+// Modules for several devices, and modules that take long to interpret, get no further arguments. The only error is an
 // interruption.
 Result<FurtherArguments> FindFurtherArguments(const Module& module, std::span<const Literal> own, uint64_t seed,
                                               const InterpretOptions& interpret, int64_t most_sets);

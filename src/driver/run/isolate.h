@@ -18,14 +18,14 @@
 
 namespace hlo {
 
-// Inputs at the first execution of a part: values of the interpreter, values of the compiled run including its errors,
-// or generated ones.
+// Inputs for a part. kGolden: the interpreter's values at the part's first execution. kActual: the values of the
+// compiled run at that execution, including errors of earlier parts. kRandom: generated values.
 enum class IsolateInputs : uint8_t { kGolden, kActual, kRandom };
 
 struct IsolateOptions {
   bool instructions = false;
   IsolateInputs inputs = IsolateInputs::kGolden;
-  // A kernel matches by the opcode of any of its instructions.
+  // A pattern for opcodes matches a kernel if it matches the opcode of any instruction in the kernel.
   std::optional<Pattern> filter_by_name, skip_by_name, filter_by_opcode, skip_by_opcode;
 };
 
@@ -61,8 +61,8 @@ struct Isolation {
   Verdict verdict() const;
 };
 
-// Errors: [F004] the interpreter runs the module, [F008] the patterns select nothing, and errors of the whole program
-// until it is compiled. Other errors of a part are in its row, unless the device fails.
+// Errors: [F004] the interpreter runs the module, [F008] the patterns select nothing, errors until the whole program is
+// compiled, and failures of the device. Other errors of a part are reported in IsolatedPart::why.
 Result<Isolation> Isolate(const std::string& path, const RunOptions& run, const IsolateOptions& options,
                           Progress& progress);
 

@@ -21,7 +21,7 @@ enum class Need : uint8_t {
   kPartitions,  // An unpartitioned module for several partitions, and results of the interpreter.
 };
 
-// The behaviour if judging exceeds --work_limit.
+// The behaviour if judging would exceed --work_limit: judge samples, leave the oracle out, or exceed the limit.
 enum class Beyond : uint8_t { kSample, kLeaveOut, kAllTheSame };
 
 struct Oracle {
@@ -41,7 +41,7 @@ struct CompareMode {
   std::string_view name;
   std::string_view what;
   std::vector<std::string_view> oracles;
-  // If false, the comparison with the reference is only shown.
+  // Whether the comparison with the reference decides. If false, it is only shown.
   bool outputs_decide = false;
   // Kernels and passes decide, so no reference is needed.
   bool parts_decide = false;
@@ -54,7 +54,7 @@ const CompareMode& ModeOf(const RunOptions& options);
 // Estimated scalar steps, to compare with --work_limit.
 double StepsOfInterpreting(const Module& module);
 
-// Estimated from counts of operations and bytes, on two cores of 2020.
+// Estimated from counts of operations and bytes, for two processor cores of 2020.
 double SecondsOfRunning(const Module& module);
 
 }  // namespace hlo

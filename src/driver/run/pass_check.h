@@ -23,8 +23,8 @@ struct AroundPasses {
   Progress* progress = nullptr;
   bool keeps_precision = false;
 };
-// Compares values in f64. Made-up arguments decide values that the bounds leave open. Sets `arguments` to the arguments
-// that decided, and `summary` to the verdict and the number of compared elements.
+// Compares the values before and after passes in f64. If the bounds leave values open, made-up arguments decide. Sets
+// `arguments` to the arguments that decided, and `summary` to the verdict and the number of compared elements.
 Result<WidenedResult> CompareAroundPasses(const Module& input, const Module& optimized, const RunOptions& options,
                                           const AroundPasses& around, std::vector<Literal>* arguments,
                                           std::string* summary);
@@ -34,7 +34,7 @@ struct PassFinding {
   std::string description;  // In words, for the report.
   std::string input;
   std::string loop;    // "iteration 3 of 'while.5'", or "".
-  std::string source;  // The source place of `input`, to append to a line.
+  std::string source;  // The source location of `input`, to be appended to a line.
   std::optional<Comparison> comparison;
 };
 
@@ -56,17 +56,17 @@ struct JudgedPipeline {
   InterpretOptions interpret;
   PipelineRunner run;
   std::optional<SampleOptions> sample;
-  // Naming the wrong instance needs further runs of the pipeline.
+  // Whether to find the wrong instance, which needs further runs of the pipeline.
   bool names_instance = true;
   Progress& progress;
 };
-// Judges segments of exact passes by bits and each other instance by itself (judge/pass_segments.h). Returns
+// Judges segments of exact passes by bits, and each other instance by itself (judge/pass_segments.h). The verdict is
 // kUnsupported if `sample` is empty and the interpreter cannot run one of the modules.
 Result<JudgedPasses> JudgeSegments(const JudgedPipeline& pipeline);
 
-// Judges on the experiment's arguments and one further set. If the interpreter cannot run the module within the work
-// limit, samples of the values are judged. With `runs_code`, samples are computed from values that the compiled program
-// leaves in memory. Otherwise nothing is compiled.
+// Judges on the experiment's arguments, and then on one further set of arguments. If the interpreter cannot run the
+// module within the work limit, judges samples of the values. With `runs_code`, samples are computed from values of the
+// compiled program. Otherwise nothing is compiled.
 Result<JudgedPasses> JudgePassesOf(Experiment& experiment, bool runs_code, bool names_instance);
 
 // A wrong pass takes precedence over a kernel as the culprit.

@@ -10,11 +10,11 @@
 
 namespace hlo {
 
-// True with --platform=interpreter, or, with a note, with --platform=auto if the module needs several devices.
+// True for --platform=interpreter. Also true, with a note, for --platform=auto if the module needs several devices.
 bool MustInterpret(const Module& module, const std::string& platform, std::vector<std::string>* notes);
 
-// Notes other devices that are left out. Errors: [U102] the module needs several devices, [R005] control flow is nested
-// deeper than `max_depth`.
+// Adds a note if other devices are left out. Errors: [U102] the module needs several devices, [R005] control flow is
+// nested deeper than `max_depth`.
 Status CheckKernelsSuffice(const Module& module, int64_t max_depth, std::vector<std::string>* notes);
 
 }  // namespace hlo

@@ -8,10 +8,10 @@
 
 namespace hlo {
 
-// Makes a snapshot the source of the arguments and of the expected results, unless the options name others. The result
-// is not used if a flag gives other arguments. Ignores stdin, pipes and unreadable files.
+// If the file at `path` is a snapshot, takes its arguments and its result as expected result, unless the options name
+// others. If a flag gives other arguments, the result is not used. Ignores stdin, pipes and unreadable files.
 void TakeRecording(const std::string& path, RunOptions* options);
-// Takes only the arguments.
+// Like TakeRecording, but takes only the arguments.
 void TakeRecordedArguments(const std::string& path, RunOptions* options);
 
 }  // namespace hlo

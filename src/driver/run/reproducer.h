@@ -25,7 +25,8 @@ namespace hlo {
 // Error: [A012] the folder cannot be made.
 Status MakeReproducerDirectory(const ReproducerOptions& options);
 
-// Returns a line for the report: the folder and whether its command shows the finding, or why there is no folder.
+// Writes a reproducer of a wrong pass. Returns a line for the report: the folder and whether its command shows the
+// finding, or the reason why there is no folder.
 std::string ReproduceWrongPass(const Module& before, const PassRun& run, std::span<const Literal> arguments,
                                const RunOptions& options);
 // Reproduces the instance `name` of the pipeline that runs on `input`.

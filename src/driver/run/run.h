@@ -37,7 +37,7 @@ inline constexpr int64_t kWorkLimit = 3'000'000'000;  // Scalar steps, about ten
 
 struct ReproducerOptions {
   std::string directory;  // "" for no reproducer.
-  std::string target;     // In the spelling of --target. Empty: the default device.
+  std::string target;     // As in --target. Empty means the default device.
   std::vector<std::string> flags;
 };
 
@@ -64,13 +64,14 @@ struct RunOptions {
   std::string reference_platform = "default";  // default, interpreter, cpu, none
   std::string reference_file;                  // .npz of expected outputs, or a saved run.
   std::string compare_mode = "auto";           // Name of a CompareMode (oracles.h).
-  std::optional<Tolerance> tolerance;          // Empty: depends on the type.
-  // The user gave `tolerance`. Any difference beyond it is a mismatch, even if roundings explain the difference.
+  std::optional<Tolerance> tolerance;          // Empty means a tolerance by element type.
+  // Whether the user gave `tolerance`. Then any difference beyond it is a mismatch, even if roundings explain the
+  // difference.
   bool tolerance_given = false;
   CompareOptions compare;
-  // Scalar steps (interp/shadow/slice.h) for judging the kernels, and as many for the passes. Beyond the limit, the
-  // largest parts are judged by samples, and the whole module is not interpreted. `0` means no limit. `-1` uses
-  // kWorkLimit, or more if the program runs long (Experiment::Judging).
+  // Limits the scalar steps (interp/shadow/slice.h) for judging the kernels, and separately for judging the passes.
+  // Beyond the limit, the largest parts are judged by samples, and the module as a whole is not interpreted. `0` means
+  // no limit. `-1` uses kWorkLimit, or more if the program runs long (Experiment::Judging).
   int64_t work_limit = -1;
   // The padding of uneven parts of arguments is NaN, then another value, when the partitioned program is judged. Its
   // results must be the same.
@@ -103,7 +104,7 @@ struct RunOptions {
   gpu::Concurrency concurrency = gpu::Concurrency::kWhereItPays;
   bool early_launches = true;
   bool sync_check = false;    // gpu::RunOptions::wait_for_each
-  std::string why_no_target;  // Why the passes do not plan for the device of the run.
+  std::string why_no_target;  // The reason why the passes do not plan for the device of the run, or "".
   std::vector<std::string> library_path;
   std::shared_ptr<kernel::CodeCache> cache;  // gpu::CompileOptions::cache
   std::vector<std::string> custom_call;      // TARGET=POLICY; checked by CheckCustomCallPolicies.
@@ -116,7 +117,7 @@ struct RunOptions {
 
   bool bench = false;
   double bench_seconds = 3;
-  // The passes plan for the device that the module's plans name.
+  // Whether the passes plan for the device that the module's plans name.
   bool obeys_plans = false;
   int64_t num_repeats = 1;
   int64_t max_loop_iterations = 1'000'000;
@@ -125,7 +126,8 @@ struct RunOptions {
   ProfileOptions profile;
   bool asks_for_roundings = true;  // Judges outputs beyond the tolerance by an ensemble.
   bool first_divergence = false;   // Needs the oracle `local`.
-  WatchOptions watch;              // Needs the interpreter and one device, except to detect NaN and infinity.
+  WatchOptions watch;              // Requires the interpreter and a single device, except for detecting NaN and
+                                   // infinity.
   std::string save_args, save_outputs;
   std::string save_run;         // saved_run.h
   std::string infeed, outfeed;  // .npz with the values in0, in1..., or out0, out1...
@@ -152,15 +154,16 @@ struct RunTimes {
 // Results of the oracle `local`.
 struct LocalSummary {
   int64_t steps = 0;
-  int64_t interpreted = 0;   // Steps of the interpreter, which is the reference.
+  int64_t interpreted = 0;   // Steps that the interpreter ran. They are not checked, because the interpreter is the
+                             // reference.
   int64_t checked = 0;       // Steps that were checked at least once.
-  int64_t runs_checked = 0;  // The body of a loop counts once per chosen iteration.
+  int64_t runs_checked = 0;  // Executions that were checked. A step in a loop counts once for each chosen iteration.
   int64_t elements = 0, elements_checked = 0;
   // Steps with partly checked outputs, and the elements of these outputs.
   int64_t sampled = 0;
   int64_t sampled_elements = 0, sampled_checked = 0;
   std::array<int64_t, kElementClasses> counts = {};
-  // Elements that have the interpreter's bits and are beyond their bound, so the bound is wrong.
+  // Elements beyond their bound that have the interpreter's bits, which shows that the bound is wrong.
   int64_t disproved = 0;
   int64_t decided = 0;  // Open steps that made-up arguments decided.
   double worst_ratio = 0;
@@ -178,11 +181,12 @@ struct LocalSummary {
 
 // Results of the comparator `exact`.
 struct ExactSummary {
-  int64_t bound = 0;  // The largest made-up argument. 0 if the user gave the arguments.
+  int64_t bound = 0;  // The largest magnitude of made-up arguments. 0 if the user gave the arguments.
   int64_t instructions = 0;
   bool zeros_have_signs = false;  // If false, +0 equals -0, because the order of additions determines the sign.
   std::string reason;             // Names an operation that rounds, if any.
-  // If the program rounds: distinct kernels and calls, and those that do not round alone on their own integers.
+  // If the program rounds: the number of distinct kernels and calls, and of those that do not round when they run alone
+  // on other integers.
   int64_t steps = 0, exact_steps = 0;
   Verdict verdict = Verdict::kMatch;
 };
@@ -190,7 +194,7 @@ struct ExactSummary {
 // Results of the oracle `dataflow`.
 struct DataflowSummary {
   int64_t steps = 0;     // Executions, also in loops.
-  int64_t operands = 0;  // Operands with the values that earlier steps left.
+  int64_t operands = 0;  // Checked operands.
   bool sound = true;
 };
 
@@ -231,12 +235,13 @@ struct ScopesSummary {
 };
 
 struct Culprit {
-  // The last four kinds explain a differing reference. kReference: our side has no known fault. kRounding: only
-  // roundings differ. kUnknown: our side could not be judged. kStub: stubs or elided constants make the program differ.
+  // The last four kinds explain why the results differ from the reference. kReference: our side has no known fault.
+  // kRounding: only roundings differ. kUnknown: our side could not be judged. kStub: stubs or elided constants make the
+  // program differ.
   enum class Kind : uint8_t { kNone, kPass, kKernel, kLibrary, kRuntime, kReference, kRounding, kUnknown, kStub };
   Kind kind = Kind::kNone;
   std::string name;   // "algsimp#2", "fusion.7"
-  std::string sort;   // The kind in a kernel's plan, "row_reduction", or of a library call, "gemm".
+  std::string sort;   // The kind of a kernel such as "row_reduction", or of a library call such as "gemm".
   std::string input;  // For a pass, the input instruction whose value changed.
   std::string text;
   std::string made_by;  // The pass instance that made a kernel's fusion, "fusion#2".
@@ -246,7 +251,7 @@ struct Culprit {
 
 struct PlantedFault {
   std::string fault;  // In the spelling of --inject.
-  int64_t times = 0;  // Changed pass instances, kernels, library calls or parts of the run time.
+  int64_t times = 0;  // How many pass instances, kernels, library calls or parts of the run time have the fault.
 };
 
 struct RunReport {
@@ -273,7 +278,7 @@ struct RunReport {
   int64_t filled_constants = 0;
   std::optional<Comparison> outputs;
   bool outputs_decide = false;  // As in the compare modes tolerance, bitwise and exact.
-  std::string rounded;          // Why outputs beyond a default tolerance match.
+  std::string rounded;          // The reason why outputs beyond a default tolerance count as right.
   std::optional<LocalSummary> local;
   std::shared_ptr<const DivergenceReport> divergence;
   std::shared_ptr<const ValuesReport> values;  // saved_run.h
@@ -286,7 +291,7 @@ struct RunReport {
   Verdict widened_verdict = Verdict::kMatch;
   std::string not_exercised;
   bool passes_beyond_work = false;  // Not all was judged within --work_limit.
-  // A command, if passes leave values undetermined that the input determines.
+  // If passes left values undetermined that the input determines: a command that examines the passes.
   std::string look_at_passes;
   Culprit culprit;
   std::string verdict = "RAN";  // The words of docs/reports.md#verdicts.

@@ -12,18 +12,18 @@
 
 namespace hlo {
 
-// Runs the program once more and judges each step from its actual operands, in loops in the first, the last and 8
-// seeded iterations. The first wrong step becomes the culprit. Sets report->local and culprit.
+// Runs the program once more and judges each step from its actual operands. In loops, it judges the first, the last and
+// 8 random iterations. The first wrong step becomes the culprit. Sets report->local and culprit.
 //
-// A kernel runs once more alone on small integers if its errors within the bounds are unlikely large, or if its sums
-// are too long for the bounds to show a missing term. Sums of small integers are exact in any order, so a missing term
-// shows.
+// Two kinds of kernels also run alone on small integers: kernels with improbably large errors within their bounds, and
+// kernels whose sums are so long that the bounds could hide a missing term. Sums of small integers are exact in any
+// order, so a missing term shows.
 //
-// An output is open if more than 1 % of its elements are undetermined, or if more than half have bounds that say
-// nothing (ties, NaN, cancellation). Made-up arguments decide a kernel with an open output. The counts keep the
-// elements that were open before.
+// An output is open if more than 1 % of its elements are undetermined, or if more than half are vacuous: their bounds
+// are too wide because of ties, NaN or cancellation. Made-up arguments then decide the kernel. The counts still include
+// the elements of the first judgement.
 //
-// If no kernel is wrong, further arguments (Experiment::Further) follow, on which only faults count.
+// If no kernel is wrong, the program runs on further arguments (Experiment::Further), on which only faults count.
 Status JudgeKernels(Experiment& experiment, const FollowedRun& followed, RunReport* report);
 std::string ToString(const LocalSummary& local);
 

@@ -29,8 +29,8 @@ struct ComparedValue {
 struct ValuesReport {
   std::string against;
   std::vector<ComparedValue> values;
-  int64_t without = 0;  // Values that the other run lacks.
-  std::string skipped;  // Why nothing was compared.
+  int64_t without = 0;  // Number of values that the other run lacks.
+  std::string skipped;  // The reason why nothing was compared, or "".
 };
 
 // Runs the program once more. Errors: from running, [A011].
@@ -39,8 +39,8 @@ Status SaveValues(Experiment& experiment, const std::string& path);
 // Sets report->values if the reference is a bundle or another platform.
 Status CompareValues(Experiment& experiment, RunReport* report);
 
-// Returns `path`, or actual.npz of a bundle. Error [A018]: a folder is not a bundle, or the bundle was changed or has
-// no outputs.
+// Returns `path` or, if it is a bundle, the path of its actual.npz. Errors: [A018] a folder is not a bundle, or the
+// bundle was changed or has no outputs.
 Result<std::string> ReferenceFile(const std::string& path);
 
 std::string ToString(const ValuesReport& values);

@@ -2,8 +2,8 @@
 // instruction becomes a kernel or library call of its own.
 //
 // Before the passes, each part moves to a computation of its own. Passes do not look through calls, so neither a fusion
-// nor a rewrite crosses the edge of a scope. After the passes the calls are inlined. No part may depend on itself, so
-// two inside instructions with an outside instruction between them are in two parts.
+// nor a rewrite crosses the edge of a scope. After the passes the calls are inlined. A part must not depend on itself,
+// so instructions in scope with an instruction outside between them are in different parts.
 //
 // Computations of control flow are divided in the same way. A loop belongs to a part if all of its computations are in
 // scope, and a tuple if all of its elements are. Instructions with side effects, control edges or dynamic sizes belong
@@ -26,15 +26,15 @@ namespace hlo {
 
 class Scopes {
  public:
-  // Must precede the passes. Inlines calls. Errors: [F007] invalid pattern, [F008] a pattern matches nothing.
+  // Must be called before the passes. Inlines calls. Errors: [F007] invalid pattern, [F008] a pattern matches nothing.
   static Result<Scopes> Divide(Module& module, const ScopeOptions& options);
 
-  // Must follow the passes.
+  // Must be called after the passes.
   Status Join(Module& module);
 
-  // Without times, for steps after Join.
+  // Counts the steps of the module after Join. Times are not set.
   ScopesSummary Summary(std::span<const gpu::StepInfo> steps) const;
-  // Compiled (true) or op by op (false). Empty for steps outside of both.
+  // Whether the step is in the compiled part (true) or runs op by op (false). Empty if it is in neither.
   std::optional<bool> IsCompiled(const Instruction& step) const;
 
  private:
@@ -42,7 +42,8 @@ class Scopes {
   std::set<int> compiled_, by_op_;  // Ids after Join.
 };
 
-// Sets the median times of some runs in which each step is timed. The arguments must be bound.
+// Runs the program several times with a time for each step, and sets the median times of the parts. The arguments must
+// be bound.
 Status TimeScopes(gpu::Executable& executable, const Scopes& scopes, ScopesSummary* summary);
 
 std::string ToString(const ScopesSummary& scopes);

@@ -19,20 +19,20 @@
 
 namespace hlo {
 
-// Operands become parameters, constants stay.
+// Makes a module of a single step. Its operands become parameters, except constants, which stay.
 std::unique_ptr<Module> ExtractStep(const Instruction& step);
 void OwnBytes(Literal& literal);
-// The copies own their bytes, because later steps may overwrite the inputs.
+// Copies inputs. The copies own their bytes, because later steps may overwrite the inputs.
 std::vector<Literal> KeptInputs(std::span<const Literal> inputs);
-// The arguments for `alone`, which ExtractStep made of `step`.
+// The arguments for `alone`, which must come from ExtractStep(step).
 std::vector<Literal> ArgumentsOf(const Module& alone, const Instruction& step, std::span<const Literal> inputs);
-// Null if the step does not compile alone. Plants the fault of the run if it applies to this step. Returns errors of
-// the device.
+// Returns null if the step does not compile alone. Plants the fault of the run if it applies to this step. Errors:
+// failures of the device.
 Result<std::unique_ptr<gpu::Executable>> CompileAlone(const Module& step, gpu::Device& device,
                                                       const RunOptions& options);
 // Spoils the memory of the results first, so an element that no kernel writes is wrong.
 Result<Literal> RunAlone(gpu::Executable& alone, std::span<const Literal> arguments);
-// Nothing if the step could not run alone. Returns errors of the device.
+// Turns errors into nullopt, because the step then could not run alone, except failures of the device.
 template <class T>
 Result<std::optional<T>> UnlessOfDevice(Result<T> result) {
   if (result) return std::optional(std::move(*result));
@@ -45,7 +45,7 @@ Result<std::optional<T>> UnlessOfDevice(Result<T> result) {
 // exact. The seeds differ from the run's.
 std::array<ArgumentOptions, 4> DecidingArguments(uint64_t seed);
 // Compares on DecidingArguments until each `open` output is decided or some output is a mismatch. Returns the last
-// comparison, or nothing if an output stays open. A match decides an output if at most a tenth of its elements are
+// comparison, or nullopt if an output stays open. A match decides an output if at most a tenth of its elements are
 // vacuous, and if some expected value is neither zero nor infinite nor NaN.
 using MadeUpComparison =
     std::function<Result<std::optional<Comparison>>(const ArgumentOptions& made_up, const LocalOptions& local)>;

@@ -1,4 +1,4 @@
-// Judges a loop that is one kernel by single trips. The kernel itself computes the state before a trip
+// Judges a kernel that is a loop, one trip at a time. The kernel itself computes the state before each trip
 // (gpu::RunOptions::stop_loops_after).
 #ifndef HLO_DRIVER_RUN_TRIP_CHECK_H_
 #define HLO_DRIVER_RUN_TRIP_CHECK_H_
@@ -16,12 +16,12 @@
 
 namespace hlo {
 
-// The first, the last and `seeded` other trips, or all if there are no more.
+// Numbers of the trips to judge: the first, the last and `seeded` random trips, or all if there are not more.
 std::set<int64_t> TripsToJudge(int64_t trips, int64_t seeded, uint64_t seed);
 
 // Splits a kernel with a loop and other instructions into a kernel for the loop, with the same plan, and other kernels.
-// With `same_plan`, the others are at most two: the instructions that the loop depends on, and the rest. Null if the
-// step is not such a kernel or the parts do not compile. Returns errors of the device.
+// With `same_plan`, there are at most two other kernels: for the instructions that the loop depends on, and for the
+// rest. Null if the step is not such a kernel or the parts do not compile. Errors: failures of the device.
 Result<std::unique_ptr<gpu::Executable>> CompileAroundLoop(const gpu::StepInfo& step, gpu::Device& device,
                                                            const RunOptions& options, bool same_plan);
 
@@ -31,7 +31,7 @@ class TripCheck {
   static Result<std::unique_ptr<TripCheck>> Of(const gpu::StepInfo& step, gpu::Device& device,
                                                const RunOptions& options);
 
-  // An error ends the check.
+  // Receives each comparison with its trip. An error ends the check.
   using Judge = std::function<Status(const Comparison&, std::span<const gpu::LoopStep>)>;
   // Judges the new state and the condition of each of TripsToJudge. Then checks by bits that all trips together give
   // `output`.

@@ -19,12 +19,12 @@ namespace hlo {
 // fault.
 inline constexpr std::string_view kFaultOfDecision = "autotune:";
 Status CheckFaultOfDecision(std::string_view inject);
-// The fault for gpu::CompileOptions::inject. "" if no lock has a plan for NAME. Error F004: the module has no such
-// step.
+// The fault for gpu::CompileOptions::inject, or "" if NAME has no plan from a lock. Errors: F004 if the module has no
+// such step.
 Result<std::string> FaultToPlant(const Module& module, std::string_view inject, const gpu::TuningReport* tuned);
 
-// Makes each region one step or expands it, as compilation does. Returns notes. `device` returns the device of the run,
-// or null, and is called only for regions that a library may compute.
+// Makes each region one step or expands it, as the compiler does. Returns notes. `device` returns the device of the
+// run, or null, and is called only for regions that a library may compute.
 std::vector<std::string> DissolveRegions(Module& module, const std::function<gpu::Device*()>& device,
                                          const RunOptions& options);
 

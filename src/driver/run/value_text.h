@@ -10,7 +10,7 @@
 
 namespace hlo {
 
-// Over an array, or all arrays in a tuple. `min` and `max` ignore NaN, and imaginary parts.
+// Figures of an array, or of all arrays in a tuple. `min` and `max` ignore NaN and imaginary parts.
 struct ValueStats {
   int64_t elements = 0, nans = 0, infinities = 0;
   double min = 0, max = 0;
@@ -27,7 +27,7 @@ std::optional<ElementPlace> FindFirst(const Literal& value, Oddity what);
 // "[3,961]" for the row-major element `linear`. "" for a scalar.
 std::string IndexText(const Shape& shape, int64_t linear);
 
-// "f32[2] {1, 2}", with a line per leaf of a tuple. More than `most` elements are abbreviated.
+// "f32[2] {1, 2}", with a line for each leaf of a tuple. An array of more than `most` elements is abbreviated.
 std::string ValueText(const Literal& value, int64_t most);
 
 }  // namespace hlo

@@ -23,11 +23,11 @@ std::string FirstBadOutput(const Module& module, const Comparison& outputs);
 // Runs the oracles of --compare_mode whose needs are met, and sets the verdict.
 Status JudgeRun(Experiment& experiment, RunReport* report);
 
-// Judges without results of the whole module.
+// Judges only the kernels and passes, without the results of the whole module.
 Status JudgeByParts(Experiment& experiment, RunReport* report);
 
-// Judges a run that ended with `error`. Returns the error unless wrong values may have caused it and the wrong part is
-// found.
+// Judges a run that ended with `error`. Returns the error, except if wrong values may have caused it and the part that
+// computed them is found.
 Status JudgeUnfinished(Experiment& experiment, Error error, RunReport* report);
 
 }  // namespace hlo

@@ -33,16 +33,16 @@ struct Watched {
   // Findings in the mode warn, and a pattern that matched nothing.
   std::vector<std::string> notes;
 };
-// Interprets again to find the operands of the first NaN or infinity. Errors: from Interpret, and [N001] or [N002] with
-// exit code 1 in the mode fail.
+// Interprets the module. After a NaN or infinity, interprets it again to get the operands. Errors: like Interpret, and
+// in the mode `fail` [N001] (NaN) or [N002] (infinity) with exit code 1.
 Result<Watched> InterpretWatched(const Module& module, std::span<const Literal> args, const InterpretOptions& options,
                                  const WatchOptions& watch);
 
-// A sentence for each argument with a detected value.
+// A sentence for each argument that already has a NaN or infinity that `watch` detects.
 std::vector<std::string> OddArguments(const Module& module, std::span<const Literal> args, const WatchOptions& watch);
 
-// Runs the bound program once more. Finds the first step that makes a NaN (an infinity) from operands without one, and
-// the instruction inside it. Returns notes, or the error [N001] or [N002].
+// Runs the bound program once more. Finds the first step that makes a NaN or an infinity from operands without one, and
+// the instruction inside the step. Returns notes, or the error [N001] or [N002].
 Result<std::vector<std::string>> DetectInSteps(gpu::Executable& executable, const InterpretOptions& options,
                                                const WatchOptions& watch);
 

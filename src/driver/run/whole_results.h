@@ -14,7 +14,7 @@
 
 namespace hlo {
 
-// The size of a result from another source, if known.
+// Returns the dimensions of the whole result at an index, if another source knows them.
 using WholeSizes = std::function<std::optional<std::vector<int64_t>>(const ShapeIndex&)>;
 
 struct JoinedResults {
@@ -24,11 +24,11 @@ struct JoinedResults {
 };
 // For each leaf of the result; nullopt if it has no sharding.
 using ResultShardings = std::vector<std::optional<StatedSharding>>;
-// From the root, or from its operands if it is a tuple without shardings.
+// The shardings of the root. If the root is a tuple without shardings, the shardings of its operands.
 ResultShardings ShardingsOfResult(const Module& module);
 
-// Joins the results of replica 0. Parts do not show how much padding the last parts have. If `sizes` does not know a
-// size, the padding stays in the whole array.
+// Joins the results of replica 0. The last parts may have padding, which only the size of the whole array shows. If
+// `sizes` does not know the size, the padding stays in the whole array.
 JoinedResults JoinResults(const Module& module, const ResultShardings& shardings, std::span<const Literal> by_device,
                           const WholeSizes& sizes);
 

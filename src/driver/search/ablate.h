@@ -1,8 +1,8 @@
-// --ablate measures the effect of each pass (or pipeline, pass instance, rule) by running the pipeline without it. kAll
-// compares all passes with none.
+// --ablate measures the effect of each pass, pipeline, pass instance or rule by running the passes without it. kAll
+// compares all passes with no passes.
 //
-// Times are modelled for --target's device, or measured on the platform. The effect of a pair beyond the sum of both
-// effects is their interaction. For measurements, each variant is a process, and each round runs all variants once in
+// Times are modelled for --target's device, or measured on the platform. The interaction of a pair is its effect minus
+// the sum of both single effects. For measurements, each variant is a process, and each round runs all variants once in
 // random order. The effect is the median over rounds of the variant's time divided by the baseline's, with a 95 %
 // bootstrap interval.
 #ifndef HLO_DRIVER_SEARCH_ABLATE_H_
@@ -34,7 +34,7 @@ struct AblateOptions {
   int64_t rounds = 11;
   double threshold = 0.01;  // Smaller effects are only counted.
   int64_t examples_per_run = 0;
-  int64_t pairs = 0;  // The number of largest effects that are tried in pairs.
+  int64_t pairs = 0;  // How many of the largest effects are also tried in pairs.
 };
 
 struct Interval {
@@ -43,13 +43,13 @@ struct Interval {
 
 struct AblationRow {
   std::string name;
-  bool same = false;  // The module equals the baseline's: another pass did the work.
+  bool same = false;  // The module equals the baseline's, because another pass did the work.
   VariantOutcome outcome;
   std::vector<double> ms;  // Indexed by round.
   double effect = 0;       // Time divided by the baseline's, minus 1.
   std::optional<Interval> interval;
   std::optional<Interval> ms_interval;  // For the median of `ms`.
-  // For a pair: both names, and the sum of their single effects.
+  // For a pair: both names, and in `sum` the sum of their single effects.
   std::vector<std::string> both;
   double sum = 0;
 
@@ -59,14 +59,15 @@ struct AblationRow {
 struct Ablation {
   std::string path;
   AblationRow baseline;
-  std::vector<AblationRow> rows;   // The largest effect first, failures last. With kAll one row.
+  std::vector<AblationRow> rows;   // The largest effect first, failures last. A single row with kAll.
   std::vector<AblationRow> pairs;  // The largest interaction first.
-  // Names that did not change the module and were not tried.
+  // Names of passes, rules, ... that did not change the module, so they were not tried.
   std::vector<std::string> unchanged;
   int passes = 0;  // Distinct passes that ran.
 };
 
-// `announce` receives progress messages. Errors: an invalid module, a failing baseline, a pattern without a match.
+// `announce` receives progress messages. Errors: the module is invalid, the baseline fails, or the pattern matches
+// nothing.
 Result<Ablation> Ablate(const std::string& path, const AblateOptions& options,
                         const std::function<void(const std::string&)>& announce);
 

@@ -10,7 +10,7 @@
 namespace hlo {
 
 struct Bar {
-  std::string name, label;  // The label is after the bar.
+  std::string name, label;  // `label` is drawn after the bar.
   double value = 0;
   std::optional<std::pair<double, double>> interval;
   bool is_failure = false;  // Only the label is drawn.

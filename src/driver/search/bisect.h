@@ -1,10 +1,10 @@
 // hlo bisect finds the pass instance, rewrite, rule, flag, fusion, autotuning decision or library that causes a
 // property (symptom.h).
 //
-// The property must hold with all parts and must not hold without any part. For passes, bisect finds the smallest
-// --opt_bisect_limit with the property, and then the smallest --xla_fuel of that pass. For sets (rules, flags, fusions,
-// decisions of a lock), it finds a minimal subset by delta debugging. Each trial is a process that does only the work
-// that decides the property.
+// The property must hold with all parts (the bad end) and must not hold without them (the good end). For passes, bisect
+// finds the smallest --opt_bisect_limit with the property, and then the smallest --xla_fuel of that pass. For sets
+// (rules, flags, fusions, decisions of a lock), it finds a minimal subset by delta debugging. Each trial is a process,
+// which does only the work that decides the property.
 #ifndef HLO_DRIVER_SEARCH_BISECT_H_
 #define HLO_DRIVER_SEARCH_BISECT_H_
 
@@ -24,7 +24,8 @@ enum class BisectOver : uint8_t { kPasses, kRules, kFlags, kFusions, kLibraries,
 inline constexpr std::string_view kBisectOverWords[] = {"passes", "rules", "flags", "fusions", "libraries", "autotune"};
 
 struct BisectOptions {
-  RunOptions run;  // For flags: the good end. For autotuning: reads a lock and measures nothing.
+  RunOptions run;  // For flags: the options of the good end. For autotuning: options that read a lock and measure
+                   // nothing.
   Property property;
   BisectOver over = BisectOver::kPasses;
   int confirm = 3;
@@ -32,7 +33,7 @@ struct BisectOptions {
   // Measures times. Required for autotuning decisions, which the model does not cover.
   bool measured = false;
   std::string directory;  // For the modules before and after, or the locks; "" for none.
-  // The flags of the bad end, and the options with a subset of them.
+  // The flags of the bad end. `with_flags` returns the options with a subset of these flags.
   std::vector<std::string> flags;
   std::function<Result<RunOptions>(const std::vector<std::string>& flags)> with_flags;
   // Called with a sentence after each finding. May be empty.
@@ -45,7 +46,7 @@ struct Bisection {
   std::vector<std::string> trials;     // "limit 32 bad"
   std::vector<std::string> culprits;   // Several if they are needed together.
   std::string culprit;                 // "pass instance 19, algsimp#1 of simplification"
-  int bad_with = 0, good_without = 0;  // In `confirm` trials.
+  int bad_with = 0, good_without = 0;  // Numbers of the `confirm` trials with these answers.
   std::string rewrite;                 // "rewrite 2 of algsimp, by A.mul.3 (...)", or "" if unknown.
   std::string change;
   std::vector<std::string> files;
@@ -53,8 +54,8 @@ struct Bisection {
   bool others = false;                    // The property also holds without the culprit.
 };
 
-// Errors: an unreadable module; N003 if the property does not hold at the bad end, holds at the good end, or is not
-// reproducible.
+// Errors: the module cannot be read. N003 if the property does not hold at the bad end, holds at the good end, or is
+// not reproducible.
 Result<Bisection> Bisect(const std::string& path, const BisectOptions& options,
                          const std::function<void(const std::string&)>& announce);
 

@@ -22,7 +22,7 @@ enum class Stand : uint8_t {
   kOne,
 };
 
-// A weighted count of instructions, then elements, then characters.
+// Compared in order: a weighted count of instructions, the number of elements, the number of characters.
 using ModuleSize = std::tuple<int64_t, int64_t, size_t>;
 ModuleSize SizeOf(const Module& module, size_t characters);
 int64_t ElementCount(const Module& module);
@@ -37,7 +37,8 @@ bool DropOutputs(Module& module, std::span<const int> outputs);
 
 // Calls, fusions, loops and conditionals.
 std::vector<int> Flattenable(const Module& module);
-// Inlines branch `branch` of a conditional. With branch 0, also inlines calls, fusions, and a loop's body once.
+// Inlines branch `branch` of conditionals. If `branch` is 0, also inlines calls and fusions, and replaces a loop by one
+// execution of its body.
 bool Flatten(Module& module, std::span<const int> ids, size_t branch);
 
 enum class Remark : uint8_t { kMetadata, kConfig, kPlan, kSharding, kLayout, kPrecision };
@@ -45,8 +46,8 @@ bool ForgetRemarks(Module& module, Remark remark);
 
 // Dimension sizes above 1, the largest first.
 std::vector<int64_t> SizesOf(const Module& module);
-// Changes dimensions of size `from` to `to`, and with `multiples` also k * from to k * to. Infers dependent shapes, so
-// that slices and windows fit.
+// Changes dimensions of size `from` to `to`. With `multiples`, also changes k * from to k * to. Infers dependent
+// shapes, so that slices and windows fit.
 bool Resize(Module& module, int64_t from, int64_t to, bool multiples);
 bool Retype(Module& module, PrimitiveType from, PrimitiveType to);
 

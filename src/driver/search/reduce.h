@@ -1,13 +1,13 @@
 // hlo reduce finds a smaller module that still fails in the same way (symptom.h).
 //
 // Given arguments are replaced by generated ones if these show the failure too. First, large steps are tried: only the
-// accused kernel, or only the instructions for the value that a pass changed. Then small steps (edits.h) are repeated
-// until none helps. Each step is a list of edits that is tried in ever smaller chunks (delta debugging). A text that
+// accused kernel, or only the instructions that compute the value that a pass changed. Then small steps (edits.h) are
+// repeated until no step helps. A step tries a list of edits in ever smaller chunks (delta debugging). A text that
 // cannot be parsed is reduced line by line.
 //
 // Several candidates are tried in parallel, each in its own process. The first candidate in list order that still fails
-// is taken, so the result does not depend on the number of processes. Candidates are smaller by ModuleSize. A taken
-// candidate is written to disk before the next step.
+// is taken, so the result does not depend on the number of processes. A candidate must be smaller by ModuleSize. Each
+// taken candidate is written to disk before the next step.
 #ifndef HLO_DRIVER_SEARCH_REDUCE_H_
 #define HLO_DRIVER_SEARCH_REDUCE_H_
 
@@ -25,9 +25,9 @@ struct ReduceOptions {
   Property property;
   std::string output;  // "" for none.
   int jobs = 2;
-  double seconds = 600;      // In total; then the smallest module so far is the result.
+  double seconds = 600;      // Limit for the whole search. Then the smallest module so far is the result.
   double trial_seconds = 0;  // 0 is ten times the first trial plus ten seconds.
-  int confirm = 3;           // Trials of the original module and of the result.
+  int confirm = 3;           // Number of trials of the original module, and of the result.
   // Called when a smaller module is on disk. May be empty.
   std::function<void(int64_t instructions)> on_smaller = {};
 };
@@ -46,8 +46,8 @@ struct ReducedModule {
   std::string text, args;  // `args` is the file of the arguments; "" if generated.
 };
 
-// `announce` receives progress messages, and `line` the result of each round. Errors: a module that cannot be loaded,
-// unless that is the failure; N003 if nothing fails or the failure is not reproducible.
+// `announce` receives progress messages, and `line` the result of each round. Errors: the module cannot be loaded,
+// unless that is the failure. N003 if nothing fails or the failure is not reproducible.
 Result<ReducedModule> Reduce(const std::string& path, const ReduceOptions& options,
                              const std::function<void(const std::string&)>& announce,
                              const std::function<void(const std::string&)>& line);

@@ -1,5 +1,5 @@
-// The symptom of a failure. Two failures are the same if their `way` is equal: the kind of verdict and the culprit, the
-// signal and place of a crash, the code of an error, or the status of a script.
+// The symptom of a failure. Two failures are the same if their `way` is equal. It has the kind of verdict and the
+// culprit, the signal and place of a crash, the code of an error, or the status of a script.
 #ifndef HLO_DRIVER_SEARCH_SYMPTOM_H_
 #define HLO_DRIVER_SEARCH_SYMPTOM_H_
 
@@ -25,7 +25,7 @@ enum class PropertyKind : uint8_t {
   kMismatch,  // A wrong kernel, pass, ...
   kCrash,     // A signal, a failed CHECK, or a hang.
   kError,     // A diagnostic, with `code` unless that is empty.
-  kNan,       // The outputs contain NaN and no argument does; in the interpreter, an instruction makes NaN.
+  kNan,       // The outputs contain NaN although no argument does. In the interpreter: an instruction makes NaN.
   kSlower,    // More than `limit` times slower than the good end, as modelled or measured.
   kKernels,   // More kernels than `limit`, or than the good end.
   kBytes,     // More bytes moved than `limit`, or than the good end.
@@ -52,7 +52,7 @@ std::string PropertiesText();
 enum class Depth : uint8_t {
   kRun,
   kKernels,  // Kernels are judged, but not passes.
-  kMeaning,  // Whether the passes keep the meaning, and the culprit.
+  kMeaning,  // Judges whether the passes keep the meaning, and names the culprit.
   // Like kMeaning, but without the culprit's name.
   kEnds,
   kPasses,
@@ -61,7 +61,7 @@ enum class Depth : uint8_t {
 
 struct Symptom {
   std::string way;       // "MISMATCH: pass algsimp", or "" for no failure.
-  std::string detail;    // Names the parts; without a failure, says if no fault was planted.
+  std::string detail;    // The failure in words, with names. Without a failure: a note if no fault was planted.
   bool untried = false;  // The trial could not be judged.
   Culprit::Kind accused = Culprit::Kind::kNone;
   std::string name, input, made_by;  // As in Culprit.
@@ -76,7 +76,7 @@ struct Symptom {
     bool changed = false;
   };
   std::vector<Instance> instances;  // Excludes skipped instances.
-  // A lock's decision for the module, and the choice without it.
+  // A decision of the lock file for the module, and the choice that is made without it.
   struct Decision {
     std::string key, step, signature, chosen, without;
     int64_t steps = 0;  // Steps with that key; `step` is the first.
@@ -85,7 +85,7 @@ struct Symptom {
   std::map<std::string, int64_t> rewrites;  // Keyed by rule.
 
   bool Shows(const Property& property) const;
-  // `detail`, or "no failure" and its note.
+  // `detail`, or "no failure" with the note in `detail`.
   std::string Text() const;
 };
 
@@ -94,7 +94,7 @@ struct TrialOptions {
   Depth depth = Depth::kRun;
   double seconds = 60;  // Longer trials count as hangs.
   int threads = 0;      // 0 is all.
-  // Slow, but needed to detect inconclusive verdicts.
+  // Runs ensembles with other roundings. This is slow, but needed to detect inconclusive verdicts.
   bool asks_for_roundings = true;
 };
 

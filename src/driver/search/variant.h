@@ -28,11 +28,11 @@ struct VariantOutcome {
 
 class VariantProcess {
  public:
-  // With `runs`, the process also runs and judges the module, and then waits for Run. With 0 `threads`, the process has
-  // as many as this process.
+  // With `runs`, the process also runs and judges the module, and then waits for Run. If `threads` is 0, it has as many
+  // threads as this process.
   VariantProcess(const std::string& path, const RunOptions& options, bool runs, int threads = 0);
 
-  // Waits. An early end of the process is a failure of the variant.
+  // Waits for the outcome. If the process ends early, that is a failure of the variant.
   const VariantOutcome& outcome();
   // Median milliseconds of the executions in a tenth of a second. nullopt if the variant cannot run.
   std::optional<double> Run();
