@@ -99,7 +99,7 @@ bool IsDirectory(const std::string& path) {
   return fs::is_directory(path, unknown);
 }
 
-// The number is 0 if the path has none or if a file has this name.
+// Splits "FILE#2" into file and number. The number is 0 if the path has no number, or if a file has the whole name.
 std::pair<std::string, int64_t> FileAndPiece(const std::string& path) {
   const size_t hash = path.rfind('#');
   int64_t piece = 0;

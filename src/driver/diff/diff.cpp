@@ -83,7 +83,7 @@ bool IsReadOnce(const std::string& path) {
   return path == "-" || type == fs::file_type::fifo || type == fs::file_type::character;
 }
 
-// Inputs that can be read only once and are not modules are kept in a temporary file.
+// An input. If it can be read only once and is not a module, a temporary file keeps its bytes.
 struct Operand {
   DiffSide side;
   Kind kind = Kind::kModule;

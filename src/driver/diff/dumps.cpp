@@ -112,8 +112,8 @@ struct Parting {
   const DumpFile *left = nullptr, *right = nullptr;
 };
 
-// Whether the left state comes first. If the pass of one state has a later state on the other side, that state is the
-// partner, so the other state comes first.
+// Whether the left state is the divergence, which means that the right side lacks it. If one state's pass occurs later
+// on the other side, that state has a partner, so the other state is the divergence.
 bool LeftIsFirst(const DumpFile& left, const DumpFile& right, std::span<const DumpFile> lefts,
                  std::span<const DumpFile> rights) {
   const auto has = [](std::span<const DumpFile> states, const DumpFile& state) {
@@ -198,7 +198,7 @@ std::vector<ModulePair> PairsOf(const std::vector<DumpedModule>& left, const std
   return PairsBy(left, right, [](const DumpedModule& module) { return module.name; });
 }
 
-// "" if the modules diverge only in the final states.
+// Compares the final states. "" if the modules diverge only there.
 Result<std::string> EndText(const DumpedModule& left, const DumpedModule& right, const Parting& parting,
                             const DiffFilesOptions& options) {
   const DumpFile &was = left.states.back(), &is = right.states.back();

@@ -36,7 +36,7 @@ struct Side {
   const TimeModel times;
   const SourcePlaces places;
   std::unordered_map<uint64_t, const Computation*> first_of;
-  // The partner of each first computation, by id.
+  // Indexed by id of the computations that FirstOf returns: the partner on the other side.
   std::vector<const Computation*> partner;
 };
 

@@ -293,7 +293,7 @@ Status Dumper::WriteIndex() const {
   if (prefix_.empty() || to_stdout_) return {};
   const DirectoryLock lock(directory_);
   const std::vector<DumpFile> files = TRY(DumpFilesOf(directory_));
-  // The index names left-out files, so it ignores --dump_limit_mib.
+  // The index is written even beyond --dump_limit_mib, because it shows what the dump has.
   AddFileInAnyCase("index.json", DumpIndexJson(files));
   AddFileInAnyCase("index.html", DumpIndexHtml(directory_, files));
   return {};

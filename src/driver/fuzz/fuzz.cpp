@@ -197,8 +197,8 @@ Result<JudgedPasses> JudgeBitsOn(const Module& module, const std::vector<Literal
                         .progress = progress});
 }
 
-// Judges on the arguments of a run, then on extreme arguments, where only a mismatch of an exact pass counts. Samples
-// must not accuse a pass of a right module either.
+// Judges on the arguments of a run, by all bits and by samples. Then judges on arguments that reach more decisions.
+// These are extreme, so only a mismatch of an exact pass counts there.
 void CheckBits(const Module& module, RunOptions options, FuzzOutcome* outcome) {
   const auto seed = static_cast<uint64_t>(options.seed);
   const auto own = MakeArguments(module, {.seed = seed, .profile = *InputProfileFromText(options.input_profile)});

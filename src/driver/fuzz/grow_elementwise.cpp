@@ -135,7 +135,7 @@ bool GrowBitcastConvert(Grower& g, Opcode opcode) {
 bool GrowReducePrecision(Grower& g, Opcode opcode) {
   Instruction& x = g.PickOf([](PrimitiveType type) { return IsFloat(type) && BitWidth(type) >= 16; });
   const Interval is = g.IntervalOf(x);
-  // With five bits of exponent and up to ten of mantissa, the largest number is between 32768 and 65504.
+  // With five exponent bits, the fewest, the largest number is at least 32768.
   const ReducePrecisionAttrs attrs{g.chance.OneOf<int64_t>({5, 6, 8, 11}),
                                    g.chance.OneOf<int64_t>({0, 1, 2, 7, 10, 23})};
   return KeepWithin(g, g.Add(opcode, {&x}, attrs), 1.5 * is.low, 1.5 * is.high);

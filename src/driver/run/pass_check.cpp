@@ -146,11 +146,12 @@ std::string LookCommand(const Experiment& experiment, const std::string& instanc
 // A value that the run's arguments do not decide.
 struct Question {
   const WidenedValue* own;
-  // Other arguments confirmed the value by equal bits, or by bounds that a wrong value might meet.
+  // Made-up arguments showed no fault, but perhaps only within bounds that a wrong value might meet.
   bool is_right = false;
 };
 
-// The questions that made-up arguments leave. If passes opened a value, all of its elements must be decided.
+// Returns the questions that made-up arguments did not answer. If passes opened a value, all of its elements must be
+// decided.
 std::vector<Question> RemainingOf(std::vector<Question> questions, const WidenedResult& made_up) {
   std::erase_if(questions, [&](Question& question) {
     const auto value = std::ranges::find_if(made_up.values, [&](const WidenedValue& other) {

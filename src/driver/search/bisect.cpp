@@ -344,7 +344,8 @@ class Bisector {
     return out;
   }
 
-  // If making the bad module fails, this process cannot make it.
+  // Shows the modules before and after. If the passes crash or fail, only the module before, because this process could
+  // not survive.
   Status ShowChange(int64_t good, int64_t bad) {
     const std::string pass(PassOf(result_.culprits.front()));
     const RunOptions before = fuel_ > 0 ? Fueled(bad, pass, fuel_ - 1) : Limited(good);

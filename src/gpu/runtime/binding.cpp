@@ -184,7 +184,7 @@ Status Binding::MakeReady() {
   return device_.Synchronize();
 }
 
-// New literals replace those that the caller has received.
+// Replaces literals that the caller has received by new literals.
 Status Binding::MakeOutputs() {
   if (!device_.IsHost()) return {};
   for (size_t i = 0; i < outputs_.size(); ++i) {
@@ -306,7 +306,7 @@ Result<Literal> Binding::ReadLeaf(const Instruction& inst, int leaf, const Shape
   return literal;
 }
 
-// Clamps sizes out of range, a fault of the run time that the comparison finds.
+// Sizes out of range are a fault of the run time. They are clamped, and the comparison finds the wrong result.
 Result<Literal> Binding::ReadSized(const Shape& shape, const void* from) const {
   std::vector<std::byte> staged(BytesInMemory(shape));
   TRY(device_.CopyOut(staged.data(), from, std::ssize(staged)));

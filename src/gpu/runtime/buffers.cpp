@@ -127,8 +127,8 @@ class Planner {
     gone = {};
   }
 
-  // Merges in-place steps that need it first, then control flow, then copies, then optional pairs; in each group large
-  // values first.
+  // Merges buffers in this order: in-place steps that must share, control flow, copies, optional pairs. In each group
+  // large values come first.
   void MergeBuffers() {
     for (const Merge& merge : plan_.values.merges) becomes_[{merge.from, merge.to}] = merge.position;
     for (const InPlace& pair : plan_.values.in_place) {

@@ -100,7 +100,7 @@ Result<FusionPlan> ChosenFor(const Instruction& fusion, Device& device, const Co
   return may_be_call ? AsOurs(std::move(plan)) : OwnPlanOfStep(fusion, device, compile);
 }
 
-// Drops the parts that are not choices.
+// Drops the parts of a plan that autotuning does not choose.
 FusionPlan Comparable(FusionPlan plan, const Device& device, const CompileOptions& compile) {
   plan.target = compile.target->name;
   plan.slow.clear();

@@ -50,7 +50,7 @@ class Tracer {
 
  private:
   void Walk(const Computation& computation, int loops) {
-    // Loops are walked for two trips, loops inside kMostLoops others for one.
+    // Loops are walked for two trips. Loops inside kMostLoops other loops are walked for one trip.
     constexpr int kMostLoops = 4;
     for (const Instruction* inst : RunOrder(computation)) {
       if (inst->Is(kControl)) {
