@@ -16,7 +16,7 @@ std::string PipelineList();
 // a pass named twice is two invocations. `distinct_one_device` and `invocations` exclude partitioning. Passes that
 // prepare emission count only as invocations.
 struct PassCounts {
-  int distinct = 0;  // Includes passes behind closed gates.
+  int distinct = 0;  // Includes passes whose gate (pipeline.h) is closed.
   int distinct_one_device = 0;
   int invocations = 0;  // For this module on this device.
 };

@@ -31,7 +31,7 @@ struct DiffFilesOptions {
   DumpPairing pairing = DumpPairing::kByPass;
   double significance = 0.05;
   int64_t rounds = 21;
-  int64_t top = 10;  // Rows of each list; 0 prints all.
+  int64_t top = 10;  // Rows of each list. 0 prints all.
 };
 
 // A module in a file or as text from a pipe.

@@ -29,7 +29,7 @@ struct AttributeChange {
 uint64_t HashOfOperation(const Instruction& inst, const DiffIgnore& ignore);
 // Covers opcode, element types and dimensions.
 uint64_t HashOfKind(const Instruction& inst);
-// Covers opcode, op_name and source; 0 without op_name and source.
+// Covers opcode, op_name and source. 0 without op_name and source.
 uint64_t HashOfOrigin(const Instruction& inst);
 
 // Lists differing attributes, after `name`, `opcode` and `shape`. Operands, parameter numbers and attributes that name

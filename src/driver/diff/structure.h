@@ -37,7 +37,7 @@ struct KernelDiff {
 std::string_view ToString(KernelDiff::What what);
 
 struct StructureFigures {
-  int64_t instructions = 0;  // Fusions are expanded; equal computations count once.
+  int64_t instructions = 0;  // With expanded fusions. Equal computations count once.
   int64_t fusions = 0, custom_calls = 0;
   double launches = 0, bytes = 0, seconds = 0;
 };

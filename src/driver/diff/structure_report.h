@@ -13,7 +13,7 @@ struct StructureView {
   const Module &left, &right;
   std::string left_name, right_name;
   const DeviceDescription& device;
-  int64_t top = 10;           // Rows of each list; 0 prints all.
+  int64_t top = 10;           // Rows of each list. 0 prints all.
   bool ignores_names = true;  // If true, the right side is shown with names of the left side.
 };
 

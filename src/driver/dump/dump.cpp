@@ -293,7 +293,7 @@ Status Dumper::WriteIndex() const {
   if (prefix_.empty() || to_stdout_) return {};
   const DirectoryLock lock(directory_);
   const std::vector<DumpFile> files = TRY(DumpFilesOf(directory_));
-  // The index is written even beyond --dump_limit_mib, because it shows what the dump has.
+  // The index is written even beyond --dump_limit_mib, because it lists the files of the dump.
   AddFileInAnyCase("index.json", DumpIndexJson(files));
   AddFileInAnyCase("index.html", DumpIndexHtml(directory_, files));
   return {};

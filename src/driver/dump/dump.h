@@ -1,5 +1,5 @@
 // The dump directory: a module before the passes, after each pass that changed it, at the end, and compiled. File names
-// follow XLA. New dumps get the next module number; nothing is overwritten. dump_index.h makes index.json and
+// follow XLA. New dumps get the next module number, and nothing is overwritten. dump_index.h makes index.json and
 // index.html: docs/reports.md#dumps.
 #ifndef HLO_DRIVER_DUMP_DUMP_H_
 #define HLO_DRIVER_DUMP_DUMP_H_
@@ -28,7 +28,7 @@ struct DumpOptions {
   std::string directory;        // Empty for no dump. "-" is stdout, as in XLA.
   std::string pass_pattern;     // Empty dumps no module per pass.
   std::string module_pattern;   // Empty is all.
-  std::string emitter_pattern;  // Kernels' code from kEmitters; empty is all.
+  std::string emitter_pattern;  // Kernels' code from kEmitters. Empty is all.
   // The forms of each state. Pictures show the entry.
   bool as_text = true, as_proto = false, as_dot = false, as_html = false;
   bool large_constants = true;  // If false, they are printed as {...} and cannot be read back.

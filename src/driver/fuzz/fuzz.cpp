@@ -259,7 +259,7 @@ std::optional<RunOptions> RunOfOracle(std::string_view oracle, RunOptions run) {
     return run;
   }
   if (IsOfPasses(oracle)) {
-    run.work_limit = 0;  // The limit is for samples of kernels; passes are judged by all bits.
+    run.work_limit = 0;  // The limit is for samples of kernels. Passes are judged by all bits.
     return run;
   }
   const auto row = std::ranges::find(kKernelOracles, oracle, &KernelOracle::name);

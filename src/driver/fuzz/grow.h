@@ -21,7 +21,7 @@ struct GrowOptions {
   int64_t max_instructions = 24;   // Approximate, for the entry. Guards and indices come on top.
   int64_t max_elems = 4096;        // For one value.
   int64_t depth = 3;               // The nesting of called computations.
-  std::string ops;                 // A regular expression; empty is all.
+  std::string ops;                 // A regular expression. Empty is all.
   std::vector<std::string> focus;  // Opcodes that are twenty times as frequent.
   bool shardings = false;          // The entry states random shardings over 2 to 8 partitions.
 };

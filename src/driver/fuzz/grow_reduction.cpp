@@ -58,7 +58,7 @@ Computation& ArgMax(Grower& g, PrimitiveType type, ComparisonDirection direction
     Instruction& value = g.Parameter(Shape::Scalar(type));
     Instruction& value_at = g.Parameter(Shape::Scalar(kS32));
     Instruction* better = &g.Add(Opcode::kCompare, {&best, &value}, CompareAttrs{direction});
-    // NaN is always better, as in JAX; otherwise the order of combining would matter.
+    // NaN is always better, as in JAX. Otherwise the order of combining would matter.
     if (IsFloat(type)) {
       Instruction& is_nan = g.Add(Opcode::kCompare, {&best, &best}, CompareAttrs{ComparisonDirection::kNe});
       better = &g.Add(Opcode::kOr, {better, &is_nan});

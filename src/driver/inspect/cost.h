@@ -52,11 +52,10 @@ class TimeModel {
 
 struct CostRow {
   const Instruction* inst;
-  std::string kind;             // The kind in the plan such as "row_reduction", otherwise kLoop, gemm or the opcode.
-                                // For a loop: "while, 12 trips".
+  std::string kind;             // "row_reduction" from a plan, otherwise kLoop, gemm or the opcode, or "while, 12
+                                // trips".
   std::string op_name, source;  // From WithOrigin.
-  double runs = 1;              // How often the instruction runs in one run of the report's computation. `cost` and
-                                // `time` cover all these runs.
+  double runs = 1;              // Runs in one run of the report's computation, which `cost` and `time` cover.
   Cost cost;
   TimeEstimate time;
   std::optional<double> measured_us;  // The time in a run according to a profile.
@@ -97,7 +96,7 @@ CostReport CostReportOf(const Module& module, const DeviceDescription& device, c
 std::vector<CostGroup> CostGroupsOf(const CostReport& report, int64_t top);
 
 // Prints groups instead of rows if report.by is set.
-std::string CostText(const CostReport& report, int64_t top);  // At most `top` rows; 0 is all.
+std::string CostText(const CostReport& report, int64_t top);  // At most `top` rows. 0 is all.
 std::string CostCsv(const CostReport& report);
 std::string CostJson(const CostReport& report);  // "hlo.cost/1"
 

@@ -40,7 +40,7 @@ struct Kernel {
   std::string plan;
   std::string slow;
   std::vector<FusionLog::Note> joins, stored, apart;
-  bool known = false, made = false;  // Whether the log has the kernel; whether the passes made it.
+  bool known = false, made = false;  // `known`: the log has the kernel. `made`: the passes made it.
   int64_t instructions = 0, shared = 0;
   double read = 0, written = 0, alone = 0;  // Bytes.
 

@@ -22,7 +22,7 @@ struct GraphOptions {
   // If a picture has more nodes than this, a page shows scopes of op_name as nodes that can be opened. 0 means
   // unlimited.
   size_t most_nodes = 60;
-  const Instruction* around = nullptr;  // Only nodes at most `width` edges away from this instruction; null for all.
+  const Instruction* around = nullptr;  // Only nodes at most `width` edges away from this instruction. Null for all.
   int64_t width = 2;
 };
 
@@ -57,8 +57,7 @@ struct GraphEdge {
 };
 
 struct Graph {
-  std::vector<GraphNode> nodes;  // Each node follows its operands. A frame is followed by its contents, with the root
-                                 // last.
+  std::vector<GraphNode> nodes;  // Operands first. The contents of a frame follow it, the root last.
   std::vector<GraphEdge> edges;
 };
 

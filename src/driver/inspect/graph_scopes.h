@@ -10,8 +10,8 @@
 namespace hlo {
 
 struct GraphPicture {
-  std::string name;  // The path of the scope; "" for the whole graph.
-  int parent = -1;   // The picture with the node of the scope; -1 for the whole graph.
+  std::string name;  // The path of the scope. "" for the whole graph.
+  int parent = -1;   // The picture with the node of the scope. -1 for the whole graph.
   Graph graph;
 };
 

@@ -72,7 +72,7 @@ class Layering {
       below_[links_[l].from].push_back(static_cast<int>(l));
       above_[links_[l].to].push_back(static_cast<int>(l));
     }
-    // A point is first beside the box whose edges it carries.
+    // At first, a point is beside the box whose edges it carries.
     for (std::vector<int>& row : rows_) {
       std::stable_sort(row.begin(), row.end(), [&](int a, int b) { return vertices_[a].source < vertices_[b].source; });
     }

@@ -16,7 +16,8 @@ struct ShardingRow {
   const Instruction* inst;
   ShapeIndex index;  // The leaf of the instruction's value.
   StatedBy by;
-  std::optional<ArraySplit> split;  // nullopt if the sharding is not a split of the module's mesh; `why_not` says why.
+  std::optional<ArraySplit> split;  // nullopt, with the reason in `why_not`, unless the sharding splits the module's
+                                    // mesh.
   std::string why_not;
   Shape local;        // The shape of each device's part.
   int64_t bytes = 0;  // Bytes of each device's part.

@@ -30,8 +30,7 @@ struct ModuleStats {
   int64_t parameters = 0, parameter_bytes = 0, result_bytes = 0;
   int64_t constants = 0, constant_bytes = 0, elided_constants = 0;
   std::vector<OpcodeStats> opcodes;
-  std::vector<const Instruction*> largest;  // The largest arrays, without instructions that only rename a value
-                                            // (bitcast, ...).
+  std::vector<const Instruction*> largest;  // Arrays, without views such as bitcasts.
   Cost cost;
   std::vector<CostGap> gaps;
 };

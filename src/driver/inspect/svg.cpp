@@ -25,7 +25,7 @@ struct Place {
 
 struct Sections {
   std::unordered_map<const Computation*, size_t> of_computation;
-  size_t of_scopes = 0;  // The first picture of the drawn graph; the others follow it.
+  size_t of_scopes = 0;  // Index of the first picture of the drawn graph. The others follow it.
 };
 
 struct SectionLink {

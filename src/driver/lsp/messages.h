@@ -41,8 +41,7 @@ class MessageReader {
   void HeaderLine(std::string_view line);
   void BadHeader(std::string_view line);
   void Bad(std::string what) { next_ = {IncomingMessage::Kind::kBad, std::move(what)}; }
-  bool Fill(bool wait);  // Reads more bytes. Returns false at the end of the input or, without `wait`, if none are
-                         // there yet.
+  bool Fill(bool wait);  // Returns false at the end of the input, or without `wait` if it is empty.
 
   std::string_view Rest() const { return std::string_view(buffer_).substr(begin_); }
 

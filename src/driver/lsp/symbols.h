@@ -24,7 +24,7 @@ struct Symbol {
   bool is_root = false;  // The text has the word ENTRY or ROOT.
   int parent = -1;       // The enclosing computation or module, or -1.
   std::string_view name;
-  SourceRange name_range;  // Without '%'; empty for an anonymous computation.
+  SourceRange name_range;  // Without '%'. Empty for an anonymous computation.
   SourceRange range;       // From the keyword or '%' on.
   SourceRange opcode;      // Empty if the opcode is missing.
 

@@ -45,7 +45,7 @@ std::string_view ToString(GapCause cause);
 struct Gap {
   int64_t begin, end;  // On the clock of the timeline.
   GapCause cause;
-  int after, before;  // Steps; -1 for the start, the end, or a copy.
+  int after, before;  // Steps. -1 for the start, the end, or a copy.
   int64_t length() const { return end - begin; }
 };
 // The gaps in order of time. Empty if the host waited for each step, which makes gaps meaningless.

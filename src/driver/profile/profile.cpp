@@ -30,7 +30,7 @@ MemoryProfile MemoryOf(const gpu::Executable& executable, const gpu::MemoryCurve
                        .kept_bytes = plan.packed_bytes,
                        .planned_bytes = plan.peak_bytes(),
                        .peak_bytes = curve.at[curve.peak].bytes()};
-  // Positions without a step belong to control flow; the previous step is reported instead.
+  // Positions without a step belong to control flow. The previous step is reported instead.
   std::vector<std::pair<int64_t, const Instruction*>> steps;
   for (size_t i = 0; i < executable.steps().size(); ++i)
     steps.emplace_back(curve.position_of_step[i], executable.steps()[i].instruction);

@@ -35,8 +35,7 @@ struct ProfiledStep {
   std::string how;
   std::string op_name, source;
   std::string library;
-  std::string slow, refused;      // `slow`: reason for a slow kind of kernel. `refused`: reasons of the libraries that
-                                  // refused the step.
+  std::string slow, refused;      // Reasons for a slow kind of kernel, and why libraries refused the step.
   int64_t launches = 1;           // Kernels or library calls of one execution. 0 for host calls.
   std::vector<LaunchSize> sizes;  // Sizes of the kernels of ours, if the executable keeps them.
   bool is_collective = false;

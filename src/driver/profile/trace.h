@@ -27,7 +27,7 @@ struct HostSpan {
 };
 
 struct TraceOptions {
-  int64_t most_events = 0;  // Steps and copies from the start; 0 is all.
+  int64_t most_events = 0;  // Steps and copies from the start. 0 is all.
   std::vector<std::string> flags;
   std::vector<HostSpan> before, after;
 };

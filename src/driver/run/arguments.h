@@ -13,8 +13,8 @@ namespace hlo {
 struct RunArguments {
   std::vector<Literal> values;
   std::vector<std::vector<Literal>> by_device;  // Empty for one device.
-  bool were_cut = false;                        // The file has whole arrays, which were cut into parts for several
-                                                // devices. Results are then joined.
+  bool were_cut = false;                        // Whole arrays were cut into parts for the devices, so results are
+                                                // joined.
   std::string description;                      // "normal, seed 0" or "args.npz"
   std::optional<Literal> reference;             // The interpreter's results.
   double reference_ms = 0;

@@ -385,7 +385,8 @@ class Debugger {
   const std::span<const Literal> args_;
   const DebuggerOptions& options_;
   std::FILE *const in_, *const out_;
-  std::map<std::string_view, std::vector<const Instruction*>> instructions_;  // By name; of the entry first.
+  std::map<std::string_view, std::vector<const Instruction*>> instructions_;  // By name. Instructions of the entry come
+                                                                              // first.
 
   std::map<const Instruction*, Literal> values_;
   std::vector<Loop> loops_;  // The innermost is last.

@@ -117,8 +117,7 @@ class Experiment {
   // Null without --reference_platform=cpu.
   Result<Experiment*> OtherPlatform();
   Result<const Interpretation*> Interpreted();
-  Result<const FollowedRun*> Followed();  // Runs the code once more, and checks the order and the operands of each
-                                          // step.
+  Result<const FollowedRun*> Followed();  // Runs once more, and checks order and operands of the steps.
   // At most one further set of arguments.
   Result<const FurtherArguments*> Further();
 

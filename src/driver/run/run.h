@@ -126,8 +126,7 @@ struct RunOptions {
   ProfileOptions profile;
   bool asks_for_roundings = true;  // Judges outputs beyond the tolerance by an ensemble.
   bool first_divergence = false;   // Needs the oracle `local`.
-  WatchOptions watch;              // Requires the interpreter and a single device, except for detecting NaN and
-                                   // infinity.
+  WatchOptions watch;              // Needs the interpreter and one device, except for detect_nan and detect_inf.
   std::string save_args, save_outputs;
   std::string save_run;         // saved_run.h
   std::string infeed, outfeed;  // .npz with the values in0, in1..., or out0, out1...
@@ -154,8 +153,7 @@ struct RunTimes {
 // Results of the oracle `local`.
 struct LocalSummary {
   int64_t steps = 0;
-  int64_t interpreted = 0;   // Steps that the interpreter ran. They are not checked, because the interpreter is the
-                             // reference.
+  int64_t interpreted = 0;   // Steps that the interpreter ran, which are not checked.
   int64_t checked = 0;       // Steps that were checked at least once.
   int64_t runs_checked = 0;  // Executions that were checked. A step in a loop counts once for each chosen iteration.
   int64_t elements = 0, elements_checked = 0;

@@ -22,7 +22,7 @@ struct JoinedResults {
   std::string why_not;             // Set if `whole` is empty.
   std::vector<std::string> notes;  // Differences between partitions with the same part.
 };
-// For each leaf of the result; nullopt if it has no sharding.
+// For each leaf of the result. nullopt if it has no sharding.
 using ResultShardings = std::vector<std::optional<StatedSharding>>;
 // The shardings of the root. If the root is a tuple without shardings, the shardings of its operands.
 ResultShardings ShardingsOfResult(const Module& module);

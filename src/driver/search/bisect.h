@@ -32,7 +32,7 @@ struct BisectOptions {
   double trial_seconds = 0;  // 0 is ten times the first trial plus ten seconds.
   // Measures times. Required for autotuning decisions, which the model does not cover.
   bool measured = false;
-  std::string directory;  // For the modules before and after, or the locks; "" for none.
+  std::string directory;  // For the modules before and after, or the locks. "" for none.
   // The flags of the bad end. `with_flags` returns the options with a subset of these flags.
   std::vector<std::string> flags;
   std::function<Result<RunOptions>(const std::vector<std::string>& flags)> with_flags;

@@ -15,7 +15,7 @@
 namespace hlo {
 
 struct ChildOptions {
-  double seconds = 0;        // Wall time until the child is killed; 0 is unlimited.
+  double seconds = 0;        // Wall time until the child is killed. 0 is unlimited.
   bool keeps_words = false;  // Captures stderr for ChildEnd.
 };
 

@@ -16,8 +16,8 @@ namespace hlo {
 // The replacement of an instruction.
 enum class Stand : uint8_t {
   kOperand,    // The first operand with the same shape.
-  kParameter,  // A new parameter; only in the entry.
-  kShared,     // The first parameter with the same shape; only in the entry.
+  kParameter,  // A new parameter, only in the entry.
+  kShared,     // The first parameter with the same shape, only in the entry.
   kZero,
   kOne,
 };

@@ -43,7 +43,7 @@ struct ReducedModule {
   bool timed_out = false;
   bool made_up = false;    // Given arguments were replaced by generated ones.
   int reproduced = 0;      // Trials of the result with the symptom.
-  std::string text, args;  // `args` is the file of the arguments; "" if generated.
+  std::string text, args;  // `args` is the file of the arguments. "" if generated.
 };
 
 // `announce` receives progress messages, and `line` the result of each round. Errors: the module cannot be loaded,

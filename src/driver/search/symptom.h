@@ -29,7 +29,7 @@ enum class PropertyKind : uint8_t {
   kSlower,    // More than `limit` times slower than the good end, as modelled or measured.
   kKernels,   // More kernels than `limit`, or than the good end.
   kBytes,     // More bytes moved than `limit`, or than the good end.
-  kScript,    // A command exits with a nonzero status; 125 means undecided.
+  kScript,    // A command exits with a nonzero status. 125 means undecided.
 };
 
 struct Property {
@@ -79,7 +79,7 @@ struct Symptom {
   // A decision of the lock file for the module, and the choice that is made without it.
   struct Decision {
     std::string key, step, signature, chosen, without;
-    int64_t steps = 0;  // Steps with that key; `step` is the first.
+    int64_t steps = 0;  // Number of steps with that key. `step` is the first.
   };
   std::vector<Decision> decisions;
   std::map<std::string, int64_t> rewrites;  // Keyed by rule.

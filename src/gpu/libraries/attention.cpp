@@ -40,7 +40,7 @@ Dims SizesOf(const Shape& shape) {
   std::ranges::copy_if(shape.dims(), std::back_inserter(sizes), [](int64_t size) { return size != 1; });
   return sizes;
 }
-// The index of `dim` in SizesOf; -1 for size 1.
+// The index of `dim` in SizesOf. -1 for size 1.
 int64_t NumberOf(const Shape& shape, int64_t dim) {
   if (shape.dim(dim) == 1) return -1;
   return dim - std::count(shape.dims().begin(), shape.dims().begin() + dim, 1);

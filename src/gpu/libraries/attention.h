@@ -20,7 +20,7 @@ namespace hlo::gpu {
 // A tensor of four dimensions: batch, heads, and two that depend on the tensor. Strides are in elements, and 0 for a
 // dimension of size 1.
 struct AttentionTensor {
-  int64_t operand = -1;  // Operand number of the fusion; -1 for the result.
+  int64_t operand = -1;  // Operand number of the fusion. -1 for the result.
   PrimitiveType type = {};
   std::vector<int64_t> dims, strides;
 };
@@ -30,8 +30,7 @@ struct AttentionProblem {
   AttentionTensor value, result;  // [batch, heads of keys, keys, columns], [batch, heads, queries, columns]
   double scale = 1;
   std::optional<AttentionTensor> bias;  // [batch, heads, queries, keys]; broadcast dimensions are 1.
-  std::optional<double> masked;         // The score that the mask gives to keys after the query. nullopt without a
-                                        // mask.
+  std::optional<double> masked;         // The masked score of keys after the query. nullopt without a mask.
 
   int64_t heads() const { return query.dims[1]; }
   int64_t queries() const { return query.dims[2]; }

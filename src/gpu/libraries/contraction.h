@@ -13,7 +13,7 @@
 
 namespace hlo::gpu {
 
-// A tensor within an operand of the fusion. Strides are in elements; 0 repeats one element.
+// A tensor within an operand of the fusion. Strides are in elements. A stride of 0 repeats one element.
 struct View {
   int64_t operand = -1;  // -1 for the constant.
   double constant = 0;

@@ -82,8 +82,8 @@ PointwiseMode ModeOf(EpilogueOp op) {
   return kPointwiseRelu;
 }
 
-// In consecutive additions, moves the additions of whole arrays before those of vectors, because cuDNN has precompiled
-// engines for this order. The f32 sum then has another order, but as many roundings of equally large numbers.
+// In consecutive additions, moves whole arrays before vectors, because cuDNN has precompiled engines for this order.
+// The f32 sum then has another order, but as many roundings of equally large numbers.
 std::vector<ConvolutionStep> InItsOrder(std::vector<ConvolutionStep> steps, const ConvolutionTensor& result) {
   const auto adds = [](const ConvolutionStep& step) { return step.op == EpilogueOp::kAdd && step.tensor.operand >= 0; };
   for (auto first = steps.begin(); first != steps.end();) {

@@ -18,7 +18,7 @@ constexpr int64_t kLeastPackedPanel = 96, kMostPackedPanel = 384, kStreamedPanel
 constexpr std::string_view kMatrixUnits = "mma";
 
 // result[group, row, column] = sum over position, term of lhs[group, row, position, term] * rhs[group, position, term,
-// column]. Positions are elements of a convolution's window; a dot has one position.
+// column]. Positions are elements of a convolution's window. A dot has one position.
 struct ContractionSpace : IterationSpace {
   using IterationSpace::IterationSpace;
 

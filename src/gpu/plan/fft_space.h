@@ -3,7 +3,7 @@
 //   c64[8,64,32] fft over {64,32}    512 lines of 32; then 256 lines of 64 with a stride of 32
 //
 // A line that does not fit into the shared memory of a block becomes a matrix. One kernel transforms its columns and
-// multiplies the results by roots of unity; a second kernel transforms its rows and writes them transposed. Source:
+// multiplies the results by roots of unity. A second kernel transforms its rows and writes them transposed. Source:
 // Bailey, FFTs in external or hierarchical memory, 1990.
 #ifndef HLO_GPU_PLAN_FFT_SPACE_H_
 #define HLO_GPU_PLAN_FFT_SPACE_H_
@@ -41,7 +41,7 @@ struct FftForm {
 
   bool chirps;
   int64_t size;
-  int64_t first, second;  // Rows and columns of the matrix that the threads share; their product is `size`.
+  int64_t first, second;  // Rows and columns of the matrix that the threads share.
   std::vector<int64_t> of_first, of_second;
 };
 

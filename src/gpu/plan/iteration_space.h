@@ -43,8 +43,7 @@ struct IterationSpace {
     const FusionBody::Root* root;
     NodeId value;
     IndexExpr offset;        // In elements of the root's buffer.
-    int in_place_leaf = -1;  // The leaf whose memory the root shares, which provides the elements that are not written.
-                             // -1 for none.
+    int in_place_leaf = -1;  // The leaf whose memory holds the root's other elements, or -1.
   };
 
   IndexPool pool;

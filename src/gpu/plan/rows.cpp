@@ -20,7 +20,8 @@ int64_t MostKeptBytes(const DeviceDescription& device) {
   return device.shared_memory_bytes ? *device.shared_memory_bytes - kOfReductions : kOnHost;
 }
 
-// Chooses the values of the row that stay on chip between passes. Costs are in adds; keeping a value costs kWorthIt.
+// Chooses the values of the row that stay on chip between passes. Costs are in additions. Keeping a value costs
+// kWorthIt.
 class Keeper {
  public:
   Keeper(const RowsSpace& space, const DeviceDescription& device) : space_(space), is_gpu_(device.is_gpu) {}

@@ -14,7 +14,7 @@
 namespace hlo::gpu {
 
 // Rows whose elements are processed in several passes. Pass p needs the reductions of earlier passes. For example,
-// softmax has three passes: the maximum; the exponentials and their sum; the quotients.
+// softmax has three passes: the maximum, then the exponentials with their sum, then the quotients.
 struct RowsSpace : IterationSpace {
   using IterationSpace::IterationSpace;
 

@@ -14,8 +14,7 @@
 namespace hlo::gpu {
 namespace {
 
-constexpr int64_t kMostInstructions = 1000;  // More would compile too long, because one thread assembles the code of a
-                                             // launch.
+constexpr int64_t kMostInstructions = 1000;  // More takes long, because one thread assembles a launch's code.
 constexpr int64_t kMostPointers = 4000;      // A launch's parameters have at most 32764 bytes.
 // Each reduction adds shared memory to all blocks, which only its own blocks use.
 constexpr int64_t kMostReductions = 4;

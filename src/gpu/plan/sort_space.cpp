@@ -21,7 +21,7 @@ constexpr int64_t kLongestLine = int64_t{1} << 31;
 // ---- The key of a comparator -------------------------------------------------------------------------------------
 
 // Returns whether `x` computes from one side of a comparator (a0, b0, a1, b1, ...) what `y` computes from the other
-// side. `side` becomes the side of x; it is -1 before the first parameter.
+// side. `side` becomes the side of x, and is -1 before the first parameter.
 bool Mirrors(const Instruction& x, const Instruction& y, int& side, int depth = 0) {
   constexpr int kDeepest = 32;
   if (depth > kDeepest) return false;

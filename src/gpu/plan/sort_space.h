@@ -90,7 +90,7 @@ struct SortStepAt {
   bool is_last = false;  // Writes the results.
 };
 
-// The sizes of a plan's tile. `tile`: positions of a block. `chunk`: positions of a thread; if it is the whole tile,
+// The sizes of a plan's tile. `tile`: positions of a block. `chunk`: positions of a thread. If it is the whole tile,
 // the block works as one thread. `digits`: values of a digit, a power of two, or 1 for merges. `slack`: elements that a
 // selection can hold beyond the kept ones, otherwise 0.
 struct SortShape {

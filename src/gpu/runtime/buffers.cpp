@@ -30,7 +30,7 @@ struct Buffer {
   std::vector<int> values;
   std::vector<Interval> live;
   int64_t bytes = 0;
-  int output = -1;  // A value that is a result; -1 for none.
+  int output = -1;  // A value that is a result. -1 for none.
 };
 
 class Planner {

@@ -42,14 +42,14 @@ struct PlannedCopy {
 
 struct BufferPlan {
   Values values;
-  // Indexed by value; -1 for empty values, constants, and parameters that are not donated.
+  // Indexed by value. -1 for empty values, constants, and parameters that are not donated.
   std::vector<int> buffer_of;
   std::vector<Place> place_of;
   std::vector<const Instruction*> constants;  // Without duplicates.
   // Copies by the position (values.h) at which they run: before an in-place step, at the end of a branch or body, or at
   // the entry of a loop. In order of execution.
   std::map<int64_t, std::vector<PlannedCopy>> copies;
-  std::vector<int64_t> output_bytes;  // Bytes in Area::kOutput by leaf of the result; 0 if the leaf is elsewhere.
+  std::vector<int64_t> output_bytes;  // Bytes in Area::kOutput by leaf of the result. 0 if the leaf is elsewhere.
   int64_t arena_bytes = 0;
   int64_t arena_lower_bound = 0;
 

@@ -52,7 +52,7 @@ struct CompileOptions {
   bool libraries = true;                  // If false, library calls become kernels.
   bool allow_tf32 = false;                // On cuda, library calls may round operands of f32 products to tf32.
   std::vector<std::string> library_path;  // Folders that are searched for libraries first.
-  int64_t max_loop_iterations = 0;        // For each `while`; 0 is unlimited.
+  int64_t max_loop_iterations = 0;        // For each `while`. 0 is unlimited.
   bool reuse_donated = true;              // Reuses the memory of donated arguments; has no effect on the host.
   // Packs parameters and constants into a library's own order once after Bind instead of in each Execute.
   bool pack_once = false;

@@ -14,7 +14,7 @@ struct RecordedNode {
   // kTrips is a loop recorded as `trips` copies of its body. kLoop repeats its body. kBranch runs one of its bodies.
   enum class Kind : uint8_t { kKernel, kLibrary, kCopy, kFill, kTrips, kLoop, kBranch };
   Kind kind;
-  const Instruction* instruction = nullptr;  // In Executable::module(); null for a copy of the buffer plan.
+  const Instruction* instruction = nullptr;  // In Executable::module(). Null for a copy of the buffer plan.
   std::string name;                          // The kernel's name; if empty, the instruction's name is shown.
   std::string how;                           // As in StepInfo.
   int64_t bytes = 0;                         // For copies and fills.

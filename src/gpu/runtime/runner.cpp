@@ -77,7 +77,7 @@ class SerialRunner {
            options_.interrupted != nullptr || options_.wait_for_each;
   }
 
-  // The number of steps; -1 if the host takes part.
+  // The number of steps. -1 if the host takes part.
   int64_t StepsWithoutHost(const Node& node) const {
     if (const auto* loop = std::get_if<std::unique_ptr<LoopNode>>(&node)) {
       const int64_t steps = StepsOfTrips(**loop);
@@ -111,7 +111,7 @@ class SerialRunner {
     return steps >= 0 && trips * steps <= most_steps ? trips * steps : -1;
   }
 
-  // The number of steps; -1 unless the device decides.
+  // The number of steps. -1 unless the device decides.
   int64_t StepsDecided(const LoopNode& node) const {
     if (node.decided.first < 0 || binding_.host_decides()) return -1;
     const int64_t condition = StepsWithoutHost(node.condition), body = StepsWithoutHost(node.body);
@@ -618,7 +618,7 @@ class SerialRunner {
   // A step whose last kernel also sets a loop's condition, and is launched with the condition.
   const Step* left_out_ = nullptr;
   std::vector<const LoopNode*> unrolled_;
-  std::vector<RecordedNode>* noted_ = nullptr;  // Descriptions of recorded nodes; null if not wanted.
+  std::vector<RecordedNode>* noted_ = nullptr;  // Descriptions of recorded nodes. Null if not wanted.
   std::vector<int> noted_after_;                // Predecessors of the next description.
 };
 

@@ -18,7 +18,7 @@ struct TimelineEvent {
   };
   Kind kind;
   int step = -1;      // Index in Executable::steps(), or -1.
-  int trip = -1;      // Index in `trips` of the innermost trip; -1 outside loops.
+  int trip = -1;      // Index in `trips` of the innermost trip. -1 outside loops.
   int64_t bytes = 0;  // For kCopies.
   int graph = -1;     // The number of the graph launch. -1 if the event was queued alone.
   // Nanoseconds of the steady clock. The event or its graph is queued from `queued` to `queue_end`, and works from
@@ -30,7 +30,7 @@ struct TimelineEvent {
 struct TimelineTrip {
   int loop;  // Id of the `while` in Executable::module().
   int64_t number;
-  int parent;       // The trip of the enclosing loop; -1 for none.
+  int parent;       // The trip of the enclosing loop. -1 for none.
   bool ran = true;  // If false, the condition ended the loop.
   int64_t begin = 0, end = 0;
 };
@@ -47,7 +47,7 @@ struct Timeline {
 
   // The reason why the device's log is not used or failed. If set before the run, the log is not used.
   std::string no_log;
-  std::string log;                                      // Such as "CUPTI 13.0.1"; empty for none.
+  std::string log;                                      // Such as "CUPTI 13.0.1". Empty for none.
   bool is_lost = false;                                 // The log failed, so there are no events.
   int64_t least_mhz = 0, most_mhz = 0, memory_mhz = 0;  // Clock rates of the device in the log. 0 if unknown.
 

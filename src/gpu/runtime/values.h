@@ -41,7 +41,7 @@ struct Value {
   int leaf;
   const Shape* shape;
   int64_t bytes;
-  int loop;  // The innermost loop; -1 for none.
+  int loop;  // The innermost loop. -1 for none.
   int64_t position;
   bool is_output = false;
   std::vector<Interval> live;  // Sorted, disjoint.

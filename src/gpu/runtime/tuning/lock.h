@@ -64,7 +64,7 @@ class Lock {
   Lock Only(const std::function<bool(const Decision&)>& keeps) const;
   // Adds the decisions of `other` that are missing here.
   void Merge(const Lock& other);
-  // Decisions for other devices or tool versions: "3 for 'cpu znver3 ...' by 0.2.0"; "" for none.
+  // Decisions for other devices or tool versions: "3 for 'cpu znver3 ...' by 0.2.0". "" for none.
   std::string OthersText(const LockContext& context) const;
   // The number of lines with the key of an earlier line and another choice.
   int64_t conflicts() const { return conflicts_; }

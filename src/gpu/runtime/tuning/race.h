@@ -19,8 +19,7 @@ struct TuningHooks {
   // Random arguments in a suitable range.
   std::function<Result<std::vector<Literal>>(const Module& alone, uint64_t seed)> arguments;
   struct Answer {
-    std::string check;  // "ok": within derived bounds. "rough": only close to the result of the first candidate.
-                        // "none": not checked.
+    std::string check;  // "ok": within derived bounds. "rough": close to the first candidate. "none": not checked.
     std::string wrong;  // The reason why the result is wrong, or empty.
   };
   // Judges a result. `step` is the fusion in the candidate's program. `first` is the result of the first candidate that
@@ -52,7 +51,7 @@ struct RaceOptions {
 
 struct RaceResult {
   std::vector<Candidate> candidates;  // The first has the plan that is chosen without measurements.
-  int winner = -1;                    // Index in `candidates`; -1 if none can run or the time was up.
+  int winner = -1;                    // Index in `candidates`. -1 if none can run or the time was up.
   bool out_of_time = false;
   bool planted = false;
   std::string why_warm;  // The reason why the caches could not be emptied, or empty.

@@ -16,7 +16,7 @@ namespace {
 struct Touch {
   int array;
   int64_t bytes;
-  int reader;  // Id of the step; -1 for a write.
+  int reader;  // Id of the step. -1 for a write.
 };
 
 // Values that control flow passes on are one array, because they share memory or are copied.

@@ -40,8 +40,8 @@ struct TuningReport {
   bool wrote = false;  // Whether the file TuningOptions::write_to was written.
 };
 
-// Adds plans to the fusions of `module` that may be tuned (step.h). Errors: A026 and A010 of the files; C030 with
-// require_cached; C031 with stop_on_wrong; C032 with strict.
+// Adds plans to the fusions of `module` that may be tuned (step.h). Errors: A026 and A010 of the files, C030 with
+// require_cached, C031 with stop_on_wrong, C032 with strict.
 Result<TuningReport> Tune(Module& module, Device& device, const CompileOptions& compile, const TuningOptions& options,
                           const TuningHooks& hooks);
 
