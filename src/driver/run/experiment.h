@@ -130,7 +130,8 @@ class Experiment {
   void Displace();
   // Needs ResolvedPlatform().
   bool IsInterpreted() const { return (*where_)->device == nullptr; }
-  // The reason why the interpreter cannot be the reference that an option requires, otherwise "".
+  // The reason why the interpreter does not compute the reference: this would exceed --work_limit, and no option
+  // requires it. Otherwise "".
   Result<std::string> WhyNoReference();
   // Options with a work limit for judging. By default, judging may take kWorkLimit or the estimated time of four runs,
   // whichever is longer.
@@ -164,8 +165,8 @@ class Experiment {
   // parts can be padded.
   Result<WholeSizes> SizesOfReference() const;
   Result<ResultShardings> StatedForResults(const Module& module) const;
-  // Joins the results of the devices if the arguments were whole arrays. If JoinedResults::whole is empty, the results
-  // of device 0 are the outputs.
+  // Joins the results of the devices if the arguments were whole arrays, or if --result_shardings is given. If
+  // JoinedResults::whole is empty, the results of device 0 are the outputs.
   Result<JoinedResults> Joined(const Module& module, std::span<const Literal> by_device);
 
   std::string path_;

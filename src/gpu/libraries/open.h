@@ -74,6 +74,7 @@ Result<std::vector<KernelPlan>> LibraryPlans(const Instruction& fusion, KernelKi
                                              const LibraryOptions& options, int most);
 
 // Returns an entry for each library. The reason is "" if nothing is known against the call without opening the library.
+// If `fusion` has no form for libraries, returns one entry without a library.
 std::vector<Refusal> ConsultLibraries(const Instruction& fusion, bool on_host);
 
 }  // namespace hlo::gpu

@@ -5,8 +5,8 @@
 //
 // Time is a line of positions: one for each step in run order, and more for control flow:
 //
-//   while: E (state written) | condition | body | B (state written again)
-//   conditional: branch 0 | B0 (result written) | branch 1 | B1 | ...
+//   while: E (state written) | condition | predicate read | body | B (state written again)
+//   conditional: selector read | branch 0 | B0 (result written) | branch 1 | B1 | ...
 //
 // A position has four units. The step at p needs its operands until 4p + 2 and its results from 4p + 1: they overlap.
 //

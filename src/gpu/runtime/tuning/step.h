@@ -16,8 +16,9 @@ namespace hlo::gpu {
 // `with_libraries` adds the versions of libraries, which opens them.
 LockContext ContextOf(const Device& device, const CompileOptions& options, bool with_libraries);
 
-// Whether `inst` is a fusion without a plan, or with a plan that leaves the library's algorithm open
-// (passes/libraries/algorithm_pickers.cpp). False for dynamic sizes, and for regions, which are several kernels.
+// Whether `inst` is a fusion without a plan, with a plan that leaves the library's algorithm open
+// (passes/libraries/algorithm_pickers.cpp), or with an attention kernel of ours, which a library may replace. False for
+// dynamic sizes, and for regions, which are several kernels.
 bool MayTune(const Instruction& inst);
 
 // Makes a module whose result is `step` and whose parameters are its distinct operands.
