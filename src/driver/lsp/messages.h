@@ -41,7 +41,7 @@ class MessageReader {
   void HeaderLine(std::string_view line);
   void BadHeader(std::string_view line);
   void Bad(std::string what) { next_ = {IncomingMessage::Kind::kBad, std::move(what)}; }
-  bool Fill(bool wait);  // Returns false at the end of the input, or without `wait` if it is empty.
+  bool Fill(bool wait);  // Returns false at the end, or if nothing is there and `wait` is false.
 
   std::string_view Rest() const { return std::string_view(buffer_).substr(begin_); }
 

@@ -97,7 +97,7 @@ Result<std::optional<Comparison>> CompareMadeUp(const StepAlone& alone, LocalOpt
   const auto arguments = MakeArguments(*alone.module, made);
   if (!arguments) return std::nullopt;
   const std::optional<Literal> output = TRY(UnlessOfDevice(RunAlone(*alone.executable, *arguments)));
-  alone.executable->Unbind();  // Kept programs must not hold memory.
+  alone.executable->Unbind();  // The program is kept, but must not hold memory.
   if (!output) return std::nullopt;
   for (const gpu::StepInfo& step : alone.executable->steps()) {
     if (step.instruction->name() != alone.name) continue;

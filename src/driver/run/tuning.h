@@ -19,8 +19,8 @@ namespace hlo {
 // fault.
 inline constexpr std::string_view kFaultOfDecision = "autotune:";
 Status CheckFaultOfDecision(std::string_view inject);
-// The fault for gpu::CompileOptions::inject, or "" if NAME has no plan from a lock. Errors: F004 if the module has no
-// such step.
+// The fault for gpu::CompileOptions::inject, or "" if NAME has no plan from a lock. Faults of other kinds are returned
+// unchanged. Errors: F004 if the module has no such step.
 Result<std::string> FaultToPlant(const Module& module, std::string_view inject, const gpu::TuningReport* tuned);
 
 // Makes each region one step or expands it, as the compiler does. Returns notes. `device` returns the device of the

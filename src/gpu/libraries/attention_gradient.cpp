@@ -241,7 +241,7 @@ class Reader {
     return numbers;
   }
 
-  // Selects four dimensions of a view. The entry for a dimension of size 1 is -1.
+  // Selects four dimensions of a view. The index -1 means a dimension of size 1.
   static AttentionTensor Tensor(const View& view, const Dims& batch, int64_t third, int64_t fourth) {
     AttentionTensor tensor{.operand = view.operand, .type = view.type};
     Dims order = {batch.size() == 2 ? batch[0] : -1, batch.back(), third, fourth};

@@ -75,9 +75,9 @@ int64_t ElementsOfLines(const LoopSpace& space, const Staged& staged) {
   return fits ? line : 0;
 }
 
-// Loops along long runs read lines several times. They are faster than boxes if the lines of a run stay in a core's own
-// cache, or if the arrays stay in the last-level cache and vectors load every element, every second or every fourth
-// (bench/results/2026-11-27-transposes-2.md).
+// Whether a loop along long runs is faster than boxes, although it reads cache lines several times. This holds if the
+// lines of a run stay in a core's own cache, or if the arrays stay in the last-level cache and vectors load with stride
+// 1, 2 or 4 (bench/results/2026-11-27-transposes-2.md).
 bool IsFasterAlongRuns(const LoopSpace& space) {
   constexpr int64_t kLongRun = 256, kOwnBytes = 256 << 10, kCacheBytes = 32 << 20;
   if (space.variables.empty() || space.minor().size < kLongRun) return false;

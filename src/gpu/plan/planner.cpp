@@ -42,7 +42,7 @@ Status CheckFloatTypes(const Instruction& kernel) {
   return {};
 }
 
-// Takes the first kind with a candidate, and the reasons of the kinds up to it.
+// Plans with the first kind of kernel that has a candidate, and collects the reasons of the kinds tried before.
 Result<FusionPlan> PlanBy(bool kernels, const Instruction& inst, const DeviceDescription& device) {
   if (kernels) TRY(CheckFloatTypes(inst));
   const FusionBody body(inst);
@@ -66,7 +66,7 @@ Result<FusionPlan> PlanBy(bool kernels, const Instruction& inst, const DeviceDes
 struct FlatKind {
   std::string_view region;
   Result<PlanAnswer> (*plan)(PlanRequest& request);
-  // The reason if the planner gives none. Empty if there is nothing to report.
+  // The reason for no plan if the planner gives none. Empty if there is nothing to report.
   std::string_view otherwise;
   bool may_be_library = false;
 };

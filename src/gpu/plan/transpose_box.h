@@ -17,9 +17,9 @@ inline constexpr const char* kTransposeBox = "box";
 // A box with `sides` elements along each variable. For example, in a transpose from [b,a,2,3] to [b,3,a,2] with sides
 // 4, 3, 8, 2, outputs have runs of 8 x 2 elements, and loads have 4 runs of 8 x 2 x 3.
 struct TransposeBox {
-  std::vector<NodeId> loads;  // Loads in another order than the outputs. All have the same order.
+  std::vector<NodeId> loads;  // Loads whose memory order differs from the outputs'. All have the same order.
   std::vector<int64_t> sides;
-  size_t run = 0;             // The first of the trailing variables that are one contiguous run of the outputs.
+  size_t run = 0;             // Variables from this index on form one contiguous run of the outputs.
   std::vector<size_t> order;  // Variables with sides above 1, minor first in the loads.
   size_t loaded_run = 0;      // Entries of `order` that are one contiguous run of the loads.
 
