@@ -20,7 +20,7 @@ std::string HashText(std::string_view bytes) {
   return Format("%016llx", static_cast<unsigned long long>(HashBytes(bytes)));
 }
 
-// A plain name does not lead out of the folder.
+// Whether a file of this name stays inside the folder.
 bool IsPlainName(std::string_view name) {
   return !name.empty() && !name.contains('/') && !name.contains('\0') && name != "." && name != "..";
 }

@@ -40,8 +40,8 @@ size_t FindCode(std::string_view text, size_t begin, size_t end, F&& f) {
   return end;
 }
 
-// Blanks stay only between words, after commas in parentheses, around `->` and around the '=' after the name. Braces
-// and brackets of attributes stay, because some values are kept as text.
+// Joins an instruction to one line. Blanks stay only between words, after commas in parentheses, around `->` and around
+// the '=' after the name. In braces and brackets of attributes they stay, because some values are kept as text.
 std::string OneLine(std::string_view text, bool is_nameless = false) {
   std::string out, nesting;
   bool blank = false, operands = false;  // `operands`: a parenthesis was seen.
@@ -106,7 +106,7 @@ class Formatter {
       if (computation->range.empty() && !computation->IsEntry()) continue;
       for (const Instruction* inst : computation->Instructions()) instructions_.push_back({inst->range(), computation});
     }
-    // The text of a nested instruction is a part of the outer text.
+    // Drops nested instructions, whose text is a part of the outer instruction's text.
     std::stable_sort(instructions_.begin(), instructions_.end(), [](const Placed& a, const Placed& b) {
       return a.range.begin != b.range.begin ? a.range.begin < b.range.begin : a.range.end > b.range.end;
     });

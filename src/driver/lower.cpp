@@ -47,7 +47,7 @@ struct Lowered {
   Result<std::vector<gpu::EmittedKernel>> kernels;
 };
 
-// For a library call or a fill, the kernels that could replace it.
+// The kernels of an instruction. For a library call or a fill: the kernels that could replace it.
 Result<std::vector<gpu::EmittedKernel>> KernelsOf(const Instruction& inst, const DeviceDescription& device) {
   return gpu::EmitFusion(inst, TRY(gpu::KernelPlanOf(inst, device)));
 }
@@ -140,7 +140,7 @@ Result<Texts> MachineCode(const Emitted& kernels, std::span<const kernel::Kernel
   return texts;
 }
 
-// `after` receives text for the end.
+// The texts of kernels at a stage. `after` receives text that follows all of them.
 Result<Texts> TextsOf(const Emitted& kernels, LowerStage stage, const kernel::NvptxOptions& options,
                       const SassOptions& sass, std::string* after) {
   std::vector<const kernel::Kernel*> plain;

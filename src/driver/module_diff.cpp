@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::string_view kRed = "\033[31m", kGreen = "\033[32m", kCyan = "\033[36m", kPlain = "\033[0m";
 
-// Dead instructions are not shown, because dce removes them.
+// The instructions that are shown. Dead instructions are not, because dce removes them.
 std::unordered_set<const Instruction*> LiveOf(const std::vector<Instruction*>& order) {
   std::unordered_set<const Instruction*> live;
   for (const Instruction* inst : std::views::reverse(order)) {
@@ -87,7 +87,7 @@ class Differ {
     Append(lines);
   }
 
-  // Does not list the instructions. The changes of the callers show them.
+  // Notes that a computation is gone. Does not list its instructions, because the changes of its callers show them.
   void Gone(const ModuleLines::Part& part) {
     Head(part, Str("gone, ", Counted(std::ssize(part.lines), "instruction")));
   }

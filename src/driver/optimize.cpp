@@ -126,8 +126,8 @@ Result<PipelineReport> Optimize(Module& module, PipelineOptions options, Dumper*
       return before ? before(run, m) : Status();
     };
   }
-  // A layout changes no value except a bitcast's, which reads the bytes. If layouts do not fit, a pass that removes an
-  // instruction between them would change these bytes.
+  // Layouts change the value of bitcasts only, which read the bytes of their operand. If layouts of an instruction and
+  // its operand do not fit, a pass that removes the instruction changes these bytes.
   const bool keeps = misfits == MisfitLayouts::kKeep && KeepsBytesOfBitcasts(module, options);
   const bool fits = keeps || CheckLayoutsFit(module).has_value();
   if (!fits) TRY(RunOnePass(module, {.pass = FindPass("layout-assignment")}, {}));

@@ -16,7 +16,7 @@ namespace {
 struct Spent {
   int runs = 0, changed = 0, skipped = 0;
   double wall_ms = 0, processor_ms = 0;
-  double after_wall_ms = 0, after_processor_ms = 0;  // In the fingerprint and the verifier.
+  double after_wall_ms = 0, after_processor_ms = 0;  // Times of the fingerprint and the verifier after the pass.
   int64_t instructions = 0;
 
   void Add(const PassRun& run, int64_t more_instructions) {

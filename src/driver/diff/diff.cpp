@@ -74,7 +74,8 @@ Result<Kind> KindOf(const std::string& path) {
   std::error_code error;
   if (fs::is_directory(path, error)) return KindOfDirectory(path);
   const auto bytes = ReadBytes(path, kEnough);
-  return bytes ? KindOfBytes(*bytes) : Kind::kModule;  // Reading the file as a module reports the error.
+  return bytes ? KindOfBytes(*bytes) : Kind::kModule;  // An unreadable file counts as a module, because reading a
+                                                       // module reports the error.
 }
 
 bool IsReadOnce(const std::string& path) {

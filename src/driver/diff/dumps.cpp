@@ -61,7 +61,7 @@ const JsonValue& RunOf(const DumpedModule& module, int64_t number) {
   return run != runs->end() ? *run : kNone;
 }
 
-// For example "#66 fusion#2 in fusion", with the instance from passes.json.
+// Names a state such as "#66 fusion#2 in fusion". The instance "#2" comes from passes.json.
 std::string NameOf(const DumpedModule& module, const DumpFile& state) {
   if (state.stage == kFirstState) return "before any pass";
   if (state.stage != "after_pass") return "after all passes";

@@ -12,7 +12,7 @@
 namespace hlo {
 namespace {
 
-// Includes the number of a parameter, which the hash of an operation lacks.
+// Starts the hash of a cone. For a parameter it includes the parameter number, which `operation` lacks.
 uint64_t FirstOfCone(const Instruction& inst, uint64_t operation) {
   return inst.Is(Opcode::kParameter) ? MixHash(operation, static_cast<uint64_t>(inst.parameter_number())) : operation;
 }
@@ -104,7 +104,7 @@ class DiffGraphBuilder {
     return number;
   }
 
-  // A tuple of fusion results that is used as a whole becomes a node.
+  // Returns the node of a value. If a tuple of fusion results is used as a whole, adds a node for it.
   Result<int> NodeOf(Value value) {
     if (value.node >= 0) return value.node;
     Tuple& tuple = tuples_[value.tuple];

@@ -21,7 +21,7 @@ class Matcher {
   DiffMatch Take() {
     const auto both = [](const DiffNode& node) { return MixHash(node.operand_cone, node.user_cone); };
     Group(both, /*equal_counts=*/true);
-    // Parameters and constants have no operands that identify them.
+    // Skips nodes without operands, such as parameters and constants, because nothing identifies them here.
     Group([](const DiffNode& node) { return node.operand_count == 0 ? 0 : node.operand_cone; });
     Group([](const DiffNode& node) { return node.user_cone; });
     Spread(Likeness::kOperation);
@@ -79,7 +79,8 @@ class Matcher {
     }
   }
 
-  // Pairs neighbours of pairs, also of new pairs. For each pair, the strictest condition comes first.
+  // Pairs the neighbours of pairs, also of new pairs, if they are alike to this degree or more. For each pair, stricter
+  // likeness comes first.
   void Spread(Likeness likeness) {
     fresh_.clear();
     for (int i = 0; i < left_.size(); ++i) {
@@ -118,7 +119,7 @@ class Matcher {
     }
   }
 
-  // The key by which users of one operand position are sorted.
+  // The key by which users with the same operand position are paired.
   static uint64_t KeyOf(const DiffNode& node, Likeness likeness) {
     switch (likeness) {
       case Likeness::kOperation: return node.operation;

@@ -86,7 +86,7 @@ class KernelSets {
       const int left = pair.left.nodes[i].kernel, right = pair.right.nodes[other].kernel;
       if (left >= 0 && right >= 0) ++shared[{left, Number(right)}];
     }
-    // For each kernel: the most shared instructions, and with which kernel.
+    // For each kernel: the largest number of shared instructions, and the kernel that shares them.
     std::vector<std::pair<int, int>> most(parent_.size(), {0, -1});
     for (const auto& [kernels, count] : shared) {
       const auto [left, right] = kernels;
@@ -238,7 +238,7 @@ class Differ {
     to->push_back(std::move(one));
   }
 
-  // Parameters whose order has changed, not only the number.
+  // Finds parameters whose order has changed, and not only their number.
   std::vector<bool> MovedParameters(const PairOfGraphs& pair) const {
     struct Parameter {
       int64_t number, other;  // On the side where matching starts, and on the other.
@@ -315,7 +315,8 @@ class Differ {
     }
   }
 
-  // An operand without partner is reported itself. Equal operands can replace each other.
+  // Compares the operands of a pair. Operands without a partner are not compared, because they are reported themselves.
+  // Operands with equal hashes count as equal.
   static void AddOperands(const PairOfGraphs& pair, int left, int right, std::vector<AttributeChange>* changes) {
     const std::span<const int> was = pair.left.OperandsOf(left), is = pair.right.OperandsOf(right);
     const auto name = [](const DiffGraph& graph, int node) { return std::string(graph.nodes[node].inst->name()); };
@@ -420,7 +421,7 @@ class Differ {
     add(right_, pair.right_computation, kernels->right, 1);
   }
 
-  // A fusion without a source takes the last source inside it.
+  // The source of a kernel. A fusion without a source has the last source inside it.
   static std::string SourceOfKernel(const Side& side, const Instruction& inst) {
     std::string source = SourceOf(side, inst);
     if (!source.empty() || !IsFusion(inst)) return source;
@@ -438,7 +439,8 @@ class Differ {
     }
   }
 
-  // Modules without other differences differ in how values enter and leave fusions.
+  // If the modules are not equal but no difference was found, values enter and leave fusions in different ways. Reports
+  // that.
   void AddWhatCarries() {
     const Module &left = left_.diff.module(), &right = right_.diff.module();
     if (!diff_.is_equal() || left_.diff.HashOf(left.entry()) == right_.diff.HashOf(right.entry())) return;

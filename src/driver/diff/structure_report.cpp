@@ -133,7 +133,7 @@ std::string StructureText(const StructureDiff& diff, const StructureView& view) 
 
 std::string StructureUnified(const StructureDiff& diff, const StructureView& view) {
   const auto name = [&](std::string_view of_left) { return std::string(view.ignores_names ? of_left : ""); };
-  // A new instruction follows its operands.
+  // Ranks of instructions: the position of the partner. An instruction without a partner follows its operands.
   std::vector<int64_t> ranks(view.right.id_limit());
   const auto rank = [&](const Instruction& inst) {
     int64_t& known = ranks[inst.id()];

@@ -25,7 +25,8 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kStdout = "-";
 
-// The lock leaves no file. On file systems without locks, names are still created exclusively.
+// Locks a directory without a lock file. On file systems without locks this has no effect, but names are still created
+// exclusively.
 class DirectoryLock {
  public:
   explicit DirectoryLock(const std::string& directory)
@@ -129,7 +130,7 @@ bool Dumper::active() const { return !prefix_.empty() && !end_->is_there; }
 Status Dumper::Before(const Module& module) {
   first_count_ = module.InstructionCount();
   TRY(WriteState(kFirstState, StateFiles(module)));
-  // Removes the empty file of the prefix.
+  // Removes the empty file that reserved the prefix, if nothing was written to it.
   const std::string first = Str(directory_, "/", FileName(kFirstState), kText);
   std::error_code error;
   if (!prefix_.empty() && !to_stdout_ && !active() && fs::is_empty(first, error)) fs::remove(first, error);

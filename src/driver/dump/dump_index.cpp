@@ -77,7 +77,7 @@ Result<std::vector<DumpFile>> FilesOf(const std::string& directory) {
   return files;
 }
 
-// The parent is the previous state, or the last state for other files.
+// Sets DumpFile::parent: the previous state, or for other files the last state.
 void SetParents(std::vector<DumpFile>& files) {
   const auto rank = [](const DumpFile& file) {
     return file.stage == "before_optimizations"  ? 0

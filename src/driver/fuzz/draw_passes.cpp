@@ -31,7 +31,7 @@ std::string DrawPass(Chance& chance) {
 }  // namespace
 
 std::string DrawPasses(uint64_t seed) {
-  Chance chance(~seed);  // Other bits than for growing the module.
+  Chance chance(~seed);  // Gives other random bits than growing the module.
   std::vector<std::string> passes(chance.Between(2, kMostPasses));
   for (std::string& pass : passes) pass = DrawPass(chance);
   return Join(passes, ", ");

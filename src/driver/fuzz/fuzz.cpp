@@ -52,7 +52,8 @@ std::string FirstDifference(std::string_view a, std::string_view b) {
   return "";
 }
 
-// The long form reorders the text, so texts are compared after one reading.
+// Checks that printed modules can be read back. The long form has another order than the grown text, so texts are
+// compared after one reading.
 void CheckPrinting(const Module& grown, const std::string& grown_text, FuzzOutcome* outcome) {
   const auto add = [&](std::string what) { outcome->findings.push_back({"print", std::move(what)}); };
   const auto read = [&](std::string_view form, const std::string& text) -> std::unique_ptr<Module> {
@@ -120,7 +121,7 @@ void CheckKernels(Experiment experiment, const std::string& oracle, FuzzOutcome*
   if (!report) return AddError(report.error(), oracle, outcome);
   if (report->exit == ExitCode::kOk) return;
   if (report->exit == ExitCode::kInconclusive) {
-    // If the passes were inconclusive, the reason is in `widened`.
+    // If judging the passes was inconclusive, the reason is in `widened`.
     const bool passes = report->widened_verdict == Verdict::kInconclusive;
     const std::string& why = passes ? report->widened : report->verdict;
     outcome->inconclusive.push_back(Str(oracle, passes ? ": passes: " : ": ", why.substr(0, why.find("  "))));
@@ -176,7 +177,7 @@ void CheckPasses(const Module& grown, const RunOptions& options, const std::func
 
 InterpretOptions BitsLimits() { return {.max_loop_iterations = 100'000, .max_steps = 20'000'000}; }
 
-// Judges exact passes by segments, other passes alone.
+// Judges segments of exact passes together, and each other pass by itself.
 Result<JudgedPasses> JudgeBitsOn(const Module& module, const std::vector<Literal>& arguments, const RunOptions& options,
                                  std::optional<SampleOptions> sample = {}) {
   const auto run = [&](const PassObserver& before, const PassObserver& after) -> Result<std::unique_ptr<Module>> {
@@ -300,7 +301,7 @@ FuzzOutcome CheckAll(const Module& module, const std::string& text, const RunOpt
 
   const auto source = std::make_shared<const SourceText>("grown", text);
   if (of_passes && judges("passes")) {
-    // Findings have the names that --print shows.
+    // Judges the module as it is read from the text, so that findings have the names in the text.
     const auto read = Parse(source);
     if (!read) {
       AddError(read.error(), "print", &outcome);

@@ -26,7 +26,7 @@ Result<std::vector<GrowRow>> RowsOf(const GrowOptions& options, bool wide) {
     const std::string name(ToString(row.opcode));
     const bool asked = std::find(options.focus.begin(), options.focus.end(), name) != options.focus.end();
     if (!options.ops.empty() && !wanted.Matches(name)) continue;
-    // Opcodes that are named in --focus grow in all modules.
+    // Opcodes in --focus may grow in any module, even if they have no kernels.
     if (!row.kernels && !wide && options.ops.empty() && !asked) continue;
     if (asked) row.weight *= kFocus;
     rows.push_back(row);

@@ -50,7 +50,7 @@ bool GrowFunction(Grower& g, Opcode opcode) {
     const double most = function.facts.complex_values > 0 ? function.facts.complex_values : is.size() + 4;
     values = {-most, most};
   }
-  // Types with one bit of mantissa round as far as a quarter.
+  // In types with one mantissa bit, rounding moves a value by up to a quarter.
   return KeepWithin(g, g.Add(opcode, {&x}), values.low - values.size() / 4, values.high + values.size() / 4);
 }
 

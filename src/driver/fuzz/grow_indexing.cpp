@@ -35,7 +35,8 @@ bool GrowDynamicSlice(Grower& g, Opcode opcode) {
   return true;
 }
 
-// Indexed dimensions of the operand, and the order of dimensions in the indices and the result.
+// The dimensions of a gather or scatter: indexed dimensions of the operand, and the order of dimensions in the indices
+// and the result.
 struct Indexed {
   std::vector<int64_t> slice_sizes, dropped, operand_batch, indices_batch, index_map, window_dims;
   Dims indices, result;  // Sizes. For scatter, `result` is for the updates.

@@ -71,7 +71,7 @@ bool GrowCholesky(Grower& g, Opcode opcode) {
   Instruction& half = g.Add(Opcode::kMultiply, {&sum, &g.Splat(type, dims, 0.5)});
   Instruction& inst = g.Add(opcode, {&Dominant(g, half)}, CholeskyAttrs{.lower = g.chance.Percent(50)});
   g.SetInterval(inst, {-4, 4});
-  // The other triangle of the result is undefined.
+  // Selects one triangle of the result, because the other triangle is undefined.
   const int64_t rank = std::ssize(dims);
   Instruction& rows = g.AddShaped(Opcode::kIota, Shape(kS32, dims), {}, IotaAttrs{rank - 2});
   Instruction& columns = g.AddShaped(Opcode::kIota, Shape(kS32, dims), {}, IotaAttrs{rank - 1});

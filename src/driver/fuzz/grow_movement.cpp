@@ -26,7 +26,7 @@ bool GrowBroadcast(Grower& g, Opcode opcode) {
   return KeepMoved(g, g.AddShaped(opcode, Shape(x.shape().type(), dims), {&x}, DimensionsAttrs{places}), x);
 }
 
-// Merges neighbours, splits sizes and adds dimensions of size 1.
+// Random dimensions for a reshape: merges neighbours, splits sizes and adds dimensions of size 1.
 Dims Refactored(Grower& g, const Shape& shape) {
   std::vector<int64_t> dims(shape.dims().begin(), shape.dims().end());
   for (int64_t steps = g.chance.Between(1, 3); steps > 0; --steps) {

@@ -489,7 +489,7 @@ void Grower::GrowEntry() {
   } else {
     SetRoot();
   }
-  // The header is the same as after parsing the text.
+  // Sets the header as parsing the text would.
   std::vector<Shape> parameters;
   for (const Instruction* parameter : computation().parameters()) parameters.push_back(parameter->shape());
   module_.header.entry_parameters = Shape::Tuple(std::move(parameters));

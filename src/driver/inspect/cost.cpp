@@ -18,7 +18,7 @@
 namespace hlo {
 namespace {
 
-// 1 without a plan. A library's launches are not known, and its part of a call counts as one.
+// Launches of an instruction. 1 without a plan. The launches inside a library call are not known and count as one.
 double LaunchesOf(const Instruction& inst) {
   const auto plan = ReadPlan(inst);
   if (!plan || !*plan) return 1;
@@ -69,7 +69,7 @@ std::string KindOf(const Instruction& inst) {
 }
 
 std::string Microseconds(double seconds) { return Format("%.2f", seconds * 1e6); }
-// Golden files leave out the number before "us".
+// The unit "us" tells golden files which number to leave out, because it varies.
 std::string WithUnit(double seconds) { return Microseconds(seconds) + " us"; }
 double Intensity(const Cost& cost) { return cost.bytes() > 0 ? (cost.flops + cost.transcendentals) / cost.bytes() : 0; }
 double Share(const TimeEstimate& time, const CostReport& report) {

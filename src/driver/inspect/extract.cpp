@@ -84,8 +84,8 @@ class Piece {
   std::unordered_map<const Instruction*, Instruction*> copies_;
 };
 
-// By id: whether the instruction is in `level`, leads to it in at most `height` steps, or is a constant of these
-// instructions.
+// Indexed by id: whether an instruction is in `level`, or leads to it in at most `height` steps, or is a constant
+// operand of such an instruction.
 std::vector<bool> Cone(const Module& module, std::vector<const Instruction*> level, int64_t height) {
   std::vector<bool> inside(module.id_limit());
   for (const Instruction* inst : level) inside[inst->id()] = true;

@@ -60,7 +60,7 @@ void AddNotes(const FusionLog& log, const std::string& name, Kernel* kernel) {
     for (const std::string& part : group.parts) worklist.push_back(&part);
     for (const FusionLog::Note& note : group.notes) {
       if (!Joins(note.reason)) {
-        // The first note on a group gives the reason that decided.
+        // Only the first note on a group counts, because it has the reason that decided.
         const bool again =
             note.of_two && std::ranges::find(kernel->apart, note.names, &FusionLog::Note::names) != kernel->apart.end();
         const bool said = note.names.empty() && std::ranges::find(kernel->stored, note.reason,

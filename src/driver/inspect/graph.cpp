@@ -131,7 +131,7 @@ class Builder {
   bool IsShownInLabels(const Instruction& inst) const {
     if (ScalarConstant(inst) == nullptr || inst.users().empty() || inst.IsRoot() || &inst == options_.around)
       return false;
-    // A folded root has no label.
+    // If a user is a folded root, the value must be drawn, because a folded root has no label.
     return std::ranges::none_of(inst.users(),
                                 [&](const Instruction* user) { return user->IsRoot() && IsFolded(*user); });
   }

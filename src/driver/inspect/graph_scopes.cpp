@@ -34,7 +34,7 @@ std::string_view ScopeBelow(std::string_view scopes, std::string_view path) {
   return end == std::string_view::npos ? "" : rest.substr(0, end);
 }
 
-// The graph of the groups has no cycles.
+// Groups of nodes, such that the graph of the groups has no cycles.
 class Groups {
  public:
   // `operands` has indices by node, in topological order.
@@ -166,7 +166,7 @@ class Folder {
   }
 
  private:
-  // The nodes are outside of frames.
+  // Adds a picture of `members`, which are nodes outside of frames.
   int Add(const std::vector<int>& members, std::string path, const std::string& name, int parent) {
     const int number = static_cast<int>(pictures_.size());
     pictures_.push_back({name, parent, {}});
@@ -176,7 +176,7 @@ class Folder {
     return number;
   }
 
-  // Groups the nodes by their scope below the path, which first takes the part that all scopes share.
+  // Groups the nodes by their scope below `path`. First extends `path` by the part that all scopes share.
   std::vector<std::vector<int>> GroupsOf(const std::vector<int>& members, std::string* path) const {
     std::vector<std::vector<int>> alone;
     for (const int member : members) alone.push_back({member});

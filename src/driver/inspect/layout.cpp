@@ -14,7 +14,7 @@ constexpr int kOrderSweeps = 12, kPositionSweeps = 12;
 
 struct Vertex {
   int box = -1;  // -1 for a point.
-  int source;    // The box, or the box whose edges pass here.
+  int source;    // The box. For a point: the box whose edges pass the point.
   int layer;
   double width, out_x;
   double left = 0;

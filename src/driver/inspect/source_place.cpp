@@ -77,7 +77,7 @@ const Instruction& WithOrigin(const Instruction& inst, const SourcePlaces& place
   for (const Instruction* root : FusionRoots(inst)) {
     if (says(*root)) return *root;
   }
-  // The results of a block are elements of loops and fusions, which have the metadata.
+  // The results of a region are tuple elements without metadata, so the loops and fusions inside are searched.
   const std::vector<Instruction*> inside = FusedComputation(inst).PostOrder();
   for (size_t i = inside.size(); i-- > 0;) {
     if (!IsFusion(*inside[i]) && !inside[i]->Is(kControl)) continue;

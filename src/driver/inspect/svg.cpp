@@ -124,7 +124,7 @@ class Drawing {
     for (const GraphEdge& edge : graph_.edges) {
       if (graph_.nodes[edge.to].frame != frame) continue;
       const Place& port = places_[edge.port >= 0 ? edge.port : edge.to];
-      // Places inside a frame are still relative to the frame.
+      // The places inside a frame are relative to the frame at this point.
       const double in_x = edge.port >= 0 ? kFramePadding + port.x + port.width / 2 : port.width / 2;
       edges.push_back({box_of[edge.from], box_of[edge.to], in_x});
     }

@@ -188,7 +188,7 @@ const DocumentModule* ModuleAt(Document& document, uint32_t offset) {
 // Compares positions, because computations can share names in the text.
 const Instruction* InstructionOf(const Module& module, const Symbol& symbol) {
   for (const Computation* computation : module.Computations()) {
-    // The parser made the computation for an asynchronous instruction at the same place.
+    // Skips computations without text, which the parser made for asynchronous instructions.
     if (computation->range.empty()) continue;
     for (const Instruction* inst : computation->instructions()) {
       const SourceRange range = inst->range();

@@ -43,7 +43,7 @@ class SymbolScanner {
   void Run();
 
  private:
-  // In a wrong text a name may be used before its definition.
+  // The names of a computation. In a text with errors, a name may be used before its definition.
   struct Scope {
     int owner = -1;
     std::unordered_map<std::string_view, int> defined;
@@ -126,7 +126,7 @@ bool SymbolScanner::AtInstruction(bool in_brackets) const {
   return (root || named) && (!in_brackets || BeginsLine(token_));
 }
 
-// Brackets before the computation may still be open.
+// Whether a computation begins here, even if brackets before it are still open.
 bool SymbolScanner::AtComputation(bool opcode_possible) const {
   if (token_.IsWord("ENTRY") || token_.IsWord("HloModule")) return true;
   const bool first_column = token_.begin == piece_.begin || text_[token_.begin - 1] == '\n';
@@ -300,7 +300,7 @@ void SymbolScanner::Inline(int parent, Scope& computations) {
   --depth_;
 }
 
-// Stops at an instruction if the '}' is missing.
+// Skips a group in braces. If its '}' is missing, stops at the next instruction or computation.
 void SymbolScanner::SkipGroup() {
   int braces = 0;
   for (; token_.kind != TokenKind::kEnd; Advance()) {

@@ -136,7 +136,7 @@ std::string_view ToString(GapCause cause) {
   return kWords[static_cast<int>(cause)];
 }
 
-// Relies on events in the order of queueing, which is the order in which steps begin.
+// Events are in the order of queueing, in which steps also begin.
 std::vector<Gap> GapsOf(const gpu::Timeline& run, const Profile& profile) {
   if (run.waits_for_each) return {};
   std::vector<Gap> gaps;

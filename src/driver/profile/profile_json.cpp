@@ -191,7 +191,7 @@ class Writer {
   JsonWriter& json_;
 };
 
-// A missing string keeps its default, a missing number is 0, and a missing flag is false.
+// Reads fields. A missing string keeps its default, a missing number is 0, and a missing flag is false.
 class Reader {
  public:
   explicit Reader(const JsonValue& json) : json_(&json) {}
@@ -283,7 +283,7 @@ Result<ProfileSummary> ReadProfileSummary(const std::string& path) {
   ProfileSummary summary;
   Reader reader(json);
   Fields(reader, summary);
-  // The file may come from anywhere.
+  // Repairs indices, because the file may come from anywhere.
   for (SampleSpan& span : summary.sample) {
     if (span.step < -1 || span.step >= std::ssize(summary.steps)) span.step = -1;
   }

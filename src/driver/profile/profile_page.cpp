@@ -217,7 +217,7 @@ class Page {
     return out;
   }
 
-  // The first lane is for the first part in which op_names differ.
+  // Lanes of scopes. The first lane shows the first component in which op_names differ.
   std::string ScopeLanes(double* top) const {
     constexpr size_t kMostLanes = 3;
     std::vector<std::string_view> names;

@@ -321,7 +321,8 @@ class Tracer {
     }
   }
 
-  // Gaps below kShortNs are between any two steps. They would double the number of events without being visible.
+  // Omits gaps below kShortNs. They occur between any two steps, and would double the number of events without being
+  // visible.
   void Gaps(const gpu::Timeline& run, int64_t until) {
     constexpr int64_t kShortNs = 1000;
     for (const Gap& gap : GapsOf(run, profile_)) {

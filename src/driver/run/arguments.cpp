@@ -57,7 +57,7 @@ Result<Literal> Fitting(Literal value, const Shape& shape, std::string_view what
   return value;
 }
 
-// Values that XLA records for the unpartitioned module may be the parts of the partitions. Such parts are joined.
+// For an unpartitioned module, XLA may record one part of an argument for each partition. Joins such parts.
 Result<std::vector<Literal>> FittingPartitions(std::vector<Literal> values, const Instruction& parameter,
                                                std::vector<std::string>* notes) {
   const Shape& shape = parameter.shape();
@@ -216,7 +216,7 @@ Result<DeviceArguments> ReadByDevice(const RunOptions& options, const Module& mo
   return DeviceArguments{.by_device = {TRY(ReadArguments(path, module, cast, given))}};
 }
 
-// Numbers of the parameters that have a value on all devices without the file.
+// Numbers of the parameters that already have a value on all devices, so that the file is not needed for them.
 std::set<int64_t> NumbersOf(const std::map<int64_t, Literal>& shared, const OwnArguments& own) {
   std::set<int64_t> numbers;
   for (const auto& [number, value] : shared) numbers.insert(number);

@@ -34,7 +34,7 @@ constexpr FileRow kFiles[] = {
     {"cmd.sh", "the command that repeats the run"},
 };
 
-// Copies the module's file. Prints a module without its own file: stdin, or one of several in a file.
+// Copies the module's file. Prints the module if it has no file of its own: from stdin, or one of several in a file.
 Status WriteModule(const std::string& folder, Experiment& experiment) {
   const auto input = experiment.Input();
   const std::string path = ModuleFile(experiment.path());

@@ -80,8 +80,9 @@ constexpr std::pair<std::string_view, std::string_view> kComputations[] = {
   ROOT z = (s32[], T[]) tuple(next, y) })"},
 };
 
-// The smallest use of each op whose shape or attributes do not follow from its row. `before` names the line before. Ops
-// without a probe are elementwise, or are not measured, such as send and custom-call.
+// The smallest use of each op whose shape or attributes do not follow from its row in the op table. `before` refers to
+// the instruction on the previous line. Ops without a probe are elementwise, or are not measured, such as send and
+// custom-call.
 struct Probe {
   Opcode opcode;
   std::string_view text;
@@ -235,7 +236,7 @@ std::unique_ptr<Module> ProbeModule(const std::string& probe, PrimitiveType type
   return std::move(*module);
 }
 
-// Whether the interpreter has an op without a probe. Any operands suffice.
+// Whether the interpreter has an op that has no probe. Any operands suffice for this question.
 bool Interprets(Opcode opcode) {
   const Shape shape(PrimitiveType::kF32, {2, 3});
   Module module("probe");

@@ -165,7 +165,8 @@ void Divergence::Look(const gpu::StepInfo& step, std::span<const gpu::LoopStep> 
   else report_.steps[at->second] = std::move(errors);
 }
 
-// Makes each instruction the kernel's result in turn, until a result is wrong.
+// Finds the wrong instruction in the first wrong step: makes each instruction in turn the result of the kernel, until a
+// result is wrong.
 std::string Divergence::FindInside(gpu::Device& device, const RunOptions& options) const {
   const Instruction& step = *wrong_->instruction;
   if (!step.Is(Opcode::kFusion) || wrong_->kind != gpu::StepKind::kKernel) return "";

@@ -66,7 +66,7 @@ Result<Comparison> JudgeOutputs(Experiment& experiment, RunReport* report) {
   const RunArguments& arguments = *TRY(experiment.Arguments());
   const Literal& expected = TRY(experiment.Reference())->outputs;
   ExactSummary& summary = report->exact.emplace(*arguments.exact);
-  // Passes may compute the same value through larger numbers.
+  // Interprets the optimized module too, because passes may compute a value through larger numbers, which round.
   std::optional<Literal> after;
   if (!experiment.IsInterpreted() && summary.reason.empty()) {
     ExactPlan plan({.allow_tf32 = options.allow_tf32});

@@ -481,7 +481,7 @@ Result<EnsembleOptions> Experiment::Ensemble() {
   return ensemble;
 }
 
-// Runs the module in the interpreter. Only a file of expected results can be its reference. The run that judged the
+// Runs the module in the interpreter. Its reference can only be a file of expected results. The run that judged the
 // arguments counts as the first run.
 Result<RunResults> Experiment::RunInterpreter() {
   const Module& module = *TRY(Input())->module;

@@ -10,7 +10,8 @@
 namespace hlo {
 namespace {
 
-// Omits ties and the operands that win a maximum, because they rarely change the behaviour of a program.
+// The kinds of sites in reports. Ties, and which operand wins a maximum, are omitted, because they rarely change the
+// behaviour of a program.
 constexpr std::pair<SiteKind, std::string_view> kToldKinds[] = {
     {SiteKind::kSelect, "selects"},         {SiteKind::kCompare, "compares"}, {SiteKind::kClamp, "clamps"},
     {SiteKind::kStart, "starts of slices"}, {SiteKind::kIndex, "indices"},    {SiteKind::kBranch, "conditionals"}};

@@ -145,7 +145,7 @@ class Isolator {
     return {};
   }
 
-  // Keeps each value until the last part that reads it was judged.
+  // Judges each part on values of the interpreter. Keeps a value until the last part that reads it is judged.
   Status OnGolden() {
     const Module& module = *TRY(Program());
     std::map<int, int64_t> readers;

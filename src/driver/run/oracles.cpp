@@ -31,7 +31,7 @@ Status JudgeOutputs(Experiment& experiment, RunReport* report) {
 Status JudgeDataflow(Experiment& experiment, RunReport* report) {
   const FollowedRun& followed = *TRY(experiment.Followed());
   report->dataflow = followed.summary;
-  // A wrong value makes its reader wrong, so this fault takes precedence over faults of kernels.
+  // If a step reads a wrong value, later steps are wrong too. So this fault takes precedence over faults of kernels.
   if (!followed.fault.empty())
     report->culprit = {
         .kind = Culprit::Kind::kRuntime, .name = followed.culprit, .text = Str("run time: ", followed.fault)};
@@ -145,8 +145,8 @@ const CompareMode& ModeOf(const RunOptions& options) {
   return *mode;
 }
 
-// Additions of a dot are fast. The first access to memory is slow. A loop with a data-dependent trip count counts as
-// one trip. A reduce-window takes fewer steps per result than CostAnalysis counts.
+// Dots are fast, and the first access to memory is slow. A loop with a data-dependent trip count counts as one trip. A
+// reduce-window takes fewer steps per result than CostAnalysis counts.
 double StepsOfInterpreting(const Module& module) {
   constexpr double kDotFlopsAStep = 20, kStepsAByte = 0.5;
   const CostAnalysis costs(module);

@@ -36,7 +36,7 @@ WidenedOptions OptionsOf(const RunOptions& options, Progress* progress = nullptr
   return widened;
 }
 
-// Loops are compared by iterations only outside of regions.
+// Expands regions, because loops inside regions cannot be compared by iterations.
 std::unique_ptr<Module> WithoutRegions(const Module& optimized) {
   std::unique_ptr<Module> apart = optimized.Clone();
   TakeRegionsApart(*apart);
@@ -143,7 +143,7 @@ std::string LookCommand(const Experiment& experiment, const std::string& instanc
   return Str(command, " ", ShellWord(experiment.path()));
 }
 
-// A value that the run's arguments do not decide.
+// A value that a comparison on the run's own arguments leaves open.
 struct Question {
   const WidenedValue* own;
   // Made-up arguments showed no fault, but perhaps only within bounds that a wrong value might meet.

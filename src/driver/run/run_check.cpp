@@ -161,7 +161,7 @@ struct OfOutput {
   bool IsUndetermined() const {
     return static_cast<double>(undetermined) > kMostUndetermined * static_cast<double>(checked);
   }
-  // Most wrong kernels would return the same values.
+  // Whether most wrong kernels would return the same values.
   bool SaysNothing() const { return checked > 1 && silent == checked; }
 };
 
@@ -424,8 +424,8 @@ class LocalCheck {
   }
   bool IsKnownWrong(size_t i) const { return summary_.wrong.contains(std::string(steps_[i].instruction->name())); }
 
-  // Checks on integers the kernels with unlikely large errors, and kernels without the interpreter's bits whose sums
-  // are too long for bounds to show a missing term.
+  // Runs two kinds of kernels on small integers: kernels with improbably large errors, and kernels whose results lack
+  // the interpreter's bits and whose sums are so long that bounds could hide a missing term.
   Status DecideDoubtful() {
     std::set<const StepAlone*> done;
     for (const size_t i : doubtful_) {
@@ -441,7 +441,7 @@ class LocalCheck {
     return {};
   }
 
-  // Made-up arguments are for open outputs, and for outputs whose expected values say nothing.
+  // Runs kernels on made-up arguments if an output is open, or if its expected values say nothing (OfOutput).
   Status DecideOpen() {
     for (const auto& [i, outputs] : outputs_) {
       std::string why;
@@ -454,7 +454,7 @@ class LocalCheck {
         only_vacuous &= !output.IsUndetermined();
       }
       const Instruction& inst = *steps_[i].instruction;
-      // Loops may run long on other arguments.
+      // Loops may run long on other arguments, so only open outputs are worth the time.
       if (open.empty() || IsKnownWrong(i) || (why.empty() && HoldsLoop(inst))) continue;
       progress_.Stage("checking on made-up arguments");
       TripCheck* const trips = TRY(TripsOf(i));

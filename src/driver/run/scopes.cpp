@@ -22,10 +22,12 @@
 namespace hlo {
 namespace {
 
-// Names of the computations of parts. Other calls were inlined before.
+// Names of the computations that hold parts. They are the only called computations, because other calls were inlined
+// before.
 constexpr std::string_view kCompiled = "scope_compiled", kByOp = "scope_op_by_op";
 
-// Which patterns match the op_name, the computation's name, or a caller's name or op_name.
+// Whether each pattern matches an instruction: its op_name, the name of its computation, or the name or op_name of a
+// caller.
 struct Met {
   bool compile = false, interpret = false;
 };
@@ -122,7 +124,7 @@ class Division {
       if (side == Side::kIn && CostsNothing(*inst) &&
           std::ranges::all_of(inst->operands(), [&](const Instruction* operand) { return IsFree(*operand); }))
         free_.insert(inst);
-      // An instruction that returns into a scope from outside begins another part.
+      // `depth` numbers parts. An instruction in scope that has an operand outside begins a further part.
       for (const Instruction* operand : inst->operands()) {
         if (side == Side::kIn && IsFree(*operand)) continue;
         depth = std::max(depth, depth_[operand] + (side == Side::kIn && side_[operand] != Side::kIn));
@@ -131,7 +133,7 @@ class Division {
       if (side == Side::kIn) parts[depth].push_back(inst);
       if (side == Side::kOut) alone.emplace_back(depth, inst);
     }
-    // Operands come first. An outside instruction that depends on a part has the depth of that part.
+    // Makes the calls, operands first. An instruction outside that depends on a part has the depth of that part.
     auto next = alone.begin();
     std::ranges::stable_sort(alone, {}, &std::pair<int, Instruction*>::first);
     for (const auto& [depth, members] : parts) {

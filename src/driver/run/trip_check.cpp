@@ -24,7 +24,7 @@ const Instruction* OnlyLoop(const Instruction& region) {
   return loop;
 }
 
-// A region around only the loop, with the plan and the name of the step.
+// Makes a module with a region that contains only the loop, with the plan and the name of the step.
 std::unique_ptr<Module> Alone(const gpu::StepInfo& step, const Instruction& loop) {
   std::unique_ptr<Module> module = Extract(loop, 0, false);
   Computation& held = module->AddComputation("trips");

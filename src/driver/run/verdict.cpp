@@ -59,7 +59,7 @@ std::optional<Doubt> DoubtOf(const RunReport& report) {
   return Doubt{std::move(reason), "--compare_mode=exact", kOnIntegers};
 }
 
-// Bounds that permit NaN or infinity where the reference is finite say nothing.
+// The doubt if results are NaN or infinite where the reference is finite, and the bounds permit that.
 std::optional<Doubt> DoubtOfNumbers(const RunReport& report) {
   if (!report.outputs) return std::nullopt;
   int64_t nan = 0, infinite = 0;

@@ -279,7 +279,7 @@ class Bisector {
     return std::nullopt;
   }
 
-  // The run with the limit `bad` reaches the instance and has its name.
+  // Gets the name of the instance from the run with the limit `bad`, which reaches the instance.
   Status NameInstance(int64_t good, int64_t bad) {
     result_.bad_with = judge_.Count(text_, Limited(bad), Answer::kBad, std::min(1, options_.confirm - 1));
     Symptom with = judge_.last();

@@ -109,7 +109,7 @@ Literal Retyped(const Literal& literal, const Shape& shape) {
   return out;
 }
 
-// Padding that is one less than the window, as for prefix sums, stays one less.
+// Resizes windows. If padding is one less than the window's size, as for prefix sums, it stays one less.
 void ResizeWindow(Window& window, const std::function<void(int64_t&)>& resize) {
   for (WindowDim& dim : window.dims) {
     const int64_t before = dim.size;

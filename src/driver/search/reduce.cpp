@@ -282,7 +282,7 @@ class Reducer {
     }
   }
 
-  // Parity and the rest beyond a tile can matter, so both neighbours of a half are tried.
+  // Tries the half and the half plus one, because parity and the remainder of a tile can matter.
   void ShrinkDimension(int64_t size) {
     for (int64_t from = size; from > 1 && !IsOver();) {
       std::set<int64_t> smaller;
@@ -367,7 +367,7 @@ class Reducer {
     return options_.output.empty() || options_.output == "-" ? text_->name() : options_.output;
   }
 
-  // A parameter gets the value of the original parameter or instruction with its name.
+  // Sets the candidate's arguments. A parameter gets the value of the original parameter or instruction with its name.
   bool GiveArguments(Candidate* candidate) {
     if (values_.empty() && !FindValues()) return false;
     for (const Instruction* parameter : candidate->module->entry().parameters()) {
