@@ -123,7 +123,7 @@ class Reader {
     slopes_ = at == inner[0].dot ? inner[1] : inner[0];
     if (at != scores_.dot)
       return No(Str("'", ToString(at->opcode()), "' stands between its scores and their exponentials"));
-    // The statistics do not depend on the key.
+    // Exactly one stride must be 0, because the statistics do not depend on the key.
     const int64_t first = scores_.batch, second = first + 1;
     if (!statistics || statistics->operand < 0 || statistics->type != PrimitiveType::kF32 ||
         (statistics->strides[first] == 0) == (statistics->strides[second] == 0))

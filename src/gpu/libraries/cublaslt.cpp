@@ -94,7 +94,7 @@ Result<Api> LoadApi(const std::vector<std::string>& search) {
 
 Result<const Api*> GetApi(const std::vector<std::string>& search) { return OpenOnce<LoadApi>(search); }
 
-// A handle belongs to the context in which it was made. Any thread may use it.
+// The handle for a device. It belongs to the CUDA context in which it was made, and any thread may use it.
 Result<Handle> GetHandle(const Api& api, Device& device) {
   return device.LibraryState(&api, [&]() -> Result<std::shared_ptr<void>> {
     Handle handle = nullptr;

@@ -25,7 +25,7 @@ using cudnn::Choice;
 using cudnn::OnDevice;
 using cudnn::PreparedConvolution;
 
-// Result bytes from which compiling an engine pays: a compiled engine only saves a pass over the result.
+// Compiling an engine pays for results of at least this many bytes, because it only saves a pass over the result.
 constexpr int64_t kWorthCompiling = 16 << 20;
 constexpr std::string_view kHeuristic = "heuristic_", kParts = kCudnnParts;
 
@@ -172,7 +172,7 @@ std::string WhyNotAsked(const ConvolutionProblem& problem) {
   if (type != PrimitiveType::kF32 && type != PrimitiveType::kF16 && type != PrimitiveType::kBF16)
     return Str("hlokit does not use cuDNN for ", type);
   if (!problem.sums.empty() && type == PrimitiveType::kF32) return "hlokit uses cuDNN for sums only of 16-bit floats";
-  // A depthwise convolution moves as many bytes as a copy and multiplies little.
+  // A library gains nothing for a depthwise convolution, which moves as many bytes as a copy and multiplies little.
   if (problem.kind == ConvolutionKind::kFprop && problem.IsDepthwise())
     return "a depthwise convolution runs as a kernel of hlokit";
   return "";

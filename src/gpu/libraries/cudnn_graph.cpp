@@ -41,7 +41,7 @@ bool HasChannelOrder(const ConvolutionTensor& tensor, bool channels_last) {
          OrderInMemory(tensor) == WithoutOnes(Order(tensor.dims.size(), channels_last), tensor.dims);
 }
 
-// cuDNN requires at least two spatial dimensions.
+// Adds a spatial dimension of size 1 if needed, because cuDNN requires at least two spatial dimensions.
 void Widen(ConvolutionProblem& problem) {
   if (problem.spatial.size() >= 2) return;
   const auto widen = [](ConvolutionTensor& tensor) {
@@ -170,7 +170,7 @@ class Builder {
     return AddTensor(dims, kFloat, Slot{.source = Slot::Source::kSum, .number = place});
   }
 
-  // cuDNN computes a sum of squares only together with the sum.
+  // Adds the sums for each channel. cuDNN computes a sum of squares only together with the sum.
   Status AddSums(const Descriptor& value) {
     const auto squared = std::ranges::count(problem_.sums, true, &ResultSum::of_squares);
     if (squared > 1 || std::ssize(problem_.sums) - squared != 1)

@@ -50,7 +50,7 @@ bool TakeRelu(std::vector<Step>& steps, bool* relu) {
   return std::none_of(steps.begin(), steps.end(), [](const Step& step) { return step.op == EpilogueOp::kRelu; });
 }
 
-// Waking oneDNN's threads takes longer than a small product.
+// Small products use one thread, because waking oneDNN's threads takes longer than the product.
 int ThreadsFor(const MatrixProduct& product) {
   constexpr double kSmallFlop = 4e6;
   return Flop(product) < kSmallFlop ? 1 : Threads();

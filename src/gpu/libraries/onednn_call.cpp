@@ -178,8 +178,9 @@ Result<std::unique_ptr<BoundCall>> OneDnnCall::Bind(Device& /*device*/) const {
   return std::make_unique<BoundOneDnnCall>(*this);
 }
 
-// In oneDNN 2.6.3, the convolutions of gemm:jit read only one element for each channel of an operand of a binary step
-// if channels are last. Sums in place, channels first and other implementations are right.
+// Whether a fault of oneDNN affects the steps. In version 2.6.3, the convolutions of gemm:jit read only one element for
+// each channel of an operand of a binary step if channels are last. Sums in place, channels first and other
+// implementations are right.
 bool IsMisread(const std::vector<BinaryStep>& steps, const Tensor& result) {
   if (result.strides[1] != 1 && result.dims[1] != 1) return false;
   return std::ranges::any_of(steps, [](const BinaryStep& step) {

@@ -51,8 +51,8 @@ Result<LibraryAnswer> OpenPointwise(const Contraction& contraction, Device* devi
   return OneDnnMatrixProduct(point.product, device ? &options : nullptr);
 }
 
-// oneDNN has no depthwise convolution if channels are not the minor dimension. Moving the channels there takes longer
-// than the convolution (measured in commit e4d0ed59).
+// Returns "", or the reason to use our own kernel. oneDNN has no depthwise convolution if channels are not the minor
+// dimension. Moving the channels there takes longer than the convolution (measured in commit e4d0ed59).
 std::string_view WhyOwnDepthwise(const Contraction& contraction) {
   constexpr int64_t kMostElements = 25;
   const ConvolutionAnswer read = ReadConvolution(contraction);

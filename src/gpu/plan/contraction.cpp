@@ -178,7 +178,8 @@ PlanAnswer AnswerOf(const Candidate& candidate, KernelPlan plan) {
   return {.candidates = {{std::move(plan)}}};
 }
 
-// Compares our kernel with kernels for the operands and a library call whose arithmetic takes no time.
+// Whether our kernel is as fast as separate kernels for the operands and a library call, even if the library's
+// arithmetic took no time.
 bool IsWorthIt(const FusionBody& body, const Candidate& candidate, const DeviceDescription& device) {
   // Our rate as a share of a library's, for bf16 products and convolutions (bench/results/2026-11-26-gpu.md).
   constexpr double kOwnShare = 0.1;

@@ -19,7 +19,7 @@ constexpr int64_t kMostThreads = 256;
 struct ReductionNumbers {
   int64_t warp_lanes;
   int64_t unroll;
-  // Whether a reduction with one warp for each row is split.
+  // Whether a reduction with one warp for each row is shared by several blocks.
   bool splits_warps;
   // Fewest steps of a block that shares a reduction, for tiles of one row and of several.
   int64_t least_steps, least_warp_steps;
@@ -244,7 +244,8 @@ void ShapeScan(const ScanSpace& space, const DeviceDescription& device, KernelPl
   }
   const int64_t rows = space.scanned().size;
   plan.unroll = rows % 4 == 0 ? 4 : 1;
-  // Threads of a multiprocessor that reach half of the memory's rate, with four loads of 16 bytes each.
+  // This many threads of a multiprocessor reach half of the memory's rate, if each has four loads of 16 bytes in
+  // flight.
   constexpr int64_t kThreadsForHalf = 256;
   if (device.is_gpu && blocks() * plan.threads * 2 <= kThreadsForHalf * device.multiprocessors)
     plan.splits = SplitsFor(blocks(), rows, kLeastRows, device, 2 * kThreadsForHalf / plan.threads);

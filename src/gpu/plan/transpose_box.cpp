@@ -9,7 +9,7 @@ namespace hlo::gpu {
 namespace {
 
 constexpr int64_t kBoxBytes = 8 << 10;    // Two fit into the first-level cache, beside the lines in transfer.
-constexpr int64_t kMostRun = 1024;        // In elements, the threads of a block.
+constexpr int64_t kMostRun = 1024;        // In elements. A block has at most this many threads.
 constexpr int64_t kLeastLoadedRun = 8;    // In elements. Reading shorter runs one by one is faster.
 constexpr int64_t kLongRun = 32;          // In elements. Longer runs are worth a loop.
 constexpr int64_t kLeastElements = 1024;  // Smaller arrays take little time.
@@ -26,7 +26,7 @@ bool IsInOrder(std::vector<int64_t> coefficients) {
   return std::ranges::is_sorted(coefficients, std::greater<>());
 }
 
-// An offset with a varying loaded index is not linear.
+// Whether the offset depends on a loaded index that varies. Such an offset is not linear.
 bool HasVaryingLoadedIndex(const LoopSpace& space, IndexExpr offset) {
   return std::ranges::any_of(space.pool[offset].variables, [&](int32_t variable) {
     return space.graph.IsLoadedIndex(variable) &&
@@ -186,7 +186,7 @@ std::optional<TransposeBox> FindBox(const LoopSpace& space) {
     longer = (outputs_first ? outputs : inputs).Lengthen(sides, most) ||
              (outputs_first ? inputs : outputs).Lengthen(sides, most);
   }
-  // Equal sides keep the last box from being short.
+  // Makes the sides equal along each variable, because otherwise the last box could be short.
   for (size_t i = 0; i < sides.size(); ++i) {
     const int64_t size = space.variables[i].size;
     sides[i] = kernel::CeilDiv(size, kernel::CeilDiv(size, sides[i]));

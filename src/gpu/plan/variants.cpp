@@ -8,7 +8,8 @@
 namespace hlo::gpu {
 namespace {
 
-// The tile keeps its form: one row, a row for each warp, or rows that share the block.
+// `plan` with other threads and vectors. The tile keeps its form: one row, a row for each warp, or rows that share the
+// block.
 KernelPlan Shaped(KernelPlan plan, int64_t threads, int64_t vector) {
   const int64_t warps = plan.threads / 32;
   const bool by_warp = plan.tile.size() > 1 && plan.tile[0] > 1 && plan.tile[0] == warps;

@@ -39,7 +39,8 @@ bool IsSameMemory(const KernelBuffer& a, const KernelBuffer& b) {
   return a.kind == KernelBuffer::Kind::kOutput && a.index == b.index;
 }
 
-// An array that steers one kernel of a step steers all kernels of the step.
+// Finds the values that steer each kernel (kernel/steering.h). An array that steers one kernel of a step counts as
+// steering in all kernels of the step.
 std::vector<kernel::Steering> SteeringOf(const std::vector<EmittedKernel>& kernels) {
   std::vector<kernel::Steering> steering;
   for (const EmittedKernel& one : kernels) steering.push_back(kernel::FindSteering(*one.kernel));
@@ -163,7 +164,7 @@ bool PlantInKernels(const kernel::Mutation& mutation, std::vector<EmittedKernel>
     auto mutated = std::make_shared<kernel::Kernel>(*kernels[k].kernel);
     if (!mutation.apply(*mutated, steering[k])) continue;
     kernels[k].kernel = std::move(mutated);
-    kernels[k].sharable.clear();  // An element may be read after another thread has written to its place.
+    kernels[k].sharable.clear();  // With the fault, an element may be read after another thread has overwritten it.
     planted = true;
   }
   return planted;

@@ -9,7 +9,7 @@
 namespace hlo::gpu {
 namespace {
 
-// Only the arena pads its buffers.
+// Buffers in the arena are padded, and outputs are not.
 int64_t BytesIn(Area area, int64_t bytes) { return area == Area::kOutput ? bytes : AlignedBytes(bytes); }
 
 bool HoldsAt(const std::vector<Interval>& live, int64_t unit) {

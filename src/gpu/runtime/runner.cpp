@@ -148,8 +148,8 @@ class SerialRunner {
     return RunNodes(nodes);
   }
 
-  // If the trips of unrolled loops have changed, the host runs the nodes once. If the trips still differ then, the
-  // nodes are recorded again.
+  // Whether unrolled loops still have the recorded trip counts. If not, the host runs the nodes once. If the counts
+  // still differ afterwards, the nodes are recorded again.
   bool TripsHold(const Binding::Recorded& kept) const {
     return std::ranges::all_of(kept.unrolled, [&](const LoopNode* loop) { return StepsOfTrips(*loop) >= 0; });
   }

@@ -445,7 +445,7 @@ Result<std::vector<Candidate>> CandidatesFor(const Module& alone, Device& device
     add_some(VariantsOf(fusion, chosen, described), kMostVariants);
     return candidates;
   }
-  // Our kernel can replace a library's product.
+  // A kernel of ours is a candidate for a library's product, too.
   const auto own = PlanKernels(fusion, described);
   if (!own || own->kernels.empty() || own->kernels.front().kind != KernelKind::kContraction) return candidates;
   add(*own);

@@ -88,7 +88,7 @@ class Tracer {
   std::vector<Touch> touches_;
 };
 
-// Bytes by the time of their last access.
+// Counts bytes by the time of their last access, in a Fenwick tree.
 class Timeline {
  public:
   explicit Timeline(size_t times) : sums_(times + 1, 0) {}
