@@ -38,7 +38,7 @@ ParseOptions ParseOptionsOf(const LoadOptions& options);
 VerifyLevel VerifyLevelOf(const LoadOptions& options);
 
 // Reads and verifies HLO text or a protocol buffer. "-" is stdin, and FILE#2 is the second module of a file. A module
-// without a name gets the file's name. `warnings`, if not null, receives warnings in the order of the text.
+// without a name gets the file's name. `warnings`, if not null, receives warnings in text order.
 Result<std::unique_ptr<Module>> LoadModule(const std::string& path, const LoadOptions& options = {},
                                            std::vector<Diagnostic>* warnings = nullptr);
 

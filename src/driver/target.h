@@ -27,7 +27,7 @@ std::shared_ptr<const Target> TargetOf(const DeviceDescription& device);
 
 // The device for which the kernels of a platform ("cuda:1", "auto") are planned. Null without a GPU. The host then runs
 // kernels that are planned for the default device, which finds their faults. With `for_speed`, a host's kernels are
-// planned for the host. `why_not` receives the reason why a device could not be opened.
+// planned for the host. `why_not` receives the reason if no device could be opened.
 std::shared_ptr<const Target> TargetOfPlatform(const std::string& platform, bool for_speed,
                                                const std::vector<std::string>& library_path = {},
                                                std::string* why_not = nullptr);

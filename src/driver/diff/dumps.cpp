@@ -69,7 +69,7 @@ std::string NameOf(const DumpedModule& module, const DumpFile& state) {
   return Str("#", state.instance, " ", state.pass, instance ? Str("#", *instance) : "", " in ", state.pipeline);
 }
 
-// The reason why a pass has a state on one side only.
+// Why a pass has a state on one side only.
 std::string WhyNot(const DumpedModule& other, const DumpFile& state, std::string_view side) {
   const JsonValue::Array* runs = other.passes["passes"].Items();
   if (runs == nullptr) return "";

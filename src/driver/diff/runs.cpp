@@ -71,7 +71,7 @@ Result<double> TimeOnce(gpu::Executable& executable) {
 }
 
 struct Memory {
-  double planned, peak;  // `peak` counts temporaries and results that are live at the same time.
+  double planned, peak;  // `peak` counts temporaries and results that are live together.
 };
 Memory MemoryOf(const gpu::Executable& executable) {
   const gpu::MemoryCurve curve = gpu::CurveOf(*executable.program());

@@ -67,7 +67,7 @@ class Dumper {
   bool WantsEmitter(std::string_view emitter) const;
   // Writes index.json and index.html for the whole directory.
   Status WriteIndex() const;
-  // Returns the notes since the last call: patterns without a match, and the reason why the dump ended.
+  // Returns the notes since the last call: patterns without a match, and why the dump ended.
   std::vector<std::string> TakeNotes();
 
  private:

@@ -40,7 +40,7 @@ struct DumpedKernel {
 
 struct Launch {
   int64_t step;
-  size_t number;  // In its step's plan.
+  size_t number;  // Number of the kernel in its step's plan.
   const gpu::EmittedKernel* emitted;
   size_t kernel;  // Index into the kernels.
 };

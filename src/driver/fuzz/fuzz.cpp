@@ -322,7 +322,8 @@ FuzzOutcome CheckAll(const Module& module, const std::string& text, const RunOpt
     CheckPartition(experiment.With([&](RunOptions& own) { own = *RunOfOracle("partition", own); }), &outcome);
   }
   for (const KernelOracle& oracle : kKernelOracles) {
-    // A planted fault has an effect only in the pipeline.
+    // With a planted fault, skips oracles that have their own list of passes, because the fault is planted in the
+    // pipeline.
     if (oracle.passes != nullptr && (of_passes || !run.pipeline.inject.empty())) continue;
     if (!judges(oracle.name)) continue;
     const auto set_passes = [&](RunOptions& own) {

@@ -37,7 +37,7 @@ struct GraphLayout {
 
 // Boxes must be in topological order.
 GraphLayout LayOut(const std::vector<LayoutBox>& boxes, const std::vector<LayoutEdge>& edges);
-// The number of points on all edges, which determines the time of LayOut.
+// Number of points on all edges, which determines the time of LayOut.
 int64_t LayoutSize(const std::vector<LayoutBox>& boxes, const std::vector<LayoutEdge>& edges);
 
 }  // namespace hlo

@@ -28,7 +28,7 @@ struct ShardingReport {
   Axes axes;
   // XLA's partitioner made the module, so its shapes are per device.
   bool is_partitioned = false;
-  std::vector<ShardingRow> rows;  // Computations in the order of the text.
+  std::vector<ShardingRow> rows;  // Computations in text order.
   int64_t values = 0;             // Arrays in the module, with and without a stated sharding.
 };
 

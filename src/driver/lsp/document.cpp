@@ -39,7 +39,7 @@ size_t CountUnits(std::string_view bytes) {
 
 PositionMap::PositionMap(std::string_view text, PositionEncoding encoding) : text_(text), encoding_(encoding) {
   line_begins_.push_back(0);
-  // Faster than a look at each byte.
+  // Searching is faster than looking at each byte.
   size_t lf = text.find('\n'), cr = text.find('\r');
   while (lf != cr) {  // They are equal only if both are npos.
     const size_t end = std::min(lf, cr);

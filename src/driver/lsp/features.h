@@ -28,7 +28,7 @@ std::string DefinitionJson(Document& document, uint32_t offset);
 std::string ReferencesJson(Document& document, uint32_t offset, bool with_definition);
 std::string HighlightsJson(Document& document, uint32_t offset);
 std::string PrepareRenameJson(Document& document, uint32_t offset);
-// Returns the WorkspaceEdit, or the reason why the new name is not allowed. Ignores a leading '%'.
+// Returns the WorkspaceEdit, or why the new name is not allowed. Ignores a leading '%'.
 std::expected<std::string, std::string> RenameJson(Document& document, uint32_t offset, std::string_view new_name);
 std::string SymbolsJson(Document& document, const ClientAbilities& client);
 std::string FoldingRangesJson(Document& document);

@@ -43,9 +43,9 @@ class SymbolIndex {
   // Each piece is a module of its own. The text must outlive the index, and the byte after it must be readable.
   SymbolIndex(std::string_view text, std::span<const SourceRange> pieces);
 
-  // In the order of the text, parents first.
+  // In text order, parents first.
   std::span<const Symbol> symbols() const { return symbols_; }
-  // In the order of the text, without undefined names.
+  // In text order, without undefined names.
   std::span<const Mention> mentions() const { return mentions_; }
   const Mention* MentionAt(uint32_t offset) const;
   int SymbolAt(uint32_t offset, Symbol::Kind kind) const;

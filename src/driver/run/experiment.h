@@ -130,8 +130,8 @@ class Experiment {
   void Displace();
   // Needs ResolvedPlatform().
   bool IsInterpreted() const { return (*where_)->device == nullptr; }
-  // The reason why the interpreter does not compute the reference: this would exceed --work_limit, and no option
-  // requires it. Otherwise "".
+  // Why the interpreter does not compute the reference: this would exceed --work_limit, and no option requires it.
+  // Otherwise "".
   Result<std::string> WhyNoReference();
   // Options with a work limit for judging. By default, judging may take kWorkLimit or the estimated time of four runs,
   // whichever is longer.

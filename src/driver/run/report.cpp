@@ -111,7 +111,8 @@ std::string PlantedText(const PlantedFault& planted) {
              planted.times == 0 ? ": the fault fits nowhere, so nothing was tested" : "", "\n");
 }
 
-// A planted fault that was not noticed changes nothing on these arguments, or the comparison is blind to it.
+// Warns about a planted fault that was not found. It changes nothing on these arguments, or the comparison cannot find
+// it.
 std::string UnnoticedText(const RunReport& report) {
   // Notes report the checks of a wrong autotuning candidate.
   const bool any = std::ranges::any_of(report.planted, [](const PlantedFault& planted) {

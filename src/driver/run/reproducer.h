@@ -26,7 +26,7 @@ namespace hlo {
 Status MakeReproducerDirectory(const ReproducerOptions& options);
 
 // Writes a reproducer of a wrong pass. Returns a line for the report: the folder and whether its command shows the
-// finding, or the reason why there is no folder.
+// finding, or why there is no folder.
 std::string ReproduceWrongPass(const Module& before, const PassRun& run, std::span<const Literal> arguments,
                                const RunOptions& options);
 // Reproduces the instance `name` of the pipeline that runs on `input`.

@@ -104,7 +104,7 @@ struct RunOptions {
   gpu::Concurrency concurrency = gpu::Concurrency::kWhereItPays;
   bool early_launches = true;
   bool sync_check = false;    // gpu::RunOptions::wait_for_each
-  std::string why_no_target;  // The reason why the passes do not plan for the device of the run, or "".
+  std::string why_no_target;  // Why the passes do not plan for the device of the run, or "".
   std::vector<std::string> library_path;
   std::shared_ptr<kernel::CodeCache> cache;  // gpu::CompileOptions::cache
   std::vector<std::string> custom_call;      // TARGET=POLICY; checked by CheckCustomCallPolicies.
@@ -276,7 +276,7 @@ struct RunReport {
   int64_t filled_constants = 0;
   std::optional<Comparison> outputs;
   bool outputs_decide = false;  // As in the compare modes tolerance, bitwise and exact.
-  std::string rounded;          // The reason why outputs beyond a default tolerance count as right.
+  std::string rounded;          // Why outputs beyond a default tolerance count as right.
   std::optional<LocalSummary> local;
   std::shared_ptr<const DivergenceReport> divergence;
   std::shared_ptr<const ValuesReport> values;  // saved_run.h

@@ -165,7 +165,6 @@ struct OfOutput {
   bool SaysNothing() const { return checked > 1 && silent == checked; }
 };
 
-// The work limit for judging a step once.
 int64_t LimitOfEach(std::span<const gpu::StepInfo> steps, std::span<const int64_t> runs, int64_t limit) {
   if (limit == 0) return 0;
   std::vector<shadow::Work> work;

@@ -30,7 +30,7 @@ struct ValuesReport {
   std::string against;
   std::vector<ComparedValue> values;
   int64_t without = 0;  // Number of values that the other run lacks.
-  std::string skipped;  // The reason why nothing was compared, or "".
+  std::string skipped;  // Why nothing was compared, or "".
 };
 
 // Runs the program once more. Errors: from running, [A011].

@@ -275,7 +275,6 @@ Status CleanUp(Module& module, std::string_view passes) {
   return {};
 }
 
-// Adds the ids of `inst` and of the instructions that it runs.
 void AddIds(const Instruction& inst, std::set<int>* ids) {
   if (!ids->insert(inst.id()).second || !inst.Is(kControl)) return;
   for (const Computation* callee : CalledComputations(inst)) {
@@ -296,7 +295,7 @@ Result<Scopes> Scopes::Divide(Module& module, const ScopeOptions& options) {
       FAIL(UsageError("F008", MetNothing(flag, *given,
                                          "no instruction has a matching op_name, and no computation a matching name")));
   }
-  // A body that is called twice has two values, so its instructions have no origin.
+  // A body called twice has two values, so its instructions have no origin.
   InlineAll(module, [&](const Instruction& from, Instruction& copy) {
     met[copy.id()] = met[from.id()];
     copy.SetOrigin(-1);

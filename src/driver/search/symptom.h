@@ -67,7 +67,7 @@ struct Symptom {
   std::string name, input, made_by;  // As in Culprit.
   std::string bits;                  // "" if the outputs were not judged.
   std::string stage;                 // The last stage: "reading", "pass algsimp#2", "compiling", ...
-  int64_t pass = 0;                  // The number of the last pass instance that started.
+  int64_t pass = 0;                  // Number of the last pass instance that started.
   double figure = 0;
   double seconds = 0;
   struct Instance {

@@ -49,7 +49,7 @@ std::optional<int64_t> PaddingBehind(const ConvolutionDim& dim, int64_t images, 
   return std::clamp(dim.pad_low, std::max<int64_t>(least, 0), most);
 }
 
-// Reads the window of one dimension into `dim`. Returns "", or the reason why libraries do not support it.
+// Reads the window of one dimension into `dim`. Returns "", or why libraries do not support it.
 std::string ReadWindow(const WindowDim& window, ConvolutionKind kind, int64_t weights, ConvolutionDim* dim) {
   switch (kind) {
     case ConvolutionKind::kDgrad:

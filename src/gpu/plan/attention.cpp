@@ -45,7 +45,7 @@ double ShareOf(const KernelPlan& plan) {
   return plan.algorithm.empty() ? kByThreads * lines / (lines + kLinesOfFilling) : kByUnits * lines / kMostLines;
 }
 
-// Returns whether the plan is slower than two library calls with a kernel of rows between them.
+// Whether the plan is slower than two library calls with a kernel of rows between them.
 bool IsSlower(const AttentionSpace& space, const KernelPlan& plan, const DeviceDescription& device) {
   constexpr double kLaunchesSaved = 2;
   // If other multiprocessors are idle, a block gets up to this multiple of an equal share of the memory's rate.

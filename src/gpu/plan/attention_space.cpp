@@ -44,7 +44,6 @@ Side SideOf(const Instruction& dot, int64_t number) {
   return side;
 }
 
-// Returns `from` and its dependents, operands first.
 std::vector<const Instruction*> WithDependents(const FusionBody& body, const Instruction& from) {
   std::set<const Instruction*> made = {&from};
   std::vector<const Instruction*> order = {&from};

@@ -22,7 +22,6 @@ bool IsElementOf(const Instruction& inst, const Instruction& tuple, int64_t elem
 // Compilers take much more time for deeper loops.
 constexpr int kMostNested = 8;
 
-// Returns whether all threads can share the reduction.
 bool IsReducedTogether(const Instruction& reduce) {
   const auto simple = AsSimpleReducer(*reduce.attrs<ReduceAttrs>().to_apply);
   return reduce.shape().IsArray() && reduce.shape().NumElements() == 1 && simple &&
@@ -42,7 +41,7 @@ class StateReaders {
     return IsElementOf(WithoutNames(value), state_, element);
   }
 
-  // Returns whether no instruction after `last` reads the element, and neither a tuple nor the root contains it.
+  // Whether no instruction after `last` reads the element, and neither a tuple nor the root contains it.
   bool IsDoneWith(int64_t element, const Instruction& last) const {
     if (is_whole_) return false;
     std::vector<const Instruction*> names;
@@ -199,7 +198,7 @@ class Finder {
       part.state_of_root[root] = static_cast<int>(element);
   }
 
-  // Returns whether each element that is read from `leaf` is the one that the same thread then overwrites.
+  // Whether each element that is read from `leaf` is the one that the same thread then overwrites.
   static bool ReadsInPlace(const BlockPart& part, int64_t root, int leaf) {
     const FusionBody::Root* const written = &part.body.roots()[root];
     const auto writes = [&](const IterationSpace::Output& output) { return output.root == written; };

@@ -109,8 +109,8 @@ Status PlanConvolution(const Instruction& convolution, ContractionSpace& space) 
               .columns = out.dim(labels.out_feature) / groups,
               .positions = Product(window_sizes),
               .terms = features};
-  // Window positions become terms if features alone would not fill a panel, or if features are major to positions in
-  // memory (as images in a gradient of filters), where neighbouring features would be distant.
+  // Window positions become terms in two cases: features alone would not fill a panel, or features are major to
+  // positions in memory. In the second case, as in a gradient of filters, neighbouring features are distant.
   const std::vector<int64_t> strides = LayoutStrides(lhs);
   const bool is_major = !labels.lhs_spatial.empty() && strides[labels.lhs_feature] > strides[labels.lhs_spatial.back()];
   const bool joined = features < 16 || is_major;

@@ -29,7 +29,7 @@ struct ContractionSpace : IterationSpace {
   const Variable& term() const { return variables[4]; }
 
   NodeId lhs = -1, rhs = -1;
-  int64_t lhs_operand = 0, rhs_operand = 1;  // Operand numbers of lhs and rhs.
+  int64_t lhs_operand = 0, rhs_operand = 1;
   // Equal parts of the rows, more than one with dilated inputs. The rows of a part use the same elements of the window.
   int64_t row_classes = 1;
   std::vector<IndexCondition> lhs_conditions, rhs_conditions;  // Where these fail, the operand counts as 0 (padding).

@@ -11,7 +11,7 @@ namespace {
 
 // A length with a larger prime factor is faster as a convolution.
 constexpr int64_t kRadices[] = {4, 2, 3, 5, 7, 11, 13};
-// Two buffers of real and imaginary parts must fit into 227 KiB.
+// Two buffers of real and imaginary parts must fit into a block's 227 KiB of shared memory.
 constexpr int64_t kMostSharedBytes = 220 << 10;
 // Longer lines have no kernels, which would need a constant root of unity for each element.
 constexpr int64_t kLongest = int64_t{1} << 22;

@@ -41,7 +41,7 @@ std::vector<TileAxis> ScanAxes(const ScanSpace& space);
 // Sequential steps for one result without splits: tiles of a row reduction, or terms of a column reduction.
 int64_t StepsOf(const ReductionSpace& space, const KernelPlan& plan);
 
-// The number of elements of the widest loaded or stored type that fit into `bytes`. At most 16, the limit of a tile.
+// Number of elements of the widest loaded or stored type that fit into `bytes`. At most 16, the limit of a tile.
 int VectorWidth(const ElementGraph& graph, std::span<const NodeId> nodes, const std::vector<FusionBody::Root>& roots,
                 int bytes);
 

@@ -42,7 +42,7 @@ Result<std::unique_ptr<LoopSpace>> SpaceOver(const FusionBody& body, const LoopR
   return space;
 }
 
-// Returns whether `owner` alone updates its leaf, which is read only where the same thread then writes.
+// Whether `owner` alone updates its leaf, which is read only where the same thread then writes.
 bool ReadsOnlyInPlace(const LoopSpaces& spaces, const LoopSpace& owner) {
   const LoopSpace::Output& output = owner.outputs[0];
   return std::ranges::none_of(spaces, [&](const auto& space) {

@@ -23,8 +23,7 @@ namespace hlo::gpu {
 struct PlanAnswer {
   // Each candidate covers the whole fusion. The first is taken.
   std::vector<std::vector<KernelPlan>> candidates;
-  // Without candidates: the reason why a suitable fusion needs a slower kind, if any. With candidates: the reason why
-  // these are slow.
+  // Without candidates: why a suitable fusion needs a slower kind, if any. With candidates: why these are slow.
   std::string why;
 };
 

@@ -18,7 +18,7 @@ constexpr int64_t kMostInstructions = 1000;  // More takes long, because one thr
 constexpr int64_t kMostPointers = 4000;      // A launch's parameters have at most 32764 bytes.
 // Each reduction adds shared memory to all blocks, which only its own blocks use.
 constexpr int64_t kMostReductions = 4;
-// A square root is a function that is called for each element of a vector. ptxas 13.0 spills registers at 14 calls.
+// A square root is a function called for each element of a vector. ptxas 13.0 spills registers at 14 calls.
 constexpr int64_t kMostSquareRoots = 2;
 constexpr int64_t kThreads = 256;
 
@@ -29,7 +29,7 @@ bool IsPlain(const Shape& shape) {
          !IsComplex(shape.type()) && BitWidth(shape.type()) >= 8;
 }
 
-// Returns whether each element depends only on scalars and on operand elements at the same position.
+// Whether each element depends only on scalars and on operand elements at the same position.
 bool IsPlainElementwise(const Instruction& inst) {
   if (!IsPlain(inst.shape())) return false;
   if (inst.Is(Opcode::kParameter)) return true;
@@ -168,7 +168,7 @@ std::optional<Segment> SegmentOf(const Instruction& kernel, const DeviceDescript
   return segment;
 }
 
-// Returns whether blocks of any size can run the kernel: a loop over all elements.
+// Whether blocks of any size can run the kernel: a loop over all elements.
 bool FitsAnyBlock(const KernelPlan& plan) { return plan.kind == KernelKind::kLoop && plan.tile.size() == 1; }
 
 int64_t CommonThreads(const std::vector<Segment>& segments) {
@@ -234,7 +234,7 @@ std::vector<Launch> LaunchesOf(const Instruction& region, const DeviceDescriptio
   return launches;
 }
 
-// Returns whether the region's results are the arrays of the launch's kernels, each exactly once.
+// Whether the region's results are the arrays of the launch's kernels, each exactly once.
 bool GivesEachOnce(const Instruction& region, const Launch& launch) {
   std::set<NamedArray> given;
   const std::vector<const Instruction*> roots = FusionRoots(region);

@@ -20,8 +20,8 @@ constexpr int64_t kLongestLine = int64_t{1} << 31;
 
 // ---- The key of a comparator -------------------------------------------------------------------------------------
 
-// Returns whether `x` computes from one side of a comparator (a0, b0, a1, b1, ...) what `y` computes from the other
-// side. `side` becomes the side of x, and is -1 before the first parameter.
+// Whether `x` computes from one side of a comparator (a0, b0, a1, b1, ...) what `y` computes from the other side.
+// `side` becomes the side of x, and is -1 before the first parameter.
 bool Mirrors(const Instruction& x, const Instruction& y, int& side, int depth = 0) {
   constexpr int kDeepest = 32;
   if (depth > kDeepest) return false;
@@ -88,8 +88,8 @@ int64_t CarriedBy(const SortSpace& space) {
   return others.empty() ? SortSpace::kNothing : others[0];
 }
 
-// Returns whether NaN may be unordered, so that the result depends on the algorithm. With a key the result is defined,
-// because kernels then merge tiles in the interpreter's order (SortKernel).
+// Whether NaN may be unordered, so that the result depends on the algorithm. With a key the result is defined, because
+// kernels then merge tiles in the interpreter's order (SortKernel).
 bool MayBeNoOrder(const Computation& comparator) {
   return std::ranges::any_of(comparator.Instructions(), [](const Instruction* inst) {
     if (!inst->Is(Opcode::kCompare) || IsTotalOrder(*inst)) return false;

@@ -77,7 +77,7 @@ class SerialRunner {
            options_.interrupted != nullptr || options_.wait_for_each;
   }
 
-  // The number of steps. -1 if the host takes part.
+  // Number of steps. -1 if the host takes part.
   int64_t StepsWithoutHost(const Node& node) const {
     if (const auto* loop = std::get_if<std::unique_ptr<LoopNode>>(&node)) {
       const int64_t steps = StepsOfTrips(**loop);
@@ -100,8 +100,8 @@ class SerialRunner {
     return steps;
   }
 
-  // The number of steps of an unrolled loop, otherwise -1. Loops with few steps are unrolled if the last run by the
-  // host had the known number of trips.
+  // Number of steps of an unrolled loop, otherwise -1. Loops with few steps are unrolled if the last run by the host
+  // had the known number of trips.
   int64_t StepsOfTrips(const LoopNode& node) const {
     const int64_t most_steps = node.decided.first < 0 ? 4096 : 2000;
     const int64_t trips = node.known_trips, most = program_.options.max_loop_iterations;
@@ -111,7 +111,7 @@ class SerialRunner {
     return steps >= 0 && trips * steps <= most_steps ? trips * steps : -1;
   }
 
-  // The number of steps. -1 unless the device decides.
+  // Number of steps. -1 unless the device decides.
   int64_t StepsDecided(const LoopNode& node) const {
     if (node.decided.first < 0 || binding_.host_decides()) return -1;
     const int64_t condition = StepsWithoutHost(node.condition), body = StepsWithoutHost(node.body);

@@ -20,7 +20,7 @@ struct TimelineEvent {
   int step = -1;      // Index in Executable::steps(), or -1.
   int trip = -1;      // Index in `trips` of the innermost trip. -1 outside loops.
   int64_t bytes = 0;  // For kCopies.
-  int graph = -1;     // The number of the graph launch. -1 if the event was queued alone.
+  int graph = -1;     // Number of the graph launch. -1 if the event was queued alone.
   // Nanoseconds of the steady clock. The event or its graph is queued from `queued` to `queue_end`, and works from
   // `begin` to `end`. On a host the two intervals are equal.
   int64_t queued = 0, queue_end = 0, begin = 0, end = 0;
@@ -45,7 +45,7 @@ struct Timeline {
   bool waits_for_each = false;
   int64_t begin = 0, end = 0;
 
-  // The reason why the device's log is not used or failed. If set before the run, the log is not used.
+  // Why the device's log is not used or failed. If set before the run, the log is not used.
   std::string no_log;
   std::string log;                                      // Such as "CUPTI 13.0.1". Empty for none.
   bool is_lost = false;                                 // The log failed, so there are no events.

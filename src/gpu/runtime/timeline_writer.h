@@ -34,7 +34,7 @@ struct RecordedPieces {
     TimelineEvent event;
     int trip = -1;  // Index in `trips`.
   };
-  int64_t first = 0;  // The number of the first piece. It is unique among all recordings of the process.
+  int64_t first = 0;  // Number of the first piece. It is unique among all recordings of the process.
   std::vector<Piece> pieces;
   std::vector<Trip> trips;
 };
@@ -89,7 +89,8 @@ class TimelineWriter {
   Status Replay(const Recording& recording, const std::shared_ptr<const RecordedPieces>& pieces);
   void BeginRecording();
   std::shared_ptr<const RecordedPieces> EndRecording() { return std::exchange(making_, nullptr); }
-  // Names the nodes recorded since the last piece. Returns the number of the piece, or -1 without a log.
+  // Makes the nodes that were recorded since the last piece a piece of `event`. Returns the number of the piece, or -1
+  // without a log.
   int64_t Name(TimelineEvent event);
   // Adds these nodes to an existing piece.
   void NameAs(int64_t piece);

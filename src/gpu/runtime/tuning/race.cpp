@@ -32,7 +32,8 @@ constexpr size_t kMostVariantsOfOwn = 3;
 
 constexpr int kMostSamples = 10, kLeastSamples = 3;
 constexpr double kSampleMicroseconds = 20'000;
-// The final between the default plan and a faster candidate: bindings, and rounds for each binding.
+// The last comparison, of the default plan with a faster candidate: numbers of bindings, and of rounds for each
+// binding.
 constexpr int kBindings = 4;
 constexpr int kMostRounds = 5, kLeastRounds = 3;
 constexpr double kRoundsMicroseconds = 60'000;
@@ -54,7 +55,7 @@ double SpreadOf(std::vector<double> values) {
   return values.empty() ? 0 : (values[values.size() * 3 / 4] - values[values.size() / 4]) / 2;
 }
 
-// The number of times that the process lost a core.
+// Number of times that the process lost a core.
 int64_t Interruptions() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);

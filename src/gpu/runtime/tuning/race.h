@@ -20,7 +20,7 @@ struct TuningHooks {
   std::function<Result<std::vector<Literal>>(const Module& alone, uint64_t seed)> arguments;
   struct Answer {
     std::string check;  // "ok": within derived bounds. "rough": close to the first candidate. "none": not checked.
-    std::string wrong;  // The reason why the result is wrong, or empty.
+    std::string wrong;  // Why the result is wrong, or empty.
   };
   // Judges a result. `step` is the fusion in the candidate's program. `first` is the result of the first candidate that
   // passed, or null.
@@ -36,7 +36,7 @@ struct Candidate {
   int64_t samples = 0;                  // 0 if the candidate was not timed.
   std::string check = "none";
   int64_t spilled_bytes = 0;  // For each thread.
-  std::string failure;        // The reason why the candidate is excluded, or empty.
+  std::string failure;        // Why the candidate is excluded, or empty.
   bool is_wrong = false;      // The candidate wrote outside its memory or gave wrong results.
 };
 
@@ -54,7 +54,7 @@ struct RaceResult {
   int winner = -1;                    // Index in `candidates`. -1 if none can run or the time was up.
   bool out_of_time = false;
   bool planted = false;
-  std::string why_warm;  // The reason why the caches could not be emptied, or empty.
+  std::string why_warm;  // Why the caches could not be emptied, or empty.
 };
 
 // `alone` is a single step (step.h). A candidate that cannot be compiled or run is excluded with the reason.
