@@ -34,7 +34,7 @@ struct BundleOptions {
 };
 
 struct Bundle {
-  std::vector<std::string> flags;  // With the folder in place of "{bundle}".
+  std::vector<std::string> flags;  // "{bundle}" is replaced by the folder.
   std::vector<std::string> notes;  // Files that changed since the bundle was made.
 };
 

@@ -14,7 +14,7 @@ constexpr int kOrderSweeps = 12, kPositionSweeps = 12;
 
 struct Vertex {
   int box = -1;  // -1 for a point.
-  int source;    // The box. For a point: the box whose edges pass the point.
+  int source;    // Number of the box. For a point: of the box whose edges pass through it.
   int layer;
   double width, out_x;
   double left = 0;

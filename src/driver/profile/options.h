@@ -8,7 +8,7 @@
 namespace hlo {
 
 struct ProfileOptions {
-  std::string detail;  // "summary" or "full"; empty for no summary.
+  std::string detail;  // "summary" or "full". Empty for no summary.
   std::string trace, json;
   int64_t most_events = 1'000'000;  // For the trace. 0 is all.
   int64_t examples_per_run = 0;     // 0 if unknown.

@@ -72,7 +72,7 @@ void EachPassCheck::TakeValues(const Module& module) {
     room -= value.byte_size();
     values_[inst.id()] = std::make_shared<const Literal>(value);
   };
-  std::ignore = Interpret(module, arguments_, taking);  // An unfinished run leaves a part of the values.
+  std::ignore = Interpret(module, arguments_, taking);  // If the run fails, the values computed before remain.
 }
 
 Status EachPassCheck::Before(const PassRun& run, const Module& module) {

@@ -125,8 +125,8 @@ std::string UnnoticedText(const RunReport& report) {
   return "  planted, but not found: everything that was compared agrees on these arguments\n";
 }
 
-// The times that no other line has, and the total, if they exceed a second together. `other` includes dumping, opening
-// the device, and stubs.
+// The times missing from all other lines, and the total, if these times exceed a second together. `other` includes
+// dumping, opening the device, and stubs.
 std::string TimesText(const RunTimes& times) {
   constexpr double kWorthSaying = 1000;
   const double unsaid = times.all - times.ready() - times.run - times.reference - times.check;

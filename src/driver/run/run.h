@@ -107,10 +107,10 @@ struct RunOptions {
   std::string why_no_target;  // Why the passes do not plan for the device of the run, or "".
   std::vector<std::string> library_path;
   std::shared_ptr<kernel::CodeCache> cache;  // gpu::CompileOptions::cache
-  std::vector<std::string> custom_call;      // TARGET=POLICY; checked by CheckCustomCallPolicies.
+  std::vector<std::string> custom_call;      // TARGET=POLICY, checked by CheckCustomCallPolicies.
   gpu::TuningOptions tuning;
   bool autotune_report = false;
-  std::string inject;  // gpu::CompileOptions::inject; tests only.
+  std::string inject;  // gpu::CompileOptions::inject. For tests only.
 
   bool check_replicas = false;
   std::string output_mode = "return_device_0_outputs";  // or return_outputs
@@ -170,7 +170,7 @@ struct LocalSummary {
   std::set<std::string> wrong;
   struct OpenStep {
     std::string name, why;      // "12 of 20 elements undetermined"
-    bool only_vacuous = false;  // No element is undetermined.
+    bool only_vacuous = false;  // The step is open only because of vacuous elements (run_check.h).
   };
   std::vector<OpenStep> open;
   bool beyond_work = false;     // Not all was judged within --work_limit.
@@ -216,7 +216,7 @@ struct FallbackSummary {
 // Device number = replica * partitions + partition.
 struct DevicesSummary {
   int64_t replicas = 1, partitions = 1;
-  int64_t differing = 0;  // Devices with other results than device 0.
+  int64_t differing = 0;  // Number of devices whose results differ from device 0's.
   int64_t first = 0;
   std::string first_output;
   bool joined = false;  // The results are whole arrays.

@@ -56,7 +56,8 @@ Result<std::unique_ptr<gpu::Executable>> CompileAlone(const Module& step, gpu::D
 
 Result<Literal> RunAlone(gpu::Executable& alone, std::span<const Literal> arguments) {
   const gpu::Observer nothing = {.wants = [](const Instruction&, std::span<const gpu::LoopStep>) { return false; }};
-  return alone.Run(arguments, {.observer = &nothing});  // An observed run spoils the memory of the results.
+  return alone.Run(arguments, {.observer = &nothing});  // An observed run first overwrites the memory of the results,
+                                                        // which may contain the right bytes of an earlier run.
 }
 
 std::array<ArgumentOptions, 4> DecidingArguments(uint64_t seed) {

@@ -13,7 +13,7 @@
 namespace hlo {
 namespace {
 
-// These passes do not measure, so their effect is not the effect of autotuning.
+// These passes choose without measuring, so their effect is not the effect of autotuning.
 constexpr std::string_view kChoosesByRule[] = {"gpu-conv-algorithm-picker", "gemm-algorithm-picker"};
 
 std::string_view WordOf(AblateBy by) {

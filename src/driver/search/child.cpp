@@ -65,7 +65,7 @@ ChildProcess::~ChildProcess() {
   if (commands_ >= 0) close(commands_);
   if (answers_ >= 0) close(answers_);
   if (child_ > 0) {
-    kill(child_, SIGKILL);  // The child may wait for commands, because other processes may hold its pipe open.
+    kill(child_, SIGKILL);  // A closed pipe does not end the child if other processes also hold the pipe open.
     waitpid(child_, nullptr, 0);
   }
   if (words_ != nullptr) std::fclose(words_);

@@ -29,7 +29,7 @@ struct AttentionProblem {
   AttentionTensor query, key;     // [batch, heads, queries, terms], [batch, heads of keys, keys, terms]
   AttentionTensor value, result;  // [batch, heads of keys, keys, columns], [batch, heads, queries, columns]
   double scale = 1;
-  std::optional<AttentionTensor> bias;  // [batch, heads, queries, keys]; broadcast dimensions are 1.
+  std::optional<AttentionTensor> bias;  // [batch, heads, queries, keys], where broadcast dimensions are 1.
   std::optional<double> masked;         // The masked score of keys after the query. nullopt without a mask.
 
   int64_t heads() const { return query.dims[1]; }

@@ -14,7 +14,7 @@ namespace {
 
 using Kind = ElementNode::Kind;
 
-// The rest of a GPU's shared memory is for reductions.
+// Most bytes of shared memory for kept values. On a GPU, reductions need the rest.
 int64_t MostKeptBytes(const DeviceDescription& device) {
   constexpr int64_t kOfReductions = 27 << 10, kOnHost = 200 << 10;
   return device.shared_memory_bytes ? *device.shared_memory_bytes - kOfReductions : kOnHost;

@@ -53,7 +53,7 @@ struct CompileOptions {
   bool allow_tf32 = false;                // On cuda, library calls may round operands of f32 products to tf32.
   std::vector<std::string> library_path;  // Folders that are searched for libraries first.
   int64_t max_loop_iterations = 0;        // For each `while`. 0 is unlimited.
-  bool reuse_donated = true;              // Reuses the memory of donated arguments; has no effect on the host.
+  bool reuse_donated = true;              // Reuses the memory of donated arguments. Has no effect on the host.
   // Packs parameters and constants into a library's own order once after Bind instead of in each Execute.
   bool pack_once = false;
   bool keep_kernels = false;
@@ -117,7 +117,7 @@ struct StepInfo {
   StepKind kind;
   std::string how;                     // Such as "oneDNN 2.6.3 brgconv:avx512_core".
   PrecisionPlan precision;             // Set for steps with kernels.
-  FusionPlan plan;                     // Empty for copies; may be empty for host calls.
+  FusionPlan plan;                     // Empty for copies, and perhaps for host calls.
   std::vector<EmittedKernel> kernels;  // Only with CompileOptions::keep_kernels.
 };
 

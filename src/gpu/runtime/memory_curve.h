@@ -13,7 +13,7 @@ struct Program;
 
 // Bytes in use at one position (values.h), without arguments, constants, counters and packed weights.
 struct MemoryPoint {
-  int64_t temporaries = 0;  // In the arena; a multiple of kBufferAlignment.
+  int64_t temporaries = 0;  // In the arena. A multiple of kBufferAlignment.
   int64_t outputs = 0;      // Outside the arena.
   int64_t bytes() const { return temporaries + outputs; }
 };

@@ -15,7 +15,7 @@ struct RecordedNode {
   enum class Kind : uint8_t { kKernel, kLibrary, kCopy, kFill, kTrips, kLoop, kBranch };
   Kind kind;
   const Instruction* instruction = nullptr;  // In Executable::module(). Null for a copy of the buffer plan.
-  std::string name;                          // The kernel's name; if empty, the instruction's name is shown.
+  std::string name;                          // The kernel's name. If empty, the instruction's name is shown.
   std::string how;                           // As in StepInfo.
   int64_t bytes = 0;                         // For copies and fills.
   int64_t trips = 0;

@@ -1,7 +1,7 @@
 // The values in memory when a prepared module runs, and their lives.
 //
 // A *value* is an array that an instruction computes or that control flow carries (the state of a `while`, the result
-// of a `conditional`). Each leaf of each instruction refers to a value; views share the value of their operand.
+// of a `conditional`). Each leaf of each instruction refers to a value. Views share the value of their operand.
 //
 // Time is a line of positions: one for each step in run order, and more for control flow:
 //
@@ -28,7 +28,7 @@ struct Interval {
 };
 
 enum class ValueKind : uint8_t {
-  kParameter,  // A parameter of the entry; `leaf` counts the leaves of all parameters.
+  kParameter,  // A parameter of the entry. `leaf` counts the leaves of all parameters.
   kConstant,
   kComputed,
   kState,  // Written by copies at the positions of `merges`, unless in place.
