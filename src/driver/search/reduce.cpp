@@ -96,7 +96,7 @@ class Reducer {
       }
       bool same = IsTheSame(symptom);
       if (i == 1 && !same && trial_.depth != Depth::kRun && !options_.property.IsFigure()) {
-        trial_.depth = Depth::kRun;  // Less than a whole run does not show the symptom.
+        trial_.depth = Depth::kRun;  // Only a whole run shows the symptom.
         same = IsTheSame(Trial(text_, options_.run, trial_).symptom());
       }
       result_.confirmed += same;

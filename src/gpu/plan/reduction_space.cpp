@@ -40,7 +40,7 @@ std::string_view RecordHeroUses(ReductionSpace& space, const std::vector<IndexEx
   return "";
 }
 
-// Variable i stands for groups[i] merged dimensions, all larger than 1.
+// Variable i is the index of groups[i] merged dimensions, all larger than 1.
 Result<std::unique_ptr<ReductionSpace>> SpaceOver(const FusionBody& body, const std::vector<const Instruction*>& heroes,
                                                   const std::vector<int>& groups, std::string* why_not) {
   auto space = std::make_unique<ReductionSpace>(body);
