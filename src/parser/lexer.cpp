@@ -169,7 +169,7 @@ void Lexer::Fail(Token& token, const char* code, std::string message, const char
 }
 
 void Lexer::Next(Token& token) {
-  if (!SkipSpace()) return Fail(token, "P002", "comment without end", at_, at_ + 2);
+  if (!SkipSpace()) return Fail(token, "P002", "the comment has no end, '*/'", at_, at_ + 2);
   const char* begin = at_;
   if (at_ >= end_) {
     at_ = end_;
@@ -243,7 +243,8 @@ void Lexer::Word(Token& token, const char* begin) {
   const std::string_view word(begin, word_end - begin);
   if (word == "nan") {
     const char* after = MatchNanPayload(at_);
-    if (after == nullptr) return Fail(token, "P004", "malformed NaN payload, expected nan(0xHEX)", begin, at_ + 1);
+    if (after == nullptr)
+      return Fail(token, "P004", "the NaN payload is malformed, expected nan(0xHEX)", begin, at_ + 1);
     at_ = after;
     return Make(token, TokenKind::kDecimal, begin, begin, at_);
   }
@@ -303,7 +304,7 @@ void Lexer::Number(Token& token, const char* begin) {
   if (std::string_view(p, std::min<size_t>(end_ - p, 3)) == "nan") {
     const char* after = MatchNanPayload(p + 3);
     if (after != nullptr) return make(TokenKind::kDecimal, after);
-    return Fail(token, "P004", "malformed NaN payload, expected nan(0xHEX)", begin, p + 4);
+    return Fail(token, "P004", "the NaN payload is malformed, expected nan(0xHEX)", begin, p + 4);
   }
   return Fail(token, "P001", "expected a number after '-'", begin, begin + 1);
 }
@@ -315,7 +316,7 @@ void Lexer::String(Token& token, const char* begin) {
   }
   const void* newline = std::memchr(begin, '\n', end_ - begin);
   const char* line_end = newline ? static_cast<const char*>(newline) : end_;
-  Fail(token, "P003", "string without end", begin, line_end);
+  Fail(token, "P003", "the string has no closing quote", begin, line_end);
   at_ = end_;
 }
 

@@ -93,7 +93,7 @@ bool Reader::ReadName(std::string_view& name, SourceRange& range) {
 bool Reader::CheckName(std::string_view name, SourceRange range) {
   const bool bad_prefix = HasForbiddenPrefix(name);
   if (!bad_prefix && !PrimitiveTypeFromText(name)) return true;
-  Fail("P023", Str("illegal instruction name '", name, "'"), range);
+  Fail("P023", Str("'", name, "' cannot be the name of an instruction"), range);
   AddHint(Str("rename it to '", bad_prefix ? "a" : "", name, bad_prefix ? "" : "_", "'"));
   return false;
 }
@@ -288,7 +288,7 @@ bool Reader::ReadOpcode(Pending& pending) {
   if (*lexer_.Pointer(token_.end) == '[') return Fail("P050", Str("unknown element type '", word, "'"), token_.range());
   if (const OtherName* former = FindFormerOpcode(word)) {
     Fail("P031", Str("unknown opcode '", word, "'"), token_.range());
-    AddHint(Str("XLA called it so until 2019; now it is ", former->now));
+    AddHint(Str("this was the name of the opcode in XLA until 2019; it is now written ", former->now));
     return false;
   }
   std::vector<std::string_view> known;
@@ -309,17 +309,17 @@ bool Reader::ReadSpecialOperands(Pending& pending) {
     const SourceRange range = token_.range();
     int64_t& number = pending.attributes.Get<ParameterAttrs>().number;
     if (!ReadInt(number, "a parameter number")) return false;
-    if (number < 0) return Fail("V050", Str("parameter number ", number, ", expected 0 or more"), range);
+    if (number < 0) return Fail("V050", Str("the parameter number is ", number, ", expected 0 or more"), range);
     // Every parameter takes some bytes, so a larger number leaves a gap.
     if (number > static_cast<int64_t>(source_->text().size()))
-      return Fail("V051", Str("parameter ", number, ", but there are fewer parameters"), range);
+      return Fail("V051", Str("the parameter number is ", number, ", but there are fewer parameters"), range);
   }
   if (pending.opcode == Opcode::kConstant) {
     if (!pending.shape) return Fail("P032", "a constant needs its shape written before it", pending.opcode_range);
     Literal& literal = pending.attributes.Get<ConstantAttrs>().literal;
     if (token_.kind == TokenKind::kWord && *lexer_.Pointer(token_.end) == '[') {
       Fail("P041", "expected the elements of the constant, found a shape", token_.range());
-      AddHint("XLA wrote it there too until 2018; it stands before 'constant' already");
+      AddHint("the shape is already written before 'constant'; XLA repeated it here until 2018");
       return false;
     }
     if (!ReadLiteral(*pending.shape, literal)) return false;
@@ -398,7 +398,7 @@ bool Reader::ReadReference(const std::optional<Shape>& written, uint32_t begin, 
   if (token_.Is('#') && !ReadProjections(inst)) return false;
   if (inst == nullptr || !written || Compatible(*written, inst->shape())) return true;
   const SourceRange mentioned = {name_begin, last_end_};
-  Fail("P026", Str("operand '", Text(mentioned), "' is written ", *written, " but is ", inst->shape()),
+  Fail("P026", Str("operand '", Text(mentioned), "' is written ", *written, ", but is ", inst->shape()),
        {begin, last_end_});
   AddNote(Str("'", name, "' is defined here"), defined->range());
   return false;
@@ -446,7 +446,7 @@ bool Reader::FailUndefined(std::string_view name, SourceRange range) {
   if (name == defining_) return Fail("V008", Str("'", name, "' cannot be its own operand"), range);
   if (const uint32_t later = FindDefinition(source_->text(), range.end, name)) {
     Fail("V008", Str("operand '", name, "' is used before its definition"), range);
-    AddNote("it is defined here; operands must stand above their users",
+    AddNote("it is defined here; an operand must be defined before its users",
             {later, later + static_cast<uint32_t>(name.size())});
     return false;
   }

@@ -166,7 +166,7 @@ bool Reader::LayoutText::Parts(Tiling& tiling) {
       !IntegerType('*', tiling) || !NumberOf('E', tiling.element_size_in_bits) || !NumberOf('S', tiling.memory_space) ||
       !Splits(tiling))
     return false;
-  if (IsAt("P")) return Fail("a physical shape belongs to a sparse array, which this is not", p);
+  if (IsAt("P")) return Fail("this array has no physical shape, P(...), because it is not sparse", p);
   int64_t prefix_bytes = 0;
   if (!NumberOf('M', prefix_bytes)) return false;
   if (prefix_bytes > 0) tiling.others += Str("M(", prefix_bytes, ")");

@@ -157,7 +157,10 @@ bool Reader::ReadDense(const char*& p, const Shape& shape, Literal& literal, Ele
       return FailAt("P041", "'...' must stand for all elements: constant({...})", p, 3);
     } else {
       if (depth != rank)
-        return FailAt("P041", Str("constant of ", shape, ": expected '{', elements stand ", rank, " braces deep"), p);
+        return FailAt("P041",
+                      Str("constant of ", shape, ": expected '{', because elements are inside ", rank,
+                          rank == 1 ? " brace" : " braces"),
+                      p);
       if (++counts[rank - 1] > dims[rank - 1]) return FailLiteral(shape, counts, depth, p);
       if (!element(p, next++)) return false;
     }
@@ -183,7 +186,8 @@ bool Reader::ReadElided(const char*& p, const Shape& shape, Literal& literal) {
   switch (options_.elided) {
     case ElidedConstants::kKeep:
       if (shape.NumElements() == 0) return literal = Literal(shape), true;
-      Warn("W002", Str("constant was elided when the text was printed: the elements of this ", shape, " are not known"),
+      Warn("W002",
+           Str("the constant was elided when the text was printed: the elements of this ", shape, " are not known"),
            range);
       [[fallthrough]];
     case ElidedConstants::kToFill: literal = Literal::Elided(shape); return true;
@@ -206,7 +210,7 @@ bool Reader::ReadElided(const char*& p, const Shape& shape, Literal& literal) {
     return false;
   }
   if (!Stopped()) first_elided_ = diagnostics_.size();
-  FailAt("P040", Str("constant was elided when the text was printed: constant({...}) of ", shape), dots, kDots);
+  FailAt("P040", Str("the constant was elided when the text was printed: constant({...}) of ", shape), dots, kDots);
   AddHint(
       "dump with --xla_dump_large_constants (JAX: as_hlo_text(print_large_constants=True)); "
       "--fill_elided_constants=random runs with made-up values");
@@ -241,7 +245,7 @@ bool Reader::ReadFloat(const char*& p, PrimitiveType type, double& value, uint64
     if (error == std::errc::result_out_of_range) {
       const std::string number(p, stop);
       value = std::strtod(number.c_str(), nullptr);
-      if (std::isinf(value)) return FailAt("P042", Str("'", number, "' does not fit ", type), p, stop - p);
+      if (std::isinf(value)) return FailAt("P042", Str("'", number, "' does not fit in ", type), p, stop - p);
     } else if (error != std::errc()) {
       return FailAt("P043", "expected a number", p);
     }
@@ -253,7 +257,7 @@ bool Reader::ReadFloat(const char*& p, PrimitiveType type, double& value, uint64
       uint64_t bits = 0;
       int64_t lowest = 0;
       const std::errc fits = negative ? std::from_chars(p, stop, lowest).ec : std::from_chars(p, stop, bits).ec;
-      if (fits != std::errc()) return FailAt("P042", "integer does not fit 64 bits", p, stop - p);
+      if (fits != std::errc()) return FailAt("P042", "the integer does not fit in 64 bits", p, stop - p);
       if (!negative) value = static_cast<double>(static_cast<int64_t>(bits));
     }
     p = stop;
@@ -273,7 +277,7 @@ bool Reader::ReadFloat(const char*& p, PrimitiveType type, double& value, uint64
       const bool hex = q[1] == '0' && q[2] == 'x';
       const auto [stop, error] = std::from_chars(hex ? q + 3 : q, lexer_.end(), payload, 16);
       if (!hex || error != std::errc() || *stop != ')')
-        return FailAt("P004", "malformed NaN payload, expected nan(0xHEX)", begin, q - begin + 1);
+        return FailAt("P004", "the NaN payload is malformed, expected nan(0xHEX)", begin, q - begin + 1);
       const int bits = PayloadBits(type);
       if (bits == 0 || payload == 0 || payload >> bits != 0)
         return FailAt("P004",
@@ -293,7 +297,7 @@ bool Reader::ReadFloat(const char*& p, PrimitiveType type, double& value, uint64
 }
 
 bool Reader::FailRange(PrimitiveType type, const char* p, size_t length) {
-  return FailAt("P042", Str("'", std::string_view(p, length), "' does not fit ", type), p, length);
+  return FailAt("P042", Str("'", std::string_view(p, length), "' does not fit in ", type), p, length);
 }
 
 bool Reader::ReadInteger64(const char*& p, PrimitiveType type, int64_t& value) {

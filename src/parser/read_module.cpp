@@ -225,7 +225,7 @@ bool Reader::ReadHeaderAttribute(std::string_view name, SourceRange range) {
       if (outputs.insert(alias.output).second) {
         header.aliases.push_back(std::move(alias));
       } else {
-        Warn("W010", Str("output {", Join(alias.output, ","), "} has an alias already, this one is dropped"),
+        Warn("W010", Str("output {", Join(alias.output, ","), "} already has an alias, so this one is ignored"),
              {item_begin, last_end_});
       }
       return true;

@@ -153,7 +153,8 @@ bool Reader::ReadArrayShapeBytes(const char*& p, Shape& shape) {
   }
   const std::optional<PrimitiveType> type = PrimitiveTypeFromText(word);
   if (!type)
-    return FailAt("P050", word.empty() ? "expected a shape" : Str("expected a shape, '", word, "' is no element type"),
+    return FailAt("P050",
+                  word.empty() ? "expected a shape" : Str("expected a shape, but '", word, "' is not an element type"),
                   p, std::max<size_t>(1, word.size()));
   p = word_end;
   if (!SkipSpace(p)) return false;
@@ -178,7 +179,8 @@ bool Reader::ReadArrayShapeBytes(const char*& p, Shape& shape) {
       const char* stop = ReadInteger(p, lexer_.end(), size);
       if (stop == nullptr) {
         const bool large = IsDigit(p[*p == '-']);
-        return FailAt(large ? "P042" : "P050", large ? "integer does not fit 64 bits" : "expected a dimension size", p,
+        return FailAt(large ? "P042" : "P050",
+                      large ? "the integer does not fit in 64 bits" : "expected a dimension size", p,
                       std::max<size_t>(1, WordEnd(p, lexer_.end()) - p));
       }
       if (size < 0)
@@ -192,7 +194,8 @@ bool Reader::ReadArrayShapeBytes(const char*& p, Shape& shape) {
     ++p;
   }
   ++p;
-  if (!IsArrayType(*type) && !dims.empty()) return FailAt("P051", Str(word, " has no dimensions"), begin, p - begin);
+  if (!IsArrayType(*type) && !dims.empty())
+    return FailAt("P051", Str(word, " cannot have dimensions"), begin, p - begin);
   shape = Shape(*type, std::move(dims));
   if (!CheckSize(shape, {lexer_.Offset(begin), lexer_.Offset(p)})) return false;
   for (const int64_t i : dynamic) shape.SetDynamic(i, true);

@@ -61,7 +61,7 @@ bool Reader::ReadIota(DeviceOrder& order) {
                 {range.begin, last_end_});
   if (dims.size() > 1) {
     permutation.clear();
-    if (!token_.IsWord("T")) return FailExpected("T(...), how to transpose the dimensions");
+    if (!token_.IsWord("T")) return FailExpected("T(...), the order of the dimensions");
     Advance();
     const SourceRange list = token_.range();
     if (!ReadInts('(', ')', permutation, "a dimension")) return false;
@@ -69,7 +69,7 @@ bool Reader::ReadIota(DeviceOrder& order) {
       return Fail("P037", Str("expected a permutation of 0 to ", dims.size() - 1), {list.begin, last_end_});
     }
   }
-  if (CountDevices(dims) == INT64_MAX) return Fail("P042", "too many devices", range);
+  if (CountDevices(dims) == INT64_MAX) return Fail("P042", "there are too many devices to count in 64 bits", range);
   order = IotaOrder(dims, permutation);
   return true;
 }
@@ -82,10 +82,10 @@ bool Reader::ReadTileDevices(ShardingParts& parts) {
   const SourceRange range = {begin, last_end_};
   if (parts.tiles.empty()) return Fail("P037", "expected the number of tiles along each dimension", range);
   for (const int64_t tiles : parts.tiles) {
-    if (tiles < 1) return Fail("P037", Str(tiles, " tiles along a dimension, expected 1 or more"), range);
+    if (tiles < 1) return Fail("P037", Str("a dimension has ", tiles, " tiles, expected 1 or more"), range);
   }
   const int64_t count = CountDevices(parts.tiles);
-  if (count == INT64_MAX) return Fail("P042", "too many tiles", range);
+  if (count == INT64_MAX) return Fail("P042", "there are too many tiles to count in 64 bits", range);
   int64_t devices = 0;
   if (token_.kind == TokenKind::kLessEqual) {
     Advance();
@@ -99,10 +99,11 @@ bool Reader::ReadTileDevices(ShardingParts& parts) {
     } while (Accept(','));
     devices = static_cast<int64_t>(ids.size());
     if (devices == 1)
-      return Fail("P037", "a tiled sharding has one device, expected maximal device=N", {begin, last_end_});
+      return Fail("P037", "a tiled sharding needs more than one device; write maximal device=N for one",
+                  {begin, last_end_});
   }
   if (devices == count) return true;
-  return Fail("P037", Str(devices, devices == 1 ? " device for " : " devices for ", count, " tiles"),
+  return Fail("P037", Str("found ", devices, devices == 1 ? " device for " : " devices for ", count, " tiles"),
               {begin, last_end_});
 }
 
@@ -145,7 +146,7 @@ bool Reader::ReadShardingPart(ShardingParts& parts) {
     if (token.text == "devices") return ReadTileDevices(parts);
     if (token.text == "last_tile_dims") return ReadSubgroups(parts.subgroups.emplace());
     if (token.text == "metadata") return ReadShardingMetadata(parts.metadata);
-    return Fail("P034", Str("'", token.text, "' is no item of a sharding"), token.range());
+    return Fail("P034", Str("'", token.text, "' is not an item of a sharding"), token.range());
   }
   using enum ShardingKind;
   for (const ShardingKind kind : {kReplicated, kMaximal, kManual, kUnknown, kUnreduced}) {
@@ -180,8 +181,8 @@ bool Reader::FinishSharding(ShardingParts& parts, Sharding& value) {
   const bool is_maximal = value.kind == kMaximal;
   if (is_maximal != parts.device.has_value() || (is_maximal && !parts.tiles.empty() && !parts.devices.IsFormula())) {
     return Fail("P037",
-                is_maximal ? "a maximal sharding has exactly one device, maximal device=0"
-                           : "device= belongs to a maximal sharding",
+                is_maximal ? "a maximal sharding needs exactly one device, as in maximal device=0"
+                           : "device= is allowed only in a maximal sharding",
                 parts.range);
   }
   if (value.kind == kTiled) {
@@ -194,7 +195,7 @@ bool Reader::FinishSharding(ShardingParts& parts, Sharding& value) {
     const std::vector<ShardingKind> subgroups = parts.subgroups.value_or(std::vector<ShardingKind>());
     if (subgroups.size() > parts.tiles.size()) {
       return Fail("P037",
-                  Str(subgroups.size(), " kinds of subgroups for ", parts.tiles.size(),
+                  Str("found ", subgroups.size(), " kinds of subgroups for ", parts.tiles.size(),
                       " tile dimensions, expected at most as many"),
                   parts.range);
     }
@@ -278,7 +279,8 @@ bool Reader::ReadMesh(Mesh& mesh) {
   if (mesh.axes.size() > kMostAxes)
     return FailLimit("P094", Str("a mesh has ", mesh.axes.size(), " axes, the limit is ", kMostAxes), begin);
   mesh.devices = CountingOrder(mesh.DeviceCount());
-  if (good && mesh.DeviceCount() == INT64_MAX) return Fail("P042", "too many devices", begin);
+  if (good && mesh.DeviceCount() == INT64_MAX)
+    return Fail("P042", "there are too many devices to count in 64 bits", begin);
   return good;
 }
 
@@ -304,7 +306,8 @@ bool Reader::ReadMeshDevices(Mesh& mesh) {
   }
   if (!Expect(')', "')'")) return false;
   if (devices == count) return true;
-  return Fail("P037", Str(devices, devices == 1 ? " device" : " devices", " for a mesh of ", count, " devices"),
+  return Fail("P037",
+              Str("found ", devices, devices == 1 ? " device" : " devices", " for a mesh of ", count, " devices"),
               {begin, last_end_});
 }
 
@@ -429,7 +432,7 @@ bool Reader::ReadNamedSharding(Sharding& value) {
     if (name.text == "metadata") {
       if (!ReadShardingMetadata(value.metadata)) return false;
     } else if (axes == nullptr || named.mesh.single_device) {
-      return Fail("P034", Str("'", name.text, "' is no item of a sharding over a mesh"), name.range());
+      return Fail("P034", Str("'", name.text, "' is not an item of a sharding over a mesh"), name.range());
     } else if (axes == &named.unreduced ? !ReadUnreduced(named, value.reduction)
                                         : !ReadAxes(named.mesh, *axes, nullptr)) {
       return false;
@@ -455,7 +458,7 @@ bool Reader::Read(Domain& value) {
       const SourceRange range = token_.range();
       good = Read(kind);
       if (good && kind != "sharding")
-        return Fail("V162", Str("a domain of kind \"", Escaped(kind), "\", expected \"sharding\""), range);
+        return Fail("P038", Str("the kind of a domain is \"", Escaped(kind), "\", expected \"sharding\""), range);
       has_kind = true;
     } else if (name.text == "entry") {
       good = Read(value.entry);
@@ -464,7 +467,7 @@ bool Reader::Read(Domain& value) {
       good = Read(value.exit);
       has_exit = true;
     } else {
-      return Fail("P034", Str("'", name.text, "' is no item of a domain"), name.range());
+      return Fail("P034", Str("'", name.text, "' is not an item of a domain"), name.range());
     }
     if (!good) return false;
   }
@@ -480,7 +483,7 @@ bool Reader::Read(ReplicaGroups& value) {
     Dims dims;
     if (!ReadInts('[', ']', dims, "a number")) return false;
     const bool two = dims.size() == 2 && dims[0] >= 0 && dims[1] >= 0;
-    if (!two) return Fail("P037", "expected [groups,size of each]", {begin, last_end_});
+    if (!two) return Fail("P037", "expected two numbers, [NUMBER_OF_GROUPS,SIZE_OF_A_GROUP]", {begin, last_end_});
     if (token_.kind != TokenKind::kLessEqual) return FailExpected("'<=' and the devices");
     Advance();
     if (!ReadIota(iota.devices)) return false;
@@ -488,9 +491,10 @@ bool Reader::Read(ReplicaGroups& value) {
     iota.size = dims[1];
     const int64_t devices = CountDevices(iota.devices.dims);
     if (devices == CountDevices(dims)) return true;
-    return Fail("P037",
-                Str(devices, devices == 1 ? " device" : " devices", " for ", iota.count, " groups of ", iota.size),
-                {begin, last_end_});
+    return Fail(
+        "P037",
+        Str("found ", devices, devices == 1 ? " device" : " devices", " for ", iota.count, " groups of ", iota.size),
+        {begin, last_end_});
   }
   if (token_.IsWord("mesh") || token_.IsWord("maximal_mesh") || token_.IsWord("single_device")) {
     const uint32_t begin = token_.begin;

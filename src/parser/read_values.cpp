@@ -92,13 +92,13 @@ bool Reader::Read(double& value) {
   const SourceRange range = token_.range();
   if (!ReadNumber(value)) return false;
   if (std::isfinite(value) && std::isinf(static_cast<float>(value)))
-    return Fail("P042", "number does not fit f32", range);
+    return Fail("P042", "the number does not fit in f32", range);
   return true;
 }
 
 bool Reader::Read(std::string& value) {
   if (token_.kind != TokenKind::kString) return FailExpected("a string");
-  if (!Unquote(token_.text, value)) return Fail("P003", "unknown escape in a string", token_.range());
+  if (!Unquote(token_.text, value)) return Fail("P003", "the string contains an unknown escape", token_.range());
   Advance();
   return true;
 }
@@ -120,7 +120,7 @@ bool Reader::Read(RawText& value) {
   const char* end = lexer_.Pointer(token_.end);
   if (token_.Is('{')) {
     end = SkipBalanced(begin, lexer_.end());
-    if (end == nullptr) return FailAt("P006", "'{' without its '}'", begin);
+    if (end == nullptr) return FailAt("P006", "this '{' has no matching '}'", begin);
   } else if (token_.kind != TokenKind::kString && token_.kind != TokenKind::kWord) {
     return FailExpected("a value");
   }
@@ -140,7 +140,7 @@ bool Reader::Read(std::vector<int64_t>& value) {
     int64_t item = 0;
     const char* stop = ReadInteger(p, lexer_.end(), item);
     if (stop == nullptr && IsDigit(p[*p == '-'])) {
-      return FailAt("P042", "integer does not fit 64 bits", p, WordEnd(p, lexer_.end()) - p);
+      return FailAt("P042", "the integer does not fit in 64 bits", p, WordEnd(p, lexer_.end()) - p);
     }
     if (stop == nullptr || IsWordByte(*stop)) return FailAt("P010", "expected an integer", p);
     list.push_back(item);
@@ -197,7 +197,8 @@ bool Reader::Read(Window& value) {
       if (!good) return FailExpected("low_high pads");
       for (const std::string_view entry : Split(token_.text, 'x')) {
         const auto parts = Split(entry, '_');
-        if (parts.size() != 2) return Fail("P037", "expected a window pad as LOW_HIGH, such as 1_2", token_.range());
+        if (parts.size() != 2)
+          return Fail("P037", "expected the padding of a window as LOW_HIGH, such as 1_2", token_.range());
         good =
             ParseInt(parts[0], &item.values.emplace_back()) && ParseInt(parts[1], &item.highs.emplace_back()) && good;
       }
@@ -205,7 +206,7 @@ bool Reader::Read(Window& value) {
       if (token_.kind != TokenKind::kDxD && token_.kind != TokenKind::kInt) return FailExpected("sizes such as 3x3");
       good = SplitByX(token_.text, item.values);
     }
-    if (!good) return Fail("P042", "integer does not fit 64 bits", token_.range());
+    if (!good) return Fail("P042", "the integer does not fit in 64 bits", token_.range());
     item.range.end = token_.end;
     if (item.name == "size") {
       sized = true;
@@ -244,7 +245,7 @@ bool Reader::Read(DimLabels& value) {
                     ReadLabels(text.substr(underscore + 1, arrow - underscore - 1), 'i', 'o', rhs) &&
                     ReadLabels(text.substr(arrow + 2), 'b', 'f', out);
   if (!good)
-    return Fail("V027", "each label must stand once, and spatial digits must be 0, 1, ... without gaps",
+    return Fail("V027", "each label must occur once, and spatial digits must be 0, 1, ... without gaps",
                 token_.range());
   if (lhs.spatial.size() != rhs.spatial.size() || lhs.spatial.size() != out.spatial.size()) {
     return Fail("V027",
@@ -270,7 +271,7 @@ bool Reader::Read(PaddingConfig& value) {
     PaddingDim& dim = value.dims.emplace_back();
     const bool good = parts.size() >= 2 && ParseInt(parts[0], &dim.low) && ParseInt(parts[1], &dim.high) &&
                       (parts.size() == 2 || ParseInt(parts[2], &dim.interior));
-    if (!good) return Fail("P042", "integer does not fit 64 bits", token_.range());
+    if (!good) return Fail("P042", "the integer does not fit in 64 bits", token_.range());
   }
   Advance();
   return true;
@@ -324,7 +325,7 @@ bool Reader::ReadTextValue(std::string& value) {
   if (token_.Is('{')) {
     const char* begin = BeginBytes();
     const char* end = SkipBalanced(begin, lexer_.end());
-    if (end == nullptr) return FailAt("P006", "'{' without its '}'", begin);
+    if (end == nullptr) return FailAt("P006", "this '{' has no matching '}'", begin);
     value.assign(begin, end);
     EndBytes(end);
     return true;
@@ -351,7 +352,7 @@ bool Reader::Read(FrontendAttributes& value) {
     const bool good = ReadList('{', '}', [&] {
       if (token_.kind != TokenKind::kAttribute) return FailExpected("key=\"text\"");
       const auto [found, is_new] = values.try_emplace(std::string(token_.text));
-      if (!is_new) Warn("W010", Str("'", token_.text, "' is given twice, the last one counts"), token_.range());
+      if (!is_new) Warn("W010", Str("'", token_.text, "' is given twice, and the last one counts"), token_.range());
       std::string& text = found->second;
       Advance();
       return ReadTextValue(text);
@@ -367,7 +368,7 @@ bool Reader::Read(FrontendAttributes& value) {
 bool Reader::ReadNumber(double& value) {
   const bool inf = token_.IsWord("inf");
   if (!inf && token_.kind != TokenKind::kInt && token_.kind != TokenKind::kDecimal) return FailExpected("a number");
-  if (!inf && !ParseDouble(token_.text, &value)) return Fail("P042", "number does not fit a double", token_.range());
+  if (!inf && !ParseDouble(token_.text, &value)) return Fail("P042", "the number does not fit in f64", token_.range());
   if (inf) value = HUGE_VAL;
   Advance();
   return true;
@@ -516,7 +517,7 @@ bool Reader::Read(PropagationFlags& value) {
 bool Reader::Read(SparsePattern& value) {
   if (token_.kind != TokenKind::kDxD) return FailExpected("non-zeros x block size, such as 1x2");
   std::vector<int64_t> sizes;
-  if (!SplitByX(token_.text, sizes)) return Fail("P042", "integer does not fit 64 bits", token_.range());
+  if (!SplitByX(token_.text, sizes)) return Fail("P042", "the integer does not fit in 64 bits", token_.range());
   if (sizes.size() != 2)
     return Fail("P037", "expected a sparse pattern as NONZEROSxBLOCK, such as 1x2", token_.range());
   value = {sizes[0], sizes[1]};
@@ -533,7 +534,7 @@ bool Reader::ReadRows(std::span<const AttributeRow> rows, void* value, const cha
     const AttributeRow* row = FindRow(rows, token_.text, next);
     const Token name = token_;
     Advance();
-    if (row == nullptr) return Fail("P034", Str("'", name.text, "' is no item of ", what), name.range());
+    if (row == nullptr) return Fail("P034", Str("'", name.text, "' is not an item of ", what), name.range());
     next = row - rows.data();
     const uint64_t bit = uint64_t{1} << next++;
     if ((seen & bit) != 0) return Fail("P035", Str("'", name.text, "' is given twice"), name.range());
@@ -619,7 +620,7 @@ bool Reader::Read(Metadata& value) {
   }
   for (const int64_t place : {value.source_line, value.source_end_line, value.source_column, value.source_end_column}) {
     if (place != static_cast<int32_t>(place))
-      return Fail("P042", Str("'", place, "' does not fit s32"), {begin, last_end_});
+      return Fail("P042", Str("'", place, "' does not fit in s32"), {begin, last_end_});
   }
   if (value.stack_frame_id != 0) value.stack_frame_id = stack_frames_ ? stack_frames_->Intern(value.stack_frame_id) : 0;
   return true;

@@ -23,7 +23,7 @@ bool Reader::ExpectAttributeName(std::string_view name, const char* what) {
 bool Reader::FailExpected(std::string_view what) {
   if (token_.kind == TokenKind::kError) return Fail(lexer_.error_code(), lexer_.error(), token_.range());
   if (token_.kind == TokenKind::kEnd) {
-    const bool known = Fail("P012", Str("the text ends where ", what, " should stand"), token_.range());
+    const bool known = Fail("P012", Str("the text ends too early: expected ", what), token_.range());
     fatal_ = true;
     return known;
   }
@@ -59,7 +59,7 @@ void Reader::AddHint(std::string hint) {
 bool Reader::EnterDepth(int64_t levels) {
   depth_ += levels;
   if (depth_ <= options_.max_depth) return true;
-  FailLimit("P091", Str("nested deeper than the limit of ", options_.max_depth, " levels (--max_depth)"),
+  FailLimit("P091", Str("the text is nested deeper than the limit of ", options_.max_depth, " levels (--max_depth)"),
             token_.range());
   if (!diagnostics_.empty()) diagnostics_.back().flag = "max_depth";
   return false;
@@ -81,7 +81,7 @@ void Reader::EndBytes(const char* p) {
 
 bool Reader::SkipRareSpace(const char*& p) {
   lexer_.Seek(p);
-  if (!lexer_.SkipSpace()) return FailAt("P002", "comment without end", lexer_.at(), 2);
+  if (!lexer_.SkipSpace()) return FailAt("P002", "the comment has no end, '*/'", lexer_.at(), 2);
   p = lexer_.at();
   return true;
 }

@@ -80,7 +80,7 @@ Result<Literal> Folded(Gathering& g, int64_t i) {
   for (size_t m = 0; perturb && m < g.operands.size(); ++m) terms.push_back(g.operands[m][i]);
   Literal sum = std::move(g.operands[0][i]);
   if (g.operands.size() == 1) return sum;
-  if (to_apply == nullptr) FAIL(ErrorAt(g.inst, "V309", Str("'", g.inst.opcode(), "' has no to_apply")));
+  if (to_apply == nullptr) FAIL(ErrorAt(g.inst, "P036", Str("'", g.inst.opcode(), "' needs the attribute 'to_apply'")));
   const ScalarBody& body = *TRY(g.session.Body(*to_apply));
   ScalarBody::Scratch scratch;
   const int64_t count = sum.shape().NumElements(), bytes = ByteWidth(sum.shape().type());

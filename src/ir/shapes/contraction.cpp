@@ -18,15 +18,14 @@ Status CheckDotDims(const Instruction& inst, const Shape& shape, const std::vect
   for (const auto& [dims, name] : {std::pair(&contracting, contracting_name), std::pair(&batch, batch_name)}) {
     for (const int64_t dim : *dims) {
       if (dim < 0 || dim >= shape.rank())
-        FAIL(ErrorAtAttribute(inst, name, "V010",
-                              Str(name, " ", Braced(*dims), " of ", shape, ", expected 0 to ", shape.rank() - 1)));
+        FAIL(ErrorAtAttribute(inst, name, "V010", Str(name, " is ", Braced(*dims), ", but ", NoDimension(shape, dim))));
     }
   }
   std::vector<int64_t> all = batch;
   all.insert(all.end(), contracting.begin(), contracting.end());
   if (IsDimSet(all, shape.rank())) return {};
   FAIL(ErrorAtAttribute(inst, contracting_name, "V011",
-                        Str("a dimension of ", shape, " stands twice in ", batch_name, " ", Braced(batch), " and ",
+                        Str("a dimension of ", shape, " occurs twice in ", batch_name, " ", Braced(batch), " and ",
                             contracting_name, " ", Braced(contracting))));
 }
 
@@ -51,7 +50,7 @@ Status CheckPairs(const Instruction& inst, const std::vector<int64_t>& lhs_dims,
   if (lhs_dims.size() != rhs_dims.size()) {
     FAIL(ErrorAtAttribute(
         inst, attribute, count_code,
-        Str(lhs_dims.size(), " lhs and ", rhs_dims.size(), " rhs ", what, " dims, expected equally many")));
+        Str("lhs has ", lhs_dims.size(), " and rhs has ", rhs_dims.size(), " ", what, " dims, expected equally many")));
   }
   const Shape& lhs = inst.operand(0).shape();
   const Shape& rhs = inst.operand(1).shape();
@@ -144,15 +143,15 @@ Status CheckGroupDims(const Instruction& inst, int64_t groups, bool free) {
     return ErrorAtAttribute(inst, "rhs_group_dims", "V018", std::move(message));
   };
   if (!IsDimSet(a.rhs_group, rhs.rank()))
-    FAIL(fail(Str("rhs_group_dims ", Braced(a.rhs_group), " must name different dimensions of ", rhs)));
+    FAIL(fail(Str("rhs_group_dims ", Braced(a.rhs_group), " must be different dimensions of ", rhs)));
   for (const int64_t dim : a.rhs_group) {
     if (Contains(a.rhs_batch, dim) || Contains(a.rhs_contracting, dim))
       FAIL(fail(Str("rhs group dim ", dim, " is a batch or contracting dim too")));
   }
   const auto count = static_cast<int64_t>(a.rhs_group.size());
   if (count != (free ? 1 : 0)) {
-    FAIL(fail(Str(count, count == 1 ? " rhs group dim" : " rhs group dims", ", expected ", free ? "1" : "none",
-                  " where the ragged dim is ", free ? "free" : "not free")));
+    FAIL(fail(Str("found ", count, count == 1 ? " rhs group dim" : " rhs group dims", ", expected ",
+                  free ? "1" : "none", " where the ragged dim is ", free ? "free" : "not free")));
   }
   if (free && !SameSize(rhs.dim(a.rhs_group[0]), groups)) {
     FAIL(ErrorAtOperand(inst, 1, "V018",
@@ -224,7 +223,7 @@ Result<Shape> ShapeOfRaggedDot(const Instruction& inst) {
   const Shape& lhs = inst.operand(0).shape();
   if (a.lhs_ragged.size() != 1 || !IsDimSet(a.lhs_ragged, lhs.rank())) {
     FAIL(ErrorAtAttribute(inst, "lhs_ragged_dims", "V016",
-                          Str("lhs_ragged_dims ", Braced(a.lhs_ragged), ", expected one dimension of ", lhs)));
+                          Str("lhs_ragged_dims is ", Braced(a.lhs_ragged), ", expected one dimension of ", lhs)));
   }
   const int64_t ragged = a.lhs_ragged[0];
   const bool contracting = Contains(a.lhs_contracting, ragged);
@@ -269,8 +268,8 @@ Result<Shape> ShapeOfConvolutionKind(const Instruction& inst) {
   const int64_t batch_groups = a.batch_group_count;
   if (groups < 1 || batch_groups < 1 || (groups > 1 && batch_groups > 1)) {
     FAIL(ErrorAtAttribute(inst, groups != 1 ? "feature_group_count" : "batch_group_count", "V022",
-                          Str("feature_group_count ", groups, " and batch_group_count ", batch_groups,
-                              ", expected 1 or more and not both above 1")));
+                          Str("feature_group_count is ", groups, " and batch_group_count is ", batch_groups,
+                              ", expected both to be 1 or more, and one of them to be 1")));
   }
   TRY(CheckSparsity(inst, a.sparsity));
   const auto spatial = static_cast<int64_t>(d.lhs_spatial.size());
@@ -313,12 +312,12 @@ Result<Shape> ShapeOfConvolutionKind(const Instruction& inst) {
   }
   if (known(out_features) && (out_features % groups != 0 || out_features % batch_groups != 0)) {
     FAIL(ErrorAtOperand(inst, 1, "V026",
-                        Str("the kernel has ", out_features, " output features, not divisible into ",
+                        Str("the kernel has ", out_features, " output features, which cannot be divided into ",
                             std::max(groups, batch_groups), " groups")));
   }
   if (known(batch) && batch % batch_groups != 0) {
     FAIL(ErrorAtOperand(inst, 0, "V026",
-                        Str("lhs has batch ", batch, ", not divisible into ", batch_groups, " groups")));
+                        Str("lhs has batch ", batch, ", which cannot be divided into ", batch_groups, " groups")));
   }
   std::vector<int64_t> dims(spatial + 2);
   dims[d.out_batch] = known(batch) ? batch / batch_groups : batch;

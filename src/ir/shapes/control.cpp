@@ -20,9 +20,9 @@ Status CheckArgument(const Instruction& inst, int64_t operand, const Computation
   const Instruction& expected = callee.parameter(parameter);
   if (SameValue(argument, expected.shape())) return {};
   Error error = ErrorAtOperand(inst, operand, code,
-                               Str("operand ", operand, " is ", argument, ", parameter ", parameter, " of '",
+                               Str("operand ", operand, " is ", argument, ", but parameter ", parameter, " of '",
                                    callee.name(), "' is ", expected.shape()));
-  FAIL(std::move(error).AddNote(Str("parameter '", expected.name(), "' stands here"), NameRange(expected)));
+  FAIL(std::move(error).AddNote(Str("parameter '", expected.name(), "' is defined here"), NameRange(expected)));
 }
 
 Status CheckOneParameter(const Instruction& inst, const Computation& callee, const char* attribute, const char* code) {
@@ -100,8 +100,8 @@ Result<Shape> ShapeOfConditional(const Instruction& inst) {
   if (inst.operand_count() != static_cast<int64_t>(branches.size()) + 1) {
     FAIL(ErrorAtOperandListEnd(
         inst, "V148",
-        Str(inst.operand_count() - 1, inst.operand_count() == 2 ? " branch operand" : " branch operands", ", expected ",
-            branches.size())));
+        Str("found ", inst.operand_count() - 1, inst.operand_count() == 2 ? " branch operand" : " branch operands",
+            ", expected ", branches.size())));
   }
   for (size_t i = 0; i < branches.size(); ++i) {
     const char* name = two && i == 1 ? "false_computation" : attribute;

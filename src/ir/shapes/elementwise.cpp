@@ -134,7 +134,8 @@ Result<Shape> ShapeOfCompare(const Instruction& inst) {
                                                      : ComparisonType::kUnsigned;
   const bool total = IsFloat(element) && type == ComparisonType::kTotalOrder;
   if (type != ComparisonType::kDefault && type != natural && !total) {
-    FAIL(ErrorAtAttribute(inst, "type", "V040", Str("type=", type, " on ", element, ", expected ", natural)));
+    FAIL(
+        ErrorAtAttribute(inst, "type", "V040", Str("type=", type, " does not suit ", element, ", expected ", natural)));
   }
   return shape.WithType(PrimitiveType::kPred);
 }
@@ -197,8 +198,9 @@ Result<Shape> ShapeOfBitcastConvert(const Instruction& inst) {
     FAIL(ErrorAtResult(inst, "V046", Str("result of 'bitcast-convert' is ", inst.shape(), ", expected an array")));
   const PrimitiveType to = inst.shape().type();
   if (IsComplex(from.type()) != IsComplex(to)) {
-    FAIL(ErrorAtResult(inst, "V045",
-                       Str("bitcast-convert from ", from.type(), " to ", to, ", expected two complex types or none")));
+    FAIL(ErrorAtResult(
+        inst, "V045",
+        Str("bitcast-convert converts ", from.type(), " to ", to, ", expected two complex types or none")));
   }
   const auto width = [](PrimitiveType type) { return type == PrimitiveType::kPred ? 8 : BitWidth(type); };
   const int from_bits = width(from.type());
@@ -217,7 +219,7 @@ Result<Shape> ShapeOfBitcastConvert(const Instruction& inst) {
   const int64_t ratio = to_bits / from_bits;
   if (dims.empty() || dims.back() != ratio) {
     FAIL(ErrorAtOperand(inst, 0, "V046",
-                        Str("operand is ", from, ", its last dimension must be ", ratio, " to become ", to)));
+                        Str("operand is ", from, ", but its last dimension must be ", ratio, " to become ", to)));
   }
   dims.pop_back();
   return Shape(to, dims);

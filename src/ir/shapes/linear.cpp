@@ -19,7 +19,7 @@ Result<Shape> CheckBatchNorm(const Instruction& inst, int64_t vectors) {
     FAIL(ErrorAtOperand(inst, 0, "V123", Str("operand is ", x, ", expected floats of rank 1 or more")));
   if (feature < 0 || feature >= x.rank())
     FAIL(ErrorAtAttribute(inst, "feature_index", "V123",
-                          Str("feature_index ", feature, " of ", x, ", expected 0 to ", x.rank() - 1)));
+                          Str("feature_index is ", feature, ", but ", NoDimension(x, feature))));
   Shape per_feature(x.type(), {x.dim(feature)});
   for (int64_t i = 1; i <= vectors; ++i) {
     const Shape& vector = inst.operand(i).shape();
@@ -93,7 +93,7 @@ Result<Shape> ShapeOfFft(const Instruction& inst) {
   if (lengths < 1 || lengths > 3 || rank < lengths)
     FAIL(ErrorAtAttribute(inst, "fft_length", "V112",
                           Str("fft_length has ", lengths, lengths == 1 ? " entry for " : " entries for ", shape,
-                              ", expected 1 to ", std::min<int64_t>(3, rank))));
+                              ", expected 1 to 3 entries, and at most one for each dimension")));
   const bool real = a.fft_type == FftType::kRfft;
   const bool double_precision = shape.type() == PrimitiveType::kF64 || shape.type() == PrimitiveType::kC128;
   if (real ? shape.type() != PrimitiveType::kF32 && shape.type() != PrimitiveType::kF64 : !IsComplex(shape.type())) {
@@ -108,8 +108,9 @@ Result<Shape> ShapeOfFft(const Instruction& inst) {
     const int64_t expected = !real && last ? length / 2 + 1 : length;
     const int64_t dim = shape.dim(rank - lengths + i);
     if (!SameSize(dim, expected))
-      FAIL(ErrorAtAttribute(inst, "fft_length", "V114",
-                            Str("dim ", rank - lengths + i, " of ", shape, " is ", dim, ", expected ", expected)));
+      FAIL(
+          ErrorAtAttribute(inst, "fft_length", "V114",
+                           Str("dim ", rank - lengths + i, " of ", shape, " has size ", dim, ", expected ", expected)));
   }
   shape.SetDim(rank - 1, real ? a.fft_length.back() / 2 + 1 : a.fft_length.back());
   if (real) return shape.WithType(double_precision ? PrimitiveType::kC128 : PrimitiveType::kC64);
@@ -130,7 +131,7 @@ Result<Shape> ShapeOfRng(const Instruction& inst) {
       (inst.attrs<RngAttrs>().distribution == RandomDistribution::kNormal && !IsFloat(a.type()))) {
     FAIL(ErrorAtAttribute(
         inst, "distribution", "V128",
-        Str(inst.attrs<RngAttrs>().distribution, " of ", a.type(), ", expected floats",
+        Str(inst.attrs<RngAttrs>().distribution, " draws ", a.type(), ", expected floats",
             inst.attrs<RngAttrs>().distribution == RandomDistribution::kNormal ? "" : ", integers or pred")));
   }
   return inst.shape();

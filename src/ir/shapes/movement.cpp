@@ -19,8 +19,8 @@ Status CheckIndices(const Instruction& inst, int64_t first, int64_t rank) {
   const int64_t count = inst.operand_count() - first;
   const bool vector = count == 1 && inst.operand(first).shape().IsArray() && inst.operand(first).shape().rank() == 1;
   if (!vector && count != rank) {
-    FAIL(ErrorAtOperandListEnd(inst, "V066",
-                               Str(count, count == 1 ? " index operand" : " index operands", ", expected ", rank)));
+    FAIL(ErrorAtOperandListEnd(
+        inst, "V066", Str("found ", count, count == 1 ? " index operand" : " index operands", ", expected ", rank)));
   }
   for (int64_t i = first; i < inst.operand_count(); ++i) {
     const Shape& index = inst.operand(i).shape();
@@ -60,7 +60,7 @@ Status CheckIndexMap(const Instruction& inst, const char* name, const char* code
                           Str("the index vector has ", vector_size, " entries, but ", name, " has ", map.size())));
   }
   if (IsDimSet(map, rank)) return {};
-  FAIL(ErrorAtAttribute(inst, name, code, Str(name, " ", Braced(map), " must name different dimensions below ", rank)));
+  FAIL(ErrorAtAttribute(inst, name, code, Str(name, " ", Braced(map), " must be different dimensions below ", rank)));
 }
 
 Status CheckSortedDims(const Instruction& inst, const char* name, const char* code, const std::vector<int64_t>& dims,
@@ -97,7 +97,7 @@ Result<Shape> ShapeOfBroadcast(const Instruction& inst) {
   if (static_cast<int64_t>(dims.size()) != operand.rank()) {
     FAIL(ErrorAtAttribute(inst, "dimensions", "V056",
                           Str("dimensions has ", dims.size(), dims.size() == 1 ? " entry" : " entries",
-                              ", the operand ", operand, " needs ", operand.rank())));
+                              ", but the operand ", operand, " needs ", operand.rank())));
   }
   for (size_t i = 0; i < dims.size(); ++i) {
     if (dims[i] < 0 || dims[i] >= result.rank()) {
@@ -120,7 +120,7 @@ Result<Shape> ShapeOfReshape(const Instruction& inst) {
   const auto bounded = [](const Shape& shape) { return !Contains(shape.dims(), Shape::kUnbounded); };
   if (bounded(operand) && bounded(inst.shape()) && operand.NumElements() != inst.shape().NumElements()) {
     FAIL(ErrorAtResult(inst, "V058",
-                       Str("reshape of ", operand.NumElements(), " elements (", operand, ") to ",
+                       Str("reshape changes ", operand.NumElements(), " elements (", operand, ") to ",
                            inst.shape().NumElements(), " elements")));
   }
   return inst.shape();
@@ -137,15 +137,15 @@ Result<Shape> ShapeOfDynamicReshape(const Instruction& inst) {
         inst, "V061", Str("result is ", result, ", expected an array with the element type of its operand ", operand)));
   }
   if (operand.NumElements() != result.NumElements()) {
-    FAIL(ErrorAtResult(
-        inst, "V060",
-        Str("reshape of ", operand.NumElements(), " elements (", operand, ") to ", result.NumElements(), " elements")));
+    FAIL(ErrorAtResult(inst, "V060",
+                       Str("reshape changes ", operand.NumElements(), " elements (", operand, ") to ",
+                           result.NumElements(), " elements")));
   }
   if (inst.operand_count() != result.rank() + 1) {
     FAIL(ErrorAtOperandListEnd(
         inst, "V060",
-        Str(inst.operand_count() - 1, inst.operand_count() == 2 ? " size operand" : " size operands", " for ", result,
-            ", expected ", result.rank())));
+        Str("found ", inst.operand_count() - 1, inst.operand_count() == 2 ? " size operand" : " size operands", " for ",
+            result, ", expected ", result.rank())));
   }
   for (int64_t i = 1; i < inst.operand_count(); ++i) {
     const Shape& size = inst.operand(i).shape();
@@ -161,7 +161,7 @@ Result<Shape> ShapeOfTranspose(const Instruction& inst) {
   const std::vector<int64_t>& permutation = inst.dimensions();
   if (!IsPermutation(permutation, operand.rank())) {
     FAIL(ErrorAtAttribute(inst, "dimensions", "V062",
-                          Str(Braced(permutation), " is no permutation of the dimensions of ", operand)));
+                          Str(Braced(permutation), " is not a permutation of the dimensions of ", operand)));
   }
   Shape shape(operand.type(), std::vector<int64_t>(operand.rank()));
   for (int64_t i = 0; i < operand.rank(); ++i) {
@@ -176,7 +176,7 @@ Result<Shape> ShapeOfReverse(const Instruction& inst) {
   const Shape& operand = inst.operand(0).shape();
   if (!IsDimSet(inst.dimensions(), operand.rank())) {
     FAIL(ErrorAtAttribute(inst, "dimensions", "V063",
-                          Str(Braced(inst.dimensions()), " must name different dimensions of ", operand)));
+                          Str(Braced(inst.dimensions()), " must be different dimensions of ", operand)));
   }
   return operand;
 }
@@ -187,12 +187,13 @@ Result<Shape> ShapeOfShuffle(const Instruction& inst) {
   const auto& [dimensions, mode, shifts] = inst.attrs<ShuffleAttrs>();
   if (!IsDimSet(dimensions, operand.rank())) {
     FAIL(ErrorAtAttribute(inst, "dimensions", "V086",
-                          Str(Braced(dimensions), " must name different dimensions of ", operand)));
+                          Str(Braced(dimensions), " must be different dimensions of ", operand)));
   }
   if (shifts.size() != dimensions.size()) {
-    FAIL(ErrorAtAttribute(inst, "shifts", "V086",
-                          Str(shifts.size(), shifts.size() == 1 ? " shift for " : " shifts for ", dimensions.size(),
-                              dimensions.size() == 1 ? " dimension" : " dimensions")));
+    FAIL(ErrorAtAttribute(
+        inst, "shifts", "V086",
+        Str("found ", shifts.size(), shifts.size() == 1 ? " shift for " : " shifts for ", dimensions.size(),
+            dimensions.size() == 1 ? " dimension" : " dimensions", ", expected one for each")));
   }
   return operand;
 }
@@ -213,9 +214,9 @@ Result<Shape> ShapeOfSlice(const Instruction& inst) {
   const Shape& operand = inst.operand(0).shape();
   const std::vector<SliceDim>& slice = inst.attrs<SliceAttrs>().slice.dims;
   if (static_cast<int64_t>(slice.size()) != operand.rank()) {
-    FAIL(ErrorAtAttribute(
-        inst, "slice", "V064",
-        Str(slice.size(), slice.size() == 1 ? " range for " : " ranges for ", operand, ", expected ", operand.rank())));
+    FAIL(ErrorAtAttribute(inst, "slice", "V064",
+                          Str("found ", slice.size(), slice.size() == 1 ? " range for " : " ranges for ", operand,
+                              ", expected ", operand.rank())));
   }
   Shape shape = operand;
   for (int64_t i = 0; i < operand.rank(); ++i) {
@@ -240,16 +241,16 @@ Result<Shape> ShapeOfDynamicSlice(const Instruction& inst) {
   const std::vector<int64_t>& sizes = inst.attrs<DynamicSliceAttrs>().sizes;
   TRY(CheckIndices(inst, 1, operand.rank()));
   if (static_cast<int64_t>(sizes.size()) != operand.rank()) {
-    FAIL(ErrorAtAttribute(
-        inst, "dynamic_slice_sizes", "V068",
-        Str(sizes.size(), sizes.size() == 1 ? " size for " : " sizes for ", operand, ", expected ", operand.rank())));
+    FAIL(ErrorAtAttribute(inst, "dynamic_slice_sizes", "V068",
+                          Str("found ", sizes.size(), sizes.size() == 1 ? " size for " : " sizes for ", operand,
+                              ", expected ", operand.rank())));
   }
   for (int64_t i = 0; i < operand.rank(); ++i) {
     const bool fits = sizes[i] >= 0 && (sizes[i] <= operand.dim(i) || operand.dim(i) == Shape::kUnbounded);
     if (!fits)
-      FAIL(
-          ErrorAtAttribute(inst, "dynamic_slice_sizes", "V068",
-                           Str("size ", sizes[i], " of dim ", i, " of ", operand, ", expected 0 to ", operand.dim(i))));
+      FAIL(ErrorAtAttribute(
+          inst, "dynamic_slice_sizes", "V068",
+          Str("slice size of dim ", i, " of ", operand, " is ", sizes[i], ", expected 0 to ", operand.dim(i))));
   }
   Shape shape = operand.WithDims(sizes);
   shape.SetLayout(operand.layout());
@@ -280,8 +281,7 @@ Result<Shape> ShapeOfConcatenate(const Instruction& inst) {
   Shape shape = inst.operand(0).shape();
   const int64_t dimension = inst.attrs<OneDimensionAttrs>().dimension.value;
   if (dimension < 0 || dimension >= shape.rank()) {
-    FAIL(ErrorAtAttribute(inst, "dimensions", "V070",
-                          Str("dimension ", dimension, " of ", shape, ", expected 0 to ", shape.rank() - 1)));
+    FAIL(ErrorAtAttribute(inst, "dimensions", "V070", NoDimension(shape, dimension)));
   }
   PrimitiveType type = shape.type();
   for (int64_t i = 1; i < inst.operand_count(); ++i) {
@@ -311,8 +311,8 @@ Result<Shape> ShapeOfPad(const Instruction& inst) {
   const std::vector<PaddingDim>& padding = inst.attrs<PadAttrs>().padding.dims;
   if (static_cast<int64_t>(padding.size()) != shape.rank()) {
     FAIL(ErrorAtAttribute(inst, "padding", "V072",
-                          Str(padding.size(), padding.size() == 1 ? " entry for " : " entries for ", shape,
-                              ", expected ", shape.rank())));
+                          Str("padding has ", padding.size(), padding.size() == 1 ? " entry for " : " entries for ",
+                              shape, ", expected ", shape.rank())));
   }
   if (value.rank() != 0 || !SameOrBothFloat(value.type(), shape.type())) {
     FAIL(ErrorAtOperand(inst, 1, "V072", Str("padding value is ", value, ", expected ", shape.type(), "[]")));
@@ -369,12 +369,12 @@ Result<Shape> ShapeOfGather(const Instruction& inst) {
     if (size < 0 || (size > operand.dim(i) && operand.dim(i) != Shape::kUnbounded)) {
       FAIL(ErrorAtAttribute(
           inst, "slice_sizes", "V079",
-          Str("slice size ", size, " of dim ", i, " of ", operand, ", expected 0 to ", operand.dim(i))));
+          Str("slice size of dim ", i, " of ", operand, " is ", size, ", expected 0 to ", operand.dim(i))));
     }
     const bool collapsed = Contains(a.collapsed_slice_dims, i);
     if ((collapsed || Contains(a.operand_batching_dims, i)) && size > 1) {
       FAIL(ErrorAtAttribute(inst, "slice_sizes", collapsed ? "V077" : "V078",
-                            Str("slice size of dropped dim ", i, " is ", size, ", expected 0 or 1")));
+                            Str("slice size of collapsed or batching dim ", i, " is ", size, ", expected 0 or 1")));
     }
     if (!collapsed && !Contains(a.operand_batching_dims, i)) offset_sizes.push_back(size);
   }
@@ -392,7 +392,7 @@ Result<Shape> ShapeOfScatter(const Instruction& inst) {
   if (count % 2 == 0 || count < 3)
     FAIL(ErrorAtOperandListEnd(
         inst, "V080",
-        Str(count, count == 1 ? " operand" : " operands", ", expected k inputs, the indices and k updates")));
+        Str("found ", count, count == 1 ? " operand" : " operands", ", expected k inputs, the indices and k updates")));
   TRY(CheckArrays(inst));
   const int64_t k = count / 2;
   const Shape& operand = inst.operand(0).shape();
@@ -446,10 +446,10 @@ Result<Shape> ShapeOfScatter(const Instruction& inst) {
       const bool fits =
           window ? limit == Shape::kUnbounded || updates.dim(d) <= limit : SameSize(updates.dim(d), limit);
       if (!fits) {
-        FAIL(
-            ErrorAtOperand(inst, k + 1 + i, "V085",
-                           Str("dim ", d, " of updates ", updates, " is ", updates.dim(d),
-                               window ? ", expected at most the window's " : ", expected as in the indices: ", limit)));
+        FAIL(ErrorAtOperand(
+            inst, k + 1 + i, "V085",
+            Str("dim ", d, " of updates ", updates, " has size ", updates.dim(d),
+                window ? ", expected at most the window's " : ", expected the size in the indices, ", limit)));
       }
     }
     results.push_back(inst.operand(i).shape());

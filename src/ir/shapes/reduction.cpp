@@ -47,7 +47,7 @@ Result<std::vector<int64_t>> WindowedDims(const Instruction& inst, std::span<con
     if (w.size < 1 || w.stride < 1 || w.base_dilation < 1 || w.window_dilation < 1) {
       FAIL(ErrorAtAttribute(inst, "window", "V028",
                             Str("window dim ", i, " has size ", w.size, ", stride ", w.stride, ", dilations ",
-                                w.base_dilation, " and ", w.window_dilation, ", expected 1 or more each")));
+                                w.base_dilation, " and ", w.window_dilation, ", expected each to be 1 or more")));
     }
     if (dims[i] == Shape::kUnbounded) {
       sizes.push_back(Shape::kUnbounded);
@@ -75,7 +75,7 @@ Result<Shape> ShapeOfReduce(const Instruction& inst) {
   const Shape& input = inst.operand(0).shape();
   if (!IsDimSet(a.dimensions, input.rank())) {
     FAIL(ErrorAtAttribute(inst, "dimensions", "V101",
-                          Str(Braced(a.dimensions), " must name different dimensions of ", input)));
+                          Str(Braced(a.dimensions), " must be different dimensions of ", input)));
   }
   const auto types = TRY(CheckReducer(inst, {"to_apply", *a.to_apply, inputs, inputs}));
   std::vector<int64_t> kept;
@@ -127,7 +127,8 @@ Result<Shape> ShapeOfSelectAndScatter(const Instruction& inst) {
   if (f.parameters().size() != 2 || !is_scalar(f.parameter(0).shape()) || !is_scalar(f.parameter(1).shape()) ||
       !is_scalar(f.root().shape())) {
     FAIL(ErrorAtCallee(inst, "scatter", "V104",
-                       Str("'", f.name(), "' must take 2 ", operand.type(), "[] and return one"), f.root()));
+                       Str("'", f.name(), "' must take 2 ", operand.type(), "[] and return one ", operand.type(), "[]"),
+                       f.root()));
   }
   if (!is_scalar(init))
     FAIL(ErrorAtOperand(inst, 2, "V093", Str("initial value is ", init, ", expected ", operand.type(), "[]")));
@@ -143,8 +144,10 @@ Result<Shape> ShapeOfMap(const Instruction& inst) {
     if (shape.rank() == 0) shape = operand->shape();
   }
   if (static_cast<int64_t>(f.parameters().size()) != inst.operand_count() || !f.root().shape().IsScalar()) {
-    FAIL(ErrorAtCallee(inst, "to_apply", "V105",
-                       Str("'", f.name(), "' must take ", inst.operand_count(), " scalars and return one"), f.root()));
+    FAIL(ErrorAtCallee(
+        inst, "to_apply", "V105",
+        Str("'", f.name(), "' must take a scalar for each of ", inst.operand_count(), " operands and return a scalar"),
+        f.root()));
   }
   for (int64_t i = 0; i < inst.operand_count(); ++i) {
     const Shape& operand = inst.operand(i).shape();
@@ -154,9 +157,10 @@ Result<Shape> ShapeOfMap(const Instruction& inst) {
           ErrorAtOperand(inst, i, "V105", Str("operand ", i, " is ", operand, ", expected the dimensions of ", shape)));
     }
     if (!parameter.IsScalar() || !SameOrBothFloat(parameter.type(), operand.type())) {
-      FAIL(ErrorAtCallee(inst, "to_apply", "V105",
-                         Str("parameter ", i, " of '", f.name(), "' is ", parameter, ", operand ", i, " is ", operand),
-                         f.parameter(i)));
+      FAIL(ErrorAtCallee(
+          inst, "to_apply", "V105",
+          Str("parameter ", i, " of '", f.name(), "' is ", parameter, ", but operand ", i, " is ", operand),
+          f.parameter(i)));
     }
   }
   return shape.WithType(f.root().shape().type());
@@ -184,8 +188,7 @@ Result<Shape> ShapeOfScan(const Instruction& inst) {
   for (int64_t i = 0; i < count; ++i) {
     Shape element = inst.operand(i).shape();
     if (i < inputs) {
-      if (d < 0 || d >= element.rank())
-        FAIL(fail_size(Str("dimension ", d, " of input ", i, ", ", element, ", expected 0 to ", element.rank() - 1)));
+      if (d < 0 || d >= element.rank()) FAIL(fail_size(Str("input ", i, ": ", NoDimension(element, d))));
       if (i > 0 && !SameSize(element.dim(d), steps))
         FAIL(fail_size(Str("input ", i, " has ", element.dim(d), " steps, but input 0 has ", steps)));
       steps = element.dim(d);
@@ -195,7 +198,7 @@ Result<Shape> ShapeOfScan(const Instruction& inst) {
     }
     if (ShapesMatch(element, f.parameter(i).shape(), TypeMatch::kFloatsMayDiffer)) continue;
     FAIL(ErrorAtOperand(inst, i, "V108",
-                        Str("operand ", i, " is ", inst.operand(i).shape(), ", parameter ", i, " of '", f.name(),
+                        Str("operand ", i, " is ", inst.operand(i).shape(), ", but parameter ", i, " of '", f.name(),
                             "' is ", f.parameter(i).shape()))
              .AddNote("this parameter", NameRange(f.parameter(i))));
   }
@@ -243,8 +246,7 @@ Result<Shape> ShapeOfSort(const Instruction& inst) {
     results.push_back(operand);
   }
   if (a.dimension.value >= keys.rank()) {
-    FAIL(ErrorAtAttribute(inst, "dimensions", "V109",
-                          Str("dimension ", a.dimension.value, " of ", keys, ", expected 0 to ", keys.rank() - 1)));
+    FAIL(ErrorAtAttribute(inst, "dimensions", "V109", NoDimension(keys, a.dimension.value)));
   }
   // XLA's verifier accepts negative dimensions, but its evaluator then reads out of bounds.
   if (a.dimension.value < 0) {
@@ -255,7 +257,7 @@ Result<Shape> ShapeOfSort(const Instruction& inst) {
   const auto parameters = static_cast<int64_t>(f.parameters().size());
   if (parameters != 2 * count) {
     FAIL(ErrorAtCallee(inst, "to_apply", "V110",
-                       Str(count, count == 1 ? " operand needs " : " operands need ", 2 * count, " parameters, '",
+                       Str(count, count == 1 ? " operand needs " : " operands need ", 2 * count, " parameters, but '",
                            f.name(), "' has ", parameters),
                        f.root()));
   }
@@ -264,7 +266,7 @@ Result<Shape> ShapeOfSort(const Instruction& inst) {
     if (parameter.IsScalar() && SameOrBothFloat(parameter.type(), results[i / 2].type())) continue;
     FAIL(ErrorAtCallee(
         inst, "to_apply", "V110",
-        Str("parameter ", i, " of '", f.name(), "' is ", parameter, ", operand ", i / 2, " is ", results[i / 2]),
+        Str("parameter ", i, " of '", f.name(), "' is ", parameter, ", but operand ", i / 2, " is ", results[i / 2]),
         f.parameter(i)));
   }
   if (!f.root().shape().IsScalarOf(PrimitiveType::kPred)) {

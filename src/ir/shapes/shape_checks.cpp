@@ -75,6 +75,12 @@ bool SameSizes(std::span<const int64_t> a, std::span<const int64_t> b) {
 
 std::string Braced(std::span<const int64_t> list) { return Str("{", Join(list, ","), "}"); }
 
+std::string NoDimension(const Shape& shape, int64_t dimension) {
+  if (shape.rank() == 0) return Str(shape, " is a scalar and has no dimension ", dimension);
+  const std::string range = shape.rank() == 1 ? "0" : Str("0 to ", shape.rank() - 1);
+  return Str(shape, " has no dimension ", dimension, ", expected ", range);
+}
+
 int64_t DilatedSize(int64_t size, int64_t dilation) { return size == 0 ? 0 : (size - 1) * dilation + 1; }
 
 Error ErrorAtCallee(const Instruction& inst, const char* attribute, std::string code, std::string message,
@@ -94,10 +100,10 @@ Result<std::vector<PrimitiveType>> CheckReducer(const Instruction& inst, const R
   };
   const auto parameters = static_cast<int64_t>(f.parameters().size());
   if (parameters != 2 * k) {
-    Error wrong = ErrorAtAttribute(
-        inst, use.attribute, "V090",
-        Str(k, k == 1 ? " input needs " : " inputs need ", 2 * k, " parameters, '", f.name(), "' has ", parameters));
-    FAIL(std::move(wrong).AddNote(Str("'", f.name(), "' stands here"), f.range));
+    Error wrong = ErrorAtAttribute(inst, use.attribute, "V090",
+                                   Str(k, k == 1 ? " input needs " : " inputs need ", 2 * k, " parameters, but '",
+                                       f.name(), "' has ", parameters));
+    FAIL(std::move(wrong).AddNote(Str("'", f.name(), "' is defined here"), f.range));
   }
   std::vector<Shape> results;
   if (root.shape().IsTuple()) {
@@ -118,7 +124,7 @@ Result<std::vector<PrimitiveType>> CheckReducer(const Instruction& inst, const R
     types.push_back(accumulator);
     if (!f.parameter(i).shape().IsScalarOf(accumulator)) {
       FAIL(error("V092",
-                 Str("result ", i, " of '", f.name(), "' is ", results[i], ", its parameter ", i, " is ",
+                 Str("result ", i, " of '", f.name(), "' is ", results[i], ", but its parameter ", i, " is ",
                      f.parameter(i).shape()),
                  f.parameter(i)));
     }
@@ -126,7 +132,7 @@ Result<std::vector<PrimitiveType>> CheckReducer(const Instruction& inst, const R
       const Shape& init = inst.operand(use.init + i).shape();
       if (!init.IsScalar() || !SameOrBothFloat(init.type(), accumulator)) {
         FAIL(ErrorAtOperand(inst, use.init + i, "V093",
-                            Str("initial value is ", init, ", '", f.name(), "' accumulates ", results[i])));
+                            Str("initial value is ", init, ", but '", f.name(), "' accumulates ", results[i])));
       }
     }
     const Shape& element = f.parameter(k + i).shape();
@@ -134,7 +140,7 @@ Result<std::vector<PrimitiveType>> CheckReducer(const Instruction& inst, const R
     if (!element.IsScalar() || !SameOrBothFloat(element.type(), input) ||
         !SameOrBothFloat(element.type(), accumulator)) {
       FAIL(error("V094",
-                 Str("parameter ", k + i, " of '", f.name(), "' is ", element, ", the input's elements are ", input,
+                 Str("parameter ", k + i, " of '", f.name(), "' is ", element, ", but the input's elements are ", input,
                      " and the accumulator is ", results[i]),
                  f.parameter(k + i)));
     }

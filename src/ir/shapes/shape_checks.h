@@ -34,6 +34,9 @@ bool SameSizes(std::span<const int64_t> a, std::span<const int64_t> b);
 // "{0,2}".
 std::string Braced(std::span<const int64_t> list);
 
+// "f32[2,3] has no dimension 5, expected 0 to 1". For a scalar: "f32[] is a scalar and has no dimension 5".
+std::string NoDimension(const Shape& shape, int64_t dimension);
+
 // The size with `dilation - 1` holes between elements: docs/ops.md#windows.
 int64_t DilatedSize(int64_t size, int64_t dilation);
 

@@ -47,7 +47,7 @@ Result<Shape> ShapeOfIota(const Instruction& inst) {
   const int64_t dimension = inst.attrs<IotaAttrs>().iota_dimension;
   if (dimension < 0 || dimension >= shape.rank()) {
     FAIL(ErrorAtAttribute(inst, "iota_dimension", "V053",
-                          Str("iota_dimension ", dimension, " of ", shape, ", expected 0 to ", shape.rank() - 1)));
+                          Str("iota_dimension is ", dimension, ", but ", NoDimension(shape, dimension))));
   }
   return shape;
 }
@@ -57,12 +57,12 @@ static Status CheckSizeDimension(const Instruction& inst) {
   const Shape& shape = inst.operand(0).shape();
   const int64_t dimension = inst.attrs<OneDimensionAttrs>().dimension.value;
   if (dimension < 0 || dimension >= shape.rank()) {
-    FAIL(ErrorAtAttribute(inst, "dimensions", "V235",
-                          Str("dimension ", dimension, " of ", shape, ", expected 0 to ", shape.rank() - 1)));
+    FAIL(ErrorAtAttribute(inst, "dimensions", "V235", NoDimension(shape, dimension)));
   }
   if (shape.dim(dimension) > INT32_MAX) {
-    FAIL(ErrorAtAttribute(inst, "dimensions", "V235",
-                          Str("size ", shape.dim(dimension), " of dimension ", dimension, " does not fit in s32")));
+    FAIL(ErrorAtAttribute(
+        inst, "dimensions", "V235",
+        Str("dimension ", dimension, " has size ", shape.dim(dimension), ", which does not fit in s32")));
   }
   return {};
 }

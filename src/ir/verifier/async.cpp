@@ -197,7 +197,7 @@ Status CheckStateAliases(const Instruction& inst, const Computation& wrapped) {
           Str("alias ", Braced(alias.output), ": (", alias.operand, ", ", Braced(alias.operand_index), "): ", message));
     };
     if (alias.operand < 0 || alias.operand >= (start ? static_cast<int64_t>(wrapped.parameters().size()) : 1)) {
-      FAIL(fail(start ? Str("operand ", alias.operand, " does not exist, '", wrapped.name(), "' has ",
+      FAIL(fail(start ? Str("operand ", alias.operand, " does not exist, because '", wrapped.name(), "' has ",
                             wrapped.parameters().size(), " parameters")
                       : Str("only operand 0 can be aliased")));
     }
@@ -222,11 +222,12 @@ Status AsyncChecker::CheckState(const Instruction& inst, const Computation& wrap
   if (!IsPrefix(state[0], parameters)) {
     FAIL(ErrorAtResult(
         inst, "V173",
-        Str("the state binds ", state[0], ", the parameters of '", wrapped.name(), "' are ", parameters)));
+        Str("the state binds ", state[0], ", but the parameters of '", wrapped.name(), "' are ", parameters)));
   }
   if (!IsPrefix(state[1], wrapped.root().shape())) {
-    FAIL(ErrorAtResult(inst, "V173",
-                       Str("the state holds ", state[1], ", '", wrapped.name(), "' returns ", wrapped.root().shape())));
+    FAIL(ErrorAtResult(
+        inst, "V173",
+        Str("the state holds ", state[1], ", but '", wrapped.name(), "' returns ", wrapped.root().shape())));
   }
   return CheckStateAliases(inst, wrapped);
 }
@@ -245,9 +246,9 @@ Status AsyncChecker::CheckStart(const Instruction& inst) {
   }
   for (int64_t i = 0; i < bound; ++i) {
     if (Compatible(inst.operand(i).shape(), state[0].element(i))) continue;
-    FAIL(
-        ErrorAtOperand(inst, i, "V172",
-                       Str("operand ", i, " is ", inst.operand(i).shape(), ", the state binds ", state[0].element(i))));
+    FAIL(ErrorAtOperand(
+        inst, i, "V172",
+        Str("operand ", i, " is ", inst.operand(i).shape(), ", but the state binds ", state[0].element(i))));
   }
   TRY(CheckState(inst, *a.calls));
   const auto [first, is_first] = wrappers_.emplace(a.calls, &inst);
@@ -256,7 +257,7 @@ Status AsyncChecker::CheckStart(const Instruction& inst) {
     FAIL(ErrorAtAttribute(inst, "async_execution_thread", "V174",
                           Str("'", a.calls->name(), "' runs on thread \"", a.thread, "\" here, but on thread \"",
                               thread, "\" from '", first->second->name(), "'"))
-             .AddNote(Str("'", first->second->name(), "' stands here"), NameRange(*first->second)));
+             .AddNote(Str("'", first->second->name(), "' is defined here"), NameRange(*first->second)));
   }
   return CheckUsers(inst);
 }
@@ -275,14 +276,14 @@ Result<const Computation*> AsyncChecker::CheckContinues(const Instruction& inst,
     FAIL(ErrorAtAttribute(
              inst, "async_execution_thread", "V171",
              Str("this op runs on thread \"", thread, "\", but '", before.name(), "' on thread \"", started, "\""))
-             .AddNote(Str("'", before.name(), "' stands here"), NameRange(before)));
+             .AddNote(Str("'", before.name(), "' is defined here"), NameRange(before)));
   }
   const auto [other, first] = continued_.emplace(&before, &inst);
   if (!first) {
     FAIL(ErrorAtOperand(inst, 0, "V178",
                         Str("'", before.name(), "' is already continued in '", other->second->name(),
                             "', expected one continuation"))
-             .AddNote(Str("'", other->second->name(), "' stands here"), NameRange(*other->second)));
+             .AddNote(Str("'", other->second->name(), "' is defined here"), NameRange(*other->second)));
   }
   const Computation* wrapped = WrappedBy(inst);
   if (wrapped != nullptr && !Wraps(before, *wrapped))
@@ -316,7 +317,7 @@ Status AsyncChecker::CheckUpdate(const Instruction& inst) {
     const Shape& expected = state[0].element(kept + i - 1);
     if (Compatible(inst.operand(i).shape(), expected)) continue;
     FAIL(ErrorAtOperand(inst, i, "V175",
-                        Str("operand ", i, " is ", inst.operand(i).shape(), ", the state binds ", expected)));
+                        Str("operand ", i, " is ", inst.operand(i).shape(), ", but the state binds ", expected)));
   }
   return CheckUsers(inst);
 }
@@ -329,12 +330,13 @@ Status AsyncChecker::CheckDone(const Instruction& inst) {
   const std::vector<Shape>& state = inst.operand(0).shape().elements();
   if (state.empty() || state[0].elements().size() != wrapped->parameters().size()) {
     FAIL(ErrorAtOperand(inst, 0, "V176",
-                        Str("the state binds ", state.empty() ? 0 : state[0].elements().size(), " operands, '",
+                        Str("the state binds ", state.empty() ? 0 : state[0].elements().size(), " operands, but '",
                             wrapped->name(), "' takes ", wrapped->parameters().size())));
   }
   if (!Compatible(inst.shape(), wrapped->root().shape())) {
-    FAIL(ErrorAtResult(inst, "V176",
-                       Str("result is ", inst.shape(), ", '", wrapped->name(), "' returns ", wrapped->root().shape())));
+    FAIL(ErrorAtResult(
+        inst, "V176",
+        Str("result is ", inst.shape(), ", but '", wrapped->name(), "' returns ", wrapped->root().shape())));
   }
   return {};
 }
@@ -371,7 +373,7 @@ Status AsyncChecker::CheckUsers(const Instruction& inst) {
       if (&user->operand(i) != &inst || EffectOf(*user, i) != UserEffect::kNone) continue;
       Error error = ErrorAtOperand(*user, i, "V177",
                                    Str("'", user->opcode(), "' cannot take the state of '", inst.opcode(),
-                                       "', only async-update and async-done can"));
+                                       "'; only async-update and async-done can"));
       findings_.Add(*user, std::move(error));
     }
   }
@@ -408,7 +410,7 @@ void AsyncChecker::CheckWrapped() {
                     ErrorAtOpcode(*inst, "V182",
                                   Str("'", callee->name(), "' is wrapped by '", wrapper->second->name(),
                                       "', so nothing else may call it"))
-                        .AddNote(Str("'", wrapper->second->name(), "' stands here"), NameRange(*wrapper->second)));
+                        .AddNote(Str("'", wrapper->second->name(), "' is defined here"), NameRange(*wrapper->second)));
     }
   }
   for (const Computation* computation : findings_.module().Computations()) {
@@ -420,7 +422,7 @@ void AsyncChecker::CheckWrapped() {
     for (const Instruction* inner : computation->instructions()) {
       if (inner->IsRoot() || inner->Is(Opcode::kParameter) || inner->Is(Opcode::kGetTupleElement)) continue;
       findings_.Add(*inner, ErrorAtOpcode(*inner, "V179",
-                                          Str("'", inner->name(), "' is neither parameter nor root of '",
+                                          Str("'", inner->name(), "' is neither a parameter nor the root of '",
                                               computation->name(), "', which '", start->name(), "' runs on \"main\"")));
       break;
     }
@@ -458,7 +460,7 @@ Status AsyncChecker::CheckPairStart(const Instruction& inst, const StartAndDone&
         if (user->Is(pair.done) || IsMetadataCall(*user)) continue;
         FAIL(ErrorAtOpcode(inst, code,
                            Str("'", inst.name(), "' is used by '", user->opcode(), "', expected '", pair.done, "'"))
-                 .AddNote(Str("'", user->name(), "' stands here"), NameRange(*user)));
+                 .AddNote(Str("'", user->name(), "' is defined here"), NameRange(*user)));
     }
   }
   if (users.size() == 1) return {};
@@ -484,13 +486,13 @@ Status AsyncChecker::CheckPairDone(const Instruction& inst, const StartAndDone& 
       const auto text = [](std::optional<int64_t> id) { return id ? Str("channel_id ", *id) : Str("no channel_id"); };
       FAIL(ErrorAtAttribute(inst, "channel_id", "V198",
                             Str("found ", text(b.channel_id), ", but '", operand.name(), "' has ", text(a.channel_id)))
-               .AddNote(Str("'", operand.name(), "' stands here"), NameRange(operand)));
+               .AddNote(Str("'", operand.name(), "' is defined here"), NameRange(operand)));
     }
     if (a.channel_id && a.is_host_transfer != b.is_host_transfer) {
       FAIL(ErrorAtAttribute(inst, "is_host_transfer", "V199",
                             Str("is_host_transfer is ", b.is_host_transfer ? "true" : "false", ", but '",
                                 operand.name(), "' has ", a.is_host_transfer ? "true" : "false"))
-               .AddNote(Str("'", operand.name(), "' stands here"), NameRange(operand)));
+               .AddNote(Str("'", operand.name(), "' is defined here"), NameRange(operand)));
     }
     return {};
   }
@@ -502,7 +504,7 @@ Status AsyncChecker::CheckPairDone(const Instruction& inst, const StartAndDone& 
   }
   if (pair.start == Opcode::kAllReduceStart) {
     if (Compatible(inst.shape(), operand.shape())) return {};
-    FAIL(ErrorAtResult(inst, "V002", Str("result is ", inst.shape(), ", the start gives ", operand.shape())));
+    FAIL(ErrorAtResult(inst, "V002", Str("result is ", inst.shape(), ", but the start gives ", operand.shape())));
   }
   const std::vector<Shape>& parts = operand.shape().elements();
   if (parts.size() < 2) return {};  // The check of the start reported this.
@@ -513,11 +515,11 @@ Status AsyncChecker::CheckPairDone(const Instruction& inst, const StartAndDone& 
                          Str("operand is ", operand.shape(), ", but its first two elements must have the same shape")));
     }
     if (Compatible(inst.shape(), parts[0])) return {};
-    FAIL(ErrorAtResult(inst, "V194", Str("result is ", inst.shape(), ", the copy is ", parts[0])));
+    FAIL(ErrorAtResult(inst, "V194", Str("result is ", inst.shape(), ", but the copy is ", parts[0])));
   }
   if (Compatible(inst.shape(), parts[1])) return {};
   FAIL(ErrorAtResult(inst, pair.start == Opcode::kCollectivePermuteStart ? "V227" : "V002",
-                     Str("result is ", inst.shape(), ", the start gives ", parts[1])));
+                     Str("result is ", inst.shape(), ", but the start gives ", parts[1])));
 }
 
 void AsyncChecker::CheckHostChannels() {
@@ -533,7 +535,7 @@ void AsyncChecker::CheckHostChannels() {
                                        Str("'", inst->opcode(), "' ", inst->shape(), " and '", other.opcode(), "' ",
                                            other.shape(), " share channel ", *a.channel_id,
                                            " to the host, so they must have the same opcode, shape and attributes"))
-                             .AddNote(Str("'", other.name(), "' stands here"), NameRange(other)));
+                             .AddNote(Str("'", other.name(), "' is defined here"), NameRange(other)));
   }
 }
 
@@ -566,7 +568,7 @@ Status CheckTokens(const Instruction& inst) {
       const auto& shape = inst.attrs<OutfeedAttrs>().shape;
       if (shape && !Compatible(*shape, inst.operand(0).shape())) {
         FAIL(ErrorAtAttribute(inst, "outfeed_shape", "V192",
-                              Str("outfeed_shape is ", *shape, ", the operand ", inst.operand(0).shape())));
+                              Str("outfeed_shape is ", *shape, ", but the operand is ", inst.operand(0).shape())));
       }
       return expect_token(1);
     }

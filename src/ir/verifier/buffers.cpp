@@ -30,11 +30,12 @@ Status CheckOperandLayouts(const Instruction& inst, const CustomCallAttrs& a) {
     return ErrorAtAttribute(inst, "operand_layout_constraints", "V240", std::move(message));
   };
   if (static_cast<int64_t>(shapes.size()) != inst.operand_count())
-    FAIL(fail(Str(shapes.size(), " layouts for ", inst.operand_count(), " operands, expected one for each")));
+    FAIL(fail(Str("found ", shapes.size(), shapes.size() == 1 ? " layout for " : " layouts for ", inst.operand_count(),
+                  inst.operand_count() == 1 ? " operand" : " operands", ", expected one for each")));
   for (size_t i = 0; i < shapes.size(); ++i) {
     const Shape& operand = inst.operand(static_cast<int64_t>(i)).shape();
     if (!Compatible(shapes[i], operand))
-      FAIL(fail(Str("layout ", i, " is for ", shapes[i], ", operand ", i, " is ", operand)));
+      FAIL(fail(Str("layout ", i, " is for ", shapes[i], ", but operand ", i, " is ", operand)));
   }
   return {};
 }
@@ -110,7 +111,7 @@ Status CheckBufferUse(const Instruction& inst) {
   if (inst.Is(Opcode::kDynamicUpdateSlice) && inst.operand_count() > 0 && inst.operand(0).shape().IsBuffer()) {
     if (!inst.shape().IsBuffer()) {
       FAIL(ErrorAtResult(inst, "V249",
-                         Str("result is ", inst.shape(), ", the updated operand is ", inst.operand(0).shape())));
+                         Str("result is ", inst.shape(), ", but the updated operand is ", inst.operand(0).shape())));
     }
     for (int64_t i = 1; i < inst.operand_count(); ++i) {
       if (HasBuffer(inst.operand(i).shape()))

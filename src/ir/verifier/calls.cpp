@@ -19,7 +19,7 @@ Status CheckThreads(const Instruction& inst) {
     if (callee->execution_thread == thread) continue;
     FAIL(ErrorAtOpcode(inst, always ? "V152" : "V153",
                        Str("'", callee->name(), "' runs on thread \"", callee->execution_thread,
-                           "\", but its caller on thread \"", thread, "\"")));
+                           "\", but its caller runs on thread \"", thread, "\"")));
   }
   return {};
 }
@@ -50,23 +50,23 @@ Status CheckBranchShardings(const Instruction& inst) {
   // Messages use these roles, because computations may have other names than in the text.
   std::vector<std::pair<std::string_view, const Instruction*>> related = {{"the result", &inst}};
   if (loop != nullptr) {
-    related.emplace_back("what the body returns", &loop->body->root());
+    related.emplace_back("the result of the body", &loop->body->root());
     if (!loop->body->parameters().empty()) related.emplace_back("the body's parameter", &loop->body->parameter(0));
     if (!loop->condition->parameters().empty())
       related.emplace_back("the condition's parameter", &loop->condition->parameter(0));
   } else {
     for (const Computation* branch : conditional->branches())
-      related.emplace_back("what a branch returns", &branch->root());
+      related.emplace_back("the result of a branch", &branch->root());
   }
   std::erase_if(related, [](const auto& one) { return one.second->common().sharding.empty(); });
   for (const auto& [role, other] : related) {
     const auto& [first_role, first] = related[0];
     if (other->common().sharding == first->common().sharding) continue;
     FAIL(ErrorAtOpcode(inst, "V154",
-                       Str(first_role, " has sharding ", *first->common().sharding, ", ", role, " ",
+                       Str(first_role, " has sharding ", *first->common().sharding, ", but ", role, " has ",
                            *other->common().sharding, ", expected one sharding"))
-             .AddNote(Str(first_role, " stands here"), NameRange(*first))
-             .AddNote(Str(role, " stands here"), NameRange(*other)));
+             .AddNote(Str(first_role, " is defined here"), NameRange(*first))
+             .AddNote(Str(role, " is defined here"), NameRange(*other)));
   }
   return {};
 }

@@ -21,8 +21,8 @@ std::string Trouble(const DevicePairs& pairs) {
   std::unordered_map<int64_t, int64_t> next;
   std::unordered_set<int64_t> targets;
   for (const auto& [source, target] : pairs) {
-    if (!next.emplace(source, target).second) return Str("source ", source, " stands twice");
-    if (!targets.insert(target).second) return Str("target ", target, " stands twice");
+    if (!next.emplace(source, target).second) return Str("source ", source, " occurs twice");
+    if (!targets.insert(target).second) return Str("target ", target, " occurs twice");
   }
   // Each source has one target here, so every path ends or becomes a cycle.
   std::unordered_set<int64_t> done;

@@ -64,14 +64,14 @@ Status CheckListedGroups(const Instruction& inst, const Groups& groups, const ch
     if (group.empty()) FAIL(fail("V210", Str("group ", i, " is empty")));
     ids.insert(ids.end(), group.begin(), group.end());
     if (!IsAllReduce(inst) && group.size() != groups.listed[0].size()) {
-      FAIL(fail("V213", Str("group ", i, " has ", group.size(), " ids, group 0 has ", groups.listed[0].size())));
+      FAIL(fail("V213", Str("group ", i, " has ", group.size(), " ids, but group 0 has ", groups.listed[0].size())));
     }
   }
   std::sort(ids.begin(), ids.end());
   for (size_t i = 0; i < ids.size(); ++i) {
     if (ids[i] == static_cast<int64_t>(i)) continue;
     const bool twice = i > 0 && ids[i] == ids[i - 1];
-    FAIL(fail("V211", twice ? Str("id ", ids[i], " stands twice")
+    FAIL(fail("V211", twice ? Str("id ", ids[i], " occurs twice")
                             : Str("id ", i, " is missing, expected each id from 0 to ", ids.size() - 1)));
   }
   return {};
@@ -121,7 +121,7 @@ Shape ShapeOfOperands(const Instruction& inst) {
 
 Status CheckResult(const Instruction& inst, const char* code, const Shape& expected) {
   if (ShapesMatch(inst.shape(), expected, TypeMatch::kFloatsMayDiffer)) return {};
-  FAIL(ErrorAtResult(inst, code, Str("result is ", inst.shape(), ", the operands give ", expected)));
+  FAIL(ErrorAtResult(inst, code, Str("result is ", inst.shape(), ", but the operands give ", expected)));
 }
 
 Status CheckScaledDim(const Instruction& inst, const CollectiveAttrs& a, const Shape& result, int64_t group_size) {
@@ -143,10 +143,10 @@ Status CheckScaledDim(const Instruction& inst, const CollectiveAttrs& a, const S
     const Shape& from = inst.operand(i).shape();
     const Shape& to = several ? result.element(i) : result;
     if (d < 0 || d >= from.rank() || d >= to.rank()) {
-      FAIL(ErrorAtAttribute(
-          inst, "dimensions", "V218",
-          d < 0 ? Str("'", inst.opcode(), "' needs one dimension, 0 or above")
-                : Str("dimension ", d, " of operand ", from, " and result ", to, ", expected 0 to ", from.rank() - 1)));
+      FAIL(ErrorAtAttribute(inst, "dimensions", "V218",
+                            d < 0 ? Str("'", inst.opcode(), "' needs one dimension, 0 or above")
+                                  : Str("operand ", i, " is ", from, " and its result is ", to, ", but dimensions is {",
+                                        d, "}, expected a dimension of both")));
     }
     Shape expected = from;
     expected.SetDim(d, to.dim(d));
@@ -182,13 +182,11 @@ Status CheckAllToAll(const Instruction& inst, const CollectiveAttrs& a, int64_t 
     TRY(CheckArray(inst, 0));
     const Shape& operand = inst.operand(0).shape();
     const int64_t d = a.dimension->value;
-    if (d < 0 || d >= operand.rank())
-      FAIL(ErrorAtAttribute(inst, "dimensions", "V222",
-                            Str("dimension ", d, " of ", operand, ", expected 0 to ", operand.rank() - 1)));
+    if (d < 0 || d >= operand.rank()) FAIL(ErrorAtAttribute(inst, "dimensions", "V222", NoDimension(operand, d)));
     if (group_size > 0 && operand.dim(d) != Shape::kUnbounded && operand.dim(d) % group_size != 0) {
       FAIL(ErrorAtAttribute(inst, "dimensions", "V222",
-                            Str("dimension ", d, " of ", operand, " is ", operand.dim(d), ", not divisible among the ",
-                                group_size, " members of a group")));
+                            Str("dimension ", d, " of ", operand, " has size ", operand.dim(d),
+                                ", which cannot be divided among the ", group_size, " members of a group")));
     }
     if (operand.HasDynamicDims())
       FAIL(ErrorAtOperand(inst, 0, "V222", Str("operand is ", operand, ", expected static dimensions")));
@@ -196,7 +194,7 @@ Status CheckAllToAll(const Instruction& inst, const CollectiveAttrs& a, int64_t 
   }
   if (group_size > 0 && inst.operand_count() != group_size) {
     FAIL(ErrorAtOperandListEnd(inst, "V223",
-                               Str(inst.operand_count(), inst.operand_count() == 1 ? " operand" : " operands",
+                               Str("found ", inst.operand_count(), inst.operand_count() == 1 ? " operand" : " operands",
                                    ", but the groups have ", group_size, group_size == 1 ? " member" : " members")));
   }
   std::vector<Shape> shapes;
@@ -245,11 +243,11 @@ Status CheckPairs(const Instruction& inst, const PermuteAttrs& a) {
     for (int side = 0; side < 2; ++side) {
       const char* what = side == 0 ? "source " : "target ";
       if (pair[side] < 0 || (ids != 1 && pair[side] >= ids)) {
-        FAIL(fail(Str(what, pair[side], " does not exist, the module has ", ids,
+        FAIL(fail(Str(what, pair[side], " does not exist, because the module has ", ids,
                       a.channel_id ? " partitions" : " replicas")));
       }
       if (++seen[side][pair[side]] > often)
-        FAIL(fail(Str(what, pair[side], " stands ", often == 1 ? "twice" : Str("more than ", often, " times"))));
+        FAIL(fail(Str(what, pair[side], " occurs ", often == 1 ? "twice" : Str("more than ", often, " times"))));
     }
   }
   return {};
@@ -382,7 +380,7 @@ void CheckLayoutConstraints(Findings& findings) {
     findings.Add(*inst, ErrorAtAttribute(*inst, "constrain_layout", "V217",
                                          Str("constrain_layout is ", constrained ? "true" : "false", " here and ",
                                              constrained ? "false" : "true", " on '", first->name(), "'"))
-                            .AddNote(Str("'", first->name(), "' stands here"), NameRange(*first)));
+                            .AddNote(Str("'", first->name(), "' is defined here"), NameRange(*first)));
   }
 }
 

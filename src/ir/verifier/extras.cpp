@@ -32,7 +32,7 @@ Status CheckElementTypes(const Instruction& inst) {
       const ComparisonDirection direction = inst.attrs<CompareAttrs>().direction;
       if (!IsComplex(type) || direction == ComparisonDirection::kEq || direction == ComparisonDirection::kNe) return {};
       FAIL(ErrorAtAttribute(inst, "direction", "V301",
-                            Str("direction=", direction, " on ", type, ", expected EQ or NE")));
+                            Str("direction=", direction, " does not suit ", type, ", expected EQ or NE")));
     }
     default: return {};
   }
@@ -51,7 +51,7 @@ Status CheckCollectiveReducer(const Instruction& inst) {
     return {};
   FAIL(ErrorAtCallee(inst, "to_apply", "V304",
                      Str("'", f->name(), "' takes ", parameters.size(), " parameters and returns ", f->root().shape(),
-                         ", expected two ", type, "[] and one"),
+                         ", expected two ", type, "[] and one ", type, "[]"),
                      f->root()));
 }
 
@@ -131,7 +131,7 @@ Status CheckDynamic(const Instruction& inst) {
   if (!dynamic) return {};
   const Result<Shape> inferred = InferShape(inst);
   if (!inferred || SameDynamic(*inferred, inst.shape())) return {};
-  FAIL(ErrorAtResult(inst, "V313", Str("result is ", inst.shape(), ", the operands give ", *inferred)));
+  FAIL(ErrorAtResult(inst, "V313", Str("result is ", inst.shape(), ", but the operands give ", *inferred)));
 }
 
 bool AlgorithmTakes(DotAlgorithm algorithm, PrimitiveType type) {
@@ -228,7 +228,7 @@ Status CheckReducerTypes(const Instruction& inst) {
     if (f.parameter(p).shape().type() == type) continue;
     FAIL(ErrorAtCallee(
         inst, "to_apply", "V095",
-        Str("parameter ", p, " of '", f.name(), "' is ", f.parameter(p).shape(), ", operand ", i, " is of ", type),
+        Str("parameter ", p, " of '", f.name(), "' is ", f.parameter(p).shape(), ", but operand ", i, " is of ", type),
         f.parameter(p)));
   }
   return {};
@@ -264,8 +264,8 @@ Status CheckNamesAndWidths(const Instruction& inst) {
     const bool may = leaf.IsArray() && BitWidth(leaf.type()) < 8 && leaf.type() != PrimitiveType::kPred;
     if (leaf.layout().tiling->element_size_in_bits == 0 || may || !status) return;
     status = std::unexpected(ErrorAtResult(inst, "V271",
-                                           Str("E(", leaf.layout().tiling->element_size_in_bits, ") on ", leaf.type(),
-                                               ", which is no type of less than a byte")));
+                                           Str("E(", leaf.layout().tiling->element_size_in_bits, ") does not suit ",
+                                               leaf.type(), ", whose elements have a byte or more")));
   });
   return status;
 }

@@ -51,12 +51,12 @@ void CheckEntryLayout(Findings& findings) {
     if (Agrees(parameters[i], parameter.shape(), strict)) continue;
     findings.Add(ErrorAt(parameter, "V262",
                          Str("parameter ", i, " is ", Text(parameter.shape(), strict),
-                             ", entry_computation_layout says ", Text(parameters[i], strict))));
+                             ", but entry_computation_layout says ", Text(parameters[i], strict))));
   }
   if (!Agrees(*header.entry_result, entry.root().shape(), strict)) {
     findings.Add(ErrorAtResult(entry.root(), "V262",
                                Str("the result is ", Text(entry.root().shape(), strict),
-                                   ", entry_computation_layout says ", Text(*header.entry_result, strict))));
+                                   ", but entry_computation_layout says ", Text(*header.entry_result, strict))));
   }
 }
 
@@ -95,7 +95,8 @@ void CheckAliases(Findings& findings) {
       add("V263", "names no array of the entry");
       continue;
     }
-    if (is_used(alias.parameter, alias.parameter_index)) add("V263", "gives away a parameter twice");
+    if (is_used(alias.parameter, alias.parameter_index))
+      add("V263", "donates a parameter that another entry donates too");
     if (findings.strict() && input->ByteSize() != output->ByteSize())
       add("V263",
           Str("joins ", input->ByteSize(), " bytes (", *input, ") with ", output->ByteSize(), " (", *output, ")"));

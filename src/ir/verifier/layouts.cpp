@@ -161,9 +161,9 @@ Status CheckMemory(const Instruction& inst) {
     case Opcode::kBitcast: {
       const Shape& from = inst.operand(0).shape();
       if (from.ByteSize() != result.ByteSize()) {
-        FAIL(ErrorAtResult(
-            inst, "V292",
-            Str("bitcast of ", from.ByteSize(), " bytes (", from, ") to ", result.ByteSize(), " (", result, ")")));
+        FAIL(ErrorAtResult(inst, "V292",
+                           Str("bitcast changes ", from.ByteSize(), " bytes (", from, ") to ", result.ByteSize(),
+                               " bytes (", result, ")")));
       }
       if ((MemoryOf(from) == kHostMemory) != (MemoryOf(result) == kHostMemory) && !IsConstantCopy(inst.operand(0)))
         FAIL(moves("V293", from, "cannot move data into or out of host memory, S(5)"));

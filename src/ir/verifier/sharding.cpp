@@ -38,20 +38,21 @@ Placement PlacementOf(const Sharding& sharding) {
 Status CheckOne(const Instruction& inst, const Shape& leaf, const Sharding& sharding) {
   Placement placement = PlacementOf(sharding);
   if (leaf.IsArray() && placement.dims && *placement.dims != leaf.rank()) {
-    FAIL(ErrorAtSharding(inst, "V256",
-                         Str(*placement.dims, *placement.dims == 1 ? " tile dimension for " : " tile dimensions for ",
-                             leaf, ", expected ", leaf.rank())));
+    FAIL(ErrorAtSharding(
+        inst, "V256",
+        Str("found ", *placement.dims, *placement.dims == 1 ? " tile dimension for " : " tile dimensions for ", leaf,
+            ", expected ", leaf.rank())));
   }
   std::vector<int64_t>& ids = placement.ids;
   std::sort(ids.begin(), ids.end());
   if (!ids.empty() && ids[0] < 0) FAIL(ErrorAtSharding(inst, "V257", Str("device ", ids[0], " is negative")));
   const auto twice = std::adjacent_find(ids.begin(), ids.end());
-  if (twice != ids.end()) FAIL(ErrorAtSharding(inst, "V257", Str("device ", *twice, " stands twice")));
+  if (twice != ids.end()) FAIL(ErrorAtSharding(inst, "V257", Str("device ", *twice, " occurs twice")));
   const int64_t partitions = inst.module().header.num_partitions;
   const char* code = partitions == 1 ? "V316" : "V258";
   const std::string has = Str("the module has ", partitions, partitions == 1 ? " partition" : " partitions");
   if (!ids.empty() && ids.back() >= partitions)
-    FAIL(ErrorAtSharding(inst, code, Str("device ", ids.back(), " does not exist, ", has)));
+    FAIL(ErrorAtSharding(inst, code, Str("device ", ids.back(), " does not exist, because ", has)));
   if (!placement.count || partitions == 1 || *placement.count == partitions) return {};
   FAIL(ErrorAtSharding(inst, code, Str("the tiles name ", *placement.count, " devices, but ", has)));
 }
@@ -75,12 +76,13 @@ Status CheckSharding(const Instruction& inst) {
   const size_t parts = sharding.leaves.size();
   if (inst.shape().IsToken()) return {};
   if (!inst.shape().IsTuple())
-    FAIL(ErrorAtSharding(inst, "V255", Str("a tuple of shardings for ", inst.shape(), ", which is no tuple")));
+    FAIL(ErrorAtSharding(inst, "V255",
+                         Str("a tuple of shardings does not suit ", inst.shape(), ", which is not a tuple")));
   if (leaves.empty() && parts <= 1) return {};
   if (parts != leaves.size()) {
-    FAIL(ErrorAtSharding(
-        inst, "V255",
-        Str(parts, parts == 1 ? " sharding for " : " shardings for ", leaves.size(), " leaves of ", inst.shape())));
+    FAIL(ErrorAtSharding(inst, "V255",
+                         Str("found ", parts, parts == 1 ? " sharding for " : " shardings for ", leaves.size(),
+                             " leaves of ", inst.shape())));
   }
   for (size_t i = 0; i < parts; ++i) TRY(CheckOne(inst, *leaves[i], sharding.leaves[i]));
   return {};
@@ -111,7 +113,7 @@ Status CheckLeafAttributes(const Instruction& inst) {
     const auto leaves = static_cast<size_t>(inst.shape().LeafCount());
     if (flags != leaves) {
       FAIL(ErrorAtAttribute(inst, "parameter_replication", "V272",
-                            Str(flags, flags == 1 ? " flag for " : " flags for ", leaves,
+                            Str("found ", flags, flags == 1 ? " flag for " : " flags for ", leaves,
                                 leaves == 1 ? " leaf of " : " leaves of ", inst.shape())));
     }
   }
@@ -121,7 +123,7 @@ Status CheckLeafAttributes(const Instruction& inst) {
   const auto [named, is_tree] = NamedIn(origin);
   if (is_tree != inst.shape().IsTuple() || named != leaves) {
     FAIL(ErrorAtAttribute(inst, "origin", "V268",
-                          Str(named, named == 1 ? " value for " : " values for ", leaves,
+                          Str("found ", named, named == 1 ? " value for " : " values for ", leaves,
                               leaves == 1 ? " leaf of " : " leaves of ", inst.shape())));
   }
   return {};

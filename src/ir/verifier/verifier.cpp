@@ -355,7 +355,7 @@ Status Verifier::CheckShape(const Instruction& inst) {
                        Str("result is written ", inst.shape(), ", but ", handing->whose, " ", inferred)));
   }
   FAIL(ErrorAtResult(inst, "V002",
-                     Str("'", inst.opcode(), "' is written ", inst.shape(), " but its operands give ", inferred)));
+                     Str("'", inst.opcode(), "' is written ", inst.shape(), ", but its operands give ", inferred)));
 }
 
 // The shape rules of clamp and select check their operands.

@@ -91,7 +91,7 @@ Status WarnOfComparator(const Instruction& inst) {
   const bool total = !IsFloat(f.root().operand(0).shape().type()) || a.type == ComparisonType::kTotalOrder;
   if (strict && total) return {};
   FAIL(ErrorAtCallee(inst, "to_apply", "W007",
-                     strict ? Str("'", f.name(), "' compares floats and gives NaN no place; expected type=TOTALORDER")
+                     strict ? Str("'", f.name(), "' compares floats and does not order NaN; expected type=TOTALORDER")
                             : Str("'", f.name(), "' compares with ", a.direction, ", expected LT or GT"),
                      f.root()));
 }
@@ -104,7 +104,7 @@ Status WarnOfDevices(const Instruction& inst) {
   if (__builtin_mul_overflow(header.replica_count, header.num_partitions, &devices) || named <= devices) return {};
   FAIL(ErrorAtAttribute(inst, inst.attributes().GetIf<PermuteAttrs>() ? "source_target_pairs" : "replica_groups",
                         "W008",
-                        Str(named, " devices are named, the module has replica_count=", header.replica_count,
+                        Str(named, " devices are named, but the module has replica_count=", header.replica_count,
                             " and num_partitions=", header.num_partitions))
            .Hint("set the numbers for a run: hlo-run --num_partitions=N --num_replicas=N"));
 }
