@@ -78,17 +78,17 @@ TEST_F(Npz, NamesArraysThatDoNotFit) {
                std::vector<Literal>{Literal(Shape(PrimitiveType::kS64, {3})), Literal(Shape(PrimitiveType::kS4, {2}))})
           .has_value());
   EXPECT_EQ(ReadArguments(Path("a.npz"), *module).error().message(),
-            "argument 0 ('x') wants s32[3], " + Path("a.npz") + ":arg0 has int64 (3,)");
+            "argument 0 ('x') needs s32[3], but " + Path("a.npz") + ":arg0 is int64 (3,)");
   ASSERT_TRUE(
       WriteNpz(Path("b.npz"), "arg",
                std::vector<Literal>{Literal(Shape(PrimitiveType::kS32, {3})), Values(PrimitiveType::kS8, {2}, {1, 8})})
           .has_value());
   EXPECT_EQ(ReadArguments(Path("b.npz"), *module).error().message(),
-            "argument 1 ('y') wants s4[2], " + Path("b.npz") + ":arg1 has int8 (2,); element 1 is 8, out of range");
+            "argument 1 ('y') needs s4[2], but " + Path("b.npz") + ":arg1 is int8 (2,); element 1 is 8, out of range");
   ASSERT_TRUE(
       WriteNpz(Path("c.npz"), "arg", std::vector<Literal>{Literal(Shape(PrimitiveType::kS32, {3}))}).has_value());
   const auto missing = ReadArguments(Path("c.npz"), *module);
-  EXPECT_EQ(missing.error().message(), "argument 1 ('y') wants s4[2], " + Path("c.npz") + " has no key 'arg1'");
+  EXPECT_EQ(missing.error().message(), "argument 1 ('y') needs s4[2], but " + Path("c.npz") + " has no key 'arg1'");
   EXPECT_EQ(missing.error().code(), "A003");
 }
 

@@ -129,7 +129,7 @@ ENTRY main {
   ASSERT_FALSE(result.has_value());
   EXPECT_EQ(result.error().exit, ExitCode::kLimit);
   EXPECT_EQ(result.error().message(),
-            "instruction 'big' needs 3.6 TiB for f32[1000000000000], limit 1.0 GiB (--memory_limit)");
+            "instruction 'big' needs 3.6 TiB for f32[1000000000000], but the limit is 1.0 GiB (--memory_limit)");
 }
 
 TEST(Interpreter, PlansThePeakFromLastUses) {
@@ -149,7 +149,7 @@ TEST(Interpreter, RejectsArgumentsOfOtherShapes) {
   const auto module = ParseText("HloModule m\nENTRY main {\n  ROOT x = f32[2,3] parameter(0)\n}");
   const auto result = Interpret(*module, std::vector<Literal>{Values(PrimitiveType::kF32, {3, 2}, {})});
   ASSERT_FALSE(result.has_value());
-  EXPECT_EQ(result.error().message(), "argument 0 ('x') wants f32[2,3], got f32[3,2]");
+  EXPECT_EQ(result.error().message(), "argument 0 ('x') needs f32[2,3], but got f32[3,2]");
   EXPECT_EQ(Interpret(*module, {}).error().code(), "A004");
 }
 

@@ -43,7 +43,7 @@ TEST(JsonReader, ReadsNumbers) {
   EXPECT_EQ(ReadJson("-0")->Int(), 0);
   EXPECT_EQ(ReadJson("0.5E-1")->Number(), 0.05);
   for (const char* bad : {"01", "-", "1.", "1e", "1e+", "-01"})
-    EXPECT_EQ(ErrorOf(bad).substr(0, 22), "JSON: malformed number") << bad;
+    EXPECT_EQ(ErrorOf(bad).substr(0, 22), "JSON: the number is malformed") << bad;
   for (const char* bad : {"+1", ".5", "NaN", "Infinity", "0x1"})
     EXPECT_NE(ErrorOf(bad).substr(0, 9), "no error:") << bad;
   EXPECT_EQ(ErrorOf("1e999"), "JSON: the number is beyond the range of double, line 1, byte 6");
@@ -103,7 +103,7 @@ TEST(JsonReader, DepthIsBounded) {
   const auto deep = ReadJson(nested(101));
   ASSERT_FALSE(deep.has_value());
   EXPECT_EQ(deep.error().exit, ExitCode::kLimit);
-  EXPECT_EQ(deep.error().message(), "JSON: nested too deep, line 1, byte 101");
+  EXPECT_EQ(deep.error().message(), "JSON: the value is nested too deep, line 1, byte 101");
   EXPECT_FALSE(ReadJson(std::string(5'000'000, '[')).has_value());
   EXPECT_TRUE(ReadJson("[[[1],2],{\"a\":[]}]", 3).has_value());
 }

@@ -234,8 +234,8 @@ TEST(ParserProto, TextFormHasItsOwnErrors) {
     return Str(at.line, ":", at.column, " ", module.error().message());
   };
   EXPECT_EQ(place("name: \"m\"\ncomputations {\n  name: 5\n}"), "3:9 expected a string");
-  EXPECT_EQ(place("name: \"m\ncomputations {"), "1:7 a string that does not end");
-  EXPECT_EQ(place("name: \"\\q\""), "1:8 unknown escape in a string");
+  EXPECT_EQ(place("name: \"m\ncomputations {"), "1:7 the string has no closing quote");
+  EXPECT_EQ(place("name: \"\\q\""), "1:8 the string contains an unknown escape");
   EXPECT_EQ(place("name: 'm'\ncomputations {\n  id: 18446744073709551616\n}"), "3:7 expected an integer of 64 bits");
   EXPECT_EQ(place("name: 'm'\ncomputations { instructions { shape { element_type: F31 } } }"),
             "2:53 'element_type' has no value 'F31'");

@@ -47,7 +47,7 @@ class JsonReader {
   template <class F>
   bool Nested(F&& f) {
     if (depth_left_ == 0) {
-      error_ = LimitError("A016", Str("JSON: nested too deep, ", Place()));
+      error_ = LimitError("A016", Str("JSON: the value is nested too deep, ", Place()));
       return false;
     }
     --depth_left_;
@@ -112,7 +112,7 @@ class JsonReader {
     const bool leading_zero = zero && integer && Peek() >= '0' && Peek() <= '9';
     if (!good || leading_zero) {
       if (at_ == begin) return Fail("expected a value");
-      return Fail("malformed number");
+      return Fail("the number is malformed");
     }
     const char* const first = text_.data() + begin;
     const char* const last = text_.data() + at_;

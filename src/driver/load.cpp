@@ -175,8 +175,8 @@ Status CheckIsMeant(const Module& module) {
       }
       if (inst->Is(Opcode::kBitcast) && !IsOfSameSize(inst->operand(0).shape(), inst->shape()))
         FAIL(UnsupportedAt(*inst, "U009",
-                           Str("'bitcast' from ", inst->operand(0).shape(), " to ", inst->shape(),
-                               ", which has another size than the operand")));
+                           Str("'bitcast' changes ", inst->operand(0).shape(), " to ", inst->shape(),
+                               ", which has another size in bytes")));
       for (int64_t i = 0; inst->Is(Opcode::kSort) && i < inst->operand_count(); ++i) {
         const Shape& result = inst->shape().IsTuple() ? inst->shape().element(i) : inst->shape();
         if (result.type() != inst->operand(i).shape().type())

@@ -101,7 +101,8 @@ class Runner {
   // `caller` is null for the first frame.
   Status Push(const Computation& computation, std::span<Literal> args, const Step* caller = nullptr) {
     if (static_cast<int64_t>(frames_.size()) >= options_.max_depth) {
-      FAIL(LimitError("R005", Str("calls nested deeper than ", options_.max_depth, " at '", computation.name(), "'"))
+      FAIL(LimitError("R005",
+                      Str("calls are nested deeper than ", options_.max_depth, " levels at '", computation.name(), "'"))
                .RaisedBy("max_depth"));
     }
     if (caller != nullptr && caller->dynamic) TRY(CheckParameters(*caller->inst, computation, args));
@@ -324,7 +325,7 @@ Status CheckArguments(const Computation& computation, std::span<const Literal> a
   for (size_t i = 0; i < args.size(); ++i) {
     if (Fits(args[i].shape(), parameters[i]->shape())) continue;
     FAIL(ErrorAt(*parameters[i], "A004",
-                 Str("argument ", i, " ('", parameters[i]->name(), "') wants ", parameters[i]->shape(), ", got ",
+                 Str("argument ", i, " ('", parameters[i]->name(), "') needs ", parameters[i]->shape(), ", but got ",
                      args[i].shape())));
   }
   return {};
@@ -337,12 +338,12 @@ Status CheckMemory(const Computation& computation, const InterpretOptions& optio
   const Peak peak = PlannedPeak(computation);
   if (peak.bytes <= limit / devices) return {};
   const Instruction& largest = *peak.largest;
-  const std::string bound = Str("limit ", HumanBytes(static_cast<double>(limit)));
+  const std::string bound = Str("the limit is ", HumanBytes(static_cast<double>(limit)));
   const double size = static_cast<double>(largest.shape().ByteSize());
   FAIL(ErrorAt(largest, "R004",
                size > static_cast<double>(limit)
-                   ? Str("instruction '", largest.name(), "' needs ", HumanBytes(size), " for ", largest.shape(), ", ",
-                         bound)
+                   ? Str("instruction '", largest.name(), "' needs ", HumanBytes(size), " for ", largest.shape(),
+                         ", but ", bound)
                    : Str("values alive at once need ", HumanBytes(static_cast<double>(peak.bytes)),
                          devices == 1 ? "" : Str(" on each of ", devices, " devices"), ", of which '", largest.name(),
                          "' ", largest.shape(), " is the largest with ", HumanBytes(size), "; ", bound),

@@ -109,7 +109,7 @@ Result<Value> Bilinear(const Instruction& inst, const Value& x, const Value& y, 
   if (TermsOf(inst) >= kMostTerms)
     FAIL(UnsupportedAt(inst, "U043",
                        Str("no residues for '", inst.opcode(), "' that adds up ", TermsOf(inst),
-                           " products, the limit is ", kMostTerms)));
+                           " products, because the limit is ", kMostTerms)));
   const auto evaluate = [&](PrimitiveType type, const Literal& a, const Literal& b) {
     std::vector<Literal> literals{a, b};
     literals.insert(literals.end(), rest.begin(), rest.end());

@@ -32,7 +32,9 @@ bool Reader::CheckOperandCount(const Pending& pending) {
       return Fail("V001", Str("a tuple is written ", *pending.shape, ", expected a tuple shape"), pending.opcode_range);
     const size_t elements = pending.shape->elements().size();
     if (elements != found)
-      return Fail("V001", Str("a tuple of ", elements, " elements has ", found, found == 1 ? " operand" : " operands"),
+      return Fail("V001",
+                  Str("a tuple of ", elements, elements == 1 ? " element has " : " elements has ", found,
+                      found == 1 ? " operand" : " operands"),
                   pending.operands_end);
   }
   return true;
@@ -64,7 +66,7 @@ bool Reader::Build(Pending& pending, std::string_view name, Instruction*& inst) 
   if (inferred &&
       ((RowOf(pending.opcode).traits & kInferable) == 0 || RowOf(pending.opcode).shape_rule == ShapeAsWritten)) {
     return Fail("P032",
-                Str("the result shape of '", pending.opcode, "' cannot be inferred, write it before the opcode"),
+                Str("the result shape of '", pending.opcode, "' cannot be inferred; write it before the opcode"),
                 pending.opcode_range);
   }
   if (const auto* collective = pending.attributes.GetIf<CollectiveAttrs>()) {

@@ -242,11 +242,11 @@ Status Encoder::String(std::string& value) {
       unsigned code = 0;
       const auto [end, error] =
           std::from_chars(text_.data() + std::min(first, limit), text_.data() + limit, code, hex ? 16 : 8);
-      if (error != std::errc() || code > 0xFF) FAIL(ErrorAt("unknown escape in a string", escape));
+      if (error != std::errc() || code > 0xFF) FAIL(ErrorAt("the string contains an unknown escape", escape));
       value += static_cast<char>(code);
       at_ = end - text_.data() - 1;
     }
-    if (at_ >= text_.size() || Peek() != quote) FAIL(ErrorAt("a string that does not end", begin));
+    if (at_ >= text_.size() || Peek() != quote) FAIL(ErrorAt("the string has no closing quote", begin));
     ++at_;
     SkipSpace();
   }

@@ -58,7 +58,7 @@ const char* Reader::ReadPlainShape(const char* p, Shape& shape) const {
 
 bool Reader::CheckSize(const Shape& shape, SourceRange range) {
   if (shape.rank() > kMaxRank)
-    return FailLimit("P094", Str("an array has ", shape.rank(), " dimensions, the limit is ", kMaxRank), range);
+    return FailLimit("P094", Str("an array has ", shape.rank(), " dimensions, but the limit is ", kMaxRank), range);
   // As in XLA, only dimensions before a 0 can be too large.
   int64_t elements = 1, bytes = 0;
   bool fits = true;

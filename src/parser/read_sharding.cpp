@@ -277,7 +277,7 @@ bool Reader::ReadMesh(Mesh& mesh) {
     return Fail("P035", Str("axis '", Escaped(axis.name), "' is given twice"), range);
   });
   if (mesh.axes.size() > kMostAxes)
-    return FailLimit("P094", Str("a mesh has ", mesh.axes.size(), " axes, the limit is ", kMostAxes), begin);
+    return FailLimit("P094", Str("a mesh has ", mesh.axes.size(), " axes, but the limit is ", kMostAxes), begin);
   mesh.devices = CountingOrder(mesh.DeviceCount());
   if (good && mesh.DeviceCount() == INT64_MAX)
     return Fail("P042", "there are too many devices to count in 64 bits", begin);

@@ -165,8 +165,8 @@ Result<std::string> WriteSnapshot(const Module& module, std::span<const Literal>
   TRY(check(result));
   const std::string proto = TRY(WriteProto(module));
   if (bytes + std::ssize(proto) > kMostBytes)
-    FAIL(Unsupported("U008",
-                     Str("the protocol buffer would have ", bytes + std::ssize(proto), " bytes, the limit is 2 GiB")));
+    FAIL(Unsupported(
+        "U008", Str("the protocol buffer would have ", bytes + std::ssize(proto), " bytes, but the limit is 2 GiB")));
   MessageWriter snapshot;
   snapshot.Bytes(S::hlo, proto);  // Messages are encoded like bytes.
   for (const Literal& argument : arguments) WriteLiteral(argument, snapshot.Add(S::arguments));

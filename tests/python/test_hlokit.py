@@ -301,8 +301,8 @@ class WithArrays(unittest.TestCase):
 
     def test_an_error_names_the_argument_and_its_shapes(self):
         x = numpy.zeros((2, 3), 'f4')
-        for args, said in (([x, x.T], r"argument 1 \('y.1'\) wants f32\[2,3\], the array has float32 \(3,2\)"),
-                           ({'y': x[0]}, r"argument 1 \('y.1'\) wants f32\[2,3\], the array has float32 \(3,\)"),
+        for args, said in (([x, x.T], r"argument 1 \('y.1'\) needs f32\[2,3\], but the array is float32 \(3,2\)"),
+                           ({'y': x[0]}, r"argument 1 \('y.1'\) needs f32\[2,3\], but the array is float32 \(3,\)"),
                            ([x, [1, 2]], r"argument 1 \('y.1'\): .*f32\[2,3\]")):
             with self.assertRaisesRegex(hlokit.RejectedError, said):
                 hlokit.run(ADD, args)

@@ -13,7 +13,7 @@ std::string_view WithoutPercent(std::string_view name) { return name.starts_with
 
 Error NotFound(std::string_view what, std::string_view name, const std::vector<std::string_view>& known) {
   const std::vector<std::string> near = NearNames(name, known);
-  return UsageError("F008", Str("no ", what, " '", Escaped(name), "'",
+  return UsageError("F008", Str("the module has no ", what, " '", Escaped(name), "'",
                                 near.empty() ? "" : Str("; did you mean '", Join(near, "', '"), "'?")));
 }
 
@@ -159,10 +159,10 @@ Result<const Instruction*> FindOutput(const Module& module, std::string_view ind
     if (!ParseInt(Trim(part), &element))
       FAIL(UsageError("F004", Str("an output is written {0} or {1,0}, not '", Escaped(index), "'")));
     if (!at->Is(Opcode::kTuple))
-      FAIL(UsageError("F008", Str("no output ", Escaped(index), ": '", at->name(), "' (", at->opcode(),
+      FAIL(UsageError("F008", Str("the module has no output ", Escaped(index), ": '", at->name(), "' (", at->opcode(),
                                   ") is not a tuple instruction")));
     if (element < 0 || element >= at->operand_count())
-      FAIL(UsageError("F008", Str("no output ", Escaped(index), ": the tuple '", at->name(), "' has ",
+      FAIL(UsageError("F008", Str("the module has no output ", Escaped(index), ": the tuple '", at->name(), "' has ",
                                   Counted(at->operand_count(), "element"))));
     at = &at->operand(element);
   }

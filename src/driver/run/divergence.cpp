@@ -212,7 +212,7 @@ std::string ToString(const DivergenceReport& report) {
   if (report.steps.empty()) return "  no step was judged, so no divergence can be found\n";
   const std::set<size_t> shown = ShownOf(report);
   TextTable table(
-      {"", ">step", "kernel", "kind", "output", ">inherited", ">own", ">ulp", ">err/bound", ">handed on", "source"});
+      {"", ">step", "kernel", "kind", "output", ">inherited", ">own", ">ulp", ">err/bound", ">passed on", "source"});
   for (const size_t i : shown) table.Row(CellsOf(report.steps[i], i, report.first == i));
   std::string out = table.Text();
   if (shown.size() < report.steps.size())

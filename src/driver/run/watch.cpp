@@ -238,7 +238,7 @@ std::vector<std::string> OddArguments(const Module& module, std::span<const Lite
       if (!place) continue;
       const std::string index = IndexText(SubShape(parameter->shape(), place->leaf), place->linear);
       notes.push_back(Str("argument ", number, " ('", parameter->name(), "') is ", NameOf(what),
-                          index.empty() ? "" : Str(" at ", index), " when it is given"));
+                          index.empty() ? "" : Str(" at ", index), " before the run"));
     }
   }
   return notes;

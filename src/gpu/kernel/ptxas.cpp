@@ -89,7 +89,7 @@ Result<ChildOutput> RunChild(std::vector<std::string> arguments, double timeout_
   return output;
 }
 
-Error NotFound() { return DeviceError("R103", "ptxas not found on PATH, in $CUDA_HOME/bin or in /usr/local/cuda/bin"); }
+Error NotFound() { return DeviceError("R103", "ptxas is not on PATH, in $CUDA_HOME/bin or in /usr/local/cuda/bin"); }
 
 }  // namespace
 

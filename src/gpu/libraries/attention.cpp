@@ -202,7 +202,7 @@ class Reader {
       problem_.scale *= at->Is(Opcode::kDivide) ? 1 / factor->constant : factor->constant;
       at = &WithoutConverts(at->operand(number));
     }
-    return at == scores_ || No(Str("'", ToString(at->opcode()), "' stands between its scores and their softmax"));
+    return at == scores_ || No(Str("'", ToString(at->opcode()), "' is between its scores and their softmax"));
   }
 
   bool ReadMask(const Instruction** at) {

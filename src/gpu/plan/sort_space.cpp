@@ -113,8 +113,9 @@ Status Check(const Instruction& inst, const SortSpace& space) {
     if (!IsSorted(type)) FAIL(UnsupportedAt(inst, "U109", Str("no emitter for '", inst.opcode(), "' of ", type)));
   }
   if (space.length > kLongestLine)
-    FAIL(UnsupportedAt(inst, "U109",
-                       Str("no kernels that sort lines of ", space.length, " elements, the limit is ", kLongestLine)));
+    FAIL(UnsupportedAt(
+        inst, "U109",
+        Str("no kernels that sort lines of ", space.length, " elements, because the limit is ", kLongestLine)));
   if (inst.Is(Opcode::kTopK)) return {};
   const Computation& comparator = *space.comparator();
   for (const Instruction* parameter : comparator.parameters()) {

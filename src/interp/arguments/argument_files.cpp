@@ -29,7 +29,7 @@ Error NoKey(const std::string& wanted_by, const Shape& shape, const std::string&
             const KeyedArrays& arrays, std::string_view advice) {
   std::vector<std::string> keys;
   for (const auto& [name, array] : arrays) keys.push_back(Str("'", Escaped(name), "'"));
-  return Rejected("A003", Str(wanted_by, " wants ", shape, ", ", Escaped(path), " has no key '", Escaped(key), "'"))
+  return Rejected("A003", Str(wanted_by, " needs ", shape, ", but ", Escaped(path), " has no key '", Escaped(key), "'"))
       .Hint(Str("the keys of the file are ", Join(keys, ", "), "; ", advice));
 }
 
@@ -298,8 +298,8 @@ Result<Literal> ReadFed(const NpzArrays& arrays, const std::string& path, int64_
     const auto item = std::find_if(arrays.begin(), arrays.end(),
                                    [&](const auto& array) { return array.first == key || array.first == sent; });
     if (item == arrays.end()) {
-      read = std::unexpected(
-          Rejected("R007", Str(wanted_by, " wants ", leaf, ", ", Escaped(path), " has no key '", Escaped(key), "'")));
+      read = std::unexpected(Rejected(
+          "R007", Str(wanted_by, " needs ", leaf, ", but ", Escaped(path), " has no key '", Escaped(key), "'")));
       return;
     }
     auto literal = LiteralFromNpy(item->second, leaf, wanted_by, Str(path, ":", item->first));
@@ -332,7 +332,7 @@ Result<Literal> ReadTensor(const std::string& text, const Instruction& parameter
     const NpyArray array = RawArray(TRY(ReadBytes(path, static_cast<size_t>(bytes) + 1)), shape);
     const auto found = static_cast<int64_t>(array.bytes.size());
     if (found != bytes)
-      FAIL(Rejected("A004", Str(wanted_by, " wants ", shape, ", which is ", bytes, " bytes, but ", Escaped(path),
+      FAIL(Rejected("A004", Str(wanted_by, " needs ", shape, ", which is ", bytes, " bytes, but ", Escaped(path),
                                 " has ", found > bytes ? std::string("more") : Str(found))));
     return LiteralFromNpy(array, shape, wanted_by, path);
   }

@@ -54,12 +54,13 @@ Result<int64_t> FillElidedConstants(Module& module, const ElidedFill& fill) {
   }
   if (elided.empty()) return 0;
   if (bytes > static_cast<double>(fill.memory_limit)) {
-    Error error = ErrorAt(
-        *largest, "P093",
-        Str("the values of ", elided.size(), elided.size() == 1 ? " elided constant" : " elided constants",
-            " would take ", HumanBytes(bytes), ", the limit is ", HumanBytes(static_cast<double>(fill.memory_limit)),
-            " (--memory_limit); the largest is '", largest->name(), "'"),
-        ExitCode::kLimit);
+    Error error =
+        ErrorAt(*largest, "P093",
+                Str("the values of ", elided.size(), elided.size() == 1 ? " elided constant" : " elided constants",
+                    " would take ", HumanBytes(bytes), ", but the limit is ",
+                    HumanBytes(static_cast<double>(fill.memory_limit)), " (--memory_limit); the largest is '",
+                    largest->name(), "'"),
+                ExitCode::kLimit);
     error.diagnostics.front().flag = "memory_limit";
     return std::unexpected(std::move(error));
   }

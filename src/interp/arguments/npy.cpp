@@ -48,7 +48,7 @@ std::optional<PrimitiveType> OwnTypeOf(const NpyArray& array) {
 bool IsNpy(std::string_view bytes) { return bytes.starts_with(kMagic); }
 
 Result<NpyArray> ParseNpy(std::string_view bytes, const std::string& path) {
-  if (!bytes.starts_with(kMagic) || bytes.size() < 10) FAIL(Unreadable(path, "not a .npy file"));
+  if (!bytes.starts_with(kMagic) || bytes.size() < 10) FAIL(Unreadable(path, "it is not a .npy file"));
   const int version = static_cast<unsigned char>(bytes[6]);
   const size_t length_bytes = version == 1 ? 2 : 4;
   if (version < 1 || version > 3 || bytes.size() < 8 + length_bytes)
@@ -195,7 +195,7 @@ Result<Literal> LiteralFromNpy(const NpyArray& array, const Shape& declared, con
   }
   const PrimitiveType type = shape.type();
   const auto mismatch = [&](std::string_view more) {
-    return Rejected("A004", Str(wanted_by, " wants ", declared, ", ", Escaped(where), " has ", array, more));
+    return Rejected("A004", Str(wanted_by, " needs ", declared, ", but ", Escaped(where), " is ", array, more));
   };
   // Some writers store scalars as arrays of one element.
   const bool scalar = shape.rank() == 0 && array.dims == std::vector<int64_t>{1};

@@ -54,7 +54,8 @@ struct Entry {
 // Reads the central directory, which may have zip64's larger numbers.
 Result<std::vector<Entry>> Directory(std::string_view bytes, const std::string& path) {
   const size_t end = bytes.rfind("PK\5\6");
-  if (end == std::string_view::npos || end + 22 > bytes.size()) FAIL(Unreadable(path, "not a .npz file, or cut off"));
+  if (end == std::string_view::npos || end + 22 > bytes.size())
+    FAIL(Unreadable(path, "it is not a .npz file, or it is cut off"));
   uint64_t count = Little<uint16_t>(bytes, end + 10), at = Little<uint32_t>(bytes, end + 16);
   if (end >= 20 && bytes.substr(end - 20, 4) == "PK\6\7") {
     const uint64_t large = Little<uint64_t>(bytes, end - 12);

@@ -190,7 +190,7 @@ class Comparer {
   Result<void> NotCompared(const Instruction& inst, const Error& error) {
     if (error.exit != ExitCode::kUnsupported) FAIL(error);
     WidenedValue& value = ValueOf(inst, {});
-    value.open = Str(inst.Is(Opcode::kWhile) ? "loop '" : "'", inst.name(), "' not compared: ", error.message());
+    value.open = Str(inst.Is(Opcode::kWhile) ? "loop '" : "'", inst.name(), "' is not compared: ", error.message());
     return {};
   }
 
