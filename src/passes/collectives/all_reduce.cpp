@@ -75,7 +75,7 @@ Result<Instruction*> CombineOperands(Instruction& inst, const PassContext&) {
 
 // clang-format off: a table.
 constexpr Rule kFolding[] = {
-    {"M.ar.1", Opcode::kAllReduce, FoldTwo, Preserves::kReassociates, "all-reduce(all-reduce(x)) => all-reduce(x), of groups of which each takes one of several"},
+    {"M.ar.1", Opcode::kAllReduce, FoldTwo, Preserves::kReassociates, "all-reduce(all-reduce(x)) => all-reduce(x), over the combined groups"},
 };
 constexpr Rule kReassociation[] = {
     {"M.ar.2", {Opcode::kAdd, Opcode::kMultiply}, CombineOperands, Preserves::kReassociates, "all-reduce(a) + all-reduce(b) => all-reduce(a + b)"},

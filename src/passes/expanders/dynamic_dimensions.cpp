@@ -66,7 +66,7 @@ constexpr Rule kRules[] = {
     {"D.size.1", Opcode::kGetDimensionSize,                SizeOfStatic,   Preserves::kExact, "get-dimension-size(x) => its size, where that is not dynamic"},
     {"D.size.2", Opcode::kGetDimensionSize,                SizeThatWasSet, Preserves::kExact, "get-dimension-size(set-dimension-size(x, n)) => n, a constant within the bound"},
     {"D.cat.1",  Opcode::kConcatenate,                     JoinOfJoined,   Preserves::kExact, "concatenate(concatenate(a, b), c) => concatenate(a, b, c)"},
-    {"D.slice.1", Opcode::kSlice,                          PartOfJoined,   Preserves::kExact, "slice(concatenate(a, b, c), [n:n+1]) => the one that stands there"},
+    {"D.slice.1", Opcode::kSlice,                          PartOfJoined,   Preserves::kExact, "slice(concatenate(a, b, c), [n:n+1]) => the operand at position n"},
     {"D.resh.1", Opcode::kReshape,                         ScalarAgain,    Preserves::kExact, "reshape(broadcast(a)), reshape(reshape(a)) => a, a scalar"},
     {"D.same.1", {Opcode::kReshape, Opcode::kConvert},     SameAgain,      Preserves::kExact, "reshape(a), convert(a) => a, when nothing changes"},
 };

@@ -45,7 +45,7 @@ Result<Instruction*> ExpandLogistic(Instruction& inst, const PassContext&) {
 
 // clang-format off: tables.
 constexpr Rule kComparisonRules[] = {
-    {"X.cmp.1", Opcode::kCompare, ExpandTotalOrder, Preserves::kExact, "compare(a, b), type=TOTALORDER => compare of integers that lie as the floats do"},
+    {"X.cmp.1", Opcode::kCompare, ExpandTotalOrder, Preserves::kExact, "compare(a, b), type=TOTALORDER => compare of integers that have the order of the floats"},
 };
 constexpr Rule kLogisticRules[] = {
     {"X.logi.1", Opcode::kLogistic, ExpandLogistic, Preserves::kChangesPrecision, "logistic(x) => 1 / (1 + exp(-x))"},

@@ -78,7 +78,7 @@ Result<Instruction*> SortOfUnread(Instruction& inst, const PassContext&) {
 // clang-format off: a table.
 constexpr Rule kRules[] = {
     {"O.sort.1", Opcode::kSort, SortOfOne,    Preserves::kExact, "sort(x) => x, along a dimension of at most one element"},
-    {"O.sort.2", Opcode::kSort, SortOfUnread, Preserves::kExact, "sort(k, v) => sort(k), where v is neither compared nor asked for"},
+    {"O.sort.2", Opcode::kSort, SortOfUnread, Preserves::kExact, "sort(k, v) => sort(k), where v is neither compared nor used"},
 };
 // clang-format on
 

@@ -52,7 +52,7 @@ Result<Instruction*> FoldBroadcast(Instruction& inst, const PassContext&) {
 
 // clang-format off: a table.
 constexpr Rule kRules[] = {
-    {"G.fusion.1", Opcode::kFusion, FoldBroadcast, Preserves::kExact, "gemm(x, broadcast(y)) => gemm(x, y), the same y for all of the batch"},
+    {"G.fusion.1", Opcode::kFusion, FoldBroadcast, Preserves::kExact, "gemm(x, broadcast(y)) => gemm(x, y), with the same y for the whole batch"},
 };
 // clang-format on
 

@@ -162,7 +162,7 @@ Result<Instruction*> Vectorise(Instruction& inst, const PassContext& context) {
 
 // clang-format off: tables.
 constexpr Rule kPadding[] = {
-    {"G.fusion.3", Opcode::kFusion, PadChannels, Preserves::kExact, "convolution(x, k) => slice(convolution(pad(x), pad(k))), channels in multiples of a few"},
+    {"G.fusion.3", Opcode::kFusion, PadChannels, Preserves::kExact, "convolution(x, k) => slice(convolution(pad(x), pad(k))), with channels padded to multiples"},
 };
 constexpr Rule kVectors[] = {
     {"G.fusion.4", Opcode::kFusion, Vectorise, Preserves::kExact, "convolution(x, k) => convolution of vectors of 32 or 4 channels of bytes"},

@@ -115,7 +115,7 @@ Result<Instruction*> LegalisePadding(Instruction& inst, const PassContext& conte
 
 // clang-format off: a table.
 constexpr Rule kRules[] = {
-    {"G.fusion.2", Opcode::kFusion, LegalisePadding, Preserves::kReassociates, "convolution(x, k) => slice(convolution(pad(x), k)), padded alike at both ends"},
+    {"G.fusion.2", Opcode::kFusion, LegalisePadding, Preserves::kReassociates, "convolution(x, k) => slice(convolution(pad(x), k)), with equal padding at both ends"},
 };
 // clang-format on
 

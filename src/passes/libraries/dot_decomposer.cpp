@@ -51,7 +51,7 @@ Result<Instruction*> CanonicalDot(Instruction& inst, const PassContext&) {
 
 // clang-format off: a table.
 constexpr Rule kRules[] = {
-    {"D.dot.1", Opcode::kDot, CanonicalDot, Preserves::kExact, "dot(x, y) => dot(transpose(x), transpose(y)), batches of matrices"},
+    {"D.dot.1", Opcode::kDot, CanonicalDot, Preserves::kExact, "dot(x, y) => dot(transpose(x), transpose(y)), a product of batches of matrices"},
 };
 // clang-format on
 

@@ -47,7 +47,7 @@ Result<Instruction*> PadProduct(Instruction& inst, const PassContext& context) {
 
 // clang-format off: a table.
 constexpr Rule kRules[] = {
-    {"G.dot.1", Opcode::kDot, PadProduct, Preserves::kExact, "dot(x, y) => slice(dot(pad(x), pad(y))), rows and columns in multiples of a few"},
+    {"G.dot.1", Opcode::kDot, PadProduct, Preserves::kExact, "dot(x, y) => slice(dot(pad(x), pad(y))), with rows and columns padded to multiples"},
 };
 // clang-format on
 

@@ -136,7 +136,7 @@ Result<Instruction*> ExpandSkinny(Instruction& inst, const PassContext&) {
 
 // clang-format off: a table.
 constexpr Rule kRules[] = {
-    {"K.dot.1", Opcode::kDot, ExpandSkinny, Preserves::kReassociates, "dot(v, convert(m)) => reduce(v * convert(m)), where v is a vector and m is converted for it alone"},
+    {"K.dot.1", Opcode::kDot, ExpandSkinny, Preserves::kReassociates, "dot(v, convert(m)) => reduce(v * convert(m)), where v is a vector and m is converted for this dot alone"},
 };
 // clang-format on
 

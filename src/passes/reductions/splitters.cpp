@@ -111,10 +111,10 @@ Result<Instruction*> InTreeOfTwo(Instruction& inst, const PassContext& context) 
 
 // clang-format off: a table.
 constexpr Rule kSplits[] = {
-    {"R.red.4", Opcode::kReduce, LargestFirst, Preserves::kReassociates, "reduce(x) over dimensions that lie apart => reduce(reduce(x)), the largest first"},
+    {"R.red.4", Opcode::kReduce, LargestFirst, Preserves::kReassociates, "reduce(x) over dimensions that are not adjacent => reduce(reduce(x)), the largest first"},
 };
 constexpr Rule kTrees[] = {
-    {"R.red.5", Opcode::kReduce, InTreeOfTwo, Preserves::kReassociates, "reduce(x) of n terms => reduce(reduce(x)) of about sqrt(n) each, where one block does not take n"},
+    {"R.red.5", Opcode::kReduce, InTreeOfTwo, Preserves::kReassociates, "reduce(x) of n terms => reduce(reduce(x)) of about sqrt(n) each, when one block cannot reduce n terms"},
 };
 // clang-format on
 

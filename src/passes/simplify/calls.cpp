@@ -124,11 +124,11 @@ Result<Instruction*> CollectiveOfConstant(Instruction& inst, const PassContext&)
 // clang-format off: a table.
 constexpr Rule kRules[] = {
     {"A.cond.1",  Opcode::kConditional,                                         ConditionalOfPredicate, Preserves::kExact, "conditional(convert(p), a, b) => conditional(p, b, a)"},
-    {"A.ob.1",    Opcode::kOptimizationBarrier,                                 BarrierOfUnread,        Preserves::kExact, "opt-barrier((a, b)) => opt-barrier((a)) beside b, when nobody reads b from it"},
+    {"A.ob.1",    Opcode::kOptimizationBarrier,                                 BarrierOfUnread,        Preserves::kExact, "opt-barrier((a, b)) => opt-barrier((a)), when nothing reads b from it"},
     {"A.cc.1a",   Opcode::kCustomCall,                                          DynamicAgain,           Preserves::kExact, "SliceToDynamic(PadToStatic(x)) => x"},
     {"A.cc.1b",   Opcode::kCustomCall,                                          ConstrainedLayout,      Preserves::kExact, "LayoutConstraint(x) => x or copy(x)"},
     {"A.coll.1a", {Opcode::kAllGather, Opcode::kAllToAll},                      CollectiveOfConstant,   Preserves::kExact, "all-gather(broadcast(c)) => broadcast(c); all-to-all too"},
-    {"A.coll.1b", {Opcode::kAllReduce, Opcode::kReduceScatter},                 CollectiveOfConstant,   Preserves::kExact, "all-reduce(broadcast(c)) => broadcast(c), for max, min, and, or; broadcast(n * c), for a sum of n that rounds nowhere"},
+    {"A.coll.1b", {Opcode::kAllReduce, Opcode::kReduceScatter},                 CollectiveOfConstant,   Preserves::kExact, "all-reduce(broadcast(c)) => broadcast(c), for max, min, and, or; broadcast(n * c), for a sum over n devices that does not round"},
 };
 // clang-format on
 

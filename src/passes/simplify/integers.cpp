@@ -246,7 +246,7 @@ Result<Instruction*> CompareNonNegativeWithZero(Instruction& inst, const PassCon
 // clang-format off: a table.
 constexpr Rule kRules[] = {
     {"A.div.2",   Opcode::kDivide,    DivideByShift,              Preserves::kExact, "x / 2^k => x >> k, for integers, towards zero"},
-    {"A.rem.2",   Opcode::kRemainder, RemainderOfSmallIota,       Preserves::kExact, "iota % c => iota, when it does not reach c"},
+    {"A.rem.2",   Opcode::kRemainder, RemainderOfSmallIota,       Preserves::kExact, "iota % c => iota, when all elements are less than c"},
     {"A.rem.3",   Opcode::kRemainder, RemainderOfShiftedIota,     Preserves::kExact, "(iota + c) % c => iota % c"},
     {"A.rem.1",   Opcode::kRemainder, RemainderByMask,            Preserves::kExact, "x % 2^k => x & (2^k - 1), for integers, with the sign of x"},
     {"A.and.2",   Opcode::kAnd,       AndOfBounds,                Preserves::kExact, "(v < c) & (v < d) => v < min(c, d), for integers"},

@@ -114,14 +114,14 @@ Result<Instruction*> CopyToSame(Instruction& inst, const PassContext&) {
 
 // clang-format off: a table.
 constexpr Rule kRules[] = {
-    {"A.resh.1a",  Opcode::kReshape,   ReshapeToSame,      Preserves::kExact, "reshape(x) => x, when the shape stays"},
+    {"A.resh.1a",  Opcode::kReshape,   ReshapeToSame,      Preserves::kExact, "reshape(x) => x, when the shape is the same"},
     {"A.resh.1b",  Opcode::kReshape,   ReshapeTwice,       Preserves::kExact, "reshape(reshape(x)) => reshape(x)"},
-    {"A.bitc.1",   Opcode::kBitcast,   BitcastTwice,       Preserves::kExact, "bitcast(bitcast(x)) => bitcast(x); bitcast(x) => x, when the shape stays"},
+    {"A.bitc.1",   Opcode::kBitcast,   BitcastTwice,       Preserves::kExact, "bitcast(bitcast(x)) => bitcast(x); bitcast(x) => x, when the shape is the same"},
     {"A.trans.1a", Opcode::kTranspose, TransposeOfNothing, Preserves::kExact, "transpose(x) => x, when nothing moves"},
     {"A.trans.1b", Opcode::kTranspose, TransposeTwice,     Preserves::kExact, "transpose(transpose(x)) => transpose(x)"},
     {"A.trans.3",  Opcode::kTranspose, TransposeOfOnes,    Preserves::kExact, "transpose(x) => reshape(x), when only dimensions of size 1 move"},
     {"A.rev.1",    Opcode::kReverse,   ReverseOfNothing,   Preserves::kExact, "reverse(x) => x, of dimensions of size 1; reverse(reverse(x)) => reverse(x)"},
-    {"A.copy.1a",  Opcode::kCopy,      CopyToSame,         Preserves::kExact, "copy(x) => x, when the layout stays"},
+    {"A.copy.1a",  Opcode::kCopy,      CopyToSame,         Preserves::kExact, "copy(x) => x, when the layout is the same"},
 };
 // clang-format on
 
