@@ -135,7 +135,7 @@ Status ResolveLock(BisectOptions* options) {
   const Property& property = options->property;
   if (tuning.read_from.empty())
     FAIL(UsageError("F004", "--over=autotune needs a lock file")
-             .Hint("--autotune_cache=FILE.lock, of the run that was tuned"));
+             .Hint("--autotune_cache=FILE.lock names the lock file of the run that was tuned"));
   if (property.kind == PropertyKind::kScript)
     FAIL(UsageError("F004", "--over=autotune takes no script, because a script receives the module and not the lock"));
   if (property.kind == PropertyKind::kKernels || property.kind == PropertyKind::kBytes)
@@ -167,7 +167,8 @@ Result<BisectOptions> OptionsOf(const BisectFlags& f, std::vector<std::shared_pt
     FAIL(UsageError("F004", "--metric=time needs --property=slower"));
   if (options.over == BisectOver::kAutotune) TRY(ResolveLock(&options));
   if (options.over == BisectOver::kFlags && options.flags.empty())
-    FAIL(UsageError("F004", "--over=flags wants --flags_bad").Hint("--flags_bad='--pipeline=2022 --nolibraries'"));
+    FAIL(UsageError("F004", "--over=flags wants --flags_bad")
+             .Hint("for example: --flags_bad='--pipeline=2022 --nolibraries'"));
   if (options.over == BisectOver::kFlags) {
     const std::vector<std::string> good = SplitXlaFlags(f.flags_good);
     std::vector<std::string> shared = f.run.run.flags;

@@ -54,7 +54,7 @@ Result<ExitCode> InspectExtract(Args args) {
   if (module == nullptr) return ExitCode::kOk;
   if (instruction.empty() && computation.empty())
     FAIL(UsageError("F002", "--instruction or --computation is missing")
-             .Hint("--instruction=NAME or --computation=NAME"));
+             .Hint("--instruction=NAME or --computation=NAME selects what to extract"));
   const Computation* place = computation.empty() ? nullptr : TRY(FindComputation(*module, computation));
   if (instruction.empty()) {
     TRY(WritePiece(*Extract(*place), output));

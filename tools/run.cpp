@@ -237,7 +237,7 @@ Status ResolveProfile(RunFlags* f) {
     FAIL(UsageError("F004", Str("--profile: '", Escaped(word), "' is not summary or full")));
   if (f->run.platform == "interpreter" && profile.any())
     FAIL(UsageError("F004", "--profile, --trace and --profile_json time kernels, which the interpreter does not have")
-             .Hint("--platform=cpu; --stats has times by opcode and by instruction"));
+             .Hint("--platform=cpu runs kernels; --stats has times by opcode and by instruction"));
   return {};
 }
 
@@ -300,14 +300,16 @@ Status ResolveRunFlags(RunFlags* f) {
     FAIL(UsageError("F004", Str("--html and --json both write '", Escaped(f->html), "'"))
              .Hint("give each its own file"));
   if (run.dump.snapshots && run.dump.directory.empty())
-    FAIL(UsageError("F004", "--xla_dump_hlo_snapshots wants a folder for the snapshots").Hint("--xla_dump_to=DIR"));
+    FAIL(UsageError("F004", "--xla_dump_hlo_snapshots wants a folder for the snapshots")
+             .Hint("--xla_dump_to=DIR names the folder"));
   if (run.dump.snapshots && run.dump.directory == "-")
     FAIL(UsageError("F004", "--xla_dump_hlo_snapshots and --xla_dump_to=-: snapshots do not go to stdout")
-             .Hint("--xla_dump_to=DIR"));
+             .Hint("--xla_dump_to=DIR names the folder"));
   if (!f->ablate.svg.empty() && !f->ablate.asked())
     FAIL(UsageError("F004", "--svg draws the chart of --ablate").Hint("give --ablate, too"));
   if (f->json && f->json->empty() && run.dump.directory == "-")
-    FAIL(UsageError("F004", "--json and --xla_dump_to=- both write to stdout").Hint("--json=FILE"));
+    FAIL(UsageError("F004", "--json and --xla_dump_to=- both write to stdout")
+             .Hint("--json=FILE writes the report to a file"));
   if (run.reference_platform == "none" && run.reference_file.empty() && run.tolerance_given) {
     const bool has_mode = run.compare_mode != "auto";
     FAIL(UsageError("F004",
@@ -321,7 +323,7 @@ Status ResolveRunFlags(RunFlags* f) {
         "F004", "--reference and --reference_platform=cpu both select the expected results; give only one of them"));
   if (run.scopes.any() && run.platform == "interpreter")
     FAIL(UsageError("F004", "--scope_* select what is compiled, but the interpreter compiles nothing")
-             .Hint("--platform=cpu"));
+             .Hint("--platform=cpu compiles for this machine"));
   if (run.tolerance_given || !run.reference_file.empty()) {
     if (run.compare_mode == "auto") run.compare_mode = "tolerance";
     if (f->tolerance == "exact") run.compare_mode = "bitwise";
@@ -337,13 +339,13 @@ Status ResolveRunFlags(RunFlags* f) {
   }
   if (run.first_divergence && (run.platform == "interpreter" || run.reference_platform == "none"))
     FAIL(UsageError("F004", "--first_divergence compares kernels with the interpreter, so both must run")
-             .Hint("--platform=cpu, without --reference_platform=none"));
+             .Hint("use --platform=cpu, and leave out --reference_platform=none"));
   if (run.first_divergence && run.compare_mode != "auto" && run.compare_mode != "local" && run.compare_mode != "all")
     FAIL(UsageError("F004", "--first_divergence takes --compare_mode=auto, local or all, and no --reference"));
   const WatchOptions& watch = run.watch;
   if (run.platform != "interpreter" && (!watch.trace_values.empty() || watch.log_minmax || watch.stats))
     FAIL(UsageError("F004", "--trace_values, --log_minmax and --stats work only in the interpreter")
-             .Hint("--platform=interpreter"));
+             .Hint("--platform=interpreter runs the module there"));
   run.watch.to_stderr = f->json && f->json->empty();
   run.compare.strict_nan = f->nan == "strict";
   run.compare.top_by = f->top_by == "abs"     ? TopBy::kAbs

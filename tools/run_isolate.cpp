@@ -46,9 +46,10 @@ Result<IsolateOptions> OptionsOf(const RunOptions& run, const IsolateFlags& f) {
   if (options.instructions && options.inputs == IsolateInputs::kActual)
     FAIL(
         UsageError("F004", "--isolate_inputs=actual works only for kernels: a run has no values of single instructions")
-            .Hint("--isolate_inputs=golden"));
+            .Hint("--isolate_inputs=golden takes the values of the interpreter"));
   if (run.platform == "interpreter")
-    FAIL(UsageError("F004", "--isolate judges kernels, but the interpreter has none").Hint("--platform=cpu"));
+    FAIL(UsageError("F004", "--isolate judges kernels, but the interpreter has none")
+             .Hint("--platform=cpu compiles the module to kernels"));
   if (run.compare_mode != "auto" || !run.reference_file.empty())
     FAIL(UsageError("F004",
                     "--isolate judges each unit within its own error bounds, so it takes no --compare_mode, tolerance "

@@ -80,7 +80,7 @@ Status ResolveTuningFlags(const TuningFlags& tuning, const std::vector<std::stri
   options.plant_wrong = std::ranges::find(inject, kWrongCandidate) != inject.end();
   if (options.plant_wrong && options.level == 0)
     FAIL(UsageError("F004", Str("--inject=", kWrongCandidate, " changes a measurement, but nothing is measured"))
-             .Hint("--xla_gpu_autotune_level=4"));
+             .Hint("--xla_gpu_autotune_level=4 measures"));
   run->autotune_report = tuning.report;
   return {};
 }

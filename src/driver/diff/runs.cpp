@@ -142,7 +142,7 @@ Result<DiffReport> DiffTimes(const DiffSide& left, const DiffSide& right, const 
   Runs runs = TRY(RunsOf(left, right, options, progress));
   if (TRY(runs.left.ResolvedPlatform())->device == nullptr)
     FAIL(UsageError("F004", "--mode=perf needs a platform that compiles, and the interpreter does not compile")
-             .Hint("--platform=cpu"));
+             .Hint("--platform=cpu compiles for this machine"));
   gpu::Executable* const executables[] = {TRY(runs.left.Placed()), TRY(runs.right.Placed())};
   std::vector<double> ms[2];
   progress.Stage("running both alternately");

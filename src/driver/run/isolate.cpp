@@ -95,8 +95,8 @@ class Isolator {
   Status Collect() {
     const Platform& where = *TRY(whole_.ResolvedPlatform());
     if (where.device == nullptr)
-      FAIL(
-          UsageError("F004", "--isolate runs kernels, but this module runs in the interpreter").Hint("--platform=cpu"));
+      FAIL(UsageError("F004", "--isolate runs kernels, but this module runs in the interpreter")
+               .Hint("--platform=cpu compiles it to kernels"));
     const InputModule& input = *TRY(whole_.Input());
     found_.path = whole_.path() == "-" ? "<stdin>" : whole_.path();
     found_.module_name = input.module->name();

@@ -390,7 +390,8 @@ Result<Property> ParseProperty(std::string_view text, std::string_view fail_rege
   if (property.kind == PropertyKind::kError) property.code = value;
   if (property.kind == PropertyKind::kScript) property.command = value;
   if (property.kind == PropertyKind::kScript && value.empty())
-    FAIL(UsageError("F004", "--property=script:CMD wants a command").Hint("'--property=script:grep -q tanh $1'"));
+    FAIL(UsageError("F004", "--property=script:CMD wants a command")
+             .Hint("for example: '--property=script:grep -q tanh $1'"));
   double limit = 0;
   if (property.IsFigure() && !value.empty()) {
     if (!ParseDouble(value, &limit) || limit < 0)

@@ -43,7 +43,7 @@ class Region {
       FAIL(Misfit(whole, part,
                   Str("the sharding is for ", wanted, wanted == 1 ? " partition" : " partitions", ", but there ",
                       grid_.partitions == 1 ? "is " : "are ", grid_.partitions))
-               .Advise(Str("platform=interpreter --num_partitions=", wanted)));
+               .Advise(Str("platform=interpreter --num_partitions=", wanted), "runs the module on that many"));
     }
     if (static_cast<int64_t>(dealt.counts.size()) != whole.rank())
       FAIL(Misfit(whole, part, Str("the sharding has ", dealt.counts.size(), " dimensions")));

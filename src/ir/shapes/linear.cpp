@@ -1,6 +1,4 @@
 // Shape rules of linear algebra, transforms, normalisation and random numbers.
-#include <algorithm>
-
 #include "base/text.h"
 #include "ir/shapes/shape_checks.h"
 
