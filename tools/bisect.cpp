@@ -25,7 +25,7 @@ FlagSet MakeFlags(BisectFlags* f) {
       "hlo-bisect", "[flags] MODULE",
       "Finds the cause of a failure: the pass instance and the single rewrite in it, the rule, the flag, the fusion, "
       "the decision of autotuning, or the libraries. It accepts all flags of hlo-run. Exit 0 if the cause is found, 7 "
-      "if the failure does not occur, or not in each trial.",
+      "if the failure does not occur, or only in some trials.",
       {"hlo-bisect --inject=pass:constant_folding:wrong_constant --reoptimize model.hlo",
        "hlo-bisect --over=fusions --inject=kernel:fusion.3:wrong_index model.hlo",
        "hlo-bisect --reoptimize '--script=! hlo-opt --reoptimize --opt_bisect_limit=$HLO_OPT_BISECT_LIMIT $1 "

@@ -20,7 +20,7 @@ Result<ExitCode> DoctorCommand(Args args) {
   std::string require, host_isa;
   std::optional<std::string> json_file;
   FlagSet flags("hlo-doctor", "[flags]",
-                "Lists the devices and libraries of this machine that work, and the reasons of the others.",
+                "Lists the devices and libraries of this machine that work, and says why the others do not.",
                 {"hlo doctor", "hlo doctor --require=cuda && make gpu-check"});
   flags.List("library_path", &library_path, "DIR", "folders that are searched first for libraries");
   CacheFlags cache;

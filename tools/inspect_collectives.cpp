@@ -12,7 +12,7 @@ Result<ExitCode> InspectCollectives(Args args) {
                 "Counts the collectives of a module: how often each runs, the number of devices in its groups, and the "
                 "bytes of its result on one device. A loop counts its trips, and a conditional all of its branches.",
                 {"hlo-inspect collectives model.hlo", "hlo-inspect collectives --against=other.hlo model.hlo"});
-  flags.String("against", &against, "MODULE", "show the sums of this module beside");
+  flags.String("against", &against, "MODULE", "also show the sums of this module, to compare");
   flags.Int("top", &top, "number of instructions, those with the most bytes first; 0: all");
   flags.OptionalString("json", &json, "FILE", "print JSON instead of text, or write it to FILE as well");
   const auto module = TRY(InspectedModule(flags, args, &load));

@@ -173,7 +173,7 @@ def inspect(question, module, **flags) -> Dict[str, Any]:
 
 
 def doctor(**flags) -> Dict[str, Any]:
-    """Returns the devices and libraries that work on this machine, and the reasons of the others."""
+    """Returns the devices and libraries that work on this machine, and why the others do not."""
     return _report(call('doctor', '--json', *flag_words(flags)))
 
 
