@@ -141,7 +141,7 @@ void AddRunningFlags(FlagSet& flags, RunFlags* f) {
                "name the first instruction that makes a NaN, and its operands; for kernels, one more run finds the "
                "first such kernel and the instruction inside; fail: stop there with exit code 1");
   flags.Alias("xla_gpu_detect_nan", "detect_nan");
-  flags.Choice("detect_inf", &run->watch.detect_inf, {"none", "warn", "fail"}, "the same for infinities");
+  flags.Choice("detect_inf", &run->watch.detect_inf, {"none", "warn", "fail"}, "like --detect_nan, for infinities");
   flags.Alias("xla_gpu_detect_inf", "detect_inf");
   flags.Group("Watching the interpreter (--platform=interpreter)");
   flags.String("trace_values", &run->watch.trace_values, "RE",
@@ -157,7 +157,7 @@ void AddRunFlags(FlagSet& flags, RunFlags* f, bool with_searches) {
   RunOptions* run = &f->run;
   AddComparisonFlags(flags, f);
   AddArgumentFlags(flags, run);
-  flags.Int("iterations", &f->iterations, "number of runs on different data, with seeds N, N + 1, ...", 1);
+  flags.Int("iterations", &f->iterations, "runs on different data; their seeds start at --random_seed", 1);
   flags.Choice("hlo_argument_mode", &run->argument_mode, {"use_shared_random_inputs", "use_device_id_as_input"},
                "arguments of several devices; use_shared_random_inputs: all devices have the same; "
                "use_device_id_as_input: each element is the number of the device");
