@@ -72,8 +72,8 @@ bool Reader::ReadInt(int64_t& value, const char* what) {
   uint64_t bits = 0;
   if (!ParseInt(token_.text, &value)) {
     const auto [end, error] = std::from_chars(token_.text.data(), token_.text.data() + token_.text.size(), bits);
-    if (error != std::errc()) return Fail("P042", "integer does not fit 64 bits", token_.range());
-    value = static_cast<int64_t>(bits);  // From 2^63 on, the bits are kept, as in XLA.
+    if (error != std::errc()) return Fail("P042", "the integer does not fit in 64 bits", token_.range());
+    value = static_cast<int64_t>(bits);  // From 2^63 on the bits count, as in XLA.
   }
   Advance();
   return true;

@@ -122,7 +122,7 @@ class Reader {
     scores_ = at == inner[0].dot ? inner[0] : inner[1];
     slopes_ = at == inner[0].dot ? inner[1] : inner[0];
     if (at != scores_.dot)
-      return No(Str("'", ToString(at->opcode()), "' stands between its scores and their exponentials"));
+      return No(Str("'", ToString(at->opcode()), "' is between its scores and their exponentials"));
     // Exactly one stride must be 0, because the statistics do not depend on the key.
     const int64_t first = scores_.batch, second = first + 1;
     if (!statistics || statistics->operand < 0 || statistics->type != PrimitiveType::kF32 ||

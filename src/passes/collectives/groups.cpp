@@ -1,5 +1,6 @@
 #include "passes/collectives/groups.h"
 
+#include <algorithm>
 #include <numeric>
 
 #include "ir/device_groups.h"
@@ -17,6 +18,24 @@ int64_t IdsOf(const ModuleHeader& header, GroupMode mode) {
   }
 }
 
+// Axes that are whole and longer than 1, so that different lists of them are different groups.
+bool HasPlainAxes(const MeshGroups& groups) {
+  return std::ranges::all_of(groups.axes, [&](const AxisRef& ref) {
+    return ref.size == 0 && ref.before == 1 && groups.mesh.axes[ref.axis].size > 1;
+  });
+}
+
+// Meshes of many devices are compared without a list of all devices.
+bool HaveEqualGroups(const Instruction& a, const Instruction& b) {
+  const ReplicaGroups &x = a.attrs<CollectiveAttrs>().replica_groups, &y = b.attrs<CollectiveAttrs>().replica_groups;
+  if (x == y) return true;
+  const auto *mesh_x = std::get_if<MeshGroups>(&x.groups), *mesh_y = std::get_if<MeshGroups>(&y.groups);
+  if (mesh_x != nullptr && mesh_y != nullptr && mesh_x->mesh == mesh_y->mesh && HasPlainAxes(*mesh_x) &&
+      HasPlainAxes(*mesh_y))
+    return false;
+  return WrittenGroups(a) == WrittenGroups(b);
+}
+
 }  // namespace
 
 IdGroups WrittenGroups(const Instruction& collective) {
@@ -30,7 +49,7 @@ IdGroups WrittenGroups(const Instruction& collective) {
 bool MeetAlike(const Instruction& a, const Instruction& b) {
   const auto &x = a.attrs<CollectiveAttrs>(), &y = b.attrs<CollectiveAttrs>();
   return a.opcode() == b.opcode() && GroupModeOf(a) == GroupModeOf(b) && x.mode == y.mode &&
-         x.has_dynamic_root == y.has_dynamic_root && WrittenGroups(a) == WrittenGroups(b);
+         x.has_dynamic_root == y.has_dynamic_root && HaveEqualGroups(a, b);
 }
 
 bool IsCollectiveOfArray(const Instruction& inst, Opcode opcode) {

@@ -72,6 +72,31 @@ Status CheckManual(const Instruction& inst, std::span<const ArraySplit> operands
   FAIL(Refused(inst, "has a manual value and one that is split along the same axes"));
 }
 
+// Without the other axes in dimensions where uneven parts of the whole are not parts of the region's array.
+ArraySplit EvenAtBorder(const ArraySplit& split, AxisSet manual, const Shape& whole, const Axes& axes) {
+  ArraySplit result(split.rank());
+  for (int64_t dim = 0; dim < split.rank(); ++dim) {
+    const std::span<const uint8_t> atoms = split.AtomsOf(dim);
+    const bool is_even = whole.dim(dim) % axes.SizeOf(atoms) == 0;
+    for (const uint8_t atom : atoms) {
+      if (is_even || manual.Has(atom)) result.Append(dim, atom);
+    }
+  }
+  return result;
+}
+
+// A split of the whole, seen from a region in which these axes are manual.
+ArraySplit WithManual(const ArraySplit& split, AxisSet manual) {
+  ArraySplit result(split.rank());
+  result.manual = manual;
+  for (int64_t dim = 0; dim < split.rank(); ++dim) {
+    for (const uint8_t atom : split.AtomsOf(dim)) {
+      if (!manual.Has(atom)) result.Append(dim, atom);
+    }
+  }
+  return result;
+}
+
 // A parameter and a result whose parts have other shapes cannot share their buffer.
 Status DropAliases(Module& module, const Computation& made) {
   std::vector<InputOutputAlias>& aliases = module.header.aliases;
@@ -235,7 +260,8 @@ Result<Instruction*> Partitioner::ControlFlow(Local& local, const Instruction& i
                            std::move(attributes));
 }
 
-// The border of a manual region changes nothing on a device that has its part of the whole.
+// Inside a manual region an array is the part along the manual axes, which the device has already. Its other axes may
+// be split in other ways inside and outside.
 Result<Instruction*> Partitioner::RegionBorder(Local& local, const Instruction& inst) {
   const bool begins = MarkerOf(inst) == Marker::kShard;
   const auto text = FrontendAttribute(inst, begins ? kShardyInShardings : kShardyOutShardings);
@@ -246,14 +272,19 @@ Result<Instruction*> Partitioner::RegionBorder(Local& local, const Instruction& 
   for (int64_t i = 0; i < inst.operand_count(); ++i) {
     Sharding sharding = {.kind = ShardingKind::kNamed};
     sharding.named.Mutable() = (*stated)[i];
-    const Shape& whole = begins                   ? inst.operand(i).shape()
-                         : inst.shape().IsTuple() ? inst.shape().element(i)
-                                                  : inst.shape();
-    const ArraySplit split = TRY(axes_.Read(sharding, whole.rank()));
-    if (begins) parts.push_back(TRY(InSplit(local, inst.operand(i), split)));
-    else
-      parts.push_back(
-          TRY(Changed(local, *local.values.at(&inst.operand(i)), split, TRY(SplitOf(inst, i)), whole, inst)));
+    const Instruction& operand = inst.operand(i);
+    const Shape& result = inst.shape().IsTuple() ? inst.shape().element(i) : inst.shape();
+    const ArraySplit inside = begins ? TRY(SplitOf(inst, i)) : TRY(SplitOf(operand, 0));
+    const ArraySplit outside =
+        EvenAtBorder(TRY(axes_.Read(sharding, result.rank())), inside.manual, begins ? operand.shape() : result, axes_);
+    const ArraySplit at_border = WithManual(outside, inside.manual);
+    if (begins) {
+      Instruction& part = *TRY(InSplit(local, operand, outside));
+      parts.push_back(TRY(Changed(local, part, at_border, inside, result, inst)));
+    } else {
+      Instruction& part = *TRY(Changed(local, *local.values.at(&operand), inside, at_border, operand.shape(), inst));
+      parts.push_back(TRY(Changed(local, part, outside, TRY(SplitOf(inst, i)), result, inst)));
+    }
   }
   return inst.shape().IsTuple() ? &local.to.AddTuple(Operands(parts.begin(), parts.end())) : parts[0];
 }
