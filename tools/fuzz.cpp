@@ -70,9 +70,10 @@ FlagSet MakeFlags(FuzzFlags* f) {
             1, kMostInstructions);
   flags.Int("max_elems", &f->grow.max_elems, "largest number of elements of one value", 1);
   flags.Int("depth", &f->grow.depth, "largest nesting of loops, branches and calls");
-  flags.Bool("shardings", &f->grow.shardings,
-             "state random shardings over 2 to 8 partitions; the oracle 'partition' compares the program of one device, "
-             "run on all devices");
+  flags.Bool(
+      "shardings", &f->grow.shardings,
+      "state random shardings over 2 to 8 partitions; the oracle 'partition' compares the program of one device, "
+      "run on all devices");
   flags.Group("Judging");
   flags.List("oracles", &f->oracles, "NAME",
              "judge only by these and the verifier: print, threads, passes (of --passes), bits, optimized, unfused, "

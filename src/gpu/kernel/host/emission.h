@@ -144,7 +144,7 @@ class HostEmission {
 
   // collectives.cpp: the slots of a warp as one vector.
   struct LanePiece {
-    Values values;                  // Vectors, or scalars for a single lane.
+    Values values;  // Vectors, or scalars for a single lane.
     // The place of each vector element in the sequence of lanes. Each even place is combined with the next.
     llvm::SmallVector<int> places;
   };
