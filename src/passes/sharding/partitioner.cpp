@@ -85,10 +85,23 @@ ArraySplit EvenAtBorder(const ArraySplit& split, AxisSet manual, const Shape& wh
   return result;
 }
 
-// A split of the whole, seen from a region in which these axes are manual.
-ArraySplit WithManual(const ArraySplit& split, AxisSet manual) {
+// The atoms of the axes that are manual in a region.
+AxisSet ManualAtoms(const Instruction& border, const Axes& axes) {
+  const auto text = FrontendAttribute(border, kShardyManualAxes);
+  const auto names = text ? ReadShardyAxes(*text) : std::nullopt;
+  AxisSet manual;
+  for (size_t i = 0; names && i < axes.atoms().size(); ++i) {
+    const std::string_view name = axes.atoms()[i].name;
+    if (std::ranges::find(*names, name.substr(0, name.find(":("))) != names->end()) manual.Add(static_cast<int>(i));
+  }
+  return manual;
+}
+
+// A split of the whole, seen from a region in which these axes are manual. The result has the manual axes of `like`,
+// which propagation does not give to all values of a region.
+ArraySplit WithManual(const ArraySplit& split, AxisSet manual, const ArraySplit& like) {
   ArraySplit result(split.rank());
-  result.manual = manual;
+  result.manual = like.manual;
   for (int64_t dim = 0; dim < split.rank(); ++dim) {
     for (const uint8_t atom : split.AtomsOf(dim)) {
       if (!manual.Has(atom)) result.Append(dim, atom);
@@ -268,6 +281,7 @@ Result<Instruction*> Partitioner::RegionBorder(Local& local, const Instruction& 
   const auto meshes = FrontendAttribute(inst.module().header.frontend_attributes, kShardyMeshes);
   const auto stated = text ? ReadShardySharding(*text, meshes.value_or("")) : std::nullopt;
   if (!stated || std::ssize(*stated) != inst.operand_count()) FAIL(Refused(inst, "has no shardings of its values"));
+  const AxisSet manual = ManualAtoms(inst, axes_);
   std::vector<Instruction*> parts;
   for (int64_t i = 0; i < inst.operand_count(); ++i) {
     Sharding sharding = {.kind = ShardingKind::kNamed};
@@ -276,8 +290,8 @@ Result<Instruction*> Partitioner::RegionBorder(Local& local, const Instruction& 
     const Shape& result = inst.shape().IsTuple() ? inst.shape().element(i) : inst.shape();
     const ArraySplit inside = begins ? TRY(SplitOf(inst, i)) : TRY(SplitOf(operand, 0));
     const ArraySplit outside =
-        EvenAtBorder(TRY(axes_.Read(sharding, result.rank())), inside.manual, begins ? operand.shape() : result, axes_);
-    const ArraySplit at_border = WithManual(outside, inside.manual);
+        EvenAtBorder(TRY(axes_.Read(sharding, result.rank())), manual, begins ? operand.shape() : result, axes_);
+    const ArraySplit at_border = WithManual(outside, manual, inside);
     if (begins) {
       Instruction& part = *TRY(InSplit(local, operand, outside));
       parts.push_back(TRY(Changed(local, part, at_border, inside, result, inst)));
