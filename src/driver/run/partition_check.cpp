@@ -298,10 +298,9 @@ class PartitionCheck {
     return Judged{Verdict::kInconclusive, why, {}};
   }
 
-  // Whether both programs have the same results, up to roundings of f64. The ensemble's roundings are independent of
-  // each other, but those of many equal terms are not.
+  // Whether both programs have the same results in f64, within the tolerance of that type. The ensemble's roundings are
+  // independent of each other, but those of many equal terms are not.
   bool AgreeInF64(const Module& module) const {
-    constexpr double kRelative = 0x1p-36;
     const auto unmarked = Unmarked();
     if (!unmarked) return false;
     const auto wide_input = WidenedModule(**unmarked), wide_module = WidenedModule(module);
@@ -310,8 +309,7 @@ class PartitionCheck {
     const auto a = ResultsOf(**wide_input, *interpret, std::byte{0}, /*is_widened=*/true);
     const auto b = ResultsOf(**wide_module, *interpret, std::byte{0}, /*is_widened=*/true);
     if (!a || !b || !a->whole || !b->whole) return false;
-    const Tolerance tolerance = {.abs = kRelative, .rel = kRelative};
-    return CompareTolerance(*a->whole, *b->whole, tolerance, {}).verdict == Verdict::kMatch;
+    return CompareTolerance(*a->whole, *b->whole, /*tolerance=*/{}, {}).verdict == Verdict::kMatch;
   }
 
   // The input without markers of shardings, which have no meaning in other types.

@@ -176,7 +176,7 @@ Status Partitioner::AddInstruction(Local& local, const Instruction& inst) {
 }
 
 // ---- Splits
-// ---------------------------------------------------------------------------------------------------------
+// ----------------------------------------------------------------------------------------------------------
 
 Result<ArraySplit> Partitioner::SplitOf(const Instruction& inst, int64_t leaf) const {
   const Shape& shape = *LeavesOf(inst.shape())[leaf];
@@ -231,7 +231,7 @@ Result<Instruction*> Partitioner::Changed(Local& local, Instruction& value, cons
 }
 
 // ---- Instructions
-// ---------------------------------------------------------------------------------------------------
+// ----------------------------------------------------------------------------------------------------
 
 Result<Instruction*> Partitioner::Parameter(Local& local, const Instruction& inst) {
   if (inst.computation().IsEntry()) {
@@ -304,7 +304,7 @@ Result<Instruction*> Partitioner::RegionBorder(Local& local, const Instruction& 
 }
 
 // ---- Ops in parts
-// -----------------------------------------------------------------------------------------------------
+// ----------------------------------------------------------------------------------------------------
 
 namespace {
 
