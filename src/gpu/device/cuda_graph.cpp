@@ -137,11 +137,15 @@ Status CudaRecorder::ListNew() {
     open.pop_back();
     if (!listed_.insert(node).second) continue;
     new_.push_back(node);
-    for (size_t room = 16, count = room; count == room; room *= 4) {
-      std::vector<CudaHandle> before(count = room);
+    // The driver returns at most `room` predecessors, so a full list may lack some.
+    for (size_t room = 16;; room *= 4) {
+      std::vector<CudaHandle> before(room);
       std::vector<CudaGraphEdge> edges(room);
+      size_t count = room;
       CUDA_TRY("cuGraphNodeGetDependencies", driver_.node_dependencies(node, before.data(), edges.data(), &count));
-      if (count < room) open.insert(open.end(), before.begin(), before.begin() + static_cast<ptrdiff_t>(count));
+      if (count == room) continue;
+      open.insert(open.end(), before.begin(), before.begin() + static_cast<ptrdiff_t>(count));
+      break;
     }
   }
   return {};
