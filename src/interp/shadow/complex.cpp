@@ -106,42 +106,64 @@ class OnParts {
     SetParts(Same(real_), Same(imaginary));
   }
 
-  template <class Product>
-  void Multiplied(const Product& product) {
-    Instruction &ac = product(real_[0], real_[1]), &bd = product(imaginary_[0], imaginary_[1]);
-    Instruction &ad = product(real_[0], imaginary_[1]), &bc = product(imaginary_[0], real_[1]);
+  void Multiplied() {
+    Instruction &ac = Add(Opcode::kMultiply, real_[0], real_[1]),
+                &bd = Add(Opcode::kMultiply, imaginary_[0], imaginary_[1]);
+    Instruction &ad = Add(Opcode::kMultiply, real_[0], imaginary_[1]),
+                &bc = Add(Opcode::kMultiply, imaginary_[0], real_[1]);
     SetParts(Add(Opcode::kSubtract, &ac, &bd), Add(Opcode::kAdd, &ad, &bc));
   }
 
-  Instruction& Joined(Instruction& a, Instruction& b, int64_t d) {
-    std::vector<int64_t> dims(a.shape().dims().begin(), a.shape().dims().end());
-    dims[d] *= 2;
-    return entry_.Add(Opcode::kConcatenate, Shape(a.shape().type(), dims), {&a, &b}, OneDimensionAttrs{d});
+  Instruction& Reshaped(Instruction& x, Dims dims) {
+    return entry_.Add(Opcode::kReshape, Shape(x.shape().type(), dims), {&x});
+  }
+
+  // Each of the `groups` equal blocks of dimension `d` is the block of `a` followed by that of `b`.
+  Instruction& Joined(Instruction& a, Instruction& b, int64_t d, int64_t groups) {
+    Dims joined = a.shape().dims(), blocks = joined;
+    joined[d] *= 2;
+    blocks[d] /= groups;
+    blocks.insert(blocks.begin() + d, groups);
+    Dims joined_blocks = blocks;
+    joined_blocks[d + 1] *= 2;
+    return Reshaped(entry_.Add(Opcode::kConcatenate, Shape(a.shape().type(), joined_blocks),
+                               {&Reshaped(a, blocks), &Reshaped(b, blocks)}, OneDimensionAttrs{d + 1}),
+                    joined);
   }
 
   // Contracts dimension `left` with `right`. Each part of the result is a sum or difference of two dots, which become
-  // one dot with twice the terms. If both dots are exact, this joint dot may still round.
-  void Contracted(int64_t left, int64_t right) {
-    Instruction& lhs = Joined(*real_[0], *imaginary_[0], left);
+  // one dot with twice the terms, because kernels add the terms of both in any order. If both dots are exact, this
+  // joint dot may still round.
+  void Contracted(int64_t left, int64_t right, int64_t groups, const Attributes& attributes) {
+    Instruction& lhs = Joined(*real_[0], *imaginary_[0], left, groups);
     Instruction& minus = entry_.Add(Opcode::kNegate, imaginary_[1]->shape(), {imaginary_[1]});
-    Instruction &real = Same({&lhs, &Joined(*real_[1], minus, right)}),
-                &imaginary = Same({&lhs, &Joined(*imaginary_[1], *real_[1], right)});
+    const auto contracted = [&](Instruction& rhs) -> Instruction& {
+      return entry_.Add(inst_.opcode(), part_, {&lhs, &rhs}, attributes);
+    };
+    Instruction &real = contracted(Joined(*real_[1], minus, right, 1)),
+                &imaginary = contracted(Joined(*imaginary_[1], *real_[1], right, 1));
     contractions_ = {&real, &imaginary};
     SetParts(real, imaginary);
   }
 
-  // Returns false if no contracted dimension can be doubled.
-  bool Contract() {
-    if (inst_.Is(Opcode::kDot)) {
-      const auto& attrs = inst_.attrs<DotAttrs>();
-      if (attrs.lhs_contracting.empty()) return false;
-      Contracted(attrs.lhs_contracting[0], attrs.rhs_contracting[0]);
-      return true;
+  void ContractDot() {
+    DotAttrs attrs = inst_.attrs<DotAttrs>();
+    if (attrs.lhs_contracting.empty()) {
+      for (const size_t operand : {0, 1}) {
+        const Shape& shape = inst_.operand(operand).shape();
+        Dims dims = shape.dims();
+        (operand == 0 ? attrs.lhs_contracting : attrs.rhs_contracting).push_back(shape.rank());
+        dims.push_back(1);
+        real_[operand] = &Reshaped(*real_[operand], dims);
+        imaginary_[operand] = &Reshaped(*imaginary_[operand], dims);
+      }
     }
+    Contracted(attrs.lhs_contracting[0], attrs.rhs_contracting[0], 1, attrs);
+  }
+
+  void ContractConvolution() {
     const auto& attrs = inst_.attrs<ConvolutionAttrs>();
-    if (attrs.feature_group_count != 1 || attrs.batch_group_count != 1) return false;
-    Contracted(attrs.dim_labels.lhs_feature, attrs.dim_labels.rhs_input_feature);
-    return true;
+    Contracted(attrs.dim_labels.lhs_feature, attrs.dim_labels.rhs_input_feature, attrs.feature_group_count, attrs);
   }
 
   // Parts of a sum are sums of the parts. This also holds for a scatter that adds or assigns.
@@ -341,18 +363,12 @@ class OnParts {
         if (!inst_.shape().IsArray()) return false;
         EachPart();
         return true;
-      case Opcode::kMultiply:
-        Multiplied([this](Instruction* a, Instruction* b) -> Instruction& { return Add(Opcode::kMultiply, a, b); });
-        return true;
+      case Opcode::kMultiply: Multiplied(); return true;
       case Opcode::kDot:
       case Opcode::kConvolution:
         if (inst_.operand_count() != 2 || !complex_ || !both()) return false;
-        if (Contract()) return true;
-        Multiplied([this](Instruction* a, Instruction* b) -> Instruction& {
-          Instruction& product = Same({a, b});
-          contractions_.push_back(&product);
-          return product;
-        });
+        if (inst_.Is(Opcode::kDot)) ContractDot();
+        else ContractConvolution();
         return true;
       case Opcode::kReduce: return complex_ && Summed<ReduceAttrs>(2);
       case Opcode::kReduceWindow: return complex_ && Summed<ReduceWindowAttrs>(2);
