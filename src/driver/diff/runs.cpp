@@ -86,10 +86,8 @@ std::string MemoryText(const Memory& left, const Memory& right) {
              change(left.peak, right.peak), "\n");
 }
 
-// The default tolerance is a rule of thumb, so results match if other roundings of one program explain them. A program
-// that takes more than kMostSeconds is not tested.
+// The default tolerance is a rule of thumb, so results match if other roundings of one program explain them.
 Status AllowForRoundings(Runs& runs, DiffReport* report) {
-  constexpr double kMostSeconds = 30;
   const RunArguments& arguments = *TRY(runs.left.Arguments());
   if (!arguments.by_device.empty()) return {};
   std::vector<std::string> found;
@@ -97,7 +95,7 @@ Status AllowForRoundings(Runs& runs, DiffReport* report) {
     program.progress().Stage("interpreting with different roundings");
     const EnsembleOptions options = {.seed = static_cast<uint64_t>(program.options().seed),
                                      .interpret = TRY(program.Interpreter()),
-                                     .most_seconds = kMostSeconds};
+                                     .most_seconds = kUnaskedSeconds};
     const EnsembleResult roundings =
         TRY(CompareEnsemble(*TRY(program.Input())->module, arguments.values, TRY(results.Results())->outputs, options));
     const std::string text = ToString(roundings);

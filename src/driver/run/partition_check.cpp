@@ -321,9 +321,8 @@ class PartitionCheck {
 
   // Of the input, or of the partitioned program on all devices.
   Result<EnsembleOptions> Ensemble(const Module* partitioned) const {
-    constexpr double kMostSeconds = 30;
     EnsembleOptions ensemble = TRY(experiment_.Ensemble());
-    ensemble.most_seconds = kMostSeconds;
+    ensemble.most_seconds = kUnaskedSeconds;
     if (partitioned == nullptr) return ensemble;
     ensemble.evaluate = [this](const Module& module, const InterpretOptions& interpret,
                                bool is_widened) -> Result<Literal> {

@@ -1,15 +1,17 @@
 #include "interp/compare/ensemble.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
+#include <ctime>
 #include <limits>
 #include <optional>
 #include <unordered_map>
 
+#include "base/parallel.h"
 #include "base/text.h"
 #include "interp/arguments/arguments.h"
 #include "interp/arguments/philox.h"
+#include "interp/contraction.h"
 #include "interp/shadow/rules.h"
 #include "interp/shadow/terms.h"
 #include "ir/batch_norm_expansion.h"
@@ -53,11 +55,18 @@ Shape Widened(const Shape& shape) {
 bool IsRounded(const Shape& shape) { return shape.IsArray() && (IsFloat(shape.type()) || IsComplex(shape.type())); }
 bool IsWide(const Shape& shape) { return IsRounded(shape) && Widened(shape) == shape; }
 
+int64_t PartsOf(const Literal& wide) { return IsComplex(wide.shape().type()) ? 2 : 1; }
+
 // Real and imaginary parts alternate.
 std::span<double> NumbersOf(Literal& wide) {
-  const int64_t parts = IsComplex(wide.shape().type()) ? 2 : 1;
-  return {reinterpret_cast<double*>(wide.mutable_raw()), static_cast<size_t>(wide.shape().NumElements() * parts)};
+  return {reinterpret_cast<double*>(wide.mutable_raw()),
+          static_cast<size_t>(wide.shape().NumElements() * PartsOf(wide))};
 }
+
+// The magnitude of the number that starts at `x`.
+double SizeOf(const double* x, int64_t parts) { return parts == 1 ? std::fabs(x[0]) : std::hypot(x[0], x[1]); }
+
+constexpr int64_t kGrain = 1 << 14;  // A multiple of kPhiloxLanes.
 
 // Whether the declared type itself matters: its bits, its random numbers, or values from outside.
 bool HangsOnType(const Instruction& inst) {
@@ -142,9 +151,15 @@ class Dice {
  public:
   Dice(uint64_t seed, int run, int64_t number) : seed_(seed), high_(static_cast<uint64_t>(run) << 48 | number) {}
   double Unit(int64_t i) const {
-    const PhiloxBlock block = Philox(seed_, static_cast<uint64_t>(i), high_ ^ 0xE5E3'0000'0000);
-    return (block.words[0] + 0.5) * 0x1p-32;
+    uint32_t words[kPhiloxLanes];
+    UnitWords(i, words);
+    return UnitOf(words[0]);
   }
+  // The words of Unit(i), Unit(i + 1), ...
+  void UnitWords(int64_t i, uint32_t (&words)[kPhiloxLanes]) const {
+    PhiloxFirstWords(seed_, static_cast<uint64_t>(i), high_ ^ 0xE5E3'0000'0000, words);
+  }
+  static double UnitOf(uint32_t word) { return (word + 0.5) * 0x1p-32; }
   // Mean 0 and variance 1, from four uniform numbers.
   double Normal(int64_t i) const {
     const PhiloxBlock block = Philox(seed_, static_cast<uint64_t>(i), high_ ^ 0xA11E'0000'0000);
@@ -212,7 +227,14 @@ class Rounder {
   static void RoundAll(Literal& value, PrimitiveType type, const Dice& dice) {
     const Rounding rounding = RoundingTo(type, false);
     const std::span<double> x = NumbersOf(value);
-    for (size_t i = 0; i < x.size(); ++i) x[i] = Rounded(x[i], type, rounding, dice.Unit(static_cast<int64_t>(i)));
+    ParallelFor(std::ssize(x), kGrain, [&](int64_t begin, int64_t end) {
+      uint32_t words[kPhiloxLanes];
+      for (int64_t i = begin; i < end; i += kPhiloxLanes) {
+        dice.UnitWords(i, words);
+        for (int64_t k = i; k < std::min(end, i + kPhiloxLanes); ++k)
+          x[k] = Rounded(x[k], type, rounding, Dice::UnitOf(words[k - i]));
+      }
+    });
   }
 
   Status AddSumError(const Instruction& inst, std::span<const Literal> operands, PrimitiveType accumulator,
@@ -225,18 +247,18 @@ class Rounder {
       if (inst.Is(Opcode::kSelectAndScatter) && i == 0) continue;
       if (IsWide(squared[i].shape())) Square(squared[i]);
     }
-    const Literal squares = TRY(SumOf(inst, squared));
+    Literal squares = TRY(SumOf(inst, squared));
     // Half of the runs use one chain, so that s includes the order with the largest errors. Others use a shorter one,
     // down to a balanced tree.
     const double longest = terms - 1, least = std::min(longest, std::log2(terms));
     const double chain = way.Unit(1) < 0.5 ? longest : least * std::pow(longest / least, way.Unit(2));
     // The error of a rounding is uniform over a step of at most 2 u of the number. Its root mean square is u / sqrt(3).
     const double each = 0.58 * RoundingTo(accumulator, false).relative;
-    for (int64_t i = 0; i < value.shape().NumElements(); ++i) {
-      const double s = std::abs(value.GetComplex(i)), q = squares.GetComplex(i).real();
-      const double size = std::sqrt(std::max(0.0, chain * (s * s / 3 + q / 6)));
-      AddNoise(value, i, each * size, dice);
-    }
+    const std::span<double> q = NumbersOf(squares);
+    const int64_t parts = PartsOf(squares);
+    AddNoise(value, dice, [&](int64_t i, double s) {
+      return each * std::sqrt(std::max(0.0, chain * (s * s / 3 + q[parts * i] / 6)));
+    });
     return {};
   }
 
@@ -256,30 +278,40 @@ class Rounder {
   }
 
   static void Square(Literal& value) {
-    const bool is_complex = IsComplex(value.shape().type());
-    for (int64_t i = 0; i < value.shape().NumElements(); ++i) {
-      const double square = std::norm(value.GetComplex(i));
-      if (is_complex) value.SetComplex(i, square);
-      else value.SetDouble(i, square);
-    }
+    const std::span<double> x = NumbersOf(value);
+    const bool is_complex = PartsOf(value) == 2;
+    ParallelFor(value.shape().NumElements(), kGrain, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        if (is_complex) x[2 * i] = x[2 * i] * x[2 * i] + x[2 * i + 1] * x[2 * i + 1], x[2 * i + 1] = 0;
+        else x[i] *= x[i];
+      }
+    });
   }
 
-  static void AddNoise(Literal& value, int64_t i, double size, const Dice& dice) {
-    if (!std::isfinite(size)) return;
+  // `size_of` returns the root mean square of the noise from an element's index and magnitude. Infinities and NaNs get
+  // no noise.
+  template <class SizeOfNoise>
+  static void AddNoise(Literal& value, const Dice& dice, const SizeOfNoise& size_of) {
     const std::span<double> x = NumbersOf(value);
-    const int64_t parts = IsComplex(value.shape().type()) ? 2 : 1;
-    for (int64_t part = parts * i; part < parts * (i + 1); ++part) x[part] += size * dice.Normal(part);
+    const int64_t parts = PartsOf(value);
+    ParallelFor(value.shape().NumElements(), kGrain, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const double size = size_of(i, SizeOf(&x[parts * i], parts));
+        if (size == 0 || !std::isfinite(size)) continue;
+        for (int64_t part = parts * i; part < parts * (i + 1); ++part) x[part] += size * dice.Normal(part);
+      }
+    });
   }
 
   // A fast Fourier transform rounds log2(length) times, relative to the rms of the results.
   static void AddTransformError(const Instruction& inst, PrimitiveType type, const Dice& dice, Literal& value) {
     double length = 1, squares = 0;
     for (const int64_t size : inst.attrs<FftAttrs>().fft_length) length *= static_cast<double>(size);
+    for (const double x : NumbersOf(value)) squares += x * x;
     const int64_t count = value.shape().NumElements();
-    for (int64_t i = 0; i < count; ++i) squares += std::norm(value.GetComplex(i));
     const double rms = std::sqrt(squares / static_cast<double>(std::max<int64_t>(1, count)));
     const double size = RoundingTo(type, false).relative * rms * std::max(1.0, std::log2(length));
-    for (int64_t i = 0; i < count; ++i) AddNoise(value, i, size, dice);
+    AddNoise(value, dice, [&](int64_t, double) { return size; });
   }
 
   // The error is at most as many ulps as the function's row allows, without half an ulp for the rounding. The rms of a
@@ -288,10 +320,8 @@ class Rounder {
     if (ulps <= 0.5) return;
     const Rounding rounding = RoundingTo(type, false);
     const double each = (2 * ulps - 1) / std::sqrt(3.0);
-    for (int64_t i = 0; i < value.shape().NumElements(); ++i) {
-      const double x = std::abs(value.GetComplex(i));
-      if (x != 0 && std::isfinite(x)) AddNoise(value, i, each * HalfUlp(rounding, x), dice);
-    }
+    AddNoise(value, dice,
+             [&](int64_t, double x) { return x == 0 || !std::isfinite(x) ? 0 : each * HalfUlp(rounding, x); });
   }
 
   const std::unordered_map<int, PrimitiveType>& declared_;
@@ -435,16 +465,8 @@ Literal WidenedLiteral(const Literal& literal) {
     for (const Literal& element : literal.elements()) elements.push_back(WidenedLiteral(element));
     return Literal::Tuple(std::move(elements));
   }
-  const Shape& shape = literal.shape();
-  if (Widened(shape) == shape) return literal;
-  Literal wide(Widened(shape));
-  if (IsComplex(shape.type())) {
-    for (int64_t i = 0; i < shape.NumElements(); ++i) wide.SetComplex(i, literal.GetComplex(i));
-    return wide;
-  }
-  const std::span<double> out = wide.mutable_data<double>();
-  for (size_t i = 0; i < out.size(); ++i) out[i] = literal.GetDouble(static_cast<int64_t>(i));
-  return wide;
+  if (!literal.shape().IsArray()) return literal;
+  return Converted(literal, Widened(literal.shape()).type());
 }
 
 Result<std::unique_ptr<Module>> WidenedModule(const Module& module) {
@@ -519,10 +541,21 @@ Result<EnsembleResult> CompareEnsemble(const Module& module, std::span<const Lit
     if (options.evaluate) return options.evaluate(of, how, is_widened);
     return is_widened ? Interpret(of, wide_args, how) : Interpret(of, args, how);
   };
-  const Literal middle = TRY(evaluate(**widened, interpret, true));
-  std::vector<Literal> runs;
-  const auto start = std::chrono::steady_clock::now();
+  std::clock_t start = std::clock();
   int wanted = options.runs;
+  // Returns whether enough runs fit into the limit, if each takes as long as the work since `start`.
+  const auto fits = [&] {
+    if (options.most_seconds == 0) return true;
+    const double taken = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
+    wanted = static_cast<int>(std::min<double>(wanted, options.most_seconds / taken));
+    if (wanted >= std::min(kLeastRuns, options.runs)) return true;
+    result.unsupported = Format("%d runs take about %.0f s of processor time", kLeastRuns, taken * kLeastRuns);
+    return false;
+  };
+  const Literal middle = TRY(evaluate(**widened, interpret, true));
+  if (!fits()) return result;
+  std::vector<Literal> runs;
+  start = std::clock();
   for (int run = 0; run < wanted; ++run) {
     Rounder rounder(declared, options, run);
     interpret.perturb = [&](const Instruction& inst, std::span<const Literal> operands, Literal& value) {
@@ -530,12 +563,7 @@ Result<EnsembleResult> CompareEnsemble(const Module& module, std::span<const Lit
     };
     runs.push_back(TRY(evaluate(*rounded, interpret, true)));
     rounder.Store(actual.shape(), runs.back());
-    if (run > 0 || options.most_seconds == 0) continue;
-    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
-    wanted = static_cast<int>(std::min<double>(wanted, options.most_seconds / taken.count()));
-    if (wanted >= std::min(kLeastRuns, options.runs)) continue;
-    result.unsupported = Format("%d runs take about %.0f s", kLeastRuns, taken.count() * kLeastRuns);
-    return result;
+    if (run == 0 && !fits()) return result;
   }
   result.runs = wanted;
   const auto own = evaluate(module, interpret_plain, false);

@@ -26,6 +26,9 @@ class Module;
 // The spread of one element in n runs has a relative standard error of 1 / sqrt(2 n), which is 0.29 for 6 runs.
 inline constexpr int kLeastRuns = 6;
 
+// The limit of an ensemble that the user did not ask for.
+inline constexpr double kUnaskedSeconds = 60;
+
 // All floats become f64, and ids are kept. Instructions that depend on their type, such as bitcast-convert or rng, keep
 // it between conversions. Error kUnsupported: one of these has tuples.
 Result<std::unique_ptr<Module>> WidenedModule(const Module& module);
@@ -35,7 +38,8 @@ struct EnsembleOptions {
   int runs = 24;
   uint64_t seed = 0;
   InterpretOptions interpret;
-  // Limit for all runs, estimated from the first. There is no result if fewer than kLeastRuns fit. 0 means no limit.
+  // Limit for all runs in processor time, estimated from the first, so that other programs do not change a verdict.
+  // There is no result if fewer than kLeastRuns fit. 0 means no limit.
   double most_seconds = 0;
   // Returns the outputs of a variant of the module with the same ids. Its floats are f64 if `is_widened`. Null
   // interprets the variant on one device with `args`. Programs for several devices join their results here.
