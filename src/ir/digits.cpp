@@ -63,4 +63,19 @@ std::optional<std::vector<std::vector<Digit>>> DigitsAlong(const DeviceOrder& or
   return digits ? CutDigits(*digits, tiles) : std::nullopt;
 }
 
+std::optional<std::vector<std::vector<Digit>>> DigitsOf(const Mesh& mesh, const DeviceOrder& order) {
+  std::vector<int64_t> sizes;
+  for (const MeshAxis& axis : mesh.axes) sizes.push_back(axis.size);
+  return DigitsAlong(order, sizes);
+}
+
+std::optional<std::vector<Digit>> DigitsOf(const AxisRef& ref, const Mesh& mesh,
+                                           const std::vector<std::vector<Digit>>& axes) {
+  if (ref.size == 0) return axes[ref.axis];
+  const int64_t minor = mesh.axes[ref.axis].size / (ref.before * ref.size);
+  auto parts = CutDigits(axes[ref.axis], std::vector{ref.before, ref.size, minor});
+  if (!parts) return std::nullopt;
+  return std::move((*parts)[1]);
+}
+
 }  // namespace hlo

@@ -24,6 +24,11 @@ struct Digit {
 std::optional<std::vector<std::vector<Digit>>> DigitsAlong(const DeviceOrder& order, std::span<const int64_t> tiles);
 // Distributes digits, the major one first, over `tiles` as DigitsAlong does. Digits and tiles must have equal products.
 std::optional<std::vector<std::vector<Digit>>> CutDigits(std::span<const Digit> digits, std::span<const int64_t> tiles);
+// The digits of each axis of a mesh whose devices have this order.
+std::optional<std::vector<std::vector<Digit>>> DigitsOf(const Mesh& mesh, const DeviceOrder& order);
+// The digits of an axis or a part of it. `axes` are the digits of the mesh's axes.
+std::optional<std::vector<Digit>> DigitsOf(const AxisRef& ref, const Mesh& mesh,
+                                           const std::vector<std::vector<Digit>>& axes);
 
 }  // namespace hlo
 

@@ -25,8 +25,6 @@ struct InDigits {
   }
 };
 
-using DigitLists = std::vector<std::vector<Digit>>;
-
 void AddTo(std::vector<Digit>& list, const std::vector<Digit>& digits) {
   list.insert(list.end(), digits.begin(), digits.end());
 }
@@ -51,21 +49,6 @@ std::optional<InDigits> DigitsOf(const Tiles& tiles, DeviceOrder order) {
     }
   }
   return result;
-}
-
-// The digits of each axis of a mesh.
-std::optional<DigitLists> DigitsOf(const Mesh& mesh, const DeviceOrder& order) {
-  std::vector<int64_t> sizes;
-  for (const MeshAxis& axis : mesh.axes) sizes.push_back(axis.size);
-  return DigitsAlong(order, sizes);
-}
-
-std::optional<std::vector<Digit>> DigitsOf(const AxisRef& ref, const Mesh& mesh, const DigitLists& axes) {
-  if (ref.size == 0) return axes[ref.axis];
-  const int64_t minor = mesh.axes[ref.axis].size / (ref.before * ref.size);
-  auto parts = CutDigits(axes[ref.axis], std::vector{ref.before, ref.size, minor});
-  if (!parts) return std::nullopt;
-  return std::move((*parts)[1]);
 }
 
 std::optional<InDigits> DigitsOf(const NamedSharding& named, const DeviceOrder& order) {

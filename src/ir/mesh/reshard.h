@@ -23,7 +23,6 @@
 
 #include "base/result.h"
 #include "ir/mesh/axes.h"
-#include "ir/mesh/link_cost.h"
 #include "ir/shape.h"
 
 namespace hlo {
@@ -67,7 +66,6 @@ struct ReshardPlan {
   int64_t Collectives() const;
   int64_t ResultBytes() const;
   int64_t ArrivingBytes() const;
-  double Seconds(const LinkCost& link) const { return link.Seconds(Collectives(), ArrivingBytes()); }
   // The moves with the bytes of their results: "slice(0: {x}); gather(1: {y}) 8192 B". "none" for no moves, and ";
   // whole" at the end if `gathers_whole`. `axes` is the given mesh.
   std::string Text(const Axes& axes) const;
