@@ -6,23 +6,36 @@ namespace hlo {
 Result<ExitCode> InspectCollectives(Args args) {
   LoadOptions load{.text_only = true};
   std::optional<std::string> json;
-  std::string against;
+  std::string against, topology_name;
   int64_t top = 20;
-  FlagSet flags("hlo-inspect collectives", "[flags] MODULE",
-                "Counts the collectives of a module: how often each runs, the number of devices in its groups, and the "
-                "bytes of its result on one device. A loop counts its trips, and a conditional all of its branches.",
-                {"hlo-inspect collectives model.hlo", "hlo-inspect collectives --against=other.hlo model.hlo"});
+  FlagSet flags(
+      "hlo-inspect collectives", "[flags] MODULE",
+      "Counts the collectives of a module: how often each runs, the number of devices in its groups, and the "
+      "bytes of its result on one device. A loop counts its trips, and a conditional all of its branches. With "
+      "--topology, it also estimates their times.",
+      {"hlo-inspect collectives model.hlo", "hlo-inspect collectives --against=other.hlo model.hlo",
+       "hlo-inspect collectives --topology=dgx_h100 model.hlo"});
   flags.String("against", &against, "MODULE", "also show the sums of this module, to compare");
-  flags.Int("top", &top, "number of instructions, those with the most bytes first; 0: all");
+  flags.String("topology", &topology_name, "NAME",
+               Str("estimate times on the links of a model: ", TopologyNames(),
+                   "; dgx_h100x128 has 128 nodes, dgx_h100 as many as the module needs; default: no times"));
+  flags.Int("top", &top,
+            "number of instructions, those with the most bytes first, with --topology the longest first; 0: all");
   flags.OptionalString("json", &json, "FILE", "print JSON instead of text, or write it to FILE as well");
   const auto module = TRY(InspectedModule(flags, args, &load));
   if (module == nullptr) return ExitCode::kOk;
-  const CollectiveReport report = CollectivesOf(*module);
+  std::optional<Topology> topology;
+  if (!topology_name.empty()) topology = TRY(FindTopology(topology_name));
+  const auto report_of = [&](const Module& counted) -> Result<CollectiveReport> {
+    if (!topology) return CollectivesOf(counted, std::nullopt);
+    return CollectivesOf(counted, TRY(topology->For(DevicesOf(counted))));
+  };
+  const CollectiveReport report = TRY(report_of(*module));
   std::unique_ptr<Module> other_module;
   std::optional<CollectiveReport> other;
   if (!against.empty()) {
     other_module = TRY(LoadModule(against, load));
-    other = CollectivesOf(*other_module);
+    other = TRY(report_of(*other_module));
   }
   const CollectiveReport* const compared = other ? &*other : nullptr;
   TRY(WriteReport(json, CollectivesText(report, compared, top), CollectivesJson(report, compared)));

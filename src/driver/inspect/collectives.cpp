@@ -16,25 +16,11 @@ namespace {
 
 using Key = std::pair<std::string_view, std::optional<int64_t>>;  // Kind and group size.
 
-// The opcode without -start. "" for instructions that receive nothing by themselves.
+// The opcode without -start.
 std::string_view KindOf(const Instruction& inst) {
   std::string_view kind = ToString(inst.opcode());
-  if (!inst.Is(kCollective) || kind.ends_with("-done")) return "";
   if (kind.ends_with("-start")) kind.remove_suffix(std::string_view("-start").size());
   return kind;
-}
-
-// The result of an all-gather-start and a collective-permute-start is the tuple (operands, results, ...).
-const Shape& ReceivedShape(const Instruction& inst) {
-  const bool has_operands = inst.Is(Opcode::kAllGatherStart) || inst.Is(Opcode::kCollectivePermuteStart);
-  return has_operands && inst.shape().IsTuple() && inst.shape().elements().size() > 1 ? inst.shape().element(1)
-                                                                                      : inst.shape();
-}
-
-CollectiveRow RowOf(const Instruction& inst, double runs) {
-  CollectiveRow row = {.inst = &inst, .kind = KindOf(inst), .runs = runs, .bytes = ReceivedShape(inst).ByteSize()};
-  if (inst.attributes().GetIf<CollectiveAttrs>() != nullptr) row.group_size = GroupSizeOf(inst);
-  return row;
 }
 
 std::string GroupText(const std::optional<int64_t>& size) { return size ? Str(*size) : "pairs"; }
@@ -43,12 +29,20 @@ std::string Change(double was, double is) {
   return was == 0 || was == is ? "" : Format("%+.1f %%", 100 * (is - was) / was);
 }
 
+std::string Microseconds(double seconds) { return Format("%.2f", 1e6 * seconds); }
+
 std::string SumsTable(const CollectiveReport& report) {
-  TextTable table({"kind", ">group", ">instructions", ">calls", ">bytes received"});
-  for (const CollectiveSum& sum : report.sums)
-    table.Row({std::string(sum.kind), GroupText(sum.group_size), Str(sum.instructions), HumanCount(sum.runs),
-               HumanBytes(sum.bytes)});
-  table.Row({"all", "", Str(report.rows.size()), HumanCount(report.runs), HumanBytes(report.bytes)});
+  std::vector<std::string> titles = {"kind", ">group", ">instructions", ">calls", ">bytes received"};
+  if (report.topology) titles.emplace_back(">est us");
+  TextTable table(std::move(titles));
+  const auto add = [&](const CollectiveSum& sum, std::string group) {
+    std::vector<std::string> cells = {std::string(sum.kind), std::move(group), Str(sum.instructions),
+                                      HumanCount(sum.runs), HumanBytes(sum.bytes)};
+    if (report.topology) cells.push_back(Microseconds(sum.seconds));
+    table.Row(std::move(cells));
+  };
+  for (const CollectiveSum& sum : report.sums) add(sum, GroupText(sum.group_size));
+  add(report.all, "");
   return table.Text();
 }
 
@@ -56,33 +50,55 @@ std::string ComparedTable(const CollectiveReport& report, const CollectiveReport
   std::map<Key, std::pair<CollectiveSum, CollectiveSum>> sums;
   for (const CollectiveSum& sum : report.sums) sums[{sum.kind, sum.group_size}].first = sum;
   for (const CollectiveSum& sum : against.sums) sums[{sum.kind, sum.group_size}].second = sum;
-  TextTable table({"kind", ">group", ">calls", ">against", ">bytes received", ">against", ">change"});
-  for (const auto& [key, pair] : sums) {
-    const auto& [own, other] = pair;
-    table.Row({std::string(key.first), GroupText(key.second), HumanCount(own.runs), HumanCount(other.runs),
-               HumanBytes(own.bytes), HumanBytes(other.bytes), Change(other.bytes, own.bytes)});
-  }
-  table.Row({"all", "", HumanCount(report.runs), HumanCount(against.runs), HumanBytes(report.bytes),
-             HumanBytes(against.bytes), Change(against.bytes, report.bytes)});
+  std::vector<std::string> titles = {"kind", ">group", ">calls", ">against", ">bytes received", ">against", ">change"};
+  if (report.topology) titles.insert(titles.end(), {">est us", ">against", ">change"});
+  TextTable table(std::move(titles));
+  const auto add = [&](std::string_view kind, std::string group, const CollectiveSum& own, const CollectiveSum& other) {
+    std::vector<std::string> cells = {
+        std::string(kind),     std::move(group),        HumanCount(own.runs),          HumanCount(other.runs),
+        HumanBytes(own.bytes), HumanBytes(other.bytes), Change(other.bytes, own.bytes)};
+    if (report.topology) {
+      for (std::string cell :
+           {Microseconds(own.seconds), Microseconds(other.seconds), Change(other.seconds, own.seconds)})
+        cells.push_back(std::move(cell));
+    }
+    table.Row(std::move(cells));
+  };
+  for (const auto& [key, pair] : sums) add(key.first, GroupText(key.second), pair.first, pair.second);
+  add("all", "", report.all, against.all);
   return table.Text();
+}
+
+void AppendTime(JsonWriter& json, const CollectiveReport& report, double seconds) {
+  if (report.topology) json.Key("est_us").Value(1e6 * seconds);
 }
 
 void AppendSums(JsonWriter& json, const CollectiveReport& report) {
   json.Key("path").Value(report.module->source->name()).Key("module").Value(report.module->name());
-  json.Key("calls").Value(report.runs).Key("bytes").Value(report.bytes);
+  if (report.topology) json.Key("topology").Value(report.topology->name);
+  json.Key("calls").Value(report.all.runs).Key("bytes").Value(report.all.bytes);
+  AppendTime(json, report, report.all.seconds);
   json.Key("loops_of_unknown_trips").Value(report.unknown_loops.size()).Key("sums").Open('[');
   for (const CollectiveSum& sum : report.sums) {
     json.Open('{').Key("kind").Value(sum.kind).Key("group").Value(sum.group_size.value_or(0));
     json.Key("instructions").Value(sum.instructions).Key("calls").Value(sum.runs).Key("bytes").Value(sum.bytes);
+    AppendTime(json, report, sum.seconds);
     json.Close('}');
   }
   json.Close(']');
 }
 
+void Add(CollectiveSum& sum, const CollectiveRow& row) {
+  ++sum.instructions;
+  sum.runs += row.runs;
+  sum.bytes += row.TotalBytes();
+  sum.seconds += row.TotalSeconds();
+}
+
 }  // namespace
 
-CollectiveReport CollectivesOf(const Module& module) {
-  CollectiveReport report = {.module = &module, .rows = {}, .sums = {}, .unknown_loops = {}};
+CollectiveReport CollectivesOf(const Module& module, std::optional<Topology> topology) {
+  CollectiveReport report = {.module = &module, .topology = std::move(topology)};
   std::unordered_map<const Computation*, double> runs = {{&module.entry(), 1}};
   for (const Computation* computation : std::views::reverse(module.PostOrder())) {
     const auto own = runs.find(computation);
@@ -90,8 +106,13 @@ CollectiveReport CollectivesOf(const Module& module) {
     const double times = own->second;
     for (const Instruction* inst : computation->instructions()) {
       for (const auto& [called, count] : RunsOf(*inst)) runs[called] += times * count;
-      if (!KindOf(*inst).empty()) report.rows.push_back(RowOf(*inst, times));
       if (inst->Is(Opcode::kWhile) && !TripCount(*inst)) report.unknown_loops.push_back(inst);
+      const auto exchange = ExchangeOf(*inst);
+      if (!exchange) continue;
+      CollectiveRow row = {.inst = inst, .kind = KindOf(*inst), .runs = times, .bytes = exchange->result_bytes};
+      if (inst->attributes().GetIf<CollectiveAttrs>() != nullptr) row.group_size = GroupSizeOf(*inst);
+      if (report.topology) row.time = TimeOfExchange(*exchange, *report.topology);
+      report.rows.push_back(std::move(row));
     }
   }
   std::map<Key, CollectiveSum> sums;
@@ -99,32 +120,40 @@ CollectiveReport CollectivesOf(const Module& module) {
     CollectiveSum& sum = sums[{row.kind, row.group_size}];
     sum.kind = row.kind;
     sum.group_size = row.group_size;
-    ++sum.instructions;
-    sum.runs += row.runs;
-    sum.bytes += row.TotalBytes();
-    report.runs += row.runs;
-    report.bytes += row.TotalBytes();
+    Add(sum, row);
+    Add(report.all, row);
   }
   for (const auto& [key, sum] : sums) report.sums.push_back(sum);
-  std::ranges::stable_sort(report.sums, std::greater(), &CollectiveSum::bytes);
-  std::ranges::stable_sort(report.rows, std::greater(), &CollectiveRow::TotalBytes);
+  std::ranges::stable_sort(report.sums, std::greater(),
+                           [](const CollectiveSum& sum) { return std::pair(sum.seconds, sum.bytes); });
+  std::ranges::stable_sort(report.rows, std::greater(),
+                           [](const CollectiveRow& row) { return std::pair(row.TotalSeconds(), row.TotalBytes()); });
   return report;
 }
 
 std::string CollectivesText(const CollectiveReport& report, const CollectiveReport* against, int64_t top) {
   std::string out = Str(report.module->source->name(), ": ", report.module->name(), "\n");
   if (against != nullptr) out += Str("against ", against->module->source->name(), ": ", against->module->name(), "\n");
+  if (report.topology) out += Str("on ", report.topology->Text(), "\n");
   if (report.rows.empty() && (against == nullptr || against->rows.empty())) return out + "There are no collectives.\n";
   out += "\n" + (against == nullptr ? SumsTable(report) : ComparedTable(report, *against));
   for (const Instruction* loop : report.unknown_loops)
     out += Str("  '", loop->name(), "' counts one trip, because its number of trips is unknown\n");
   if (report.rows.empty()) return out;
   const SourcePlaces places(*report.module);
-  TextTable table({"instruction", "kind", ">group", ">calls", ">bytes received", "computation", "source"});
+  std::vector<std::string> titles = {"instruction", "kind", ">group", ">calls", ">bytes received"};
+  if (report.topology) titles.emplace_back(">est us");
+  titles.insert(titles.end(), {"computation", "source"});
+  TextTable table(std::move(titles));
   const size_t shown = top == 0 ? report.rows.size() : std::min(report.rows.size(), static_cast<size_t>(top));
-  for (const CollectiveRow& row : std::span(report.rows).first(shown))
-    table.Row({std::string(row.inst->name()), std::string(row.kind), GroupText(row.group_size), HumanCount(row.runs),
-               HumanBytes(row.TotalBytes()), row.inst->computation().name(), places.PlaceOf(*row.inst)});
+  for (const CollectiveRow& row : std::span(report.rows).first(shown)) {
+    std::vector<std::string> cells = {std::string(row.inst->name()), std::string(row.kind), GroupText(row.group_size),
+                                      HumanCount(row.runs), HumanBytes(row.TotalBytes())};
+    if (report.topology) cells.push_back(Microseconds(row.TotalSeconds()));
+    cells.push_back(row.inst->computation().name());
+    cells.push_back(places.PlaceOf(*row.inst));
+    table.Row(std::move(cells));
+  }
   out += "\n" + table.Text();
   if (shown < report.rows.size()) out += Str("  ", report.rows.size() - shown, " more; --top=0 shows all\n");
   return out;
@@ -139,6 +168,8 @@ std::string CollectivesJson(const CollectiveReport& report, const CollectiveRepo
   for (const CollectiveRow& row : report.rows) {
     json.Open('{').Key("name").Value(row.inst->name()).Key("kind").Value(row.kind);
     json.Key("group").Value(row.group_size.value_or(0)).Key("calls").Value(row.runs).Key("bytes").Value(row.bytes);
+    AppendTime(json, report, row.time.seconds);
+    if (report.topology) json.Key("algorithm").Value(row.time.algorithm);
     json.Key("computation").Value(row.inst->computation().name()).Key("source").Value(places.PlaceOf(*row.inst));
     json.Close('}');
   }

@@ -1,4 +1,5 @@
-// The collectives of a module: how often each runs, and the bytes that a device receives.
+// The collectives of a module: how often each runs, the bytes that a device receives, and on a topology their modelled
+// time (ir/mesh/exchange_time.h).
 #ifndef HLO_DRIVER_INSPECT_COLLECTIVES_H_
 #define HLO_DRIVER_INSPECT_COLLECTIVES_H_
 
@@ -7,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "ir/mesh/exchange_time.h"
 #include "ir/module.h"
 
 namespace hlo {
@@ -18,8 +20,10 @@ struct CollectiveRow {
   // Bytes of the result on one device, as in XLA's figures for the traffic between peers.
   int64_t bytes = 0;
   std::optional<int64_t> group_size;  // nullopt for pairs, and for groups of different sizes.
+  ExchangeTime time;                  // Of one run. 0 without a topology.
 
   double TotalBytes() const { return runs * static_cast<double>(bytes); }
+  double TotalSeconds() const { return runs * time.seconds; }
 };
 
 // All collectives of a kind with groups of one size.
@@ -27,19 +31,21 @@ struct CollectiveSum {
   std::string_view kind;
   std::optional<int64_t> group_size;
   int64_t instructions = 0;
-  double runs = 0, bytes = 0;
+  double runs = 0, bytes = 0, seconds = 0;
 };
 
 struct CollectiveReport {
   const Module* module;
-  std::vector<CollectiveRow> rows;                // By total bytes, the largest first.
-  std::vector<CollectiveSum> sums;                // By bytes, the largest first.
-  double runs = 0, bytes = 0;                     // Of all.
+  std::optional<Topology> topology;
+  std::vector<CollectiveRow> rows;  // By total time, then total bytes, the largest first.
+  std::vector<CollectiveSum> sums;  // The same.
+  CollectiveSum all = {.kind = "all"};
   std::vector<const Instruction*> unknown_loops;  // Loops whose number of trips is unknown. They count one trip.
 };
 
 // Instructions in a loop count once for each trip. All branches of a conditional count.
-CollectiveReport CollectivesOf(const Module& module);
+// `topology` is from Topology::For, or nullopt.
+CollectiveReport CollectivesOf(const Module& module, std::optional<Topology> topology = {});
 // `against` is another module's report, whose sums are shown beside, or null. `top` is the number of rows, 0 for all.
 std::string CollectivesText(const CollectiveReport& report, const CollectiveReport* against, int64_t top);
 std::string CollectivesJson(const CollectiveReport& report, const CollectiveReport* against);  // "hlo.collectives/1"

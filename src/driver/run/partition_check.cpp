@@ -159,8 +159,8 @@ class PartitionCheck {
     Judged judged = TRY(Judge(**module));
     report->partition = {.verdict = judged.verdict,
                          .devices = input_.header.replica_count * input_.header.num_partitions,
-                         .collectives = collectives.runs,
-                         .bytes = collectives.bytes,
+                         .collectives = collectives.all.runs,
+                         .bytes = collectives.all.bytes,
                          .text = judged.text};
     if (judged.verdict != Verdict::kMismatch || report->culprit.kind != Culprit::Kind::kNone) return {};
     report->culprit = TRY(Blame(passes.runs, std::move(judged)));
