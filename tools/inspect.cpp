@@ -37,6 +37,7 @@ constexpr SubcommandRow kSubcommands[] = {
     {"literals", InspectLiterals, "the constants: sizes and ranges of values, or one of them written out"},
     {"shardings", InspectShardings, "the split of each value over devices, the shape and bytes of the parts"},
     {"collectives", InspectCollectives, "calls, groups and bytes of the collectives; also against another module"},
+    {"schedule", InspectSchedule, "the time of a step on several devices: kernels, collectives, and their overlap"},
     {"flags", InspectFlags, "the flags of XLA_FLAGS that have an effect here"},
     {"memory", InspectMemory, "the values that a run holds in memory at its peak, with instructions and sources"},
     {"profile", InspectProfile, "a profile of 'hlo-run --profile_json', as tables or as a page for a browser"},

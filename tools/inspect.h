@@ -20,6 +20,7 @@ Result<ExitCode> InspectSlice(Args args);
 Result<ExitCode> InspectLiterals(Args args);
 Result<ExitCode> InspectShardings(Args args);
 Result<ExitCode> InspectCollectives(Args args);
+Result<ExitCode> InspectSchedule(Args args);
 Result<ExitCode> InspectFlags(Args args);
 Result<ExitCode> InspectMemory(Args args);
 Result<ExitCode> InspectProfile(Args args);

@@ -20,7 +20,7 @@ struct CollectiveRow {
   // Bytes of the result on one device, as in XLA's figures for the traffic between peers.
   int64_t bytes = 0;
   std::optional<int64_t> group_size;  // nullopt for pairs, and for groups of different sizes.
-  ExchangeTime time;                  // Of one run. 0 without a topology.
+  ExchangeTime time;                  // For one run. 0 without a topology.
 
   double TotalBytes() const { return runs * static_cast<double>(bytes); }
   double TotalSeconds() const { return runs * time.seconds; }
@@ -43,8 +43,8 @@ struct CollectiveReport {
   std::vector<const Instruction*> unknown_loops;  // Loops whose number of trips is unknown. They count one trip.
 };
 
-// Instructions in a loop count once for each trip. All branches of a conditional count.
-// `topology` is from Topology::For, or nullopt.
+// Instructions in a loop count once for each trip. All branches of a conditional count. The topology must be from
+// Topology::For. Without it, times are 0.
 CollectiveReport CollectivesOf(const Module& module, std::optional<Topology> topology = {});
 // `against` is another module's report, whose sums are shown beside, or null. `top` is the number of rows, 0 for all.
 std::string CollectivesText(const CollectiveReport& report, const CollectiveReport* against, int64_t top);

@@ -20,14 +20,14 @@ struct ExchangeGroups {
   // Otherwise the members of each group, or the source and target of each pair. Empty if there are `digits`.
   std::vector<std::vector<int64_t>> listed;
 
-  // Of the largest group. 1 if each device meets only itself.
+  // The size of the largest group. 1 if each device meets only itself.
   int64_t Members() const;
-  // For each level, the units of the next inner level, over which the members within one unit are spread, at most:
-  // {8, 4} are four nodes with eight members each. Members that do not divide evenly over the units count as evenly
-  // spread. `topology` is from For.
+  // The most members that a group has on each level: {8, 4} are four nodes with eight members each. If members do not
+  // divide evenly over nodes, they count as evenly spread. The topology must be from For.
   std::vector<int64_t> MembersAtLevels(const Topology& topology) const;
-  // The groups of a program for `times` as many devices, whose new devices continue the major digit of the device
-  // number. Groups that differ in this digit grow, and others stay. `devices` is the number of devices before.
+  // The groups of a program for `times` as many devices, if the major digit of the device number becomes longer.
+  // Members of a group that differ in this digit become more. Other groups stay. `devices` is the number of devices
+  // before.
   ExchangeGroups Grown(int64_t devices, int64_t times) const;
 };
 

@@ -36,7 +36,7 @@ struct Exchange {
   double bytes;
   ExchangeGroups groups;
 };
-// What a collective, or the start of one, exchanges. nullopt for other instructions, and for the end of a collective.
+// The exchange of a collective or of a start. nullopt for other instructions, such as a done.
 std::optional<Exchange> ExchangeOf(const Instruction& inst);
 
 struct ExchangeTime {

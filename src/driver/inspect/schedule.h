@@ -1,0 +1,66 @@
+// Estimates the time of a step of a program for several devices by simulating one device.
+//
+// A device has a queue for kernels and a queue for exchanges. Both take instructions in the order of the schedule. A
+// collective begins when the kernels before it have ended and the exchange queue is free. Later kernels wait for its
+// end. After a start, only the done waits. cost.h has the times of kernels, ir/mesh/exchange_time.h
+// the times of exchanges. All devices are assumed to be alike.
+#ifndef HLO_DRIVER_INSPECT_SCHEDULE_H_
+#define HLO_DRIVER_INSPECT_SCHEDULE_H_
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "ir/device_description.h"
+#include "ir/mesh/exchange_time.h"
+#include "ir/module.h"
+
+namespace hlo {
+
+struct ScheduledExchange {
+  const Instruction* inst;
+  Exchange exchange;
+  ExchangeTime time;   // For one run.
+  double runs = 0;     // In a step.
+  double exposed = 0;  // The seconds of a step in which the kernels wait for this exchange.
+};
+
+// A step on a number of devices. Times are in seconds.
+struct SimulatedStep {
+  Topology topology;
+  double step = 0;
+  double compute = 0;                        // The time in which the kernel queue is busy.
+  double exchange = 0;                       // The time in which the exchange queue is busy.
+  std::vector<ScheduledExchange> exchanges;  // The most exposed first.
+
+  int64_t devices() const { return topology.DeviceCount(); }
+  double exposed() const { return std::max(0.0, step - compute); }
+  // The share of the exchanges during which kernels run.
+  double overlap() const { return exchange > 0 ? std::max(0.0, 1 - exposed() / exchange) : 0; }
+  // The bytes that a device receives over the links of a level.
+  double ReceivedAt(size_t level) const;
+};
+
+struct ScheduleReport {
+  const Module* module;
+  const DeviceDescription* device;
+  bool is_unpartitioned = false;  // Shardings split arrays: the module is not the program of one device.
+  bool fused = false;             // If false, every instruction counts as a kernel.
+  // The first step is for the devices of the module. Each further step has more devices and the groups of
+  // ExchangeGroups::Grown. The arrays of a device stay as they are.
+  std::vector<SimulatedStep> steps;
+  int64_t fixed_groups = 0;  // Collectives whose groups cannot grow, because they are irregular or pairs.
+  std::vector<std::string> not_modelled;
+};
+
+// The last step has all devices of the topology, or at most 65,536 if the topology has any number.
+// Errors (F004): the module has more devices than the topology.
+Result<ScheduleReport> ScheduleOf(const Module& module, const DeviceDescription& device, const Topology& topology);
+
+std::string ScheduleText(const ScheduleReport& report, int64_t top);  // At most `top` exchanges. 0 is all.
+std::string ScheduleJson(const ScheduleReport& report);               // "hlo.schedule/1"
+
+}  // namespace hlo
+
+#endif  // HLO_DRIVER_INSPECT_SCHEDULE_H_
