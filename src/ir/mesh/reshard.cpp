@@ -361,6 +361,14 @@ int64_t ReshardPlan::ArrivingBytes() const {
   return bytes;
 }
 
+int64_t ReshardPlan::ArrayBytes() const {
+  int64_t bytes = 0;
+  for (const Move& move : moves) {
+    if (move.kind != MoveKind::kSlice) bytes += std::max(move.result_bytes, move.local_before.ByteSize());
+  }
+  return bytes;
+}
+
 std::string ReshardPlan::Text(const Axes& axes) const {
   if (moves.empty()) return "none";
   const std::vector<Atom>& mesh = (finer_axes ? *finer_axes : axes).atoms();

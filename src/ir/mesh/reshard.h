@@ -66,6 +66,8 @@ struct ReshardPlan {
   int64_t Collectives() const;
   int64_t ResultBytes() const;
   int64_t ArrivingBytes() const;
+  // Of the larger of each collective's operand and result on a device.
+  int64_t ArrayBytes() const;
   // The moves with the bytes of their results: "slice(0: {x}); gather(1: {y}) 8192 B". "none" for no moves, and ";
   // whole" at the end if `gathers_whole`. `axes` is the given mesh.
   std::string Text(const Axes& axes) const;

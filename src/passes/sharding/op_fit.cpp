@@ -232,7 +232,7 @@ class Fitting {
   double BytesBetween(const ArraySplit& from, const ArraySplit& to, const Shape& shape) const {
     if (from == to) return 0;
     const Result<ReshardPlan>& plan = plans_.Between(from, to, shape);
-    return plan ? static_cast<double>(plan->ResultBytes()) : kImpossible;
+    return plan ? static_cast<double>(plan->ArrayBytes()) : kImpossible;
   }
 
   OpFit Evaluated(AtomsByFactor assigned) const {

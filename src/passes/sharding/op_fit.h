@@ -18,8 +18,8 @@ struct OpFit {
   AtomsByFactor atoms;
   std::vector<ArraySplit> operands;  // By operand. Tuples and tokens have rank 0.
   std::vector<ArraySplit> results;   // By leaf. Pending along the atoms of sums.
-  // Bytes of the results of collectives before and after the op on a device, and the time of the op on the device as
-  // bytes that a link would send in that time.
+  // Bytes of the arrays of collectives before and after the op on a device (ReshardPlan::ArrayBytes), and the time of
+  // the op on the device as bytes that a link would send in that time.
   double cost = 0;
 };
 
