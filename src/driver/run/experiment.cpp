@@ -23,7 +23,6 @@
 #include "driver/run/tuning.h"
 #include "gpu/plan/planner.h"
 #include "interp/arguments/argument_files.h"
-#include "interp/devices/manual_regions.h"
 #include "ir/fusion_plan.h"
 #include "ir/module.h"
 #include "ir/region.h"
@@ -67,16 +66,6 @@ Result<T*> Keep(std::optional<T>& kept, Make make) {
     kept = std::move(*made);
   }
   return &*kept;
-}
-
-// JAX passes the number of partitions beside the text. With shard_map, only the meshes in the text contain this number.
-void TakePartitionsOfMeshes(Module& module, const LoadOptions& options, std::vector<std::string>* notes) {
-  if (options.num_partitions > 0 || module.header.num_partitions > 1) return;
-  const int64_t partitions = PartitionsOfManualRegions(module);
-  if (partitions <= 1) return;
-  module.header.num_partitions = partitions;
-  notes->push_back(Str("the header has no number of partitions, so the number in the meshes is used: --num_partitions=",
-                       partitions));
 }
 
 Error WithAdvice(Error error, const Module& module) {
@@ -200,7 +189,8 @@ Result<const InputModule*> Experiment::Input() {
     input.filled_constants =
         TRY(FillElided(*input.module, options_.load, static_cast<uint64_t>(options_.seed), options_.memory_limit));
     if (input.filled_constants > 0) input.notes.push_back(FilledText(input.filled_constants, options_.load));
-    TakePartitionsOfMeshes(*input.module, options_.load, &input.notes);
+    std::string partitions = TakePartitionsOfShardings(*input.module, options_.load);
+    if (!partitions.empty()) input.notes.push_back(std::move(partitions));
     return input;
   });
 }
