@@ -31,7 +31,7 @@ std::unique_ptr<Module> ModuleFor(const ReshardCase& reshard, const ReshardPlan&
   DeviceDigits digits(entry, axes);
   CollectiveSupply supply(*module);
   Instruction& part = entry.AddParameter(0, axes.LocalShape(reshard.shape, reshard.from), "part");
-  entry.SetRoot(EmitReshard(part, plan, axes, digits, supply));
+  entry.SetRoot(EmitReshard(part, part, plan, axes, digits, supply));
   return module;
 }
 

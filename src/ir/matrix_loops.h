@@ -32,7 +32,7 @@ class Writer {
  public:
   using Values = std::vector<Instruction*>;
 
-  Writer(Instruction& like, Computation& computation) : like_(like), computation_(computation) {}
+  Writer(const Instruction& like, Computation& computation) : like_(like), computation_(computation) {}
 
   Instruction* Add(Opcode opcode, const Shape& shape, const Values& operands, Attributes attrs = NoAttrs());
   Instruction* Unary(Opcode opcode, Instruction* x) { return Add(opcode, x->shape(), {x}); }
@@ -62,7 +62,7 @@ class Writer {
   Values Starts(const Instruction& x, const Values& starts);
   Values Parts(Instruction& tuple);
 
-  Instruction& like_;
+  const Instruction& like_;
   Computation& computation_;
 };
 

@@ -209,25 +209,26 @@ Result<Shape> Partitioner::LocalShapeOf(const Instruction& inst) const {
   return local(local, inst.shape());
 }
 
-Result<Instruction*> Partitioner::InSplit(Local& local, const Instruction& inst, const ArraySplit& split) {
+Result<Instruction*> Partitioner::InSplit(Local& local, const Instruction& inst, const ArraySplit& split,
+                                          const Instruction& reason) {
   const ArraySplit own = TRY(SplitOf(inst, 0));
   if (own == split) return local.values.at(&inst);
   for (const auto& [key, value] : local.resharded) {
     if (key.first == &inst && key.second == split) return value;
   }
-  Instruction* value = TRY(Changed(local, *local.values.at(&inst), own, split, inst.shape(), inst));
+  Instruction* value = TRY(Changed(local, *local.values.at(&inst), own, split, inst.shape(), reason));
   local.resharded.push_back({{&inst, split}, value});
   return value;
 }
 
 Result<Instruction*> Partitioner::Changed(Local& local, Instruction& value, const ArraySplit& from,
-                                          const ArraySplit& to, const Shape& whole, const Instruction& why) {
+                                          const ArraySplit& to, const Shape& whole, const Instruction& reason) {
   if (from == to) return &value;
   const Result<ReshardPlan>& plan = plans_.Between(from, to, whole);
-  if (!plan) FAIL(Refused(why, plan.error().message()));
+  if (!plan) FAIL(Refused(reason, plan.error().message()));
   if (plan->gathers_whole)
-    gathered_.push_back(Str("'", why.name(), "' ", whole, ": ", axes_.Text(from), " to ", axes_.Text(to)));
-  return &EmitReshard(value, *plan, axes_, local.digits, supply_);
+    gathered_.push_back(Str("'", reason.name(), "' ", whole, ": ", axes_.Text(from), " to ", axes_.Text(to)));
+  return &EmitReshard(value, reason, *plan, axes_, local.digits, supply_);
 }
 
 // ---- Instructions
@@ -267,10 +268,11 @@ Result<Instruction*> Partitioner::ControlFlow(Local& local, const Instruction& i
   ForEachCalled(attributes, [&](Computation*& called) { called = partitioned_.at(called); });
   if (inst.Is(Opcode::kConditional)) {
     ArraySplit whole(inst.operand(0).shape().rank());
-    operands[0] = TRY(InSplit(local, inst.operand(0), whole));
+    operands[0] = TRY(InSplit(local, inst.operand(0), whole, inst));
   }
-  return &local.to.AddLike(inst, inst.opcode(), TRY(LocalShapeOf(inst)), Operands(operands.begin(), operands.end()),
-                           std::move(attributes));
+  Instruction& made = local.to.AddLike(inst, inst.opcode(), TRY(LocalShapeOf(inst)),
+                                       Operands(operands.begin(), operands.end()), std::move(attributes));
+  return &made;
 }
 
 // Inside a manual region an array is the part along the manual axes, which the device has already. Its other axes may
@@ -293,7 +295,7 @@ Result<Instruction*> Partitioner::RegionBorder(Local& local, const Instruction& 
         EvenAtBorder(TRY(axes_.Read(sharding, result.rank())), manual, begins ? operand.shape() : result, axes_);
     const ArraySplit at_border = WithManual(outside, manual, inside);
     if (begins) {
-      Instruction& part = *TRY(InSplit(local, operand, outside));
+      Instruction& part = *TRY(InSplit(local, operand, outside, inst));
       parts.push_back(TRY(Changed(local, part, at_border, inside, result, inst)));
     } else {
       Instruction& part = *TRY(Changed(local, *local.values.at(&operand), inside, at_border, operand.shape(), inst));
@@ -482,7 +484,7 @@ Result<Instruction*> Partitioner::ComputedInParts(Local& local, const Instructio
     const Instruction& operand = inst.operand(i);
     if (operand.shape().IsTuple() && TRY(LocalShapeOf(operand)) != operand.shape())
       FAIL(Refused(inst, Str("takes a tuple of split arrays, '", operand.name(), "'")));
-    operands.push_back(operand.shape().IsArray() ? TRY(InSplit(local, operand, fit.operands[i]))
+    operands.push_back(operand.shape().IsArray() ? TRY(InSplit(local, operand, fit.operands[i], inst))
                                                  : local.values.at(&operand));
   }
   PartWriter writer(local.to, inst, axes_, local.digits, supply_);
@@ -512,10 +514,12 @@ Result<Instruction*> Partitioner::ComputedInParts(Local& local, const Instructio
   if (value == nullptr) {
     LocalOp op = LocalOpOf(inst, rule, parts);
     const ShuffleAttrs* const shuffle = op.attributes.GetIf<ShuffleAttrs>();
-    if (shuffle != nullptr && !IsRotated(*shuffle)) value = operands[0];
-    else
+    if (shuffle != nullptr && !IsRotated(*shuffle)) {
+      value = operands[0];
+    } else {
       value =
           &writer.Add(inst.opcode(), op.shape, Operands(operands.begin(), operands.end()), std::move(op.attributes));
+    }
   }
   if (inst.Is(Opcode::kIota)) {
     const int64_t dim = inst.attrs<IotaAttrs>().iota_dimension;

@@ -70,10 +70,11 @@ class Partitioner {
   Result<ArraySplit> SplitOf(const Instruction& inst, int64_t leaf) const;
   Result<std::vector<ArraySplit>> SplitsOf(const Instruction& inst) const;
   Result<Shape> LocalShapeOf(const Instruction& inst) const;
-  // The value of an array in another split.
-  Result<Instruction*> InSplit(Local& local, const Instruction& inst, const ArraySplit& split);
+  // The value of an array in the split that `reason` needs.
+  Result<Instruction*> InSplit(Local& local, const Instruction& inst, const ArraySplit& split,
+                               const Instruction& reason);
   Result<Instruction*> Changed(Local& local, Instruction& value, const ArraySplit& from, const ArraySplit& to,
-                               const Shape& whole, const Instruction& why);
+                               const Shape& whole, const Instruction& reason);
 
   Module& module_;
   Axes axes_;

@@ -292,12 +292,8 @@ Instruction* BlocksReordered(Writer& writer, Instruction* x, const Axes& axes, c
 class MoveWriter {
  public:
   // `axes` have the atoms of the moves.
-  MoveWriter(Instruction& like, const Axes& axes, DeviceDigits& digits, CollectiveSupply& supply)
-      : writer_(like, like.computation()),
-        axes_(axes),
-        digits_(digits),
-        supply_(supply),
-        replicas_(like.module().header.replica_count) {}
+  MoveWriter(Computation& to, const Instruction& like, const Axes& axes, DeviceDigits& digits, CollectiveSupply& supply)
+      : writer_(like, to), axes_(axes), digits_(digits), supply_(supply), replicas_(to.module().header.replica_count) {}
 
   Instruction* Write(Instruction* x, const Move& move) {
     CHECK(SameDims(x->shape(), move.local_before), "a move of ", move.local_before, " for ", x->shape());
@@ -417,11 +413,16 @@ class MoveWriter {
   int64_t replicas_;
 };
 
+bool HasSource(const Instruction& inst) {
+  return !inst.metadata().source_file.empty() || inst.metadata().stack_frame_id != 0;
+}
+
 }  // namespace
 
-Instruction& EmitReshard(Instruction& local, const ReshardPlan& plan, const Axes& axes, DeviceDigits& digits,
-                         CollectiveSupply& supply) {
-  MoveWriter writer(local, plan.finer_axes ? *plan.finer_axes : axes, digits, supply);
+Instruction& EmitReshard(Instruction& local, const Instruction& reason, const ReshardPlan& plan, const Axes& axes,
+                         DeviceDigits& digits, CollectiveSupply& supply) {
+  const Instruction& like = HasSource(reason) || !HasSource(local) ? reason : local;
+  MoveWriter writer(local.computation(), like, plan.finer_axes ? *plan.finer_axes : axes, digits, supply);
   Instruction* value = &local;
   for (const Move& move : plan.moves) value = writer.Write(value, move);
   return *value;

@@ -74,9 +74,10 @@ class CollectiveSupply {
 
 // Adds the instructions of each move to the computation of `local`, which is a device's part by the first split of the
 // plan. Returns the part by the last split, or `local` if there is no move. `axes` is the mesh that the plan was made
-// for.
-Instruction& EmitReshard(Instruction& local, const ReshardPlan& plan, const Axes& axes, DeviceDigits& digits,
-                         CollectiveSupply& supply);
+// for. The instructions have the metadata of `reason`, the op that needs the last split, if it has a source line.
+// Otherwise they have that of `local`.
+Instruction& EmitReshard(Instruction& local, const Instruction& reason, const ReshardPlan& plan, const Axes& axes,
+                         DeviceDigits& digits, CollectiveSupply& supply);
 
 }  // namespace hlo
 
