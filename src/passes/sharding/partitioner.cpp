@@ -110,6 +110,14 @@ ArraySplit WithManual(const ArraySplit& split, AxisSet manual, const ArraySplit&
   return result;
 }
 
+// A device's part has no sharding.
+void CopyCommon(const Instruction& from, Instruction& to) {
+  if (!from.HasCommon()) return;
+  CommonAttrs common = from.common();
+  common.sharding = {};
+  to.SetCommon(std::move(common));
+}
+
 // A parameter and a result whose parts have other shapes cannot share their buffer.
 Status DropAliases(Module& module, const Computation& made) {
   std::vector<InputOutputAlias>& aliases = module.header.aliases;
@@ -272,6 +280,7 @@ Result<Instruction*> Partitioner::ControlFlow(Local& local, const Instruction& i
   }
   Instruction& made = local.to.AddLike(inst, inst.opcode(), TRY(LocalShapeOf(inst)),
                                        Operands(operands.begin(), operands.end()), std::move(attributes));
+  CopyCommon(inst, made);
   return &made;
 }
 
@@ -519,6 +528,7 @@ Result<Instruction*> Partitioner::ComputedInParts(Local& local, const Instructio
     } else {
       value =
           &writer.Add(inst.opcode(), op.shape, Operands(operands.begin(), operands.end()), std::move(op.attributes));
+      CopyCommon(inst, *value);
     }
   }
   if (inst.Is(Opcode::kIota)) {
