@@ -70,7 +70,9 @@ constexpr Oracle kOracles[] = {
      [](const RunReport& report) { return report.dataflow ? ToString(*report.dataflow) : ""; }},
     {"passes", "judges exact passes by the bits of their values, other passes by bits, residues or in f64", Need::kCode,
      Beyond::kSample, JudgePasses, [](const RunReport& report) { return report.widened; }},
-    {"partition", "runs the program of one device on all devices, in the interpreter, and compares its joined results",
+    {"partition",
+     "interprets the program of one device on all devices, and compares the joined results with those before "
+     "partitioning",
      Need::kPartitions, Beyond::kLeaveOut, JudgePartition,
      [](const RunReport& report) { return report.partition ? ToString(*report.partition) : ""; }},
     {"exact", "compares the bits of the outputs, or of each kernel, on integers that no operation rounds",

@@ -132,7 +132,8 @@ class Builder : public RowsSpaceBuilder {
       const ElementNode& node = space.graph.node(id);
       if (node.kind != Kind::kGiven) continue;
       if (node.inst != &dot) return No("values after the second product also need results of the rows");
-      if (node.index != index) return No("the second product is used at other indices than its own");
+      if (node.index != index)
+        return No("the second product is read at another index than that of the computed element");
       given->push_back(id);
     }
     return true;

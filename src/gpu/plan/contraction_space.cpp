@@ -205,7 +205,8 @@ Result<std::unique_ptr<ContractionSpace>> ContractionSpaceOf(const FusionBody& b
   for (const NodeId id : space->graph.Reachable(space->Values())) {
     const ElementNode& node = space->graph.node(id);
     if (node.kind != ElementNode::Kind::kGiven) continue;
-    if (node.index != space->result) return no("the product is used at other indices than its own");
+    if (node.index != space->result)
+      return no("the product is read at another index than that of the computed element");
     space->given.push_back(id);
   }
   return space;

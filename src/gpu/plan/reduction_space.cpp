@@ -32,7 +32,8 @@ std::string_view RecordHeroUses(ReductionSpace& space, const std::vector<IndexEx
   for (const NodeId id : space.graph.Reachable(space.Epilogues())) {
     if (!is_given(id)) continue;
     const ElementNode& node = space.graph.node(id);
-    if (node.index != kept) return "the result of a reduction is used at other indices than its own";
+    if (node.index != kept)
+      return "the result of a reduction is read at another index than that of the computed element";
     for (auto& hero : space.heroes) {
       if (hero.inst == node.inst) hero.given.push_back(id);
     }

@@ -84,7 +84,7 @@ Result<std::unique_ptr<RowsSpace>> RowsSpaceBuilder::SpaceOver(std::vector<int> 
       const ElementNode& node = space->graph.node(id);
       if (node.kind != Kind::kGiven || node.inst != hero.inst) continue;
       if (node.index != hero.kept) {
-        No("the result of a reduction is used at other indices than its own");
+        No("the result of a reduction is read at another index than that of the computed element");
         return nullptr;
       }
       hero.given.push_back(id);

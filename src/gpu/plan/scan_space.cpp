@@ -33,7 +33,7 @@ std::string_view RecordHeroUses(ScanSpace& space, const std::vector<IndexExpr>& 
   for (const NodeId id : space.graph.Reachable(space.Values())) {
     if (!is_given(id)) continue;
     const ElementNode& node = space.graph.node(id);
-    if (node.index != index) return "the result of a scan is used at other indices than its own";
+    if (node.index != index) return "the result of a scan is read at another index than that of the computed element";
     for (auto& hero : space.heroes) {
       if (hero.inst == node.inst) hero.given.push_back(id);
     }
