@@ -15,10 +15,10 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr int64_t kMostSteps = 4000, kMostDepth = 4000;
 
-// The element of `operand`, which may be a scalar, that an elementwise instruction reads for its own `element`.
+// The element of `operand`, maybe a scalar, that an elementwise instruction reads for its `element`.
 int64_t Same(const Instruction& operand, int64_t element) { return operand.shape().NumElements() == 1 ? 0 : element; }
 
-// An increasing function and its inverse, which is applied to results in [low, high].
+// An increasing function and its inverse on results in [low, high].
 struct Monotone {
   Opcode opcode;
   double low, high;
@@ -138,7 +138,7 @@ bool ArgumentSolver::ReachSide(const Recording& recording, const Dependence& dep
     return At(inst.operand(i), Same(inst.operand(i), element)).value_or(std::numeric_limits<double>::quiet_NaN());
   };
   const Wanted holds = side == 0 ? Wanted{1, 1} : Wanted{0, 0};
-  // `far` survives roundings. If it is not reachable, `near` is tried.
+  // `near` is tried if `far`, which survives roundings, is not reachable.
   const auto far = [&](double x) { return std::max(std::fabs(x) / 4, 1.0); };
   const auto near = [&](double x) { return std::max(std::fabs(x) * 0x1p-6, 0x1p-6); };
   const bool is_float = inst.shape().IsArray() && IsFloat(inst.operand(inst.operand_count() - 1).shape().type());
@@ -190,7 +190,6 @@ const Literal* ArgumentSolver::Find(const Instruction& inst, const Path& path) c
   if (!value) return nullptr;
   const Literal& leaf = value->At(path);
   const Shape& written = SubShape(inst.shape(), path);
-  // An array that is smaller at run time has other row-major indices.
   return leaf.shape().IsArray() && leaf.shape().dims() == written.dims() ? &leaf : nullptr;
 }
 
@@ -378,7 +377,7 @@ bool ArgumentSolver::Unary(const Instruction& inst, int64_t element, Wanted want
   }
   for (const Monotone& function : kMonotone) {
     if (function.opcode != inst.opcode()) continue;
-    // An end of `wanted` outside the range of the function sets no limit for the operand.
+    // An end of `wanted` outside this range sets no limit for the operand.
     if (wanted.low > function.high || wanted.high < function.low) return false;
     return ask({wanted.low <= function.low ? -kInfinity : function.inverse(wanted.low),
                 wanted.high >= function.high ? kInfinity : function.inverse(wanted.high)});
@@ -451,7 +450,6 @@ bool ArgumentSolver::Binary(const Instruction& inst, int64_t element, Wanted wan
   }
 }
 
-// Each term of a maximum or minimum is the number of an operand and an element of it.
 bool ArgumentSolver::Largest(const Instruction& inst, std::span<const std::pair<int64_t, int64_t>> terms,
                              Wanted wanted) {
   const Opcode opcode = inst.Is(Opcode::kMaximum) || inst.Is(Opcode::kMinimum)
@@ -521,8 +519,8 @@ bool ArgumentSolver::Choice(const Instruction& inst, int64_t element, Wanted wan
   const auto now = At(selector, Same(selector, element));
   if (!now) return false;
   const int64_t taken = *now != 0 ? 1 : 2, other = 3 - taken;
-  // Solves for the other operand before the decision. The decision has a wider interval, so an x that suits the operand
-  // may also suit the decision, as in select(x < 0, x + n, x).
+  // The decision comes last: it has a wider interval, so an x that suits the operand may also suit the decision, as in
+  // select(x < 0, x + n, x).
   const auto take_other = [&] {
     return Try([&] {
       return Operand(inst, other, element, wanted) &&
@@ -569,7 +567,7 @@ bool ArgumentSolver::Compared(const Instruction& inst, int64_t element, bool hol
   const D direction = holds ? inst.attrs<CompareAttrs>().direction : Opposite(inst.attrs<CompareAttrs>().direction);
   const bool is_float = IsFloat(x.shape().type());
   if (&x == &y) return is_float && direction == D::kNe && Operand(inst, 0, element, {.nan = true});
-  // Large distances survive roundings. Smaller ones are tried for values that cannot change so much.
+  // Large distances survive roundings. Smaller ones suit values that cannot change so much.
   const double size = std::max(std::fabs(*a), std::fabs(*b));
   const std::vector<double> distances =
       is_float ? std::vector{std::max(0.25, size / 4), size / 64 + 1e-3, size * 0x1p-20} : std::vector{1.0};

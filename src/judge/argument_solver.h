@@ -1,7 +1,7 @@
-// Finds new values for elements of arguments that bring one element of a value into an interval.
+// Finds argument elements that bring one element of a value into an interval.
 //
 // The search goes backwards from the value. Each step inverts one instruction for one operand, or changes a decision.
-// All other values are assumed to stay as they were in a recorded run, so a new run has to confirm a solution.
+// Other values are assumed to stay as recorded, so a new run must confirm a solution.
 #ifndef HLO_JUDGE_ARGUMENT_SOLVER_H_
 #define HLO_JUDGE_ARGUMENT_SOLVER_H_
 
@@ -24,7 +24,6 @@ namespace hlo {
 
 class Module;
 
-// The closed interval in which an element should be.
 struct Wanted {
   double low = -std::numeric_limits<double>::infinity();
   double high = std::numeric_limits<double>::infinity();
@@ -51,9 +50,8 @@ class ArgumentSolver {
  public:
   explicit ArgumentSolver(const Module& module);
 
-  // Adds changes to `changes` that may bring the element into `wanted`. Adds none if the run had it there. Returns
-  // false and adds nothing if the search fails. With `other_first`, a select first tries the operand that the run did
-  // not take.
+  // Adds changes that may bring the element into `wanted`, and none if it was there. If the search fails, returns false
+  // and adds nothing. With `other_first`, a select first tries the operand that the run did not take.
   bool Solve(const Recording& recording, const Dependence& dependence, const Instruction& inst, int64_t element,
              Wanted wanted, Changes& changes, bool other_first = false);
   // Like Solve, for changes after which the site may reach the side at an element of Reach::ElementsOf.
@@ -89,7 +87,6 @@ class ArgumentSolver {
   const Literal* Find(const Instruction& inst, const Path& path) const;
   std::optional<double> At(const Instruction& inst, int64_t element, const Path& path = {}) const;
   bool MayChange(const Instruction& inst, const Path& path) const;
-  // Calls `attempt` and undoes its changes if it fails.
   template <class F>
   bool Try(F&& attempt);
 

@@ -1,4 +1,3 @@
-// Steps of the solver through instructions that move or combine elements of arrays.
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -28,7 +27,7 @@ int64_t ElementAt(std::span<const int64_t> index, std::span<const int64_t> dims)
 
 }  // namespace
 
-// The number and the element of the operand that a data movement copies to `element`.
+// The operand and its element that a data movement copies to `element`.
 std::optional<std::pair<int64_t, int64_t>> ArgumentSolver::MovedFrom(const Instruction& inst, int64_t element) const {
   if (!inst.shape().IsArray() || inst.operand_count() == 0) return {};
   const Shape &to = inst.shape(), &from = inst.operand(0).shape();
@@ -223,7 +222,7 @@ bool ArgumentSolver::Product(const Instruction& inst, int64_t element, Wanted wa
   return false;
 }
 
-// Assumes that the result of a loop changes by the same amount as its initial state.
+// Assumes that a loop's result changes by as much as its initial state.
 bool ArgumentSolver::Loop(const Instruction& inst, const Path& path, int64_t element, Wanted wanted) {
   const auto now = At(inst, element, path), before = At(inst.operand(0), element, path);
   if (!now || !before) return false;

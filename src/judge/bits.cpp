@@ -20,7 +20,6 @@ namespace {
 
 // ---- Hashes of values ----------------------------------------------------------------------------------------------
 
-// All NaNs count as equal.
 uint64_t HashOf(const Literal& array) {
   constexpr int64_t kBlock = 4096;  // Bytes.
   const Shape& shape = array.shape();
@@ -57,7 +56,6 @@ struct Interpretation {
   std::vector<uint64_t> outfed;
 };
 
-// On several devices, the result is a tuple of their results.
 Result<Literal> OfAllDevices(const Module& module, std::span<const Literal> args, const InterpretOptions& options) {
   if (!HasSeveralDevices(module)) return Interpret(module, args, options);
   const std::vector<Literal> of_each(args.begin(), args.end());
@@ -66,7 +64,7 @@ Result<Literal> OfAllDevices(const Module& module, std::span<const Literal> args
 
 using Watch = std::function<void(const Instruction&, const Literal&, const LoopPath&)>;
 
-// Hashes the arrays of the instructions in `wanted`, which is indexed by id, and passes the arrays to `watch`.
+// `wanted` is indexed by id.
 Interpretation Observe(const Module& module, std::span<const Literal> args, InterpretOptions options,
                        const std::vector<bool>& wanted, const Watch& watch = nullptr) {
   Interpretation run;
@@ -89,7 +87,7 @@ Interpretation Observe(const Module& module, std::span<const Literal> args, Inte
 
 // ---- Results of the entry ------------------------------------------------------------------------------------------
 
-// The difference between two arrays of the results. Elements are row-major indices.
+// Elements are row-major indices.
 struct OutputDifference {
   ShapeIndex index;
   bool in_size = false;
@@ -179,14 +177,14 @@ class Comparer {
     return std::move(result_);
   }
 
-  // Whether a kept value differs and no bits of NaNs can be the cause.
+  // Whether a kept value differs for another reason than bits of NaNs.
   bool SomeValueDiffers() {
     CompareKept();
     return !different_.empty() && !ReadsNanBits(before_) && !ReadsNanBits(after_);
   }
 
-  // Describes a kept loop that ended in the module before, but still ran after many more iterations when the module
-  // after reached a limit. Loops that passes made of other operations may reach a limit and are not considered.
+  // Describes a kept loop that ended in the module before, but reached a limit after many more iterations in the module
+  // after. Loops that passes made of other operations are ignored, because they may reach a limit.
   std::string EndlessLoop() const {
     // Exact passes peel or unroll loops, which lowers the count. The margin is for rotated or split loops.
     constexpr int64_t kTimes = 2, kMore = 16;
@@ -227,8 +225,8 @@ class Comparer {
 
   // ---- Values that depend on the bits of NaNs ----
 
-  // Runs both modules with other bits of NaNs. Values that then change in either module no longer count as different,
-  // and elements of results become undetermined.
+  // Runs both modules with other bits of NaNs. Values that then change no longer count as different, and elements of
+  // results become undetermined.
   Status SetNanDependentAside() {
     for (const NanBits bits : {NanBits::kPositive, NanBits::kNegative}) {
       InterpretOptions options = options_.interpret;
@@ -331,7 +329,7 @@ class Comparer {
   }
 
   void ShowOutput(const OutputDifference& output) {
-    const size_t place = HasSeveralDevices(before_) ? 1 : 0;  // The first index names the device.
+    const size_t place = HasSeveralDevices(before_) ? 1 : 0;  // The first index is the device.
     const auto instruction_of = [&](const Module& module) {
       const Instruction& root = module.entry().root();
       return output.index.size() > place && root.Is(Opcode::kTuple) ? &root.operand(output.index[place]) : &root;
@@ -344,7 +342,6 @@ class Comparer {
       Decide(Verdict::kMismatch, Str(NameOf(output), " is ", actual.shape(),
                                      " at run time, but before the passes it is ", expected.shape()));
     } else {
-      // Undetermined elements are not shown as wrong.
       const int64_t width = ByteWidth(expected.shape().type());
       for (const int64_t i : output.undetermined)
         std::memcpy(actual.mutable_raw() + i * width, expected.raw() + i * width, static_cast<size_t>(width));

@@ -20,7 +20,6 @@ class Marker {
     }
   }
 
-  // Marks are never removed, so the loop ends.
   std::vector<Leaves> Run() {
     for (const Instruction* parameter : module_.entry().parameters()) MarkAll(*parameter);
     do {
@@ -101,7 +100,7 @@ class Marker {
     }
   }
 
-  // If the number of trips depends on arguments, the leaves that the body changes depend on arguments too.
+  // If the number of trips depends on arguments, so do the leaves that the body changes.
   void MarkLoop(const Instruction& loop) {
     const WhileAttrs& attrs = loop.attrs<WhileAttrs>();
     const Instruction &state = attrs.body->parameter(0), &root = attrs.body->root();

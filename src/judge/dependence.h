@@ -1,5 +1,5 @@
-// Finds the values that depend on arguments, or differ between runs for another reason. A decision that reads only
-// other values has the same outcome in every run.
+// Finds the values that depend on arguments, or differ between runs for another reason. Decisions on other values
+// have the same outcome in every run.
 #ifndef HLO_JUDGE_DEPENDENCE_H_
 #define HLO_JUDGE_DEPENDENCE_H_
 
@@ -15,7 +15,7 @@ class Dependence {
  public:
   explicit Dependence(const Module& module);
 
-  // Whether one leaf, or any, depends on arguments. False for values that the entry does not reach.
+  // False for values that the entry does not reach.
   bool OfLeaf(const Instruction& inst, int64_t leaf) const;
   bool OfAny(const Instruction& inst) const;
 

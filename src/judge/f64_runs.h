@@ -1,5 +1,5 @@
-// Compares two modules by runs of the interpreter in which every float is f64. Such runs judge values without bounds,
-// such as arrays of dynamic size. A module with another meaning differs by much more than roundings in f64.
+// Compares two modules that are interpreted with all floats as f64. Used for values without bounds, such as arrays of
+// dynamic size. Another meaning differs by much more than f64 roundings.
 #ifndef HLO_JUDGE_F64_RUNS_H_
 #define HLO_JUDGE_F64_RUNS_H_
 
@@ -23,11 +23,11 @@ struct F64Runs {
   Verdict verdict = Verdict::kMatch;
   std::string reason;      // Set unless the verdict is kMatch.
   bool is_silent = false;  // Some output of several elements has only zeros, infinities and NaNs.
-  ShapeIndex output;       // Set for a mismatch.
-  Comparison comparison;   // All outputs in f64. Set for a mismatch.
+  ShapeIndex output;       // Set for a mismatch, as is `comparison`, which has all outputs in f64.
+  Comparison comparison;
 };
 
-// Differences below this multiple of the spread of f64 roundings, about 2^-30 of a value, are not a mismatch.
+// A difference up to the spread of f64 roundings times this, about 2^-30 of a value, does not count.
 inline constexpr double kFarOff = 0x1p20;
 
 // Precondition: the modules have the same parameters and results. Errors: interruptions.

@@ -50,7 +50,7 @@ std::vector<const Instruction*> Origins::Of(const Instruction& after) const {
     if (const Instruction* inst = ById(after.origin())) return {inst};
     return {};
   }
-  // Equal origins mean equal values: an instruction loses its origin when its value changes.
+  // An instruction loses its origin when its value changes.
   if (const Instruction* inst = ById(after.id()); inst != nullptr && inst->origin() == after.origin()) return {inst};
   const auto same = by_origin_.find(after.origin());
   return same == by_origin_.end() ? std::vector<const Instruction*>() : same->second;
@@ -136,8 +136,8 @@ std::vector<int64_t> MostRuns(const std::vector<Computation*>& computations, con
 }
 
 // By computation id: branches that a conditional did not always take, loops that once had no iteration, and their
-// callees. A pass may compute values there that the module before did not compute. Iterations of several devices are
-// not distinguished, so all loops of such a module count.
+// callees. A pass may compute values there that the module before did not. Iterations of several devices are not
+// distinguished, so all their loops count.
 std::vector<bool> ConditionalComputations(const Module& module, const ObservedRun& run) {
   std::vector<bool> conditional(module.computation_id_limit());
   const std::vector<Computation*> order = module.PostOrder();

@@ -1,5 +1,5 @@
-// Finds instructions of two modules that must have the same value, and whether two runs agree on these values. Runs are
-// observed as hashes, of literals (bits.h) or of residues (residues.h).
+// Finds instructions of two modules that must have the same value, and whether runs agree on it. Runs are observed as
+// hashes, of literals (bits.h) or of residues (residues.h).
 #ifndef HLO_JUDGE_KEPT_VALUES_H_
 #define HLO_JUDGE_KEPT_VALUES_H_
 
@@ -22,13 +22,12 @@ bool HasSeveralDevices(const Module& module);
 
 bool HaveSameSignature(const Module& before, const Module& after);
 
-// The module to which the origins of the module after the passes refer.
 enum class OriginsOf : uint8_t {
   // The module before. The module after was made from before.Clone(/*as_input=*/true).
   kBefore,
   // An earlier module, the ancestor of both. The module before is a clone (`as_input` false) of an earlier state of the
   // module after, so equal ids are the same instruction. A new instruction is compared with all instructions of the
-  // module before with the same origin.
+  // same origin.
   kAncestor,
 };
 
@@ -56,7 +55,7 @@ struct KeptPair {
   std::vector<const Instruction*> before;  // `after` should have the value of one of these.
 };
 
-// Pairs of arrays, except parameters of the entry, which are equal.
+// Pairs of arrays. Parameters of the entry are equal and left out.
 std::vector<KeptPair> KeptPairs(const Module& after, const Origins& origins);
 
 struct KeptValues {
@@ -67,7 +66,7 @@ struct KeptValues {
   std::vector<bool> in_before, in_after;  // Whether an instruction is in a pair, by id.
 };
 
-// Loops around the current instruction, outermost first, with their iterations.
+// The loops around an instruction and their iterations, outermost first.
 using LoopPath = std::vector<std::pair<const Instruction*, int64_t>>;
 
 class ObservedRun {
@@ -117,8 +116,7 @@ ComparedValues CompareValues(const KeptValues& kept, const Module& before, const
 // Sorted hashes of all values that pair.after may have.
 std::vector<uint64_t> ValuesBefore(const KeptPair& pair, const ObservedRun& before);
 
-// The first value of the module after, in order of execution, that no corresponding instruction of the module before
-// has.
+// The first value of the module after, in order of execution, that no counterpart in the module before has.
 template <class Value>
 struct FirstDifference {
   const KeptPair* pair = nullptr;
@@ -128,9 +126,9 @@ struct FirstDifference {
   std::optional<Value> expected;  // The value of `before` in the same execution, or in its last.
 };
 
-// Runs both modules again to find the first difference. `observe(module, wanted, watch)` runs a module and passes
-// values of the instructions in `wanted`, indexed by id, to watch(instruction, value, loop path). `hash` is the
-// function by which the observed runs hashed values.
+// Runs both modules again to find the first difference. observe(module, wanted, watch) runs a module and passes values
+// of `wanted`, which is indexed by id, to watch(instruction, value, loop path). `hash` hashed the values of the
+// observed runs.
 template <class Value, class Observe, class Hash>
 FirstDifference<Value> FindFirstDifference(const Module& before, const Module& after,
                                            const std::vector<const KeptPair*>& different, const ObservedRun& run_before,

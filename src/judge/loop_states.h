@@ -16,19 +16,17 @@
 
 namespace hlo {
 
-// From bodies and conditions to their loops.
 using LoopOfComputation = std::unordered_map<const Computation*, const Instruction*>;
 LoopOfComputation LoopsOf(const Module& module);
 
-// Maps elements of loop states after passes to elements before. They correspond if a kept get-tuple-element, in the
-// loop or after it, reads them.
+// Maps elements of loop states after passes to elements before. A kept get-tuple-element, in the loop or after it, must
+// read them.
 class Counterparts {
  public:
   using Element = ValueNumbers::StateElement;
 
   Counterparts(const LoopOfComputation& before, const LoopOfComputation& after, const Origins& origins);
 
-  // Returns nullopt if no kept get-tuple-element reads the element.
   std::optional<Element> Of(const Instruction& loop_after, int64_t element) const;
   // Null if no element has a counterpart.
   const Instruction* LoopOf(const Instruction& loop_after) const;
@@ -37,7 +35,7 @@ class Counterparts {
   std::map<std::pair<const Instruction*, int64_t>, Element> of_;
 };
 
-// A seeded sample of the states with which iterations of one loop begin. The first state is always included.
+// A seeded sample of the states with which iterations begin, always with the first state.
 class LoopStates {
  public:
   struct State {
@@ -51,7 +49,6 @@ class LoopStates {
   void Add(int64_t iteration, const Literal& state);
   // The state with which the loop ended. Only the condition is evaluated with it.
   void End(const Literal& state) { end_ = State{latest_ + 1, state}; }
-  // `of_condition` includes the state with which the loop ended.
   std::vector<State> Of(bool of_condition) const;
 
  private:

@@ -30,7 +30,6 @@ Types FloatTypesOf(const Shape& shape) {
   return types;
 }
 
-// Whether `wide` represents all numbers of `narrow`.
 bool Includes(PrimitiveType wide, PrimitiveType narrow) {
   const shadow::Rounding a = shadow::RoundingTo(wide, false), b = shadow::RoundingTo(narrow, false);
   return a.relative <= b.relative && a.least <= b.least && a.overflow >= b.overflow;
@@ -103,7 +102,7 @@ class NewRoundings {
     return nullptr;
   }
 
-  // Collects the float types of each instruction of the module before, and of instructions between it and the kept
+  // Collects the float types of each instruction of the module before, and of the instructions between it and the kept
   // values from which it is computed.
   void FindHeld(const Module& before) {
     constexpr OpcodeSet kGiven = {Opcode::kParameter, Opcode::kConstant, Opcode::kIota};
@@ -158,10 +157,10 @@ class NewRoundings {
 
   const Origins origins_;
   const Module& after_;
-  std::vector<bool> kept_;         // By id in the module before.
-  std::vector<Types> held_;        // By id in the module before.
-  std::vector<Types> permitted_;   // By id in the module after.
-  std::vector<Types> by_callers_;  // Union of `permitted_` of all callers, by computation id.
+  std::vector<bool> kept_;  // Indexed by id in the module before.
+  std::vector<Types> held_;
+  std::vector<Types> permitted_;   // Indexed by id in the module before.
+  std::vector<Types> by_callers_;  // Indexed by id in the module after.
 };
 
 void RoundBehind(Instruction& inst) {

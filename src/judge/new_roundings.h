@@ -1,6 +1,5 @@
 // Makes the roundings visible that a pass added. A pass that regroups sums must not compute in narrower types than the
-// module had: docs/comparison.md#residues. Residues and the comparison in f64 ignore the roundings of types, but
-// respect reduce-precision.
+// module before (docs/comparison.md#residues). Residues and f64 ignore types, but respect reduce-precision.
 #ifndef HLO_JUDGE_NEW_ROUNDINGS_H_
 #define HLO_JUDGE_NEW_ROUNDINGS_H_
 
@@ -10,13 +9,13 @@
 
 namespace hlo {
 
-// A copy of `after` with a reduce-precision behind each added rounding, and with the ids of `after`. Null if the pass
-// added none. Origins of `after` are ids of `before`.
+// A copy of `after`, with its ids, and a reduce-precision behind each added rounding. Null if the pass added none.
+// Origins of `after` are ids of `before`.
 //
-// A rounding is added if three conditions hold:
+// A rounding is added if:
 //   - The instruction has no origin. It computes new numbers, or converts to a narrower type.
-//   - Its type includes none of the float types in which the module before computed the next kept values from the
-//     previous kept values. The next kept values are those that depend on this instruction.
+//   - Its type includes none of the float types in which the module before computed the next kept values, which depend
+//     on this instruction, from the previous ones.
 //   - The module before did not convert the same kept value to the same type.
 std::unique_ptr<Module> WithNewRoundings(const Module& before, const Module& after);
 

@@ -83,7 +83,7 @@ Status PassSegments::Finish(const Module& end) {
 
 bool PassSegments::IsExact(const PassRun& run) { return PreservesOf(*run.pass, run.options) == Preserves::kExact; }
 
-// Origins in the pipeline's module are ids of the input. All other modules here descend from the input.
+// Only origins in the pipeline's module are ids of the input.
 OriginsOf PassSegments::OriginsFrom(const Module& before) const {
   const bool is_input = snapshot_ == nullptr && &before == start_;
   return is_input ? OriginsOf::kBefore : OriginsOf::kAncestor;

@@ -1,8 +1,8 @@
 // Judges a pipeline by segments of consecutive instances of exact passes, whose two ends are compared by bits (bits.h).
-// An instance of another pass is judged alone. If its bits differ, residues decide (residues.h), or else a function of
-// the caller.
+// An instance of another pass is judged alone: by bits, then by residues (residues.h), then by a function of the
+// caller.
 //
-// If modules are too large to be interpreted, samples of their values are compared (sample.h).
+// Modules too large to be interpreted are compared by samples (sample.h).
 #ifndef HLO_JUDGE_PASS_SEGMENTS_H_
 #define HLO_JUDGE_PASS_SEGMENTS_H_
 
@@ -42,35 +42,35 @@ struct SegmentOptions {
 
 struct JudgedPart {
   PassRun first, last;
-  bool exact = true;  // Whether the part is a segment.
+  bool exact = true;
   Verdict verdict = Verdict::kMatch;
   std::string reason;
 };
 
 struct SegmentsResult {
-  Verdict verdict = Verdict::kMatch;  // The worst of all parts.
-  int64_t exact_instances = 0;        // Changed instances in segments with equal bits.
-  int64_t segments = 0;               // Segments with equal bits.
-  int64_t other_instances = 0;        // Changed instances that are not exact.
-  int64_t equal_in_bits = 0;          // Other instances with equal bits.
-  int64_t by_residues = 0;            // Other instances with equal residues.
+  Verdict verdict = Verdict::kMatch;
+  int64_t exact_instances = 0;  // Changed instances in segments with equal bits.
+  int64_t segments = 0;         // Segments with equal bits.
+  int64_t other_instances = 0;  // Changed instances that are not exact.
+  int64_t equal_in_bits = 0;    // Other instances with equal bits.
+  int64_t by_residues = 0;      // Other instances with equal residues.
   int64_t values = 0, elements = 0, undetermined = 0;
   int64_t unchanged = 0, not_compared = 0;  // Values that samples found unchanged, or could not compare.
   bool beyond_work = false;
   std::vector<JudgedPart> open;
   // The first wrong part. Later parts are not judged.
   std::optional<JudgedPart> wrong;
-  // Set if bits or residues of the wrong part differ. Refers to `before` and `after`.
+  // Set if its bits or residues differ. Refers to `before` and `after`.
   std::optional<BitsFinding> finding;
-  std::unique_ptr<const Module> before, after;  // Copies of the ends of the wrong part.
+  std::unique_ptr<const Module> before, after;  // The ends of the wrong part.
 };
 
 struct RepeatedPass {
   std::unique_ptr<Module> module;  // Origins are ids of the module before. Dead instructions were removed.
   std::map<std::string_view, int64_t> rewrites;  // Counts by rule id.
 };
-// Runs an instance again on a clone of `before`. Uses the device and the disabled rules of `pipeline`. `fuel` limits
-// the rewrites.
+// Runs an instance again on a clone of `before`, with the device and disabled rules of `pipeline`, and at most `fuel`
+// rewrites.
 Result<RepeatedPass> RepeatPass(const PassRun& run, const Module& before, const PipelineOptions& pipeline,
                                 int64_t fuel = std::numeric_limits<int64_t>::max());
 
@@ -105,7 +105,6 @@ class PassSegments {
   std::vector<Literal> args_;
   SegmentOptions options_;
   SegmentsResult result_;
-  // The start of the segment: the input or the snapshot.
   const Module* start_;
   std::unique_ptr<const Module> snapshot_;
   // The module before the current instance: the start of the segment, or a copy. Null if the instance is exact.
@@ -117,8 +116,8 @@ class PassSegments {
   std::optional<PassRun> latest_;
 };
 
-// For a pass that promises to add no roundings, a copy of `after` with the added roundings (new_roundings.h). Null
-// means `after` itself. Origins of `after` are ids of `before`.
+// A copy of `after` with the added roundings (new_roundings.h), if the pass promises to add none. Null means `after`
+// itself. Origins of `after` are ids of `before`.
 std::unique_ptr<Module> WithPromisedRoundings(const PassRun& run, const Module& before, const Module& after);
 
 // Returns nullopt if residues do not decide. Origins of `after` are ids of `before`.
@@ -130,8 +129,8 @@ Result<std::optional<BitsResult>> JudgeByResidues(const PassRun& run, const Modu
 using PipelineRunner =
     std::function<Result<std::unique_ptr<Module>>(const PassObserver& before, const PassObserver& after)>;
 
-// The first instance of a wrong segment after which the bits differ from the segment's start. If samples find none, the
-// last instance.
+// The first instance of a wrong segment after which the bits differ from its start, or the last one if samples find
+// none.
 Result<PassRun> FirstWrongInstance(const JudgedPart& segment, std::span<const Literal> args,
                                    const SegmentOptions& options, const PipelineRunner& run_pipeline);
 

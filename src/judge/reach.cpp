@@ -68,7 +68,6 @@ uint64_t SideOfIndex(int64_t index, int64_t most) {
 
 int64_t IndicesOf(const Instruction& inst) { return inst.Is(Opcode::kGather) ? 1 : (inst.operand_count() - 1) / 2; }
 
-// Maps an element of the indices to its component of the index vectors.
 class ComponentOfIndex {
  public:
   ComponentOfIndex(const Instruction& inst, const Shape& indices) {
@@ -84,7 +83,6 @@ class ComponentOfIndex {
   int64_t stride_ = 1, size_ = 1;
 };
 
-// The largest index in range for component `part`.
 int64_t MostOfIndex(const Instruction& inst, int64_t part) {
   const Shape& whole = inst.operand(0).shape();
   if (inst.Is(Opcode::kGather)) {
@@ -300,7 +298,7 @@ Result<Recording> Reach::Run(std::span<const Literal> args, const InterpretOptio
     return {};
   };
   watched.on_value = [&](const Instruction& inst, const Literal& value) {
-    constexpr int64_t kStepsOfInstruction = 250;  // About as many nanoseconds.
+    constexpr int64_t kStepsOfInstruction = 250;  // Roughly nanoseconds.
     recording.steps += kStepsOfInstruction + (inst.shape().IsArray() ? inst.shape().NumElements() : 0);
     ran_[inst.id()] = ever_ran_[inst.id()] = true;
     if (is_selector_[inst.id()]) selectors[&inst] = value;
@@ -337,9 +335,8 @@ std::vector<const Instruction*> DecidingOperands(const Site& site) {
 
 }  // namespace
 
-// Whether values that do not depend on arguments are the same in all runs that execute the computation. False if the
-// computation, or one that leads to it, has several callers, or if arguments decide in which iterations of a loop it
-// runs.
+// Whether values that do not depend on arguments are the same in all runs that execute the computation. False if it, or
+// a caller, has several callers, or if arguments decide in which iterations it runs.
 bool Reach::RunsAlike(const Computation& computation) const {
   bool is_guarded = false;
   for (const Computation* at = &computation; !at->IsEntry();) {

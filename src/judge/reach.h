@@ -1,4 +1,4 @@
-// Finds sites, at which values decide which values are used, and the sides of each site that runs have reached.
+// Finds sites, where values decide which values are used, and the sides of each site that runs have reached.
 //
 // Sides of a site:
 //   select, compare    true, false
@@ -9,8 +9,8 @@
 //   branch             each branch of a conditional
 // One element is enough to reach a side. Scalar bodies, such as reducers, have no sites.
 //
-// A side is proven unreachable if bounds of the operands exclude it (value_bounds.h), or if a run executed the site
-// without reaching it and arguments influence neither the operands nor the trips in which the site runs (dependence.h).
+// A side is proven unreachable if bounds exclude it (value_bounds.h), or if a run missed it and arguments influence
+// neither the operands nor the trips of the site (dependence.h).
 #ifndef HLO_JUDGE_REACH_H_
 #define HLO_JUDGE_REACH_H_
 
@@ -49,10 +49,9 @@ struct Site {
   uint64_t missing() const { return all() & ~reached & ~unreachable; }
 };
 
-// Sides of kClamp, kStart and kIndex.
 enum : int { kBelow = 0, kInside = 1, kBeyond = 2 };
 
-// Values of one run. An instruction that runs several times has its first value.
+// The first value of each instruction in one run.
 struct Recording {
   std::vector<std::optional<Literal>> values;
   std::vector<Literal> args;
@@ -61,7 +60,7 @@ struct Recording {
 };
 
 struct ReachCount {
-  // `reached`: sites with all sides reached. `proven`: other sites with all sides reached or unreachable.
+  // Sites with all sides reached. `proven`: other sites with all sides reached or unreachable.
   int64_t sites = 0, reached = 0, proven = 0;
 };
 
@@ -69,7 +68,7 @@ class Reach {
  public:
   explicit Reach(const Module& module);
 
-  // Adds the sides that a run reaches, and records at most `most_bytes` of values. If the run fails, adds no sides.
+  // Adds the sides that a run reaches, and records at most `most_bytes` of values. A run that fails adds no sides.
   Result<Recording> Run(std::span<const Literal> args, const InterpretOptions& options,
                         int64_t most_bytes = int64_t{1} << 28);
 

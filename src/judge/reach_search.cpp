@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kMostTries = 4;
 constexpr int64_t kMostElements = 64;
-constexpr int64_t kLeastTries = 3;  // Further runs that most_steps does not limit.
+constexpr int64_t kLeastTries = 3;  // Runs that most_steps does not limit.
 
 class Search {
  public:
@@ -56,8 +56,8 @@ class Search {
     return profiles;
   }
 
-  // Solves for all missing sides at once, until none can be solved or each has had kMostTries tries. NaNs and
-  // infinities spread, so sides that need them have a second round.
+  // Solves for all missing sides, each at most kMostTries times. NaNs and infinities spread, so sides that need them
+  // come second.
   void SolveAll() {
     for (const bool finite : {true, false}) {
       for (size_t base = 0; base < bases_.size(); ++base) {
@@ -67,7 +67,6 @@ class Search {
     }
   }
 
-  // Returns false if there was nothing to try.
   bool SolveFrom(size_t base, bool finite) {
     Changes changes;
     for (const Site& site : reach_.sites()) {
@@ -96,7 +95,6 @@ class Search {
     return true;
   }
 
-  // Solves for one of the elements. Their order differs between sites and tries.
   bool Solve(const Recording& base, const Site& site, int side, int tries, Changes& changes) {
     constexpr int64_t kMostSolved = 4;
     const std::vector<int64_t> elements = Reach::ElementsOf(site, kMostElements);

@@ -1,5 +1,4 @@
-// Searches for arguments that reach sides that a run did not reach, such as another branch or a slice that starts
-// beyond the array.
+// Searches for arguments that reach further sides, such as another branch.
 #ifndef HLO_JUDGE_REACH_SEARCH_H_
 #define HLO_JUDGE_REACH_SEARCH_H_
 
@@ -17,7 +16,7 @@ struct ReachSearchOptions {
   int64_t most_sets = 8;
   int64_t most_runs = 40;
   int64_t most_solver_steps = 5'000'000;
-  // Limit on the scalar steps of all further runs, except the first three. 0 means no limit.
+  // Limit on the scalar steps of the runs after the first three. 0 means no limit.
   int64_t most_steps = 0;
   InterpretOptions interpret;
 };
@@ -27,9 +26,8 @@ struct ReachingSet {
   Literal result;
 };
 
-// Finds sets of arguments that each reach a side that `reach` does not have yet, and adds these sides. `own` is a run
-// that `reach` contains. The search solves backwards (argument_solver.h), then generates arguments with other profiles.
-// Sets on which the module fails are not used.
+// Finds sets of arguments that each add a side to `reach`, which contains the run `own`. Solves backwards
+// (argument_solver.h), then tries other profiles. Skips sets on which the module fails.
 std::vector<ReachingSet> ArgumentsThatReach(const Module& module, Recording own, const ReachSearchOptions& options,
                                             Reach& reach);
 

@@ -1,5 +1,5 @@
-// Residues modulo the prime 2^61 - 1: docs/comparison.md#residues. The judge represents each float element by a Number:
-// a residue and a value in f64.
+// Residues modulo the prime 2^61 - 1: docs/comparison.md#residues. A Number represents a float element by a residue and
+// a value in f64.
 //
 // Sums, products and quotients have the residues of the exact results, in any grouping. Two different polynomials have
 // the same residue at a point with a probability of about degree * 2^-61. The residue of an infinity or a NaN is a
@@ -63,15 +63,15 @@ inline uint64_t Of(double x) {
   return TimesPowerOf2(OfInteger(mantissa), exponent - 53);
 }
 
-// Inverts all elements with one inversion of their product. 0 stays 0.
+// Inverts only the product of all elements. 0 stays 0.
 void Invert(std::span<uint64_t> all);
 
 inline constexpr double kUnit = 0x1p-53;
 
-// An element. Its 16 bytes let the interpreter move arrays of elements as c128.
+// Its 16 bytes let the interpreter move arrays of elements as c128.
 struct Number {
   static constexpr uint64_t kOpen = uint64_t{1} << 63, kInexact = uint64_t{1} << 62;
-  // The low bits of an inexact value hold an exponent e. Its error bound is 2^e units in the last place.
+  // The low bits of an inexact value hold e: its error bound is 2^e units in the last place.
   static constexpr uint64_t kErrorBits = 63;
   static constexpr int kUnbounded = 63;
 
@@ -80,7 +80,6 @@ struct Number {
 
   // `value` is the number itself, an infinity or a NaN.
   static Number Exactly(double value) { return {value == 0 ? 0 : value, Of(value)}; }
-  // A finite number within `error` of `value`.
   static Number Near(double value, double error, uint64_t residue, bool open);
 
   uint64_t residue() const { return bits & ~(kOpen | kInexact); }
@@ -94,7 +93,7 @@ struct Number {
   }
   Number Opened(bool open) const { return {value, bits | (open ? kOpen : 0)}; }
 
-  // The largest power of two that is at most |x|, for a normal x.
+  // The largest power of two up to |x|, for a normal x.
   static double BinadeOf(double x) { return std::bit_cast<double>(std::bit_cast<uint64_t>(x) & uint64_t{0x7FF} << 52); }
 };
 static_assert(sizeof(Number) == 16);
@@ -103,7 +102,7 @@ inline Number Number::Near(double value, double error, uint64_t residue, bool op
   if (residue == 0) return Number{0, 0}.Opened(open);
   if (error == 0) return Number{value, residue}.Opened(open);
   constexpr double kLeast = 0x1p-960;  // Keeps the steps of values from being subnormal.
-  // A value far below its error says no more than the error, and 0 has no steps.
+  // A value far below its error says nothing more, and 0 has no steps.
   if (std::isfinite(error) && std::fabs(value) < std::fmax(error * 0x1p-8, kLeast)) {
     error = std::fmax(error, kLeast) + std::fabs(value);
     value = std::copysign(error, value);
@@ -146,11 +145,10 @@ inline Number operator*(const Number& a, const Number& b) {
   const double moved =
       AreExact(a, b) ? 0 : std::fabs(a.value) * eb + std::fabs(b.value) * ea + (ea == 0 || eb == 0 ? 0 : ea * eb);
   const double error = is_exact ? 0 : moved + std::fmax(std::fabs(value), kLeast) * kUnit;
-  // The error is NaN if an infinite error is multiplied by 0.
+  // An infinite error times 0 is NaN.
   const double bound = std::isnan(error) ? std::numeric_limits<double>::infinity() : error;
   return Arithmetic(value, bound, Product(a.residue(), b.residue()), AreFinite(a, b), a.open() || b.open());
 }
-// `inverse` is the inverse of the residue of b.
 inline Number Quotient(const Number& a, const Number& b, uint64_t inverse) {
   constexpr double kLeast = 0x1p-960;
   const bool defined = AreFinite(a, b) && b.residue() != 0;

@@ -1,11 +1,10 @@
-// Batch norms by their definition (docs/ops.md#batch-normalisation).
+// Batch norms: docs/ops.md#batch-normalisation.
 #include "judge/residue_rules.h"
 
 namespace hlo::residue {
 namespace {
 
-// Wide values have the shape of operand 0, others one element for each feature. All are f64, because types do not
-// matter to numbers.
+// Wide values have the shape of operand 0, others one element for each feature. All are f64: numbers ignore types.
 class Definition {
  public:
   explicit Definition(const Instruction& inst)
@@ -18,7 +17,6 @@ class Definition {
     Instruction& b = add_.AddParameter(1, Shape::Scalar(PrimitiveType::kF64));
     add_.SetRoot(add_.Add(Opcode::kAdd, a.shape(), {&a, &b}));
     module_.SetEntry(entry_);
-    // The passes hold epsilon in the type in which they compute.
     const PrimitiveType type = inst.operand(0).shape().type();
     const bool widens = !inst.Is(Opcode::kBatchNormInference) && BitWidth(type) < 32;
     const double epsilon = inst.attrs<BatchNormAttrs>().epsilon;

@@ -30,7 +30,6 @@ uint64_t FunctionOf(Context& context, Opcode op, uint64_t x) {
   return context.ResidueOf(op, x);
 }
 
-// `exponent` is the value of y if it is exact, and NaN otherwise.
 uint64_t PowerResidue(Context& context, uint64_t x, uint64_t y, double exponent) {
   constexpr double kMost = 1 << 20;
   if (std::fabs(exponent) <= kMost && exponent == std::floor(exponent)) {
@@ -42,7 +41,7 @@ uint64_t PowerResidue(Context& context, uint64_t x, uint64_t y, double exponent)
   return context.ResidueOf(Opcode::kPower, x, y);
 }
 
-// Whether roundings might change how a and b compare. `of_a` and `of_b` receive the values that decide.
+// Whether roundings might change how a and b compare. Sets the deciding values.
 bool IsOpenDecision(Context& context, const Number& a, const Number& b, double* of_a, double* of_b) {
   const Decider x = context.DeciderOf(a), y = context.DeciderOf(b);
   const bool same = a.residue() == b.residue() && MayBeEqual(x, y);
@@ -51,15 +50,15 @@ bool IsOpenDecision(Context& context, const Number& a, const Number& b, double* 
   return a.open() || b.open() || (!same && AreClose(x, y));
 }
 
-// The value of a function, and a bound of its distance from the function of the number. `is_open`: one of the two may
-// be finite and the other one infinite or NaN.
+// The value of a function, and its largest distance from the function of the number. `is_open`: only one of the two may
+// be finite.
 struct Image {
   double value, error;
   bool is_open;
 };
 
 Image ImageOf(double value, std::span<const double> others) {
-  constexpr double kOfFunction = 0x1p-48;  // Relative error, larger than that of f64 functions.
+  constexpr double kOfFunction = 0x1p-48;  // Relative error, larger than the error of f64 functions.
   const auto kind = [](double x) { return std::isnan(x) ? 3 : std::isfinite(x) ? 0 : x > 0 ? 1 : 2; };
   Image image{value, std::fabs(value) * kOfFunction, false};
   for (const double other : others) {
@@ -75,7 +74,7 @@ Image ImageOf(const FloatFunction& function, const Decider& x) {
   const std::array ends = {function.f64(x.value - x.error), function.f64(x.value + x.error),
                            std::fabs(x.value) <= x.error ? function.f64(0) : value};
   Image image = ImageOf(value, ends);
-  // A wave or a pole between the ends may exceed the values there.
+  // A wave or pole may exceed the values at the ends.
   if (function.course == Course::kWaves) {
     image = ImageOf(value, {});
     image.error += std::fmin(2, function.facts.slope * x.error);
@@ -98,7 +97,6 @@ Image ImageOf(double (*function)(double, double), const Decider& x, const Decide
   return image;
 }
 
-// `finite` is the residue for a finite value.
 Number NumberOf(const Image& image, uint64_t finite, bool open) {
   if (!std::isfinite(image.value)) return Number::Exactly(image.value).Opened(open || image.is_open);
   return Number::Near(image.value, finite == Of(image.value) ? 0 : image.error, finite, open || image.is_open);
@@ -150,7 +148,6 @@ class Rule {
  private:
   int64_t count() const { return shape_.NumElements(); }
 
-  // Whether ResidueOf lacked a law since the last call.
   bool TakeLacksLaw() const { return std::exchange(context_.lacks_law, false); }
 
   Value Renamed(Value value) const {

@@ -24,7 +24,7 @@ std::vector<Literal> LiteralsOf(Operands operands) {
 
 // ---- Instructions without a rule -----------------------------------------------------------------------------------
 
-// Hash of the instruction's operation, including the operations of called computations.
+// The hash includes called computations.
 uint64_t HashOfOperation(const Instruction& inst) {
   Module module("one");
   std::unordered_map<const Computation*, Computation*> copies;
@@ -79,7 +79,7 @@ Result<Value> OpaqueResult(Context& context, const Instruction& inst, Operands o
   return known.result;
 }
 
-// The bits of a float are known if the number is exactly representable in its type.
+// Bits of a float are known if its type represents the number exactly.
 Result<Value> BitsOf(const Instruction& inst, const Value& operand) {
   if (operand.IsComplex()) FAIL(UnsupportedAt(inst, "U043", "no residues for bits of complex numbers"));
   const Literal declared = ToLiteral(operand);
@@ -201,7 +201,7 @@ Result<Value> RunInstruction(Context& context, const Instruction& inst, Operands
   return OpaqueResult(context, inst, operands);
 }
 
-// Counts a call while it runs, also when it fails.
+// Counts a running call, also if it fails.
 class NestedCall {
  public:
   explicit NestedCall(Context& context) : context_(context) { ++context_.depth; }
@@ -278,7 +278,6 @@ Result<Value> RunLifted(Context& context, const Computation& computation, Operan
       case Opcode::kOptimizationBarrier: value = TRY(ByRule(context, *inst, operands)); continue;
       default: break;
     }
-    // A movement of one scalar moves nothing.
     const bool is_scalar = inst->shape().IsScalar() && inst->operand_count() > 0 && inst->operand(0).shape().IsScalar();
     if (is_scalar && inst->operand_count() == 1 && IsMovement(*inst)) {
       value = *operands[0];

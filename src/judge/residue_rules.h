@@ -1,7 +1,7 @@
-// Values made of numbers (residue.h), and the rules by which instructions compute them. Private to judge/residue*.cpp.
+// Values made of numbers (residue.h), and their rules. Private to judge/residue*.cpp.
 //
-// The interpreter evaluates movements, integers, values in f64, and sums of residues (EvaluateAs). It adds limbs of
-// residues, that is groups of their bits, whose sums do not overflow.
+// The interpreter evaluates movements, integers, values in f64, and sums of residues (EvaluateAs). It adds limbs,
+// groups of a residue's bits, without overflow.
 //
 // Laws of functions, with the rules of passes that need each law:
 //   rsqrt(x) = 1 / sqrt(x)             batch norms (B.bnt.1, B.bni.1, B.bng.1); A.div.5, A.rsqrt.2
@@ -9,8 +9,8 @@
 //   power(x, n) = x * ... * x          A.pow.1c, and 1 / power(x, -n) (A.div.4)
 //   power(x, 1/2) = sqrt(x)            A.pow.3
 //   f(0), f(1) as f64 has them         none. f(0) is mostly 0 or 1, which are also constants of programs
-// Each other function is a hash of its operands' residues, which suffices for passes that are declared kReassociates.
-// For other passes, results of a function that only one module computes are open (Functions).
+// Other functions are hashes of residues. That suffices for passes declared kReassociates. For others, results that
+// only one module computes are open (Functions).
 #ifndef HLO_JUDGE_RESIDUE_RULES_H_
 #define HLO_JUDGE_RESIDUE_RULES_H_
 
@@ -44,13 +44,13 @@ struct Value {
 };
 using Operands = std::span<const Value* const>;
 
-// The f64 value by which decisions are taken, and its largest distance from the number.
+// The f64 value that decides, and its largest distance from the number.
 struct Decider {
   double value;
   double error;
 
   bool IsExact() const { return error == 0; }
-  // Decisions are open if a tie is within this distance of the value.
+  // Decisions are open if a tie is within this distance.
   double Reach() const;
 };
 
@@ -61,22 +61,22 @@ struct Sides {
   void Add(bool of_after) { (of_after ? in_after : in_before) = true; }
 };
 
-// The result of an instruction without a rule, the same in both modules for equal operands.
+// The result of an instruction without a rule, shared by both modules.
 struct Opaque {
   Value result;
   Sides sides;
 };
 
-// Applications of functions that are hashes. If a pass uses another law, such as exp(a) * exp(b) = exp(a + b), only one
-// module applies the function to a certain number.
+// Applications of hashed functions. Under another law, such as exp(a) * exp(b) = exp(a + b), only one module applies
+// the function to some number.
 struct Functions {
   std::unordered_map<uint64_t, Sides> sides;  // Key: hash of function and operands.
   bool are_known = false;                     // Both modules have run.
 };
 
-// State that the runs of both modules share, so that they decide alike about equal numbers.
+// State that both runs share, so that they decide alike about equal numbers.
 struct Shared {
-  std::unordered_map<uint64_t, Decider> decided;  // The first value used for a decision, by residue.
+  std::unordered_map<uint64_t, Decider> decided;  // The first deciding value of each residue.
   std::unordered_map<uint64_t, Opaque> opaque;    // Key: hash of operation and operands.
   // Null if residues have all laws that the passes use.
   std::unique_ptr<Functions> functions;
@@ -86,31 +86,29 @@ struct Context {
   const InterpretOptions& options;
   Shared& shared;
   bool of_after;
-  int64_t work;  // Elements that may still be computed.
+  int64_t work;
   std::function<void(const Instruction&, const Value&)> on_value;
   std::function<void(const Instruction& loop, int64_t iteration)> on_iteration;
   int64_t steps = 0, depth = 0;
   bool lacks_law = false;
 
-  // The value that takes decisions for the number, if possible the same in both modules.
+  // The value is the same in both modules, if possible.
   Decider DeciderOf(const Number& number);
-  // The residue of a function without a law. Sets `lacks_law` if both modules have run and only one of them applies the
-  // function to these operands.
+  // The residue of a function without a law. Sets `lacks_law` if both modules have run and only one applies it to these
+  // operands.
   uint64_t ResidueOf(Opcode op, uint64_t x, uint64_t y = 0);
-  // Errors: interruption, and kLimit if the work or the steps are used up.
+  // Errors: interruption, and kLimit if the work is used up.
   Status Spend(const Instruction& inst, int64_t elements);
 };
 
-// Relative distance from a tie within which decisions on inexact values are open, even if the error bound is smaller.
+// Decisions on inexact values within this relative distance of a tie are open, whatever their error bound.
 inline constexpr double kTie = 0x1p-40;
 inline double Decider::Reach() const { return IsExact() ? 0 : error + std::fabs(value) * kTie; }
-// Whether values with the same residue may be one number. A factor of 2^61 keeps the residue, but such values are far
-// apart.
+// Used for equal residues. A factor of 2^61 keeps the residue, but such values are far apart.
 inline bool MayBeEqual(const Decider& a, const Decider& b) {
   if (!std::isfinite(a.value) || !std::isfinite(b.value)) return true;
   return !(std::fabs(a.value - b.value) > a.error + b.error);
 }
-// Whether roundings might change which number is larger.
 inline bool AreClose(const Decider& a, const Decider& b) {
   if (!std::isfinite(a.value) || !std::isfinite(b.value) || (a.IsExact() && b.IsExact())) return false;
   return std::fabs(a.value - b.value) <= a.error + b.error + kTie * std::fmax(std::fabs(a.value), std::fabs(b.value));
@@ -126,24 +124,22 @@ Value OfExact(Literal literal, Literal open = {});  // Integers or pred.
 Value TupleOf(const Shape& shape, std::vector<Value> parts);
 Value Opened(Value value);
 bool AnyOpen(const Value& value);
-// Whether no leaf has floats.
 bool IsExactType(const Shape& shape);
 Literal ValuesOf(const Value& value);
 // Keeps the row-major order.
 Value WithDims(Value value, const Dims& dims);
 Value Splat(const Value& element, const Dims& dims);
-// The elements with the row-major indices `at`, as an array of rank 1.
+// The elements at the row-major indices `at`, as an array of rank 1.
 Value Picked(const Value& value, std::span<const int64_t> at);
 // Element i of `from` becomes element at[i].
 void Put(const Value& from, std::span<const int64_t> at, Value& to);
-// Rounds the f64 values to the declared type.
 Literal ToLiteral(const Value& value);
 uint64_t HashOf(const Value& value);
 
 // ---- Rules ---------------------------------------------------------------------------------------------------------
 
-// The interpreter's result of `inst` with the shape `result`, for operands of other types or dimensions. `reducer`
-// replaces the called computation by an op on two elements. kParameter returns the second element.
+// Interprets `inst` with the shape `result`, on operands of other types or dimensions. `reducer` replaces the called
+// computation; kParameter returns the second element.
 Result<Literal> EvaluateAs(const Instruction& inst, std::span<const Literal> operands, const Shape& result,
                            std::optional<Opcode> reducer = {});
 

@@ -1,5 +1,4 @@
-// Ops that combine many elements into one. Sums are evaluated on limbs of residues, other combiners for all results at
-// once.
+// Ops that combine elements. Sums are evaluated on limbs of residues, other combiners for all results at once.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -36,7 +35,7 @@ Literal OpenOf(const Value& value) {
   return open;
 }
 
-// A sum is finite only if each term is, so the terms need no check.
+// A finite sum has finite terms.
 Number SumOf(double value, double error, uint64_t residue, bool open) {
   const bool is_exact = std::isfinite(value) && Of(value) == residue;
   // An error may be NaN if terms have infinite errors.
@@ -49,7 +48,7 @@ Number SumOf(double value, double error, uint64_t residue, bool open) {
 
 // ---- Sums ----------------------------------------------------------------------------------------------------------
 
-// The most terms of one result, including the initial value.
+// The count includes the initial value.
 int64_t MostTermsOf(const Instruction& inst) {
   if (inst.Is(Opcode::kReduceWindow)) {
     int64_t terms = 1;
@@ -93,7 +92,6 @@ Result<Value> Linear(const Instruction& inst, Operands operands) {
   return result;
 }
 
-// Upper limit on the terms of one result.
 int64_t TermsOf(const Instruction& inst) {
   const Shape& right = inst.operand(1).shape();
   if (!inst.Is(Opcode::kDot)) return right.NumElements();
@@ -102,7 +100,7 @@ int64_t TermsOf(const Instruction& inst) {
   return terms;
 }
 
-// A dot or convolution of floats. `rest` has the operands behind x and y.
+// `rest` has the operands behind x and y.
 Result<Value> Bilinear(const Instruction& inst, const Value& x, const Value& y, std::span<const Literal> rest) {
   constexpr int kBits = 21, kLimbs = 3;
   constexpr int64_t kMostTerms = int64_t{1} << 22;  // Sums of fewer products of limbs do not overflow.
@@ -165,7 +163,6 @@ Value AddedTo(Value a, const Value& b, bool subtracts) {
 
 // ---- Other combiners -----------------------------------------------------------------------------------------------
 
-// The elements of a tuple, or the value itself.
 std::vector<Value> Apart(Value value) {
   if (value.shape.IsTuple()) return std::move(value.parts);
   std::vector<Value> one;
@@ -251,8 +248,8 @@ Result<Value> Dot(Context& context, const Instruction& inst, Operands operands) 
   return TupleOf(inst.shape(), std::move(parts));
 }
 
-// Reducers that are not sums combine neighbours, then neighbouring results. If a reducer selects one of its elements,
-// passes keep the order of the elements.
+// Reducers that are not sums combine neighbours, then neighbouring results. Passes keep the order of elements if a
+// reducer selects one.
 Result<Value> Reduce(Context& context, const Instruction& inst, Operands operands) {
   const auto& attrs = inst.attrs<ReduceAttrs>();
   if (operands.size() == 2 && inst.shape().IsArray() && IsSumOfNumbers(operands, *attrs.to_apply, inst.shape()))
@@ -273,7 +270,7 @@ Result<Value> Reduce(Context& context, const Instruction& inst, Operands operand
     rows.push_back(Picked(*operands[i], at));
     accumulators.push_back(Splat(*operands[arrays + i], {std::ssize(results)}));
   }
-  // The rows begin + step * i for i < count, each with `width` elements.
+  // Row i is begin + step * i.
   const int64_t width = std::ssize(results);
   const auto every = [&](int64_t begin, int64_t step, int64_t count) {
     std::vector<int64_t> elements;
@@ -305,7 +302,7 @@ Result<Value> ReduceWindow(Context& context, const Instruction& inst, Operands o
   const Shape& shape = FirstLeaf(inst.shape());
   const shadow::Windows windows(attrs.window, base.dims(), shape.dims());
   TRY(context.Spend(inst, shape.NumElements() * shadow::Windows::MostAtAll(attrs.window, base.dims())));
-  // For each step, the results and the next element that each of them combines.
+  // For each step, the results and the next element that each combines.
   std::vector<std::vector<int64_t>> results, elements;
   for (int64_t o = 0; o < shape.NumElements(); ++o) {
     size_t step = 0;

@@ -1,4 +1,3 @@
-// Values, their movements, and the interpreter on parts of values.
 #include <algorithm>
 #include <cstring>
 

@@ -15,7 +15,6 @@ using residue::Value;
 
 // ---- Differences ---------------------------------------------------------------------------------------------------
 
-// Row-major indices of elements with different residues.
 struct Difference {
   std::vector<int64_t> elements;
   std::vector<int64_t> undetermined;
@@ -95,7 +94,7 @@ class Comparer {
  private:
   using Watch = std::function<void(const Instruction&, const Value&, const LoopPath&)>;
 
-  // Hashes the values of instructions in `wanted`, which is indexed by id.
+  // `wanted` is indexed by id.
   NumberRun Observe(const Module& module, const std::vector<bool>& wanted, const Watch& watch = nullptr) {
     NumberRun run;
     run.observed = ObservedRun(wanted.size());

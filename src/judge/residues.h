@@ -1,8 +1,7 @@
 // Judges whether two modules compute the same real numbers, for passes that regroup sums and products (kReassociates):
 // docs/comparison.md#residues.
 //
-// Both modules run on the same arguments, with a residue and a value in f64 for each float (residue.h). Kept values and
-// results are compared as in bits.h.
+// Kept values and results are compared as in bits.h, with a residue and an f64 value for each float (residue.h).
 //
 // A decision that roundings might change is open, and so is everything that depends on it. Differences of open numbers
 // do not count.
@@ -20,15 +19,14 @@ struct ResiduesOptions {
   OriginsOf origins = OriginsOf::kBefore;
   int64_t work_limit = 1'000'000'000;  // Limit on computed elements and products of each module.
   // Whether the pass uses only laws of residue_rules.h. If not, the result of a function is open if only one module
-  // applies the function to that operand.
+  // applies it to that operand.
   bool functions_have_laws = true;
   CompareOptions compare;
 };
 
-// Like CompareByBits. kUnsupported: the modules run on several devices, an instruction has no residues, residues need
-// too much memory, or values differ and only one module has an instruction that is compared as a whole (sort, cholesky,
-// custom call). kInconclusive: more than kMostUndetermined of an output depends on open decisions, or a limit was
-// reached.
+// Like CompareByBits. kUnsupported: several devices, an instruction without residues, too little memory; or values
+// differ and only one module has an instruction that is compared as a whole (sort, cholesky, custom call).
+// kInconclusive: more than kMostUndetermined of an output depends on open decisions, or a limit was reached.
 Result<BitsResult> CompareByResidues(const Module& before, const Module& after, std::span<const Literal> args,
                                      const ResiduesOptions& options = {});
 

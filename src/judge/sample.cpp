@@ -28,13 +28,12 @@ using shadow::Cone;
 using shadow::ConeArgument;
 using shadow::SlicesOfTwo;
 
-// An instruction, or an array in its tuple.
 struct Place {
   const Instruction* inst = nullptr;
   int64_t element = -1;  // -1: the instruction itself.
 };
 
-// A result, or a kept value whose operation or operands passes changed.
+// A result, or a kept value with a changed operation or operands.
 struct Change {
   Place before, after;
   int number = -1;  // Value number of `before`, or -1 if unknown.
@@ -83,8 +82,8 @@ class Comparer {
         counterparts_(loops_before_, loops_after_, origins_) {}
 
   Result<SampleResult> Compare() {
-    // An instruction that a pass made has no id in the input. Its identity is a negative number made from its own id,
-    // which is equal in both modules.
+    // An instruction without an id in the input has a negative number made from its own id, which is equal in both
+    // modules.
     const auto identity = [](int input_id, const Instruction& inst) {
       return input_id >= 0 ? input_id : -2 - inst.id();
     };
@@ -118,7 +117,7 @@ class Comparer {
   static constexpr int64_t kFewestCompared = 4;
   static constexpr int64_t kMostStepsOfStart = 100'000'000;
 
-  // Values that slices compute although a run kept them in memory. `all` means every such value.
+  // Values in memory that slices compute again. `all` means all of them.
   struct Cut {
     std::set<int> computed;
     bool all = false;
@@ -183,7 +182,6 @@ class Comparer {
     return options_.left.take(left->second);
   }
 
-  // The loop whose body or condition contains the instruction, or null.
   const Instruction* LoopAround(const Instruction& inst) const {
     for (const LoopOfComputation* loops : {&loops_before_, &loops_after_}) {
       const auto loop = loops->find(&inst.computation());
@@ -192,7 +190,7 @@ class Comparer {
     return nullptr;
   }
 
-  // Element of a loop's state: its value in the judged state, or the initial value if the body does not change it.
+  // An element's value in the judged state, or its initial value if the body does not change it.
   Result<std::shared_ptr<const Literal>> ElementOf(const Instruction& loop, int64_t element, int number) {
     if (const auto now = state_.find(number); now != state_.end()) return now->second;
     const auto known = starts_.find(number);
@@ -283,7 +281,7 @@ class Comparer {
 
   // ---- Cones and slices ----
 
-  // Returns nullopt if an argument of a loop's body is not given, or a value has a dynamic size or cannot be computed
+  // Returns nullopt if an argument of a loop's body is missing, or a value has a dynamic size or cannot be computed
   // again.
   Result<std::optional<Cone>> ConeOfPlace(const Place& place, const Cut& cut) {
     const Computation& computation = place.inst->computation();
@@ -330,8 +328,7 @@ class Comparer {
 
   enum class Outcome : uint8_t { kEqual, kDiffers, kOpen };
 
-  // Compares both slices of a change, and returns the steps. While the slices differ, given values that only one of
-  // them reads are computed instead.
+  // Returns the steps. While the slices differ, given values that only one of them reads are computed instead.
   Result<int64_t> CompareChange(const Change& change, int64_t limit, int64_t most) {
     constexpr int kMostRounds = 12;
     int64_t spent = 0;
@@ -361,8 +358,8 @@ class Comparer {
       cut.all = !TakeDifference(keys_before, keys_after, cut);
       difference = std::move(comparison);
       if (is_last) break;
-      // `all` means that both slices began with the same values, so the difference counts. If the work limit allows it,
-      // a last comparison from the arguments alone decides.
+      // Both slices began with the same values, so the difference counts. Within the work limit, a last comparison from
+      // the arguments alone decides.
       if (cut.all && !IsWorthAll(change, limit, most)) break;
     }
     if (!cut.all) {
@@ -450,7 +447,7 @@ class Comparer {
     return shadow::InterpretSlice(*side.module, side.wanted, args, options);
   }
 
-  // The differing elements, without elements that depend on the bits of NaNs.
+  // The differing elements, except those that depend on the bits of NaNs.
   Result<std::vector<int64_t>> DifferentOf(const SlicesOfTwo& slices, const Literal& expected, const Literal& actual) {
     std::vector<int64_t> differ = DifferentElements(expected, actual);
     if (differ.empty() || (!ReadsNanBits(*slices.before.module) && !ReadsNanBits(*slices.after.module))) return differ;
@@ -529,7 +526,7 @@ class Comparer {
   ValueNumbers numbers_;
   std::vector<Change> changes_;
   std::unordered_map<int, int> left_;  // Ids, in the input, of values in memory, by number.
-  // By number. `state_`: elements of the judged state. `starts_`: elements that are the same in each iteration.
+  // Elements of the judged state, and elements that no iteration changes, by number.
   std::unordered_map<int, std::shared_ptr<const Literal>> state_, starts_;
   int64_t iteration_ = -1;
   bool found_states_ = false;

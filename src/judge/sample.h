@@ -1,11 +1,10 @@
-// Judges passes by samples, where interpreting whole modules takes too long or the interpreter lacks an operation:
-// docs/comparison.md#samples. A kept value with the same operation and operands is right (value_numbers.h). Other kept
-// values are computed from both modules at a seeded sample of elements, by slices that begin with the arguments and
-// with values that a run kept in memory. Slices must have the same bits, or after passes that are not exact, equal
-// residues or agreement in f64.
+// Judges passes by samples, where whole modules take too long or the interpreter lacks an operation:
+// docs/comparison.md#samples. A kept value with the same operation and operands is right (value_numbers.h). Slices
+// compute a seeded sample of the elements of other kept values from both modules. They begin with the arguments and
+// with values that a run kept in memory. They must agree in bits, or after inexact passes in residues or f64.
 //
-// A difference counts only if both slices begin with the same set of values. While slices differ, values that only one
-// slice reads are computed instead, until the sets are equal.
+// A difference counts only if both slices begin with the same values. Until then, values that only one slice reads are
+// computed instead.
 #ifndef HLO_JUDGE_SAMPLE_H_
 #define HLO_JUDGE_SAMPLE_H_
 
@@ -21,10 +20,10 @@
 
 namespace hlo {
 
-// Values that a run of the optimized program kept in memory. `id` is the id of the instruction in the input.
+// Values that an optimized run kept in memory. `id` is the id in the input.
 struct LeftValues {
   std::function<bool(int id)> has;
-  // Returns null if a run ended before it computed the value.
+  // Returns null if the run ended before it computed the value.
   std::function<Result<std::shared_ptr<const Literal>>(int id)> take;
 };
 
@@ -46,8 +45,8 @@ struct SampleResult {
   int64_t by_residues = 0;
   int64_t in_f64 = 0;
   int64_t elements = 0;
-  bool beyond_work = false;            // Slices exceeded their share of work_limit.
-  std::optional<BitsFinding> finding;  // Refers to both modules.
+  bool beyond_work = false;
+  std::optional<BitsFinding> finding;
 
   int64_t compared() const { return by_bits + by_residues + in_f64; }
 };

@@ -31,7 +31,7 @@ Bounds Join(const Bounds& a, const Bounds& b) {
 
 bool MayBeInfinite(const Bounds& a) { return a.low == -kInfinity || a.high == kInfinity; }
 
-// Adds a margin for roundings to bounds of the exact result, or allows all integers if it may wrap.
+// Adds a margin for roundings, or allows all integers if the result may wrap.
 Bounds Computed(PrimitiveType type, double low, double high, bool nan) {
   if (low != low || high != high) return AllOf(type);
   if (!IsFloat(type)) {
@@ -165,7 +165,6 @@ class Finder {
     if (!waits) Set(inst, Transfer(inst));
   }
 
-  // The accumulator is the initial value or the reducer's own result.
   void VisitReduce(const Instruction& inst) {
     const Computation& reducer = *CalledComputations(inst)[0];
     const int64_t arrays = inst.operand_count() / 2;
@@ -234,7 +233,6 @@ class Finder {
     bounds = {std::max(bounds.low, counted.low), std::min(bounds.high, counted.high)};
   }
 
-  // Limits element `i` of the state in the body by the condition of the loop.
   void Limit(const Instruction& condition, int64_t i, Bounds& bounds) const {
     using D = ComparisonDirection;
     if (condition.Is(Opcode::kAnd)) {

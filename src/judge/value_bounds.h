@@ -1,8 +1,7 @@
-// Bounds of the elements of all values of a module, for all arguments. They prove outcomes of decisions: a clamped
-// index is in range, a counter ends with its loop.
+// Bounds of all elements of a module's values, for all arguments. They prove decisions: a clamped index is in range.
 //
-// The bounds contain the interpreter's values in the declared types. Integers that may wrap around have all values of
-// their type, and float arithmetic has a margin for roundings.
+// They contain the interpreter's values in the declared types. Integers that may wrap have all values of their type,
+// and floats have a margin for roundings.
 #ifndef HLO_JUDGE_VALUE_BOUNDS_H_
 #define HLO_JUDGE_VALUE_BOUNDS_H_
 
@@ -18,10 +17,10 @@ class Instruction;
 class Module;
 
 struct Bounds {
-  // Bounds are empty if the instruction is never executed or has no elements.
+  // Bounds are empty for instructions that are never executed or have no elements.
   double low = std::numeric_limits<double>::infinity();
   double high = -std::numeric_limits<double>::infinity();
-  bool nan = false;  // Elements may be NaN.
+  bool nan = false;
 
   bool IsEmpty() const { return !(low <= high) && !nan; }
   bool operator==(const Bounds&) const = default;
@@ -33,7 +32,6 @@ class ValueBounds {
 
   // `inst` must be an array, and not complex.
   const Bounds& Of(const Instruction& inst) const { return leaves_[inst.id()][0]; }
-  // Whether no execution gives the parameter a value.
   bool IsNeverGiven(const Instruction& parameter) const;
 
  private:

@@ -31,7 +31,6 @@ bool IsIdentity(const Instruction& inst) {
   }
 }
 
-// Whether an instruction with the same operation and operands may have another value.
 bool IsOwnValue(const Instruction& inst) {
   return !IsRepeatable(inst) || inst.Is(Opcode::kCustomCall) || inst.Is(Opcode::kElidedConstant);
 }
@@ -119,7 +118,7 @@ int ValueNumbers::NumberOf(const Instruction& inst, const std::vector<int>& oper
   }
 }
 
-// Elements that the body returns unchanged keep the number of their initial value.
+// Elements that the body keeps have the number of their initial value.
 int ValueNumbers::NumberOfLoop(const Instruction& loop, int start, const Hooks& hooks) {
   const WhileAttrs& attrs = loop.attrs<WhileAttrs>();
   const Instruction& root = attrs.body->root();
@@ -147,7 +146,7 @@ int ValueNumbers::NumberOfLoop(const Instruction& loop, int start, const Hooks& 
   states_[&loop] = state;
   const int parameter = TupleOf(loop, state);
   const int condition = Walk(*attrs.condition, {parameter}, hooks), next = Walk(*attrs.body, {parameter}, hooks);
-  // A result is a function of the condition, and of the initial and next values of all elements on which it depends.
+  // A result is a function of the condition, and of the initial and next values of the elements on which it depends.
   std::map<int, std::array<int, 2>> starts_and_nexts;
   for (int64_t i = 0; i < count; ++i) {
     if (!is_constant[i]) starts_and_nexts[state[i]] = {ElementOf(loop.operand(0), start, i), ElementOf(root, next, i)};
@@ -233,7 +232,6 @@ bool ValueNumbers::IsSame(const Node& node, const Instruction& inst, const std::
   const Instruction& other = *node.operation;
   if (node.distinction != distinction || node.operands != operands) return false;
   if (!Compatible(other.shape(), inst.shape()) || !SameAttributesAndCalls(other, inst)) return false;
-  // A bitcast depends on layouts.
   return !inst.Is(Opcode::kBitcast) ||
          (other.shape() == inst.shape() && other.operand(0).shape() == inst.operand(0).shape());
 }

@@ -1,6 +1,6 @@
-// Numbers of the values of two modules. Values with the same number are equal for all arguments: their operations and
-// the numbers of their operands are the same. Layouts do not matter. Instructions that a pass merely moved, copied,
-// inlined, fused or merged keep their numbers.
+// Numbers the values of two modules. Equal operations on equal numbers have equal numbers, hence equal values for all
+// arguments. Layouts do not matter. Instructions that were merely moved, copied, inlined, fused or merged keep their
+// numbers.
 #ifndef HLO_JUDGE_VALUE_NUMBERS_H_
 #define HLO_JUDGE_VALUE_NUMBERS_H_
 
@@ -23,33 +23,30 @@ class ValueNumbers {
  public:
   static constexpr int kNone = -1;
 
-  // An element of a loop's state at the beginning of an iteration.
   struct StateElement {
     const Instruction* loop = nullptr;
     int64_t element = 0;
   };
   struct Hooks {
     // Called with the number of each instruction of the entry or of a loop's body or condition, operands first. Returns
-    // the number that users see, which differs if the caller considers two values as equal. May be null.
+    // the number that users see, which differs if the caller considers two values equal. May be null.
     std::function<int(const Instruction&, int number)> choose;
-    // Distinguishes instructions such as rng, whose executions give different values. Instructions of both modules with
-    // the same identity have the same value.
+    // Distinguishes instructions such as rng, whose executions differ. Equal identities in both modules mean equal
+    // values.
     std::function<int64_t(const Instruction&)> identity;
-    // The corresponding element of a loop in an earlier module. May be null or return nullopt.
+    // The counterpart in an earlier module. May be null or return nullopt.
     std::function<std::optional<StateElement>(const Instruction& loop, int64_t element)> counterpart;
   };
 
-  // Numbers the instructions that results of the entry depend on.
   void Add(const Module& module, const Hooks& hooks);
 
-  // kNone if the module was not added, no result depends on the instruction, it belongs to a reducer, or executions of
-  // its computation give it different numbers.
+  // kNone if the instruction is unused, in a reducer or of an unknown module, or if executions of its computation give
+  // it different numbers.
   int Of(const Instruction& inst) const;
-  // The numbers of a tuple's elements, or null.
   const std::vector<int>* ElementsOf(int number) const;
-  // The element of a loop's state to which this number belongs in every iteration, or null.
+  // The element of a loop's state that has this number in every iteration, or null.
   const StateElement* StateOf(int number) const;
-  // Numbers of the loop's state at the beginning of an iteration. Null if the state or the body's root is not a tuple.
+  // Numbers of the state at the beginning of an iteration. Null if the state or the body's root is not a tuple.
   const std::vector<int>* StateOf(const Instruction& loop) const;
 
  private:
