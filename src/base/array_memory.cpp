@@ -18,7 +18,7 @@ namespace hlo {
 namespace {
 
 constexpr size_t kHugePage = size_t{2} << 20;
-// The smallest block that the pool serves. Rounding up to huge pages would waste much of a smaller block.
+// Smaller blocks would lose much by rounding up to huge pages.
 constexpr size_t kLeastPooled = 2 * kHugePage;
 #if defined(__SANITIZE_ADDRESS__)
 // A pool keeps freed memory, so the sanitizer could not detect reads of it.
@@ -27,8 +27,8 @@ constexpr bool kPools = false;
 constexpr bool kPools = true;
 #endif
 
-// Makes malloc keep freed blocks. By default malloc returns large blocks to the system, which clears their pages before
-// the next use. This slows down large products.
+// Makes malloc keep freed blocks. Otherwise it returns large blocks to the system, which clears their pages before the
+// next use. That slows down large products.
 bool KeepFreedBlocks() {
   mallopt(M_MMAP_THRESHOLD, 32 << 20);  // The largest value that mallopt accepts.
   mallopt(M_TRIM_THRESHOLD, 128 << 20);
@@ -40,8 +40,8 @@ bool KeepFreedBlocks() {
 size_t RoundUp(size_t bytes, size_t to) { return (bytes + to - 1) / to * to; }
 
 // Allocator of large blocks in huge pages. Freed memory is kept, because the first access to a page costs more than the
-// arithmetic on it, above all in a virtual machine. If no free range is long enough, the pages of several ranges are
-// moved together. Used and kept memory together never exceed the largest amount that was in use at once.
+// arithmetic on it, above all in a virtual machine. If no free range is long enough, pages of several ranges are moved
+// together. Used and kept memory never exceed the largest amount in use at once.
 class Pool {
  public:
   void* Allocate(size_t bytes) {
@@ -69,7 +69,7 @@ class Pool {
     return reinterpret_cast<void*>(start);
   }
 
-  // Returns false if `memory` is not a block of this pool.
+  // Returns false for a block of another allocator.
   bool Free(void* memory) {
     const std::lock_guard lock(mutex_);
     const auto found = in_use_.find(reinterpret_cast<uintptr_t>(memory));
@@ -144,8 +144,8 @@ class Pool {
     free_bytes_ -= size;
   }
 
-  // Replaces the new pages at [start, start + size) by pages of free ranges. Each call of mremap moves one mapping,
-  // because Linux before 6.17 cannot move more. Unmaps the new pages and returns false if the system refuses.
+  // Replaces the new pages at [start, start + size) by pages of free ranges. Each mremap moves one mapping: Linux
+  // before 6.17 cannot move more. If the system refuses, unmaps the new pages and returns false.
   bool MoveFreeTo(uintptr_t start, size_t size) {
     for (size_t done = 0; done < size && !by_size_.empty();) {
       const auto [length, from] = *by_size_.begin();
@@ -157,8 +157,8 @@ class Pool {
       const bool is_moved = mremap(source, moved, moved, MREMAP_MAYMOVE | MREMAP_FIXED, target) != MAP_FAILED;
       SeamsAround(from, moved);
       SeamsAround(start + done, moved);
-      // A failed mremap may have unmapped its target, and another thread may have mapped that range since. So the range
-      // is not unmapped here.
+      // The range is not unmapped: a failed mremap may have unmapped its target, which another thread may have mapped
+      // since.
       if (!is_moved) {
         Unmap(from, moved);
         Unmap(start, done);
@@ -170,8 +170,7 @@ class Pool {
     return true;
   }
 
-  // Unmaps free ranges until at most `most` bytes are free. Unmaps the largest ranges first, because few requests need
-  // them.
+  // Leaves at most `most` bytes free. Unmaps the largest ranges first, because few requests need them.
   void ShrinkTo(size_t most) {
     while (free_bytes_ > most) {
       const auto [size, start] = *std::prev(by_size_.end());
@@ -185,8 +184,8 @@ class Pool {
   std::mutex mutex_;
   std::unordered_map<uintptr_t, size_t> in_use_;
   std::map<uintptr_t, size_t> free_;
-  std::set<std::pair<size_t, uintptr_t>> by_size_;  // The ranges of `free_`, as (size, start address).
-  // Boundaries of mappings. The range between two adjacent seams is one mapping or is not mapped.
+  std::set<std::pair<size_t, uintptr_t>> by_size_;  // Ranges of `free_`: size, start address.
+  // Boundaries of mappings. Two adjacent seams enclose one mapping or unmapped memory.
   std::set<uintptr_t> seams_;
   size_t free_bytes_ = 0, used_ = 0, most_used_ = 0;
 };
@@ -216,7 +215,7 @@ void FreeArray(void* memory) {
 }
 
 void RequestHugePages(void* memory, size_t bytes) {
-  // Changes whole pages only, because other memory may share the first and last page.
+  // Only whole pages change: other memory may share the first and last page.
   const uintptr_t start = reinterpret_cast<uintptr_t>(memory), end = start + bytes;
   const uintptr_t first = (start + kHugePage - 1) / kHugePage * kHugePage, last = end / kHugePage * kHugePage;
   if (first < last) madvise(reinterpret_cast<void*>(first), last - first, MADV_HUGEPAGE);

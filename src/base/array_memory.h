@@ -9,10 +9,10 @@ namespace hlo {
 
 // Returns uninitialised memory, or null if the system has none left. `alignment` is in bytes.
 void* AllocateArray(int64_t bytes, size_t alignment);
-// Frees memory from AllocateArray. Null is allowed. The pages of large blocks are kept for later blocks.
+// Null is allowed. The pages of large blocks are kept for later blocks.
 void FreeArray(void* memory);
 
-// Asks the system for huge pages, before the memory is written for the first time.
+// Must be called before the memory is written for the first time.
 void RequestHugePages(void* memory, size_t bytes);
 
 }  // namespace hlo

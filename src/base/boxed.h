@@ -1,5 +1,5 @@
-// A pointer-sized holder of a value that is nearly always T(). Memory is allocated by Mutable() and by copying a holder
-// that has memory. Equality compares the values.
+// A pointer-sized holder of a value that is nearly always T(). Only Mutable() and copying a holder of another value
+// allocate memory. Equality compares values.
 #ifndef HLO_BASE_BOXED_H_
 #define HLO_BASE_BOXED_H_
 

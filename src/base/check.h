@@ -1,5 +1,5 @@
-// CHECK(condition, values...) prints the values and ends the process at a bug of this program. Never use it for user
-// input.
+// CHECK(condition, values...) ends the process at a bug of this program and prints the values. It must never depend on
+// user input.
 #ifndef HLO_BASE_CHECK_H_
 #define HLO_BASE_CHECK_H_
 

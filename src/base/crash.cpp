@@ -46,8 +46,7 @@ struct Line {
     size += count;
     return *this;
   }
-  // Adds the first 200 bytes of an untrusted name. Quotes, backslashes and bytes that are not printable ASCII become
-  // `?`.
+  // Adds at most 200 bytes of an untrusted name. Quotes, backslashes and bytes that are not printable ASCII become `?`.
   Line& AddName(std::string_view name) {
     constexpr size_t kMost = 200;
     for (const char c : name.substr(0, kMost)) {
@@ -95,7 +94,7 @@ std::string_view NameOf(int signal) {
   }
 }
 
-// Adds the current work, for example " in instruction 'add.3' of pass 'algsimp#2', while optimizing".
+// Adds text such as " in instruction 'add.3' of pass 'algsimp#2', while optimizing".
 void AddAtHand(Line* line) {
   constexpr int kMost = 8;
   const char* before = " in ";
@@ -125,7 +124,7 @@ _Unwind_Reason_Code AddFrame(_Unwind_Context* context, void* file) {
   return WriteAll(*static_cast<int*>(file), line.text()) ? _URC_NO_REASON : _URC_END_OF_STACK;
 }
 
-// Writes the first of hlo-crash.txt, hlo-crash-2.txt, ... that does not exist. Returns false if no file can be created.
+// Writes hlo-crash.txt, or hlo-crash-N.txt if it exists. Returns false if no file can be created.
 bool WriteReport(std::string_view what, Line* path) {
   constexpr int kMost = 100;
   int file = -1;
@@ -164,7 +163,7 @@ void PrintReport(std::string_view what) {
   WriteAll(STDOUT_FILENO, json.text());
 }
 
-// Lets one thread report. The others wait for the process to end. A crash inside the report ends the process.
+// Makes other threads wait for the end of the process. A crash inside the report ends it.
 void LetOneReport() {
   if (t_reports) _exit(kExit);
   t_reports = true;
@@ -203,7 +202,7 @@ void ReportCrashes(const CrashOptions& options) {
   g_kept.says_json = options.says_json;
   g_kept.mode = Mode::kReports;
   if (kSanitizerReports) return;
-  // Handlers have their own stack, because the crash may be a stack overflow.
+  // Handlers need their own stack after a stack overflow.
   alignas(16) static char stack[1 << 16];
   const stack_t on = {.ss_sp = stack, .ss_flags = 0, .ss_size = sizeof stack};
   sigaltstack(&on, nullptr);

@@ -8,8 +8,8 @@
 
 namespace hlo {
 
-// While the object lives, crash reports of this thread name its work, such as "pass algsimp#2". Objects nest. The name
-// must live as long as the object. Threads of ParallelFor inherit the caller's AtHand.
+// While the object lives, crash reports of this thread name its work, such as "pass algsimp#2". Objects nest, and names
+// must outlive them. Threads of ParallelFor inherit the caller's objects.
 class AtHand {
  public:
   AtHand(const char* kind, std::string_view name) : kind_(kind), name_(name), outer_(innermost) { innermost = this; }
@@ -31,7 +31,7 @@ class AtHand {
   const AtHand* outer_;
 };
 
-// Names the stage for crash reports, such as "optimizing". Keeps the first 127 bytes.
+// Sets the stage in crash reports, such as "optimizing". Keeps the first 127 bytes.
 void SetStageAtHand(std::string_view stage);
 
 // False in builds with a sanitizer that reports crashes itself.
@@ -41,19 +41,17 @@ struct CrashOptions {
   std::string tool;
   std::string version;
   std::string command_line;
-  std::string advice;      // Printed if the crash happened in a pass.
+  std::string advice;      // Printed for crashes in a pass.
   bool says_json = false;  // The verdict also goes to stdout, as JSON.
 };
-// Installs signal handlers that report a crash and end the process.
 void ReportCrashes(const CrashOptions& options);
 
-// For a child process: its crashes print no report, and the parent sees the signal. If the file descriptor `file` is
-// given, the handler first writes the name of the signal and the thread's AtHand objects to it.
+// For a child process: crashes print no report, and the parent sees the signal. The handler writes the name of the
+// signal and the thread's AtHand objects to the file descriptor `file`, if given.
 void LeaveCrashesToParent(int file = -1);
 
 namespace internal {
-// Ends the process after a CHECK failed at `line` of the file `place`. Prints the crash report if ReportCrashes was
-// called.
+// Called after a CHECK failed at `line` of the file `place`. Reports the crash if ReportCrashes was called.
 [[noreturn]] void EndAfterCheck(const char* place, int line);
 }  // namespace internal
 

@@ -1,10 +1,8 @@
-// Embeds files of the repository in the program.
 #ifndef HLO_BASE_EMBED_H_
 #define HLO_BASE_EMBED_H_
 
-// Used at namespace scope. Places the bytes of `path`, relative to the root of the repository, between the symbols
-// `name` and `name`_end, which readers declare as `extern "C" const char name[]`. The Makefile must make the object
-// depend on the file.
+// Embeds the file `path` of the repository in the program, at namespace scope. Its bytes are between the symbols `name`
+// and `name`_end, declared as `extern "C" const char name[]`. The Makefile must make the object depend on the file.
 #define HLO_EMBED(name, path)        \
   __asm__(                           \
       ".pushsection .rodata,\"a\"\n" \

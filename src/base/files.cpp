@@ -47,17 +47,16 @@ Error CannotWrite(const std::string& path) {
 Result<FileWriter> FileWriter::Open(const std::string& path) {
   FileWriter writer;
   writer.path_ = path;
-  // Renaming a temporary file to /dev/stdout would replace the file to which stdout is redirected, or the link in /dev.
+  // A rename to /dev/stdout would replace the redirected file, or the link in /dev.
   if (path == "-" || path == "/dev/stdout") {
     writer.file_ = STDOUT_FILENO;
     return writer;
   }
-  // The target of a symbolic link is replaced, not the link.
   std::error_code ignored;
   const bool is_link = std::filesystem::is_symlink(path, ignored);
   const std::filesystem::path led_to = is_link ? std::filesystem::canonical(path, ignored) : std::filesystem::path();
   writer.target_ = led_to.empty() ? path : led_to.string();
-  // Devices and pipes are opened directly, because rename() would replace them by a regular file.
+  // rename() would replace devices and pipes by a regular file.
   struct stat before = {};
   const bool exists = stat(writer.target_.c_str(), &before) == 0;
   if (exists && S_ISDIR(before.st_mode)) {
@@ -67,7 +66,7 @@ Result<FileWriter> FileWriter::Open(const std::string& path) {
   }
   const bool special = exists && (S_ISCHR(before.st_mode) || S_ISFIFO(before.st_mode));
   if (exists && !special) writer.mode_ = before.st_mode & 07777;
-  // The temporary name begins with a dot, so that listings hide it.
+  // The dot hides the temporary file from listings.
   const std::string& target = writer.target_;
   const size_t name = target.rfind('/') + 1;
   if (!special)
@@ -75,7 +74,7 @@ Result<FileWriter> FileWriter::Open(const std::string& path) {
   writer.file_ = special ? open(path.c_str(), O_WRONLY)
                          : open(writer.temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
   if (writer.file_ < 0) {
-    writer.temporary_.clear();  // The destructor must not remove another process's file.
+    writer.temporary_.clear();  // The file of this name belongs to another process.
     FAIL(CannotWrite(path));
   }
   return writer;
@@ -88,14 +87,14 @@ FileWriter::~FileWriter() {
 
 Status FileWriter::Write(std::string_view bytes) {
   if (WriteAll(file_, bytes)) return {};
-  // It is not an error if the reader of stdout stops early, as `head` does.
+  // The reader of stdout may stop early, as `head` does.
   if (file_ == STDOUT_FILENO && errno == EPIPE) return {};
   FAIL(CannotWrite(path_));
 }
 
 Status FileWriter::Commit() {
   if (file_ == STDOUT_FILENO) return {};
-  // Failure is ignored, because some network drives cannot keep permissions.
+  // Some network drives cannot keep permissions.
   if (mode_) std::ignore = fchmod(file_, *mode_);
   if (close(std::exchange(file_, -1)) != 0) FAIL(CannotWrite(path_));
   if (!temporary_.empty() && std::rename(temporary_.c_str(), target_.c_str()) != 0) FAIL(CannotWrite(path_));

@@ -14,13 +14,11 @@
 
 namespace hlo {
 
-// The error A011 for the system call that just failed (errno): kUsage if the path is the cause, such as a missing
-// folder, otherwise kDevice.
+// The error A011 for errno: kUsage if the path is the cause, such as a missing folder, otherwise kDevice.
 Error CannotWrite(const std::string& path);
 
-// Writes a file piece by piece. The bytes go to a temporary file in the same directory, which Commit renames. A full
-// disk or an interruption leaves no partial file at the path. Stdout (the path "-"), devices and pipes are written
-// directly. Errors: see CannotWrite.
+// Writes a temporary file in the same directory, which Commit renames. So a full disk or an interruption leaves no
+// partial file. Stdout (the path "-"), devices and pipes are written directly. Errors: see CannotWrite.
 class FileWriter {
  public:
   static Result<FileWriter> Open(const std::string& path);
@@ -49,18 +47,17 @@ class FileWriter {
 
 Status WriteFile(const std::string& path, std::string_view bytes);
 
-// Returns false, with errno set, on failure.
+// On failure returns false and sets errno.
 bool WriteAll(int file, std::string_view bytes);
 
 Status MakeDirectories(const std::string& path);
 
-// Creates the folder `path`, filled by `fill` under a hidden name. Never replaces a folder with files. If one exists
-// and `numbered` is set, the name becomes path-2, path-3, .... Returns the final name. Errors: A012, and any error of
-// `fill`.
+// Creates a folder, which `fill` fills under a hidden name, and returns its name. Never replaces a folder with files:
+// if `numbered`, the name becomes path-2, path-3, and so on. Errors: A012, and errors of `fill`.
 Result<std::string> MakeFolder(const std::string& path, bool numbered,
                                const std::function<Status(const std::string& folder)>& fill);
 
-// Creates a temporary directory that only its owner can access. Errors: A012.
+// Only the owner can access the directory. Errors: A012.
 Result<std::string> MakeTemporaryDirectory(std::string_view prefix);
 
 }  // namespace hlo

@@ -11,7 +11,7 @@ struct GzipStream::State {
 };
 
 GzipStream::GzipStream() : state_(std::make_unique<State>()) {
-  // zlib writes gzip's header and trailer if kGzip is added to the number of window bits.
+  // zlib writes gzip's header and trailer if this is added to the number of window bits.
   constexpr int kGzip = 16;
   const int code = deflateInit2(&state_->stream, Z_BEST_SPEED, Z_DEFLATED, MAX_WBITS + kGzip, 8, Z_DEFAULT_STRATEGY);
   CHECK(code == Z_OK, "zlib cannot be started: ", code);

@@ -14,7 +14,7 @@ class GzipStream {
   ~GzipStream();
   GzipStream(const GzipStream&) = delete;
 
-  // Compresses `bytes`. Returns the output so far. Finish returns the rest.
+  // Returns the output so far. Finish returns the rest.
   std::string Add(std::string_view bytes) { return Deflate(bytes, false); }
   std::string Finish() { return Deflate({}, true); }
 

@@ -1,4 +1,4 @@
-// Hashing and comparing short texts. Inline, because a call would take longer than the work.
+// Hashes and comparisons of short texts. They are inline, because a call would take longer than the work.
 #ifndef HLO_BASE_HASH_BYTES_H_
 #define HLO_BASE_HASH_BYTES_H_
 
@@ -24,7 +24,7 @@ inline uint64_t HashBytes(std::string_view bytes) {
   const char* p = bytes.data();
   size_t left = bytes.size();
   for (; left > 16; p += 16, left -= 16) hash = mix(LoadWord(p) ^ kOdd, LoadWord(p + 8) ^ hash);
-  // Two words hold the remaining bytes. They overlap if 9 to 15 bytes remain, and are equal if 8 remain.
+  // Two words hold the remaining bytes. They overlap for 9 to 15 bytes, and are equal for 8.
   uint64_t first = 0, last = 0;
   if (left >= 8) {
     first = LoadWord(p);

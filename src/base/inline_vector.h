@@ -1,4 +1,4 @@
-// A vector of trivially copyable values, such as dimensions, layouts and operands. Up to N values are stored in place.
+// A vector of trivially copyable values, such as dimensions. Up to N are stored in place.
 #ifndef HLO_BASE_INLINE_VECTOR_H_
 #define HLO_BASE_INLINE_VECTOR_H_
 
@@ -122,7 +122,7 @@ class InlineVector {
     capacity_ = std::exchange(other.capacity_, N);
     other.size_ = 0;
   }
-  // Copies the whole storage, because copying a fixed size is faster than a loop.
+  // Copies the whole storage: a fixed size is faster than a loop.
   void CopyInPlace(const InlineVector& other) {
     size_ = other.size_;
     std::memcpy(static_cast<void*>(inline_), other.inline_, sizeof inline_);

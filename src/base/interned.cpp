@@ -32,7 +32,7 @@ class Table {
     uint32_t hash = 0;
   };
 
-  // Spin lock of the table. Threads hold the lock only briefly.
+  // A spin lock, held only briefly.
   class Locked {
    public:
     explicit Locked(std::atomic_flag& busy) : busy_(busy) {

@@ -1,5 +1,5 @@
-// Text that is stored once for the whole process, such as the name of a source file that nearly every instruction
-// repeats. Copies cost nothing, and equality compares addresses.
+// Text stored once in the process, such as the source file that nearly every instruction names. Copies are free, and
+// equality compares addresses.
 #ifndef HLO_BASE_INTERNED_H_
 #define HLO_BASE_INTERNED_H_
 
@@ -11,7 +11,7 @@ namespace hlo {
 
 class Interned {
  public:
-  Interned() = default;  // The empty text.
+  Interned() = default;
   Interned(std::string_view text);
   Interned(const std::string& text) : Interned(std::string_view(text)) {}
   Interned(const char* text) : Interned(std::string_view(text)) {}

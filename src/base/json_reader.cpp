@@ -10,7 +10,7 @@
 namespace hlo {
 namespace {
 
-// The parsing functions return false on failure, after they have set `error_`.
+// Functions that fail set `error_` and return false.
 class JsonReader {
  public:
   JsonReader(std::string_view text, int max_depth) : text_(text), depth_left_(max_depth) {}

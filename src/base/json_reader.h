@@ -14,7 +14,7 @@
 
 namespace hlo {
 
-// A JSON value. Accessors return null or nullopt if the value is of another kind, so a path needs no checks:
+// Accessors return null or nullopt for another kind, so a path needs no checks:
 //
 //   const std::string* uri = params["textDocument"]["uri"].String();  // Null if it is missing or not a string.
 class JsonValue {
@@ -53,9 +53,9 @@ class JsonValue {
   Data data_ = nullptr;
 };
 
-// Parses `text` as one value. Integers beyond 64 bits become doubles. Half of an escaped surrogate pair becomes U+FFFD.
-// Errors, with line and column: A016 for malformed text, invalid UTF-8 and numbers beyond the range of double; a
-// LimitError for nesting deeper than `max_depth`.
+// Integers beyond 64 bits become doubles. Half of an escaped surrogate pair becomes U+FFFD. Errors, with line and
+// column: A016 for malformed text, invalid UTF-8 and numbers beyond the range of double; a LimitError for nesting
+// deeper than `max_depth`.
 Result<JsonValue> ReadJson(std::string_view text, int max_depth = 100);
 
 }  // namespace hlo

@@ -18,7 +18,7 @@ LogOptions& Options() {
   return options;
 }
 
-// The --vmodule patterns that set the level of a file.
+// --vmodule patterns that set a file's level.
 struct Met {
   std::mutex mutex;
   std::set<std::string> patterns;
@@ -34,7 +34,7 @@ std::string_view Stem(std::string_view file) {
   return file.substr(0, file.rfind('.'));
 }
 
-// Patterns for the XLA file or pass `xla` also match our file `stem`, which does its task or a part of it.
+// Patterns for XLA's file or pass also match our file `stem`, which does the same task or a part of it.
 struct OtherName {
   std::string_view stem, xla;
 };

@@ -1,6 +1,5 @@
-// Logging with the controls of TensorFlow: one level for all files (--v) and levels by patterns of file names
-// (--vmodule). Lines go to stderr or a file, in TensorFlow's format; `hlo --help` explains the levels. Some of our
-// files also match patterns for the XLA file with the same task.
+// Logging with TensorFlow's controls and format: one level for all files (--v), or levels by patterns of file names
+// (--vmodule). `hlo --help` explains the levels.
 #ifndef HLO_BASE_LOG_H_
 #define HLO_BASE_LOG_H_
 

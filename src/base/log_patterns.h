@@ -6,7 +6,7 @@
 
 namespace hlo {
 
-// The --vmodule patterns that had no effect: they set the level of no file whose VLOG statements have run.
+// --vmodule patterns that match no file whose VLOG statements have run.
 std::vector<std::string> UnmetLogPatterns();
 
 }  // namespace hlo

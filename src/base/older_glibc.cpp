@@ -1,5 +1,5 @@
-// Defines arc4random, which linked libraries call and glibc has only since 2.36, so that the program runs with glibc
-// 2.35 (scripts/glibc checks its symbols).
+// Defines arc4random, which linked libraries call and glibc has since 2.36. The program must run with 2.35
+// (scripts/glibc checks its symbols).
 #include <sys/random.h>
 #include <time.h>
 

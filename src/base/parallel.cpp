@@ -17,8 +17,8 @@ namespace {
 int g_threads = 0;
 thread_local bool t_inside = false;
 
-// Threads that share one loop at a time. Helpers spin for a while between loops and then sleep. A loop ends without
-// helpers that wake up after all its pieces are taken.
+// Threads that share one loop at a time. Helpers spin between loops, then sleep. A loop does not wait for helpers that
+// wake up after its last piece is taken.
 class WorkerPool {
  public:
   explicit WorkerPool(int helpers) {
@@ -116,7 +116,7 @@ class WorkerPool {
   std::atomic<int> asleep_ = 0;
   std::atomic<bool> stop_ = false;
   std::exception_ptr thrown_;
-  // `next_`, which every piece changes, shares no cache line with the members that all threads read.
+  // `next_`, which every piece changes, has a cache line of its own.
   alignas(64) std::atomic<uint64_t> state_ = 0;
   const std::function<void(int64_t, int64_t)>* body_ = nullptr;
   const AtHand* at_hand_ = nullptr;

@@ -1,6 +1,5 @@
-// Ends the process with a message on processors that are too old for the program. Only this file is compiled for any
-// x86-64, all others for x86-64-v3 (Makefile). The loader runs the check before all constructors, including
-// constructors of shared libraries. Hence it uses only system calls.
+// Ends the process with a message if the processor lacks x86-64-v3, for which all other files are compiled (Makefile).
+// The loader runs the check before all constructors, also those in shared libraries, so it uses only system calls.
 #include <sys/syscall.h>
 
 #include <iterator>

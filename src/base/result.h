@@ -1,6 +1,6 @@
-// Errors as values. A `Result<T>` holds a value or an `Error`. `TRY(expr)` passes the error to the caller. Bad input
-// gives an Error that points at the text, and a failure of the system an Error with the system's own words. A bug of
-// this program ends the process (base/check.h).
+// Errors as values. A `Result<T>` holds a value or an `Error`. `TRY(expr)` passes the error to the caller. Errors of
+// bad input point at the text, and failures of the system have its own words. A bug of this program ends the process
+// (base/check.h).
 #ifndef HLO_BASE_RESULT_H_
 #define HLO_BASE_RESULT_H_
 
@@ -16,7 +16,7 @@ namespace hlo {
 
 class SourceText;
 
-// Each code has one meaning in all tools: docs/reports.md#exit-codes.
+// Codes mean the same in all tools: docs/reports.md#exit-codes.
 enum class ExitCode : int {
   kOk = 0,
   kNo = 1,  // A negative verdict.
@@ -30,7 +30,7 @@ enum class ExitCode : int {
   kInterrupted = 130,
 };
 
-// Bytes [begin, end) of a SourceText. {0, 0} means that there is no place.
+// Bytes [begin, end) of a SourceText. {0, 0} means that the place is unknown.
 struct SourceRange {
   uint32_t begin = 0;
   uint32_t end = 0;
@@ -67,7 +67,7 @@ struct Error {
   Error&& Hint(std::string hint) &&;
   // Sets the hint "--FLAG DOES" and Diagnostic::flag.
   Error&& Advise(std::string flag, std::string_view does = {}) &&;
-  // Appends the flag that raises the limit to the message: " (--memory_limit)". Sets Diagnostic::flag.
+  // Appends the flag that raises the limit: " (--memory_limit)". Sets Diagnostic::flag.
   Error&& RaisedBy(std::string flag) &&;
   Error&& AddNote(std::string message, SourceRange range = {}) &&;
   const std::string& message() const { return diagnostics.front().message; }
@@ -87,7 +87,6 @@ Error InternalError(std::string message, SourceRange range = {});
 
 }  // namespace hlo
 
-// TRY(expr) is the value of a Result, or returns the error from the calling function.
 #define TRY(...)                                                 \
   ({                                                             \
     auto hlo_try_result = (__VA_ARGS__);                         \

@@ -1,4 +1,4 @@
-// An immutable value, possibly absent, that copies share. Equality compares the values.
+// An immutable value that copies share, or none. Equality compares values.
 #ifndef HLO_BASE_SHARED_H_
 #define HLO_BASE_SHARED_H_
 

@@ -67,9 +67,8 @@ uint32_t EncodeFloat(FloatFormat format, double value) {
   const bool negative = pattern >> 63;
   if (std::isnan(value)) return NanBits(format, negative, pattern & ((uint64_t{1} << 52) - 1));
   if (format.specials == Specials::kExponent) {
-    // The format has neither a zero nor a sign: 0, negative numbers and infinity become NaN. As in XLA and ml_dtypes,
-    // numbers halfway between two powers of two round up, and so do all numbers between the format's two smallest
-    // powers.
+    // The format has neither zero nor sign: 0, negative numbers and infinity become NaN. As in XLA and ml_dtypes,
+    // numbers halfway between two powers of two round up, and so do all numbers between the two smallest powers.
     if (!(value > 0) || std::isinf(value)) return NanBits(format, false, 0);
     int exponent;
     const double fraction = std::frexp(value, &exponent) * 2;
@@ -91,7 +90,7 @@ uint32_t EncodeFloat(FloatFormat format, double value) {
   std::frexp(magnitude, &exponent);
   // Subnormal numbers share the smallest exponent.
   exponent = std::max(exponent - 1, 1 - format.bias);
-  // nearbyint rounds to nearest even, the default rounding mode. A carry into the next exponent adds up correctly.
+  // nearbyint rounds to nearest even by default. A carry into the exponent adds up correctly.
   const double units = std::nearbyint(std::ldexp(magnitude, format.mantissa_bits - exponent));
   const uint32_t rounded =
       static_cast<uint32_t>(units) + (static_cast<uint32_t>(exponent + format.bias - 1)

@@ -1,6 +1,5 @@
-// Conversions between double and all float formats narrower than f32. They round once, to nearest even (f8e8m0fnu: see
-// EncodeFloat in the source). Since f32 converts to double exactly, conversions from f32 round once as well. The
-// formats: docs/language.md#element-types.
+// Conversions between double and float formats narrower than f32 (docs/language.md#element-types). They round once, to
+// nearest even, also from f32 (f8e8m0fnu: see EncodeFloat in the source).
 #ifndef HLO_BASE_SMALL_FLOATS_H_
 #define HLO_BASE_SMALL_FLOATS_H_
 
@@ -44,7 +43,6 @@ inline constexpr FloatFormat kF6E2M3FN = {2, 3, 1, Specials::kFinite};
 double DecodeFloat(FloatFormat format, uint32_t bits);
 uint32_t EncodeFloat(FloatFormat format, double value);
 
-// Fast conversions for two formats.
 inline float BF16ToFloat(uint16_t bits) { return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16); }
 inline uint16_t FloatToBF16(float value) {
   const uint32_t bits = std::bit_cast<uint32_t>(value);

@@ -13,15 +13,15 @@
 namespace hlo {
 namespace {
 
-// The most bytes that are read from a device. Some, such as /dev/urandom, never end.
+// Some devices never end, such as /dev/urandom.
 constexpr size_t kDeviceBytes = 1 << 20;
-constexpr size_t kWindow = 140;  // A longer source line is cut to about this many bytes.
+constexpr size_t kWindow = 140;  // Bytes of a shown line. Longer lines are cut.
 
 size_t CodePoints(std::string_view text) {
   return text.size() - std::count_if(text.begin(), text.end(), IsContinuation);
 }
 
-// `line` made safe for a terminal: each code point takes one column.
+// Makes `line` safe for a terminal: each code point takes one column.
 std::string Shown(std::string_view line) {
   std::string shown;
   for (size_t at = 0; at < line.size();) {
@@ -45,7 +45,7 @@ std::string Excerpt(const SourceText& source, SourceRange range) {
   const char* before = "";
   const char* after = "";
   if (line.size() > kWindow) {
-    // Keeps code points whole, which have at most three continuation bytes.
+    // Most continuation bytes of a code point, which stays whole.
     constexpr int kMost = 3;
     size_t from = begin > kWindow / 2 ? begin - kWindow / 2 : 0;
     for (int i = 0; i < kMost && from > 0 && IsContinuation(line[from]); ++i) --from;
@@ -106,7 +106,7 @@ Result<std::shared_ptr<const SourceText>> ReadSource(const std::string& path, in
   for (size_t count; (count = std::fread(chunk, 1, sizeof chunk, file)) > 0;) {
     text.append(chunk, count);
     too_long = static_cast<int64_t>(text.size()) > max_bytes;
-    // A protocol buffer does not begin with NUL because field numbers begin at 1.
+    // No protocol buffer begins with NUL: field numbers begin at 1.
     if (text.front() == '\0') refused = "it begins with a NUL byte, so it is neither text nor a protocol buffer";
     if (is_device && text.size() > kDeviceBytes) refused = "it is a device whose data does not end";
     if (too_long || refused != nullptr) break;

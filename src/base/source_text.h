@@ -1,4 +1,4 @@
-// The text of one input with the positions of its lines, and the rendering of diagnostics about it.
+// The text of one input, and the rendering of diagnostics about it.
 #ifndef HLO_BASE_SOURCE_TEXT_H_
 #define HLO_BASE_SOURCE_TEXT_H_
 
@@ -18,14 +18,14 @@ class SourceText {
   const std::string& name() const { return name_; }
   std::string_view text() const { return text_; }
 
-  // Line and column are 1-based. Columns count UTF-8 code points, and a tab is one column.
+  // Line and column count from 1. Columns count UTF-8 code points, and a tab is one.
   struct Place {
     int line;
     int column;
   };
   Place PlaceOf(uint32_t offset) const;
 
-  // The text of a line without its line break.
+  // Excludes the line break.
   std::string_view Line(int line) const;
   uint32_t LineBegin(int line) const { return line_begins_[line - 1]; }
 
@@ -35,11 +35,11 @@ class SourceText {
   std::vector<uint32_t> line_begins_;
 };
 
-// Reads a file, or stdin for "-". Errors: kRejected (A010) for an unreadable file, a directory, an endless device or a
-// leading NUL; kLimit (P090) for more than `max_bytes`.
+// The path "-" is stdin. Errors: kRejected (A010) for an unreadable file, a directory, an endless device or a leading
+// NUL; kLimit (P090) beyond `max_bytes`.
 Result<std::shared_ptr<const SourceText>> ReadSource(const std::string& path, int64_t max_bytes = int64_t{2} << 30);
 
-// Renders diagnostics as in docs/reports.md#diagnostics. `tool` precedes the messages of an error without a source.
+// Renders diagnostics as in docs/reports.md#diagnostics. `tool` precedes messages of an error without a source.
 std::string Render(const Error& error, std::string_view tool);
 std::string Render(const SourceText* source, const Diagnostic& diagnostic, std::string_view severity,
                    std::string_view tool);

@@ -1,4 +1,3 @@
-// Concatenation, joining, splitting and formatting of text.
 #ifndef HLO_BASE_TEXT_H_
 #define HLO_BASE_TEXT_H_
 
@@ -13,7 +12,7 @@
 
 namespace hlo {
 
-// A type becomes printable through a member `std::string ToString() const` or a free function `ToString(x)`.
+// Types with a member ToString() or a free function ToString(x) are printable.
 inline void AppendTo(std::string& out, std::string_view text) { out += text; }
 inline void AppendTo(std::string& out, const char* text) { out += text; }
 inline void AppendTo(std::string& out, const std::string& text) { out += text; }
@@ -70,18 +69,17 @@ std::string Join(const Range& range, std::string_view separator) {
 std::vector<std::string_view> Split(std::string_view text, char separator);
 std::string_view Trim(std::string_view text);
 
-// Return false if `text` is not one decimal number or does not fit.
+// Return false unless `text` is one decimal number that fits.
 bool ParseInt(std::string_view text, int64_t* value);
 bool ParseDouble(std::string_view text, double* value);
 
-// Escapes control characters and bytes that are not UTF-8 as in C, for quoting untrusted text. Replaces all after 1000
-// bytes by "...".
+// Escapes control characters and invalid UTF-8 of an untrusted text as in C, and cuts it to 1000 bytes.
 std::string Escaped(std::string_view text);
 
 std::string Format(const char* format, ...) __attribute__((format(printf, 1, 2)));
 
-// Up to `most` entries of `known` that `word` was probably meant to be, nearest first. The edit distance is at most a
-// third of the length of `word`, or 1.
+// Up to `most` entries of `known` that `word` probably meant, nearest first, within an edit distance of 1 or a third of
+// its length.
 std::vector<std::string> NearNames(std::string_view word, std::span<const std::string_view> known, size_t most = 3);
 
 // "1.5 MiB".

@@ -1,4 +1,3 @@
-// Characters in UTF-8.
 #ifndef HLO_BASE_UTF8_H_
 #define HLO_BASE_UTF8_H_
 
@@ -11,10 +10,10 @@ namespace hlo {
 
 void AppendCodePoint(uint32_t code, std::string& text);
 
-// The length in bytes of the first character, or 0 if the bytes are not a character. Source: Unicode, table 3-7.
+// Bytes of the first character, or 0 if it is not valid UTF-8. Source: Unicode, table 3-7.
 size_t CodePointLength(std::string_view text);
 
-// True if the text begins with U+0080 to U+009F, which terminals treat like ESC and a letter.
+// Whether the text begins with U+0080 to U+009F, which terminals treat like ESC and a letter.
 inline bool IsControlOfC1(std::string_view text) {
   return text.size() > 1 && text[0] == '\xC2' && static_cast<unsigned char>(text[1]) < 0xA0;
 }

@@ -1,4 +1,4 @@
-// Finds a word in a table that is known at compile time, such as the opcodes, with one or two comparisons.
+// Finds words of a compile-time table, such as the opcodes, with one or two comparisons.
 #ifndef HLO_BASE_WORD_TABLE_H_
 #define HLO_BASE_WORD_TABLE_H_
 
@@ -29,7 +29,7 @@ class WordTable {
     }
   }
 
-  // The position of the word, or -1.
+  // Returns -1 for other words.
   constexpr int Find(std::string_view word) const {
     if (word.empty() || (firsts_ & FirstOf(word)) == 0) return -1;
     const uint64_t head = HeadOf(word);
@@ -50,10 +50,10 @@ class WordTable {
     return (size * 7 + letter(0) * 31 + letter(size / 2) * 61 + letter(size - 1) * 257) % kSlots;
   }
 
-  // The bit of the first letter. Testing it rejects most words that are not in a small table.
+  // The bit of the first letter. It rejects most words that are not in a small table.
   static constexpr uint64_t FirstOf(std::string_view word) { return uint64_t{1} << (word[0] & 63); }
 
-  // The first eight bytes of a word. Most words are not longer, so one comparison is enough.
+  // The first eight bytes. Most words are not longer, so one comparison is enough.
   static constexpr uint64_t HeadOf(std::string_view word) {
     uint64_t head = 0;
     if consteval {
