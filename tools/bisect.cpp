@@ -77,7 +77,7 @@ Result<RunOptions> OptionsWith(const std::string& path, const std::vector<std::s
   TRY(ResolveRunFlags(&f));
   ResolveRecording(flags, &f.run);
   TakeRecording(path, &f.run);
-  targets->push_back(f.passes.device);  // Keeps the target alive, which the pipeline refers to.
+  targets->push_back(f.passes.device);  // The pipeline refers to the target, so it must live.
   return f.run;
 }
 

@@ -48,7 +48,7 @@ std::string FreeName(std::string_view wanted, const std::vector<BundleOptions::F
   return name;
 }
 
-// Copies the file that a value names. Values are FILE, TARGET=FILE or TARGET=FILE:COMPUTATION.
+// Values are FILE, TARGET=FILE or TARGET=FILE:COMPUTATION.
 Result<std::string> WithCopy(std::string_view value, const Row& row, std::vector<BundleOptions::File>* files) {
   const size_t begin = row.flag == "custom_call" ? value.find('=') + 1 : 0;
   const std::string_view given = value.substr(begin);
@@ -101,7 +101,7 @@ Result<std::vector<std::string>> WithFlagsOfBundle(const FlagSet& flags, std::sp
       return equals == flag.npos ? flags.Knows(NameOf(flag)) : flags.Takes(NameOf(flag), flag.substr(equals + 1));
     };
     for (const std::string& flag : bundle.flags) {
-      // A bundle has KEPT flags, and --args, which its writer adds.
+      // The writer of a bundle adds --args.
       const bool is_known = NameOf(flag) == "args" || RowOf(NameOf(flag)) != nullptr;
       if (!is_known)
         std::fprintf(stderr, "note: a flag that bundles do not have is ignored: %s\n", Escaped(flag).c_str());

@@ -1,4 +1,4 @@
-// The flags that hlo-run keeps in a bundle (src/driver/bundle.h), and that commands take from a bundle.
+// The flags in a bundle (src/driver/bundle.h).
 #ifndef HLO_TOOLS_BUNDLE_FLAGS_H_
 #define HLO_TOOLS_BUNDLE_FLAGS_H_
 
@@ -16,8 +16,8 @@ namespace hlo {
 // Sets the contents of a bundle that `flag` requested. Errors: an unreadable file, or a folder that is not empty.
 Status ResolveBundle(const FlagSet& flags, std::string_view flag, BundleOptions* bundle);
 
-// If a bundle is the only file in `args`, returns its flags and then `args`. Otherwise returns `args`. Prints notes
-// about changed files.
+// Returns `args`, after the flags of the bundle if a bundle is the only file in `args`. Prints notes about changed
+// files.
 Result<std::vector<std::string>> WithFlagsOfBundle(const FlagSet& flags, std::span<const std::string> args);
 
 }  // namespace hlo

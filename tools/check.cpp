@@ -43,7 +43,7 @@ Result<LoadTimes> TimeLoading(const std::string& path, const LoadOptions& option
 
 double MegabytesPerSecond(int64_t bytes, double ms) { return static_cast<double>(bytes) / ms * 1e-3; }
 
-// For each code, its first warning and the number of its warnings.
+// The first warning of each code, and the number of its warnings.
 using WarningKinds = std::map<std::string, std::pair<Diagnostic, int64_t>>;
 WarningKinds KindsOf(std::span<const Diagnostic> warnings) {
   WarningKinds kinds;

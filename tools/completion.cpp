@@ -26,7 +26,7 @@ constexpr std::string_view kBash = R"sh(_hlo() {
 }
 complete -o default -F _hlo PROGRAMS
 )sh";
-// In a file of zsh's function path, the script first runs when a word is completed, and must complete this word.
+// In zsh's function path, the script first runs to complete a word, and must complete it.
 constexpr std::string_view kZsh = R"sh(#compdef PROGRAMS
 _hlo() {
   local -a found

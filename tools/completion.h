@@ -1,5 +1,5 @@
-// Completion in shells. A shell runs the incomplete command line with the word to complete in HLO_COMPLETE, and the
-// command prints the completions.
+// A shell runs the incomplete command line with the word to complete in HLO_COMPLETE, and the command prints the
+// completions.
 #ifndef HLO_TOOLS_COMPLETION_H_
 #define HLO_TOOLS_COMPLETION_H_
 
@@ -14,10 +14,9 @@
 
 namespace hlo {
 
-// The word to complete, or nullopt if no shell requests completions.
+// Returns nullopt if no shell requests completions.
 std::optional<std::string> WordToComplete();
 void PrintCompletions(std::span<const std::string_view> names, std::string_view word);
-// Prints completions and ends the process.
 [[noreturn]] void CompleteFlags(const FlagSet& flags, std::span<const std::string> args, std::string_view word);
 
 Result<ExitCode> PrintCompletionScript(Args args, std::span<const std::string> programs);

@@ -15,7 +15,7 @@ namespace hlo {
 namespace {
 
 constexpr std::string_view kEndOfFlags = "--";
-// Stands for the missing value of a flag, because CLI11 does not report empty values. No argument can have a NUL.
+// Stands for a missing value, because CLI11 does not report empty values. No argument can have a NUL.
 constexpr std::string_view kNoValue("\0", 1);
 
 std::string Canonical(std::string_view name) {
@@ -273,8 +273,8 @@ std::vector<std::string> FlagSet::FilesAmong(std::span<const std::string> args) 
   return files;
 }
 
-// The words of a placeholder such as "local|all". In upper case, as in NAME|FILE, they describe the value and are not
-// returned.
+// The words of a placeholder such as "local|all". Words in upper case, as in NAME|FILE, describe the value and are left
+// out.
 std::vector<std::string_view> FlagSet::Flag::Words() const {
   if (!placeholder.contains('|')) return {};
   std::vector<std::string_view> words = Split(placeholder, '|');
@@ -404,7 +404,7 @@ Status FlagSet::Read(Line line, std::vector<std::string>* positionals) {
   app.set_help_flag();
   app.allow_extras();
   std::optional<Error> bad_value;
-  // CLI11 compares each option with all others, so only the flags of the line are added.
+  // CLI11 compares each option with all others, so unused flags are not added.
   for (const Flag* flag : line.flags) {
     const std::string name = Str("--", flag->name);
     CLI::Option* const option = flag->needs_value ? app.add_option(name)
@@ -439,7 +439,7 @@ Status FlagSet::Read(Line line, std::vector<std::string>* positionals) {
   return {};
 }
 
-// Each line has one flag. A # begins a comment only at the beginning of a word, because algsimp#2 is a value.
+// Each line has one flag. A # begins a comment only at the start of a word, because algsimp#2 is a value.
 Status FlagSet::ReadFile(const std::string& path, std::vector<std::string>* positionals) {
   constexpr int kMostFiles = 100;
   if (++files_read_ > kMostFiles)

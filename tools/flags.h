@@ -1,7 +1,7 @@
 // Flags of all commands. Parsing, --help and suggestions follow from one declaration of each flag.
 //
-// CLI11 reads the words. Before that, this code handles the forms that CLI11 does not know: `-` equals `_` in names,
-// -name equals --name, --name= gives an empty value, --flagfile, and the quotes and unknown names of XLA_FLAGS.
+// CLI11 reads the words. This code handles the forms that CLI11 does not know: `-` equals `_` in names, -name equals
+// --name, --name= gives an empty value, --flagfile, and the quotes and unknown names of XLA_FLAGS.
 #ifndef HLO_TOOLS_FLAGS_H_
 #define HLO_TOOLS_FLAGS_H_
 
@@ -25,7 +25,7 @@ class FlagSet {
 
   void Group(std::string title) { group_ = std::move(title); }
   void Bool(const std::string& name, bool* value, std::string help);
-  // For flags whose absence, an empty value, means neither true nor false.
+  // If the flag is absent or its value empty, it is neither true nor false.
   void Bool(const std::string& name, std::optional<bool>* value, std::string help);
   void Int(const std::string& name, int64_t* value, std::string help, int64_t least = 0, int64_t most = INT64_MAX);
   // Accepts 1073741824 or 1GiB.
@@ -42,7 +42,7 @@ class FlagSet {
   void OptionalString(std::string name, std::optional<std::string>* value, const std::string& placeholder,
                       std::string help);
   void Alias(std::string alias, std::string_view name);
-  // Flags that help shows first, as "Common flags".
+  // Help shows these flags first.
   void Common(std::vector<std::string> names) { common_ = std::move(names); }
   // For a flag whose placeholder does not list its values. The placeholder LIST means several values, separated by
   // commas.
@@ -51,27 +51,26 @@ class FlagSet {
   // Returns the arguments that are not flags, in order. `--` ends the flags, and "-" is not a flag.
   Result<std::vector<std::string>> Parse(std::span<const std::string> args);
 
-  // The error F002 for wrong files. It may name a flag that took a file as its value: "no module given; '--args' took
-  // 'm.hlo'".
+  // The error F002. It may name a flag that took a file as its value: "no module given; '--args' took 'm.hlo'".
   Error WrongFiles(std::string message, std::span<const std::string> files) const;
 
-  // Sets the flags of XLA_FLAGS that this command has. Returns the others. XLA's flags are recognised by their prefix.
+  // Sets the flags of XLA_FLAGS that this command has, and returns the others. XLA's flags are recognised by their
+  // prefix.
   struct Ignored {
     std::vector<std::string> known_to_xla, unknown;
   };
   Result<Ignored> ParseEnvironment(std::string_view xla_flags);
 
   bool help_asked() const { return help_asked_; }
-  // The help as text, or for --help=man as a manual page.
+  // --help=man gives a manual page.
   std::string Help() const;
   std::vector<std::string_view> Names() const;
-  // The help lines of all flags whose names begin with `prefix`.
   std::string HelpOn(std::string_view prefix) const;
   bool Knows(std::string_view name) const { return Find(name) != nullptr; }
-  // Whether the flag exists and accepts the value. All values are accepted if it lists none.
+  // A flag that lists no values accepts all.
   bool Takes(std::string_view name, std::string_view value) const;
 
-  // The flags that were set, from any source, in order. Aliases have the name of their flag.
+  // Flags that any source set, in order. Aliases have the name of their flag.
   const std::vector<std::string>& Given() const { return given_; }
   std::vector<std::string> GivenOf(std::span<const std::string_view> groups,
                                    std::span<const std::string_view> names) const;

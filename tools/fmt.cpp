@@ -28,7 +28,7 @@ Result<Formatted> Format(const std::string& path, const LoadOptions& load) {
     const auto module = TRY(LoadModule(source, load));
     return Formatted{std::string(module->source->text()), TRY(FormatText(*module))};
   }
-  // The text between modules stays, with empty lines around it.
+  // Keeps text between modules, with empty lines around it.
   for (const std::string& name : names) TRY(LoadModule(name, load));
   const auto source = TRY(ReadSource(path, load.max_input));
   Formatted formatted{std::string(source->text()), ""};

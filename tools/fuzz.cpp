@@ -103,7 +103,7 @@ struct Finding {
   uint64_t seed = 0;
   FuzzFinding finding;
   std::string oracle;  // The oracle that found the fault, or the activity that crashed.
-  std::string report;  // The command that shows the finding.
+  std::string report;
 };
 
 struct Totals {
@@ -125,8 +125,7 @@ std::optional<std::string> PassesOf(const FuzzFlags& f, uint64_t seed) {
   return f.random_passes ? DrawPasses(seed) : f.passes.passes;
 }
 
-// Hosts have other kernels, so every third group of eight seeds is for hosts. Each group has all kinds of runs
-// (JudgedAs).
+// Every third group of eight seeds is for hosts, which have other kernels. Each group has all kinds of runs (JudgedAs).
 bool IsForHost(const FuzzFlags& f, uint64_t seed) {
   return f.passes.target.empty() && f.run.platform == "cpu" && seed / 8 % 3 == 2;
 }
@@ -173,7 +172,7 @@ void Send(FILE* out, char kind, const std::string& text) {
   std::fflush(out);
 }
 
-// The first signal ends the child, and the command prints its tally. The second signal ends the process.
+// The first signal ends the child, and the command prints its tally. The second ends the process.
 class Interruption {
  public:
   Interruption() {
@@ -207,7 +206,7 @@ class Interruption {
   struct sigaction interrupt_{}, terminate_{};
 };
 
-// Signals of these timers end the child, and the parent recognises them.
+// The parent recognises the signals of these timers.
 void SetTimeLimits() {
   itimerval cpu{};
   cpu.it_value.tv_sec = kCpuSeconds;
@@ -232,7 +231,7 @@ void SetTimeLimits() {
     for (const auto& [cell, times] : outcome.cells)
       Send(out, 'C', Str(static_cast<int>(cell.first), " ", static_cast<int>(cell.second), " ", times));
     Send(out, 'E', Str(outcome.instructions));
-    // After a fault on a GPU, this process can no longer use the GPU.
+    // After a fault on a GPU, this process can no longer use it.
     if (f.run.platform != "cpu" && !outcome.findings.empty()) break;
   }
   std::_Exit(0);
@@ -241,7 +240,7 @@ void SetTimeLimits() {
 void SaveFinding(const FuzzFlags& f, const Finding& finding) {
   const std::string folder = Str(f.save, "/", finding.seed);
   const std::string command = Str(Replay(f, finding.seed), "\n", finding.report, finding.report.empty() ? "" : "\n");
-  // If growing the module crashed, growing it here would crash, too.
+  // Growing it here would crash, too.
   const bool grows = finding.finding.what.find("while growing") == std::string::npos;
   const auto saved = [&]() -> Status {
     TRY(MakeDirectories(folder));
@@ -263,7 +262,7 @@ void Found(const FuzzFlags& f, uint64_t seed, FuzzFinding found, std::string_vie
   if (!f.save.empty()) SaveFinding(f, finding);
 }
 
-// Reads the lines of a child. `last` is the seed that the child began last.
+// `last` is the seed that the child began last.
 struct Reader {
   const FuzzFlags& f;
   Totals* totals;
@@ -344,7 +343,7 @@ std::string LastWords(FILE* file) {
   return Escaped(words.substr(0, 400));
 }
 
-// Returns the next seed. The child may judge only a part of [first, end).
+// Returns the next seed, which may be before `end`.
 Result<uint64_t> RunChunk(const FuzzFlags& f, uint64_t first, uint64_t end, const Interruption& stop, Totals* totals) {
   int ends[2];
   FILE* const words = std::tmpfile();

@@ -218,7 +218,7 @@ Result<ExitCode> Run(const CommandRow& command, Args args) {
 void WriteErrorJson(const CommandRow& command, Args args, const Error& error) {
   const std::optional<std::string> json = JsonDestination(args);
   if (!json || command.run == RunCommand) return;
-  // If writing fails, the first error is still shown.
+  // The first error is shown even if writing fails.
   std::ignore = WriteFile(json->empty() ? "-" : *json, ErrorJson(Str("hlo.", command.name, "/1"), "", error, ""));
 }
 
@@ -234,7 +234,6 @@ CrashOptions CrashesOf(const std::string& command, Args args) {
       .says_json = JsonDestination(args) == ""};
 }
 
-// Readers such as `head` may close stdout, which is not an error of writing.
 bool ReaderIsGone() {
   pollfd out = {STDOUT_FILENO, POLLOUT, 0};
   return poll(&out, 1, 0) == 1 && (out.revents & POLLERR) != 0;
@@ -305,8 +304,7 @@ int Main(int argc, char** argv) {
   return static_cast<int>(outcome.error().exit);
 }
 
-// Comparing takes some 12 KiB of stack for each level of nested computations, so the usual 8 MiB are enough for 700
-// levels.
+// Comparing takes some 12 KiB of stack for each nested computation. The usual 8 MiB are enough for 700.
 constexpr size_t kStackBytes = size_t{512} << 20;
 
 struct Invocation {
@@ -329,7 +327,7 @@ int MainOnLargeStack(int argc, char** argv) {
   const bool runs = pthread_attr_setstacksize(&attributes, kStackBytes) == 0 &&
                     pthread_create(&thread, &attributes, RunInvocation, &invocation) == 0;
   pthread_attr_destroy(&attributes);
-  if (!runs) return Main(argc, argv);  // Without memory for the large stack, the first one is enough for most modules.
+  if (!runs) return Main(argc, argv);  // The first stack is enough for most modules.
   pthread_join(thread, nullptr);
   return invocation.exit;
 }

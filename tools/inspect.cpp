@@ -1,4 +1,3 @@
-// Each command has a row here and a report in src/driver.
 #include "tools/inspect.h"
 
 #include <cstdio>
@@ -164,7 +163,7 @@ Result<ExitCode> InspectCost(Args args) {
   const auto module = TRY(InspectedModule(flags, args, &load));
   if (module == nullptr) return ExitCode::kOk;
   const auto device = TRY(FindTarget(target));
-  // Library calls would otherwise be custom calls, whose cost is not known.
+  // Custom calls of libraries would have no known cost.
   if (const std::string note = TRY(TakeLibraryCalls(*module, device->device)); !note.empty())
     std::fprintf(stderr, "note: %s\n", note.c_str());
   if (!computation.empty() && !profile.empty())

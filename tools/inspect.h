@@ -28,7 +28,7 @@ Result<ExitCode> InspectProfile(Args args);
 // Reads the flags and one module. Returns null after printing help.
 Result<std::unique_ptr<Module>> InspectedModule(FlagSet& flags, Args args, LoadOptions* load);
 
-// For --json, writes only the JSON, to stdout. For --json=FILE, writes the text to stdout and the JSON to FILE.
+// With --json, writes only the JSON, to stdout. With --json=FILE, also writes the text, to stdout.
 Status WriteReport(const std::optional<std::string>& json_flag, const std::string& text, const std::string& json);
 
 }  // namespace hlo

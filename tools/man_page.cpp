@@ -28,7 +28,7 @@ constexpr ExitRow kExitCodes[] = {
     {ExitCode::kInterrupted, "interrupted"},
 };
 
-// Signs that groff would make typographic stay ASCII.
+// Keeps signs in ASCII that groff would make typographic.
 std::string Plain(std::string_view text) {
   std::string out;
   for (const char c : text) {
@@ -46,7 +46,6 @@ std::string Plain(std::string_view text) {
   return out.starts_with('.') ? "\\&" + out : out;
 }
 
-// Allows line breaks in lists of words, which are wider than a terminal.
 std::string Breakable(std::string_view text) {
   const std::string plain = Plain(text);
   std::string out;

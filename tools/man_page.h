@@ -1,4 +1,3 @@
-// Manual pages from the sources of --help.
 #ifndef HLO_TOOLS_MAN_PAGE_H_
 #define HLO_TOOLS_MAN_PAGE_H_
 

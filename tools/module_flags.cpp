@@ -381,7 +381,7 @@ void ResolveReproducer(const PassFlags& passes, const LogFlags& log, const std::
         passes.device->device.is_gpu ? Str("sm_", passes.device->device.compute_capability) : std::string("host");
   if (!log.host_isa.empty()) reproducer->flags.push_back(Str("--host_isa=", log.host_isa));
   for (const std::string& entry : inject) {
-    // Without its instance number, the fault is planted in each instance of the pass.
+    // Without the instance number, each instance of the pass has the fault.
     if (entry.starts_with(kCrash)) reproducer->flags.push_back(Str("--inject=", entry.substr(0, entry.find('#'))));
   }
 }

@@ -19,7 +19,7 @@
 
 namespace hlo {
 
-// The prefix of --inject=crash:NAME, a pass that crashes.
+// --inject=crash:NAME names a pass that crashes.
 inline constexpr std::string_view kCrash = "crash:";
 
 struct LogFlags {
@@ -52,17 +52,16 @@ struct PrintFlags {
   bool strip_metadata = false;
 };
 
-// `elided` are the values that --fill_elided_constants accepts.
+// `elided`: the values of --fill_elided_constants.
 void AddLoadFlags(FlagSet& flags, LoadOptions* load, std::vector<std::string> elided = {"keep", "error"});
-// --num_replicas, --num_partitions.
 void AddDeviceFlags(FlagSet& flags, LoadOptions* load);
 // Must follow AddLoadFlags.
 void AddSplitFlag(FlagSet& flags, LoadOptions* load);
 void AddArgumentFlags(FlagSet& flags, RunOptions* run);
-// If a flag determines the arguments, ignores those recorded in a snapshot.
+// Recorded arguments are ignored if a flag determines them.
 void ResolveRecording(const FlagSet& flags, RunOptions* run);
 void AddPassFlags(FlagSet& flags, PassFlags* passes);
-// --target, which AddPassFlags also adds.
+// AddPassFlags also adds this flag.
 void AddTargetFlag(FlagSet& flags, std::string* target);
 // The command itself adds -o.
 void AddPrintFlags(FlagSet& flags, PrintFlags* print);
@@ -74,20 +73,19 @@ void AddLogFlags(FlagSet& flags, LogFlags* log);
 void AddCacheFlags(FlagSet& flags, CacheFlags* cache);
 // The cache in --cache_dir or HLO_CACHE_DIR, or null if neither is set.
 std::shared_ptr<kernel::CodeCache> CacheOf(const CacheFlags& cache);
-// For commands without AddLogFlags, which must pass a nonempty value to ChooseHostIsa.
+// Commands without AddLogFlags must pass a nonempty value to ChooseHostIsa.
 void AddHostIsaFlag(FlagSet& flags, std::string* host_isa);
 
-// Reads the flags of a bundle first. Returns the arguments that are not flags. Prints completions that a shell requests
-// and ends the process.
+// Reads the flags of a bundle first, and returns the arguments that are not flags. If a shell requests completions,
+// prints them and ends the process.
 Result<std::vector<std::string>> ParseArgs(FlagSet& flags, std::span<const std::string> args);
 // Like ParseArgs, but first reads XLA_FLAGS and HLO_FLAGS. Prints a note about XLA flags without effect.
 Result<std::vector<std::string>> ParseAll(FlagSet& flags, std::span<const std::string> args);
 // Errors: see CheckBodies.
 Result<std::string> PrintAs(const Module& module, const PrintFlags& flags);
-// Sets threads, host_isa and logging. TF_CPP_* variables also affect logging.
+// TF_CPP_* variables also affect logging.
 Status Apply(const LogFlags& log);
-// Warns of --vmodule patterns without effect. For TF_CPP_VMODULE it only prints a note, because the variable may be
-// meant for another program.
+// Only prints a note about TF_CPP_VMODULE, because the variable may be meant for another program.
 void WarnOfUnmetPatterns(const LogFlags& log, bool quiet);
 // [F004] if both the pipeline and a module would be read from stdin.
 Status OneStdin(const PassFlags& passes, const std::vector<std::string>& modules);
@@ -96,7 +94,7 @@ void ResolveReproducer(const PassFlags& passes, const LogFlags& log, const std::
                        ReproducerOptions* reproducer);
 // Must precede PipelineOf, whose options refer to the device in `passes`.
 Status ReadTargetFlag(PassFlags* passes);
-// `--passes=` means no passes. From `inject`, takes the fault of a pass and the pass that crashes.
+// `--passes=` means no passes. Takes the fault of a pass and the pass that crashes from `inject`.
 Result<PipelineOptions> PipelineOf(const PassFlags& passes, const std::vector<std::string>& inject);
 
 }  // namespace hlo

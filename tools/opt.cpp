@@ -246,7 +246,6 @@ Result<Observers> ObserversOf(const OptFlags& f, const PipelineOptions& pipeline
   return observers;
 }
 
-// Whether the result is a module and not a report or a lower stage.
 bool IsModule(const OptFlags& f) { return !LowerStageOf(f.stage) && !f.check_each_pass && !f.print_fusion_plan; }
 
 Status VerifyUnchanged(const PassRun& run, const Module& module) {
@@ -318,7 +317,7 @@ Status ObeyLock(Module& module, const OptFlags& f, const PipelineOptions& pipeli
   return {};
 }
 
-// A refusal of the partitioner does not concern the other passes.
+// The partitioner's refusal does not concern other passes.
 Error WithHint(Error error) {
   if (error.code() != "U044") return error;
   return std::move(error).Hint("--xla_disable_hlo_passes=spmd-partitioner optimizes the unpartitioned module");
@@ -415,7 +414,6 @@ Result<ExitCode> OptCommand(Args args) {
   TRY(OneStdin(f.passes, positionals));
   ResolveRecording(flags, &f.run);
   if (f.check_each_pass) TakeRecordedArguments(positionals[0], &f.run);
-  // Code for this machine is planned for this machine.
   const std::optional<LowerStage> lower = LowerStageOf(f.stage);
   const bool is_for_host =
       f.platform == "cpu" || f.platform == "host" || lower == LowerStage::kHostLlvm || lower == LowerStage::kHostAsm;
@@ -426,9 +424,9 @@ Result<ExitCode> OptCommand(Args args) {
   ResolveReproducer(f.passes, f.log, f.inject, &f.run.reproducer);
   PipelineOptions pipeline = TRY(PipelineOf(f.passes, f.inject));
   pipeline.partitions = IsModule(f);
-  // The decisions of a lock are for the steps of runs, which have this pipeline on a host.
+  // A lock's decisions are for steps of runs, which have this pipeline on a host.
   if (!f.lock.empty() && !pipeline.device->is_gpu) pipeline = ForHost(std::move(pipeline));
-  // Kernels and interpreted modules need the values of constants.
+  // Kernels and the interpreter need the values of constants.
   if ((LowerStageOf(f.stage) || f.check_each_pass) && f.load.fill_elided_constants == "keep")
     f.load.fill_elided_constants = "random";
   f.load.text_only = !LowerStageOf(f.stage) && pipeline.passes && pipeline.passes->empty();

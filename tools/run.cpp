@@ -269,7 +269,7 @@ Status ResolveRunFlags(RunFlags* f) {
   if (f->concurrent) run.concurrency = *f->concurrent ? gpu::Concurrency::kAlways : gpu::Concurrency::kNever;
   TRY(ReadTargetFlag(&f->passes));
   TRY(ResolveTuningFlags(f->tuning, f->inject, &run));
-  // Code that is measured is planned for the device on which it runs.
+  // Measured code is planned for its device.
   const bool for_speed = run.bench || run.tuning.any();
   run.obeys_plans = for_speed && f->passes.device == nullptr;
   if (f->passes.device == nullptr)
@@ -289,7 +289,7 @@ Status ResolveRunFlags(RunFlags* f) {
   if (!run.save_run.empty() && !run.bundle.directory.empty())
     FAIL(UsageError("F004", "--save_run writes everything that --bundle writes; give only one of them"));
   if (!run.save_run.empty()) run.bundle.directory = run.save_run;
-  // If --reference is a bundle, the run uses the arguments of the bundle.
+  // The run uses the arguments of a bundle that is its reference.
   const std::string arguments = run.reference_file + "/args.npz";
   if (run.args.empty() && run.arg.empty() && IsBundle(run.reference_file) && std::filesystem::exists(arguments))
     run.args = arguments;
@@ -410,7 +410,7 @@ std::string WorstError(const RunReport& report) {
 
 std::string FirstLineOf(const std::string& text) { return text.substr(0, text.find('\n')); }
 
-// Moves a long reason from the verdict to the details, so that the columns stay aligned.
+// A long reason moves to the details, so that columns stay aligned.
 Row RowOf(const RunReport& report) {
   Row row;
   const size_t reason = report.verdict.find('(');
@@ -448,7 +448,7 @@ std::string Packed(const Row& row) {
   return Join(std::array{row.verdict, row.error, row.run, row.detail, row.json}, std::string(1, '\0'));
 }
 
-// Runs a module in a child process, so that a crash becomes a row of the table.
+// Uses a child process, so that a crash becomes a row of the table.
 Row RunInChild(const std::string& path, const RunFlags& f, const std::string& title) {
   int ends[2];
   if (pipe(ends) != 0) return FailedRow(path, "FAILED(pipe)", std::strerror(errno), ExitCode::kDevice);
@@ -494,7 +494,7 @@ struct Job {
   int64_t seed = 0;
 };
 
-// The file's name; for a file of a dump directory, the name of its module and execution.
+// Names a file of a dump directory by its module and execution.
 std::string TitleOf(const std::string& path) {
   const std::string name = std::filesystem::path(path).filename().string();
   const auto state = DumpedStateOf(name);
@@ -539,7 +539,7 @@ Result<ExitCode> RunMany(const std::vector<Job>& jobs, const RunFlags& f) {
   size_t width = 6;
   for (const Job& job : jobs) width = std::max(width, job.title.size());
   width = std::min(width, kMostOfName);
-  std::string in_full;  // Details of bad runs that are too long for a row.
+  std::string in_full;  // Details that are too long for a row.
   const auto print = [&](const std::string& number, const std::string& title, const Row& row) {
     if (!table) return;
     const size_t left = kColumns - kOthers - width;
@@ -578,7 +578,7 @@ Result<ExitCode> RunMany(const std::vector<Job>& jobs, const RunFlags& f) {
   return worst;
 }
 
-// The given flags that have an effect only on kernels. Without --reference, this includes the flags of the comparison.
+// The given flags that affect only kernels. Without --reference, they include flags of the comparison.
 std::vector<std::string> FlagsOfKernels(const FlagSet& flags, const RunOptions& run) {
   constexpr std::string_view kGroups[] = {"Passes", "Code generation"};
   std::vector<std::string_view> names = {"bench",     "bench_seconds", "work_limit",          "xla_dump_hlo_pass_re",
@@ -632,7 +632,7 @@ Result<ExitCode> RunParsed(Args args, RunFlags& f) {
 
 }  // namespace
 
-// If the command fails, requested JSON is still written.
+// Writes requested JSON even if the command fails.
 Result<ExitCode> RunCommand(Args args) {
   RunFlags f;
   auto exit = RunParsed(args, f);

@@ -58,7 +58,7 @@ Result<AblateOptions> OptionsOf(const RunOptions& run, const AblateFlags& f) {
     FAIL(UsageError("F004",
                     "--ablate_pairs switches passes off two at a time, but --ablate_by=all has only one variant"));
   options.run.reoptimize = true;
-  // The passes are those for the platform of the measurement, by default the host.
+  // The passes are those for the platform of the measurement.
   if (options.measured && run.platform == "auto") options.run.platform = "cpu";
   return options;
 }

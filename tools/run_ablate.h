@@ -1,4 +1,3 @@
-// The flags and the work of hlo run --ablate.
 #ifndef HLO_TOOLS_RUN_ABLATE_H_
 #define HLO_TOOLS_RUN_ABLATE_H_
 

@@ -1,4 +1,3 @@
-// The flags and the work of hlo run --isolate.
 #ifndef HLO_TOOLS_RUN_ISOLATE_H_
 #define HLO_TOOLS_RUN_ISOLATE_H_
 

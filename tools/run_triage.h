@@ -1,4 +1,3 @@
-// The flags and the work of hlo run --triage.
 #ifndef HLO_TOOLS_RUN_TRIAGE_H_
 #define HLO_TOOLS_RUN_TRIAGE_H_
 

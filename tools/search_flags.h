@@ -22,14 +22,14 @@ struct SearchFlags {
 void AddSearchFlags(FlagSet& flags, SearchFlags* f);
 Result<Property> PropertyOf(const SearchFlags& f);
 
-// Returns the path of the module, or "" after help. Sets `run->run.flags` to the flags except `own_flags`.
+// Returns the module's path, or "" after help. Sets `run->run.flags` to the flags except `own_flags`.
 Result<std::string> OneModule(FlagSet& flags, Args args, RunFlags* run, const std::vector<std::string>& own_flags);
 
-// Removes the flags `names` and their values, also values in separate words. The word `path` is never a value.
+// Also removes their values, even as separate words. The word `path` is never a value.
 std::vector<std::string> WithoutFlags(const std::vector<std::string>& args, const std::vector<std::string>& names,
                                       const std::string& path);
 
-// Prints progress on stderr, if that is a terminal.
+// Prints on stderr, if it is a terminal.
 std::function<void(const std::string&)> ProgressLine(const std::string& path, bool quiet);
 void ClearProgressLine(bool quiet);
 

@@ -17,7 +17,7 @@ struct TuningFlags {
   double budget = 20, share = 0.02;
 };
 
-// The lock file at `path`, or `autotune.lock` in it if it is a folder. If `written`, a missing folder is created.
+// If `path` is a folder, the lock file is `autotune.lock` in it. If `written`, a missing folder is created.
 Result<std::string> LockFile(const std::string& path, bool written);
 void AddTuningFlags(FlagSet& flags, TuningFlags* tuning);
 // Error [F004]: the flags contradict each other.
