@@ -1,6 +1,6 @@
 // Bounds of add, subtract, multiply, divide, maximum and minimum. Rules: docs/comparison.md#elementwise-rules.
 //
-// Vectorised loops process blocks. CarefulArithmetic recomputes special elements and possible overflows.
+// Loops over blocks are vectorised. CarefulArithmetic recomputes special elements and possible overflows.
 #include <algorithm>
 
 #include "interp/shadow/elementwise.h"
@@ -38,8 +38,8 @@ struct DivideRule {
   }
 };
 
-// The result for infinities, NaNs and overflows. A product or quotient with an infinity or zero needs the sign of the
-// other operand. A sum with an infinity does not.
+// The result for infinities, NaNs and overflows. Unlike a sum, a product or quotient with an infinity or zero needs the
+// other operand's sign.
 Pair CarefulArithmetic(Opcode opcode, Pair a, Pair b, double value, double before, const Finish& finish) {
   if (!IsDecided(a) || !IsDecided(b)) return {0, kUndetermined};
   const bool special = !std::isfinite(a.value) || !std::isfinite(b.value);
@@ -60,13 +60,12 @@ Pair CarefulArithmetic(Opcode opcode, Pair a, Pair b, double value, double befor
   return {0, kUndetermined};
 }
 
-// Whether `value` is the exact result, and the compute type and the result's type represent it. Then no rounding
-// occurs, with or without an fma.
+// Whether `value` is exact in the compute type and the result's type. Then nothing is rounded, with or without an fma.
 bool IsExactResult(Opcode opcode, double a, double b, double value, const Finish& finish) {
   if (!Holds(finish.compute, value) || !Holds(finish.target, value)) return false;
   switch (opcode) {
     case Opcode::kSubtract: b = -b; [[fallthrough]];
-    case Opcode::kAdd: {  // Knuth's two-sum gives the error of the sum.
+    case Opcode::kAdd: {  // Knuth's two-sum gives the error.
       const double part = value - a;
       return (a - (value - part)) + (b - part) == 0;
     }
@@ -80,7 +79,7 @@ bool IsExactResult(Opcode opcode, double a, double b, double value, const Finish
   }
 }
 
-// Rounds results that are certainly finite to f32, and returns their number. Others keep their value and bound.
+// Rounds certainly finite results to f32, and returns their number.
 template <class Rule>
 int64_t GridOfSingles(const Finish& finish, const Lane* in, double* value, double* bound, int64_t count) {
   const double *a = in[0].value, *ea = in[0].bound, *b = in[1].value, *eb = in[1].bound;
@@ -148,8 +147,7 @@ BlockRule Arithmetic(const Finish& finish) {
 
 }  // namespace
 
-// A change of both values within their bounds changes the larger one by at most the larger bound. The maximum of 0 and
-// -0 may be either.
+// Changes within bounds move the larger value by at most the larger bound. The maximum of 0 and -0 may be either.
 Pair MaximumOf(Pair a, Pair b) {
   if (!IsDecided(a) || !IsDecided(b)) return {0, kUndetermined};
   if (std::isnan(a.value)) return a;

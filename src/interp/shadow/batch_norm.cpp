@@ -1,5 +1,5 @@
-// Bounds of batch-norm-training, -inference and -grad, whose formulas (docs/ops.md#batch-normalisation) are evaluated
-// in the operand's type. The bounds hold for implementations that round every step and for those that round none.
+// Bounds of batch norms by their formulas (docs/ops.md#batch-normalisation) in the operand's type. They hold whether an
+// implementation rounds every step or none.
 #include "interp/shadow/rules.h"
 
 namespace hlo::shadow {
@@ -48,7 +48,7 @@ class Formula {
     module_.SetEntry(entry_);
     std::vector<const ShadowValue*> args = args_;
     for (const ShadowValue& number : numbers_) args.push_back(&number);
-    // The plan refers to instruction ids of another module.
+    // The plan has instruction ids of another module.
     ShadowOptions options = context.options;
     options.plan = nullptr;
     Context alone{.options = options};

@@ -1,8 +1,8 @@
 // Reducers that return one of several elements, such as an argmax. The order of combining decides among equal elements
-// and NaNs, and roundings decide among close elements. All possible elements are found, so that other results are wrong
+// and NaNs, and roundings decide among close ones. All possible elements are found, so that others are wrong
 // (docs/comparison.md#decisions).
 //
-// Movements and elementwise operations with one operand propagate choices. Others propagate only the bound.
+// Movements and elementwise operations with one operand propagate choices, others only the bound.
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -17,7 +17,7 @@
 namespace hlo::shadow {
 namespace {
 
-// Limit on rounds in which an element of each result is combined with all others.
+// In a round, an element of each result is combined with all others.
 constexpr int kMostRounds = 16;
 
 Pair At(const ShadowValue& x, int64_t i) {
@@ -50,8 +50,8 @@ bool SameSign(const ShadowValue& a, const ShadowValue& b, int64_t i) {
   return std::signbit(Values(a.value)[i]) == std::signbit(Values(b.value)[i]);
 }
 
-// Whether `inst` always equals parameter `place` of one side. The sides are the left and the right element that a
-// reducer combines, with parameters k and k + arity.
+// Whether `inst` always equals parameter `place` of one side: of the left element (parameters k) or of the right one (k
+// + arity) that a reducer combines.
 bool TakenFromASide(const Instruction& inst, int64_t place, int64_t arity) {
   std::vector<const Instruction*> worklist = {&inst};
   std::unordered_set<const Instruction*> seen = {&inst};
@@ -68,7 +68,7 @@ bool TakenFromASide(const Instruction& inst, int64_t place, int64_t arity) {
   return true;
 }
 
-// The parameter whose value `inst` has, counted within its side, apart from exact widening. Otherwise -1.
+// The parameter, counted within its side, that `inst` equals apart from exact widening. Otherwise -1.
 int64_t PlaceOf(const Instruction& inst, int64_t arity) {
   const Instruction* from = &inst;
   for (; from->Is(Opcode::kConvert); from = &from->operand(0)) {
@@ -111,28 +111,26 @@ bool GoesByOrder(const Computation& body, int64_t arity) {
   return true;
 }
 
-// Two elements of this type in every possible order.
 std::vector<std::pair<double, double>> OrdersOf(PrimitiveType type) {
   if (IsComplex(type)) return {};
   if (IsSigned(type) && !IsFloat(type)) return {{-1, 0}, {0, -1}, {0, 0}};  // s1 cannot represent 1.
   if (!IsFloat(type)) return {{0, 1}, {1, 0}, {1, 1}, {0, 0}};
   const double nan = std::numeric_limits<double>::quiet_NaN();
-  // Zeros of different signs show which one is returned.
   return {{1, 2}, {2, 1}, {0.0, -0.0}, {nan, 1}, {1, nan}, {nan, nan}};
 }
 
 // Whether a reducer may return the left side, and the right, for each combination of orders (OrdersOf). Order s of
-// operand k contributes s * stride[k] to the index.
+// operand k adds s * stride[k] to the index.
 struct PairOutcomes {
   std::vector<int64_t> stride;
   std::vector<uint8_t> left, right;
-  // The result may have the zero of the other side, as in an argmax that returns the smaller index and either of two
-  // equal values.
+  // The result may have the other side's zero, as in an argmax that returns the smaller index and either of two equal
+  // values.
   bool swaps_zeros = false;
 };
 
-// Tries all combinations of orders. Each operand has its own order, because an argmax that breaks ties takes the
-// smaller index only if the values are equal. Returns nullopt if some result mixes the sides.
+// Tries all combinations of orders, because an argmax that breaks ties takes the smaller index only for equal values.
+// Returns nullopt if a result mixes the sides.
 Result<std::optional<PairOutcomes>> LeavesASide(const Computation& body) {
   const int64_t arity = static_cast<int64_t>(body.parameters().size()) / 2;
   std::optional<PairOutcomes> none;
@@ -181,7 +179,7 @@ Result<std::optional<PairOutcomes>> LeavesASide(const Computation& body) {
   return std::optional(std::move(outcomes));
 }
 
-// The elements that a reduction combines, as [result, row]. The last row is the initial value.
+// The combined elements as [result, row]. The last row is the initial value.
 class Elements {
  public:
   static Result<Elements> Of(Context& context, const Instruction& inst, Operands operands, int64_t results) {
@@ -286,7 +284,7 @@ class Elements {
   std::vector<ShadowValue> places_, starts_;
 };
 
-// The element of each result that is returned if bounds are ignored. Elements are combined in a tree.
+// The element that each result is if bounds are ignored. Elements are combined in a tree.
 Result<std::vector<int64_t>> Winners(Context& context, const Computation& body, const Elements& elements) {
   const Elements exact = elements.WithoutBounds();
   int64_t width = elements.rows();
@@ -328,9 +326,9 @@ std::vector<int64_t> DecidingPlaces(const Computation& body, int64_t arity) {
   return places;
 }
 
-// Marks all elements that may be the result. In any order of combining, each intermediate winner was returned when it
-// was combined with the previous one. So combining each known winner with all other elements finds all possible
-// results. Returns nullopt after kMostRounds rounds.
+// Marks all elements that may be the result. In any order, each intermediate winner was returned when combined with the
+// previous one. So combining each known winner with all other elements finds all of them. Returns nullopt after
+// kMostRounds rounds.
 Result<std::optional<Mask>> MayBeLeft(Context& context, const Computation& body, const Elements& elements,
                                       const std::vector<int64_t>& winners) {
   const int64_t rows = elements.rows();
@@ -404,7 +402,7 @@ class Ordered {
   const Literal &values_, &start_;
 };
 
-// Winners and MayBeLeft for exact elements. Returns false if a result has too many possible elements.
+// Winners and MayBeLeft for exact elements. Returns false if there are too many possible elements.
 bool PickExact(const Elements& elements, const Computation& body, const PairOutcomes& outcomes,
                std::vector<int64_t>& winners, std::vector<std::vector<int64_t>>& left) {
   std::vector<Ordered> places;
@@ -523,7 +521,7 @@ void OpenTo(const ShadowValue& candidate, std::span<const int64_t> to, ShadowVal
 
 namespace {
 
-// Permits both zeros in element i if the elements that reduction `of[i]` combines contain both.
+// Permits both zeros in element i if reduction `of[i]` combines both.
 void AllowBothZeros(const Elements& elements, size_t k, std::span<const int64_t> of, ShadowValue& x) {
   if (!x.IsFloat()) return;
   for (size_t i = 0; i < of.size(); ++i) {
@@ -608,7 +606,7 @@ Result<std::shared_ptr<const Choices>> ChoicesOfUnary(Context& context, const In
   const std::vector<int64_t>& dims = choices.candidates.shape.dims();
   Instruction& parameter = entry.AddParameter(0, choices.candidates.shape);
   entry.SetRoot(entry.AddClone(inst, Shape(inst.shape().type(), dims), {&parameter}));
-  // The plan refers to instruction ids of another module.
+  // The plan has instruction ids of another module.
   ShadowOptions options = context.options;
   options.plan = nullptr;
   Context alone{.options = options};

@@ -1,7 +1,7 @@
-// Complex numbers as two floats, the real and imaginary parts, with separate bounds. A complex operation is a
-// computation on the parts and has its bounds (docs/comparison.md#sums). Where a formula overflows, divides by 0 or is
-// on a branch cut, the interpreter computes the element, so that two compared modules have equal values. The
-// interpreter also computes other functions and decompositions.
+// Complex numbers as real and imaginary parts with separate bounds. A complex operation is a computation on the parts
+// and has its bounds (docs/comparison.md#sums). Where a formula overflows, divides by 0 or is on a branch cut, the
+// interpreter computes the element, so that two compared modules have equal values. It also computes other functions
+// and decompositions.
 //
 // A computed complex array has the two parts as `elements`. A complex literal has no parts and is exact.
 #include <algorithm>
@@ -28,7 +28,7 @@ bool IsStructural(const Instruction& inst) {
          inst.Is(Opcode::kConstant) || inst.Is(Opcode::kParameter);
 }
 
-// A complex instruction as a module on the parts of its operands. The root is the result or a tuple of its parts.
+// A complex instruction as a module on parts. The root is the result or a tuple of its parts.
 class OnParts {
  public:
   explicit OnParts(const Instruction& inst) : inst_(inst), entry_(module_.AddComputation("entry")) {
@@ -69,8 +69,7 @@ class OnParts {
                                    .widened = widened,
                                    .max_loop_iterations = context.options.max_loop_iterations,
                                    .wanted = wanted == nullptr ? nullptr : &wanted_parts};
-    // In the declared types the parts are not outputs of a kernel (`top`), because an overflow in a part also affects
-    // its users.
+    // In declared types, parts are not outputs (`top`), because an overflow also affects their users.
     Context inner = {.options = options, .top = widened ? &entry_ : nullptr, .depth = context.depth};
     ShadowValue result = TRY(Run(inner, entry_, args));
     result.shape = inst_.shape();
@@ -86,8 +85,8 @@ class OnParts {
     root_ = &entry_.Add(Opcode::kTuple, Shape::Tuple({real.shape(), imaginary.shape()}), {&real, &imaginary});
   }
 
-  // Terms of a contraction. The real part sums all ac and -bd in any order, so each product passes at most as many
-  // additions as both sums have terms. The imaginary part is similar.
+  // The real part sums all ac and -bd in any order, so a product passes at most as many additions as both sums have
+  // terms. The imaginary part is similar.
   int64_t Terms() const {
     int64_t terms = 1;
     const Shape &lhs = inst_.operand(0).shape(), &rhs = inst_.operand(1).shape();
@@ -99,7 +98,7 @@ class OnParts {
            std::max<int64_t>(1, rhs.dim(inst_.attrs<ConvolutionAttrs>().dim_labels.rhs_output_feature));
   }
 
-  // Operands that are not complex, such as indices and predicates, are the same for both parts.
+  // Operands that are not complex, such as indices, are the same for both parts.
   void EachPart() {
     std::vector<Instruction*> imaginary = imaginary_;
     for (size_t i = 0; i < imaginary.size(); ++i) imaginary[i] = imaginary[i] == nullptr ? real_[i] : imaginary[i];
@@ -131,9 +130,8 @@ class OnParts {
                     joined);
   }
 
-  // Contracts dimension `left` with `right`. Each part of the result is a sum or difference of two dots, which become
-  // one dot with twice the terms, because kernels add the terms of both in any order. If both dots are exact, this
-  // joint dot may still round.
+  // Contracts dimension `left` with `right`. Each part is a sum or difference of two dots, computed as one dot with
+  // twice the terms, because kernels add the terms of both in any order. It may round although both dots are exact.
   void Contracted(int64_t left, int64_t right, int64_t groups, const Attributes& attributes) {
     Instruction& lhs = Joined(*real_[0], *imaginary_[0], left, groups);
     Instruction& minus = entry_.Add(Opcode::kNegate, imaginary_[1]->shape(), {imaginary_[1]});
@@ -214,7 +212,7 @@ class OnParts {
     return {Minus(Times(x.real, y.real), Times(x.imaginary, y.imaginary)),
             Plus(Times(x.real, y.imaginary), Times(x.imaginary, y.real))};
   }
-  // x / y = x conj(y) / |y|^2. Adding 0 times the square makes the quotient a NaN if the square overflows f64. The
+  // x / y = x conj(y) / |y|^2. Adding 0 times the square makes the quotient NaN if the square overflows f64. The
   // interpreter then computes the element.
   Number Quotient(Number x, Number y) {
     const Number above = Product(x, {y.real, Of(Opcode::kNegate, y.imaginary)});
@@ -444,7 +442,7 @@ class OnParts {
   Module module_{"parts"};
   Computation& entry_;
   int64_t parameters_ = 0;
-  // Operands that are not complex are in `real_` and have null in `imaginary_`.
+  // `imaginary_` is null for operands that are not complex.
   std::vector<Instruction*> real_, imaginary_;
   bool complex_;
   Shape part_;
@@ -458,7 +456,7 @@ bool IsOfTuples(const Instruction& inst) {
          std::ranges::any_of(inst.operands(), [](const Instruction* operand) { return !operand->shape().IsArray(); });
 }
 
-// A branch cut, where the sign of a zero decides: the points of an axis that are at most `below` or at least `above`.
+// A branch cut, where the sign of a zero decides: the points of an axis up to `below` or from `above`.
 struct Cut {
   Opcode opcode;
   double below, above;
@@ -490,7 +488,7 @@ Mask OfInfinite(const Instruction& inst, Operands operands) {
   return infinite;
 }
 
-// Elements for which a formula does not hold: a part of an operand or of the result is infinite or NaN, a bound is
+// Elements for which the formula does not hold: an operand or the result has an infinite or NaN part, a bound is
 // infinite, or the operand is on a branch cut.
 Mask OffFormula(const Instruction& inst, Operands operands, const ShadowValue& value) {
   Mask off = OfInfinite(inst, operands);
@@ -527,8 +525,8 @@ void Take(const Mask& which, const ShadowValue& from, ShadowValue& value) {
   }
 }
 
-// The error of a kernel's formula in f64: some tens of roundings relative to the result, and a multiple of the
-// interval's error, which grows with the amplification of the function.
+// Error of a kernel's formula in f64: some tens of roundings of the result, and a multiple of the interval's error,
+// which grows with the amplification of the function.
 constexpr double kOwnFormula = 0x1p-46, kOfEnclosure = 8;
 
 // `exact` is the interval for operands without bounds.
@@ -553,8 +551,8 @@ void RoundFunction(const ShadowValue& exact, bool ftz, ShadowValue& value) {
 }
 
 // The interpreter's value for exact operands whose formula gives no interval, rounded once from f64 like a kernel's.
-// Results that are not finite are undetermined. So are powers and angles of operands that are not finite, because a
-// power may be computed as exp(y log x) from a NaN.
+// Infinite and NaN results are undetermined. So are powers and angles of such operands, because a power may be computed
+// as exp(y log x).
 Result<ShadowValue> Judged(Context& context, const Instruction& inst, Operands operands) {
   ShadowValue value = SplitComplex(TRY(ThroughInterpreter(context, inst, operands)));
   const bool is_free = inst.Is(Opcode::kPower) || inst.Is(Opcode::kAtan2);

@@ -1,5 +1,5 @@
-// Ops that passes expand, and library calls, in a comparison of two modules. The judge has to find wrong expansions, so
-// it does not use the expansions of passes.
+// Ops that passes expand, and library calls, in a comparison of two modules. Expansions of passes are not used here,
+// because the judge has to find wrong ones.
 #include <algorithm>
 #include <cmath>
 #include <deque>
@@ -37,7 +37,6 @@ Dims Without(const Dims& dims, int64_t d) {
 
 // ---- scan -----------------------------------------------------------------------------------------------------------
 
-// Element `i` of dimension `d` of an array, without that dimension.
 class ElementOf {
  public:
   ElementOf(const Shape& shape, int64_t d) : alone_({shape, Shape::Scalar(PrimitiveType::kS64)}) {
@@ -123,7 +122,7 @@ bool AllComputed(const ShadowValue& x) {
   return !x.HasBound() || std::ranges::all_of(x.bound.data<double>(), [](double e) { return IsComputed(e); });
 }
 
-// Magnitudes, plus bounds on request. With bounds, undetermined elements are NaN.
+// Magnitudes, or magnitudes plus bounds. With bounds, undetermined elements are NaN.
 Literal Sizes(const ShadowValue& x, bool with_bounds) {
   Literal sizes = x.value;
   const double* const bounds = with_bounds ? BoundsOrNull(x.bound) : nullptr;
@@ -133,8 +132,8 @@ Literal Sizes(const ShadowValue& x, bool with_bounds) {
   return sizes;
 }
 
-// The interpreter evaluates the op in f64 on the values, on their magnitudes, and on their magnitudes with bounds. The
-// bound follows from the rule for sums (contract.cpp).
+// The interpreter evaluates the op in f64 on values, on magnitudes, and on magnitudes with bounds. The bound follows
+// from the rule for sums (contract.cpp).
 Result<ShadowValue> SumsOfProducts(Context& context, const Instruction& inst, Operands operands) {
   const bool is_ragged = inst.Is(Opcode::kRaggedDot);
   int64_t terms = 1;
@@ -180,7 +179,7 @@ Result<ShadowValue> SumsOfProducts(Context& context, const Instruction& inst, Op
   auto bounds = result.bound.mutable_data<double>();
   for (int64_t i = 0; i < inst.shape().NumElements(); ++i) {
     const double value = Values(result.value)[i], exact = Values(sizes)[i], size = Values(wide_sizes)[i];
-    // If exact operands are not all finite, every order of terms gives this infinity or NaN.
+    // Every order of exact terms gives this infinity or NaN.
     if (!std::isfinite(value)) bounds[i] = is_exact && !is_finite ? 0 : undetermined;
     else if (!std::isfinite(size)) bounds[i] = undetermined;
     else bounds[i] = rule.Worst(value, std::max(0.0, size - exact), size);
@@ -207,7 +206,7 @@ Result<ShadowValue> Composite(Context& context, const Instruction& inst, Operand
   return result;
 }
 
-// Results that the call's target defines have bounds. The workspace is zeros.
+// Workspace results are zeros.
 Result<ShadowValue> LibraryCall(Context& context, const Instruction& inst, Operands operands) {
   const auto meaning = TRY(MeaningOf(inst));
   ShadowOptions options = {.widened = context.options.widened,

@@ -1,4 +1,3 @@
-// Builds the cone of an instruction and counts its steps.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -44,8 +43,7 @@ class ConeBuilder {
     }
   }
 
-  // `params` are the arguments of a called computation. At the top it is null, and parameters become arguments of the
-  // cone.
+  // `params` are the arguments of a call. At the top it is null, and parameters become arguments of the cone.
   Instruction* Copy(const Instruction& root, const std::vector<Instruction*>* params) {
     std::unordered_map<const Instruction*, Instruction*> copies;
     std::unordered_set<const Instruction*> needed{&root};
@@ -148,7 +146,7 @@ double OperationsOf(const Instruction& inst, double results) {
   return 8 * results;
 }
 
-// Steps of the first access to new memory, about one for each byte. Up to kKept elements reuse freed memory.
+// The first access to new memory takes about one step for each byte. Up to kKept elements reuse memory.
 double NewMemoryOf(const Instruction& inst, double results) {
   constexpr double kKept = 1 << 22;
   const bool is_float = inst.shape().IsArray() && IsFloat(inst.shape().type());
@@ -157,7 +155,7 @@ double NewMemoryOf(const Instruction& inst, double results) {
   return (has_bounds ? 16 : 8) * results;
 }
 
-// About two hours. The steps of a million instructions can be added without overflow.
+// About two hours. The sum of a million such numbers does not overflow.
 constexpr double kMostSteps = static_cast<double>(std::numeric_limits<int64_t>::max() >> 20);
 
 int64_t Steps(const Instruction& inst, double results) {

@@ -1,8 +1,8 @@
 // Bounds of sums of products, for dot and convolution. The rule: docs/comparison.md#sums.
 //
-// Let A = |a| + e_a and B = |b| + e_b. Permitted products are within A B - |a||b| of a b, and their magnitude is at
-// most A B. So three sums give value and bound: of a b, of |a||b| and of A B. MultiplyBlock computes the first two
-// together. A second run on A and B computes the third.
+// Let A = |a| + e_a and B = |b| + e_b. Permitted products are within A B - |a||b| of a b, and at most A B. So three
+// sums give value and bound: of a b, of |a||b| and of A B. One run of MultiplyBlock computes the first two, and a
+// second run on A and B the third.
 #include <immintrin.h>
 
 #include <algorithm>
@@ -169,7 +169,7 @@ struct Column {
   const int64_t* at;
 };
 
-// Four independent chains avoid waiting for each addition.
+// Four independent chains, so that no addition waits for the previous one.
 class Sums {
  public:
   void Add(const double* left, const int64_t* left_at, const double* right, const int64_t* right_at, int64_t terms) {
@@ -242,7 +242,7 @@ Bounds OneResult(const Contraction& c, const Operand& left, const Column& right,
         IsCertainNaN(right.values[b], right.sizes[b], right.sizes != right.values)) {
       nan = true;
     } else if (SignIsOpen(left.value()[a], left.sizes()[a]) || SignIsOpen(right.values[b], right.sizes[b])) {
-      // The bounds describe only products of finite factors.
+      // Bounds describe only products of finite factors.
       open |= !std::isfinite(product) || std::isnan(left.sizes()[a] * right.sizes[b]);
     } else if (!std::isfinite(product)) {
       (std::isnan(product) ? nan : finite_factors ? beyond : infinite) = true;
@@ -253,10 +253,10 @@ Bounds OneResult(const Contraction& c, const Operand& left, const Column& right,
     sizes += std::fabs(left.sizes()[a] * right.sizes[b]);
     likely += std::fabs(left.likely()[a] * right.likely[b]);
   }
-  // Before the infinite term is added, the finite terms may overflow to the opposite infinity.
+  // The finite terms may first overflow to the opposite infinity.
   open |= std::isinf(value) && !(finite < overflow);
-  // A product of finite factors that overflows f64 is infinite if it is rounded, but not in an fma. Only another
-  // infinity of the same sign determines the sum.
+  // A product of finite factors that overflows f64 is infinite when rounded, but not in an fma. Only another infinity
+  // of its sign determines the sum.
   open |= beyond && (std::isnan(value) || !infinite);
   if (nan) return {std::numeric_limits<double>::quiet_NaN(), 0, 0};
   if (open) return {value, kUndetermined, kUndetermined};
@@ -394,8 +394,8 @@ void MultiplyWanted(const Contraction& c, const Operand& left, const Operand& ri
   });
 }
 
-// The rounding of an operand before it is multiplied: to the narrow format of tensor cores in the plan, or else to the
-// result's type if that is narrower (docs/ops.md#accumulation).
+// The rounding of an operand before the product: to the plan's format of tensor cores, or to the result's type if that
+// is narrower (docs/ops.md#accumulation).
 Rounding OperandRounding(const Context& context, const Instruction& inst, const ShadowValue& operand) {
   if (context.options.widened) return kNoRounding;
   const InstructionPlan* plan = context.PlanOf(inst);
@@ -457,7 +457,7 @@ Result<ShadowValue> Contract(Context& context, const Instruction& inst, Operands
                                     : plan && plan->sum     ? plan->sum->accumulator
                                                         : DefaultSum(inst.opcode(), inst.shape().type()).accumulator;
   const double overflow = RoundingTo(accumulator, false).overflow;
-  // Products can underflow although the accumulator's significand is wide enough, such as 2^-126 * 2^-126 of bf16.
+  // Products can underflow although the significand is wide enough, such as 2^-126 * 2^-126 of bf16.
   const auto half_step = [&](PrimitiveType type) { return RoundingTo(type, context.ftz()).least; };
   if (4 * half_step(a.held) * half_step(b.held) < 2 * half_step(accumulator))
     rule.each = std::max(rule.each, static_cast<double>(c.terms) * half_step(accumulator));

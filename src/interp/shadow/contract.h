@@ -1,4 +1,4 @@
-// Sums of products, which dot and convolution share. Private to interp/shadow.
+// Sums of products, for dot and convolution. Private to interp/shadow.
 #ifndef HLO_INTERP_SHADOW_CONTRACT_H_
 #define HLO_INTERP_SHADOW_CONTRACT_H_
 
@@ -10,12 +10,12 @@
 
 namespace hlo::shadow {
 
-// Groups of matrix products. The result at (group, row, column) is the sum over all terms of left[Left(group, row,
-// term)] * right[Right(group, column, term)].
+// Groups of matrix products. The result at (group, row, column) is the sum over terms of left[Left(group, row, term)] *
+// right[Right(group, column, term)].
 struct Contraction {
   int64_t groups = 1, rows = 1, columns = 1, terms = 1;
-  // The left index is a base for each row and window position, plus an offset for each term within the position. A base
-  // of -1 means padding.
+  // The left index is a base for each row and window position, plus an offset for each term. A base of -1 means
+  // padding.
   int64_t positions = 1;
   std::function<void(int64_t group, int64_t row, int64_t* bases)> left_bases;
   std::vector<int64_t> left_offset;  // [terms / positions]
@@ -24,12 +24,11 @@ struct Contraction {
   std::vector<int64_t> result_column;
 };
 
-// Whether the result is a float and no factor is complex.
 bool SumsAsFloats(const Instruction& inst);
-// Converts integers or pred to a float type that represents all of them, except large 64-bit integers.
+// Converts to a float type that represents all values, except large 64-bit integers.
 ShadowValue AsFloats(const ShadowValue& x);
 // The contraction of the first two operands. Integers are converted to floats (docs/ops.md#accumulation). `wanted`
-// selects results, which are returned as a list. Null computes all results.
+// selects a list of results, and null computes all.
 Result<ShadowValue> Contract(Context& context, const Instruction& inst, Operands operands, const WantedResults* wanted,
                              const Contraction& contraction);
 
@@ -38,7 +37,7 @@ Contraction ContractionOfDot(const Instruction& dot, const Shape& lhs, const Sha
 Contraction ContractionOfConvolution(const Instruction& convolution, const Shape& in, const Shape& rhs,
                                      const Shape& out);
 
-// Row-major offsets of all indices of `dimensions`, the last dimension fastest.
+// Row-major offsets of the indices of `dimensions`, the last one fastest.
 std::vector<int64_t> OffsetsOf(const Shape& shape, std::span<const int64_t> dimensions);
 std::vector<int64_t> FreeDimensions(const Shape& shape, const std::vector<int64_t>& batch,
                                     const std::vector<int64_t>& contracting);

@@ -13,7 +13,7 @@ bool Includes(PrimitiveType to, PrimitiveType from) {
   return a.relative <= b.relative && a.least <= b.least && a.overflow >= b.overflow;
 }
 
-// f8e8m0fnu has neither 0 nor a sign. Numbers that are not positive become NaN.
+// Numbers that are not positive become NaN, because f8e8m0fnu has neither 0 nor a sign.
 Pair AboveZero(const Pair* in) {
   const auto [x, e] = in[0];
   if (!IsDecided(in[0])) return {0, kUndetermined};
@@ -31,7 +31,7 @@ ShadowValue FloatToFloat(Context& context, const Instruction& inst, const Shadow
   if (context.options.widened || Includes(held, x.held)) {
     ShadowValue result = x;
     result.shape = inst.shape();
-    // Infinities and the sign of 0 are converted to the target's own (HoldInFormat).
+    // HoldInFormat converts infinities and the sign of 0 to the target's own.
     if (BitWidth(held) <= 8 && FormatOf(held).specials != FormatOf(x.held).specials) result.held = held;
     return result;
   }
@@ -148,7 +148,7 @@ ShadowValue FloatToInteger(const Instruction& inst, const ShadowValue& x) {
 }
 
 // Rounding is monotone, so results are between the rounded ends of the interval. Two modules that round the same x
-// agree, even if only one has a bound for x.
+// agree, even if only one has a bound.
 auto ReducedBetween(const ReducedPrecision& to) {
   return [to](const Pair* in) -> Pair {
     const auto [x, e] = in[0];
@@ -172,12 +172,12 @@ Result<ShadowValue> ConvertRule(Context& context, const Instruction& inst, Opera
 Result<ShadowValue> ReducePrecision(Context& context, const Instruction& inst, Operands operands) {
   const ReducedPrecision to = ReducedPrecisionOf(inst);
   if (context.options.widened) {
-    // Reducing to the element's own format does nothing here.
+    // Reducing to the element's own format does nothing.
     const bool has_bits = to.mantissa_bits >= SignificandBits(inst.shape().type()) - 1;
     if (has_bits && to.exponent_bits >= to.own_exponent_bits) return *operands[0];
     return Apply(Blocks(ReducedBetween(to), 1), inst, operands, operands[0]->held);
   }
-  // The interpreter rounds exact operands as every implementation does.
+  // The interpreter rounds exact operands like every implementation.
   if (!operands[0]->HasBound()) {
     auto exact = ThroughInterpreter(context, inst, operands);
     if (exact && !exact->HasBound()) {
@@ -198,7 +198,7 @@ Result<ShadowValue> ReducePrecision(Context& context, const Instruction& inst, O
   finish.on_grid = false;
   finish.target = {std::max(own.relative, reduced.relative), std::max(own.least, reduced.least), 0};
   finish.overflow = std::min(own.overflow, reduced.overflow);
-  // The comparison of outputs knows the overflow threshold of the declared type only.
+  // The comparison of outputs knows only the declared type's overflow threshold.
   finish.is_output = finish.is_output && reduced.overflow >= own.overflow;
   const auto rule = [finish, to](const Pair* in) -> Pair {
     if (!IsDecided(in[0])) return {0, kUndetermined};

@@ -1,5 +1,5 @@
-// Comparisons, and, or, is-finite and select. Results are determined if the bounds permit one outcome. Otherwise they
-// are undetermined, or an interval that contains the outcomes (docs/comparison.md#decisions).
+// Comparisons, and, or, is-finite and select. Results are determined if bounds permit one outcome. Otherwise they are
+// undetermined, or an interval with all outcomes (docs/comparison.md#decisions).
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -36,8 +36,8 @@ int TotalOrder(double a, double b) {
 }  // namespace
 
 // A comparison is determined if the intervals are disjoint, both sides are exact, one side is certainly NaN, or both
-// sides are the same instruction and not NaN. The total order also depends on the sign of a NaN and of a zero, which
-// sums in another order may change (0 + -0).
+// are the same instruction and not NaN. The total order also depends on the signs of NaNs and zeros, which another
+// order of a sum may change (0 + -0).
 Result<ShadowValue> Compare(Context& context, const Instruction& inst, Operands operands) {
   const CompareAttrs& attrs = inst.attrs<CompareAttrs>();
   const bool total = attrs.type == ComparisonType::kTotalOrder;

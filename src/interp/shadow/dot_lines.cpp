@@ -53,7 +53,7 @@ std::optional<DotLines> LinesOf(const Instruction& dot, const std::vector<int64_
   std::vector<int64_t> left_lines = left_line, right_lines = right_line;
   SortUnique(left_lines, batches * rows);
   SortUnique(right_lines, batches * columns);
-  // Listing and gathering an element costs several times as much as using it.
+  // Gathering an element costs several times as much as using it.
   const auto is_few = [&](const std::vector<int64_t>& lines, int64_t of_each) {
     return 4 * std::ssize(lines) <= batches * of_each;
   };

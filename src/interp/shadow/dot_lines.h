@@ -1,4 +1,4 @@
-// The rows and columns of a dot that some of its results need. Private to interp/shadow.
+// The rows and columns of a dot that some results need. Private to interp/shadow.
 #ifndef HLO_INTERP_SHADOW_DOT_LINES_H_
 #define HLO_INTERP_SHADOW_DOT_LINES_H_
 
@@ -10,12 +10,12 @@
 
 namespace hlo::shadow {
 
-// A smaller dot of the needed rows of the left operand and columns of the right one.
+// A smaller dot of the needed rows and columns.
 struct DotLines {
   struct Side {
     bool all = true;            // Whether the whole operand is used, instead of the elements `at`.
     std::vector<int64_t> at;    // Operand elements, line after line.
-    std::vector<int64_t> dims;  // Dimensions of the operand that `at` forms.
+    std::vector<int64_t> dims;  // Dimensions that `at` forms.
   };
   Side left, right;
   DotAttrs attrs;

@@ -1,4 +1,4 @@
-// An element with its bounds, as the rules for sums read and write it. Private to interp/shadow.
+// Elements with bounds, as rules for sums read and write them. Private to interp/shadow.
 #ifndef HLO_INTERP_SHADOW_ELEMENTS_H_
 #define HLO_INTERP_SHADOW_ELEMENTS_H_
 
@@ -10,7 +10,7 @@ struct Bounds {
   double value, bound, likely;
 };
 
-// Rounds a sum or product to the grid of its type. `before` and `likely_before` are bounds before the rounding.
+// Rounds to the grid of the type. `before` and `likely_before` are bounds before the rounding.
 inline Bounds RoundedOnGrid(const Finish& finish, double value, double before, double likely_before) {
   const Pair worst = OnGrid(finish, value, before), likely = OnGrid(finish, value, likely_before);
   return {worst.value, worst.bound, std::min(worst.bound, likely.bound + std::fabs(likely.value - worst.value))};
@@ -29,7 +29,7 @@ struct Source {
   double Likely(int64_t i) const { return likely ? likely[i] : 0; }
 };
 
-// Result arrays of a rule. Likely bounds exist only on request.
+// Result arrays of a rule, with likely bounds on request.
 class Sink {
  public:
   Sink(const Shape& shape, PrimitiveType held, bool likely) {

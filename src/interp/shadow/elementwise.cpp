@@ -1,7 +1,7 @@
-// The rules of elementwise operations, and the loops over all elements (docs/comparison.md#elementwise-rules).
+// The rules of elementwise operations: docs/comparison.md#elementwise-rules.
 //
-// In rules, `value` is the exact function of the operands' values. `before` is its largest change if operands change
-// within their bounds. `Rounded` adds the rounding of the result.
+// In rules, `value` is the exact function of the operands' values, and `before` its largest change within their bounds.
+// `Rounded` adds the rounding of the result.
 #include "interp/shadow/elementwise.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace hlo::shadow {
 namespace {
 
-constexpr int64_t kGrain = 1 << 14;  // This must be a multiple of kBlock.
+constexpr int64_t kGrain = 1 << 14;  // Must be a multiple of kBlock.
 
 BlockRule RuleOf(Opcode opcode, int64_t operands, const Finish& finish) {
   if (BlockRule rule = ArithmeticRule(opcode, finish)) return rule;
@@ -119,7 +119,7 @@ ShadowValue Apply(const BlockRule& rule, const Instruction& inst, Operands opera
   ApplyTo(rule, operands, &ShadowValue::bound, count, result.value.mutable_data<double>().data(),
           result.bound.mutable_data<double>().data());
   if (std::ranges::any_of(operands, [](const ShadowValue* operand) { return operand->HasLikely(); })) {
-    // With rounding to a grid, the likely bounds are around other values than the worst-case bounds.
+    // With rounding to a grid, likely bounds are around other values than worst-case bounds.
     result.likely = NewBuffer(inst.shape());
     Literal around = NewBuffer(inst.shape());
     double* const middle = around.mutable_data<double>().data();

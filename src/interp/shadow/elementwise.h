@@ -1,4 +1,4 @@
-// Operands of elementwise rules, and the loops that apply rules to all elements. Private to interp/shadow.
+// Operands of elementwise rules, and the loops over all elements. Private to interp/shadow.
 #ifndef HLO_INTERP_SHADOW_ELEMENTWISE_H_
 #define HLO_INTERP_SHADOW_ELEMENTWISE_H_
 
@@ -33,7 +33,7 @@ inline double WithRounding(const Finish& finish, double value, double before) {
 
 inline Pair Rounded(const Finish& finish, double value, double before) {
   // A number below the overflow threshold stays finite under one rounding to nearest. Attention masks compute the
-  // lowest f32 minus 1, which is the lowest f32.
+  // lowest f32 minus 1.
   const double bound = WithRounding(finish, value, before);
   if (finish.on_grid && std::fabs(value) + bound < finish.overflow) return OnGrid(finish, value, before);
   const bool once = finish.nearest && finish.target.relative == 0;
@@ -58,7 +58,7 @@ inline Lane LaneOf(const ShadowValue& from, const Literal ShadowValue::* part) {
   return {Values(from.value), bound ? bound : kNoBounds};
 }
 
-// Reads blocks of an operand. A single element is repeated.
+// Reads an operand by blocks. A single element is repeated.
 class Reader {
  public:
   Reader(const ShadowValue& from, const Literal ShadowValue::* bound, int64_t count)
@@ -85,13 +85,13 @@ class Reader {
 };
 
 void ForEachBlock(int64_t count, const std::function<void(int64_t begin, int64_t size)>& body);
-// If an operand has likely bounds, a second evaluation computes the likely bounds of the result.
+// Likely bounds take a second evaluation.
 ShadowValue Apply(const BlockRule& rule, const Instruction& inst, Operands operands, PrimitiveType held);
 void ApplyTo(const BlockRule& rule, Operands operands, const Literal ShadowValue::* part, int64_t count, double* value,
              double* bound);
 PrimitiveType WidestHeld(Operands operands);
-// `rule` is null for instructions that do not compute each element by itself. `held` is nullopt for the widest type of
-// the operands.
+// `rule` is null if the op does not compute each element by itself. `held` is nullopt for the widest type of the
+// operands.
 struct ElementRule {
   BlockRule rule;
   std::optional<PrimitiveType> held;
@@ -108,7 +108,7 @@ Pair MinimumOf(Pair a, Pair b);
 // ---- Rules for whole operations -------------------------------------------------------------------------------------
 
 Result<ShadowValue> Compare(Context& context, const Instruction& inst, Operands operands);
-// One decided pred can determine the result although the other is undetermined.
+// One decided pred can determine the result.
 Result<ShadowValue> AndOr(Context& context, const Instruction& inst, Operands operands);
 Result<ShadowValue> IsFiniteRule(Context& context, const Instruction& inst, Operands operands);
 Result<ShadowValue> Select(Context& context, const Instruction& inst, Operands operands);

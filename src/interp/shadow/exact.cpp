@@ -1,4 +1,4 @@
-// Ops that the interpreter evaluates exactly. Operands that are not exact make the result undetermined.
+// Ops that the interpreter evaluates exactly. Inexact operands make the result undetermined.
 #include <algorithm>
 #include <string_view>
 
@@ -86,9 +86,8 @@ Result<Literal> EvaluateWhole(Context& context, const Instruction& inst, std::sp
       Str("no error bounds for '", inst.name(), "', a ", inst.shape(), " which is ", value.shape(), " at run time")));
 }
 
-// Whether the value counts as exact if the operands are exact. Passes do not rewrite these instructions, except that
-// fft-expander makes products from an fft, which have bounds. Decompositions become loops or library calls that round
-// differently.
+// Whether the value counts as exact for exact operands. Passes do not rewrite these instructions, except that
+// fft-expander makes products with bounds. Decompositions become loops or library calls that round differently.
 bool IsLeftAlone(const Instruction& inst) {
   constexpr std::string_view kDecompositions[] = {"Qr", "ProductOfElementaryHouseholderReflectors", "Eigh"};
   if (std::ranges::any_of(inst.operands(), [](const Instruction* operand) { return operand->shape().IsTuple(); }))

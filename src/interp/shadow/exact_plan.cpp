@@ -20,7 +20,7 @@ using shadow::RoundingTo;
 using shadow::SignificandBits;
 using shadow::TermsOf;
 
-constexpr int kNoUnit = 4000;  // Zeros are multiples of everything.
+constexpr int kNoUnit = 4000;
 constexpr int kTf32Bits = 11;
 
 int LowestBit(double x) {
@@ -50,8 +50,8 @@ bool OnlyChooses(const Computation& body) {
   });
 }
 
-// Whether a fold of several values by the computation has one result in any order: it compares each of the values, so
-// that ties are broken. An argmax that compares only the keys keeps the first or the last of equal ones.
+// Whether a fold has one result in any order, because it compares all values. An argmax that compares only keys keeps
+// the first or the last of equal ones.
 bool ComparesAll(const Computation& body) {
   std::vector<const Instruction*> needed{&body.root()};
   for (size_t i = 0; i < needed.size(); ++i) {
@@ -218,7 +218,7 @@ std::string ExactPlan::OfSort(const Instruction& inst) {
 
 std::string ExactPlan::MayRound(const Instruction& inst) { return Rounds(inst, "may round"); }
 
-// Integer ops, movements and ops that are exact by their row have no rule.
+// Integer ops, movements, and ops that are exact by their row have no rule.
 std::string ExactPlan::ReasonOf(const Instruction& inst) {
   struct Rule {
     Opcode opcode;

@@ -1,7 +1,6 @@
 // Checks whether a module's results are independent of the order of computation. This holds if every intermediate value
-// is a multiple of a power of two, and no permitted partial result needs more bits than its type has. Then nothing is
-// rounded, and differences are errors. Input profile `exact` generates arguments for this check
-// (docs/comparison.md#exact).
+// is a multiple of a power of two, and no partial result needs more bits than its type has. Then nothing is rounded,
+// and differences are errors. Profile `exact` generates arguments for this check (docs/comparison.md#exact).
 #ifndef HLO_INTERP_SHADOW_EXACT_PLAN_H_
 #define HLO_INTERP_SHADOW_EXACT_PLAN_H_
 
@@ -15,17 +14,17 @@ namespace hlo {
 
 class Instruction;
 
-// Every element is a multiple of 2^unit with a magnitude of at most `most`.
+// Every element is a multiple of 2^unit and at most `most`.
 struct Magnitude {
   double most = 0;
   int unit = 0;
 };
 
 struct ExactOptions {
-  bool allow_tf32 = false;  // f32 operands of products may be rounded to tf32.
+  bool allow_tf32 = false;  // Products may round f32 operands to tf32.
 };
 
-// Observes one interpretation. `Saw` is its `on_value` callback.
+// Observes one interpretation: `Saw` is its `on_value` callback.
 class ExactPlan {
  public:
   explicit ExactPlan(const ExactOptions& options = {}) : options_(options) {}

@@ -1,4 +1,4 @@
-// Bounds of functions of one element, and of power, atan2, remainder and clamp (docs/comparison.md#elementwise-rules).
+// Bounds of functions of one element, power, atan2, remainder and clamp: docs/comparison.md#elementwise-rules.
 #include <algorithm>
 
 #include "interp/functions.h"
@@ -7,7 +7,7 @@
 namespace hlo::shadow {
 namespace {
 
-// In the function's domain, the extremes over [a - e, a + e] are at the ends or equal to `between`.
+// The extremes over [a - e, a + e] in the domain are at the ends or equal to `between`.
 Pair Between(const FloatFunction& function, const Finish& finish, Pair a, std::optional<double> between) {
   if (!IsDecided(a)) return {0, kUndetermined};
   const double value = function.f64(a.value);
@@ -42,8 +42,8 @@ Pair FallsThenRises(const FloatFunction& function, const Finish& finish, Pair a)
   return Between(function, finish, a, meets_zero ? std::optional(function.f64(0)) : std::nullopt);
 }
 
-// A kernel that computes 1 / (1 + exp(-x)) gives 0 if exp overflows. In f64 this begins at results of 2^-1024, 50 bits
-// above the smallest subnormal.
+// 1 / (1 + exp(-x)) is 0 if exp overflows. In f64 this begins at results of 2^-1024, 50 bits above the smallest
+// subnormal.
 Pair Vanishes(const FloatFunction& function, const Finish& finish, Pair a) {
   const Pair x = Monotone(function, finish, a);
   const double next_to_nothing = std::max(finish.compute.least * 0x1p26, 2 / finish.compute.overflow);
@@ -63,8 +63,7 @@ CourseRule RuleOf(Course course) {
   __builtin_unreachable();
 }
 
-// Increasing step functions such as floor. The next integer may exceed a small format: the largest number of f6e2m3fn
-// is 7.5.
+// Increasing functions such as floor. The next integer may exceed a small format: the largest f6e2m3fn is 7.5.
 template <double (*f)(double)>
 Pair Steps(const Finish& finish, const Pair* in) {
   const Pair a = in[0];
@@ -85,7 +84,7 @@ Pair Steps(const Finish& finish, const Pair* in) {
 
 double SignOf(double x) { return std::isnan(x) ? x : std::copysign(x != 0 ? 1.0 : 0.0, x); }
 
-// For a positive base, the function is monotone in each argument. A negative base needs an exact integer exponent, for
+// For a positive base, the power is monotone in each argument. A negative base needs an exact integer exponent, for
 // which x^b is monotone on either side of 0.
 Pair PowerRule(const Finish& finish, const Pair* in) {
   const Pair a = in[0], b = in[1];
@@ -123,7 +122,7 @@ Pair Atan2Rule(const Finish& finish, const Pair* in) {
   return std::isfinite(before) ? Rounded(finish, value, before) : Pair{0, kUndetermined};
 }
 
-// While the integer quotient is q, a - q b changes by at most ea + |q| eb. fmod is exact.
+// While the quotient is q, a - q b changes by at most ea + |q| eb. fmod is exact.
 Pair RemainderRule(const Finish& finish, const Pair* in) {
   const Pair a = in[0], b = in[1];
   if (!IsDecided(a) || !IsDecided(b)) return {0, kUndetermined};

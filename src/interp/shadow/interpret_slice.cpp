@@ -1,5 +1,5 @@
-// The value of a slice in the declared types. Products of wanted results are added in the interpreter's order, so that
-// results have the same bits as in a complete evaluation.
+// The value of a slice in declared types. Products are added in the interpreter's order, so that results have the same
+// bits as in a complete evaluation.
 #include <algorithm>
 
 #include "base/parallel.h"

@@ -1,7 +1,7 @@
 // Applies a computation of scalars at every index of arrays, for map, reducers and comparators.
 //
-// Lifting prepends the dimensions of the arrays to the dimensions of an instruction, so that one evaluation serves all
-// indices. Instructions that depend on no parameter are not lifted. Loops, branches and instructions that would become
+// Lifting prepends the dimensions of the arrays to those that an instruction has, so that one evaluation serves all
+// indices. Instructions that depend on no parameter are not lifted. Loops, branches, and instructions that would become
 // another op, as a dynamic-slice becomes a gather, are evaluated index by index.
 #include <algorithm>
 #include <cstring>
@@ -14,10 +14,10 @@ namespace hlo::shadow {
 
 namespace {
 
-// Not for a map, whose callee has scalars instead of the operands' shapes.
+// Excludes a map, whose callee has scalars instead of the operands' shapes.
 bool IsCall(const Instruction& inst) { return inst.Is(Opcode::kCall) || inst.Is(Opcode::kFusion); }
 
-// All directly and indirectly called computations, callees first, and `computation` last.
+// All called computations, callees first, and `computation` last.
 std::vector<const Computation*> CalledFirst(const Computation& computation) {
   std::vector<const Computation*> order, stack = {&computation};
   std::unordered_map<const Computation*, bool> done;  // False while the callees are on the stack.
@@ -72,8 +72,8 @@ class Lifter {
 
   bool IsLifted(const Instruction& inst) const { return is_lifted_.at(&inst); }
 
-  // Adds the lifted form of `inst`. If the op has none, sets `*each_index` and returns a placeholder with the lifted
-  // operands and shape, which the rule of its op must not evaluate.
+  // Adds the lifted form of `inst`. If its op has none, sets `*each_index` and returns a placeholder with the lifted
+  // operands and shape, which no rule may evaluate.
   Instruction& Add(const Instruction& inst, bool* each_index) {
     const auto is_lifted = [&](const Instruction* operand) { return IsLifted(*operand); };
     const bool lifts = inst.Is(Opcode::kParameter) || IsDrawn(inst) || std::ranges::any_of(inst.operands(), is_lifted);
@@ -89,7 +89,7 @@ class Lifter {
     return *made;
   }
 
-  // The lifted instruction, or a broadcast of one that is not lifted.
+  // An instruction that is not lifted is broadcast.
   Instruction& Everywhere(const Instruction& inst) {
     return IsLifted(inst) ? *map_.at(&inst) : Spread(*map_.at(&inst), inst.shape());
   }
@@ -108,7 +108,7 @@ class Lifter {
     return to_.Add(Opcode::kBroadcast, Lift(own), {&same}, DimensionsAttrs{std::move(along)});
   }
 
-  // Broadcasts a lifted scalar, such as the predicate of a select, over the array operands.
+  // Broadcasts a scalar, such as the predicate of a select, over array operands.
   Instruction& Widened(Instruction& scalar, const Shape& own) {
     return to_.Add(Opcode::kBroadcast, Lift(own.WithType(scalar.shape().type())), {&scalar},
                    DimensionsAttrs{MovedUp({}, rank_, true)});
@@ -121,7 +121,6 @@ class Lifter {
     return &clone;
   }
 
-  // Null if the op has no lifted form.
   Instruction* AddLifted(const Instruction& inst, const std::vector<Instruction*>& as_they_are) {
     std::vector<Instruction*> all;
     for (const Instruction* operand : inst.operands()) all.push_back(&Everywhere(*operand));
@@ -326,14 +325,14 @@ Result<ShadowValue> Lifted::AtEachIndex(Context& context, const Instruction& lif
 }
 
 Result<ShadowValue> Lifted::operator()(Context& context, Operands args) const {
-  // Small arrays of a body become large, so their elements are counted first.
+  // Small arrays of a body become large.
   int64_t elements = 0;
   for (const Computation* computation : module_->Computations()) {
     for (const Instruction* inst : computation->Instructions())
       elements += inst->shape().IsArray() ? std::min(inst->shape().NumElements(), kMostSteps) : 0;
   }
   TRY(Spend(context, module_->entry().root(), elements));
-  // A given value of an instruction of the body applies to every index.
+  // A given value applies to every index.
   const auto given = [&](const Instruction& inst) -> std::optional<ShadowValue> {
     if (&inst.module() != module_.get()) return context.options.given(inst);
     const auto from = lifted_from_.find(&inst);
@@ -349,7 +348,7 @@ Result<ShadowValue> Lifted::operator()(Context& context, Operands args) const {
   Context at_index = {.options = options, .top = context.top, .heuristic = context.heuristic, .depth = context.depth};
   ShadowOptions of_lifted = options;
   if (options.given) of_lifted.given = given;
-  // The plan refers to instruction ids of another module. Without it, the bounds permit more.
+  // The plan has instruction ids of another module. Without it, bounds permit more.
   if (!context.ftz()) of_lifted.plan = nullptr;
   Context lifted = {.options = of_lifted, .top = context.top, .depth = context.depth};
   lifted.instead = [&](const Instruction& inst, Operands operands) -> Result<std::optional<ShadowValue>> {

@@ -1,21 +1,20 @@
 // Bounds of transforms, factorisations and triangular solves in the declared types.
 //
-// fft: each result is the sum of all elements of its transform, multiplied by roots of unity. An algorithm that uses
-// factors of at most 13 rounds each element at most 7 times for each bit of a factor, even if it computes the factor 13
-// by its definition. So one dimension of length n has h = 8 log2(n) + 8 roundings. For larger prime factors, a
-// convolution with a chirp does this twice for at most four times the length, with a product before, between and after:
-// h = 16 log2(4n) + 32. Each step keeps the norm, except for the norm of the chirp, sqrt(2n). With N elements of norm
-// |x|, |error| <= gamma(h, u) sqrt(2N) |x|. The likely bound is a random walk of roundings: 6 sqrt(h) u |x|. Source:
-// Higham, Accuracy and Stability, 24.1.
+// fft: each result is a sum of all elements times roots of unity. An algorithm with factors up to 13 rounds each
+// element at most 7 times for each bit of a factor, even if it computes 13 by its definition. So length n has h = 8
+// log2(n) + 8 roundings. For larger prime factors, a convolution with a chirp does this twice for up to four times the
+// length, with a product before, between and after: h = 16 log2(4n) + 32. Each step keeps the norm, except for the norm
+// of the chirp, sqrt(2n). With N elements of norm |x|, |error| <= gamma(h, u) sqrt(2N) |x|. The likely bound is a
+// random walk of roundings: 6 sqrt(h) u |x|. Source: Higham, Accuracy and Stability, 24.1.
 //
-// Factorisations and solves are recurrences. Each step has the bound of its operands and its own rounding, for any
+// Factorisations and solves are recurrences. Each step has the bounds of its operands and its own rounding, for any
 // order of a sum. Source: Higham, 8.1, 9.3, 10.1.
 //
-// Such a bound may double with each row. If the bound becomes uninformative and the run's result is known
+// Such a bound may double with each row. If it becomes uninformative and the run's result is known
 // (ShadowOptions::left), a property of all algorithms is checked: the product of the factors is the matrix, and the
-// product of the triangle and the solution is the other side, with an error of at most gamma_n times the product of the
-// moduli. So each element is compared with a value that is computed from the other elements of the run's result. A
-// pivot is right if no candidate is larger by more than this error. Source: Higham, 8.5, 9.3, 10.3.
+// product of triangle and solution the other side, within gamma_n times the product of the moduli. So each element is
+// compared with the value that the run's other elements determine. A pivot is right if no candidate is larger by more
+// than this error. Source: Higham, 8.5, 9.3, 10.3.
 #include <algorithm>
 #include <cmath>
 #include <complex>
@@ -113,8 +112,8 @@ double RoundingsOf(int64_t length) {
   const double bits = std::ceil(std::log2(static_cast<double>(length)));
   return HasLargePrime(length) ? 16 * (bits + 2) + 32 : 8 * bits + 8;
 }
-// Growth of sums inside the algorithm, relative to the magnitudes of the elements. A root of unity combines both parts
-// into one. The transform of a chirp has as many terms as its length.
+// Growth of sums inside the algorithm, relative to the elements. A root of unity combines both parts. The transform of
+// a chirp has as many terms as its length.
 double GrowthOf(int64_t length) { return HasLargePrime(length) ? 8.0 * static_cast<double>(length) : 2; }
 
 Result<ShadowValue> Fft(Context& context, const Instruction& inst, Operands operands) {
@@ -143,7 +142,7 @@ Result<ShadowValue> Fft(Context& context, const Instruction& inst, Operands oper
   const Rounding rounding = RoundingTo(PartOf(inst.shape().type()), context.ftz());
   const double u = rounding.relative + kOwn;
   const double gamma = chain * u / (1 - chain * u);
-  // Below the smallest normal number, each rounding of each element is off by up to `least`.
+  // Each rounding below the smallest normal number is off by up to `least`.
   const double underflow = 4 * static_cast<double>(elements) * chain * rounding.least;
   const Numbers numbers(x);
   std::vector<Approx> values(inst.shape().NumElements());
@@ -157,9 +156,9 @@ Result<ShadowValue> Fft(Context& context, const Instruction& inst, Operands oper
       sizes += number.size();
       bounds += number.bound;
     }
-    // The elements that are not stored are conjugates of stored elements.
+    // Elements that are not stored are conjugates.
     if (to_real) norm *= std::numbers::sqrt2;
-    // The algorithm decides whether an intermediate result overflows.
+    // Whether an intermediate result overflows depends on the algorithm.
     const bool may_overflow = growth * (to_real ? 2 : 1) * sizes >= rounding.overflow;
     const double given = (to_real ? 2 : 1) * bounds + underflow;
     const double worst =
@@ -179,7 +178,7 @@ class Rounded {
   Rounded(PrimitiveType type, bool ftz) {
     const PrimitiveType part = PartOf(type);
     const Rounding rounding = RoundingTo(BitWidth(part) < 32 ? PrimitiveType::kF32 : part, ftz);
-    // The computation of the value in f64 has as many roundings.
+    // The computation of the f64 value has as many roundings.
     u_ = (IsComplex(type) ? 8 : 1) * rounding.relative + (IsComplex(type) ? 8 : 1) * kOwn;
     least_ = 8 * rounding.least;
     overflow_ = rounding.overflow;
@@ -212,7 +211,7 @@ class Rounded {
   static Approx Open(Complex value) { return {value, kUndetermined}; }
 
  private:
-  // If an intermediate result may overflow, the order of operations decides.
+  // If an intermediate result may overflow, the order decides.
   Approx Up(Complex value, double bound) const {
     return std::abs(value) + bound * kUp < overflow_ ? Approx{value, bound * kUp} : Open(value);
   }
@@ -263,7 +262,7 @@ std::vector<Complex> LeftOf(const std::optional<Numbers>& left, int64_t first, i
   return numbers;
 }
 
-// The run's result of `inst` at tuple index `index`, or nullopt if `inst` is not the root.
+// The run's result at tuple index `index`, or nullopt if `inst` is not the root.
 std::optional<Literal> LeftBy(const Context& context, const Instruction& inst, const ShapeIndex& index) {
   const Literal* left = context.options.left;
   if (left == nullptr || context.top == nullptr || &inst != &context.top->root()) return std::nullopt;

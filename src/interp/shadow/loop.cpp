@@ -90,7 +90,7 @@ Repeated::Named Repeated::PlanInstruction(const Context& context, const Instruct
   return step(std::move(made));
 }
 
-// The step of a value. A tuple that is needed as a whole gets a new step.
+// A tuple that is needed as a whole gets a new step.
 int Repeated::StepOf(const Context& context, const Named& value) {
   if (value.step >= 0) return value.step;
   Step tuple{.inst = value.tuple};
@@ -107,7 +107,7 @@ int Repeated::AddStep(const Context& context, Step step) {
   return static_cast<int>(steps_.size()) - 1;
 }
 
-// The callee of a fusion or call that is inlined, or null. With dynamic sizes, an instruction inside may have no bounds
+// The callee of an inlined fusion or call, or null. With dynamic sizes, an instruction inside may have no bounds
 // although the call has.
 const Computation* Repeated::Dissolved(const Context& context, const Instruction& inst) const {
   if (!inst.Is(Opcode::kFusion) && !inst.Is(Opcode::kCall)) return nullptr;
@@ -201,9 +201,9 @@ void Repeated::Restart() {
   }
 }
 
-// Instructions in a loop are not outputs (Context::IsOutput), so their users read the values directly.
+// Instructions in a loop are not outputs (Context::IsOutput), so users read the values directly.
 Status Repeated::RunSteps(Context& context, Operands args, ShadowValue& result) {
-  constexpr int64_t kBuffers = 2;  // A loop alternates between two state buffers.
+  constexpr int64_t kBuffers = 2;
   if (trips_ == 0) result = ShadowValue();
   if (trips_ < kBuffers && is_tuple_) {
     result.shape = root_.shape();

@@ -1,5 +1,4 @@
-// Loops: computations that are applied repeatedly to a state, with a plan of the steps of a trip. Private to
-// interp/shadow.
+// Loops, with a plan of the steps of a trip. Private to interp/shadow.
 #ifndef HLO_INTERP_SHADOW_LOOP_H_
 #define HLO_INTERP_SHADOW_LOOP_H_
 
@@ -11,20 +10,20 @@
 
 namespace hlo::shadow {
 
-// A computation as a list of steps, including the steps of fusions and calls. A get-tuple-element reads the element
-// directly, so tuples are not steps. Steps that depend only on unchanged state and given values run in the first trip
-// only. Otherwise a sum of a million elements in a loop of a million trips would take hours.
+// A computation as a list of steps, including the steps of fusions and calls. Tuples are not steps, because elements
+// are read directly. Steps that depend only on unchanged state and given values run in the first trip only. Otherwise a
+// sum of a million elements in a loop of a million trips would take hours.
 class Repeated {
  public:
-  // `unchanged[i]`: element i of the state never changes.
+  // `unchanged` marks state elements that never change.
   Repeated(const Computation& computation, const std::vector<bool>& unchanged)
       : root_(computation.root()), unchanged_(unchanged) {}
 
   // Stores the root's value in `result`, whose memory is reused. After the first trip, `result` must hold the initial
-  // state or the result of an earlier trip.
+  // state or an earlier result.
   Status Run(Context& context, Operands args, ShadowValue& result);
   void Restart();
-  // Scalar steps (interp/shadow/slice.h) of each trip after the first.
+  // Scalar steps (interp/shadow/slice.h) of each later trip.
   int64_t later_steps() const { return later_steps_; }
 
  private:
@@ -35,14 +34,14 @@ class Repeated {
     std::vector<int> operands;                      // Step numbers.
     int64_t index = 0;                              // Number of the argument or state element.
     bool is_unchanged = false;                      // Later trips have the value of the first trip.
-    bool is_kept = false;                           // The unchanged value is kept for later trips.
+    bool is_kept = false;                           // The value is kept for later trips.
     bool is_repeated = false;                       // Later trips compute the step again.
     bool is_large = false;                          // The value is released after its last use in a trip.
     int output = -1;                                // The output that this step computes, or -1.
-    std::vector<int> last_in_first, last_in_later;  // Large values that this step reads last, in these trips.
+    std::vector<int> last_in_first, last_in_later;  // Large values that this step reads last.
     std::unique_ptr<PreparedElementwise> rule;
   };
-  // A step's value, or the elements of a tuple that has no step.
+  // A step's value, or the elements of a tuple without a step.
   struct Named {
     int step = -1;
     const Instruction* tuple = nullptr;
@@ -87,7 +86,7 @@ class Repeated {
   int called_ = 0;  // Depth of nested calls during planning.
 };
 
-// A while loop, whose plan is reused by later runs.
+// A while loop, whose plan is reused.
 class Loop {
  public:
   explicit Loop(const Instruction& loop);

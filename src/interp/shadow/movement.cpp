@@ -146,7 +146,7 @@ bool KeepsBitsOfNaN(const Context& context, const Instruction& inst) {
       case Opcode::kConstant:
       case Opcode::kBitcastConvert: continue;
       case Opcode::kParameter:
-        // The caller has to decide for parameters of called computations.
+        // The caller decides for parameters of called computations.
         if (&next.computation() != context.top) return false;
         continue;
       case Opcode::kSelect: first = 1; break;

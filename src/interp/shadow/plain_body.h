@@ -1,5 +1,5 @@
-// The body of a reducer without calls, fusions, copies, barriers and tuple elements. Passes remove such instructions,
-// and a reducer must have the same bounds before and after a pass. Private to interp/shadow.
+// A reducer's body without calls, fusions, copies, barriers and tuple elements. Passes remove these, and the bounds
+// must be the same before and after a pass. Private to interp/shadow.
 #ifndef HLO_INTERP_SHADOW_PLAIN_BODY_H_
 #define HLO_INTERP_SHADOW_PLAIN_BODY_H_
 
@@ -17,7 +17,7 @@ class PlainBody {
   static std::unique_ptr<PlainBody> Of(const Computation& body);
 
   const Computation& computation() const { return module_.entry(); }
-  // The instruction from which `inst` was copied, or `inst` itself.
+  // The instruction from which `inst` was copied, or `inst`.
   const Instruction& Original(const Instruction& inst) const;
 
  private:

@@ -26,7 +26,7 @@ PreparedElementwise::PreparedElementwise(const Instruction& inst)
 std::unique_ptr<PreparedElementwise> PreparedElementwise::Of(const Context& context, const Instruction& inst) {
   if (!inst.Is(kElementwise) || inst.shape().NumElements() == 0 || MayBeDynamic(inst)) return nullptr;
   auto prepared = std::unique_ptr<PreparedElementwise>(new PreparedElementwise(inst));
-  // A copy needs no op, because it shares the bytes of its operand.
+  // A copy needs no op, because it shares its operand's bytes.
   const bool copies = inst.Is(Opcode::kCopy) && inst.shape().type() == inst.operand(0).shape().type();
   if (IsOther(&inst) && std::ranges::all_of(inst.operands(), IsOther) && !copies) {
     auto op = ElementwiseOp::Make(inst);

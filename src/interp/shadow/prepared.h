@@ -1,4 +1,4 @@
-// Elementwise instructions that are evaluated repeatedly. Private to interp/shadow.
+// Elementwise instructions that run repeatedly. Private to interp/shadow.
 #ifndef HLO_INTERP_SHADOW_PREPARED_H_
 #define HLO_INTERP_SHADOW_PREPARED_H_
 
@@ -10,15 +10,15 @@
 
 namespace hlo::shadow {
 
-// An elementwise instruction with a rule that is looked up once. It computes the same as RunInstruction and allocates
-// memory only for values.
+// An elementwise instruction whose rule is looked up once. It computes the same as RunInstruction, but allocates only
+// for values.
 class PreparedElementwise {
  public:
   // Null if the instruction has no such rule.
   static std::unique_ptr<PreparedElementwise> Of(const Context& context, const Instruction& inst);
 
-  // `result` is empty or holds any value of the instruction's shape. If this returns false, `result` is invalid and
-  // RunInstruction must evaluate the instruction.
+  // `result` is empty or holds any value of the shape. If this returns false, `result` is invalid, and RunInstruction
+  // must evaluate the instruction.
   bool Run(const Context& context, Operands operands, ShadowValue& result) const;
 
  private:

@@ -1,6 +1,5 @@
-// Bounds of reduce. Combiners with a rule in totals.h use this rule. For reducers that return one of their elements,
-// all possible elements are found (choices.cpp). Other reducers are applied in two orders. Rules:
-// docs/comparison.md#sums.
+// Bounds of reduce. Combiners with a rule in totals.h use it. For reducers that return one of their elements, all
+// possible elements are found (choices.cpp). Other reducers are applied in two orders. Rules: docs/comparison.md#sums.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -26,7 +25,7 @@ void FoldColumns(const Source& from, int64_t at, int64_t rows, int64_t stride, i
   }
 }
 
-// A fast path for sums of exact elements, with independent accumulators.
+// A fast path for exact elements, with independent accumulators.
 void FoldExactRow(const double* v, int64_t count, Total& total) {
   constexpr int kWays = 16;
   double sum[kWays], size[kWays] = {};
@@ -214,7 +213,7 @@ Result<ShadowValue> SpreadOver(Context& context, const ShadowValue& x, const std
   return Move(context, spread.inst(), args);
 }
 
-// Applies the body sequentially and in a balanced tree. The right result is assumed to be between these two results. If
+// Applies the body sequentially and in a balanced tree, and assumes that the right result is between both results. If
 // samples show that the body depends on the order, there are no bounds, and two modules are compared by the
 // interpreter's bits.
 Result<ShadowValue> ReduceByBody(Context& context, const Instruction& inst, const Computation& body, Operands operands,
@@ -296,7 +295,7 @@ Result<ShadowValue> ReduceByBody(Context& context, const Instruction& inst, cons
   return tuple;
 }
 
-// A result of a reducer that depends only on its own two parameters, through one op.
+// A result that depends only on its own two parameters, through one op.
 class Apart {
  public:
   static bool Is(const Computation& reducer, int64_t i) {
@@ -347,9 +346,8 @@ Result<std::optional<ShadowValue>> ReduceApart(Context& context, const Instructi
   return tuple;
 }
 
-// The fallback for reducers that ReduceByPicking does not support. The result is an element that no other element
-// beats. If several are equal or NaN, the order decides. So the reducer's results for the winner and any other element
-// are permitted, in either order.
+// Used if ReduceByPicking fails. No other element beats the result, and among equal elements and NaNs the order
+// decides. So the reducer's results for the winner and any other element are permitted, in either order.
 Status OpenTies(Context& context, const Instruction& inst, const Computation& body, Operands operands,
                 ShadowValue& result) {
   const ReduceAttrs& attrs = inst.attrs<ReduceAttrs>();
@@ -364,7 +362,7 @@ Status OpenTies(Context& context, const Instruction& inst, const Computation& bo
   std::vector<ShadowValue> winners;
   for (size_t k = 0; k < arity; ++k) winners.push_back(place(k));
 
-  // Combines elements of dimensions `sizes` with the winner at their index in the dimensions `along`.
+  // Combines elements with the winner at their index in `along`.
   const auto meet = [&](const std::vector<ShadowValue>& elements, const std::vector<int64_t>& sizes,
                         const std::vector<int64_t>& along) -> Status {
     std::vector<ShadowValue> spread;
@@ -391,8 +389,8 @@ Status OpenTies(Context& context, const Instruction& inst, const Computation& bo
   return meet(elements, dims, kept);
 }
 
-// Whether the reducer gives the same bits for samples of integers forwards, backwards and as a tree. All samples share
-// each run of the body, because a loop repeats this check in every trip.
+// Whether samples of integers give the same bits forwards, backwards and as a tree. All samples share each run of the
+// body, because a loop repeats this check in every trip.
 Result<bool> KeepsAnyOrder(const Computation& body, Operands operands) {
   constexpr int64_t kSamples = 4, kTerms = 13;
   const size_t arity = operands.size() / 2;

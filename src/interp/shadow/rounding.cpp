@@ -1,4 +1,4 @@
-// Rounding errors of types, of results according to their precision plan, and of sums.
+// Rounding errors of types, of results with a precision plan, and of sums.
 #include <algorithm>
 #include <unordered_set>
 
@@ -149,7 +149,7 @@ SumRule SumRuleOf(const Context& context, const Instruction& inst, int64_t terms
     rule.worst = gamma(sum.promote_every, u) + gamma(promotions, unit(sum.promoted)) * 1.01;
   }
   const double own = gamma(terms + 1, kOwn);
-  // Truncation errors have a mean, so they grow with h and not with its root.
+  // Truncation errors have a mean, so they grow with h, not with its root.
   rule.likely = sum.rounding == SumRounding::kTruncate ? rule.worst : std::min(rule.worst, 6 * std::sqrt(chain) * u);
   rule.worst += own;
   rule.likely += own;

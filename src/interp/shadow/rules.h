@@ -1,4 +1,4 @@
-// Interface between the files of the shadow: rounding errors and rules by op family. Private to interp/shadow.
+// Interface between the files of the shadow. Private to interp/shadow.
 #ifndef HLO_INTERP_SHADOW_RULES_H_
 #define HLO_INTERP_SHADOW_RULES_H_
 
@@ -15,16 +15,15 @@
 namespace hlo::shadow {
 
 inline constexpr double kUndetermined = std::numeric_limits<double>::quiet_NaN();
-// Bound of an undetermined element that was computed from values of operands. Only the payload of the NaN differs from
-// kUndetermined. Rules may ignore the difference, because a comparison of two modules (`widened`) evaluates each rule a
-// second time without bounds.
+// Bound of an undetermined element that was computed from operands: kUndetermined with another payload. Rules may
+// ignore the difference, because `widened` evaluates each rule a second time without bounds.
 inline constexpr double kUndeterminedButComputed = std::bit_cast<double>(std::bit_cast<uint64_t>(kUndetermined) | 1);
 // Flags of a Mask: the element has no meaningful value, or it is undetermined but computed.
 inline constexpr uint8_t kLost = 1, kComputed = 2;
 inline bool IsComputed(double bound) {
   return !std::isnan(bound) || std::bit_cast<uint64_t>(bound) == std::bit_cast<uint64_t>(kUndeterminedButComputed);
 }
-// Compensates for the f64 roundings of bounds.
+// Compensates for f64 roundings of bounds.
 inline constexpr double kUp = 1 + 0x1p-50;
 // Relative error of one rounding in the shadow's own f64 arithmetic.
 inline constexpr double kOwn = 0x1p-53;
@@ -52,8 +51,8 @@ inline double HalfUlp(const Rounding& rounding, double magnitude) {
   return step < rounding.least ? rounding.least : step;  // std::max prevents vectorised loops.
 }
 
-// Errors that are added to a formula's result: the rounding in the type of the computation, or an error of some ulps,
-// and the rounding to a narrower type that holds the result.
+// Errors that are added to a formula's result: the rounding in the computation's type, or some ulps, and the rounding
+// to a narrower type that holds the result.
 struct Finish {
   Rounding compute;  // For functions, `relative` and `least` are multiplied by 2 * ulps.
   Rounding target;
@@ -97,8 +96,8 @@ struct Context {
 
 Literal NewBuffer(const Shape& shape);
 Literal Zeros(const Shape& shape);
-// NaNs keep sign and payload. The processor's conversions would make signalling NaNs quiet, which changes their place
-// in the total order.
+// NaNs keep sign and payload. The processor would make signalling NaNs quiet, which changes their place in the total
+// order.
 double WideElement(const Literal& literal, int64_t i);
 void SetWideElement(Literal& literal, int64_t i, double x);
 inline const double* Values(const Literal& literal) { return literal.data<double>().data(); }
@@ -111,18 +110,16 @@ struct Pair {
   double bound;
 };
 
-// Rounds x to the type. |x| must be below the overflow threshold, and the type must not be f64: the sum has 52 bits,
-// and at most 25 are kept.
+// |x| must be below the overflow threshold, and the type must not be f64: the sum has 52 bits, and at most 25 are kept.
 inline double Nearest(const Rounding& to, double x) {
   const double to_whole_steps = 0x1.8p52 * (2 * HalfUlp(to, std::fabs(x)));
   return std::copysign((x + to_whole_steps) - to_whole_steps, x);
 }
 
-// The result after `finish` of a number within `before` of `value`, on the grid of the type. The result must not
-// overflow. Rounding is monotone, so the result is between the rounded ends of the interval. Equal ends determine the
-// result. A single rounding with `before` = 0 determines it too: rounding a sum, product, quotient or root of f32
-// numbers to f64 first does not change its rounding to f32. The sign of a zero is determined if the interval does not
-// contain 0.
+// The result after `finish` of a number within `before` of `value`, on the grid of the type. It must not overflow.
+// Rounding is monotone, so the result is between the rounded ends. Equal ends determine it. A single rounding with
+// `before` = 0 determines it too: rounding a sum, product, quotient or root of f32 numbers to f64 first does not change
+// its rounding to f32. The sign of a zero is determined if the interval does not contain 0.
 inline Pair OnGrid(const Finish& finish, double value, double before) {
   const double size = std::fabs(value) + before;
   const bool exact = finish.nearest && before == 0;
@@ -140,7 +137,7 @@ inline Pair OnGrid(const Finish& finish, double value, double before) {
   return {middle, is_open_zero ? std::max(bound, kTiny) : bound};
 }
 
-// An interval around `picked`, or by default around its middle, that contains both outcomes.
+// An interval that contains both outcomes, around `picked` or by default around its middle.
 Pair HullOf(Pair a, Pair b, std::optional<double> picked = {});
 
 // ---- Rules by op family ---------------------------------------------------------------------------------------------
@@ -150,14 +147,13 @@ using Operands = std::span<const ShadowValue* const>;
 bool IsElementwiseRule(const Instruction& inst);
 Result<ShadowValue> Elementwise(Context& context, const Instruction& inst, Operands operands);
 
-// For reducers of which PicksASide holds: the best element, with all elements that may be best as choices. Returns
+// If PicksASide holds for the reducer, the best element, with all elements that may be best as choices. Returns
 // nullopt for other reducers or too many choices.
 Result<std::optional<ShadowValue>> ReduceByPicking(Context& context, const Instruction& inst, const Computation& body,
                                                    Operands operands);
-// Whether each result of the reducer is an unchanged element of one side, which is one of the two elements that it
-// combines.
+// Whether each result is an unchanged element of one side, that is, one of the two elements that the reducer combines.
 bool PicksASide(const Computation& body);
-// Widens elements to[i] of `result` to permit the elements i of `candidate`.
+// Widens elements to[i] of `result` to permit elements i of `candidate`.
 void OpenTo(const ShadowValue& candidate, std::span<const int64_t> to, ShadowValue& result);
 // Elements `at` of x with dimensions `dims`. Index -1 selects the only element of `other`.
 ShadowValue Take(const ShadowValue& x, std::span<const int64_t> at, const std::vector<int64_t>& dims,
@@ -186,30 +182,30 @@ Result<ShadowValue> Dot(Context& context, const Instruction& inst, Operands oper
 Result<ShadowValue> Convolution(Context& context, const Instruction& inst, Operands operands,
                                 const WantedResults* wanted);
 
-// The interpreter's value from operands rounded to their types, for two compared modules. It is exact if the operands
-// are exact and passes keep the op, or rewrite it to ops with bounds. Otherwise it is undetermined, but equal bits in
-// both modules make it right, unless an operand has no meaningful value.
+// The interpreter's value from rounded operands, for two compared modules. It is exact for exact operands if passes
+// keep the op, or rewrite it to ops with bounds. Otherwise equal bits in both modules make it right, unless an operand
+// has no meaningful value.
 Result<ShadowValue> Interpreted(Context& context, const Instruction& inst, Operands operands);
-// Whether the instruction computes with complex numbers. OfComplex is its value in a comparison of two modules, with
-// the parts as `elements`.
+// Whether the instruction computes with complex numbers. OfComplex is its value for two modules, with the parts as
+// `elements`.
 bool IsOfComplex(const Instruction& inst);
 Result<ShadowValue> OfComplex(Context& context, const Instruction& inst, Operands operands);
-// The value in a kernel, in the declared types. Returns nullopt if the general rules apply.
+// The value in a kernel, in declared types. Returns nullopt if the general rules apply.
 Result<std::optional<ShadowValue>> OfComplexAsDeclared(Context& context, const Instruction& inst, Operands operands,
                                                        const WantedResults* wanted);
 bool HasComplexRule(const Instruction& inst);
-// Values other than complex arrays are returned unchanged.
+// Changes only complex arrays.
 ShadowValue SplitComplex(const ShadowValue& x);
 Literal Interleaved(const Literal& real, const Literal& imaginary, const Shape& shape);
-// Exact operands give an exact result. An element that is not exact makes the whole result undetermined, or in
-// elementwise instructions the same element.
+// Exact operands give an exact result. An inexact element makes the whole result undetermined, or in elementwise
+// instructions the same element.
 Result<ShadowValue> ThroughInterpreter(Context& context, const Instruction& inst, Operands operands);
 // Whether NaNs of `inst` have the bits of an argument or constant, and not of arithmetic.
 bool KeepsBitsOfNaN(const Context& context, const Instruction& inst);
-// Whether `inst` depends on a sum in its own computation. Another order or an additional zero term may change the sign
-// of a zero sum.
+// Whether `inst` depends on a sum in its computation. Another order or an additional zero term may change the sign of a
+// zero sum.
 bool AddsUpToZero(const Context& context, const Instruction& inst);
-// The result of an instruction that reads bits. Bits of NaNs are undetermined if they need not be preserved.
+// The result of an instruction that reads bits. NaNs are undetermined if they need not be preserved.
 Result<ShadowValue> BitsOf(Context& context, const Instruction& inst, Operands operands);
 bool NeverRounds(const Computation& computation);
 bool AllExact(Operands operands);
@@ -219,7 +215,7 @@ int64_t DataOperands(const Instruction& inst);
 Result<ShadowValue> Move(Context& context, const Instruction& inst, Operands operands);
 // For each result element, the row-major index of its source in operand `number`, or -1.
 Result<Literal> SourceOf(const Instruction& inst, int64_t number, Operands operands);
-// For each element of the updates, the row-major index of the operand element that it changes, or -1.
+// For each element of the updates, the row-major index of the changed operand element, or -1.
 std::vector<int64_t> DestinationsOf(const Instruction& scatter, const Literal& indices);
 
 // Applies `computation`, from scalars to scalars, at every index of arrays.
@@ -240,45 +236,43 @@ class Lifted {
 
 Result<ShadowValue> RunInstruction(Context& context, const Instruction& inst, Operands operands,
                                    const WantedResults* wanted);
-// Limit on nested calls. Each level needs several large stack frames.
+// Limit on nested calls. Each needs several large stack frames.
 inline constexpr int kDeepest = 500;
 // Instructions that the root needs, operands first, without operands of given values.
 std::vector<const Instruction*> NeededOrder(const Context& context, const Instruction& root);
 Result<ShadowValue> RunTo(Context& context, const Instruction& root, Operands args);
 Result<ShadowValue> Run(Context& context, const Computation& computation, Operands args);
 
-// Returns an error for which IsBeyondWork holds when the meter is empty.
+// Returns an error (IsBeyondWork) when the meter is empty.
 Status Spend(const Context& context, const Instruction& at, int64_t steps);
 
 // A value whose elements are undetermined and meaningless.
 ShadowValue Undetermined(const Shape& shape);
 ShadowValue UndeterminedOf(ShadowValue value);
 bool AnyUndetermined(const ShadowValue& x);
-// Drops bounds. Elements without a meaningful value stay undetermined.
+// Drops bounds. Meaningless elements stay undetermined.
 ShadowValue AsComputed(ShadowValue x);
-// Replaces undetermined elements of `to` by meaningful values of `from`.
+// Replaces undetermined elements of `to` by meaningful elements of `from`.
 void TakeComputed(const ShadowValue& from, ShadowValue& to);
-// Marks undetermined elements with a meaningful value as computed.
+// Marks undetermined but meaningful elements as computed.
 void MarkComputed(ShadowValue& value);
 void TakeAsExact(ShadowValue& value);
 // Removes a bound that is 0 everywhere, as after maxima and clamps of exact operands.
 void DropZeroBound(ShadowValue& value);
 bool AnyOpen(const ShadowValue& x);
-// IsOpen: the scalar, which decides control flow, is undetermined. HasComputed: control flow may follow the scalar's
-// value nevertheless.
+// IsOpen: the scalar, which decides control flow, is undetermined. HasComputed: control flow may follow its value
+// nevertheless.
 inline bool IsOpen(const ShadowValue& scalar) { return scalar.HasOpen() && scalar.open.GetInt(0) != 0; }
 inline bool HasComputed(const Context& context, const ShadowValue& scalar) {
   return context.options.widened && (scalar.open.data<uint8_t>()[0] & kLost) == 0;
 }
 
-// The action of a reducer on its two parameters: a binary op in either order, kAssign if it returns the second one,
-// otherwise kOther.
+// The action of a reducer: a binary op in either order, kAssign if it returns the second parameter, otherwise kOther.
 enum class Combiner { kAdd, kMultiply, kMaximum, kMinimum, kAssign, kOther };
 Combiner CombinerOf(const Computation& computation);
 
-// The error of a sum of n terms whose magnitudes add up to M, accumulated in type A over chains of h additions. Each
-// term passes at most h roundings, so the relative error of its share is at most (1+u)^h - 1 <= gamma(h,u)
-// (docs/comparison.md#sums).
+// The error of a sum of n terms whose magnitudes add up to M, in type A, over chains of h additions. Each term passes
+// at most h roundings, so its relative error is at most (1+u)^h - 1 <= gamma(h,u) (docs/comparison.md#sums).
 struct SumRule {
   double worst = 0;   // gamma, plus n roundings of the shadow's own sum.
   double likely = 0;  // 6 sqrt(h) u in place of gamma, since roundings are nearly independent and centred.
@@ -313,13 +307,13 @@ struct SumRule {
     return (before + target) * kUp;
   }
 };
-// `product_bits` counts the significand bits of both factors of each term. It is 0 if the terms are not products.
+// `product_bits` counts the significand bits of both factors. It is 0 if the terms are not products.
 SumRule SumRuleOf(const Context& context, const Instruction& inst, int64_t terms, int product_bits = 0);
 int SignificandBits(PrimitiveType type);
 bool AreIntegers(const ShadowValue& value);
 
 // Whether the order of finite terms decides if their sum overflows: a partial sum may overflow although the whole sum
-// does not, or the terms of the opposite sign, whose magnitudes add up to (sizes - |value|) / 2, may overflow first.
+// does not, or terms of the opposite sign, whose magnitudes add up to (sizes - |value|) / 2, may overflow first.
 inline bool OverflowIsOpen(double value, double worst, double sizes, double overflow) {
   const double size = std::fabs(value);
   return sizes >= overflow && (size - worst < overflow || (sizes - size) / 2 + worst >= overflow);

@@ -1,4 +1,4 @@
-// Chooses the results that are checked in a sample. Private to interp/shadow.
+// Chooses the results that a sample checks. Private to interp/shadow.
 #ifndef HLO_INTERP_SHADOW_SAMPLE_POINTS_H_
 #define HLO_INTERP_SHADOW_SAMPLE_POINTS_H_
 
@@ -18,7 +18,7 @@ enum class Spread { kEverywhere, kInGrid, kInRows, kInColumns };
 //   there are fewer rows, more columns are used, and vice versa.
 std::vector<int64_t> Points(const Shape& shape, Spread spread, int64_t wanted, uint64_t seed);
 
-// Sorts indices below `count`, and removes duplicates.
+// The indices must be below `count`.
 void SortUnique(std::vector<int64_t>& at, int64_t count);
 // Positions of `at` in the ascending list `sorted`.
 std::vector<int64_t> PositionsIn(const std::vector<int64_t>& sorted, const std::vector<int64_t>& at, int64_t count);

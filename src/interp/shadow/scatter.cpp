@@ -8,7 +8,7 @@
 namespace hlo::shadow {
 namespace {
 
-// The destinations of a scatter's updates (docs/ops.md#gather-and-scatter).
+// Destinations of updates (docs/ops.md#gather-and-scatter).
 class Destinations {
  public:
   Destinations(const ScatterAttrs& attrs, const Shape& operand, const Shape& indices, const Shape& updates)
@@ -87,7 +87,7 @@ class Destinations {
 ShadowValue Overwrite(const Context& context, const Instruction& inst, const ShadowValue& x, const ShadowValue& updates,
                       const std::vector<int64_t>& destination) {
   const Source from(x), with(updates);
-  // unique_indices is a promise that the indices may break.
+  // The indices may break the promise of unique_indices.
   std::vector<uint8_t> written(x.shape.NumElements());
   const bool meet = std::ranges::any_of(destination, [&](int64_t at) { return at >= 0 && written[at]++ != 0; });
   const bool bounded = x.HasBound() || updates.HasBound() || meet;

@@ -1,4 +1,4 @@
-// Evaluates computations: the needed instructions, control flow, and the rule of each instruction.
+// Evaluates computations: needed instructions, control flow, and the rule of each instruction.
 #include "interp/shadow/shadow.h"
 
 #include <algorithm>
@@ -151,8 +151,8 @@ Result<ShadowValue> ByRule(Context& context, const Instruction& inst, Operands o
   FAIL(UnsupportedAt(inst, "U041", Str("no error bounds for '", inst.opcode(), "' on ", inst.shape())));
 }
 
-// The value that users inside a kernel read of an output. The comparison of outputs judges their own overflow, but a
-// user may read the rounded, infinite value or the wider one. Returns nullopt if nothing overflows.
+// The value that users inside a kernel read of an output. The comparison judges the overflow of the output itself, but
+// a user may read the infinite value or the wider one. Returns nullopt if nothing overflows.
 std::optional<ShadowValue> AsRead(const Context& context, const Instruction& output, const ShadowValue& value) {
   if (!value.shape.IsArray() || !value.IsFloat() || context.options.widened) return std::nullopt;
   const double overflow = RoundingTo(output.shape().type(), context.ftz()).overflow;
@@ -230,8 +230,7 @@ void RoundToDeclared(ShadowValue& value, bool ftz) {
   value.held = value.shape.type();
 }
 
-// In a comparison of two modules, evaluates the rule a second time, on values without bounds. Undetermined elements of
-// `result` receive these values.
+// For two modules, evaluates the rule again, without bounds. Undetermined elements of `result` receive these values.
 Status AddComputed(Context& context, const Instruction& inst, Operands operands, const WantedResults* wanted,
                    ShadowValue& result) {
   // Called computations do this for their own instructions.
@@ -249,7 +248,7 @@ Status AddComputed(Context& context, const Instruction& inst, Operands operands,
   return {};
 }
 
-// Converts to a format that lacks infinities, NaN, zero, negative numbers or the negative zero.
+// Converts to a format that lacks infinities, NaN, zero, negative numbers or -0.
 Pair InFormat(FloatFormat format, Pair x) {
   if (!IsDecided(x)) return x;
   constexpr Pair kNan = {std::numeric_limits<double>::quiet_NaN(), 0};
@@ -284,7 +283,7 @@ void HoldInFormat(ShadowValue& value) {
   }
 }
 
-// For f8e8m0fnu, which has no zero. An empty sum becomes the NaN that a pass makes when it folds the sum.
+// f8e8m0fnu has no zero. An empty sum becomes NaN, as in a pass that folds it.
 void NoZeroOfNothing(const Instruction& inst, ShadowValue& sum) {
   const bool sums = inst.Is(Opcode::kDot) || inst.Is(Opcode::kConvolution);
   if (!sums || inst.shape().type() != PrimitiveType::kF8E8M0FNU) return;

@@ -1,10 +1,9 @@
-// The shadow computes a pair (value, bound) for each element. The value is computed in f64 without the roundings of the
-// declared types. The result of every implementation that the precision plan permits is within the bound. For one
-// kernel, the shadow determines which outputs are right (interp/compare/compare.h). For two modules, it determines
-// whether they compute the same function (interp/compare/widened.h). Rules: docs/comparison.md.
+// The shadow computes a pair (value, bound) for each element. The value is computed in f64 without the roundings of
+// declared types. The bound contains the result of every implementation that the precision plan permits. The shadow
+// determines which outputs of a kernel are right (interp/compare/compare.h), and whether two modules compute the same
+// function (interp/compare/widened.h). Rules: docs/comparison.md.
 //
-// The interpreter evaluates instructions that only move data or compute with integers. Instructions that round have
-// rules here.
+// Instructions that round have rules here. The interpreter evaluates movements and integers.
 #ifndef HLO_INTERP_SHADOW_SHADOW_H_
 #define HLO_INTERP_SHADOW_SHADOW_H_
 
@@ -32,21 +31,21 @@ struct ShadowValue {
   // Float elements in f64.
   Literal value;
   // |t - value| <= bound holds for every permitted result t. NaN: the element is undetermined. Infinity: it is
-  // undetermined, but not a NaN. Empty: all bounds are 0. A bound of 0 means that t is `value`, also if this is an
-  // infinity, a NaN or a zero with a sign.
+  // undetermined, but not NaN. Empty: all bounds are 0. With a bound of 0, t is `value`, even an infinity, a NaN or a
+  // zero with a sign.
   Literal bound;
-  // A smaller bound that a correct implementation exceeds with negligible probability, since roundings of a long sum
-  // add up like a random walk. A result beyond this bound is suspicious but not wrong. Empty: equal to `bound`.
+  // A smaller bound that is exceeded with negligible probability, because roundings of a long sum add up like a random
+  // walk. A result beyond it is suspicious but not wrong. Empty: equal to `bound`.
   Literal likely;
-  // The type to which the floats were last rounded, which may be wider than the declared type.
+  // The type of the last rounding, which may be wider than the declared type.
   PrimitiveType held = PrimitiveType::kF64;
 
-  // `exact`: elements of integers, pred, and complex numbers that are not split, in the declared type. `open`: a flag
-  // for each undetermined element, or empty if all are determined.
+  // `exact` has integers, pred, and complex numbers that are not split, in the declared type. `open` has flags of
+  // undetermined elements, or is empty.
   Literal exact;
   Literal open;
 
-  // Candidates for elements that a reducer selected. Null: only the bounds are known.
+  // Candidates for elements that a reducer selected, or null.
   std::shared_ptr<const Choices> choices;
 
   std::vector<ShadowValue> elements;  // Elements of a tuple, or the two parts of a computed complex array.
@@ -60,17 +59,17 @@ struct ShadowValue {
 // A bound above this fraction of its value is uninformative.
 inline constexpr double kSaysNothing = 0.25;
 
-// Decision d chooses one of the candidates [first[d], first[d + 1]). An empty range means no decision.
+// Decision d chooses among the candidates [first[d], first[d + 1]). An empty range means that nothing is decided.
 struct Decisions {
   std::vector<int64_t> first;
-  // Set if no candidate has a bound, so that only the order of combining decides.
+  // Set if no candidate has a bound, so that only the order decides.
   std::vector<uint8_t> by_order;
   // For sorts: the element of each candidate, and the line of each decision. An element takes one position of its line.
   std::vector<int64_t> element, line;
 };
 
-// An element with a decision has the value of one candidate. Values that share decisions take the same candidate, as
-// the index of an argmax belongs to its maximum.
+// An element with a decision is one of the candidates. Values that share decisions take the same candidate, as the
+// index of an argmax belongs to its maximum.
 struct Choices {
   std::shared_ptr<const Decisions> decisions;
   std::vector<int64_t> of;  // The decision of each element, or -1. Empty: element i has decision i.
@@ -79,8 +78,8 @@ struct Choices {
   int64_t DecisionOf(int64_t element) const { return of.empty() ? element : of[element]; }
 };
 
-// The results of a dot or convolution that are computed: row-major indices `at` in the shape `whole`. The instruction
-// then has the shape of a list of these results.
+// The computed results of a dot or convolution: row-major indices `at` in the shape `whole`. The instruction then has
+// the shape of a list.
 struct WantedResults {
   Shape whole;
   std::vector<int64_t> at;
@@ -96,17 +95,17 @@ struct WorkMeter {
 
 struct ShadowOptions {
   const PrecisionPlan* plan = nullptr;
-  // Treats every float type as f64. Conversions between floats do nothing, but reduce-precision still rounds.
+  // Treats every float type as f64. Only reduce-precision still rounds.
   bool widened = false;
   int64_t max_loop_iterations = 1'000'000;  // 0 means no limit.
   WorkMeter* meter = nullptr;               // Null means no limit.
 
-  // Whether a state element loses its bounds when an iteration starts, so that each iteration is judged by itself.
+  // Whether a state element loses its bounds at the start of an iteration, so that each iteration is judged by itself.
   // `element` is 0 for an array. May be null.
   std::function<bool(const Instruction& loop, int64_t element)> is_exact_state;
 
-  // The root's result in a run, or null. Bounds of factorisations and solves soon become uninformative. With the
-  // result, each element is checked against the equation that the other elements determine.
+  // The root's result in a run, or null. Bounds of factorisations and solves soon become uninformative. Each element is
+  // then checked against the equation that the other elements determine.
   const Literal* left = nullptr;
 
   // Wanted results of dots and convolutions in the computation itself. Other instructions compute all results.
@@ -127,8 +126,7 @@ struct Shadow {
 
 ShadowValue ToShadow(const Literal& literal);
 
-// Error kUnsupported: an op has no rule. This does not mean that a result is wrong. Error kLimit, for which
-// IsBeyondWork holds: the meter is empty.
+// kUnsupported: an op has no rule, so results may still be right. kLimit (IsBeyondWork): the meter is empty.
 Result<Shadow> EvaluateShadow(const Computation& computation, std::span<const ShadowValue> args,
                               const ShadowOptions& options = {});
 Result<Shadow> EvaluateShadow(const Computation& computation, std::span<const Literal> args,
@@ -136,7 +134,7 @@ Result<Shadow> EvaluateShadow(const Computation& computation, std::span<const Li
 
 bool IsBeyondWork(const Error& error);
 
-// The value of one instruction, for which `given` is not called.
+// Does not call `given` for `inst`.
 Result<ShadowValue> EvaluateShadowOf(const Instruction& inst, std::span<const ShadowValue> args,
                                      const ShadowOptions& options = {});
 ShadowValue DropBounds(ShadowValue value);

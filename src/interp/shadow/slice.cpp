@@ -1,4 +1,4 @@
-// Plans which elements some results need, and builds a computation of just these.
+// Plans which elements some results need, and builds a computation of these.
 #include "interp/shadow/slice.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 namespace hlo::shadow {
 namespace {
 
-// Row-major element indices. Elementwise instructions share one list.
+// Row-major indices. Elementwise instructions share one list.
 using Indices = std::shared_ptr<const std::vector<int64_t>>;
 
 Indices Shared(std::vector<int64_t> at) { return std::make_shared<const std::vector<int64_t>>(std::move(at)); }
@@ -33,7 +33,7 @@ struct Origins {
   std::vector<Indices> from;
 };
 
-// Updates of a scatter that reach wanted results, in order, and for each the position of its result.
+// Updates of a scatter that reach wanted results, in order, and the positions of these results.
 struct Landings {
   Indices update;
   std::vector<int64_t> on;
@@ -75,8 +75,8 @@ class Slicer {
   int64_t steps() const { return steps_; }
   const std::vector<std::vector<int64_t>>& points() const { return points_; }
 
-  // Makes both slices take the same elements of arguments with the same key, and have a parameter for each key. Returns
-  // the arguments in the order of the parameters.
+  // Makes both slices take the same elements of arguments with the same key, and have one parameter for each key.
+  // Returns the arguments in the order of the parameters.
   static std::vector<Literal> ShareArguments(Slicer& a, Slicer& b) {
     std::map<int, SharedArgument> shared;
     for (Slicer* slicer : {&a, &b}) {
@@ -114,7 +114,6 @@ class Slicer {
     std::vector<Instruction*> results;
     for (size_t i = 0; i < outputs_.size(); ++i) {
       Instruction& result = At(*outputs_[i], points_[i]);
-      // An output that occurs twice is copied.
       const bool again = std::ranges::find(results, &result) != results.end();
       results.push_back(again ? &entry_->Add(Opcode::kCopy, result.shape(), {&result}) : &result);
     }
@@ -142,7 +141,7 @@ class Slicer {
     }
   };
 
-  // A bitcast depends on its operand's layout, so a whole parameter keeps its layout.
+  // A bitcast depends on its operand's layout.
   void AddShared() {
     std::unordered_map<int, std::vector<const Instruction*>> own;
     for (const Instruction* parameter : cone_.module->entry().parameters()) {
@@ -704,7 +703,7 @@ Result<Slicer> BestSlicer(const Cone& cone, int64_t limit, uint64_t seed, int64_
   Spread spread = Spread::kEverywhere;
   for (const Spread other : {Spread::kEverywhere, Spread::kInGrid, Spread::kInRows, Spread::kInColumns}) {
     Slicer slicer = TRY(plan(other, fewest));
-    // kEverywhere is the most informative. Others are used if they cost less than half, or to stay below the limit.
+    // kEverywhere is the most informative. Others must cost less than half, or stay below the limit.
     if (best && slicer.steps() > limit && 2 * slicer.steps() > best->steps()) continue;
     best.emplace(std::move(slicer));
     spread = other;
@@ -736,7 +735,7 @@ std::vector<int64_t> AllPoints(const Shape& shape) {
   return points;
 }
 
-// Copies called computations into the module, and removes origins.
+// Copies called computations, and removes origins.
 void MakeSelfContained(Module& module) {
   std::unordered_map<const Computation*, Computation*> copies;
   const std::function<void(Computation&)> adopt = [&](Computation& computation) {

@@ -1,5 +1,5 @@
-// Slices: some results of a computation with all values that they need, as a separate computation. They are checked if
-// checking all results would be too much work (docs/comparison.md#sampling).
+// Slices: some results with all values that they need, as a separate computation. They are checked if all results would
+// be too much work (docs/comparison.md#sampling).
 //
 //   const Cone cone = ConeOf(root, arguments, {});
 //   if (cone.steps > limit) const auto slice = TRY(SliceOf(cone, limit, seed));
@@ -43,8 +43,8 @@ using Given = std::function<std::optional<ConeArgument>(const Instruction&)>;
 // `given` may be null, and is not called for the root.
 Cone ConeOf(const Instruction& root, std::span<const ConeArgument> args, const PrecisionPlan* plan, const Given& given);
 
-// Scalar steps to compute `results` elements with bounds. A step is about a nanosecond on one core. The estimate needs
-// only the right order of magnitude, but must be the same in every run.
+// Scalar steps for `results` elements with bounds. A step is about a nanosecond on one core. Only the order of
+// magnitude matters, but it must be the same in every run.
 int64_t StepsOf(const Instruction& inst, int64_t results);
 // Includes called computations. A loop counts as one trip.
 int64_t StepsOf(const Computation& computation);
@@ -54,21 +54,21 @@ struct Slice {
   std::vector<ShadowValue> args;
   PrecisionPlan plan;
   std::unordered_map<const Instruction*, WantedResults> wanted;
-  // Ascending row-major indices for each leaf of the cone's root. At least kFewestPoints, or all.
+  // Ascending row-major indices for each leaf of the root. At least kFewestPoints, or all.
   std::vector<std::vector<int64_t>> points;
 };
 inline constexpr int64_t kFewestPoints = 4096;
 
 // As many results as cost about `limit` steps: both ends, ends of rows, and one result of each stratum. If results need
-// whole rows or columns, the sample uses few of these. Returns nullopt if a leaf of the root is not an array, or if all
-// results should be computed, because they are few or a slice costs as much.
+// whole rows or columns, few of these are used. Returns nullopt if a leaf of the root is not an array, or if all
+// results are few or cost no more.
 Result<std::optional<Slice>> SliceOf(const Cone& cone, int64_t limit, uint64_t seed);
-// Returns nullopt if an output of the root is not an array, or if the results cost more than `limit` steps.
+// Returns nullopt if an output is not an array, or if the results cost more than `limit` steps.
 Result<std::optional<Slice>> SliceAt(const Cone& cone, const std::vector<std::vector<int64_t>>& points,
                                      int64_t limit = std::numeric_limits<int64_t>::max());
 
-// The same results of two cones with roots of the same dimensions, as modules with the same parameters. All arguments
-// are literals. Arguments with the same key become one parameter.
+// The same results of two cones with the same dimensions, as modules with the same parameters. All arguments are
+// literals. Arguments with the same key become one parameter.
 struct SlicesOfTwo {
   struct Side {
     std::unique_ptr<Module> module;
@@ -88,8 +88,7 @@ Result<Literal> InterpretSlice(const Module& module,
                                const std::unordered_map<const Instruction*, WantedResults>& wanted,
                                std::span<const Literal> args, const InterpretOptions& options);
 
-// Step limit for each item of work so that the total of steps * times stays below `limit`. Smaller items run
-// completely.
+// Step limits for each item, so that the total of steps * times stays below `limit`. Smaller items run completely.
 struct Work {
   int64_t steps = 0, times = 1;
 };

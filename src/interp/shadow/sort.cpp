@@ -1,6 +1,6 @@
-// sort and topk with several possible orders: keys are close, or equal and the sort is not stable. An element may take
-// a position if the numbers of elements certainly before and after it permit that. The key and the payload of a
-// position are from the same element, and each element takes one position (interp/compare/choices.cpp).
+// sort and topk with several possible orders: keys are close, or equal in an unstable sort. The numbers of elements
+// certainly before and after an element limit its positions. It takes one position, with key and payload
+// (interp/compare/choices.cpp).
 #include <algorithm>
 #include <numeric>
 
@@ -22,7 +22,7 @@ bool IsDecidedEverywhere(const ShadowValue& x) {
 // less[i * count + j]: 1 if i is before j, 0 if not, 2 if undetermined.
 using Relation = std::vector<uint8_t>;
 
-// As in sort, the computation has two parameters for each operand: an element on the left and one on the right.
+// As in sort, the computation has a left and a right parameter for each operand.
 class Comparator {
  public:
   Comparator(const Computation& body, std::vector<ShadowValue> operands, int64_t count)
@@ -65,7 +65,7 @@ class Comparator {
   int64_t count_;
 };
 
-// The stable order of the elements. Empty if `less` is not an order.
+// The stable order. Empty if `less` is not an order.
 std::vector<int64_t> OrderBy(const Relation& less, int64_t count) {
   std::vector<int64_t> before(count), order(count);
   for (int64_t i = 0; i < count; ++i) {
@@ -148,7 +148,7 @@ Result<std::optional<ShadowValue>> SortByRanks(Context& context, const Instructi
     const auto bounded = all_exact ? exact : comparator.Relations(context, first, some, true);
     if (!exact || !bounded) return std::nullopt;
     for (int64_t line = first; line < first + some; ++line) {
-      // A comparison depends on an undetermined sign, so the algorithm determines the order.
+      // If signs are undetermined, the algorithm determines the order.
       if (std::ranges::count(exact->at(line - first), 2) > 0) return std::nullopt;
       const std::vector<int64_t> order = OrderBy(exact->at(line - first), count);
       if (order.empty()) return std::nullopt;

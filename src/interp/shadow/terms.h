@@ -1,4 +1,3 @@
-// Number of terms in one element of a sum.
 #ifndef HLO_INTERP_SHADOW_TERMS_H_
 #define HLO_INTERP_SHADOW_TERMS_H_
 
@@ -8,7 +7,7 @@ class Instruction;
 
 namespace hlo::shadow {
 
-// dot, convolution: the number of products. reduce, reduce-window, select-and-scatter: the number of elements,
+// Number of terms in one element. dot, convolution: products. reduce, reduce-window, select-and-scatter: elements,
 // including padding. Others: 1.
 double TermsOf(const Instruction& inst);
 

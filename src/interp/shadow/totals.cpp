@@ -8,8 +8,8 @@
 namespace hlo::shadow {
 namespace {
 
-// An infinite or NaN term determines the sum in any order, unless the finite terms may first overflow to the opposite
-// infinity. A finite sum whose terms may overflow is undetermined.
+// An infinite or NaN term determines the sum, unless finite terms may first overflow to the opposite infinity. A finite
+// sum that may overflow is undetermined.
 Bounds FinishSum(const SumRule& rule, double overflow, const Total& t) {
   if (!std::isfinite(t.bounds)) return {0, kUndetermined, kUndetermined};
   if (!std::isfinite(t.value)) {
@@ -31,9 +31,9 @@ Bounds FinishSum(const SumRule& rule, double overflow, const Total& t) {
 // factors overflow by themselves, so may an intermediate product.
 //
 // An infinite factor determines the result unless the factors below 1 may first underflow to 0. Above `normal` they
-// cannot, since roundings are relative there. If the factors of at least 1 overflow by themselves, the others may
-// multiply that infinity as zeros. If the product of the finite factors overflows f64, the source of an infinity is
-// unknown. Without a factor below 1, the result is infinite in any order.
+// cannot, since roundings are relative there. If the factors of at least 1 overflow by themselves, the others may be
+// zeros by then. If the finite factors overflow f64, the source of an infinity is unknown. Without a factor below 1,
+// every order gives infinity.
 Bounds FinishProduct(const SumRule& rule, const Rounding& accumulator, int64_t terms, const Total& t) {
   constexpr Bounds kOpen{0, kUndetermined, kUndetermined};
   if (std::isnan(t.bounds)) return {kUndetermined, 0, 0};  // A factor is NaN.
@@ -54,14 +54,14 @@ Bounds FinishProduct(const SumRule& rule, const Rounding& accumulator, int64_t t
   return {pair.value, pair.bound, pair.bound};
 }
 
-// The largest t_i is between the largest lower end and the largest upper end.
+// The maximum is between the largest lower end and the largest upper end.
 Bounds FinishExtreme(bool minimum, const Total& t) {
   const double value = minimum ? -t.value : t.value;
   if (std::isnan(t.value)) return {value, 0, 0};
   if (std::isnan(t.bounds)) return {0, kUndetermined, kUndetermined};  // An element may be NaN.
   if (!std::isfinite(t.bounds) && !std::isinf(t.value)) return {value, kUndetermined, kUndetermined};
   double bound = std::isinf(t.value) ? 0 : std::max(t.bounds - t.value, t.value - t.magnitudes) * kUp;
-  if (t.value == 0) bound = std::max(bound, kTiny);  // Either 0 or -0 may be the result.
+  if (t.value == 0) bound = std::max(bound, kTiny);  // The result may be 0 or -0.
   return {value, bound, bound};
 }
 

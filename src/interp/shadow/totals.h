@@ -1,7 +1,5 @@
-// Totals of many elements, for reduce, reduce-window and the scatters. Private to interp/shadow. Rules:
-// docs/comparison.md#sums.
-//
-// The rules hold for all orders of combining. The shadow uses the fastest one.
+// Totals of many elements, for reduce, reduce-window and scatters. Private to interp/shadow. The rules hold for all
+// orders, of which the shadow uses the fastest: docs/comparison.md#sums.
 #ifndef HLO_INTERP_SHADOW_TOTALS_H_
 #define HLO_INTERP_SHADOW_TOTALS_H_
 
@@ -15,9 +13,9 @@ namespace hlo::shadow {
 // Accumulators of the combined elements. The value of an undetermined element may be NaN and is ignored.
 //   Sums: the sums of values, bounds, likely bounds, and finite magnitudes.
 //   Maxima: the largest value, value + bound (`bounds`), and value - bound (`magnitudes`).
-//   Products: the product of values, and of the magnitudes |v| + e (`magnitudes`). `bounds` is the product of those
-//   magnitudes that are finite and at least 1. It is NaN once a factor is certainly NaN. `likely` is the product of the
-//   least magnitudes |v| - e below 1, without exact zeros. It is NaN once a factor is undetermined.
+//   Products: the product of values, and of the magnitudes |v| + e (`magnitudes`). `bounds` is the product of the
+//   finite magnitudes of at least 1. It is NaN if a factor certainly is NaN. `likely` is the product of the least
+//   magnitudes |v| - e below 1, without exact zeros. It is NaN if a factor is undetermined.
 struct Total {
   double value, bounds, likely, magnitudes;
 };
@@ -108,7 +106,7 @@ class Totals {
 
   void Add(int64_t at, double value, double bound, double likely);
   void Loosen(int64_t at, double bound);
-  // Elements without terms keep their start value.
+  // Elements without terms keep the start value.
   ShadowValue Close(const Context& context, const Instruction& inst);
 
  private:

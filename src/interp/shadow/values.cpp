@@ -1,4 +1,3 @@
-// Creates shadow values from literals and from each other.
 #include <algorithm>
 #include <array>
 #include <cstring>

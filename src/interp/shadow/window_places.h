@@ -12,8 +12,7 @@
 
 namespace hlo::shadow {
 
-// Covered base elements by result index (docs/ops.md#windows). Padding and holes are skipped, so the cost depends on
-// the covered elements only.
+// Covered base elements by result index (docs/ops.md#windows). Padding and holes take no time.
 class Windows {
  public:
   Windows(const Window& window, std::span<const int64_t> base, std::span<const int64_t> result)
@@ -69,8 +68,7 @@ class Windows {
 
   static Wide FloorOf(Wide a, Wide b) { return a / b - (a % b < 0 ? 1 : 0); }  // For positive b.
 
-  // Position k of the window of result o covers element i of the base if start + k * window_dilation = i *
-  // base_dilation.
+  // Position k of the window of result o covers base element i if start + k * window_dilation = i * base_dilation.
   static Run Met(const WindowDim& w, int64_t base, int64_t o) {
     const Wide start = Wide{o} * w.stride - w.pad_low, dilation = w.window_dilation, spread = w.base_dilation;
     const Wide k_begin = std::max<Wide>(0, -FloorOf(start, dilation));
@@ -80,7 +78,7 @@ class Windows {
     if (base == 0 || k_begin >= k_end || i_begin >= i_end) return {};
     const int64_t shared = std::gcd(w.window_dilation, w.base_dilation);
     const Wide k_step = spread / shared, i_step = dilation / shared;
-    // Finds the first pair (k, i) by trying k or i, whichever has fewer candidates.
+    // Tries k or i, whichever has fewer candidates.
     Wide k = k_begin, i = i_begin;
     if (std::min(k_step, k_end - k_begin) <= std::min(i_step, i_end - i_begin)) {
       while (k < std::min(k_end, k_begin + k_step) && (start + k * dilation) % spread != 0) ++k;
@@ -99,7 +97,7 @@ class Windows {
   std::vector<std::vector<Run>> runs_;  // [dimension][index of the result]
 };
 
-// For reducers without a rule for totals, or for values other than one float array.
+// Used for reducers without totals, and for values other than one float array.
 Result<ShadowValue> ReduceWindowByReducer(Context& context, const Instruction& inst, Operands operands);
 
 }  // namespace hlo::shadow

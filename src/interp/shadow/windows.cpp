@@ -9,7 +9,7 @@
 namespace hlo::shadow {
 namespace {
 
-// A window along one dimension with stride 1, which starts `pad_low` before the result's position.
+// A window with stride 1 that starts `pad_low` before the result's position.
 struct Line {
   int64_t dimension, size, pad_low;
 };
@@ -148,7 +148,7 @@ Result<ShadowValue> SelectAndScatter(Context& context, const Instruction& inst, 
     if (best < 0) continue;
     totals.Add(best, add.value[s], add.Bound(s), add.Likely(s));
     if (from.bound == nullptr) continue;
-    // All comparisons with a NaN are false, so any other element may be selected after it.
+    // Comparisons with a NaN are false, so any later element may be selected.
     bool contested = false, may_be_nan = false;
     windows.ForEach(s, [&](int64_t i) { may_be_nan |= std::isnan(from.Bound(i)); });
     windows.ForEach(s, [&](int64_t i) {

@@ -7,12 +7,11 @@
 namespace hlo::shadow {
 namespace {
 
-// Limit on the elements of all windows together.
+// Limit on the elements of all windows.
 constexpr int64_t kMostPlaces = int64_t{1} << 24;
 
-// A reducer (acc..., has, element..., has) -> (acc..., has) that applies `reducer` if both sides have a value, or
-// returns the side that has one. Windows at the edge have fewer elements, and a missing element is not an initial
-// value.
+// A reducer (acc..., has, element..., has) -> (acc..., has) that applies `reducer` to two values, or returns the only
+// one. A missing element at the edge is not an initial value.
 Computation& WherePresent(const Computation& reducer, Module& module) {
   Computation& computation = module.AddComputation("where_present");
   const size_t arity = reducer.parameters().size() / 2;
@@ -111,7 +110,7 @@ Result<ShadowValue> ReduceWindowByReducer(Context& context, const Instruction& i
   reduce_attrs.to_apply = &WherePresent(*attrs.to_apply, module);
   const Instruction& reduce = entry.Add(Opcode::kReduce, Shape::Tuple(shapes), parameters, std::move(reduce_attrs));
 
-  // The plan and cut points refer to instructions of another module.
+  // The plan and cut points refer to another module.
   ShadowOptions options = context.options;
   options.given = nullptr;
   if (!context.ftz()) options.plan = nullptr;
