@@ -111,8 +111,7 @@ Result<std::vector<shadow::ConeArgument>*> BothSides::ArgsOf(PairOfComputations&
   return &(pair.callee_args[computation] = std::move(args));
 }
 
-// Runs the loops on which `inst` depends, once each. Stops at cut points, and at loops whose state is too large to
-// keep.
+// Runs each loop on which `inst` depends once. Stops at cut points, and at loops whose state is too large.
 Result<void> BothSides::RunLoops(PairOfComputations& pair, const Instruction& inst,
                                  std::vector<shadow::ConeArgument>& args, const ShadowOptions& options,
                                  const shadow::Given& cuts) const {
@@ -142,7 +141,7 @@ Result<ShadowValue> BothSides::ValueAfter(PairOfComputations& pair, const Instru
   const ShadowOptions options = Options(cuts);
   TRY(RunLoops(pair, inst, pair.args, options, cuts));
   if (!IsOneOfSeveral(inst)) return EvaluateShadowOf(inst, Needed(pair.args, inst, cuts), options);
-  // `inst` is one result of a kernel with several. Evaluates only the instructions that this result needs.
+  // `inst` is one of several results, so only its instructions are evaluated.
   const shadow::Cone cone = shadow::ConeOf(inst, pair.args, nullptr, cuts);
   std::vector<ShadowValue> args(cone.args.size());
   for (const Instruction* parameter : cone.module->entry().parameters()) {

@@ -1,5 +1,5 @@
-// Evaluates a computation of the input module and its optimized counterpart on the same arguments, starting at the
-// nearest kept values. widened.cpp decides which values are compared and kept.
+// Evaluates a computation of the input and its optimized counterpart, starting at the nearest kept values. widened.cpp
+// decides which values are compared and kept.
 #ifndef HLO_INTERP_COMPARE_BOTH_SIDES_H_
 #define HLO_INTERP_COMPARE_BOTH_SIDES_H_
 
@@ -21,24 +21,23 @@
 
 namespace hlo {
 
-// A computation of the input module, with arguments and kept values for both modules.
+// A computation of the input, with arguments and kept values of both modules.
 struct PairOfComputations {
   const Computation* before;
   std::vector<shadow::ConeArgument> args;
   std::unordered_map<const Instruction*, ShadowValue> given_before, given_after;  // Without bounds.
-  // Instructions of the input whose values must be kept, because computing them again would give other values.
+  // Kept instructions of the input that would have other values if they were computed again.
   std::unordered_set<const Instruction*> given_for_good;
   std::unordered_map<const Computation*, std::vector<shadow::ConeArgument>> callee_args;
-  // Results of loops without a counterpart in the other module. Each loop runs once, not once for each value.
+  // Results of loops without a counterpart. Each loop runs once, not once for each value.
   std::unordered_map<const Instruction*, ShadowValue> ran;
   int64_t ran_bytes = 0;
 };
 
-// `start` and the instructions on which it depends in its computation, the nearest first. Stops at cut instructions.
+// Lists `start` and the instructions on which it depends in its computation, nearest first. Stops at cut instructions.
 using IsCut = std::function<bool(const Instruction&)>;
 std::vector<const Instruction*> Upstream(const Instruction& start, const IsCut& is_cut);
-// The arguments on which `inst` depends, converted to f64. Small arrays are also replaced by f64 in `args`, so that
-// they are converted once.
+// The arguments of `inst` in f64. Small arrays become f64 in `args` too, so that they are converted once.
 std::vector<ShadowValue> Needed(std::vector<shadow::ConeArgument>& args, const Instruction& inst,
                                 const shadow::Given& cuts);
 
@@ -48,19 +47,19 @@ class BothSides {
   BothSides(const Module& input, const WidenedOptions& options);
   const Correspondence& pairs() const { return pairs_; }
 
-  // Values at which an evaluation stops: kept values, and after the pass also constants that the pass made.
+  // Values at which an evaluation stops: kept values, and constants that the pass made.
   shadow::Given CutsBefore(const PairOfComputations& pair) const;
   shadow::Given CutsAfter(const PairOfComputations& pair) const;
   ShadowOptions Options(const shadow::Given& cuts) const;
 
-  // `computation` is the pair's computation of the input or is called by it.
+  // `computation` is the pair's computation of the input, or is called by it.
   Result<std::vector<shadow::ConeArgument>*> ArgsOf(PairOfComputations& pair, const Computation* computation) const;
 
   Result<ShadowValue> ValueBefore(PairOfComputations& pair, const Instruction& inst) const;
   Result<ShadowValue> ValueAfter(PairOfComputations& pair, const Instruction& inst) const;
 
-  // The interpreter's value of `inst` after the pass, or of `operation` in its place, from kept operands in their
-  // declared types. Returns nullopt if an operand was not kept or the evaluation fails.
+  // The interpreter's value of `inst` after the pass, or of `operation` on its operands, in declared types. Returns
+  // nullopt if an operand was not kept or the evaluation fails.
   std::optional<Literal> EvaluatedAfter(PairOfComputations& pair, const Instruction& inst,
                                         const Instruction* operation = nullptr) const;
 

@@ -1,4 +1,4 @@
-// Callers of each computation. Internal to interp/compare.
+// Internal to interp/compare.
 #ifndef HLO_INTERP_COMPARE_CALLERS_H_
 #define HLO_INTERP_COMPARE_CALLERS_H_
 
@@ -13,11 +13,11 @@ class Callers {
  public:
   explicit Callers(const Module& module);
 
-  // The first caller, which must exist.
+  // A caller must exist.
   const Instruction& Of(const Computation& computation) const { return *callers_.at(&computation).front(); }
   // Null unless there is exactly one caller.
   const Instruction* OnlyOneOf(const Computation& computation) const;
-  // Whether each run of `top` runs `computation` once, through calls and fusions that are the only callers.
+  // Whether each run of `top` runs `computation` once, through calls and fusions that are its only callers.
   bool RunsOnceIn(const Computation& computation, const Computation& top) const;
 
  private:

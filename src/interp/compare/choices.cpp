@@ -7,8 +7,7 @@
 namespace hlo {
 namespace {
 
-// Matches the decisions of a sort (positions of a sorted line) with elements that are not ruled out there, each element
-// once. Uses augmenting paths.
+// Matches the positions of a sorted line with elements that are not ruled out there, each once, by augmenting paths.
 class Placing {
  public:
   Placing(const Decisions& decisions, const std::vector<uint8_t>& ruled_out)

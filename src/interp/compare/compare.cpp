@@ -254,8 +254,7 @@ class Tally {
     if (judgement.element_class != ElementClass::kViolation) return;
     bad_.push_back(first + i);
     if (std::isfinite(judgement.ratio)) worst_bad_ = std::max(worst_bad_, judgement.ratio);
-    // No tolerance accepts an element that is infinite or NaN on one side only, and no relative tolerance an error
-    // where 0 is expected.
+    // No tolerance accepts an infinity or NaN on one side only, and no relative tolerance an error where 0 is expected.
     constexpr double kNone = std::numeric_limits<double>::infinity();
     tensor_.max_abs_bad = std::max(tensor_.max_abs_bad, finite ? error : kNone);
     tensor_.max_rel_bad = std::max(tensor_.max_rel_bad, finite && v != 0 ? error / std::fabs(v) : kNone);
@@ -426,7 +425,7 @@ TensorComparison CompareSizes(const ShapeIndex& index, const Shape& expected, co
   return tensor;
 }
 
-// Blocks limit the memory for f64 copies. Patterns of wrong elements are searched in the whole array.
+// Blocks limit memory for f64 copies. Patterns are searched in the whole array.
 TensorComparison CompareArray(const ShapeIndex& index, const Literal& expected, const Literal& actual,
                               const Permit& permit, const CompareOptions& options) {
   constexpr int64_t kBlock = int64_t{1} << 18;
@@ -502,7 +501,7 @@ Literal AsDeclared(const ShadowValue& value) {
   return literal;
 }
 
-// Limits the steps, because a kernel may contain a long loop.
+// Limits steps, because a kernel may contain a long loop.
 InterpretOptions InterpretingWithin(const LocalOptions& options) {
   constexpr int64_t kMostSteps = 1'000'000;  // About a second of instructions.
   return {.max_loop_iterations = options.max_loop_iterations, .max_steps = options.meter == nullptr ? 0 : kMostSteps};
@@ -682,7 +681,7 @@ Comparison CompareTolerance(const Literal& expected, const Literal& actual, cons
     const double largest = IsFloat(leaf.shape.type()) ? shadow::RoundingTo(leaf.shape.type(), false).overflow : 0;
     for (size_t i = 0; i < bound.size(); ++i) {
       const double relative = t.rel * std::fabs(reference[i]);
-      // At least the smallest number, so that 0 and -0 are equal.
+      // The smallest number makes 0 and -0 equal.
       bound[i] =
           std::isfinite(reference[i]) ? std::max(t.both ? std::max(t.abs, relative) : t.abs + relative, kTiny) : 0;
       if (t.fewer_infs_ok && std::isinf(reference[i]) && std::fabs(got[i]) * 1.01 > largest)

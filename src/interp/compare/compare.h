@@ -42,10 +42,10 @@ enum class Verdict : uint8_t { kMatch, kMismatch, kInconclusive, kUnsupported };
 // "MATCH", "MISMATCH", "INCONCLUSIVE(reason)", "UNSUPPORTED(what)".
 std::string VerdictText(Verdict verdict, std::string_view reason);
 ExitCode ExitCodeOf(Verdict verdict);
-// From worst to best: unsupported, mismatch, inconclusive, match.
+// Verdicts from the worst: unsupported, mismatch, inconclusive, match.
 Verdict Worse(Verdict a, Verdict b);
 
-// In `local`, `expected` is the value of the shadow.
+// In `local`, `expected` is the shadow's.
 struct ElementReport {
   int64_t linear = 0;  // Row-major index.
   std::vector<int64_t> index;
@@ -68,7 +68,7 @@ struct TensorComparison {
   double max_abs = 0, max_rel = 0, rms_rel = 0, norm_rel = 0;
   int64_t max_ulps = 0;
   double worst_ratio = 0, median_ratio = 0;
-  int64_t worst_element = -1;  // Row-major index of the worst ratio, or -1.
+  int64_t worst_element = -1;  // Element with the worst ratio, or -1.
   int64_t nan_actual = 0, nan_expected = 0, inf_actual = 0, inf_expected = 0, zero_actual = 0, zero_expected = 0;
   int64_t nan_for_finite = 0, inf_for_finite = 0;
   double max_abs_bad = 0, max_rel_bad = 0;  // Tolerances that would accept all violations, or infinity.
@@ -76,12 +76,12 @@ struct TensorComparison {
   std::string where;                        // "dim 1 in [960,999], all of dim 0 (40 of 1000)".
   std::map<int, int64_t> error_decades;     // Violations by floor(log10 |error|).
   std::map<int, int64_t> ulp_bins;          // Elements by ulps. Keys are the ends of bins: 0, 1, 2, 4, 8.
-  std::map<int, int64_t> ratio_bins;        // Elements by floor(log2 ratio). 1024 means infinite.
+  std::map<int, int64_t> ratio_bins;        // Counts by floor(log2 ratio). 1024 means infinite.
   std::vector<std::string> looks_like;      // Known mistakes that violations resemble: "PARTIAL TILE: ...".
-  bool heuristic = false;                   // The bound is for an unknown reducer and is not proven.
+  bool heuristic = false;                   // The bound is not proven, because the reducer is unknown.
   int64_t disproved = 0;                    // Elements with the interpreter's bits that a wrong bound excludes.
   Verdict verdict = Verdict::kMatch;
-  std::string reason;  // For kInconclusive, and for kMismatch if the sizes at run time differ.
+  std::string reason;  // Set for kInconclusive, or if a size differs at run time.
 
   int64_t Count(ElementClass c) const { return counts[static_cast<int>(c)]; }
   int64_t bad() const { return Count(ElementClass::kViolation); }
@@ -89,7 +89,7 @@ struct TensorComparison {
 };
 
 struct Comparison {
-  std::vector<TensorComparison> outputs;  // One for each leaf, depth first.
+  std::vector<TensorComparison> outputs;  // One comparison for each leaf, depth first.
   Verdict verdict = Verdict::kMatch;
   std::string reason;
 
@@ -110,25 +110,25 @@ struct CompareOptions {
 
 struct LocalOptions : CompareOptions {
   const PrecisionPlan* plan = nullptr;
-  int64_t work_limit = 0;  // Scalar steps above which a sample of the outputs is checked. 0 means no limit.
-  // See ShadowOptions::meter. A kernel that exceeds the meter is unsupported.
+  int64_t work_limit = 0;  // A sample is checked beyond these scalar steps. 0 means no limit.
+  // See ShadowOptions::meter. A kernel that exceeds it is unsupported.
   WorkMeter* meter = nullptr;
   int64_t max_loop_iterations = 1'000'000;  // 0 means no limit.
   uint64_t seed = 0;
-  // Elements with the interpreter's bits are right, even beyond a bound. Bounds are computed only if some bits differ.
-  // A sample with a dot or convolution is not interpreted.
+  // Elements with the interpreter's bits are right, even beyond a bound. Bounds are computed only where bits differ. A
+  // sample with a dot or convolution is not interpreted.
   bool interpret = false;
 };
 
 // Judges one kernel, whose meaning is `computation`. An op without error bounds gives kUnsupported. Errors: wrong
-// arguments and internal failures.
+// arguments, internal failures.
 Result<Comparison> CompareLocal(const Computation& computation, std::span<const Literal> inputs, const Literal& actual,
                                 const LocalOptions& options = {});
 // Elements with the bits of `interpreted`, if given, are right.
 Comparison CompareWithBounds(const ShadowValue& expected, const Literal& actual, const CompareOptions& options = {},
                              const Literal* interpreted = nullptr);
-// `points` has the ascending row-major indices in `shape` of the sampled elements, for each leaf. `expected` and
-// `actual` contain only these elements.
+// `expected` and `actual` contain only the sampled elements. `points` has their ascending row-major indices in each
+// leaf of `shape`.
 Comparison CompareSample(const ShadowValue& expected, const Literal& actual, const Shape& shape,
                          std::span<const std::vector<int64_t>> points, const CompareOptions& options = {},
                          const Literal* interpreted = nullptr);
@@ -136,18 +136,17 @@ Comparison CompareSample(const ShadowValue& expected, const Literal& actual, con
 // ---- Comparisons with a reference -----------------------------------------------------------------------------------
 
 struct Tolerance {
-  // An element is wrong if |a - e| > abs + rel |e|. With `both`, as in XLA, it is wrong if |a - e| exceeds abs and also
-  // rel |e|.
+  // An element is wrong if |a - e| > abs + rel |e|. With `both`, as in XLA, |a - e| must exceed abs and also rel |e|.
   double abs = 0, rel = 0;
   bool both = false;
   std::optional<int64_t> max_ulps;  // Elements within this distance are right, too.
   bool fewer_infs_ok = false;       // Accepts the largest finite number in place of infinity.
 };
-// Tolerances for results without a precision plan. `rms` is the root mean square of the reference.
+// The tolerance without a precision plan. `rms` is the root mean square of the reference.
 Tolerance DefaultTolerance(PrimitiveType type, double rms);
 Tolerance XlaTolerance();  // 1e-3, absolute or relative, as in XLA's runner.
 
-// Without `tolerance`, each output has the DefaultTolerance of its type.
+// Each output has its DefaultTolerance if there is no `tolerance`.
 Comparison CompareTolerance(const Literal& expected, const Literal& actual,
                             const std::optional<Tolerance>& tolerance = {}, const CompareOptions& options = {});
 // Any two NaNs are equal unless `strict_nan`.

@@ -20,9 +20,9 @@ size_t LastOf(Users results, const Readings& compared) {
   return last;
 }
 
-// The last position at which the value of `inst` is read. `read` has this position for the users, and receives it for
-// `inst`. With `hands_on`, compared users are not evaluated again, because their values are kept as long as they are
-// read. `inner` has the last comparison in each called computation.
+// The last position that reads `inst`. `read` has it for users, and receives it for `inst`. With `hands_on`, compared
+// users are not evaluated again, because their values are kept while they are read. `inner` has the last comparison in
+// each called computation.
 size_t LastRead(const Instruction& inst, const Readings& compared, bool hands_on,
                 std::unordered_map<const Instruction*, size_t>& read,
                 const std::unordered_map<const Computation*, size_t>* inner = nullptr) {
@@ -88,7 +88,7 @@ std::vector<Correspondence::Elements> Correspondence::ElementsToCompare(const In
 namespace {
 
 // Instructions on which the root or a side effect depends. Passes need not keep values of dead instructions, and
-// roundings of a run may give them other values than a live instruction with the same origin.
+// roundings may make them differ from a live instruction with the same origin.
 std::unordered_set<const Instruction*> AliveIn(const Computation& computation,
                                                std::span<Instruction* const> post_order) {
   std::unordered_set<const Instruction*> alive = {&computation.root()};
@@ -139,8 +139,8 @@ Lifetimes Correspondence::LifetimesOf(const Computation& before, const Computati
                                       const std::vector<Instruction*>& order) const {
   const size_t end = order.size();
   const Instruction &root = after.root(), &root_before = before.root();
-  Readings compared, compared_before;                    // Position at which an instruction or origin is last compared.
-  std::unordered_map<const Computation*, size_t> inner;  // The last comparison of any instruction inside.
+  Readings compared, compared_before;                    // Position of the last comparison of an instruction or origin.
+  std::unordered_map<const Computation*, size_t> inner;  // Last comparison of any instruction in the computation.
   for (size_t i = 0; i < end; ++i) {
     const Instruction* origin = ComparedWith(*order[i], before);
     if (origin == nullptr) continue;
@@ -148,7 +148,7 @@ Lifetimes Correspondence::LifetimesOf(const Computation& before, const Computati
     for (const Computation* at = &origin->computation(); at != &before; at = &callers_.Of(*at).computation())
       inner[at] = i;
   }
-  // Elements of the root tuple that are compared again are read at the end.
+  // Elements of the root tuple are compared again at the end.
   std::unordered_map<const Instruction*, size_t> read, read_before;
   if (root.Is(Opcode::kTuple)) {
     read[&root] = end;

@@ -1,5 +1,4 @@
-// Pairs instructions of an optimized module with instructions of its input, in the order of comparison. Internal to
-// interp/compare.
+// Pairs optimized instructions with instructions of the input, in the order of comparison. Internal to interp/compare.
 #ifndef HLO_INTERP_COMPARE_CORRESPONDENCE_H_
 #define HLO_INTERP_COMPARE_CORRESPONDENCE_H_
 
@@ -11,17 +10,14 @@
 
 namespace hlo {
 
-// Whether the instruction is one result of a kernel with several.
 bool IsOneOfSeveral(const Instruction& inst);
 // The instruction inside the kernel that computes the result. Null if one instruction computes all results.
 const Instruction* InsideKernel(const Instruction& one_of_several);
 
-// For each position in the order of the optimized computation, the values that are not read later. A compared
-// instruction reads its operands at its position. Other instructions are evaluated for their users, so their operands
-// are read whenever a user is evaluated.
+// The values that are not read later, by position in the optimized computation. A compared instruction reads its
+// operands at its position. Other instructions read theirs whenever a user is evaluated.
 //
-// In the input, users compute a removed value again, with bounds. Values that cannot be computed again are kept until
-// their last user.
+// In the input, users compute a removed value again, with bounds, or it is kept until its last user.
 struct Lifetimes {
   explicit Lifetimes(size_t positions) : after(positions), before(positions), callees(positions) {}
   std::vector<std::vector<const Instruction*>> after, before;
@@ -39,17 +35,15 @@ class Correspondence {
   bool RunsOnceIn(const Computation& computation, const Computation& before) const {
     return callers_.RunsOnceIn(computation, before);
   }
-  // The instruction of the input with the value that `inst` should have. Null if `inst` is not compared. Parameters are
-  // compared only as root.
+  // The instruction of the input whose value `inst` should have, or null. Parameters are compared only as root.
   const Instruction* ComparedWith(const Instruction& inst, const Computation& before) const;
-  // Corresponding elements of two tuples that were not yet compared.
   struct Elements {
     const Instruction *before, *after;
   };
   std::vector<Elements> ElementsToCompare(const Instruction& origin, const Instruction& inst) const;
 
-  // A post-order of `after` in the order of the input where possible, so that a value is compared after the values from
-  // which the input computes it.
+  // A post-order of `after`, in the order of the input where possible, so that a value is compared after the values
+  // from which the input computes it.
   std::vector<Instruction*> OrderOf(const Computation& before, const Computation& after) const;
   Lifetimes LifetimesOf(const Computation& before, const Computation& after,
                         const std::vector<Instruction*>& order) const;

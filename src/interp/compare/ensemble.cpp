@@ -31,10 +31,10 @@ using shadow::SignificandBits;
 
 constexpr double kMostRms = 2;
 
-// Limit on the largest r of `elements` elements. If the errors of an element are normal, r has Student's distribution
-// with `runs` degrees of freedom. With V of the chi-squared distribution, P(r > x) = E[P(|Z| > x sqrt(V / runs))] <=
-// E[exp(-x^2 V / (2 runs))] = (1 + x^2 / runs)^(-runs / 2). With a probability of 1 in 1000, some element exceeds the
-// limit. The limit is at least 8, because errors that went through many functions are not normal.
+// Limit on the largest r. For normal errors, r has Student's distribution with `runs` degrees of freedom. With V of the
+// chi-squared distribution, P(r > x) = E[P(|Z| > x sqrt(V / runs))] <= E[exp(-x^2 V / (2 runs))] = (1 + x^2 /
+// runs)^(-runs / 2). Some element exceeds the limit with a probability of 1 in 1000. It is at least 8, because errors
+// after many functions are not normal.
 double MostWorst(int64_t elements, int runs) {
   constexpr double kLeast = 8, kChance = 1e-3;
   const double draws = static_cast<double>(std::max<int64_t>(1, elements)) / kChance, n = std::max(1, runs);
@@ -68,7 +68,7 @@ double SizeOf(const double* x, int64_t parts) { return parts == 1 ? std::fabs(x[
 
 constexpr int64_t kGrain = 1 << 14;  // A multiple of kPhiloxLanes.
 
-// Whether the declared type itself matters: its bits, its random numbers, or values from outside.
+// Whether the type itself matters: its bits, its random numbers, or values from outside.
 bool HangsOnType(const Instruction& inst) {
   return inst.Is(Opcode::kBitcastConvert) || inst.Is(Opcode::kBitcast) || inst.Is(Opcode::kRng) ||
          inst.Is(Opcode::kCustomCall) || inst.Is(Opcode::kInfeed) || inst.Is(Opcode::kOutfeed) ||
@@ -116,7 +116,6 @@ How HowOf(const Instruction& inst) {
   }
 }
 
-// Whether the devices of a group add their operands.
 bool AddsOverDevices(const Instruction& inst) {
   return HowOf(inst) == How::kSum && inst.attributes().GetIf<CollectiveAttrs>() != nullptr;
 }
@@ -160,7 +159,7 @@ class Dice {
     PhiloxFirstWords(seed_, static_cast<uint64_t>(i), high_ ^ 0xE5E3'0000'0000, words);
   }
   static double UnitOf(uint32_t word) { return (word + 0.5) * 0x1p-32; }
-  // Mean 0 and variance 1, from four uniform numbers.
+  // Makes a normal number from four uniform ones.
   double Normal(int64_t i) const {
     const PhiloxBlock block = Philox(seed_, static_cast<uint64_t>(i), high_ ^ 0xA11E'0000'0000);
     double sum = -2;
@@ -172,8 +171,8 @@ class Dice {
   uint64_t seed_, high_;
 };
 
-// Rounds at random, to the nearer number with a higher probability. An f64 is already rounded, so it gets noise of at
-// most half a step.
+// Rounds at random, more probably to the nearer number. An f64 is already rounded, so it gets noise of at most half a
+// step.
 double Rounded(double x, PrimitiveType type, const Rounding& rounding, double random) {
   if (x == 0 || !std::isfinite(x)) return x;
   const double step = 2 * HalfUlp(rounding, std::fabs(x));
@@ -192,7 +191,7 @@ class Rounder {
   Status Round(const Instruction& inst, std::span<const Literal> operands, Literal& value) {
     const How how = HowOf(inst);
     if (how == How::kNot) return {};
-    // The results of one collective may have several types. Its reducer has one.
+    // A collective may have several types, its reducer only one.
     const Instruction& typed = AddsOverDevices(inst) ? inst.attrs<CollectiveAttrs>().to_apply->root() : inst;
     const auto found = declared_.find(typed.id());
     if (found == declared_.end() || !IsWide(value.shape())) return {};
@@ -243,16 +242,15 @@ class Rounder {
     if (terms < 2) return {};
     std::vector<Literal> squared(operands.begin(), operands.end());
     for (size_t i = 0; i < squared.size(); ++i) {
-      // The first operand of a select-and-scatter is not summed.
+      // The first operand is not summed.
       if (inst.Is(Opcode::kSelectAndScatter) && i == 0) continue;
       if (IsWide(squared[i].shape())) Square(squared[i]);
     }
     Literal squares = TRY(SumOf(inst, squared));
-    // Half of the runs use one chain, so that s includes the order with the largest errors. Others use a shorter one,
-    // down to a balanced tree.
+    // Half of the runs use one chain, which has the largest errors. Others use a shorter one, down to a balanced tree.
     const double longest = terms - 1, least = std::min(longest, std::log2(terms));
     const double chain = way.Unit(1) < 0.5 ? longest : least * std::pow(longest / least, way.Unit(2));
-    // The error of a rounding is uniform over a step of at most 2 u of the number. Its root mean square is u / sqrt(3).
+    // A rounding is uniform over a step of at most 2 u of the number, so its rms is u / sqrt(3).
     const double each = 0.58 * RoundingTo(accumulator, false).relative;
     const std::span<double> q = NumbersOf(squares);
     const int64_t parts = PartsOf(squares);
@@ -262,7 +260,6 @@ class Rounder {
     return {};
   }
 
-  // The op's result for these operands.
   Result<Literal> SumOf(const Instruction& inst, std::vector<Literal>& operands) const {
     if (!AddsOverDevices(inst)) {
       InterpretOptions plain;
@@ -303,7 +300,7 @@ class Rounder {
     });
   }
 
-  // A fast Fourier transform rounds log2(length) times, relative to the rms of the results.
+  // An fft rounds log2(length) times, relative to the rms of the results.
   static void AddTransformError(const Instruction& inst, PrimitiveType type, const Dice& dice, Literal& value) {
     double length = 1, squares = 0;
     for (const int64_t size : inst.attrs<FftAttrs>().fft_length) length *= static_cast<double>(size);
@@ -314,8 +311,8 @@ class Rounder {
     AddNoise(value, dice, [&](int64_t, double) { return size; });
   }
 
-  // The error is at most as many ulps as the function's row allows, without half an ulp for the rounding. The rms of a
-  // uniform error is 1 / sqrt(3) of the largest one.
+  // The error is at most the ulps of the function's row, less half an ulp for the rounding. The rms of a uniform error
+  // is 1 / sqrt(3) of the largest error.
   static void AddFunctionError(double ulps, PrimitiveType type, const Dice& dice, Literal& value) {
     if (ulps <= 0.5) return;
     const Rounding rounding = RoundingTo(type, false);
@@ -343,7 +340,7 @@ Literal InParts(const Literal& literal) {
   return parts;
 }
 
-// The number of elements that differ. Returns nullopt if one differs by more than `most`.
+// Counts the elements that differ. Returns nullopt if one differs by more than `most`.
 std::optional<int64_t> CountFlips(const Literal& m, const Literal& t, double most) {
   int64_t flips = 0;
   for (int64_t i = 0; i < m.shape().NumElements(); ++i) {
@@ -354,9 +351,8 @@ std::optional<int64_t> CountFlips(const Literal& m, const Literal& t, double mos
   return flips;
 }
 
-// An integer changes if roundings move the number from which it was converted across a step. r is the number of changed
-// elements in t over the largest number in a run. r is infinite if an element of t is further from m than any element
-// of a run.
+// Roundings can move the number from which an integer was converted across a step. r is the number of changed elements
+// in t over the largest number in a run. It is infinite if an element of t is further from m than in any run.
 EnsembleOutput JudgeIntegers(EnsembleOutput output, const Literal& m, std::span<const Literal> runs, const Literal& t) {
   double most = 0;
   int64_t most_flips = 0;
@@ -381,7 +377,7 @@ EnsembleOutput JudgeIntegers(EnsembleOutput output, const Literal& m, std::span<
   return output;
 }
 
-// Whether element i overflows or is NaN only in the declared types. `own` is the interpreter's value in these types, or
+// Whether element i overflows or is NaN only in declared types. `own` is the interpreter's value in these types, or
 // null.
 bool IsOverflow(const Literal* own, int64_t i, double middle) {
   return own != nullptr && std::isfinite(middle) && !std::isfinite(own->GetDouble(i));
@@ -429,7 +425,7 @@ EnsembleOutput Judge(const ShapeIndex& index, const Shape& shape, const Literal&
     } else if (std::isfinite(middle) && std::isfinite(actual)) {
       r = std::fabs(actual - middle) / s;
     } else {
-      // The result or m is infinite or NaN. A result is accepted if a run is the same infinity, or also NaN, or also
+      // The result or m is infinite or NaN. The result is accepted if a run is the same infinity, or also NaN, or also
       // finite.
       const bool open = std::ranges::any_of(runs, [&](const Literal& run) {
         const double other = run.GetDouble(i);
@@ -525,7 +521,7 @@ Result<EnsembleResult> CompareEnsemble(const Module& module, std::span<const Lit
   }
   std::vector<Literal> wide_args;
   for (const Literal& arg : args) wide_args.push_back(WidenedLiteral(arg));
-  // Batch norms contain cancellation, so the runs round each of their steps.
+  // Terms of batch norms cancel, so the runs round each of their steps.
   const std::unique_ptr<Module> expanded = WithoutBatchNorms(module);
   const std::unique_ptr<Module> rounded = TRY(WidenedModule(*expanded));
   std::unordered_map<int, PrimitiveType> declared;

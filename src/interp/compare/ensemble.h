@@ -1,6 +1,6 @@
 // Decides whether roundings explain the difference between two results: docs/comparison.md#ensemble. The module is
 // interpreted once without the roundings of its types (m), and N times with random roundings. A result t is suspect if
-// its deviation from m is larger than the deviations s of these runs explain.
+// the deviations s of these runs do not explain its deviation from m.
 //
 // Roundings inside a sum are drawn at random instead of computed. Over h additions their variance is h times the
 // variance of one rounding of a partial sum. The mean square of a partial sum is S^2 / 3 + Q / 6 for a sum S of terms
@@ -23,14 +23,14 @@ namespace hlo {
 
 class Module;
 
-// The spread of one element in n runs has a relative standard error of 1 / sqrt(2 n), which is 0.29 for 6 runs.
+// The spread in n runs has a relative standard error of 1 / sqrt(2 n), which is 0.29 for 6 runs.
 inline constexpr int kLeastRuns = 6;
 
 // The limit of an ensemble that the user did not ask for.
 inline constexpr double kUnaskedSeconds = 60;
 
-// All floats become f64, and ids are kept. Instructions that depend on their type, such as bitcast-convert or rng, keep
-// it between conversions. Error kUnsupported: one of these has tuples.
+// Floats become f64, and ids are kept. Instructions that need their type, such as bitcast-convert or rng, keep it
+// between conversions. Error kUnsupported: one of these has tuples.
 Result<std::unique_ptr<Module>> WidenedModule(const Module& module);
 Literal WidenedLiteral(const Literal& literal);
 
@@ -41,8 +41,8 @@ struct EnsembleOptions {
   // Limit for all runs in processor time, estimated from the first, so that other programs do not change a verdict.
   // There is no result if fewer than kLeastRuns fit. 0 means no limit.
   double most_seconds = 0;
-  // Returns the outputs of a variant of the module with the same ids. Its floats are f64 if `is_widened`. Null
-  // interprets the variant on one device with `args`. Programs for several devices join their results here.
+  // Returns the outputs of a variant with the same ids, whose floats are f64 if `is_widened`. Null interprets the
+  // variant on one device with `args`. Programs for several devices join their results here.
   std::function<Result<Literal>(const Module&, const InterpretOptions&, bool is_widened)> evaluate;
 };
 

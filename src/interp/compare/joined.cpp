@@ -11,14 +11,13 @@
 namespace hlo {
 namespace {
 
-// Whether only the order of combining chooses element i among exact candidates. Then another value in the other module
-// is wrong.
+// Whether only the order of combining chooses element i among exact candidates. Then another value is wrong.
 bool IsOrdered(const ShadowValue& value, size_t i) {
   const int64_t decision = value.choices ? value.choices->DecisionOf(static_cast<int64_t>(i)) : -1;
   return decision >= 0 && value.choices->decisions->by_order[decision] != 0;
 }
 
-// Whether both modules choose the same element from the same set by order. A sum of hashes represents the set.
+// Whether both modules choose the same element of the same set. A sum of hashes represents the set.
 bool SameDecision(const ShadowValue& a, const ShadowValue& b, size_t i) {
   if (!IsOrdered(a, i) || !IsOrdered(b, i)) return false;
   const auto hash = [](const ShadowValue& x, int64_t at) {
@@ -36,7 +35,7 @@ bool SameDecision(const ShadowValue& a, const ShadowValue& b, size_t i) {
   return hash(a, at) == hash(b, at) && elements(*a.choices) == elements(*b.choices);
 }
 
-// Whether both sides computed element i from values of their operands, and got the same bits.
+// Whether both sides computed element i from values of operands, and got the same bits.
 bool IsSameComputed(const ShadowValue& a, const ShadowValue& b, int64_t i) {
   if (a.IsFloat()) {
     const auto computed = [i](const ShadowValue& x) {
@@ -53,7 +52,7 @@ bool IsSameComputed(const ShadowValue& a, const ShadowValue& b, int64_t i) {
   return std::memcmp(a.exact.raw() + i * bytes, b.exact.raw() + i * bytes, bytes) == 0;
 }
 
-// Accepts elements without finite bounds if both modules compute the same bits from the same values. Returns their
+// Accepts elements without finite bounds if both modules computed the same bits from the same values. Returns their
 // number.
 int64_t DecideWhatIsEqual(ShadowValue& joined, const ShadowValue& expected, const ShadowValue& actual) {
   int64_t decided = 0;
@@ -138,7 +137,7 @@ ShadowValue Joined(const ShadowValue& expected, const ShadowValue& actual, int64
   }
   joined.shape = expected.shape.WithType(PrimitiveType::kF64);
   if (!actual.HasBound() && !expected.HasBound()) {
-    // Without bounds, values may differ only in the sign of zero.
+    // Without bounds, only the sign of zero may differ.
     joined.bound = shadow::NewBuffer(joined.shape);
     std::ranges::fill(joined.bound.mutable_data<double>(), std::numeric_limits<double>::denorm_min());
     return joined;

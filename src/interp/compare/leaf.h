@@ -15,7 +15,7 @@
 
 namespace hlo {
 
-// Elements are doubles. Integers are compared by their bits, and their doubles are for statistics only.
+// Elements are doubles. Integers are compared by bits, and their doubles are for statistics.
 struct Leaf {
   ShapeIndex index;
   Shape shape;
@@ -26,7 +26,7 @@ struct Leaf {
   Literal exact, open;    // The integers, and flags of undetermined ones.
   Literal interpreted;    // In the declared type, or empty.
   std::shared_ptr<const Choices> choices;
-  // The class of each element that has a decision. May be empty.
+  // The class of each element with a decision. May be empty.
   std::vector<std::optional<ElementClass>> chosen;
   bool says_enough = false;  // All bounds are informative.
   // For a sample: row-major indices in `whole`.
@@ -150,7 +150,7 @@ class Judge {
     return Is(std::memcmp(leaf_.actual.raw() + i * width, leaf_.exact.raw() + i * width, width) == 0);
   }
 
-  // If the bound reaches the overflow threshold, the format's overflow result is permitted on that side.
+  // A bound that reaches the overflow threshold permits the format's overflow result on that side.
   bool MayOverflow(double t, double v, double e) const {
     if (!(std::fabs(v) + e >= rounding_.overflow)) return false;
     const bool on_its_side = (std::signbit(t) ? -v : v) + e >= rounding_.overflow;
@@ -180,7 +180,7 @@ class Judge {
   Specials specials_ = Specials::kIeee;
 };
 
-// Elements of one reduction must come from the same candidate. An element is wrong if no candidate that agrees with
+// Elements of one reduction must come from the same candidate. An element is wrong if no candidate that fits the
 // previous elements permits it.
 void JudgeChoices(std::vector<Leaf>& leaves);
 

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int64_t kMostBytes = 1 << 20;  // Limit for a recorded state.
 
-// Ignores bounds, since an iteration starts without them.
+// Ignores bounds, because an iteration starts without them.
 bool SameValues(const ShadowValue& a, const ShadowValue& b) {
   if (a.elements.size() != b.elements.size() || !Compatible(a.shape, b.shape)) return false;
   for (size_t i = 0; i < a.elements.size(); ++i) {

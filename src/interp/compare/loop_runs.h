@@ -1,4 +1,4 @@
-// Runs a loop and selects the states at which it is compared with another loop. Internal to interp/compare.
+// Runs a loop and selects states for its comparison with another. Internal to interp/compare.
 #ifndef HLO_INTERP_COMPARE_LOOP_RUNS_H_
 #define HLO_INTERP_COMPARE_LOOP_RUNS_H_
 
@@ -23,14 +23,13 @@ struct LoopRun {
   ShadowValue result;
 };
 
-// A run also records inner loops that iterate at most once. Otherwise the comparison of each loop in a deep nest would
-// run all inner loops again.
+// Also records inner loops that iterate at most once. Otherwise each loop of a deep nest would run all inner loops
+// again.
 class LoopRuns {
  public:
-  // Keeps the first state, the last, and `iterations` states that the seed selects.
+  // Keeps the first state, the last, and `iterations` seeded states.
   LoopRuns(uint64_t seed, int64_t iterations) : seed_(seed), iterations_(iterations) {}
 
-  // The recorded run from this state, if any.
   std::optional<LoopRun> Noted(const Instruction& loop, const ShadowValue& start) const;
   // `args` are the arguments of the loop's computation.
   Result<LoopRun> Run(const Instruction& loop, std::span<const ShadowValue> args, ShadowOptions options);

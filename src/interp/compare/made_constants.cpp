@@ -14,8 +14,8 @@ uint64_t HashOfConstant(const Literal& literal) {
   return literal.Hash();
 }
 
-// The pass may have computed the constant by a few operations, so its bound is four half steps. The error of a complex
-// number is relative to its modulus, because its parts may cancel.
+// The bound is four half steps, because the pass may have used a few operations. For a complex number it is relative to
+// the modulus, because parts may cancel.
 ShadowValue Rounded(const Literal& constant) {
   constexpr int kHalfSteps = 4;
   ShadowValue value = ToShadow(constant);

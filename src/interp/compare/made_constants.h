@@ -18,9 +18,8 @@ class MadeConstants {
   explicit MadeConstants(const Module& before);
   void AddBefore(const Module& module);
 
-  // The value of a constant that the pass made, with a bound, because the pass rounded it. These are constants whose
-  // elements no constant before the pass has. The number of elements is ignored if all are equal. Returns nullopt for
-  // other instructions.
+  // Returns the constant with a bound for the pass's rounding. Returns nullopt if a constant before the pass has the
+  // same elements, or any number of them if all are equal.
   std::optional<ShadowValue> Of(const Instruction& after) const;
 
  private:

@@ -12,8 +12,8 @@
 namespace hlo {
 namespace {
 
-// A slice must have at most 1/16 of the elements and steps, because gathering elements by index takes about ten times
-// as long as adding them in order.
+// A slice must have at most 1/16 of the elements and steps: gathering by index takes about ten times as long as adding
+// in order.
 constexpr int64_t kWorthIt = 16;
 
 bool IsJudgedByElement(const Instruction& inst) {
@@ -31,7 +31,7 @@ bool IsJudgedByElement(const Instruction& inst) {
   }
 }
 
-// A leaf without differences has one point, because a slice needs an element.
+// A leaf without differences has one point, which a slice needs.
 std::vector<std::vector<int64_t>> PointsOf(const Literal& actual, const Literal& interpreted, bool strict_nan) {
   std::vector<std::vector<int64_t>> points;
   ForEachLeaf(actual.shape(), [&](const ShapeIndex& index, const Shape&) {

@@ -1,4 +1,4 @@
-// Bounds for the elements of a kernel that differ from the interpreter's bits.
+// Bounds for elements of a kernel that differ from the interpreter's bits.
 #ifndef HLO_INTERP_COMPARE_PARTIAL_BOUNDS_H_
 #define HLO_INTERP_COMPARE_PARTIAL_BOUNDS_H_
 
@@ -12,12 +12,12 @@
 
 namespace hlo {
 
-// A module for the bounds of only the elements that differ from `interpreted`. Returns nullopt if a complete evaluation
-// costs no more, or if elements cannot be judged one by one, as after a sort.
+// A module for the elements that differ from `interpreted`. Returns nullopt if a complete evaluation costs no more, or
+// if elements cannot be judged one by one, as after a sort.
 std::optional<shadow::Slice> SliceOfDifferences(const Computation& computation, std::span<const Literal> inputs,
                                                 const Literal& actual, const Literal& interpreted,
                                                 const LocalOptions& options);
-// Elements at `points` (for each leaf) come from `part`, others are the interpreter's without bounds.
+// The `points` of each leaf come from `part`. Other elements are the interpreter's, without bounds.
 Shadow Spread(Shadow part, std::span<const std::vector<int64_t>> points, const Literal& interpreted);
 
 }  // namespace hlo

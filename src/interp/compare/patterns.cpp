@@ -47,7 +47,7 @@ std::vector<Extent> ExtentsOf(const Mistakes& m) {
   return extents;
 }
 
-// Whether all elements are wrong that have these coordinates in every dimension.
+// Whether all elements with these coordinates are wrong.
 bool FillsBox(const Mistakes& m, const std::vector<Extent>& extents) {
   int64_t box = 1;
   for (const Extent& extent : extents) box *= extent.count;
@@ -122,7 +122,7 @@ std::optional<std::string> Transposed(const Mistakes& m, const std::vector<Exten
   if (rows < 2 || columns < 2) return {};
   const bool all = Most(m, [&](int64_t i) {
     const int64_t base = i / (rows * columns) * rows * columns, at = i - base;
-    // The element that would be here if the array were [columns, rows].
+    // The expected element if the array were [columns, rows].
     return Close(m.actual[i], m.expected[base + at % rows * columns + at / rows]);
   });
   if (!all) return {};
@@ -258,12 +258,12 @@ std::string WhereIs(const Mistakes& m) {
 std::vector<std::string> LooksLike(const Mistakes& m) {
   if (m.bad.empty()) return {};
   const std::vector<Extent> extents = ExtentsOf(m);
-  // Guesses from values precede guesses from positions, which are less informative.
+  // Guesses from positions are less informative than guesses from values.
   std::vector<Recogniser> recognisers = {Stale, Saturated, PartialTile, EveryKth, OneTile};
-  // All infinities are equal, so they do not show where a value came from.
+  // Infinities do not show where a value came from.
   const bool numbers =
       std::ranges::any_of(m.bad, [&](int64_t i) { return std::isfinite(m.actual[i]) && std::isfinite(m.expected[i]); });
-  // If every element is nearly right, a neighbour's value or a factor of 1 explains nothing.
+  // A neighbour's value or a factor of 1 explains nothing if all elements are nearly right.
   const bool near = std::ranges::all_of(m.bad, [&](int64_t i) { return Close(m.actual[i], m.expected[i]); });
   if (near) recognisers = {Narrowed, Noise, PartialTile, EveryKth, OneTile};
   else if (numbers)

@@ -1,4 +1,4 @@
-// Describes wrong elements of a tensor: their positions, and known mistakes that they resemble, which are guesses.
+// Describes wrong elements: their positions, and known mistakes as guesses.
 #ifndef HLO_INTERP_COMPARE_PATTERNS_H_
 #define HLO_INTERP_COMPARE_PATTERNS_H_
 
@@ -20,7 +20,7 @@ struct Mistakes {
 
 // "dim 1 in [960,999] (40 of 1000), all of dim 0", or "every 32nd of dim 1 from 5".
 std::string WhereIs(const Mistakes& mistakes);
-// At most three descriptions, the most informative first: "PARTIAL TILE: the last 1000 mod 64 = 40 of dim 1".
+// At most three guesses, the most informative first: "PARTIAL TILE: the last 1000 mod 64 = 40 of dim 1".
 std::vector<std::string> LooksLike(const Mistakes& mistakes);
 
 }  // namespace hlo

@@ -1,4 +1,4 @@
-// The text and the JSON of comparisons. Layout: docs/reports.md#a-run.
+// Text and JSON of comparisons. Layout: docs/reports.md#a-run.
 #include <algorithm>
 #include <cmath>
 
@@ -14,7 +14,7 @@ namespace {
 
 std::string OutputName(const TensorComparison& t) { return t.key.empty() ? Str("{", Join(t.output, ","), "}") : t.key; }
 
-// Zero is "0", so that exact outputs are visible.
+// Zero is "0", which makes exact outputs visible.
 std::string Scientific(double x, int digits = 1) { return x == 0 ? "0" : Format("%.*e", digits, x); }
 
 std::string Ratio(double x) {
@@ -22,7 +22,7 @@ std::string Ratio(double x) {
   return x < 100 ? Format("%.2f", x) : Format("%.1e", x);
 }
 
-// "[3,961]", or "[3].im" for a part of a complex number.
+// Writes "[3,961]", or "[3].im" for an imaginary part.
 std::string IndexText(const TensorComparison& tensor, std::vector<int64_t> index) {
   if (!tensor.of_complex) return Str("[", Join(index, ","), "]");
   const bool imaginary = index.back() == 1;

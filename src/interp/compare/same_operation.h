@@ -1,4 +1,3 @@
-// Compares operations of two modules, including the computations that they call.
 #ifndef HLO_INTERP_COMPARE_SAME_OPERATION_H_
 #define HLO_INTERP_COMPARE_SAME_OPERATION_H_
 
@@ -6,7 +5,7 @@ namespace hlo {
 
 class Instruction;
 
-// Compares opcodes, attributes, and fingerprints of called computations. Shapes are ignored.
+// Compares opcodes, attributes, and fingerprints of called computations, but not shapes.
 bool SameAttributesAndCalls(const Instruction& a, const Instruction& b);
 // Like SameOperation, but called computations may be copies.
 bool SameOperationAndCalls(const Instruction& a, const Instruction& b);

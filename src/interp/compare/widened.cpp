@@ -26,7 +26,7 @@
 namespace hlo {
 namespace {
 
-// Largest share of uninformative bounds with which made-up arguments may decide a value.
+// Made-up arguments decide only up to this share of uninformative bounds.
 constexpr double kMostVacuousToDecide = 0.1;
 
 class Comparer {
@@ -165,7 +165,7 @@ class Comparer {
     return compared;
   }
 
-  // A value without an f64 evaluation is right if passes kept its operation. Both sides then continue from the
+  // Without an f64 evaluation, a value is right if passes kept its operation. Both sides continue from the
   // interpreter's value.
   Result<void> NotCompared(Pair& pair, const Instruction& origin, const Instruction& inst, const std::string& where,
                            const Error& error) {
@@ -201,8 +201,8 @@ class Comparer {
   };
 
   // The same operation on compared operands gives the same value. If only attributes changed, both operations must give
-  // the same bits. The second rule excludes sums, whose attributes may determine the order, and calls, whose
-  // computations may have changed.
+  // the same bits. This excludes sums, whose attributes may determine the order, and calls, whose computations may have
+  // changed.
   Settled Settle(Pair& pair, const Instruction& origin, const Instruction& inst) const {
     if (origin.opcode() != inst.opcode() || origin.operand_count() != inst.operand_count()) return {};
     if (HasDynamicSize(inst) || HasDynamicSize(origin)) return {};
@@ -227,9 +227,8 @@ class Comparer {
            });
   }
 
-  // Whether both sides agree on other operands, for which bounds are informative. For example, bounds say nothing about
-  // the variance of equal numbers, which is 0. A difference decides nothing, because the program may never compute such
-  // operands.
+  // Bounds say nothing about some operands, such as about the variance of equal numbers. Random operands can prove
+  // agreement. A difference decides nothing, because the program may never compute such operands.
   bool IsRightWithRandomOperands(const Pair& pair, const Instruction& origin, const Instruction& inst) const {
     for (const double least : {0.5, -2.0}) {
       std::optional<Pair> made_up = WithMadeUpOperands(pair, least);
@@ -248,7 +247,7 @@ class Comparer {
     return false;
   }
 
-  // Replaces all kept floats by seeded numbers between `least` and 2. Returns nullopt if there are too many.
+  // Replaces kept floats by seeded numbers between `least` and 2. Returns nullopt if there are too many.
   std::optional<Pair> WithMadeUpOperands(const Pair& pair, double least) const {
     constexpr int64_t kMostBytes = 1 << 24;
     int64_t bytes = 0;
@@ -275,7 +274,6 @@ class Comparer {
     return made_up;
   }
 
-  // Integers stay, because they may be indices.
   static ShadowValue MadeUp(ShadowValue value, double least, uint64_t seed) {
     for (ShadowValue& element : value.elements) element = MadeUp(std::move(element), least, ++seed);
     if (!value.shape.IsArray() || !value.IsFloat()) return DropBounds(std::move(value));
@@ -299,7 +297,7 @@ class Comparer {
     if (inst.Is(Opcode::kWhile) && origin.Is(Opcode::kWhile)) return CompareLoops(pair, origin, inst, where);
     auto before = sides_.ValueBefore(pair, origin);
     const auto evaluate = [&]() -> Result<ShadowValue> {
-      // `inst` was compared with another value of the input before. Users continue from the kept value.
+      // `inst` was compared before, with another value of the input. Users continue from the kept value.
       if (const auto kept = pair.given_after.find(&inst); kept != pair.given_after.end()) return kept->second;
       return sides_.ValueAfter(pair, inst);
     };
@@ -345,8 +343,8 @@ class Comparer {
     pair.given_after.erase(&inst);
   }
 
-  // Compares the bodies and conditions of both loops on states that the loop of the input reaches: the first, the last,
-  // and some that the seed selects. Both conditions must end the loops at the final state.
+  // Compares bodies and conditions on states that the input's loop reaches: the first, the last, and seeded ones. Both
+  // conditions must end the loops at the last state.
   Result<void> CompareLoops(Pair& pair, const Instruction& origin, const Instruction& inst, const std::string& where) {
     const auto start_before = sides_.ValueBefore(pair, origin.operand(0));
     if (!start_before) return NotCompared(inst, start_before.error());

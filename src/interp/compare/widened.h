@@ -1,7 +1,6 @@
-// Compares a module before a pass with the module after it, for passes that are not exact. Both are evaluated in f64,
-// without the roundings of their types. A value with an origin is computed from the nearest kept values, which both
-// sides share, and compared within f64 roundings. So a wrong formula or constant is found at its own instruction, even
-// if bf16 would hide it.
+// Compares the modules before and after a pass that is not exact. Both are evaluated in f64, without the roundings of
+// their types. A value with an origin is computed from the nearest kept values, which both sides share, and compared
+// within f64 roundings. This finds a wrong formula or constant at its own instruction, even if bf16 would hide it.
 #ifndef HLO_INTERP_COMPARE_WIDENED_H_
 #define HLO_INTERP_COMPARE_WIDENED_H_
 
@@ -45,9 +44,9 @@ struct WidenedValue {
   int instruction = -1;  // Id in the optimized module.
   ShapeIndex leaf;
   std::string open;         // The reason why the value is open, or empty.
-  bool opened = false;      // The input determines the value, and the optimized module does not.
-  bool by_bits = false;     // More than the share kMostUndetermined of it is decided only by equal bits.
-  bool is_partial = false;  // Some element is undetermined or decided by equal bits.
+  bool opened = false;      // The input determines the value, but the optimized module does not.
+  bool by_bits = false;     // Only equal bits decide more than kMostUndetermined of it.
+  bool is_partial = false;  // Some element is undetermined, or decided by equal bits.
   bool is_vague = false;    // More than a tenth of its bounds are uninformative.
   bool is_silent = true;    // It has several elements, and all should be zero, infinite or NaN.
 
@@ -71,8 +70,8 @@ struct WidenedResult {
   std::optional<WidenedFinding> finding;
 };
 
-// `optimized` must come from `input` through Module::Clone(as_input) and passes, so that origins are ids of `input`.
-// Without origins, only results are compared, with bounds that grow along the computation.
+// `optimized` must come from `input` by Module::Clone(as_input) and passes, so that origins are ids of `input`. Without
+// origins, only results are compared, with bounds that grow along the computation.
 Result<WidenedResult> CompareWidened(const Module& input, const Module& optimized, std::span<const Literal> args,
                                      const WidenedOptions& options = {});
 
