@@ -9,8 +9,8 @@
 
 namespace hlo {
 
-// The elements of a literal, converted to `type` and stored in its compute type. Shares the literal's memory if nothing
-// is converted.
+// Elements that are converted to `type` and stored in its compute type. Shares the literal's memory if nothing is
+// converted.
 class WidenedElements {
  public:
   WidenedElements(Literal literal, PrimitiveType type);
@@ -26,14 +26,14 @@ class WidenedElements {
 };
 
 // Memory of WidenedElements: at most `making` during construction, then `made`. `given`: the literal is a temporary
-// copy, so its bytes count, too.
+// copy, which counts, too.
 struct WidenedBytes {
   int64_t making = 0, made = 0;
 
   WidenedBytes(const Shape& shape, PrimitiveType type, bool given);
 };
 
-// Scratch bytes of an op. Its attributes must fit its operands.
+// The attributes must fit the operands.
 int64_t DotScratchBytes(const Instruction& inst);
 int64_t RaggedDotScratchBytes(const Instruction& inst);
 int64_t ScaledDotScratchBytes(const Instruction& inst);
@@ -49,8 +49,8 @@ bool IsScaled(const Shape& elements, const Shape& scale);
 // Operand `side` (0 or 1), decompressed if it is sparse.
 Result<Literal> Dense(Evaluation& e, int64_t side, const std::optional<OperandSparsity>& sparsity);
 Shape DenseShape(const Instruction& inst, int64_t side, const std::optional<OperandSparsity>& sparsity);
-// Error U002 unless the shape in the text fits the decompressed operands. XLA's shape rule uses the compressed sizes of
-// free dimensions, so its result can be too small.
+// Error U002 unless the shape fits the decompressed operands. XLA's shape rule uses the compressed sizes of free
+// dimensions, so its result can be too small.
 template <class Attrs>
 Status CheckDense(const Instruction& inst);
 void StoreElements(const void* computed, PrimitiveType type, std::byte* to, int64_t count);

@@ -17,8 +17,7 @@ using State = std::map<int64_t, Literal>;
 // Finds and evaluates the scalars that given values depend on.
 class Scalars {
  public:
-  // Returns false if the value depends on other things than elements of the state and constants, or on too many
-  // scalars.
+  // Returns false if the value depends on more than constants and elements of the state, or on too many scalars.
   bool Add(const Instruction& value) {
     std::vector<const Instruction*> worklist = {&value};
     while (!worklist.empty()) {
@@ -72,7 +71,7 @@ class Scalars {
 // Evaluates scalars of a loop's state trip by trip.
 class Counter {
  public:
-  // Returns nullopt unless the elements depend only on constants and scalars with constant initial values.
+  // Returns nullopt unless the elements depend only on constants and on scalars with constant initial values.
   static std::optional<Counter> Make(const Instruction& loop, std::vector<int64_t> elements) {
     const Instruction &init = loop.operand(0), &next = loop.attrs<WhileAttrs>().body->root();
     if (!init.Is(Opcode::kTuple) || !next.Is(Opcode::kTuple)) return std::nullopt;

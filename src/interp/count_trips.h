@@ -1,4 +1,4 @@
-// The trip counts of loops: by the form of the counter (ir/trip_count.h), or by interpreting trips.
+// Trip counts of loops: by the form of the counter (ir/trip_count.h), or by interpreting trips.
 #ifndef HLO_INTERP_COUNT_TRIPS_H_
 #define HLO_INTERP_COUNT_TRIPS_H_
 
@@ -13,11 +13,11 @@ class Instruction;
 
 inline constexpr int64_t kMostInterpretedTrips = 64;
 
-// Ignores `known_trip_count`, which is an unchecked claim. Interprets up to `most` trips if the counter has no known
-// form and the condition depends on few scalars with constant initial values.
+// Ignores `known_trip_count`, which is an unchecked claim. If the counter has no known form, interprets up to `most`
+// trips, provided that the condition depends on few scalars with constant initial values.
 std::optional<int64_t> CountTrips(const Instruction& loop, int64_t most);
-// Element `i` of the state after `trips` trips, which must be all trips of the loop. Nullopt unless it is a scalar that
-// follows from constants by a known induction, or by at most kMostInterpretedTrips interpreted trips.
+// Element `i` of the state after all `trips` trips. Nullopt unless it is a scalar that follows from constants by a
+// known induction, or by at most kMostInterpretedTrips interpreted trips.
 std::optional<Literal> ScalarAfter(const Instruction& loop, int64_t i, int64_t trips);
 
 }  // namespace hlo

@@ -1,4 +1,4 @@
-// The targets of custom calls, and the handlers that need no library: docs/ops.md#custom-calls.
+// Targets of custom calls, and the handlers without a library: docs/ops.md#custom-calls.
 #include "interp/custom_call.h"
 
 #include <algorithm>
@@ -23,7 +23,7 @@ namespace {
 
 using CustomHandler = Result<Literal> (*)(Evaluation& e);
 
-// The value of a marker: its operands, or the partition's parts of them if it begins a manual region.
+// The value of a marker is its operands, or the partition's parts of them if it begins a manual region.
 Result<Literal> MarkedValue(Evaluation& e) {
   const bool splits = MarkerOf(e.inst) == Marker::kShard || MarkerOf(e.inst) == Marker::kWhole;
   if (!IsIdentityMarker(e.inst)) {
@@ -75,8 +75,7 @@ std::optional<int64_t> ReductionDimension(const Instruction& inst) {
   return fine ? std::optional(dimension) : std::nullopt;
 }
 
-// (values..., initial values...) -> the best values. Returns the exact best values, best first, because an
-// exact result meets every recall target.
+// (values..., initial values...) -> the best values, best first. They are exact, which meets every recall target.
 Result<Literal> ApproxTopK(Evaluation& e) {
   const auto& called = e.inst.attrs<CustomCallAttrs>().called_computations;
   const size_t count = e.operands.size() / 2;
@@ -198,7 +197,7 @@ Result<Literal> Composite(Evaluation& e) {
   return EvaluateNested(body, args, e.session.options(), e.session.nesting() + 1);
 }
 
-// Results that MeaningOf does not compute are workspace and become zeros.
+// Results beyond MeaningOf's are workspace and become zeros.
 Result<Literal> LibraryCall(Evaluation& e) {
   const auto meaning = TRY(MeaningOf(e.inst));
   InterpretOptions options = e.session.options();

@@ -15,7 +15,7 @@ bool Contains(const std::vector<int64_t>& dims, int64_t d) {
   return std::find(dims.begin(), dims.end(), d) != dims.end();
 }
 
-// Cuts dimensions, or extends them by zeros: elements beyond the size of a dynamic dimension are undefined.
+// Cuts dimensions, or extends them by zeros: elements beyond a dynamic size are undefined.
 Literal Resized(const Literal& literal, const Dims& dims) {
   const Shape& from = literal.shape();
   if (from.dims() == dims) return literal;
@@ -30,7 +30,7 @@ Literal Resized(const Literal& literal, const Dims& dims) {
 
 Error SizeError(const Instruction& inst, std::string message) { return ErrorAt(inst, "R006", std::move(message)); }
 
-// True if the op's ordinary handler needs only the operands' actual shapes, not those in the text.
+// Whether the ordinary handler needs only actual shapes, not those in the text.
 bool FollowsItsOperands(const Instruction& inst) {
   if (inst.Is(Opcode::kCopy)) return !inst.shape().IsArray() || inst.shape().type() == inst.operand(0).shape().type();
   if (inst.Is(Opcode::kCustomCall)) {
@@ -42,7 +42,7 @@ bool FollowsItsOperands(const Instruction& inst) {
          inst.Is(Opcode::kSetDimensionSize) || inst.Is(Opcode::kDynamicReshape);
 }
 
-// Evaluates an instruction whose operands are smaller than their shapes in the text.
+// Evaluates an instruction whose operands are smaller than in the text.
 class ActualSizes {
  public:
   explicit ActualSizes(Evaluation& e) : e_(e), inst_(e.inst), scratch_("sizes") {
@@ -91,7 +91,7 @@ class ActualSizes {
   const Shape& actual(int64_t i) const { return e_.operands[i].shape(); }
   const Shape& written(int64_t i) const { return inst_.operand(i).shape(); }
 
-  // The operands for messages: "s32[3] for s32[<=5], s32[5]".
+  // Text for messages: "s32[3] for s32[<=5], s32[5]".
   std::string Written() const {
     std::vector<std::string> texts;
     for (int64_t i = 0; i < inst_.operand_count(); ++i) {
@@ -126,8 +126,8 @@ class ActualSizes {
     return Run(clone);
   }
 
-  // Gives the first `count` operands, without scalars, equal sizes in all dimensions but `except`. Cuts static
-  // dimensions to the size of dynamic ones.
+  // Gives the first `count` operands, without scalars, equal sizes except in dimension `except`, by cutting static
+  // dimensions to dynamic ones.
   Status Align(int64_t count, int64_t except = -1) {
     int64_t rank = 0;
     for (int64_t i = 0; i < count; ++i) rank = std::max(rank, actual(i).rank());
@@ -152,7 +152,7 @@ class ActualSizes {
     return {};
   }
 
-  // Cuts static dimensions of a dot to the size of the dynamic dimensions that they are paired with.
+  // Cuts static dimensions to the dynamic ones that they are paired with.
   void AlignDot() {
     const DotAttrs& attrs = inst_.attrs<DotAttrs>();
     const auto align = [&](const std::vector<int64_t>& lhs, const std::vector<int64_t>& rhs) {
@@ -182,9 +182,8 @@ class ActualSizes {
     return inst_.shape().WithDims(dims);
   }
 
-  // The shape at run time. Row-major order pairs runs of dimensions with equal products: for [2,<=3,4] and [<=6,4]
-  // these are {2,3}={6} and {4}={4}. If a run of the operand is smaller, the dynamic dimension in the paired run
-  // shrinks.
+  // Row-major order pairs runs of dimensions with equal products: for [2,<=3,4] and [<=6,4] these are {2,3}={6} and
+  // {4}={4}. If a run of the operand is smaller, the dynamic dimension in the paired run shrinks.
   Result<Shape> ReshapedShape() const {
     const Shape &from = written(0), &to = inst_.shape();
     Dims dims = to.dims();
@@ -201,7 +200,7 @@ class ActualSizes {
         if ((before < after || j == to.rank()) && i < from.rank()) before *= from.dim(i++);
         else after *= to.dim(j++);
       }
-      // Sizes of 1, and all sizes after a 0, belong to the preceding run.
+      // Sizes of 1, and all after a 0, belong to the preceding run.
       while (i < from.rank() && (from.dim(i) == 1 || before == 0)) before *= from.dim(i++);
       while (j < to.rank() && (to.dim(j) == 1 || after == 0)) after *= to.dim(j++);
       int64_t count = 1, others = 1, dynamic = -1, dynamics = 0;
@@ -248,8 +247,7 @@ class ActualSizes {
     return shape.WithDims(dims);
   }
 
-  // Rejects a rotation along a dynamic dimension: XLA does not define whether elements rotate within the bound or
-  // within the actual size.
+  // XLA does not define whether elements rotate within the bound of a dynamic dimension or within the actual size.
   Result<Literal> Shuffle() {
     for (const int64_t d : inst_.attrs<ShuffleAttrs>().dimensions) {
       if (!written(0).IsDynamic(d)) continue;
@@ -260,7 +258,7 @@ class ActualSizes {
     return OfShape(actual(0));
   }
 
-  // A slice of a whole dimension has its actual size. Otherwise the limits of the slice refer to the bound.
+  // A slice of a whole dimension has the actual size. Other limits refer to the bound.
   Result<Literal> Slice() {
     std::vector<SliceDim> slice = inst_.attrs<SliceAttrs>().slice.dims;
     Dims dims = actual(0).dims();
@@ -304,7 +302,7 @@ class ActualSizes {
     return Infer(clone);
   }
 
-  // dynamic-update-slice and scatter. Elements that they write beyond the actual size are lost.
+  // For dynamic-update-slice and scatter. Elements that they write beyond the actual size are lost.
   Result<Literal> InPlace() {
     const int64_t changed = inst_.Is(Opcode::kScatter) ? inst_.operand_count() / 2 : 1;
     std::vector<Dims> sizes;
@@ -326,7 +324,7 @@ class ActualSizes {
                            " is not supported by the interpreter")));
   }
 
-  // The computation's parameters determine the size of a step, so only the number of steps may differ.
+  // Only the number of steps may differ, because parameters determine the size of a step.
   Result<Literal> Scan() {
     const ScanAttrs& attrs = inst_.attrs<ScanAttrs>();
     for (int64_t i = 0; i < inst_.operand_count(); ++i) {
@@ -352,7 +350,7 @@ bool HasDynamicDims(const Shape& shape) {
 }
 
 bool MayBeDynamic(const Instruction& inst) {
-  // Only the shape of the element matters. Checking a large tuple for each of its elements would take quadratic time.
+  // Checking a large tuple for each of its elements would take quadratic time.
   if (inst.Is(Opcode::kGetTupleElement)) return HasDynamicDims(inst.shape());
   const auto dynamic = [](const Instruction* operand) { return HasDynamicDims(operand->shape()); };
   return HasDynamicDims(inst.shape()) || std::any_of(inst.operands().begin(), inst.operands().end(), dynamic);

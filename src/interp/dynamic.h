@@ -1,5 +1,5 @@
-// Dynamic sizes. A value of `s32[<=5]` has its actual shape, such as `s32[3]`: docs/ops.md#dynamic-dimensions. The
-// sizes of results follow XLA's dynamic dimension inference.
+// Dynamic sizes. A value of `s32[<=5]` has its actual shape, such as `s32[3]`: docs/ops.md#dynamic-dimensions. Sizes of
+// results follow XLA's dynamic dimension inference.
 #ifndef HLO_INTERP_DYNAMIC_H_
 #define HLO_INTERP_DYNAMIC_H_
 
@@ -7,18 +7,16 @@
 
 namespace hlo {
 
-// True also for a tuple with a dynamic element.
+// Tuples with a dynamic element count, too.
 bool HasDynamicDims(const Shape& shape);
-// True if an operand or the result may be smaller than its shape.
+// Whether an operand or the result may be smaller than its shape.
 bool MayBeDynamic(const Instruction& inst);
 
-// True if `actual` equals `declared`, or is smaller in dimensions where `declared` has <=.
+// `actual` may be smaller where `declared` has <=.
 bool Fits(const Shape& actual, const Shape& declared);
-// Makes all dimensions of the shape static.
 Literal Compact(Literal literal);
 
-// Evaluates an instruction that MayBeDynamic. Errors (R006): sizes that do not fit, or a smaller result where its shape
-// has no <=.
+// The instruction MayBeDynamic. Errors (R006): sizes that do not fit, or a smaller result without <= in its shape.
 Result<Literal> EvalDynamic(Evaluation& e);
 
 Result<Literal> PadToStatic(Evaluation& e);

@@ -1,4 +1,4 @@
-// The types in which elements are computed, and conversions: docs/ops.md#compute-types.
+// Compute types and conversions: docs/ops.md#compute-types.
 #ifndef HLO_INTERP_ELEMENTS_H_
 #define HLO_INTERP_ELEMENTS_H_
 
@@ -10,7 +10,7 @@
 
 namespace hlo {
 
-// Signed integers compute as int64_t, unsigned ones as uint64_t, and floats narrower than f32 as float.
+// Integers are computed in 64 bits, and floats narrower than f32 as float.
 enum class Compute : uint8_t { kPred, kS64, kU64, kF32, kF64, kC64, kC128 };
 
 using C64 = std::complex<float>;
@@ -44,18 +44,18 @@ constexpr Compute kComputeOf = [] {
   if constexpr (std::is_same_v<T, C128>) return Compute::kC128;
 }();
 
-// Converts memory to the compute type, exactly. Null if both have the same form.
+// Converts memory to the compute type, exactly. Null if both forms are equal.
 using Loader = void (*)(const void* from, void* to, int64_t count);
 Loader LoaderOf(PrimitiveType type);
-// Converts the compute type to memory: integers modulo 2^n, floats rounded once. Null if both have the same form.
+// Converts the compute type to memory: integers modulo 2^n, floats rounded once. Null if both forms are equal.
 using Storer = void (*)(const void* from, void* to, int64_t count);
 Storer StorerOf(PrimitiveType type);
-// Converts double to a float type narrower than f64, rounded once.
+// Converts to a float type narrower than f64, rounded once.
 Storer StorerFromDouble(PrimitiveType type);
-// Reads the bits of a float as a sign-extended int64_t. Null for f64.
+// Reads bits as a sign-extended int64_t. Null for f64.
 Loader BitsLoaderOf(PrimitiveType type);
 
-// Copy elements of `bytes` bytes, `stride` elements apart, to contiguous memory and back.
+// Elements have `bytes` bytes and are `stride` elements apart.
 void GatherStrided(const std::byte* from, int64_t stride, int64_t bytes, std::byte* to, int64_t count);
 void ScatterStrided(const std::byte* from, std::byte* to, int64_t stride, int64_t bytes, int64_t count);
 void Fill(const std::byte* element, int64_t bytes, std::byte* to, int64_t count);

@@ -15,7 +15,6 @@ namespace hlo {
 
 class ScalarBody;
 
-// A device by its replica and partition numbers.
 struct DevicePlace {
   int64_t replica = 0, partition = 0;
 };
@@ -29,9 +28,9 @@ class Session {
   const InterpretOptions& options() const { return options_; }
   // Compiled on first use.
   Result<const ScalarBody*> Body(const Computation& computation);
-  // Number of interpretations that enclose this one, such as that of a reduce around its reducer.
+  // Number of interpretations around this one, such as a reduce around its reducer.
   int nesting() const { return nesting_; }
-  // Empty if one device runs alone, and in computations within an instruction, such as a reducer.
+  // Empty if one device runs alone, and within an instruction, such as in a reducer.
   const std::optional<DevicePlace>& place() const { return place_; }
 
   int64_t infeeds = 0, outfeeds = 0;
@@ -46,15 +45,15 @@ class Session {
 
 struct Evaluation {
   const Instruction& inst;
-  // A value without later uses is not shared, so writing to it copies nothing.
+  // Values without later uses are not shared, so writing to them copies nothing.
   std::span<Literal> operands;
   Session& session;
 };
 
 using Handler = Result<Literal> (*)(Evaluation& e);
-// Null for opcodes that frames handle (parameter, call, while, ...) and for exchanges between devices.
+// Null for opcodes of frames, such as parameter, call and while, and for exchanges between devices.
 Handler HandlerOf(Opcode opcode);
-// True for ops that rendezvous.h handles.
+// Whether rendezvous.h handles the op.
 constexpr bool MeetsDevices(Opcode opcode) {
   switch (opcode) {
     case Opcode::kAllGather:
@@ -75,12 +74,12 @@ constexpr bool MeetsDevices(Opcode opcode) {
   }
 }
 
-// A function for each opcode that is not elementwise. A missing function is a link error with its name.
+// Elementwise ops need no function. A missing function is a link error with its name.
 #define HLO_OPCODE(Name, ...) Result<Literal> Eval##Name(Evaluation& e);
 #include "ir/opcodes.inc"
 Result<Literal> EvalElementwise(Evaluation& e);
 
-// EvaluateComputation for use within an evaluation. Checks neither arguments nor memory.
+// Used within an evaluation. Checks neither arguments nor memory.
 Result<Literal> EvaluateNested(const Computation& computation, std::span<const Literal> args,
                                const InterpretOptions& options, int nesting);
 

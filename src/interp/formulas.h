@@ -23,7 +23,7 @@ T Expm1Of(T z) {
   }
 }
 
-// log|1 + z| = log1p(x * (2 + x) + y * y) / 2 near zero, where 1 + z would lose small parts.
+// log|1 + z| = log1p(x * (2 + x) + y * y) / 2 near zero, where 1 + z loses digits.
 template <class T>
 T Log1pOf(T z) {
   if constexpr (kIsFloat<T>) return std::log1p(z);

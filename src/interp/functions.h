@@ -1,4 +1,4 @@
-// Properties of functions of one or two floats that ir/ops.def does not have. The table is interp/functions.def.
+// Properties of float functions that ir/ops.def does not have. The table: interp/functions.def.
 #ifndef HLO_INTERP_FUNCTIONS_H_
 #define HLO_INTERP_FUNCTIONS_H_
 
@@ -13,9 +13,9 @@ namespace hlo {
 // The change of a function while its argument grows.
 enum class Course : uint8_t {
   kMonotone,           // On its domain.
-  kVanishes,           // Monotone. Where the value is tiny, a kernel may return 0, because a divisor overflows.
+  kVanishes,           // Monotone. A kernel may return 0 for a tiny value, because a divisor overflows.
   kFallsThenRises,     // Minimum at 0.
-  kWaves,              // Values are in [-1, 1]. Its slope is at most `slope`.
+  kWaves,              // Values are in [-1, 1], and the slope is at most `slope`.
   kRisesBetweenPoles,  // Its poles are the odd multiples of `period` / 2.
 };
 
@@ -25,13 +25,13 @@ struct FunctionFacts {
     double low = -kInf, high = kInf;
   };
 
-  Range domain;        // Elsewhere the function is NaN.
-  Range made_up;       // The range of generated arguments, away from poles.
-  Range samples = {};  // The range of half of the test arguments.
+  Range domain;        // The function is NaN elsewhere.
+  Range made_up;       // Range of generated arguments, away from poles.
+  Range samples = {};  // Range of half of the test arguments.
   double slope = 1;
   double period = 0;
-  // The largest argument in random modules. Complex arguments have parts of at most `tame_complex`, which gives results
-  // with parts of at most `complex_values` (0: at most 4 larger than the argument's).
+  // The largest argument in random modules. Complex parts up to `tame_complex` give results with parts up to
+  // `complex_values` (0: at most 4 more than the argument's).
   double tame = kInf, tame_complex = kInf, complex_values = 0;
   int weight = 1;  // The frequency in random modules.
 };

@@ -43,7 +43,7 @@ struct Frame {
   const Program* program;
   std::vector<Literal> slots;
   size_t next = 0;  // The next step, or the step that waits for the frame above.
-  // State and iteration of the running loop, and whether the frame above is its condition.
+  // State and iteration of the running loop. The frame above may be its condition.
   Literal state;
   int64_t iteration = 0;
   bool in_condition = false;
@@ -51,7 +51,7 @@ struct Frame {
 
 class Runner {
  public:
-  // `rendezvous` is null if one of several devices runs alone, and for computations within an instruction.
+  // `rendezvous` is null if one of several devices runs alone, and within an instruction.
   Runner(const InterpretOptions& options, int nesting, Programs& programs, Rendezvous* rendezvous = nullptr,
          int device = 0, std::optional<DevicePlace> place = {})
       : options_(options),
@@ -229,14 +229,14 @@ class Runner {
                      ", which is smaller in a dimension without <=")));
   }
 
-  // The computation that the start of `update` wraps. Null if the start is not visible here.
+  // Returns null if the start of `update` is not visible here.
   static const Computation* WrappedBy(const Instruction& update) {
     const Instruction* part = &update;
     while (part->Is(Opcode::kAsyncUpdate)) part = &part->operand(0);
     return part->Is(Opcode::kAsyncStart) ? CalledComputations(*part)[0] : nullptr;
   }
 
-  // Runs the computation when all operands are bound. Until then, the value of `step` holds the bound operands.
+  // Runs the computation when all operands are bound. Until then the value of `step` holds them.
   Status StartAsync(Frame& frame, const Step& step, const Computation& wrapped, std::span<Literal> bound) {
     if (bound.size() == wrapped.parameters().size()) return Push(wrapped, bound, &step);
     std::vector<Literal> elements;
@@ -245,7 +245,7 @@ class Runner {
     return Finish(frame, step, Literal::Tuple(std::move(elements)));
   }
 
-  // The operands, which are valid until the next step. A value moves out of the frame at its last use.
+  // The operands are valid until the next step. A value moves out of the frame at its last use.
   std::span<Literal> TakeOperands(Frame& frame, const Step& step) {
     operands_.clear();
     for (const Use& use : step.operands) {
@@ -365,7 +365,7 @@ Result<Literal> EvaluateNested(const Computation& computation, std::span<const L
 
 namespace {
 
-// Runs one device. If the module has several, instructions that need its number or another device are errors.
+// If the module has several devices, instructions that need the device's number or another device are errors.
 Result<Literal> RunAlone(const Module& module, const InterpretOptions& options,
                          const std::function<Status(Runner&)>& start) {
   const bool one = module.header.replica_count == 1 && module.header.num_partitions == 1;
@@ -375,7 +375,7 @@ Result<Literal> RunAlone(const Module& module, const InterpretOptions& options,
   TRY(start(runner));
   std::optional<Literal> value = TRY(runner.Run());
   TRY(rendezvous.CheckAllDone());
-  return std::move(*value);  // A device that has finished has a value.
+  return std::move(*value);  // The device has finished.
 }
 
 Result<std::vector<Literal>> RunTogether(const Module& module, const DeviceGrid& grid,

@@ -1,11 +1,10 @@
 // The interpreter defines the meaning of programs (docs/ops.md).
 //
-// Sums are computed sequentially along the summed index. A sum in a wider type may have another order, which depends
-// only on the shape. So the same module and arguments give the same bits everywhere. Unsupported ops return a
-// kUnsupported error that names the op. Nothing is approximated.
+// Sums are sequential along the summed index. A sum in a wider type may have another order, which depends only on the
+// shape. So the same module and arguments give the same bits everywhere. Unsupported ops are errors that name the op.
+// Nothing is approximated.
 //
-// Deep nesting takes memory instead of stack. Several devices run in turns: a device runs until it needs a value from
-// another device.
+// Deep nesting takes memory instead of stack. Several devices run in turns, each until it needs another one's value.
 #ifndef HLO_INTERP_INTERPRETER_H_
 #define HLO_INTERP_INTERPRETER_H_
 
@@ -23,11 +22,11 @@ class Computation;
 class Instruction;
 class Module;
 
-// The bits of NaNs for instructions that read the bits of floats (nan_bits.h). kOwn leaves them unchanged.
+// The bits of NaNs whose bits instructions read (nan_bits.h). kOwn leaves them unchanged.
 enum class NanBits : uint8_t {
   kOwn,
-  kPositive,  // The positive quiet NaN without a payload.
-  kNegative,  // All bits set. Like kPositive for types without such a NaN.
+  kPositive,  // The quiet NaN without a payload.
+  kNegative,  // All bits set, or kPositive if the type has no such NaN.
 };
 
 struct InterpretOptions {
@@ -39,47 +38,46 @@ struct InterpretOptions {
   const std::atomic<bool>* stop = nullptr;  // True ends the run with kInterrupted.
   NanBits nan_bits = NanBits::kOwn;
 
-  // Called after each executed instruction, but not in scalar bodies such as a reducer.
+  // Called after each instruction, but not in scalar bodies such as a reducer.
   std::function<void(const Instruction&, const Literal&)> on_value;
-  // May change a value, for runs with other roundings (ensemble.h). Of the collectives only those that reduce call it:
+  // May change a value, for runs with other roundings (ensemble.h). Among collectives only those that reduce call it:
   // once for each operand in each group, with the operands of all members.
   std::function<Status(const Instruction&, std::span<const Literal> operands, Literal& value)> perturb;
-  // Called before iteration `iteration` (from 0) of a while.
+  // Called before iteration `iteration` (from 0).
   std::function<void(const Instruction& loop, int64_t iteration, const Literal& state)> on_iteration;
   // Returns value `number` (from 0), with the data shape of `infeed`. Null means no infeed (R007).
   std::function<Result<Literal>(const Instruction& infeed, int64_t number)> infeed;
   // Receives the values of device 0. Null drops them.
   std::function<void(int64_t number, const Literal& value)> outfeed;
-  // Returns a value to use instead of evaluating the instruction, or null. Instructions that only given values need are
-  // not evaluated either. Called when a computation is prepared, and again for each value.
+  // Returns a value that replaces the evaluation, or null. Instructions that only given values need are not evaluated
+  // either. Called when a computation is prepared, and for each value.
   std::function<const Literal*(const Instruction&)> given;
 };
 
-// Three quarters of the memory of the machine, or of its control group if that has less.
+// Three quarters of the machine's memory, or of the memory of its control group if that is less.
 int64_t DefaultMemoryLimit();
 
-// Error R004 if the live values, including arguments, need more than memory_limit, which `devices` devices share.
-// Predicts the memory without allocating it.
+// Error R004 if live values, including arguments, would exceed memory_limit, which `devices` devices share.
 Status CheckMemory(const Computation& computation, const InterpretOptions& options = {}, int64_t devices = 1);
 
-// Arguments must have the shapes of the parameters, except for layouts (A004). Collectives are kUnsupported if the
-// module runs on several devices.
+// Arguments must have the parameters' shapes, except for layouts (A004). Collectives of several devices are
+// kUnsupported.
 Result<Literal> Interpret(const Module& module, std::span<const Literal> args, const InterpretOptions& options = {});
 Result<Literal> EvaluateComputation(const Computation& computation, std::span<const Literal> args,
                                     const InterpretOptions& options = {});
 // replica_count * num_partitions. Errors: R004 for too many, R040 for counts below 1.
 Result<int64_t> DeviceCount(const Module& module);
 
-// The value on each device, whose number is replica * num_partitions + partition. `args` has an entry for each device,
-// or one entry for all. The devices share memory_limit. Other limits, and observers, apply to each device. Error R040,
-// with exit code 1, for a deadlock.
+// The value on each device, by number: replica * num_partitions + partition. `args` has an entry for each device, or
+// one for all. Devices share memory_limit. Other limits, and observers, apply to each device. Error R040, with exit
+// code 1, for a deadlock.
 Result<std::vector<Literal>> InterpretDevices(const Module& module, std::span<const std::vector<Literal>> args,
                                               const InterpretOptions& options = {});
 Result<Literal> Evaluate(const Instruction& inst, std::span<const Literal> operands,
                          const InterpretOptions& options = {});
 
-// Evaluates instructions as consecutive steps of a run: random states and feeds continue. The module must run on one
-// device and outlive this object.
+// Evaluates consecutive steps of a run: random states and feeds continue. The module must run on one device and outlive
+// this object.
 class StepInterpreter {
  public:
   explicit StepInterpreter(InterpretOptions options);
@@ -93,7 +91,7 @@ class StepInterpreter {
   std::unique_ptr<State> state_;
 };
 
-// An upper bound for live bytes, including arguments.
+// An upper bound, including arguments.
 int64_t PeakBytes(const Computation& computation);
 
 // False for custom calls of unknown targets.

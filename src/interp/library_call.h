@@ -1,5 +1,5 @@
-// A custom call of a library (cuBLAS, cuDNN, CUB) as plain HLO. The plain HLO computes in f32 (f64 for f64, the complex
-// type for complex, s32 for products of integers) and rounds once at the end.
+// A call of cuBLAS, cuDNN or CUB as plain HLO, which computes in f32 (f64 for f64, the complex type for complex, s32
+// for products of integers) and rounds once at the end.
 #ifndef HLO_INTERP_LIBRARY_CALL_H_
 #define HLO_INTERP_LIBRARY_CALL_H_
 
@@ -15,8 +15,8 @@ namespace hlo {
 bool HasMeaning(const Instruction& inst);
 std::vector<std::string_view> LibraryCallTargets();
 
-// A module whose entry takes the operands of the call and returns a tuple of its first results. Further results of the
-// call are workspace. Errors (U007): an unknown or inconsistent configuration.
+// The entry takes the call's operands and returns a tuple of its first results. Others are workspace. Errors (U007): an
+// unknown or inconsistent configuration.
 Result<std::unique_ptr<Module>> MeaningOf(const Instruction& call);
 
 }  // namespace hlo

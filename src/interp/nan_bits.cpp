@@ -11,7 +11,7 @@
 namespace hlo {
 namespace {
 
-// An element is a NaN if its bits without the sign are above the bits of infinity.
+// The bits of a NaN without the sign are above the bits of infinity.
 template <class Word>
 void UnifyWords(std::byte* elements, int64_t count, Word infinity, Word positive, NanBits bits) {
   constexpr Word kMagnitude = static_cast<Word>(~Word{0}) >> 1;

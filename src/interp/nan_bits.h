@@ -1,5 +1,5 @@
-// The bits of NaNs. Arithmetic does not define the sign and payload of a NaN, but some instructions expose them. A run
-// with other bits shows the values that depend on them.
+// The bits of NaNs. Arithmetic does not define their sign and payload, but some instructions read them. A run with
+// other bits shows the values that depend on them.
 #ifndef HLO_INTERP_NAN_BITS_H_
 #define HLO_INTERP_NAN_BITS_H_
 
@@ -12,11 +12,11 @@
 
 namespace hlo {
 
-// Gives all NaNs among `count` elements the bits of `bits`. Other types than floats and complex numbers are unchanged.
+// Changes only NaNs of floats and complex numbers.
 void UnifyNans(PrimitiveType type, std::byte* elements, int64_t count, NanBits bits);
 void UnifyNans(Literal& literal, NanBits bits);
 
-// Row-major indices of elements with different bits, ascending. All NaNs are equal, unless `strict_nan`.
+// Row-major indices, ascending. All NaNs are equal unless `strict_nan`.
 std::vector<int64_t> DifferentElements(const Literal& a, const Literal& b, bool strict_nan = false);
 
 // True for bitcast-convert and bitcast of floats to another type, compare in total order, topk and custom calls.

@@ -15,13 +15,13 @@
 namespace hlo {
 namespace {
 
-// The buffer of each array of a value, by number. kFree marks memory that does not count, such as constants, which
-// belong to the module.
+// Numbers of the buffers of a value's arrays. kFree marks memory that does not count, such as constants, which belong
+// to the module.
 constexpr int kFree = -1;
 using Leaves = std::vector<int>;
 
-// Shape::ByteSize saturates, so sums may overflow. 2^50 bytes are more than any machine has, and 8191 such arrays fit
-// into int64_t.
+// No machine has 2^50 bytes, and int64_t holds the sum of 8191 such arrays. Sums of Shape::ByteSize, which saturates,
+// could overflow.
 int64_t BytesOfArray(const Shape& shape) { return std::min(shape.ByteSize(), int64_t{1} << 50); }
 
 void AddLeafBytes(const Shape& shape, std::vector<int64_t>& bytes) {
@@ -54,7 +54,7 @@ int64_t LinesAtOnce(int64_t elements, int64_t line) {
   return line == 0 ? 0 : std::min<int64_t>(Threads(), elements / line);
 }
 
-// Scratch bytes of an op, without operands and result. 0 if they are insignificant.
+// Scratch without operands and result. 0 if it is insignificant.
 int64_t ScratchOf(const Instruction& inst) {
   // The module may be unverified.
   if (!InferShape(inst)) return 0;
@@ -69,7 +69,7 @@ int64_t ScratchOf(const Instruction& inst) {
     case Opcode::kBatchNormInference:
     case Opcode::kBatchNormGrad: return 8 * operand_elements() + 16 * ElementsOf(shape);
     case Opcode::kFft: {
-      // In c128: operand, transformed array and for IRFFT its source, roots of unity, lines before and after. Later the
+      // In c128: operand, transformed array, for IRFFT its source, roots of unity, lines before and after. Later the
       // result replaces source, roots and lines.
       const FftAttrs& attrs = inst.attrs<FftAttrs>();
       const int64_t longest = std::ranges::max(attrs.fft_length), results = ElementsOf(shape);
@@ -130,11 +130,10 @@ int64_t ScratchOf(const Instruction& inst) {
 enum class ArgumentUse : uint8_t {
   kKept,   // The caller counts the arguments.
   kFreed,  // The arguments count here and are freed at their last use.
-  // As kFreed, but arguments that the body of a loop passes on unchanged belong to the caller.
+  // As kFreed, but arguments that a loop's body does not change belong to the caller.
   kLoopState,
 };
 
-// Where an array of a result comes from.
 struct Origin {
   enum : uint8_t { kNew, kParameter, kNothing } kind = kNew;
   int leaf = 0;  // Number among the leaves of all parameters.
@@ -305,15 +304,15 @@ class LivenessSimulation {
   }
   void NoteCallee(const LivenessResult& callee) { NoteLargest(callee.largest, callee.largest_bytes); }
 
-  // Notes the lower of two upper bounds for a call. One assumes that the callee frees no argument early. The other
-  // counts in the callee all buffers that the call uses last.
+  // Notes the lower of two upper bounds. Either the callee frees no argument early, or all buffers that the call uses
+  // last count in the callee.
   void NoteFrame(const Computation* callee, int64_t given) {
     const LivenessResult& freed = plans_.SimulationOf(callee, ArgumentUse::kFreed);
     NoteCallee(freed);
     Note(std::min(live_ + plans_.SimulationOf(callee, ArgumentUse::kKept).bytes, live_ - given + freed.bytes));
   }
 
-  // False if arguments or result do not match those of the callee, as in an unverified module.
+  // False if the callee does not match the step, as in an unverified module.
   bool Fits(const Step& step, const Computation* callee, size_t first, size_t count, const Shape& result) const {
     size_t arguments = 0, parameters = 0;
     for (size_t i = first; i < std::min(first + count, step.operands.size()); ++i) arguments += Operand(step, i).size();
@@ -374,7 +373,7 @@ class LivenessSimulation {
     return Made(pattern, shape, given);
   }
 
-  // A leaf of the initial state remains only if it has other users or the body passes it on.
+  // A leaf of the initial state remains if it has other users or the body passes it on.
   Leaves While(const Step& step) {
     const Shape& shape = step.inst->shape();
     const WhileAttrs& attrs = step.inst->attrs<WhileAttrs>();
@@ -400,7 +399,7 @@ class LivenessSimulation {
     return Made(pattern, shape, given);
   }
 
-  // ((operands), result, ...). When all operands are bound, other elements than the result are zeros.
+  // ((operands), result, ...). With all operands bound, other elements than the result are zeros.
   Leaves Started(const Step& step) {
     const Shape& shape = step.inst->shape();
     if (step.operands.size() != CalledComputations(*step.inst)[0]->parameters().size()) return New(shape);
@@ -491,7 +490,7 @@ class LivenessSimulation {
 void Plans::Add(const Computation& computation) {
   for (const ArgumentUse use : {ArgumentUse::kKept, ArgumentUse::kFreed})
     known_[{&computation, use}] = LivenessSimulation(*this, computation, use).Run();
-  // Loop states only matter for possible bodies of loops.
+  // Only bodies of loops have loop states.
   const auto parameters = computation.parameters();
   if (parameters.size() == 1 && parameters[0]->shape().LeafCount() == computation.root().shape().LeafCount())
     known_[{&computation, ArgumentUse::kLoopState}] =

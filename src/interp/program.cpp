@@ -13,8 +13,8 @@
 namespace hlo {
 namespace {
 
-// Moves instructions that wait for another device as late as possible: that device may wait for a value that this
-// device has not sent.
+// Moves instructions that wait for another device as late as possible: that device may wait for a value that this one
+// has not sent.
 void PutOffReceiving(std::vector<const Instruction*>& order) {
   if (std::ranges::none_of(order, [](const Instruction* inst) { return inst->Is(Opcode::kRecvDone); })) return;
   std::unordered_map<const Instruction*, int> received;  // Number of receives before an instruction can run.
@@ -59,7 +59,7 @@ void SetHandler(Step& step) {
   if (EndsManualRegion(*step.inst) && step.inst->module().header.num_partitions > 1) step.handler = nullptr;
 }
 
-// A step may move a value that it uses last.
+// A step may move values at their last use.
 void FindLastUses(Program& program) {
   std::vector<int> last_step(program.slots, -1);
   std::vector<bool> only_taken_apart(program.slots, true);

@@ -1,4 +1,4 @@
-// A computation prepared for execution: its instructions in order, the slots of their values, and last uses.
+// A computation prepared for execution: ordered instructions, slots of values, and last uses.
 #ifndef HLO_INTERP_PROGRAM_H_
 #define HLO_INTERP_PROGRAM_H_
 
@@ -21,15 +21,15 @@ struct Step {
   std::vector<Use> operands;
   std::vector<int> dead;  // Slots that are freed when the operands are read.
   int result = 0;
-  bool unused = false;   // No step reads the result.
+  bool unused = false;
   bool given = false;    // See InterpretOptions::given.
-  bool dynamic = false;  // Sizes may be dynamic, so operands and results of a frame are checked.
-  // A get-tuple-element that can move the element, because each element is read only once.
+  bool dynamic = false;  // Sizes may be dynamic, so a frame checks operands and results.
+  // A get-tuple-element that can move its element, because each element is read once.
   bool take_element = false;
 };
 
 struct Program {
-  std::vector<Step> steps;      // Needed by the root, or with side effects.
+  std::vector<Step> steps;
   std::vector<int> parameters;  // Slots, or -1 if unused.
   int root = 0;
   bool dynamic_root = false;  // The root may be smaller than its shape.

@@ -1,4 +1,4 @@
-// Scratch memory of ops, counted like literals (ir/literal_memory.h). planned_peak.cpp predicts its size.
+// Scratch memory of ops, counted like literals (ir/literal_memory.h) and predicted by planned_peak.cpp.
 #ifndef HLO_INTERP_SCRATCH_H_
 #define HLO_INTERP_SCRATCH_H_
 

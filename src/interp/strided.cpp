@@ -10,13 +10,13 @@ namespace hlo {
 namespace {
 
 constexpr int64_t kGrainBytes = 1 << 17;
-constexpr int64_t kTile = 16;  // For copies whose unit strides are in different dimensions.
+constexpr int64_t kTile = 16;  // Used if unit strides are in different dimensions.
 
 struct Dim {
   int64_t size, from, to;
 };
 
-// Drops dimensions of size 1 and merges dimensions that form one run in both arrays.
+// Drops dimensions of size 1, and merges dimensions that form one run in both arrays.
 std::vector<Dim> Merged(std::span<const int64_t> dims, std::span<const int64_t> from, std::span<const int64_t> to) {
   std::vector<Dim> merged;
   for (size_t d = 0; d < dims.size(); ++d) {
@@ -112,7 +112,7 @@ void CopyStrided(std::span<const int64_t> dims, const std::byte* from, std::span
     CopyStrided(tail_dims, from + rows * row * stride * bytes, tail_from, to + rows * row * bytes, tail_to, bytes);
     merged = {{rows, row * stride, row}, {row, stride, 1}};
   }
-  // The contiguous dimension of `from` becomes the rows of the innermost plane.
+  // The contiguous dimension of `from` becomes the innermost rows.
   if (merged.size() > 2 && merged.back().from != 1) {
     for (size_t d = 0; d + 2 < merged.size(); ++d) {
       if (merged[d].from == 1) std::rotate(merged.begin() + d, merged.begin() + d + 1, merged.end() - 1);

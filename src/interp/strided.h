@@ -1,4 +1,3 @@
-// Copies between strided arrays.
 #ifndef HLO_INTERP_STRIDED_H_
 #define HLO_INTERP_STRIDED_H_
 
@@ -10,11 +9,11 @@
 namespace hlo {
 
 // to[sum i_d * to_strides[d]] = from[sum i_d * from_strides[d]] for all indices i below `dims`. Strides count elements
-// of `bytes` (1, 2, 4, 8 or 16) bytes. They may be negative, and zero in `from`. Positions in `to` must be different.
+// of `bytes` (1, 2, 4, 8 or 16) bytes. They may be negative, and zero in `from`. Positions in `to` must differ.
 void CopyStrided(std::span<const int64_t> dims, const std::byte* from, std::span<const int64_t> from_strides,
                  std::byte* to, std::span<const int64_t> to_strides, int64_t bytes);
 
-// All indices below `dims` in row-major order. A scalar has one index.
+// All indices below `dims`, in row-major order. A scalar has one index.
 class IndexWalk {
  public:
   explicit IndexWalk(std::span<const int64_t> dims) : dims_(dims.begin(), dims.end()), index_(dims.size(), 0) {

@@ -41,7 +41,7 @@ struct Reading {
   ArgsAre are = ArgsAre::kParts;
   int64_t partition = 0;
   std::set<const NpyArray*> own = {};                    // Arrays for this device only.
-  std::map<const NpyArray*, Literal>* wholes = nullptr;  // Whole arrays that were already read.
+  std::map<const NpyArray*, Literal>* wholes = nullptr;  // Whole arrays that were read before.
   bool* were_cut = nullptr;
 };
 
@@ -53,8 +53,7 @@ std::string HintOfParts(const Instruction& parameter, const Reading& reading, st
              "' of partition 1; a whole array is not divided, because ", why_not_cut);
 }
 
-// Cuts the partition's part out of a whole array. Returns nullopt, and in `why` the reason, if the array is a part or
-// is not cut.
+// Cuts the partition's part out of a whole array. Returns nullopt and sets `why` if the array is a part or is not cut.
 Result<std::optional<Literal>> CutLeaf(const Instruction& parameter, int64_t leaf, const Shape& shape,
                                        const NpyArray& array, const std::string& where, const Reading& reading,
                                        std::string* why) {
@@ -248,11 +247,11 @@ Result<DeviceArguments> ReadArgumentsByDevice(const std::string& path, const Mod
   }
   DeviceArguments arguments;
   std::map<const NpyArray*, Literal> wholes;
-  std::optional<std::vector<Literal>> shared;  // For all devices without their own arrays.
+  std::optional<std::vector<Literal>> shared;  // Arrays for devices without their own.
   for (int64_t replica = 0; replica < module.header.replica_count; ++replica) {
     for (int64_t partition = 0; partition < module.header.num_partitions; ++partition) {
       if (std::ssize(arguments.by_device) == most_devices) return arguments;
-      // The device's own arrays come first: the first array of a key counts.
+      // The first array of a key counts, so the device's own arrays come first.
       KeyedArrays own, of_replica, of_all;
       for (const auto& [name, array] : arrays) {
         const auto of = split(name);

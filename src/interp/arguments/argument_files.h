@@ -1,4 +1,4 @@
-// Reads arguments from array files and writes results to them. The assignment of keys: docs/arguments.md#files.
+// Reads and writes arguments and results in array files. Assignment of keys: docs/arguments.md#files.
 #ifndef HLO_INTERP_ARGUMENTS_ARGUMENT_FILES_H_
 #define HLO_INTERP_ARGUMENTS_ARGUMENT_FILES_H_
 
@@ -19,17 +19,17 @@ namespace hlo {
 class Instruction;
 class Module;
 
-// Keys are argN (argN.i.j for leaves of tuples) if every parameter has such a key, else parameter names, else N, else
-// arr_N in the order of the file. A .npy can provide the only parameter. Parameters in `given` are left empty. Errors:
-// A003 for a parameter without a key, A004 for another shape or type.
+// Keys are argN (argN.i.j for leaves of tuples) if all parameters have one, else parameter names, else N, else arr_N in
+// the order of the file. A .npy can provide the only parameter. Parameters in `given` stay empty. Errors: A003 for a
+// parameter without a key, A004 for another shape or type.
 Result<std::vector<Literal>> ReadArguments(const std::string& path, const Module& module,
                                            CastArgs cast = CastArgs::kNever, const std::set<int64_t>& given = {});
 
-// Whether arrays in a file are parts or whole arrays. The parameters of a partitioned module are parts. An array with a
-// key for one device is always a part.
+// Whether arrays in a file are parts, like the parameters of a partitioned module. An array with a key for one device
+// always is a part.
 enum class ArgsAre : uint8_t {
-  kAuto,   // Parts if they have the parameter's shape, else whole.
-  kParts,  // Devices get the array unchanged.
+  kAuto,  // Parts if they have the parameter's shape, else whole.
+  kParts,
   kWhole,  // Devices get parts according to the parameter's sharding.
 };
 std::optional<ArgsAre> ArgsAreFromText(std::string_view text);
@@ -39,7 +39,7 @@ struct DeviceArguments {
   bool were_cut = false;
 };
 // The key "rR.KEY" is for all devices of replica R, and "rR.pP.KEY" for one device. Only the first `most_devices`
-// devices get arguments, and arrays for the others may be missing. Errors: as ReadArguments, and A005.
+// devices get arguments. Errors: as ReadArguments, and A005.
 Result<DeviceArguments> ReadArgumentsByDevice(const std::string& path, const Module& module,
                                               CastArgs cast = CastArgs::kNever, const std::set<int64_t>& given = {},
                                               ArgsAre are = ArgsAre::kAuto,
@@ -51,24 +51,24 @@ struct OfDevice {
   std::string_view key;
 };
 std::optional<OfDevice> SplitDevicePrefix(std::string_view key);
-// Error: A005 for a device that the module does not have.
+// Error: A005 for a device outside the module.
 Status CheckDevice(const OfDevice& of, const Module& module, std::string_view where);
 
 // A tensor is "x.npy", "x.npz:KEY", "x.npz" with one array, or "@x.bin" with raw bytes (row-major, little-endian, one
 // byte for each element of sub-byte types). Errors: A002 for an unreadable file, A003 for a missing key, A004 for
-// another shape or type, or if `parameter` is not an array.
+// another shape or type, or if `parameter` is a tuple.
 bool NamesTensor(std::string_view text);
 Result<Literal> ReadTensor(const std::string& text, const Instruction& parameter, CastArgs cast = CastArgs::kNever);
 
-// Reads the array with the key inN or outN (a value that another run sent), or inN.i.j for tuples. Errors: R007 for a
-// missing key, and A004.
+// Reads a value that another run sent. Its key is inN or outN, or inN.i.j for tuples. Errors: R007 for a missing key,
+// and A004.
 Result<Literal> ReadFed(const NpzArrays& arrays, const std::string& path, int64_t number, const Shape& shape,
                         const std::string& wanted_by);
 
-// Writes the keys `prefix0`, `prefix1`, ..., and `prefix0.1.2` for leaves of tuples. Error: A011.
+// Writes keys `prefix0` and so on, and `prefix0.1.2` for leaves of tuples. Error: A011.
 Status WriteNpz(const std::string& path, std::string_view prefix, std::span<const Literal> values);
 Status WriteOutputs(const std::string& path, const Literal& result);
-// Writes keys with the prefixes that ReadArgumentsByDevice reads.
+// Writes keys with the prefixes of ReadArgumentsByDevice.
 Status WriteOutputsByDevice(const std::string& path, std::span<const Literal> results, int64_t partitions);
 // Values that are equal on all devices are written once, without a prefix.
 Status WriteArgumentsByDevice(const std::string& path, std::span<const std::vector<Literal>> args, int64_t partitions);

@@ -35,7 +35,7 @@ Result<int64_t> ParameterOf(const Module& module, const std::string& which) {
   FAIL(std::move(error));
 }
 
-// Reads the two numbers of a call such as "uniform(-1,1)".
+// Reads a call such as "uniform(-1,1)".
 bool ParseCall(std::string_view text, std::string_view name, double* a, double* b) {
   if (!text.starts_with(name) || !text.ends_with(")")) return false;
   text.remove_prefix(name.size());
@@ -44,8 +44,8 @@ bool ParseCall(std::string_view text, std::string_view name, double* a, double* 
   return parts.size() == 2 && ParseDouble(Trim(parts[0]), a) && ParseDouble(Trim(parts[1]), b);
 }
 
-// Sum of twelve uniform numbers less 6: mean 0, variance 1, tails cut at 6. Sums of multiples of 2^-16 are exact on all
-// machines, unlike logarithms of C libraries.
+// Sum of twelve uniform numbers less 6: mean 0, variance 1, cut at 6. Its terms are multiples of 2^-16, so it is the
+// same on all machines, unlike logarithms of C libraries.
 double StandardNormal(uint64_t seed, int64_t i, uint64_t high) {
   double sum = -6;
   for (int part = 0; part < 2; ++part) {
@@ -60,7 +60,7 @@ constexpr std::string_view kSpecs =
     "--arg takes zeros, ones, iota, special, replica_id, uniform(a,b), normal(m,s), randint(a,b), x.npy, x.npz:KEY, "
     "@x.bin or a literal: {1,2}";
 
-// Whether `spec` looks like a literal. Other words are misspelt generators.
+// Whether the text is a literal. Other words are misspelt generators.
 bool IsLiteralText(std::string_view spec) {
   if (spec.empty() || spec.find_first_of("{[") != std::string_view::npos) return !spec.empty();
   for (const std::string_view word : {"inf", "nan", "true", "false"}) {
@@ -76,7 +76,7 @@ Error InArgument(const Instruction& parameter, Error error) {
 }
 
 Result<Literal> Made(const Instruction& parameter, std::string_view spec, const ArgumentOptions& options) {
-  // A literal may be a whole tuple. A generator makes each leaf.
+  // A literal may be a whole tuple.
   if (parameter.shape().IsTuple() && spec.starts_with('(') && options.parse_literal)
     return options.parse_literal(parameter.shape(), spec);
   int64_t leaf = 0;

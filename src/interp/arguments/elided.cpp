@@ -13,7 +13,7 @@ int64_t UnknownBytes(const Literal& literal) {
   return bytes;
 }
 
-// Generates the unknown leaves. `leaf` is the number of the literal's next leaf.
+// `leaf` is the number of the literal's next leaf.
 Literal Filled(const Literal& literal, std::span<const LeafRange> ranges, const ArgumentOptions& options,
                int64_t number, int64_t& leaf) {
   if (literal.shape().IsTuple()) {

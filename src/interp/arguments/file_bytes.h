@@ -12,7 +12,7 @@
 
 namespace hlo {
 
-// Reads a little-endian number. The machine must be little-endian.
+// Reads a little-endian number. The machine must be little-endian, too.
 template <class T>
 T Little(std::string_view bytes, size_t at) {
   T value = 0;

@@ -48,8 +48,8 @@ bool HasSign(PrimitiveType type) {
   return type == PrimitiveType::kF64 || type == PrimitiveType::kF32 || FormatOf(type).specials != Specials::kExponent;
 }
 
-// Position of `i` in a permutation of 0 .. count - 1. Repeats a Feistel network on the next power of four until the
-// position is below `count`.
+// Position of `i` in a permutation. Repeats a Feistel network on the next power of four until the position is below
+// `count`.
 uint64_t Permuted(uint64_t i, uint64_t count, uint64_t key) {
   int half = 1;
   while (half < 32 && (uint64_t{1} << 2 * half) < count) ++half;
@@ -78,7 +78,7 @@ class Maker {
         options_(options),
         high_(CounterOf(parameter, leaf)),
         key_(Philox(options.seed, ~uint64_t{0}, high_).Wide()),
-        // Leaves begin at different numbers, so that a confusion of two leaves is visible.
+        // Leaves begin at different numbers, which reveals confused leaves.
         first_(static_cast<uint64_t>(parameter) * 7919 + static_cast<uint64_t>(leaf) * 104729),
         tighten_(tighten) {
     if (!shape.IsArray()) return;
@@ -119,7 +119,7 @@ class Maker {
   PhiloxBlock Draw(int64_t i, Part part = Part::kReal) const {
     const PhiloxBlock real = Philox(options_.seed, static_cast<uint64_t>(i), high_);
     if (part == Part::kReal) return real;
-    // The parts share the first two words of one block, because most profiles need one word for each.
+    // Both parts share a random block, because most profiles need one word for each.
     PhiloxBlock imaginary = Philox(options_.seed, static_cast<uint64_t>(i) | uint64_t{1} << 63, high_);
     imaginary.words[0] = real.words[1];
     return imaginary;
@@ -129,10 +129,10 @@ class Maker {
     largest_ = LargestOf(type_);
     smallest_ = SmallestNormalOf(type_);
     significand_ = SignificandOf(type_);
-    // Intervals do not apply to complex numbers, which have no order.
+    // Complex numbers have no order, and hence no interval.
     const ClosedInterval interval = IsComplex(shape_.type()) ? ClosedInterval() : range_.interval;
     positive_ = interval.low >= 0;
-    // The limits below keep f16 and fp8 within a quarter of their range.
+    // The scale keeps f16 and fp8 within a quarter of their range.
     const double scale = range_.scale * tighten_;
     low_ = -scale;
     high_end_ = scale;
@@ -156,22 +156,20 @@ class Maker {
 
   double Normal(uint32_t word) const { return low_ + (high_end_ - low_) * Unit(word); }
 
-  // Whether each element is Normal(its first random word).
   bool IsPlain() const {
     if (range_.is_key || IsExactly()) return false;
     return options_.profile == InputProfile::kNormal || options_.profile == InputProfile::kEdge ||
            options_.profile == InputProfile::kTies || options_.profile == InputProfile::kLong;
   }
 
-  // Whether the elements are the identity of a reducer.
   bool IsExactly() const { return range_.exactly && options_.constrain && options_.profile != InputProfile::kEdge; }
 
-  // Computes Float for many elements at a time. Returns the first element that it did not compute.
+  // Returns the first element that it did not compute.
   int64_t MakePlain(float* out, int64_t begin, int64_t end) const {
     uint32_t words[kPhiloxLanes];
     for (; begin + kPhiloxLanes <= end; begin += kPhiloxLanes) {
       PhiloxFirstWords(options_.seed, static_cast<uint64_t>(begin), high_, words);
-      // The conversion of a signed integer is one machine instruction.
+      // Signed integers convert in one machine instruction.
       for (int lane = 0; lane < kPhiloxLanes; ++lane) {
         const double unit = static_cast<int32_t>(words[lane] >> 8) * 0x1p-24;
         out[begin + lane] = static_cast<float>(low_ + (high_end_ - low_) * unit);
@@ -204,8 +202,8 @@ class Maker {
     return Between(block, 1, std::max<int64_t>(1, most));
   }
 
-  // Distinct integers that the type can represent, negative ones only if necessary. If the type has only n for more
-  // than n elements, each run of n elements has all of them in its own order.
+  // Distinct integers of the type, negative ones only if necessary. If the type has only n of them, each run of n
+  // elements has all in its own order.
   double Fingerprint(int64_t i) const {
     const auto whole = static_cast<uint64_t>(std::min(std::ldexp(1.0, std::min(significand_, 52)), largest_));
     const bool both_signs = Numbers() > whole && !positive_;
@@ -221,14 +219,14 @@ class Maker {
     return Permuted(place % count, count, key_ + place / count);
   }
 
-  // All binades have the same probability. Logarithms would differ between machines.
+  // The bits choose the binade, because logarithms would differ between machines.
   double AnyMagnitude(const PhiloxBlock& block) const {
     const int64_t exponent = Between(block, std::ilogb(smallest_), std::ilogb(largest_));
     return std::min(largest_, std::ldexp(1 + Unit(block.words[2]), static_cast<int>(exponent)));
   }
 
   // Neighbours along the summed dimension are x and -x + a little. If the terms are products, one factor (`repeats`)
-  // has neighbours x and x + a little, so that the products cancel, too.
+  // has neighbours x and x + a little.
   double Cancelling(int64_t i, Part part, const PhiloxBlock& block) const {
     const int64_t d = range_.summed_dim;
     const bool known = d >= 0 && d < shape_.rank();
@@ -240,7 +238,7 @@ class Maker {
 
   // ---- Keys of sorts and searches ----
 
-  // The element whose key element `i` takes: an earlier one for the profile `ties`, else `i` itself.
+  // For the profile `ties`, returns an earlier element with the same key, otherwise `i`.
   int64_t KeyOf(int64_t i) const {
     if (options_.profile != InputProfile::kTies) return i;
     const int64_t d = range_.key_dim;
@@ -256,7 +254,7 @@ class Maker {
     return distinct ? DistinctFloat(i) : Normal(Draw(i, part).words[0]);
   }
 
-  // Evenly spaced numbers within the scale. If the significand has too few bits for them, all numbers in the binades
+  // Numbers are evenly spaced within the scale. If the significand is too short for that, all numbers in the binades
   // below the scale are used.
   double DistinctFloat(int64_t i) const {
     const auto count = static_cast<uint64_t>(std::max<int64_t>(2, shape_.NumElements()));
@@ -297,7 +295,7 @@ class Maker {
     return HasComponents() ? range_.components[ComponentAt(i)] : range_.components.front();
   }
 
-  // A row of indices is a number in mixed radix: ascending numbers are ascending rows.
+  // A row of indices is a number in mixed radix, with the same order.
   void PrepareRows() {
     row_intervals_ = HasComponents() ? range_.components : std::vector<ClosedInterval>{IntervalAt(0)};
     rows_ = static_cast<uint64_t>(shape_.NumElements()) / row_intervals_.size();
@@ -318,7 +316,7 @@ class Maker {
     const auto vectors = static_cast<uint64_t>(vectors_);
     uint64_t number;
     if (range_.rows_sorted) {
-      // Row i draws from part i of `rows_` equal parts. An empty part counts as one number.
+      // Row i draws from part i of `rows_`. An empty part counts as one number.
       const auto border = [&](uint64_t part) {
         return static_cast<uint64_t>(static_cast<unsigned __int128>(part) * vectors / rows_);
       };
@@ -392,7 +390,7 @@ class Maker {
     const int64_t smallest = SmallestIntegerOf(shape_.type()), largest = LargestIntegerOf(shape_.type());
     if (options_.profile == InputProfile::kEdge && range_.is_index && !range_.is_promised && block.words[2] % 10 == 0)
       return OutOfRange(block, interval);
-    // If one end of the interval is infinite, numbers stay within a thousand of the other end.
+    // If one end is infinite, numbers stay within a thousand of the other end.
     double low = interval.low > -kInfinity ? interval.low : interval.high - 1000;
     double high = interval.high < kInfinity ? interval.high : interval.low + 1000;
     if (options_.profile == InputProfile::kLong && range_.is_trip_count && !range_.is_index)
@@ -429,14 +427,14 @@ class Maker {
   std::vector<int64_t> strides_;
   std::vector<ClosedInterval> row_intervals_;
   uint64_t rows_ = 0;
-  double vectors_ = 0;  // Number of possible rows of indices, or 0 if rows are not made as a whole.
+  double vectors_ = 0;  // Possible rows of indices, or 0 if rows are not made as a whole.
   double low_ = -1, high_end_ = 1;
   double largest_ = 0, smallest_ = 0;
   int significand_ = 0;
   bool positive_ = false;
 };
 
-// The facts that profiles need to make inputs difficult.
+// Keeps the facts by which profiles make inputs difficult.
 LeafRange Unconstrained(const LeafRange& range) {
   LeafRange free;
   free.is_key = range.is_key;

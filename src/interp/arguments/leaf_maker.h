@@ -1,4 +1,3 @@
-// Generates one array of an argument.
 #ifndef HLO_INTERP_ARGUMENTS_LEAF_MAKER_H_
 #define HLO_INTERP_ARGUMENTS_LEAF_MAKER_H_
 
@@ -12,8 +11,8 @@
 
 namespace hlo {
 
-// Without options.constrain, uses only the facts of `range` that some profiles need: keys and summed dimensions.
-// Multiplies the scale of floats by `tighten`.
+// Without options.constrain, uses only the facts of `range` that profiles need: keys and summed dimensions. Multiplies
+// the scale of floats by `tighten`.
 Literal MakeLeaf(const Shape& shape, const LeafRange& range, const ArgumentOptions& options, int64_t parameter,
                  int64_t leaf, double tighten = 1);
 
@@ -22,7 +21,6 @@ inline uint64_t CounterOf(int64_t parameter, int64_t leaf) {
   return static_cast<uint64_t>(parameter) << 32 | static_cast<uint32_t>(leaf);
 }
 
-// A uniform number in [low, high].
 int64_t Between(const PhiloxBlock& random, int64_t low, int64_t high);
 
 // Makes a literal from f(shape, leaf number) of each leaf.

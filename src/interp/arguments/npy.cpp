@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
 
-// Value of 'key' in the header, a Python dictionary.
+// Finds 'key' in the header, which is a Python dictionary.
 std::string_view HeaderValue(std::string_view header, std::string_view key) {
   const size_t at = header.find(key);
   if (at == std::string_view::npos) return {};
@@ -106,8 +106,8 @@ Result<NpyArray> ParseNpy(std::string_view bytes, const std::string& path) {
 
 namespace {
 
-// Types that NumPy lacks have the names of ml_dtypes, except for f8e5m2, which ml_dtypes writes as "<f1" and cannot
-// read again. The reader accepts both names.
+// Types that NumPy lacks have the names of ml_dtypes, except f8e5m2, whose name "<f1" ml_dtypes cannot read again. The
+// reader accepts both names.
 std::string DescrOf(PrimitiveType type) {
   switch (ClassOf(type)) {
     case TypeClass::kPred: return "|b1";
@@ -135,7 +135,7 @@ bool Accepts(PrimitiveType type, const NpyArray& array) {
   return array.kind == 'V' || array.kind == 'u' || (type == PrimitiveType::kF8E5M2 && array.kind == 'f');
 }
 
-// long double has a mantissa of 64 bits, which holds s64 and u64.
+// The mantissa of long double holds s64 and u64.
 std::complex<long double> NumberAt(const Literal& literal, int64_t i) {
   const PrimitiveType type = literal.shape().type();
   if (IsComplex(type)) return literal.GetComplex(i);

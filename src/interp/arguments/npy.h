@@ -23,16 +23,14 @@ struct NpyArray {
 };
 
 bool IsNpy(std::string_view bytes);
-// The element type that the file itself names. nullopt for raw bytes.
+// The element type that the file names. nullopt for raw bytes.
 std::optional<PrimitiveType> OwnTypeOf(const NpyArray& array);
 // `path` is for messages. Errors: A002.
 Result<NpyArray> ParseNpy(std::string_view bytes, const std::string& path);
-// DescrOf in npy.cpp says how types that NumPy lacks are written.
 std::string NpyHeader(const Literal& literal);
-// The bytes of a file without a header, as an array.
 NpyArray RawArray(std::string bytes, const Shape& shape);
 
-// Whether to convert an array whose element type is not the parameter's. kNever rejects it.
+// Conversions if the element type is not the parameter's. kNever rejects the array.
 enum class CastArgs : uint8_t {
   kNever,
   kSafe,   // Converts if no value changes.
@@ -40,9 +38,9 @@ enum class CastArgs : uint8_t {
 };
 std::optional<CastArgs> CastArgsFromText(std::string_view text);
 
-// `shape` must not be a tuple. bf16 is V2 or the bits in uint16, f8 is V1 or the bits in uint8. s4 and u4 have a byte
-// for each element. `wanted_by` and `where` are for messages such as "argument 2 ('ids') wants s32[128], a.npz:ids has
-// ...". Errors: A004.
+// `shape` must not be a tuple. bf16 is V2 or the bits in uint16, f8 is V1 or the bits in uint8, and s4 and u4 are
+// bytes. `wanted_by` and `where` are for messages such as "argument 2 ('ids') wants s32[128], a.npz:ids has ...".
+// Errors: A004.
 Result<Literal> LiteralFromNpy(const NpyArray& array, const Shape& shape, const std::string& wanted_by,
                                const std::string& where, CastArgs cast = CastArgs::kNever);
 

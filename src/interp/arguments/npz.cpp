@@ -18,7 +18,7 @@ namespace hlo {
 namespace {
 
 Result<std::string> Inflate(std::string_view packed, uint64_t size, const std::string& path) {
-  // Deflate compresses by a factor of at most about 1000. A larger size is wrong.
+  // Deflate compresses by a factor of at most about 1000.
   if (size / 1100 > packed.size() + 64)
     FAIL(Unreadable(path, "the size of an entry is impossible for its compressed data"));
   std::string bytes(size, '\0');
@@ -115,7 +115,7 @@ uint32_t Checksum(std::string_view data) {
   return static_cast<uint32_t>(crc);
 }
 
-// A stored entry is a part of `bytes`. A compressed entry is put into `unpacked`.
+// Returns a part of `bytes`, or of `unpacked` if the entry is compressed.
 Result<std::string_view> EntryBytes(std::string_view bytes, const Entry& entry, const std::string& path,
                                     std::string& unpacked) {
   if (entry.offset > bytes.size() || bytes.size() - entry.offset < 30 || bytes.substr(entry.offset, 4) != "PK\3\4")

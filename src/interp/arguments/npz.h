@@ -16,13 +16,13 @@ namespace hlo {
 using NpzArrays = std::vector<std::pair<std::string, NpyArray>>;
 Result<NpzArrays> ReadNpz(const std::string& path);
 
-// Reads at most `most` bytes of a file. Error: A002.
+// Reads at most `most` bytes. Error: A002.
 Result<std::string> ReadBytes(const std::string& path, size_t most = SIZE_MAX);
 
-// "stem", or "stem.1.2" for a leaf of a tuple.
+// Gives "stem", or "stem.1.2" for a leaf of a tuple.
 std::string KeyOf(std::string_view stem, const ShapeIndex& index);
 using NamedLiterals = std::vector<std::pair<std::string, const Literal*>>;
-// Errors: A011, and A013 if the file exceeds the limits of zip without extensions.
+// Errors: A011, and A013 beyond the limits of zip without extensions.
 Status WriteArrays(const std::string& path, const NamedLiterals& values);
 
 }  // namespace hlo

@@ -1,4 +1,4 @@
-// Philox 4x32-10, a random generator that maps a key and a counter to four words. Source: Salmon et al., SC 2011.
+// Philox 4x32-10, which maps a key and a counter to four random words. Source: Salmon et al., SC 2011.
 #ifndef HLO_INTERP_ARGUMENTS_PHILOX_H_
 #define HLO_INTERP_ARGUMENTS_PHILOX_H_
 
@@ -13,7 +13,7 @@ struct PhiloxBlock {
 };
 PhiloxBlock Philox(uint64_t key, uint64_t counter_low, uint64_t counter_high);
 
-// The first words for consecutive counters, in a form that compilers vectorise.
+// First words for consecutive counters, in a vectorisable form.
 inline constexpr int kPhiloxLanes = 16;
 void PhiloxFirstWords(uint64_t key, uint64_t counter_low, uint64_t counter_high, uint32_t (&words)[kPhiloxLanes]);
 

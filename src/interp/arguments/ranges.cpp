@@ -35,7 +35,6 @@ struct Requirement {
   bool Has(Flags flag) const { return (flags & flag) != 0; }
   void Drop(int gone) { flags &= ~gone; }
 
-  // Replaces the components by their intersection.
   void Flatten() {
     if (components.size() > 1) Drop(kSorted | kUnique);
     for (const ClosedInterval& c : components)
@@ -63,7 +62,7 @@ const Instruction& Bare(const Instruction& inst) {
   return *at;
 }
 
-// Whether `wrapped` is `index` + n. A select between the two counts negative indices from the end.
+// Whether `wrapped` is `index` + n. Their select counts negative indices from the end.
 bool IsWrapped(const Instruction& wrapped, const Instruction& index) {
   const Instruction& sum = Bare(wrapped);
   if (!sum.Is(Opcode::kAdd) || !IsInteger(sum.shape().type())) return false;
@@ -73,8 +72,8 @@ bool IsWrapped(const Instruction& wrapped, const Instruction& index) {
   return false;
 }
 
-// Dimension of the operand that becomes dimension `dim` of the result, or -1. `dim` may be beyond the rank, because a
-// pad passes the dimension of the padded array to its scalar value.
+// The operand's dimension for `dim` of the result, or -1. `dim` may exceed the rank, because a pad passes the dimension
+// of the array to its scalar.
 int64_t OperandDim(const Instruction& inst, int64_t dim) {
   const Shape &from = inst.operand(0).shape(), &to = inst.shape();
   if (dim < 0 || dim >= to.rank()) return -1;
@@ -101,7 +100,7 @@ int64_t OperandDim(const Instruction& inst, int64_t dim) {
 // Identities of a reducer with `arrays` accumulators, such as (max, sum) and arg-reductions. Nullopt if unknown.
 std::vector<std::optional<double>> IdentitiesOf(const Computation& body, int64_t arrays) {
   std::vector<std::optional<double>> identities(arrays);
-  // Component k of the accumulator is parameter k. Component k of the element is parameter k + arrays.
+  // Component k is parameter k of the accumulator, or parameter k + arrays of the element.
   const auto component = [&](const Instruction& inst) {
     const Instruction& bare = Bare(inst);
     return bare.Is(Opcode::kParameter) ? bare.parameter_number() : -1;
@@ -109,8 +108,8 @@ std::vector<std::optional<double>> IdentitiesOf(const Computation& body, int64_t
   const auto are_both = [&](const Instruction& a, const Instruction& b, int64_t k) {
     return (component(a) == k && component(b) == k + arrays) || (component(b) == k && component(a) == k + arrays);
   };
-  // +1 if a select keeps the larger value, -1 for the smaller one, and 0 for other conditions. Searches operands of
-  // `or`, which adds a test for NaN, but not of `and`, which adds a test for equal values.
+  // +1 if a select keeps the larger value, -1 for the smaller one, else 0. Searches operands of `or`, which adds a test
+  // for NaN, but not of `and`, which adds one for equal values.
   const auto chosen = [&](const Instruction& select, int64_t k) {
     const bool keeps_accumulator = component(select.operand(1)) == k;
     std::vector<const Instruction*> pending{&select.operand(0)};
@@ -133,7 +132,7 @@ std::vector<std::optional<double>> IdentitiesOf(const Computation& body, int64_t
     if (root->Is(Opcode::kTuple)) root = &root->operand(k);
     root = &Bare(*root);
     if (root->operand_count() == 2 && are_both(root->operand(0), root->operand(1), k)) {
-      // Programs start sums with +0, although the exact identity is -0.
+      // Programs start sums with +0 instead of the identity -0.
       if (const auto number = IdentityOf(root->opcode(), PrimitiveType::kF64)) {
         identities[k] = number->GetDouble(0) + 0.0;
       } else if (const auto bits = IdentityOf(root->opcode(), root->shape().type())) {
@@ -276,7 +275,7 @@ class Collector {
     }
   }
 
-  // Uses kInterval, which no profile exceeds: a larger size would be an error (R006).
+  // kInterval is a range that no profile exceeds: a larger size would be an error (R006).
   void RequireSize(const Instruction& inst) {
     const int64_t most = inst.operand(0).shape().dim(inst.attrs<OneDimensionAttrs>().dimension.value);
     Require(inst.operand(1), {}, {.kind = Requirement::Kind::kInterval, .interval = {0, static_cast<double>(most)}});
@@ -305,7 +304,7 @@ class Collector {
     Require(inst.operand(0), {}, {.kind = Requirement::Kind::kInterval, .interval = {-1, branches}});
   }
 
-  // compare(labels, iota) makes one-hot rows, so labels are indices below the size of the iota.
+  // compare(labels, iota) makes one-hot rows, so labels are below the size of the iota.
   void RequireLabels(const Instruction& inst) {
     if (inst.attrs<CompareAttrs>().direction != ComparisonDirection::kEq || !IsInteger(inst.operand(0).shape().type()))
       return;
@@ -349,7 +348,7 @@ class Collector {
     Require(keys, {}, {.kind = Requirement::Kind::kKey, .dim = dim, .flags = flags});
   }
 
-  // Equal keys matter only in a stable sort or with further operands.
+  // Equal keys matter only in stable sorts or with further operands.
   void RequireForSort(const Instruction& inst) {
     const SortAttrs& attrs = inst.attrs<SortAttrs>();
     const int flags = inst.operand_count() > 1 || attrs.is_stable ? Requirement::kDistinct : 0;
@@ -365,8 +364,8 @@ class Collector {
     }
   }
 
-  // Sums of K products keep their size if one side has variance 1/K. Uniform numbers in [-s, s] have variance s^2 / 3.
-  // Scales the right side if it comes from a parameter, else the left side.
+  // Sums of K products keep their size if one side, preferably the right one, has variance 1/K. Uniform numbers in [-s,
+  // s] have variance s^2 / 3.
   void RequireScale(const Instruction& inst, const std::vector<int64_t>& contracting) {
     if (!IsFloat(inst.shape().type())) return;
     double terms = 1;
@@ -408,8 +407,7 @@ class Collector {
 
   // ---- Walking backward ----
 
-  // Passes a requirement from `inst`, or from its leaf `path`, towards parameters. Follows a repeated requirement only
-  // once.
+  // Passes a requirement from `inst`, or its leaf `path`, towards parameters. Follows each requirement once.
   void Require(const Instruction& inst, const ShapeIndex& path, Requirement requirement) {
     pending_.push_back({&inst, path, std::move(requirement)});
     if (is_following_) return;
@@ -425,8 +423,8 @@ class Collector {
     is_following_ = false;
   }
 
-  // A loop counter whose step is in a fusion gets new requirements without end. Hence only the first requirements of a
-  // leaf count.
+  // Only the first requirements of a leaf count, because a loop counter whose step is in a fusion gets new ones without
+  // end.
   bool IsNew(const Pending& pending) {
     constexpr int kMostRequirements = 100;
     const Requirement& requirement = pending.requirement;
@@ -508,7 +506,7 @@ class Collector {
       return IntervalThrough(inst, std::move(requirement));
   }
 
-  // Passes a requirement on to the value for the next iteration, except for counters, which the trip count limits.
+  // Passes a requirement on to the next iteration's value, except for counters, which the trip count limits.
   void RequireOfBody(const Instruction& loop, const ShapeIndex& path, Requirement requirement) {
     const Instruction* root = &loop.attrs<WhileAttrs>().body->root();
     size_t depth = 0;
@@ -537,7 +535,7 @@ class Collector {
     }
   }
 
-  // A sum of products cancels if one factor cancels and the other factors come in equal pairs.
+  // Products cancel if one factor cancels and the others come in equal pairs.
   void SummedThrough(const Instruction& inst, Requirement requirement) {
     if (inst.Is(Opcode::kNegate)) return Require(inst.operand(0), {}, std::move(requirement));
     if (!inst.Is(Opcode::kMultiply)) return;
@@ -546,7 +544,7 @@ class Collector {
     Require(inst.operand(1), {}, std::move(requirement));
   }
 
-  // Passes the requirement of a positive result on to operands. Squares and exponentials are positive anyway.
+  // Passes the requirement of a positive result on. Squares and exponentials are positive anyway.
   void PositiveThrough(const Instruction& inst, const Requirement& requirement) {
     const auto both = [&](double low) {
       for (int64_t i = 0; i < 2; ++i) {
@@ -689,7 +687,7 @@ class Collector {
   std::unordered_map<const Computation*, std::vector<const Instruction*>> callers_;
   std::set<std::tuple<int, ShapeIndex, int, int, int64_t, double, double, double>> seen_;
   std::map<std::pair<int, ShapeIndex>, int> requirement_count_;
-  // The next requirement to follow is last. Recursion would be too deep for long chains.
+  // The last entry is next. Recursion would be too deep for long chains.
   std::vector<Pending> pending_;
   bool is_following_ = false;
 };

@@ -1,6 +1,5 @@
-// Requirements that instructions have for the arguments they use: index ranges, trip counts, positive divisors, and
-// scales that keep long sums finite. Found by walking from each use backward to parameters and elided constants:
-// docs/arguments.md#made-up.
+// Requirements of instructions for arguments: index ranges, trip counts, positive divisors, scales of long sums. Found
+// by walking from uses back to parameters and elided constants: docs/arguments.md#made-up.
 #ifndef HLO_INTERP_ARGUMENTS_RANGES_H_
 #define HLO_INTERP_ARGUMENTS_RANGES_H_
 
@@ -26,7 +25,7 @@ struct ClosedInterval {
 
 struct LeafRange {
   ClosedInterval interval;
-  // Ranges along `component_dim` for vectors of indices. Empty if all components have `interval`.
+  // Ranges of index vectors along `component_dim`. Empty if all components have `interval`.
   std::vector<ClosedInterval> components;
   int64_t component_dim = -1;
   bool is_index = false;  // Profile `edge` moves some indices out of range.
@@ -34,10 +33,9 @@ struct LeafRange {
   bool is_promised = false;
   bool is_start = false;       // A start of a dynamic slice.
   bool is_trip_count = false;  // Profile `long` makes the number large.
-  // Index vectors must be sorted, or unique.
   bool rows_sorted = false, rows_unique = false;
-  // A key of a sort or arg-reduction. Profile `ties` makes equal keys frequent. Other profiles avoid them if
-  // `distinct`. `key_dim` is -1 if unknown.
+  // A key of a sort or arg-reduction. Profile `ties` repeats keys, and others avoid that if `distinct`. `key_dim` is -1
+  // if unknown.
   bool is_key = false, distinct = false;
   int64_t key_dim = -1;
   // A term of a sum along `summed_dim` (-1 if unknown), or with `repeats` a factor of such terms.

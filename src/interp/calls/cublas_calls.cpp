@@ -6,7 +6,7 @@
 namespace hlo {
 namespace {
 
-// The parts of an epilogue's name such as "BIAS_GELU_AUX".
+// Parts of an epilogue's name such as "BIAS_GELU_AUX".
 struct Epilogue {
   bool bias = false, aux = false;
   std::string activation;
@@ -52,7 +52,7 @@ Result<MatmulConfig> ReadMatmul(const Instruction& inst) {
   return config;
 }
 
-// alpha * A * B in the wide type. An operand without batch dimensions is the same for all elements of the batch.
+// alpha * A * B in the wide type. An operand without batch dimensions is the same for the whole batch.
 Result<Instruction*> Product(Meaning& m, const MatmulConfig& config) {
   DotAttrs attrs = config.dot;
   Instruction *lhs = m.operand(0), *const rhs = m.operand(1);
@@ -74,7 +74,7 @@ Result<Instruction*> Product(Meaning& m, const MatmulConfig& config) {
     for (int64_t& d : attrs.lhs_contracting) d += batch;
     for (int64_t d = 0; d < batch; ++d) attrs.lhs_batch.push_back(d);
   } else if (attrs.rhs_batch.empty() && !attrs.lhs_batch.empty()) {
-    // The batch dimensions of lhs become rows of the product. They must come first.
+    // Batch dimensions of lhs become rows, so they must come first.
     if (!std::is_sorted(attrs.lhs_batch.begin(), attrs.lhs_batch.end()) ||
         attrs.lhs_batch.back() + 1 != static_cast<int64_t>(attrs.lhs_batch.size())) {
       FAIL(UnsupportedCall(m.call(), "with batch dimensions only on the left, which do not come first,"));
@@ -100,7 +100,7 @@ Result<Instruction*> Product(Meaning& m, const MatmulConfig& config) {
   return m.Scaled(product, config.alpha);
 }
 
-// Broadcasts the bias along the rows. Its dimensions are those of the columns, which are the most minor in memory.
+// Broadcasts the bias along the rows. It has the dimensions of the columns, which are the most minor.
 Result<Instruction*> AlongColumns(Meaning& m, Instruction* bias, Instruction* product) {
   const Layout &of_result = MainShape(m.call()).layout(), &of_bias = bias->shape().layout();
   const int64_t rank = bias->shape().rank();

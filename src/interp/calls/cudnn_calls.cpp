@@ -18,7 +18,7 @@ Result<ConvolutionConfig> ReadConvolution(const Instruction& inst) {
   if (!json["conv_result_scale"].IsNull()) config.result_scale = NumberOf(json["conv_result_scale"]);
   config.side_scale = NumberOf(json["side_input_scale"]);
   config.leaky_alpha = NumberOf(json["leakyrelu_alpha"]);
-  // Older dumps have the enumerator's number.
+  // Older dumps have these numbers.
   constexpr const char* kByNumber[] = {"kNone", "kSigmoid", "kRelu", "kRelu6"};
   const JsonValue& mode = json["activation_mode"];
   if (const std::string* name = mode.String(); name != nullptr && name->starts_with('k')) {
@@ -43,7 +43,7 @@ Result<Instruction*> Activated(Meaning& m, const ConvolutionConfig& config, Inst
   FAIL(UnsupportedCall(m.call(), Str("with activation ", name)));
 }
 
-// Rejects dimensions without labels. `vectors` allows one such dimension.
+// Rejects dimensions without labels, or with `vectors` more than one of them.
 Status CheckConvolution(const Meaning& m, bool vectors = false) {
   const CustomCallAttrs& attrs = m.call().attrs<CustomCallAttrs>();
   if (m.operand_count() < 2) FAIL(WrongOperands(m.call()));
@@ -59,7 +59,7 @@ Status CheckConvolution(const Meaning& m, bool vectors = false) {
   return {};
 }
 
-// Vectors of features are a last dimension without a label, which WithoutVectors merges into the features.
+// Vectors of features are a last dimension without a label.
 bool HasVectors(const Meaning& m) {
   return MainShape(m.call()).rank() == static_cast<int64_t>(m.call().attrs<CustomCallAttrs>().window.dims.size()) + 3;
 }
@@ -155,8 +155,8 @@ Result<CallResults> MeaningOfConvolution(Meaning& m) {
 }
 
 // (gradient of the output, filter) -> (gradient of the input, workspace). In the forward convolution, positions x, y
-// and k of input, output and window meet if base_dilation * x = y * stride + k * window_dilation - pad_low. Hence
-// stride and base dilation change places, and the filter is read from its end.
+// and k of input, output and window meet if base_dilation * x = y * stride + k * window_dilation - pad_low. So stride
+// and base dilation change places, and the filter is reversed.
 Result<CallResults> MeaningOfConvolutionInputGradient(Meaning& m) {
   TRY(CheckConvolution(m));
   const CustomCallAttrs& attrs = m.call().attrs<CustomCallAttrs>();
@@ -207,8 +207,8 @@ Result<CallResults> MeaningOfConvolutionInputGradient(Meaning& m) {
   return FinishConvolution(m, x, labels.lhs_feature);
 }
 
-// (input, gradient of the output) -> (gradient of the filter, workspace). Batch and features of the input change
-// places, and so do stride and window dilation.
+// (input, gradient of the output) -> (gradient of the filter, workspace). The input's batch and features change places,
+// and so do stride and window dilation.
 Result<CallResults> MeaningOfConvolutionFilterGradient(Meaning& m) {
   TRY(CheckConvolution(m));
   const CustomCallAttrs& attrs = m.call().attrs<CustomCallAttrs>();

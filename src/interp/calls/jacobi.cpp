@@ -8,7 +8,7 @@
 namespace hlo {
 namespace {
 
-// Far fewer rounds are needed, because the convergence is quadratic.
+// Far fewer rounds are needed, because convergence is quadratic.
 constexpr int kMostRounds = 100;
 
 template <class T>
@@ -29,8 +29,7 @@ void Diagonalise(T* a, T* v, int64_t n) {
     for (int64_t p = 0; p < n; ++p) {
       for (int64_t q = p + 1; q < n; ++q) {
         const Real<T> size = std::abs(a[p + q * n]), low = std::real(a[p + p * n]), high = std::real(a[q + q * n]);
-        // The comparison with the diagonal keeps the digits of small eigenvalues. A NaN fails the comparison, so the
-        // rotations end.
+        // Comparing with the diagonal keeps the digits of small eigenvalues. A NaN ends the rotations.
         if (!(size > kEpsilon * std::sqrt(std::abs(low)) * std::sqrt(std::abs(high)))) continue;
         rotated = true;
         const T phase = a[p + q * n] / size;
@@ -50,7 +49,7 @@ void Diagonalise(T* a, T* v, int64_t n) {
   }
 }
 
-// Reads "lower,sort,rounds,tolerance". Ignores rounds and tolerance.
+// Reads "lower,sort,rounds,tolerance", but ignores rounds and tolerance.
 Status ReadEigh(const Call& call, bool* lower, bool* sort) {
   const std::string text = ConfigText(call.e().inst);
   const std::vector<std::string_view> words = Split(text, ',');

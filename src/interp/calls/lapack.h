@@ -1,4 +1,3 @@
-// The system's LAPACK.
 #ifndef HLO_INTERP_CALLS_LAPACK_H_
 #define HLO_INTERP_CALLS_LAPACK_H_
 
@@ -6,7 +5,7 @@
 
 namespace hlo {
 
-// Version and file, such as "3.11.0, liblapack.so.3". "" without LAPACK.
+// Version and file, such as "3.11.0, liblapack.so.3", or "" without LAPACK.
 std::string LapackVersion();
 
 }  // namespace hlo

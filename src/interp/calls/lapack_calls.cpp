@@ -1,4 +1,4 @@
-// Custom calls of LAPACK as JAX makes them, batched over the leading dimensions. The options of names with _ffi are in
+// Custom calls of LAPACK as JAX makes them, batched over the leading dimensions. Names with _ffi have options in
 // backend_config, such as {uplo = 76 : ui8} for a letter. Older names have scalars before the matrices. Source:
 // jaxlib/lapack.py of 0.4.14 and jax/_src/lax/linalg.py of 0.10.
 #include "interp/calls/lapack_calls.h"
@@ -34,7 +34,7 @@ constexpr Row kRows[] = {
 
 constexpr std::string_view kPerturbed = "tridiagonal_solve_perturbed_ffi";
 
-// XLA's own targets. TensorFlow uses them, and so does JAX on devices without such a library.
+// XLA's own targets, which TensorFlow uses, and JAX on devices without such a library.
 struct NamedRow {
   std::string_view target;
   Row row;
@@ -49,7 +49,7 @@ constexpr NamedRow kNamed[] = {
 
 struct Target {
   const Row* row = nullptr;
-  char type = 0;  // 0 for the type of the operand.
+  char type = 0;  // 0 means the operand's type.
 };
 
 Target TargetOf(std::string_view target) {
@@ -109,7 +109,7 @@ Real<T> Magnitude(T x) {
   else return std::abs(x);
 }
 
-// Factors one triangle and keeps the other. Returns 0, or the order of the first minor that is not positive.
+// Keeps the other triangle. Returns 0, or the order of the first minor that is not positive.
 template <class T>
 int32_t Potrf(T* a, int64_t n, bool lower) {
   // L(i,j) of a lower factor, or U(j,i), its conjugate.
@@ -134,7 +134,7 @@ int32_t Potrf(T* a, int64_t n, bool lower) {
   return 0;
 }
 
-// LU factorization. `pivots` count from 1. Returns 0, or the number of the first pivot that is zero.
+// `pivots` count from 1. Returns 0, or the number of the first zero pivot.
 template <class T>
 int32_t Getrf(T* a, int64_t rows, int64_t columns, int32_t* pivots) {
   int32_t info = 0;
@@ -242,14 +242,14 @@ Result<Literal> CallTrsm(const Call& call) {
 
 namespace {
 
-// A tridiagonal matrix, which Eliminate makes upper triangular by exchanging rows.
+// A tridiagonal matrix. Eliminate makes it upper triangular by exchanging rows.
 template <class T>
 struct Tridiagonal {
   T* lower;  // lower[i] is a(i + 1, i), and later u(i, i + 2).
   T *diagonal, *upper;
   int64_t size;
 
-  // Unless `perturbed`, stops at the first pivot that is zero and returns its number. Otherwise returns 0.
+  // Stops at the first zero pivot and returns its number, unless `perturbed`. Otherwise returns 0.
   int32_t Eliminate(T* b, int64_t columns, bool perturbed) {
     for (int64_t k = 0; k + 1 < size; ++k) {
       const bool exchange = Magnitude(diagonal[k]) < Magnitude(lower[k]);
@@ -298,8 +298,8 @@ struct Tridiagonal {
 
 }  // namespace
 
-// (lower, diagonal, upper, b) -> (diagonals of the triangular factor, x, info), or only x. The first lower and the last
-// upper element are outside of the matrix.
+// (lower, diagonal, upper, b) -> (diagonals of the triangular factor, x, info), or only x. The first lower and last
+// upper elements are outside the matrix.
 Result<Literal> CallGtsv(const Call& call) {
   const bool perturbed = call.e().inst.attrs<CustomCallAttrs>().target == kPerturbed;
   const Shape& shape = call.array(3).shape();

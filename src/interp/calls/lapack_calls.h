@@ -1,4 +1,4 @@
-// Operands, options and results of LAPACK's custom calls, and column-major matrices. Internal to interp/.
+// Operands, options and results of LAPACK's custom calls. Internal to interp/.
 #ifndef HLO_INTERP_CALLS_LAPACK_CALLS_H_
 #define HLO_INTERP_CALLS_LAPACK_CALLS_H_
 
@@ -51,7 +51,7 @@ char LetterOf(PrimitiveType type);
 
 struct Routine {
   std::string_view name;
-  char type = 0;  // 0 for the operand's type.
+  char type = 0;  // 0 means the operand's type.
 };
 
 class Call {
@@ -78,10 +78,10 @@ class Call {
   const Routine& routine() const { return routine_; }
   bool HasArrays(size_t count) const { return arrays_.size() >= count; }
   const Literal& array(size_t i) const { return *arrays_[i]; }
-  // Scalar operand `i`, which calls with older names have. 0 if missing.
+  // A scalar operand, which older names have. 0 if missing.
   int64_t scalar(size_t i) const { return i < scalars_.size() ? scalars_[i] : 0; }
   bool has_scalars() const { return !scalars_.empty(); }
-  // The number of an option, the code of its character, or 'T' or 'F' for a boolean.
+  // The value of an option: a number, the code of a character, or 'T' or 'F' for a boolean.
   int64_t Number(std::string_view key, int64_t missing) const {
     for (const auto& [name, value] : options_) {
       if (name != key) continue;
@@ -194,7 +194,7 @@ T* VectorOf(Literal& vectors, int64_t i, int64_t size) {
   return vectors.mutable_data<T>().data() + i * size;
 }
 
-// The table in lapack_calls.cpp has the number of operands. The first operand has matrices of the routine's type.
+// The first operand has matrices of the routine's type.
 
 // lapack_calls.cpp
 Result<Literal> CallPotrf(const Call& call);

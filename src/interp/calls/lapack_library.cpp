@@ -7,7 +7,7 @@
 namespace hlo {
 namespace {
 
-// A Fortran routine. The length of each character argument (kLetter) is an extra argument at the end.
+// A Fortran routine. The lengths of character arguments (kLetter) follow at the end.
 template <class... Parameters>
 using Fortran = void (*)(Parameters...);
 
@@ -93,8 +93,7 @@ std::string LapackVersion() {
   return Str(major, ".", minor, ".", patch, ", ", library.file);
 }
 
-// (a, pivots) -> (r above reflectors, pivots, tau[, info]). Columns whose pivot is not 0 come first, other columns
-// follow by size.
+// (a, pivots) -> (r above reflectors, pivots, tau[, info]). Columns with a nonzero pivot come first, others by size.
 Result<Literal> CallGeqp3(const Call& call) {
   const PrimitiveType type = call.array(0).shape().type();
   return WithLapackType(call.e(), type, [&]<class T>() -> Result<Literal> {
@@ -123,14 +122,14 @@ Result<Literal> CallGeqp3(const Call& call) {
 
 namespace {
 
-// The vectors that a call returns: all of u and vt ('A'), the first min(rows, columns) ('S'), or none ('N').
+// The returned vectors: all of u and vt ('A'), the first min(rows, columns) ('S'), or none ('N').
 char VectorsOf(const Call& call) {
   if (call.has_scalars()) return call.scalar(1) == 0 ? 'N' : call.scalar(0) != 0 ? 'A' : 'S';
   if (call.Option("compute_uv", '-') == '-') return call.Option("mode", 'A');
   return call.Option("compute_uv", 'T') == 'F' ? 'N' : call.Option("full_matrices", 'F') == 'T' ? 'A' : 'S';
 }
 
-// (a) -> (workspace in the place of a, s, u, v adjoint, info).
+// (a) -> (workspace, s, u, v adjoint, info).
 template <class T>
 struct Svd {
   Matrices<T> a, u, vt;
@@ -159,7 +158,6 @@ struct Svd {
     Matrices<T> u(type, a.batch(), rows, mode == 'A' ? rows : mode == 'S' ? size : last(2, 1));
     Matrices<T> vt(type, a.batch(), mode == 'A' ? columns : mode == 'S' ? size : last(3, 2), columns);
     const int u_stride = Stride(rows), vt_stride = Stride(vt.rows());
-    // Enough for all versions of LAPACK.
     const int64_t real_size =
         kIsComplex<T> ? std::max<int64_t>(1, size * std::max<int64_t>(5 * size + 7, 2 * largest + 2 * size + 1)) : 1;
     Literal values = Vectors(kRealType<T>, a.batch(), size), info = Vectors(PrimitiveType::kS32, a.batch(), -1);
@@ -259,7 +257,7 @@ Result<Literal> CallSyevd(const Call& call) {
 
 namespace {
 
-// LAPACK returns the vectors of a pair of conjugate eigenvalues in two columns: real part and imaginary part.
+// The vectors of a pair of conjugate eigenvalues are two columns: real parts and imaginary parts.
 template <class R>
 void Unpack(const R* packed, const R* imaginary, int64_t n, std::complex<R>* vectors) {
   for (int64_t j = 0; j < n; ++j) {
@@ -276,7 +274,7 @@ void Unpack(const R* packed, const R* imaginary, int64_t n, std::complex<R>* vec
 }  // namespace
 
 // (a) -> (real parts, imaginary parts, left vectors, right vectors, info). The eigenvalues of a complex matrix are one
-// result. The older name has workspace before the results.
+// result. The older name has workspace first.
 Result<Literal> CallGeev(const Call& call) {
   const PrimitiveType type = call.array(0).shape().type();
   return WithLapackType(call.e(), type, [&]<class T>() -> Result<Literal> {

@@ -30,7 +30,7 @@ T Reflect(T* x, int64_t count) {
   return tau;
 }
 
-// c becomes (1 - tau v v*) c. v[0] counts as 1.
+// Sets c to (1 - tau v v*) c. v[0] counts as 1.
 template <class T>
 void Apply(const T* v, int64_t count, T tau, T* c, int64_t columns, int64_t stride) {
   for (int64_t j = 0; j < columns; ++j) {
@@ -43,7 +43,7 @@ void Apply(const T* v, int64_t count, T tau, T* c, int64_t columns, int64_t stri
   }
 }
 
-// c becomes c (1 - tau v v*).
+// Sets c to c (1 - tau v v*).
 template <class T>
 void ApplyRight(const T* v, int64_t count, T tau, T* c, int64_t rows, int64_t stride) {
   for (int64_t i = 0; i < rows; ++i) {
@@ -126,7 +126,7 @@ Result<Literal> CallOrmqr(const Call& call) {
     const int64_t rows = c.rows(), length = a.rows();
     for (int64_t i = 0; i < a.count(); ++i) {
       for (int64_t step = 0; step < count; ++step) {
-        // The reflection next to c is applied first. In Q c it is the last reflection, and in c Q the first one.
+        // The reflection next to c is applied first: the last one in Q c, and the first one in c Q.
         const int64_t k = left == adjoint ? step : count - 1 - step;
         const T* const v = a.matrix(i) + k + k * length;
         const T scale = adjoint ? Conjugate(VectorOf<T>(tau, i, count)[k]) : VectorOf<T>(tau, i, count)[k];

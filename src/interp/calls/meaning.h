@@ -14,19 +14,17 @@
 
 namespace hlo {
 
-// The object `key` of the backend_config, or the whole config if it has no such key. Absent fields of proto-JSON are
-// zero or empty.
+// The backend_config, or its object `key` if it has one. Absent fields of proto-JSON are zero or empty.
 Result<JsonValue> ConfigOf(const Instruction& inst, std::string_view key);
 double NumberOf(const JsonValue& value);
 std::vector<int64_t> IntsOf(const JsonValue& value);
 
 // The compute type for a result of `type`.
 PrimitiveType WideTypeOf(PrimitiveType type);
-// The shape of the first result.
 const Shape& MainShape(const Instruction& inst);
 Error WrongOperands(const Instruction& inst);
 
-// The first results of a call. Further results are workspace.
+// The first results of a call. Others are workspace.
 using CallResults = std::vector<Instruction*>;
 
 // A call as a computation on its operands.
@@ -75,8 +73,7 @@ class Meaning {
   // f8 saturates as in the libraries. Integers of up to 32 bits are rounded to nearest even and saturate.
   Instruction* Rounded(Instruction* x, PrimitiveType type);
 
-  // The root is a tuple of the results. Errors (U007): results of other shapes than the call's, or an instruction that
-  // breaks a rule of its op.
+  // The root is a tuple. Errors (U007): other shapes than the call's, or an instruction that breaks a rule of its op.
   Result<std::unique_ptr<Module>> Finish(const CallResults& results);
 
  private:
@@ -91,7 +88,6 @@ class Meaning {
 Instruction* Relu(Meaning& m, Instruction* x);
 Instruction* GeluOfTanh(Meaning& m, Instruction* x);  // x/2 * (1 + tanh(sqrt(2/pi) * (x + 0.044715 x^3)))
 
-// Implemented in <library>_calls.cpp.
 Result<CallResults> MeaningOfMatmul(Meaning& m);    // __cublas$gemm, __cublas$lt$matmul
 Result<CallResults> MeaningOfMatmulF8(Meaning& m);  // __cublas$lt$matmul$f8
 Result<CallResults> MeaningOfTriangularSolve(Meaning& m);

@@ -110,7 +110,7 @@ bool HasDynamicRoot(const Instruction& inst) { return inst.attrs<CollectiveAttrs
 
 int64_t DataOperandsOf(const Gathering& g) { return OperandsOf(g) - (HasDynamicRoot(g.inst) ? 1 : 0); }
 
-// Position of the root in the group: 0, or the number in the last operand, which must be equal on all members. Source:
+// Position of the root in the group: 0, or the last operand, which must be equal on all members. Source:
 // openxla/stablehlo pull requests 2981 and 2990.
 Result<int64_t> RootOf(const Gathering& g, int64_t i) {
   if (!HasDynamicRoot(g.inst)) return 0;
@@ -135,7 +135,7 @@ Literal ResultOf(const Instruction& inst, std::vector<Literal> values) {
   return inst.shape().IsTuple() ? Literal::Tuple(std::move(values)) : OneOrTuple(std::move(values));
 }
 
-// Only the root receives the sum. StableHLO leaves the other values undefined. Here they are zeros, as in a
+// Only the root receives the sum. Other values, which StableHLO leaves undefined, are zeros, as in a
 // collective-permute.
 Result<std::vector<Literal>> CollectiveReduced(Gathering& g) {
   std::vector<std::vector<Literal>> values(g.devices.size());

@@ -1,5 +1,5 @@
-// The values of collectives, as pure functions of the operands of all members. ir/mesh/grid.h has the groups, and
-// rendezvous.h waits for members. See docs/ops.md#collectives. Internal to interp/.
+// Collectives as pure functions of the operands of all members: docs/ops.md#collectives. ir/mesh/grid.h has the groups,
+// and rendezvous.h waits for members. Internal to interp/.
 //
 // Sums are computed in the order of the group, so they have the same bits everywhere.
 #ifndef HLO_INTERP_DEVICES_COLLECTIVES_H_
@@ -13,7 +13,7 @@
 
 namespace hlo {
 
-// Checks that the result of a collective-permute-start has the parts that AloneAt and Exchange fill. Errors: U002.
+// A collective-permute-start must have the parts that AloneAt and Exchange fill. Errors: U002.
 Status CheckStart(const Instruction& inst);
 
 struct Gathering {
@@ -23,8 +23,8 @@ struct Gathering {
   std::span<std::vector<Literal>> operands;  // Indexed by position in the group.
   Session& session;
 };
-// The value of each member. Errors: R040 if the group does not fit the shapes or does not have the root, R041 for wrong
-// rows of a ragged-all-to-all.
+// The value of each member. Errors: R040 if the group does not fit the shapes or lacks the root, R041 for wrong rows of
+// a ragged-all-to-all.
 Result<std::vector<Literal>> Exchange(Gathering& gathering);
 
 // `from` and `to` have the same rank and type.

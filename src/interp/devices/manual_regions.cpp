@@ -22,7 +22,7 @@ struct Parts {
 
 int64_t RoundedUp(int64_t x, int64_t y) { return (x + y - 1) / y; }
 
-// Number of parts of size `part` in `whole`, which the sharding splits into `tiles`. 0 if they do not fit.
+// Number of parts in `whole`, which the sharding splits into `tiles`. 0 if they do not fit.
 int64_t PartsAlong(int64_t whole, int64_t part, int64_t tiles) {
   if (whole == part) return 1;
   if (RoundedUp(whole, tiles) == part) return tiles;
@@ -98,7 +98,7 @@ class Region {
     FAIL(Misfit(whole, part, Str("'", says.name(), "' has no sharding that splits it")));
   }
 
-  // Keeps only the manual axes of the sharding.
+  // Keeps only the manual axes.
   Result<DeviceTiles> TilesByShardy(int64_t i, const std::string& text, const Shape& whole, const Shape& part) const {
     const std::string meshes =
         FrontendAttribute(marker_.module().header.frontend_attributes, kShardyMeshes).value_or("");

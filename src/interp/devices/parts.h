@@ -1,4 +1,4 @@
-// Cuts arrays into the parts of devices, and joins the parts. Their sizes and devices: ir/mesh/parts.h.
+// Cuts arrays into parts of devices, and joins them. Sizes and devices: ir/mesh/parts.h.
 #ifndef HLO_INTERP_DEVICES_PARTS_H_
 #define HLO_INTERP_DEVICES_PARTS_H_
 
@@ -14,8 +14,8 @@
 
 namespace hlo {
 
-// `local` is the shape of the part. The bytes of elements beyond the end of the whole are `padding`. No op may use
-// these elements, so tests set them to values that would show.
+// `local` is the part's shape. Bytes beyond the end of the whole are `padding`. No op may use them, so tests set values
+// that would show.
 Literal CutPart(const Literal& whole, const Shape& local, const PartTable& table, int64_t device,
                 std::byte padding = std::byte{0});
 

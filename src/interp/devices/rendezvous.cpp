@@ -64,8 +64,7 @@ Result<std::optional<Literal>> Rendezvous::Arrive(int device, const Instruction&
 
 // ---- send and recv -------------------------------------------------------------------------------------------------
 
-// The pairs in the attribute are partitions of one replica if there is a channel and several partitions, else replicas
-// of one partition.
+// Pairs are partitions of one replica if there is a channel and several partitions, else replicas of one partition.
 Result<std::optional<Rendezvous::Route>> Rendezvous::RouteOf(const Instruction& inst, int device) const {
   const ChannelAttrs& attrs = inst.attrs<ChannelAttrs>();
   if (attrs.is_host_transfer)
@@ -181,7 +180,7 @@ Error Rendezvous::Deadlock() const {
     if (told[device]) continue;
     const Instruction& inst = *waits_at_[device];
     std::vector<int> here, missing;
-    // The missing devices may have executed a loop more or less often.
+    // Missing devices may have run a loop more or less often.
     std::string times;
     if (inst.Is(Opcode::kRecvDone)) {
       here = {device};

@@ -1,8 +1,8 @@
 // Synchronizes devices at collectives, send and recv: the interpreter reports arrivals and learns which devices can
 // continue. Internal to interp/.
 //
-// The start of a collective exchanges values at once, so its done op never waits. A send stores its value and
-// continues. A recv-done waits for this value.
+// The start of a collective exchanges values, so its done never waits. A send stores its value, for which a recv-done
+// waits.
 #ifndef HLO_INTERP_DEVICES_RENDEZVOUS_H_
 #define HLO_INTERP_DEVICES_RENDEZVOUS_H_
 
@@ -22,10 +22,10 @@ class Rendezvous {
  public:
   explicit Rendezvous(const DeviceGrid& grid) : grid_(grid), waits_at_(grid.count(), nullptr) {}
 
-  // Returns the value of `inst`, or nullopt if the device must wait for TakeReady.
+  // Returns nullopt if the device must wait for TakeReady.
   Result<std::optional<Literal>> Arrive(int device, const Instruction& inst, std::vector<Literal> operands,
                                         Session& session);
-  // Devices that have stopped waiting since the last call, with their values.
+  // Devices that stopped waiting since the last call, with their values.
   std::vector<std::pair<int, Literal>> TakeReady() { return std::exchange(ready_, {}); }
 
   // Error R040 if a device waits or a sent value was not received.
@@ -62,7 +62,7 @@ class Rendezvous {
   std::unordered_map<const Instruction*, Place> places_;
   std::vector<const Instruction*> waits_at_;
   std::vector<std::pair<int, Literal>> ready_;
-  // The values sent on each route in order, and the device that waits for the next value.
+  // The values of each route in order, and the device that waits for the next value.
   std::map<Route, std::vector<Sent>> sent_;
   std::map<Route, int> awaited_;
   // Pending recvs by the u32 in their value, which is 0 if no device sends.

@@ -15,7 +15,7 @@ namespace {
 
 constexpr int64_t kFewOutputs = 16;
 
-// Sizes are in the order batch, spatial..., feature (lhs, result) and spatial..., input feature, output feature (rhs).
+// Sizes are in the order batch, spatial, feature (lhs, result) and spatial, input feature, output feature (rhs).
 struct Geometry {
   std::vector<WindowDim> window;
   std::vector<int64_t> base, out;
@@ -54,8 +54,8 @@ bool AllFinite(const T* values, int64_t count) {
   return true;
 }
 
-// Gathers the windows of one group, with zeros for padding. A zero of either sign does not change a sum that starts at
-// +0, so with a finite kernel the result is the same as without these products.
+// Gathers one group's windows, with zeros for padding. A zero of either sign does not change a sum that starts at +0,
+// if the kernel is finite.
 template <class T>
 PackRows<T> Windows(const Geometry& g, const T* lhs) {
   return [&g, lhs](int64_t m, int64_t rows, int64_t k, int64_t depth, T* to) {
@@ -85,8 +85,7 @@ PackRows<T> Windows(const Geometry& g, const T* lhs) {
   };
 }
 
-// Convolves one group if the kernel has infinities or NaN. Omits padding, because a product of these with zero would be
-// NaN.
+// For kernels with infinities or NaN. Omits padding, because its products with them would be NaN.
 template <class T>
 void ConvolveInside(const Geometry& g, int64_t m, const T* lhs, const T* rhs, int64_t rhs_stride, T* out,
                     int64_t out_stride) {
@@ -110,7 +109,7 @@ void ConvolveInside(const Geometry& g, int64_t m, const T* lhs, const T* rhs, in
   });
 }
 
-// Convolves all groups, which have one input feature each. Omits padding.
+// For groups with one input feature. Omits padding.
 template <class T>
 void ConvolveDepthwise(const Geometry& g, int64_t m, const T* lhs, const T* rhs, T* out) {
   const int64_t image = Product(g.base) * g.features;
@@ -176,7 +175,7 @@ int64_t ConvolutionScratchBytes(const Instruction& inst) {
   const Shape lhs = DenseShape(inst, 0, attrs.sparsity.lhs), rhs = DenseShape(inst, 1, attrs.sparsity.rhs);
   const bool turned = IsReversed(attrs.window);
 
-  // The reordered operands, and the dense filter, which is kept beside its copy.
+  // Scratch has the reordered operands, and the dense filter beside its copy.
   const bool rhs_moved = !IsOrdered(RhsOrder(labels));
   const int64_t moved = (attrs.sparsity.lhs ? lhs.ByteSize() : 0) + (IsOrdered(LhsOrder(labels)) ? 0 : lhs.ByteSize()) +
                         (attrs.sparsity.rhs ? rhs.ByteSize() : 0);

@@ -18,7 +18,7 @@ using Strides = std::vector<int64_t>;
 
 int64_t BytesOf(const Literal& literal) { return ByteWidth(literal.shape().type()); }
 
-// The result's element at index i is operand element base + sum i_d * strides[d].
+// Result element i is operand element base + sum i_d * strides[d].
 Literal Moved(const Literal& operand, const Shape& shape, const Strides& strides, int64_t base = 0) {
   Literal result = Literal::Uninitialized(shape);
   if (result.byte_size() == 0) return result;
@@ -28,7 +28,8 @@ Literal Moved(const Literal& operand, const Shape& shape, const Strides& strides
   return result;
 }
 
-// Start indices, clamped so that the window is inside: scalars from operand `first` on, or one vector in old texts.
+// Starts are clamped so that the window is inside. They are scalars from operand `first` on, or one vector in old
+// texts.
 std::vector<int64_t> ClampedStarts(const Evaluation& e, size_t first, std::span<const int64_t> dims,
                                    std::span<const int64_t> sizes) {
   const bool vector = first < e.operands.size() && e.operands[first].shape().rank() == 1;
@@ -62,8 +63,8 @@ int StoredBits(PrimitiveType type, int pred_bits = 8) {
 }
 int64_t PackedBits(const Shape& shape) { return shape.NumElements() * StoredBits(shape.type()); }
 
-// Reads the first bits of `operand` as `shape`. Little-endian: the first of several elements in a byte has the low
-// bits. Literals do not pack elements.
+// Reads the first bits as `shape`, little-endian: the first element in a byte has the low bits. Literals do not pack
+// elements.
 Literal Repacked(const Literal& operand, const Shape& shape, int pred_bits = 8) {
   const PrimitiveType to = shape.type();
   const int from_bits = StoredBits(operand.shape().type(), pred_bits), to_bits = StoredBits(to, pred_bits);
@@ -202,7 +203,7 @@ Result<Literal> EvalConcatenate(Evaluation& e) {
   return result;
 }
 
-// Element i goes to low + i * (interior + 1) if this is inside of the result.
+// Element i goes to low + i * (interior + 1) if that is inside.
 Result<Literal> EvalPad(Evaluation& e) {
   const Literal& operand = e.operands[0];
   const auto& padding = e.inst.attrs<PadAttrs>().padding.dims;
@@ -235,7 +236,7 @@ Result<Literal> EvalPad(Evaluation& e) {
   return result;
 }
 
-// Little-endian: the least significant part of a wide element has index 0.
+// Little-endian: index 0 has the least significant part.
 Result<Literal> EvalBitcastConvert(Evaluation& e) {
   const Literal& operand = e.operands[0];
   const Shape& shape = e.inst.shape();

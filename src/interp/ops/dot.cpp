@@ -110,7 +110,7 @@ std::vector<int64_t> Joined(std::initializer_list<std::vector<int64_t>> lists) {
   return all;
 }
 
-// Multiplies lhs as [batch][free][contracting] by rhs as [batch][contracting][free].
+// Multiplies [batch][free][contracting] by [batch][contracting][free].
 Literal DotOf(const Literal& lhs, const Literal& rhs, const Sides& left, const Sides& right, const Shape& shape) {
   const PrimitiveType type = shape.type();
   Literal result = Literal::Uninitialized(shape);
@@ -144,15 +144,15 @@ int64_t ProductsBytes(PrimitiveType type, int64_t batch, int64_t m, int64_t n, i
   });
 }
 
-// The most scratch bytes: while the operands are widened, or later, with `more` bytes beside the widened operands.
+// The most bytes while operands are widened, or later, with `more` bytes beside them.
 int64_t SidesBytes(const WidenedBytes& a, const WidenedBytes& b, int64_t more) {
   return std::max({a.making, a.made + b.making, a.made + b.made + more});
 }
 
 // ---- ragged-dot --------------------------------------------------------------------------------------------------
 
-// The ends of the groups, from group_sizes: one list for each index of the dimensions before the ragged dimension, or
-// one list for all.
+// Ends of groups, from group_sizes: one list for each index of the dimensions before the ragged one, or one list for
+// all.
 class GroupEnds {
  public:
   explicit GroupEnds(const Literal& sizes) : groups_(sizes.shape().dims().back()), shared_(sizes.shape().rank() == 1) {
@@ -189,14 +189,14 @@ Sides RaggedRight(const Shape& rhs, const RaggedDotAttrs& attrs) {
   return right;
 }
 
-// `rows` is the size of the ragged dimension. `before` and `after` are the sizes of the dimensions before and after it
-// that have the same kind (batch, free or contracting).
+// `rows` is the size of the ragged dimension. `before` and `after` are sizes of the dimensions around it that have the
+// same kind (batch, free or contracting).
 struct RaggedSizes {
   int64_t batch, m, n, k;
   int64_t before, rows, after;
 };
 
-// The ragged dimension is free: rows use the rhs slice of their group. Rows without a group give 0.
+// The ragged dimension is free: rows use the rhs slice of their group, and rows without a group give 0.
 template <class T>
 void RaggedRows(const RaggedSizes& s, const GroupEnds& ends, const T* a, const T* b, T* c) {
   std::fill_n(c, s.batch * s.m * s.n, T());
@@ -211,7 +211,7 @@ void RaggedRows(const RaggedSizes& s, const GroupEnds& ends, const T* a, const T
   }
 }
 
-// The ragged dimension is contracted: each group sums over its own part of it.
+// The ragged dimension is contracted: each group sums over its part.
 template <class T>
 void RaggedTerms(const RaggedSizes& s, const GroupEnds& ends, const T* a, const T* b, T* c) {
   const Scratch<T> part_a(s.m * s.k), part_b(s.k * s.n);
@@ -234,7 +234,7 @@ void RaggedTerms(const RaggedSizes& s, const GroupEnds& ends, const T* a, const 
   }
 }
 
-// The ragged dimension is a batch dimension: batches without a group give 0.
+// The ragged dimension is a batch: batches without a group give 0.
 template <class T>
 void RaggedBatch(const RaggedSizes& s, const GroupEnds& ends, const T* a, const T* b, T* c) {
   for (int64_t i = 0; i < s.batch; ++i) {
@@ -254,7 +254,7 @@ void RaggedBatch(const RaggedSizes& s, const GroupEnds& ends, const T* a, const 
 
 // ---- scaled-dot, and sparse operands -----------------------------------------------------------------------------
 
-// Repeats each element of `blocks` over its block in an array like `like`.
+// Repeats elements over their blocks in an array like `like`.
 Literal Spread(const Literal& blocks, const Shape& like) {
   Shape shape = like.WithType(blocks.shape().type());
   std::vector<int64_t> sizes;  // [blocks][elements of a block] for each dimension.
@@ -290,7 +290,7 @@ Scratch<T> Scaled(const Literal& elements, const Literal& scale, std::span<const
   return result;
 }
 
-// Each element of `kept` goes to the position in its block that `places` has. Other elements are 0.
+// `places` are positions of `kept` in their blocks. Other elements are 0.
 Result<Literal> Decompressed(const Instruction& inst, const Literal& kept, const Literal& places,
                              const OperandSparsity& sparsity) {
   const int64_t block = sparsity.pattern.block_size, d = sparsity.dimension;

@@ -24,10 +24,10 @@ constexpr auto kRows = [] {
 }();
 
 constexpr int64_t kGrain = 1 << 15;
-constexpr int64_t kChunk = 256;  // Elements converted at a time: they fit the first-level cache.
+constexpr int64_t kChunk = 256;  // This many elements fit the first-level cache.
 constexpr int64_t kWidest = 16;
 
-// The verifier allows mixed float types. Neither the interpreter nor XLA computes a mix with f64.
+// The verifier allows mixed float types, but neither the interpreter nor XLA computes a mix with f64.
 Status CheckWidths(const Instruction& inst) {
   if (inst.Is(Opcode::kConvert) || inst.Is(Opcode::kStochasticConvert)) return {};
   const auto is_wide = [](const Shape& shape) {

@@ -1,4 +1,4 @@
-// Elementwise ops as functions on runs of elements. An elementwise opcode without a row is a link error with its name.
+// Elementwise ops on runs of elements. An op without a row is a link error with its name.
 #ifndef HLO_INTERP_OPS_ELEMENTWISE_H_
 #define HLO_INTERP_OPS_ELEMENTWISE_H_
 
@@ -18,13 +18,13 @@ class ElementwiseOp {
   // kUnsupported if the op is not defined for the operand's type.
   static Result<ElementwiseOp> Make(const Instruction& inst);
 
-  // Operands are in memory form. `out` may be one of `in`. A bit in `scalars` marks an operand with a single element.
+  // Elements are in memory form. `out` may be one of `in`. A bit of `scalars` marks an operand with a single element.
   void Run(const std::byte* const* in, std::byte* out, int64_t count, uint32_t scalars = 0) const;
 
-  // Computes all elements on all threads.
+  // Uses all threads.
   void RunAll(const std::byte* const* in, std::byte* out, int64_t count) const;
 
-  // Set by Make and by the row of the op.
+  // Set by Make and the op's row.
   Kernel kernel = nullptr;
   Loader load[kMaxOperands] = {};
   Storer store = nullptr;

@@ -98,7 +98,7 @@ T PowerOf(T x, T y) {
   }
 }
 
-// Returns a NaN of x first, then of y. Equal numbers combine their bits, so that -0 is below +0.
+// Returns a NaN of x first, then of y. Bits of equal numbers are combined, so that -0 is below +0.
 template <bool kMax, class T>
 T ExtremeOf(T x, T y) {
   if constexpr (kIsPred<T>) {
@@ -120,7 +120,7 @@ T ExtremeOf(T x, T y) {
   }
 }
 
-// The amount is unsigned. Sign extension makes a negative amount huge.
+// The amount is unsigned: sign extension makes a negative amount huge.
 template <class T>
 T ShiftLeftOf(T x, T y, int bits) {
   return static_cast<uint64_t>(y) >= static_cast<uint64_t>(bits) ? 0 : static_cast<T>(static_cast<uint64_t>(x) << y);
@@ -183,7 +183,7 @@ void SetComparison(const Instruction& inst, ElementwiseOp& op) {
                              []<class T>(const ElementwiseOp&, T x, T y) { return Compares<kDirection>(x, y); });
 }
 
-// Compares bit patterns as sign-magnitude numbers: -NaN < -inf < ... < -0 < +0 < ... < +NaN.
+// Compares bits as sign-magnitude numbers: -NaN < -inf < -0 < +0 < +NaN.
 template <Direction kDirection>
 void TotalOrderLoop(const ElementwiseOp&, const void* const* in, void* out, int64_t count) {
   const auto ordered = [](int64_t bits) { return bits < 0 ? bits ^ std::numeric_limits<int64_t>::max() : bits; };
@@ -220,7 +220,7 @@ void ComplexLoop(const ElementwiseOp&, const void* const* in, void* out, int64_t
   for (int64_t i = 0; i < count; ++i) r[i] = {real[i], imag[i]};
 }
 
-// Rounds away from zero with a probability equal to the fraction. `random` has bits of the width of x.
+// Rounds away from zero with a probability equal to the fraction. `random` has as many bits as x.
 template <class T>
 void StochasticConvertLoop(const ElementwiseOp& op, const void* const* in, void* out, int64_t count) {
   const auto* x = static_cast<const T*>(in[0]);

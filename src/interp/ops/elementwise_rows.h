@@ -10,7 +10,7 @@
 
 namespace hlo {
 
-// Declares a row for every opcode. Only elementwise opcodes have a definition.
+// Declares a row for each opcode. Only elementwise opcodes have a definition.
 #define HLO_OPCODE(Name, ...) void Name##Row(const Instruction& inst, ElementwiseOp& op);
 #include "ir/opcodes.inc"
 
@@ -41,7 +41,7 @@ void UnaryLoop(const ElementwiseOp& op, const void* const* in, void* out, int64_
   for (int64_t i = 0; i < count; ++i) r[i] = F()(op, x[i]);
 }
 
-// Evaluates Function, or F for arguments that Function does not cover.
+// F computes arguments that Function does not cover.
 template <class Function, class F>
 void WideLoop(const ElementwiseOp& op, const void* const* in, void* out, int64_t count) {
   constexpr int64_t kChunk = 256;
@@ -100,7 +100,7 @@ void SetFunction(const Instruction& inst, ElementwiseOp& op, F f) {
   }
 }
 
-// Leaves 32-bit integers in memory form. The low bits of F must depend only on the low bits of the operands.
+// Leaves 32-bit integers in memory form, so low bits of F must depend only on low bits of the operands.
 template <unsigned kTypes, int kOperands, class F>
 void SetWordKernel(const Instruction& inst, ElementwiseOp& op, F f) {
   SetKernel<kTypes, kOperands>(inst, op, f);
@@ -115,7 +115,7 @@ void SetWordKernel(const Instruction& inst, ElementwiseOp& op, F f) {
   op.store = nullptr;
 }
 
-// A type with so many extra bits that the C library's functions, rounded to T, are almost always correct.
+// The C library's functions in this type, rounded to T, are almost always correct.
 template <class T>
 struct WideOf {
   using Type = T;
@@ -152,7 +152,7 @@ using Wide = typename WideOf<T>::Type;
     rows::SetWordKernel<(rows::types), 2>(inst, op,                                                                \
                                           []<class T>(const ElementwiseOp& op, T x, T y) { return __VA_ARGS__; }); \
   }
-// x and y have the wider type Wide<T>, and the result is rounded once.
+// x and y have the type Wide<T>, and the result is rounded once.
 #define BINARY_FUNCTION(Name, types, ...)                                                                   \
   void Name##Row(const Instruction& inst, ElementwiseOp& op) {                                              \
     rows::SetKernel<(rows::types), 2>(inst, op, []<class T>(const ElementwiseOp&, T narrow_x, T narrow_y) { \

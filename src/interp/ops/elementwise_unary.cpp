@@ -73,7 +73,7 @@ UNARY(RoundNearestAfz, kFloat, std::round(x))
 UNARY(RoundNearestEven, kFloat, std::nearbyint(x))
 UNARY(Sign, kSigned | rows::kFloat | rows::kComplex, SignOf(x))
 
-// x has the wider type Wide<T>, and the result is rounded once. For f32, wide_math.h is used if it has the function.
+// x has the type Wide<T>, and the result is rounded once. f32 uses wide_math.h if it has the function.
 #define FLOAT_FUNCTION(Name, types, of_x, ...)                                                                \
   void Name##Row(const Instruction& inst, ElementwiseOp& op) {                                                \
     rows::SetFunction<Opcode::k##Name, (rows::types)>(inst, op, []<class T>(const ElementwiseOp&, T narrow) { \

@@ -1,4 +1,4 @@
-// infeed and outfeed: values from and to the host, in the order of execution.
+// infeed and outfeed take values in the order of execution.
 #include "base/text.h"
 #include "interp/evaluation.h"
 

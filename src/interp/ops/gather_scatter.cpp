@@ -55,7 +55,7 @@ class WindowStarts {
     vector_stride_ = index_vector_dim < indices.shape().rank() ? strides[index_vector_dim] : 0;
   }
 
-  // Sizes of the index array without the dimension of index vectors.
+  // Sizes without the dimension of index vectors.
   const std::vector<int64_t>& batch_dims() const { return batch_dims_; }
 
   // Origin of the window, not clamped.
@@ -125,8 +125,8 @@ Result<Literal> EvalGather(Evaluation& e) {
   return result;
 }
 
-// Windows are applied in row-major order of the indices, which matters if they overlap. A window reaches each element
-// once, so whole runs are combined.
+// Windows, which may overlap, are applied in row-major order of the indices. A window reaches each element once, so
+// runs are combined.
 Result<Literal> EvalScatter(Evaluation& e) {
   const ScatterAttrs& attrs = e.inst.attrs<ScatterAttrs>();
   const ScalarBody& body = *TRY(e.session.Body(*attrs.to_apply));

@@ -10,8 +10,8 @@
 namespace hlo {
 namespace {
 
-// 6 x 16 floats take 12 of the 16 registers. b takes two and a takes one. The packed block of b (kDepth x kColumns
-// floats, 16 KiB) takes half of the first-level cache.
+// 6 x 16 floats take 12 of 16 registers. b takes two and a takes one. The packed block of b (kDepth x kColumns floats,
+// 16 KiB) takes half of the first-level cache.
 constexpr int64_t kRows = 6;
 constexpr int64_t kDepth = 256;
 constexpr int64_t kBand = kRows * 8;
@@ -69,7 +69,7 @@ void Tile(int64_t depth, const T* a, const T* b, T* sums) {
   }
 }
 
-// Multiplies few rows. Packing b would cost more than the product.
+// For few rows, packing b would cost more than the product.
 template <class T>
 void FewRows(int64_t m, int64_t n, int64_t k, const PackRows<T>& a, const T* b, int64_t b_stride, T* c,
              int64_t c_stride) {

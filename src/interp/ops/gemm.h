@@ -18,7 +18,7 @@ T MultiplyAdd(T sum, T x, T y) {
   else return sum + x * y;
 }
 
-// Writes rows [m, m + rows) and columns [k, k + depth) of the left matrix, with element (r, p) at to[p * rows + r].
+// Packs rows [m, m + rows) and columns [k, k + depth), with element (r, p) at to[p * rows + r].
 template <class T>
 using PackRows = std::function<void(int64_t m, int64_t rows, int64_t k, int64_t depth, T* to)>;
 

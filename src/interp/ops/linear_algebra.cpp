@@ -118,7 +118,7 @@ Result<Literal> EvalTriangularSolve(Evaluation& e) {
       for (int64_t m = begin; m < end; ++m) {
         const T* a = left.data<T>() + m * n * n;
         T* solution = x.data() + m * rows * columns;
-        // x op(a) = b equals op(a)^T x^T = b^T. Hence on the right side, a is read transposed and x by columns.
+        // x op(a) = b equals op(a)^T x^T = b^T: on the right, a is read transposed and x by columns.
         const bool by_column = transposed == attrs.left_side;
         const auto at = [&](int64_t i, int64_t j) {
           const T value = by_column ? a[j * n + i] : a[i * n + j];
@@ -193,7 +193,7 @@ Result<Literal> EvalBatchNormTraining(Evaluation& e) {
   const Scratch<double> y(shape.NumElements()), means(features.features), variances(features.features);
   ParallelFor(features.features, 1, [&](int64_t begin, int64_t end) {
     for (int64_t c = begin; c < end; ++c) {
-      // The mean of squares less the square of the mean would cancel, even in f64.
+      // The mean of squares less the squared mean would cancel, even in f64.
       double sum = 0, squares = 0;
       features.ForEach(c, [&](int64_t i) { sum += x[i]; });
       const double mean = sum / features.count();

@@ -8,7 +8,7 @@
 
 namespace hlo {
 
-// Floats are in total order (-NaN < -inf < ... < -0 < +0 < ... < +NaN). Complex numbers are not supported.
+// Floats are in total order (-NaN < -inf < -0 < +0 < +NaN). Complex numbers are not supported.
 void TotalOrderKeys(PrimitiveType type, const void* elements, int64_t* keys, int64_t count);
 
 }  // namespace hlo

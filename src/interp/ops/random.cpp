@@ -60,9 +60,8 @@ void StoreBits(const uint64_t* bits, PrimitiveType type, std::byte* to, int64_t 
   }
 }
 
-// Fills `bits` and returns the number of cipher blocks. A block makes one element of 64 bits. Otherwise it makes two
-// elements, which are neighbours along the first dimension of even size, or else along the first of the largest
-// dimensions.
+// Returns the number of cipher blocks. A block makes one element of 64 bits. Otherwise it makes two, which are
+// neighbours along the first dimension of even size, or else along the first of the largest dimensions.
 uint64_t ThreeFryBits(uint64_t key, uint64_t counter, const Shape& shape, Scratch<uint64_t>& bits) {
   const int64_t count = bits.size();
   if (BitWidth(shape.type()) == 64) {
@@ -133,8 +132,7 @@ Result<Literal> EvalRngBitGenerator(Evaluation& e) {
       FAIL(UnsupportedAt(e.inst, "U002", "'rng-bit-generator' with rng_three_fry takes a state of u64[2]"));
     fresh[1] = old[1] + ThreeFryBits(old[0], old[1], bits_shape, bits);
   } else {
-    // A state of two words is (key, low word of the counter), and the key is also the high word of the counter. A state
-    // of three words is (key, low word, high word).
+    // A state is (key, low word of the counter, high word). If the third word is missing, the key is the high word.
     const uint64_t high = words == 3 ? old[2] : old[0];
     unsigned __int128 counter = static_cast<unsigned __int128>(high) << 64 | old[1];
     counter += PhiloxBits(old[0], counter, bits_shape.type(), bits);
@@ -192,7 +190,7 @@ F Normal(const Scratch<uint64_t>& bits, int64_t i) {
   return Rounded<F>(i % 2 == 0 ? Opcode::kSin : Opcode::kCos, angle) * radius;
 }
 
-// A uniform number that is rounded up to the upper end becomes the lower end.
+// A number rounded up to the upper end becomes the lower end.
 template <class F>
 void DrawFloats(Evaluation& e, Literal& result) {
   const double low = e.operands[0].GetDouble(0), high = e.operands[1].GetDouble(0);
@@ -223,7 +221,7 @@ void DrawIntegers(Evaluation& e, Literal& result) {
 
 }  // namespace
 
-// The formulas give the same bits as passes/expanders/rng_expander.cpp.
+// The bits equal the bits of passes/expanders/rng_expander.cpp.
 Result<Literal> EvalRng(Evaluation& e) {
   const PrimitiveType type = e.inst.shape().type();
   const bool normal = e.inst.attrs<RngAttrs>().distribution == RandomDistribution::kNormal;

@@ -1,12 +1,11 @@
 // reduce: folds elements into accumulators in row-major order of the reduced indices: docs/ops.md#accumulation.
 //
-// Accumulators of many results are adjacent ("lanes") and go through the reduced indices together. Loops are vectorised
-// across results, and each result is summed in order.
+// Adjacent accumulators ("lanes") go through the reduced indices together. Loops are vectorised across results, and
+// each result is summed in order.
 //
 // Some reductions do not depend on the order, or only in the last bits of an f64 that is then rounded. For these, a
-// long run goes to several accumulators, and if there are few results, the reduced elements are split into pieces for
-// the threads. The shape alone determines the pieces. Sums of f64 and products of floats are rounded at each step, so
-// they stay in order.
+// long run goes to several accumulators, and if there are few results, threads share the reduced elements in pieces.
+// The shape alone determines the pieces. Sums of f64 and products of floats round at each step, so they stay in order.
 #include <algorithm>
 #include <atomic>
 #include <bit>
@@ -26,8 +25,8 @@
 namespace hlo {
 namespace {
 
-// Dimensions of the operand. Merges neighbours that are both kept or both reduced, and removes sizes of 1. `lanes` is
-// the innermost kept dimension and `run` the innermost reduced one.
+// Dimensions of the operand. Neighbours of one kind are merged, and sizes of 1 removed. `lanes` is the innermost kept
+// dimension and `run` the innermost reduced one.
 struct Plan {
   std::vector<int64_t> kept, kept_strides;        // All but `lanes`.
   std::vector<int64_t> reduced, reduced_strides;  // All but `run`.
@@ -66,8 +65,8 @@ struct Plan {
   int64_t Reductions() const { return Product(reduced) * run; }
   int64_t Results() const { return Product(kept) * lanes; }
 
-  // Number of pieces of the outermost reduced dimension: more than 1 for few blocks of `most` results. A piece has at
-  // least 2^15 steps, and 4096 elements of a contiguous run.
+  // Pieces of the outermost reduced dimension: more than 1 for few blocks of `most` results. A piece has at least 2^15
+  // steps, and 4096 elements of a contiguous run.
   int64_t Pieces(int64_t most) const {
     const int64_t blocks = Product(kept) * ((lanes + most - 1) / most), steps = std::min(lanes, most) * Reductions();
     int64_t longest = reduced.empty() ? run : reduced[0];
@@ -110,8 +109,8 @@ struct Plan {
 
 constexpr int64_t kLongRun = 32;
 
-// accumulator = F(accumulator, x) over a run, for all lanes. Lanes that are not contiguous go in eight independent
-// chains, or one by one if F has its own function for long runs.
+// accumulator = F(accumulator, x) over a run. Lanes that are not contiguous go in eight chains, or one by one if F has
+// a function for long runs.
 template <class T, class A, class F>
 void FoldRuns(const Plan& plan, const T* x, A* accumulators, int64_t lanes, F f) {
   plan.ForEachRun([&](int64_t offset) {
@@ -234,7 +233,7 @@ struct SumInDouble {
   }
 };
 
-// Elements narrower than f32 are widened first, and results are rounded once.
+// Widens elements narrower than f32, and rounds results once.
 template <class A, class F>
 Literal FoldNarrow(const Instruction& inst, const Plan& plan, const Literal& x, A init, F f) {
   const PrimitiveType type = x.shape().type();
@@ -338,7 +337,7 @@ struct Extreme {
   }
 };
 
-// Returns nullopt for a type or an op without a loop of its own.
+// Returns nullopt for a type or op without a loop.
 std::optional<Literal> ReduceByOneOp(const Instruction& inst, const Plan& plan, Opcode op, const Literal& x,
                                      const Literal& init) {
   const PrimitiveType type = x.shape().type();

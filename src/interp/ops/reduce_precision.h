@@ -1,4 +1,3 @@
-// reduce-precision of one element.
 #ifndef HLO_INTERP_OPS_REDUCE_PRECISION_H_
 #define HLO_INTERP_OPS_REDUCE_PRECISION_H_
 
@@ -37,8 +36,8 @@ T Reduced(const ReducedPrecision& to, T x) {
     bits += (last >> 1) - 1 + ((bits >> dropped) & 1);
     bits &= ~(last - 1);
   }
-  // Restricts the exponent only if the element's own type has more exponent bits. So f16 keeps its subnormals in e5m10,
-  // although T is f32.
+  // The exponent is restricted only if the element's own type has more exponent bits: f16 keeps its subnormals in
+  // e5m10, although T is f32.
   if (to.exponent_bits < kExponent && to.exponent_bits < to.own_exponent_bits) {
     constexpr int64_t kBias = (int64_t{1} << (kExponent - 1)) - 1;
     const int64_t bias = (int64_t{1} << (to.exponent_bits - 1)) - 1;

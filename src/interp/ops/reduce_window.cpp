@@ -1,4 +1,4 @@
-// reduce-window and select-and-scatter: a window that slides over an array (docs/ops.md#windows).
+// reduce-window and select-and-scatter: docs/ops.md#windows.
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -28,8 +28,7 @@ struct Offsets {
   int64_t begin = 0, end = 0;
 };
 
-// Offsets at which the window may read an element for some position in [first, last]. Leaves out padding, which may be
-// large.
+// Offsets that may read an element for some position in [first, last]. Leaves out padding, which may be large.
 Offsets OffsetsThatMeet(const WindowDim& window, int64_t size, int64_t first, int64_t last) {
   using Wide = __int128;
   const auto floor_of = [&](Wide a) {
@@ -77,7 +76,7 @@ struct Sliding {
     return offsets;
   }
 
-  // Index of the base element (lane 0, offset 0) at outer indices `position` and offsets `offsets`.begin + `at`, or -1.
+  // Base element (lane 0, offset 0) at outer indices `position` and offsets `offsets`.begin + `at`, or -1.
   int64_t OuterElement(const std::vector<int64_t>& position, const std::vector<Offsets>& offsets,
                        const std::vector<int64_t>& at) const {
     int64_t element = 0;
@@ -100,7 +99,7 @@ struct Sliding {
       }
       return;
     }
-    // Condition: lane * stride + shift is in [0, lane_base).
+    // lane * stride + shift must be in [0, lane_base).
     const int64_t shift = offset * window.window_dilation - window.pad_low;
     const int64_t first = std::max(begin, shift >= 0 ? 0 : (-shift + window.stride - 1) / window.stride);
     const int64_t last = std::min(end, lane_base - 1 - shift < 0 ? 0 : (lane_base - 1 - shift) / window.stride + 1);
@@ -108,8 +107,8 @@ struct Sliding {
   }
 };
 
-// Windows along one dimension that all begin at its first element, as in a cumulative sum. Each result is the previous
-// result, combined with the next element. This is the order of the definition, so it suits every body.
+// Windows that all begin at the first element, as in a cumulative sum. Each result is the previous one combined with
+// the next element. This is the defined order, so it suits every body.
 struct Running {
   int64_t before = 1, size = 0, out = 0, lanes = 1;
   int64_t first = 0;  // The window at position i has clamp(first + i, 0, size) elements.
@@ -281,9 +280,8 @@ Result<Literal> EvalReduceWindow(Evaluation& e) {
   return e.inst.shape().IsTuple() ? Literal::Tuple(std::move(results)) : std::move(results[0]);
 }
 
-// For each source element in row-major order, `select` chooses an element of its window in the operand, and `scatter`
-// combines the source element with the result at this place. Lanes are the trailing dimensions over which no window
-// slides.
+// For each source element in row-major order, `select` chooses a place in its window of the operand, and `scatter`
+// combines the element with the result there.
 Result<Literal> EvalSelectAndScatter(Evaluation& e) {
   const SelectAndScatterAttrs& attrs = e.inst.attrs<SelectAndScatterAttrs>();
   const ScalarBody& select = *TRY(e.session.Body(*attrs.select));

@@ -11,7 +11,7 @@ namespace hlo {
 namespace {
 
 constexpr int64_t kRegisterBytes = ScalarBody::kLanes * 16;
-constexpr int kMaxNesting = 100;  // Interpretations nested in scalar computations. Each takes stack.
+constexpr int kMaxNesting = 100;  // Nested interpretations take stack.
 constexpr int kMaxInlined = 200;  // Calls within scalar computations.
 
 bool IsIdentity(const Instruction& inst) {
@@ -20,7 +20,7 @@ bool IsIdentity(const Instruction& inst) {
          inst.operand(0).shape().IsScalar() && inst.shape().type() == inst.operand(0).shape().type();
 }
 
-// XLA's optimized comparators read the bits of floats by such bitcasts.
+// XLA's optimized comparators have such bitcasts of floats.
 bool IsSameBytes(const Instruction& inst) {
   if (!inst.Is(Opcode::kBitcast) && !inst.Is(Opcode::kBitcastConvert)) return false;
   const Shape &from = inst.operand(0).shape(), &to = inst.shape();
@@ -151,7 +151,7 @@ Status ScalarBody::Run(const std::byte* const* in, std::byte* const* out, int64_
     const Step& step = steps_[i];
     const std::byte* operands[ElementwiseOp::kMaxOperands] = {};
     for (int j = 0; j < step.operand_count; ++j) operands[j] = place(step.operands[j]);
-    // The last step may write the only result in place, because nothing is read afterwards.
+    // The last step may write the only result in place, because nothing is read later.
     const bool last = outputs_.size() == 1 && i + 1 == steps_.size() && outputs_[0].kind == Source::kRegister &&
                       outputs_[0].index == static_cast<int64_t>(i);
     step.op.Run(operands, last ? out[0] : registers + i * kRegisterBytes, count);

@@ -1,4 +1,4 @@
-// A scalar computation applied to blocks of up to kLanes elements, for reduce, sort, map and the like. Computations of
+// A scalar computation, as in reduce, sort and map, applied to blocks of up to kLanes elements. Computations of
 // elementwise ops, constants, calls and tuples run in blocks. Others are interpreted for each element.
 #ifndef HLO_INTERP_OPS_SCALAR_BODY_H_
 #define HLO_INTERP_OPS_SCALAR_BODY_H_
@@ -28,16 +28,16 @@ class ScalarBody {
     std::vector<std::byte> bytes;
   };
 
-  // Runs at most kLanes elements. `in` has an array for each parameter, in memory form. `out` has an array for each
-  // result, which may be one of `in`.
+  // Runs at most kLanes elements. `in` has an array for each parameter and `out` for each result, in memory form. They
+  // may share arrays.
   Status Run(const std::byte* const* in, std::byte* const* out, int64_t count, Scratch& scratch) const;
 
-  // AsBinary and AsComparison are null unless the body is one op on parameters 0 and 1 in this order. BinaryOpcode also
-  // allows the other order, and is kTuple for other bodies.
+  // Both are null unless the body is one op on parameters 0 and 1. BinaryOpcode also allows the other order, and is
+  // kTuple for other bodies.
   const ElementwiseOp* AsBinary() const { return binary_ ? &steps_[0].op : nullptr; }
   Opcode BinaryOpcode() const { return binary_opcode_; }
   const Instruction* AsComparison() const { return comparison_; }
-  // The number of the parameter that the body returns, or -1.
+  // The parameter that the body returns, or -1.
   int64_t AsParameter() const { return as_parameter_; }
 
  private:

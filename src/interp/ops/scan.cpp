@@ -1,4 +1,4 @@
-// scan: repeats a computation along one dimension, with carries from step to step.
+// scan repeats a computation along one dimension, with carries.
 #include "base/text.h"
 #include "interp/elements.h"
 #include "interp/evaluation.h"
@@ -8,7 +8,7 @@
 namespace hlo {
 namespace {
 
-// Element `i` along dimension `d`, without this dimension.
+// Slice `i` along dimension `d`, without this dimension.
 Literal SliceAt(const Literal& from, int64_t d, int64_t i) {
   std::vector<int64_t> dims = from.shape().dims(), strides = RowMajorStrides(dims);
   const int64_t base = strides[d] * i, bytes = ByteWidth(from.shape().type());

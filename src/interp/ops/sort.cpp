@@ -44,8 +44,8 @@ struct Keyed {
   int64_t key, index;
 };
 
-// Order of a line for a comparator that is a single LT or GT of the first operand. Returns false if this is not a total
-// order, as for NaN in IEEE order.
+// Sorts by keys for a single LT or GT of the first operand. Returns false if this is not a total order, as for NaN in
+// IEEE order.
 bool OrderByKey(const Instruction& comparison, PrimitiveType type, const std::byte* line, int64_t count,
                 Scratch<int64_t>& order) {
   const CompareAttrs& attrs = comparison.attrs<CompareAttrs>();
@@ -56,7 +56,7 @@ bool OrderByKey(const Instruction& comparison, PrimitiveType type, const std::by
   if (IsFloat(type) && attrs.type != ComparisonType::kTotalOrder) {
     const FloatFormat format = type == PrimitiveType::kF32 || type == PrimitiveType::kF64 ? kF16 : FormatOf(type);
     if (format.specials != Specials::kIeee) return false;
-    // Keys outside of [-infinity, infinity] are NaNs. The equal numbers -0 and +0 have the keys -1 and 0.
+    // Keys beyond the infinities are NaNs. The equal numbers -0 and +0 have the keys -1 and 0.
     Literal infinity = Literal::Scalar(type, std::numeric_limits<double>::infinity());
     int64_t top;
     TotalOrderKeys(type, infinity.raw(), &top, 1);
@@ -76,8 +76,7 @@ bool OrderByKey(const Instruction& comparison, PrimitiveType type, const std::by
   return true;
 }
 
-// Bottom-up merge sort of one line. The merges of a level run side by side, so that up to kLanes comparisons run as one
-// block.
+// Bottom-up merge sort of one line. The merges of a level run side by side, with up to kLanes comparisons as one block.
 class MergeSort {
  public:
   MergeSort(const ScalarBody& body, const std::vector<const std::byte*>& lines, const std::vector<int64_t>& bytes,
@@ -127,7 +126,6 @@ class MergeSort {
       TRY(Compare(from));
       for (size_t i = 0; i < active_.size(); ++i) {
         Merge& merge = active_[i];
-        // Keeps the order of equal elements.
         to[merge.out++] = from[less_[i] ? merge.right++ : merge.left++];
       }
     }
@@ -231,7 +229,7 @@ Result<Literal> EvalSort(Evaluation& e) {
   return e.inst.shape().IsTuple() ? Literal::Tuple(std::move(sorted)) : std::move(sorted[0]);
 }
 
-// (values, indices) of the k best elements along the last dimension, best first, and equal elements by index.
+// (values, indices) of the k best elements along the last dimension, best first, and equal ones by index.
 Literal TopKOf(const Literal& operand, int64_t k, bool largest, const Shape& values_shape, const Shape& indices_shape) {
   const PrimitiveType type = operand.shape().type();
   Literal values = Literal::Uninitialized(values_shape), indices = Literal::Uninitialized(indices_shape);

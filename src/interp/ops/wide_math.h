@@ -1,9 +1,8 @@
-// Functions of f32 computed in f64, without branches and calls, so that loops are vectorised. They use only IEEE 754
-// operations, so the bits are the same on every machine.
+// Functions of f32 in f64, without branches and calls, so that loops are vectorised. They use only IEEE 754 operations,
+// so all machines give the same bits.
 //
-// Errors are a few units in the last place of f64. The result rounded to f32 is nearly always right, and no wrong case
-// is known (tests/interp_wide_math_test.cpp). Zeros keep their sign and NaNs their bits. The polynomials are Taylor
-// series.
+// Errors are a few units in the last place of f64. Rounded to f32, no result is known to be wrong
+// (tests/interp_wide_math_test.cpp). Zeros keep their sign and NaNs their bits. The polynomials are Taylor series.
 #ifndef HLO_INTERP_OPS_WIDE_MATH_H_
 #define HLO_INTERP_OPS_WIDE_MATH_H_
 
@@ -51,7 +50,7 @@ inline double Clamp(double x, double most) { return x < -most ? -most : x > most
 // Rounded to f32, e^150 is infinite and e^-150 is 0.
 constexpr double kExpLimit = 150;
 
-// Evaluate(x) is the value for every f32 x for which Covers(x).
+// Evaluate(x) requires Covers(x).
 struct Exp {
   static bool Covers(double) { return true; }
   static double Evaluate(double x) {

@@ -1,4 +1,3 @@
-// Decomposes a window of two arrays into runs that are contiguous in both.
 #ifndef HLO_INTERP_OPS_WINDOW_RUNS_H_
 #define HLO_INTERP_OPS_WINDOW_RUNS_H_
 
