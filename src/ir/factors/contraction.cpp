@@ -8,7 +8,7 @@ namespace {
 
 Factor SumOf(int64_t size) { return {.size = size, .kind = FactorKind::kSum, .reducer = Opcode::kAdd}; }
 
-// The number of elements with one scale along a dimension of a scaled-dot's operand. Nothing if all have one scale.
+// The number of elements with one scale along a dimension of a scaled-dot. Nothing if all share a scale.
 std::optional<int64_t> BlockOf(const Instruction& inst, Spot spot) {
   if (!inst.Is(Opcode::kScaledDot) || spot.operand == Spot::kResult) return std::nullopt;
   const Shape& scale = inst.operand(spot.operand + 2).shape();
@@ -16,7 +16,7 @@ std::optional<int64_t> BlockOf(const Instruction& inst, Spot spot) {
   return inst.operand(spot.operand).shape().dim(spot.dim) / scale.dim(spot.dim);
 }
 
-// Adds a factor of operands whose blocks are never cut, and of their scales.
+// Blocks of operands with scales are never cut.
 void AddInBlocks(RuleBuilder& rule, const Instruction& inst, Factor factor, const std::vector<Spot>& spots) {
   int64_t together = 1;
   for (const Spot spot : spots) together = std::lcm(together, BlockOf(inst, spot).value_or(1));
@@ -49,7 +49,7 @@ std::vector<FreeDims> FreeDimsOf(const Instruction& inst, const Attrs& a, std::s
   return free;
 }
 
-// The dimensions of lhs that group sizes of rank 2 or more have in front, in order (V017).
+// The lhs dimensions that group sizes of rank 2 or more have in front, in order (V017).
 std::vector<int64_t> DimsBeforeGroups(const Instruction& inst) {
   const RaggedDotAttrs& a = inst.attrs<RaggedDotAttrs>();
   const int64_t ragged = a.lhs_ragged[0];
@@ -67,7 +67,7 @@ std::vector<int64_t> DimsBeforeGroups(const Instruction& inst) {
   return dims;
 }
 
-// The batch and the features of a convolution. With groups, features consist of groups and of the features in a group.
+// With groups, features consist of groups and of the features in a group.
 void AddFeatures(RuleBuilder& rule, const Instruction& inst, bool saturates) {
   const ConvolutionAttrs& a = inst.attrs<ConvolutionAttrs>();
   const DimLabels& d = a.dim_labels;
@@ -82,7 +82,7 @@ void AddFeatures(RuleBuilder& rule, const Instruction& inst, bool saturates) {
   rule.Add(saturates ? Factor{.size = features} : SumOf(features), {feature, in_feature});
 }
 
-// The positions of the window along spatial dimension `i`.
+// Positions of the window along spatial dimension `i`.
 void AddPositions(RuleBuilder& rule, const Instruction& inst, size_t i) {
   const DimLabels& d = inst.attrs<ConvolutionAttrs>().dim_labels;
   const WindowDim& window = inst.attrs<ConvolutionAttrs>().window.dims[i];
@@ -94,9 +94,9 @@ void AddPositions(RuleBuilder& rule, const Instruction& inst, size_t i) {
   rule.Add(std::move(positions), {InResult(d.out_spatial[i]), InOperand(0, d.lhs_spatial[i])});
 }
 
-// The indices of the kernel along spatial dimension `i`. Kernel index w and result index o meet the image at
-// o * stride + w * dilation. So a part of the kernel reads the image through the same window with both roles exchanged.
-// The gradient of weights, whose kernel is as large as its image, can be cut along this factor.
+// Kernel index w and result index o meet the image at o * stride + w * dilation. So a part of the kernel reads the
+// image through the same window with both roles exchanged. The gradient of weights, whose kernel is as large as its
+// image, can be cut along this factor.
 void AddKernel(RuleBuilder& rule, const Instruction& inst, size_t i) {
   const DimLabels& d = inst.attrs<ConvolutionAttrs>().dim_labels;
   WindowDim window = inst.attrs<ConvolutionAttrs>().window.dims[i];
@@ -134,8 +134,7 @@ FactorRule FactorsOfDot(const Instruction& inst) {
   return rule.Finish();
 }
 
-// Each group is a range of the ragged dimension, whose start depends on the sizes of all groups before. So groups and
-// the ragged dimension are whole.
+// The start of a group depends on the sizes of all groups before, so groups and the ragged dimension are whole.
 FactorRule FactorsOfRaggedDot(const Instruction& inst) {
   RuleBuilder rule(inst);
   const RaggedDotAttrs& a = inst.attrs<RaggedDotAttrs>();
@@ -165,7 +164,7 @@ FactorRule FactorsOfRaggedDot(const Instruction& inst) {
   return rule.Finish("groups are ranges of the ragged dimension");
 }
 
-// Integers of less than 64 bits saturate once, at the end of the whole sum. A part would saturate earlier.
+// Integers of less than 64 bits saturate at the end of the whole sum. A part would saturate earlier.
 FactorRule FactorsOfConvolution(const Instruction& inst) {
   RuleBuilder rule(inst);
   const ConvolutionAttrs& a = inst.attrs<ConvolutionAttrs>();

@@ -1,4 +1,4 @@
-// Factor rules of ops that exchange values, have a state or call computations.
+// Factor rules of collectives, and of ops that have a state or call computations.
 #include "base/text.h"
 #include "ir/factors/rule_builder.h"
 #include "ir/frontend_attributes.h"
@@ -21,7 +21,7 @@ int64_t ExchangedArrays(const Instruction& inst) {
   return inst.operand_count() - (a != nullptr && a->has_dynamic_root.value_or(false) ? 1 : 0);
 }
 
-// Whether elements of one operand become elements of another one's result. Then all arrays have the same dimensions.
+// Whether elements of one operand go to another one's result. Then all arrays have the same dimensions.
 bool ExchangesAmongOperands(const Instruction& inst) {
   return inst.Is(Opcode::kRaggedAllToAll) || (inst.Is(Opcode::kAllToAll) && DimensionAlong(inst) < 0);
 }
@@ -78,7 +78,7 @@ void AddBatch(RuleBuilder& rule, const Instruction& inst, int64_t dim) {
 
 }  // namespace
 
-// JAX says how many leading dimensions of its calls are a batch.
+// JAX states the leading batch dimensions of its calls.
 FactorRule FactorsOfCustomCall(const Instruction& inst) {
   // A statement of a sharding, whose value is its operand.
   if (MarkerOf(inst) == Marker::kValue && inst.operand_count() == 1 && IsIdentityMarker(inst))

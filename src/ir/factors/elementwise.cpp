@@ -20,7 +20,7 @@ FactorRule ByElement(const Instruction& inst) {
   return rule.Finish();
 }
 
-// Leaves of an operand, from `first` on, that are leaves of the result.
+// Leaves from `first` on are leaves of the result.
 void AddSameLeaves(RuleBuilder& rule, const Instruction& inst, int64_t operand, int64_t first, int64_t result_first) {
   const std::vector<const Shape*> results = LeavesOf(inst.shape());
   const std::vector<const Shape*> leaves = LeavesOf(inst.operand(operand).shape());
@@ -32,7 +32,6 @@ void AddSameLeaves(RuleBuilder& rule, const Instruction& inst, int64_t operand, 
   }
 }
 
-// Leaves of a tuple that the op does not read.
 void AddUnreadLeaves(RuleBuilder& rule, const Shape& tuple, int64_t first_read, int64_t count) {
   const std::vector<const Shape*> leaves = LeavesOf(tuple);
   for (int64_t i = 0; i < std::ssize(leaves); ++i) {
@@ -107,7 +106,7 @@ FactorRule FactorsOfBatchNorm(const Instruction& inst) {
   return rule.Finish(sums ? "batchnorm_expander makes its sums reduces" : "");
 }
 
-// The last dimension that only one side has is part of each element of the other.
+// The last dimension of one side is part of each element of the other.
 FactorRule FactorsOfBitcastConvert(const Instruction& inst) {
   RuleBuilder rule(inst);
   const Shape& operand = inst.operand(0).shape();
@@ -118,7 +117,7 @@ FactorRule FactorsOfBitcastConvert(const Instruction& inst) {
   return rule.Finish();
 }
 
-// get-dimension-size and set-dimension-size count the elements of the whole dimension.
+// Both ops count the elements of the whole dimension.
 FactorRule FactorsOfDimensionSize(const Instruction& inst) {
   RuleBuilder rule(inst);
   const Shape& operand = inst.operand(0).shape();

@@ -30,7 +30,7 @@ std::string TextOf(const std::vector<LeafFactors>& leaves) {
   return Join(texts, ",");
 }
 
-// Dynamic dimensions have elements that do not count, at the end of the whole and not of each part.
+// Elements that do not count are at the end of the whole dynamic dimension, not of each part.
 void MakeDynamicWhole(const Shape& shape, const std::vector<LeafFactors>& leaves, FactorRule& rule) {
   const std::vector<const Shape*> shapes = LeavesOf(shape);
   for (size_t leaf = 0; leaf < leaves.size(); ++leaf) {

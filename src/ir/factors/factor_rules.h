@@ -1,12 +1,12 @@
-// Rules that say how an op may be split over devices. ir/ops.def lists the rule of each op. A rule names the factors of
-// an op, which are the independent indices of its loops, and the factors that each dimension of its arrays consists of.
+// Rules for splitting an op over devices, listed in ir/ops.def. A rule names the factors of an op, which are the
+// independent indices of its loops, and the factors of each dimension of its arrays.
 //
 //   f32[64,64] dot(f32[64,16], f32[16,64]), contracting 1 with 0   ([i,k],[k,j])->([i,j]) i=64 j=64 k:sum=16
 //   f32[6,4] reshape(f32[24])                                      ([ij])->([i,j]) i=6 j=4
 //
 // A factor of size n may be cut into parts of ceil(n / devices) indices. Its kind defines the task of a part, and how
-// the whole result follows from the parts. tests/factors_laws_test.cpp checks this with the interpreter for each
-// opcode. ir/factors/local_op.h gives the op of a part.
+// the result follows from the parts. tests/factors_laws_test.cpp checks this with the interpreter for each opcode.
+// ir/factors/local_op.h gives the op of a part.
 //
 // A dimension of size 1 has no factors. A dimension of dynamic or unknown size has a factor of kind `whole`.
 #ifndef HLO_IR_FACTORS_FACTOR_RULES_H_
@@ -35,20 +35,20 @@ enum class FactorKind : uint8_t {
 };
 std::string_view ToString(FactorKind kind);
 
-// The indices of an operand's dimension that the indices of a factor read: docs/ops.md#windows. The stride is negative
-// if rising indices read falling ones. An operand may have several windows, which never meet the same element.
+// The operand indices that the indices of a factor read: docs/ops.md#windows. The stride is negative if rising indices
+// read falling ones. An operand may have several windows, which never share an element.
 struct FactorWindow {
   int64_t operand = 0, dim = 0;
   WindowDim window;
 };
 
-// The operand with the index of a look or put factor.
+// The operand that has the index.
 struct FactorIndex {
   int64_t operand = 0;
-  // The index is this component of the vectors along `vector_dim`. Without such a dimension each element is an index.
+  // The index is this component of vectors along `vector_dim`. Without one, each element is an index.
   int64_t component = 0, vector_dim = 0;
-  int64_t width = 1;  // The number of adjacent elements that an index selects.
-  // If true, indices are clamped to [0, size - width] of the whole dimension. Otherwise, indices out of range select
+  int64_t width = 1;  // Adjacent elements that an index selects.
+  // Whether indices are clamped to [0, size - width] of the whole dimension. Otherwise, indices out of range select
   // nothing.
   bool clamped = true;
 };
@@ -56,38 +56,37 @@ struct FactorIndex {
 struct Factor {
   int64_t size = 0;  // A kWindow has the size of the result's dimension.
   FactorKind kind = FactorKind::kWhole;
-  // Combines the parts of a kSum or kScan, element by element. kTopK applies to the results of the parts, one behind
-  // the other. If a kSum has none, the op's own computation combines the parts in order.
+  // Combines the parts of a kSum or kScan by element. kTopK applies to the concatenated results. If a kSum has none,
+  // the op's own computation combines the parts in order.
   std::optional<Opcode> reducer;
-  // Operands that only the first part of a kSum or kScan uses. In the other parts they are the reducer's identity. The
-  // first part of a reverse scan is the last one.
+  // Operands that only the first part of a kSum or kScan uses (the last part of a reverse scan). In the others they are
+  // the reducer's identity.
   std::vector<int64_t> used_once;
-  // A kWindow has windows. A kSum with windows has the indices of a convolution's kernel, which is stored from the end
-  // if the window is reversed.
+  // A kWindow has windows. In a kSum they are the indices of a convolution's kernel, which is stored from the end if
+  // the window is reversed.
   std::vector<FactorWindow> windows;
   std::optional<FactorIndex> index;  // For kLook and kPut.
 };
 
-using DimFactors = InlineVector<uint16_t, 4>;  // Numbers of factors, the major one first.
+using DimFactors = InlineVector<uint16_t, 4>;  // Factors of a dimension, the major one first.
 using LeafFactors = std::vector<DimFactors>;   // One list for each dimension.
 
 struct FactorRule {
   std::vector<Factor> factors;
   std::vector<std::vector<LeafFactors>> operands;  // Indexed by operand and leaf.
   std::vector<LeafFactors> result;                 // Indexed by leaf.
-  // Called computations relate the leaves of operands and result to each other. The lists above are empty.
+  // Called computations relate operands and result. The lists above are empty.
   bool edges = false;
-  // The reason why dimensions are whole, if a part of the op would have a meaning. Otherwise "".
+  // The reason why dimensions are whole although a part would have a meaning, or "".
   std::string refuses;
 
-  // "([i,k],[k,j])->([i,j]) i=64 j=64 k:sum=16". Letters begin at i. The leaves of an operand that is a
-  // tuple are in parentheses.
+  // "([i,k],[k,j])->([i,j]) i=64 j=64 k:sum=16". Letters begin at i. Leaves of a tuple are in parentheses.
   std::string ToString() const;
 };
 
 FactorRule FactorsOf(const Instruction& inst);
 
-// The rules of families of ops, without the rule for dynamic dimensions. Only the table and FactorsOf call them.
+// Rules without the rule for dynamic dimensions. Only the table and FactorsOf call them.
 FactorRule FactorsOfBatchNorm(const Instruction& inst);
 FactorRule FactorsOfBitcast(const Instruction& inst);
 FactorRule FactorsOfBitcastConvert(const Instruction& inst);

@@ -10,21 +10,20 @@ int64_t PlaceIn(std::span<const int64_t> list, int64_t value) {
   return std::find(list.begin(), list.end(), value) - list.begin();
 }
 
-// The dimensions that gather and scatter have in common. An outer array is gather's result or scatter's updates: it has
-// the batch dimensions of the indices and the dimensions of a slice.
+// Dimensions of gather and scatter. An outer array is gather's result or scatter's updates. It has the batch dimensions
+// of the indices and the dimensions of a slice.
 struct IndexedDims {
   std::span<const int64_t> outer_slice, dropped, indexed, array_batch, indices_batch;
   int64_t vector_dim;
   int64_t array_rank, indices_rank, outer_rank;
 
-  // The place of a slice dimension in an outer array, or -1 if it is dropped.
+  // Returns -1 for a dropped dimension.
   int64_t OuterOfSlice(int64_t dim) const {
     if (Has(dropped, dim) || Has(array_batch, dim)) return -1;
     int64_t place = 0;
     for (int64_t i = 0; i < dim; ++i) place += !Has(dropped, i) && !Has(array_batch, i);
     return outer_slice[place];
   }
-  // The place of a batch dimension of the indices in an outer array.
   int64_t OuterOfBatch(int64_t indices_dim) const {
     int64_t place = indices_dim - (vector_dim < indices_dim ? 1 : 0);
     for (int64_t dim = 0; dim < outer_rank; ++dim) {

@@ -3,7 +3,7 @@
 
 namespace hlo {
 
-// In triangular-solve the columns of b, or its rows if a is on the right, are independent systems.
+// Columns of b, or its rows if a is on the right, are independent systems.
 FactorRule FactorsOfMatrices(const Instruction& inst) {
   RuleBuilder rule(inst);
   const int64_t rank = inst.shape().rank();

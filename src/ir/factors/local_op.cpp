@@ -15,7 +15,7 @@ bool HasFactor(const DimFactors& dim, const FactorPart& part) {
   return std::find(dim.begin(), dim.end(), part.factor) != dim.end();
 }
 
-// The size of a part of a dimension that has the factor.
+// Size of a part of a dimension with the factor.
 int64_t LocalSize(int64_t size, const FactorRule& rule, const FactorPart& part) {
   return size / rule.factors[part.factor].size * part.range.size;
 }
@@ -30,7 +30,7 @@ struct Cut {
   const Factor& factor() const { return rule.factors[part.factor]; }
   bool CutsResult(int64_t dim) const { return HasFactor(rule.result[0][dim], part); }
   bool CutsOperand(int64_t operand, int64_t dim) const { return HasFactor(rule.operands[operand][0][dim], part); }
-  // The kernel of a reversed window is stored from its last position to its first.
+  // A reversed window's kernel is stored from its last position to its first.
   LocalWindow WindowOf(const FactorWindow& read) const {
     IndexRange positions = part.range;
     const bool from_end = factor().kind == FactorKind::kSum && read.window.reversed;
@@ -40,7 +40,7 @@ struct Cut {
   }
 };
 
-// One overload for each attribute struct with values that depend on sizes. The others stay.
+// Overloads exist for attributes that depend on sizes. Other attributes stay.
 template <class Attrs>
 void Localize(const Cut&, Attrs&) {}
 
@@ -50,7 +50,7 @@ void Localize(const Cut& cut, IotaAttrs& a) {
   if (cut.CutsResult(a.iota_dimension)) cut.local.offset = cut.part.range.first;
 }
 
-// The elements of an array whose index along `dim` is in a range.
+// Elements whose index along `dim` is in the range.
 Literal RowsOf(const Literal& whole, int64_t dim, IndexRange range, const Shape& shape) {
   Literal rows(shape);
   int64_t outer = 1;
@@ -86,14 +86,14 @@ void Localize(const Cut& cut, PadAttrs& a) {
   }
 }
 
-// The rows of a part come in the order of the result. A dimension is also free if its shift is a multiple of its size.
+// Rows of a part are in the order of the result. A shift by a multiple of the size is also free.
 void Localize(const Cut& cut, ShuffleAttrs& a) {
   for (size_t i = 0; i < a.dimensions.size(); ++i) {
     if (cut.CutsResult(a.dimensions[i])) a.shifts[i] = 0;
   }
 }
 
-// Slices of all elements along a cut dimension are slices of all elements of the part.
+// Slices along a cut dimension have all elements of the part.
 void LocalizeSlice(const Cut& cut, std::vector<int64_t>& sizes) {
   for (int64_t dim = 0; dim < std::ssize(sizes); ++dim) {
     const int64_t size = cut.inst.operand(0).shape().dim(dim);
@@ -116,7 +116,7 @@ void Localize(const Cut& cut, ReduceWindowAttrs& a) {
   for (const FactorWindow& read : cut.factor().windows) a.window.dims[read.dim] = cut.WindowOf(read).window;
 }
 
-// The part's rows of the operand contain the windows of all its sources.
+// Rows of the operand contain the windows of all sources.
 void Localize(const Cut& cut, SelectAndScatterAttrs& a) {
   if (cut.factor().windows.empty()) return;
   const int64_t dim = cut.factor().windows[0].dim;
@@ -143,7 +143,7 @@ void Localize(const Cut& cut, ConvolutionAttrs& a) {
     a.window.dims[i].pad_high = local.pad_high;
     if (cut.factor().kind == FactorKind::kSum) a.window.dims[i].size = cut.part.range.size;
   }
-  // Features consist of groups, then of those in a group. A factor that batch or input and output have is the groups.
+  // Features consist of groups, then of features in a group. A factor of both batch or input and output is the groups.
   const bool of_features = cut.CutsResult(d.out_feature) && cut.CutsOperand(0, d.lhs_feature);
   const bool of_batch = cut.CutsResult(d.out_feature) && cut.CutsOperand(0, d.lhs_batch);
   if (of_features) a.feature_group_count = cut.part.range.size;
@@ -186,7 +186,7 @@ std::optional<FactorPart> PartOf(const FactorRule& rule, int64_t factor, int64_t
 
 namespace {
 
-// The positions [low, high) that the windows of a part span. With a dilation of d, element e has the position e * d.
+// Positions [low, high) of a part's windows. With a dilation of d, element e is at e * d.
 struct Span {
   Span(const WindowDim& window, IndexRange positions) {
     const int64_t a = positions.first * window.stride, b = (positions.first + positions.size - 1) * window.stride;
@@ -196,7 +196,7 @@ struct Span {
     end = FloorDiv(high - 1, window.base_dilation) + 1;
   }
   int64_t low, high;
-  int64_t first, end;  // The elements in it.
+  int64_t first, end;  // Elements in the span.
 };
 
 LocalWindow WithPadding(const WindowDim& window, const Span& span) {

@@ -3,9 +3,9 @@
 //   f32[10] slice(f32[16]), slice={[2:12]}    factor i: window, cut in 2
 //   => part 1 is f32[5] slice(f32[5]), slice={[0:5]}, of rows 7 to 11 of the operand
 //
-// Operands are parts of the whole operands along the factor's dimensions, or their rows in the factor's windows. The
-// caller moves the rows to the device and combines the parts of a sum, look or scan. For a look or put it also
-// subtracts the part's first index from the indices.
+// Operands are parts along the factor's dimensions, or rows in the factor's windows. The caller moves rows to the
+// device, combines the parts of a sum, look or scan, and for a look or put subtracts the part's first index from the
+// indices.
 #ifndef HLO_IR_FACTORS_LOCAL_OP_H_
 #define HLO_IR_FACTORS_LOCAL_OP_H_
 
@@ -27,24 +27,24 @@ struct IndexRange {
 struct FactorPart {
   int64_t factor = 0;
   IndexRange range;  // Indices of the factor, at least one.
-  // If true, the caller gives all rows that the windows of the part cover, also those outside of the operand, which
-  // have the value of the op's padding. So the window is the same for all parts.
+  // Whether the caller gives all rows that the part's windows cover, even padding outside of the operand. Then all
+  // parts have the same window.
   bool has_padding_rows = false;
 };
 
-// Part `part` of `parts`, each of ceil(size / parts) indices but the last ones. Nothing if the part has no index.
+// Parts have ceil(size / parts) indices, except for the last ones. Returns nothing if the part has none.
 std::optional<FactorPart> PartOf(const FactorRule& rule, int64_t factor, int64_t parts, int64_t part);
 
-// The elements that a part of window positions reads, and its window over these elements alone.
+// The elements that a part reads, and its window over these elements alone.
 struct LocalWindow {
   IndexRange rows;
   WindowDim window;  // Its padding is not negative.
 };
 LocalWindow LocalWindowOf(const WindowDim& window, int64_t elements, IndexRange positions);
-// The same with the rows outside of the operand, whose numbers are negative or not less than the number of elements.
+// Includes rows outside of the operand, whose numbers are negative or too large.
 LocalWindow UnclampedWindowOf(const WindowDim& window, IndexRange positions);
 
-// Rows of an operand along a dimension. An operand with several windows is their rows, one behind the other.
+// Rows along a dimension. Rows of several windows are concatenated.
 struct OperandRows {
   int64_t operand = 0, dim = 0;
   IndexRange rows;
@@ -53,20 +53,20 @@ struct OperandRows {
 struct LocalOp {
   Shape shape;
   Attributes attributes;
-  std::vector<OperandRows> rows;  // One entry for each window of the factor.
-  // Added to all elements of this leaf of the result: an iota and the indices of a topk count from the part's start on.
+  std::vector<OperandRows> rows;  // Rows for each window of the factor.
+  // Added to this leaf of the result: an iota and the indices of a topk count from the part's start on.
   int64_t offset = 0, offset_leaf = 0;
-  // The rows of the result along the factor's dimension that belong to the part. Empty: all.
+  // Result rows that belong to the part. Empty: all.
   std::optional<IndexRange> kept;
 };
 
-// The rule must be FactorsOf(inst), and the factor must not be whole. A scan whose step becomes smaller gets a new
-// computation in its module.
+// The rule must be FactorsOf(inst), and the factor not whole. A scan whose step becomes smaller gets a new computation
+// in its module.
 LocalOp LocalOpOf(const Instruction& inst, const FactorRule& rule, const FactorPart& part);
-// The op of a part along each of several different factors. The op must not be a constant.
+// For several different factors. The op must not be a constant.
 LocalOp LocalOpOf(const Instruction& inst, const FactorRule& rule, std::span<const FactorPart> parts);
 
-// The shape of an array without windows, or of a tuple of such arrays, along the factor.
+// Requires arrays without windows, or tuples of such arrays.
 Shape LocalShape(const Shape& whole, const std::vector<LeafFactors>& leaves, const FactorRule& rule,
                  const FactorPart& part);
 

@@ -7,13 +7,13 @@
 namespace hlo {
 namespace {
 
-// Dimensions of one side of a reshape, without the factors that were taken off.
+// Dimensions of one side of a reshape, without the common factors.
 struct Side {
   int64_t operand;
   std::vector<int64_t> rest;
   size_t begin = 0, end = 0;  // The group of dimensions at hand.
 
-  // The first dimension of the group from the major or minor end on that is not used up, or null.
+  // The group's next dimension from the major or minor end, or null.
   const int64_t* Next(bool major) const {
     for (size_t i = begin; i < end; ++i) {
       const int64_t& size = rest[major ? i : end - 1 - (i - begin)];
@@ -33,7 +33,7 @@ struct CommonFactor {
   Spot from, to;
 };
 
-// Takes common divisors off the major or minor end of both groups, as long as there are any.
+// Takes all common divisors off the major or minor end of both groups.
 std::vector<CommonFactor> TakeOffCommon(Side& from, Side& to, bool major) {
   std::vector<CommonFactor> taken;
   while (true) {
@@ -44,7 +44,7 @@ std::vector<CommonFactor> TakeOffCommon(Side& from, Side& to, bool major) {
   }
 }
 
-// Extends both groups, which are empty, to the next place where the products of the sizes meet.
+// Extends both empty groups to the next place where the products meet.
 void FindGroup(Side& from, Side& to) {
   int64_t x = 1, y = 1;
   do {
@@ -79,8 +79,8 @@ FactorRule FactorsOfTranspose(const Instruction& inst) {
   return rule.Finish();
 }
 
-// The common refinement of both lists of sizes. Groups of dimensions end where the products of both lists meet. In each
-// group common divisors are taken off the major end, then off the minor end, and the rest is whole:
+// The common refinement of both lists of sizes. Groups of dimensions end where both products meet. Common divisors are
+// taken off the major end, then off the minor end, and the rest is whole:
 //
 //   f32[6,4] => f32[24]     ([i,j])->([ij]) i=6 j=4
 //   f32[6,4] => f32[4,6]    ([ij,kn])->([il,mn]): i=2 and n=2 are common, the others are whole
@@ -156,7 +156,7 @@ FactorRule FactorsOfReverse(const Instruction& inst) {
   return rule.Finish();
 }
 
-// A rotation is a concatenation of two pieces of the operand: those from `start` on, and those before.
+// A rotation concatenates two pieces of the operand: from `start` on, and those before.
 FactorRule FactorsOfShuffle(const Instruction& inst) {
   RuleBuilder rule(inst);
   const std::vector<int64_t> starts = ShuffleStarts(inst);

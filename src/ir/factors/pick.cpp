@@ -8,7 +8,7 @@
 namespace hlo {
 namespace {
 
-using Values = std::vector<double>;  // One value for each accumulator, or for each element.
+using Values = std::vector<double>;  // Values of accumulators, or of elements.
 
 bool Compares(ComparisonDirection direction, double a, double b) {
   switch (direction) {
@@ -54,7 +54,7 @@ bool Holds(const Instruction& predicate, const Values& a, const Values& b) {
   }
 }
 
-// Whether result `i` of `count` is one of both parameters of pair i.
+// Whether result `i` is one of the two parameters of pair i.
 bool PicksPair(const Instruction& result, int64_t i, int64_t count) {
   const auto is_parameter = [&](const Instruction& inst, int64_t number) {
     return inst.Is(Opcode::kParameter) && inst.parameter_number() == number;

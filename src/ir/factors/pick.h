@@ -1,4 +1,4 @@
-// Reducers that select the accumulator or the element, such as the reducers of argmax and argmin.
+// Reducers that select the accumulator or the element, as in an argmax.
 #ifndef HLO_IR_FACTORS_PICK_H_
 #define HLO_IR_FACTORS_PICK_H_
 
@@ -12,8 +12,9 @@ struct PickLaws {
   bool associative = false, commutative = false;
 };
 
-// Nothing unless each result is a select of the accumulator or of the element, by comparisons of parameters. For one or
-// two pairs of parameters. Such a result depends on the order of the values alone, so that few values prove a law.
+// Supports one or two pairs of parameters, if each result selects the accumulator or the element by comparisons of
+// parameters. Such a result depends only on the order of values, so few values prove a law. Returns nothing for other
+// reducers.
 std::optional<PickLaws> LawsOfPick(const Computation& reducer);
 
 }  // namespace hlo

@@ -7,13 +7,11 @@
 namespace hlo {
 namespace {
 
-// Its op, if the identity is known.
 std::optional<Opcode> KnownReducer(const Computation& reducer) {
   const std::optional<Opcode> op = ReducerOp(reducer);
   return op && IdentityOf(*op, reducer.root().shape().type()) ? op : std::nullopt;
 }
 
-// A dimension of k arrays and of their results.
 std::vector<Spot> InAll(int64_t arrays, int64_t dim, int64_t results, int64_t result_dim) {
   std::vector<Spot> spots;
   for (int64_t leaf = 0; leaf < results; ++leaf) spots.push_back(InResult(result_dim, leaf));
@@ -21,7 +19,7 @@ std::vector<Spot> InAll(int64_t arrays, int64_t dim, int64_t results, int64_t re
   return spots;
 }
 
-// A scatter of a part needs all windows that meet the part, and the whole of each window.
+// A scatter of a part needs all windows that meet the part, each whole.
 Factor ScatteredWindows(const Instruction& inst, int64_t dim, const WindowDim& window) {
   const int64_t size = inst.shape().dim(dim), sources = inst.operand(1).shape().dim(dim), beyond = window.size - 1;
   const int64_t dilated = sources == 0 ? 0 : (sources - 1) * window.stride + 1;
@@ -50,7 +48,7 @@ FactorRule OfSelectAndScatter(const Instruction& inst) {
   return rule.Finish();
 }
 
-// A step whose result depends only on the elements at the same place of its parameters.
+// Whether the result depends only on elements at the same place of the parameters.
 bool IsElementwiseStep(const Computation& step) {
   const Shape& shape = step.parameter(0).shape();
   for (const Instruction* inst : step.instructions()) {
@@ -60,7 +58,7 @@ bool IsElementwiseStep(const Computation& step) {
   return true;
 }
 
-// The op of a scan with one input and one carry, whose steps combine both. Its result is the carry before or after.
+// Supports one input and one carry, which a step combines. The result is the carry before or after.
 std::optional<Opcode> RunningOp(const Instruction& scan) {
   const Computation& step = *scan.attrs<ScanAttrs>().to_apply;
   const Instruction& root = step.root();
@@ -78,8 +76,8 @@ std::optional<Opcode> RunningOp(const Instruction& scan) {
 
 }  // namespace
 
-// A pick needs no identity, because a value that is used twice changes nothing. If it is not commutative, such as one
-// that returns the first NaN, only parts of the major dimension can be combined.
+// A pick needs no identity, because a value that is used twice changes nothing. If it is not commutative, such as a
+// pick of the first NaN, only parts of the major dimension can be combined.
 FactorRule FactorsOfReduce(const Instruction& inst) {
   RuleBuilder rule(inst);
   const ReduceAttrs& a = inst.attrs<ReduceAttrs>();
@@ -160,7 +158,7 @@ FactorRule FactorsOfSort(const Instruction& inst) {
   return rule.Finish();
 }
 
-// The largest elements of the whole are among the largest elements of the parts.
+// The largest elements are among the largest of the parts.
 FactorRule FactorsOfTopK(const Instruction& inst) {
   RuleBuilder rule(inst);
   const Shape& array = inst.operand(0).shape();

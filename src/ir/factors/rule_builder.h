@@ -1,4 +1,4 @@
-// Makes the factor rule of one op. A family names the factors that may be cut. All other dimensions become `whole`.
+// Makes the factor rule of one op. Dimensions without a factor become `whole`.
 #ifndef HLO_IR_FACTORS_RULE_BUILDER_H_
 #define HLO_IR_FACTORS_RULE_BUILDER_H_
 
@@ -12,7 +12,7 @@
 
 namespace hlo {
 
-// A dimension of a leaf of an operand, or of the result.
+// A dimension of an operand's leaf, or of the result.
 struct Spot {
   static constexpr int64_t kResult = -1;
   int64_t operand = 0, dim = 0, leaf = 0;
@@ -24,17 +24,16 @@ class RuleBuilder {
  public:
   explicit RuleBuilder(const Instruction& inst);
 
-  // Appends a factor to dimensions, as the minor one of each. Does nothing for a size of 1 or less, which cannot be
-  // cut.
+  // Appends a factor as the minor one of each dimension. Does nothing for a size of at most 1.
   void Add(Factor factor, std::span<const Spot> spots);
   void Add(Factor factor, std::initializer_list<Spot> spots) { Add(std::move(factor), std::vector<Spot>(spots)); }
   void AddFree(int64_t size, std::span<const Spot> spots) { Add({.size = size, .kind = FactorKind::kFree}, spots); }
   void AddFree(int64_t size, std::initializer_list<Spot> spots) { AddFree(size, std::vector<Spot>(spots)); }
   void AddWhole(int64_t size, std::initializer_list<Spot> spots) { Add({.size = size}, spots); }
-  // kFree if the window only reads the element at the same place, otherwise kWindow.
+  // Adds a kFree factor if the window reads only the element at the same place, otherwise kWindow.
   void AddWindows(int64_t size, std::vector<FactorWindow> windows);
 
-  // The rule. Each dimension without a factor has become a kWhole factor of its own.
+  // Each dimension without a factor becomes a kWhole factor.
   FactorRule Finish(std::string refuses = "");
 
  private:
@@ -46,7 +45,6 @@ class RuleBuilder {
   FactorRule rule_;
 };
 
-// The leaves of a shape, in order.
 std::vector<const Shape*> LeavesOf(const Shape& shape);
 
 inline bool Has(std::span<const int64_t> list, int64_t value) {

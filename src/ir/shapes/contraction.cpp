@@ -7,7 +7,7 @@
 namespace hlo {
 namespace {
 
-// The written type, or if it is omitted the type of the more precise operand.
+// The written type, or the type of the more precise operand.
 PrimitiveType ContractionType(const Instruction& inst) {
   if (inst.shape().IsArray()) return inst.shape().type();
   return HigherPrecision(inst.operand(0).shape().type(), inst.operand(1).shape().type());
@@ -29,7 +29,7 @@ Status CheckDotDims(const Instruction& inst, const Shape& shape, const std::vect
                             contracting_name, " ", Braced(contracting))));
 }
 
-// The size of a dimension including the elements that a sparse operand leaves out. Error: V029.
+// The size with the elements that a sparse operand leaves out. Error: V029.
 Result<int64_t> DenseSize(const Instruction& inst, const Shape& shape, int64_t dim,
                           const std::optional<OperandSparsity>& sparsity) {
   const int64_t kept = shape.dim(dim);
@@ -43,7 +43,7 @@ Result<int64_t> DenseSize(const Instruction& inst, const Shape& shape, int64_t d
                             " cannot expand")));
 }
 
-// Checks V012 to V014: the two lists pair up dimensions of equal sizes.
+// Checks V012 to V014: the lists pair up dimensions of equal sizes.
 Status CheckPairs(const Instruction& inst, const std::vector<int64_t>& lhs_dims, const std::vector<int64_t>& rhs_dims,
                   const char* what, const char* attribute, const char* count_code, const char* size_code,
                   const SparsityConfig& sparsity) {
@@ -215,8 +215,8 @@ Result<Shape> ShapeOfDot(const Instruction& inst) {
   return ContractedShape(inst, a, {}, a.sparsity);
 }
 
-// The shape of a dot, where the group dimension of rhs is dropped. If the ragged dimension is contracted, the groups
-// become the first dimension.
+// The shape of a dot without the group dimension of rhs. If the ragged dimension is contracted, groups become the first
+// dimension.
 Result<Shape> ShapeOfRaggedDot(const Instruction& inst) {
   const RaggedDotAttrs& a = inst.attrs<RaggedDotAttrs>();
   Shape shape = TRY(ContractedShape(inst, a, a.rhs_group));
@@ -246,8 +246,8 @@ Result<Shape> ShapeOfScaledDot(const Instruction& inst) {
   return shape;
 }
 
-// XLA's verifier has a rule for forward convolutions only. Gradients and sparse convolutions keep the written shape.
-// V315 checks gradients.
+// XLA's verifier has a rule only for forward convolutions. Gradients (V315) and sparse convolutions keep the written
+// shape.
 Result<Shape> ShapeOfConvolution(const Instruction& inst) {
   Shape shape = TRY(ShapeOfConvolutionKind(inst));
   const ConvolutionAttrs& a = inst.attrs<ConvolutionAttrs>();
@@ -300,7 +300,7 @@ Result<Shape> ShapeOfConvolutionKind(const Instruction& inst) {
   const int64_t kernel_features = rhs.dim(d.rhs_input_feature);
   const int64_t out_features = rhs.dim(d.rhs_output_feature);
   const int64_t batch = lhs.dim(d.lhs_batch);
-  // Sizes of sparse operands count only the kept elements.
+  // Sizes of sparse operands count only kept elements.
   const bool dense = a.sparsity.empty();
   const auto known = [](int64_t size) { return size != Shape::kUnbounded; };
   int64_t taken = 0;

@@ -19,7 +19,7 @@ Status CheckType(const Instruction& inst, int64_t i, const char* code, Allowed a
 
 bool IsFloatOrComplex(PrimitiveType type) { return IsFloat(type) || IsComplex(type); }
 
-// Errors: V030, V032. Scalars and sizes of 1 are broadcast here, as in XLA's inference, and rejected later (V031).
+// Errors: V030, V032. As in XLA, scalars and sizes of 1 are broadcast here and rejected later (V031).
 Result<Shape> BinaryShape(const Instruction& inst) {
   TRY(CheckArrays(inst));
   const Shape& lhs = inst.operand(0).shape();

@@ -7,8 +7,7 @@ namespace {
 
 bool IsFloatOrComplex(PrimitiveType type) { return IsFloat(type) || IsComplex(type); }
 
-// Expects an array of floats, then `vectors` operands with one element per feature. Returns the shape of the vectors.
-// Errors: V123, V124.
+// Expects floats, then `vectors` operands with one element per feature. Returns their shape. Errors: V123, V124.
 Result<Shape> CheckBatchNorm(const Instruction& inst, int64_t vectors) {
   TRY(CheckArrays(inst));
   const Shape& x = inst.operand(0).shape();

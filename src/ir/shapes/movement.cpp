@@ -14,7 +14,7 @@ Status CheckResultType(const Instruction& inst, const char* code) {
                          ", expected the element type of its operand ", inst.operand(0).shape())));
 }
 
-// Expects one index for each dimension from operand `first` on, or a vector of all indices. Errors: V066, V067.
+// Expects one index for each dimension from operand `first` on, or a vector of all. Errors: V066, V067.
 Status CheckIndices(const Instruction& inst, int64_t first, int64_t rank) {
   const int64_t count = inst.operand_count() - first;
   const bool vector = count == 1 && inst.operand(first).shape().IsArray() && inst.operand(first).shape().rank() == 1;
@@ -37,7 +37,7 @@ bool IsPermutation(const std::vector<int64_t>& dims, int64_t rank) {
   return static_cast<int64_t>(dims.size()) == rank && IsDimSet(dims, rank);
 }
 
-// Error: V074. If index_vector_dim is the rank of the indices, each index vector has one element.
+// Error: V074. An index_vector_dim equal to the rank means vectors of one element.
 Status CheckIndexVector(const Instruction& inst, const Shape& indices, int64_t operand, int64_t index_vector_dim) {
   if (!indices.IsArray() || !IsInteger(indices.type())) {
     FAIL(ErrorAtOperand(inst, operand, "V074", Str("indices are ", indices, ", expected integers")));

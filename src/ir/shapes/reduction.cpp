@@ -7,7 +7,7 @@
 namespace hlo {
 namespace {
 
-// Expects k inputs of equal dimensions, then k initial values. Returns k. Errors: V100, and `dims_code`, V101 or V102.
+// Expects k inputs of equal dimensions, then k initial values. Returns k. Errors: V100, `dims_code` (V101 or V102).
 Result<int64_t> CountInputs(const Instruction& inst, const char* dims_code) {
   const int64_t count = inst.operand_count();
   if (count % 2 != 0 || count == 0) {
@@ -25,7 +25,7 @@ Result<int64_t> CountInputs(const Instruction& inst, const char* dims_code) {
   return count / 2;
 }
 
-// One array for each type, in a tuple if the computation returns a tuple.
+// The results are a tuple if the computation returns one.
 Shape ResultsOf(const Computation& to_apply, const std::vector<PrimitiveType>& types, const Shape& like) {
   if (!to_apply.root().shape().IsTuple()) return like.WithType(types[0]);
   std::vector<Shape> results;
@@ -166,8 +166,7 @@ Result<Shape> ShapeOfMap(const Instruction& inst) {
   return shape.WithType(f.root().shape().type());
 }
 
-// `to_apply` takes inputs without the scanned dimension, then carries. It returns outputs without that dimension, then
-// carries. Errors: V106-V108.
+// `to_apply` takes inputs without the scanned dimension, then carries, and returns outputs likewise. Errors: V106-V108.
 Result<Shape> ShapeOfScan(const Instruction& inst) {
   const ScanAttrs& a = inst.attrs<ScanAttrs>();
   const Computation& f = *a.to_apply;
@@ -225,7 +224,7 @@ Result<Shape> ShapeOfScan(const Instruction& inst) {
     dims.insert(dims.begin() + d, steps);
     results[i] = results[i].WithDims(dims);
   }
-  // A single result may be written in a tuple or without one, whatever to_apply returns.
+  // A single result may be in a tuple, whatever to_apply returns.
   const bool written = inst.shape() != Shape();
   const bool tuple = results.size() > 1 || (written ? inst.shape().IsTuple() : root.IsTuple());
   return tuple ? Shape::Tuple(std::move(results)) : results[0];

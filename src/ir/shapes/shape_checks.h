@@ -1,4 +1,3 @@
-// Functions that the shape rules share.
 #ifndef HLO_IR_SHAPES_SHAPE_CHECKS_H_
 #define HLO_IR_SHAPES_SHAPE_CHECKS_H_
 
@@ -10,9 +9,9 @@
 
 namespace hlo {
 
-// True for equal types, and for two float types of any width.
+// Floats match whatever their widths.
 bool SameOrBothFloat(PrimitiveType a, PrimitiveType b);
-// Type of a result whose operands have these types: docs/verifier.md#mixed-float-types.
+// The type of the result: docs/verifier.md#mixed-float-types.
 PrimitiveType HigherPrecision(PrimitiveType a, PrimitiveType b);
 
 // ShapesMatch ignores layouts and dynamic flags. Rules: docs/verifier.md#written-and-inferred-shapes.
@@ -40,8 +39,7 @@ std::string NoDimension(const Shape& shape, int64_t dimension);
 // The size with `dilation - 1` holes between elements: docs/ops.md#windows.
 int64_t DilatedSize(int64_t size, int64_t dilation);
 
-// A reducer with `inputs` accumulators and as many elements. CheckReducer returns the types of the results. Errors:
-// V090-V094.
+// A reducer with `inputs` accumulators and as many elements. CheckReducer returns the result types. Errors: V090-V094.
 struct ReducerUse {
   const char* attribute;
   const Computation& computation;

@@ -78,7 +78,7 @@ Result<Shape> ShapeOfSetDimensionSize(const Instruction& inst) {
   if (!size.IsScalarOf(PrimitiveType::kS32))
     FAIL(ErrorAtOperand(inst, 1, "V236", Str("size is ", size, ", expected s32[]")));
   Shape shape = inst.operand(0).shape();
-  // If the size is a constant equal to the bound, the dimension becomes static again.
+  // A constant size equal to the bound makes the dimension static again.
   const Instruction& n = inst.operand(1);
   const int64_t dimension = inst.attrs<OneDimensionAttrs>().dimension.value;
   const bool whole = n.Is(Opcode::kConstant) && n.literal().GetInt(0) == shape.dim(dimension);

@@ -1,6 +1,5 @@
-// Rules that infer the shape of an op from its operands and attributes. ir/ops.def lists the rule of each op. A rule
-// returns the first violation, with its code in ir/verifier/rules.def. Rules of ops without kInferable may also use the
-// written shape.
+// Rules that infer shapes. ir/ops.def lists the rule of each op. They return the first violation, with its code in
+// ir/verifier/rules.def. Rules of ops without kInferable may also use the written shape.
 #ifndef HLO_IR_SHAPES_SHAPE_RULES_H_
 #define HLO_IR_SHAPES_SHAPE_RULES_H_
 
@@ -15,8 +14,8 @@ namespace hlo {
 class Instruction;
 struct Window;
 
-// Whether a bitcast-convert counts a pred as one bit, as StableHLO does, and not as one byte, as XLA's HLO does. f64[2]
-// is pred[2,64] in bits and pred[2,8] in bytes.
+// Whether a pred counts as one bit, as in StableHLO, not as a byte, as in XLA's HLO: f64[2] is pred[2,64] in bits and
+// pred[2,8] in bytes.
 bool TakesPredsForBits(const Shape& from, const Shape& to);
 
 Result<Shape> ShapeAsWritten(const Instruction& inst);
@@ -91,12 +90,12 @@ Result<Shape> ShapeOfWhile(const Instruction& inst);
 Result<std::vector<int64_t>> WindowedDims(const Instruction& inst, std::span<const int64_t> dims, const Window& window);
 
 // The shape of a convolution by its `kind`. For dgrad it is the smallest input whose forward convolution has the size
-// of the first operand. For other kinds it is the shape that sliding the window gives. The labels refer to the actual
-// operands: in all kinds, `o` of the second operand is the result's feature dimension.
+// of the first operand. Other kinds slide the window. Labels refer to the actual operands: in all kinds, `o` of the
+// second operand is the result's feature dimension.
 Result<Shape> ShapeOfConvolutionKind(const Instruction& inst);
 
-// The position in the operand of the result's first element, along each dimension. Shifts of any size and sign are
-// reduced modulo the dimension's size.
+// The position of the result's first element in the operand. Shifts of any size and sign are reduced modulo the
+// dimension's size.
 std::vector<int64_t> ShuffleStarts(const Instruction& shuffle);
 
 Result<Shape> InferShape(const Instruction& inst);

@@ -13,7 +13,7 @@ bool HasAsyncSugar(Opcode opcode) {
 
 namespace {
 
-// The async-start of a chain, or null if the chain goes through a tuple or has an op without operands.
+// Returns null if the chain goes through a tuple or has an op without operands.
 const Instruction* StartOf(const Instruction& async) {
   const Instruction* at = &async;
   while (at->Is(Opcode::kAsyncUpdate) || at->Is(Opcode::kAsyncDone)) {
@@ -46,7 +46,7 @@ bool ReadsBackFromSugar(const Instruction& async) {
   const Instruction* wrapped = WrappedInstruction(async);
   if (wrapped == nullptr || !HasAsyncSugar(wrapped->opcode())) return false;
   const Instruction& start = *StartOf(async);
-  // A computation that the text writes out may have names and metadata, which the short spelling would lose.
+  // The short spelling would lose names and metadata of a written computation.
   if (!wrapped->range().empty() && wrapped->range() != start.range()) return false;
   const Shape& state = start.shape();
   if (!state.IsTuple() || state.elements().size() < 2 || !state.element(0).IsTuple() ||

@@ -1,5 +1,5 @@
-// The short spelling of asynchronous ops (docs/language.md#async). `fusion-start(x)` is an async-start of a computation
-// that contains only this fusion.
+// The short spelling of asynchronous ops (docs/language.md#async): `fusion-start(x)` is an async-start of a computation
+// with only this fusion.
 #ifndef HLO_IR_TEXT_ASYNC_SUGAR_H_
 #define HLO_IR_TEXT_ASYNC_SUGAR_H_
 
@@ -7,10 +7,9 @@
 
 namespace hlo {
 
-// Whether `OPCODE-start` can mean an async-start.
 bool HasAsyncSugar(Opcode opcode);
 
-// The instruction that an async op wraps, or null if the wrapped computation contains more or is unknown.
+// Returns null if the wrapped computation contains more or is unknown.
 const Instruction* WrappedInstruction(const Instruction& async);
 
 // Whether the parser reads the short spelling as the same module.

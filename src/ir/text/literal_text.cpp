@@ -1,4 +1,4 @@
-// Literals as text, as XLA prints them: docs/language.md#printing.
+// Literals as XLA prints them: docs/language.md#printing.
 #include <algorithm>
 #include <cmath>
 #include <complex>
@@ -9,7 +9,7 @@
 namespace hlo {
 namespace {
 
-// Decimal digits that identify every value, and mantissa bits in the payload of NaN (0: no payload).
+// Decimal digits that identify every value, and mantissa bits of a NaN's payload (0: none).
 struct FloatDigits {
   int short_digits;  // Tried first if above 0.
   int digits;

@@ -1,4 +1,4 @@
-// The forms of printing, and a limit for inlined bodies.
+// Forms of printing, and a limit for inlined bodies.
 #include <algorithm>
 #include <unordered_map>
 
@@ -9,7 +9,7 @@
 namespace hlo {
 namespace {
 
-// XLA prints the short spelling of asynchronous ops in all forms.
+// All forms have the short spelling of asynchronous ops.
 PrintOptions XlaForm() {
   PrintOptions options;
   options.async_sugar = AsyncSugar::kAsXla;

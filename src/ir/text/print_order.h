@@ -10,8 +10,7 @@ namespace hlo {
 
 class PrintOrder {
  public:
-  // Callees first, starting at each computation that is not called. With `as_listed`, starts at each computation in the
-  // module's order.
+  // Callees first, starting at each computation that is not called, or with `as_listed` at each computation in order.
   static std::vector<Computation*> ComputationsOf(const Module& module, bool as_listed = false);
   // Operands first, starting at each instruction without users, in the order of the text.
   std::vector<Instruction*> InstructionsOf(const Computation& computation);

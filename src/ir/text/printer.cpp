@@ -11,7 +11,7 @@
 namespace hlo {
 namespace {
 
-// The value of `order=`, or "" for the default order of the type. Older texts have `type=` instead.
+// Returns "" for the default order of the type. Older texts have `type=` instead.
 std::string_view WrittenOrder(const Instruction& compare) {
   const PrimitiveType element = compare.operand(0).shape().type();
   const ComparisonType type = compare.attrs<CompareAttrs>().type;
@@ -42,9 +42,9 @@ class Printer {
   }
   void Indent() { out_.append(2 * depth_, ' '); }
 
-  // Finds the computations that only the short spelling of asynchronous ops contains.
+  // Finds computations that only the short spelling of asynchronous ops contains.
   void FindUnwritten(std::span<Computation* const> computations);
-  // The instruction that `inst` wraps, or null unless `inst` is printed in the short spelling.
+  // Returns null unless `inst` is printed in the short spelling.
   const Instruction* Sugared(const Instruction& inst) const {
     const Instruction* wrapped = unwritten_.empty() ? nullptr : WrappedInstruction(inst);
     return wrapped != nullptr && unwritten_.contains(&wrapped->computation()) ? wrapped : nullptr;
@@ -104,7 +104,6 @@ class Printer {
   void Value(const ShapeList& list) { out_ += Str("{", Join(Texts(list.shapes), ", "), "}"); }
   void Value(const LiteralValue& literal) { ShapedLiteral(*literal.value); }
   void ShapedLiteral(const Literal& literal);
-  // Prints {a=1 b=2}.
   template <class Struct>
     requires requires { Struct::Fields(); }
   void Value(const Struct& items);

@@ -1,6 +1,6 @@
-// Prints modules as HLO text (docs/language.md#printing). The long form is XLA's text, except where that would read
-// back as another module. The short form is for people and golden files. The canonical and fingerprint forms are XLA's,
-// for comparing and hashing.
+// Prints modules as HLO text (docs/language.md#printing). The long form is XLA's, except where that would read back as
+// another module. The short form is for people and golden files. The canonical and fingerprint forms are XLA's, for
+// comparing and hashing.
 #ifndef HLO_IR_TEXT_PRINTER_H_
 #define HLO_IR_TEXT_PRINTER_H_
 
@@ -49,7 +49,6 @@ struct PrintOptions {
 // The form of --hlo_print=short.
 PrintOptions ShortForm();
 
-// The values of --hlo_print.
 struct PrintForm {
   std::string_view name;
   std::string_view what;
@@ -57,8 +56,8 @@ struct PrintForm {
 };
 std::span<const PrintForm> PrintForms();
 
-// Whether bodies can be printed in place of names. Errors (kLimit): more than `most_instructions`, where each call
-// counts the body again; calls nested more than 1000 deep.
+// Errors (kLimit): more than `most_instructions`, where each call counts the body again; calls nested more than 1000
+// deep.
 Status CheckBodies(const Module& module, int64_t most_instructions = 10'000'000);
 
 std::string Print(const Module& module, const PrintOptions& options = {});
@@ -72,8 +71,8 @@ struct PrintedAttribute {
   std::string text;
   bool names_computations = false;
 };
-// Attributes in the order of printing, with control dependencies. The value of a constant and the number of a parameter
-// are printed as operands.
+// Attributes in the order of printing, with control dependencies. A constant's value and a parameter's number are
+// printed as operands.
 std::vector<PrintedAttribute> PrintedAttributes(const Instruction& inst, const PrintOptions& options = {});
 std::vector<PrintedAttribute> PrintedAttributes(const Module& module, const PrintOptions& options = {});
 
@@ -84,7 +83,6 @@ std::string ToString(const Computation& computation);
 // A number in XLA's form. f32 has 6 digits and f64 15, or 9 and 17 if reading back needs them. Complex numbers are (re,
 // im).
 void AppendElement(std::string& out, const Literal& literal, int64_t linear);
-// The text in double quotes with C escapes.
 std::string Quoted(std::string_view text);
 
 }  // namespace hlo

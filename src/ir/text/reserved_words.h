@@ -1,4 +1,4 @@
-// The words of HLO text that cannot be names without a '%': docs/language.md#tokens.
+// Words that cannot be names without a '%': docs/language.md#tokens.
 #ifndef HLO_IR_TEXT_RESERVED_WORDS_H_
 #define HLO_IR_TEXT_RESERVED_WORDS_H_
 
@@ -7,7 +7,6 @@
 
 namespace hlo {
 
-// Whether the word is a keyword or an element type.
 bool IsReserved(std::string_view word);
 std::span<const std::string_view> Keywords();
 
