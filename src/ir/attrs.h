@@ -1,5 +1,5 @@
-// Structs of attributes. Each lists its fields once (ir/fields.h), and ir/ops.def names the struct of each opcode. Text
-// of the values: docs/language.md#attribute-values.
+// Structs of attributes, which list their fields once (ir/fields.h). ir/ops.def names the struct of each opcode. Text:
+// docs/language.md#attribute-values.
 #ifndef HLO_IR_ATTRS_H_
 #define HLO_IR_ATTRS_H_
 
@@ -100,14 +100,14 @@ struct SliceRanges {
 
 using ListOfLists = std::vector<std::vector<int64_t>>;
 
-// Text that is kept as written and not interpreted.
+// Text that is kept as written.
 struct RawText {
   Interned text;
   bool empty() const { return text.empty(); }
   bool operator==(const RawText&) const = default;
 };
 
-// Attributes that are kept as text, in the form that XLA prints. The default is empty.
+// Attributes that are kept as text in XLA's form. The default is empty.
 struct BackendConfig : RawText {};       // A dictionary in braces, or a quoted string.
 struct FrontendAttributes : RawText {};  // {a="text",b={"json": 1}}, sorted by key.
 struct Statistics : RawText {};          // {visualizing_index=0,nan_count=3}
@@ -148,7 +148,7 @@ struct ForEachSide {
 using SparsityConfig = ForEachSide<OperandSparsity>;
 using BlockScalingConfig = ForEachSide<OperandScaling>;
 
-// `mode=` of a collective. It has no effect, so all modes compare equal.
+// `mode=` of a collective has no effect, so all modes compare equal.
 struct GroupModeWord {
   GroupMode mode = GroupMode::kCrossReplica;
   bool operator==(const GroupModeWord&) const { return true; }
@@ -209,7 +209,7 @@ struct IndexAttrs {  // get-tuple-element
   static constexpr auto Fields() { return FieldList(Required("index", &IndexAttrs::index)); }
 };
 
-//   broadcast: dimension i of the operand becomes dimensions[i] of the result. XLA requires increasing order.
+//   broadcast: dimension i of the operand becomes dimensions[i] of the result, in increasing order, as XLA requires.
 //   transpose: dimension i of the result is dimensions[i] of the operand.
 //   reverse:   the reversed dimensions.
 struct DimensionsAttrs {
@@ -467,7 +467,7 @@ struct WhileAttrs {
 };
 
 // A pred selector goes with true_computation and false_computation, an s32 selector with branch_computations.
-// branches() returns these in the order of branch numbers, where true is number 0.
+// branches() is in the order of branch numbers, where true is number 0.
 struct ConditionalAttrs {
   Computation* true_computation = nullptr;
   Computation* false_computation = nullptr;
@@ -536,7 +536,7 @@ struct CustomCallAttrs {
   }
 };
 
-// Attributes of all collectives and their start ops, except collective-permute. Each op uses some. Groups of devices:
+// Attributes of collectives and their start ops, except collective-permute. Each op uses some. Groups:
 // docs/language.md#replica-groups.
 struct CollectiveAttrs {
   std::optional<int64_t> channel_id;
@@ -646,8 +646,8 @@ using AttributeStructs =
                ConditionalAttrs, CallAttrs, FusionAttrs, CustomCallAttrs, CollectiveAttrs, PermuteAttrs, ShuffleAttrs,
                CopyStartAttrs, AsyncAttrs, ChannelAttrs, InfeedAttrs, OutfeedAttrs, DomainAttrs>;
 
-// One attribute struct, like a std::variant, but copying and destroying are compiled only once. Small trivial structs
-// are stored in place.
+// Holds one attribute struct, like a std::variant, but copying and destroying are compiled only once. Small trivial
+// structs are stored in place.
 class Attributes {
  public:
   template <class A>
@@ -741,8 +741,8 @@ struct CommonAttrs {
   }
 };
 
-// The words of an enum in the order of its enumerators, and whether readers ignore their case. An enumerator with an
-// empty word has none in the text.
+// The words of an enum in the order of its enumerators, and whether readers ignore case. An empty word means that the
+// text has none.
 template <class Enum>
 struct EnumWords;
 

@@ -1,5 +1,5 @@
-// Formulas: docs/ops.md#batch-normalisation. Training and gradient are computed at least in f32 and rounded once,
-// because narrower types cannot represent most element counts.
+// Formulas: docs/ops.md#batch-normalisation. Training and gradient are computed at least in f32 and rounded once:
+// narrower types cannot represent most element counts.
 #include "ir/batch_norm_expansion.h"
 
 #include <algorithm>
@@ -73,8 +73,7 @@ class Expansion {
     Instruction& zero = inst_.computation().AddConstant(Literal::Scalar(wide_.type(), 0.0));
     return Step(Opcode::kReduce, Shape(wide_.type(), {wide_.dim(feature_index_)}), {wide, &zero}, attrs);
   }
-  // One element of each feature, or 0 if the element is not finite, or so large that squared differences from it might
-  // overflow.
+  // One element of each feature, or 0 if it is not finite, or if squared differences from it might overflow.
   Instruction* ElementOr0(Instruction* wide) {
     const Shape features(wide_.type(), {wide_.dim(feature_index_)});
     Instruction* const zero = Constant(0, features);
@@ -100,7 +99,7 @@ class Expansion {
     return value->shape().type() == type ? value : Step(Opcode::kConvert, value->shape().WithType(type), {value});
   }
   // One element of each feature, from the middle of the other dimensions. A slice of `value` would have to wait until a
-  // kernel has stored `value`. So short elementwise chains are computed again from slices of their operands, and
+  // kernel has stored it. Short elementwise chains are instead computed again from slices of their operands, so that
   // `value` can share a kernel with its sums.
   Instruction* Middle(Instruction* value) {
     if (value->shape().IsScalar()) return value;  // A bound of clamp may be a scalar.
@@ -133,10 +132,10 @@ class Expansion {
   std::map<Instruction*, Instruction*> middles_;
 };
 
-// (x, scale, offset) => (y, mean, variance). With d = x - shift, the variance is the mean of d^2 minus the square of
-// the mean of d, so one pass over x computes both sums. The subtraction cancels only if the shift is many standard
-// deviations away from the mean, which is rare, because the shift is an element of the feature. This element is not at
-// the border of an image, where padding changes values. The maximum with 0 undoes a rounding below 0.
+// (x, scale, offset) => (y, mean, variance). With d = x - shift, the variance is the mean of d^2 minus the squared mean
+// of d, so one pass over x computes both sums. The subtraction cancels only if the shift is many standard deviations
+// away from the mean. This is rare, because the shift is an element of the feature, and not from the border of an
+// image, where padding changes values. The maximum with 0 undoes a rounding below 0.
 Instruction* ExpandTraining(Instruction& inst) {
   Expansion e(inst, AtLeastF32(inst.operand(0).shape().type()));
   Instruction *const x = e.operand(0), *const scale = e.operand(1), *const offset = e.operand(2);
@@ -148,8 +147,7 @@ Instruction* ExpandTraining(Instruction& inst) {
   Instruction* const difference = e.Subtract(squares, e.Multiply(shifted_mean, shifted_mean));
   Instruction* const variance = e.Maximum(difference, e.Constant(0, difference->shape()));
   Instruction* const centred = e.Subtract(shifted, e.Widen(shifted_mean));
-  // Equals variance + epsilon. It reads the difference instead of the variance, so that the two sums can share a
-  // kernel.
+  // Equals variance + epsilon, but reads the difference, so that the two sums can share a kernel.
   Instruction* const spread = e.Maximum(e.Plus(difference, e.epsilon()), e.Constant(e.epsilon(), scale->shape()));
   Instruction* const factor = e.Multiply(scale, e.Rsqrt(spread));
   Instruction* const y = e.Add(e.Multiply(centred, e.Widen(factor)), e.Widen(offset));

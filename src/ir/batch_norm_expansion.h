@@ -5,8 +5,8 @@ namespace hlo {
 
 class Instruction;
 
-// Expands a batch-norm-training, -inference or -grad into sums, broadcasts and elementwise instructions, which fusion
-// can handle. Returns the new value, or null for dynamic sizes and for operands or results of different element types.
+// Expands a batch norm into sums, broadcasts and elementwise instructions, which fusion can handle. Returns the new
+// value, or null for dynamic sizes and for different element types.
 Instruction* ExpandBatchNorm(Instruction& inst);
 
 }  // namespace hlo

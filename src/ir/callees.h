@@ -9,8 +9,7 @@ class Computation;
 class Instruction;
 
 bool MayCall(const Instruction& inst);
-// The called computations in the order of instructions and attribute fields. A computation that is called twice is
-// listed twice.
+// The called computations in the order of instructions and attribute fields, with repetitions.
 std::vector<Computation*> CalleesOf(const Computation& computation);
 
 }  // namespace hlo

@@ -1,4 +1,4 @@
-// Sums of 16-bit floats or of their squares, in f32, over all dimensions except one: the sums of a normalization.
+// Sums of a normalization: 16-bit floats or their squares, in f32, over all dimensions except one.
 #ifndef HLO_IR_CHANNEL_SUM_H_
 #define HLO_IR_CHANNEL_SUM_H_
 

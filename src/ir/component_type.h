@@ -1,4 +1,4 @@
-// The type of the real and imaginary part of a complex type. Other types are unchanged.
+// The type of a complex type's parts. Other types are unchanged.
 #ifndef HLO_IR_COMPONENT_TYPE_H_
 #define HLO_IR_COMPONENT_TYPE_H_
 

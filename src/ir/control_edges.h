@@ -1,4 +1,4 @@
-// Keeps control edges ("control-predecessors") valid when instructions are removed.
+// Keeps control edges valid when instructions are removed.
 #ifndef HLO_IR_CONTROL_EDGES_H_
 #define HLO_IR_CONTROL_EDGES_H_
 
@@ -11,18 +11,17 @@ namespace hlo {
 
 class Computation;
 
-// The replacements of each removed instruction. A replacement may be removed, too.
+// A replacement may be removed, too.
 using Replacements = std::unordered_map<const Instruction*, std::vector<Instruction*>>;
 
-// The control predecessors and operands of `inst`. If `inst` is removed without a replacement, its control successors
-// must run after them.
+// The control predecessors and operands. If `inst` is removed without a replacement, its control successors must run
+// after them.
 std::vector<Instruction*> RunsAfter(const Instruction& inst);
 
-// Replaces control predecessors that are keys of `gone` by their replacements. Module::Sweep handles other removed
-// instructions.
+// Replaces control predecessors that are keys of `gone`. Module::Sweep handles other removed instructions.
 void MoveControlEdges(const Computation& computation, const Replacements& gone);
 
-// Calls MoveControlEdges, and sorts the instructions if the module is scheduled. Returns false if `gone` is empty.
+// Calls MoveControlEdges, and sorts a scheduled computation. Returns false if `gone` is empty.
 bool CloseGaps(Computation& computation, const Replacements& gone);
 
 }  // namespace hlo

@@ -13,7 +13,7 @@
 namespace hlo {
 namespace {
 
-// Doubles, because counts of a program may exceed int64. An unbounded dimension counts as 0.
+// A double, because counts may exceed int64. An unbounded dimension counts as 0.
 double Elements(const Shape& shape) {
   if (!shape.IsArray()) return 0;
   double product = 1;
@@ -51,7 +51,7 @@ Cost OfOneElement(const Instruction& inst) {
           .scalar_work = InstructionCost(inst)};
 }
 
-// A multiply and an add for each term, or 8 operations for complex terms.
+// Each term is a multiply and an add, or 8 operations if it is complex.
 Cost SumOfProducts(const Instruction& inst, double terms) {
   int64_t bits = 8;
   for (int64_t i = 0; i < 2; ++i) bits = std::max<int64_t>(bits, BitWidth(inst.operand(i).shape().type()));
@@ -70,10 +70,9 @@ Cost OfDot(const Instruction& inst) {
   return SumOfProducts(inst, Elements(inst.shape()) * depth);
 }
 
-// Number of pairs (result position, window position) along a spatial dimension that read an element of the operand, not
-// padding or a hole of a dilated base. Such a pair has o * stride + k * window_dilation - pad_low == i * base_dilation
-// for an i in [0, size). The count is exact unless the loops would take more than kMostSteps steps. Then all pairs
-// count.
+// Number of pairs (result position o, window position k) along a spatial dimension that read an element, not padding or
+// a hole: o * stride + k * window_dilation - pad_low == i * base_dilation for an i in [0, size). If counting would take
+// more than kMostSteps steps, all pairs count.
 double TapsOf(const WindowDim& window, int64_t size, int64_t results) {
   const int64_t period = window.base_dilation;
   constexpr double kMostSteps = 1e6;
@@ -112,7 +111,7 @@ double WindowSize(const Window& window) {
   return product;
 }
 
-// Cooley-Tukey: 5 N log2 N real operations for N complex points, half of them if one side is real.
+// Cooley-Tukey: 5 N log2 N real operations for N complex points, or half if one side is real.
 Cost OfFft(const Instruction& inst) {
   const auto& attrs = inst.attrs<FftAttrs>();
   double points = 1;
@@ -141,21 +140,20 @@ double ComparisonsPerElement(int64_t length) {
 
 // ---- Traffic -----------------------------------------------------------------------------------------------------
 
-// BytesReadByFusion returns 0 if the fused computation has no parameter for the operand.
+// Returns 0 if the fused computation has no parameter for the operand.
 double BytesReadInside(const Instruction& parameter, bool in_region);
 double BytesReadByFusion(const Instruction& fusion, int64_t operand, bool is_region) {
   const auto parameters = FusedComputation(fusion).parameters();
   return operand < std::ssize(parameters) ? BytesReadInside(*parameters[operand], is_region) : 0;
 }
 
-// A kernel in a region reads as much as outside. A fusion in another fused computation counts as reading whole
-// operands.
+// A kernel in a region reads as much as outside. A fusion in another fusion counts as reading whole operands.
 double BytesReadByInner(const Instruction& fusion, int64_t operand, bool in_region) {
   return in_region ? BytesReadByFusion(fusion, operand, false) : Bytes(fusion.operand(operand).shape());
 }
 
-// Bytes that users of the parameter read, directly or through views. A tuple in a region is the initial state of a
-// loop, which reads it whole.
+// Bytes that users read, directly or through views. A tuple in a region is the initial state of a loop, which reads it
+// whole.
 double BytesReadInside(const Instruction& parameter, bool in_region) {
   double read = 0;
   std::vector<const Instruction*> names = {&parameter};
@@ -177,7 +175,7 @@ double BytesReadInside(const Instruction& parameter, bool in_region) {
   return std::min(read, Bytes(parameter.shape()));
 }
 
-// The roots of a fusion. Where a region returns the result of a kernel, the root of that kernel.
+// The roots of a fusion, or of the kernel whose result a region returns.
 std::vector<const Instruction*> WrittenBy(const Instruction& fusion) {
   std::vector<const Instruction*> roots = FusionRoots(fusion);
   if (!IsRegion(fusion)) return roots;
@@ -297,7 +295,7 @@ const std::vector<CostGap>& CostAnalysis::gaps() const {
   return gaps_;
 }
 
-// Adds each gap once. An instruction may be visited alone and in its computation.
+// An instruction may be visited alone and in its computation, but its gap is added once.
 void CostAnalysis::AddGap(const Instruction& inst, std::string_view what) const {
   if (with_gap_.insert(inst.id()).second) gaps_.push_back({&inst, what});
 }

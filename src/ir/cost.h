@@ -1,4 +1,4 @@
-// Estimates the arithmetic and memory traffic of instructions from shapes and attributes, independent of a device.
+// Estimates arithmetic and memory traffic of instructions, independent of a device.
 //
 //   arithmetic  An operation on an element counts one, a multiply-add two, a complex operation its real operations.
 //               Transcendental functions (exp, log, sqrt, tanh, ...) are counted separately.
@@ -42,14 +42,14 @@ struct CostGap {
   std::string_view what;
 };
 
-// Bytes read from one operand. Slices and gathers read only the selected elements. A dynamic-update-slice does not read
-// the updated array, and a scatter reads only the elements that it combines. A fusion reads as its computation does.
-// BytesWritten counts only the updated elements of in-place updates.
+// Bytes read from one operand. Slices and gathers read only the selected elements, a dynamic-update-slice not the
+// updated array, and a scatter only the elements that it combines. A fusion reads as its computation does. BytesWritten
+// counts only updated elements of in-place updates.
 double BytesRead(const Instruction& inst, int64_t operand);
 double BytesWritten(const Instruction& inst);
 double BytesMoved(const Instruction& inst);  // Several reads of one value count at most its size.
 
-// Computes costs on demand and keeps them, so the module must not change. Not thread-safe.
+// Keeps computed costs, so the module must not change. Not thread-safe.
 class CostAnalysis {
  public:
   explicit CostAnalysis(const Module& module) : module_(module) {}
@@ -65,7 +65,6 @@ class CostAnalysis {
   void AddGap(const Instruction& inst, std::string_view what) const;
 
   const Module& module_;
-  // Keys are ids, which are never reused.
   mutable std::unordered_map<int, Cost> costs_, sums_;
   mutable std::unordered_set<int> with_gap_;
   mutable std::vector<CostGap> gaps_;

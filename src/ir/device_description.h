@@ -1,5 +1,5 @@
-// The numbers about a device that passes and planners use. devices.def has a row for each known model; the device need
-// not be present.
+// The numbers of a device that passes and planners use. devices.def has a row for each model. The device need not be
+// present.
 #ifndef HLO_IR_DEVICE_DESCRIPTION_H_
 #define HLO_IR_DEVICE_DESCRIPTION_H_
 
@@ -16,9 +16,9 @@ struct DeviceDescription {
   bool is_gpu = true;
   int compute_capability = 0;  // 90 for sm_90, 0 for the host.
   int multiprocessors = 0;     // The number of cores on the host.
-  // The limit for one block. Empty on the host, where kernels use ordinary memory.
+  // Limit for one block. Empty on the host, where kernels use ordinary memory.
   std::optional<int64_t> shared_memory_bytes;
-  // Bytes that a thread loads or stores at once. On the host, the size of a vector register.
+  // Bytes that a thread loads at once. On the host, the size of a vector register.
   int vector_bytes = 16;
   int64_t memory_bytes = 0;
   double memory_rate = 0;  // Bytes per second of a large copy, reads and writes counted.
@@ -36,7 +36,7 @@ std::span<const DeviceDescription> AllDevices();
 const DeviceDescription* FindDevice(std::string_view name);
 const DeviceDescription& DefaultDevice();  // h200.
 
-// The row `host` with these numbers and arithmetic rates in proportion to them.
+// The row `host` with these numbers and proportional arithmetic rates.
 DeviceDescription HostDescription(int cores, int vector_bytes, int64_t fetched_bytes = 64);
 // The GPU whose name is a word of the product name ("NVIDIA A100-SXM4-80GB"). Otherwise the GPU with the highest
 // compute capability up to `compute_capability`, or the default device.

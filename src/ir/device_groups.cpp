@@ -9,8 +9,7 @@
 namespace hlo {
 namespace {
 
-// Groups of devices whose positions differ only along `value.axes`. In a group, positions along the first axis vary
-// slowest.
+// Devices of a group differ only along `value.axes`. Positions along the first axis vary slowest.
 std::vector<std::vector<int64_t>> GroupsAlong(const MeshGroups& value) {
   const Mesh& mesh = value.mesh;
   const std::vector<int64_t> devices = Listed(mesh.devices);

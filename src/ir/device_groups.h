@@ -1,5 +1,5 @@
-// The devices that an instruction names: groups of collectives, the meaning of their ids, and pairs of send and recv.
-// See docs/language.md#replica-groups and docs/ops.md#collectives.
+// The devices that an instruction names: groups of collectives, and pairs of send and recv. See
+// docs/language.md#replica-groups and docs/ops.md#collectives.
 #ifndef HLO_IR_DEVICE_GROUPS_H_
 #define HLO_IR_DEVICE_GROUPS_H_
 
@@ -20,14 +20,14 @@ std::vector<int64_t> Listed(const DeviceOrder& order);
 // The list is empty for {}, which means one group of all devices.
 std::vector<std::vector<int64_t>> ListGroups(const ReplicaGroups& groups);
 
-// The number of devices in each group of an instruction with CollectiveAttrs, without listing them. nullopt if the
-// groups differ in size.
+// The number of devices in each group, without listing them. nullopt if groups differ in size. The instruction must
+// have CollectiveAttrs.
 std::optional<int64_t> GroupSizeOf(const Instruction& inst);
 
-// The number of devices that the groups or pairs of a collective imply: the largest id plus 1. 0 if unknown.
+// The largest id in groups or pairs of a collective, plus 1. 0 if unknown.
 int64_t DevicesNamed(const Instruction& inst);
 
-// The frontend attribute with the source and target devices of a send and its recv, such as {{0,1},{1,2}}.
+// The frontend attribute with sources and targets of a send and its recv, such as {{0,1},{1,2}}.
 constexpr const char* kSendRecvPairs = "_xla_send_recv_source_target_pairs";
 using DevicePairs = std::vector<std::pair<int64_t, int64_t>>;
 DevicePairs ReadDevicePairs(std::string_view text);

@@ -24,7 +24,7 @@ std::optional<std::vector<std::vector<Digit>>> CutDigits(std::span<const Digit> 
 
 namespace {
 
-// The digits of a listed order, which must contain each number from 0 on once.
+// The list must contain each number from 0 on once.
 std::optional<std::vector<Digit>> DigitsOfList(std::span<const int64_t> ids) {
   std::vector<Digit> digits;  // The minor digit first.
   const int64_t count = std::ssize(ids);

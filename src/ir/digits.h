@@ -1,4 +1,4 @@
-// Digits of device numbers. Changes of shardings are computed with an order of devices in this form.
+// Digits of device numbers, by which changes of shardings are computed.
 //
 //   <=[2,4]T(1,0) is the order 0, 4, 1, 5, 2, 6, 3, 7. Its digits are {size 4, stride 1} and {size 2, stride 4}.
 #ifndef HLO_IR_DIGITS_H_
@@ -18,11 +18,10 @@ struct Digit {
   int64_t size, stride;
   bool operator==(const Digit&) const = default;
 };
-// For each dimension of an array of tiles, the digits of the device number along it, the major digit first. Dimensions
-// of size 1 have none. nullopt if the order does not permute digits, or if tiles cut digits into parts that do not
-// divide them.
+// For each dimension of an array of tiles, the digits of the device number along it, the major one first. Dimensions of
+// size 1 have none. nullopt if the order does not permute digits, or if tiles cut digits unevenly.
 std::optional<std::vector<std::vector<Digit>>> DigitsAlong(const DeviceOrder& order, std::span<const int64_t> tiles);
-// Distributes digits, the major one first, over `tiles` as DigitsAlong does. Digits and tiles must have equal products.
+// Distributes digits over `tiles` as DigitsAlong does. Digits and tiles must have equal products.
 std::optional<std::vector<std::vector<Digit>>> CutDigits(std::span<const Digit> digits, std::span<const int64_t> tiles);
 // The digits of each axis of a mesh whose devices have this order.
 std::optional<std::vector<std::vector<Digit>>> DigitsOf(const Mesh& mesh, const DeviceOrder& order);

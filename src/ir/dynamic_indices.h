@@ -9,11 +9,10 @@
 
 namespace hlo {
 
-// Whether `inst` has one scalar index for each dimension. Old texts have a vector of indices instead, which may have
-// one element.
+// False for a vector of indices, as in old texts, even of one element.
 bool HasScalarIndices(const Instruction& inst);
 
-// Index `i`. A u64 of 2^63 or more becomes INT64_MAX, which is also beyond every array.
+// A u64 of 2^63 or more becomes INT64_MAX, which is also beyond every array.
 int64_t IndexAt(const Literal& indices, int64_t i);
 
 }  // namespace hlo

@@ -1,5 +1,5 @@
-// A struct of attributes lists its fields once, for parsing, printing, comparing, hashing and cloning. Fields are
-// printed in the order of this list.
+// A struct of attributes lists its fields once, for parsing, printing, comparing, hashing and cloning. They are printed
+// in this order.
 #ifndef HLO_IR_FIELDS_H_
 #define HLO_IR_FIELDS_H_
 
@@ -8,7 +8,7 @@
 namespace hlo {
 
 enum class Presence : unsigned char {
-  kRequired,  // Must be written and is always printed.
+  kRequired,  // Must be written, and is always printed.
   kOptional,  // Printed if it differs from the default.
   kAlways,    // May be omitted, and is always printed.
 };

@@ -12,7 +12,7 @@ struct Entry {
   std::string_view name, value;  // The value as written, with its quotes.
 };
 
-// The end of a value that starts at `at`: "text", or a text with nested braces.
+// The value is "text", or a text with nested braces.
 size_t EndOfValue(std::string_view text, size_t at) {
   if (at < text.size() && text[at] == '"') {
     for (++at; at < text.size() && text[at] != '"';) at += text[at] == '\\' ? 2 : 1;

@@ -1,4 +1,4 @@
-// The entries of frontend_attributes={name="value",other={...}}, which are stored as written.
+// The entries of frontend_attributes={name="value",other={...}}.
 #ifndef HLO_IR_FRONTEND_ATTRIBUTES_H_
 #define HLO_IR_FRONTEND_ATTRIBUTES_H_
 
@@ -12,11 +12,10 @@ namespace hlo {
 
 class Instruction;
 
-// The value without its quotes and escapes, or nullopt.
+// The value without quotes and escapes, or nullopt.
 std::optional<std::string> FrontendAttribute(const Instruction& inst, std::string_view name);
 std::optional<std::string> FrontendAttribute(const FrontendAttributes& attributes, std::string_view name);
 
-// Removes the entries whose names start with `prefix`.
 FrontendAttributes WithoutEntries(const FrontendAttributes& attributes, std::string_view prefix);
 
 }  // namespace hlo

@@ -10,7 +10,7 @@
 namespace hlo {
 namespace {
 
-// The range of the value of `key` in `text`, quotes included.
+// The range includes quotes.
 std::optional<std::pair<size_t, size_t>> FindValue(const std::string& text, std::string_view key) {
   const std::string quoted = Str('"', key, '"');
   size_t at = text.find(quoted);
@@ -41,7 +41,7 @@ std::vector<const Instruction*> FusionRoots(const Instruction& fusion) {
 
 std::optional<int64_t> CanUpdateInPlace(const Instruction& fusion, int64_t root) {
   const std::vector<const Instruction*> roots = FusionRoots(fusion);
-  // If a root has several results, `root` may be beyond the list.
+  // `root` may be beyond the list if a root has several results.
   if (root >= std::ssize(roots)) return std::nullopt;
   const Instruction& update = *roots[root];
   if (!update.Is(Opcode::kDynamicUpdateSlice) || !update.operand(0).Is(Opcode::kParameter)) return std::nullopt;
@@ -96,7 +96,7 @@ void SetConfigValue(Instruction& inst, std::string_view key, std::string_view va
 
 std::string LibraryOf(const Instruction& inst) {
   if (!IsFusion(inst) || inst.attrs<FusionAttrs>().kind != FusionKind::kCustom) return "";
-  // ConfigValue could find the member "library" of a plan in the config.
+  // ConfigValue could find "library" in a plan.
   const auto config = ReadJson(ConfigText(inst));
   const std::string* library = config ? (*config)["library"].String() : nullptr;
   return library != nullptr ? *library : "";

@@ -1,4 +1,4 @@
-// Properties of fusions, for the passes that create them and for src/gpu, which compiles them.
+// Properties of fusions, which passes create and src/gpu compiles.
 //
 // The sequential computations are the entry, loop bodies, loop conditions, branches and called computations. After the
 // pipeline they contain only fusions, parameter, constant, tuple, get-tuple-element, bitcast, copy, while, conditional,
@@ -46,28 +46,28 @@ const Computation& FusedComputation(const Instruction& fusion);
 // The operands of a root tuple, or the root.
 std::vector<const Instruction*> FusionRoots(const Instruction& fusion);
 
-// Returns k if root number `root` is a dynamic-update-slice of parameter k, nothing else reads the parameter or the
-// updated value, and no other parameter has the same operand. The planner then writes only the update, and the result
-// may share the memory of operand k.
+// Returns k if root `root` is a dynamic-update-slice of parameter k, nothing else reads the parameter or the updated
+// value, and no other parameter has its operand. The planner then writes only the update, and the result may share the
+// memory of operand k.
 std::optional<int64_t> CanUpdateInPlace(const Instruction& fusion, int64_t root);
 
-// Approximate cost of one result element, in additions of f32 (ElementCost in ir/opcode.h).
+// The cost of one result element, in additions of f32 (ElementCost in ir/opcode.h).
 double InstructionCost(const Instruction& inst);
 
-// The text of backend_config; a quoted string loses quotes and escapes.
+// The backend_config, without quotes and escapes.
 std::string ConfigText(const Instruction& inst);
-// The value of `key` in the flat JSON object in backend_config, without quotes.
+// The value of `key` in the flat JSON of backend_config, without quotes.
 std::optional<std::string> ConfigValue(const Instruction& inst, std::string_view key);
 void SetConfigValue(Instruction& inst, std::string_view key, std::string_view value);
 std::string LibraryOf(const Instruction& inst);
 
-// The entry and the computations that it reaches through while, conditional and call, callees first.
+// The entry and the computations reached by while, conditional and call, callees first.
 std::vector<Computation*> SequentialComputations(const Module& module);
 
 struct KernelCounts {
   int64_t kernels = 0, libraries = 0, copies = 0, others = 0;  // `others` are computing instructions outside fusions.
 };
-// Counts the instructions of the sequential computations once.
+// Counts instructions of sequential computations once.
 KernelCounts CountKernels(const Module& module);
 
 }  // namespace hlo

@@ -36,19 +36,19 @@ bool IsOwnKernel(KernelKind kind);  // False for fills and library calls.
 
 struct KernelPlan {
   KernelKind kind = KernelKind::kLoop;
-  // Indices of the results that the kernel writes. Empty means all.
+  // Results that the kernel writes. Empty means all.
   std::vector<int64_t> roots;
-  // Instead of computing, copies the first operand of the scatter that runs next into the scatter's result.
+  // Only copies the first operand of the next kernel's scatter into its result.
   bool operand = false;
-  // Writes only the updated elements. The result shares the memory of the updated operand.
+  // Writes only updated elements, in the memory of the updated operand.
   bool in_place = false;
   // Names of instructions in the fused computation. Empty outside a fusion.
   std::vector<std::string> heroes;
-  // For stitched rows: instructions that stay in shared memory or registers for later passes over the row.
+  // For rows: instructions that stay in shared memory or registers for later passes over the row.
   std::vector<std::string> kept;
-  // For a scan of several blocks: writes only the total of each part, for the next kernel.
+  // Set for a scan of several blocks: the kernel writes only the totals of parts, for the next kernel.
   bool totals = false;
-  std::vector<int64_t> tile;  // Sizes of a tile, as in kernel_kinds.def.
+  std::vector<int64_t> tile;  // Sizes, as in kernel_kinds.def.
   int64_t vector = 1;         // Adjacent elements that a thread processes together.
   int64_t threads = 1;
   int64_t splits = 1;  // Blocks that share one reduction, scan or loop.
@@ -63,8 +63,8 @@ struct KernelPlan {
 struct FusionPlan {
   std::string target;  // A DeviceDescription::name. Empty means any.
   std::vector<KernelPlan> kernels;
-  std::string slow;  // The reason for a slow, generic plan.
-  // Libraries that refused the fusion: "oneDNN: its input is dilated". The compiler fills this in.
+  std::string slow;  // Reason for a slow, generic plan.
+  // Refusals of libraries: "oneDNN: its input is dilated". The compiler fills this in.
   std::vector<std::string> refused;
 
   bool operator==(const FusionPlan&) const = default;
@@ -75,12 +75,12 @@ std::string ToJson(const KernelPlan& plan);
 
 // Errors (C001, at the backend_config): malformed JSON, an unknown kind or field, a number out of range.
 Result<std::optional<FusionPlan>> ReadPlan(const Instruction& inst);
-// Keeps the other keys of the backend_config. Does nothing if it is not a JSON object.
+// Keeps other keys of the backend_config. Does nothing if it is not a JSON object.
 void SetPlan(Instruction& inst, const FusionPlan& plan);
 bool HasPlan(const Instruction& inst);
 void RemovePlans(Module& module);
 
-// An error "the plan of 'fusion.3' does not fit: ...". Its place is the text of the plan, or the instruction if a
+// The error "the plan of 'fusion.3' does not fit: ...". Its place is the text of the plan, or the instruction if a
 // planner made the plan.
 Error PlanError(const Instruction& inst, std::string_view why);
 

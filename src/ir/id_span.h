@@ -1,5 +1,5 @@
-// Numbers for the instructions of one computation: the id minus the lowest id. A table of Module::id_limit() entries
-// for each computation would take quadratic memory.
+// Numbers the instructions of one computation by the id minus the lowest id. Tables of Module::id_limit() entries for
+// each computation would take quadratic memory.
 #ifndef HLO_IR_ID_SPAN_H_
 #define HLO_IR_ID_SPAN_H_
 

@@ -43,8 +43,8 @@ void IndexPool::RangeOf(const Sum& sum, int64_t* low, int64_t* high) const {
   }
 }
 
-// c*k*(x / k) + c*(x % k) => c*x, and c*k*((x / k) % q) + c*(x % k) => c*(x % (k*q)). A reshape that joins dimensions
-// split by another reshape makes such sums.
+// c*k*(x / k) + c*(x % k) => c*x, and c*k*((x / k) % q) + c*(x % k) => c*(x % (k*q)). Reshapes that split and join
+// dimensions make such sums.
 void IndexPool::JoinSplitTerms(Sum& sum) {
   for (bool changed = true; changed;) {
     std::ranges::sort(sum.terms, {}, &Term::atom);

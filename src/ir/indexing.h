@@ -1,6 +1,6 @@
-// Index expressions: the position of an element of one array in another, as integer arithmetic over bounded variables.
-// The normal form simplifies chains of reshapes, transposes, slices and broadcasts to sums of multiples. Equal
-// expressions have equal handles.
+// Index expressions: integer arithmetic over bounded variables, for the position of one array's element in another. The
+// normal form simplifies chains of reshapes, transposes, slices and broadcasts to sums of multiples. Equal expressions
+// have equal handles.
 //
 //   pool.Delinearize(pool.Linearize({a, b}, {6, 4}), {24})      => {4*a + b}
 //   pool.Delinearize({4*a + b}, {6, 4})                         => {a, b}     for 0 <= b < 4
@@ -39,11 +39,10 @@ class IndexPool {
     int64_t constant = 0;     // kSum
     IndexExpr operand;
     int64_t divisor = 0;             // kDiv, kMod
-    int64_t low = 0, high = 0;       // The inclusive range, or the bounds of kClamp.
+    int64_t low = 0, high = 0;       // Inclusive range, or the bounds of kClamp.
     std::vector<int32_t> variables;  // The variables that the value depends on, sorted.
   };
 
-  // The range is inclusive.
   IndexExpr Variable(int64_t low, int64_t high);
   IndexExpr Constant(int64_t value);
   IndexExpr Add(IndexExpr a, IndexExpr b);
@@ -60,7 +59,7 @@ class IndexPool {
   const Node& operator[](IndexExpr e) const { return nodes_[e.id]; }
   bool IsConstant(IndexExpr e) const { return nodes_[e.id].kind == Kind::kSum && nodes_[e.id].terms.empty(); }
   bool IsConstant(IndexExpr e, int64_t value) const { return IsConstant(e) && nodes_[e.id].constant == value; }
-  // The factor of `variable` in e: 0 if absent, kNotLinear inside a division, remainder or clamp.
+  // The factor is 0 if `variable` is absent, and kNotLinear inside a division, remainder or clamp.
   static constexpr int64_t kNotLinear = INT64_MIN;
   int64_t Coefficient(IndexExpr e, IndexExpr variable) const;
   bool DependsOn(IndexExpr e, IndexExpr variable) const;

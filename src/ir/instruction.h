@@ -1,4 +1,4 @@
-// One instruction: an opcode applied to operands, with a shape and attributes.
+// An instruction: an opcode applied to operands, with a shape and attributes.
 //
 // A Module owns Computations, which own Instructions. All other pointers and references are borrowed. Uses change only
 // through Computation::Add, SetOperand, ReplaceAllUses and Computation::Remove.
@@ -27,18 +27,18 @@ class alignas(64) Instruction {
   bool Is(OpTrait trait) const { return (RowOf(opcode_).traits & trait) != 0; }
   std::string_view name() const { return {name_, name_size_}; }  // Lives as long as the module.
   const Shape& shape() const { return shape_; }
-  // If leaves or their dimensions change, the origin and the attributes of leaves (sharding, origin,
-  // parameter_replication) are removed, because the value is another one.
+  // If leaves or their dimensions change, removes the origin and the attributes of leaves (sharding, origin,
+  // parameter_replication), because the value is another one.
   void SetShape(Shape shape);
 
   // Dense in the module and never reused. Side tables have Module::id_limit() entries.
   int id() const { return id_; }
-  // Index in the computation's list, with removed instructions. Module::Sweep and Computation::SetOrder change it. Side
-  // tables have Computation::place_limit() entries.
+  // Index in the computation's list, which includes removed instructions. Module::Sweep and Computation::SetOrder
+  // change it. Side tables have Computation::place_limit() entries.
   int place() const { return place_; }
 
   // The id of the instruction with the same value in the input module of the pipeline, or -1. ReplaceAllUses passes it
-  // on to a replacement without an origin, because the values are equal.
+  // on to a replacement without one.
   int origin() const { return origin_; }
   void SetOrigin(int origin) { origin_ = origin; }
 
@@ -52,8 +52,8 @@ class alignas(64) Instruction {
   int64_t UseCount() const { return use_count_; }
   bool IsRoot() const;
   bool IsDead() const { return users_.empty() && !IsRoot(); }
-  // Makes users and the computation's root use `replacement`, which takes over the origin if it has none. Shapes must
-  // be compatible (layouts may differ).
+  // Also replaces the computation's root. `replacement` takes over the origin if it has none. Shapes must be
+  // compatible, except for layouts.
   void ReplaceAllUses(Instruction& replacement);
 
   // Instructions that must run first, although no value passes between them.
@@ -87,7 +87,7 @@ class alignas(64) Instruction {
   void SetLiteral(Literal literal);
   const std::vector<int64_t>& dimensions() const { return attrs<DimensionsAttrs>().dimensions; }
   int64_t tuple_index() const { return attrs<IndexAttrs>().index; }
-  // Whether this is a scalar or splat constant equal to `value`, or its broadcast.
+  // True for a scalar or splat constant equal to `value`, and its broadcast.
   bool IsConstantOf(double value) const;
 
   Computation& computation() const { return *computation_; }
@@ -110,7 +110,7 @@ class alignas(64) Instruction {
 
   void SetName(std::string_view name);
 
-  // The members fill four cache lines. The first has the data for walks over operands, the second for walks over users.
+  // The members fill four cache lines. The first is for walks over operands, the second for walks over users.
   Opcode opcode_;
   bool removed_ = false;
   int id_;
@@ -134,7 +134,7 @@ class alignas(64) Instruction {
 std::vector<Computation*> CalledComputations(const Instruction& inst);
 void ForEachCalled(Attributes& attrs, const std::function<void(Computation*&)>& f);
 
-// Whether opcode, attributes and shape, including layout, are equal. Called computations must be identical objects.
+// Compares opcode, attributes and shape with layout. Called computations must be identical objects.
 bool SameOperation(const Instruction& a, const Instruction& b);
 uint64_t HashOperation(const Instruction& inst);
 

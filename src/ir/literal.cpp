@@ -24,8 +24,8 @@ void CountAllocated(int64_t bytes) {
   }
 }
 
-// Memory of at most 16 bytes, allocated together with its reference count. Vector instructions need no larger alignment
-// for 16 bytes.
+// Memory of at most 16 bytes, allocated with the reference count. Vector instructions need no larger alignment for
+// that.
 struct ScalarMemory {
   alignas(16) std::byte data[16];
   int64_t bytes;

@@ -1,5 +1,5 @@
-// An array or tuple with its values. Elements are in row-major order, independent of the layout. Sub-byte types use one
-// byte per element (s4 as int8_t, u4 as uint8_t, f4 and f6 as bits). Copies share their bytes until one is written.
+// An array or tuple with its values, in row-major order, independent of the layout. Sub-byte types use one byte per
+// element (s4 as int8_t, u4 as uint8_t, f4 and f6 as bits). Copies share their bytes until one is written.
 #ifndef HLO_IR_LITERAL_H_
 #define HLO_IR_LITERAL_H_
 
@@ -21,18 +21,17 @@ class Literal {
  public:
   Literal() = default;
   explicit Literal(Shape shape);                     // Filled with zeros.
-  static Literal Uninitialized(const Shape& shape);  // The caller must write all bytes of the array.
+  static Literal Uninitialized(const Shape& shape);  // The caller must write all bytes.
   static Literal Tuple(std::vector<Literal> elements);
-  // An array whose values the text omits, `{...}`. It has no bytes and equals nothing, not even itself. An array
-  // without elements is always known.
+  // An array whose values the text omits, `{...}`. It has no bytes and does not even equal itself. An array without
+  // elements is always known.
   static Literal Elided(const Shape& shape);
-  // Whether no part is elided.
   bool IsKnown() const;
 
-  // A scalar of `type`. Integers wrap, floats round once, complex numbers get the imaginary part 0.
+  // Integers wrap, floats round once, complex numbers get the imaginary part 0.
   static Literal Scalar(PrimitiveType type, double value);
   static Literal Scalar(PrimitiveType type, int64_t value);
-  // A vector whose elements are converted as by Scalar.
+  // Elements are converted as by Scalar.
   template <class T>
   static Literal Vector(PrimitiveType type, const std::vector<T>& values);
 
@@ -57,7 +56,7 @@ class Literal {
     return {reinterpret_cast<T*>(mutable_raw()), static_cast<size_t>(bytes_) / sizeof(T)};
   }
 
-  // Element number `linear` in row-major order. 64-bit integers may round, pred gives 0 or 1, complex the real part.
+  // 64-bit integers may round, pred gives 0 or 1, complex the real part.
   double GetDouble(int64_t linear) const;
   // Exact for integers and pred. A u64 keeps its bit pattern. Not for floats.
   int64_t GetInt(int64_t linear) const;
@@ -66,7 +65,7 @@ class Literal {
   void SetInt(int64_t linear, int64_t value);
   void SetComplex(int64_t linear, std::complex<double> value);
 
-  // Another shape with shared bytes. `shape` must have the same type and number of elements.
+  // Returns another shape with shared bytes. `shape` must have the same type and number of elements.
   Literal WithShape(Shape shape) const;
 
   // A copy in which each byte of pred is 0 or 1. Wrong kernels may leave other bytes, which are undefined as a C++
@@ -77,15 +76,15 @@ class Literal {
   bool IsSplat() const;
   bool IsAll(double value) const;
 
-  // Whether both literals are known, with the same bits and, except for the layout, the same shape. NaN payloads and
-  // signed zeros count.
+  // Whether both are known, with equal bits and, except for the layout, equal shapes. NaN payloads and signed zeros
+  // count.
   bool BitEquals(const Literal& other) const;
   uint64_t Hash() const;
-  // Hash(), which an array keeps. Spans that mutable_data returned earlier must not be written afterwards.
+  // An array keeps the hash. Earlier spans of mutable_data must not be written afterwards.
   uint64_t KeptHash() const;
 
  private:
-  // 0 means not computed yet. Several threads may copy and hash one literal.
+  // 0: not computed yet. Several threads may copy and hash one literal.
   struct Kept {
     std::atomic<uint64_t> hash = 0;
     Kept() = default;

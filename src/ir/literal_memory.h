@@ -1,4 +1,4 @@
-// Counts the bytes of all literals of the process and of scratch memory of ops.
+// Counts the bytes of all literals and of scratch memory of ops in the process.
 #ifndef HLO_IR_LITERAL_MEMORY_H_
 #define HLO_IR_LITERAL_MEMORY_H_
 

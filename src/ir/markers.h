@@ -20,11 +20,10 @@ enum class Marker : uint8_t {
 Marker MarkerOf(const Instruction& inst);
 std::vector<std::string_view> MarkerTargets();
 
-// Whether the value is the operand, the operands as a tuple, or (). Includes a kShard or kWhole whose operand and
-// result have the same shape, because there is only one part.
+// Whether the value is the operand, the operands as a tuple, or (). Includes a kShard or kWhole with only one part.
 bool IsIdentityMarker(const Instruction& inst);
 
-// Whether the instruction ends a manual region whose parts must be joined.
+// Whether parts must be joined.
 bool EndsManualRegion(const Instruction& inst);
 
 }  // namespace hlo

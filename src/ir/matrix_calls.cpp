@@ -11,7 +11,7 @@
 namespace hlo {
 namespace {
 
-// The letter whose code is the value of `key`, such as 'L' in backend_config={key = 76 : ui8}.
+// The letter with the code in `key`, such as 'L' in backend_config={key = 76 : ui8}.
 char OptionOf(const Instruction& call, std::string_view key, char missing) {
   const std::string config = ConfigText(call);
   std::string_view text = config;

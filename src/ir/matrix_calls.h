@@ -1,4 +1,4 @@
-// The custom calls of LAPACK that JAX writes to factor a matrix or to solve with a triangular matrix.
+// JAX's custom calls of LAPACK that factor a matrix or solve with a triangular one.
 #ifndef HLO_IR_MATRIX_CALLS_H_
 #define HLO_IR_MATRIX_CALLS_H_
 

@@ -1,4 +1,4 @@
-// Writes the instructions of expanded matrix decompositions: slices of batches of matrices, and loops.
+// Writes slices of batches of matrices, and loops, for expanded decompositions.
 #ifndef HLO_IR_MATRIX_LOOPS_H_
 #define HLO_IR_MATRIX_LOOPS_H_
 
@@ -10,7 +10,7 @@
 
 namespace hlo {
 
-// Shapes of a batch of matrices f[..., rows, columns] and of their parts.
+// Shapes of a batch f[..., rows, columns] and of its parts.
 struct MatrixShapes {
   explicit MatrixShapes(const Shape& matrices);
 
@@ -42,20 +42,20 @@ class Writer {
   Instruction* Select(Instruction* which, Instruction* a, Instruction* b) {
     return Add(Opcode::kSelect, a->shape(), {which, a, b});
   }
-  // Broadcasts `x` to `shape`. Its last dimensions become the dimensions `last`, its others the leading ones.
+  // Broadcasts `x` to `shape`. Its last dimensions become `last`, its others the leading ones.
   Instruction* Widen(Instruction* x, const Shape& shape, std::initializer_list<int64_t> last);
-  // For each position in `shape`, compares the index along `dim` with `number`, an s32 scalar.
+  // Compares the index along `dim` with `number`, an s32 scalar, at each position in `shape`.
   Instruction* CompareIndex(const Shape& shape, int64_t dim, ComparisonDirection direction, Instruction* number);
   // Reduces the last dimension with add, or with maximum of values that are not negative.
   Instruction* Reduce(Instruction* x, Opcode op);
-  // The slice of `sizes` elements from `starts`, reshaped to `result`. A null start is 0.
+  // Reshapes the slice to `result`. A null start is 0.
   Instruction* Slice(Instruction* x, const Values& starts, const Dims& sizes, const Shape& result);
-  // Writes `part`, reshaped to `sizes`, into `x` at `starts`.
+  // Reshapes `part` to `sizes` first.
   Instruction* Update(Instruction* x, Instruction* part, const Values& starts, const Dims& sizes);
   // state = init; while (condition(state)) state = body(state). Returns the final state.
   Values While(const Values& init, const std::function<Instruction*(Writer&, const Values&)>& condition,
                const std::function<Values(Writer&, const Values&)>& body);
-  // Calls body(i, state...) for i from 0 to `count` - 1 (s32). Returns the final state.
+  // Calls body(i, state...) for s32 i < `count`. Returns the final state.
   Values For(int64_t count, const Values& init, const std::function<Values(Writer&, const Values&)>& body);
 
  private:

@@ -1,4 +1,4 @@
-// The value of metadata=: where an instruction came from in the user's program.
+// The value of metadata=: the source of an instruction in the user's program.
 #ifndef HLO_IR_METADATA_H_
 #define HLO_IR_METADATA_H_
 
@@ -11,7 +11,7 @@
 
 namespace hlo {
 
-// The name under which an instruction was scheduled. `is_own` stores the usual case that it is the instruction's name.
+// `is_own` stores the usual case: the instruction's own name.
 struct SchedulingName {
   Interned other;
   bool is_own = false;

@@ -402,7 +402,7 @@ Computation& Module::CloneComputation(const Computation& from, std::string_view 
   Computation& copy = AddComputation(name);
   copy.execution_thread = from.execution_thread;
   copy.range = from.range;
-  // Instructions() keeps the order of a schedule. Operands come first in both orders.
+  // Instructions() keeps a schedule. Both orders have operands first.
   const bool ordered = header.is_scheduled;
   for (const Instruction* inst : ordered ? from.Instructions() : from.PostOrder()) {
     std::vector<Instruction*> operands;
@@ -438,7 +438,7 @@ void Module::Sweep() {
     if (static_cast<int64_t>(computation->instructions_.size()) == computation->live_count_) continue;
     MoveControlEdges(*computation, std::exchange(computation->gone_, {}));
     std::erase_if(computation->waiting_, [](const Instruction* inst) { return inst->removed_; });
-    // From the last to the first, so that new instructions reuse the memory in order.
+    // Backwards, so that new instructions reuse the memory in order.
     for (size_t i = computation->instructions_.size(); i-- > 0;) {
       Instruction*& inst = computation->instructions_[i];
       if (inst->removed_) computation->Free(std::exchange(inst, nullptr));
@@ -501,7 +501,7 @@ std::unique_ptr<Module> Module::Clone(bool as_input) const {
   if (entry_ != nullptr) copy->entry_ = computations[entry_->id_];
   copy->next_id_ = next_id_;
   copy->names_ = names_;
-  copy->names_.SplitNames();  // Copies the names, whose texts are in the memory of this module.
+  copy->names_.SplitNames();  // Copies the names out of this module's memory.
   copy->computation_names_ = computation_names_;
   copy->computation_names_.SplitNames();
   return copy;
@@ -523,10 +523,10 @@ uint64_t Fingerprint(const Computation& computation) {
   for (const Instruction* inst : computation.instructions()) {
     position[inst->place()] = next++;
     hash = Mix(hash, HashOperation(*inst));
-    // Passes store decisions about kernels and loops in backend_config.
+    // Passes store decisions in backend_config.
     if (inst->HasCommon() && !inst->common().backend_config.empty())
       hash = Mix(hash, HashBytes(inst->common().backend_config.text));
-    // The pass sharding-propagation changes only shardings.
+    // sharding-propagation changes only shardings.
     if (inst->HasCommon() && !inst->common().sharding.empty()) {
       std::string text;
       AppendTo(text, *inst->common().sharding, /*with_metadata=*/false);

@@ -1,4 +1,3 @@
-// Modules and their computations.
 #ifndef HLO_IR_MODULE_H_
 #define HLO_IR_MODULE_H_
 
@@ -22,7 +21,7 @@ namespace hlo {
 
 class Module;
 
-// A view of the instructions that were not removed.
+// A view that skips removed instructions.
 class LiveInstructions {
  public:
   class Iterator {
@@ -66,31 +65,29 @@ class Computation {
   std::span<Instruction* const> parameters() const { return parameters_; }
   Instruction& parameter(int64_t i) const { return *parameters_[i]; }
 
-  // The live instructions in the order of the text or of adding, or of execution in a scheduled module. A copy, so that
-  // the computation may change meanwhile.
+  // Live instructions in the order of the text or of adding, or of execution in a scheduled module. A copy, so the
+  // computation may change meanwhile.
   std::vector<Instruction*> Instructions() const;
-  // The same without a copy. The computation must not change meanwhile.
+  // Avoids the copy, so the computation must not change meanwhile.
   LiveInstructions instructions() const { return LiveInstructions(instructions_); }
   int64_t InstructionCount() const { return live_count_; }
-  // All instructions with control predecessors, and possibly others, even removed instructions.
+  // All instructions with control predecessors, and maybe others, even removed ones.
   std::span<Instruction* const> waiting() const { return waiting_; }
   size_t place_limit() const { return instructions_.size(); }
   // Unique in the module. Changes whenever the Fingerprint may have changed.
   uint64_t version() const { return version_; }
-  // An order in which operands and control predecessors come first. It is Instructions() if that is such an order.
+  // Operands and control predecessors come first. The order is Instructions() if that has this property.
   std::vector<Instruction*> PostOrder() const;
-  // The called computations in the order of instructions and attribute fields, with repetitions. Valid until the
-  // computation changes.
+  // CalleesOf, valid until the computation changes.
   const std::vector<Computation*>& Callees() const;
   bool HasSideEffect() const;
   // `order` must have each live instruction once, operands first.
   void SetOrder(const std::vector<Instruction*>& order);
 
-  // `name` is made unique. The attributes must have the struct of the opcode's row.
+  // Makes `name` unique. The attributes must have the struct of the opcode's row.
   Instruction& Add(Opcode opcode, Shape shape, Operands operands, Attributes attrs = NoAttrs(),
                    std::string_view name = "");
-  // For the parser and for copies that take over a name. Does not make the name unique, nor check the number of
-  // operands.
+  // For the parser and for copies that take over a name. Checks neither the name nor the number of operands.
   Instruction& AddNamed(Opcode opcode, Shape&& shape, Operands&& operands, Attributes&& attrs, std::string_view name);
   Instruction& AddLike(const Instruction& from, Opcode opcode, Shape shape, Operands operands,
                        Attributes attrs = NoAttrs());
@@ -106,9 +103,8 @@ class Computation {
   void Remove(Instruction& inst);
   // Also removes operands that have become dead and have no side effect. Parameters stay.
   void RemoveDeadTree(Instruction& inst);
-  // Only instructions in `dead` may use instructions in `dead`.
   void RemoveAll(std::span<Instruction* const> dead);
-  // Removes the parameters for which `goes` is true and renumbers the others. Removed parameters must have no users.
+  // Renumbers the other parameters. Removed ones must have no users.
   void RemoveParameters(const std::vector<bool>& goes);
 
   bool IsEntry() const;
@@ -124,7 +120,7 @@ class Computation {
   friend class Instruction;
   Computation(Module& module, std::string name);
 
-  // A cached result for one version of the computation. Several threads may read it. Updates hold the module's lock.
+  // A result for one version of the computation. Several threads may read it. Updates hold the module's lock.
   template <class T>
   struct Kept {
     std::atomic<uint64_t> version = 0;
@@ -196,7 +192,7 @@ class Module {
   const std::string& name() const { return name_; }
   void SetName(std::string name) { name_ = std::move(name); }
   ModuleHeader header;
-  std::shared_ptr<const SourceText> source;  // The text of ranges. Null for modules made in memory.
+  std::shared_ptr<const SourceText> source;  // The text of ranges, or null.
 
   Computation& entry() const { return *entry_; }
   bool has_entry() const { return entry_ != nullptr; }
@@ -205,16 +201,16 @@ class Module {
   // Computations that the entry reaches, callees first, the entry last.
   std::vector<Computation*> PostOrder() const;
   Computation& AddComputation(std::string_view name);
-  // `from` may be of another module. Then the caller must replace the called computations, which the clone shares with
-  // `from`. `map`, if not null, receives the new instruction for each old one.
+  // If `from` is of another module, the caller must replace the called computations, which the clone shares. `map`, if
+  // not null, receives the new instruction for each old one.
   Computation& CloneComputation(const Computation& from, std::string_view name,
                                 std::unordered_map<const Instruction*, Instruction*>* map = nullptr);
-  // Removes computations that the entry does not reach. Returns whether any was removed.
+  // Returns whether any was removed.
   bool RemoveUnreachable();
 
   int id_limit() const { return next_id_; }
   int computation_id_limit() const { return next_computation_id_; }
-  // Sets the pass instance, such as "fusion#2", that makes later instructions. An empty name clears it.
+  // Sets the pass instance, such as "fusion#2", that makes later instructions. "" clears it.
   void SetMaker(std::string pass);
   std::string_view MakerOf(const Instruction& inst) const;  // "" for parsed instructions.
   int64_t InstructionCount() const;
@@ -223,12 +219,12 @@ class Module {
   // predecessors.
   void Sweep();
 
-  // A deep copy that keeps ids, so that both can use the same side tables. If `as_input` (at the start of a pipeline),
-  // origins are the ids of the originals.
+  // The copy keeps ids, so that both can use the same side tables. With `as_input`, at the start of a pipeline, origins
+  // are the ids of the originals.
   std::unique_ptr<Module> Clone(bool as_input = false) const;
 
   // `wish`, or `stem.N` if it is taken. As in XLA, each stem has its own counter, and a numeric suffix of `wish` is
-  // removed first. `add` counts as `add.0`. Names of instructions, and names of computations, are unique in the module.
+  // removed first. `add` counts as `add.0`. Instruction names are unique in the module, and so are computation names.
   std::string UniqueName(std::string_view wish) { return names_.Unique(wish); }
   void ClaimNames(Computation& computation);
   void ReserveNames(size_t names) { names_.Reserve(names); }
@@ -254,12 +250,12 @@ class Module {
   NameTable computation_names_;
 };
 
-// A hash of instructions, operands, control edges, schedule and aliased parameters. Names count only in calls. Common
-// attributes do not count, except backend_config and sharding.
+// A hash of instructions, operands, control edges, schedule and aliased parameters. Names count only in calls.
+// backend_config and sharding are the only common attributes that count.
 uint64_t Fingerprint(const Module& module);
 uint64_t Fingerprint(const Computation& computation);
 
-// Keeps the hashes of computations until their versions change.
+// Keeps hashes of computations until their versions change.
 class Fingerprinter {
  public:
   uint64_t FingerprintOf(const Module& module);

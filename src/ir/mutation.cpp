@@ -30,7 +30,7 @@ bool SwapAnyTwo(Instruction& inst, int64_t first) {
   return false;
 }
 
-// A compare is left to WrongDirection, because swapping its operands equals changing its direction.
+// WrongDirection handles compare, because swapping its operands equals changing its direction.
 bool SwappedOperands(Instruction& inst) {
   const bool by_place = inst.Is(kElementwise) && !inst.Is(kCommutative) && RowOf(inst.opcode()).arity == 2;
   return by_place && !inst.Is(Opcode::kCompare) && SwapOperands(inst, 0, 1);

@@ -1,5 +1,4 @@
-// Faults of a wrong pass or emitter in single instructions, to test whether comparisons find them. Only for tests and
-// --inject.
+// Faults of single instructions, to test whether comparisons find them. Only for tests and --inject.
 #ifndef HLO_IR_MUTATION_H_
 #define HLO_IR_MUTATION_H_
 
@@ -13,16 +12,14 @@ namespace hlo {
 
 struct Mutation {
   std::string_view name;
-  // Changes the computation of `inst` but not its shape. Returns false, and changes nothing, if the mutation does not
-  // apply.
+  // Never changes the shape. Returns false, and changes nothing, if the mutation does not apply.
   bool (*apply)(Instruction& inst);
 };
 
 std::span<const Mutation> Mutations();
 const Mutation* FindMutation(std::string_view name);
 
-// Applies the mutation to the first instruction that it fits and returns this instruction, or null. Only considers
-// instructions that the root or a side effect depends on.
+// Mutates the first instruction that fits, among those that the root or a side effect depends on. Returns it, or null.
 Instruction* Plant(const Mutation& mutation, Computation& computation);
 Instruction* Plant(const Mutation& mutation, Module& module);
 

@@ -9,7 +9,7 @@
 namespace hlo {
 namespace {
 
-// The stem and the number of a name. `add` and `add.0` are both number 0 of `add`.
+// `add` and `add.0` are both number 0 of `add`.
 std::pair<std::string_view, int64_t> SplitName(std::string_view name) {
   const size_t dot = name.rfind('.');
   int64_t number = 0;
@@ -19,8 +19,7 @@ std::pair<std::string_view, int64_t> SplitName(std::string_view name) {
 }
 
 // One spelling for all names of a stem and number: `add` for `add.0`. `add.5.0` stays, because it is number 0 of
-// `add.5`, and `add.5` is number 5 of `add`. "" for rare names that need more work, such as `add.07`, which equals
-// `add.7`.
+// `add.5`. "" for rare names that need more work, such as `add.07`, which equals `add.7`.
 std::string_view PlainText(std::string_view name) {
   const size_t dot = name.rfind('.');
   if (dot == std::string_view::npos || dot + 1 == name.size()) return name;

@@ -13,10 +13,10 @@
 
 namespace hlo {
 
-// A set of names. It does not copy the texts, which must outlive it.
+// A set of names. Texts are not copied and must outlive it.
 class NameSet {
  public:
-  // A name with its hash. Prepare also starts to load the name's slot from memory.
+  // Prepare also starts to load the name's slot from memory.
   struct Prepared {
     std::string_view name;
     uint32_t hash = 0;
@@ -39,7 +39,7 @@ class NameSet {
   std::vector<Slot> slots_;
 };
 
-// The names in use, and numbers for new names. `add.5` has number 5 of the stem `add`, and `add` has number 0.
+// Names in use, and numbers for new names: `add.5` has number 5 of the stem `add`, and `add` has number 0.
 //
 // Claimed names are split into stems and numbers (SplitNames) only when an operation needs this.
 class NameTable {
@@ -49,8 +49,8 @@ class NameTable {
   std::string_view Unique(std::string_view wanted, Arena& memory);
   // Returns false if the name is taken. The text must live as long as the table or until SplitNames.
   bool Claim(std::string_view name);
-  // Claims name(i) for each i < `count`, and calls taken(i) if that name is taken. Looks up several names at once,
-  // because their texts are far apart in memory.
+  // Claims name(i) for each i < `count`, or calls taken(i). Looks up several names at once, because their texts are far
+  // apart in memory.
   template <class NameOf, class IsTaken>
   void Claim(size_t count, NameOf&& name, IsTaken&& taken);
   void Release(std::string_view name);
@@ -84,7 +84,7 @@ class NameTable {
   std::string NextOf(uint32_t stem, bool has_number);
 
   bool split_ = false;
-  NameSet claimed_;  // Used until SplitNames, together with next_, the next number of each stem.
+  NameSet claimed_;  // Used until SplitNames, with next_, the next number of each stem.
   std::unordered_map<std::string, int64_t> next_;
 
   std::vector<Stem> stems_;

@@ -22,7 +22,7 @@ enum class Opcode : uint8_t {
 inline constexpr int kVariadic = -1;
 
 enum OpTrait : uint32_t {
-  // Element i needs only elements i of the operands. clamp and select also take scalars.
+  // Element i needs elements i of operands. clamp and select also take scalars.
   kElementwise = 1 << 0,
   kCommutative = 1 << 1,  // f(a, b) == f(b, a).
   kInferable = 1 << 2,    // The text may omit the result shape (docs/language.md#omitted-shapes).
@@ -32,8 +32,8 @@ enum OpTrait : uint32_t {
   kHoldsLiteral = 1 << 6,  // A constant, known or elided.
   kNoKernel = 1 << 7,      // The result is known, or in the memory of the operands.
   kMoves = 1 << 8,         // Moves elements to other positions, or pads.
-  kHandsOn = 1 << 9,       // The result consists of whole operands or elements of a tuple, unchanged.
-  // An order or a predicate selects an operand for each element. Nothing is rounded.
+  kHandsOn = 1 << 9,       // The result consists of whole operands or elements of a tuple.
+  // An order or predicate selects an operand for each element, without rounding.
   kChooses = 1 << 10,
   kStandsAlone = 1 << 11,  // Is not fused into its users.
   kExactTypes = 1 << 12,   // Float types must be the inferred ones (docs/verifier.md#written-and-inferred-shapes).
@@ -41,8 +41,8 @@ enum OpTrait : uint32_t {
   kKeepsLayout = 1 << 14,  // The result has the operands' layout (docs/verifier.md#layouts).
 };
 
-// The cost of one result element. `work` is in additions of f32, for comparison with memory traffic. `flops` counts as
-// XLA does. A complex product is 4 multiplies and 2 adds, a quotient 3 multiplies for each part, 3 adds and 2 divides.
+// Cost of one result element. `work` is in additions of f32, for comparison with memory traffic. `flops` counts as XLA
+// does: a complex product is 4 multiplies and 2 adds, a quotient 3 multiplies for each part, 3 adds and 2 divides.
 // Other complex arithmetic works on each part.
 struct ElementCost {
   double work, complex_work;
@@ -69,9 +69,9 @@ struct OpRow {
   int attrs_kind;  // Attributes::kind().
   Attributes (*make_attrs)();
   ElementCost cost;
-  // Largest error in f32, in units in the last place. 0 is exact (DefaultUlps in ir/precision_plan.h).
+  // Largest error in f32, in units in the last place (DefaultUlps in ir/precision_plan.h).
   double ulps;
-  std::string_view prose;  // One line. The full description is in docs/ops.md.
+  std::string_view prose;  // One line. docs/ops.md has more.
 };
 
 extern const OpRow kOpRows[];

@@ -1,4 +1,4 @@
-// A set of opcodes that only one place of the code needs. Facts that several places need are traits (ir/opcode.h).
+// Opcodes that only one place of the code lists. Facts for several places are traits (ir/opcode.h).
 #ifndef HLO_IR_OPCODE_SET_H_
 #define HLO_IR_OPCODE_SET_H_
 

@@ -1,6 +1,5 @@
-// The precision that a compiled kernel promises for each instruction, and the defaults without a promise. Code
-// generation fills in the plan. The shadow (interp/shadow/shadow.h) derives error bounds from it:
-// docs/comparison.md#local.
+// The precision that a kernel promises for each instruction, and the defaults. Code generation fills in the plan, and
+// the shadow (interp/shadow/shadow.h) derives error bounds from it: docs/comparison.md#local.
 #ifndef HLO_IR_PRECISION_PLAN_H_
 #define HLO_IR_PRECISION_PLAN_H_
 
@@ -21,26 +20,26 @@ enum class SumRounding : uint8_t { kNearest, kTruncate };
 struct SumPlan {
   PrimitiveType accumulator = PrimitiveType::kF32;
   SumRounding rounding = SumRounding::kNearest;
-  // The most additions that one term passes through, in its thread, in the tree and across blocks. 0 means any order:
-  // the number of terms minus 1.
+  // The most additions that one term passes, in its thread, in the tree and across blocks. 0 means any order: the
+  // number of terms minus 1.
   int64_t longest_chain = 0;
   // For tensor cores: the number of terms after which partial sums are added to an accumulator of type `promoted`. 0
   // means never.
   int64_t promote_every = 0;
   PrimitiveType promoted = PrimitiveType::kF32;
-  // Significand bits, with the hidden bit, to which operands of dot and convolution are first rounded: 11 for tf32, 8
-  // for bf16. 0 means none.
+  // Significand bits, with the hidden one, to which operands of dot and convolution are rounded: 11 for tf32, 8 for
+  // bf16. 0 means none.
   int operand_bits = 0;
 
   bool operator==(const SumPlan&) const = default;
 };
 
 struct InstructionPlan {
-  // The type of the value inside the kernel. If unset, the declared type or a wider one. Results of the kernel are
-  // rounded to their declared type.
+  // The value's type inside the kernel. If unset, the declared type or a wider one. Results are rounded to their
+  // declared type.
   std::optional<PrimitiveType> hold;
   std::optional<SumPlan> sum;
-  // The largest error of a function, in units in the last place of `hold`, or of f32 for narrower types. Unset means
+  // Largest error of a function, in units in the last place of `hold`, or of f32 for narrower types. Unset means
   // DefaultUlps.
   std::optional<double> ulps;
   std::string variant;
@@ -49,8 +48,7 @@ struct InstructionPlan {
 };
 
 struct PrecisionPlan {
-  // Keys are ids of instructions in the fused computation, or outside fusions. Ordered, so that printing is
-  // reproducible.
+  // Keys are ids of instructions in the fused computation, or outside fusions. Ordered for reproducible printing.
   std::map<int, InstructionPlan> instructions;
   bool contract = true;  // a * b + c may be rounded once.
   bool ftz = false;      // Results below the smallest normal number may become 0.
@@ -62,16 +60,16 @@ struct PrecisionPlan {
   bool operator==(const PrecisionPlan&) const = default;
 };
 
-// The summation without a promise: any order. Dot and convolution accumulate in the compute type of the result
-// (docs/ops.md#accumulation). A reduction may round each step to its declared type.
+// The order is any. Dot and convolution accumulate in the compute type of the result (docs/ops.md#accumulation). A
+// reduction may round each step to its declared type.
 SumPlan DefaultSum(Opcode opcode, PrimitiveType type);
 
 // The largest error in ulps of f32, or of f64 for f64: docs/comparison.md#functions. 0.5 for correctly rounded
 // operations, 0 for exact operations (max, abs, copies).
 double DefaultUlps(Opcode opcode, PrimitiveType type);
 
-// One line for `contract` and `ftz`, then one for each instruction of `computation` in the plan, such as
-//   "  sum.3  reduce  acc f32 nearest, chain 38".
+// A line for `contract` and `ftz`, then one for each planned instruction of `computation`, such as " sum.3 reduce acc
+// f32 nearest, chain 38".
 std::string ToString(const PrecisionPlan& plan, const Computation& computation);
 
 }  // namespace hlo

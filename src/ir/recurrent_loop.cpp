@@ -22,8 +22,8 @@ constexpr int kMostBlocks = 8;  // Every device with clusters supports 8.
 constexpr int64_t kThreads = 512;
 constexpr int kLeastWithClusters = 90;
 
-// A time model: a gather (two barriers of a cluster with a copy between them), a phase of a block, a small library
-// product without its launch, and the share of the multiply-add rate that threads reach.
+// A time model: a gather (two cluster barriers around a copy), a phase of a block, a small library product without its
+// launch, and the reached share of the multiply-add rate.
 constexpr double kGatherSeconds = 2e-6, kPhaseSeconds = 3e-7, kCallSeconds = 3e-6, kReached = 0.5;
 
 bool IsOneElement(const Shape& shape) { return shape.IsArray() && shape.NumElements() == 1; }
@@ -34,7 +34,7 @@ bool IsFactor(PrimitiveType type) {
   return type == PrimitiveType::kF32 || type == PrimitiveType::kBF16 || type == PrimitiveType::kF16;
 }
 
-// The dependence of a fused instruction's elements on values that are distributed by columns.
+// The dependence of elements on values that are distributed by columns.
 enum class Keeps : uint8_t {
   kAll,      // No element depends on columns.
   kPlaces,   // Each element depends on elements at the same place.
@@ -300,7 +300,7 @@ class Finder {
   }
 
   // Distributes values of whole periods that do not depend on the state, unless a product needs them whole. Returns
-  // false if another instruction would need such a value whole.
+  // false if another instruction would need them whole.
   bool ShareOut() {
     for (const Instruction* inst : body_.PostOrder()) {
       if (in_columns(*inst) || inst->IsRoot()) continue;
@@ -408,7 +408,7 @@ int64_t SharedBytes(const RecurrentLoop& loop, int blocks, int64_t warps) {
     sums = std::max(sums, SplitOf(product, blocks, warps).sums * product.rows * product.columns / blocks * 4);
   }
   bytes += Padded(sums);
-  // A gathered value is stored twice, before and after gathering. For state, the first copy is counted below.
+  // A gathered value is stored before and after gathering. For state, the first copy counts below.
   for (const Instruction* value : loop.gathered) {
     const bool is_state = value->Is(Opcode::kGetTupleElement) && value->operand(0).Is(Opcode::kParameter);
     bytes += (is_state ? 1 : 2) * Padded(value->shape().ByteSize());

@@ -1,6 +1,6 @@
 // Loops of recurrent networks (GRU, LSTM, plain RNNs, lax.scan) after fusion, which a cluster of blocks can run as one
-// kernel. Each block keeps some columns of the weights in its shared memory. Used by the pass that makes such regions
-// (ir/region.h, "block") and by their planner.
+// kernel. Each block keeps some columns of the weights in shared memory. The pass that makes such regions (ir/region.h,
+// "block") and their planner use this file.
 //
 //   h' = tanh(x[t] + h W);  ys[t] = h'        h f32[8,256], W f32[256,256], 8 blocks: each has 32 columns of W and h
 //
@@ -14,8 +14,8 @@
 // dynamic-update-slice fills in place. The trip count must be known.
 //
 // Values that depend on the state are distributed over the blocks. Block `rank` of n computes the elements whose
-// position in memory, modulo the period, is in [rank, rank + 1) * period / n. So a block has the same units of each
-// gate. It reads elements of other blocks only as left operands of products. Each block computes all other values.
+// position in memory, modulo the period, is in [rank, rank + 1) * period / n, which are the same units of each gate. It
+// reads elements of other blocks only as left operands of products. Each block computes all other values.
 #ifndef HLO_IR_RECURRENT_LOOP_H_
 #define HLO_IR_RECURRENT_LOOP_H_
 
@@ -35,7 +35,7 @@ struct RecurrentLoop {
     kNumber,     // One element, which each block computes.
     kUnchanged,  // Unchanged by the loop and read in place.
     kColumns,    // Passed from trip to trip, distributed by columns.
-    kFilled,     // Distributed by columns. Each trip writes other positions and reads none.
+    kFilled,     // Distributed by columns. Each trip writes new positions and reads none.
   };
   struct Product {
     const Instruction* call = nullptr;
@@ -44,7 +44,7 @@ struct RecurrentLoop {
     bool weights_by_column = false;  // The weights have the shape [columns, terms].
     const Shape* weights_shape = nullptr;
     int64_t rows = 0, terms = 0, columns = 0;
-    // The left operand if it is distributed by columns, so that it must be gathered first. Null if each block has it.
+    // The left operand if it is distributed by columns and must be gathered, or null.
     const Instruction* gathered = nullptr;
   };
 
@@ -53,7 +53,7 @@ struct RecurrentLoop {
   int64_t period = 0;
   std::vector<Element> state;
   std::vector<Product> products;
-  // Instructions of the body whose values are distributed by columns.
+  // Instructions of the body that are distributed by columns.
   std::unordered_set<const Instruction*> in_columns;
   std::vector<const Instruction*> gathered;  // Without duplicates.
   int launches = 0;                          // Kernels and calls of a trip that compute more than single elements.
@@ -61,7 +61,7 @@ struct RecurrentLoop {
   const Product* ProductOf(const Instruction& call) const;
 };
 
-// Returns nothing and sets `why_not` for other loops.
+// Sets `why_not` for other loops.
 std::optional<RecurrentLoop> RecurrentLoopOf(const Instruction& loop, std::string* why_not);
 
 // The division of a product among the warps of a block: rows of a thread at a time, and partial sums of each element.
@@ -77,8 +77,8 @@ int64_t SharedBytes(const RecurrentLoop& loop, int blocks, int64_t warps);
 double SecondsOfTrip(const RecurrentLoop& loop, int blocks, const DeviceDescription& device);
 double SecondsOfLaunches(const RecurrentLoop& loop, const DeviceDescription& device);
 
-// Blocks for the loop on this device, and their threads. Returns nothing and sets `why_not` if no cluster can run the
-// loop, or if separate launches or a single block are faster.
+// Blocks for the loop, and their threads. Returns nothing and sets `why_not` if no cluster can run the loop, or if
+// separate launches or a single block are faster.
 struct ClusterShape {
   int blocks = 0;
   int64_t threads = 0;
@@ -86,7 +86,7 @@ struct ClusterShape {
 std::optional<ClusterShape> ClusterFor(const RecurrentLoop& loop, const DeviceDescription& device,
                                        std::string* why_not);
 
-// The value that a chain of bitcasts renames, or `inst`.
+// The value that a chain of bitcasts renames.
 const Instruction& WithoutNames(const Instruction& inst);
 
 }  // namespace hlo

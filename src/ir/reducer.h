@@ -1,4 +1,3 @@
-// Properties of reducers and of the ops in them.
 #ifndef HLO_IR_REDUCER_H_
 #define HLO_IR_REDUCER_H_
 
@@ -11,11 +10,11 @@ namespace hlo {
 
 class Computation;
 
-// The op of a reducer that applies one commutative op to its two parameters. Otherwise nullopt.
+// The commutative op that the reducer applies to its two parameters, or nullopt.
 std::optional<Opcode> ReducerOp(const Computation& reducer);
 
-// The value with op(identity, x) == x, bit for bit, for every x, including NaN and -0. Complex products are an
-// exception, because infinity times 0i is NaN. Empty if unknown.
+// The value with op(identity, x) == x, bit for bit, also for NaN and -0. Complex products are an exception, because
+// infinity times 0i is NaN. Empty if unknown.
 std::optional<Literal> IdentityOf(Opcode op, PrimitiveType type);
 
 bool IsIdempotent(Opcode op);

@@ -12,7 +12,7 @@
 namespace hlo {
 namespace {
 
-// Replaces a region by its contents. The kernels of each group form a smaller region.
+// Replaces a region by its contents. Each group becomes a smaller region.
 class Inliner {
  public:
   Inliner(Instruction& region, const RegionGroups& groups, std::vector<Instruction*>* order)

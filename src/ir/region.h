@@ -3,9 +3,9 @@
 //   region.1 = f32[64,128] fusion(x), kind=kCustom, calls=region_rows, backend_config={"region":"rows"}
 //
 // The computation contains kernels and library calls (fusions, copies), loops of them, and renaming instructions. Only
-// operands and results of the region need memory. The compiler keeps regions of kind block or segments that have a
-// plan. It turns a region of another kind into one fusion if a planner or a library has a kernel for it. It expands all
-// other regions, so that their kernels run one by one (gpu/plan/planner.h).
+// operands and results of the region need memory. The compiler keeps planned regions of kind block or segments, and
+// turns a region of another kind into one fusion if a planner or a library has a kernel for it. It expands all others,
+// so that their kernels run one by one (gpu/plan/planner.h).
 //
 //   block       One block of threads, or a cluster of blocks for a recurrent loop, runs the kernels and loops of them
 //               one after another.
@@ -33,31 +33,29 @@ namespace hlo {
 class Computation;
 class Module;
 
-// The kind, such as "rows", or "" if `inst` is not a region.
 std::string RegionOf(const Instruction& inst);
 inline bool IsRegion(const Instruction& inst) { return !RegionOf(inst).empty(); }
 
-// The computations whose instructions run as kernels or library calls: sequential ones (ir/fusion.h), regions, and
-// loops in regions. Callees first.
+// Computations that run as kernels or library calls: sequential ones (ir/fusion.h), regions, and loops in regions.
+// Callees first.
 std::vector<Computation*> ComputationsOfKernels(const Module& module);
 
-// A copy that takes over the name of `inst`, which the caller must remove.
+// Takes over the name of `inst`, which the caller must remove.
 Instruction& AddInPlaceOf(Computation& computation, const Instruction& inst, std::span<Instruction* const> operands);
 
-// Adds one fusion with the contents of the region's kernels and library products, or for statistics a library call of a
-// convolution. Returns null if the region contains something else, such as a loop or a copy.
+// Adds one fusion of the region's kernels and library products, or for statistics a library call of a convolution.
+// Returns null if the region contains something else, such as a loop or a copy.
 Instruction* AddFlattened(Instruction& region);
-// Replaces each region by its fusion, which takes the region's place. The fusions must be the last instructions of the
-// computation.
+// The fusion takes the region's place. It must be among the last instructions of the computation.
 struct RegionAndFusion {
   Instruction *region, *fusion;
 };
 void ReplaceRegions(Computation& computation, std::span<const RegionAndFusion> flat);
 
 using RegionGroups = std::vector<std::vector<const Instruction*>>;
-// Expands regions: moves the instructions of a region to its place in the outer computation. The kernels of each group
-// become a region of the same kind. A region for which `groups_of` returns nullopt stays. Without `groups_of`, expands
-// all regions into single kernels. Returns whether any region was expanded.
+// Moves the instructions of a region to its place in the outer computation. Each group becomes a region of the same
+// kind. A region for which `groups_of` returns nullopt stays. Without `groups_of`, all become single kernels. Returns
+// whether any region was expanded.
 bool TakeRegionsApart(Module& module,
                       const std::function<std::optional<RegionGroups>(const Instruction& region)>& groups_of);
 bool TakeRegionsApart(Module& module);

@@ -7,7 +7,7 @@
 namespace hlo {
 namespace {
 
-// Up to this number of elements, windows are as fast as a running fold.
+// Shorter windows are as fast as a running fold.
 constexpr int64_t kShortWindow = 16;
 
 bool IsCommutative(const Computation& reducer) {

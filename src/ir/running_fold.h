@@ -1,5 +1,4 @@
-// Running sums, maxima and the like: reduce-windows over all elements up to a position, or from it on. They need only
-// one step for each element.
+// Running sums, maxima and the like: reduce-windows up to a position, or from it on, with one step for each element.
 #ifndef HLO_IR_RUNNING_FOLD_H_
 #define HLO_IR_RUNNING_FOLD_H_
 
@@ -19,9 +18,8 @@ struct RunningFold {
   bool operator==(const RunningFold&) const = default;
 };
 
-// Returns nothing unless `inst` is a reduce-window along one dimension, with as many results as elements, and more than
-// 16 of them. A reverse fold must have a commutative op: in HLO the initial value is the first operand, but a scan
-// combines it last.
+// Supports a reduce-window along one dimension with as many results as elements, and more than 16. A reverse fold must
+// have a commutative op: in HLO the initial value is the first operand, but a scan combines it last.
 std::optional<RunningFold> RunningFoldOf(const Instruction& inst);
 
 }  // namespace hlo

@@ -196,7 +196,7 @@ const Shape& SubShape(const Shape& shape, std::span<const int64_t> index) {
   return *sub;
 }
 
-// Wraps around at 2^64 only for empty arrays, from which nothing is read.
+// Only strides of empty arrays wrap around at 2^64.
 std::vector<int64_t> RowMajorStrides(std::span<const int64_t> dims) {
   std::vector<int64_t> strides(dims.size());
   uint64_t stride = 1;

@@ -24,7 +24,7 @@ struct Tiling {
   int64_t tail_padding_alignment = 1;       // L(n), in elements.
   int64_t element_size_in_bits = 0;         // E(n). 0 means the width of the type.
   int64_t memory_space = 0;                 // S(n).
-  // The order as written if it is not a permutation. The verifier rejects it (V300). Other code sees row-major.
+  // The written order if it is not a permutation (V300). Other code sees row-major.
   DimOrder wrong_order;
   std::string others;  // #(..)*(..)SC(..)M(..) as written, without effect.
 
@@ -60,7 +60,7 @@ class Shape {
   bool IsScalar() const { return IsArray() && dims_.empty(); }
   bool IsScalarOf(PrimitiveType type) const { return type_ == type && dims_.empty(); }
 
-  // A dynamic dimension `<=N` has the size N here, and `?` has kUnbounded.
+  // A dimension `<=N` has the size N here, and `?` has kUnbounded.
   static constexpr int64_t kUnbounded = INT64_MIN;
   int64_t rank() const { return static_cast<int64_t>(dims_.size()); }
   const Dims& dims() const { return dims_; }
@@ -69,7 +69,7 @@ class Shape {
   bool HasDynamicDims() const { return dynamic_ != 0; }
   void SetDynamic(int64_t i, bool dynamic);
   void SetDim(int64_t i, int64_t size) { dims_[i] = size; }
-  // For building an array shape in place. In the end the layout must order all dimensions.
+  // Builds an array shape in place. In the end the layout must order all dimensions.
   void SetType(PrimitiveType type) { type_ = type; }
   Dims& mutable_dims() { return dims_; }
   DimOrder& mutable_order() { return layout_.minor_to_major; }
@@ -85,11 +85,11 @@ class Shape {
   std::vector<Shape>& mutable_elements() { return elements_.Mutable(); }
   const Shape& element(int64_t i) const { return (*elements_)[i]; }
 
-  // INT64_MAX on overflow. The parser rejects shapes whose byte size does not fit int64.
+  // INT64_MAX on overflow. The parser rejects byte sizes beyond int64.
   int64_t NumElements() const;
   // Tokens and opaque values have 0 bytes.
   int64_t ByteSize() const;
-  // A leaf is a shape that is not a tuple. FirstLeaf counts the leaves before element i.
+  // Leaves are not tuples. FirstLeaf counts the leaves before element i.
   int64_t LeafCount() const;
   int64_t FirstLeaf(int64_t i) const;
 
@@ -97,7 +97,7 @@ class Shape {
   Shape WithDims(Dims dims) const;  // With the default layout.
   Shape WithDefaultLayout() const;
 
-  // Compares everything. `Compatible` compares types, dimensions and elements, and `SameDims` only dimensions.
+  // `Compatible` compares types, dimensions and elements, and `SameDims` only dimensions.
   bool operator==(const Shape&) const = default;
 
   std::string ToString() const;

@@ -43,8 +43,8 @@ std::vector<int64_t> Listed(const DeviceOrder& order) {
 
 namespace {
 
-// Puts the tile dimensions into `order`, without dimensions of size 1. Sorts the devices along the last `unordered`
-// dimensions, because their order has no meaning. Returns false if too many devices would have to be listed.
+// Puts tile dimensions into `order`, without size 1. Sorts devices along the last `unordered` dimensions, whose order
+// has no meaning. Returns false if too many devices would be listed.
 bool Rearrange(DeviceOrder& devices, const std::vector<int64_t>& tiles, std::vector<size_t> order, size_t unordered) {
   std::erase_if(order, [&](size_t tile) { return tiles[tile] == 1; });
   if (std::is_sorted(order.begin(), order.end()) && unordered == 0) return true;

@@ -1,6 +1,5 @@
-// The distribution of values over devices, and groups of devices: the values of sharding=, domain= and replica_groups=,
-// in XLA's normal form. Equal shardings compare equal and print alike. Text: docs/language.md#sharding. The verifier
-// checks shardings (V255-V258).
+// The values of sharding=, domain= and replica_groups=, in XLA's normal form. Equal shardings compare equal and print
+// alike. Text: docs/language.md#sharding. The verifier checks shardings (V255-V258).
 #ifndef HLO_IR_SHARDING_H_
 #define HLO_IR_SHARDING_H_
 
@@ -32,7 +31,7 @@ int64_t CountDevices(std::span<const int64_t> dims);
 DeviceOrder IotaOrder(std::span<const int64_t> dims, std::span<const int64_t> permutation);
 DeviceOrder CountingOrder(int64_t devices);
 
-// An axis 'y', or a part of it. For 'y':(2)4 the axis is split into factors 2, 4 and the rest, and the part is the 4.
+// An axis 'y', or a part of it: 'y':(2)4 splits the axis into factors 2, 4 and the rest, and is the 4.
 struct AxisRef {
   int64_t axis = 0;
   int64_t before = 1;
@@ -105,8 +104,8 @@ struct Sharding {
 bool NeedsReduction(const Sharding& sharding);
 
 // The normal form of a tiled sharding. `subgroups` are the kinds of the last dims, in any order. If no dimension is
-// split and there is only one kind of subgroup, the result has this kind instead of tiles. The number of devices must
-// be the product of `dims`.
+// split and there is only one kind, the result has this kind instead of tiles. The number of devices must be the
+// product of `dims`.
 Sharding TiledSharding(std::vector<int64_t> dims, DeviceOrder devices, const std::vector<ShardingKind>& subgroups);
 
 void AppendTo(std::string& out, const Sharding& sharding, bool with_metadata = true);

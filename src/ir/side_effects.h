@@ -1,4 +1,4 @@
-// Instructions that must stay even if nothing uses their value.
+// Instructions that must stay even without users.
 #ifndef HLO_IR_SIDE_EFFECTS_H_
 #define HLO_IR_SIDE_EFFECTS_H_
 

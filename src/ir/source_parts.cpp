@@ -41,7 +41,7 @@ class Scanner {
     return Range(begin);
   }
 
-  // Reads `name =` or `ROOT name =`. The name of a lone instruction is empty.
+  // The name of a lone instruction is empty.
   SourceRange Name() {
     SourceRange name = Word();
     if (TextOf(name) == "ROOT") {
@@ -165,8 +165,8 @@ std::string_view WrittenName(const Instruction& inst) {
   return name;
 }
 
-// The message is shown beside the source line of `inst`. If a pass made `inst`, that is the line of another
-// instruction, so the message names both. A renamed instruction is called by its name in the text.
+// The message is shown beside the line of `inst`. If a pass made `inst`, that is another instruction's line, so the
+// message names both. A renamed instruction has its name in the text.
 std::string WithWrittenName(const Instruction& inst, std::string message) {
   const std::string_view written = WrittenName(inst), pass = inst.module().MakerOf(inst);
   if (written.empty() || written == inst.name()) return message;

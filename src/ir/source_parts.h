@@ -1,5 +1,5 @@
-// Source ranges of the parts of an instruction, for messages. If a pass made the instruction, and its source text has
-// another opcode, each part is the whole inherited range.
+// Source ranges of the parts of an instruction, for messages. If a pass made the instruction, and its text has another
+// opcode, each part is the whole inherited range.
 #ifndef HLO_IR_SOURCE_PARTS_H_
 #define HLO_IR_SOURCE_PARTS_H_
 

@@ -15,7 +15,7 @@ struct Place {
 
 Place Operand(Place place, int64_t i) { return {&place.inst->operand(i), place.fusion}; }
 
-// Follows copies, fusions and tuples to the place that computes the value. Ends, because every step goes to an operand
+// Follows copies, fusions and tuples to the place that computes the value. Ends, because each step goes to an operand
 // or into a fusion, which holds no other fusion.
 Place Resolve(Place place) {
   for (;;) {
@@ -48,7 +48,7 @@ std::optional<int64_t> IntegerOf(Place place) {
   return value;
 }
 
-// The index of the state element that the value is, or -1 for the whole state.
+// Index of the state element that the value is, or -1 for the whole state.
 std::optional<int64_t> StateElement(Place place) {
   if (place.fusion != nullptr) return std::nullopt;
   if (place.inst->Is(Opcode::kParameter)) return -1;
@@ -103,8 +103,8 @@ ComparisonDirection Swapped(ComparisonDirection direction) {
   }
 }
 
-// How often first, first + step, ... satisfies the comparison with `bound` before it fails, without wrapping around
-// (see Fits). nullopt if it never fails.
+// How often first, first + step, ... satisfies the comparison with `bound` before it fails, without wrapping (see
+// Fits). nullopt if it never fails.
 std::optional<int64_t> Count(int64_t first, int64_t step, ComparisonDirection direction, int64_t bound) {
   __int128 distance = static_cast<__int128>(bound) - first, stride = step;
   switch (direction) {

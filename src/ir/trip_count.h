@@ -1,4 +1,4 @@
-// How often loop bodies and called computations run, as far as known.
+// Counts how often loop bodies and called computations run.
 #ifndef HLO_IR_TRIP_COUNT_H_
 #define HLO_IR_TRIP_COUNT_H_
 
@@ -9,14 +9,14 @@
 
 namespace hlo {
 
-// The trip count of a while: `known_trip_count` of its backend_config, or the derived count. For the latter, the
-// condition must compare a counter with a constant. The counter is an element of the state that starts at a constant
-// and changes by a constant, perhaps inside fusions. nullopt for other loops, and for loops that do not end.
+// The trip count of a while: `known_trip_count` of the backend_config, or the derived count. For the latter, the
+// condition must compare a counter with a constant. The counter is a state element that starts at a constant and
+// changes by a constant, perhaps inside fusions. nullopt for other or endless loops.
 std::optional<int64_t> TripCount(const Instruction& loop);
-// TripCount without `known_trip_count`, for passes that must not rely on an annotation.
+// Ignores `known_trip_count`, for passes that must not rely on it.
 std::optional<int64_t> DerivedTripCount(const Instruction& loop);
 
-// The index of the state element that `value`, in a body or condition, reads. nullopt for other values.
+// The number of the state element that `value`, in a body or condition, reads, or nullopt.
 std::optional<int64_t> ElementOfState(const Instruction& value);
 
 // A state element of integer type that starts at `first` and grows by `step`, wrapping around.
@@ -30,8 +30,8 @@ struct Runs {
   const Computation* computation;
   double times;
 };
-// Lists the called computations in the order of attributes. A loop with an unknown trip count is counted as one trip,
-// and each branch of a conditional as one run.
+// Called computations in the order of attributes. An unknown trip count counts as one trip, and each branch of a
+// conditional as one run.
 std::vector<Runs> RunsOf(const Instruction& caller);
 
 }  // namespace hlo

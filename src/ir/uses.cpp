@@ -32,7 +32,7 @@ class UserList::Places {
     const auto [taken, place] = slots_[hole];
     if (taken == nullptr) return kNone;
     --count_;
-    // Moves later entries up, unless that puts one before its home slot.
+    // Moves later entries up, but not before their home slots.
     for (size_t at = Next(hole); slots_[at].user != nullptr; at = Next(at)) {
       if (Distance(Home(*slots_[at].user), at) < Distance(hole, at)) continue;
       slots_[hole] = slots_[at];

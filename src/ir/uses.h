@@ -65,7 +65,7 @@ class Users {
   size_t size_;
 };
 
-// Removing a user leaves a hole. At most half of the entries are holes, and the last entry is never a hole.
+// Removing a user leaves a hole. At most half of the entries are holes, and the last entry never is.
 class UserList {
  public:
   UserList();
