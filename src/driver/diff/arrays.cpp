@@ -11,7 +11,7 @@
 namespace hlo {
 namespace {
 
-// Elements of two raw bytes are read as bf16, which ml_dtypes writes in this way.
+// Elements of two raw bytes are bf16, as ml_dtypes writes it.
 Result<Literal> LiteralOf(const NpyArray& array, const std::string& where) {
   std::optional<PrimitiveType> type = OwnTypeOf(array);
   if (!type && array.kind == 'V' && array.width == 2) type = PrimitiveType::kBF16;

@@ -13,9 +13,9 @@ struct Columns {
   std::vector<std::vector<std::string>> rows;
 };
 
-// The table without empty columns.
+// Drops empty columns.
 Columns Filled(const Columns& table);
-// Prints at most `top` rows, and the number of omitted rows. 0 prints all.
+// Prints at most `top` rows and counts the others. 0 prints all.
 std::string TableText(const Columns& table, int64_t top);
 std::string TableHtml(const Columns& table);
 

@@ -74,8 +74,7 @@ Result<Kind> KindOf(const std::string& path) {
   std::error_code error;
   if (fs::is_directory(path, error)) return KindOfDirectory(path);
   const auto bytes = ReadBytes(path, kEnough);
-  return bytes ? KindOfBytes(*bytes) : Kind::kModule;  // An unreadable file counts as a module, because reading a
-                                                       // module reports the error.
+  return bytes ? KindOfBytes(*bytes) : Kind::kModule;  // Reading a module reports the error of an unreadable file.
 }
 
 bool IsReadOnce(const std::string& path) {
@@ -84,7 +83,7 @@ bool IsReadOnce(const std::string& path) {
   return path == "-" || type == fs::file_type::fifo || type == fs::file_type::character;
 }
 
-// An input. If it can be read only once and is not a module, a temporary file keeps its bytes.
+// If an input can be read only once and is not a module, a temporary file keeps its bytes.
 struct Operand {
   DiffSide side;
   Kind kind = Kind::kModule;
@@ -131,7 +130,7 @@ Result<DiffReport> DiffTexts(const Module& left, const Module& right, const std:
   return report;
 }
 
-// Appends a part. Keeps the worse verdict.
+// Keeps the worse verdict.
 void Add(const DiffReport& part, DiffReport* all) {
   all->text += part.text;
   all->html += part.html;

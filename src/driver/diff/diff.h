@@ -49,7 +49,7 @@ struct DiffReport {
   std::string json;  // Members of an object, each followed by a comma.
 };
 
-// Compares two inputs of the same kind. Errors: F004 if the kinds differ, or an input cannot be read.
+// Errors: F004 if the kinds differ, or an input cannot be read.
 Result<DiffReport> Diff(const std::string& left, const std::string& right, const DiffFilesOptions& options,
                         Progress& progress);
 std::string Rendered(const DiffReport& report, const std::string& left, const std::string& right, DiffFormat format);
@@ -64,7 +64,7 @@ Result<DiffReport> DiffLocks(const std::string& left, const std::string& right, 
 
 Result<std::vector<std::string>> ProfilesIn(const std::string& directory);
 
-// DiffValues and DiffTimes run the two modules on the same arguments. DiffTimes alternates the runs.
+// Both run the two modules on the same arguments. DiffTimes alternates the runs.
 Result<DiffReport> DiffValues(const DiffSide& left, const DiffSide& right, const DiffFilesOptions& options,
                               Progress& progress);
 Result<DiffReport> DiffTimes(const DiffSide& left, const DiffSide& right, const DiffFilesOptions& options,

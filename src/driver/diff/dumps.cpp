@@ -1,5 +1,5 @@
-// For each module of both dumps, finds the first pass at which the sides diverge. A pass that changed nothing has no
-// state, so a state on one side only is a divergence, too.
+// Finds the first pass at which the sides diverge. A pass without changes has no state, so a state on one side only is
+// a divergence, too.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -112,8 +112,8 @@ struct Parting {
   const DumpFile *left = nullptr, *right = nullptr;
 };
 
-// Whether the left state is the divergence, which means that the right side lacks it. If one state's pass occurs later
-// on the other side, that state has a partner, so the other state is the divergence.
+// Whether the right side lacks the left state. If one state's pass occurs later on the other side, the other state is
+// the divergence.
 bool LeftIsFirst(const DumpFile& left, const DumpFile& right, std::span<const DumpFile> lefts,
                  std::span<const DumpFile> rights) {
   const auto has = [](std::span<const DumpFile> states, const DumpFile& state) {
@@ -198,7 +198,7 @@ std::vector<ModulePair> PairsOf(const std::vector<DumpedModule>& left, const std
   return PairsBy(left, right, [](const DumpedModule& module) { return module.name; });
 }
 
-// Compares the final states. "" if the modules diverge only there.
+// Returns "" if the modules diverge only at the end.
 Result<std::string> EndText(const DumpedModule& left, const DumpedModule& right, const Parting& parting,
                             const DiffFilesOptions& options) {
   const DumpFile &was = left.states.back(), &is = right.states.back();

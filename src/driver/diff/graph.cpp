@@ -12,7 +12,7 @@
 namespace hlo {
 namespace {
 
-// Starts the hash of a cone. For a parameter it includes the parameter number, which `operation` lacks.
+// Includes the number of a parameter, which `operation` lacks.
 uint64_t FirstOfCone(const Instruction& inst, uint64_t operation) {
   return inst.Is(Opcode::kParameter) ? MixHash(operation, static_cast<uint64_t>(inst.parameter_number())) : operation;
 }
@@ -69,7 +69,7 @@ class DiffGraphBuilder {
     return values[computation.root().place()];
   }
 
-  // The tuple of fusion results from which `inst` takes an element, or -1.
+  // The element that `inst` takes from a tuple of fusion results, or -1.
   static int ElementOf(const Instruction& inst, const std::vector<Value>& values) {
     return inst.Is(Opcode::kGetTupleElement) ? values[inst.operand(0).place()].tuple : -1;
   }
@@ -104,7 +104,7 @@ class DiffGraphBuilder {
     return number;
   }
 
-  // Returns the node of a value. If a tuple of fusion results is used as a whole, adds a node for it.
+  // Adds a node for a tuple of fusion results that is used as a whole.
   Result<int> NodeOf(Value value) {
     if (value.node >= 0) return value.node;
     Tuple& tuple = tuples_[value.tuple];

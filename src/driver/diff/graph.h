@@ -1,6 +1,6 @@
 // A computation as a graph of instructions. Fusions are expanded, so that instructions can be compared even if kernels
-// differ. The instructions of a kernel form a group (DiffKernel), also if the kernel is a single instruction.
-// Parameters, tuples and get-tuple-elements that only pass values into and out of fusions are not nodes.
+// differ. The instructions of a kernel, even a single one, form a group (DiffKernel). Parameters, tuples and
+// get-tuple-elements that only pass values into and out of fusions are not nodes.
 #ifndef HLO_DRIVER_DIFF_GRAPH_H_
 #define HLO_DRIVER_DIFF_GRAPH_H_
 
@@ -18,8 +18,7 @@ struct DiffNode {
   const Instruction* inst;
   int kernel;
   uint64_t operation = 0, kind = 0, origin = 0;
-  // `operand_cone`: hash of the node and all nodes that it depends on. `user_cone`: hash of the node and all nodes that
-  // depend on it.
+  // Hashes of the node with all nodes that it depends on, and with all nodes that depend on it.
   uint64_t operand_cone = 0, user_cone = 0;
   int64_t operand_count = 0;  // Control predecessors follow the operands.
 };
@@ -53,8 +52,8 @@ class DiffGraph {
   std::vector<Use> uses_;
 };
 
-// The computations of a module as graphs and hashes. Hashes are independent of names, order, and the choice among
-// instructions that compute the same value.
+// Graphs and hashes of computations. Hashes are independent of names, order, and the choice among instructions of the
+// same value.
 class DiffModule {
  public:
   // Errors: A021 (kLimit) for more than `most` nodes.
@@ -64,7 +63,7 @@ class DiffModule {
   const std::vector<const Computation*>& computations() const { return computations_; }
   const DiffGraph& GraphOf(const Computation& computation) const { return graphs_[computation.id()]; }
   uint64_t HashOf(const Computation& computation) const { return hashes_[computation.id()]; }
-  // Executions in one run of the entry. Loops with unknown trip counts count one trip.
+  // Executions in one run of the entry. An unknown trip count is one trip.
   double RunsOf(const Computation& computation) const { return runs_[computation.id()]; }
 
  private:

@@ -21,7 +21,7 @@ class Matcher {
   DiffMatch Take() {
     const auto both = [](const DiffNode& node) { return MixHash(node.operand_cone, node.user_cone); };
     Group(both, /*equal_counts=*/true);
-    // Skips nodes without operands, such as parameters and constants, because nothing identifies them here.
+    // Nothing identifies nodes without operands here, such as parameters and constants.
     Group([](const DiffNode& node) { return node.operand_count == 0 ? 0 : node.operand_cone; });
     Group([](const DiffNode& node) { return node.user_cone; });
     Spread(Likeness::kOperation);
@@ -47,8 +47,7 @@ class Matcher {
   }
   bool IsFree(int left, int right) const { return match_.right_of[left] < 0 && match_.left_of[right] < 0; }
 
-  // Pairs free nodes with equal keys if each side has only one of them or, with `equal_counts`, the same number. Skips
-  // key 0.
+  // Pairs free nodes whose key occurs once on each side or, with `equal_counts`, equally often. Skips key 0.
   template <class Key>
   void Group(const Key& key, bool equal_counts = false) {
     using Entry = std::pair<uint64_t, int>;
@@ -79,8 +78,7 @@ class Matcher {
     }
   }
 
-  // Pairs the neighbours of pairs, also of new pairs, if they are alike to this degree or more. For each pair, stricter
-  // likeness comes first.
+  // Pairs neighbours of pairs, also of new pairs, with at least this likeness. Stricter likeness comes first.
   void Spread(Likeness likeness) {
     fresh_.clear();
     for (int i = 0; i < left_.size(); ++i) {
@@ -119,7 +117,7 @@ class Matcher {
     }
   }
 
-  // The key by which users with the same operand position are paired.
+  // Pairs users with the same operand position.
   static uint64_t KeyOf(const DiffNode& node, Likeness likeness) {
     switch (likeness) {
       case Likeness::kOperation: return node.operation;

@@ -1,6 +1,6 @@
 // Matches the nodes of two graphs.
 //
-// The steps, each applied to the nodes that the earlier steps did not match:
+// Each step applies to the nodes that earlier steps did not match:
 //   1. Nodes with equal hashes of both cones (DiffNode). Several equal nodes are paired in order if both sides have the
 //      same number of them.
 //   2. Nodes with equal operand cones, then with equal user cones, if each side has one such node. This finds all nodes
@@ -12,7 +12,7 @@
 //      opcode and shape, in order. Then parameters of equal numbers, roots of equal opcodes, and neighbours as in 3.
 //   5. Neighbours of another opcode whose operands are paired: the instruction was replaced.
 //
-// Steps 1 and 2 compare 64-bit hashes. Nodes paired by later steps may differ. Each step takes time n log n, without
+// Steps 1 and 2 compare 64-bit hashes. Nodes of later steps may differ. Each step takes time n log n, without
 // recursion. The module with the smaller hash comes first, so that swapped sides give the mirrored result.
 #ifndef HLO_DRIVER_DIFF_MATCH_H_
 #define HLO_DRIVER_DIFF_MATCH_H_

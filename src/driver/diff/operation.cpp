@@ -122,7 +122,7 @@ std::vector<AttributeChange> ChangesOf(const Instruction& left, const Instructio
   if (both_known && !left.literal().BitEquals(right.literal())) {
     std::string was = ConstantText(left.literal(), Constants::kSmall);
     std::string is = ConstantText(right.literal(), Constants::kSmall);
-    // If only the type differs, the numbers print the same, and the value is not a change.
+    // If only the type differs, the value is not a change.
     if (was != is || left.shape().type() == right.shape().type())
       changes.push_back({"value", std::move(was), std::move(is)});
   }

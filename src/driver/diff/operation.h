@@ -1,4 +1,4 @@
-// The operation of an instruction without its operands: attributes for a diff, and a hash for matching.
+// Operations without operands: attributes for a diff, and hashes for matching.
 #ifndef HLO_DRIVER_DIFF_OPERATION_H_
 #define HLO_DRIVER_DIFF_OPERATION_H_
 
@@ -24,16 +24,15 @@ struct AttributeChange {
   std::string attribute, left, right;
 };
 
-// Covers opcode, shape, attributes and value, but not names and metadata. Callers add hashes of called computations and
-// parameter numbers.
+// Covers opcode, shape, attributes and value. Callers add called computations and parameter numbers.
 uint64_t HashOfOperation(const Instruction& inst, const DiffIgnore& ignore);
 // Covers opcode, element types and dimensions.
 uint64_t HashOfKind(const Instruction& inst);
 // Covers opcode, op_name and source. 0 without op_name and source.
 uint64_t HashOfOrigin(const Instruction& inst);
 
-// Lists differing attributes, after `name`, `opcode` and `shape`. Operands, parameter numbers and attributes that name
-// computations are not compared.
+// Lists `name`, `opcode`, `shape`, then attributes. Does not compare operands, parameter numbers and names of
+// computations.
 std::vector<AttributeChange> ChangesOf(const Instruction& left, const Instruction& right, const DiffIgnore& ignore);
 std::vector<AttributeChange> ChangesOf(const Module& left, const Module& right, const DiffIgnore& ignore);
 std::vector<std::string> CallingAttributes(const Instruction& inst);

@@ -75,8 +75,8 @@ class Matcher {
     right_ = std::move(right);
   }
 
-  // Pairs each step with all steps of the other side that have one of its results. If there are none, pairs it with the
-  // steps that compute these results as intermediate values.
+  // Pairs each step with all steps of the other side that have one of its results, or else compute one as an
+  // intermediate value.
   void PairByResults() {
     const size_t count = left_.size() + right_.size();
     std::vector<size_t> parent(count);
@@ -135,7 +135,7 @@ std::vector<double> Milliseconds(const std::vector<int64_t>& ns) {
   return ms;
 }
 
-// For each run: the sum of the times of all steps that have the names of `rows`.
+// For each run: the total time of the steps in `rows`.
 std::vector<double> SumsOf(const Rows& rows, const std::map<std::string_view, const StepRow*>& steps) {
   std::vector<double> sums;
   for (const StepRow* row : rows) {
@@ -148,7 +148,7 @@ std::vector<double> SumsOf(const Rows& rows, const std::map<std::string_view, co
   return sums;
 }
 
-// Samples of one side: the times of its runs, or with `by_profile` the median of each profile.
+// Times of runs, or with `by_profile` the median of each profile.
 class Sampler {
  public:
   Sampler(const std::vector<ProfileSummary>& profiles, bool by_profile) : profiles_(profiles), by_profile_(by_profile) {
@@ -182,7 +182,7 @@ class Sampler {
   std::vector<std::map<std::string_view, const StepRow*>> steps_;
 };
 
-// Compares two samples. If a side has no samples, its mean is its time.
+// If a side has no samples, its mean is its time.
 TimePair PairOf(std::vector<double> left, std::vector<double> right, double mean_left, double mean_right) {
   TimePair time{.left = std::move(left), .right = std::move(right)};
   time.left_ms = time.left.empty() ? mean_left : Median(time.left);

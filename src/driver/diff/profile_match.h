@@ -1,8 +1,8 @@
 // Pairs the steps of two profiles of 'hlo-run --profile_json' and compares their times.
 //
 // Steps are paired
-//   1. if they compute the same (ProfiledStep::work): first for the same instructions of one module, then by name, by
-//      op_name and source, and in program order;
+//   1. if they compute the same (ProfiledStep::work): by the instructions of one module, then by name, by op_name and
+//      source, and in program order;
 //   2. for one module with different passes: if their computations share results. One step may become several.
 //
 // Equal names alone do not pair steps, because fusion.3 of another module is unrelated.
@@ -30,7 +30,7 @@ struct StepPair {
   bool same_work = false;
   std::vector<const StepRow*> left, right;
   TimePair time;
-  double p = 1;  // p adjusted by Holm: bounds the probability that any pair differs as much by chance.
+  double p = 1;  // Adjusted by Holm: bounds the probability that any pair differs as much by chance.
   bool is_significant = false;
 };
 
@@ -47,13 +47,12 @@ struct ProfileDiff {
   bool can_tell(double significance) const { return least_p < significance; }
 };
 
-// Each side has at least one profile, and all its profiles have the same code. `left` and `right` must outlive the
-// result.
+// Each side has at least one profile, all of the same code. Both must outlive the result.
 ProfileDiff DiffProfileSummaries(const std::vector<ProfileSummary>& left, const std::vector<ProfileSummary>& right,
                                  double significance);
 
-// Holm's step-down adjustment. It limits the probability that any adjusted p is below a level by chance, even if tests
-// depend on each other.
+// Holm's step-down adjustment limits the probability that chance puts any adjusted p below a level, even for dependent
+// tests.
 std::vector<double> HolmAdjusted(const std::vector<double>& p);
 
 }  // namespace hlo

@@ -74,7 +74,7 @@ std::string NamesText(const std::vector<const StepRow*>& rows) {
   return Str(Join(names, ", "), rows.size() > kMost ? Str(" and ", rows.size() - kMost, " more") : "");
 }
 
-// For steps with the same work: how each side computes it. Otherwise the word for the grouping, such as "split".
+// Compares how both sides compute the same work, or gives the word for the grouping, such as "split".
 std::string WhatText(const StepPair& pair) {
   if (!pair.same_work) return IsOneSided(pair) ? "" : std::string(ToString(pair.what));
   const StepRow &was = *pair.left[0], &is = *pair.right[0];
@@ -182,7 +182,7 @@ std::string SumsText(const ProfileDiff& diff) {
     const std::string ms = Signed(sums[i].ms, HumanMilliseconds);
     if (sums[i].count > 0) parts.push_back(Str(sums[i].count, " ", kChangeWords[i], ms.empty() ? "" : " ", ms));
   }
-  // Kinds of the pairs that have no row in the table.
+  // Pairs without a row in the table, by kind.
   std::map<std::string_view, int64_t> others;
   for (const StepPair& pair : diff.steps) {
     if (ChangeOf(pair) == Change::kNone && !pair.same_work) ++others[ToString(pair.what)];

@@ -1,4 +1,4 @@
-// Tests whether numbers of one sample tend to be larger than numbers of another.
+// Tests whether one sample tends to have larger numbers than another.
 #ifndef HLO_DRIVER_DIFF_RANK_TEST_H_
 #define HLO_DRIVER_DIFF_RANK_TEST_H_
 

@@ -1,4 +1,4 @@
-// Renames and reorders a module, so that two texts differ only where the modules do.
+// Renames and reorders a module, so that texts differ only where modules do.
 #ifndef HLO_DRIVER_DIFF_RENAMED_H_
 #define HLO_DRIVER_DIFF_RENAMED_H_
 
@@ -12,10 +12,10 @@
 namespace hlo {
 
 struct Renaming {
-  // New names. "" keeps the old name. A name that is already taken gets a number (Module::UniqueName).
+  // New names, or "" for the old name. A taken name gets a number (Module::UniqueName).
   std::function<std::string(const Computation&)> of_computation;
   std::function<std::string(const Instruction&)> of_instruction;
-  // Among instructions whose operands are already placed, the smallest rank comes first. Null keeps the order.
+  // The smallest rank comes first among instructions whose operands are placed. Null keeps the order.
   std::function<int64_t(const Instruction&)> rank;
 };
 

@@ -55,7 +55,7 @@ double Median(std::vector<double> numbers) {
   return numbers[numbers.size() / 2];
 }
 
-// Mean milliseconds of as many executions as take kLeastMs together.
+// Mean milliseconds of executions that together take kLeastMs.
 Result<double> TimeOnce(gpu::Executable& executable) {
   constexpr double kLeastMs = 10;
   int64_t runs = 0;
@@ -86,7 +86,7 @@ std::string MemoryText(const Memory& left, const Memory& right) {
              change(left.peak, right.peak), "\n");
 }
 
-// The default tolerance is a rule of thumb, so results match if other roundings of one program explain them.
+// The default tolerance is a rule of thumb, so results match if other roundings explain them.
 Status AllowForRoundings(Runs& runs, DiffReport* report) {
   const RunArguments& arguments = *TRY(runs.left.Arguments());
   if (!arguments.by_device.empty()) return {};

@@ -27,7 +27,6 @@ struct Side {
     partner.resize(diff.module().computation_id_limit());
   }
 
-  // The first computation that is equal to `computation`.
   const Computation& FirstOf(const Computation& computation) const {
     return computation.IsEntry() ? computation : *first_of.at(diff.HashOf(computation));
   }
@@ -36,7 +35,7 @@ struct Side {
   const TimeModel times;
   const SourcePlaces places;
   std::unordered_map<uint64_t, const Computation*> first_of;
-  // Indexed by id of the computations that FirstOf returns: the partner on the other side.
+  // The partner on the other side, by id of the computation that FirstOf returns.
   std::vector<const Computation*> partner;
 };
 
@@ -71,8 +70,8 @@ struct PairOfGraphs {
   DiffMatch match;
 };
 
-// Sets of kernels that belong together. Each kernel is joined with the kernel of the other side with which it shares
-// most instructions. Joining all kernels with shared instructions would give large sets.
+// Sets of kernels. Each kernel is joined with the kernel of the other side with which it shares most instructions.
+// Joining all that share any would give large sets.
 class KernelSets {
  public:
   KernelSets(const PairOfGraphs& pair, const DiffModule& left, const DiffModule& right) : pair_(pair) {
@@ -86,7 +85,7 @@ class KernelSets {
       const int left = pair.left.nodes[i].kernel, right = pair.right.nodes[other].kernel;
       if (left >= 0 && right >= 0) ++shared[{left, Number(right)}];
     }
-    // For each kernel: the largest number of shared instructions, and the kernel that shares them.
+    // For each kernel: the most shared instructions, and the kernel that shares them.
     std::vector<std::pair<int, int>> most(parent_.size(), {0, -1});
     for (const auto& [kernels, count] : shared) {
       const auto [left, right] = kernels;
@@ -137,8 +136,8 @@ class KernelSets {
     }
   }
 
-  // Whether a shared node shows that two kernels do the same work. Kernels that read constants, broadcasts and the like
-  // compute these nodes themselves. Such nodes count only in kernels without other nodes.
+  // Whether a shared node shows that two kernels do the same work. Constants, broadcasts and the like, which kernels
+  // compute themselves, count only in kernels without other nodes.
   static std::vector<bool> TiesOf(const DiffGraph& graph) {
     const auto is_made_anew = [](const DiffNode& node) {
       return node.inst->Is(kNoKernel) || node.inst->Is(kHoldsLiteral) || node.inst->Is(Opcode::kBroadcast) ||
@@ -238,7 +237,7 @@ class Differ {
     to->push_back(std::move(one));
   }
 
-  // Finds parameters whose order has changed, and not only their number.
+  // Finds parameters whose order changed, not only their number.
   std::vector<bool> MovedParameters(const PairOfGraphs& pair) const {
     struct Parameter {
       int64_t number, other;  // On the side where matching starts, and on the other.
@@ -285,7 +284,7 @@ class Differ {
     return changes;
   }
 
-  // Compares each called computation once, with the partner that its first caller gives it.
+  // Compares each called computation once, with the partner from its first caller.
   void PairCallees(const PairOfGraphs& pair) {
     const int size = is_mirrored_ ? pair.right.size() : pair.left.size();
     for (int i = 0; i < size; ++i) {
@@ -315,8 +314,7 @@ class Differ {
     }
   }
 
-  // Compares the operands of a pair. Operands without a partner are not compared, because they are reported themselves.
-  // Operands with equal hashes count as equal.
+  // Skips operands without a partner, which are reported themselves. Equal hashes count as equal.
   static void AddOperands(const PairOfGraphs& pair, int left, int right, std::vector<AttributeChange>* changes) {
     const std::span<const int> was = pair.left.OperandsOf(left), is = pair.right.OperandsOf(right);
     const auto name = [](const DiffGraph& graph, int node) { return std::string(graph.nodes[node].inst->name()); };
@@ -439,8 +437,7 @@ class Differ {
     }
   }
 
-  // If the modules are not equal but no difference was found, values enter and leave fusions in different ways. Reports
-  // that.
+  // If modules differ without a found difference, values enter and leave fusions in different ways.
   void AddWhatCarries() {
     const Module &left = left_.diff.module(), &right = right_.diff.module();
     if (!diff_.is_equal() || left_.diff.HashOf(left.entry()) == right_.diff.HashOf(right.entry())) return;
@@ -462,7 +459,7 @@ class Differ {
 
   Side &left_, &right_;
   const StructureOptions& options_;
-  // If true, matching starts from the right. Swapped sides then give the mirrored result.
+  // Whether matching starts from the right, so that swapped sides give the mirrored result.
   const bool is_mirrored_;
   StructureDiff diff_;
   std::vector<std::pair<const Computation*, const Computation*>> pairs_;

@@ -1,4 +1,4 @@
-// The structural differences between two modules: instructions, fusions, costs.
+// Structural differences between two modules: instructions, fusions, costs.
 #ifndef HLO_DRIVER_DIFF_STRUCTURE_H_
 #define HLO_DRIVER_DIFF_STRUCTURE_H_
 
@@ -50,8 +50,7 @@ struct StructureDiff {
   std::vector<AttributeChange> module;
   int64_t moved = 0;  // Not counted if --ignore covers the order.
   std::vector<std::string> notes;
-  // Indexed by id on the right side: name, computation and position of the partner on the left side. "" or -1 without a
-  // partner.
+  // Name, computation and position of the left partner, by id on the right side. "" or -1 without a partner.
   std::vector<std::string_view> left_names, left_computations;
   std::vector<int> left_places;
 

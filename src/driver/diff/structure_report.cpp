@@ -24,7 +24,7 @@ std::string Said(const std::string& text) { return text.empty() ? "nothing" : te
 std::string ChangesText(const std::vector<AttributeChange>& changes) {
   std::vector<std::string> texts;
   for (const AttributeChange& change : changes) {
-    // Two computations may have the same name, and long constants are not printed.
+    // Computations may share a name, and long constants are not printed.
     const std::string is = change.left == change.right ? "a different value that prints the same" : Said(change.right);
     texts.push_back(Str(change.attribute, ": ", Said(change.left), " -> ", is));
   }
@@ -133,7 +133,7 @@ std::string StructureText(const StructureDiff& diff, const StructureView& view) 
 
 std::string StructureUnified(const StructureDiff& diff, const StructureView& view) {
   const auto name = [&](std::string_view of_left) { return std::string(view.ignores_names ? of_left : ""); };
-  // Ranks of instructions: the position of the partner. An instruction without a partner follows its operands.
+  // The rank is the position of the partner. Without a partner, an instruction follows its operands.
   std::vector<int64_t> ranks(view.right.id_limit());
   const auto rank = [&](const Instruction& inst) {
     int64_t& known = ranks[inst.id()];

@@ -1,4 +1,4 @@
-// The structural differences of two modules as text, page and JSON: docs/differences.md.
+// Structural differences as text, page and JSON: docs/differences.md.
 #ifndef HLO_DRIVER_DIFF_STRUCTURE_REPORT_H_
 #define HLO_DRIVER_DIFF_STRUCTURE_REPORT_H_
 
@@ -18,8 +18,7 @@ struct StructureView {
 };
 
 std::string StructureText(const StructureDiff& diff, const StructureView& view);
-// The changes in the format of `diff -u`. Matched parts of the right module have the names and the order of the left
-// module.
+// The changes as in `diff -u`. Matched parts of the right module have the names and order of the left one.
 std::string StructureUnified(const StructureDiff& diff, const StructureView& view);
 void WriteJson(JsonWriter& json, const StructureDiff& diff);
 std::string StructureHtml(const StructureDiff& diff, const StructureView& view);

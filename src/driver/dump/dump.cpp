@@ -25,8 +25,7 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kStdout = "-";
 
-// Locks a directory without a lock file. On file systems without locks this has no effect, but names are still created
-// exclusively.
+// Needs no lock file. On file systems without locks, names are still created exclusively.
 class DirectoryLock {
  public:
   explicit DirectoryLock(const std::string& directory)
@@ -130,7 +129,7 @@ bool Dumper::active() const { return !prefix_.empty() && !end_->is_there; }
 Status Dumper::Before(const Module& module) {
   first_count_ = module.InstructionCount();
   TRY(WriteState(kFirstState, StateFiles(module)));
-  // Removes the empty file that reserved the prefix, if nothing was written to it.
+  // Removes the file that reserved the prefix, if it is empty.
   const std::string first = Str(directory_, "/", FileName(kFirstState), kText);
   std::error_code error;
   if (!prefix_.empty() && !to_stdout_ && !active() && fs::is_empty(first, error)) fs::remove(first, error);
@@ -294,7 +293,7 @@ Status Dumper::WriteIndex() const {
   if (prefix_.empty() || to_stdout_) return {};
   const DirectoryLock lock(directory_);
   const std::vector<DumpFile> files = TRY(DumpFilesOf(directory_));
-  // The index is written even beyond --dump_limit_mib, because it lists the files of the dump.
+  // The index lists the files of the dump, so it is written even beyond --dump_limit_mib.
   AddFileInAnyCase("index.json", DumpIndexJson(files));
   AddFileInAnyCase("index.html", DumpIndexHtml(directory_, files));
   return {};

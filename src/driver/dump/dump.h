@@ -1,6 +1,6 @@
 // The dump directory: a module before the passes, after each pass that changed it, at the end, and compiled. File names
-// follow XLA. New dumps get the next module number, and nothing is overwritten. dump_index.h makes index.json and
-// index.html: docs/reports.md#dumps.
+// follow XLA. New dumps get the next module number, so nothing is overwritten. The index is in dump_index.h:
+// docs/reports.md#dumps.
 #ifndef HLO_DRIVER_DUMP_DUMP_H_
 #define HLO_DRIVER_DUMP_DUMP_H_
 
@@ -33,8 +33,8 @@ struct DumpOptions {
   bool as_text = true, as_proto = false, as_dot = false, as_html = false;
   bool large_constants = true;  // If false, they are printed as {...} and cannot be read back.
   bool disable_metadata = false;
-  // The addition to the state after a pass: "instructions" (the changes of the pass), "unified" (a diff from the
-  // previously dumped state), or "none".
+  // The addition to the state after a pass: "instructions" (the pass's changes), "unified" (a diff from the last dumped
+  // state), or "none".
   std::string diff = "instructions";
   bool snapshots = false;    // Runs with arguments and results.
   int64_t limit_mib = 1024;  // The limit for one module.
@@ -47,11 +47,11 @@ std::string FileNamePart(std::string_view name);
 
 class Dumper {
  public:
-  // Without a directory, the dumper does nothing. Errors: an invalid regular expression (kUsage), a directory that
-  // cannot be made or written.
+  // Does nothing without a directory. Errors: an invalid regular expression (kUsage), a directory that cannot be made
+  // or written.
   static Result<Dumper> Make(const DumpOptions& options, const Module& module);
 
-  // False without a dump. Also false after a failed write or at the limit, which end the dump but not the run.
+  // False without a dump, and after a failed write or at the limit, which end the dump but not the run.
   bool active() const;
   Status Before(const Module& module);
   void BeforePass(const PassRun& run, const Module& module);
@@ -59,13 +59,13 @@ class Dumper {
   // `platform`: "cpu" or "sm_9.0_gpu".
   Status After(std::string_view platform, const Module& module);
   Status Snapshot(const Module& module, std::span<const Literal> arguments, const Literal& result);
-  // Writes "hlo.passes/1". Called after After(), so that the states are kept if space runs out.
+  // Writes "hlo.passes/1". Called after After(), so that states are kept if space runs out.
   Status Passes(const PipelineReport& report);
   // Writes another file, such as "kernels.json". Thread-safe.
   Status Write(std::string_view suffix, std::string_view bytes);
   std::string FileName(std::string_view suffix) const;
   bool WantsEmitter(std::string_view emitter) const;
-  // Writes index.json and index.html for the whole directory.
+  // Writes index.json and index.html.
   Status WriteIndex() const;
   // Returns the notes since the last call: patterns without a match, and why the dump ended.
   std::vector<std::string> TakeNotes();
@@ -74,11 +74,9 @@ class Dumper {
   // Extensions and contents of a state's files.
   using Files = std::vector<std::pair<std::string_view, std::string>>;
   Files StateFiles(const Module& module);
-  // Adds the diff from the previous state for --dump_diff=unified.
   Status WriteState(std::string_view suffix, Files files);
   void NoteMissing(std::string_view flag, const Error& error);
   Status Write(std::string_view suffix, const Files& files);
-  // Writes a file unless the limit is reached. A failure or the limit ends the dump.
   void AddFile(std::string_view name, std::string_view bytes) const;
   void AddFileInAnyCase(std::string_view name, std::string_view bytes) const;
   Status Flush(std::string_view next_pass);
@@ -92,7 +90,7 @@ class Dumper {
   std::vector<std::string> notes_;
   std::set<std::string> missing_;
   PrintOptions print_;
-  // The state after the last dumped pass. Its file name contains the next pass.
+  // The state after the last dumped pass. Its file name has the next pass.
   struct Pending {
     int number;
     std::string pipeline, pass;

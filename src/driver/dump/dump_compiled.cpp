@@ -40,9 +40,9 @@ struct DumpedKernel {
 
 struct Launch {
   int64_t step;
-  size_t number;  // Number of the kernel in its step's plan.
+  size_t number;  // Number in the step's plan.
   const gpu::EmittedKernel* emitted;
-  size_t kernel;  // Index into the kernels.
+  size_t kernel;
 };
 
 Status WriteStages(DumpedKernel& dumped, bool assemble, Dumper& dumper) {

@@ -15,8 +15,8 @@ namespace hlo {
 //   thunk_sequence.txt          number, kind, instruction and form of each step
 //   kernels.json                "hlo.kernels/1": an object for each launch, in order
 //   KERNEL.ir-no-opt.ll, KERNEL.ir-with-opt.ll, KERNEL.ptx, KERNEL.host.ll
-// Equal kernels share their files. kernels.json has registers and spills if ptxas is available. Failed stages are
-// listed under "errors" and do not end the run.
+// Equal kernels share files. kernels.json has registers and spills if ptxas is available, and failed stages under
+// "errors".
 Status DumpCompiled(const gpu::Executable& executable, std::string_view platform, Dumper& dumper);
 
 }  // namespace hlo

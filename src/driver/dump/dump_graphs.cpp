@@ -77,7 +77,7 @@ class DotWriter {
     return boxes_++;
   }
 
-  // Draws a list of nodes. The first nodes follow the boxes `before`. Returns the boxes that the next node must follow.
+  // The first nodes follow the boxes `before`. Returns the boxes that the next node must follow.
   Ids Sequence(const Nodes& nodes, const Ids& before, const std::string& indent) {
     std::vector<Ids> ends(nodes.size());
     std::vector<bool> is_last(nodes.size(), true);

@@ -41,7 +41,7 @@ std::string_view StageOf(std::string_view suffix) {
   return "other";
 }
 
-// Files are named module_NUMBER.MODULE.SUFFIX. MODULE may have dots, so the name is taken from the first state's file.
+// Files are named module_NUMBER.MODULE.SUFFIX. MODULE may have dots, so the first state's file decides.
 Result<std::vector<DumpFile>> FilesOf(const std::string& directory) {
   std::vector<DumpFile> files;
   std::map<int64_t, std::string> module_by_number;
@@ -77,7 +77,7 @@ Result<std::vector<DumpFile>> FilesOf(const std::string& directory) {
   return files;
 }
 
-// Sets DumpFile::parent: the previous state, or for other files the last state.
+// The parent is the previous state, or for other files the last state.
 void SetParents(std::vector<DumpFile>& files) {
   const auto rank = [](const DumpFile& file) {
     return file.stage == "before_optimizations"  ? 0

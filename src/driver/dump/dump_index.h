@@ -31,12 +31,11 @@ struct DumpFile {
   bool is_beside = false;  // An addition to a state's text: a picture, a protocol buffer or a diff.
 };
 
-// The states in order, each followed by its additions, and then the files made from the last state.
+// The states in order, each with its additions, then the files made from the last state.
 Result<std::vector<DumpFile>> DumpFilesOf(const std::string& directory);
 
 std::string DumpIndexJson(std::span<const DumpFile> files);
-// A self-contained page of modules and the passes that changed them. Reads passes.json and diffs only for the last
-// modules, because there may be many.
+// A self-contained page. Reads passes.json and diffs only for the last modules, because there may be many.
 std::string DumpIndexHtml(const std::string& directory, std::span<const DumpFile> files);
 
 }  // namespace hlo

@@ -13,7 +13,7 @@
 namespace hlo {
 namespace {
 
-constexpr size_t kModulesInFull = 20;  // For earlier modules only files are listed.
+constexpr size_t kModulesInFull = 20;  // Earlier modules have only lists of files.
 constexpr size_t kMostLines = 200;
 constexpr size_t kMostOfDiffs = size_t{4} << 20;  // Limit for all diffs of the page.
 
@@ -162,7 +162,7 @@ class Page {
     out_ += "</table></div>\n";
   }
 
-  // A dump of XLA, or a dump that ended too early, lacks passes.json.
+  // Dumps of XLA, and incomplete dumps, lack passes.json.
   void DumpedStates(const ModulePart& module) {
     std::map<int64_t, std::pair<const DumpFile*, std::string>> states;
     for (const DumpFile* file : module.files) {

@@ -7,8 +7,8 @@
 
 namespace hlo {
 
-// A list for --passes such as "cse,fusion{instructions=16},algsimp,cse". Any order is allowed, because each pass must
-// give a valid, equivalent module for any input.
+// A list for --passes such as "cse,fusion{instructions=16},algsimp,cse", in any order, because each pass must accept
+// any module.
 std::string DrawPasses(uint64_t seed);
 
 }  // namespace hlo

@@ -22,11 +22,11 @@
 namespace hlo {
 namespace {
 
-// The kernels of every kSampled-th module are judged by samples.
+// Every kSampled-th module has its kernels judged by samples.
 constexpr uint64_t kSampled = 4;
 
-// Without `profiles`, most seeds have `normal`. With `profiles`, kSampled consecutive seeds share a profile, so that
-// each profile meets all kinds of runs that JudgedAs distinguishes.
+// Without `profiles`, most seeds have `normal`. Otherwise kSampled consecutive seeds share a profile, so that each
+// profile meets all kinds of runs of JudgedAs.
 std::string ProfileOf(uint64_t seed, const std::vector<std::string>& profiles) {
   static constexpr const char* kProfiles[] = {"normal", "normal", "normal", "normal",
                                               "exact",  "normal", "iota",   "special"};
@@ -52,8 +52,8 @@ std::string FirstDifference(std::string_view a, std::string_view b) {
   return "";
 }
 
-// Checks that printed modules can be read back. The long form has another order than the grown text, so texts are
-// compared after one reading.
+// Checks that printed modules can be read back. The long form has another order, so texts are compared after one
+// reading.
 void CheckPrinting(const Module& grown, const std::string& grown_text, FuzzOutcome* outcome) {
   const auto add = [&](std::string what) { outcome->findings.push_back({"print", std::move(what)}); };
   const auto read = [&](std::string_view form, const std::string& text) -> std::unique_ptr<Module> {
@@ -134,7 +134,6 @@ void CheckKernels(Experiment experiment, const std::string& oracle, FuzzOutcome*
   outcome->findings.push_back({oracle, what});
 }
 
-// The interpreter runs the module and its partitioned program.
 void CheckPartition(Experiment experiment, FuzzOutcome* outcome) {
   const auto report = Run(experiment);
   if (!report) return AddError(report.error(), "partition", outcome);
@@ -177,7 +176,7 @@ void CheckPasses(const Module& grown, const RunOptions& options, const std::func
 
 InterpretOptions BitsLimits() { return {.max_loop_iterations = 100'000, .max_steps = 20'000'000}; }
 
-// Judges segments of exact passes together, and each other pass by itself.
+// Judges segments of exact passes, and each other pass by itself.
 Result<JudgedPasses> JudgeBitsOn(const Module& module, const std::vector<Literal>& arguments, const RunOptions& options,
                                  std::optional<SampleOptions> sample = {}) {
   const auto run = [&](const PassObserver& before, const PassObserver& after) -> Result<std::unique_ptr<Module>> {
@@ -198,8 +197,8 @@ Result<JudgedPasses> JudgeBitsOn(const Module& module, const std::vector<Literal
                         .progress = progress});
 }
 
-// Judges on the arguments of a run, by all bits and by samples. Then judges on arguments that reach more decisions.
-// These are extreme, so only a mismatch of an exact pass counts there.
+// Judges on a run's arguments, by all bits and by samples, then on arguments that reach more decisions. These are
+// extreme, so only a mismatch of an exact pass counts.
 void CheckBits(const Module& module, RunOptions options, FuzzOutcome* outcome) {
   const auto seed = static_cast<uint64_t>(options.seed);
   const auto own = MakeArguments(module, {.seed = seed, .profile = *InputProfileFromText(options.input_profile)});
@@ -301,7 +300,7 @@ FuzzOutcome CheckAll(const Module& module, const std::string& text, const RunOpt
 
   const auto source = std::make_shared<const SourceText>("grown", text);
   if (of_passes && judges("passes")) {
-    // Judges the module as it is read from the text, so that findings have the names in the text.
+    // Findings have the names in the text, because the module is read from it.
     const auto read = Parse(source);
     if (!read) {
       AddError(read.error(), "print", &outcome);
@@ -322,8 +321,7 @@ FuzzOutcome CheckAll(const Module& module, const std::string& text, const RunOpt
     CheckPartition(experiment.With([&](RunOptions& own) { own = *RunOfOracle("partition", own); }), &outcome);
   }
   for (const KernelOracle& oracle : kKernelOracles) {
-    // With a planted fault, skips oracles that have their own list of passes, because the fault is planted in the
-    // pipeline.
+    // A fault is planted in the pipeline, so oracles with their own list of passes are skipped.
     if (oracle.passes != nullptr && (of_passes || !run.pipeline.inject.empty())) continue;
     if (!judges(oracle.name)) continue;
     const auto set_passes = [&](RunOptions& own) {

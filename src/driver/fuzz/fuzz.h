@@ -1,5 +1,5 @@
-// Judges a module by the oracles print, threads, bits, optimized and unfused. If the options have a list of passes, the
-// oracles are passes, bits and optimized.
+// Judges a module by the oracles print, threads, bits, optimized and unfused, or for a list of passes by passes, bits
+// and optimized.
 #ifndef HLO_DRIVER_FUZZ_FUZZ_H_
 #define HLO_DRIVER_FUZZ_FUZZ_H_
 
@@ -34,14 +34,14 @@ struct FuzzOutcome {
 };
 
 // Options for judging the module of `seed`, with the passes and planted faults of `run`. The seed selects one of
-// `profiles` for the arguments. Without profiles it is mostly `normal`.
+// `profiles`, or mostly `normal` if there are none.
 RunOptions JudgedAs(uint64_t seed, RunOptions run = {}, const std::vector<std::string>& profiles = {});
 
 // Errors: F004 for an unknown name, or `verify`, which always runs.
 Status CheckOracles(const std::vector<std::string>& names);
 
-// Judges by all oracles, or by those in `only` if it is not empty. `run` comes from JudgedAs. `doing` receives each
-// step: "optimized", "running cse#2".
+// Judges by the oracles in `only`, or by all if it is empty. `run` comes from JudgedAs. `doing` receives each step:
+// "optimized", "running cse#2".
 FuzzOutcome CheckAll(const Module& module, const std::string& text, const RunOptions& run,
                      const std::function<void(const std::string&)>& doing = nullptr,
                      const std::vector<std::string>& only = {});
@@ -50,10 +50,10 @@ FuzzOutcome CheckAll(const Module& module, const std::string& text, const RunOpt
 std::optional<RunOptions> RunOfOracle(std::string_view oracle, RunOptions run);
 
 // A command that judges a module on stdin like an oracle or step: "hlo-run --platform=cpu ...". It lacks passes, target
-// and faults. "" if there is no such command.
+// and faults. "" if there is none.
 std::string ReportCommand(std::string_view oracle, const RunOptions& run);
 
-// The text of a finding without names and numbers, to group similar findings.
+// Drops names and numbers, to group similar findings.
 std::string KindOf(std::string_view what);
 
 }  // namespace hlo

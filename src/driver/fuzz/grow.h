@@ -1,5 +1,5 @@
-// Random modules that are valid by construction. Each instruction gets operands from a pool of earlier values. Equal
-// options give equal modules on all machines.
+// Random modules, valid by construction. Operands come from a pool of earlier values. Equal options give equal modules
+// on all machines.
 #ifndef HLO_DRIVER_FUZZ_GROW_H_
 #define HLO_DRIVER_FUZZ_GROW_H_
 
@@ -22,7 +22,7 @@ struct GrowOptions {
   int64_t max_elems = 4096;        // For one value.
   int64_t depth = 3;               // The nesting of called computations.
   std::string ops;                 // A regular expression. Empty is all.
-  std::vector<std::string> focus;  // Opcodes that are twenty times as frequent.
+  std::vector<std::string> focus;  // Opcodes that occur twenty times as often.
   bool shardings = false;          // The entry states random shardings over 2 to 8 partitions.
 };
 
@@ -32,10 +32,10 @@ Status CheckGrowOptions(const GrowOptions& options);
 // `options` must be valid.
 std::unique_ptr<Module> GrowModule(const GrowOptions& options);
 
-// The command that grows this module: "hlo-fuzz --seed=17 --count=1 ...".
+// The command, such as "hlo-fuzz --seed=17 --count=1 ...".
 std::string ReplayCommand(const GrowOptions& options);
 
-// The module after a comment with kGrowVersion and the command.
+// Begins with a comment that has kGrowVersion and the command.
 std::string GrownText(const Module& module, const GrowOptions& options);
 
 }  // namespace hlo

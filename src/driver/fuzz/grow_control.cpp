@@ -47,7 +47,7 @@ bool GrowFusion(Grower& g, Opcode opcode) {
       const GrowRow& row = rows[g.chance.Below(std::ssize(rows))];
       if (row.kernels || g.wide()) row.grow(g, row.opcode);
     }
-    // A fusion must have no dead instructions, not even the parameter of an instruction that was given up.
+    // A fusion must have no dead instructions, not even a parameter.
     const auto unused = [&] {
       std::vector<Instruction*> ends = g.Unused();
       for (Instruction* parameter : g.computation().parameters()) {
@@ -96,7 +96,7 @@ bool GrowMap(Grower& g, Opcode opcode) {
   return true;
 }
 
-// Grows a loop with the state (counter, bound, values...). The body keeps the values within the limits of their types.
+// The state is (counter, bound, values...). The body keeps values within the limits of their types.
 bool GrowWhile(Grower& g, Opcode opcode) {
   if (g.scalars_only() || g.depth() >= g.most_depth() || g.budget() < 4) return false;
   const PrimitiveType counter = g.chance.OneOf({kS32, kS32, kS32, kU32, kS64});

@@ -1,4 +1,4 @@
-// Grows elementwise instructions. Bounds of the operands keep floats finite and in the domain.
+// Bounds of operands keep floats finite and in the domain.
 #include <cmath>
 
 #include "driver/fuzz/grower.h"
@@ -20,8 +20,8 @@ bool KeepWithin(Grower& g, Instruction& inst, double low, double high) {
   return true;
 }
 
-// Brings a value into the domain and away from poles. If the domain begins at 0, the value stays away from 0, where a
-// square root is too steep.
+// Brings a value into the domain, away from poles, and away from 0 if the domain begins there, where a square root is
+// too steep.
 Instruction& Tamed(Grower& g, const FloatFunction& function, Instruction& x) {
   const auto& [domain, made_up, samples, slope, period, tame, tame_complex, complex_values, weight] = function.facts;
   if (domain.high < HUGE_VAL) return g.Bounded(x, 0.75 * domain.high);
@@ -110,7 +110,7 @@ bool GrowConvert(Grower& g, Opcode) {
   return true;
 }
 
-// Converts to integers of at most the same width, because floats from arbitrary bits would have no bound.
+// Converts to integers of at most the same width: floats from arbitrary bits would have no bound.
 bool GrowBitcastConvert(Grower& g, Opcode opcode) {
   Instruction& x = g.PickOf([](PrimitiveType type) { return HasBits(type) || IsFloat(type); });
   const PrimitiveType from = x.shape().type();

@@ -35,8 +35,7 @@ bool GrowDynamicSlice(Grower& g, Opcode opcode) {
   return true;
 }
 
-// The dimensions of a gather or scatter: indexed dimensions of the operand, and the order of dimensions in the indices
-// and the result.
+// Indexed dimensions of the operand, and the order of dimensions in the indices and the result.
 struct Indexed {
   std::vector<int64_t> slice_sizes, dropped, operand_batch, indices_batch, index_map, window_dims;
   Dims indices, result;  // Sizes. For scatter, `result` is for the updates.
@@ -152,7 +151,7 @@ bool GrowScatter(Grower& g, Opcode opcode) {
   Interval a = g.IntervalOf(x);
   int64_t how = g.chance.Below(4);
   if (type == kPred) how = how == 0 ? 0 : 3;
-  // Each destination is written at most once, because the order of updates is not defined.
+  // The order of updates is not defined, so each destination is written at most once.
   if (how == 0) {
     if (std::ssize(of.index_map) != 1 || Elements(of.result) == 0) return false;
     int64_t rows = 1;

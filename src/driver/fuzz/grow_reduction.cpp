@@ -189,7 +189,7 @@ bool GrowSelectAndScatter(Grower& g, Opcode opcode) {
   return true;
 }
 
-// Grows a scan. The result of each step includes the step's own element, or only earlier elements.
+// The result of a step includes its own element, or only earlier ones.
 bool GrowScan(Grower& g, Opcode opcode) {
   if (g.scalars_only()) return false;
   Instruction& picked = g.PickOf(IsArrayType, 1);

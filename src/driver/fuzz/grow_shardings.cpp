@@ -1,4 +1,4 @@
-// Random shardings for a grown module: of parameters, of the result, and of some values between.
+// Random shardings of parameters, of the result, and of some values between.
 #include <algorithm>
 
 #include "driver/fuzz/grower.h"
@@ -16,7 +16,7 @@ Sharding OnMesh(const std::vector<MeshAxis>& axes) {
   return sharding;
 }
 
-// Each axis splits a dimension or none. Parts may be uneven, but each device has an element of a whole dimension.
+// Each axis splits a dimension or none. Parts may be uneven, but no device is without elements.
 Sharding AnySharding(const std::vector<MeshAxis>& axes, const Shape& shape, Chance& chance) {
   Sharding sharding = OnMesh(axes);
   NamedSharding& named = sharding.named.Mutable();

@@ -144,7 +144,7 @@ Instruction& Grower::PickOf(const std::function<bool(PrimitiveType)>& fits, int6
   }
   PrimitiveType type = AnyType();
   for (int tries = 0; tries < 100 && !fits(type); ++tries) type = AnyType();
-  // If no drawn type fits, takes one from the tables, also one for wide modules only.
+  // If no drawn type fits, takes one from the tables.
   if (!fits(type)) {
     for (const auto& list : {std::span<const WeightedType>(kKernelTypes), std::span<const WeightedType>(kWideTypes)}) {
       for (const WeightedType& row : list) {
@@ -246,7 +246,7 @@ Instruction& Grower::Leaf(PrimitiveType type, const Dims& dims) {
 
 Instruction& Grower::Parameter(const Shape& shape) {
   Instruction& parameter = computation().AddParameter(std::ssize(computation().parameters()), shape);
-  // Generated floats are in [-1, 1). A caller's value may be as large as the limit of its type.
+  // Generated floats are in [-1, 1). A caller's value may reach the limit of its type.
   SetInterval(parameter, {-1, 1});
   if (scope_.depth > 0 && shape.IsArray()) SetInterval(parameter, {-LimitOf(shape.type()), LimitOf(shape.type())});
   return parameter;
@@ -312,7 +312,7 @@ Dims Grower::AnyDims(int64_t least_rank, int64_t most_rank) {
   int64_t left = options_.max_elems;
   for (int64_t i = 0; i < rank; ++i) {
     int64_t size = chance.Percent(1) ? 0 : AnySize(left);
-    // If sizes are equal, only the values show that two dimensions were exchanged.
+    // With equal sizes, only values show exchanged dimensions.
     if (!dims.empty() && dims.back() <= left && chance.Percent(20)) size = dims.back();
     if (size > 0) left /= size;
     dims.push_back(size);
@@ -455,7 +455,7 @@ void Grower::ChangeLayouts() {
   for (Instruction* inst : computation().Instructions()) {
     const Shape& shape = inst->shape();
     if (!shape.IsArray() || shape.rank() < 2 || !chance.Percent(30)) continue;
-    // The layouts of these instructions must fit an operand, a tuple or a computation.
+    // Their layouts must fit an operand, a tuple or a computation.
     if (inst->Is(Opcode::kGetTupleElement) || inst->Is(Opcode::kCall) || inst->Is(Opcode::kFusion) ||
         inst->Is(Opcode::kConditional) || inst->Is(Opcode::kBitcast) || inst->Is(Opcode::kOptimizationBarrier))
       continue;

@@ -25,9 +25,7 @@ class Chance {
     x = (x ^ (x >> 27)) * 0x94D049BB133111EB;
     return x ^ (x >> 31);
   }
-  // A number in [0, count).
   int64_t Below(int64_t count) { return static_cast<int64_t>(Bits() % static_cast<uint64_t>(count)); }
-  // A number in [low, high].
   int64_t Between(int64_t low, int64_t high) { return low + Below(high - low + 1); }
   bool Percent(int64_t percent) { return Below(100) < percent; }
   template <class List>
@@ -38,7 +36,7 @@ class Chance {
   T OneOf(std::initializer_list<T> list) {
     return list.begin()[Below(static_cast<int64_t>(list.size()))];
   }
-  // `count` distinct numbers below `limit`, in random order.
+  // Distinct numbers below `limit`, in random order.
   std::vector<int64_t> Sample(int64_t limit, int64_t count);
   std::vector<int64_t> SortedSample(int64_t limit, int64_t count);
 
@@ -46,7 +44,7 @@ class Chance {
   uint64_t state_;
 };
 
-// The range of the elements of a float value, or of the real and imaginary parts of a complex value.
+// The range of float elements, or of both parts of complex ones.
 struct Interval {
   double low = 0, high = 0;
   double size() const { return std::max(std::abs(low), std::abs(high)); }
@@ -54,8 +52,8 @@ struct Interval {
 
 class Grower;
 
-// A kind of instruction that can be grown. `grow` adds an instruction and the operands that it needs, and keeps the
-// result. Returns false if the available values or the budget do not allow it.
+// A kind of instruction that can be grown. `grow` adds an instruction and its operands, and keeps the result, or
+// returns false if values or budget do not allow it.
 struct GrowRow {
   Opcode opcode;
   int weight;
@@ -70,7 +68,7 @@ class Grower {
 
   Chance chance;
 
-  // Adds an instruction whose shape is inferred. It is not in the pool until it is kept.
+  // Infers the shape. The instruction is not in the pool until it is kept.
   Instruction& Add(Opcode opcode, Operands operands, Attributes attrs = NoAttrs());
   Instruction& AddShaped(Opcode opcode, Shape shape, Operands operands, Attributes attrs = NoAttrs());
 
@@ -79,11 +77,11 @@ class Grower {
 
   // ---- Values ----
 
-  // A value of the pool for which `fits` holds, or null. Usually prefers values without users.
+  // A fitting value of the pool, or null. Usually prefers values without users.
   Instruction* Pick(const std::function<bool(const Shape&)>& fits);
-  // An array from the pool with at least `least_rank` dimensions. Creates one if there is none.
+  // An array with at least `least_rank` dimensions, from the pool or new.
   Instruction& PickOf(const std::function<bool(PrimitiveType)>& fits, int64_t least_rank = 0);
-  // An array of this type and size: from the pool, adapted from a value of the pool, or new.
+  // An array from the pool, adapted from a value of the pool, or new.
   Instruction& Any(PrimitiveType type, const Dims& dims);
   Instruction& Adapt(Instruction& value, PrimitiveType type, const Dims& dims);
   Instruction& Convert(Instruction& value, PrimitiveType type);
@@ -97,10 +95,9 @@ class Grower {
   Dims AnyDims(int64_t least_rank, int64_t most_rank);
   int64_t AnySize(int64_t most);
   int64_t max_elems() const { return options_.max_elems; }
-  // Whether the module may use ops without kernels.
   bool wide() const { return wide_; }
 
-  // Takes multiply-adds from the module's budget. Returns false if the budget is exceeded.
+  // Takes multiply-adds from the budget. Returns false if it is exceeded.
   bool Spend(int64_t steps);
 
   // ---- Intervals ----
@@ -108,7 +105,7 @@ class Grower {
   Interval IntervalOf(const Instruction& value) const;
   void SetInterval(const Instruction& value, Interval interval);
   static double LimitOf(PrimitiveType type);  // The limit of the magnitude of floats in the pool.
-  // `value` if its magnitude is at most `limit`, otherwise a value that is kept within the limit.
+  // `value`, kept within `limit` if its magnitude may be larger.
   Instruction& Bounded(Instruction& value, double limit);
   // `value` if it is complex or at least `least`, otherwise |value| + least.
   Instruction& Positive(Instruction& value, double least);
@@ -118,8 +115,7 @@ class Grower {
   Computation& ScalarBinary(Opcode opcode, PrimitiveType type);
   // Calls `grow` with a new computation as the current one.
   Computation& InComputation(std::string_view name, const std::function<void()>& grow);
-  // Like InComputation, but new leaves become parameters of the computation. `operands` receives the caller's values
-  // for these parameters.
+  // New leaves become parameters, and `operands` receives the caller's values for them.
   Computation& InOpenComputation(std::string_view name, Operands* operands, const std::function<void()>& grow);
   void GrowSome(int64_t count);  // Grows about `count` instructions.
   Computation& computation() { return *scope_.computation; }

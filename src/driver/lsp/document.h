@@ -1,4 +1,4 @@
-// A document in an editor: its text, its positions as lines and columns, and the results of parser and verifier.
+// A document in an editor: text, positions, and results of parser and verifier.
 #ifndef HLO_DRIVER_LSP_DOCUMENT_H_
 #define HLO_DRIVER_LSP_DOCUMENT_H_
 
@@ -25,14 +25,14 @@ struct Position {
   int64_t character = 0;
 };
 
-// Converts between byte offsets and positions. Lines end with LF, CR LF or CR. The text must outlive the map.
+// Lines end with LF, CR LF or CR. The text must outlive the map.
 class PositionMap {
  public:
   PositionMap(std::string_view text, PositionEncoding encoding);
 
   Position PositionOf(size_t offset) const;
-  // A column after the end of a line gives the end of the line, and a line after the last line the end of the text. A
-  // position inside a character gives the start of the character.
+  // A column after the end of a line gives that end, a line after the last the end of the text, and a position inside a
+  // character its start.
   size_t OffsetOf(Position position) const;
 
  private:
@@ -42,7 +42,7 @@ class PositionMap {
   std::string_view text_;
   PositionEncoding encoding_;
   std::vector<size_t> line_begins_;
-  // Number of units before every kStep-th byte, so that positions in long lines are found as fast.
+  // Units before every kStep-th byte, so that positions in long lines are found as fast.
   std::vector<size_t> units_;
 };
 
@@ -73,7 +73,7 @@ class Document {
   // Replaces [begin, end) by `text`, which copies the whole document.
   void Replace(Position begin, Position end, std::string_view text);
 
-  // The following values are computed on first use and kept until the text changes.
+  // Computed on first use and kept until the text changes.
   const PositionMap& positions();
   const SymbolIndex& symbols();
   std::span<const DocumentModule> modules() { return analysis().modules; }

@@ -1,5 +1,5 @@
-// Language features of one document. Answers are JSON as in LSP 3.17, and "null" or "[]" if there is nothing to report.
-// Names come from tokens, so they work even in texts with errors. Shapes and costs need a valid module.
+// Language features of one document. Answers are JSON as in LSP 3.17, or "null" or "[]". Names come from tokens, so
+// they work in texts with errors. Shapes and costs need a valid module.
 #ifndef HLO_DRIVER_LSP_FEATURES_H_
 #define HLO_DRIVER_LSP_FEATURES_H_
 
@@ -37,7 +37,7 @@ std::string FoldingRangesJson(Document& document);
 // Returns at most one edit, which formats the text as `hlo fmt` does. "null" if the text has errors or several modules.
 // An error if formatting would change the module.
 std::expected<std::string, std::string> FormattingJson(Document& document);
-// Possible words: opcodes, attributes of the opcode, instructions above, computations.
+// Opcodes, attributes of the opcode, instructions above, computations.
 std::string CompletionJson(Document& document, uint32_t offset);
 
 void AppendRange(JsonWriter& json, const PositionMap& positions, SourceRange range);

@@ -121,7 +121,7 @@ bool MessageReader::ReadHeaders() {
     if (end == std::string_view::npos) {
       scanned_ = rest.size();
       if (rest.size() <= kLongestHeader) return false;
-      // The line is too long for a header, but its last bytes may be the beginning of a header.
+      // The line is too long for a header, but its last bytes may begin one.
       if (!std::exchange(skipping_, true)) BadHeader(rest);
       begin_ += rest.size() - kLength.size();
       scanned_ = 0;

@@ -24,8 +24,8 @@ struct IncomingMessage {
   std::string text;
 };
 
-// Reads messages. Skips invalid bytes up to the next "Content-Length:", so a wrong length does not end the session.
-// Allocates memory only for received bytes, whatever length is announced.
+// Skips invalid bytes up to the next "Content-Length:", so a wrong length does not end the session. Allocates only for
+// received bytes.
 class MessageReader {
  public:
   MessageReader(int file, MessageForm form, size_t max_bytes) : file_(file), form_(form), max_bytes_(max_bytes) {}
@@ -57,8 +57,8 @@ class MessageReader {
   // State of the frame that is being read:
   std::optional<size_t> length_;
   bool headers_ended_ = false;
-  bool skipping_ = false;  // The reader is in invalid bytes, which it has reported.
-  size_t discard_ = 0;     // Remaining bytes of a message that is too long.
+  bool skipping_ = false;  // The invalid bytes were reported.
+  size_t discard_ = 0;     // Remaining bytes of a message beyond the limit.
 };
 
 bool WriteMessage(std::FILE* file, MessageForm form, std::string_view json);

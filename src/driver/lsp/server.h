@@ -1,7 +1,7 @@
 // A language server for HLO text: JSON-RPC 2.0, Language Server Protocol 3.17.
 //
-// The client provides all documents. Diagnostics are published when no message is waiting, so a series of edits is
-// checked once. Everything runs on one thread.
+// Diagnostics are published when no message is waiting, so a series of edits is checked once. Everything runs on one
+// thread.
 #ifndef HLO_DRIVER_LSP_SERVER_H_
 #define HLO_DRIVER_LSP_SERVER_H_
 
@@ -17,7 +17,7 @@ struct ServerOptions {
   MessageForm form = MessageForm::kFrames;
 };
 
-// Runs until the message `exit`, the end of the input, or a failed write. Returns kOk if `shutdown` preceded `exit`,
+// Ends at the message `exit`, the end of the input, or a failed write. Returns kOk if `shutdown` preceded `exit`,
 // otherwise kNo, as LSP requires.
 ExitCode ServeLanguage(const ServerOptions& options, int input, std::FILE* output);
 

@@ -43,7 +43,7 @@ class SymbolScanner {
   void Run();
 
  private:
-  // The names of a computation. In a text with errors, a name may be used before its definition.
+  // Names of a computation. With errors, a name may be used before its definition.
   struct Scope {
     int owner = -1;
     std::unordered_map<std::string_view, int> defined;
@@ -96,8 +96,8 @@ void SymbolScanner::Advance() {
   token_ = next_;
   next_ = lexer_.Next();
   if (next_.kind != TokenKind::kError) return;
-  // Skips an unterminated string to the end of its line, an unterminated comment to the end of the text. Each such
-  // string costs a search to the end, so after many the rest is skipped.
+  // An unterminated string ends with its line, an unterminated comment with the text. Each such string costs a search
+  // to the end, so after many the rest is skipped.
   constexpr int kMostOpen = 100;
   const std::string_view rest = text_.substr(next_.begin, piece_.end - next_.begin);
   const bool is_string = rest.starts_with('"') || rest.starts_with('\'');
@@ -229,7 +229,7 @@ void SymbolScanner::Instruction(Scope& body, Scope& computations) {
   Advance();
   RightSide(symbol, body, computations);
   index_.symbols_[symbol].range.end = last_end_;
-  // The name is defined last, because an operand of the same name is another instruction or an error.
+  // Defined last: an operand of the same name is another instruction or an error.
   Define(body, symbol);
 }
 
@@ -300,7 +300,7 @@ void SymbolScanner::Inline(int parent, Scope& computations) {
   --depth_;
 }
 
-// Skips a group in braces. If its '}' is missing, stops at the next instruction or computation.
+// If '}' is missing, stops at the next instruction or computation.
 void SymbolScanner::SkipGroup() {
   int braces = 0;
   for (; token_.kind != TokenKind::kEnd; Advance()) {

@@ -1,10 +1,10 @@
 // The names of a text with definitions and uses, from tokens alone.
 //
-// Names are read from tokens, because a module has no positions of names, and a text with errors gives no module. For
-// valid texts the index agrees with the module.
+// A module has no positions of names, and a text with errors has no module. For valid texts the index agrees with the
+// module.
 //
-// The effect of an error is local, because an instruction ends at the next `NAME =` at the start of a line, and a
-// computation at the next ENTRY or computation.
+// Errors have a local effect: an instruction ends at the next `NAME =` at the start of a line, and a computation at the
+// next ENTRY or computation.
 #ifndef HLO_DRIVER_LSP_SYMBOLS_H_
 #define HLO_DRIVER_LSP_SYMBOLS_H_
 
@@ -49,9 +49,8 @@ class SymbolIndex {
   std::span<const Mention> mentions() const { return mentions_; }
   const Mention* MentionAt(uint32_t offset) const;
   int SymbolAt(uint32_t offset, Symbol::Kind kind) const;
-  // The symbol with this name, and with the kind and parent of `symbol`, or -1.
+  // The symbol with this name and the kind and parent of `symbol`, or -1.
   int Sibling(int symbol, std::string_view name) const;
-  // Whether `name` is used but not defined in the scope of `symbol`.
   bool IsUndefined(int symbol, std::string_view name) const;
 
  private:

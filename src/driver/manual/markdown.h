@@ -1,5 +1,5 @@
-// Parses the pages of docs/, and renders them for browsers and terminals. Markdown outside of the following subset is
-// an error, because browsers and terminals would show it differently:
+// Parses the pages of docs/, and renders them for browsers and terminals. Other Markdown than this is an error, because
+// they would show it differently:
 //
 //   # to ###             a heading
 //   lines                a paragraph, up to a blank line
@@ -38,8 +38,7 @@ struct Block {
   int level = 0;         // For kHeading: 1 to 3.
   std::string language;  // For kCode: "sh" or "".
   std::string text;      // For kCode: the lines.
-  // Text of the other kinds. Headings and paragraphs have one row, lists a row for each item, and tables rows of cells,
-  // the titles first.
+  // Headings and paragraphs have one row, lists a row for each item, and tables rows of cells, the titles first.
   std::vector<std::vector<Spans>> rows;
 };
 
@@ -68,7 +67,7 @@ std::string ToHtml(const std::vector<Block>& blocks);
 // The target of a link on the site. README.md is index.html.
 std::string HtmlTarget(std::string_view target);
 
-// Wraps everything except code at `width` columns. Prints the targets of links only if they lead to other sites.
+// Wraps all but code at `width` columns. Prints targets of links to other sites.
 std::string ToTerminalText(const std::vector<Block>& blocks, int width = 100);
 
 }  // namespace hlo

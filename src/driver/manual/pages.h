@@ -28,8 +28,7 @@ const ManualPage* FindPage(std::string_view asked);
 
 Result<MarkdownPage> ReadPage(const ManualPage& page);
 
-// The page, or its section `anchor` with subsections, followed by the targets of its links. Errors: F001 (kUsage) for
-// an unknown section.
+// The page, or its section `anchor` with subsections, then targets of links. Errors: F001 for an unknown section.
 Result<std::string> PageText(const ManualPage& page, std::string_view anchor = "");
 
 struct GlossaryTerm {
@@ -38,8 +37,8 @@ struct GlossaryTerm {
 
 Result<std::vector<GlossaryTerm>> Glossary();
 
-// Writes the manual as HTML, with index.html for README.md and the other names as in the repository. Files are
-// self-contained, without scripts. Errors: a file cannot be written. kInternal for a broken link.
+// Writes HTML, with index.html for README.md. Files are self-contained, without scripts. Errors: a file cannot be
+// written, kInternal for a broken link.
 Status WriteSite(const std::string& directory);
 
 }  // namespace hlo

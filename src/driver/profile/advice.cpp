@@ -11,7 +11,7 @@ namespace {
 
 std::string Percent(double share) { return Format("%.1f %%", 100 * share); }
 
-// The time and the longest rows of steps that meet a condition.
+// Time and longest rows of steps that meet a condition.
 struct Chosen {
   double ms = 0;
   std::vector<const StepRow*> rows;

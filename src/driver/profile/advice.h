@@ -1,5 +1,4 @@
-// Advice for a profile: rules with thresholds (`hlo help advice`). Each advice quotes the numbers behind it, and a flag
-// that may help, if there is one.
+// Advice for a profile: rules with thresholds (`hlo help advice`). Each quotes its numbers, and a flag that may help.
 #ifndef HLO_DRIVER_PROFILE_ADVICE_H_
 #define HLO_DRIVER_PROFILE_ADVICE_H_
 

@@ -24,7 +24,7 @@ bool Computes(const Event& event, const Profile& profile) {
   return sort == gpu::StepKind::kKernel || gpu::CallsLibrary(sort);
 }
 
-// Calls f(event) for all events of the counted runs. Returns the number of these runs, at least 1.
+// Calls f(event) for all events of counted runs. Returns the number of runs, at least 1.
 template <class F>
 double ForEachEvent(const Profile& profile, const F& f) {
   const auto runs = CountedRuns(profile);

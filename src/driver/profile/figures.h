@@ -1,5 +1,5 @@
-// The numbers of a profile. Times are means over complete runs, so the times of parts add up. If all runs lack events
-// (Timeline::dropped), all runs are used. tools/words.def explains the words.
+// The numbers of a profile (tools/words.def). Times are means over complete runs, so times of parts add up. If all runs
+// lack events (Timeline::dropped), all are used.
 #ifndef HLO_DRIVER_PROFILE_FIGURES_H_
 #define HLO_DRIVER_PROFILE_FIGURES_H_
 
@@ -25,11 +25,11 @@ double Percentile(std::vector<double> values, double share);
 double MeanRunMs(const Profile& profile);
 double MedianRunMs(const Profile& profile);
 double RunDeviationMs(const Profile& profile);
-// Slowdown by profiling: time of the fastest profiled run divided by time of the fastest other run, minus 1. Other load
-// affects the fastest runs least.
+// Slowdown by profiling: the fastest profiled run's time over the fastest other run's, minus 1. Other load affects the
+// fastest runs least.
 double Overhead(const Profile& profile);
 
-// Milliseconds of a run in which at least one step or copy runs, without host calls.
+// Milliseconds of a run with a step or copy, without host calls.
 double BusyMs(const Profile& profile);
 double InterpretedMs(const Profile& profile);
 
@@ -48,7 +48,7 @@ struct Gap {
   int after, before;  // Steps. -1 for the start, the end, or a copy.
   int64_t length() const { return end - begin; }
 };
-// The gaps in order of time. Empty if the host waited for each step, which makes gaps meaningless.
+// Gaps in order of time. Empty if the host waited for each step, which makes gaps meaningless.
 std::vector<Gap> GapsOf(const gpu::Timeline& run, const Profile& profile);
 
 struct GapFigures {
@@ -65,7 +65,7 @@ std::vector<StepFigures> FiguresOfSteps(const Profile& profile);
 
 // At most 64 runs, evenly spaced, for comparing profiles. A rank test gains nothing from more.
 std::vector<const gpu::Timeline*> SampledRuns(const Profile& profile);
-// The time of each sampled run in nanoseconds, and the time of each step in each sampled run.
+// Nanoseconds of each sampled run, and of each step in it.
 std::vector<int64_t> SampledRunsNs(const Profile& profile);
 std::vector<std::vector<int64_t>> SampledStepsNs(const Profile& profile);
 
@@ -95,7 +95,7 @@ struct LoopFigures {
 };
 std::map<int, LoopFigures> FiguresOfLoops(const Profile& profile);
 
-// One execution of a loop, including the final evaluation of its condition.
+// One execution of a loop, with the final evaluation of its condition.
 struct LoopExecution {
   int loop;                    // As in TimelineTrip.
   int depth;                   // Number of enclosing loops.

@@ -19,8 +19,8 @@ class MergedLane {
  public:
   explicit MergedLane(bool is_nested) : is_nested_(is_nested) {}
 
-  // Adds an event, and calls `emit(depth, begin, end, name)` for each bar that ends before it. Events must be ordered
-  // by their starts. If an event overlaps the previous event, its bar starts at the end of the previous event.
+  // Calls `emit(depth, begin, end, name)` for each bar that ends before the event. Events must be ordered by start. The
+  // bar of an overlapping event starts at the end of the previous one.
   template <class Emit>
   void Add(std::string_view name, Time begin, Time end, const Emit& emit) {
     const std::vector<std::string_view> parts =

@@ -30,7 +30,7 @@ MemoryProfile MemoryOf(const gpu::Executable& executable, const gpu::MemoryCurve
                        .kept_bytes = plan.packed_bytes,
                        .planned_bytes = plan.peak_bytes(),
                        .peak_bytes = curve.at[curve.peak].bytes()};
-  // Positions without a step belong to control flow. The previous step is reported instead.
+  // Control flow has positions without a step, for which the previous step is reported.
   std::vector<std::pair<int64_t, const Instruction*>> steps;
   for (size_t i = 0; i < executable.steps().size(); ++i)
     steps.emplace_back(curve.position_of_step[i], executable.steps()[i].instruction);
@@ -54,7 +54,7 @@ MemoryProfile MemoryOf(const gpu::Executable& executable, const gpu::MemoryCurve
   return memory;
 }
 
-// Adds names of the input's instructions from which `inst` was made, also inside fusions. Keys of `names` are ids.
+// Adds names of input instructions from which `inst` was made, also inside fusions. Keys are ids.
 using NamesById = std::unordered_map<int, std::string_view>;
 void AddMadeOf(const Instruction& inst, const NamesById& names, std::set<std::string_view>* made_of) {
   if (const auto known = names.find(inst.origin()); known != names.end()) made_of->insert(known->second);
@@ -64,7 +64,7 @@ void AddMadeOf(const Instruction& inst, const NamesById& names, std::set<std::st
   }
 }
 
-// Touches the memory that the previous run needed, so that the run allocates none.
+// Touches as much memory as the previous run needed, so that the run allocates none.
 void MakeRoom(const gpu::Timeline& before, gpu::Timeline* timeline) {
   timeline->events.resize(std::min(timeline->most_events, before.events.size()));
   timeline->events.clear();

@@ -191,7 +191,7 @@ class Writer {
   JsonWriter& json_;
 };
 
-// Reads fields. A missing string keeps its default, a missing number is 0, and a missing flag is false.
+// A missing string keeps its default, a missing number is 0, and a missing flag is false.
 class Reader {
  public:
   explicit Reader(const JsonValue& json) : json_(&json) {}

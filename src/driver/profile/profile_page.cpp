@@ -61,7 +61,7 @@ std::string Svg(double height, const std::string& content) {
 // Approximate width of a character in a font of 11 pixels.
 constexpr double kCharacter = 6.2;
 
-// The text, cut to `width` pixels. "" if fewer than four characters fit.
+// Cuts the text to `width` pixels, or to "" if fewer than four characters fit.
 std::string Fitted(std::string_view text, double width) {
   auto fits = static_cast<size_t>(std::max(0.0, width / kCharacter));
   if (text.size() <= fits) return std::string(text);
@@ -217,7 +217,7 @@ class Page {
     return out;
   }
 
-  // Lanes of scopes. The first lane shows the first component in which op_names differ.
+  // The first lane shows the first component in which op_names differ.
   std::string ScopeLanes(double* top) const {
     constexpr size_t kMostLanes = 3;
     std::vector<std::string_view> names;

@@ -24,7 +24,7 @@ struct StepRow {
   // Rates are 0 if the step took no time.
   double GigabytesPerSecond() const { return PerMicrosecond(step.cost.bytes()) / 1000; }
   double GigaflopsPerSecond() const { return PerMicrosecond(step.cost.flops + step.cost.transcendentals) / 1000; }
-  // The least time that the device's description allows divided by the actual time. Above 1 if data came from caches.
+  // The least time by the device's description over the actual time. Above 1 if data came from caches.
   double OfRoof() const { return PerMicrosecond(step.least_seconds * 1e6); }
 
  private:
@@ -62,7 +62,7 @@ struct ProfileSummary {
   double memory_rate = 0, instruction_rate = 0;
   std::array<double, kDotWidths> dot_rates = {};
 
-  int64_t runs = 0, whole_runs = 0, dropped = 0;  // Numbers of profiled runs, of complete runs, and of dropped events.
+  int64_t runs = 0, whole_runs = 0, dropped = 0;  // Profiled runs, complete runs, and dropped events.
   bool waits_for_each = false;
   std::string timing;
   std::vector<int64_t> runs_ns;
@@ -90,7 +90,7 @@ struct ProfileSummary {
 
 ProfileSummary SummaryOf(const Profile& profile);
 
-// `full` prints all steps and loops, and the tables of scopes, sources and memory.
+// `full` prints all steps, loops, scopes, sources and memory.
 std::string ProfileText(const ProfileSummary& summary, bool full);
 std::string HeldTable(const MemoryProfile& memory, size_t most);
 std::string ProfileJson(const ProfileSummary& summary);

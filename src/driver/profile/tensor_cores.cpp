@@ -10,8 +10,8 @@
 namespace hlo {
 namespace {
 
-// The first compute capability with matrix instructions for a type. Libraries use them if a row has a multiple of
-// `multiple` elements (16 bytes). Sources: PTX ISA, mma.sync and wgmma; cuBLAS, tensor core usage.
+// The first compute capability with matrix instructions for a type. Libraries need rows of a multiple of `multiple`
+// elements (16 bytes). Sources: PTX ISA, mma.sync and wgmma; cuBLAS, tensor core usage.
 struct TypeRow {
   PrimitiveType type;
   int compute_capability;

@@ -12,7 +12,7 @@ namespace hlo {
 struct TensorCoreUse {
   // Whether the device's tensor cores support the type of the operands (f32 as TF32).
   bool eligible = false;
-  // Whether our kernel has matrix instructions, or a library uses tensor cores for these types.
+  // Whether our kernel has matrix instructions, or a library uses tensor cores.
   bool used = false;
   std::string why_not;  // Only if eligible.
 };

@@ -18,7 +18,7 @@ namespace {
 using Event = gpu::TimelineEvent;
 
 constexpr int kHost = 1, kDevice = 100;
-// Thread numbers. Overlapping events move to the following lanes.
+// Thread numbers. Overlapping events move to the next lanes.
 constexpr int kMain = 1, kRunsOfHost = 2, kLauncher = 3, kCompute = 1, kCopies = 40, kLoops = 60, kScopes = 70,
               kSources = 80, kGaps = 90, kRuns = 95;
 
@@ -43,7 +43,7 @@ std::string Quoted(std::string_view text) {
   return json.text();
 }
 
-// JSON without the closing brace, for all executions of a step.
+// JSON without its closing brace.
 std::string ArgsOf(const ProfiledStep& step, const std::string& module) {
   JsonWriter json;
   json.Open('{').Key("hlo_op").Value(step.name).Key("module").Value(module);
@@ -52,7 +52,7 @@ std::string ArgsOf(const ProfiledStep& step, const std::string& module) {
   json.Key("kind").Value(step.kind).Key("how").Value(step.how).Key("dtype_class").Value(step.bits);
   json.Key("tc_eligible").Value(step.tensor_cores.eligible).Key("tc_used").Value(step.tensor_cores.used);
   if (!step.library.empty()) json.Key("library").Value(step.library);
-  // If a step has several kernels, each has an entry in "launches".
+  // Each of several kernels has an entry in "launches".
   const auto size = [&](const LaunchSize& one) {
     json.Key("grid").Open('[').Value(one.blocks).Value(1).Value(1).Close(']');
     json.Key("block").Open('[').Value(one.threads).Value(1).Value(1).Close(']').Key("smem").Value(one.shared_bytes);
@@ -242,7 +242,7 @@ class Tracer {
     return lane;
   }
 
-  // Writes the call that queued the event, and an arrow. A graph has one call, with an arrow to its first event.
+  // Writes the call that queued the event, and an arrow. A graph has one call and arrow, to its first event.
   void Launch(const Event& event, std::string_view quoted_name, int lane) {
     if (event.graph >= 0) {
       if (event.graph < graphs_) return;
@@ -321,8 +321,7 @@ class Tracer {
     }
   }
 
-  // Omits gaps below kShortNs. They occur between any two steps, and would double the number of events without being
-  // visible.
+  // Omits gaps below kShortNs, which occur between any two steps and would not be visible.
   void Gaps(const gpu::Timeline& run, int64_t until) {
     constexpr int64_t kShortNs = 1000;
     for (const Gap& gap : GapsOf(run, profile_)) {

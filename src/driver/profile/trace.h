@@ -19,7 +19,7 @@
 
 namespace hlo {
 
-// A span of host time. The spans of its parts follow it and have a higher depth.
+// A span of host time. Its parts follow, at a higher depth.
 struct HostSpan {
   std::string name;
   double ms = 0;
@@ -39,7 +39,7 @@ struct TraceReport {
 using TraceSink = std::function<Status(std::string_view bytes)>;  // Receives the text in pieces.
 
 Result<TraceReport> WriteTrace(const Profile& profile, const TraceOptions& options, const TraceSink& sink);
-// Writes a file completely or not at all. It is compressed if its name ends in .gz. Errors: A011.
+// Writes completely or not at all, compressed if the name ends in .gz. Errors: A011.
 Result<TraceReport> WriteTraceFile(const Profile& profile, const TraceOptions& options, const std::string& path);
 
 }  // namespace hlo
