@@ -41,7 +41,7 @@ Result<Literal> ReadLiteralText(const Shape& shape, std::string_view text) {
   return ParseLiteral(text, shape.HasDynamicDims() ? *stated : shape);
 }
 
-// Returns nothing for .npz and .npy files, which may be large.
+// Skips .npz and .npy files, which may be large.
 Result<std::optional<RecordedValues>> ReadRecorded(const std::string& path) {
   std::string start(2, '\0');
   std::ifstream file(path, std::ios::binary);
@@ -57,7 +57,7 @@ Result<Literal> Fitting(Literal value, const Shape& shape, std::string_view what
   return value;
 }
 
-// For an unpartitioned module, XLA may record one part of an argument for each partition. Joins such parts.
+// Joins the parts of an argument that XLA may record for each partition.
 Result<std::vector<Literal>> FittingPartitions(std::vector<Literal> values, const Instruction& parameter,
                                                std::vector<std::string>* notes) {
   const Shape& shape = parameter.shape();
@@ -130,7 +130,7 @@ struct DeviceSpec {
   ArgumentSpec spec;
 };
 
-// Removes and returns the specs whose value depends on the device.
+// Removes and returns specs that depend on the device.
 Result<std::vector<DeviceSpec>> TakeDeviceSpecs(std::vector<ArgumentSpec>& specs, const Module& module) {
   std::vector<DeviceSpec> taken;
   std::vector<ArgumentSpec> shared;
@@ -216,7 +216,7 @@ Result<DeviceArguments> ReadByDevice(const RunOptions& options, const Module& mo
   return DeviceArguments{.by_device = {TRY(ReadArguments(path, module, cast, given))}};
 }
 
-// Numbers of the parameters that already have a value on all devices, so that the file is not needed for them.
+// Parameters with a value on all devices, which need no file.
 std::set<int64_t> NumbersOf(const std::map<int64_t, Literal>& shared, const OwnArguments& own) {
   std::set<int64_t> numbers;
   for (const auto& [number, value] : shared) numbers.insert(number);
@@ -257,7 +257,7 @@ Result<RunArguments> PrepareArguments(const Module& module, const RunOptions& op
   make.profile = TRY(ParseProfile(options.input_profile));
   make.constrain = options.constrain_inputs;
   make.cast = *CastArgsFromText(options.cast_args);
-  // Runs that look for NaN or infinities must not replace arguments that cause them.
+  // Arguments that cause NaN or infinities must stay if the run looks for these.
   if (options.watch.detect_nan != "none" || options.watch.detect_inf != "none") make.max_tries = 0;
   make.exact_bound = options.exact_bound;
   make.range = TRY(ParseArgRange(options.arg_range, make.profile));

@@ -1,4 +1,4 @@
-// The arguments of a run (from a file, from --arg or generated), and the reference's results for them.
+// Arguments of a run (from a file, --arg or generated), and the reference's results.
 #ifndef HLO_DRIVER_RUN_ARGUMENTS_H_
 #define HLO_DRIVER_RUN_ARGUMENTS_H_
 
@@ -13,8 +13,7 @@ namespace hlo {
 struct RunArguments {
   std::vector<Literal> values;
   std::vector<std::vector<Literal>> by_device;  // Empty for one device.
-  bool were_cut = false;                        // Whole arrays were cut into parts for the devices, so results are
-                                                // joined.
+  bool were_cut = false;                        // Whole arrays were cut for the devices, so results are joined.
   std::string description;                      // "normal, seed 0" or "args.npz"
   std::optional<Literal> reference;             // The interpreter's results.
   double reference_ms = 0;
@@ -31,9 +30,9 @@ Result<std::vector<std::string>> ParseProfiles(const std::string& text);
 Result<RunArguments> PrepareArguments(const Module& module, const RunOptions& options, bool interpret,
                                       const InterpretOptions& interpreter, Progress* progress = nullptr);
 
-// Reads the results for --reference as a value of `shape`: the arrays outN of a file (outN.i.j for leaves of nested
-// tuples), or the result of a snapshot. `notes` receives the unused arrays, except argN. Errors: [A003] an output is
-// missing, [A004] it has another shape or element type.
+// Reads the results for --reference: arrays outN of a file (outN.i.j for leaves of nested tuples), or a snapshot's
+// result. `notes` receives unused arrays, except argN. Errors: [A003] an output is missing, [A004] it has another shape
+// or element type.
 Result<Literal> ReadExpected(const std::string& path, const Shape& shape, CastArgs cast,
                              std::vector<std::string>* notes);
 

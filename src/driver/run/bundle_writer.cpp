@@ -34,7 +34,7 @@ constexpr FileRow kFiles[] = {
     {"cmd.sh", "the command that repeats the run"},
 };
 
-// Copies the module's file. Prints the module if it has no file of its own: from stdin, or one of several in a file.
+// Copies the module's file, or prints the module if it came from stdin or is one of several in a file.
 Status WriteModule(const std::string& folder, Experiment& experiment) {
   const auto input = experiment.Input();
   const std::string path = ModuleFile(experiment.path());
@@ -71,7 +71,7 @@ Status WriteValues(const std::string& folder, Experiment& experiment, const RunR
   return {};
 }
 
-// The fence has four characters because the text may contain fences of three.
+// The fence has four characters, because the text may contain fences of three.
 std::string Fenced(std::string_view text) { return Str("````\n", text, text.ends_with('\n') ? "" : "\n", "````\n"); }
 
 std::string ReadmeOf(const std::string& folder, const std::string& title, std::string_view report) {

@@ -10,8 +10,7 @@
 
 namespace hlo {
 
-// Returns the path of the folder. After a failed run, the folder has no arguments and no values. Errors: [A011],
-// [A012].
+// Returns the folder, which after a failed run has neither arguments nor values. Errors: [A011], [A012].
 Result<std::string> WriteBundle(Experiment& experiment, const Result<RunReport>& report);
 
 }  // namespace hlo

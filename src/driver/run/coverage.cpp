@@ -22,7 +22,7 @@
 namespace hlo {
 namespace {
 
-// T is the measured type. In probes, NUMBER is a literal of that type.
+// T is the measured type, and NUMBER a literal of it.
 constexpr std::string_view kParameters = R"(
   a = T[2,3] parameter(0)
   b = T[2,3] parameter(1)
@@ -80,9 +80,8 @@ constexpr std::pair<std::string_view, std::string_view> kComputations[] = {
   ROOT z = (s32[], T[]) tuple(next, y) })"},
 };
 
-// The smallest use of each op whose shape or attributes do not follow from its row in the op table. `before` refers to
-// the instruction on the previous line. Ops without a probe are elementwise, or are not measured, such as send and
-// custom-call.
+// The smallest use of ops whose shape or attributes do not follow from the op table. `before` is the instruction on the
+// previous line. Ops without a probe are elementwise, or not measured, such as send and custom-call.
 struct Probe {
   Opcode opcode;
   std::string_view text;
@@ -236,7 +235,7 @@ std::unique_ptr<Module> ProbeModule(const std::string& probe, PrimitiveType type
   return std::move(*module);
 }
 
-// Whether the interpreter has an op that has no probe. Any operands suffice for this question.
+// Whether the interpreter has an op without a probe. Any operands suffice.
 bool Interprets(Opcode opcode) {
   const Shape shape(PrimitiveType::kF32, {2, 3});
   Module module("probe");
@@ -276,7 +275,7 @@ bool Holds(const Module& module, Opcode opcode) {
   return false;
 }
 
-// Sets `kernels`, `pass` and `why`. `pass` is the first pass after which the op is absent.
+// `pass` is the first pass after which the op is absent.
 void MeasureCompiled(const Module& module, Opcode opcode, Support& support) {
   const DeviceDescription device = HostDescription(1, 32);
   const auto host = InterpreterCalls({});

@@ -1,5 +1,4 @@
-// Measures for which element types each op is verified, interpreted and compiled. Each measurement is a smallest
-// program with the op.
+// Measures for which element types each op is verified, interpreted and compiled, by smallest programs.
 #ifndef HLO_DRIVER_RUN_COVERAGE_H_
 #define HLO_DRIVER_RUN_COVERAGE_H_
 
@@ -16,7 +15,7 @@ struct Support {
   bool defined = false;  // The verifier accepts the op for this type.
   bool interpreter = false;
   bool kernels = false;  // The op itself has kernels, which cpu and cuda share.
-  // `pass` replaces an op that has no kernels. Without such a pass, `why` is the reason.
+  // `pass` replaces an op without kernels, or `why` is the reason.
   std::string pass, why;
 
   bool compiled() const { return kernels || !pass.empty(); }
@@ -25,7 +24,7 @@ struct Support {
 struct OpCoverage {
   Opcode opcode;
   bool interpreter = false;  // For at least one type.
-  // In the order of CoverageTypes. Empty for ops that are not measured, such as channels.
+  // Indexed by CoverageTypes. Empty for ops that are not measured, such as channels.
   std::vector<Support> by_type;
 };
 
@@ -33,7 +32,7 @@ struct OpCoverage {
 const std::vector<PrimitiveType>& CoverageTypes();
 // One entry for each opcode, in the order of the op table.
 std::vector<OpCoverage> MeasureCoverage();
-// A program with a use of each opcode. Its root is the tuple of their results.
+// A program that uses each opcode. Its root is the tuple of their results.
 std::string CoverageProgram(std::span<const Opcode> opcodes, PrimitiveType type);
 
 }  // namespace hlo

@@ -1,4 +1,4 @@
-// --custom_call=TARGET=POLICY: replaces the custom calls of a target, so that a module with unknown targets can run.
+// --custom_call=TARGET=POLICY replaces custom calls, so that a module with unknown targets can run.
 #ifndef HLO_DRIVER_RUN_CUSTOM_CALL_STUBS_H_
 #define HLO_DRIVER_RUN_CUSTOM_CALL_STUBS_H_
 
@@ -25,7 +25,7 @@ struct CustomCallStub {
 };
 
 // Replaces the calls by plain HLO. The last policy for a target applies. Returns a stub for each target whose policy is
-// not native. Errors: [U007], at the call, if the policy is `error` or does not fit the call.
+// not native. Errors: [U007], at the call, if the policy is `error` or does not fit.
 Result<std::vector<CustomCallStub>> StubCustomCalls(Module& module, std::span<const std::string> policies,
                                                     const LoadOptions& load);
 

@@ -18,7 +18,7 @@ uint64_t HashOf(const void* bytes, int64_t size) {
   return HashBytes({static_cast<const char*>(bytes), static_cast<size_t>(size)});
 }
 
-// The elements in the order of the layout. Follows the layout's definition and shares no code with the run time.
+// Follows the layout's definition, without code of the run time.
 std::vector<std::byte> InMemory(const Shape& shape, const std::byte* row_major) {
   const int64_t width = ByteWidth(shape.type()), count = shape.NumElements();
   std::vector<int64_t> strides(shape.rank());
@@ -41,7 +41,7 @@ std::vector<std::byte> InMemory(const Shape& shape, const std::byte* row_major) 
   return memory;
 }
 
-// As HLO says, true takes branch 0, and an index out of range takes the last branch.
+// In HLO, true takes branch 0, and an index out of range the last branch.
 size_t BranchTaken(const Instruction& conditional, int32_t selector) {
   if (conditional.operand(0).shape().type() == PrimitiveType::kPred) return selector != 0 ? 0 : 1;
   const size_t last = conditional.operand_count() - 2;
@@ -114,7 +114,7 @@ DataflowCheck::Leaf DataflowCheck::LeafOf(const Instruction& inst, const Shape& 
     if (placed != memory) Fail(inst, {}, Str("is placed in memory in another order than that of ", shape));
     leaf.bits = HashOf(memory.data(), bytes);
   }
-  // A reshape, which moves no bytes, may make the array a scalar, so arrays with one element have a number too.
+  // A reshape may make an array of one element a scalar, so it has a number too.
   const bool selects = shape.type() == PrimitiveType::kPred || shape.type() == PrimitiveType::kS32;
   if (selects && shape.NumElements() == 1) leaf.number = static_cast<int32_t>(literal.GetInt(0));
   return leaf;

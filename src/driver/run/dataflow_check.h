@@ -1,6 +1,5 @@
-// Checks the steps of a run against the optimized module: their order, trips and branches, and that each step reads the
-// values that earlier steps computed. This finds faults of the run time even if every kernel is right. Results of steps
-// are not judged.
+// Checks a run against the optimized module: order, trips and branches, and that each step reads what earlier steps
+// computed. This finds faults of the run time. Results of steps are not judged.
 #ifndef HLO_DRIVER_RUN_DATAFLOW_CHECK_H_
 #define HLO_DRIVER_RUN_DATAFLOW_CHECK_H_
 
@@ -18,8 +17,7 @@
 
 namespace hlo {
 
-// Follows a run through the module. A value is a hash of its bytes in memory, so views that change the shape keep the
-// hash.
+// Follows a run through the module. A value is a hash of its bytes in memory, which views keep.
 class DataflowCheck {
  public:
   // `module` is Executable::module().
@@ -51,7 +49,7 @@ class DataflowCheck {
     size_t next = 0;
   };
 
-  // Each computation is entered from one place (gpu::Prepare), so an instruction has one value at a time.
+  // Each computation has one caller (gpu::Prepare), so an instruction has one value at a time.
   Value& Of(const Instruction& inst) { return values_[inst.id()]; }
   Leaf LeafOf(const Instruction& inst, const Shape& shape, const Literal& literal);
   Value ValueOf(const Instruction& inst, const Literal& literal);
@@ -82,12 +80,11 @@ struct FollowedRun {
   std::vector<int64_t> runs;  // Indexed like Executable::steps().
 };
 
-// Whether wrong values can cause the error, which is then an endless loop or a size that does not fit.
+// Whether the error, an endless loop or a size that does not fit, may come from wrong values.
 bool MayComeOfWrongValues(const Error& error);
 
-// Runs the executable, whose bound arguments are `arguments`, and checks each step. With `unfinished`, the run ends at
-// the first fault. If the run fails without a fault, returns its error. With `unfinished`, errors that wrong values may
-// cause are not returned.
+// Runs the executable, bound to `arguments`, and checks each step. If the run fails without a fault, returns its error.
+// With `unfinished`, ends at the first fault, and does not return errors that wrong values may cause.
 Result<FollowedRun> Follow(gpu::Executable& executable, std::span<const Literal> arguments, bool unfinished = false);
 
 std::string ToString(const DataflowSummary& dataflow);

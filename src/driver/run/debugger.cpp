@@ -28,7 +28,7 @@ class Debugger {
     const auto add = [&](const Computation& computation) {
       for (const Instruction* inst : computation.instructions()) {
         instructions_[inst->name()].push_back(inst);
-        // A name that is taken by another computation was changed when the text was read.
+        // Reading the text changes a name that another computation has.
         if (const std::string_view text = NameInText(*inst); text != inst->name()) instructions_[text].push_back(inst);
       }
     };
@@ -105,7 +105,6 @@ class Debugger {
     Stop();
   }
 
-  // Whether `outer` calls the computation of `inner`, directly or through others.
   static bool Holds(const Instruction* outer, const Instruction& inner) {
     std::vector<const Computation*> open;
     std::set<const Computation*> seen;
@@ -176,8 +175,7 @@ class Debugger {
 
   // ---- Arguments of commands ----
 
-  // The instruction that word `i` names, or without the word the current instruction. Null after a message if there is
-  // none.
+  // The instruction that word `i` names, by default the current one. Null, after a message, if there is none.
   const Instruction* Named(const std::vector<std::string>& words, size_t i) {
     if (i >= words.size()) {
       if (current_ != nullptr) return current_;

@@ -1,5 +1,5 @@
-// hlo debug: the interpreter with breakpoints, controlled by one command per line. Without a prompt, the output has
-// only the answers, so the command works over a pipe.
+// hlo debug: the interpreter with breakpoints and one command per line. Without a prompt, the output has only answers,
+// for use over a pipe.
 #ifndef HLO_DRIVER_RUN_DEBUGGER_H_
 #define HLO_DRIVER_RUN_DEBUGGER_H_
 
@@ -16,7 +16,7 @@ struct DebuggerOptions {
   bool prompt = false;
 };
 
-// Reads commands until `quit` or the end of `in`. Errors of the program are printed as answers.
+// Ends at `quit` or the end of `in`. Errors of the program are printed as answers.
 void Debug(const Module& module, std::span<const Literal> args, const DebuggerOptions& options, std::FILE* in,
            std::FILE* out);
 

@@ -72,7 +72,7 @@ std::set<size_t> ShownOf(const DivergenceReport& report) {
   return shown;
 }
 
-// The step that increases its operands' error by the largest factor, or null.
+// The step with the largest factor between its operands' error and its own, or null.
 const StepErrors* MostSensitive(const DivergenceReport& report) {
   const StepErrors* most = nullptr;
   double growth = 1;
@@ -85,7 +85,7 @@ const StepErrors* MostSensitive(const DivergenceReport& report) {
   return most;
 }
 
-// The fusion `step` with the instruction `name` as its result. Null if there is no such instruction.
+// The fusion with the instruction `name` as its result, or null.
 std::unique_ptr<Module> WithResult(const Instruction& step, std::string_view name) {
   std::unique_ptr<Module> module = ExtractStep(step);
   Instruction& fusion = module->entry().root();
@@ -165,8 +165,7 @@ void Divergence::Look(const gpu::StepInfo& step, std::span<const gpu::LoopStep> 
   else report_.steps[at->second] = std::move(errors);
 }
 
-// Finds the wrong instruction in the first wrong step: makes each instruction in turn the result of the kernel, until a
-// result is wrong.
+// Makes each instruction in turn the result of the first wrong kernel, until a result is wrong.
 std::string Divergence::FindInside(gpu::Device& device, const RunOptions& options) const {
   const Instruction& step = *wrong_->instruction;
   if (!step.Is(Opcode::kFusion) || wrong_->kind != gpu::StepKind::kKernel) return "";

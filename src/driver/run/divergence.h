@@ -1,8 +1,8 @@
-// --first_divergence: shows the error that each step inherits and adds, and finds the first wrong instruction in the
+// --first_divergence shows the error that each step inherits and adds, and finds the first wrong instruction in the
 // first wrong kernel.
 //
-// The errors `inherited` and `handed_on` are TensorComparison::norm_rel against the interpreter's run of the compiled
-// module. The other errors come from the comparator `local`, which alone decides whether a step is wrong.
+// `inherited` and `handed_on` are TensorComparison::norm_rel against the interpreted compiled module. The other errors
+// come from the comparator `local`, which alone decides whether a step is wrong.
 #ifndef HLO_DRIVER_RUN_DIVERGENCE_H_
 #define HLO_DRIVER_RUN_DIVERGENCE_H_
 
@@ -22,10 +22,10 @@
 
 namespace hlo {
 
-// Errors of the first wrong execution of a step, or of its first execution if none is wrong.
+// Errors of a step's first wrong execution, or of its first one if none is wrong.
 struct StepErrors {
   std::string name, kind, shape, loops, source;
-  // The largest error of an operand. Empty for executions after the first, and if an operand's true value is unknown.
+  // The largest error of an operand. Empty after the first execution, and if a true value is unknown.
   std::optional<double> inherited;
   std::optional<double> handed_on;    // The error of the result.
   double own_rel = 0, own_ratio = 0;  // `own_ratio` is the largest error divided by its bound.
@@ -57,7 +57,7 @@ class Divergence {
   std::string FindInside(gpu::Device& device, const RunOptions& options) const;
 
   std::unique_ptr<const SourcePlaces> places_;
-  // The interpreter's operands and results of steps in their first execution, by id.
+  // The interpreter's values of steps in their first execution, by id.
   std::map<int, Literal> truth_;
   std::map<int, size_t> row_;
   std::map<int, int64_t> runs_;

@@ -23,7 +23,7 @@
 namespace hlo {
 namespace {
 
-// Pipelines have tens of instances, and each should take at most a second.
+// Each of tens of instances should take at most a second.
 constexpr int64_t kStepsOfAPass = 300'000'000;
 
 RunOptions Judging(RunOptions options) {
@@ -140,8 +140,8 @@ Result<std::optional<EachPassCheck::Judged>> EachPassCheck::JudgeOnFurther(const
   return std::nullopt;
 }
 
-// If a pass that is not exact changes bits, residues decide. Returns nothing if residues cannot decide, or if the
-// interpreter cannot run the module or takes long.
+// If an inexact pass changes bits, residues decide. Returns nothing if they cannot, or if the interpreter cannot run
+// the module or takes long.
 Result<std::optional<EachPassCheck::Judged>> EachPassCheck::JudgeByBits(const PassRun& run, const Module& after) const {
   if (IsTooLargeToInterpret(*before_, options_.work_limit)) return std::nullopt;
   const BitsOptions bits_options = {.interpret = InterpreterOptions(options_), .compare = options_.compare};
@@ -209,7 +209,7 @@ Result<EachPassCheck::Judged> EachPassCheck::JudgeInF64(const PassRun& run, cons
   return judged;
 }
 
-// Finds the first wrong rewrite: after `good` rewrites the module is right, after `bad` wrong.
+// After `good` rewrites the module is right, after `bad` wrong.
 Result<std::string> EachPassCheck::Blame(const PassRun& run, const std::string& summary) const {
   const auto repeated = [&](int64_t fuel) { return RepeatPass(run, *before_, options_.pipeline, fuel); };
   const auto is_wrong = [&](const RepeatedPass& part) {

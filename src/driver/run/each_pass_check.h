@@ -1,7 +1,6 @@
-// --check_each_pass: compares the module before and after each pass instance that changes it. An exact pass must keep
-// the bits of all values (judge/bits.h). Other passes that change bits are judged by residues or in f64 (pass_check.h).
-// If modules are too large to interpret, samples are compared (judge/sample.h). The first wrong instance ends the
-// check.
+// --check_each_pass compares the module before and after each instance that changes it. An exact pass must keep the
+// bits of all values (judge/bits.h). Other changes of bits are judged by residues or in f64 (pass_check.h), and large
+// modules by samples (judge/sample.h). The first wrong instance ends the check.
 #ifndef HLO_DRIVER_RUN_EACH_PASS_CHECK_H_
 #define HLO_DRIVER_RUN_EACH_PASS_CHECK_H_
 
@@ -28,14 +27,14 @@ class EachPassCheck {
   // `options` has the arguments, the limits for judging and the pipeline.
   EachPassCheck(const RunOptions& options, std::optional<Pattern> only, const DiffOptions& diff, Progress& progress);
 
-  // Begin makes the arguments. Then Before and After observe the pipeline. At the first wrong instance, After sets
-  // is_wrong() and returns an error.
+  // Begin makes the arguments, then Before and After observe the pipeline. At the first wrong instance, After sets
+  // is_wrong() and fails.
   Status Begin(const Module& module);
   Status Before(const PassRun& run, const Module& module);
   Status After(const PassRun& run, const Module& module);
 
   bool is_wrong() const { return wrong_; }
-  // A line for each judged instance, then the fault or the number of instances.
+  // A line for each instance, then the fault or the number of instances.
   std::string Report() const;
   // Why the check fails or is open, such as "algsimp#1 is wrong: ...". "" on success.
   std::string Finding() const;
@@ -49,7 +48,7 @@ class EachPassCheck {
   Status Judge(const PassRun& run);
   struct Judged {
     Verdict verdict = Verdict::kMatch;
-    std::string detail;   // The compared parts, the difference, or why the verdict is open.
+    std::string detail;   // Compared parts, the difference, or why the verdict is open.
     std::string summary;  // The differing elements of a mismatch.
     // The further arguments that showed a mismatch, or null.
     const std::vector<Literal>* arguments = nullptr;

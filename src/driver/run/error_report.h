@@ -15,13 +15,13 @@ namespace hlo {
 std::string VerdictOf(const Error& error);
 // The first diagnostic, as "[V012] line 7: ...".
 std::string DetailOf(const Error& error);
-// The next thing to do after the error: a command, flag or hint, or "".
+// The next thing to do: a command, flag or hint, or "".
 std::string NextOf(const Error& error, const RunOptions& options, const std::string& path);
 
 // The members verdict, exit and detail of `hlo.run/1`, then `errors`, and `culprit` and `next` if known.
 std::string ErrorJson(const std::string& schema, const std::string& path, const Error& error, const std::string& next);
 
-// Writes code, line and column (0 if unknown), and message into an open object.
+// Writes code, line and column (0 if unknown), and message.
 void WriteJson(JsonWriter& json, const SourceText* source, const Diagnostic& diagnostic);
 
 }  // namespace hlo

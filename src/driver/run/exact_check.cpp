@@ -66,7 +66,7 @@ Result<Comparison> JudgeOutputs(Experiment& experiment, RunReport* report) {
   const RunArguments& arguments = *TRY(experiment.Arguments());
   const Literal& expected = TRY(experiment.Reference())->outputs;
   ExactSummary& summary = report->exact.emplace(*arguments.exact);
-  // Interprets the optimized module too, because passes may compute a value through larger numbers, which round.
+  // Passes may compute a value through larger numbers, which round.
   std::optional<Literal> after;
   if (!experiment.IsInterpreted() && summary.reason.empty()) {
     ExactPlan plan({.allow_tf32 = options.allow_tf32});
@@ -79,7 +79,7 @@ Result<Comparison> JudgeOutputs(Experiment& experiment, RunReport* report) {
   Comparison comparison = CompareExact(expected, outputs, summary, options.compare);
   summary.verdict = summary.reason.empty() ? comparison.verdict : Verdict::kInconclusive;
   if (summary.verdict != Verdict::kMismatch || report->culprit.kind != Culprit::Kind::kNone) return comparison;
-  // A file may come from another program, so the interpreter decides whether our code is wrong.
+  // The interpreter decides whether our code is wrong, because a file may come from another program.
   const bool is_file = !options.reference_file.empty();
   const Literal& right = is_file ? TRY(experiment.Interpreted())->outputs : expected;
   if (!is_file || CompareExact(right, outputs, summary, options.compare).verdict == Verdict::kMismatch)
@@ -87,7 +87,7 @@ Result<Comparison> JudgeOutputs(Experiment& experiment, RunReport* report) {
   return comparison;
 }
 
-// Judges kernels and library calls that do not round, alone and on their own integers.
+// Judges steps that do not round, alone and on their own integers.
 Status JudgeSteps(Experiment& experiment, RunReport* report) {
   const RunOptions& options = experiment.options();
   const Code& code = *TRY(experiment.Compiled());

@@ -11,14 +11,13 @@
 
 namespace hlo {
 
-// Makes small integers as arguments, for which no operation rounds if possible. They are at most --exact_bound, which
-// is halved as long as an operation rounds. Another profile or --args takes precedence. RunArguments::exact names an
-// operation that still rounds.
+// Makes small integers as arguments, at most --exact_bound, which is halved while an operation rounds. Another profile
+// or --args takes precedence. RunArguments::exact names an operation that still rounds.
 Result<RunArguments> PrepareExact(const Module& module, const RunOptions& options, const InterpretOptions& interpreter);
 
-// Requires that the results equal the reference. If the program rounds, judges each kernel and library call alone that
-// does not round. Without --compare_mode=exact, first runs the program again on arguments of PrepareExact. Sets
-// report->exact, the culprit of a mismatch, and in the mode `exact` report->outputs.
+// Results must equal the reference. If the program rounds, judges each step alone that does not. Without
+// --compare_mode=exact, first runs the program again on arguments of PrepareExact. Sets report->exact, the culprit of a
+// mismatch, and in the mode `exact` report->outputs.
 Status JudgeExact(Experiment& experiment, RunReport* report);
 std::string ToString(const ExactSummary& exact);
 

@@ -98,8 +98,7 @@ std::string TargetOfPlans(const Module& module) {
   return "";
 }
 
-// The device that the plans are for. Prefers `device` if the names are equal, because `device` may describe the real
-// host in more detail.
+// The device that the plans are for, or `device` if it has that name, because it may describe the real host.
 const DeviceDescription& DeviceOfPlans(const Module& module, const DeviceDescription& device) {
   const std::string target = TargetOfPlans(module);
   const DeviceDescription* other = target == device.name ? nullptr : FindDevice(target);
@@ -238,8 +237,7 @@ Result<const OptimizedModule*> Experiment::Optimized() {
         optimized.notes.push_back(Str(end, ": no such pass instance was reached"));
       if (std::string todo = TodoText(optimized.passes); !todo.empty()) optimized.notes.push_back(std::move(todo));
     }
-    // Compilation splits these regions as well. They are split here, so that reports and checks refer to the kernels
-    // that run.
+    // Splits regions as compilation does, so that reports and checks refer to the kernels that run.
     const auto runs_on = [&]() -> gpu::Device* {
       const auto where = ResolvedPlatform();
       return where ? (*where)->device.get() : nullptr;
@@ -321,8 +319,8 @@ Result<std::string> Experiment::WhyNoReference() {
 }
 
 Result<RunOptions> Experiment::Judging() {
-  // Reports must not vary, so the run time is estimated. The whole check takes less time than 20 runs. The estimate
-  // includes fused values that no kernel stores, so the limit is at most an hour.
+  // The run time is estimated, so that reports do not vary. The whole check takes less time than 20 runs. The estimate
+  // includes fused values that no kernel stores, so it is limited to an hour.
   constexpr double kRuns = 4, kSecondsOfTheLimit = 10, kMostLimits = 360;
   RunOptions options = options_;
   if (options.work_limit >= 0) return options;
@@ -331,8 +329,8 @@ Result<RunOptions> Experiment::Judging() {
   return options;
 }
 
-// The results of the reference show whether the arguments suit the program. The interpreter also runs if a file has the
-// expected results, so that the same seed makes the same arguments.
+// The reference shows whether arguments suit the program. It also runs if a file has the results, so that the same seed
+// makes the same arguments.
 Result<RunArguments> Experiment::MakeArguments() {
   const Module& module = *TRY(Input())->module;
   const bool given = !options_.reference_file.empty();
@@ -471,8 +469,7 @@ Result<EnsembleOptions> Experiment::Ensemble() {
   return ensemble;
 }
 
-// Runs the module in the interpreter. Its reference can only be a file of expected results. The run that judged the
-// arguments counts as the first run.
+// The reference can only be a file. The run that judged the arguments counts as the first run.
 Result<RunResults> Experiment::RunInterpreter() {
   const Module& module = *TRY(Input())->module;
   const RunArguments& arguments = *TRY(Arguments());

@@ -3,8 +3,8 @@
 //   input -> optimized -> code ----> results
 //     \-----------------> arguments --/
 //
-// Each stage is computed at its first use and kept. `With` shares the stages that do not depend on the changed options,
-// such as the code when only arguments change.
+// Stages are computed at their first use and kept. `With` shares those that do not depend on the changed options, such
+// as the code when only arguments change.
 #ifndef HLO_DRIVER_RUN_EXPERIMENT_H_
 #define HLO_DRIVER_RUN_EXPERIMENT_H_
 
@@ -95,7 +95,7 @@ class Experiment {
   // For a text without a file. `path` is its name.
   Experiment(std::shared_ptr<const SourceText> text, RunOptions options, Progress& progress);
 
-  // An experiment with changed options, which writes no dumps and no reproducer.
+  // An experiment with changed options, without dumps and reproducer.
   Experiment With(const std::function<void(RunOptions&)>& change) const;
 
   // An experiment on a part of the program. Shares the device if the platform is equal.
@@ -105,8 +105,7 @@ class Experiment {
   const RunOptions& options() const { return options_; }
   Progress& progress() const { return *progress_; }
 
-  // Each stage first computes the stages that it needs. The returned pointer is valid while any experiment holds the
-  // stage.
+  // Each stage first computes the stages that it needs. The pointer is valid while any experiment holds the stage.
   Result<const InputModule*> Input();
   Result<const Platform*> ResolvedPlatform();
   Result<const OptimizedModule*> Optimized();
@@ -121,28 +120,27 @@ class Experiment {
   // At most one further set of arguments.
   Result<const FurtherArguments*> Further();
 
-  // The options with the pipeline for the resolved platform.
+  // Options with the pipeline for the resolved platform.
   RunOptions Running();
 
-  // Binds the arguments of this experiment. Other experiments may bind theirs to the same code later.
+  // Binds this experiment's arguments. Others may bind theirs to the same code later.
   Result<gpu::Executable*> Placed();
   // Frees the memory of the binding until the next Placed().
   void Displace();
   // Needs ResolvedPlatform().
   bool IsInterpreted() const { return (*where_)->device == nullptr; }
-  // Why the interpreter does not compute the reference: this would exceed --work_limit, and no option requires it.
-  // Otherwise "".
+  // The reason why the interpreter does not compute the reference: this would exceed --work_limit, and no option
+  // requires it. Otherwise "".
   Result<std::string> WhyNoReference();
-  // Options with a work limit for judging. By default, judging may take kWorkLimit or the estimated time of four runs,
-  // whichever is longer.
+  // Sets the work limit, by default the longer of kWorkLimit and the estimated time of four runs.
   Result<RunOptions> Judging();
-  // Options of the interpreter, with infeeds and outfeeds connected.
+  // Options with infeeds and outfeeds connected.
   Result<InterpretOptions> Interpreter();
-  // Options of an ensemble (runs with other roundings) of this program, on all of its devices.
+  // Options for runs of this program with other roundings, on all of its devices.
   Result<EnsembleOptions> Ensemble();
   const std::vector<Literal>& fed_out() const { return feeds_->out; }
 
-  // Replaces the arguments, which must fit the parameters, and discards the old results.
+  // The arguments must fit the parameters. Discards old results.
   void Take(const RunArguments& arguments);
 
   // Dumps all later stages.
@@ -161,12 +159,11 @@ class Experiment {
   Result<std::shared_ptr<const Profile>> Profiled(gpu::Executable& executable);
   Result<RunResults> RunKernels();
   Result<RunResults> RunInterpreter();
-  // Sizes of the whole results in the file of --reference. The parts of the devices may not show these sizes, because
-  // parts can be padded.
+  // Sizes of whole results in the file of --reference, which padded parts do not show.
   Result<WholeSizes> SizesOfReference() const;
   Result<ResultShardings> StatedForResults(const Module& module) const;
-  // Joins the results of the devices if the arguments were whole arrays, or if --result_shardings is given. If
-  // JoinedResults::whole is empty, the results of device 0 are the outputs.
+  // Joins results if arguments were whole arrays, or for --result_shardings. If JoinedResults::whole is empty, the
+  // results of device 0 are the outputs.
   Result<JoinedResults> Joined(const Module& module, std::span<const Literal> by_device);
 
   std::string path_;

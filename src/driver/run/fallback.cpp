@@ -8,8 +8,7 @@
 namespace hlo {
 namespace {
 
-// Checks that the interpreter can run a step. Checks the memory of called computations only for fusions, because loops,
-// branches and calls have steps of their own.
+// Checks the memory of called computations only for fusions: loops, branches and calls have steps of their own.
 Status CheckStep(const Instruction& inst, const InterpretOptions& options) {
   // Evaluate returns the error that names the missing op.
   if (!CanInterpret(inst)) TRY(Evaluate(inst, std::vector<Literal>(inst.operand_count())));

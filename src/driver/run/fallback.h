@@ -1,4 +1,4 @@
-// Runs steps without a kernel in the interpreter, on the values that earlier kernels left.
+// Runs steps without a kernel in the interpreter.
 #ifndef HLO_DRIVER_RUN_FALLBACK_H_
 #define HLO_DRIVER_RUN_FALLBACK_H_
 
@@ -9,8 +9,7 @@
 
 namespace hlo {
 
-// Host calls for one executable. The states of random numbers and feeds continue from step to step and restart with
-// each execution.
+// Host calls of one executable. Random numbers and feeds continue from step to step and restart with each execution.
 std::shared_ptr<const gpu::HostCalls> InterpreterCalls(const InterpretOptions& options);
 
 }  // namespace hlo

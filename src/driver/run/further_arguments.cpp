@@ -10,8 +10,7 @@
 namespace hlo {
 namespace {
 
-// The kinds of sites in reports. Ties, and which operand wins a maximum, are omitted, because they rarely change the
-// behaviour of a program.
+// Sites in reports. Ties, and which operand wins a maximum, rarely change the behaviour of a program.
 constexpr std::pair<SiteKind, std::string_view> kToldKinds[] = {
     {SiteKind::kSelect, "selects"},         {SiteKind::kCompare, "compares"}, {SiteKind::kClamp, "clamps"},
     {SiteKind::kStart, "starts of slices"}, {SiteKind::kIndex, "indices"},    {SiteKind::kBranch, "conditionals"}};

@@ -1,5 +1,4 @@
-// Further arguments for judging, which reach sides of decisions that the run's own arguments do not reach
-// (judge/reach_search.h).
+// Further arguments for judging, which reach more sides of decisions (judge/reach_search.h).
 #ifndef HLO_DRIVER_RUN_FURTHER_ARGUMENTS_H_
 #define HLO_DRIVER_RUN_FURTHER_ARGUMENTS_H_
 
@@ -24,7 +23,7 @@ struct FurtherArguments {
   std::string not_exercised;
 };
 
-// The end of a sentence about a difference that only further arguments show.
+// Ends a sentence about a difference that only further arguments show.
 inline constexpr std::string_view kOnFurther = ", on arguments that reach more";
 
 // Modules for several devices, and modules that take long to interpret, get no further arguments. The only error is an

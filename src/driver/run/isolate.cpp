@@ -145,7 +145,7 @@ class Isolator {
     return {};
   }
 
-  // Judges each part on values of the interpreter. Keeps a value until the last part that reads it is judged.
+  // Judges parts on values of the interpreter, which are kept until their last reader is judged.
   Status OnGolden() {
     const Module& module = *TRY(Program());
     std::map<int, int64_t> readers;
@@ -197,7 +197,7 @@ class Isolator {
     return has_loops_ ? "; in loops on the first trip alone, without --isolate on ten of them" : "";
   }
 
-  // Parts that differ only in names are compiled once, except with a planted fault, which applies to one name.
+  // Parts that differ only in names are compiled once, unless a fault is planted, which has a name.
   Result<Experiment*> Alone(const Instruction& step, std::unique_ptr<Module> module) {
     const RunOptions& run = whole_.options();
     const std::string key = run.inject.empty() ? Str(Fingerprint(*module)) : std::string(step.name());

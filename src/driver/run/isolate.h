@@ -1,8 +1,7 @@
-// --isolate: judges each part of a program alone (run_check.h), so that no part hides or causes an error of another
-// part. Parts are the kernels and library calls of the compiled program, or the instructions of the input.
+// --isolate judges each part of a program alone (run_check.h), so that no part hides or causes an error of another.
+// Parts are kernels and library calls, or the instructions of the input.
 //
-// No passes run over a kernel. An instruction becomes a module that passes optimize, so a wrong pass also shows. Called
-// computations stay with their instruction.
+// No passes run over a kernel. An instruction becomes a module that passes optimize, so a wrong pass also shows.
 #ifndef HLO_DRIVER_RUN_ISOLATE_H_
 #define HLO_DRIVER_RUN_ISOLATE_H_
 
@@ -18,14 +17,14 @@
 
 namespace hlo {
 
-// Inputs for a part. kGolden: the interpreter's values at the part's first execution. kActual: the values of the
-// compiled run at that execution, including errors of earlier parts. kRandom: generated values.
+// Inputs of a part. kGolden: the interpreter's values at the part's first execution. kActual: the compiled run's
+// values, with errors of earlier parts. kRandom: generated values.
 enum class IsolateInputs : uint8_t { kGolden, kActual, kRandom };
 
 struct IsolateOptions {
   bool instructions = false;
   IsolateInputs inputs = IsolateInputs::kGolden;
-  // A pattern for opcodes matches a kernel if it matches the opcode of any instruction in the kernel.
+  // A pattern for opcodes may match any instruction in a kernel.
   std::optional<Pattern> filter_by_name, skip_by_name, filter_by_opcode, skip_by_opcode;
 };
 
@@ -57,16 +56,16 @@ struct Isolation {
   std::vector<std::string> notes;
 
   int64_t Count(IsolatedState state) const;
-  // kMismatch if a part is wrong, else kInconclusive if a part is undecided, did not run or was not reached.
+  // kMismatch if a part is wrong, else kInconclusive if one is undecided, did not run or was not reached.
   Verdict verdict() const;
 };
 
-// Errors: [F004] the interpreter runs the module, [F008] the patterns select nothing, errors until the whole program is
-// compiled, and failures of the device. Other errors of a part are reported in IsolatedPart::why.
+// Errors: [F004] the interpreter runs the module, [F008] the patterns select nothing, errors until the program is
+// compiled, and failures of the device. Others are in IsolatedPart::why.
 Result<Isolation> Isolate(const std::string& path, const RunOptions& run, const IsolateOptions& options,
                           Progress& progress);
 
-// Bad parts come first, with details of the first few.
+// Bad parts come first, the first few with details.
 std::string IsolationText(const Isolation& isolation);
 std::string IsolationJson(const Isolation& isolation);
 

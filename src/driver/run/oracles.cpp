@@ -31,7 +31,7 @@ Status JudgeOutputs(Experiment& experiment, RunReport* report) {
 Status JudgeDataflow(Experiment& experiment, RunReport* report) {
   const FollowedRun& followed = *TRY(experiment.Followed());
   report->dataflow = followed.summary;
-  // If a step reads a wrong value, later steps are wrong too. So this fault takes precedence over faults of kernels.
+  // This fault takes precedence, because a step that reads a wrong value makes later steps wrong too.
   if (!followed.fault.empty())
     report->culprit = {
         .kind = Culprit::Kind::kRuntime, .name = followed.culprit, .text = Str("run time: ", followed.fault)};
@@ -147,8 +147,8 @@ const CompareMode& ModeOf(const RunOptions& options) {
   return *mode;
 }
 
-// Dots are fast, and the first access to memory is slow. A loop with a data-dependent trip count counts as one trip. A
-// reduce-window takes fewer steps per result than CostAnalysis counts.
+// Dots are fast, and the first access to memory is slow. An unknown trip count is one trip. A reduce-window takes fewer
+// steps than CostAnalysis counts.
 double StepsOfInterpreting(const Module& module) {
   constexpr double kDotFlopsAStep = 20, kStepsAByte = 0.5;
   const CostAnalysis costs(module);

@@ -1,5 +1,4 @@
-// The table of oracles that judge a run (docs/comparison.md). It determines the report's lines, --compare_mode and `hlo
-// help oracles`.
+// The oracles that judge a run (docs/comparison.md), for the report's lines, --compare_mode and `hlo help oracles`.
 #ifndef HLO_DRIVER_RUN_ORACLES_H_
 #define HLO_DRIVER_RUN_ORACLES_H_
 
@@ -18,10 +17,10 @@ namespace hlo {
 enum class Need : uint8_t {
   kCode,        // Compiled code, which the interpreter does not have.
   kReference,   // From the interpreter, a file or another platform.
-  kPartitions,  // An unpartitioned module for several partitions, and results of the interpreter.
+  kPartitions,  // An unpartitioned module for several partitions, and the interpreter's results.
 };
 
-// The behaviour if judging would exceed --work_limit: judge samples, leave the oracle out, or exceed the limit.
+// The behaviour beyond --work_limit: judge samples, leave the oracle out, or exceed the limit.
 enum class Beyond : uint8_t { kSample, kLeaveOut, kAllTheSame };
 
 struct Oracle {
@@ -41,7 +40,7 @@ struct CompareMode {
   std::string_view name;
   std::string_view what;
   std::vector<std::string_view> oracles;
-  // Whether the comparison with the reference decides. If false, it is only shown.
+  // Whether the comparison with the reference decides, or is only shown.
   bool outputs_decide = false;
   // Kernels and passes decide, so no reference is needed.
   bool parts_decide = false;

@@ -36,15 +36,15 @@ WidenedOptions OptionsOf(const RunOptions& options, Progress* progress = nullptr
   return widened;
 }
 
-// Expands regions, because loops inside regions cannot be compared by iterations.
+// Loops inside regions cannot be compared by iterations.
 std::unique_ptr<Module> WithoutRegions(const Module& optimized) {
   std::unique_ptr<Module> apart = optimized.Clone();
   TakeRegionsApart(*apart);
   return apart;
 }
 
-// Results of kernels and library calls outside of loops, which runs of the program leave in memory. A run keeps values
-// up to a sixth of the memory limit, and the program runs again for others.
+// Results of steps outside of loops, which runs leave in memory. A run keeps values up to a sixth of the memory limit,
+// and the program runs again for others.
 class ValuesOfRuns {
  public:
   ValuesOfRuns(Experiment& experiment, const Module& optimized) : experiment_(experiment) {
@@ -81,7 +81,7 @@ class ValuesOfRuns {
     return value.literal;
   }
 
-  // Gets the value `first`, and as many of the following values as memory allows.
+  // Gets `first`, and as many of the next values as memory allows.
   Status RunFrom(size_t first) {
     const int64_t most_bytes = DefaultMemoryLimit() / 6;
     for (Value& value : values_) value.literal = nullptr;
@@ -150,8 +150,7 @@ struct Question {
   bool is_right = false;
 };
 
-// Returns the questions that made-up arguments did not answer. If passes opened a value, all of its elements must be
-// decided.
+// Questions that made-up arguments did not answer. A value that passes opened must be decided in all elements.
 std::vector<Question> RemainingOf(std::vector<Question> questions, const WidenedResult& made_up) {
   std::erase_if(questions, [&](Question& question) {
     const auto value = std::ranges::find_if(made_up.values, [&](const WidenedValue& other) {
@@ -165,8 +164,8 @@ std::vector<Question> RemainingOf(std::vector<Question> questions, const Widened
   return questions;
 }
 
-// Compares the open values again on made-up arguments. Returns nothing if a value stays open (then `own` has the
-// reason), without made-up arguments, or if `own` is already a match.
+// Compares open values on made-up arguments. Returns nothing if a value stays open (then `own` has the reason), without
+// made-up arguments, or if `own` is a match.
 std::optional<WidenedResult> CompareMadeUp(const Module& input, const Module& optimized, const RunOptions& options,
                                            const WidenedOptions& widened, WidenedResult& own,
                                            std::vector<Literal>* arguments) {
@@ -302,7 +301,7 @@ std::string TextOf(const SegmentsResult& result) {
   return text;
 }
 
-// Parts that share the work limit: segments of exact instances, other instances, and one more.
+// Segments of exact instances, other instances, and one more share the work limit.
 int64_t PartsOf(std::span<const PassRun> runs) {
   int64_t parts = 1;
   bool in_segment = false;
@@ -375,7 +374,7 @@ Result<JudgedPasses> JudgePassesOf(Experiment& experiment, bool runs_code, bool 
   if (judged.verdict == Verdict::kMismatch) return judged;
   const FurtherArguments& further = *TRY(experiment.Further());
   judged.not_exercised = further.not_exercised;
-  // Numbers of further arguments are extreme, so only faults of exact passes count there.
+  // Further arguments are extreme, so only faults of exact passes count there.
   for (const ReachingSet& set : further.sets) {
     JudgedPasses on_set = TRY(judge_on(set.arguments, /*by_sample=*/false));
     if (!on_set.of_exact_pass) continue;

@@ -14,7 +14,7 @@
 
 namespace hlo {
 
-// Whether interpreting and hashing both ends of a pipeline takes more than the work limit (0 means no limit).
+// Whether interpreting and hashing both ends takes more than the work limit (0 means no limit).
 bool IsTooLargeToInterpret(const Module& module, int64_t work_limit);
 
 bool KeepsPrecision(const PassRun& run);
@@ -23,8 +23,8 @@ struct AroundPasses {
   Progress* progress = nullptr;
   bool keeps_precision = false;
 };
-// Compares the values before and after passes in f64. If the bounds leave values open, made-up arguments decide. Sets
-// `arguments` to the arguments that decided, and `summary` to the verdict and the number of compared elements.
+// Compares in f64. If bounds leave values open, made-up arguments decide. Sets `arguments` to those that decided, and
+// `summary` to the verdict and the number of compared elements.
 Result<WidenedResult> CompareAroundPasses(const Module& input, const Module& optimized, const RunOptions& options,
                                           const AroundPasses& around, std::vector<Literal>* arguments,
                                           std::string* summary);
@@ -34,7 +34,7 @@ struct PassFinding {
   std::string description;  // In words, for the report.
   std::string input;
   std::string loop;    // "iteration 3 of 'while.5'", or "".
-  std::string source;  // The source location of `input`, to be appended to a line.
+  std::string source;  // The source location of `input`, for the end of a line.
   std::optional<Comparison> comparison;
 };
 
@@ -60,13 +60,11 @@ struct JudgedPipeline {
   bool names_instance = true;
   Progress& progress;
 };
-// Judges segments of exact passes by bits, and each other instance by itself (judge/pass_segments.h). The verdict is
-// kUnsupported if `sample` is empty and the interpreter cannot run one of the modules.
+// See judge/pass_segments.h. kUnsupported if `sample` is empty and the interpreter cannot run a module.
 Result<JudgedPasses> JudgeSegments(const JudgedPipeline& pipeline);
 
-// Judges on the experiment's arguments, and then on one further set of arguments. If the interpreter cannot run the
-// module within the work limit, judges samples of the values. With `runs_code`, samples are computed from values of the
-// compiled program. Otherwise nothing is compiled.
+// Judges on the experiment's arguments, then on one further set. If the interpreter cannot run the module within the
+// work limit, judges samples, with `runs_code` from values of the compiled program. Otherwise nothing is compiled.
 Result<JudgedPasses> JudgePassesOf(Experiment& experiment, bool runs_code, bool names_instance);
 
 // A wrong pass takes precedence over a kernel as the culprit.

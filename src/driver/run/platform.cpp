@@ -30,8 +30,7 @@ std::string DevicesText(const ModuleHeader& header) {
              header.num_partitions == 1 ? " partition" : " partitions");
 }
 
-// Deeply nested control flow has too many pairs of live values for the buffer planner. Calls do not count, because they
-// are inlined before.
+// Deeply nested control flow has too many pairs of live values for the buffer planner. Calls are inlined before.
 Status CheckNesting(const Module& module, int64_t max_depth) {
   std::unordered_map<const Computation*, int64_t> levels;
   for (const Computation* computation : module.PostOrder()) {

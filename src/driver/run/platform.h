@@ -10,7 +10,7 @@
 
 namespace hlo {
 
-// True for --platform=interpreter. Also true, with a note, for --platform=auto if the module needs several devices.
+// True for --platform=interpreter, and, with a note, for --platform=auto if the module needs several devices.
 bool MustInterpret(const Module& module, const std::string& platform, std::vector<std::string>* notes);
 
 // Adds a note if other devices are left out. Errors: [U102] the module needs several devices, [R005] control flow is

@@ -10,7 +10,7 @@
 namespace hlo {
 namespace {
 
-// Adds a span for each stage around its pass instances. Consecutive instances of a stage share its span.
+// Consecutive instances of a stage share its span.
 void AddPasses(const PipelineReport& passes, std::vector<HostSpan>* spans) {
   std::vector<size_t> open;  // The outermost first.
   std::vector<std::string> names;

@@ -8,8 +8,7 @@
 
 namespace hlo {
 
-// Adds the profile to the report, and writes --profile_json and --trace. Must run last, when the times of all stages
-// are known. Error: A011.
+// Also writes --profile_json and --trace. Must run last, when the times of all stages are known. Error: A011.
 Status ReportProfile(Experiment& experiment, const Profile& profile, RunReport* report);
 
 }  // namespace hlo

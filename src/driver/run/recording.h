@@ -1,4 +1,4 @@
-// Recorded runs: the module of a snapshot runs on the recorded arguments and is compared with the recorded result.
+// A snapshot's module runs on its arguments and is compared with its result.
 #ifndef HLO_DRIVER_RUN_RECORDING_H_
 #define HLO_DRIVER_RUN_RECORDING_H_
 
@@ -8,8 +8,8 @@
 
 namespace hlo {
 
-// If the file at `path` is a snapshot, takes its arguments and its result as expected result, unless the options name
-// others. If a flag gives other arguments, the result is not used. Ignores stdin, pipes and unreadable files.
+// If the file is a snapshot, takes its arguments and its result, unless the options name others. With other arguments,
+// the result is not used. Ignores stdin, pipes and unreadable files.
 void TakeRecording(const std::string& path, RunOptions* options);
 // Like TakeRecording, but takes only the arguments.
 void TakeRecordedArguments(const std::string& path, RunOptions* options);

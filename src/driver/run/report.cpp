@@ -20,7 +20,7 @@ std::string Cut(const std::string& text, size_t width) {
   return Str(text.substr(0, width / 2 - 1), "...", text.substr(text.size() - (width - width / 2 - 2)));
 }
 
-// The relative error refers to a whole output, because elements near 0 may have large relative errors in a correct run.
+// The relative error is of the whole output, because elements near 0 may have large ones in a correct run.
 std::string DifferencesTable(const Comparison& outputs) {
   constexpr size_t kMostRows = 12;
   std::string out = "  output   shape                 elements    max abs   norm rel\n";
@@ -46,8 +46,7 @@ std::string DifferencesTable(const Comparison& outputs) {
   return out;
 }
 
-// "3 kernels (2 different), 1 library call, 1 fill; 4 steps". Steps are shown if their number is not the sum of the
-// others.
+// "3 kernels (2 different), 1 library call, 1 fill; 4 steps". Steps are shown if they are not the sum of the others.
 std::string CodeText(const RunReport& report) {
   const gpu::CompileReport& compile = *report.compile;
   const std::string cached =
@@ -111,8 +110,7 @@ std::string PlantedText(const PlantedFault& planted) {
              planted.times == 0 ? ": the fault fits nowhere, so nothing was tested" : "", "\n");
 }
 
-// Warns about a planted fault that was not found. It changes nothing on these arguments, or the comparison cannot find
-// it.
+// The planted fault changes nothing on these arguments, or the comparison cannot find it.
 std::string UnnoticedText(const RunReport& report) {
   // Notes report the checks of a wrong autotuning candidate.
   const bool any = std::ranges::any_of(report.planted, [](const PlantedFault& planted) {
@@ -125,8 +123,7 @@ std::string UnnoticedText(const RunReport& report) {
   return "  planted, but not found: everything that was compared agrees on these arguments\n";
 }
 
-// The times missing from all other lines, and the total, if these times exceed a second together. `other` includes
-// dumping, opening the device, and stubs.
+// Times that no other line has, and the total, if they exceed a second. `other`: dumping, opening the device, stubs.
 std::string TimesText(const RunTimes& times) {
   constexpr double kWorthSaying = 1000;
   const double unsaid = times.all - times.ready() - times.run - times.reference - times.check;
@@ -149,7 +146,7 @@ std::string TimesText(const RunTimes& times) {
   return out + "\n";
 }
 
-// With a reference file, the interpreter still runs to check arguments and to find the culprit.
+// Even with a reference file, the interpreter checks arguments and finds the culprit.
 std::string ReferenceText(const RunReport& report) {
   const bool is_file = !report.reference_file.empty();
   const std::string check = report.times.check > 0 ? Str("   check ", HumanMilliseconds(report.times.check)) : "";
@@ -236,7 +233,7 @@ std::string ReportText(const RunReport& report) {
   if (!report.bits.empty()) out += Str("   bits ", report.bits);
   out += "\n";
   if (report.culprit.comparison) {
-    // Names the step, because the module's outputs are in a table above.
+    // The module's outputs are in a table above.
     if (report.culprit.kind == Culprit::Kind::kKernel || report.culprit.kind == Culprit::Kind::kLibrary)
       out += Str("  '", report.culprit.name, "' from what it read:\n");
     out += OutputTable(*report.culprit.comparison, true);

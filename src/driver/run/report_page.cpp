@@ -128,7 +128,7 @@ class Page {
     return {};
   }
 
-  // The worst elements of the culprit if they were judged, otherwise of the outputs.
+  // The worst elements of the culprit if judged, otherwise of the outputs.
   void Elements() {
     const Culprit& culprit = report_.culprit;
     const Comparison* const comparison = culprit.comparison                              ? &*culprit.comparison

@@ -1,5 +1,4 @@
-// The report of a run as an HTML page: the verdict, the culprit and its neighbours in the program, and the worst
-// elements.
+// The report as an HTML page: verdict, culprit with neighbours, worst elements.
 #ifndef HLO_DRIVER_RUN_REPORT_PAGE_H_
 #define HLO_DRIVER_RUN_REPORT_PAGE_H_
 
@@ -14,7 +13,7 @@ namespace hlo {
 // `report` must be the result of Run for this experiment.
 Result<std::string> ReportHtml(Experiment& experiment, const RunReport& report);
 
-// Like RunModule. Writes the page to the file `page` unless `page` is empty.
+// Like RunModule. Writes the file `page` unless it is empty.
 Result<RunReport> RunModuleWithPage(const std::string& path, const RunOptions& options, const std::string& page,
                                     Progress& progress);
 

@@ -142,7 +142,7 @@ Result<Tried> RunScript(const std::string& folder) {
   return tried;
 }
 
-// Copies a target that is a file. Returns the target for the command.
+// Copies a file. Returns the target for the command.
 Result<std::string> WriteTarget(const std::string& folder, const RunOptions& options) {
   const std::string& target = options.reproducer.target;
   std::error_code error;
@@ -210,7 +210,7 @@ std::optional<State> StateBefore(const Module& input, PipelineOptions pipeline,
   return state;
 }
 
-// Runs the passes in the child process. The real run reports their notes and errors.
+// Runs in the child process. The real run reports notes and errors.
 [[noreturn]] void RunAsChild(const Module& input, PipelineOptions pipeline, int* number) {
   rlimit no_core = {0, 0};
   setrlimit(RLIMIT_CORE, &no_core);

@@ -1,4 +1,4 @@
-// --reproducer=DIR: writes a folder that reproduces a finding about a pass, a kernel or a library call:
+// --reproducer=DIR writes a folder that reproduces a finding about a pass, kernel or library call:
 //
 //   before.hlo   the module before the pass, or kernel.hlo
 //   args.npz     if a value is wrong: the arguments, or the operands of the kernel's first execution
@@ -25,8 +25,7 @@ namespace hlo {
 // Error: [A012] the folder cannot be made.
 Status MakeReproducerDirectory(const ReproducerOptions& options);
 
-// Writes a reproducer of a wrong pass. Returns a line for the report: the folder and whether its command shows the
-// finding, or why there is no folder.
+// Returns a line for the report: the folder and whether its command shows the finding, or why there is no folder.
 std::string ReproduceWrongPass(const Module& before, const PassRun& run, std::span<const Literal> arguments,
                                const RunOptions& options);
 // Reproduces the instance `name` of the pipeline that runs on `input`.
@@ -35,14 +34,13 @@ std::string ReproduceWrongPass(const Module& input, const std::string& name, std
 
 std::string ReproduceWrongStep(Experiment& experiment, const std::string& name);
 
-// Writes the reproducer of a wrong pass, kernel or library call. Without --reproducer, suggests the command for a
-// kernel or library call.
+// Without --reproducer, suggests the command for a kernel or library call.
 Status ReportReproducer(Experiment& experiment, RunReport* report);
 
 // Adds a reproducer to the error of a pass that failed or left an invalid module.
 Error Reproduced(Error error, const Module& input, const RunOptions& options);
 
-// Runs the passes on a copy in another process. A crash is an error with a reproducer.
+// Runs in another process. A crash is an error with a reproducer.
 Status TryPasses(const Module& input, const RunOptions& options);
 
 }  // namespace hlo

@@ -31,7 +31,7 @@ namespace hlo {
 struct DivergenceReport;
 struct ValuesReport;
 
-// A value of --inject: adds a wrong autotuning candidate with the shortest time.
+// The --inject value for a wrong autotuning candidate with the shortest time.
 inline constexpr std::string_view kWrongCandidate = "autotune:wrong";
 inline constexpr int64_t kWorkLimit = 3'000'000'000;  // Scalar steps, about ten seconds of judging.
 
@@ -48,7 +48,7 @@ struct ScopeOptions {
   bool any() const { return !compile.empty() || !interpret.empty(); }
 };
 
-// State of the arguments or the result that a snapshot records.
+// State of the arguments or the result in a snapshot.
 enum class Recorded : uint8_t {
   kWanted,
   kIgnored,  // Must not be used.
@@ -65,19 +65,17 @@ struct RunOptions {
   std::string reference_file;                  // .npz of expected outputs, or a saved run.
   std::string compare_mode = "auto";           // Name of a CompareMode (oracles.h).
   std::optional<Tolerance> tolerance;          // Empty means a tolerance by element type.
-  // Whether the user gave `tolerance`. Then any difference beyond it is a mismatch, even if roundings explain the
-  // difference.
+  // Whether the user gave `tolerance`. A difference beyond it is then a mismatch, even if roundings explain it.
   bool tolerance_given = false;
   CompareOptions compare;
-  // Limits the scalar steps (interp/shadow/slice.h) for judging the kernels, and separately for judging the passes.
-  // Beyond the limit, the largest parts are judged by samples, and the module as a whole is not interpreted. `0` means
-  // no limit. `-1` uses kWorkLimit, or more if the program runs long (Experiment::Judging).
+  // Limits scalar steps (interp/shadow/slice.h) for judging kernels, and separately passes. Beyond it, the largest
+  // parts are judged by samples, and the whole module is not interpreted. `0` means no limit. `-1` uses kWorkLimit, or
+  // more if the program runs long (Experiment::Judging).
   int64_t work_limit = -1;
-  // The padding of uneven parts of arguments is NaN, then another value, when the partitioned program is judged. Its
-  // results must be the same.
+  // The partitioned program is judged with padding of NaN, then of another value. Results must be the same.
   bool poison_padding = false;
 
-  // Whether `args` and `reference_file` come from the module's own file.
+  // Whether both come from the module's own file.
   Recorded recorded_arguments = Recorded::kWanted, recorded_result = Recorded::kWanted;
   std::string args;                                        // .npz, .npy or a snapshot
   std::vector<std::string> arg;                            // WHICH=SPEC, rR.WHICH=SPEC
@@ -155,13 +153,13 @@ struct LocalSummary {
   int64_t steps = 0;
   int64_t interpreted = 0;   // Steps that the interpreter ran, which are not checked.
   int64_t checked = 0;       // Steps that were checked at least once.
-  int64_t runs_checked = 0;  // Executions that were checked. A step in a loop counts once for each chosen iteration.
+  int64_t runs_checked = 0;  // Checked executions. A step in a loop counts once for each chosen iteration.
   int64_t elements = 0, elements_checked = 0;
   // Steps with partly checked outputs, and the elements of these outputs.
   int64_t sampled = 0;
   int64_t sampled_elements = 0, sampled_checked = 0;
   std::array<int64_t, kElementClasses> counts = {};
-  // Elements beyond their bound that have the interpreter's bits, which shows that the bound is wrong.
+  // Elements with the interpreter's bits beyond their bound, which is then wrong.
   int64_t disproved = 0;
   int64_t decided = 0;  // Open steps that made-up arguments decided.
   double worst_ratio = 0;
@@ -183,8 +181,7 @@ struct ExactSummary {
   int64_t instructions = 0;
   bool zeros_have_signs = false;  // If false, +0 equals -0, because the order of additions determines the sign.
   std::string reason;             // Names an operation that rounds, if any.
-  // If the program rounds: the number of distinct kernels and calls, and of those that do not round when they run alone
-  // on other integers.
+  // If the program rounds: distinct kernels and calls, and those that do not round alone on other integers.
   int64_t steps = 0, exact_steps = 0;
   Verdict verdict = Verdict::kMatch;
 };
@@ -233,23 +230,22 @@ struct ScopesSummary {
 };
 
 struct Culprit {
-  // The last four kinds explain why the results differ from the reference. kReference: our side has no known fault.
-  // kRounding: only roundings differ. kUnknown: our side could not be judged. kStub: stubs or elided constants make the
-  // program differ.
+  // The last four explain a difference from the reference. kReference: our side has no known fault. kRounding: only
+  // roundings differ. kUnknown: our side could not be judged. kStub: stubs or elided constants make the program differ.
   enum class Kind : uint8_t { kNone, kPass, kKernel, kLibrary, kRuntime, kReference, kRounding, kUnknown, kStub };
   Kind kind = Kind::kNone;
   std::string name;   // "algsimp#2", "fusion.7"
-  std::string sort;   // The kind of a kernel such as "row_reduction", or of a library call such as "gemm".
+  std::string sort;   // A kernel's kind such as "row_reduction", or "gemm" of a library call.
   std::string input;  // For a pass, the input instruction whose value changed.
   std::string text;
   std::string made_by;  // The pass instance that made a kernel's fusion, "fusion#2".
-  // The comparison that shows the fault: of a step's outputs, or of the value that a pass changed.
+  // The comparison that shows the fault, in a step's outputs or in the value that a pass changed.
   std::optional<Comparison> comparison;
 };
 
 struct PlantedFault {
   std::string fault;  // In the spelling of --inject.
-  int64_t times = 0;  // How many pass instances, kernels, library calls or parts of the run time have the fault.
+  int64_t times = 0;  // Pass instances, kernels, library calls or parts of the run time with the fault.
 };
 
 struct RunReport {
@@ -289,7 +285,7 @@ struct RunReport {
   Verdict widened_verdict = Verdict::kMatch;
   std::string not_exercised;
   bool passes_beyond_work = false;  // Not all was judged within --work_limit.
-  // If passes left values undetermined that the input determines: a command that examines the passes.
+  // A command that examines passes which left values undetermined.
   std::string look_at_passes;
   Culprit culprit;
   std::string verdict = "RAN";  // The words of docs/reports.md#verdicts.

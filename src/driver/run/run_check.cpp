@@ -28,8 +28,7 @@ namespace {
 
 constexpr int64_t kSeededIterations = 8;
 
-// A condition has only one element, so it is also judged when it ends the loop, and in all iterations of a loop with
-// few trips.
+// A condition has only one element, so it is also judged when it ends the loop, and in all iterations of a short loop.
 class ChosenIterations {
  public:
   ChosenIterations(const std::map<int, int64_t>& last_by_loop, uint64_t seed) {
@@ -73,8 +72,7 @@ bool HoldsLoop(const Instruction& inst) {
   return inst.Is(Opcode::kFusion) && std::ranges::any_of(FusedComputation(inst).Instructions(), is_loop);
 }
 
-// Whether the kernel calls a computation such as an argmax, whose result depends on the order of operations if operands
-// are NaN.
+// Whether the kernel calls a computation such as an argmax, whose result depends on the order of operations for NaN.
 bool CallsOther(const Instruction& inst) {
   const auto is_other = [](const Instruction* inside) {
     return std::ranges::any_of(CalledComputations(*inside), [](const Computation* called) {
@@ -118,8 +116,7 @@ Result<std::optional<Comparison>> CompareMadeUp(const StepAlone& alone, LocalOpt
   return std::nullopt;
 }
 
-// Whether the likely error of a sum and the rounding of its result may hide a missing term, which is about 1 / n of a
-// sum of n terms.
+// Whether the likely error of a sum and its rounding may hide a missing term, about 1 / n of the sum.
 bool HidesATerm(const gpu::StepInfo& step) {
   const Instruction& inst = *step.instruction;
   const auto hides = [&](const Instruction& sum, const PrecisionPlan* plan) {
@@ -137,7 +134,7 @@ bool HidesATerm(const gpu::StepInfo& step) {
                              [&](const Instruction* sum) { return hides(*sum, &step.precision); });
 }
 
-// Counts of one output of a step, over all executions.
+// Counts of one output, over all executions.
 struct OfOutput {
   int64_t checked = 0, undetermined = 0, vacuous = 0;
   int64_t silent = 0;  // Floats whose expected value is zero, infinite or NaN.
@@ -218,8 +215,8 @@ class LocalCheck {
     return CheckAtEdges();
   }
 
-  // Judges one more run on other arguments, which are bound. Their numbers are extreme, so only faults count. If the
-  // results have the bits of `interpreted`, no step is judged.
+  // Judges another run on the bound arguments. They are extreme, so only faults count. If results have the bits of
+  // `interpreted`, no step is judged.
   Status RunOnFurther(std::span<const Literal> arguments, const Literal& interpreted) {
     on_further_ = true;
     divergence_ = nullptr;
@@ -312,8 +309,7 @@ class LocalCheck {
     return &alone;
   }
 
-  // The only step of a program is right if it has the interpreter's bits. The oracle `passes` judges whether the step
-  // means the same as the program.
+  // The only step of a program is right if it has the interpreter's bits. The oracle `passes` judges its meaning.
   std::optional<Comparison> WholeProgram(std::span<const gpu::LoopStep> loops, const Literal& output) const {
     if (interpreted_ == nullptr || divergence_ != nullptr) return std::nullopt;
     if (steps_.size() != 1 || !loops.empty()) return std::nullopt;
@@ -322,8 +318,8 @@ class LocalCheck {
     return comparison.verdict == Verdict::kMatch ? std::optional(std::move(comparison)) : std::nullopt;
   }
 
-  // Judges a kernel with a loop and other instructions as several kernels that return the same bits. These kernels are
-  // planned individually, or else with the plan of the whole kernel.
+  // Judges a kernel with a loop and other instructions as several kernels with the same bits, planned individually, or
+  // else with the whole kernel's plan.
   Result<bool> TakeByParts(size_t i, std::span<const gpu::LoopStep> loops, std::span<const Literal> inputs,
                            const Literal& output) {
     for (const bool same_plan : {false, true}) {
@@ -423,8 +419,8 @@ class LocalCheck {
   }
   bool IsKnownWrong(size_t i) const { return summary_.wrong.contains(std::string(steps_[i].instruction->name())); }
 
-  // Runs two kinds of kernels on small integers: kernels with improbably large errors, and kernels whose results lack
-  // the interpreter's bits and whose sums are so long that bounds could hide a missing term.
+  // Runs kernels on small integers if their errors are improbably large, or if they lack the interpreter's bits and
+  // their sums are so long that bounds could hide a missing term.
   Status DecideDoubtful() {
     std::set<const StepAlone*> done;
     for (const size_t i : doubtful_) {
@@ -440,7 +436,7 @@ class LocalCheck {
     return {};
   }
 
-  // Runs kernels on made-up arguments if an output is open, or if its expected values say nothing (OfOutput).
+  // Runs kernels on made-up arguments if an output is open or its expected values say nothing (OfOutput).
   Status DecideOpen() {
     for (const auto& [i, outputs] : outputs_) {
       std::string why;
@@ -477,10 +473,9 @@ class LocalCheck {
   }
 
   // Runs kernels alone on numbers that the program may never give them: large numbers, NaN and infinities, indices out
-  // of range, any initial values of reductions. Only faults count. Only the host has this check, because it reuses
-  // compiled kernels.
+  // of range, any initial values. Only faults count. Only hosts have this check, because they reuse compiled kernels.
   Status CheckAtEdges() {
-    // Steps for judging one kernel. Kernels whose full check takes more than kMostSteps are skipped.
+    // Skips kernels whose full check takes more than kMostSteps.
     constexpr int64_t kSteps = 1'000'000, kMostSteps = 100'000'000;
     if (!device_.IsHost()) return {};
     std::vector<ArgumentOptions> of_edges = {

@@ -12,16 +12,15 @@
 
 namespace hlo {
 
-// Runs the program once more and judges each step from its actual operands. In loops, it judges the first, the last and
-// 8 random iterations. The first wrong step becomes the culprit. Sets report->local and culprit.
+// Runs the program once more and judges each step from its actual operands, in loops the first, the last and 8 random
+// iterations. Sets report->local, and the first wrong step as culprit.
 //
-// Two kinds of kernels also run alone on small integers: kernels with improbably large errors within their bounds, and
-// kernels whose sums are so long that the bounds could hide a missing term. Sums of small integers are exact in any
-// order, so a missing term shows.
+// Kernels with improbably large errors, or with sums so long that bounds could hide a missing term, also run alone on
+// small integers. These sums are exact in any order, so a missing term shows.
 //
-// An output is open if more than 1 % of its elements are undetermined, or if more than half are vacuous: their bounds
-// are too wide because of ties, NaN or cancellation. Made-up arguments then decide the kernel. The counts still include
-// the elements of the first judgement.
+// An output is open if more than 1 % of its elements are undetermined, or more than half vacuous: bounds are too wide
+// because of ties, NaN or cancellation. Made-up arguments then decide the kernel. Counts include elements of the first
+// judgement.
 //
 // If no kernel is wrong, the program runs on further arguments (Experiment::Further), on which only faults count.
 Status JudgeKernels(Experiment& experiment, const FollowedRun& followed, RunReport* report);

@@ -29,7 +29,7 @@ constexpr std::string_view kValues = "values.npz";
 
 using OnValue = std::function<Status(const std::string& key, const gpu::StepInfo& step, const Literal& value)>;
 
-// Names of the input's instructions by id. The origins of optimized instructions are these ids.
+// Names by id. Origins of optimized instructions are these ids.
 std::map<int, std::string> NamesOf(const Module& input) {
   std::map<int, std::string> names;
   for (const Computation* computation : input.Computations()) {
@@ -173,7 +173,7 @@ Result<std::string> ReferenceFile(const std::string& path) {
   if (!IsBundle(path)) FAIL(Broken(path, "is not a bundle: it has no manifest.json of a bundle"));
   const Bundle bundle = TRY(ReadBundle(path));
   for (const std::string& note : bundle.notes) {
-    // Only changed arrays and modules matter, and not for example a changed report.
+    // Only changed arrays and modules matter.
     if (note.contains(".npz'") || note.contains("/module")) FAIL(Broken(path, Str("was changed: ", note)));
   }
   std::string file = path + "/actual.npz";

@@ -1,9 +1,8 @@
-// Compares two runs of a program, instruction by instruction. The other run was saved (--save_run=DIR, a bundle with
-// values.npz), or is on another platform (--reference_platform=cpu). The oracles decide which run is right.
+// Compares a run, instruction by instruction, with a saved one (--save_run=DIR, a bundle with values.npz) or one on
+// another platform (--reference_platform=cpu). The oracles decide which is right.
 //
-// A value is identified by its input instruction. Values that passes introduced have names of the optimized module
-// ("~fusion.3"), and are compared only if both optimized modules are equal. In loops, values of the first trip are
-// compared.
+// A value is identified by its input instruction. Values of passes have names of the optimized module ("~fusion.3"),
+// and are compared only if both optimized modules are equal. In loops, the first trip is compared.
 #ifndef HLO_DRIVER_RUN_SAVED_RUN_H_
 #define HLO_DRIVER_RUN_SAVED_RUN_H_
 
@@ -29,7 +28,7 @@ struct ComparedValue {
 struct ValuesReport {
   std::string against;
   std::vector<ComparedValue> values;
-  int64_t without = 0;  // Number of values that the other run lacks.
+  int64_t without = 0;
   std::string skipped;  // Why nothing was compared, or "".
 };
 
@@ -39,8 +38,8 @@ Status SaveValues(Experiment& experiment, const std::string& path);
 // Sets report->values if the reference is a bundle or another platform.
 Status CompareValues(Experiment& experiment, RunReport* report);
 
-// Returns `path` or, if it is a bundle, the path of its actual.npz. Errors: [A018] a folder is not a bundle, or the
-// bundle was changed or has no outputs.
+// Returns `path`, or a bundle's actual.npz. Errors: [A018] a folder is not a bundle, or the bundle was changed or has
+// no outputs.
 Result<std::string> ReferenceFile(const std::string& path);
 
 std::string ToString(const ValuesReport& values);

@@ -22,8 +22,7 @@
 namespace hlo {
 namespace {
 
-// Names of the computations that hold parts. They are the only called computations, because other calls were inlined
-// before.
+// Computations that hold parts, the only called ones, because other calls were inlined.
 constexpr std::string_view kCompiled = "scope_compiled", kByOp = "scope_op_by_op";
 
 // Whether each pattern matches an instruction: its op_name, the name of its computation, or the name or op_name of a
@@ -60,7 +59,7 @@ MetById MeetAll(const Module& module, const Patterns& patterns) {
   return met;
 }
 
-// Replaces the call by copies of the callee's instructions, which keep their origins.
+// The copies keep their origins.
 void Inline(Instruction& call, const std::function<void(const Instruction&, Instruction&)>& on_copy) {
   const Computation& callee = *call.attrs<CallAttrs>().to_apply;
   std::unordered_map<const Instruction*, Instruction*> copies;
@@ -124,7 +123,7 @@ class Division {
       if (side == Side::kIn && CostsNothing(*inst) &&
           std::ranges::all_of(inst->operands(), [&](const Instruction* operand) { return IsFree(*operand); }))
         free_.insert(inst);
-      // `depth` numbers parts. An instruction in scope that has an operand outside begins a further part.
+      // `depth` numbers parts. An instruction in scope with an operand outside begins a further part.
       for (const Instruction* operand : inst->operands()) {
         if (side == Side::kIn && IsFree(*operand)) continue;
         depth = std::max(depth, depth_[operand] + (side == Side::kIn && side_[operand] != Side::kIn));
@@ -146,7 +145,7 @@ class Division {
   std::vector<Computation*> Entered() const {
     std::vector<Computation*> entered;
     for (const Instruction* inst : computation_.instructions()) {
-      // A new call of a part has no side. The original of an instruction in a part has the side kIn.
+      // A new call of a part has no side, an original in a part kIn.
       const auto side = side_.find(inst);
       if (!inst->Is(kControl) || side == side_.end() || side->second != Side::kStays) continue;
       std::ranges::copy(CalledComputations(*inst), std::back_inserter(entered));

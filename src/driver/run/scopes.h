@@ -1,13 +1,12 @@
-// --scope_compile=RE, --scope_interpret=RE: compiles the named part of a program as usual. The rest runs op by op: each
-// instruction becomes a kernel or library call of its own.
+// --scope_compile=RE, --scope_interpret=RE compile the named part of a program as usual. The rest runs op by op, each
+// as a kernel or library call.
 //
-// Before the passes, each part moves to a computation of its own. Passes do not look through calls, so neither a fusion
-// nor a rewrite crosses the edge of a scope. After the passes the calls are inlined. A part must not depend on itself,
-// so instructions in scope with an instruction outside between them are in different parts.
+// Before the passes, each part moves to its own computation. Passes do not look through calls, so neither a fusion nor
+// a rewrite crosses the edge of a scope. After the passes the calls are inlined. A part must not depend on itself, so
+// instructions in scope with an instruction outside between them are in different parts.
 //
-// Computations of control flow are divided in the same way. A loop belongs to a part if all of its computations are in
-// scope, and a tuple if all of its elements are. Instructions with side effects, control edges or dynamic sizes belong
-// to no part.
+// Computations of control flow are divided likewise. A loop belongs to a part if all its computations are in scope, a
+// tuple if all its elements are, and instructions with side effects, control edges or dynamic sizes to none.
 #ifndef HLO_DRIVER_RUN_SCOPES_H_
 #define HLO_DRIVER_RUN_SCOPES_H_
 
@@ -32,7 +31,7 @@ class Scopes {
   // Must be called after the passes.
   Status Join(Module& module);
 
-  // Counts the steps of the module after Join. Times are not set.
+  // Counts steps after Join. Times are not set.
   ScopesSummary Summary(std::span<const gpu::StepInfo> steps) const;
   // Whether the step is in the compiled part (true) or runs op by op (false). Empty if it is in neither.
   std::optional<bool> IsCompiled(const Instruction& step) const;
@@ -42,8 +41,7 @@ class Scopes {
   std::set<int> compiled_, by_op_;  // Ids after Join.
 };
 
-// Runs the program several times with a time for each step, and sets the median times of the parts. The arguments must
-// be bound.
+// Sets the median times of the parts over several runs. The arguments must be bound.
 Status TimeScopes(gpu::Executable& executable, const Scopes& scopes, ScopesSummary* summary);
 
 std::string ToString(const ScopesSummary& scopes);

@@ -9,7 +9,7 @@
 namespace hlo {
 namespace {
 
-// If all expected values are zero, infinite or NaN, most wrong kernels return the same.
+// False if all expected values are zero, infinite or NaN, because most wrong kernels return the same.
 bool Decides(const TensorComparison& output) {
   constexpr double kMostVacuous = 0.1;
   const int64_t silent = output.zero_expected + output.inf_expected + output.nan_expected;
@@ -56,8 +56,8 @@ Result<std::unique_ptr<gpu::Executable>> CompileAlone(const Module& step, gpu::D
 
 Result<Literal> RunAlone(gpu::Executable& alone, std::span<const Literal> arguments) {
   const gpu::Observer nothing = {.wants = [](const Instruction&, std::span<const gpu::LoopStep>) { return false; }};
-  return alone.Run(arguments, {.observer = &nothing});  // An observed run first overwrites the memory of the results,
-                                                        // which may contain the right bytes of an earlier run.
+  return alone.Run(arguments, {.observer = &nothing});  // An observed run first overwrites results, which may have the
+                                                        // right bytes of an earlier run.
 }
 
 std::array<ArgumentOptions, 4> DecidingArguments(uint64_t seed) {

@@ -19,20 +19,20 @@
 
 namespace hlo {
 
-// Makes a module of a single step. Its operands become parameters, except constants, which stay.
+// Operands become parameters, except constants, which stay.
 std::unique_ptr<Module> ExtractStep(const Instruction& step);
 void OwnBytes(Literal& literal);
-// Copies inputs. The copies own their bytes, because later steps may overwrite the inputs.
+// The copies own their bytes, because later steps may overwrite the inputs.
 std::vector<Literal> KeptInputs(std::span<const Literal> inputs);
 // The arguments for `alone`, which must come from ExtractStep(step).
 std::vector<Literal> ArgumentsOf(const Module& alone, const Instruction& step, std::span<const Literal> inputs);
-// Returns null if the step does not compile alone. Plants the fault of the run if it applies to this step. Errors:
-// failures of the device.
+// Returns null if the step does not compile alone. Plants the run's fault if it is for this step. Errors: failures of
+// the device.
 Result<std::unique_ptr<gpu::Executable>> CompileAlone(const Module& step, gpu::Device& device,
                                                       const RunOptions& options);
 // Spoils the memory of the results first, so an element that no kernel writes is wrong.
 Result<Literal> RunAlone(gpu::Executable& alone, std::span<const Literal> arguments);
-// Turns errors into nullopt, because the step then could not run alone, except failures of the device.
+// Turns errors into nullopt, except failures of the device: the step could not run alone.
 template <class T>
 Result<std::optional<T>> UnlessOfDevice(Result<T> result) {
   if (result) return std::optional(std::move(*result));
@@ -40,13 +40,12 @@ Result<std::optional<T>> UnlessOfDevice(Result<T> result) {
   return std::nullopt;
 }
 
-// Made-up arguments that decide open outputs. Small integers come first, twice: their sums and comparisons are exact.
-// Then come numbers with all digits and no special values, which avoid ties. Last come 1 and -1, whose products are
-// exact. The seeds differ from the run's.
+// Made-up arguments that decide open outputs: small integers, twice, whose sums and comparisons are exact; numbers with
+// all digits and no special values, which avoid ties; 1 and -1, whose products are exact. Seeds differ from the run's.
 std::array<ArgumentOptions, 4> DecidingArguments(uint64_t seed);
-// Compares on DecidingArguments until each `open` output is decided or some output is a mismatch. Returns the last
-// comparison, or nullopt if an output stays open. A match decides an output if at most a tenth of its elements are
-// vacuous, and if some expected value is neither zero nor infinite nor NaN.
+// Compares on DecidingArguments until each `open` output is decided or one is a mismatch. Returns the last comparison,
+// or nullopt if an output stays open. A match decides if at most a tenth of the elements are vacuous, and some expected
+// value is neither zero nor infinite nor NaN.
 using MadeUpComparison =
     std::function<Result<std::optional<Comparison>>(const ArgumentOptions& made_up, const LocalOptions& local)>;
 Result<std::optional<Comparison>> CompareWhereDecided(const LocalOptions& local, std::set<ShapeIndex> open,

@@ -15,7 +15,6 @@ namespace hlo {
 
 class Stopwatch {
  public:
-  // Milliseconds since construction.
   double ms() const { return std::chrono::duration<double, std::milli>(Clock::now() - begin_).count(); }
 
  private:
@@ -25,9 +24,8 @@ class Stopwatch {
 
 void SetRunTimes(std::vector<double> runs, RunTimes* times);
 
-// With --bench, times at least 10 runs, and as many as take bench_seconds. Otherwise times num_repeats runs. Returns
-// the share of host calls in the time. `notes` receives the reasons for slower execution modes. `notes` and `graphs`
-// may be null.
+// Times num_repeats runs, or with --bench at least 10 and as many as take bench_seconds. Returns the share of host
+// calls. `notes` receives reasons for slower execution modes. `notes` and `graphs` may be null.
 Result<double> TimeRuns(gpu::Executable& executable, const RunOptions& options, Progress& progress, RunTimes* times,
                         std::vector<std::string>* notes, std::vector<gpu::RecordedGraph>* graphs);
 

@@ -24,7 +24,7 @@ const Instruction* OnlyLoop(const Instruction& region) {
   return loop;
 }
 
-// Makes a module with a region that contains only the loop, with the plan and the name of the step.
+// Makes a region of only the loop, with the plan and the name of the step.
 std::unique_ptr<Module> Alone(const gpu::StepInfo& step, const Instruction& loop) {
   std::unique_ptr<Module> module = Extract(loop, 0, false);
   Computation& held = module->AddComputation("trips");
@@ -47,8 +47,8 @@ std::unique_ptr<Module> Alone(const gpu::StepInfo& step, const Instruction& loop
   return module;
 }
 
-// The loop, and with `all` also the kernels before it and the others. Nothing unless the region has exactly one loop
-// and another kernel.
+// The loop, and with `all` the kernels before it and the others. Nothing unless the region has one loop and another
+// kernel.
 std::optional<RegionGroups> GroupsAroundLoop(const Instruction& region, bool all) {
   const Computation& held = FusedComputation(region);
   std::vector<const Instruction*> loops;
@@ -112,7 +112,7 @@ Result<std::unique_ptr<TripCheck>> TripCheck::Of(const gpu::StepInfo& step, gpu:
   return check;
 }
 
-// Evaluates `inst` in the region, which computes nothing except the loop. `result` is the value of the loop.
+// The region computes only the loop, whose value is `result`.
 Result<Literal> TripCheck::Value(const Instruction& inst, std::span<const Literal> inputs,
                                  const Literal* result) const {
   if (&inst == &loop_) return *result;
@@ -122,7 +122,7 @@ Result<Literal> TripCheck::Value(const Instruction& inst, std::span<const Litera
   return Evaluate(inst, operands);
 }
 
-// The state after `trips` trips, or after an earlier end of the loop. 0 means no limit.
+// The state after `trips` trips (0: no limit), or after an earlier end of the loop.
 Result<Literal> TripCheck::Go(const Literal& state, int64_t trips, int64_t* made) {
   std::vector<Literal> arguments;
   for (const Literal& element : state.elements()) arguments.push_back(element);

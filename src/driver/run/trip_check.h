@@ -1,4 +1,4 @@
-// Judges a kernel that is a loop, one trip at a time. The kernel itself computes the state before each trip
+// Judges a kernel that is a loop, one trip at a time. The kernel computes the state before each trip
 // (gpu::RunOptions::stop_loops_after).
 #ifndef HLO_DRIVER_RUN_TRIP_CHECK_H_
 #define HLO_DRIVER_RUN_TRIP_CHECK_H_
@@ -16,12 +16,12 @@
 
 namespace hlo {
 
-// Numbers of the trips to judge: the first, the last and `seeded` random trips, or all if there are not more.
+// The first, the last and `seeded` random trips, or all.
 std::set<int64_t> TripsToJudge(int64_t trips, int64_t seeded, uint64_t seed);
 
-// Splits a kernel with a loop and other instructions into a kernel for the loop, with the same plan, and other kernels.
-// With `same_plan`, there are at most two other kernels: for the instructions that the loop depends on, and for the
-// rest. Null if the step is not such a kernel or the parts do not compile. Errors: failures of the device.
+// Splits a kernel with a loop and other instructions into a kernel for the loop, with the same plan, and other kernels,
+// with `same_plan` at most two: for the instructions that the loop depends on, and for the rest. Null for other
+// kernels, or if parts do not compile. Errors: failures of the device.
 Result<std::unique_ptr<gpu::Executable>> CompileAroundLoop(const gpu::StepInfo& step, gpu::Device& device,
                                                            const RunOptions& options, bool same_plan);
 
@@ -33,11 +33,10 @@ class TripCheck {
 
   // Receives each comparison with its trip. An error ends the check.
   using Judge = std::function<Status(const Comparison&, std::span<const gpu::LoopStep>)>;
-  // Judges the new state and the condition of each of TripsToJudge. Then checks by bits that all trips together give
-  // `output`.
+  // Judges state and condition of each of TripsToJudge, then checks by bits that all trips give `output`.
   Status Run(std::span<const Literal> inputs, const Literal& output, int64_t seeded, const LocalOptions& local,
              const Judge& judge);
-  // Judges one trip from each of some made-up states (CompareWhereDecided).
+  // Judges one trip from some made-up states (CompareWhereDecided).
   Result<std::optional<Comparison>> WithRandomArguments(LocalOptions local, const std::set<ShapeIndex>& open);
 
  private:

@@ -15,16 +15,15 @@
 
 namespace hlo {
 
-// --inject=autotune:NAME:FAULT plants a fault in the step NAME if its plan comes from a lock file. Error F004: unknown
-// fault.
+// --inject=autotune:NAME:FAULT plants a fault in a step whose plan comes from a lock file. Error F004: unknown fault.
 inline constexpr std::string_view kFaultOfDecision = "autotune:";
 Status CheckFaultOfDecision(std::string_view inject);
-// The fault for gpu::CompileOptions::inject, or "" if NAME has no plan from a lock. Faults of other kinds are returned
-// unchanged. Errors: F004 if the module has no such step.
+// The fault for gpu::CompileOptions::inject, or "" if NAME has no plan from a lock. Other faults are unchanged. Errors:
+// F004 if the module has no such step.
 Result<std::string> FaultToPlant(const Module& module, std::string_view inject, const gpu::TuningReport* tuned);
 
-// Makes each region one step or expands it, as the compiler does. Returns notes. `device` returns the device of the
-// run, or null, and is called only for regions that a library may compute.
+// Makes each region one step or expands it, like the compiler. Returns notes. `device` returns the run's device or
+// null, and is called only for regions that a library may compute.
 std::vector<std::string> DissolveRegions(Module& module, const std::function<gpu::Device*()>& device,
                                          const RunOptions& options);
 

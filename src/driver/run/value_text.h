@@ -1,4 +1,4 @@
-// Values as text: small ones in full, large ones by their first elements and statistics.
+// Values as text: large ones by first elements and statistics.
 #ifndef HLO_DRIVER_RUN_VALUE_TEXT_H_
 #define HLO_DRIVER_RUN_VALUE_TEXT_H_
 

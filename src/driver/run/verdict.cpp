@@ -32,8 +32,7 @@ constexpr const char* kByOutputs = "compares the outputs with the interpreter's"
 constexpr std::string_view kNoCulprit = "nobody: ";
 constexpr std::string_view kExplained = ": rounding explains it, not a fault";
 
-// The doubt that `local` and `passes` leave. Integers that no operation rounds decide most outputs whose bounds are too
-// wide.
+// The doubt that `local` and `passes` leave. Integers without rounding decide most outputs whose bounds are too wide.
 std::optional<Doubt> DoubtOf(const RunReport& report) {
   if (!report.look_at_passes.empty())
     return Doubt{"passes left open what the input determines", "", kPassByPass, report.look_at_passes};
@@ -47,8 +46,8 @@ std::optional<Doubt> DoubtOf(const RunReport& report) {
     return Doubt{"judging the kernels takes more than --work_limit", "--work_limit=0", kWhateverItTakes};
   if (!local.unchecked.empty())
     return Doubt{Str("no error bounds for ", local.unchecked.front()), "--compare_mode=tolerance", kByOutputs};
-  // The tolerance judges outputs with too wide bounds, and the ensemble judges outputs beyond it. Neither shows which
-  // side of a decision, such as a select, is right.
+  // The tolerance judges outputs with too wide bounds, and the ensemble those beyond it. Neither shows which side of a
+  // decision is right.
   const bool is_explained = report.ensemble && report.ensemble->unsupported.empty() && !report.ensemble->suspect;
   const bool within = report.outputs && (report.outputs->bad() == 0 || is_explained);
   const auto open = std::ranges::find_if(
@@ -289,8 +288,8 @@ bool HasFloats(const Shape& shape) {
   return shape.IsArray() && (IsFloat(shape.type()) || IsComplex(shape.type()));
 }
 
-// True also for ops that no trait describes. A conversion rounds once, so all implementations give the same bits.
-// Instructions of called computations are examined on their own.
+// True also for ops without a trait. A conversion rounds once, so all implementations give the same bits. Called
+// computations are examined on their own.
 bool RoundsFreely(const Instruction& inst) {
   if (!HasFloats(inst.shape()) || inst.Is(Opcode::kConvert) || inst.Is(Opcode::kReducePrecision)) return false;
   if (inst.Is(kElementwise)) return RowOf(inst.opcode()).ulps > 0;
@@ -300,7 +299,7 @@ bool RoundsFreely(const Instruction& inst) {
   return inst.Is(Opcode::kCustomCall) || CalledComputations(inst).empty();
 }
 
-// Reports every explanation for a differing reference when our side has no known fault. `known` has the facts.
+// Explains a differing reference when our side has no known fault. `known` has the facts.
 Status BlameNobody(Experiment& experiment, std::string_view known, std::string_view more, RunReport* report) {
   Culprit& culprit = report->culprit;
   culprit.kind = Culprit::Kind::kReference;
@@ -332,7 +331,7 @@ Status BlameRoundings(Experiment& experiment, std::string_view right, RunReport*
       roundings.suspect ? TRY(RoundingsOfOther(experiment, ensemble)) : std::optional<EnsembleResult>();
   if (!roundings.unsupported.empty() && !of_other)
     return BlameNobody(experiment, Str(right, " (no ensemble: ", roundings.unsupported, ")"), kOrRoundings, report);
-  // The text ends with an example, which need not be a bad element.
+  // The example at the end need not be a bad element.
   const std::string words = ToString(roundings);
   const std::string ensemble_text = words.substr(0, words.find('\n'));
   if (roundings.suspect && !of_other) {
@@ -352,7 +351,7 @@ bool IsNanInOne(const Comparison& comparison) {
                              [](const TensorComparison& tensor) { return tensor.nan_actual != tensor.nan_expected; });
 }
 
-// Explains why the results differ from the reference: a fault of ours, roundings, or unknown.
+// Explains a differing reference: a fault of ours, roundings, or unknown.
 Status BlameByParts(Experiment& experiment, RunReport* report) {
   const RunOptions& options = experiment.options();
   if (!TRY(experiment.Arguments())->by_device.empty())
@@ -377,7 +376,7 @@ Status BlameByParts(Experiment& experiment, RunReport* report) {
   const Comparison own =
       CompareTolerance(interpretation.outputs, TRY(experiment.Results())->outputs, options.tolerance);
   if (IsNanInOne(own)) {
-    // Every kernel is within its bounds, so the bounds allow NaN and say nothing.
+    // Every kernel is within bounds, so these allow NaN and say nothing.
     const std::string reason = "kernels and interpreter differ in NaN, within bounds that say nothing";
     culprit.text = Str("not known: ", reason);
     if (options.tolerance_given) return {};
@@ -415,7 +414,7 @@ Status BlameForReference(Experiment& experiment, RunReport* report) {
   return {};
 }
 
-// The default tolerance is a rule of thumb, so a difference by roundings alone is not a mismatch.
+// The default tolerance is a rule of thumb: roundings alone are not a mismatch.
 void AllowForRoundings(const RunOptions& options, RunReport* report) {
   if (report->culprit.kind != Culprit::Kind::kRounding || options.tolerance_given) return;
   report->rounded = Str(report->outputs->bad(), " of ", Counted(report->outputs->elements(), "element"),
@@ -424,7 +423,7 @@ void AllowForRoundings(const RunOptions& options, RunReport* report) {
   SetVerdict(report, Verdict::kMatch, "");
 }
 
-// Kernels and passes decide, because the outputs are too small for the tolerances of the reference.
+// The outputs are too small for the tolerances of the reference.
 Status DecideByParts(Experiment& experiment, RunReport* report) {
   if (experiment.IsInterpreted()) return {};
   TRY(JudgeParts(experiment, report));

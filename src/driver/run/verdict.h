@@ -17,16 +17,16 @@ void SetVerdict(RunReport* report, Verdict verdict, std::string_view reason);
 // Whether all implementations of the module give the same bits.
 bool NothingRounds(const Module& module);
 
-// ". The first output that differs, {1}, is 'sum'", or "" if none has a bad element. `module` computes the outputs.
+// ". The first output that differs, {1}, is 'sum'", or "" without a bad element. `module` computes the outputs.
 std::string FirstBadOutput(const Module& module, const Comparison& outputs);
 
-// Runs the oracles of --compare_mode whose needs are met, and sets the verdict.
+// Runs the oracles of --compare_mode whose needs are met.
 Status JudgeRun(Experiment& experiment, RunReport* report);
 
-// Judges only the kernels and passes, without the results of the whole module.
+// Judges only kernels and passes.
 Status JudgeByParts(Experiment& experiment, RunReport* report);
 
-// Judges a run that ended with `error`. Returns the error, except if wrong values may have caused it and the part that
+// Judges a run that ended with `error`. Returns the error, unless wrong values may have caused it and the part that
 // computed them is found.
 Status JudgeUnfinished(Experiment& experiment, Error error, RunReport* report);
 

@@ -21,7 +21,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// The instruction that first made a NaN or an infinity from operands without one.
+// The first NaN or infinity from operands without one.
 struct Finding {
   const Instruction* inst = nullptr;
   int64_t step = 0;  // Number of earlier values in the interpretation.

@@ -1,5 +1,5 @@
-// Watches an interpretation: prints values, finds the first NaN or infinity with its operands (also in compiled code),
-// and measures extremes and times.
+// Watches an interpretation: prints values, finds the first NaN or infinity (also in compiled code), and measures
+// extremes and times.
 #ifndef HLO_DRIVER_RUN_WATCH_H_
 #define HLO_DRIVER_RUN_WATCH_H_
 
@@ -33,16 +33,16 @@ struct Watched {
   // Findings in the mode warn, and a pattern that matched nothing.
   std::vector<std::string> notes;
 };
-// Interprets the module. After a NaN or infinity, interprets it again to get the operands. Errors: like Interpret, and
-// in the mode `fail` [N001] (NaN) or [N002] (infinity) with exit code 1.
+// After a NaN or infinity, interprets again to get the operands. Errors: like Interpret, and in the mode `fail` [N001]
+// (NaN) or [N002] (infinity) with exit code 1.
 Result<Watched> InterpretWatched(const Module& module, std::span<const Literal> args, const InterpretOptions& options,
                                  const WatchOptions& watch);
 
-// A sentence for each argument that already has a NaN or infinity that `watch` detects.
+// A sentence for each argument with a NaN or infinity that `watch` detects.
 std::vector<std::string> OddArguments(const Module& module, std::span<const Literal> args, const WatchOptions& watch);
 
-// Runs the bound program once more. Finds the first step that makes a NaN or an infinity from operands without one, and
-// the instruction inside the step. Returns notes, or the error [N001] or [N002].
+// Runs the bound program once more. Finds the first step that makes a NaN or infinity from operands without one, and
+// the instruction inside. Returns notes, or the error [N001] or [N002].
 Result<std::vector<std::string>> DetectInSteps(gpu::Executable& executable, const InterpretOptions& options,
                                                const WatchOptions& watch);
 

@@ -1,4 +1,4 @@
-// Joins the results of a partitioned module to whole arrays.
+// Joins results of a partitioned module to whole arrays.
 #ifndef HLO_DRIVER_RUN_WHOLE_RESULTS_H_
 #define HLO_DRIVER_RUN_WHOLE_RESULTS_H_
 
@@ -14,7 +14,7 @@
 
 namespace hlo {
 
-// Returns the dimensions of the whole result at an index, if another source knows them.
+// The whole result's dimensions at an index, if another source knows them.
 using WholeSizes = std::function<std::optional<std::vector<int64_t>>(const ShapeIndex&)>;
 
 struct JoinedResults {
@@ -24,11 +24,11 @@ struct JoinedResults {
 };
 // For each leaf of the result. nullopt if it has no sharding.
 using ResultShardings = std::vector<std::optional<StatedSharding>>;
-// The shardings of the root. If the root is a tuple without shardings, the shardings of its operands.
+// The shardings of the root, or of its operands if it is a tuple without shardings.
 ResultShardings ShardingsOfResult(const Module& module);
 
-// Joins the results of replica 0. The last parts may have padding, which only the size of the whole array shows. If
-// `sizes` does not know the size, the padding stays in the whole array.
+// Joins the results of replica 0. Only the whole size shows padding of the last parts. If `sizes` does not know it, the
+// padding stays.
 JoinedResults JoinResults(const Module& module, const ResultShardings& shardings, std::span<const Literal> by_device,
                           const WholeSizes& sizes);
 
