@@ -20,7 +20,6 @@ std::string HashText(std::string_view bytes) {
   return Format("%016llx", static_cast<unsigned long long>(HashBytes(bytes)));
 }
 
-// Whether a file of this name stays inside the folder.
 bool IsPlainName(std::string_view name) {
   return !name.empty() && !name.contains('/') && !name.contains('\0') && name != "." && name != "..";
 }
@@ -49,8 +48,7 @@ bool IsBundle(const std::string& path) {
   std::error_code error;
   if (!fs::is_regular_file(manifest, error)) return false;
   const auto text = ReadSource(manifest);
-  // A folder of modules may also have a manifest.json. Only the start is compared, because a bundle's manifest may be
-  // truncated.
+  // A folder of modules may also have a manifest.json. Only its start is compared, because it may be truncated.
   return text && (*text)->text().starts_with(Str(R"({"schema":")", kSchema, "\""));
 }
 

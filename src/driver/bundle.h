@@ -23,7 +23,6 @@
 
 namespace hlo {
 
-// The flags of a run and the files that they name.
 struct BundleOptions {
   struct File {
     std::string name, bytes;
@@ -40,16 +39,16 @@ struct Bundle {
 
 bool IsBundle(const std::string& path);
 
-// Errors: A018 (kRejected) for an invalid manifest or a missing file.
+// Errors: A018 for an invalid manifest or a missing file.
 Result<Bundle> ReadBundle(const std::string& folder);
 
-// Errors: the manifest cannot be read, or is not JSON (A018, kRejected).
+// Errors: A018 if the manifest is not readable JSON.
 Result<JsonValue> ManifestOf(const std::string& folder);
 
-// The module file of a bundle, or `path` itself.
+// The module file of a bundle, or `path`.
 std::string ModuleFile(const std::string& path);
 
-// Writes the manifest with all files of the folder. `about` adds members.
+// `about` adds members.
 Status WriteManifest(const std::string& folder, const std::vector<std::string>& flags,
                      const std::function<void(JsonWriter&)>& about);
 

@@ -10,7 +10,7 @@ namespace hlo {
 
 std::string ShellWord(std::string_view word);
 
-// Returns an `hlo-run` command with `flags` and `more` ("--a=1 --b"). Flags in `more` replace flags of the same names.
+// Returns an `hlo-run` command. Flags in `more` ("--a=1 --b") replace flags of the same names.
 std::string RunAgain(std::span<const std::string> flags, std::string_view more, std::string_view path);
 
 }  // namespace hlo

@@ -40,8 +40,8 @@ size_t FindCode(std::string_view text, size_t begin, size_t end, F&& f) {
   return end;
 }
 
-// Joins an instruction to one line. Blanks stay only between words, after commas in parentheses, around `->` and around
-// the '=' after the name. In braces and brackets of attributes they stay, because some values are kept as text.
+// Keeps blanks only between words, after commas in parentheses, around `->`, around the '=' after the name, and in
+// braces and brackets of attributes, because some values are kept as text.
 std::string OneLine(std::string_view text, bool is_nameless = false) {
   std::string out, nesting;
   bool blank = false, operands = false;  // `operands`: a parenthesis was seen.
@@ -60,7 +60,7 @@ std::string OneLine(std::string_view text, bool is_nameless = false) {
     const char before = out.empty() ? '\0' : out.back();
     const bool names = c == '=' && nesting.empty() && !named && !operands;
     if (verbatim || inside == '{') {
-      // Verbatim text keeps its blanks. In other braces, a run of blanks becomes one.
+      // Verbatim text keeps blanks. In other braces, a run of them becomes one.
     } else if (before == ':' && inside == '(' && !named) {
       blank = true;
     } else if (names || out.ends_with(" =") || before == ',' || out.ends_with(") ->") || (c == '-' && before == ')')) {
@@ -101,12 +101,12 @@ class Formatter {
  public:
   explicit Formatter(const Module& module) : text_(module.source->text()) {
     for (const Computation* computation : module.Computations()) {
-      // Skips computations that the parser made for asynchronous instructions. The entry of a lone instruction has no
-      // text either.
+      // Computations that the parser made for asynchronous instructions have no text, nor has the entry of a lone
+      // instruction.
       if (computation->range.empty() && !computation->IsEntry()) continue;
       for (const Instruction* inst : computation->Instructions()) instructions_.push_back({inst->range(), computation});
     }
-    // Drops nested instructions, whose text is a part of the outer instruction's text.
+    // The text of nested instructions is a part of the outer instruction's text.
     std::stable_sort(instructions_.begin(), instructions_.end(), [](const Placed& a, const Placed& b) {
       return a.range.begin != b.range.begin ? a.range.begin < b.range.begin : a.range.end > b.range.end;
     });
@@ -166,7 +166,7 @@ class Formatter {
     return brace + 1;
   }
 
-  // Ends a computation. Returns the position after its brace and attribute.
+  // Returns the position after the computation's brace and attribute.
   size_t Close(size_t at) {
     const size_t brace = FindCode(text_, at, text_.size(), [](auto) { return true; });
     Comments(text_.substr(at, brace - at));
@@ -194,7 +194,7 @@ class Formatter {
     Code(code, is_root ? "ROOT " : "", is_nameless);
   }
 
-  // Writes the text between computations. Returns whether the text ends in a comment directly above the following code.
+  // Returns whether the text ends in a comment directly above code.
   bool Between(size_t begin, size_t end) {
     const std::string_view text = text_.substr(begin, end - begin);
     if (Trim(text).empty()) return false;
@@ -209,7 +209,7 @@ class Formatter {
     while (!lines.empty() && Trim(lines.back()).empty()) lines.pop_back();
     if (lines.empty()) return false;
     if (!lines_.empty()) BlankLine();
-    int depth = 0;  // Open braces in a header's value, whose text stays as it is.
+    int depth = 0;  // Open braces in a header's value, which stays as it is.
     for (const std::string_view line : lines) {
       const bool verbatim = depth > 0;
       depth += OpenBraces(line);

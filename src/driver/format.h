@@ -9,9 +9,9 @@
 
 namespace hlo {
 
-// Indents instructions by two. Separates computations by one empty line and keeps at most one elsewhere. Aligns
-// comments after instructions. Formatting the result again changes nothing. Errors: kInternal if the result would be
-// another module.
+// Indents instructions by two, separates computations by one empty line and keeps at most one elsewhere, and aligns
+// comments after instructions. Formatting twice changes nothing more. Errors: kInternal if the result would be another
+// module.
 Result<std::string> FormatText(const Module& module);
 
 }  // namespace hlo

@@ -47,7 +47,7 @@ std::vector<Edit> EditsOf(const Lines& from, const Lines& to) {
     line.to = i;
     ++line.to_count;
   }
-  std::vector<size_t> there, here;  // Indices, in `from` and in `to`, of lines that occur once in each text.
+  std::vector<size_t> there, here;  // Indices of lines that occur once in each text.
   for (const std::string_view line : to) {
     const Places& place = places[line];
     if (place.from_count != 1 || place.to_count != 1) continue;

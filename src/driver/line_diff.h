@@ -1,4 +1,4 @@
-// Diffs of lines in time n log n and linear memory, for texts whose lines are mostly unique.
+// Diffs in time n log n and linear memory, for texts whose lines are mostly unique.
 #ifndef HLO_DRIVER_LINE_DIFF_H_
 #define HLO_DRIVER_LINE_DIFF_H_
 
@@ -12,9 +12,9 @@ namespace hlo {
 // The indices of the longest increasing subsequence of `places`.
 std::vector<size_t> LongestIncreasing(const std::vector<size_t>& places);
 
-// A diff as `diff -u` prints it, with three lines of context and the computation of each hunk. Both texts must end with
-// a line break. "" if they are equal. It is not always the shortest diff, because it matches only lines that are unique
-// in both texts, and equal lines next to them.
+// A diff as by `diff -u`, with three lines of context and the computation of each hunk, or "" for equal texts. Both
+// must end with a line break. It may not be the shortest, because it matches only lines that are unique in both texts,
+// and equal lines next to them.
 std::string UnifiedDiff(std::string_view from_name, std::string_view from, std::string_view to_name,
                         std::string_view to);
 

@@ -9,12 +9,12 @@
 
 namespace hlo {
 
-// All presets, each with its pipelines in order of execution.
+// All presets with their pipelines in order of execution.
 std::string PipelineList();
 
-// Numbers of passes, counted as in the study of XLA's passes. A stage that runs until nothing changes counts once, and
-// a pass named twice is two invocations. `distinct_one_device` and `invocations` exclude partitioning. Passes that
-// prepare emission count only as invocations.
+// Counts as in the study of XLA's passes: a stage that runs until nothing changes counts once, and a pass named twice
+// is two invocations. `distinct_one_device` and `invocations` exclude partitioning. Passes that prepare emission are
+// only invocations.
 struct PassCounts {
   int distinct = 0;  // Includes passes whose gate (pipeline.h) is closed.
   int distinct_one_device = 0;

@@ -60,7 +60,7 @@ std::vector<std::string> ModulesIn(const std::string& directory, bool subdirecto
   return files;
 }
 
-// The recorded runs of each module, or else its first state, and all other files. Prefers a text to a protocol buffer.
+// Recorded runs of each module, or else its first state, and other files. Prefers text to a protocol buffer.
 std::vector<std::string> FirstStates(const std::vector<std::string>& files) {
   const auto state_of = [](const std::string& file) { return DumpedStateOf(fs::path(file).filename().string()); };
   const auto is_proto = [](const std::string& file) { return file.ends_with(".pb") || file.ends_with(".pbtxt"); };
@@ -102,7 +102,7 @@ bool IsDirectory(const std::string& path) {
   return fs::is_directory(path, unknown);
 }
 
-// Splits "FILE#2" into file and number. The number is 0 if the path has no number, or if a file has the whole name.
+// Splits "FILE#2". The number is 0 if there is none, or if a file has the whole name.
 std::pair<std::string, int64_t> FileAndPiece(const std::string& path) {
   const size_t hash = path.rfind('#');
   int64_t piece = 0;
@@ -146,9 +146,9 @@ bool IsOfSameSize(const Shape& a, const Shape& b) {
   return !a.IsArray() || !b.IsArray() || bits_of(a) == bits_of(b);
 }
 
-// Rejects instructions that XLA's verifier accepts although they have no defined meaning. XLA reads the memory after an
-// FFT of other lengths, crashes on a bitcast of another size, and does not compile a movement into another type.
-// Errors: [U009].
+// Rejects instructions without a defined meaning that XLA's verifier accepts: XLA reads the memory after an FFT of
+// other lengths, crashes on a bitcast of another size, and does not compile a movement into another type. Errors:
+// [U009].
 Status CheckIsMeant(const Module& module) {
   constexpr OpcodeSet kMovements = {Opcode::kBroadcast,
                                     Opcode::kReshape,
@@ -295,7 +295,7 @@ Result<std::vector<std::string>> PiecesOf(const std::vector<std::string>& files,
   for (const std::string& file : files) {
     if (file == "-") FAIL(UsageError("F004", "--split_input_file needs a file, because stdin can be read only once"));
     const auto source = ReadSource(file, options.max_input);
-    const size_t count = source ? SplitInput(**source).size() : 1;  // Loading an unreadable file reports the reason.
+    const size_t count = source ? SplitInput(**source).size() : 1;  // Loading reports why a file is unreadable.
     if (count <= 1) pieces.push_back(file);
     for (size_t i = 1; count > 1 && i <= count; ++i) pieces.push_back(Str(file, "#", i));
   }

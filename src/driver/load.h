@@ -27,8 +27,8 @@ struct LoadOptions {
   bool subdirectories = false;
   bool one_state = false;  // For each dumped module, reads only the recorded runs, or its first state if there are
                            // none.
-  // Set if the module is not run, rewritten or counted. Then --verify=off disables all checks. Otherwise --verify=off
-  // disables only warnings, because evaluation and passes rely on the default rules.
+  // Set if the module is not run, rewritten or counted, so that --verify=off disables all checks. Otherwise it disables
+  // only warnings, because evaluation and passes rely on the default rules.
   bool text_only = false;
 
   bool operator==(const LoadOptions&) const = default;
@@ -37,8 +37,8 @@ struct LoadOptions {
 ParseOptions ParseOptionsOf(const LoadOptions& options);
 VerifyLevel VerifyLevelOf(const LoadOptions& options);
 
-// Reads and verifies HLO text or a protocol buffer. "-" is stdin, and FILE#2 is the second module of a file. A module
-// without a name gets the file's name. `warnings`, if not null, receives warnings in text order.
+// Reads HLO text or a protocol buffer. "-" is stdin, and FILE#2 the second module of a file. A nameless module gets the
+// file's name. `warnings` may be null.
 Result<std::unique_ptr<Module>> LoadModule(const std::string& path, const LoadOptions& options = {},
                                            std::vector<Diagnostic>* warnings = nullptr);
 
@@ -46,8 +46,8 @@ Result<std::unique_ptr<Module>> LoadModule(const std::shared_ptr<const SourceTex
                                            const LoadOptions& options = {},
                                            std::vector<Diagnostic>* warnings = nullptr);
 
-// Returns the number of filled constants. `memory_limit` bounds their bytes. 0 allows three quarters of the memory.
-// Errors: P093 if they exceed the limit.
+// Returns the number of filled constants. `memory_limit` bounds their bytes (P093). 0 allows three quarters of the
+// memory.
 Result<int64_t> FillElided(Module& module, const LoadOptions& options, uint64_t seed, int64_t memory_limit = 0);
 std::string FilledText(int64_t count, const LoadOptions& options);
 
@@ -60,12 +60,12 @@ std::string TakePartitionsOfShardings(Module& module, const LoadOptions& options
 std::string SummaryOf(std::span<const Diagnostic> warnings, const std::string& path);
 
 // Files become FILE#1, FILE#2, ... if options.split_input_file. Directories become their .hlo, .txt, .pb and .pbtxt
-// files, sorted. @LIST becomes the paths in LIST. Globs are expanded. `notes`, if not null, receives a sentence about
+// files, sorted, and @LIST the paths in LIST. Globs are expanded. `notes`, if not null, receives a sentence about
 // states that options.one_state omits.
 Result<std::vector<std::string>> ExpandPaths(std::span<const std::string> paths, const LoadOptions& options = {},
                                              std::vector<std::string>* notes = nullptr);
 
-// The file name of a module's state in a dump directory of XLA or hlo-run.
+// A module's state in a dump directory of XLA or hlo-run, by file name.
 struct DumpedState {
   enum class Kind : uint8_t { kRecording, kBefore, kAfter, kPass };  // A smaller kind is preferred as the first state.
   Kind kind = Kind::kPass;
@@ -74,7 +74,7 @@ struct DumpedState {
 };
 std::optional<DumpedState> DumpedStateOf(std::string_view file_name);
 
-// The worse of two exit codes, in the order 130, 70, 6, 5, 4, 3, 1, 7, 2, 0 (docs/reports.md#exit-codes).
+// The order is 130, 70, 6, 5, 4, 3, 1, 7, 2, 0 (docs/reports.md#exit-codes).
 ExitCode WorseOf(ExitCode a, ExitCode b);
 
 }  // namespace hlo

@@ -47,7 +47,7 @@ struct Lowered {
   Result<std::vector<gpu::EmittedKernel>> kernels;
 };
 
-// The kernels of an instruction. For a library call or a fill: the kernels that could replace it.
+// A library call or fill has the kernels that could replace it.
 Result<std::vector<gpu::EmittedKernel>> KernelsOf(const Instruction& inst, const DeviceDescription& device) {
   return gpu::EmitFusion(inst, TRY(gpu::KernelPlanOf(inst, device)));
 }
@@ -140,7 +140,7 @@ Result<Texts> MachineCode(const Emitted& kernels, std::span<const kernel::Kernel
   return texts;
 }
 
-// The texts of kernels at a stage. `after` receives text that follows all of them.
+// `after` receives text that follows all kernels.
 Result<Texts> TextsOf(const Emitted& kernels, LowerStage stage, const kernel::NvptxOptions& options,
                       const SassOptions& sass, std::string* after) {
   std::vector<const kernel::Kernel*> plain;
@@ -182,7 +182,7 @@ std::string_view About(LowerStage stage) { return RowOf(stage).about; }
 
 Result<std::string> Lower(const Module& module, LowerStage stage, const std::string& name,
                           const DeviceDescription& device, const SassOptions& sass) {
-  // Kernels for other targets, or for GPUs newer than LLVM knows, are shown for sm_90.
+  // Kernels for other targets, or for GPUs that LLVM does not know, are shown for sm_90.
   kernel::NvptxOptions options;
   if (device.is_gpu) options.arch = Str("sm_", std::min(device.compute_capability, 90));
   const std::unique_ptr<Module> compiled = module.Clone();

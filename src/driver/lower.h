@@ -22,10 +22,9 @@ struct SassOptions {
   kernel::CodeCache* cache = nullptr;     // A cache shared with other processes.
 };
 
-// The kernels of the module's fusions in text order, or only the kernels of instruction `name` if not empty. Uses the
-// plan in the text, or makes a plan for `device`. A fusion for a library is shown as the kernels that could replace it.
-// kPtxas prints registers, spills and shared memory of each kernel. kSass prints them for the machine code that a run
-// would use.
+// The kernels in text order, or only the kernels of instruction `name` if not empty. Uses the plan in the text, or
+// makes a plan for `device`. A fusion for a library has the kernels that could replace it. kPtxas prints registers,
+// spills and shared memory. kSass prints them for the machine code that a run would use.
 Result<std::string> Lower(const Module& module, LowerStage stage, const std::string& name,
                           const DeviceDescription& device, const SassOptions& sass = {});
 

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::string_view kRed = "\033[31m", kGreen = "\033[32m", kCyan = "\033[36m", kPlain = "\033[0m";
 
-// The instructions that are shown. Dead instructions are not, because dce removes them.
+// Leaves out dead instructions, because dce removes them.
 std::unordered_set<const Instruction*> LiveOf(const std::vector<Instruction*>& order) {
   std::unordered_set<const Instruction*> live;
   for (const Instruction* inst : std::views::reverse(order)) {
@@ -48,7 +48,7 @@ class Differ {
  public:
   explicit Differ(const DiffOptions& options) : options_(options) {}
 
-  // Equal lines are the same instruction. Lines of the longest increasing sequence of places did not move.
+  // Equal lines are the same instruction. The longest increasing sequence of places did not move.
   void Compare(const ModuleLines::Part& before, const ModuleLines::Part& after) {
     std::unordered_map<std::string_view, size_t> place;
     for (size_t i = 0; i < before.lines.size(); ++i) place[before.lines[i]] = i;
@@ -87,7 +87,7 @@ class Differ {
     Append(lines);
   }
 
-  // Notes that a computation is gone. Does not list its instructions, because the changes of its callers show them.
+  // Does not list instructions, because the changes of callers show them.
   void Gone(const ModuleLines::Part& part) {
     Head(part, Str("gone, ", Counted(std::ssize(part.lines), "instruction")));
   }

@@ -1,5 +1,5 @@
-// The changes of a pass as a diff of instructions by computation. Moved instructions are counted. Unchanged and dead
-// instructions are omitted.
+// The changes of a pass as a diff of instructions by computation. Moved instructions are counted, and unchanged and
+// dead ones omitted.
 #ifndef HLO_DRIVER_MODULE_DIFF_H_
 #define HLO_DRIVER_MODULE_DIFF_H_
 
@@ -12,7 +12,6 @@
 
 namespace hlo {
 
-// A module as lines of instructions.
 struct ModuleLines {
   struct Part {
     std::string name;
@@ -25,7 +24,7 @@ ModuleLines LinesOf(const Module& module);
 
 struct DiffOptions {
   bool color = false;
-  // Lines beyond this number are counted. 0 prints all.
+  // Further lines are counted. 0 prints all.
   size_t most_lines = 0;
 };
 

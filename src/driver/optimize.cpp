@@ -25,7 +25,7 @@ bool HasPlans(const Module& module) {
   return false;
 }
 
-// XLA fuses slices with a library call, which is not a kernel. Calls the fused computation instead.
+// XLA fuses slices with a library call, which is not a kernel. It becomes a call.
 bool OpenFusionsOfLibraryCalls(Module& module) {
   bool any = false;
   for (Computation* computation : SequentialComputations(module)) {
@@ -126,8 +126,8 @@ Result<PipelineReport> Optimize(Module& module, PipelineOptions options, Dumper*
       return before ? before(run, m) : Status();
     };
   }
-  // Layouts change the value of bitcasts only, which read the bytes of their operand. If layouts of an instruction and
-  // its operand do not fit, a pass that removes the instruction changes these bytes.
+  // Layouts change only the value of bitcasts, which read bytes. If an instruction's layout does not fit its operand's,
+  // a pass that removes it changes these bytes.
   const bool keeps = misfits == MisfitLayouts::kKeep && KeepsBytesOfBitcasts(module, options);
   const bool fits = keeps || CheckLayoutsFit(module).has_value();
   if (!fits) TRY(RunOnePass(module, {.pass = FindPass("layout-assignment")}, {}));

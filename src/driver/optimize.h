@@ -12,34 +12,33 @@
 
 namespace hlo {
 
-// Whether the schedule, the plans or the file name show that the module is already optimized. Its passes are then
-// skipped unless they are requested.
+// Whether schedule, plans or file name show that the module is optimized. Passes are then skipped unless requested.
 bool IsOptimized(const Module& module, const std::string& path);
 
 enum class MisfitLayouts : uint8_t {
-  kAssign,  // If layouts do not fit each other, runs layout assignment before the pipeline.
-  kKeep,    // Like kAssign, but keeps the layouts if the passes cannot change the bytes of a bitcast's operand.
+  kAssign,  // Misfitting layouts are assigned before the pipeline.
+  kKeep,    // Like kAssign, but layouts stay if passes cannot change the bytes of a bitcast's operand.
 };
 
 // Verifies after each pass that changed the module. `dumper` may be null.
 Result<PipelineReport> Optimize(Module& module, PipelineOptions options, Dumper* dumper,
                                 MisfitLayouts misfits = MisfitLayouts::kAssign);
 
-// Changes a preset for a module that runs on the host, whatever its target. Disables passes that merge kernels, because
-// a launch costs nothing there, and separate kernels can be judged separately. A custom pipeline is unchanged.
+// Changes a preset for a run on the host. Disables passes that merge kernels, because a launch costs nothing there, and
+// separate kernels can be judged separately. A custom pipeline is unchanged.
 PipelineOptions ForHost(PipelineOptions options);
 
-// Converts XLA's library calls in an optimized module to ours. Ignores the limits, faults and disabled passes of the
-// pipeline. Returns a note, or "" without such calls.
+// Converts XLA's library calls in an optimized module to ours. Ignores limits, faults and disabled passes. Returns a
+// note, or "" without such calls.
 Result<std::string> TakeLibraryCalls(Module& module, const DeviceDescription& device);
 
-// Internal faults that did no harm: "[I011] the fixed point of 'fusion' does not end: ...". Each is listed once.
+// Internal faults that did no harm, each once: "[I011] the fixed point of 'fusion' does not end: ...".
 std::vector<std::string> FindingsOf(const PipelineReport& report);
 
 // "pass algsimp#2 (instance 31 of the pipeline)".
 std::string Describe(const PassRun& run);
 
-// The rules in order of frequency: "A.add.1 3x, A.resh.1b".
+// Rules by frequency: "A.add.1 3x, A.resh.1b".
 std::string RulesText(const PassRun& run);
 
 // A note about passes of the pipeline that hlokit does not implement, or "".

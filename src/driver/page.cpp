@@ -10,7 +10,7 @@
 namespace hlo {
 namespace {
 
-// Columns of long text (`x`) wrap. Wide tables scroll inside their box (`t`), so that the page need not scroll.
+// Columns of long text (`x`) wrap. Wide tables scroll inside their box (`t`).
 constexpr std::string_view kStyle = R"html(<style>
 :root{color-scheme:light dark}
 body{font:14px/1.5 system-ui,sans-serif;max-width:1320px;margin:0 auto;padding:0 16px 48px;overflow-wrap:anywhere}

@@ -14,7 +14,7 @@ inline constexpr std::string_view kPageEnd = "</body></html>\n";
 // A title with '>' marks a column of numbers, as in TextTable.
 std::string HtmlTable(const std::vector<std::string>& titles, const std::vector<std::vector<std::string>>& rows);
 
-// Shows at most `most_lines` lines, and then the number of omitted lines with `left_out`, such as "more in the file".
+// Shows at most `most_lines` lines, then the number of the others with `left_out`, such as "more in the file".
 std::string DiffHtml(std::string_view diff, size_t most_lines = SIZE_MAX, std::string_view left_out = "");
 
 }  // namespace hlo

@@ -8,10 +8,10 @@
 
 namespace hlo {
 
-// The passes in order of their first run. Passes without changes are only counted.
+// Passes in order of their first run. Those without changes are counted.
 std::string PassTable(const PipelineReport& report);
 
-// The stages with their passes. Fast passes without changes are summed up.
+// Stages with passes. Fast passes without changes are summed up.
 std::string PassTree(const PipelineReport& report);
 
 // The schema is "hlo.time_passes/1".

@@ -28,11 +28,11 @@ class PassWatch {
   static Result<PassWatch> Make(const PassWatchOptions& options, const PipelineOptions& pipeline,
                                 std::function<Result<std::string>(const Module&)> print);
 
-  // Begin is called before a pipeline, and Before and After observe it. All output goes to stderr.
+  // Begin precedes a pipeline, which Before and After observe. All output goes to stderr.
   void Begin(const Module& module);
   Status Before(const PassRun& run, const Module& module);
   Status After(const PassRun& run, const Module& module);
-  // Lists requests that matched nothing: "--print_after=dce: no pass of that name ran".
+  // Requests that matched nothing: "--print_after=dce: no pass of that name ran".
   std::vector<std::string> Notes() const;
 
  private:

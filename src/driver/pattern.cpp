@@ -13,8 +13,8 @@ RE2::Options Quiet() {
   return options;
 }
 
-// The column of the piece that RE2's error names, or 0 if unknown. RE2 stops at the first error from the left, so each
-// prefix with the piece has the same error.
+// The column of the piece in RE2's error, or 0 if unknown. RE2 stops at the first error, so each prefix with the piece
+// has the same error.
 size_t ColumnOf(const RE2& bad) {
   const std::string& text = bad.pattern();
   const std::string& piece = bad.error_arg();

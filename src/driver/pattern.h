@@ -1,5 +1,4 @@
-// Regular expressions from users. RE2 bounds time and stack. std::regex recurses for each character and can overflow
-// the stack.
+// Regular expressions from users. RE2 bounds time and stack, but std::regex can overflow the stack.
 #ifndef HLO_DRIVER_PATTERN_H_
 #define HLO_DRIVER_PATTERN_H_
 

@@ -16,7 +16,7 @@ class Progress {
   ~Progress();
   Progress(const Progress&) = delete;
 
-  // Starts a stage. It is shown when two seconds have passed since construction.
+  // The stage is shown two seconds after construction.
   void Stage(std::string name);
   // Shows progress such as "kernel 12 of 61". Cheap enough for inner loops.
   void Step(int64_t done, int64_t total, const std::string& what);

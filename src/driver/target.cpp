@@ -121,7 +121,7 @@ const ProtoField* Find(const ProtoMessage& message, std::string_view name) {
   return found == message.end() ? nullptr : &*found;
 }
 
-// Shares of a data sheet's rates that copies and products reach on an H200 (ir/device_description.cpp).
+// Shares of data sheet rates that an H200 reaches (ir/device_description.cpp).
 constexpr double kMemoryShare = 0.855, kRateShare = 0.78;
 
 class Config {
@@ -140,8 +140,7 @@ class Config {
     return value;
   }
 
-  // Operations per second of a unit for an XLA type number. A multiply-add is two operations. 0 if the file lacks the
-  // rate.
+  // A multiply-add is two operations. 0 if the file lacks the rate.
   Result<double> Rate(std::string_view unit, std::string_view type, double cores) const {
     const ProtoField* description = Find(info_, unit);
     if (description == nullptr) return 0;

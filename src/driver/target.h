@@ -18,16 +18,16 @@ struct Target {
   DeviceDescription device;
 };
 
-// A name such as "h200", sm_NN for the first device of that compute capability, or a file with XLA's
+// Finds a name such as "h200", sm_NN for the first device of that compute capability, or a file with XLA's
 // GpuTargetConfigProto as text (--xla_gpu_target_config_filename). Errors: kUsage for an unknown name, A017 for an
 // invalid file.
 Result<std::shared_ptr<const Target>> FindTarget(const std::string& name);
 
 std::shared_ptr<const Target> TargetOf(const DeviceDescription& device);
 
-// The device for which the kernels of a platform ("cuda:1", "auto") are planned. Null without a GPU. The host then runs
-// kernels that are planned for the default device, which finds their faults. With `for_speed`, a host's kernels are
-// planned for the host. `why_not` receives the reason if no device could be opened.
+// The device for which kernels of a platform ("cuda:1", "auto") are planned. Null without a GPU: the host then runs
+// kernels for the default device, which finds their faults. With `for_speed`, a host's kernels are planned for the
+// host. `why_not` receives the reason if no device could be opened.
 std::shared_ptr<const Target> TargetOfPlatform(const std::string& platform, bool for_speed,
                                                const std::vector<std::string>& library_path = {},
                                                std::string* why_not = nullptr);

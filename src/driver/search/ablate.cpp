@@ -43,7 +43,7 @@ struct Candidate {
   bool all = false;
 };
 
-// Selectors that disable a pass. If a stage has the name of the pass, the name alone would disable the whole stage.
+// Selectors of a pass. If a stage has its name, the name alone would disable the whole stage.
 std::vector<std::string> SelectorsOf(const std::string& pass, const std::vector<VariantOutcome::Instance>& instances) {
   std::set<std::string> stages;
   bool is_stage = false;
@@ -164,7 +164,7 @@ std::vector<AblationRow> TryEach(const std::string& path, const AblateOptions& o
   return rows;
 }
 
-// Measures pairs, because passes that can replace each other have an effect only together.
+// Passes that can replace each other have an effect only together.
 void TryPairs(const std::string& path, const AblateOptions& options, const std::vector<Candidate>& candidates,
               Ablation* ablation, const Announce& announce) {
   std::vector<const AblationRow*> most;

@@ -1,10 +1,10 @@
-// --ablate measures the effect of each pass, pipeline, pass instance or rule by running the passes without it. kAll
-// compares all passes with no passes.
+// --ablate measures the effect of each pass, pipeline, pass instance or rule by leaving it out. kAll compares all
+// passes with none.
 //
 // Times are modelled for --target's device, or measured on the platform. The interaction of a pair is its effect minus
-// the sum of both single effects. For measurements, each variant is a process, and each round runs all variants once in
-// random order. The effect is the median over rounds of the variant's time divided by the baseline's, with a 95 %
-// bootstrap interval.
+// the sum of both single effects. For measurements, each variant is a process, and each round runs all once in random
+// order. The effect is the median over rounds of the variant's time over the baseline's, with a 95 % bootstrap
+// interval.
 #ifndef HLO_DRIVER_SEARCH_ABLATE_H_
 #define HLO_DRIVER_SEARCH_ABLATE_H_
 
@@ -34,7 +34,7 @@ struct AblateOptions {
   int64_t rounds = 11;
   double threshold = 0.01;  // Smaller effects are only counted.
   int64_t examples_per_run = 0;
-  int64_t pairs = 0;  // Number of the largest effects that are also tried in pairs.
+  int64_t pairs = 0;  // The largest effects that are also tried in pairs.
 };
 
 struct Interval {
@@ -61,7 +61,7 @@ struct Ablation {
   AblationRow baseline;
   std::vector<AblationRow> rows;   // The largest effect first, failures last. A single row with kAll.
   std::vector<AblationRow> pairs;  // The largest interaction first.
-  // Names of passes, rules, ... that did not change the module, so they were not tried.
+  // Passes, rules, ... that did not change the module and were not tried.
   std::vector<std::string> unchanged;
   int passes = 0;  // Distinct passes that ran.
 };

@@ -13,7 +13,7 @@
 namespace hlo {
 namespace {
 
-// These passes choose without measuring, so their effect is not the effect of autotuning.
+// These passes choose without measuring, unlike autotuning.
 constexpr std::string_view kChoosesByRule[] = {"gpu-conv-algorithm-picker", "gemm-algorithm-picker"};
 
 std::string_view WordOf(AblateBy by) {
@@ -85,7 +85,7 @@ std::string NotesOf(const Ablation& ablation) {
   return out;
 }
 
-// `more` are the cells before the result. A failed row has only name and result.
+// `more` has the cells before the result. A failed row has only name and result.
 void AddRow(const AblationRow& row, const AblateOptions& options, std::array<std::string, 2> more, TextTable* table) {
   std::vector<std::string> cells = {row.name, TimeText(row.milliseconds()), EffectText(row.effect)};
   if (options.measured) cells.push_back(IntervalText(row.interval));

@@ -25,7 +25,7 @@ std::string Line(double x1, double y1, double x2, double y2, std::string_view st
              style, "/>\n");
 }
 
-// The distance between about six marks: 1, 2 or 5 times a power of ten.
+// About six marks, 1, 2 or 5 times a power of ten apart.
 double StepOf(double range) {
   const double rough = range / 6, power = std::pow(10, std::floor(std::log10(rough)));
   for (const double factor : {1.0, 2.0, 5.0}) {

@@ -35,7 +35,7 @@ std::string_view ToString(Answer answer) {
 
 std::string_view PassOf(std::string_view instance) { return instance.substr(0, instance.find('#')); }
 
-// The culprit and the place of a crash depend on the variant, so failures of a class count as the same.
+// Culprit and place of a crash depend on the variant, so failures of a class count as the same.
 std::string_view ClassOf(std::string_view way) {
   constexpr std::pair<std::string_view, std::string_view> kClasses[] = {
       {"MISMATCH", "wrong"}, {"INCONCLUSIVE", "wrong"}, {"crash", "crash"}, {"hang", "crash"}, {"script", "script"}};
@@ -93,7 +93,7 @@ class Judge {
     return same ? Answer::kBad : Answer::kUntried;
   }
 
-  // Runs only the passes. The symptom includes the decisions from a lock.
+  // Runs only the passes. The symptom includes decisions from a lock.
   Symptom Look(const Text& text, const RunOptions& run) {
     TrialOptions trial = trial_;
     trial.depth = Depth::kPasses;
@@ -101,7 +101,7 @@ class Judge {
     return Trial(text, run, trial).symptom();
   }
 
-  // Number of options_.confirm tries with this answer, including `known` earlier ones.
+  // Counts options_.confirm tries with this answer, including `known` earlier ones.
   int Count(const Text& text, const RunOptions& run, Answer answer, int known = 0) {
     int count = known;
     for (int i = known; i < options_.confirm; ++i) count += Ask(text, run) == answer;
@@ -279,7 +279,7 @@ class Bisector {
     return std::nullopt;
   }
 
-  // Gets the name of the instance from the run with the limit `bad`, which reaches the instance.
+  // Only the run with the limit `bad` reaches the instance.
   Status NameInstance(int64_t good, int64_t bad) {
     result_.bad_with = judge_.Count(text_, Limited(bad), Answer::kBad, std::min(1, options_.confirm - 1));
     Symptom with = judge_.last();
@@ -344,8 +344,7 @@ class Bisector {
     return out;
   }
 
-  // Shows the modules before and after. If the passes crash or fail, only the module before, because this process could
-  // not survive.
+  // If the passes crash or fail, shows only the module before, because this process could not survive.
   Status ShowChange(int64_t good, int64_t bad) {
     const std::string pass(PassOf(result_.culprits.front()));
     const RunOptions before = fuel_ > 0 ? Fueled(bad, pass, fuel_ - 1) : Limited(good);
@@ -516,7 +515,7 @@ class Bisector {
     return {};
   }
 
-  // Steps without a decision get the choice that is made without measuring.
+  // Steps without a decision get the choice without measuring.
   Status OverDecisions() {
     announce_("which decisions of the lock count for the module");
     const gpu::Lock lock = TRY(gpu::Lock::Parse(TRY(ReadSource(options_.run.tuning.read_from))));

@@ -1,10 +1,10 @@
 // hlo bisect finds the pass instance, rewrite, rule, flag, fusion, autotuning decision or library that causes a
 // property (symptom.h).
 //
-// The property must hold with all parts (the bad end) and must not hold without them (the good end). For passes, bisect
-// finds the smallest --opt_bisect_limit with the property, and then the smallest --xla_fuel of that pass. For sets
-// (rules, flags, fusions, decisions of a lock), it finds a minimal subset by delta debugging. Each trial is a process,
-// which does only the work that decides the property.
+// The property must hold with all parts (the bad end) and not without them (the good end). For passes, bisect finds the
+// smallest --opt_bisect_limit with the property, then the smallest --xla_fuel of that pass. For sets (rules, flags,
+// fusions, decisions of a lock), it finds a minimal subset by delta debugging. Each trial is a process, which does only
+// the deciding work.
 #ifndef HLO_DRIVER_SEARCH_BISECT_H_
 #define HLO_DRIVER_SEARCH_BISECT_H_
 
@@ -30,10 +30,10 @@ struct BisectOptions {
   BisectOver over = BisectOver::kPasses;
   int confirm = 3;
   double trial_seconds = 0;  // 0 is ten times the first trial plus ten seconds.
-  // Measures times. Required for autotuning decisions, which the model does not cover.
+  // Required for autotuning decisions, which the model does not cover.
   bool measured = false;
   std::string directory;  // For the modules before and after, or the locks. "" for none.
-  // The flags of the bad end. `with_flags` returns the options with a subset of these flags.
+  // Flags of the bad end. `with_flags` returns options with a subset of them.
   std::vector<std::string> flags;
   std::function<Result<RunOptions>(const std::vector<std::string>& flags)> with_flags;
   // Called with a sentence after each finding. May be empty.

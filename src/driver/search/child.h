@@ -1,5 +1,5 @@
-// Runs a function in a child process, so that the parent survives a crash or endless loop. The child answers in lines,
-// and receives single letters as commands.
+// A child process, so that the parent survives a crash or endless loop. The child answers in lines, and receives
+// letters as commands.
 #ifndef HLO_DRIVER_SEARCH_CHILD_H_
 #define HLO_DRIVER_SEARCH_CHILD_H_
 
@@ -39,7 +39,7 @@ class ChildProcess {
   bool Send(char command) const;
   // Waits for the next answer. nullopt if the child ended.
   std::optional<std::string> ReadLine();
-  // Like ReadLine, but does not wait. nullopt also if there is no line yet.
+  // Does not wait. nullopt also if there is no line yet.
   std::optional<std::string> TakeLine();
   bool ended() const { return end_.has_value(); }
   const ChildEnd& end() const { return *end_; }

@@ -109,7 +109,7 @@ Literal Retyped(const Literal& literal, const Shape& shape) {
   return out;
 }
 
-// Resizes windows. If padding is one less than the window's size, as for prefix sums, it stays one less.
+// Padding of one less than the window's size, as for prefix sums, stays one less.
 void ResizeWindow(Window& window, const std::function<void(int64_t&)>& resize) {
   for (WindowDim& dim : window.dims) {
     const int64_t before = dim.size;
@@ -145,7 +145,7 @@ void ResizeAttributes(Instruction& inst, const std::function<void(int64_t&)>& re
   }
 }
 
-// Visits operands before users and callees before callers. An incompatible shape is replaced by the inferred shape.
+// Operands and callees come first. An inferred shape replaces an incompatible one.
 bool Reshape(Module& module, const std::function<Shape(const Shape&)>& change,
              const std::function<Literal(const Literal&, const Shape&)>& convert,
              const std::function<void(int64_t&)>& resize) {
@@ -203,7 +203,7 @@ void RemoveUnreadParameters(Computation& entry) {
 }  // namespace
 
 ModuleSize SizeOf(const Module& module, size_t characters) {
-  // Both replacing an operation by a parameter and removing the parameter make the module smaller.
+  // Replacing an operation by a parameter makes the module smaller, and so does removing the parameter.
   constexpr int64_t kOperation = 4, kOther = 2;
   int64_t weight = 0;
   for (const Computation* computation : module.Computations()) {

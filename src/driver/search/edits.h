@@ -1,4 +1,4 @@
-// Edits that make a module smaller. The result may be invalid, so the caller verifies it. Instruction ids are kept.
+// Edits that make a module smaller and keep instruction ids. The caller must verify the result.
 #ifndef HLO_DRIVER_SEARCH_EDITS_H_
 #define HLO_DRIVER_SEARCH_EDITS_H_
 
@@ -27,7 +27,7 @@ using ModuleSize = std::tuple<int64_t, int64_t, size_t>;
 ModuleSize SizeOf(const Module& module, size_t characters);
 int64_t ElementCount(const Module& module);
 
-// Ids of replaceable instructions: the entry first, operands before users.
+// Ids, the entry first, operands before users.
 std::vector<int> Replaceable(const Module& module, Stand stand);
 // Returns whether an instruction was replaced.
 bool Replace(Module& module, std::span<const int> ids, Stand stand);
@@ -37,7 +37,7 @@ bool DropOutputs(Module& module, std::span<const int> outputs);
 
 // Calls, fusions, loops and conditionals.
 std::vector<int> Flattenable(const Module& module);
-// Inlines branch `branch` of conditionals. If `branch` is 0, also inlines calls and fusions, and replaces a loop by one
+// Inlines branch `branch` of conditionals. If it is 0, also inlines calls and fusions, and replaces a loop by one
 // execution of its body.
 bool Flatten(Module& module, std::span<const int> ids, size_t branch);
 
@@ -46,13 +46,12 @@ bool ForgetRemarks(Module& module, Remark remark);
 
 // Dimension sizes above 1, the largest first.
 std::vector<int64_t> SizesOf(const Module& module);
-// Changes dimensions of size `from` to `to`. With `multiples`, also changes k * from to k * to. Infers dependent
-// shapes, so that slices and windows fit.
+// Changes dimensions of size `from` to `to`, and with `multiples` k * from to k * to. Infers dependent shapes, so that
+// slices and windows fit.
 bool Resize(Module& module, int64_t from, int64_t to, bool multiples);
 bool Retype(Module& module, PrimitiveType from, PrimitiveType to);
 
-// Removes dead instructions, uncalled computations, unused parameters and header data about the entry, and restores a
-// valid schedule.
+// Removes dead instructions, computations, parameters and header data of the entry, and restores a valid schedule.
 void Tidy(Module& module);
 
 }  // namespace hlo

@@ -185,7 +185,7 @@ class Reducer {
     return run;
   }
 
-  // Given arguments fix the shapes, so random arguments are preferred if they show the failure.
+  // Random arguments are preferred, because given ones fix the shapes.
   bool FailsWithRandomArguments() {
     announce_("with made-up arguments");
     Trial trial(text_, WithRandomArguments(), trial_);
@@ -282,7 +282,7 @@ class Reducer {
     }
   }
 
-  // Tries the half and the half plus one, because parity and the remainder of a tile can matter.
+  // Tries the half and the half plus one: parity and the remainder of a tile can matter.
   void ShrinkDimension(int64_t size) {
     for (int64_t from = size; from > 1 && !IsOver();) {
       std::set<int64_t> smaller;
@@ -309,8 +309,7 @@ class Reducer {
     return numbers;
   }
 
-  // Applies the edit to the whole list, then to ever smaller chunks. `renumbers`: an edit changes the numbers of the
-  // remaining elements.
+  // Edits the whole list, then ever smaller chunks. `renumbers`: an edit changes the numbers of the other elements.
   void Sweep(const std::string& what, const std::function<std::vector<int>(const Module&)>& list,
              const std::function<bool(Module&, std::span<const int>)>& edit, bool renumbers = false) {
     for (size_t chunk = std::max<size_t>(1, list(*base_.module).size()); !IsOver(); chunk /= 2) {
@@ -340,7 +339,7 @@ class Reducer {
     return Take(edits.size(), [&](size_t i) { return Edited(edits[i], of_same_size); });
   }
 
-  // Empty if the edit changes nothing, or if the module is not smaller, not valid or was tried before.
+  // Empty if the module is unchanged, not smaller, not valid or was tried before.
   std::optional<Candidate> Edited(const Edit& edit, bool of_same_size) {
     std::unique_ptr<Module> module = base_.module->Clone();
     if (!edit(*module)) return std::nullopt;
@@ -367,7 +366,7 @@ class Reducer {
     return options_.output.empty() || options_.output == "-" ? text_->name() : options_.output;
   }
 
-  // Sets the candidate's arguments. A parameter gets the value of the original parameter or instruction with its name.
+  // A parameter gets the value of the original parameter or instruction with its name.
   bool GiveArguments(Candidate* candidate) {
     if (values_.empty() && !FindValues()) return false;
     for (const Instruction* parameter : candidate->module->entry().parameters()) {
@@ -390,7 +389,7 @@ class Reducer {
     interpret.on_value = [&](const Instruction& inst, const Literal& value) {
       if (&inst.computation() == &entry) values_[std::string(inst.name())] = value;
     };
-    // No parameter can replace an instruction without a value, so an error is ignored.
+    // Without a value, no parameter can replace the instruction.
     std::ignore = Interpret(*base_.module, base_.arguments, interpret);
     return true;
   }

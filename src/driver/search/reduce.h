@@ -1,13 +1,11 @@
 // hlo reduce finds a smaller module that still fails in the same way (symptom.h).
 //
-// Given arguments are replaced by generated ones if these show the failure too. First, large steps are tried: only the
-// accused kernel, or only the instructions that compute the value that a pass changed. Then small steps (edits.h) are
-// repeated until no step helps. A step tries a list of edits in ever smaller chunks (delta debugging). A text that
-// cannot be parsed is reduced line by line.
+// Generated arguments replace given ones if they show the failure too. Large steps come first: only the accused kernel,
+// or only the instructions of the value that a pass changed. Then small steps (edits.h) repeat until none helps. A step
+// tries a list of edits in ever smaller chunks (delta debugging). A text that cannot be parsed is reduced by lines.
 //
-// Several candidates are tried in parallel, each in its own process. The first candidate in list order that still fails
-// is taken, so the result does not depend on the number of processes. A candidate must be smaller by ModuleSize. Each
-// taken candidate is written to disk before the next step.
+// Candidates, which must be smaller by ModuleSize, are tried in parallel processes. The first in list order that still
+// fails is taken, so the result does not depend on the number of processes. It is written to disk before the next step.
 #ifndef HLO_DRIVER_SEARCH_REDUCE_H_
 #define HLO_DRIVER_SEARCH_REDUCE_H_
 
@@ -46,8 +44,8 @@ struct ReducedModule {
   std::string text, args;  // `args` is the file of the arguments. "" if generated.
 };
 
-// `announce` receives progress messages, and `line` the result of each round. Errors: the module cannot be loaded,
-// unless that is the failure. N003 if nothing fails or the failure is not reproducible.
+// `announce` receives progress, and `line` the result of each round. Errors: the module cannot be loaded, unless that
+// is the failure; N003 if nothing fails, or not reproducibly.
 Result<ReducedModule> Reduce(const std::string& path, const ReduceOptions& options,
                              const std::function<void(const std::string&)>& announce,
                              const std::function<void(const std::string&)>& line);

@@ -130,7 +130,7 @@ void SetDecisions(const gpu::TuningReport& tuning, Symptom* symptom) {
 
 bool HasNan(const Literal& value) { return FindFirst(value, Oddity::kNan).has_value(); }
 
-// A trial in the child process. `doing` announces stages to the parent.
+// Runs in the child process. `doing` announces stages to the parent.
 class Examination {
  public:
   Examination(Experiment& experiment, const TrialOptions& options, std::function<void(std::string_view)> doing)

@@ -1,5 +1,5 @@
-// The symptom of a failure. Two failures are the same if their `way` is equal. It has the kind of verdict and the
-// culprit, the signal and place of a crash, the code of an error, or the status of a script.
+// The symptom of a failure. Failures are the same if their `way` is equal: the kind of verdict and the culprit, the
+// signal and place of a crash, the code of an error, or the status of a script.
 #ifndef HLO_DRIVER_SEARCH_SYMPTOM_H_
 #define HLO_DRIVER_SEARCH_SYMPTOM_H_
 
@@ -25,7 +25,7 @@ enum class PropertyKind : uint8_t {
   kMismatch,  // A wrong kernel, pass, ...
   kCrash,     // A signal, a failed CHECK, or a hang.
   kError,     // A diagnostic, with `code` unless that is empty.
-  kNan,       // The outputs contain NaN although no argument does. In the interpreter: an instruction makes NaN.
+  kNan,       // Outputs have NaN although no argument does. In the interpreter: an instruction makes NaN.
   kSlower,    // More than `limit` times slower than the good end, as modelled or measured.
   kKernels,   // More kernels than `limit`, or than the good end.
   kBytes,     // More bytes moved than `limit`, or than the good end.
@@ -76,7 +76,7 @@ struct Symptom {
     bool changed = false;
   };
   std::vector<Instance> instances;  // Excludes skipped instances.
-  // A decision of the lock file for the module, and the choice that is made without it.
+  // A decision of the lock file, and the choice without it.
   struct Decision {
     std::string key, step, signature, chosen, without;
     int64_t steps = 0;  // Number of steps with that key. `step` is the first.
@@ -94,7 +94,7 @@ struct TrialOptions {
   Depth depth = Depth::kRun;
   double seconds = 60;  // Longer trials count as hangs.
   int threads = 0;      // 0 is all.
-  // Runs ensembles with other roundings. This is slow, but needed to detect inconclusive verdicts.
+  // Runs ensembles, which are slow but needed for inconclusive verdicts.
   bool asks_for_roundings = true;
 };
 

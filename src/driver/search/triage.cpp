@@ -195,7 +195,7 @@ class Triager {
     return answer.value_or("the run timed out or crashed");
   }
 
-  // Changes one thing at a time, to find the conditions of the failure.
+  // Changes one condition of the failure at a time.
   std::string Elsewhere() {
     struct Change {
       const char* name;

@@ -1,6 +1,6 @@
-// hlo-run --triage examines a failing module. It finds whether the module fails every time, the culprit, the place in
-// the culprit, other conditions of the failure, and the smallest failing module, and writes a bundle. Every run is a
-// separate process. Findings are written to disk before the next step.
+// hlo-run --triage examines a failing module: whether it fails every time, the culprit and the place in it, conditions
+// of the failure, and the smallest failing module. It writes a bundle. Every run is a process, and findings are written
+// to disk before the next step.
 #ifndef HLO_DRIVER_SEARCH_TRIAGE_H_
 #define HLO_DRIVER_SEARCH_TRIAGE_H_
 
@@ -17,7 +17,7 @@ namespace hlo {
 struct TriageOptions {
   RunOptions run;         // The new bundle includes the flags and files in `bundle`.
   std::string directory;  // For the report, triage.json, the smaller module and the bundle.
-  double seconds = 600;   // Limit for all steps. Searches share the time that remains.
+  double seconds = 600;   // Limit for all steps. Searches share the remaining time.
   int jobs = 2;
 };
 
@@ -35,8 +35,8 @@ struct TriageReport {
   std::string bundle;
 };
 
-// `announce` receives progress messages, and `found` the findings so far. Errors: N003 if nothing is wrong, or a file
-// cannot be read or written.
+// `announce` receives progress, and `found` the findings. Errors: N003 if nothing is wrong, or a file cannot be read or
+// written.
 Result<TriageReport> Triage(const std::string& path, const TriageOptions& options,
                             const std::function<void(const std::string&)>& announce,
                             const std::function<void(const TriageReport&)>& found);

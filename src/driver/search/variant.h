@@ -1,4 +1,4 @@
-// Compiles a variant of a module in a child process, so that any failure is only a row in a table.
+// Compiles a variant in a child process, so that a failure is only a row in a table.
 #ifndef HLO_DRIVER_SEARCH_VARIANT_H_
 #define HLO_DRIVER_SEARCH_VARIANT_H_
 
@@ -28,13 +28,13 @@ struct VariantOutcome {
 
 class VariantProcess {
  public:
-  // With `runs`, the process also runs and judges the module, and then waits for Run. If `threads` is 0, it has as many
+  // With `runs`, the process also runs and judges the module, then waits for Run. If `threads` is 0, it has as many
   // threads as this process.
   VariantProcess(const std::string& path, const RunOptions& options, bool runs, int threads = 0);
 
-  // Waits for the outcome. If the process ends early, that is a failure of the variant.
+  // Waits. If the process ends early, the variant failed.
   const VariantOutcome& outcome();
-  // Median milliseconds of the executions in a tenth of a second. nullopt if the variant cannot run.
+  // Median milliseconds over a tenth of a second. nullopt if the variant cannot run.
   std::optional<double> Run();
 
  private:
