@@ -25,7 +25,7 @@ class FlagSet {
 
   void Group(std::string title) { group_ = std::move(title); }
   void Bool(const std::string& name, bool* value, std::string help);
-  // If the flag is absent or its value empty, it is neither true nor false.
+  // Leaves `value` empty if the flag is absent.
   void Bool(const std::string& name, std::optional<bool>* value, std::string help);
   void Int(const std::string& name, int64_t* value, std::string help, int64_t least = 0, int64_t most = INT64_MAX);
   // Accepts 1073741824 or 1GiB.

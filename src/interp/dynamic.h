@@ -7,7 +7,7 @@
 
 namespace hlo {
 
-// Tuples with a dynamic element count, too.
+// True also for a tuple with a dynamic element.
 bool HasDynamicDims(const Shape& shape);
 // Whether an operand or the result may be smaller than its shape.
 bool MayBeDynamic(const Instruction& inst);

@@ -157,10 +157,10 @@ class NewRoundings {
 
   const Origins origins_;
   const Module& after_;
-  std::vector<bool> kept_;  // Indexed by id in the module before.
-  std::vector<Types> held_;
-  std::vector<Types> permitted_;   // Indexed by id in the module before.
-  std::vector<Types> by_callers_;  // Indexed by id in the module after.
+  std::vector<bool> kept_;         // Indexed by id in the module before.
+  std::vector<Types> held_;        // Indexed by id in the module before.
+  std::vector<Types> permitted_;   // Indexed by id in the module after.
+  std::vector<Types> by_callers_;  // Union of `permitted_` of all callers, by computation id.
 };
 
 void RoundBehind(Instruction& inst) {

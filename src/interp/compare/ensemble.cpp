@@ -159,7 +159,7 @@ class Dice {
     PhiloxFirstWords(seed_, static_cast<uint64_t>(i), high_ ^ 0xE5E3'0000'0000, words);
   }
   static double UnitOf(uint32_t word) { return (word + 0.5) * 0x1p-32; }
-  // Makes a normal number from four uniform ones.
+  // Mean 0 and variance 1, from four uniform numbers.
   double Normal(int64_t i) const {
     const PhiloxBlock block = Philox(seed_, static_cast<uint64_t>(i), high_ ^ 0xA11E'0000'0000);
     double sum = -2;
