@@ -33,7 +33,7 @@ constexpr auto MakeRows(std::index_sequence<I...>) {
 template <class Struct>
 inline constexpr auto kRowsOf = MakeRows<Struct>(std::make_index_sequence<decltype(Struct::Fields())::kSize>());
 
-// Whether the op accepts the attribute. Ops that share a struct may accept only some of its fields.
+// Ops that share a struct may accept only some of its fields.
 bool TakesAttribute(Opcode opcode, std::string_view attribute);
 
 // Searches from `next` first, because printers keep the order of the rows.

@@ -1,5 +1,5 @@
-// Builds instructions from their parsed parts. Makes the checks that the verifier could not make later, infers omitted
-// shapes, and expands the short spelling of asynchronous ops.
+// Builds instructions from parsed parts: checks what the verifier could not check later, infers omitted shapes, and
+// expands the short spelling of asynchronous ops.
 #include <algorithm>
 
 #include "base/text.h"
@@ -40,8 +40,7 @@ bool Reader::CheckOperandCount(const Pending& pending) {
   return true;
 }
 
-// Limits the number of shapes in tuples. Inferred tuples are counted together, because tuples of tuples can double with
-// every line.
+// Limits the shapes in tuples. Inferred tuples count together, because tuples of tuples can double with every line.
 bool Reader::CheckTupleSize(const Pending& pending) {
   int64_t shapes = 0;
   for (const Instruction* operand : pending.operands) shapes += CountShapes(operand->shape());

@@ -1,4 +1,3 @@
-// Detects the format of a file from its content.
 #ifndef HLO_PARSER_INPUT_FORMAT_H_
 #define HLO_PARSER_INPUT_FORMAT_H_
 

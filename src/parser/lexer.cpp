@@ -57,7 +57,7 @@ const char* MatchPad(const char* p) {
   return p;
 }
 
-// Returns the end of the payload (0xHEX) that follows nan, `p` if nothing follows, or null if the payload is malformed.
+// Returns the end of the payload (0xHEX) after nan, `p` without a payload, or null for a malformed one.
 const char* MatchNanPayload(const char* p) {
   if (*p != '(') return p;
   if (p[1] != '0' || p[2] != 'x') return nullptr;

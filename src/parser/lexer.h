@@ -30,9 +30,9 @@ inline ByteClass ClassOfByte(char c) { return kByteClasses[static_cast<unsigned 
 inline bool IsWordByte(char c) { return ClassOfByte(c) >= kWordByte; }  // [A-Za-z0-9_.-]
 inline bool IsLetter(char c) { return ClassOfByte(c) == kLetterByte; }
 inline bool IsDigit(char c) { return static_cast<unsigned char>(c - '0') < 10; }
-// The end of the word that starts at `p`. The byte at `end` must be readable.
+// The byte at `end` must be readable.
 const char* WordEnd(const char* p, const char* end);
-// The position after the string at `begin`, or null if it does not end.
+// Returns null if the string does not end.
 const char* StringEnd(const char* begin, const char* end);
 const char* PlainStringEnd(const char* begin, const char* end);  // Also null for a string with escapes.
 

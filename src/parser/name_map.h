@@ -15,7 +15,7 @@ namespace hlo {
 template <class T>
 class NameMap {
  public:
-  // The value of a name, or null. Valid until the next Insert.
+  // Null if absent. Valid until the next Insert.
   T* Find(std::string_view name) {
     if (slots_.empty()) return nullptr;
     const Slot& slot = Probe(name, HashOf(name));

@@ -39,8 +39,7 @@ struct ParseOptions {
 // to max_errors, in one Error. The module keeps the source, and each instruction its range.
 Result<std::unique_ptr<Module>> Parse(std::shared_ptr<const SourceText> source, const ParseOptions& options = {});
 
-// The parts of a file with several modules, which are separated by lines that start with "// -----". Omits parts
-// without code.
+// Lines that start with "// -----" separate modules. Omits parts without code.
 std::vector<SourceRange> SplitInput(const SourceText& source);
 
 Result<Shape> ParseShape(std::string_view text);

@@ -1,4 +1,3 @@
-// Reads the attributes of an instruction according to the field lists of the attribute structs.
 #include <algorithm>
 #include <array>
 

@@ -1,4 +1,4 @@
-// Reads instructions according to the op table and the attribute structs. Grammar: docs/language.md#instructions.
+// Reads instructions by the op table and the attribute structs. Grammar: docs/language.md#instructions.
 #include <algorithm>
 
 #include "base/text.h"
