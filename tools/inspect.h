@@ -1,4 +1,3 @@
-// The sub-commands of hlo-inspect.
 #ifndef HLO_TOOLS_INSPECT_H_
 #define HLO_TOOLS_INSPECT_H_
 

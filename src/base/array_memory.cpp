@@ -27,8 +27,7 @@ constexpr bool kPools = false;
 constexpr bool kPools = true;
 #endif
 
-// Makes malloc keep freed blocks. Otherwise it returns large blocks to the system, which clears their pages before the
-// next use. That slows down large products.
+// Makes malloc keep freed blocks. The system would clear the pages of returned blocks, which slows down large products.
 bool KeepFreedBlocks() {
   mallopt(M_MMAP_THRESHOLD, 32 << 20);  // The largest value that mallopt accepts.
   mallopt(M_TRIM_THRESHOLD, 128 << 20);

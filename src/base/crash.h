@@ -46,8 +46,8 @@ struct CrashOptions {
 };
 void ReportCrashes(const CrashOptions& options);
 
-// For a child process: crashes print no report, and the parent sees the signal. The handler writes the name of the
-// signal and the thread's AtHand objects to the file descriptor `file`, if given.
+// For a child process: crashes print no report, and the parent sees the signal. The signal's name and the thread's
+// AtHand objects go to the descriptor `file`, if given.
 void LeaveCrashesToParent(int file = -1);
 
 namespace internal {

@@ -1,8 +1,8 @@
 #ifndef HLO_BASE_EMBED_H_
 #define HLO_BASE_EMBED_H_
 
-// Embeds the file `path` of the repository in the program, at namespace scope. Its bytes are between the symbols `name`
-// and `name`_end, declared as `extern "C" const char name[]`. The Makefile must make the object depend on the file.
+// Embeds a file of the repository, at namespace scope. Its bytes are between the symbols `name` and `name`_end,
+// declared as `extern "C" const char name[]`. The Makefile must make the object depend on the file.
 #define HLO_EMBED(name, path)        \
   __asm__(                           \
       ".pushsection .rodata,\"a\"\n" \

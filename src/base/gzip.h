@@ -1,4 +1,3 @@
-// Compresses a stream of bytes in the gzip format.
 #ifndef HLO_BASE_GZIP_H_
 #define HLO_BASE_GZIP_H_
 

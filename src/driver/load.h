@@ -1,4 +1,3 @@
-// Loads and verifies a module from a path.
 #ifndef HLO_DRIVER_LOAD_H_
 #define HLO_DRIVER_LOAD_H_
 

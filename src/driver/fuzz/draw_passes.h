@@ -1,4 +1,3 @@
-// Random lists of passes with options.
 #ifndef HLO_DRIVER_FUZZ_DRAW_PASSES_H_
 #define HLO_DRIVER_FUZZ_DRAW_PASSES_H_
 

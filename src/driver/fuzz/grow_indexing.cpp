@@ -1,4 +1,3 @@
-// Grows instructions whose indices are computed at run time.
 #include "driver/fuzz/grower.h"
 
 namespace hlo {

@@ -1,4 +1,3 @@
-// Grows linear algebra, transforms, normalisation and random bits.
 #include <cmath>
 
 #include "driver/fuzz/grower.h"

@@ -1,4 +1,3 @@
-// Diagnostics and hovers.
 #include <algorithm>
 #include <unordered_set>
 

@@ -1,4 +1,3 @@
-// Options of --profile and related flags.
 #ifndef HLO_DRIVER_PROFILE_OPTIONS_H_
 #define HLO_DRIVER_PROFILE_OPTIONS_H_
 

@@ -1,4 +1,3 @@
-// The report of a run as text.
 #include <algorithm>
 
 #include "base/text.h"

@@ -1,4 +1,3 @@
-// The report of a run as JSON ("hlo.run/1").
 #include <algorithm>
 
 #include "base/json.h"

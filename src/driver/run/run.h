@@ -148,7 +148,6 @@ struct RunTimes {
   double ready() const { return parse + passes + tuning + compile; }
 };
 
-// Results of the oracle `local`.
 struct LocalSummary {
   int64_t steps = 0;
   int64_t interpreted = 0;   // Steps that the interpreter ran, which are not checked.
@@ -175,7 +174,6 @@ struct LocalSummary {
   bool undecided_loop = false;  // A kernel with a loop and other instructions stays open.
 };
 
-// Results of the comparator `exact`.
 struct ExactSummary {
   int64_t bound = 0;  // The largest magnitude of made-up arguments. 0 if the user gave the arguments.
   int64_t instructions = 0;
@@ -186,14 +184,12 @@ struct ExactSummary {
   Verdict verdict = Verdict::kMatch;
 };
 
-// Results of the oracle `dataflow`.
 struct DataflowSummary {
   int64_t steps = 0;     // Executions, also in loops.
   int64_t operands = 0;  // Checked operands.
   bool sound = true;
 };
 
-// Results of the oracle `partition`.
 struct PartitionSummary {
   Verdict verdict = Verdict::kMatch;  // kUnsupported if there are no whole results to compare.
   int64_t devices = 0;
@@ -275,7 +271,7 @@ struct RunReport {
   std::string rounded;          // Why outputs beyond a default tolerance count as right.
   std::optional<LocalSummary> local;
   std::shared_ptr<const DivergenceReport> divergence;
-  std::shared_ptr<const ValuesReport> values;  // saved_run.h
+  std::shared_ptr<const ValuesReport> values;
   std::optional<ScopesSummary> scopes;
   std::optional<DataflowSummary> dataflow;
   std::optional<PartitionSummary> partition;

@@ -1,4 +1,3 @@
-// Measures the run time.
 #ifndef HLO_DRIVER_RUN_TIMING_H_
 #define HLO_DRIVER_RUN_TIMING_H_
 

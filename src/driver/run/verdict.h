@@ -1,4 +1,3 @@
-// Determines the verdict on a run and the culprit.
 #ifndef HLO_DRIVER_RUN_VERDICT_H_
 #define HLO_DRIVER_RUN_VERDICT_H_
 

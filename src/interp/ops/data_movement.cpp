@@ -1,4 +1,3 @@
-// Ops that only move elements.
 #include <algorithm>
 #include <cstring>
 

@@ -1,4 +1,3 @@
-// Macros for rows of elementwise ops.
 #ifndef HLO_INTERP_OPS_ELEMENTWISE_ROWS_H_
 #define HLO_INTERP_OPS_ELEMENTWISE_ROWS_H_
 

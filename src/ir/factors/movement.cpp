@@ -1,4 +1,3 @@
-// Factor rules of data movement.
 #include <numeric>
 
 #include "ir/factors/rule_builder.h"

@@ -1,4 +1,3 @@
-// Shape rules of call, while, conditional and fusion.
 #include "base/text.h"
 #include "ir/shapes/shape_checks.h"
 

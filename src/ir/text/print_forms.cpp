@@ -1,4 +1,3 @@
-// Forms of printing, and a limit for inlined bodies.
 #include <algorithm>
 #include <unordered_map>
 
