@@ -1,5 +1,5 @@
-// Builds instructions from parsed parts: checks what the verifier could not check later, infers omitted shapes, and
-// expands the short spelling of asynchronous ops.
+// Builds instructions from parsed parts. Makes checks that the verifier could not make later, infers omitted shapes,
+// and expands the short spelling of asynchronous ops.
 #include <algorithm>
 
 #include "base/text.h"

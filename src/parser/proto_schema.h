@@ -1,4 +1,4 @@
-// The messages of XLA's hlo.proto and xla_data.proto that describe a module, as tables (proto_schema.def).
+// The tables of proto_schema.def.
 #ifndef HLO_PARSER_PROTO_SCHEMA_H_
 #define HLO_PARSER_PROTO_SCHEMA_H_
 
