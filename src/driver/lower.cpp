@@ -47,7 +47,6 @@ struct Lowered {
   Result<std::vector<gpu::EmittedKernel>> kernels;
 };
 
-// A library call or fill has the kernels that could replace it.
 Result<std::vector<gpu::EmittedKernel>> KernelsOf(const Instruction& inst, const DeviceDescription& device) {
   return gpu::EmitFusion(inst, TRY(gpu::KernelPlanOf(inst, device)));
 }

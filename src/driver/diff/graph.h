@@ -1,6 +1,6 @@
-// A computation as a graph of instructions. Fusions are expanded, so that instructions can be compared even if kernels
-// differ. The instructions of a kernel, even a single one, form a group (DiffKernel). Parameters, tuples and
-// get-tuple-elements that only pass values into and out of fusions are not nodes.
+// A computation as a graph of instructions. Fusions are expanded, so that instructions match even if kernels differ.
+// The instructions of a kernel, even a single one, form a group (DiffKernel). Parameters, tuples and get-tuple-elements
+// that only pass values into and out of fusions are not nodes.
 #ifndef HLO_DRIVER_DIFF_GRAPH_H_
 #define HLO_DRIVER_DIFF_GRAPH_H_
 

@@ -70,8 +70,8 @@ struct PairOfGraphs {
   DiffMatch match;
 };
 
-// Sets of kernels. Each kernel is joined with the kernel of the other side with which it shares most instructions.
-// Joining all that share any would give large sets.
+// Joins each kernel with the kernel of the other side that shares most instructions with it. Joining all that share any
+// would give large sets.
 class KernelSets {
  public:
   KernelSets(const PairOfGraphs& pair, const DiffModule& left, const DiffModule& right) : pair_(pair) {

@@ -52,8 +52,8 @@ struct Interval {
 
 class Grower;
 
-// A kind of instruction that can be grown. `grow` adds an instruction and its operands, and keeps the result, or
-// returns false if values or budget do not allow it.
+// `grow` adds an instruction and its operands and keeps the result, or returns false if values or budget do not allow
+// it.
 struct GrowRow {
   Opcode opcode;
   int weight;

@@ -419,8 +419,8 @@ class LocalCheck {
   }
   bool IsKnownWrong(size_t i) const { return summary_.wrong.contains(std::string(steps_[i].instruction->name())); }
 
-  // Runs kernels on small integers if their errors are improbably large, or if they lack the interpreter's bits and
-  // their sums are so long that bounds could hide a missing term.
+  // Doubtful: errors are improbably large, or bits differ from the interpreter's and sums are so long that bounds could
+  // hide a missing term.
   Status DecideDoubtful() {
     std::set<const StepAlone*> done;
     for (const size_t i : doubtful_) {

@@ -185,7 +185,6 @@ std::string FoundNone(Oddity what, std::string_view noun) {
                               : Str("--detect_inf: no ", noun, " made an infinity from operands without one");
 }
 
-// Interprets the module again to get the operands of the finding.
 Result<Error> Explain(const Module& module, std::span<const Literal> args, InterpretOptions options,
                       const Finding& finding, Oddity what) {
   std::map<const Instruction*, Literal> operands;
