@@ -117,7 +117,7 @@ class OnParts {
     return entry_.Add(Opcode::kReshape, Shape(x.shape().type(), dims), {&x});
   }
 
-  // Each of the `groups` equal blocks of dimension `d` is the block of `a` followed by that of `b`.
+  // Along dimension `d`, blocks of `a` and `b` alternate, `groups` of each.
   Instruction& Joined(Instruction& a, Instruction& b, int64_t d, int64_t groups) {
     Dims joined = a.shape().dims(), blocks = joined;
     joined[d] *= 2;

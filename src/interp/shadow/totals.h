@@ -1,5 +1,5 @@
 // Totals of many elements, for reduce, reduce-window and scatters. Private to interp/shadow. The rules hold for all
-// orders, of which the shadow uses the fastest: docs/comparison.md#sums.
+// orders of combining: docs/comparison.md#sums. The shadow uses the fastest.
 #ifndef HLO_INTERP_SHADOW_TOTALS_H_
 #define HLO_INTERP_SHADOW_TOTALS_H_
 
