@@ -35,7 +35,7 @@ Result<std::string> TakeLibraryCalls(Module& module, const DeviceDescription& de
 // Internal faults that did no harm, each once: "[I011] the fixed point of 'fusion' does not end: ...".
 std::vector<std::string> FindingsOf(const PipelineReport& report);
 
-// "pass algsimp#2 (instance 31 of the pipeline)".
+// "pass algsimp#2 (instance 31 of the pipeline, in simplify)".
 std::string Describe(const PassRun& run);
 
 // Rules by frequency: "A.add.1 3x, A.resh.1b".

@@ -200,7 +200,7 @@ class ActualSizes {
         if ((before < after || j == to.rank()) && i < from.rank()) before *= from.dim(i++);
         else after *= to.dim(j++);
       }
-      // Sizes of 1, and all after a 0, belong to the preceding run.
+      // Dimensions of size 1, and all dimensions after one of size 0, join the preceding dimensions.
       while (i < from.rank() && (from.dim(i) == 1 || before == 0)) before *= from.dim(i++);
       while (j < to.rank() && (to.dim(j) == 1 || after == 0)) after *= to.dim(j++);
       int64_t count = 1, others = 1, dynamic = -1, dynamics = 0;

@@ -94,8 +94,8 @@ struct Context {
 
   // The value is the same in both modules, if possible.
   Decider DeciderOf(const Number& number);
-  // The residue of a function without a law. Sets `lacks_law` if both modules have run and only one applies it to these
-  // operands.
+  // The residue of a function without a law above: a hash. Once both modules have been evaluated, sets `lacks_law` if
+  // only one of them applies the function to these operands.
   uint64_t ResidueOf(Opcode op, uint64_t x, uint64_t y = 0);
   // Errors: interruption, and kLimit if the work is used up.
   Status Spend(const Instruction& inst, int64_t elements);

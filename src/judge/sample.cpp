@@ -358,8 +358,8 @@ class Comparer {
       cut.all = !TakeDifference(keys_before, keys_after, cut);
       difference = std::move(comparison);
       if (is_last) break;
-      // Both slices began with the same values, so the difference counts. Within the work limit, a last comparison from
-      // the arguments alone decides.
+      // If both slices began with the same values, the passes cause the difference. The last comparison, if the work
+      // limit allows it, computes both slices from the arguments.
       if (cut.all && !IsWorthAll(change, limit, most)) break;
     }
     if (!cut.all) {

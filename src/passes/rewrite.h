@@ -60,7 +60,7 @@ struct RuleSet {
 };
 std::span<const RuleSet> AllRules();
 
-// Accepts ids and common prefixes: "A.resh.1" (a and b), "A". Empty if there is none.
+// Accepts ids and prefixes: "A.resh.1" finds A.resh.1a and A.resh.1b. Empty if no rule matches.
 std::vector<const Rule*> FindRules(std::string_view selector);
 // A usage error with the nearest rules.
 Error UnknownRule(std::string_view flag, std::string_view selector);

@@ -269,7 +269,7 @@ class CuptiLog : public ActivityLog {
   }
 
  private:
-  // Reads CUPTI's clock three times between two readings of the steady clock. The closest readings count.
+  // Reads CUPTI's clock three times, each time between two readings of the steady clock, and uses the closest pair.
   Status SynchronizeClocks() {
     int64_t nearest = INT64_MAX;
     for (int look = 0; look < 3; ++look) {

@@ -17,7 +17,7 @@ namespace {
 
 using kernel::CeilDiv;
 
-// Products of so few terms run as kernels of kind loop, with one thread for each element.
+// Products with at most so many terms run as kernels of kind loop, with one thread for each element.
 constexpr int64_t kFewTerms = 16;
 
 int64_t TermsOf(const Instruction& product) {

@@ -50,7 +50,7 @@ void CopyStrided(std::vector<Dim> dims, const Word* from, Word* to) {
     *to = *from;
     return;
   }
-  // A plane has the minor dimensions of the destination and of the source.
+  // A plane spans two dimensions: the most minor one of the destination and that of the source.
   const Dim minor = dims.back();
   dims.pop_back();
   Dim other{1, 0, 0};

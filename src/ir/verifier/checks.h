@@ -84,14 +84,14 @@ std::string LayoutFault(const Shape& array);
 void CheckDeadlocks(Findings& findings);  // Only when strict.
 void FindWarnings(Findings& findings);
 
-// A rule for output_to_operand_aliasing: operands and parts exist and have equal shapes.
+// A rule for output_to_operand_aliasing: the operands and tuple elements exist and have equal shapes.
 struct AliasRule {
   const char* code;
   bool any_shape = false;  // Does not compare shapes.
 };
 Status CheckOperandAliases(const Instruction& inst, const OperandAliases& aliases, const AliasRule& rule);
 
-// The part of `shape` at `index`, or null.
+// The element of the tuple `shape` at `index`, or null.
 const Shape* FindSubShape(const Shape& shape, const ShapeIndex& index);
 
 }  // namespace hlo

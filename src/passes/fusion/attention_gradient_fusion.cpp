@@ -103,7 +103,7 @@ bool FuseInto(Computation& computation) {
              why_not.empty() ? "three products take the values of two products of the same size" : why_not);
     if (!why_not.empty()) continue;
     taken.insert(taken.end(), group.begin(), group.end());
-    // Joins in program order, so that launches between two others have already been joined.
+    // In program order, because a launch can only join after the launches between it and `first`.
     const Instruction* first = nullptr;
     for (const Instruction* launch : launches) {
       if (!Has(group, launch)) continue;
