@@ -1,5 +1,5 @@
-// attention-gradient-fusion: joins the five products of an attention's gradients and the kernels between them into a
-// region "attention_gradient". A library computes the region without storing scores and their gradients.
+// Joins the five products of an attention's gradients and the kernels between them into a region "attention_gradient".
+// A library computes it without storing scores and their gradients.
 //
 // Groups are found by arrays with the dimensions of the scores, which two products write and three others read.
 // gpu/libraries checks that these really are gradients.
@@ -23,12 +23,11 @@ using Launches = std::vector<const Instruction*>;
 
 bool IsProduct(const Instruction& launch) { return IsFusion(launch) && LibraryOf(launch) == "gemm"; }
 
-// An array that another launch reads or writes.
 struct Edge {
   const Instruction* other;
   const Shape* shape;
 };
-// `to` has the launches that read a launch's arrays, `from` the launches whose arrays it reads.
+// `to`: the readers of a launch's arrays. `from`: the makers of the arrays that it reads.
 struct Edges {
   std::unordered_map<const Instruction*, std::vector<Edge>> to, from;
 
@@ -48,8 +47,8 @@ bool Has(const Launches& launches, const Instruction* launch) {
   return std::ranges::find(launches, launch) != launches.end();
 }
 
-// Returns the launches that are connected by arrays with the dimensions of the scores. Adds kernels that compute one
-// value for each row, if only these launches read it.
+// The launches connected by arrays with the dimensions of the scores, and kernels of one value for each row that only
+// they read.
 Launches GroupOf(const Instruction& scores, const Edges& edges) {
   const Shape& shape = scores.shape();
   Launches group = {&scores};

@@ -15,7 +15,7 @@ double Elements(const Instruction& inst) {
   return inst.shape().IsArray() ? static_cast<double>(inst.shape().NumElements()) : 1;
 }
 
-// Evaluations by each user that reads at another index than its own. The key is null for the roots.
+// Evaluations by users that read at another index than their own. The roots have the key null.
 using Readers = std::map<const Instruction*, double>;
 
 }  // namespace
@@ -28,8 +28,8 @@ bool KeepsIndex(const Instruction& user, const Instruction& operand) {
 double EvaluationsFor(const Instruction& inst, const Instruction& user, double of_user) {
   if (user.Is(Opcode::kReduce) || RunningFoldOf(user)) return Elements(inst);
   if (KeepsIndex(user, inst)) return of_user;
-  if (inst.shape().IsScalar()) return 1;  // A scalar is computed at most once in each thread.
-  // Each part is only needed for its share of the result.
+  if (inst.shape().IsScalar()) return 1;  // Each thread computes it at most once.
+  // Each part is needed only for its share of the result.
   if (user.Is(Opcode::kConcatenate) || user.Is(Opcode::kPad) || user.Is(Opcode::kDynamicUpdateSlice))
     return of_user * Elements(inst) / std::max(1.0, Elements(user));
   return of_user;
@@ -59,7 +59,7 @@ std::vector<BodyRead> BodyReads(const Instruction& fusion) {
       read.evaluations += evaluations;
       read.copies += reader == nullptr ? 1 : reads[reader].copies;
     }
-    read.copies = std::min<int64_t>(read.copies, 1 << 20);  // Against overflow: each step of a prefix sum doubles it.
+    read.copies = std::min<int64_t>(read.copies, 1 << 20);  // Each step of a prefix sum doubles it.
   }
   std::vector<BodyRead> by_operand;
   for (const Instruction* parameter : body.parameters()) by_operand.push_back(reads[parameter]);

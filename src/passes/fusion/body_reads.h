@@ -1,5 +1,4 @@
-// How often a kernel evaluates the elements of its operands, and at how many places of its code: the cost of computing
-// an operand inside the kernel.
+// How often a kernel evaluates the elements of its operands, and in how many places of its code.
 #ifndef HLO_PASSES_FUSION_BODY_READS_H_
 #define HLO_PASSES_FUSION_BODY_READS_H_
 
@@ -12,7 +11,7 @@ namespace hlo {
 
 struct BodyRead {
   double evaluations = 0;  // Element evaluations in a run, with repetitions.
-  int64_t copies = 0;      // Places in the code that evaluate the operand.
+  int64_t copies = 0;      // Places in the code.
 };
 
 // Indexed by operand.
@@ -20,7 +19,7 @@ std::vector<BodyRead> BodyReads(const Instruction& fusion);
 
 // Whether result element i of `user` needs element i of `operand`, in row-major order.
 bool KeepsIndex(const Instruction& user, const Instruction& operand);
-// The number of elements of `inst` that `user` evaluates to compute `of_user` of its own elements.
+// Elements of `inst` that `user` evaluates for `of_user` of its own.
 double EvaluationsFor(const Instruction& inst, const Instruction& user, double of_user);
 
 }  // namespace hlo

@@ -1,6 +1,5 @@
-// fusion_bitcast_lift: inside a kernel with a reduction, reduce(reshape(f(x))) => reduce(f(reshape(x))), for
-// elementwise f. The reshape of an operand becomes a bitcast outside, and the kernel computes indices in fewer
-// dimensions.
+// Inside a kernel with a reduction, reduce(reshape(f(x))) => reduce(f(reshape(x))), for elementwise f. The reshape of
+// an operand becomes a bitcast outside, and indices have fewer dimensions.
 #include <algorithm>
 #include <unordered_set>
 
@@ -15,8 +14,7 @@ bool IsReshape(const Instruction& inst) { return inst.Is(Opcode::kReshape) || in
 
 bool IsRowMajor(const Instruction& inst) { return inst.shape().IsArray() && inst.shape().HasDefaultLayout(); }
 
-// Returns the reshapes of a kernel if all have the same operand and result dimensions, and the result has fewer.
-// Otherwise returns an empty list.
+// The reshapes, if all have the same operand and result dimensions, and the result has fewer. Otherwise empty.
 std::vector<Instruction*> EqualReshapes(const Computation& body) {
   std::vector<Instruction*> reshapes;
   for (Instruction* inst : body.PostOrder()) {
@@ -32,8 +30,7 @@ std::vector<Instruction*> EqualReshapes(const Computation& body) {
   return reshapes;
 }
 
-// Returns the instructions that compute operands of the reshapes, or an empty list if an instruction cannot have fewer
-// dimensions or has other users.
+// The instructions that compute the reshapes' operands. Empty if one has other users or cannot have fewer dimensions.
 std::vector<Instruction*> Region(const std::vector<Instruction*>& reshapes) {
   const Shape& from = reshapes.front()->operand(0).shape();
   std::vector<Instruction*> region;

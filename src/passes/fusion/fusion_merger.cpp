@@ -1,9 +1,8 @@
-// fusion_merger: merges a kernel into all of its users, or into none, because a single remaining user would still need
-// the launch and the stored result.
+// Merges a kernel into all of its users or none, because a single remaining user would still need the launch and the
+// stored result.
 //
-// XLA of January 2022 limits repeated work (costly functions, elements read several times), memory traffic, and the
-// size of the code. In addition, the kernels must not take longer than before, as estimated from the device
-// description.
+// XLA of January 2022 limits repeated work (costly functions, elements read several times), memory traffic, and code
+// size. In addition, the device description must not predict a longer time.
 #include <algorithm>
 #include <optional>
 
@@ -19,8 +18,8 @@ namespace hlo {
 namespace {
 
 // XLA's thresholds.
-constexpr double kMostTraffic = 1.1;  // Bytes after merging, relative to the bytes before.
-// Below this traffic ratio and above this number of bytes, several users may repeat costly functions.
+constexpr double kMostTraffic = 1.1;  // Bytes after merging / bytes before.
+// Below this traffic ratio and above these bytes, several users may repeat costly functions.
 constexpr double kWorthCostly = 0.3, kLeastTraffic = 1024;
 constexpr int64_t kMostCopies = 15;        // Copies of a producer in one kernel's code.
 constexpr double kCostlyInstruction = 10;  // As in the pass fusion.
@@ -49,13 +48,13 @@ class FusionMerger {
  private:
   struct Kernel {
     bool may_merge = false;  // The kernel may be merged into its users.
-    bool alone = false;      // No kernel may be merged into this one.
-    bool costly = false;     // The kernel computes a costly function.
+    bool alone = false;      // No kernel may be merged into it.
+    bool costly = false;     // Computes a costly function.
     int64_t instructions = 0;
-    int64_t copies = 1;  // Largest number of copies of a merged kernel in this kernel's code.
+    int64_t copies = 1;  // Most copies of one merged kernel in this kernel's code.
     FusionGraph::Shape shape;
   };
-  // A kernel that reads the producer. Producers come first, so this kernel has not been merged itself.
+  // A kernel that reads the producer. As producers come first, it has not been merged itself.
   struct User {
     const Instruction* fusion;
     GroupId id;
@@ -92,7 +91,7 @@ class FusionMerger {
     return kernel;
   }
 
-  // Returns the reason why the kernel stays.
+  // The reason why the kernel stays.
   std::optional<FusionNote> Merge(const Instruction& fusion, GroupId id) {
     std::vector<User> users;
     for (const Instruction* inst : fusion.users()) {
@@ -123,7 +122,7 @@ class FusionMerger {
     const int64_t instructions = kernel.instructions + kernels_[id].instructions;
     if (instructions > options_.instructions)
       return Counts(FusionReason::kInstructions, user->fusion, instructions, options_.instructions);
-    const int64_t reads = graph_.ReadCountOfUnion(user->id, id) - 1;  // Without the producer's value.
+    const int64_t reads = graph_.ReadCountOfUnion(user->id, id) - 1;  // The producer's value does not count.
     const int64_t parameters = reads + user->fusion->shape().LeafCount();
     if (reads > graph_.ReadCount(user->id) && parameters > options_.parameters)
       return Counts(FusionReason::kParameters, user->fusion, parameters, options_.parameters);
@@ -139,7 +138,7 @@ class FusionMerger {
     return std::nullopt;
   }
 
-  // Whether the merged kernel would read an array that it updates in place.
+  // The merged kernel must not read an array that it updates in place.
   static bool UpdatesWhatIsRead(const Instruction& user, const Instruction& producer) {
     const int64_t roots = std::ssize(FusionRoots(user));
     for (int64_t root = 0; root < roots; ++root) {

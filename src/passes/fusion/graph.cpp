@@ -16,13 +16,13 @@
 namespace hlo {
 namespace {
 
-constexpr double kMadeInside = -1;  // Read::bytes of a value that the group computes.
+constexpr double kMadeInside = -1;  // Read::bytes of such a value.
 
 double Elements(const Instruction& inst) {
   return inst.shape().IsArray() ? static_cast<double>(inst.shape().NumElements()) : 1;
 }
 
-// The cost of `inst` in additions, if each element is computed once.
+// Additions, if each element is computed once.
 double WorkOf(const Instruction& inst) {
   if (!IsFusion(inst)) return Elements(inst) * InstructionCost(inst);
   double work = 0;
@@ -31,7 +31,7 @@ double WorkOf(const Instruction& inst) {
   return work;
 }
 
-// Bytes that a fusion's instructions would move if each were a separate kernel.
+// Bytes as if each instruction were a kernel.
 double BytesOfBody(const Instruction& fusion) {
   double bytes = 0;
   for (const Instruction* inst : FusedComputation(fusion).instructions()) bytes += BytesMoved(*inst);
@@ -124,7 +124,7 @@ void FusionGraph::IsMade(const Instruction& value, Group* group) {
 void FusionGraph::CopyGroup(GroupId from, GroupId id, double times, FusionReason why) {
   groups_[id].work += times * groups_[from].work;
   const std::vector<Instruction*>& members = groups_[id].members;
-  // Users come first, so that a read of a value is recorded before IsMade() marks the value as computed inside.
+  // Users come first, so that reads are recorded before IsMade() marks the value as computed inside.
   std::vector<Instruction*> copies = groups_[from].members;
   std::erase_if(copies, [&](const Instruction* copy) { return std::ranges::find(members, copy) != members.end(); });
   std::ranges::sort(copies, std::greater(), [&](const Instruction* copy) { return position_[copy->place()]; });
@@ -145,7 +145,7 @@ void FusionGraph::Dissolve(GroupId id) {
   groups_[id] = Group();
 }
 
-// Scalar constants are copied into the kernel. A value with several readers counts once, with at most its size.
+// Scalar constants are copied into the kernel. A value with several readers counts once.
 void FusionGraph::AddReads(const Instruction& member, Group* group) {
   scratch_.clear();
   for (int64_t i = 0; i < member.operand_count(); ++i) {
@@ -249,7 +249,7 @@ bool FusionGraph::IsStored(const Instruction& value, GroupId a, GroupId b) const
   return false;
 }
 
-// Adds the values that the groups store, in program order. A fusion with several results adds its get-tuple-elements.
+// The values that the groups store, in program order. A fusion with several results adds its get-tuple-elements.
 void FusionGraph::AddStoredValues(GroupId a, GroupId b, std::vector<Instruction*>* values) const {
   if (a == b && groups_[a].members.size() == 1 && !IsFusion(Root(a))) return values->push_back(&Root(a));
   std::vector<Instruction*> givers;
@@ -390,7 +390,7 @@ void FusionGraph::WriteLog() {
     const std::string& other_name = other == kNoGroup ? std::string(root->name()) : names_[Find(other)];
     if (other != kNoGroup && name == other_name) continue;  // The two were joined later.
     const FusionLog::Note apart{note.reason, Text(note), {other_name}, other != kNoGroup, bytes};
-    if (!AddNote(name, apart)) continue;  // An earlier iteration of the pass logged the note.
+    if (!AddNote(name, apart)) continue;  // An earlier iteration logged it.
     ++log_->counts[static_cast<int>(note.reason)];
     if (other != kNoGroup) AddNote(other_name, {note.reason, apart.text, {name}, true, bytes});
   }

@@ -4,11 +4,11 @@
 // provides:
 //
 //   dependencies   would the union of two groups depend on itself?
-//   cost           what would a group cost, or a union that does not exist yet?
-//   reasons        each join and each rejection has a reason (reasons.def), which is counted and kept for log.h
+//   cost           of a group, or of a union that does not exist yet
+//   reasons        each join and rejection has a reason (reasons.def), which is counted and kept for log.h
 //
-// At most one group stores an instruction, that is, writes its value to memory. Any number of groups may compute a copy
-// of it. The computation does not change until Outline makes a fusion of each group.
+// At most one group stores an instruction, that is, writes its value to memory. Any number may compute a copy. The
+// computation does not change until Outline makes a fusion of each group.
 #ifndef HLO_PASSES_FUSION_GRAPH_H_
 #define HLO_PASSES_FUSION_GRAPH_H_
 
@@ -32,16 +32,16 @@ namespace hlo {
 using GroupId = int;
 inline constexpr GroupId kNoGroup = -1;
 
-// Whether the root or a side effect depends on each instruction, indexed by place. Strategies ignore other
-// instructions, such as originals of copies that an earlier run made, and leave them to dce.
+// Whether the root or a side effect depends on each instruction, by place. Strategies leave the others, such as
+// originals that an earlier run copied, to dce.
 std::vector<bool> NeededPlaces(const Computation& computation, std::span<Instruction* const> order);
 // Needed instructions, operands and control predecessors first.
 std::vector<Instruction*> NeededOrder(Computation& computation);
 
 class FusionGraph {
  public:
-  // `order` must contain all needed instructions, operands and control predecessors first. Decisions are logged for the
-  // file `where`.
+  // `order` must contain all needed instructions, in the order of NeededOrder. Decisions are logged for the file
+  // `where`.
   FusionGraph(Computation& computation, std::vector<Instruction*> order, const PassContext& context,
               const std::source_location& where = std::source_location::current());
 
@@ -49,41 +49,40 @@ class FusionGraph {
   bool logging() const { return log_ != nullptr || logs_why_; }
   bool IsNeeded(const Instruction& inst) const { return position_[inst.place()] >= 0; }
 
-  // Opens a group that stores `root`. If `root` is a fusion, it is merged with later members. `why` is the reason why
-  // the groups of its users do not compute `root`.
+  // Opens a group that stores `root`. A fusion is merged with later members. `why` tells why the users' groups do not
+  // compute `root`.
   GroupId Open(Instruction& root, const FusionNote* why = nullptr);
-  // Lets `group` compute `producer` instead of reading it. `evaluations` is the number of elements that it computes,
-  // with repetitions.
+  // Lets `group` compute `producer` instead of reading it. `evaluations` counts the computed elements, with
+  // repetitions.
   void Copy(Instruction& producer, GroupId group, double evaluations, FusionReason why);
-  // Lets `group` compute all members of `from`, `times` as often as `from` does, instead of reading the result of
-  // `from`. `from` stays for its other users.
+  // Lets `group` compute the members of `from`, `times` as often as `from` does, instead of reading its result. `from`
+  // stays for its other users.
   void CopyGroup(GroupId from, GroupId group, double times, FusionReason why);
   // Removes a group whose result has no readers. Its instructions stay until dce.
   void Dissolve(GroupId group);
   // Merges `b` into `a`. There must be no path between them through a third group.
   void Union(GroupId a, GroupId b, const FusionNote& why);
-  // The Keep functions only log why groups stay apart, or why `kernel`, which is in no group, joins no other kernel.
+  // The Keep functions only log why groups, or `kernel` without a group, stay apart.
   void KeepApart(GroupId a, GroupId b, const FusionNote& why);
   void KeepAlone(GroupId group, const FusionNote& why);
   void KeepFromAll(const Instruction& kernel, const FusionNote& why);
 
-  // The root, then the other members in the order in which they joined. Empty if the group was merged into another or
-  // dissolved.
+  // The root, then members in the order of joining. Empty if the group was merged into another or dissolved.
   const std::vector<Instruction*>& Members(GroupId group) const { return groups_[group].members; }
   // The group that stores the value, or kNoGroup. Elements of a tuple belong to its group.
   GroupId GroupOf(const Instruction& value) const {
     return group_of_[(value.Is(Opcode::kGetTupleElement) ? value.operand(0) : value).place()];
   }
 
-  // Whether `group` depends on `before`, also through instructions in no group.
+  // Dependencies through instructions in no group count.
   bool IsReachable(GroupId group, GroupId before) { return Waits().IsReachable(Root(group), Root(before)); }
   // An instruction of a third group through which `group` depends on `before`, or null.
   const Instruction* InstructionBetween(GroupId group, GroupId before) {
     return Waits().InstructionBetween(Root(group), Root(before));
   }
 
-  // The number of values that members read and the group does not compute. After a union, this includes values that one
-  // of the two groups stores and the other one reads.
+  // The number of values that the group reads but does not compute. After a union, this includes values that one part
+  // stores and the other reads.
   int64_t ReadCount(GroupId group) const { return groups_[group].read_count; }
   int64_t ReadCountOfUnion(GroupId a, GroupId b) const;
   GroupCost CostOf(GroupId group) const { return CostOfUnion(group, group); }
@@ -95,8 +94,8 @@ class FusionGraph {
     FusionKind kind;
     std::string name;  // "loop_add" for fused_loop_add and loop_add_fusion.
   };
-  // Makes a fusion of each group except groups of one fusion, in the order of the groups' roots. Returns whether it
-  // made any. The graph must not be used afterwards.
+  // Makes a fusion of each group that is not a single fusion, in the order of the roots. Returns whether it made any.
+  // The graph must not be used afterwards.
   bool Outline(const std::function<Shape(GroupId)>& shape_of);
 
  private:
@@ -107,11 +106,10 @@ class FusionGraph {
   struct Group {
     std::vector<Instruction*> members;
     std::vector<Read> reads;  // Sorted by place.
-    int64_t read_count = 0;   // Without values computed in the group.
+    int64_t read_count = 0;   // Excludes values computed in the group.
     double work = 0;
   };
-  // The groups that contain an instruction. `ids` is the xor of their ids, which is the id of the group if there is
-  // only one.
+  // `ids` is the xor of the groups' ids, so of a single group it is the id.
   struct Holders {
     int count = 0;
     GroupId ids = 0;
@@ -126,8 +124,8 @@ class FusionGraph {
     const Instruction* inst;
   };
   struct Noted {
-    GroupId group, other;     // `other` is kNoGroup for a note about `group` alone. Both are kNoGroup for a note about
-                              // `root` and all others.
+    GroupId group,
+        other;  // `other` is kNoGroup for a note about `group` alone, and both for a note about `root` and all others.
     const Instruction* root;  // Root of `other`, or else of `group`, at that time.
     FusionNote note;
     double bytes;
@@ -147,7 +145,7 @@ class FusionGraph {
   GroupId Find(GroupId group) const;
   void StartLog();
   void WriteLog();
-  bool AddNote(const std::string& name, const FusionLog::Note& note);  // Returns false if the note exists already.
+  bool AddNote(const std::string& name, const FusionLog::Note& note);  // False if it exists already.
   void WriteMembers(GroupId id, const std::vector<int>& copies);
 
   Computation& computation_;
@@ -156,10 +154,10 @@ class FusionGraph {
   const std::source_location where_;
   const bool logs_why_;
   std::vector<int> position_;      // Indexed by place. -1 if not needed.
-  std::vector<GroupId> group_of_;  // By place: the group that stores the value.
-  std::vector<Holders> held_by_;   // By place: the groups that compute the value.
+  std::vector<GroupId> group_of_;  // The group that stores the value, by place.
+  std::vector<Holders> held_by_;   // The groups that compute it, by place.
   std::vector<Group> groups_;
-  std::vector<GroupId> part_of_;  // The group that a group was merged into.
+  std::vector<GroupId> part_of_;  // The group that it was merged into.
   std::optional<WaitGraph> waits_;
   std::vector<Read> scratch_;
   // Only for the log.

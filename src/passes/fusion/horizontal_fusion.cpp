@@ -1,6 +1,6 @@
-// gpu_horizontal_loop_fusion, gpu_horizontal_input_fusion: join kernels that are too small to fill a device, such as an
-// optimizer's updates of many small arrays. Only one common user and the root may read these kernels, so that they do
-// not depend on each other.
+// gpu_horizontal_loop_fusion, gpu_horizontal_input_fusion: join kernels too small to fill a device, such as an
+// optimizer's updates of small arrays. Only one common user and the root may read these kernels, so that they do not
+// depend on each other.
 //
 //   loop   kernels without reductions, with results of one type and equally much code, of any dimensions, at most 32
 //   input  reductions that iterate over the same elements (walk.h)
@@ -94,7 +94,7 @@ class HorizontalFusion {
   bool IsSmall(const Instruction& fusion, const Walk& walk) const {
     const auto is_row_major = [](const Instruction* operand) { return IsRowMajor(operand->shape()); };
     if (!IsRowMajor(fusion.shape()) || !std::ranges::all_of(fusion.operands(), is_row_major)) return false;
-    if (reductions_) return true;  // JoinReductions limits code and parameters.
+    if (reductions_) return true;  // JoinReductions has the limits.
     const std::vector<const Instruction*> roots = FusionRoots(fusion);
     const PrimitiveType type = roots.front()->shape().type();
     const auto of_one_type = [&](const Instruction* root) { return root->shape().type() == type; };
@@ -164,7 +164,7 @@ class HorizontalFusion {
 
 Result<bool> FuseSideBySide(Module& module, const PassContext& context, bool reductions) {
   bool changed = false;
-  // The pass repeats, because joined kernels may be alike although the original kernels were not.
+  // Repeats, because joined kernels may be alike although the originals were not.
   for (Computation* computation : SequentialComputations(module)) {
     while (HorizontalFusion(*computation, context, reductions).Run()) changed = true;
   }

@@ -1,12 +1,12 @@
 // fusion: decides which instructions share a kernel.
 //
 // Users are placed before operands. An instruction joins the kernels of all its users, with a copy in each, or becomes
-// the root of its own kernel. A kernel thus contains every path to its root, and no two kernels depend on each other.
-// An instruction joins if the repeated computation takes less time than a launch and its memory traffic
+// the root of its own kernel. So a kernel contains every path to its root, and no two kernels depend on each other. An
+// instruction joins if the repeated computation takes less time than a launch and its memory traffic
 // (DeviceDescription).
 //
-// A reduce or running fold (ir/running_fold.h) is a root, or is read at the index of the root through elementwise
-// instructions, which then run after it (ir/fusion.h, kInput).
+// A reduce or running fold (ir/running_fold.h) is a root, or is read at the root's index through elementwise
+// instructions, which run after it (ir/fusion.h, kInput).
 #include <algorithm>
 #include <iterator>
 #include <utility>
@@ -29,11 +29,11 @@ namespace {
 enum class Place : uint8_t {
   kRoot,
   kReduced,    // The index of the fold's operand.
-  kElsewhere,  // A computed index, or several indices.
+  kElsewhere,  // A computed index, or several.
 };
 
-// An instruction of the kernel that reads another one at an index of its own. The pair has its number in ids_ and its
-// copies in the code. kAtRoot is the read of the root.
+// An instruction of the kernel that reads another at an index of its own: its number in ids_, and its copies in the
+// code. kAtRoot is the read of the root.
 using Reader = std::pair<int, int64_t>;
 constexpr Reader kAtRoot = {-1, 1};
 
@@ -44,21 +44,20 @@ struct Range {
 };
 constexpr Range kByRoot = {0, 1};  // The range of kAtRoot in readers_.
 
-// The use of an instruction in one kernel.
 struct Member {
   GroupId kernel;
   double evaluations;  // Elements computed, with repetitions.
   Place place;
   Range readers;        // Sorted.
-  int64_t copies = 1;   // Copies in the kernel's code, one for each index.
-  bool places = false;  // The value is only used as an index of gathers.
+  int64_t copies = 1;   // Copies in the code, one for each index.
+  bool places = false;  // The value is only an index of gathers.
 };
 
 struct Kernel {
   const Instruction* fold = nullptr;  // The first reduce or running fold.
-  bool alone = false;                 // No instruction may join the kernel.
+  bool alone = false;                 // Nothing may join the kernel.
   int64_t code = 0;
-  double idle = 0;  // Seconds in which arithmetic units wait for memory.
+  double idle = 0;  // Seconds in which arithmetic waits for memory.
   size_t join = 0;  // Last position of the kernel in joins_.
 };
 
@@ -69,7 +68,7 @@ double Bytes(const Instruction& inst) { return static_cast<double>(inst.shape().
 
 bool IsScalarConstant(const Instruction& inst) { return inst.Is(Opcode::kConstant) && inst.shape().IsScalar(); }
 
-// Whether `inst` is free, so that each user gets a copy.
+// Free instructions get a copy for each user.
 bool IsTrivial(const Instruction& inst) {
   return inst.Is(Opcode::kIota) || (inst.Is(Opcode::kBroadcast) && IsScalarConstant(inst.operand(0)));
 }
@@ -112,8 +111,8 @@ bool IsFusible(const Instruction& inst) {
   return inst.shape().IsArray() || inst.Is(kStandsAlone) || inst.Is(Opcode::kReduce);
 }
 
-// Returns the needed instructions, operands before users. Copies trivial instructions with users in kernels and
-// outside, so that no kernel reads them from memory.
+// The needed instructions, operands before users. Copies trivial ones with users in kernels and outside, so that no
+// kernel reads them from memory.
 std::vector<Instruction*> SplitTrivial(Computation& computation) {
   const std::vector<Instruction*> all = computation.PostOrder();
   const std::vector<bool> needed = NeededPlaces(computation, all);
@@ -160,7 +159,7 @@ class InstructionFusion {
  private:
   struct Subtree {
     double bytes = 0;  // Bytes that computing the value reads.
-    int size = 0;      // Instructions, up to a limit. Shared ones count repeatedly.
+    int size = 0;      // Instructions, repeated ones too, up to a limit.
   };
 
   void EstimateSubtrees() {
@@ -229,7 +228,7 @@ class InstructionFusion {
     return false;
   }
 
-  // Sets joins_ if `inst` joins the kernels of all its users, otherwise why_.
+  // Sets joins_ or why_.
   bool Joins(const Instruction& inst) {
     joins_.clear();
     if (inst.IsRoot()) return Refuse(FusionReason::kResult, inst);
@@ -318,7 +317,7 @@ class InstructionFusion {
     if (join.copies > 1 && kernel.code + join.copies > kMostCode)
       return Refuse(FusionReason::kCopies, inst, static_cast<double>(join.copies));
     if (!IsFold(inst)) return true;
-    // A fold may join only one kernel, at the index of the root.
+    // A fold may join only one kernel, at the root's index.
     const bool scans = !inst.Is(Opcode::kReduce);
     if (joins_.size() != 1) return Refuse(scans ? FusionReason::kScanElsewhere : FusionReason::kSumOfSeveral, inst);
     if (join.place != Place::kRoot || inst.operand_count() != 2)
@@ -370,10 +369,9 @@ class InstructionFusion {
     return {FusionKind::kLoop, name};
   }
 
-  // Larger subtrees are not copied. Instructions that cost at least kCostlyInstruction adds have at most two copies.
+  // Larger subtrees are not copied. Costly instructions have at most two copies.
   static constexpr int kMostCopied = 24;
-  // Copies of instructions in a kernel, one for each index. In a prefix scan by halves, the code grows exponentially
-  // with the levels.
+  // Copies of instructions in a kernel. In a prefix scan by halves, they grow exponentially with the levels.
   static constexpr int64_t kMostCode = 128;
   static constexpr double kCostlyInstruction = 10;
 
@@ -388,7 +386,7 @@ class InstructionFusion {
   std::vector<Subtree> subtrees_;
   std::vector<Kernel> kernels_;
   std::vector<Member> joins_;  // Uses of the current instruction.
-  FusionNote why_ = {};        // Why the instruction needs its own kernel.
+  FusionNote why_ = {};        // Why it needs its own kernel.
   std::vector<Instruction*> bitcasts_;
 };
 

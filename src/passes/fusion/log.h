@@ -1,4 +1,4 @@
-// The decisions of fusion strategies with their reasons, for --print_fusion_plan. No decision depends on the log.
+// The reasons of fusion strategies, for --print_fusion_plan. No decision depends on the log.
 #ifndef HLO_PASSES_FUSION_LOG_H_
 #define HLO_PASSES_FUSION_LOG_H_
 
@@ -22,7 +22,7 @@ inline constexpr int kFusionReasons = 0
 #include "passes/fusion/reasons.def"
     ;
 std::string_view NameOf(FusionReason reason);
-bool Joins(FusionReason reason);  // Returns false if the reason keeps kernels apart.
+bool Joins(FusionReason reason);  // False if it keeps kernels apart.
 
 struct FusionNote {
   FusionReason reason;
@@ -41,11 +41,11 @@ struct FusionLog {
     double bytes = 0;     // Traffic that joining saves or would save.
   };
   struct Group {
-    bool made = false;               // Made by a pass, not present in the input.
+    bool made = false;               // Made by a pass.
     std::vector<std::string> parts;  // Merged kernels, which may be in the log themselves.
     std::vector<Note> notes;
     int64_t shared = 0;      // Instructions that other kernels compute too.
-    double bytes_alone = 0;  // Traffic of one kernel for each instruction. Copies in k kernels count 1/k.
+    double bytes_alone = 0;  // Traffic of one kernel for each instruction. Each of k copies counts 1/k.
   };
   std::unordered_map<std::string, Group> groups;  // Keyed by fusion.
   std::array<int64_t, kFusionReasons> counts = {};

@@ -1,4 +1,4 @@
-// multi_output_fusion: joins kernels that iterate over the same elements (walk.h) into one kernel with several results.
+// Joins kernels that iterate over the same elements (walk.h) into one with several results.
 //
 //   producer and consumer   The consumer reads the producer's result at the index of the iteration. Saves a read.
 //   siblings                Both read a value with the dimensions of the iteration. Saves a read.
@@ -18,12 +18,12 @@
 namespace hlo {
 namespace {
 
-// Largest output of kernels that are joined only to save a launch.
+// Largest result of kernels that are joined only to save a launch.
 constexpr int64_t kSmallBytes = 1 << 20;
-// Joins that are tried for a kernel. More distant kernels usually depend on this kernel.
+// Joins tried for a kernel. More distant kernels usually depend on it.
 constexpr int kMostTries = 8;
 
-// Whether every use in the fused computation is at the index of the iteration.
+// Whether every use in the fused computation does so.
 bool ReadsAtIteration(const Instruction& value) {
   std::unordered_set<const Instruction*> seen = {&value};
   std::vector<const Instruction*> worklist = {&value};
@@ -121,7 +121,7 @@ class MultiOutputFusion {
   // `b` reads results of `a`.
   Veto VetoOfReading(GroupId a, GroupId b) {
     const Walk &producer = walks_[a], &kernel = walks_[b];
-    // The result of a reduce is only known after the iteration.
+    // A reduce's result is known only after the iteration.
     if (producer.reduces && !kernel.reduces) return FusionNote{FusionReason::kNeedsAll};
     if (Veto veto = OtherWalk(walks_[a], walks_[b])) return veto;
     if (Veto veto = VetoOfLimits(a, b)) return veto;
@@ -141,7 +141,6 @@ class MultiOutputFusion {
     return {};
   }
 
-  // The root that computes `value` in its fusion.
   static const Instruction& RootOf(const Instruction& value) {
     const bool element = value.Is(Opcode::kGetTupleElement);
     return *FusionRoots(element ? value.operand(0) : value)[element ? value.tuple_index() : 0];
@@ -163,7 +162,7 @@ class MultiOutputFusion {
   }
 
   void JoinSiblings() {
-    // The last value that each group was listed as a reader of.
+    // The last value that lists the group as a reader.
     std::vector<const Instruction*> read(walks_.size());
     for (const Instruction* value : graph_.order()) {
       if (!value->shape().IsArray() || value->users().size() < 2) continue;

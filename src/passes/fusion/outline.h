@@ -12,10 +12,10 @@ namespace hlo {
 class Computation;
 class Instruction;
 
-// Makes a fusion of copies of `members` (operands before users) with results `roots`. A member that is a fusion
-// contributes the contents of its computation. If it has several roots, `roots` has its get-tuple-elements. Other
-// values that members use become operands, except scalar constants, which are copied. Uses of the roots are redirected
-// to the fusion. The originals stay until dce, so that several fusions may copy a member.
+// Makes a fusion of copies of `members` (operands before users) with results `roots`. A fusion among them contributes
+// its computation's contents, and if it has several roots, `roots` has its get-tuple-elements. Other values become
+// operands, except scalar constants, which are copied. The fusion replaces uses of the roots. The originals stay until
+// dce, so that several fusions may copy a member.
 Instruction& Outline(Computation& computation, std::span<Instruction* const> members,
                      std::span<Instruction* const> roots, FusionKind kind, std::string_view name);
 

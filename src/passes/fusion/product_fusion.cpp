@@ -1,6 +1,6 @@
-// product-fusion: joins a product with the kernel of an operand that only this product reads (a region "product"), if
-// the product can compute the operand on the fly. For example, weights that are converted, or sliced from a stack of
-// layers, are then not written to memory.
+// Joins a product with the kernel of an operand that only it reads (a region "product"), if the product can compute the
+// operand on the fly. For example, converted weights, or weights sliced from a stack of layers, are then not written to
+// memory.
 //
 // A product of few rows or columns is bound by memory, and may also read sums, products, broadcasts and transposes.
 // Larger products accept only converts and parts of arrays.
@@ -28,7 +28,7 @@ const Instruction* DotOf(const Instruction& launch) {
   return nullptr;
 }
 
-// Number of elements along the free dimensions: the rows (or columns) of the product.
+// Along the free dimensions: the product's rows (or columns).
 int64_t FreeElements(const Shape& shape, const std::vector<int64_t>& batch, const std::vector<int64_t>& contracting) {
   int64_t elements = 1;
   for (int64_t d = 0; d < shape.rank(); ++d) {

@@ -1,5 +1,5 @@
-// recurrent-loop-fusion: makes a loop of a recurrent network a region "block" if its weights fit the shared memory of a
-// cluster of blocks, and a model expects it to be faster (ir/recurrent_loop.h).
+// Makes a loop of a recurrent network a region "block" if its weights fit the shared memory of a cluster of blocks, and
+// a model expects it to be faster (ir/recurrent_loop.h).
 #include <string>
 #include <unordered_set>
 #include <vector>
@@ -28,7 +28,7 @@ bool RunsInCluster(const Instruction& loop, const DeviceDescription& device) {
   std::string why_not;
   const auto recurrent = RecurrentLoopOf(loop, &why_not);
   bool runs = recurrent && ClusterFor(*recurrent, device, &why_not);
-  // A region relies on known_trip_count, because it does not see the counter's initial value.
+  // A region relies on known_trip_count. It does not see the counter's initial value.
   if (runs && DerivedTripCount(loop) != recurrent->trips) {
     runs = false;
     why_not = "its trip count does not follow from its counter";
@@ -39,7 +39,7 @@ bool RunsInCluster(const Instruction& loop, const DeviceDescription& device) {
   return runs;
 }
 
-// `taken` collects conditions and bodies of loops in regions.
+// `taken`: conditions and bodies of loops in regions.
 bool FuseIn(Computation& computation, const DeviceDescription& device, Computations* taken) {
   RegionGraph graph(computation);
   std::unordered_set<const Instruction*> chosen;

@@ -1,5 +1,5 @@
 // Groups of launches of one computation that shall become regions (ir/region.h). A strategy, another file in this
-// folder, joins them. If no planner or library takes a region, its kernels run one by one.
+// folder, joins them. A region that no planner or library takes runs kernel by kernel.
 #ifndef HLO_PASSES_FUSION_REGIONS_H_
 #define HLO_PASSES_FUSION_REGIONS_H_
 
@@ -12,10 +12,10 @@
 
 namespace hlo {
 
-// Whether `inst` is a kernel, library call, copy or loop.
+// A kernel, library call, copy or loop.
 bool IsLaunch(const Instruction& inst);
-// Returns the launch that computes the value, or null. Skips get-tuple-elements and bitcasts. For the initial tuple of
-// a loop, returns the loop.
+// The launch that computes the value, behind get-tuple-elements and bitcasts, or null. The initial tuple of a loop
+// gives the loop.
 Instruction* LaunchOf(Instruction& value);
 
 // Whether other instructions than `launches` read the value or a part of it.
@@ -25,16 +25,15 @@ class RegionGraph {
  public:
   explicit RegionGraph(Computation& computation);
 
-  // Launches that may join others, operands before users, without control edges and side effects, and with used
-  // results.
+  // Launches that may join others: operands before users, used, without control edges and side effects.
   const std::vector<Instruction*>& launches() const { return launches_; }
 
   const std::vector<Instruction*>& LaunchesOf(const Instruction& launch) { return members_[GroupOf(launch)]; }
   bool AreOne(const Instruction& a, const Instruction& b) { return GroupOf(a) == GroupOf(b); }
-  // Launches of other groups that the group reads from, one for each group.
+  // One launch of each other group that the group reads from.
   std::vector<Instruction*> Producers(const Instruction& launch);
 
-  // Whether two different groups can be merged without a dependency cycle.
+  // Whether two groups can be merged without a dependency cycle.
   bool CanJoin(const Instruction& a, const Instruction& b) {
     return waits_.InstructionBetween(a, b) == nullptr && waits_.InstructionBetween(b, a) == nullptr;
   }
@@ -56,11 +55,11 @@ class RegionGraph {
   const std::vector<Instruction*> order_;
   std::vector<Instruction*> launches_;
   WaitGraph waits_;
-  // A union-find tree: another launch of the group, by place. The representative points to itself.
+  // A union-find tree, by place. The representative points to itself.
   std::vector<int> part_of_;
-  // The launches of the group, unordered, by the representative's place.
+  // Unordered launches of the group, by the representative's place.
   std::vector<std::vector<Instruction*>> members_;
-  int64_t count_ = 0;             // Number of calls of PointerCount.
+  int64_t count_ = 0;             // Calls of PointerCount.
   std::vector<int64_t> counted_;  // The last call that counted the value, by place.
 };
 

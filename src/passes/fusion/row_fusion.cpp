@@ -4,7 +4,7 @@
 // attention-fusion does the same for a softmax between two matrix products (a region "attention"). Its rows may exceed
 // the on-chip memory: products of parts of a row are rescaled and added.
 //
-// The saved launches and memory traffic must cost more than multiprocessors that idle when there are few rows.
+// The saved launches and traffic must outweigh multiprocessors that idle when rows are few.
 #include <algorithm>
 #include <optional>
 #include <string_view>
@@ -130,7 +130,7 @@ class RowFusion {
     return counts;
   }
 
-  // Returns the launch that computes `value`, or null if it is not in `launches`.
+  // Null if it is not in `launches`.
   static const Instruction* MakerOf(Instruction& value, const std::vector<const Instruction*>& launches) {
     const Instruction* maker = LaunchOf(value);
     return std::ranges::find(launches, maker) != launches.end() ? maker : nullptr;
@@ -179,8 +179,8 @@ class RowFusion {
                : "with so few rows, idle multiprocessors cost more time than the saved launch and memory traffic";
   }
 
-  // Queries and keys have at most kMostOfHead elements. Users outside may read as many elements per row of the second
-  // product, and one element per row of other values.
+  // Queries and keys have at most kMostOfHead elements. Users outside may read as many per row of the second product,
+  // and one per row of other values.
   std::string_view WhyNoAttention(const std::vector<Instruction*>& group) {
     const std::vector<const Instruction*> launches(group.begin(), group.end());
     int64_t dots = 0, reductions = 0;
@@ -218,8 +218,7 @@ class RowFusion {
   std::unordered_map<const Instruction*, Group> groups_;
 };
 
-// Includes the computations of attention regions: if an attention runs as separate kernels, row-fusion can still join
-// those.
+// Includes attention regions: if an attention runs as separate kernels, row-fusion can still join those.
 std::vector<Computation*> ComputationsOfRows(const Module& module) {
   std::vector<Computation*> computations = SequentialComputations(module);
   for (size_t i = 0; i < computations.size(); ++i) {

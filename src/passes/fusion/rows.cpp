@@ -10,7 +10,7 @@
 namespace hlo {
 namespace {
 
-// Returns the number of leading dimensions whose product is `rows`, or nullopt.
+// How many leading dimensions have the product `rows`, or nullopt.
 std::optional<int64_t> RowDims(const Shape& shape, int64_t rows) {
   int64_t product = 1, count = 0;
   for (; product < rows && count < shape.rank(); ++count) product *= shape.dim(count);
@@ -21,8 +21,8 @@ bool HasRows(const Shape& shape, int64_t rows) {
   return shape.IsArray() && shape.HasDefaultLayout() && shape.NumElements() >= rows && shape.NumElements() % rows == 0;
 }
 
-// Whether `to` has the row dimensions of `from`, in order, apart from sizes of 1. `dimension_of` maps a dimension of
-// `to` to one of `from`, or to -1.
+// Whether `to` has `from`'s row dimensions, in order, apart from sizes of 1. `dimension_of` maps a dimension of `to` to
+// `from`'s, or to -1.
 template <class DimensionOf>
 bool KeepsRowDims(const Shape& to, const Shape& from, int64_t rows, DimensionOf dimension_of) {
   const auto to_dims = RowDims(to, rows), from_dims = RowDims(from, rows);
@@ -37,7 +37,7 @@ bool KeepsRowDims(const Shape& to, const Shape& from, int64_t rows, DimensionOf 
   return kept == wanted;
 }
 
-// Whether row dimensions are unchanged, and `is_untouched` holds for each.
+// Row dimensions are unchanged, and `is_untouched` holds for each.
 template <class IsUntouched>
 bool LeavesRowDims(const Shape& to, const Shape& from, int64_t rows, IsUntouched is_untouched) {
   const auto dims = RowDims(from, rows);
@@ -71,7 +71,7 @@ bool WindowsWithinRows(const Instruction& inst, int64_t rows) {
   return std::all_of(windows.begin(), windows.begin() + *dims, IsTrivial);
 }
 
-// Whether rows of the product correspond to rows of its left operand, batch first.
+// Rows of the product are rows of its left operand, batch first.
 bool MultipliesByRows(const Instruction& dot, int64_t rows, bool lhs_has_rows) {
   const auto& attrs = dot.attrs<DotAttrs>();
   const Shape& lhs = dot.operand(0).shape();
@@ -84,8 +84,7 @@ bool MultipliesByRows(const Instruction& dot, int64_t rows, bool lhs_has_rows) {
   return !lhs_has_rows || KeepsRowDims(dot.shape(), lhs, rows, [&](int64_t d) { return dimensions[d]; });
 }
 
-// Whether each row of the right operand is contracted in full, and gives a column of the product. Columns can be
-// stored, but not read as rows.
+// Each row of the right operand is contracted in full, and gives a column. Columns can be stored, but not read as rows.
 bool MakesColumns(const Instruction& dot, int64_t rows) {
   const auto& attrs = dot.attrs<DotAttrs>();
   const auto dims = RowDims(dot.operand(1).shape(), rows);
@@ -96,11 +95,11 @@ bool MakesColumns(const Instruction& dot, int64_t rows) {
   return *dims + std::ssize(attrs.rhs_contracting) == dot.operand(1).shape().rank();
 }
 
-// Whether a row of the result has the slices for one row of indices.
+// A row of the result has the slices for one row of indices.
 bool GathersByRows(const Instruction& gather, int64_t rows) {
   const auto& attrs = gather.attrs<GatherAttrs>();
   const Shape& indices = gather.operand(1).shape();
-  // For each dimension of the result its dimension of the indices, or -1 for a dimension of the slice.
+  // Dimension of the indices by result dimension, or -1 for the slice's.
   std::vector<int64_t> dimensions;
   for (int64_t d = 0, next = 0; d < gather.shape().rank(); ++d) {
     next += next == attrs.index_vector_dim;
@@ -109,7 +108,7 @@ bool GathersByRows(const Instruction& gather, int64_t rows) {
   return KeepsRowDims(gather.shape(), indices, rows, [&](int64_t d) { return dimensions[d]; });
 }
 
-// Whether the result is available by rows if operand number `operand` is.
+// Whether operand `operand` by rows gives the result by rows.
 bool KeepsRows(const Instruction& inst, int64_t operand, int64_t rows) {
   const Shape &to = inst.shape(), &from = inst.operand(operand).shape();
   if (!HasRows(from, rows)) return false;
@@ -147,7 +146,7 @@ bool KeepsRows(const Instruction& inst, int64_t operand, int64_t rows) {
   }
 }
 
-// Whether a row of the result needs only one row of the operands.
+// A row of the result needs only one row of the operands.
 bool StaysInRows(const Instruction& inst, int64_t rows) {
   if (inst.Is(Opcode::kReduce)) return ReducesWithinRows(inst, rows);
   if (inst.Is(Opcode::kReduceWindow)) return WindowsWithinRows(inst, rows);
@@ -186,7 +185,7 @@ std::vector<int64_t> RowCounts(const Instruction& kernel) {
 bool MakesRows(const Instruction& kernel, int64_t rows, bool is_read,
                const std::function<bool(int64_t operand)>& has_rows) {
   const Computation& body = FusedComputation(kernel);
-  std::vector<bool> by_rows(body.place_limit());  // Only the current row of the value is available.
+  std::vector<bool> by_rows(body.place_limit());  // Only the current row is available.
   for (const Instruction* inst : body.PostOrder()) {
     if (inst->Is(Opcode::kParameter)) {
       by_rows[inst->place()] = has_rows(inst->parameter_number());

@@ -1,7 +1,7 @@
 // Finds kernels that compute a row of their results from the same row of their operands.
 //
-// With `rows` rows, row r of an array of e elements consists of the e/rows elements from number r * e/rows on, in
-// row-major order. Rows need not be a dimension of the array.
+// Row r of an array of e elements has the e/rows elements from number r * e/rows on, in row-major order. Rows need not
+// be a dimension.
 #ifndef HLO_PASSES_FUSION_ROWS_H_
 #define HLO_PASSES_FUSION_ROWS_H_
 
@@ -13,12 +13,12 @@
 
 namespace hlo {
 
-// The possible row counts of a kernel (ir/fusion.h), ascending and above 1: for a reduction or running sum the product
-// of the dimensions before the first reduced one, for a gather the number of indices.
+// The possible row counts of a kernel (ir/fusion.h), ascending and above 1: the product of the dimensions before the
+// first reduced or summed one, or a gather's number of indices.
 std::vector<int64_t> RowCounts(const Instruction& kernel);
 
 // Whether each row of the results can be computed from the same row of operands for which `has_rows` holds. Other
-// operands may be read anywhere. A product may store its rows as columns unless other kernels read the results by rows
+// operands may be read anywhere. A product may store its rows as columns unless other kernels read them by rows
 // (`is_read`).
 bool MakesRows(const Instruction& kernel, int64_t rows, bool is_read,
                const std::function<bool(int64_t operand)>& has_rows);

@@ -1,5 +1,5 @@
-// segment-fusion: joins independent kernels into a region "segments", in which each kernel has some of the blocks:
-// updates of an optimizer's many tensors, and other kernels too small to fill the device.
+// Joins independent kernels into a region "segments", in which each has some of the blocks: updates of an optimizer's
+// tensors, and other kernels too small to fill the device.
 #include <algorithm>
 #include <set>
 #include <string>
@@ -21,8 +21,8 @@ namespace {
 
 constexpr int64_t kMostElements = 4 << 20;   // A larger kernel fills the device.
 constexpr int64_t kMostPointers = 1200;      // This many fit a kernel's parameters.
-constexpr int64_t kMostInstructions = 4000;  // Limit for kernels with different code.
-constexpr size_t kGroupsTried = 8;           // Only recent groups are tried.
+constexpr int64_t kMostInstructions = 4000;  // Instructions of kernels with different code.
+constexpr size_t kGroupsTried = 8;
 
 class SegmentFusion {
  public:
@@ -57,14 +57,14 @@ class SegmentFusion {
                                                           : "it has more than 4194304 elements, which fill the device";
   }
 
-  // `pointers` and `code` are the counts of both together.
+  // `pointers` and `code` count both together.
   std::string_view WhyNotJoined(const Instruction& first, const Instruction& kernel, int64_t pointers, int64_t code) {
     if (pointers > kMostPointers) return "together they have more than 1200 operands and results";
     if (code > kMostInstructions) return "together they have more than 4000 instructions in different kernels";
     return graph_.AreIndependent(first, kernel) ? "" : "one depends on the other";
   }
 
-  // Returns a text that is equal for kernels that differ only in dimensions.
+  // A text that is equal for kernels that differ only in dimensions.
   static std::string LikenessOf(const Instruction& kernel) {
     std::string key;
     for (const Instruction* inst : FusedComputation(kernel).PostOrder()) {

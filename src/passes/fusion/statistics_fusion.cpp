@@ -1,6 +1,5 @@
-// statistics-fusion: joins a library's convolution with a kernel that only adds up its result, and the squares, for
-// each channel (a region "statistics"). A library may compute these sums while the result is on chip. Libraries require
-// 16-bit floats with channels in the minor dimension.
+// Joins a library's convolution with a kernel that only adds up its result, and the squares, for each channel (a region
+// "statistics"). A library may compute these sums on chip. Libraries require 16-bit floats with channels last.
 #include <algorithm>
 #include <string_view>
 #include <utility>
@@ -18,7 +17,7 @@
 namespace hlo {
 namespace {
 
-// Returns the only convolution, or null.
+// The only one, or null.
 const Instruction* ConvolutionOf(const Instruction& call) {
   const Instruction* found = nullptr;
   for (const Instruction* inst : FusedComputation(call).instructions()) {

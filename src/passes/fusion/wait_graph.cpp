@@ -20,7 +20,7 @@ WaitGraph::WaitGraph(const std::vector<Instruction*>& order)
     const Instruction& inst = *order[number];
     number_of_[inst.place()] = number;
     group_of_[number] = next_member_[number] = number;
-    // Elements join the group of their tuple, because they depend on nothing else.
+    // Elements depend only on their tuple, and join its group.
     if (inst.Is(Opcode::kGetTupleElement) && inst.control_predecessors().empty()) {
       const int tuple = number_of_[inst.operand(0).place()];
       group_of_[number] = group_of_[tuple];
@@ -68,8 +68,8 @@ const Instruction* WaitGraph::InstructionBetween(const Instruction& inst, const 
 }
 
 // Depth-first search among groups with labels from `lowest`. A group that leaves the stack does not depend on the
-// target. When the target is found, all groups on the stack depend on it. Without a target (-1), found_ lists the
-// groups that `from` depends on, dependencies first, and `from`.
+// target. When it is found, all groups on the stack depend on it. Without a target (-1), found_ lists `from` and the
+// groups that it depends on, dependencies first.
 bool WaitGraph::Search(int from, int64_t lowest, int target) {
   struct Frame {
     int group, member;
@@ -105,8 +105,8 @@ bool WaitGraph::Search(int from, int64_t lowest, int target) {
   return false;
 }
 
-// Groups between the two that the later group depends on move in front of the earlier group, whose position the union
-// can then take.
+// Groups between the two that the later one depends on move in front of the earlier one, whose position the union can
+// then take.
 void WaitGraph::Join(const Instruction& a, const Instruction& b) {
   int first = GroupOf(a), last = GroupOf(b);
   if (groups_[first].label > groups_[last].label) std::swap(first, last);
@@ -143,7 +143,7 @@ void WaitGraph::Unlink(int group) {
   if (next >= 0) groups_[next].previous = previous;
 }
 
-// A label close to the previous label leaves room in front of `next`.
+// A label close to the previous one leaves room in front of `next`.
 void WaitGraph::LinkBefore(int group, int next) {
   const int previous = groups_[next].previous;
   groups_[group].previous = previous;

@@ -1,5 +1,5 @@
-// The dependencies between groups of instructions of one computation while groups are merged. Initially each
-// instruction is a group, together with its get-tuple-elements.
+// The dependencies between groups of instructions of one computation while groups are merged. Initially an instruction
+// and its get-tuple-elements form a group.
 #ifndef HLO_PASSES_FUSION_WAIT_GRAPH_H_
 #define HLO_PASSES_FUSION_WAIT_GRAPH_H_
 
@@ -12,32 +12,31 @@ namespace hlo {
 
 class WaitGraph {
  public:
-  // `order` must contain all instructions, operands and control predecessors first. Order and instructions must not
-  // change while the graph exists.
+  // `order` must contain all instructions, operands and control predecessors first, and not change while the graph
+  // exists.
   explicit WaitGraph(const std::vector<Instruction*>& order);
 
-  // Whether the group of `inst` depends on the group of `before`, another group. Consecutive calls with the same
-  // `before` search each group only once.
+  // Whether the group of `inst` depends on another group, that of `before`. Consecutive calls with the same `before`
+  // search each group only once.
   bool IsReachable(const Instruction& inst, const Instruction& before);
-  // An instruction of a third group between the groups of `inst` and `before`, or null. The group of `inst` depends on
-  // it directly.
+  // An instruction of a third group between the two groups, or null. The group of `inst` depends on it directly.
   const Instruction* InstructionBetween(const Instruction& inst, const Instruction& before);
 
   // Merges two groups. There must be no path between them through a third group.
   void Join(const Instruction& a, const Instruction& b);
 
  private:
-  // Groups form a list in which they follow their dependencies, with increasing labels.
+  // Groups form a list behind their dependencies, with increasing labels.
   struct Group {
     int size = 1;
     int previous = -1, next = -1;
     int64_t label = 0;
     int64_t seen = 0;    // The last search that reached the group.
-    bool waits = false;  // Whether that search reached its target from here.
+    bool waits = false;  // That search reached its target from here.
   };
 
   int GroupOf(const Instruction& inst) const { return group_of_[number_of_[inst.place()]]; }
-  // Dependency `index` of instruction number `member`: operands, then control predecessors, then null.
+  // Dependency `index` of member number `member`: operands, then control predecessors, then null.
   const Instruction* Before(int member, size_t index) const;
   bool Search(int from, int64_t lowest, int target);
   void Unlink(int group);
@@ -46,13 +45,13 @@ class WaitGraph {
 
   const std::vector<Instruction*>& order_;
   std::vector<int> number_of_;    // Position in the order, by place.
-  std::vector<int> group_of_;     // By number. The id of a group is the number of a member.
-  std::vector<int> next_member_;  // The next member of the group, in a ring, by number.
+  std::vector<int> group_of_;     // Group id by number, which is a member's number.
+  std::vector<int> next_member_;  // The next member in a ring, by number.
   std::vector<Group> groups_;
   int first_ = -1;
   std::vector<int> found_;  // Groups that the last search without a target visited.
   int64_t search_ = 0;
-  int target_ = -1;  // The target of the last search. -1 if its results are out of date.
+  int target_ = -1;  // The last search's target. -1 if its results are out of date.
 };
 
 }  // namespace hlo

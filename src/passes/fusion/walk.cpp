@@ -27,8 +27,8 @@ bool MovesMinorDimension(const Instruction& transpose) {
   return false;
 }
 
-// Returns a reduce, a running fold, or a transpose that moves the minor dimension, which `root` reads through
-// elementwise instructions and reshapes. If there is none, returns `root`.
+// A reduce, a running fold, or a transpose that moves the minor dimension, which `root` reads through elementwise
+// instructions and reshapes. Otherwise `root`.
 const Instruction& HeroOf(const Instruction& root) {
   std::vector<const Instruction*> worklist = {&root};
   std::unordered_set<const Instruction*> seen;

@@ -1,5 +1,5 @@
 // The elements over which a kernel iterates, before it has a plan (ir/fusion_plan.h). Fusion strategies merge kernels
-// with equal walks. The planners decide the actual kernels. A test compares both.
+// with equal walks, planners decide the actual kernels, and a test compares both.
 #ifndef HLO_PASSES_FUSION_WALK_H_
 #define HLO_PASSES_FUSION_WALK_H_
 
@@ -12,16 +12,16 @@
 namespace hlo {
 
 struct Walk {
-  Shape iteration;               // Row-major dimensions of the reduces' operand, or of the roots.
-  std::vector<int64_t> reduced;  // Reduced dimensions of `iteration`.
+  Shape iteration;               // Row-major, of the reduces' operand or the roots.
+  std::vector<int64_t> reduced;  // Dimensions of `iteration`.
   bool reduces = false;
   int64_t instructions = 0;
 };
 
-// If a kernel (ir/fusion.h) cannot be merged with others, returns nullopt and sets `why_not`.
+// Returns nullopt and sets `why_not` if a kernel (ir/fusion.h) cannot be merged with others.
 std::optional<Walk> WalkOf(const Instruction& fusion, FusionNote* why_not = nullptr);
 
-// The reason why two kernels do not iterate over the same elements, or nullopt.
+// Why two kernels do not iterate over the same elements, or nullopt.
 std::optional<FusionNote> OtherWalk(const Walk& a, const Walk& b);
 // Adds the kernel of `other` to `walk`. Both must iterate over the same elements.
 void Join(const Walk& other, Walk* walk);
@@ -29,8 +29,8 @@ void Join(const Walk& other, Walk* walk);
 // Whether the result is an array, or only get-tuple-elements use it.
 bool IsUsedByElements(const Instruction& fusion);
 
-// Whether the first hero from `root` is a reduction. The search goes through elementwise instructions, reshapes and
-// bitcasts, and also ends at running folds and at transposes of the minor dimension.
+// Whether the first hero from `root`, through elementwise instructions, reshapes and bitcasts, is a reduction. Running
+// folds and transposes of the minor dimension are heroes too.
 bool IsReduced(const Instruction& root);
 
 }  // namespace hlo

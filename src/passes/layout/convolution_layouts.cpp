@@ -1,18 +1,18 @@
 // convolution-layout-assignment: moves the channels of convolutions on tensor cores, and of instructions between them,
 // to the last dimension.
 //
-// PrefersChannelsLast() selects convolutions by XLA's rule. If their channels are not last, libraries transpose arrays
-// around each call. Transposes that are instructions of the module instead can cancel each other. The order spreads
-// from each convolution to all instructions that can be computed in this order (order.h). A minimal cut finds the
-// cheapest choice for each instruction. Costs:
+// PrefersChannelsLast() selects convolutions by XLA's rule. If channels are not last, libraries transpose arrays around
+// each call, whereas transposes in the module can cancel each other. The order spreads from each convolution to all
+// instructions that can be computed in it (order.h). A minimal cut finds the cheapest choice for each instruction.
+// Costs:
 //
 //   channels first  a convolution costs the transposes of its library
 //   channels last   nothing
 //   between both    one transpose of the value for all users in that order; less if a kernel that reads or writes the
 //                   value can transpose it, and nothing if no element moves
 //
-// If both choices cost the same, nothing changes: a single convolution is left to its library. Libraries pack filters
-// from any order, so a transpose of a filter becomes a change of dim_labels, and a reverse becomes a reversed window.
+// Equal costs change nothing: a single convolution is left to its library. Libraries pack filters from any order, so a
+// transpose of a filter becomes a change of dim_labels, and a reverse becomes a reversed window.
 #include <algorithm>
 #include <map>
 
@@ -44,7 +44,7 @@ bool PrefersChannelsLast(const Instruction& inst, const DeviceDescription& devic
   return spatial == 2 && (type == PrimitiveType::kF16 || type == PrimitiveType::kBF16);
 }
 
-// An operand of the form transpose(base, view). `view` is empty if there is no transpose.
+// transpose(base, view). `view` is empty without a transpose.
 struct Source {
   Instruction* base;
   Order view;
@@ -63,7 +63,7 @@ Order OfBase(const Source& source, const Order& order) {
 }
 
 struct Use {
-  Instruction* user;  // Null for the result of the computation.
+  Instruction* user;  // Null for the computation's result.
   int64_t operand;
   Order view;
 };
@@ -78,7 +78,7 @@ class ConvolutionLayouts {
         spaces_(ids_.size()),
         waits_(ids_.size()) {}
 
-  // Finds the instructions that can be computed in another order. Returns false if there are none.
+  // Finds the instructions that can be computed in another order, if any.
   bool Spread() {
     for (const Instruction* inst : order_) {
       for (const Instruction* before : inst->control_predecessors()) waits_[ids_.IndexOf(*before)] = true;
@@ -95,7 +95,7 @@ class ConvolutionLayouts {
     return true;
   }
 
-  // Returns whether a change is worth it.
+  // Whether a change is worth it.
   bool Choose();
   void Rewrite();
 
@@ -145,7 +145,7 @@ class ConvolutionLayouts {
     }
   }
 
-  // Returns uses of `base`, also through transposes.
+  // Includes uses through transposes.
   std::vector<Use> UsesOf(Instruction& base) const {
     std::vector<Use> uses;
     std::vector<Source> values = {{&base, {}}};
@@ -183,14 +183,14 @@ class ConvolutionLayouts {
   const DeviceDescription& device_;
   const std::vector<Instruction*> order_;
   const IdSpan ids_;
-  std::vector<Order> spaces_;         // Indexed by id.
-  std::vector<bool> waits_;           // Whether an instruction is a control predecessor, by id.
-  std::vector<Instruction*> spread_;  // Instructions with a space.
-  std::vector<Instruction*> seeds_;   // Convolutions from which the order spreads.
+  std::vector<Order> spaces_;  // Indexed by id.
+  std::vector<bool> waits_;    // Whether it is a control predecessor, by id.
+  std::vector<Instruction*> spread_;
+  std::vector<Instruction*> seeds_;  // Convolutions from which the order spreads.
   CutGraph graph_;
-  std::vector<CutGraph::Node> nodes_;  // By id. 0 if none. The first side is channels-last.
+  std::vector<CutGraph::Node> nodes_;  // By id. 0 if none. Channels-last is the first side.
   std::vector<bool> first_side_;
-  std::map<std::pair<int, Order>, Instruction*> in_order_;  // Keyed by id and order.
+  std::map<std::pair<int, Order>, Instruction*> in_order_;
 };
 
 Order IdentityOrder(const Instruction& inst) {
@@ -199,7 +199,7 @@ Order IdentityOrder(const Instruction& inst) {
   return order;
 }
 
-// Whether a kernel can compute `inst` in any order.
+// Whether a kernel can compute it in any order.
 bool IsLoop(const Instruction& inst) {
   return (inst.Is(kElementwise) || inst.Is(kMoves)) && !inst.Is(Opcode::kReshape) &&
          inst.control_predecessors().empty();
@@ -219,8 +219,8 @@ int64_t ConvolutionLayouts::CostOfLibrary(const Instruction& convolution) const 
 int64_t ConvolutionLayouts::CostOfTranspose(const Instruction& base, const Order& from, const Order& to,
                                             bool on_the_way) const {
   if (base.Is(Opcode::kBroadcast) || base.Is(Opcode::kIota) || !MovesElements(base.shape(), from, to)) return 0;
-  // A kernel that transposes on the way moves no more bytes, but uses tiles in shared memory, and takes about half the
-  // time of a separate transpose.
+  // A kernel that transposes on the way moves no more bytes, but uses tiles in shared memory, and takes half the time
+  // of a separate transpose.
   return Cost(on_the_way ? SecondsOf(base.shape(), 1) - device_.launch_seconds : SecondsOf(base.shape(), 2));
 }
 

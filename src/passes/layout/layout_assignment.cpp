@@ -1,9 +1,9 @@
-// layout-assignment: makes every array row-major. Parameters and results of the entry keep the layouts of
-// entry_computation_layout, by copies.
+// Makes every array row-major. Parameters and results of the entry keep the layouts of entry_computation_layout, by
+// copies.
 //
 // Kernels index by row-major position, libraries take strides (transpose-folding), and channels-last is the row-major
-// order of NHWC. The pass runs early, because rules compare whole shapes. Layouts affect values only at bitcasts, so
-// bitcasts first become transposes and reshapes.
+// order of NHWC. The pass runs early, because rules compare whole shapes. Layouts affect values only at bitcasts, which
+// first become transposes and reshapes.
 #include <algorithm>
 
 #include "base/text.h"
@@ -46,7 +46,7 @@ Result<bool> ReplaceBitcast(Instruction& bitcast) {
                           {&bitcast.operand(0)}, DimensionsAttrs{from_order});
   Instruction& reshaped =
       computation.AddLike(bitcast, Opcode::kReshape, to.WithDims(Permuted(to.dims(), to_order)), {&physical});
-  // The value keeps its layout, on which a bitcast that reads it depends.
+  // The value keeps its layout, because a bitcast that reads it depends on it.
   Instruction& logical =
       computation.AddLike(bitcast, Opcode::kTranspose, to, {&reshaped}, DimensionsAttrs{Inverse(to_order)});
   if (LOGS_WHY())

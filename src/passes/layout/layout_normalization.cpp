@@ -1,5 +1,5 @@
-// layout_normalization: replaces copies of the entry computation that change a layout by transposes between bitcasts. A
-// copy is a kernel by itself, whereas a transpose cancels with others and can be fused.
+// Replaces the entry's copies that change a layout by transposes between bitcasts. A copy is a kernel by itself,
+// whereas a transpose cancels with others and can be fused.
 #include "base/text.h"
 #include "ir/module.h"
 #include "passes/layout/order.h"
@@ -14,7 +14,7 @@ Order MajorToMinor(const Shape& shape) {
   return {minor_to_major.rbegin(), minor_to_major.rend()};
 }
 
-// Whether the layout has no tiles and no memory space.
+// No tiles and no memory space.
 bool IsOrderAlone(const Shape& shape) {
   Shape plain = shape.WithDefaultLayout();
   plain.mutable_order() = shape.layout().minor_to_major;

@@ -1,5 +1,5 @@
 // The largest flow from kFirst to kSecond equals the cost of the cheapest cut (Ford and Fulkerson). Shortest paths find
-// it (Dinic, 1970). In the end, reachable nodes are on the first side.
+// it (Dinic, 1970). Finally reachable nodes are on the first side.
 #include "passes/layout/minimal_cut.h"
 
 #include <algorithm>
@@ -35,7 +35,7 @@ bool CutGraph::FindDepths() {
   return depths_[kSecond] >= 0;
 }
 
-// Returns the flow along one more shortest path, or 0 without such a path.
+// The flow along one more shortest path, or 0 without one.
 int64_t CutGraph::Push() {
   std::vector<int> way;
   Node at = kFirst;

@@ -1,4 +1,4 @@
-// Minimal cuts: divide the nodes of a graph into two sides with the least cost of arcs from the first to the second.
+// Divides the nodes of a graph into two sides with the least cost of arcs from the first to the second.
 #ifndef HLO_PASSES_LAYOUT_MINIMAL_CUT_H_
 #define HLO_PASSES_LAYOUT_MINIMAL_CUT_H_
 
@@ -11,17 +11,17 @@ namespace hlo {
 class CutGraph {
  public:
   using Node = int;
-  static constexpr Node kFirst = 0, kSecond = 1;    // Always on the first and the second side.
-  static constexpr int64_t kNever = INT64_MAX / 4;  // More than all other costs together.
+  static constexpr Node kFirst = 0, kSecond = 1;    // Always on these sides.
+  static constexpr int64_t kNever = INT64_MAX / 4;  // More than all other costs.
 
   CutGraph() : arcs_of_(2) {}
 
   Node Add();
-  // Adds to the cost of having `from` on the first and `to` on the second side.
+  // Adds to the cost of `from` on the first and `to` on the second side.
   void Connect(Node from, Node to, int64_t cost);
 
-  // Returns for each node whether a minimal cut has it on the first side. Among minimal cuts, chooses the one with the
-  // fewest nodes there. Returns nullopt after more than `steps` steps.
+  // Whether a minimal cut has each node on the first side, where it has as few nodes as possible. nullopt after more
+  // than `steps` steps.
   std::optional<std::vector<bool>> Cut(int64_t steps);
   int64_t cost() const { return cost_; }
 
@@ -37,7 +37,7 @@ class CutGraph {
   std::vector<Arc> arcs_;
   std::vector<std::vector<int>> arcs_of_;
   std::vector<int> depths_;    // Distance from kFirst. -1 if unreachable.
-  std::vector<size_t> tried_;  // By node: the number of arcs that are exhausted.
+  std::vector<size_t> tried_;  // Number of exhausted arcs, by node.
   int64_t steps_ = 0, cost_ = 0;
 };
 

@@ -35,8 +35,8 @@ const Window* WindowOf(const Instruction& inst) {
   return nullptr;
 }
 
-// Whether the result is the gradient of a filter. Frameworks then write the contracted dimension, the batch of the
-// forward convolution, first. Sizes do not decide: a window of 2x2 may leave a result of 3x3.
+// Whether the result is the gradient of a filter. Frameworks then write the contracted dimension, the forward
+// convolution's batch, first. Sizes do not decide: a window of 2x2 may leave a result of 3x3.
 bool IsKernelGradient(const Instruction& convolution) {
   const auto& attrs = convolution.attrs<ConvolutionAttrs>();
   if (attrs.kind != ConvolutionKind::kUnset) return attrs.kind == ConvolutionKind::kWgrad;
@@ -162,7 +162,7 @@ Order OrderOfResult(const Instruction& inst, const Order& space) {
 
 namespace {
 
-// Replaces dimensions of an image by their positions in the new order.
+// Replaces an image's dimensions by their new positions.
 void Relabel(const Order& image, const Order& space, int64_t* batch, std::vector<int64_t>* spatial, int64_t* feature) {
   const Order at = Inverse(Permuted(image, space));
   for (int64_t* d : {batch, feature}) *d = at[*d];

@@ -1,8 +1,8 @@
 // Reorders the dimensions of instructions and their arrays.
 //
-// An order lists the dimensions of an array from major to minor: {0,2,3,1} of an f32[N,C,H,W] has channels last. The
-// space of an instruction is an order of the dimensions over which it iterates, and determines the orders of its
-// arrays. The dimensions of a space are:
+// An order lists an array's dimensions from major to minor: {0,2,3,1} of an f32[N,C,H,W] has channels last. The space
+// of an instruction is an order of the dimensions over which it iterates, and determines the orders of its arrays. Its
+// dimensions are:
 //
 //   convolution         batch, spatial dimensions and features, as in dim_labels: {0,1,2,3} is channels-last
 //   reduce              the dimensions of its operand
@@ -26,7 +26,7 @@ using Order = std::vector<int64_t>;
 bool IsIdentityPermutation(const Order& order);
 Order Inverse(const Order& order);
 Order TransposeBetween(const Order& from, const Order& to);
-// Whether a transpose from one order to the other moves elements in memory. Dimensions of size 1 do not count.
+// Dimensions of size 1 move nothing.
 bool MovesElements(const Shape& shape, const Order& from, const Order& to);
 // BeforeView: the order of x if transpose(x, view) has `order`. BehindView: the reverse.
 Order BeforeView(const Order& view, const Order& order);
@@ -34,25 +34,25 @@ Order BehindView(const Order& view, const Order& order);
 Shape InOrder(const Shape& shape, const Order& order);
 
 bool HasSpace(const Instruction& inst);
-// Whether iteration in this space combines the same terms in the same order and selects the same one of equal elements.
+// Whether this space combines the same terms in the same order and selects the same one of equal elements.
 bool MayWalk(const Instruction& inst, const Order& space);
 
 // The space that an order of the result or operand implies, or nullopt.
 std::optional<Order> SpaceOfResult(const Instruction& inst, const Order& order);
 std::optional<Order> SpaceOfOperand(const Instruction& inst, int64_t operand, const Order& order);
-// The order of the operand or result in `space`. Empty if it is independent of the space (a scalar, the filter of a
-// convolution).
+// The operand's or result's order in `space`. Empty if it is independent of the space (a scalar, a convolution's
+// filter).
 Order OrderOfOperand(const Instruction& inst, int64_t operand, const Order& space);
 Order OrderOfResult(const Instruction& inst, const Order& space);
 
-// The arrays of a convolution with batch, spatial dimensions and features, as lists of these dimensions: usually the
-// input and the result, but both operands for the gradient of a filter, whose batch is the contracted dimension.
+// The arrays of a convolution with batch, spatial dimensions and features, as lists of these dimensions: usually input
+// and result, but both operands for a filter's gradient, whose batch is contracted.
 struct ImagesOf {
   explicit ImagesOf(const Instruction& convolution);
   std::optional<Order> operand[2], result;
 };
 
-// Adds a copy of `inst` in `space`. The operands already have their orders.
+// Copies `inst` in `space`. The operands already have their orders.
 Instruction& InSpace(Instruction& inst, const Order& space, std::vector<Instruction*> operands);
 
 }  // namespace hlo
