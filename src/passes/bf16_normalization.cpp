@@ -1,7 +1,7 @@
-// bf16-normalization: computes arithmetic, sums and products of bf16 in f32, and rounds each result to bf16 once.
-// Convolutions stay, because libraries support bf16 from Ampere on.
+// Computes arithmetic, sums and products of bf16 in f32 and rounds each result once. Convolutions stay, because
+// libraries support bf16 from Ampere on.
 //
-// A reduce rounds once at its end, like our kernels and interpreter. XLA's normalised reducers round at each step.
+// A reduce rounds once at its end, like our kernels and interpreter. XLA's reducers round at each step.
 #include "ir/fusion.h"
 #include "ir/module.h"
 #include "ir/opcode_set.h"
@@ -18,7 +18,7 @@ Instruction* Widened(Instruction& inst, Instruction& operand) {
   return Step(inst, Opcode::kConvert, operand.shape().WithType(kWide), {&operand});
 }
 
-// Applies the opcode to operands that are converted to f32. A bf16 result is computed in f32 and converted back.
+// Converts operands to f32, and a bf16 result back.
 Instruction* InWideType(Instruction& inst, Attributes attrs) {
   std::vector<Instruction*> operands;
   for (Instruction* operand : inst.operands()) operands.push_back(Widened(inst, *operand));

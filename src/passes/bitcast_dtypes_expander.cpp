@@ -1,5 +1,5 @@
-// bitcast_dtypes_expander: expands a bitcast-convert between types of different widths to shifts of unsigned integers.
-// The last dimension of the narrow side has the parts of a wide element, least significant first.
+// Expands a bitcast-convert between widths to shifts of unsigned integers. The last dimension of the narrow side has
+// the parts of a wide element, least significant first.
 #include <algorithm>
 
 #include "ir/fusion.h"
@@ -70,7 +70,7 @@ Instruction* Split(Instruction& inst, PrimitiveType narrow, PrimitiveType wide) 
   return AsType(inst, AsType(inst, shifted, narrow, Opcode::kConvert), inst.shape().type(), Opcode::kBitcastConvert);
 }
 
-// Does not expand bitcasts of complex numbers, or of preds that are read as bytes.
+// Complex numbers, and preds that are read as bytes, stay.
 Result<Instruction*> ExpandBitcast(Instruction& inst, const PassContext&) {
   const Shape &from = inst.operand(0).shape(), &to = inst.shape();
   const int bits_from = BitWidth(from.type()), bits_to = BitWidth(to.type());

@@ -1,8 +1,7 @@
-// call-inliner: replaces call(f, x) by f's body applied to x. fusion-dissolver does the same for fusions in the input,
-// so that our passes form fusions anew.
+// call-inliner: call(f, x) => f's body applied to x. fusion-dissolver does the same for fusions in the input, so that
+// our passes form fusions anew.
 //
-// Callers are processed first, so that a body is copied directly to its final computation, once for each chain of
-// calls.
+// Callers come first, so that each chain of calls copies a body once, to its final computation.
 #include <algorithm>
 #include <iterator>
 #include <unordered_set>
@@ -44,7 +43,7 @@ class Inliner {
  private:
   void Inline(Instruction& call, const Computation& callee, std::vector<Instruction*>* calls) {
     std::vector<Instruction*> copies(callee.place_limit());
-    std::vector<Instruction*> ends;  // Instructions that replace the call as control predecessors.
+    std::vector<Instruction*> ends;
     for (const Instruction* inst : callee.PostOrder()) {
       if (inst->Is(Opcode::kParameter)) {
         copies[inst->place()] = &call.operand(inst->parameter_number());

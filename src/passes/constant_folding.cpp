@@ -1,5 +1,4 @@
-// constant_folding: replaces instructions whose operands are constants by their results, as the interpreter computes
-// them.
+// Replaces instructions whose operands are constants by their results, as the interpreter computes them.
 #include <algorithm>
 
 #include "base/text.h"
@@ -13,7 +12,7 @@
 namespace hlo {
 namespace {
 
-// Returns the reason why `inst` is not evaluated, or "".
+// The reason why `inst` is not evaluated, or "".
 std::string_view WhyNotFolded(const Instruction& inst, const FoldingOptions& options) {
   if (inst.operand_count() == 0) return "it has no operands";
   if (!inst.shape().IsArray() || inst.shape().HasDynamicDims()) return "its value is not an array of static shape";

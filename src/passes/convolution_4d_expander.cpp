@@ -1,5 +1,4 @@
-// convolution_4d_expander: removes trivial spatial dimensions from convolutions with four spatial dimensions. Libraries
-// support three.
+// Removes trivial dimensions from convolutions with four spatial dimensions. Libraries support three.
 #include <algorithm>
 
 #include "ir/fusion.h"
@@ -11,7 +10,7 @@ namespace hlo {
 namespace {
 
 // Whether input, output and window have size 1 in spatial dimension i, without padding. A larger window would have to
-// select the element that is not on padding.
+// select the element outside the padding.
 bool IsTrivial(const Instruction& convolution, int64_t i) {
   const auto& attrs = convolution.attrs<ConvolutionAttrs>();
   const WindowDim& window = attrs.window.dims[i];

@@ -1,5 +1,5 @@
-// cse: among instructions with the same operation and operands, only the first in post-order stays. Constants are
-// compared by bits.
+// Among instructions with the same operation and operands, only the first in post-order stays. Constants are compared
+// by bits.
 #include <algorithm>
 #include <bit>
 #include <unordered_map>
@@ -52,7 +52,7 @@ class SeenInstructions {
  public:
   explicit SeenInstructions(size_t most) : slots_(std::bit_ceil(2 * most + 1)) {}
 
-  // Returns an equal instruction. If there is none, adds `inst` and returns null.
+  // An equal instruction. If there is none, adds `inst` and returns null.
   Instruction* FindOrAdd(Instruction& inst) {
     const uint64_t hash = HashWithOperands(inst);
     for (size_t at = hash;; ++at) {
@@ -112,7 +112,7 @@ bool SameComputation(const Computation& a, const Computation& b) {
   return paired.at(&a.root()) == &b.root();
 }
 
-// Lets all callers of equal small computations, such as reducers, call the same one.
+// Lets callers share equal small computations, such as reducers.
 bool ShareComputations(Module& module) {
   std::unordered_multimap<uint64_t, Computation*> seen;
   std::unordered_map<Computation*, Computation*> same;

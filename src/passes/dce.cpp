@@ -1,5 +1,4 @@
-// dce: removes instructions that the root, parameters and side effects do not depend on. Fused computations lose unused
-// parameters too.
+// Removes instructions on which no root, parameter or side effect depends, and unused parameters of fused computations.
 #include <algorithm>
 #include <iterator>
 

@@ -1,4 +1,4 @@
-// all-gather-bcast-reorder: gathers values before they are broadcast, so that less is sent.
+// Gathers values before they are broadcast, so that less is sent.
 #include <algorithm>
 
 #include "passes/collectives/groups.h"
@@ -8,8 +8,8 @@
 namespace hlo {
 namespace {
 
-// If x has the gathered dimension, x is gathered along it. Otherwise each device sends x as one row, the broadcast
-// repeats the gathered rows, and a reshape merges them: reshape(broadcast(all-gather(reshape(x)))).
+// If x has the gathered dimension, gathers x along it. Otherwise each device sends x as one row:
+// reshape(broadcast(all-gather(reshape(x)))).
 Result<Instruction*> GatherBeforeBroadcast(Instruction& inst, const PassContext&) {
   if (!IsCollectiveOfArray(inst, Opcode::kAllGather) || !inst.operand(0).Is(Opcode::kBroadcast)) return nullptr;
   const Instruction& broadcast = inst.operand(0);

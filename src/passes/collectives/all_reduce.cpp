@@ -14,8 +14,8 @@ namespace {
 
 namespace m = match;
 
-// Returns groups for one all-reduce in place of both. Returns nullopt if there are none, for example because an operand
-// would count twice.
+// Groups of one all-reduce in place of both. nullopt if there are none, for example because an operand would count
+// twice.
 std::optional<IdGroups> Fold(const IdGroups& first, const IdGroups& second) {
   std::map<int64_t, const std::vector<int64_t>*> group_of;
   for (const auto& group : first) {

@@ -1,5 +1,5 @@
-// all-gather-combiner, all-reduce-combiner, reduce-scatter-combiner: merge independent collectives with equal groups,
-// to send one message instead of many small ones.
+// all-gather-, all-reduce- and reduce-scatter-combiner: merge independent collectives with equal groups into one
+// message.
 #include <algorithm>
 #include <deque>
 
@@ -17,7 +17,7 @@ struct Batch {
   int64_t bytes = 0;
 };
 
-// Number of newest matching batches that each collective tries to join.
+// Each collective tries the newest matching batches.
 constexpr size_t kMostOpen = 4;
 
 bool SameReducer(const Instruction& a, const Instruction& b) {

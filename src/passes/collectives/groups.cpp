@@ -18,7 +18,7 @@ int64_t IdsOf(const ModuleHeader& header, GroupMode mode) {
   }
 }
 
-// Axes that are whole and longer than 1, so that different lists of them are different groups.
+// Axes that are whole and longer than 1: different lists of them are different groups.
 bool HasPlainAxes(const MeshGroups& groups) {
   return std::ranges::all_of(groups.axes, [&](const AxisRef& ref) {
     return ref.size == 0 && ref.before == 1 && groups.mesh.axes[ref.axis].size > 1;

@@ -1,4 +1,4 @@
-// The device groups and reducers of collectives. docs/language.md#replica-groups explains ids and channels.
+// Device groups and reducers of collectives. docs/language.md#replica-groups explains ids and channels.
 #ifndef HLO_PASSES_COLLECTIVES_GROUPS_H_
 #define HLO_PASSES_COLLECTIVES_GROUPS_H_
 
@@ -14,17 +14,16 @@ namespace hlo {
 using IdGroups = std::vector<std::vector<int64_t>>;
 IdGroups WrittenGroups(const Instruction& collective);
 
-// Whether two collectives do the same kind of exchange between the same devices in the same order. The number of a
-// channel does not matter, only its presence.
+// Whether the same devices exchange data in the same way and order. Of a channel only its presence matters.
 bool MeetAlike(const Instruction& a, const Instruction& b);
 
 // Whether `inst` has this opcode, one operand, an array of static size as its result, and no layout constraint.
 bool IsCollectiveOfArray(const Instruction& inst, Opcode opcode);
 
-// The opcode of the reducer if it is a single op in the array's type, otherwise nullopt.
+// The reducer's opcode if it is a single op in the array's type, otherwise nullopt.
 std::optional<Opcode> CombinedBy(const Instruction& collective);
 
-// Whether a control edge starts or ends at each instruction, indexed by Instruction::place().
+// Whether a control edge starts or ends at each instruction, by Instruction::place().
 std::vector<bool> WithControlEdges(const Computation& computation);
 
 }  // namespace hlo

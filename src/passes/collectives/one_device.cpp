@@ -1,5 +1,5 @@
-// one-device-simplifier: in a module for one device, collectives return their operands, ids are 0, and asynchronous
-// operations finish where they start.
+// In a module for one device, collectives return their operands, ids are 0, and asynchronous operations finish at their
+// start.
 #include <algorithm>
 
 #include "ir/control_edges.h"
@@ -22,7 +22,7 @@ Instruction& As(Instruction& like, Instruction& value, const Shape& shape) {
   return like.computation().AddLike(like, Opcode::kCopy, shape, {&value});
 }
 
-// Returns a tuple of `values`, followed by zeros for unused elements of `shape`, or null if a value does not fit.
+// A tuple of `values`, followed by zeros for unused elements of `shape`. Null if a value does not fit.
 Instruction* TupleOf(Instruction& like, const Shape& shape, std::vector<Instruction*> values) {
   for (size_t i = 0; i < shape.elements().size(); ++i) {
     const Shape& element = shape.element(static_cast<int64_t>(i));
@@ -35,7 +35,6 @@ Instruction* TupleOf(Instruction& like, const Shape& shape, std::vector<Instruct
                                                   : nullptr;
 }
 
-// Returns the operand as an array of `shape`, or all operands as a tuple.
 Instruction* OperandsOf(Instruction& inst, const Shape& shape) {
   if (shape.IsTuple()) return TupleOf(inst, shape, {inst.operands().begin(), inst.operands().end()});
   if (inst.operand_count() != 1 || !Compatible(inst.operand(0).shape(), shape)) return nullptr;
@@ -65,8 +64,8 @@ Instruction* DoneElement(Instruction& inst, int64_t part) {
   return &As(inst, start.operand(part), inst.shape());
 }
 
-// Copies rows of the input to the output, one update after the other. Rows outside of the input or output are undefined
-// in HLO (R041 in the interpreter).
+// Copies rows one update after the other. Rows outside of input or output are undefined in HLO (R041 in the
+// interpreter).
 Instruction* RaggedToItself(Instruction& inst) {
   constexpr int64_t kMostUpdates = 64;
   const Shape &input = inst.operand(0).shape(), &output = inst.shape(), &offsets = inst.operand(2).shape();
@@ -105,7 +104,7 @@ Instruction* RaggedToItself(Instruction& inst) {
   return result;
 }
 
-// Whether all users are async-dones, directly or behind async-updates that bind no further operands.
+// Async-updates may be between, if they bind no further operands.
 bool HasOnlyDones(const Instruction& start) {
   return std::ranges::all_of(start.users(), [](const Instruction* user) {
     if (user->Is(Opcode::kAsyncUpdate)) return user->operand_count() == 1 && HasOnlyDones(*user);
@@ -113,7 +112,7 @@ bool HasOnlyDones(const Instruction& start) {
   });
 }
 
-// Returns the value of `inst` on a single device, or null if `inst` stays.
+// Null if `inst` stays.
 Instruction* WithoutOthers(Instruction& inst) {
   const Shape& shape = inst.shape();
   switch (inst.opcode()) {

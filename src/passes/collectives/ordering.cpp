@@ -1,4 +1,4 @@
-// async-collective-creator and collectives-schedule-linearizer: decide when collectives start, and in which order.
+// Decide when collectives start, and in which order.
 #include <algorithm>
 
 #include "ir/control_edges.h"
@@ -9,7 +9,7 @@
 namespace hlo {
 namespace {
 
-// Replaces an all-reduce by a start and a done. Independent instructions can be scheduled between them.
+// Other instructions can be scheduled between start and done.
 void Split(Instruction& inst, Replacements* ends) {
   Computation& computation = inst.computation();
   Instruction& start = computation.AddLike(inst, Opcode::kAllReduceStart, inst.shape(),
@@ -34,13 +34,13 @@ bool SplitIn(Computation& computation, const PassContext& context) {
   return true;
 }
 
-// Whether devices exchange data at `inst`. An asynchronous collective does so at its start.
+// An asynchronous collective exchanges data at its start.
 bool IsRendezvous(const Instruction& inst) {
   return inst.Is(kCollective) && !inst.Is(kNoKernel) && !inst.Is(Opcode::kPartitionId) && !inst.Is(Opcode::kReplicaId);
 }
 
-// Adds control edges that put all rendezvous in one order. `last` has, for each instruction, the number of the last
-// rendezvous that it depends on. The edges make it depend on all earlier rendezvous too.
+// Puts all rendezvous in one order by control edges. `last` has, for each instruction, the number of the last
+// rendezvous that it depends on. The edges make it depend on all earlier ones too.
 bool LinearizeIn(Computation& computation) {
   const std::vector<Instruction*> order = computation.PostOrder();
   std::vector<int64_t> last(computation.place_limit(), -1);

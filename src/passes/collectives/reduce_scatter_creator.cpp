@@ -1,4 +1,4 @@
-// reduce-scatter-creator: replaces an all-reduce by a reduce-scatter if each device uses only its own block.
+// all-reduce => reduce-scatter, if each device uses only its own block.
 #include <algorithm>
 
 #include "interp/interpreter.h"
@@ -13,8 +13,8 @@ namespace {
 
 constexpr int64_t kMostSteps = 64, kMostElements = 1 << 16;
 
-// Returns the instructions that compute `scalar` from device ids and constants, operands first, or an empty list if it
-// depends on other values.
+// The instructions that compute `scalar` from device ids and constants, operands first. Empty if it depends on other
+// values.
 std::vector<const Instruction*> StepsTo(const Instruction& scalar) {
   std::vector<const Instruction*> stack = {&scalar}, steps;
   while (!stack.empty()) {
@@ -42,7 +42,7 @@ std::vector<const Instruction*> StepsTo(const Instruction& scalar) {
   return steps;
 }
 
-// Returns the value of the last step on a device, or nullopt if the interpreter fails.
+// The value of the last step on a device. nullopt if the interpreter fails.
 std::optional<int64_t> ValueOn(int64_t replica, int64_t partition, const std::vector<const Instruction*>& steps) {
   std::vector<Literal> values;
   for (const Instruction* step : steps) {
@@ -60,7 +60,7 @@ std::optional<int64_t> ValueOn(int64_t replica, int64_t partition, const std::ve
   return values.back().GetInt(0);
 }
 
-// The only dimension that the slice makes smaller, or -1.
+// The only dimension that becomes smaller, or -1.
 int64_t SlicedDimension(const Instruction& slice) {
   int64_t sliced = -1;
   for (int64_t d = 0; d < slice.shape().rank(); ++d) {
@@ -71,8 +71,7 @@ int64_t SlicedDimension(const Instruction& slice) {
   return sliced;
 }
 
-// Evaluates the start of the slice for each device, which must be the start of the device's own block. The order of the
-// terms of each sum is unchanged.
+// On each device the slice must start at the device's own block. Each sum keeps the order of its terms.
 Result<Instruction*> ScatterSum(Instruction& inst, const PassContext&) {
   Instruction& sum = inst.operand(0);
   if (!IsCollectiveOfArray(sum, Opcode::kAllReduce) || sum.UseCount() != 1 || sum.IsRoot()) return nullptr;

@@ -1,4 +1,4 @@
-// Counts the callers of computations. Passes copy a loop body or branch that has other callers before they change it.
+// Counts the callers of computations. Passes copy a loop body or branch with other callers before they change it.
 #ifndef HLO_PASSES_CONTROL_CALL_SITES_H_
 #define HLO_PASSES_CONTROL_CALL_SITES_H_
 
@@ -18,13 +18,12 @@ class CallSites {
   explicit CallSites(const Module& module);  // Counts calls that the entry reaches.
 
   int Count(const Computation& computation) const;
-  // Must be called for each new instruction that calls computations.
+  // Required for each new instruction that calls computations.
   void Add(const Instruction& inst);
-  // Replaces the computation in `slot` by a copy if it has other callers. The copied instructions have no origin.
+  // Replaces a computation with other callers by a copy, whose instructions have no origin.
   Computation& Own(Computation*& slot);
-  // Copies the body of `callee` with these arguments into `caller` and returns the copy of the root. A
-  // get-tuple-element of a tuple becomes the element. `control`, if not null, receives copied loops, conditionals and
-  // calls.
+  // Copies the body of `callee` with these arguments into `caller` and returns the copy of the root. `control`, if not
+  // null, receives copied loops, conditionals and calls.
   Instruction& Inline(Computation& caller, const Computation& callee, std::span<Instruction* const> arguments,
                       std::vector<Instruction*>* control = nullptr);
 
@@ -34,10 +33,10 @@ class CallSites {
   std::unordered_map<const Computation*, int> counts_;
 };
 
-// Whether there are control edges, which a pass that removes an instruction must preserve.
+// A pass that removes an instruction must preserve control edges.
 bool HasControlEdges(const Computation& computation);
 
-// Element i of `whole`: an operand of a tuple instruction, or a new get-tuple-element.
+// Element i of `whole`: a tuple's operand, or a new get-tuple-element.
 Instruction& ElementOf(Instruction& whole, int64_t i);
 
 }  // namespace hlo

@@ -1,4 +1,4 @@
-// conditional canonicalizer: lets conditionals return tuples, whose elements later passes can merge or remove.
+// Lets conditionals return tuples, whose elements later passes can merge or remove.
 //
 //   r = conditional(...)  =>  t = (S) conditional(...), r = get-tuple-element(t), index=0
 #include "ir/fusion.h"
@@ -9,7 +9,7 @@
 namespace hlo {
 namespace {
 
-// Changes the conditional in place, so that it keeps its control edges.
+// Changes the conditional in place, to keep its control edges.
 void WrapResult(Instruction& conditional, CallSites& calls) {
   ForEachCalled(conditional.attributes(), [&](Computation*& branch) {
     Computation& own = calls.Own(branch);

@@ -18,7 +18,7 @@
 namespace hlo {
 namespace {
 
-// Returns the used get-tuple-elements of `tuple`, or nullopt if `tuple` is the root or has other users.
+// The used get-tuple-elements. nullopt if `tuple` is the root or has other users.
 std::optional<std::vector<Instruction*>> ReadElements(const Instruction& tuple) {
   if (tuple.IsRoot() || !tuple.shape().IsTuple()) return std::nullopt;
   std::vector<Instruction*> elements;
@@ -52,7 +52,7 @@ Instruction& TupleOf(Instruction& whole, std::span<const int64_t> elements) {
   return whole.computation().AddTuple(operands);
 }
 
-// Removes unread elements of `tuple`, and gives its users the new numbers.
+// Removes unread elements of `tuple` and renumbers the others.
 void Renumber(Instruction& tuple, const Numbering& numbering) {
   std::vector<Shape> shapes;
   for (const int64_t i : numbering.read) shapes.push_back(tuple.shape().element(i));
@@ -130,7 +130,7 @@ bool IsCheap(const Instruction& inst) {
   return inst.Is(kElementwise) || kCheap.Has(inst.opcode());
 }
 
-// Whether the branch only passes on operands, which is faster than a select.
+// Passing on operands is faster than a select.
 bool ComputesNothing(const Computation& branch) {
   return std::ranges::all_of(branch.Instructions(), [](const Instruction* inst) {
     return inst->Is(Opcode::kParameter) || inst->Is(Opcode::kTuple) || inst->Is(Opcode::kGetTupleElement);

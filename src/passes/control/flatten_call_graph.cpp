@@ -1,5 +1,5 @@
-// flatten-call-graph: copies shared computations of calls, loops and branches, so that each caller has memory of its
-// own for their values. Values of map, reduce, sort and fusion computations have no memory.
+// Copies shared computations of calls, loops and branches, so that each caller has memory of its own for their values.
+// Values of map, reduce, sort and fusion computations have no memory.
 #include "ir/fusion.h"
 #include "ir/module.h"
 #include "passes/control/call_sites.h"
@@ -8,7 +8,7 @@
 namespace hlo {
 namespace {
 
-// Limit of copied instructions, because nested calls can multiply the copies.
+// Nested calls can multiply the copies.
 constexpr int64_t kMostCopied = 1'000'000;
 
 }  // namespace
@@ -17,7 +17,7 @@ Result<bool> FlattenCallGraph(Module& module, const PassContext& context) {
   CallSites calls(module);
   int64_t left = kMostCopied;
   bool changed = false;
-  // Callers come first. Copies are processed too, because they share callees with the original.
+  // Callers come first. Copies may share callees with the original.
   const std::vector<Computation*> order = SequentialComputations(module);
   std::vector<Computation*> worklist(order.rbegin(), order.rend());
   for (size_t i = 0; i < worklist.size(); ++i) {

@@ -7,7 +7,7 @@
 namespace hlo {
 namespace {
 
-// Returns the get-tuple-elements of `tuple`, or nullopt if `tuple` is the root or has other users.
+// nullopt if `tuple` is the root or has other users.
 std::optional<std::vector<Instruction*>> ElementsOf(const Instruction& tuple) {
   std::vector<Instruction*> elements;
   if (tuple.IsRoot()) return std::nullopt;

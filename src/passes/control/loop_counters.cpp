@@ -1,6 +1,5 @@
-// Replaces counters of a loop that move together by a single counter. If c starts at c0 with step s, and j at j0 with
-// step q * s, then after t trips j = j0 + t * q * s = q * c + (j0 - q * c0). This also holds modulo the size of the
-// type.
+// Replaces counters of a loop that move together by one. If c starts at c0 with step s, and j at j0 with step q * s,
+// then after t trips j = j0 + t * q * s = q * c + (j0 - q * c0), also modulo the size of the type.
 #include <cstdlib>
 #include <optional>
 
@@ -84,7 +83,7 @@ class Counters {
   }
   PrimitiveType TypeOf(const Counter& counter) const { return loop_.init->operand(counter.element).shape().type(); }
 
-  // Returns q * base + (j0 - q * c0).
+  // q * base + (j0 - q * c0)
   static Instruction& ValueOf(Instruction& element, const Induction& counter, const Counter& base) {
     Computation& computation = element.computation();
     const PrimitiveType type = element.shape().type();

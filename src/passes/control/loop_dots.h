@@ -1,4 +1,4 @@
-// Finds dots in loops that read a slice of an invariant value. Passes compute these dots for all trips at once.
+// Finds dots in loops that read a slice of an invariant value, and can be computed for all trips at once.
 #ifndef HLO_PASSES_CONTROL_LOOP_DOTS_H_
 #define HLO_PASSES_CONTROL_LOOP_DOTS_H_
 
@@ -16,7 +16,7 @@ struct DeviceDescription;
 struct LoopSlice {
   Instruction* slice;  // A dynamic-slice.
   int64_t element, dimension;
-  bool keeps;  // The dot's operand keeps `dimension` with size 1. Otherwise a reshape removed it.
+  bool keeps;  // A dimension of size 1 remains. Otherwise a reshape removed it.
 
   Instruction& whole() const { return slice->operand(0); }
   Instruction& place() const { return slice->operand(1 + dimension); }
@@ -26,15 +26,14 @@ struct LoopSlice {
 
 // Whether `value` is an invariant state element that is a row-major array of static size.
 bool IsGiven(const Loop& loop, const Instruction& value);
-// Returns nullopt if the operand of a dot is not a LoopSlice.
+// nullopt if the operand is not a LoopSlice.
 std::optional<LoopSlice> ReadLoopSlice(const Loop& loop, Instruction& operand);
 
-// Largest array, in bytes, that holds a value of each trip.
+// Limit in bytes for an array with a value of each trip.
 constexpr int64_t kMostLoopDotBytes = 256 << 20;
 
-// Whether the product of a trip has so few rows that reading (or updating) `large` takes most of the product's time. On
-// a host `large` must exceed the cache of a core, because smaller matrices gain nothing. `product` is `a` times `b`.
-// `large` is one of the three.
+// Whether a trip's product of `a` and `b` has so few rows that reading (or updating) `large`, one of the three arrays,
+// takes most of its time. On a host `large` must exceed a core's cache, because smaller matrices gain nothing.
 bool IsLoopDotOfFewRows(const Shape& a, const Shape& b, const Shape& product, const Shape& large,
                         const DeviceDescription& device);
 

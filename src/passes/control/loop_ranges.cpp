@@ -2,7 +2,7 @@
 // its last value.
 //
 //   implied  A comparison that follows from these facts becomes constant.
-//   within   A clamp, minimum, maximum or remainder that does not change its operand is removed.
+//   within   A clamp, minimum, maximum or remainder without effect is removed.
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -15,9 +15,9 @@
 namespace hlo {
 namespace {
 
-using Wide = __int128;  // Represents the sum or difference of two 64-bit values.
+using Wide = __int128;  // Holds sums and differences of 64-bit values.
 
-// All values from `low` to `high`, including both.
+// Includes both ends.
 struct Range {
   Wide low, high;
 
@@ -50,8 +50,8 @@ unsigned OrdersOf(ComparisonDirection direction) {
 unsigned Swapped(unsigned orders) {
   return (orders & kSame) | ((orders & kLess) != 0 ? kMore : 0U) | ((orders & kMore) != 0 ? kLess : 0U);
 }
-// The result of a comparison that is true for the orders `asked`, or nullopt if it is not the same for all `possible`
-// orders.
+// The result of a comparison that is true for the orders `asked`. nullopt if the `possible` orders give different
+// results.
 std::optional<bool> Outcome(unsigned possible, unsigned asked) {
   if ((possible & ~asked) == 0) return true;
   return (possible & asked) == 0 ? std::optional(false) : std::nullopt;
@@ -68,7 +68,7 @@ std::optional<Range> RangeOfConstant(const Instruction& inst) {
   return Range{exact, exact};
 }
 
-// A comparison that is true at the start of each trip, of a state element with another element or a constant.
+// A comparison of a state element with another element or a constant, true at the start of each trip.
 struct Fact {
   int64_t element;
   unsigned orders;
@@ -130,7 +130,7 @@ class Ranges {
     if (second || known) facts_.push_back({*element, orders, second.value_or(-1), known ? bound : std::nullopt});
   }
 
-  // The range of a state element at the start of a trip.
+  // The range at the start of a trip.
   Range OfElement(int64_t i, PrimitiveType type) const {
     const Range whole = WholeOf(type);
     Range range = whole;
@@ -142,7 +142,7 @@ class Ranges {
     }
     for (const Fact& fact : facts_) {
       if (fact.element != i) continue;
-      // A counter that is less than another value in each trip can increase by one without overflow.
+      // Such a counter can increase by one without overflow.
       if (induction && fact.orders == kLess && induction->step == 1)
         range = Common(range, {induction->first, whole.high - 1});
       if (induction && fact.orders == kMore && induction->step == -1)
@@ -220,7 +220,7 @@ class Ranges {
     return Outcome(possible, asked);
   }
 
-  // Returns an operand or constant that equals `inst`, or null.
+  // An operand or constant that equals `inst`, or null.
   Instruction* Simpler(Instruction& inst) {
     const auto of = [&](int64_t i) { return RangeOf(inst.operand(i)); };
     switch (inst.opcode()) {
@@ -236,7 +236,7 @@ class Ranges {
       default: return nullptr;
     }
   }
-  // Returns operand `larger` (`smaller`) if operand 0 is never less (never greater) than operand 1.
+  // Operand `larger` (`smaller`) if operand 0 is never less (never greater) than operand 1.
   Instruction* Extreme(Instruction& inst, int larger, int smaller) {
     if (IsPred(inst)) return nullptr;
     const Range a = RangeOf(inst.operand(0)), b = RangeOf(inst.operand(1));

@@ -1,5 +1,5 @@
-// while-loop-trip-count-annotator: writes a known number of trips to the loop's backend_config, as
-// {"known_trip_count":{"n":"12"}}. Passes that change the number must run before this one.
+// Writes a known number of trips to the loop's backend_config: {"known_trip_count":{"n":"12"}}. Passes that change the
+// number must run before.
 #include "base/text.h"
 #include "interp/count_trips.h"
 #include "ir/fusion.h"
@@ -9,7 +9,7 @@
 namespace hlo {
 namespace {
 
-// XLA's limit of interpreted trips, for loops whose counter has an unknown form.
+// XLA's limit of interpreted trips, for counters of unknown form.
 constexpr int64_t kMostInterpreted = 128;
 
 // The backend_config must be an object or empty.

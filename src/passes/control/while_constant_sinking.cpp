@@ -1,5 +1,4 @@
-// while-loop-constant-sinking: replaces invariant state elements by their constant initial values, in body and
-// condition.
+// Replaces invariant state elements by their constant initial values, in body and condition.
 #include "ir/fusion.h"
 #include "ir/module.h"
 #include "passes/control/call_sites.h"
@@ -9,7 +8,7 @@
 namespace hlo {
 namespace {
 
-// Whether this use passes the element on unchanged, as IsInvariant() requires.
+// IsInvariant() requires the same.
 bool IsOwnNext(const Loop& loop, const Instruction& user, int64_t operand, int64_t element) {
   return &user == &loop.body->root() && operand == element;
 }

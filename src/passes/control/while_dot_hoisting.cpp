@@ -1,11 +1,10 @@
-// while-loop-dot-hoisting: if each trip multiplies a slice of an array by invariant weights, one product in front of
-// the loop multiplies the whole array:
+// If each trip multiplies a slice of an array by invariant weights, one product in front of the loop multiplies the
+// whole array:
 //
 //   dot(reshape(dynamic-slice(xs, i, 0, 0)), w) => reshape(dynamic-slice(dot(xs, w), i, 0, 0))
 //
-// Each step of an LSTM or GRU over few rows reads all weights for these rows, whereas one product reads them once.
-// Conditions: there are at least as many trips as slices, rows are few (loop_dots.h), and the products of all slices
-// are not large.
+// Each step of an LSTM or GRU over few rows reads all weights, whereas one product reads them once. Conditions: at
+// least as many trips as slices, few rows (loop_dots.h), and products that are not large together.
 #include <algorithm>
 
 #include "ir/fusion.h"

@@ -1,11 +1,11 @@
-// while-loop-dot-sinking: if a loop sums products, one product after the loop replaces them:
+// If a loop sums products, one product after the loop replaces them:
 //
 //   s = s + dot(reshape(dynamic-slice(xs, i, 0, 0)), y)
 //     => ys = dynamic-update-slice(ys, y, i, 0, 0), and after the loop s + dot(xs, ys), which also contracts the trips
 //
 // i must take each index once. Gradients of an LSTM's weights are such sums: each step reads and writes the whole
-// gradient, whereas one product writes it once. Conditions: rows are few (loop_dots.h), and the values of all trips are
-// not large.
+// gradient, whereas one product writes it once. Conditions: few rows (loop_dots.h), and values of all trips that are
+// not large together.
 #include <algorithm>
 #include <map>
 
@@ -26,7 +26,7 @@ struct Line {
   int64_t At(int64_t trip) const { return first + step * trip; }
 };
 
-// Reads sums and differences of counters and constants. Returns nullopt for other values, or if a value may wrap.
+// Reads sums and differences of counters and constants. nullopt for other values, and if a value may wrap.
 std::optional<Line> LineOf(const Loop& loop, const Instruction& value, int64_t trips, int depth = 0) {
   constexpr int kDeepest = 8;
   constexpr int64_t kMost = int64_t{1} << 30;
@@ -50,17 +50,17 @@ std::optional<Line> LineOf(const Loop& loop, const Instruction& value, int64_t t
   return fits(line->At(0)) && fits(line->At(trips - 1)) ? line : std::nullopt;
 }
 
-// Whether the index takes the values 0 to trips - 1, ascending or descending.
+// The values are 0 to trips - 1, ascending or descending.
 bool TakesEachOnce(const Loop& loop, const Instruction& index, int64_t trips) {
   const auto line = LineOf(loop, index, trips);
   return line && ((line->first == 0 && line->step == 1) || (line->first == trips - 1 && line->step == -1));
 }
 
-// Element `sum` of the state, to which each trip adds a product that may be transposed.
+// Each trip adds a product, possibly transposed, to element `sum` of the state.
 struct Sum {
   int64_t sum;
   Instruction *added, *dot;
-  int64_t side;  // Operand number of the slice. The other operand is kept for all trips.
+  int64_t side;  // The slice's operand number. The other operand is kept for all trips.
   LoopSlice slice;
 
   Instruction& kept() const { return dot->operand(1 - side); }
@@ -79,7 +79,7 @@ std::vector<const Instruction*> ReadersOf(const Loop& loop, int64_t i) {
 std::optional<Sum> ReadSum(Loop& loop, int64_t i, int64_t trips) {
   Instruction& next = loop.Next(i);
   const PrimitiveType type = next.shape().IsArray() ? next.shape().type() : PrimitiveType::kPred;
-  // Narrower types are excluded, because a dot sums them in a wider type than the loop.
+  // A dot sums narrower types in a wider type than the loop.
   if ((type != PrimitiveType::kF32 && type != PrimitiveType::kF64) || !next.Is(Opcode::kAdd) || next.UseCount() != 1)
     return std::nullopt;
   const std::vector<const Instruction*> readers = ReadersOf(loop, i);
@@ -144,7 +144,7 @@ class Sinking {
   }
 
  private:
-  // Returns the number of the state element that collects `value` of each trip at index `place`.
+  // The number of the state element that collects each trip's `value` at index `place`.
   int64_t Kept(Instruction& value, Instruction& place) {
     const auto known = kept_.find({&value, &place});
     if (known != kept_.end()) return known->second;

@@ -1,9 +1,8 @@
-// while-loop-invariant-code-motion: moves invariant instructions of a loop body in front of the loop, and passes their
-// values through the state.
+// Moves invariant instructions of a loop body in front of the loop, and passes their values through the state.
 //
-// A value in the state is read from memory, whereas a kernel can compute it in the body. A cheap instruction moves only
+// The body reads a value in the state from memory, but can compute others in a kernel. A cheap instruction moves only
 // if this reads no more bytes (a sum of two arrays, but not a mask made of a scalar), or if its users read from memory
-// anyway. {inflating=true} moves these instructions too, like XLA.
+// anyway. {inflating=true} moves the others too, like XLA.
 #include <algorithm>
 
 #include "ir/fusion.h"
@@ -18,10 +17,10 @@
 namespace hlo {
 namespace {
 
-// Number of additions per element that cost more than reading the element: a division or a mathematical function.
+// Additions per element that cost more than reading it: a division or a mathematical function.
 constexpr double kWorthReading = 8;
 
-// Whether `inst` is free as part of the kernel of its users, so that it moves only with them.
+// Whether `inst` is free in the kernel of its users.
 bool MovesWithUsersOnly(const Instruction& inst) {
   constexpr OpcodeSet kFreeWhereUsed = {
       Opcode::kBitcast, Opcode::kBroadcast, Opcode::kConstant, Opcode::kGetTupleElement, Opcode::kIota,
@@ -29,7 +28,7 @@ bool MovesWithUsersOnly(const Instruction& inst) {
   return kFreeWhereUsed.Has(inst.opcode());
 }
 
-// Whether a user is a library call or separate kernel, which reads its operands from memory.
+// Whether a library call or separate kernel reads the value from memory.
 bool FeedsMemory(const Instruction& inst) {
   return std::ranges::any_of(inst.users(), [](const Instruction* user) { return user->Is(kStandsAlone); });
 }
@@ -56,7 +55,7 @@ class Motion {
     CopyOut();
     AddMovedToState();
     for (size_t i = order_.size(); i-- > 0;) {
-      // Otherwise unused get-tuple-elements would keep moved tuples in the body.
+      // Otherwise unused get-tuple-elements would keep moved tuples.
       const bool goes = FactOf(*order_[i]).invariant || order_[i]->Is(Opcode::kGetTupleElement);
       if (goes && order_[i]->IsDead()) loop_.body->Remove(*order_[i]);
     }
@@ -66,9 +65,9 @@ class Motion {
  private:
   struct Fact {
     bool invariant = false;
-    bool moves = false;   // Moving the instruction is worth the cost.
-    bool needed = false;  // An instruction that moves uses this one.
-    bool gone = false;    // The body no longer needs the instruction.
+    bool moves = false;   // Moving it is worth the cost.
+    bool needed = false;  // An instruction that moves uses it.
+    bool gone = false;    // The body no longer needs it.
     double work = 0;      // Cost of computing the value in the body, in additions.
     double bytes = 0;     // Bytes read to compute the value in the body.
     Instruction* outside = nullptr;

@@ -28,10 +28,10 @@ namespace {
 
 bool IsRead(const Instruction& element) { return !element.removed() && !element.IsDead(); }
 
-// Limit of instructions that are copied from bodies.
+// Limit of instructions copied from bodies.
 constexpr int64_t kMostInlined = 1'000'000;
 
-// Removes loops of at most one trip. Callers come first, so that a body is copied directly to its final computation.
+// Callers come first, so that a body is copied directly to its final computation.
 class ShortLoops {
  public:
   ShortLoops(Module& module, CallSites& calls) : module_(module), calls_(calls) {}
@@ -91,7 +91,7 @@ Instruction& Flat(Instruction& value) {
   CollectLeaves(value, &leaves);
   return value.computation().AddTuple(leaves);
 }
-// Returns a value of `shape` from elements of `flat`, starting with number `*leaf`.
+// A value of `shape` from elements of `flat`, starting with number `*leaf`.
 Instruction& Nested(Instruction& flat, const Shape& shape, int64_t* leaf) {
   if (!shape.IsTuple()) return flat.computation().AddGetTupleElement(flat, (*leaf)++);
   std::vector<Instruction*> elements;
@@ -139,7 +139,7 @@ bool UseInvariants(const Loop& loop) {
   return changed;
 }
 
-// The value of element i after `trips` trips, at least 1, or null if it is unknown.
+// Element i after `trips` >= 1 trips, or null if unknown.
 Instruction* LastValue(const Loop& loop, int64_t i, int64_t trips) {
   Computation& caller = loop.loop->computation();
   const Instruction& next = loop.Next(i);
@@ -196,7 +196,7 @@ bool MergeSame(const Loop& loop) {
   return changed;
 }
 
-// Elements that are needed outside, by the condition, by a side effect, or for the next value of a needed element.
+// Needed outside, by the condition, by a side effect, or for the next value of a needed element.
 std::vector<bool> LiveElements(const Loop& loop) {
   std::vector<bool> live(loop.init->operand_count(), false);
   std::vector<const Instruction*> worklist;
@@ -235,7 +235,7 @@ std::vector<bool> LiveElements(const Loop& loop) {
   return live;
 }
 
-// Gives elements of the parameter new numbers. A negative position removes an element.
+// A negative position removes an element.
 void ShrinkParameter(Computation& computation, const std::vector<Instruction*>& elements,
                      const std::vector<int64_t>& position, const Shape& state) {
   for (Instruction* element : elements) {
@@ -293,7 +293,7 @@ void KeepElements(const Loop& loop, const std::vector<bool>& live) {
 
 struct Simplified {
   bool changed = false;
-  bool smaller = false;  // The state is smaller, so loops around and inside may shrink too.
+  bool smaller = false;  // Loops around and inside may shrink too.
 };
 
 Simplified SimplifyLoop(Instruction& inst, CallSites& calls, bool waits, const PassContext& context) {

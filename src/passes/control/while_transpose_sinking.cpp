@@ -1,9 +1,9 @@
-// while-loop-transpose-sinking: lets a loop that reads slices of a transposed array, such as weights stacked by layer,
-// read the array before the transpose instead:
+// Lets a loop that reads slices of a transposed array, such as weights stacked by layer, read the array before the
+// transpose:
 //
 //   dynamic-slice(transpose(x, p), i) => reshape(dynamic-slice(x, i by p))
 //
-// p must only move dimensions in which the slice has size 1, which keeps the order of elements. All slices of all trips
+// p must only move dimensions in which the slice has size 1, which keeps the order of elements. The slices of all trips
 // together must not have more elements than the array.
 #include <algorithm>
 
@@ -16,7 +16,7 @@
 namespace hlo {
 namespace {
 
-// Returns the dynamic-slices of element i in the body, or an empty list if other instructions read the element.
+// The dynamic-slices of element i in the body. Empty if other instructions read the element.
 std::vector<Instruction*> SlicesOf(const Loop& loop, int64_t i) {
   const auto is_it = [&](const Instruction* element) { return element->tuple_index() == i && !element->IsDead(); };
   if (std::ranges::any_of(loop.in_condition, is_it) || std::ranges::any_of(loop.outside, is_it)) return {};
@@ -53,7 +53,7 @@ bool ReadNoMoreThan(const std::vector<Instruction*>& slices, const Shape& whole,
   return elements * static_cast<double>(trips) <= static_cast<double>(whole.NumElements());
 }
 
-// Reorders a list with an entry for each dimension, from the transposed array to its operand.
+// Reorders a list by dimensions, from the transposed array to its operand.
 template <class T>
 std::vector<T> BeforeTranspose(const std::vector<T>& of_result, const std::vector<int64_t>& p) {
   std::vector<T> before(of_result);

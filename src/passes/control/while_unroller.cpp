@@ -1,5 +1,4 @@
-// while_loop_unroller: replaces a loop with a small known number of trips by copies of its body, in which counters are
-// constants.
+// Replaces a loop with a small known number of trips by copies of its body, in which counters are constants.
 #include <algorithm>
 #include <unordered_set>
 
@@ -36,8 +35,8 @@ bool IsPartOfKernel(const Instruction& inst) {
          inst.Is(Opcode::kBitcast) || inst.Is(Opcode::kGetTupleElement) || inst.IsRoot();
 }
 
-// Whether one kernel can compute all trips. An element of a changing array may depend on changing arrays only at the
-// same index, because the dependencies of a stencil would grow with each trip.
+// Whether one kernel can compute all trips. An element of a changing array may depend on changing arrays only at its
+// own index: the dependencies of a stencil would grow with each trip.
 bool CanBeOneKernel(Instruction& inst) {
   const auto loop = ReadLoop(inst);
   if (!loop) return false;
@@ -59,7 +58,7 @@ bool CanBeOneKernel(Instruction& inst) {
   return true;
 }
 
-// Returns computations with collectives, directly or in computations that they call.
+// Called computations count too.
 std::unordered_set<const Computation*> WithCollectives(const Module& module) {
   std::unordered_set<const Computation*> with;
   for (const Computation* computation : module.PostOrder()) {
@@ -82,7 +81,7 @@ class Unroller {
 
   bool Run(const PassContext& context) {
     bool changed = false;
-    // Callees come first: an unrolled inner loop counts in the size of the outer body.
+    // Callees come first: an unrolled inner loop counts in the outer body's size.
     for (Computation* computation : SequentialComputations(module_)) {
       if (HasControlEdges(*computation)) continue;
       for (Instruction* inst : computation->PostOrder()) {
@@ -98,7 +97,7 @@ class Unroller {
   }
 
  private:
-  // Returns nullopt if the loop should stay.
+  // nullopt if the loop should stay.
   std::optional<int64_t> TripsOf(Instruction& loop) const {
     const Computation& body = *loop.attrs<WhileAttrs>().body;
     const int64_t size = body.InstructionCount();
@@ -121,7 +120,7 @@ class Unroller {
     loop.computation().Remove(loop);
   }
 
-  // Returns the state before the trip, with constants as counters.
+  // The state before the trip, with constants as counters.
   static Instruction& WithCounters(Instruction& state, const Instruction& loop, int64_t trip) {
     if (!loop.shape().IsTuple()) return state;
     std::vector<Instruction*> elements;

@@ -1,4 +1,4 @@
-// alias_passthrough_params: lets a result that is a parameter share the parameter's memory.
+// Lets a result that is a parameter share its memory.
 #include <algorithm>
 
 #include "ir/module.h"
@@ -7,7 +7,7 @@
 namespace hlo {
 namespace {
 
-// Whether the output or the parameter has an alias, or the parameter is donated.
+// Whether either has an alias, or the parameter is donated.
 bool IsTaken(const ModuleHeader& header, int64_t output, int64_t parameter) {
   return std::ranges::any_of(header.aliases,
                              [&](const InputOutputAlias& alias) {

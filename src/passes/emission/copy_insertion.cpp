@@ -1,5 +1,5 @@
-// copy-insertion: inserts a copy where two values would share memory while both are needed, so that the module can be
-// computed in place. It copies:
+// Inserts a copy where two values would share memory while both are needed, so that the module can be computed in
+// place. It copies:
 //
 //   result       a parameter without an alias, a constant, or a value that occurs earlier in the result
 //   loop         an initial value that is an argument, a constant, needed later or in the tuple already; a next value
@@ -8,7 +8,7 @@
 //   conditional  a branch result that is an argument of the branch, a constant, or in the tuple already
 //   in place     an updated array that is an argument, a constant or needed later
 //
-// The buffer plan (gpu/runtime/buffers.h) finds the same conflicts by the schedule and does not need these copies. Only
+// The buffer plan (gpu/runtime/buffers.h) finds these conflicts by the schedule and does not need the copies. Only
 // elements of the outermost tuple are examined.
 #include <algorithm>
 #include <map>
@@ -23,7 +23,7 @@
 namespace hlo {
 namespace {
 
-// The value that owns the memory of `value`, behind bitcasts and elements of tuple instructions.
+// The owner of the memory, behind bitcasts and tuple elements.
 Instruction& SourceOf(Instruction& value) {
   Instruction* source = &value;
   while (true) {
@@ -66,7 +66,7 @@ const Instruction& MakerOf(const Instruction& value) {
   return *maker;
 }
 
-// Whether all instructions that depend on parameter k are elementwise and have its dimensions.
+// Whether all instructions that depend on parameter k are elementwise with its dimensions.
 bool DependsElementwise(const Computation& fused, int64_t k) {
   const Shape& shape = fused.parameter(k).shape();
   std::vector<bool> depends(fused.place_limit());
@@ -81,7 +81,7 @@ bool DependsElementwise(const Computation& fused, int64_t k) {
   return true;
 }
 
-// Whether each element of `next` depends on `old` only at the same index, so that `next` may overwrite `old`.
+// Whether `next` depends on `old` only at the same index, and may overwrite it.
 bool WritesOver(const Instruction& next, const Instruction& old) {
   const Instruction& maker = MakerOf(next);
   for (int64_t k = 0; k < maker.operand_count(); ++k) {
@@ -157,7 +157,7 @@ class Finder {
   void FindInResult() {
     Instruction& root = computation_.root();
     if (!root.Is(Opcode::kTuple)) return;
-    std::map<const Instruction*, std::vector<int64_t>> places;  // Keyed by the owner of the memory.
+    std::map<const Instruction*, std::vector<int64_t>> places;  // Keyed by owner of the memory.
     for (int64_t i = 0; i < root.operand_count(); ++i) {
       Instruction& value = SourceOf(root.operand(i));
       if (value.shape().IsArray()) places[&value].push_back(i);
@@ -177,7 +177,7 @@ class Finder {
   }
 
   // Whether another instruction may read the value after `user`. Constants, roots and arguments are always needed,
-  // except arguments of a loop body.
+  // except a loop body's arguments.
   bool IsNeeded(Instruction& value, Instruction& user) {
     if (IsConstant(value) || (IsArgument(value) && !is_body_)) return true;
     if (value.IsRoot()) return true;
@@ -198,7 +198,7 @@ class Finder {
     }
   }
 
-  // Whether an old element is read while or after its next value is computed.
+  // While or after the next value is computed.
   bool OldIsNeeded(const Instruction& next, const std::vector<Instruction*>& old_values) {
     const Instruction& maker = MakerOf(next);
     return std::ranges::any_of(old_values, [&](const Instruction* old) {

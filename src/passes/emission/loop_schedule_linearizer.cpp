@@ -1,5 +1,5 @@
-// loop-schedule-linearizer: in a loop body, makes the readers of a state element run before its next value is computed,
-// if possible, so that the next value may overwrite the old one.
+// In a loop body, makes the readers of a state element run before its next value is computed, if possible, so that the
+// next value may overwrite the old one.
 #include <algorithm>
 #include <queue>
 
@@ -10,7 +10,7 @@
 namespace hlo {
 namespace {
 
-// The instruction that computes `value`, behind views and tuple elements.
+// Looks through views and tuple elements.
 Instruction& MakerOf(Instruction& value) {
   Instruction* maker = &value;
   while (maker->Is(kNoKernel) && maker->operand_count() == 1) maker = &maker->operand(0);
@@ -34,7 +34,7 @@ void AddReaders(Instruction& value, std::vector<Instruction*>* readers) {
   }
 }
 
-// Elements of the state that the body computes, if its root is a tuple.
+// Elements that the body computes, if its root is a tuple.
 std::vector<Element> ElementsOf(const Computation& body) {
   std::vector<Element> elements;
   Instruction &root = body.root(), &state = body.parameter(0);
@@ -52,8 +52,8 @@ std::vector<Element> ElementsOf(const Computation& body) {
   return elements;
 }
 
-// Returns the position of each instruction, by place, in an execution order with makers as late as possible. Control
-// edges that follow one order form no cycle.
+// The position of each instruction, by place, in an execution order with makers as late as possible. Control edges that
+// follow one order form no cycle.
 std::vector<int> MakersLast(const Computation& body, const std::vector<Element>& elements) {
   const std::vector<Instruction*> order = body.PostOrder();
   std::vector<int> number(body.place_limit()), missing(body.place_limit()), turn(body.place_limit());

@@ -1,4 +1,4 @@
-// sanitize-constant-names: gives constants names that are valid linker symbols: letters, digits and '_'.
+// Gives constants names that are valid linker symbols: letters, digits and '_'.
 #include <string>
 
 #include "base/text.h"
@@ -20,7 +20,7 @@ std::string SymbolOf(std::string_view name) {
 
 bool IsConstant(const Instruction& inst) { return inst.Is(Opcode::kConstant) || inst.Is(Opcode::kElidedConstant); }
 
-// Returns a copy with an unused name. Names of removed instructions count as used.
+// A copy with an unused name. Removed instructions use their names too.
 Instruction& Renamed(const Instruction& constant, const std::string& symbol) {
   Computation& computation = constant.computation();
   std::string name = symbol;
@@ -38,9 +38,8 @@ Instruction& Renamed(const Instruction& constant, const std::string& symbol) {
 
 }  // namespace
 
-// Constants in fusions keep their names, because the code of kernels has only their values. So do constants with
-// control edges. New constants are added at the end. The pass reports only a changed order as a change, because
-// fingerprints ignore names.
+// Constants in fusions keep their names, because kernels have only their values. So do constants with control edges.
+// New constants are added at the end. Only a changed order counts as a change, because fingerprints ignore names.
 Result<bool> SanitizeConstantNames(Module& module, const PassContext& context) {
   Fingerprinter fingerprints;
   const uint64_t before = fingerprints.FingerprintOf(module);

@@ -1,4 +1,4 @@
-// all_to_all_decomposer: splits the operand of an all-to-all into a tuple of parts, the form that libraries exchange.
+// Splits the operand of an all-to-all into a tuple of parts, the form that libraries exchange.
 #include "ir/device_groups.h"
 #include "passes/pass.h"
 #include "passes/simplify/rules.h"

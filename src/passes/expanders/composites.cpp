@@ -62,7 +62,7 @@ Instruction* ExpandScan(Instruction& inst) {
   Writer w(inst, inst.computation());
   Values init(inst.operands().begin(), inst.operands().end());
   for (int64_t i = 0; i < stacked; ++i) init.push_back(Zeros(w, inst, results[i]));
-  // State after the counter: the arrays, the carries, the results so far.
+  // After the counter: arrays, carries, results so far.
   const Values end = w.For(steps, init, [&](Writer& body, const Values& state) -> Values {
     Instruction* at = state[0];
     if (attrs.is_reverse)
@@ -104,7 +104,7 @@ Instruction* As(Writer& w, Instruction* x, PrimitiveType type) {
   return x->shape().type() == type ? x : w.Add(Opcode::kConvert, x->shape().WithType(type), {x});
 }
 
-// Whether `to`, a float narrower than f32, represents every value of `from`. False for `from` of more than one byte.
+// Whether `to`, a float narrower than f32, represents every value of `from`. False for `from` of several bytes.
 bool HoldsAllOf(PrimitiveType to, PrimitiveType from) {
   if (!IsFloat(from) || ByteWidth(from) > 1) return false;
   for (uint32_t bits = 0; bits < 256; ++bits) {
@@ -114,8 +114,7 @@ bool HoldsAllOf(PrimitiveType to, PrimitiveType from) {
   return true;
 }
 
-// An operand with values that a narrow result type does not represent is first rounded to this type:
-// docs/ops.md#accumulation.
+// An operand with values that a narrow result type lacks is first rounded to it: docs/ops.md#accumulation.
 Instruction* AsOperand(Writer& w, Instruction* x, PrimitiveType result) {
   const PrimitiveType from = x->shape().type(), computed = ComputedIn(result);
   const bool is_rounded = from != result && computed != result && !HoldsAllOf(result, from);
@@ -128,7 +127,7 @@ bool IsScaled(const Shape& elements, const Shape& scale) {
   return elements.type() != PrimitiveType::kBF16 || scale.type() != PrimitiveType::kBF16 || scale.NumElements() != 1;
 }
 
-// Returns null if the dimensions of x are not multiples of the scale's dimensions.
+// Null if the dimensions of x are not multiples of the scale's.
 Instruction* Scaled(Writer& w, Instruction* x, Instruction* scale, PrimitiveType result) {
   Instruction* const wide = AsOperand(w, x, result);
   if (!IsScaled(x->shape(), scale->shape())) return wide;
@@ -146,7 +145,7 @@ Instruction* Scaled(Writer& w, Instruction* x, Instruction* scale, PrimitiveType
   return w.Binary(Opcode::kMultiply, wide, w.Add(Opcode::kReshape, wide->shape(), {spread}, ReshapeAttrs()));
 }
 
-// Computes narrow floats in f32 and rounds the result once.
+// Narrow floats are computed in f32, and the result is rounded once.
 Instruction* ExpandScaledDot(Instruction& inst) {
   if (!inst.Is(Opcode::kScaledDot) || !IsPlain(inst.shape())) return nullptr;
   for (const Instruction* operand : inst.operands()) {
@@ -160,9 +159,8 @@ Instruction* ExpandScaledDot(Instruction& inst) {
   return As(w, w.Add(Opcode::kDot, inst.shape().WithType(ComputedIn(type)), {lhs, rhs}, inst.attrs<DotAttrs>()), type);
 }
 
-// The rows of each group along the ragged dimension. `sizes` is [..., groups]. Its other dimensions correspond to
-// dimensions `before` of an array. With negative sizes, several groups can contain a row, and `once` assigns it to the
-// first of them.
+// The rows of each group along the ragged dimension. `sizes` is [..., groups], with the other dimensions as dimensions
+// `before` of an array. With negative sizes several groups can contain a row, and `once` assigns it to the first one.
 class Groups {
  public:
   Groups(Writer& w, Instruction& sizes, bool once) : sizes_(As(w, &sizes, PrimitiveType::kS64)) {
@@ -201,7 +199,7 @@ class Groups {
   }
 
  private:
-  // Broadcasts x, without its last dimension of size 1, to `shape`. Its other dimensions become dimensions `before`.
+  // Broadcasts x, without its last dimension of size 1, to `shape`. Other dimensions become dimensions `before`.
   static Instruction* Everywhere(Writer& w, Instruction* x, const Shape& shape, std::span<const int64_t> before) {
     Dims dims = x->shape().dims();
     dims.pop_back();
@@ -216,7 +214,7 @@ class Groups {
   Values begins_, ends_;  // The first row of each group, and the row after its last.
 };
 
-// `group` is the dimension of rhs that counts groups and is removed, or -1.
+// `group` counts groups in rhs and is removed, or is -1.
 DotAttrs DotOf(const RaggedDotAttrs& ragged, int64_t group) {
   DotAttrs attrs;
   attrs.lhs_batch = ragged.lhs_batch;
@@ -233,8 +231,8 @@ DotAttrs DotOf(const RaggedDotAttrs& ragged, int64_t group) {
 
 bool Contains(const std::vector<int64_t>& dims, int64_t d) { return std::ranges::find(dims, d) != dims.end(); }
 
-// Returns the dimensions of lhs that correspond to leading dimensions of the sizes: the batch, unless `kind` is the
-// batch, and the dimensions of `kind` before the ragged dimension.
+// The dimensions of lhs that correspond to leading dimensions of the sizes: the batch, unless `kind` is the batch, and
+// those of `kind` before the ragged dimension.
 std::vector<int64_t> InFront(const std::vector<int64_t>& batch, const std::vector<int64_t>& kind, int64_t ragged,
                              bool is_batch) {
   std::vector<int64_t> dims = is_batch ? std::vector<int64_t>() : batch;
@@ -248,7 +246,7 @@ std::vector<int64_t> FreeOf(const Shape& shape, const std::vector<int64_t>& batc
   return free;
 }
 
-// Makes a dot for each group and keeps the group's rows or terms. One dot is enough for ragged batches.
+// A dot for each group keeps the group's rows or terms. One dot is enough for ragged batches.
 Instruction* ExpandRaggedDot(Instruction& inst) {
   if (!inst.Is(Opcode::kRaggedDot) || !IsPlain(inst.shape())) return nullptr;
   for (const Instruction* operand : inst.operands()) {

@@ -1,5 +1,4 @@
-// dynamic dimension simplifier: removes steps of shape arithmetic that cancel, such as reshapes of scalars to vectors
-// and back.
+// Removes steps of shape arithmetic that cancel, such as reshapes of scalars to vectors and back.
 #include "passes/match.h"
 #include "passes/pass.h"
 #include "passes/simplify/rules.h"

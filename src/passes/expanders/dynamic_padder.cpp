@@ -1,9 +1,9 @@
-// dynamic_padder: represents a value of dynamic size by the whole array and its sizes. The identity of the reducer
-// replaces elements beyond the size:
+// Represents a value of dynamic size by the whole array and its sizes. The reducer's identity replaces elements beyond
+// the size:
 //
 //   reduce(set-dimension-size(x, n), zero)  =>  reduce(select(iota < n, x, identity), zero)
 //
-// Results of dynamic size are not replaced.
+// Results of dynamic size stay.
 #include <algorithm>
 
 #include "ir/fusion.h"
@@ -15,7 +15,7 @@
 namespace hlo {
 namespace {
 
-// Returns nullopt if the reducer has no known identity.
+// nullopt without a known identity.
 std::optional<Literal> IdentityOf(const Computation& reducer, PrimitiveType type) {
   const auto op = ReducerOp(reducer);
   if (!op || reducer.parameter(0).shape().type() != type || IsComplex(type)) return std::nullopt;
@@ -49,10 +49,10 @@ class Padder {
   }
 
  private:
-  // The whole array of a dynamic value, or null if unknown, and its sizes.
+  // A dynamic value: its whole array, null if unknown, and sizes.
   struct Value {
     Instruction* whole = nullptr;
-    std::vector<Instruction*> sizes;  // For each dimension an s32, or null if it is static.
+    std::vector<Instruction*> sizes;  // An s32 for each dynamic dimension, otherwise null.
     bool operator==(const Value&) const = default;
   };
 
@@ -155,7 +155,7 @@ Result<bool> PadDynamicSizes(Module& module, const PassContext& context) {
       continue;
     const int first_new = module.id_limit();
     changed |= Padder(*computation).Run(order, context);
-    // Remove new whole arrays that are unused, because only the dynamic value is needed.
+    // Remove whole arrays of which only the dynamic value is needed.
     for (Instruction* inst : computation->Instructions()) {
       if (!inst->removed() && inst->IsDead() && inst->id() >= first_new) computation->RemoveDeadTree(*inst);
     }

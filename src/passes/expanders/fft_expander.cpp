@@ -1,4 +1,4 @@
-// fft-expander: expands Fourier transforms to products with small matrices of roots of unity.
+// Expands Fourier transforms to products with small matrices of roots of unity.
 #include <bit>
 #include <cmath>
 #include <complex>
@@ -24,8 +24,8 @@ Complex Root(int64_t k, int64_t n) {
   return {std::cos(angle), std::sin(angle)};
 }
 
-// Splits n, a power of two, into as few factors as possible, of similar size, and returns the first. A step with factor
-// f takes f operations for each element.
+// Splits n, a power of two, into few factors of similar size and returns the first. A step with factor f takes f
+// operations for each element.
 int64_t FirstFactor(int64_t n) {
   const int places = std::countr_zero(static_cast<uint64_t>(n)), most = std::countr_zero(uint64_t{kMostFactor});
   const int steps = std::max(1, (places + most - 1) / most);
@@ -89,7 +89,7 @@ class Transforms {
     return Add(Opcode::kMultiply, x->shape(), {x, all});
   }
 
-  // Evaluates the definition along dimension `d`, which becomes the last one.
+  // Evaluates the definition along `d`, which becomes the last dimension.
   Instruction* Direct(Instruction* x, int64_t d, bool inverse) {
     const int64_t n = x->shape().dim(d);
     const double scale = inverse ? 1 / static_cast<double>(n) : 1;
@@ -122,7 +122,7 @@ Instruction* Along(Transforms& transforms, Instruction* x, int64_t d, bool inver
   return moves ? transforms.Transposed(whole, order) : whole;
 }
 
-// Completes the spectrum of a real signal, whose second half has the conjugates of the first half in reverse order.
+// Completes the spectrum of a real signal. Its second half has the conjugates of the first, in reverse order.
 Instruction* Mirrored(Transforms& transforms, Instruction* x, int64_t length) {
   const int64_t stored = x->shape().dims().back(), last = x->shape().rank() - 1;
   if (length - stored <= 0) return length == stored ? x : transforms.Part(x, 0, length);
@@ -142,7 +142,7 @@ Result<Instruction*> ExpandFft(Instruction& inst, const PassContext&) {
   const auto& attrs = inst.attrs<FftAttrs>();
   Instruction* x = &inst.operand(0);
   if (inst.shape().NumElements() == 0 || x->shape().NumElements() == 0 || x->shape().HasDynamicDims()) return nullptr;
-  // For other lengths, error bounds of the judge would be too wide.
+  // For other lengths, the judge's error bounds would be too wide.
   for (const int64_t length : attrs.fft_length) {
     if (length > kMostLength || !std::has_single_bit(static_cast<uint64_t>(length))) return nullptr;
   }

@@ -5,8 +5,8 @@
 namespace hlo {
 namespace {
 
-// Returns signed integers in the total order of the floats: -NaN < -inf < ... < -0 < +0 < ... < NaN. They are the bits
-// of the floats. If the sign is set, all other bits are inverted.
+// Signed integers in the total order of the floats, -NaN < -inf < ... < -0 < +0 < ... < NaN: their bits, all but the
+// sign inverted if the sign is set.
 Instruction* OrderKey(Instruction& inst, Instruction* x) {
   const int bits = BitWidth(x->shape().type());
   const PrimitiveType type = bits == 16 ? PrimitiveType::kS16 : bits == 32 ? PrimitiveType::kS32 : PrimitiveType::kS64;
@@ -23,7 +23,7 @@ Instruction* OrderKey(Instruction& inst, Instruction* x) {
   return Step(inst, Opcode::kSelect, shape, {negative, turned, key});
 }
 
-// Compares bf16 by its own 16 bits. XLA converts to f32, which may not keep the bits of a NaN.
+// bf16 is compared by its own 16 bits. XLA converts to f32, which may not keep the bits of a NaN.
 Result<Instruction*> ExpandTotalOrder(Instruction& inst, const PassContext&) {
   const auto& attrs = inst.attrs<CompareAttrs>();
   Instruction *const a = &inst.operand(0), *const b = &inst.operand(1);

@@ -1,5 +1,4 @@
-// rng-bit-generator-expander: expands random bits to threefry 2x32 (20 rounds) or philox 4x32 (10 rounds):
-// docs/ops.md#random-numbers.
+// Expands random bits to threefry 2x32 (20 rounds) or philox 4x32 (10 rounds): docs/ops.md#random-numbers.
 #include <algorithm>
 
 #include "passes/pass.h"
@@ -92,7 +91,7 @@ class Expansion {
     blocks_ = static_cast<uint64_t>(count);
     return Step(inst_, Opcode::kIota, Shape(PrimitiveType::kU64, {count}), {}, IotaAttrs{0});
   }
-  // Joins arrays [blocks] to one array [blocks / inner, words, inner].
+  // [blocks] each => [blocks / inner, words, inner]
   Instruction* Interleave(const Words& words, int64_t inner) {
     Words columns;
     const int64_t outer = static_cast<int64_t>(blocks_) / inner;
@@ -139,7 +138,7 @@ class Expansion {
   }
 
   // A 64-bit element takes both words of a block. Narrower elements take one word each: the words go to an even and an
-  // odd index along the first dimension of even size, or else along the largest dimension.
+  // odd index along the first dimension of even size, else the largest.
   Instruction* ThreeFryBits(Instruction* key, Instruction* counter) {
     const auto blocks = [&](int64_t count) {
       Instruction* const at = Blocks(count);

@@ -1,5 +1,5 @@
-// rng-expander: expands random numbers to arithmetic on the bits of philox. Its key is made of the run's seed and the
-// replica, and each device has a state. The interpreter gives the same bits: docs/ops.md#random-numbers.
+// Expands random numbers to arithmetic on the bits of philox. Its key is made of the run's seed and the replica, and
+// each device has a state. The interpreter gives the same bits: docs/ops.md#random-numbers.
 #include <numbers>
 
 #include "ir/fusion.h"
@@ -14,7 +14,7 @@ class Expansion {
   explicit Expansion(Instruction& inst) : inst_(inst), type_(inst.shape().type()), count_(inst.shape().NumElements()) {}
 
   struct Made {
-    Instruction* state;  // Advances the device's state.
+    Instruction* state;  // Advances the state.
     Instruction* value;
   };
   Made Run() {
@@ -61,7 +61,7 @@ class Expansion {
                 SliceAttrs{SliceRanges{{{0, column.dim(0), 1}, {part, part + 1, 1}}}});
   }
 
-  // The state advances by the number of 32-bit words in the result, which is at least the number of generator blocks.
+  // Advances the state by the result's 32-bit words, at least as many as generator blocks.
   Instruction* Bits(PrimitiveType type, int64_t count) {
     const Shape word(PrimitiveType::kU64, Dims{1}), two(PrimitiveType::kU64, Dims{2}),
         three(PrimitiveType::kU64, Dims{3});
@@ -79,7 +79,7 @@ class Expansion {
                                     {from}, RngBitGeneratorAttrs{RandomAlgorithm::kPhilox});
     return &inst_.computation().AddGetTupleElement(*drawn, 1);
   }
-  // Returns fractions in [0, 1), made of the highest bits.
+  // Fractions in [0, 1), made of the highest bits.
   Instruction* Fractions(PrimitiveType type, int64_t count) {
     const bool wide = type == PrimitiveType::kF64;
     Instruction* const bits = Bits(wide ? PrimitiveType::kU64 : PrimitiveType::kU32, count);
@@ -87,7 +87,7 @@ class Expansion {
     return Binary(Opcode::kMultiply, whole, Number(wide ? 0x1p-52 : 0x1p-23, whole));
   }
 
-  // Returns a + u * (b - a), or a if rounding gives b or more.
+  // a + u * (b - a), or a if rounding gives b or more.
   Instruction* Uniform(PrimitiveType type) {
     Instruction *const low = &inst_.operand(0), *const high = &inst_.operand(1);
     Instruction* const fraction = Fractions(type, count_);
@@ -99,8 +99,7 @@ class Expansion {
     return Select(outside, Widen(low, value), value);
   }
 
-  // The method of Box and Muller: the first fraction of each pair gives the radius, the second the angle of a sine and
-  // a cosine.
+  // Box and Muller: the first fraction of each pair gives the radius, the second the angle of a sine and a cosine.
   Instruction* Normal(PrimitiveType type) {
     const int64_t pairs = (count_ + 1) / 2;
     Instruction* const fractions = Reshape(Fractions(type, 2 * pairs), Shape(type, Dims{pairs, 2}));
@@ -121,11 +120,11 @@ class Expansion {
     return As(Binary(Opcode::kAdd, scaled, Widen(As(&inst_.operand(0), type), values)), type_);
   }
 
-  // Returns a + bits mod (b - a), or a if the interval is empty.
+  // a + bits mod (b - a), or a if the interval is empty.
   Instruction* Integers() {
     const bool wide = BitWidth(type_) == 64;
     const PrimitiveType bits_type = wide ? PrimitiveType::kU64 : PrimitiveType::kU32;
-    // A narrow signed type is first converted to a wider signed type, which extends the sign.
+    // A narrow signed type is first widened, which extends the sign.
     const auto unsign = [&](Instruction* a) {
       if (IsSigned(type_)) a = As(a, wide ? PrimitiveType::kS64 : PrimitiveType::kS32);
       return As(a, bits_type);
@@ -150,7 +149,7 @@ bool Expands(const Instruction& inst) {
          (IsFloat(shape.type()) || inst.attrs<RngAttrs>().distribution == RandomDistribution::kUniform);
 }
 
-// Control edges keep the order of draws, because each draw continues from the state after the previous draw.
+// Control edges keep the order of draws, because each continues from the previous state.
 bool ExpandIn(Computation& computation, const PassContext& context) {
   bool changed = false;
   std::vector<Instruction*> draws;

@@ -1,6 +1,6 @@
-// scatter_expander, gpu_scatter_expander: expand a scatter to a loop over its windows in the order of the indices, so
-// that every run gives the same sums. {simple_only=true} expands only scatters of a single window, without a loop.
-// gpu_scatter_expander expands only scatters of elements that are too wide for atomic operations.
+// scatter_expander loops over the windows of a scatter in the order of the indices, so that every run gives the same
+// sums. {simple_only=true} expands only single windows, without a loop. gpu_scatter_expander expands only elements that
+// are too wide for atomic operations.
 #include <algorithm>
 
 #include "passes/expanders/windows.h"
@@ -56,7 +56,7 @@ class Expansion {
     return true;
   }
 
-  // Returns the updates as [windows, window...], in the operand's order of dimensions.
+  // [windows, window...], in the operand's order of dimensions.
   Instruction* Updates(Instruction& updates) {
     std::vector<int64_t> order, dims = {windows_};
     for (int64_t d = 0; d < updates.shape().rank(); ++d) {
@@ -71,8 +71,8 @@ class Expansion {
     return Reshaped(inst_, Transposed(inst_, &updates, order), dims);
   }
 
-  // Combines one window with its update. A select keeps the elements of a window that is partly outside, because
-  // dynamic-slice and dynamic-update-slice clamp its indices.
+  // Combines one window with its update. A select keeps a window that is partly outside, because dynamic-slice and
+  // dynamic-update-slice clamp its indices.
   std::vector<Instruction*> Step(Computation& computation, Instruction& row, const std::vector<Instruction*>& values,
                                  const std::vector<Instruction*>& given) {
     const Shape& whole = values[0]->shape();
@@ -105,8 +105,7 @@ class Expansion {
     return combined;
   }
 
-  // Returns a predicate: 0 <= index <= size - window in each dimension with an index. Null if no dimension has an
-  // index.
+  // 0 <= index <= size - window in each dimension with an index. Null if there is none.
   Instruction* IsInside(Computation& computation, const std::vector<Instruction*>& position, const Shape& whole,
                         const Shape& window) {
     const Shape pred = Shape::Scalar(PrimitiveType::kPred);

@@ -1,4 +1,4 @@
-// simplify-sorts: removes sorts along a dimension of at most one element, and unused operands of sorts.
+// Removes sorts along a dimension of at most one element, and unused operands of sorts.
 #include <algorithm>
 
 #include "passes/pass.h"

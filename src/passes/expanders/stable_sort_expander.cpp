@@ -1,5 +1,5 @@
-// stable-sort-expander: lets a stable sort's comparator decide between equal elements by position, for kernels that
-// swap equal elements, such as a bitonic sort.
+// Lets a stable sort's comparator decide between equal elements by position, for kernels that swap them, such as a
+// bitonic sort.
 #include <limits>
 
 #include "passes/match.h"
@@ -15,7 +15,7 @@ bool IsPositions(const Instruction& operand, int64_t dimension) {
          IsSigned(operand.shape().type()) && BitWidth(operand.shape().type()) >= 32;
 }
 
-// Whether the comparator already has the form select(less(a, b) == less(b, a), position of a < position of b, ...).
+// Whether the comparator is select(less(a, b) == less(b, a), position of a < position of b, ...) already.
 bool ComparesPositions(const Instruction& sort) {
   Instruction *choice, *tie, *before, *a, *b;
   if (!m::Select(&choice, m::Compare(&tie), m::Compare(&before, m::Parameter(&a), m::Parameter(&b)),
@@ -43,7 +43,7 @@ Instruction& Compared(const Computation& comparator, Computation& into, bool swa
   return *copies[comparator.root().place()];
 }
 
-// Returns a comparator that decides between equal elements by operand `positions`, which may be a new operand.
+// A comparator that decides between equal elements by operand `positions`, which may be new.
 Computation& WithPositions(const Instruction& sort, int64_t positions, const Shape& position) {
   const Computation& comparator = *sort.attrs<SortAttrs>().to_apply;
   Computation& result = sort.module().AddComputation(comparator.name());

@@ -11,8 +11,8 @@
 
 namespace hlo {
 
-// The start positions of windows as a table: a row for each window, in row-major order of the indices, and a column for
-// each dimension in `dimensions`.
+// The start positions of windows: a row for each window, in row-major order of the indices, and a column for each
+// dimension in `dimensions`.
 struct Positions {
   Instruction* table = nullptr;  // s32 or s64[windows, columns].
   std::vector<int64_t> dimensions;
@@ -25,24 +25,24 @@ Positions PositionsOf(Instruction& inst, Instruction& indices, int64_t index_vec
                       std::span<const int64_t> index_map, std::span<const int64_t> operand_batching_dims,
                       std::span<const int64_t> indices_batching_dims);
 
-// Returns the start of one window: a scalar for each dimension of the operand, 0 for a dimension without a column.
+// The start of one window: a scalar for each dimension of the operand, 0 for those without a column.
 std::vector<Instruction*> PositionOf(const Instruction& like, const Positions& positions, Instruction& table,
                                      Instruction& row, int64_t rank);
 
-// Runs `step` for each window, in a loop if there are several. `step` updates the values `state` and only reads the
-// values `given`. Returns the final state.
+// Runs `step` for each window, in a loop if there are several, and returns the final state. `step` updates `state` and
+// only reads `given`.
 using WindowStep = std::function<std::vector<Instruction*>(Computation& computation, Instruction& row,
                                                            const std::vector<Instruction*>& state,
                                                            const std::vector<Instruction*>& given)>;
 std::vector<Instruction*> ForEachWindow(Instruction& inst, int64_t windows, const std::vector<Instruction*>& state,
                                         const std::vector<Instruction*>& given, const WindowStep& step);
 
-// Adds an instruction to the computation of its operands, with metadata of `like`.
+// Adds to the computation of the operands, with `like`'s metadata.
 Instruction* Beside(const Instruction& like, Opcode opcode, Shape shape, const std::vector<Instruction*>& operands,
                     Attributes attrs = NoAttrs());
 Instruction* Reshaped(const Instruction& like, Instruction* value, const std::vector<int64_t>& dims);
 Instruction* Transposed(const Instruction& like, Instruction* value, const std::vector<int64_t>& order);
-// Returns the part at index `row` of the first dimension, which is removed.
+// The part at index `row` of the first dimension, which is removed.
 Instruction* Row(const Instruction& like, Instruction* values, Instruction& row);
 
 }  // namespace hlo
