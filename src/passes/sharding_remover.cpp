@@ -1,5 +1,5 @@
-// sharding-remover: marker(x) => x, for markers that one device does not need. Markers at the start or end of a manual
-// region stay if parts are smaller than the whole.
+// marker(x) => x, for markers that one device does not need. Borders of a manual region stay if parts are smaller than
+// the whole.
 #include <algorithm>
 
 #include "ir/control_edges.h"
@@ -10,7 +10,7 @@
 namespace hlo {
 namespace {
 
-// Returns the value that the marker passes on. Another layout needs a copy.
+// The value that the marker passes on. Another layout needs a copy.
 Instruction& ValueOf(Instruction& marker) {
   Computation& computation = marker.computation();
   if (marker.operand_count() != 1 || !Compatible(marker.operand(0).shape(), marker.shape())) {

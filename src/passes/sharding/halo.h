@@ -14,25 +14,25 @@ namespace hlo {
 
 struct Halo {
   int64_t parts = 1;
-  int64_t own = 0;                // Rows of each part of the operand, with the padding of the last ones.
-  bool is_mirrored = false;       // If true, part p reads around part parts - 1 - p. Otherwise, around part p.
-  int64_t before = 0, after = 0;  // Rows received from the parts before and after it.
-  int64_t low = 0, high = 0;      // Rows without data that are needed beyond those.
-  int64_t rows = 0;               // Rows that each part reads.
-  int64_t first = 0, step = 0;    // Part p reads from row first + step * p of the whole on.
+  int64_t own = 0;                // Rows of each part, with padding of the last ones.
+  bool is_mirrored = false;       // Part p reads around part parts - 1 - p instead of p.
+  int64_t before = 0, after = 0;  // Received from the parts before and after.
+  int64_t low = 0, high = 0;      // Rows without data needed beyond those.
+  int64_t rows = 0;               // Rows read by each part.
+  int64_t first = 0, step = 0;    // Part p reads from row first + step * p of the whole.
   int64_t start = 0,
           shift = 0;  // This is row start + shift * p of `low`, `before`, `own`, `after` and `high` together.
-  // Whether some part reads rows before the first row of the whole, or behind its last one.
+  // Whether some part reads outside of the whole.
   bool reads_below = false, reads_above = false;
 
   bool IsLocal() const { return !is_mirrored && before == 0 && after == 0; }
   bool IsMasked() const { return reads_below || reads_above; }
-  // Rows of the results of collectives on a device.
+  // Rows that a device gets by collectives.
   int64_t RowsReceived() const { return before + after + (is_mirrored ? own : 0); }
 };
 
-// The rows of an operand with `elements` rows that `parts` parts of the factor read. Nothing if the distance between
-// the rows of two parts is not an integer (base dilation), or if a part reads no row.
+// The rows of an operand with `elements` rows that `parts` parts of the factor read. nullopt if the distance between
+// two parts' rows is not an integer (base dilation), or if a part reads no row.
 std::optional<Halo> HaloOf(const Factor& factor, const FactorWindow& read, int64_t elements, int64_t parts);
 
 }  // namespace hlo

@@ -58,18 +58,17 @@ class Fitting {
   struct Tensor {
     const Shape* shape;
     const LeafFactors* factors;
-    ArraySplit split;  // The present split of an operand, or the wanted split of a result.
+    ArraySplit split;  // The present split of an operand or the wanted split of a result.
     bool is_result;
   };
   static inline const LeafFactors kNoFactors;
-  static constexpr double kImpossible = 1e30;  // The cost of a change without a plan.
+  static constexpr double kImpossible = 1e30;  // A change without a plan.
 
   void Add(const Shape& shape, const LeafFactors& factors, const ArraySplit& split, bool is_result) {
     tensors_.push_back({&shape, &factors, split, is_result});
   }
 
-  // The atoms of the seed tensor, and further atoms of the other tensors, the largest first, that do not contradict
-  // them.
+  // The seed tensor's atoms, and further ones of other tensors that do not contradict, the largest tensor first.
   AtomsByFactor Assigned(size_t seed) const {
     std::vector<size_t> order(tensors_.size());
     for (size_t i = 0; i < order.size(); ++i) order[i] = i;
@@ -95,8 +94,8 @@ class Fitting {
     return assigned;
   }
 
-  // The atoms of the seed tensor. Those that split no factor, or one that is not free, split the largest free factor
-  // that their number of parts divides. Nothing if there are no such atoms.
+  // The seed tensor's atoms. Those that split no factor, or no free one, split the largest free factor that their
+  // number of parts divides. nullopt if there are none.
   std::optional<AtomsByFactor> MovedToFree(size_t seed) const {
     if (!tensors_[seed].shape->IsArray()) return std::nullopt;
     AtomsByFactor assigned = AtomsByFactorOf(rule_, *tensors_[seed].factors, tensors_[seed].split, axes_);
@@ -178,8 +177,8 @@ class Fitting {
     return true;
   }
 
-  // A part of a dimension is contiguous only if the major factors have one index in it. A factor that is dropped for
-  // one tensor may be a major one of another, so this repeats until nothing is dropped.
+  // A part of a dimension is contiguous only if the major factors have one index in it. A factor dropped for one tensor
+  // may be a major one of another, so this repeats until nothing is dropped.
   void DropMinorFactors(AtomsByFactor& assigned) const {
     for (bool dropped = true; dropped;) {
       dropped = false;
@@ -198,7 +197,7 @@ class Fitting {
     }
   }
 
-  // A split kernel of a convolution reads a dimension that also has the positions of the window.
+  // A convolution's split kernel reads a dimension that also has the window's positions.
   void DropOverlaps(AtomsByFactor& assigned) const {
     for (size_t f = 0; f < assigned.size(); ++f) {
       if (rule_.factors[f].kind != FactorKind::kSum || assigned[f].empty()) continue;
@@ -208,7 +207,7 @@ class Fitting {
     }
   }
 
-  // Operands are split along the dimensions that the windows of a sum read.
+  // Splits operands along dimensions that a sum's windows read.
   void SplitReadDims(OpFit& fit) const {
     for (size_t f = 0; f < fit.atoms.size(); ++f) {
       if (rule_.factors[f].kind != FactorKind::kSum) continue;
@@ -268,8 +267,8 @@ class Fitting {
     return fit;
   }
 
-  // Bytes of the results of collectives that belong to the op itself: rows of windows, and the results of all parts of
-  // a reduce that its own computation combines.
+  // Bytes of results of the op's own collectives: rows of windows, and all parts' results that a reduce's own
+  // computation combines.
   double BytesInOp(const OpFit& fit) const {
     double bytes = 0;
     for (size_t f = 0; f < fit.atoms.size(); ++f) {
@@ -296,11 +295,11 @@ class Fitting {
     if (!inst_.Is(Opcode::kShuffle)) return HaloOf(factor, read, elements, parts)->RowsReceived();
     if (&read != &factor.windows[0]) return 0;
     const int64_t own = elements / parts, start = -read.window.pad_low;
-    const int64_t first = own - start % own;  // Rows of the part that has the first row.
+    const int64_t first = own - start % own;  // Rows of the part with the first row.
     return (start / own == 0 ? 0 : first) + (start / own + 1 == parts ? 0 : own - first);
   }
 
-  // The time of the whole op, in bytes of a link. A device with links of 360 GB/s does 2e14 steps of a loop over all
+  // Time of the whole op, in bytes of a link. A device with links of 360 GB/s does 2e14 steps of a loop over all
   // factors in a second, and its memory has 3 TB/s.
   double ComputeCost() const {
     constexpr double kBytesPerStep = 3.6e11 / 2e14, kBytesPerMemoryByte = 3.6e11 / 3e12;

@@ -16,22 +16,21 @@ namespace hlo {
 
 struct OpFit {
   AtomsByFactor atoms;
-  std::vector<ArraySplit> operands;  // By operand. Tuples and tokens have rank 0.
-  std::vector<ArraySplit> results;   // By leaf. Pending along the atoms of sums.
-  // Bytes of the arrays of collectives before and after the op on a device (ReshardPlan::ArrayBytes), and the time of
-  // the op on the device as bytes that a link would send in that time.
+  std::vector<ArraySplit> operands;  // Tuples and tokens have rank 0.
+  std::vector<ArraySplit> results;   // Indexed by leaf. Pending along the sums' atoms.
+  // Bytes of results of collectives before and after the op on a device, and the op's time there in bytes that a link
+  // would send meanwhile.
   double cost = 0;
 };
 
-// Chooses among the splits that follow from one of the operands or results, and no split at all: the least cost, then
-// the most parts. Scan factors stay whole.
+// Chooses among no split and the splits that follow from one operand or result: the least cost, then the most parts.
+// Scan factors stay whole.
 OpFit FitOp(const Instruction& inst, const FactorRule& rule, std::span<const ArraySplit> operands,
             std::span<const ArraySplit> results, const Axes& axes, ReshardPlans& plans);
 
-// The unsigned type or integer type in which the value of one device and the zeros of the others are added. Nothing for
-// types without one.
+// The unsigned or integer type in which one device's value and the others' zeros are added, if any.
 std::optional<PrimitiveType> PickType(PrimitiveType type);
-// The element that changes no result of a dot, convolution, reduce or reduce-window, or nothing if it is unknown.
+// The element that changes no result of a dot, convolution, reduce or reduce-window, if known.
 std::optional<Literal> NeutralElementOf(const Instruction& inst);
 
 }  // namespace hlo

@@ -22,7 +22,7 @@ Instruction& PartWriter::Scalar(PrimitiveType type, int64_t value) {
   return to_.AddConstant(Literal::Scalar(type, value));
 }
 
-// Not the number 0 in types without it (f8e8m0fnu).
+// Zero bits are not the number 0 in f8e8m0fnu.
 Instruction& PartWriter::ZeroBits(PrimitiveType type) { return to_.AddConstant(Literal(Shape(type, {}))); }
 
 Instruction& PartWriter::Everywhere(Instruction& scalar, const Shape& shape) {
@@ -108,7 +108,7 @@ Instruction& PartWriter::Numbered(PrimitiveType type, int64_t count, Instruction
   return Add(Opcode::kAdd, shape, {&numbers, &Everywhere(first, shape)});
 }
 
-// The numbers are counted in a type that holds all of them, so that each is rounded only once.
+// Counted in a type that holds all numbers, so that each is rounded once.
 Instruction& PartWriter::IotaInPart(int64_t dim, const Shape& part, const Atoms& atoms) {
   const int64_t size = part.dim(dim);
   const PrimitiveType type = IndexType(size * axes_.SizeOf(atoms));
@@ -138,7 +138,7 @@ Instruction& PartWriter::WithoutPadding(Instruction& part, int64_t dim, int64_t 
 
 // ---- Windows --------------------------------------------------------------------------------------------------------
 
-// `target` gives the part number of the receiver, which may be out of range.
+// `target` gives the receiver's part number, which may be out of range.
 Instruction& PartWriter::Permuted(Instruction& value, const Atoms& atoms,
                                   const std::function<int64_t(int64_t)>& target) {
   const int64_t parts = axes_.SizeOf(atoms);
@@ -250,7 +250,7 @@ Instruction& PartWriter::IndicesInPart(Instruction& narrow, const FactorIndex& i
   return Select(Along(is_component, index.vector_dim, shape), in_part, indices);
 }
 
-// The component of each index vector, without the dimension of the vectors.
+// The indices without the dimension of index vectors.
 Instruction& PartWriter::Component(Instruction& indices, const FactorIndex& index) {
   if (index.vector_dim >= indices.shape().rank()) return indices;
   Instruction& component = Rows(indices, index.vector_dim, index.component, 1);
@@ -264,7 +264,7 @@ Instruction& PartWriter::GatheredInPart(Instruction& result, Instruction& indice
   Instruction& component = Component(indices, index);
   const Shape& batch = component.shape();
   const int64_t parts = axes_.SizeOf(atoms), own = (size + parts - 1) / parts;
-  // A difference of unsigned numbers that is negative wraps to a large number.
+  // A negative difference of unsigned numbers wraps to a large number.
   Instruction* in_part = &Compare(component, ComparisonDirection::kLt, Everywhere(Scalar(batch.type(), own), batch));
   if (IsSigned(batch.type())) {
     Instruction& is_behind = Compare(component, ComparisonDirection::kGe, Everywhere(Scalar(batch.type(), 0), batch));
@@ -288,8 +288,7 @@ Instruction& PartWriter::StartInPart(Instruction& start, int64_t size, int64_t w
   return Add(Opcode::kSubtract, first.shape(), {&InType(in_whole, counted), &first});
 }
 
-// The device reads min(width, own) rows of its part, as near to the start as the part has them, and moves them to their
-// places among zeros.
+// Reads min(width, own) rows of the part, as near to the start as possible, and moves them to their places among zeros.
 Instruction& PartWriter::SlicedInPart(Instruction& part, int64_t dim, int64_t size, Instruction& start, int64_t width,
                                       const Atoms& atoms) {
   const int64_t own = part.shape().dim(dim), count = std::min(width, own);

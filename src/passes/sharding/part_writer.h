@@ -15,11 +15,11 @@
 
 namespace hlo {
 
-// Indices of a dimension are counted in s32, or in s64 if a number up to `most` needs it.
+// s32, or s64 if a number up to `most` needs it.
 PrimitiveType IndexType(int64_t most);
 
-// Writes instructions with the metadata of one op of the program before. A dimension of a value is split along atoms
-// into parts of equal size. The device's part number follows from its digits of the atoms.
+// Writes instructions with the metadata of one op. A dimension is split along atoms into parts of equal size. The
+// device's part number follows from its digits of the atoms.
 class PartWriter {
  public:
   using Atoms = std::vector<uint8_t>;  // The major atom first.
@@ -30,55 +30,54 @@ class PartWriter {
   Instruction& Add(Opcode opcode, Shape shape, Operands operands, Attributes attributes = NoAttrs());
   Instruction& Scalar(PrimitiveType type, int64_t value);
   Instruction& ZeroBits(PrimitiveType type);
-  // A scalar in all elements of an array, or a vector along one of its dimensions.
+  // Repeats a scalar, or a vector along one of the dimensions.
   Instruction& Everywhere(Instruction& scalar, const Shape& shape);
   Instruction& Along(Instruction& vector, int64_t dim, const Shape& shape);
   Instruction& Compare(Instruction& a, ComparisonDirection direction, Instruction& b);
   Instruction& Select(Instruction& which, Instruction& a, Instruction& b);
   Instruction& InType(Instruction& value, PrimitiveType type);
-  // An index clamped to [0, most], in a type of at least 32 bits.
+  // Clamps to [0, most], in a type of at least 32 bits.
   Instruction& Clamped(Instruction& index, int64_t most);
   Instruction& Rows(Instruction& value, int64_t dim, int64_t first, int64_t count);
   Instruction& Joined(std::vector<Instruction*> values, int64_t dim);
 
   // first + step * (the number of the device's part)
   Instruction& Linear(PrimitiveType type, int64_t first, int64_t step, const Atoms& atoms);
-  // The numbers that an iota has in the device's part, whose iota dimension is split.
+  // An iota's numbers in the device's part, with its dimension split.
   Instruction& IotaInPart(int64_t dim, const Shape& part, const Atoms& atoms);
-  // On all devices but that of the first part, the identity of `reducer`.
+  // The identity of `reducer` on all devices but the first part's.
   Result<Instruction*> WithIdentity(Instruction& value, Opcode reducer, const Atoms& atoms);
-  // Replaces the rows behind the last one of the whole, which has `size` rows.
+  // Replaces rows behind the last one of the whole, which has `size` rows.
   Instruction& WithoutPadding(Instruction& part, int64_t dim, int64_t size, const Literal& padding, const Atoms& atoms);
 
-  // The rows that the windows of the device's part read. `padding` has the value of rows outside of the whole. It may
+  // The rows that the windows of the device's part read. `padding` is the value of rows outside of the whole, and may
   // be null if `halo` is not masked.
   Instruction& WindowRows(Instruction& part, int64_t dim, int64_t size, const Halo& halo, const Atoms& atoms,
                           Instruction* padding);
-  // The device's part of a concatenation. `parts` have the rows of all windows of each operand.
+  // The device's part of a concatenation, from the rows of all windows of each operand.
   Instruction& PartOfConcatenation(std::span<Instruction* const> rows, std::span<const Halo> halos, int64_t dim,
                                    const Atoms& atoms);
-  // The part that begins `start` rows later in the whole, whose last row is followed by its first one.
+  // The part `start` rows later in the whole, whose first row follows its last.
   Instruction& Rotated(Instruction& part, int64_t dim, int64_t start, const Atoms& atoms);
 
-  // Indices of elements of a dimension of `size` elements, counted from the first element of the device's part.
+  // Counts indices of a dimension of `size` elements from the first element of the device's part.
   Instruction& IndicesInPart(Instruction& indices, const FactorIndex& index, int64_t size, const Atoms& atoms);
-  // A gather's result, with zeros where an index is outside of the device's part. `indices` are counted from its first
+  // Sets a gather's result to zeros where an index is outside of the device's part. `indices` count from its first
   // element.
   Instruction& GatheredInPart(Instruction& result, Instruction& indices, const FactorIndex& index, int64_t size,
                               const Atoms& atoms);
-  // The rows of the whole that a dynamic-slice selects: those that the device's part has, and zeros for the others.
+  // The rows that a dynamic-slice of the whole selects: those of the device's part, and zeros for the others.
   Instruction& SlicedInPart(Instruction& part, int64_t dim, int64_t size, Instruction& start, int64_t width,
                             const Atoms& atoms);
-  // An update of the device's part.
   struct PartUpdate {
-    Instruction* rows;      // The rows of the update that meet the part, in the place of `start`.
+    Instruction* rows;      // Rows of the update that meet the part, in the place of `start`.
     Instruction* start;     // The first row in the part.
     Instruction* is_valid;  // pred[rows]: whether the update has this row.
   };
   PartUpdate UpdateInPart(Instruction& update, int64_t dim, int64_t size, Instruction& start, const Atoms& atoms);
 
  private:
-  // The value of the device whose part number is smaller by `distance`. Devices without such a part get zeros.
+  // The value of the device `distance` parts before, or zeros.
   Instruction& FromPart(Instruction& value, const Atoms& atoms, int64_t distance);
   Instruction& FromMirroredPart(Instruction& value, const Atoms& atoms);
   Instruction& Permuted(Instruction& value, const Atoms& atoms, const std::function<int64_t(int64_t)>& target);

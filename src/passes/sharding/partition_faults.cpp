@@ -11,7 +11,7 @@
 namespace hlo {
 namespace {
 
-// Returns whether the fault fits. Only then the program changes.
+// False if the fault does not fit. Then nothing has changed.
 using PlantFault = bool (*)(Instruction& inst);
 
 bool ReplaceByCopyOf(Instruction& inst, Instruction& value) {
@@ -24,7 +24,7 @@ bool DroppedSum(Instruction& inst) {
   return inst.Is(Opcode::kAllReduce) && inst.operand_count() == 1 && ReplaceByCopyOf(inst, inst.operand(0));
 }
 
-// Each device sends to the neighbour of the right one.
+// Each device sends to its neighbour's neighbour.
 bool WrongNeighbour(Instruction& inst) {
   if (!inst.Is(Opcode::kCollectivePermute)) return false;
   auto& pairs = inst.mutable_attrs<PermuteAttrs>().source_target_pairs;

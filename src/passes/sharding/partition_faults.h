@@ -1,4 +1,4 @@
-// Faults of spmd-partitioning, which --inject plants to test whether the judges find them.
+// Faults of spmd-partitioning, with which --inject tests the judges.
 #ifndef HLO_PASSES_SHARDING_PARTITION_FAULTS_H_
 #define HLO_PASSES_SHARDING_PARTITION_FAULTS_H_
 
@@ -8,7 +8,7 @@
 
 namespace hlo {
 
-// Plants the fault in the first instruction that it fits. Does nothing for other names.
+// Plants the fault in the first instruction that it fits. Ignores other names.
 void PlantPartitionFault(Module& module, std::string_view fault);
 
 }  // namespace hlo

@@ -72,7 +72,7 @@ Status CheckManual(const Instruction& inst, std::span<const ArraySplit> operands
   FAIL(Refused(inst, "has a manual value and one that is split along the same axes"));
 }
 
-// Without the other axes in dimensions where uneven parts of the whole are not parts of the region's array.
+// Drops the other axes in dimensions where uneven parts of the whole are not parts of the region's array.
 ArraySplit EvenAtBorder(const ArraySplit& split, AxisSet manual, const Shape& whole, const Axes& axes) {
   ArraySplit result(split.rank());
   for (int64_t dim = 0; dim < split.rank(); ++dim) {
@@ -97,8 +97,8 @@ AxisSet ManualAtoms(const Instruction& border, const Axes& axes) {
   return manual;
 }
 
-// A split of the whole, seen from a region in which these axes are manual. The result has the manual axes of `like`,
-// which propagation does not give to all values of a region.
+// A split of the whole, seen from a region in which these axes are manual. It gets the manual axes of `like`, because
+// propagation does not give them to all values of a region.
 ArraySplit WithManual(const ArraySplit& split, AxisSet manual, const ArraySplit& like) {
   ArraySplit result(split.rank());
   result.manual = like.manual;
@@ -110,15 +110,7 @@ ArraySplit WithManual(const ArraySplit& split, AxisSet manual, const ArraySplit&
   return result;
 }
 
-// A device's part has no sharding.
-void CopyCommon(const Instruction& from, Instruction& to) {
-  if (!from.HasCommon()) return;
-  CommonAttrs common = from.common();
-  common.sharding = {};
-  to.SetCommon(std::move(common));
-}
-
-// A parameter and a result whose parts have other shapes cannot share their buffer.
+// Parts of a parameter and a result with different shapes cannot share a buffer.
 Status DropAliases(Module& module, const Computation& made) {
   std::vector<InputOutputAlias>& aliases = module.header.aliases;
   for (const InputOutputAlias& alias : aliases) {
@@ -246,12 +238,12 @@ Result<Instruction*> Partitioner::Parameter(Local& local, const Instruction& ins
   if (inst.computation().IsEntry()) {
     for (const ArraySplit& split : TRY(SplitsOf(inst))) TRY(CheckWholeTerm(inst, split));
   }
-  // The name stays, because the old computation, which has it too, goes.
+  // The old computation with this name goes.
   return &local.to.AddNamed(Opcode::kParameter, TRY(LocalShapeOf(inst)), {}, ParameterAttrs{inst.parameter_number()},
                             inst.name());
 }
 
-// The elements of an array of one number are equal in all parts. Other arrays are whole constants that are cut.
+// An array of one number is equal in all parts. Other arrays are cut from the whole constant.
 Result<Instruction*> Partitioner::Constant(Local& local, const Instruction& inst) {
   const ArraySplit split = TRY(SplitOf(inst, 0));
   TRY(CheckWholeTerm(inst, split));
@@ -266,7 +258,7 @@ Result<Instruction*> Partitioner::Constant(Local& local, const Instruction& inst
   return Changed(local, local.to.AddConstant(inst.literal()), whole, split, inst.shape(), inst);
 }
 
-// The leaves of operands have the splits that the computations expect: sharding-propagation gives both the same.
+// sharding-propagation gives operands and computations the same splits.
 Result<Instruction*> Partitioner::ControlFlow(Local& local, const Instruction& inst) {
   std::vector<Instruction*> operands;
   for (const Instruction* operand : inst.operands()) operands.push_back(local.values.at(operand));
@@ -284,8 +276,8 @@ Result<Instruction*> Partitioner::ControlFlow(Local& local, const Instruction& i
   return &made;
 }
 
-// Inside a manual region an array is the part along the manual axes, which the device has already. Its other axes may
-// be split in other ways inside and outside.
+// Inside a manual region an array is the part along the manual axes, which the device has. Its other axes may be split
+// differently inside and outside.
 Result<Instruction*> Partitioner::RegionBorder(Local& local, const Instruction& inst) {
   const bool begins = MarkerOf(inst) == Marker::kShard;
   const auto text = FrontendAttribute(inst, begins ? kShardyInShardings : kShardyOutShardings);
@@ -319,7 +311,7 @@ Result<Instruction*> Partitioner::RegionBorder(Local& local, const Instruction& 
 
 namespace {
 
-// The value outside of the windowed operand, or null if windows stay inside.
+// Outside of the windowed operand. Null if windows stay inside.
 Instruction* PaddingOf(Computation& to, const Instruction& inst, std::span<Instruction* const> operands) {
   if (inst.Is(Opcode::kPad)) return operands[1];
   const std::optional<Literal> neutral = NeutralElementOf(inst);
@@ -338,8 +330,8 @@ Instruction& Concatenated(PartWriter& writer, const Instruction& inst, const Fac
   return writer.PartOfConcatenation(rows, halos, factor.windows[0].dim, atoms);
 }
 
-// Writes a dynamic-update-slice along the split dimensions of `atoms_of_dim`. Rows of the update that another device
-// has keep their old value.
+// Writes a dynamic-update-slice along the split dimensions of `atoms_of_dim`. Rows that another device has keep their
+// old value.
 void UpdateInParts(PartWriter& writer, const Instruction& inst,
                    const std::map<int64_t, PartWriter::Atoms>& atoms_of_dim, std::vector<Instruction*>& operands) {
   if (atoms_of_dim.empty()) return;
@@ -498,7 +490,7 @@ Result<Instruction*> Partitioner::ComputedInParts(Local& local, const Instructio
   }
   PartWriter writer(local.to, inst, axes_, local.digits, supply_);
   std::vector<FactorPart> parts;
-  Atoms picked;  // Along these atoms the computation of a reduce combines the results of the parts.
+  Atoms picked;  // A reduce's own computation combines the parts' results along these.
   std::vector<int64_t> looked;
   std::map<int64_t, Atoms> updated;  // Indexed by dimension.
   Instruction* value = nullptr;
@@ -507,7 +499,7 @@ Result<Instruction*> Partitioner::ComputedInParts(Local& local, const Instructio
     const int64_t count = axes_.SizeOf(atoms);
     if (count == 1) continue;
     const Factor& factor = rule.factors[f];
-    // The first part is a whole one.
+    // The first part is whole.
     parts.push_back(*PartOf(rule, static_cast<int64_t>(f), count, 0));
     parts.back().has_padding_rows = true;
     TRY(AdjustOperands(local, writer, inst, rule, static_cast<int64_t>(f), atoms, operands));

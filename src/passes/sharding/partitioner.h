@@ -1,8 +1,7 @@
 // Makes the program of one device from a program whose arrays have shardings.
 //
-// Each array becomes the part that a device holds. Each op is computed in the split that FitOp chooses. Its operands
-// and result change their splits by collectives. The program reads partition-id, so that all devices run the same
-// program.
+// Each array becomes the device's part. FitOp chooses the split of each op, and collectives change the splits of
+// operands and result. The program reads partition-id, so that all devices run the same program.
 #ifndef HLO_PASSES_SHARDING_PARTITIONER_H_
 #define HLO_PASSES_SHARDING_PARTITIONER_H_
 
@@ -35,12 +34,12 @@ class Partitioner {
  private:
   using Atoms = PartWriter::Atoms;
 
-  // The instructions of one computation on a device.
+  // One computation on a device.
   struct Local {
     Computation& to;
     DeviceDigits digits;
     std::unordered_map<const Instruction*, Instruction*> values;
-    // Values in other splits. An array that several ops need in one split changes once.
+    // An array that several ops need in one split changes once.
     std::vector<std::pair<std::pair<const Instruction*, ArraySplit>, Instruction*>> resharded;
   };
 
@@ -51,22 +50,22 @@ class Partitioner {
   Result<Instruction*> ControlFlow(Local& local, const Instruction& inst);
   Result<Instruction*> RegionBorder(Local& local, const Instruction& inst);
   Result<Instruction*> ComputedInParts(Local& local, const Instruction& inst);
-  // Changes the operands to those that the op of the device's part takes along a split factor.
+  // Changes the operands to those of the op's part along a split factor.
   Status AdjustOperands(Local& local, PartWriter& writer, const Instruction& inst, const FactorRule& rule,
                         int64_t factor, const Atoms& atoms, std::vector<Instruction*>& operands);
   Status MaskPadding(PartWriter& writer, const Instruction& inst, const FactorRule& rule, int64_t factor,
                      const Atoms& atoms, std::vector<Instruction*>& operands);
-  // Reduces the results of the parts of the whole, which are one behind the other.
+  // Reduces the parts' results, which are one behind the other.
   Result<Instruction*> ReducedOverParts(Local& local, PartWriter& writer, const Instruction& inst, const OpFit& fit,
                                         const Atoms& atoms, Instruction& value, std::span<Instruction* const> operands);
-  // The value of the one device that has it. The values of the others are zeros. The sum of bits keeps -0 and NaN.
+  // The one device's value. Other devices add zeros. The sum of bits keeps -0 and NaN.
   Result<Instruction*> Picked(Local& local, PartWriter& writer, const Instruction& inst, Instruction& value,
                               const ArraySplit& from, const ArraySplit& to);
-  // The leaves of an op's value in the splits of its result.
+  // An op's leaves in the splits of its result.
   Result<Instruction*> InSplits(Local& local, const Instruction& inst, Instruction& value,
                                 const std::vector<ArraySplit>& from, const std::vector<ArraySplit>& to);
 
-  // The split of a leaf according to its sharding.
+  // A leaf's split by its sharding.
   Result<ArraySplit> SplitOf(const Instruction& inst, int64_t leaf) const;
   Result<std::vector<ArraySplit>> SplitsOf(const Instruction& inst) const;
   Result<Shape> LocalShapeOf(const Instruction& inst) const;

@@ -1,4 +1,4 @@
-// Forms of ops whose operands can stay split: XLA's texts write a rotation and the choice of a row as slices.
+// XLA's texts write a rotation and the choice of a row as slices. These forms keep the operand split.
 #include "passes/sharding/preparation.h"
 
 #include "ir/control_edges.h"
@@ -31,7 +31,7 @@ Instruction* AsRotation(Instruction& inst) {
                                      ShuffleAttrs{.dimensions = {dim}, .shifts = {start}});
 }
 
-// x[3:4, 0:5] => dynamic-slice(x, 3, 0), then the slice of the other dimensions. A dynamic-slice finds a row of a split
+// x[3:4, 0:5] => dynamic-slice(x, 3, 0), then the slice of other dimensions. A dynamic-slice finds a row of a split
 // dimension where it is.
 Instruction* AsDynamicSlice(Instruction& inst) {
   if (!inst.Is(Opcode::kSlice)) return nullptr;

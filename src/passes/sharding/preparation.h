@@ -5,8 +5,8 @@ namespace hlo {
 
 class Computation;
 
-// Rewrites ops to forms with a better factor rule: a concatenation that rotates an array becomes a shuffle, and a slice
-// of one row becomes a dynamic-slice with a constant start. Returns whether anything changed.
+// Rewrites ops to forms with a better factor rule: rotating concatenations to shuffles, slices of one row to
+// dynamic-slices with a constant start. Returns whether anything changed.
 bool PrepareForPropagation(Computation& computation);
 
 }  // namespace hlo

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kLevels = 4;
 
-// Ops of a lower level propagate first, because their splits cost nothing. Source: Shardy's op priorities.
+// Lower levels propagate first, because their splits cost nothing. Source: Shardy's op priorities.
 int LevelOf(const Instruction& inst) {
   switch (inst.opcode()) {
     case Opcode::kTranspose:
@@ -37,13 +37,13 @@ size_t CommonPrefix(std::span<const uint8_t> a, std::span<const uint8_t> b) {
   return static_cast<size_t>(std::ranges::mismatch(a, b).in1 - a.begin());
 }
 
-// Parts may be uneven if at most a quarter of the elements is added as padding. Factors beside others must be even.
+// Parts may be uneven if padding adds at most a quarter of the elements. Factors beside others must be even.
 bool MaySplit(int64_t size, int64_t parts, bool is_alone) {
   if (size % parts == 0) return true;
   return is_alone && 4 * ((size + parts - 1) / parts * parts) <= 5 * size;
 }
 
-// The booleans of {true,false,...}. One value means the same for all. Without values all are false.
+// The booleans of {true,false,...}. One value means all, none means false.
 std::vector<bool> FlagsOf(const PropagationFlags& flags, size_t count) {
   const std::string_view text = flags.text;
   std::vector<bool> values;
@@ -104,7 +104,7 @@ void Propagation::ReadStatedOf(const Instruction& inst) {
   }
 }
 
-// Parameters and results without a statement stay whole, unless the header allows other splits.
+// Parameters and results without a statement stay whole, unless the header allows splits.
 void Propagation::CloseBorders() {
   const auto close = [&](const Instruction& inst, int64_t first, const PropagationFlags& flags, int64_t count) {
     const std::vector<bool> allowed = FlagsOf(flags, count);
@@ -203,7 +203,7 @@ bool Propagation::SpreadManual(const Op& op) {
 AtomsByFactor Propagation::WantedByFactor(const Op& op, const std::vector<AtomsByFactor>& own, bool aggressive) const {
   const size_t count = op.rule.factors.size();
   AtomsByFactor wanted(count);
-  std::vector<int64_t> weight(count, 0);  // The bytes of the largest array that wants these atoms.
+  std::vector<int64_t> weight(count, 0);  // Bytes of the largest array that wants these atoms.
   for (size_t f = 0; f < count; ++f) {
     if (op.rule.factors[f].kind == FactorKind::kWhole) continue;
     for (size_t i = 0; i < own.size(); ++i) {

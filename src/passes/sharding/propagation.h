@@ -1,8 +1,8 @@
 // Decides the split of every value from the splits that a module states.
 //
-// Each op has a factor rule (ir/factors). Along a factor, the arrays of an op that have it get the atoms of the array
-// that is split the most. Splits only grow, so the propagation ends. Source: the design of Shardy's propagation, with
-// op priorities, and a basic and an aggressive strategy for conflicts.
+// Each op has a factor rule (ir/factors). Its arrays get along each factor the atoms of the array that is split the
+// most. Splits only grow, so the propagation ends. Source: the design of Shardy's propagation, with op priorities, and
+// a basic and an aggressive strategy for conflicts.
 #ifndef HLO_PASSES_SHARDING_PROPAGATION_H_
 #define HLO_PASSES_SHARDING_PROPAGATION_H_
 
@@ -20,28 +20,28 @@ namespace hlo {
 
 class Propagation {
  public:
-  // Reads the stated splits. The module must have one caller for each computation (flatten-call-graph).
+  // Reads the stated splits. Each computation must have one caller (flatten-call-graph).
   explicit Propagation(const Module& module);
 
-  // Propagates until nothing changes. `fuel` limits the number of steps that change a split; null for no limit.
+  // Runs until nothing changes. `fuel` limits the steps that change a split. Null for no limit.
   void Run(int64_t* fuel);
 
   const Axes& axes() const { return axes_; }
   const ArraySplit& SplitOf(const Instruction& inst, int64_t leaf) const {
     return states_[classes_.Of(inst, leaf)].split;
   }
-  // Stated shardings that the mesh does not have, with the reason. They are ignored.
+  // Stated shardings that are ignored, with the reason: the mesh lacks them.
   const std::vector<std::string>& ignored() const { return ignored_; }
 
  private:
-  // The split of all leaves in a class.
+  // The split of a class.
   struct State {
     ArraySplit split;
     bool is_array = false, is_stated = false;
-    std::vector<bool> open;  // Indexed by dimension: whether atoms may be added.
+    std::vector<bool> open;  // Atoms may be added, by dimension.
     int64_t changed = 0;     // The step that changed it last.
   };
-  // A leaf of an operand or of the result of an op.
+  // A leaf of an op's operand or result.
   struct Tensor {
     int state;
     const Shape* shape;
@@ -52,7 +52,7 @@ class Propagation {
     FactorRule rule;
     std::vector<Tensor> tensors;
     int level = 0;
-    int64_t seen = -1;  // The step at which its tensors were compared last.
+    int64_t seen = -1;  // The step that last compared its tensors.
   };
   using Atoms = std::vector<uint8_t>;
 

@@ -137,8 +137,8 @@ DeviceOrder OrderOf(const Axes& axes, int64_t replicas) {
   return order;
 }
 
-// Groups of devices that differ only in these atoms. The first atom is the major one of the order in a group. If there
-// are several replicas, they are the major axis of the mesh.
+// Groups of devices that differ only in these atoms, the first being the major one in a group. Several replicas are the
+// mesh's major axis.
 ReplicaGroups GroupsAlong(const Axes& axes, const AtomList& atoms, int64_t replicas) {
   MeshGroups groups;
   std::vector<MeshAxis>& mesh_axes = groups.mesh.axes;
@@ -168,12 +168,11 @@ std::vector<int64_t> PlaceOf(const Axes& axes, AxisSet exchanging, const ArraySp
   return place;
 }
 
-// The source and the target of each device. A device that already has its part keeps it. Copies of a part are assigned
-// in the order of the mesh.
+// Source and target of each device. A device that has its part keeps it. Copies of a part are assigned in mesh order.
 ListOfLists PermutePairs(const Axes& axes, const Move& move) {
   const auto before = [&](int64_t position) { return PlaceOf(axes, move.atoms, move.before, position); };
   const auto after = [&](int64_t position) { return PlaceOf(axes, move.atoms, move.after, position); };
-  std::map<std::vector<int64_t>, std::vector<int64_t>> senders;  // Positions in descending order.
+  std::map<std::vector<int64_t>, std::vector<int64_t>> senders;  // Positions, descending.
   for (int64_t position = axes.devices(); position-- > 0;)
     if (before(position) != after(position)) senders[before(position)].push_back(position);
   ListOfLists pairs;
@@ -231,14 +230,14 @@ Instruction* CutTo(Writer& writer, Instruction* x, const Dims& dims) {
   return writer.Add(Opcode::kSlice, x->shape().WithDims(dims), {x}, std::move(attrs));
 }
 
-// An array of blocks: 3 parts along dimension 0 and 4 parts along dimension 1, each of 2 x 5 elements.
+// 3 parts along dimension 0 and 4 along dimension 1, each of 2 x 5 elements.
 struct Blocks {
   Blocks(const Axes& axes, const std::vector<DimAtoms>& parts, const Dims& block);
 
   Dims whole;                  // [6,20]
   Dims numbered;               // [12,2,5]
   Dims apart;                  // [3,4,2,5]
-  std::vector<int64_t> order;  // {0,2,1,3}: the dimensions of `apart` as they follow each other in `whole`.
+  std::vector<int64_t> order;  // {0,2,1,3}: the dimensions of `apart` in their order in `whole`.
 };
 
 Blocks::Blocks(const Axes& axes, const std::vector<DimAtoms>& parts, const Dims& block) : whole(block) {
@@ -269,7 +268,7 @@ Instruction* BlocksMerged(Writer& writer, Instruction* x, const Blocks& blocks) 
   return Reshaped(writer, x, blocks.whole);
 }
 
-// Blocks that are numbered by the atoms `from` become numbered by `to`, the same atoms in another order.
+// Renumbers blocks from the atoms `from` to `to`, the same in another order.
 Instruction* BlocksReordered(Writer& writer, Instruction* x, const Axes& axes, const AtomList& from,
                              const AtomList& to) {
   if (from == to) return x;
@@ -302,7 +301,7 @@ class MoveWriter {
   }
 
  private:
-  // The local dimensions before a move. Dimensions that get more parts are a multiple of the later size.
+  // Local dimensions before a move. A dimension with more parts is a multiple of its later size.
   Dims DimsOfBlocks(const Move& move) const {
     Dims dims = move.local_before.dims();
     for (const auto& [dim, atoms] : move.Added()) dims[dim] = move.local_after.dim(dim) * axes_.SizeOf(atoms);
@@ -380,8 +379,8 @@ class MoveWriter {
     return writer_.Add(Opcode::kAllReduce, x->shape(), {x}, std::move(attrs));
   }
 
-  // The blocks of the dimension that gets atoms go to the members of the group. The received blocks follow each other
-  // in the dimension that loses atoms.
+  // Sends the blocks of the dimension that gets atoms to the group's members. Received blocks follow each other in the
+  // dimension that loses atoms.
   Instruction* Exchanged(Instruction* x, const Move& move) {
     const std::vector<DimAtoms> removed = move.Removed(), added = move.Added();
     CHECK(removed.size() == 1 && added.size() == 1, "an exchange of more than two dimensions");
@@ -397,7 +396,7 @@ class MoveWriter {
     return BlocksMerged(writer_, x, Blocks(axes_, removed, block));
   }
 
-  // For ops whose ids are devices. All-to-all and collective-permute take partitions.
+  // For ops whose ids are devices, unlike those of all-to-all and collective-permute.
   CollectiveAttrs GroupsOfDevices(const AtomList& atoms) {
     CollectiveAttrs attrs;
     attrs.channel_id = supply_.NextChannel();

@@ -4,9 +4,9 @@
 //   => f32[4,12] all-gather(x), channel_id=1, replica_groups=mesh['x'=2,'y'=4] {'y'}, dimensions={1},
 //      use_global_device_ids=true
 //
-// An all-gather, reduce-scatter or all-to-all works along one dimension. If a move changes several dimensions, the
-// collective works along a new leading dimension, which has one block for each member of a group. The order of the
-// members follows from the order of the axes in replica_groups.
+// An all-gather, reduce-scatter or all-to-all works along one dimension. For several, it works along a new leading
+// dimension with one block for each member of a group. The order of members follows from the axes' order in
+// replica_groups.
 #ifndef HLO_PASSES_SHARDING_RESHARD_INSTRUCTIONS_H_
 #define HLO_PASSES_SHARDING_RESHARD_INSTRUCTIONS_H_
 
@@ -23,17 +23,17 @@
 
 namespace hlo {
 
-// The values of one computation that depend on the device, all of them s32[]. A value is made at its first use and
-// shared by later uses, so the instructions must not be removed meanwhile.
+// The device-dependent values of one computation, all s32[]. Later uses share a value, so the instructions must not be
+// removed meanwhile.
 class DeviceDigits {
  public:
-  // `axes` must outlive this object.
+  // Borrows `axes`.
   DeviceDigits(Computation& computation, const Axes& axes) : computation_(computation), axes_(axes) {}
 
   Instruction& PartitionId();
   Instruction& DigitOf(const Atom& atom) { return NumberOf(std::vector<Digit>{{atom.size, atom.stride}}); }
-  // The number of the device's part along a dimension that these atoms split, the major atom first. `axes`
-  // is the mesh of the constructor, or the same mesh with finer atoms.
+  // The device's part number along a dimension that these atoms split, the major one first. `axes` is the constructor's
+  // mesh, possibly with finer atoms.
   Instruction& PartNumber(const Axes& axes, std::span<const uint8_t> atoms);
 
  private:
@@ -61,9 +61,9 @@ class CollectiveSupply {
  public:
   explicit CollectiveSupply(Module& module);
 
-  // A channel above all channels that the module had at first.
+  // Above all channels of the original module.
   int64_t NextChannel() { return ++last_channel_; }
-  // The computation that combines two scalars. Each reduction and type has one.
+  // Combines two scalars. Each reduction and type has one.
   Computation& Reducer(Reduction reduction, PrimitiveType type);
 
  private:
@@ -72,12 +72,10 @@ class CollectiveSupply {
   std::map<std::pair<Reduction, PrimitiveType>, Computation*> reducers_;
 };
 
-// Adds the instructions of each move to the computation of `local`, which is a device's part by the first split of the
-// plan. Returns the part by the last split, or `local` if there is no move. `axes` is the mesh that the plan was made
-// for. The instructions have the metadata of `reason`, the op that needs the last split, if it has a source line.
-// Otherwise they have that of `local`.
-Instruction& EmitReshard(Instruction& local, const Instruction& reason, const ReshardPlan& plan, const Axes& axes,
-                         DeviceDigits& digits, CollectiveSupply& supply);
+// Adds each move to the computation of `local`, a device's part by the plan's first split. Returns the part by the last
+// split, or `local` without moves. `axes` is the plan's mesh.
+Instruction& EmitReshard(Instruction& local, const ReshardPlan& plan, const Axes& axes, DeviceDigits& digits,
+                         CollectiveSupply& supply);
 
 }  // namespace hlo
 

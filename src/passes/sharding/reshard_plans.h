@@ -1,4 +1,4 @@
-// Plans for changing the splits of arrays on one mesh, each made once.
+// Makes each plan for changing a split on one mesh once.
 #ifndef HLO_PASSES_SHARDING_RESHARD_PLANS_H_
 #define HLO_PASSES_SHARDING_RESHARD_PLANS_H_
 
@@ -12,10 +12,10 @@ namespace hlo {
 
 class ReshardPlans {
  public:
-  // `axes` must outlive this object.
+  // Borrows `axes`.
   explicit ReshardPlans(const Axes& axes) : axes_(axes) {}
 
-  // The result of PlanReshard, valid as long as this object.
+  // Calls PlanReshard. The result is valid as long as this object.
   const Result<ReshardPlan>& Between(const ArraySplit& from, const ArraySplit& to, const Shape& shape);
 
  private:

@@ -1,4 +1,4 @@
-// sharding-propagation: gives each array a sharding that follows from the stated ones.
+// Gives each array a sharding that follows from the stated ones.
 #include "base/log.h"
 #include "ir/control_edges.h"
 #include "ir/frontend_attributes.h"
@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view kShardyPrefix = "xla.sdy.";
 
-// The sharding of the instruction's value, leaf by leaf if it is a tuple.
+// Leaf by leaf for a tuple.
 Sharding ShardingOf(const Propagation& propagation, const Instruction& inst) {
   std::vector<Sharding> leaves;
   ForEachLeaf(inst.shape(), [&](const ShapeIndex&, const Shape& shape) {
@@ -25,7 +25,7 @@ Sharding ShardingOf(const Propagation& propagation, const Instruction& inst) {
   return {.kind = ShardingKind::kTuple, .leaves = std::move(leaves)};
 }
 
-// The attributes of such a marker say which part of the whole a device has.
+// Its attributes say which part of the whole a device has.
 bool IsRegionBorder(const Instruction& inst) {
   const Marker marker = MarkerOf(inst);
   return marker == Marker::kShard || marker == Marker::kWhole;
@@ -45,7 +45,7 @@ bool WriteSharding(const Propagation& propagation, Instruction& inst) {
   return true;
 }
 
-// Whether the marker only states a sharding, which its value now has as an attribute.
+// Whether the marker only states a sharding, now an attribute of its value.
 bool OnlyStatesSharding(const Instruction& inst) {
   constexpr std::string_view kTargets[] = {"Sharding", "sdy.sharding_constraint", "xla.sdy.FuncResultSharding",
                                            "xla.sdy.PropagationBarrier"};

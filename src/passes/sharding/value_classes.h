@@ -1,5 +1,5 @@
-// Leaves of values that always have the same split: the state of a loop in each of its computations, an operand of a
-// call and its parameter, an element of a tuple.
+// Leaves of values that always have the same split: a loop's state in each of its computations, an operand of a call
+// and its parameter, an element of a tuple.
 #ifndef HLO_PASSES_SHARDING_VALUE_CLASSES_H_
 #define HLO_PASSES_SHARDING_VALUE_CLASSES_H_
 
@@ -10,8 +10,8 @@
 
 namespace hlo {
 
-// The computations that work on arrays of the program: the entry, and those that control flow calls from there, callees
-// first. Others, such as reducers, work on elements, which have no split.
+// The computations on arrays of the program: the entry, and those that its control flow calls, callees first. Others,
+// such as reducers, work on elements, which have no split.
 std::vector<Computation*> ComputationsOnArrays(const Module& module);
 
 class ValueClasses {
@@ -19,9 +19,8 @@ class ValueClasses {
   explicit ValueClasses(const Module& module);
 
   int count() const { return count_; }
-  // The class of a leaf of the instruction's value.
   int Of(const Instruction& inst, int64_t leaf) const { return class_of_[first_leaf_[inst.id()] + leaf]; }
-  // Whether the classes say all about the instruction's operands and result, so that it needs no factor rule.
+  // Whether classes say all about the instruction's operands and result, so that it needs no factor rule.
   static bool TiesAll(const Instruction& inst);
 
  private:
@@ -33,8 +32,7 @@ class ValueClasses {
 
   int count_ = 0;
   std::vector<int> first_leaf_;  // Indexed by instruction.
-  std::vector<int> class_of_;    // Indexed by leaf. While the classes are built:
-                                 // the parent of the leaf.
+  std::vector<int> class_of_;    // Indexed by leaf. While the classes are built, a leaf's parent.
 };
 
 }  // namespace hlo
