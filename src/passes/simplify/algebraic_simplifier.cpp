@@ -1,6 +1,6 @@
 // algsimp: applies the rules of this folder. Rows at the end of each file state the rules, and comments add reasons and
 // conditions. Without options, only exact rules apply, which keep NaN, infinities and the sign of zero. Options enable
-// XLA's other rules: rules that round, are not always better, or need layouts.
+// XLA's other rules: those that round, are not always better, or need layouts.
 #include <algorithm>
 #include <deque>
 #include <unordered_set>
@@ -32,7 +32,7 @@ Result<Instruction*> FaultDropAddZeroSign(Instruction& inst, const PassContext&)
   return x->shape() == inst.shape() ? x : nullptr;
 }
 
-// The permutations are composed in the wrong order.
+// Composes in the wrong order.
 Result<Instruction*> FaultSwappedPermutation(Instruction& inst, const PassContext&) {
   Instruction *inner, *x;
   if (!m::Transpose(m::Transpose(&inner, m::Any(&x)))(&inst)) return nullptr;
@@ -63,7 +63,7 @@ constexpr Fault kFaults[] = {
 
 using Option = bool AlgebraOptions::*;
 
-// Rules that need this value of the option.
+// Rules that need this value.
 struct Switch {
   Option option;
   bool value;
@@ -76,7 +76,7 @@ const std::vector<Switch>& Switches() {
       {&A::is_layout_sensitive,
        true,
        {"A.bitc.3", "A.cc.1b", "A.conv.5", "A.copy.1c", "A.copy.2", "A.copy.3", "A.resh.5", "A.resh.8", "A.trans.4"}},
-      // After layout assignment these rules would make copies, or undo passes that run after it (variadic-op-splitter,
+      // After layout assignment these rules would make copies, or undo later passes (variadic-op-splitter,
       // reduction-*).
       {&A::is_layout_sensitive,
        false,
@@ -118,7 +118,7 @@ std::string_view NameOf(Option option) {
   return name;
 }
 
-// All rules in the order in which they are tried.
+// All rules in order.
 struct Laws {
   std::vector<Rule> rules;
   std::vector<std::vector<std::pair<Option, bool>>> needs;  // Indexed by rule.
@@ -152,7 +152,7 @@ const Laws& AllLaws() {
   return kLaws;
 }
 
-// Skips the computations of library calls, because libraries expect their form.
+// Libraries expect the form of their calls' computations.
 Result<bool> Rewrite(Module& module, const PassContext& context, std::span<const Rule> rules) {
   std::unordered_set<const Computation*> of_libraries;
   std::vector<Computation*> computations = module.PostOrder();

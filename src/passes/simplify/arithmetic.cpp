@@ -181,7 +181,7 @@ Result<Instruction*> ExponentialOfZero(Instruction& inst, const PassContext&) {
   return ConstantLike(inst, 1);
 }
 
-// Gives x - c and x + (-c) one form. The sign of a zero result is unchanged.
+// x - c and x + (-c) get one form. The sign of a zero result is unchanged.
 Result<Instruction*> SubtractConstant(Instruction& inst, const PassContext&) {
   Instruction &x = inst.operand(0), &c = inst.operand(1);
   if (!m::AnyConstant()(&c) || m::AnyConstant()(&x) || !IsStaticOfOneType(inst) || !HasNegatives(inst.shape().type()) ||
@@ -260,8 +260,8 @@ Result<Instruction*> ReduceToOwnPrecision(Instruction& inst, const PassContext&)
   return own ? &inst.operand(0) : nullptr;
 }
 
-// Elementwise instructions do not mix shapes or types, so operands must have the result's dimensions and the
-// parameters' types.
+// Operands must have the result's dimensions and the parameters' types, because elementwise instructions do not mix
+// them.
 Result<Instruction*> MapOfElementwise(Instruction& inst, const PassContext&) {
   if (!inst.Is(Opcode::kMap) || !IsStatic(inst)) return nullptr;
   const Computation& body = *inst.attrs<MapAttrs>().to_apply;
@@ -270,7 +270,7 @@ Result<Instruction*> MapOfElementwise(Instruction& inst, const PassContext&) {
     if (!SameDims(shape, inst.shape()) || shape.type() != body.parameter(i).shape().type()) return nullptr;
   }
   if (body.root().shape().type() != inst.shape().type()) return nullptr;
-  // Copies no unused instructions, because a fused computation must not contain them.
+  // A fused computation must not contain unused instructions.
   std::vector<Instruction*> order = body.PostOrder();
   std::vector<bool> needed(body.place_limit());
   needed[body.root().place()] = true;
@@ -299,7 +299,7 @@ Result<Instruction*> MapOfElementwise(Instruction& inst, const PassContext&) {
   return values.at(&body.root());
 }
 
-// Real and imag also accept real numbers, hence the comparison of shapes.
+// Real and imag accept real numbers, hence the comparison.
 Result<Instruction*> ComplexParts(Instruction& inst, const PassContext&) {
   Instruction *r, *i;
   if (m::Real(m::Complex(m::Any(&r), m::Any()))(&inst)) return r;

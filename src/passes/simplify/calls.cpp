@@ -14,7 +14,7 @@ namespace hlo {
 namespace {
 namespace m = match;
 
-// Branch 0 is the branch for false.
+// Branch 0 is for false.
 Result<Instruction*> ConditionalOfPredicate(Instruction& inst, const PassContext&) {
   const auto& attrs = inst.attrs<ConditionalAttrs>();
   Instruction* p;
@@ -27,7 +27,7 @@ Result<Instruction*> ConditionalOfPredicate(Instruction& inst, const PassContext
   return Replace(inst, Opcode::kConditional, {p, &inst.operand(2), &inst.operand(1)}, chosen);
 }
 
-// In the resulting tuple, elements without users come from the barrier's operand.
+// In the resulting tuple, elements without users are the barrier's operands.
 Result<Instruction*> BarrierOfUnread(Instruction& inst, const PassContext&) {
   Instruction& tuple = inst.operand(0);
   if (!tuple.Is(Opcode::kTuple) || inst.IsRoot()) return nullptr;
@@ -93,7 +93,7 @@ bool SumsAreExact(const Literal& x, int64_t count) {
   return count <= kMostDevices;
 }
 
-// All devices send the same constant. A sum becomes n * c, if it is exact.
+// All devices send the same constant. A sum becomes n * c, if exact.
 Result<Instruction*> CollectiveOfConstant(Instruction& inst, const PassContext&) {
   if (inst.operand_count() != 1 || !inst.shape().IsArray() || !IsStaticOfOneType(inst)) return nullptr;
   const Literal* value = ScalarOf(inst.operand(0));

@@ -1,4 +1,4 @@
-// Rules of algsimp for dots and convolutions. Most change the order of float sums, and need algsimp{rounding=true}.
+// Rules of algsimp for dots and convolutions. Most reorder float sums, and need algsimp{rounding=true}.
 #include <algorithm>
 #include <numeric>
 
@@ -35,7 +35,7 @@ bool IsPlainDot(const Instruction& inst) {
   if (!inst.Is(Opcode::kDot) || inst.operand_count() != 2 || !IsStatic(inst)) return false;
   return inst.attrs<DotAttrs>().sparsity.empty() && inst.attrs<DotAttrs>().block_scaling.empty();
 }
-// Whether `inst` is a product [m, k] x [k, n].
+// [m, k] x [k, n]
 bool IsMatrixProduct(const Instruction& inst) {
   if (!IsPlainDot(inst) || !IsStaticOfOneType(inst)) return false;
   const auto& a = inst.attrs<DotAttrs>();
@@ -78,7 +78,7 @@ Result<Instruction*> ParameterToTheRight(Instruction& inst, const PassContext&) 
   return Replace(inst, Opcode::kTranspose, {dot}, DimensionsAttrs{order});
 }
 
-// Dimension i of x becomes dimension places[i]. Returns null if the places do not ascend.
+// Dimension i of x becomes dimension places[i]. Null if the places do not ascend.
 Instruction* BroadcastTo(Instruction& inst, const Shape& shape, Instruction& x, const std::vector<int64_t>& places) {
   if (!std::ranges::is_sorted(places)) return nullptr;
   if (SameDims(x.shape(), shape)) return &x;
@@ -203,7 +203,7 @@ Result<Instruction*> DotOfDynamicSlice(Instruction& inst, const PassContext&) {
   return nullptr;
 }
 
-// The transpose must only permute dimensions that the reshape merges into the contracting dimension.
+// The transpose must only permute dimensions that the reshape merges into the contracting one.
 Result<Instruction*> DotOfSquished(Instruction& inst, const PassContext&) {
   Instruction *reshape, *transpose, *x, *c;
   if (!IsPlainDot(inst) || !m::Dot(m::Reshape(&reshape, m::Transpose(&transpose, m::Any(&x))), m::Constant(&c))(&inst))
@@ -215,7 +215,7 @@ Result<Instruction*> DotOfSquished(Instruction& inst, const PassContext&) {
   for (int64_t d = 0; d < kept; ++d) {
     if (transpose->dimensions()[d] != d || transpose->shape().dim(d) != reshape->shape().dim(d)) return nullptr;
   }
-  // Split the contracting dimension of c, transpose its parts, and merge them again.
+  // Transpose the parts of c's contracting dimension.
   const int64_t dim = attrs.rhs_contracting[0];
   std::vector<int64_t> apart, in_order, order;
   for (int64_t d = 0; d < c->shape().rank(); ++d) {
@@ -290,7 +290,7 @@ Result<Instruction*> DotOfOnes(Instruction& inst, const PassContext&) {
   return SameDims(shape, inst.shape()) ? dot : Replace(inst, Opcode::kReshape, {dot});
 }
 
-// Both transposes must be the same permutation of only the batch.
+// Both transposes must be the same permutation of the batch alone.
 Result<Instruction*> DotOfTransposedBatch(Instruction& inst, const PassContext&) {
   Instruction *a, *b;
   if (!IsPlainDot(inst) || !m::Dot(m::OneUse(m::Transpose(&a)), m::OneUse(m::Transpose(&b)))(&inst)) return nullptr;
@@ -313,7 +313,7 @@ Result<Instruction*> DotOfTransposedBatch(Instruction& inst, const PassContext&)
   return Replace(inst, Opcode::kTranspose, {dot}, DimensionsAttrs{order});
 }
 
-// The number of multiplications must be at least halved.
+// This must at least halve the multiplications.
 Result<Instruction*> DotTwice(Instruction& inst, const PassContext&) {
   if (!IsMatrixProduct(inst)) return nullptr;
   constexpr double kRatio = 2;
@@ -387,7 +387,7 @@ Result<Instruction*> SumOfBatch(Instruction& inst, const PassContext&) {
     (summed ? attrs.lhs_contracting : attrs.lhs_batch).push_back(old.lhs_batch[d]);
     (summed ? attrs.rhs_contracting : attrs.rhs_batch).push_back(old.rhs_batch[d]);
   }
-  // Former batch dimensions come first, because they are mostly outermost in memory.
+  // Former batch dimensions are mostly outermost in memory.
   std::ranges::copy(old.lhs_contracting, std::back_inserter(attrs.lhs_contracting));
   std::ranges::copy(old.rhs_contracting, std::back_inserter(attrs.rhs_contracting));
   return Replace(inst, Opcode::kDot, {&dot.operand(0), &dot.operand(1)}, attrs);
@@ -429,20 +429,20 @@ bool IsPlainConvolution(const Instruction& inst) {
   return IsFloat(inst.shape().type()) && attrs.sparsity.empty() && attrs.block_scaling.empty();
 }
 
-// Returns nullopt if `d` is not a spatial dimension.
+// nullopt if `d` is not spatial.
 std::optional<size_t> SpatialOf(const std::vector<int64_t>& spatial, int64_t d) {
   const auto found = std::ranges::find(spatial, d);
   return found == spatial.end() ? std::nullopt : std::optional<size_t>(found - spatial.begin());
 }
 
-// Returns the operand of a plain convolution if it is a pad with zeros, otherwise null.
+// The operand of a plain convolution if it is a pad with zeros, otherwise null.
 Instruction* ZeroPadOf(Instruction& convolution, int64_t number) {
   if (!IsPlainConvolution(convolution)) return nullptr;
   Instruction& pad = convolution.operand(number);
   return pad.Is(Opcode::kPad) && NumberOf(pad.operand(1)) == 0.0 && IsStatic(pad) ? &pad : nullptr;
 }
 
-// A convolution does not multiply its own padding, so that an infinite w no longer gives NaN.
+// A convolution does not multiply its own padding, so an infinite w no longer gives NaN.
 Result<Instruction*> ConvolutionOfPad(Instruction& inst, const PassContext&) {
   Instruction* pad = ZeroPadOf(inst, 0);
   if (pad == nullptr) return nullptr;
@@ -462,7 +462,7 @@ Result<Instruction*> ConvolutionOfPad(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kConvolution, {&pad->operand(0), &inst.operand(1)}, attrs);
 }
 
-// The zeros become window dilation, and must be only between the elements of w.
+// The zeros become window dilation, and must be only between w's elements.
 Result<Instruction*> ConvolutionWithPad(Instruction& inst, const PassContext&) {
   Instruction* pad = ZeroPadOf(inst, 1);
   if (pad == nullptr) return nullptr;
@@ -591,7 +591,7 @@ Result<Instruction*> ConvolutionOfScaled(Instruction& inst, const PassContext&) 
   return nullptr;
 }
 
-// The rewrite must scale fewer elements.
+// This must scale fewer elements.
 Result<Instruction*> ScaleOfConvolution(Instruction& inst, const PassContext&) {
   Instruction *convolution, *c;
   if (!m::Multiply(m::OneUse(m::Convolution(&convolution)), m::AnyConstant(&c))(&inst) || ScalarOf(*c) == nullptr ||

@@ -1,4 +1,4 @@
-// Rules of algsimp for integers and for values that constants bound: divisions by shifts, clamps and comparisons.
+// Rules of algsimp for integers and bounded values: divisions by shifts, clamps and comparisons.
 #include <algorithm>
 #include <bit>
 
@@ -10,7 +10,7 @@ namespace hlo {
 namespace {
 namespace m = match;
 
-// Returns k of the integer constant 2^k with k > 0.
+// The k > 0 of the integer constant 2^k.
 std::optional<int> PowerOfTwo(const Instruction& x) {
   const auto value = IntegerOf(x);
   if (!value || !IsInteger(x.shape().type()) || *value <= 1 || !std::has_single_bit(static_cast<uint64_t>(*value)))
@@ -24,8 +24,8 @@ Instruction* IntegerLike(Instruction& inst, int64_t value) {
   return Replace(inst, Opcode::kBroadcast, {&scalar}, DimensionsAttrs{});
 }
 
-// Returns f(x) for an odd f, as select(x < 0, -f(-x), f(x)): `f` works only on unsigned numbers. The lowest number is
-// its own negative, and as an unsigned number its absolute value.
+// f(x) for an odd f, as select(x < 0, -f(-x), f(x)): `f` works only on unsigned numbers. The lowest number is its own
+// negative and, unsigned, its absolute value.
 template <class F>
 Instruction* BySign(Instruction& inst, Instruction& x, F&& f) {
   if (NeverNegative(x)) return f(&x);
@@ -173,7 +173,7 @@ Result<Instruction*> NarrowArithmetic(Instruction& inst, const PassContext&) {
   return Replace(inst, op.opcode(), {a, b}, op.attributes());
 }
 
-// Compares the first elements of literals of one type that is not complex.
+// Compares first elements of literals of one real type.
 bool Holds(ComparisonDirection direction, const Literal& a, const Literal& b) {
   const bool less = IsLess(a, b), greater = IsLess(b, a);
   const bool equal = IsFloat(a.shape().type()) ? a.GetDouble(0) == b.GetDouble(0) : a.GetInt(0) == b.GetInt(0);
@@ -226,7 +226,7 @@ Result<Instruction*> CompareOfExtreme(Instruction& inst, const PassContext&) {
                  inst.attributes());
 }
 
-// x >= 0 becomes true only for integers, because a float may be NaN.
+// Only for integers x >= 0 becomes true: a float may be NaN.
 Result<Instruction*> CompareNonNegativeWithZero(Instruction& inst, const PassContext&) {
   const CompareAttrs& compare = inst.attrs<CompareAttrs>();
   if (compare.type == ComparisonType::kTotalOrder) return nullptr;

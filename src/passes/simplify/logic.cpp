@@ -9,7 +9,7 @@ namespace m = match;
 
 bool IsPred(const Instruction& inst) { return inst.shape().type() == PrimitiveType::kPred; }
 
-// Whether all bits are set. Returns false for integers of over 32 bits.
+// Whether all bits are set. False for integers of over 32 bits.
 bool IsAllOnes(const Instruction& constant) {
   const Instruction& scalar = constant.Is(Opcode::kBroadcast) ? constant.operand(0) : constant;
   const PrimitiveType type = scalar.shape().type();

@@ -170,7 +170,7 @@ Result<Instruction*> PadByNothing(Instruction& inst, const PassContext&) {
   return &inst.operand(0);
 }
 
-// Converts a constant as the interpreter converts indices.
+// Converts as the interpreter converts indices.
 std::optional<int64_t> ConstantIndex(const Instruction& index) {
   if (!index.Is(Opcode::kConstant) || !index.shape().IsScalar() || !IsInteger(index.shape().type()))
     return std::nullopt;
@@ -214,7 +214,7 @@ Result<Instruction*> UpdateOfSplat(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kPad, {&update, &base.operand(0)}, PadAttrs{padding});
 }
 
-// The window must be inside x: a scatter skips a window that is partly outside, whereas an update clamps its indices.
+// The window must be inside x: a scatter skips a window that is partly outside, an update clamps its indices.
 Result<Instruction*> ScatterOfOneWindow(Instruction& inst, const PassContext&) {
   Instruction *x, *indices, *update;
   if (!m::Scatter(m::Any(&x), m::Any(&indices), m::Any(&update))(&inst)) return nullptr;

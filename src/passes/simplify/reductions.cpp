@@ -1,4 +1,4 @@
-// Rules of algsimp for reduces that keep the order of their terms, and for empty dots and convolutions.
+// Rules of algsimp for reduces that keep the order of terms, and for empty dots and convolutions.
 #include <algorithm>
 #include <cmath>
 #include <unordered_map>
@@ -30,7 +30,7 @@ Result<Instruction*> ReduceOfNothing(Instruction& inst, const PassContext&) {
   return WidenedInit(inst);
 }
 
-// reshape(x) alone would be wrong, because 0 + -0 is +0.
+// Not reshape(x), because 0 + -0 is +0.
 Result<Instruction*> ReduceOfOne(Instruction& inst, const PassContext&) {
   if (!IsPlainReduce(inst)) return nullptr;
   Instruction& x = inst.operand(0);
@@ -51,7 +51,7 @@ Result<Instruction*> ReduceOfReshape(Instruction& inst, const PassContext&) {
   const auto& reduced = inst.attrs<ReduceAttrs>().dimensions;
   std::vector<int64_t> dims, kept;
   for (int64_t d = 0; d < x->shape().rank(); ++d) {
-    // A removed dimension of x has size 1 and becomes a reduced dimension.
+    // A removed dimension has size 1 and becomes a reduced dimension.
     const bool is_reduced =
         (*paired)[d] < 0 || std::find(reduced.begin(), reduced.end(), (*paired)[d]) != reduced.end();
     (is_reduced ? dims : kept).push_back(is_reduced ? d : x->shape().dim(d));
@@ -71,7 +71,7 @@ Result<Instruction*> SortedReduceDimensions(Instruction& inst, const PassContext
   return Replace(inst, Opcode::kReduce, {inst.operands().begin(), inst.operands().end()}, attrs);
 }
 
-// Parts of JAX's reducer for argmax or argmin, of values x, y and their indices i, j:
+// Parts of JAX's reducer for argmax or argmin, of values x, y with indices i, j:
 //   beats = (x > y) | (x != x)   (select(beats, x, y), select(beats | ((x == y) & (i < j)), i, j))
 struct ArgReducer {
   const Instruction *beats, *x_is_nan, *i_is_first;
@@ -111,8 +111,8 @@ bool ArePlaces(const Instruction& inst, const std::vector<int64_t>& reduced) {
   return inst.Is(Opcode::kBroadcast) && IsCountThatFits(inst.operand(0)) && inst.dimensions() == reduced;
 }
 
-// With JAX's reducer, if there are several NaNs, the index depends on the order in which a kernel combines the
-// elements. After the rewrite, the lowest index wins:
+// With JAX's reducer, if there are several NaNs, the index depends on the order in which a kernel combines elements.
+// After the rewrite, the lowest index wins:
 //   x != x => (x != x) & ((y == y) | (i < j))
 Result<Instruction*> FirstOfSeveralNaNs(Instruction& inst, const PassContext&) {
   if (!inst.Is(Opcode::kReduce) || inst.operand_count() != 4 || !IsFloat(inst.operand(0).shape().type()))

@@ -60,7 +60,7 @@ Result<Instruction*> BitcastTwice(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kBitcast, {&x->operand(0)});
 }
 
-// Dimension i of the result is dimension outer[i] of the middle value, which is dimension inner[outer[i]] of x.
+// Dimension i of the result is dimension outer[i] of the middle value and inner[outer[i]] of x.
 Result<Instruction*> TransposeTwice(Instruction& inst, const PassContext&) {
   Instruction *inner, *x;
   if (!m::Transpose(m::Transpose(&inner, m::Any(&x)))(&inst)) return nullptr;
@@ -87,7 +87,7 @@ Result<Instruction*> TransposeOfOnes(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kReshape, {x});
 }
 
-// Two reverses become one, over the dimensions that exactly one of them reverses.
+// One reverse, over the dimensions that exactly one of the two reverses.
 Result<Instruction*> ReverseOfNothing(Instruction& inst, const PassContext&) {
   Instruction *x, *inner;
   if (!m::Reverse(m::Any(&x))(&inst)) return nullptr;

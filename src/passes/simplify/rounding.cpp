@@ -1,5 +1,5 @@
-// Rules of algsimp that hold for floats except for rounding, overflow and underflow. Unlike XLA's algsimp, ours needs
-// algsimp{rounding=true} for them.
+// Rules of algsimp that hold for floats except for rounding, overflow and underflow. Unlike XLA's, they need
+// algsimp{rounding=true}.
 #include <cmath>
 
 #include "ir/opcode_set.h"
@@ -11,8 +11,8 @@ namespace hlo {
 namespace {
 namespace m = match;
 
-// Some rules have two rows: one that rounds, for floats and complex numbers, and an exact one for integers. Returns
-// whether `inst` has the types of the row that kRounds selects.
+// Some rules have a row that rounds, for floats and complex numbers, and an exact row for integers. Whether `inst` has
+// the types of the row that kRounds selects.
 template <bool kRounds>
 bool IsOfRow(const Instruction& inst) {
   const PrimitiveType type = inst.shape().type();
@@ -21,7 +21,7 @@ bool IsOfRow(const Instruction& inst) {
 
 bool IsReal(const Instruction& inst) { return IsIeee(inst.shape().type()) && IsStaticOfOneType(inst); }
 
-// Excludes reciprocals and products near subnormal numbers, which devices may flush to zero.
+// Devices may flush subnormal reciprocals and products to zero.
 bool IsFarFromLimits(double value, PrimitiveType type) {
   const double most = type == PrimitiveType::kF16 ? 0x1p13 : 0x1p125;
   return std::fabs(value) <= most && std::fabs(value) >= 1 / most;
@@ -128,7 +128,7 @@ Result<Instruction*> MultiplyExponentials(Instruction& inst, const PassContext&)
   return Replace(inst, Opcode::kExp, {Replace(inst, Opcode::kAdd, {a, b})});
 }
 
-// Returns x if `inst` is root(x) * root(x) and x is neither negative nor -0, or null.
+// x if `inst` is root(x) * root(x) and x is neither negative nor -0, else null.
 Instruction* UnderSquaredRoot(const Instruction& inst, Opcode root) {
   Instruction& factor = inst.operand(0);
   if (!IsReal(inst) || &factor != &inst.operand(1) || !factor.Is(root)) return nullptr;
@@ -167,7 +167,7 @@ Result<Instruction*> DivideByRoot(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kMultiply, {&a, factor});
 }
 
-// 1 / c is an instruction, which constant_folding computes, so that the judge can compare both sides as real numbers.
+// constant_folding computes 1 / c, so that the judge can compare both sides as real numbers.
 Result<Instruction*> DivideByConstant(Instruction& inst, const PassContext&) {
   Instruction& c = inst.operand(1);
   const auto value = NumberOf(c);
@@ -217,7 +217,7 @@ Result<Instruction*> PowerOfFewFactors(Instruction& inst, const PassContext&) {
   return exponent == 2.0 ? square : Replace(inst, Opcode::kMultiply, {square, &x});
 }
 
-// c must be finite and not 0, because pow(1, inf), pow(1, nan) and pow(inf, 0) are 1.
+// c must be finite and not 0: pow(1, inf), pow(1, nan) and pow(inf, 0) are 1.
 Result<Instruction*> PowerOfExponential(Instruction& inst, const PassContext&) {
   Instruction *a, *b;
   if (!IsReal(inst) || !m::Power(m::Exp(m::Any(&a)), m::Any(&b))(&inst)) return nullptr;
@@ -258,8 +258,7 @@ Result<Instruction*> LogOfExponential(Instruction& inst, const PassContext&) {
   return IsReal(inst) && m::Log(m::Exp(m::Any(&x)))(&inst) && x->shape() == inst.shape() ? x : nullptr;
 }
 
-// c must be finite and not 0, because pow(1, inf) and pow(inf, 0) are 1. Odd powers of negative numbers have no
-// logarithm.
+// c must be finite and not 0: pow(1, inf) and pow(inf, 0) are 1. Odd powers of negative numbers have no logarithm.
 Result<Instruction*> LogOfPower(Instruction& inst, const PassContext&) {
   Instruction *a, *b;
   if (!IsReal(inst) || !m::Log(m::Power(m::Any(&a), m::Any(&b)))(&inst)) return nullptr;
@@ -271,7 +270,7 @@ Result<Instruction*> LogOfPower(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kMultiply, {b, Replace(inst, Opcode::kLog, {size})});
 }
 
-// For rsqrt, x must never be -0, because rsqrt(-0) is -inf.
+// For rsqrt, x must never be -0: rsqrt(-0) is -inf.
 Result<Instruction*> LogOfRoot(Instruction& inst, const PassContext&) {
   Instruction& root = inst.operand(0);
   if (!IsReal(inst) || (!root.Is(Opcode::kSqrt) && !root.Is(Opcode::kRsqrt))) return nullptr;
@@ -281,7 +280,7 @@ Result<Instruction*> LogOfRoot(Instruction& inst, const PassContext&) {
       {Replace(inst, Opcode::kLog, {&root.operand(0)}), ConstantLike(inst, root.Is(Opcode::kSqrt) ? 0.5 : -0.5)});
 }
 
-// Not exact, because a kernel's f may decrease within its error.
+// A kernel's f may decrease within its error.
 Result<Instruction*> ExtremeOfMonotone(Instruction& inst, const PassContext&) {
   Instruction &f = inst.operand(0), &g = inst.operand(1);
   if (!IsReal(inst) || f.opcode() != g.opcode() || &f == &g || !m::OneUse(m::Any())(&f) || !m::OneUse(m::Any())(&g))

@@ -1,7 +1,7 @@
-// The rules of algsimp by family, and shared helper functions.
+// The rules of algsimp by family, and shared functions.
 //
 // Rules compare whole shapes, with layouts, and hold after layout assignment too. New instructions usually have the
-// layout of the replaced instruction or row-major order.
+// layout of the replaced one or row-major order.
 #ifndef HLO_PASSES_SIMPLIFY_RULES_H_
 #define HLO_PASSES_SIMPLIFY_RULES_H_
 
@@ -29,7 +29,7 @@ std::span<const Rule> SumRules();          // Reduces and windows.
 std::span<const Rule> ContractionRules();  // Dots and convolutions.
 std::span<const Rule> CallRules();         // Conditionals, barriers, custom calls, collectives.
 
-// Adds an instruction with the shape, source range and metadata of `inst`.
+// Adds an instruction with shape, source range and metadata of `inst`.
 inline Instruction* Replace(Instruction& inst, Opcode opcode, const std::vector<Instruction*>& operands,
                             Attributes attrs = NoAttrs()) {
   return &inst.computation().AddLike(inst, opcode, inst.shape(), operands, std::move(attrs));
@@ -38,7 +38,7 @@ inline Instruction* Step(Instruction& inst, Opcode opcode, Shape shape, const st
                          Attributes attrs = NoAttrs()) {
   return &inst.computation().AddLike(inst, opcode, std::move(shape), operands, std::move(attrs));
 }
-// The bytes of `x` with another shape: a reshape between row-major shapes, because reshapes can be fused, otherwise a
+// Another shape for the bytes of `x`: a reshape between row-major shapes, because reshapes can be fused, otherwise a
 // bitcast.
 inline Instruction* Recast(Instruction& inst, const Shape& shape, Instruction* x) {
   if (x->shape() == shape) return x;
@@ -51,15 +51,14 @@ inline Instruction* ConstantLike(Instruction& inst, double value) {
   return Replace(inst, Opcode::kBroadcast, {&scalar}, DimensionsAttrs{});
 }
 
-// For each dimension of `to` its dimension of `from`, or -1 for an added dimension of size 1. nullopt if a reshape does
-// more than add and remove dimensions of size 1. Ambiguous dimensions are paired from the left.
+// For each dimension of `to` its dimension of `from`, or -1 for an added size of 1. nullopt if a reshape does more than
+// add and remove sizes of 1. Ambiguous dimensions are paired from the left.
 std::optional<std::vector<int64_t>> PairDimensions(const Shape& from, const Shape& to);
 
-// For each dimension of `shape` the dimension of `x` with the same size and the same product of the sizes before it, or
-// -1.
+// For each dimension of `shape` the dimension of `x` with the same size and the same product of sizes before it, or -1.
 std::vector<int64_t> SamePlaces(const Shape& shape, const Shape& x);
 
-// Whether `inst` reduces one array in its own type, without dynamic dimensions, which could be empty.
+// Whether one array is reduced in its own type, without dynamic dimensions, which could be empty.
 bool IsPlainReduce(const Instruction& inst);
 
 }  // namespace hlo

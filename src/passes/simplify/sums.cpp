@@ -1,5 +1,5 @@
 // Rules of algsimp for reduce and reduce-window. Rules that reorder or regroup terms have an exact row for reducers
-// that do not depend on the order, such as integer sums and maxima, and a row for sums and products of floats.
+// without an order, such as integer sums and maxima, and a row for sums and products of floats.
 #include <algorithm>
 #include <limits>
 
@@ -20,8 +20,7 @@ Computation* ReducerOf(const Instruction& inst) {
   return inst.Is(Opcode::kReduce) ? inst.attrs<ReduceAttrs>().to_apply : inst.attrs<ReduceWindowAttrs>().to_apply;
 }
 
-// The op of a reduce of one static array in one type. Returns nullopt for other reduces, and for reduces of the rule's
-// other row.
+// The op of a reduce of one static array in one type. nullopt for other reduces, and for those of the rule's other row.
 template <bool kRounds>
 std::optional<Opcode> OpOfRow(const Instruction& inst) {
   if (inst.operand_count() != 2 || !IsStaticOfOneType(inst)) return std::nullopt;
@@ -56,7 +55,7 @@ Instruction* Widened(Instruction& inst, Instruction& scalar) {
   return inst.shape().IsScalar() ? &scalar : Replace(inst, Opcode::kBroadcast, {&scalar}, DimensionsAttrs{});
 }
 
-// A transpose of the smaller result restores the order of kept dimensions.
+// Transposing the smaller result restores the order of kept dimensions.
 template <bool kRounds>
 Result<Instruction*> ReduceOfTranspose(Instruction& inst, const PassContext&) {
   Instruction& transpose = inst.operand(0);
@@ -186,7 +185,7 @@ bool KeepsExtreme(const Computation& reducer, Opcode extreme) {
   const auto is_better = [&](const Instruction& compare) {
     if (!compare.Is(Opcode::kCompare) || &compare.operand(0) != &a || &compare.operand(1) != &b) return false;
     const auto [direction, type] = compare.attrs<CompareAttrs>();
-    if (type == ComparisonType::kTotalOrder) return false;  // Total order puts NaNs below or above all numbers.
+    if (type == ComparisonType::kTotalOrder) return false;  // It puts NaNs below or above all numbers.
     return extreme == Opcode::kMaximum ? direction == ComparisonDirection::kGt || direction == ComparisonDirection::kGe
                                        : direction == ComparisonDirection::kLt || direction == ComparisonDirection::kLe;
   };
@@ -207,7 +206,7 @@ bool HasNoDependencies(const Instruction& x) {
   return leaf.Is(Opcode::kConstant) || leaf.Is(Opcode::kParameter) || leaf.Is(Opcode::kIota);
 }
 
-// For floats the search may find a zero of the other sign. Only the first few users of x are examined.
+// For floats the search may find a zero of the other sign. Only the first users of x are examined.
 template <bool kOfFloats>
 Result<Instruction*> ExtremeBesideSearch(Instruction& inst, const PassContext&) {
   constexpr int kMostUsers = 8;
@@ -262,9 +261,8 @@ Result<Instruction*> ReduceBelowBroadcast(Instruction& inst, const PassContext&)
   return Replace(inst, Opcode::kBroadcast, {reduce}, DimensionsAttrs{kept});
 }
 
-// Whether n * x may replace the sum of n equal terms. Such additions round in one direction, so the sum may be wrong by
-// n / 2 roundings. A check in a wider type accepts n * x. For f64 the check would take the less accurate sum as the
-// truth.
+// Whether n * x may replace n equal terms. Such additions round in one direction, so their sum may be wrong by n / 2
+// roundings. A check in a wider type accepts n * x. For f64 the check would take the less accurate sum as the truth.
 bool MayCountInstead(PrimitiveType type) { return type != PrimitiveType::kF64; }
 
 // For floats, the type must represent n.
@@ -307,8 +305,7 @@ const std::vector<WindowDim>& WindowOf(const Instruction& inst) { return inst.at
 bool IsPlain(const WindowDim& dim) { return dim == WindowDim{.size = dim.size}; }
 bool IsSingle(const WindowDim& dim) { return dim == WindowDim(); }
 
-// The dimension of a running sum, whose windows have the element and all earlier elements. In other dimensions, windows
-// must have one element.
+// A running sum's windows have the element and all earlier ones along this dimension, and one element along the others.
 std::optional<int64_t> RunningDim(const Instruction& inst) {
   const auto& window = WindowOf(inst);
   std::optional<int64_t> running;
@@ -351,7 +348,7 @@ Result<Instruction*> WindowOfAll(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kReshape, {reduce});
 }
 
-// A reduce-window skips its own padding. A convert between pad and reduce-window moves to x.
+// A reduce-window skips its own padding. A convert between the two moves to x.
 Result<Instruction*> WindowOfPad(Instruction& inst, const PassContext&) {
   const auto op = OpOf(inst);
   Instruction *convert = nullptr, *pad = &inst.operand(0);
@@ -360,7 +357,7 @@ Result<Instruction*> WindowOfPad(Instruction& inst, const PassContext&) {
   const Instruction &value = pad->operand(1), &init = inst.operand(1);
   if (convert == nullptr && !SameConstant(value, init)) return nullptr;
   if (convert != nullptr) {
-    // After the conversion, the padding value must equal `init`. The lowest s8 is not the lowest s32.
+    // After conversion, the padding must equal `init`: the lowest s8 is not the lowest s32.
     const Literal *padded = ScalarOf(value), *start = ScalarOf(init);
     if (padded == nullptr || start == nullptr || !Converted(*padded, init.shape().type()).BitEquals(*start))
       return nullptr;
@@ -381,7 +378,7 @@ Result<Instruction*> WindowOfPad(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kReduceWindow, {x, &inst.operand(1)}, attrs);
 }
 
-// Each window covers the only element of its dimension, and padding.
+// Each window covers its dimension's only element, and padding.
 Result<Instruction*> WindowsOnOneElement(Instruction& inst, const PassContext&) {
   const auto op = OpOf(inst);
   if (!op) return nullptr;

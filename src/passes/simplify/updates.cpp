@@ -11,14 +11,14 @@ namespace hlo {
 namespace {
 namespace m = match;
 
-// Returns an empty list if an index is not a scalar, or a size is dynamic.
+// Empty if an index is not a scalar, or a size is dynamic.
 std::vector<Instruction*> IndicesOf(const Instruction& inst) {
   const int64_t first = inst.Is(Opcode::kDynamicSlice) ? 1 : 2;
   if (!HasScalarIndices(inst) || !IsStatic(inst)) return {};
   return {inst.operands().begin() + first, inst.operands().end()};
 }
 
-// Shape of the part that is read or replaced.
+// The part that is read or replaced.
 const Shape& PartOf(const Instruction& inst) {
   return inst.Is(Opcode::kDynamicSlice) ? inst.shape() : inst.operand(1).shape();
 }
@@ -40,7 +40,7 @@ int64_t LargestOf(PrimitiveType type) {
   return bits >= 63 ? std::numeric_limits<int64_t>::max() : (int64_t{1} << bits) - 1;
 }
 
-// Clamps to [0, from - size], the valid starts of `size` elements out of `from`.
+// [0, from - size] has the valid starts of `size` elements out of `from`.
 Instruction* Clamped(Instruction& inst, Instruction& index, int64_t from, int64_t size) {
   const PrimitiveType type = index.shape().type();
   Instruction* low = IndexConstant(inst, type, 0);
@@ -48,7 +48,7 @@ Instruction* Clamped(Instruction& inst, Instruction& index, int64_t from, int64_
   return Step(inst, Opcode::kClamp, index.shape(), {low, &index, high});
 }
 
-// The index of a whole dimension is clamped to 0.
+// A whole dimension's index is clamped to 0.
 Result<Instruction*> IndexOfWhole(Instruction& inst, const PassContext&) {
   std::vector<Instruction*> indices = IndicesOf(inst);
   bool changed = false;
@@ -113,7 +113,7 @@ Result<Instruction*> DynamicSliceOfView(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kReshape, {part});
 }
 
-// Both indices are clamped before they are added.
+// Both indices are clamped before the addition.
 Result<Instruction*> DynamicSliceTwice(Instruction& inst, const PassContext&) {
   Instruction& inner = inst.operand(0);
   if (!inner.Is(Opcode::kDynamicSlice)) return nullptr;
@@ -190,7 +190,7 @@ Result<Instruction*> AddUpdateOfZero(Instruction& inst, const PassContext&) {
   return AddIndices(inst, {x, sum}, indices, Opcode::kDynamicUpdateSlice, inst.shape());
 }
 
-// Selects fewer elements. The two values may be swapped.
+// Selects fewer elements. The values may be swapped.
 Result<Instruction*> SelectOfUpdate(Instruction& inst, const PassContext&) {
   Instruction* p = &inst.operand(0);
   if (p->Is(Opcode::kBroadcast)) p = &p->operand(0);
@@ -208,7 +208,7 @@ Result<Instruction*> SelectOfUpdate(Instruction& inst, const PassContext&) {
   return nullptr;
 }
 
-// The reshape must only add and remove dimensions of size 1.
+// The reshape may only add and remove sizes of 1.
 Result<Instruction*> ReshapeOfUpdate(Instruction& inst, const PassContext&) {
   Instruction& update = inst.operand(0);
   if (!update.Is(Opcode::kDynamicUpdateSlice) || !m::OneUse(m::Any())(&update) || !IsStatic(inst)) return nullptr;
@@ -240,8 +240,8 @@ Result<Instruction*> GatherOfScalar(Instruction& inst, const PassContext&) {
 
 constexpr int64_t kVerySmallGather = 4;  // XLA's very_small_gather_size.
 
-// Gathers single elements of a vector. Negative indices select the first element, too large indices the last, as a
-// gather clamps.
+// Gathers single elements of a vector. As a gather clamps, negative indices select the first element, too large ones
+// the last.
 Result<Instruction*> GatherOfFew(Instruction& inst, const PassContext&) {
   Instruction &x = inst.operand(0), &indices = inst.operand(1);
   const auto& attrs = inst.attrs<GatherAttrs>();
@@ -328,7 +328,7 @@ Result<Instruction*> AddToScatter(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kScatter, {sum, &scatter->operand(1), &scatter->operand(2)}, scatter->attributes());
 }
 
-// The updates together must have fewer elements than the result.
+// All updates together must be smaller than the result.
 template <bool kRounds>
 Result<Instruction*> AddScatters(Instruction& inst, const PassContext&) {
   Instruction *a, *b;
@@ -345,7 +345,7 @@ Result<Instruction*> AddScatters(Instruction& inst, const PassContext&) {
     return !of.unique_indices && !of.indices_are_sorted && of.input_batching_dims.empty();
   };
   if (!is_free(attrs) || !is_free(other)) return nullptr;
-  // The first dimension of `indices` that is not the index vector, and the corresponding dimension of the updates.
+  // The first dimension of `indices` that is not the index vector, and the updates' corresponding dimension.
   const int64_t dim = attrs.index_vector_dim == 0 ? 1 : 0;
   int64_t update_dim = 0;
   while (Contains(attrs.update_window_dims, update_dim)) ++update_dim;
@@ -385,7 +385,7 @@ Result<Instruction*> TransposeOfScatter(Instruction& inst, const PassContext&) {
   for (int64_t d = 0; d < rank; ++d) {
     if (!Contains(attrs.inserted_window_dims, d)) window_of[d] = attrs.update_window_dims[next++];
   }
-  // The window dimensions of the updates swap places among themselves.
+  // Only window dimensions of the updates are permuted.
   const Shape& updates = scatter.operand(2).shape();
   std::vector<int64_t> permutation(updates.rank()), sizes;
   for (int64_t d = 0; d < updates.rank(); ++d) permutation[d] = d;

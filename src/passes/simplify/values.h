@@ -1,4 +1,4 @@
-// Facts about values for the rules of algsimp. Each takes a bounded number of steps. False and null mean "not known".
+// Facts about values for algsimp, each in bounded time. False and null mean "not known".
 #ifndef HLO_PASSES_SIMPLIFY_VALUES_H_
 #define HLO_PASSES_SIMPLIFY_VALUES_H_
 
@@ -11,18 +11,18 @@ namespace hlo {
 
 // Whether no element is negative. -0 and NaN do not count as negative.
 bool NeverNegative(const Instruction& x);
-// Whether no element is -0. True for types without -0.
+// True for types without -0.
 bool NeverNegativeZero(const Instruction& x);
 
 // The literal of a scalar constant or its broadcast, or null.
 const Literal* ScalarOf(const Instruction& x);
-// The value of ScalarOf(x): IntegerOf for integers and pred, NumberOf for floats. nullopt for other types.
+// ScalarOf(x) as a number: IntegerOf for integers and pred, NumberOf for floats. nullopt for other types.
 std::optional<int64_t> IntegerOf(const Instruction& x);
 std::optional<double> NumberOf(const Instruction& x);
-// Whether a < b, for scalars of one type that is not complex.
+// Scalars of one real type.
 bool IsLess(const Literal& a, const Literal& b);
 
-// Whether op(init, x) == x for all x except -0. `init` must be a constant or a broadcast of a constant.
+// Whether op(init, x) == x for all x except -0. `init` must be a constant or its broadcast.
 bool IsNeutral(const Instruction& init, Opcode op);
 // True for sums and products of floats.
 bool OrderMatters(Opcode op, PrimitiveType type);
@@ -33,7 +33,7 @@ bool HoldsCount(PrimitiveType type, int64_t count);
 // Whether `x` is an iota of integers that does not wrap.
 bool IsCountThatFits(const Instruction& x);
 
-// f8e8m0fnu has no sign: every negation gives NaN.
+// f8e8m0fnu has no sign: its negation gives NaN.
 inline bool HasNegatives(PrimitiveType type) { return type != PrimitiveType::kF8E8M0FNU; }
 
 // Whether operands and result are static arrays. Dynamic dimensions may have fewer elements than their bounds.

@@ -58,7 +58,7 @@ Result<Instruction*> SliceWithoutStride(Instruction& inst, const PassContext&) {
   return changed ? Replace(inst, Opcode::kSlice, {&inst.operand(0)}, SliceAttrs{ranges}) : nullptr;
 }
 
-// The slice must be whole rows of x.
+// The slice must be whole rows.
 Result<Instruction*> SliceOfReshape(Instruction& inst, const PassContext&) {
   Instruction& reshape = inst.operand(0);
   if (!reshape.Is(Opcode::kReshape) || !IsStatic(reshape) || inst.shape().rank() == 0) return nullptr;
@@ -240,11 +240,11 @@ Result<Instruction*> ReshapeOfIota(Instruction& inst, const PassContext&) {
   return sum;
 }
 
-// Reshapes may only add and remove dimensions of size 1.
+// Reshapes may only add and remove sizes of 1.
 Result<Instruction*> ChainToItself(Instruction& inst, const PassContext&) {
   constexpr int kLongest = 8;
   if (!IsStatic(inst)) return nullptr;
-  // Dimensions of the current value, as numbers of dimensions of `inst`, without size 1.
+  // The current value's dimensions, as numbers of dimensions of `inst`, without size 1.
   std::vector<int64_t> order;
   for (const int64_t size : inst.shape().dims()) {
     if (size != 1) order.push_back(static_cast<int64_t>(order.size()));
@@ -252,7 +252,7 @@ Result<Instruction*> ChainToItself(Instruction& inst, const PassContext&) {
   Instruction* at = &inst;
   for (int step = 0; step < kLongest; ++step) {
     if (at->Is(Opcode::kTranspose)) {
-      std::vector<std::pair<int64_t, int64_t>> places;  // Dimension of the operand, and its number in `order`.
+      std::vector<std::pair<int64_t, int64_t>> places;  // Dimension of the operand and its number in `order`.
       size_t next = 0;
       for (const int64_t d : at->dimensions()) {
         if (at->operand(0).shape().dim(d) != 1) places.emplace_back(d, order[next++]);
@@ -275,7 +275,7 @@ Result<Instruction*> HoistTranspose(Instruction& inst, const PassContext&) {
       inst.shape().NumElements() == 0)
     return nullptr;
   Instruction& x = transpose.operand(0);
-  // Neighbours in x that become one dimension of the result.
+  // Neighbours in x that become one dimension.
   struct Run {
     int64_t first, count, size;
   };
@@ -322,7 +322,7 @@ Result<Instruction*> ChunksToConcatenate(Instruction& inst, const PassContext&) 
   for (int64_t d = from + 1; d < rank; ++d) {
     if (split->shape().dim(d + 1) != x->shape().dim(d)) return nullptr;
   }
-  // The transpose must only move chunks in front of another dimension, and the reshape merge them with it.
+  // The transpose must only move chunks in front of another dimension, with which the reshape must merge them.
   std::vector<int64_t> others;
   int64_t into = -1;
   for (size_t i = 0; i < transpose->dimensions().size(); ++i) {
@@ -345,12 +345,12 @@ Result<Instruction*> ChunksToConcatenate(Instruction& inst, const PassContext&) 
   return Replace(inst, Opcode::kConcatenate, parts, OneDimensionAttrs{{into}});
 }
 
-// After layout assignment computed values must be row-major (ir/verifier), so a row-major instruction must stay so.
+// After layout assignment computed values must be row-major (ir/verifier), so row-major instructions must stay so.
 bool MayGetLayoutOf(const Shape& shape, const Shape& before) {
   return shape.HasDefaultLayout() || !before.HasDefaultLayout();
 }
 
-// The operand and the result of f must have the same type.
+// f's operand and result must have one type.
 Result<Instruction*> BitcastOfUnary(Instruction& inst, const PassContext&) {
   Instruction& f = inst.operand(0);
   if (!m::OneUse(m::Any())(&f) || !f.Is(kElementwise) || f.operand_count() != 1 || f.Is(Opcode::kCopy) ||
@@ -386,8 +386,7 @@ Result<Instruction*> CopyOfReshape(Instruction& inst, const PassContext&) {
 
 // ---- Where layouts are given (is_layout_sensitive) -----------------------------------------------------------------
 
-// Dimensions in memory order, outermost first, without size 1. Returns nullopt for tiled layouts and dynamic
-// dimensions.
+// Dimensions in memory order, outermost first, without size 1. nullopt for tiled layouts and dynamic ones.
 std::optional<std::vector<int64_t>> InMemory(const Shape& shape) {
   if (shape.HasDynamicDims() || !(shape.layout().tiling == DefaultLayout(shape.rank()).tiling)) return std::nullopt;
   std::vector<int64_t> dims;
@@ -414,7 +413,7 @@ Result<Instruction*> ReshapeToBitcast(Instruction& inst, const PassContext&) {
   return numbered(from) == numbered(inst.shape()) ? Recast(inst, inst.shape(), &inst.operand(0)) : nullptr;
 }
 
-// Dimensions larger than 1 must have the same order in memory before and after the transpose.
+// Dimensions larger than 1 must keep their order in memory.
 Result<Instruction*> TransposeToBitcast(Instruction& inst, const PassContext&) {
   const auto from = InMemory(inst.operand(0).shape()), to = InMemory(inst.shape());
   if (!from || !to) return nullptr;
@@ -423,7 +422,7 @@ Result<Instruction*> TransposeToBitcast(Instruction& inst, const PassContext&) {
   return as_operand == *from ? Recast(inst, inst.shape(), &inst.operand(0)) : nullptr;
 }
 
-// In memory, only dimensions of size 1 may have other positions.
+// In memory, only dimensions of size 1 may move.
 Result<Instruction*> CopyToBitcast(Instruction& inst, const PassContext&) {
   if (!inst.shape().IsArray()) return nullptr;
   const auto from = InMemory(inst.operand(0).shape()), to = InMemory(inst.shape());
@@ -443,7 +442,7 @@ Shape SameMemory(const Shape& x, const Shape& to, const std::vector<int64_t>& pa
   return Shape(to.type(), to.dims(), layout);
 }
 
-// The reshape must only add and remove dimensions of size 1.
+// The reshape must only add and remove sizes of 1.
 Result<Instruction*> ReshapeOfCopy(Instruction& inst, const PassContext&) {
   Instruction& copy = inst.operand(0);
   if (!m::OneUse(m::Copy())(&copy)) return nullptr;
@@ -455,8 +454,7 @@ Result<Instruction*> ReshapeOfCopy(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kCopy, {view});
 }
 
-// Returns the dimension of `from` for each dimension of `to`, or nullopt if a bitcast does more than permute dimensions
-// and layout.
+// Maps dimensions of `to` to those of `from`. nullopt if a bitcast does more than permute dimensions and layout.
 std::optional<std::vector<int64_t>> Renaming(const Shape& from, const Shape& to) {
   const auto &a = from.layout().minor_to_major, &b = to.layout().minor_to_major;
   if (!InMemory(from) || !InMemory(to) || from.rank() != to.rank() || from.type() != to.type()) return std::nullopt;
@@ -482,7 +480,7 @@ Result<Instruction*> CopyOfBitcastOfCopy(Instruction& inst, const PassContext&) 
   return Replace(inst, Opcode::kCopy, {view});
 }
 
-// The bitcast may only permute dimensions and layout, and must leave the dimensions of x in their order.
+// The bitcast may only permute dimensions and layout, and must keep x's dimensions in order.
 Result<Instruction*> BitcastOfBroadcast(Instruction& inst, const PassContext&) {
   Instruction& broadcast = inst.operand(0);
   if (!broadcast.Is(Opcode::kBroadcast) || !MayGetLayoutOf(inst.shape(), broadcast.shape())) return nullptr;
