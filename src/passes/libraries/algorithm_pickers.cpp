@@ -1,7 +1,7 @@
 // gpu-conv-algorithm-picker and gemm-algorithm-picker: write the algorithm of a library call and its workspace to its
-// plan (ir/fusion_plan.h). XLA's passes measure algorithms. These passes choose by rules of thumb.
+// plan (ir/fusion_plan.h), by rules of thumb. XLA's passes measure algorithms.
 //
-// If no library accepts the call, our kernels compute it and ignore this plan.
+// If no library accepts the call, our kernels ignore this plan.
 #include <algorithm>
 
 #include "ir/fusion.h"
@@ -26,9 +26,9 @@ Choice ChooseGemm(const Instruction&, const DeviceDescription& device) {
   return {KernelKind::kGemm, "heuristic_0", device.compute_capability >= 90 ? 32 * kMiB : 4 * kMiB};
 }
 
-// Chooses among cuDNN's deterministic forward algorithms. Winograd's algorithm saves multiplications for windows of 3x3
-// with stride 1, if enough channels pay for its transforms. Large windows use Fourier transforms in tiles of 32x32
-// complex numbers. All others use an implicit matrix product.
+// One of cuDNN's deterministic forward algorithms. Winograd saves multiplications for windows of 3x3 with stride 1, if
+// enough channels pay for its transforms. Large windows use Fourier transforms in tiles of 32x32 complex numbers. All
+// others use an implicit matrix product.
 Choice ChooseConvolution(const Instruction& call, const DeviceDescription&) {
   constexpr int64_t kManyChannels = 64, kLargeWindow = 9;
   const Instruction& convolution = *ProductOf(call);

@@ -1,5 +1,4 @@
-// cublas-gemm-broadcast-folding-rewriter: moves a broadcast over the whole batch into a library call, where libraries
-// take it as a stride of 0.
+// Moves a broadcast over the whole batch into a library call, where libraries take it as a stride of 0.
 #include "ir/fusion.h"
 #include "ir/fusion_plan.h"
 #include "ir/module.h"

@@ -8,12 +8,11 @@
 namespace hlo {
 namespace {
 
-// Whether `wide` represents every value of `narrow`.
 bool Holds(PrimitiveType wide, PrimitiveType narrow) {
   return wide == narrow || (ClassOf(wide) == ClassOf(narrow) && BitWidth(wide) > BitWidth(narrow));
 }
 
-// The wider of the two operand types, or nullopt if neither represents all values of the other.
+// The wider operand type, or nullopt if neither represents all values of the other.
 std::optional<PrimitiveType> TypeOfOperands(const Instruction& inst) {
   if (inst.operand_count() != 2) return std::nullopt;
   const PrimitiveType lhs = inst.operand(0).shape().type(), rhs = inst.operand(1).shape().type();

@@ -13,7 +13,7 @@ namespace {
 
 bool IsByte(PrimitiveType type) { return type == PrimitiveType::kS8 || type == PrimitiveType::kU8; }
 
-// The channels of a call that consists only of its convolution.
+// The call consists only of its convolution.
 struct Channels {
   ConvolutionCall call;
   int64_t inputs = 0, outputs = 0;
@@ -35,8 +35,8 @@ struct Target {
   int64_t inputs, outputs;
 };
 
-// Pads both channel counts to multiples of 8. With 3 input channels and 32 or 64 output channels, pads only the input,
-// to 4. Returns nullopt if an array would grow by more than 35 %.
+// Both channel counts become multiples of 8. With 3 input channels and 32 or 64 output channels, only the input is
+// padded, to 4. nullopt if an array would grow by more than 35 %.
 std::optional<Target> TargetOfHalf(const Channels& channels) {
   if (channels.inputs == 3 && (channels.outputs == 32 || channels.outputs == 64)) return Target{4, channels.outputs};
   const Target target{RoundUp(channels.inputs, 8), RoundUp(channels.outputs, 8)};
@@ -45,8 +45,8 @@ std::optional<Target> TargetOfHalf(const Channels& channels) {
   return target;
 }
 
-// Pads to multiples of 32 (from Turing on) or else of 4, whichever first keeps input and result below twice their size.
-// Otherwise returns nullopt.
+// Channels become multiples of 32 (from Turing on) or else of 4, whichever first keeps input and result below twice
+// their size. Otherwise nullopt.
 std::optional<Target> TargetOfBytes(const Channels& channels, int compute_capability) {
   for (const int64_t multiple : {32, 4}) {
     if (multiple == 32 && compute_capability < 75) continue;
@@ -121,7 +121,7 @@ Instruction* WithoutVectors(Instruction& inst, Instruction& x, int64_t channels,
   return &to.AddLike(inst, Opcode::kReshape, x.shape().WithDims(dims), {&straight});
 }
 
-// Size 32 needs Turing. Returns 1 if neither size divides the channels.
+// Size 32 needs Turing. 1 if neither size divides the channels.
 int64_t VectorSize(const Channels& channels, int compute_capability) {
   for (const int64_t size : {32, 4}) {
     if (size == 32 && compute_capability < 75) continue;
@@ -130,8 +130,8 @@ int64_t VectorSize(const Channels& channels, int compute_capability) {
   return 1;
 }
 
-// The arrays get vectors of channels as last dimension. The call's computation undoes this transpose. Libraries express
-// both transposes as strides.
+// The arrays get vectors of channels as last dimension, and the call's computation undoes this transpose. Libraries
+// express both transposes as strides.
 Result<Instruction*> Vectorise(Instruction& inst, const PassContext& context) {
   const auto channels = ReadChannels(inst, context);
   if (!channels) return nullptr;

@@ -1,7 +1,7 @@
-// gpu-conv-padding-legalization: replaces padding that libraries do not support by pads and slices around the call.
-// Libraries pad both ends of a dimension alike, and have no base dilation.
+// Replaces padding that libraries do not support by pads and slices around the call. Libraries pad both ends of a
+// dimension alike, and have no base dilation.
 //
-// Calls for the input's gradient take base dilation as the stride of the forward convolution, calls for the filter's
+// Calls for the input's gradient take base dilation as the forward convolution's stride, calls for the filter's
 // gradient take window dilation.
 #include <algorithm>
 
@@ -39,14 +39,14 @@ Kind KindOf(const Instruction& convolution, const Instruction& filter) {
   return !has_holes && is_straight && is_padded && is_large ? Kind::kFilterGradient : Kind::kForward;
 }
 
-// The window of the call, padding of its input, and elements that are removed from the result.
+// The call's window, padding of its input, and elements removed from the result.
 struct Legal {
   Window window;
   PaddingConfig input, cut;
   bool changed = false;
 };
 
-// Window dilation stays, because libraries support it.
+// Libraries support window dilation.
 void MakeForward(const WindowDim& d, WindowDim& legal, PaddingDim& input) {
   if (d.pad_low == d.pad_high && d.pad_low >= 0 && d.base_dilation == 1) return;
   input = {d.pad_low, d.pad_high, d.base_dilation - 1};
@@ -59,7 +59,7 @@ void MakeForward(const WindowDim& d, WindowDim& legal, PaddingDim& input) {
 // result with the smaller p.
 void MakeInputGradient(const WindowDim& d, WindowDim& legal, PaddingDim& cut) {
   const int64_t low = d.size - 1 - d.pad_low, high = d.size - 1 - d.pad_high;
-  if (low < 0 || high < 0) return;  // Not supported by the call.
+  if (low < 0 || high < 0) return;  // The call does not support it.
   if (low - high >= 0 && low - high < d.base_dilation) return;
   const int64_t p = std::min(low, high);
   cut = {-(low - p), -(high - p), 0};
@@ -95,7 +95,7 @@ Legal Legalise(const Instruction& convolution, Kind kind) {
   return legal;
 }
 
-// Not exact: padding zeros are multiplied too, and give NaN with an infinite element of the filter.
+// Not exact: padding zeros are multiplied too, and give NaN with an infinite filter element.
 Result<Instruction*> LegalisePadding(Instruction& inst, const PassContext& context) {
   if (!context.device->is_gpu || LibraryOf(inst) != "convolution" || HasPlan(inst)) return nullptr;
   const ConvolutionCall call = ReadConvolutionCall(inst);

@@ -1,6 +1,6 @@
-// depthwise-gradient-fusion: computes the gradient of a depthwise convolution's window by sums, in separate fusions. A
-// convolution kernel would have too few results for its threads. Instructions that compute the operands stay outside,
-// because they would be repeated for each element of the window.
+// Computes the gradient of a depthwise convolution's window by sums, in separate fusions. A convolution kernel would
+// have too few results for its threads. Instructions that compute the operands stay outside, because each element of
+// the window would repeat them.
 #include <algorithm>
 #include <functional>
 #include <numeric>
@@ -59,8 +59,8 @@ Instruction* Transposed(Instruction& inst, Instruction* x, const std::vector<int
   return Step(inst, Opcode::kTranspose, Shape(x->shape().type(), dims), {x}, DimensionsAttrs{order});
 }
 
-// The gradient of a depthwise window is a convolution with the features as batch dimension, the batch as feature
-// dimension, and the summed positions as window.
+// A convolution with the features as batch dimension, the batch as feature dimension, and the summed positions as
+// window.
 bool IsGradientOfDepthwise(const Instruction& inst) {
   if (inst.operand_count() != 2) return false;
   const auto& attrs = inst.attrs<ConvolutionAttrs>();
@@ -73,7 +73,6 @@ bool IsGradientOfDepthwise(const Instruction& inst) {
          std::ranges::all_of(attrs.window.dims, [](const WindowDim& w) { return w.base_dilation == 1 && !w.reversed; });
 }
 
-// Builds the fusions for one convolution.
 class Sums {
  public:
   Sums(Instruction& inst, PrimitiveType type) : inst_(inst), type_(type) {}

@@ -1,5 +1,5 @@
-// dot_decomposer: transposes operands of a dot to batches of matrices: lhs to [batch, free, contracting], rhs to
-// [batch, contracting, free]. The order of free dimensions is kept, because the result depends on it.
+// Transposes operands of a dot to batches of matrices: lhs to [batch, free, contracting], rhs to [batch, contracting,
+// free]. Free dimensions keep their order, because the result depends on it.
 #include <algorithm>
 
 #include "ir/fusion.h"

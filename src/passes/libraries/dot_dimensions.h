@@ -9,12 +9,12 @@
 
 namespace hlo {
 
-// Dimensions that are neither batch nor contracting, ascending, as in the result.
+// Neither batch nor contracting dimensions, ascending, as in the result.
 std::vector<int64_t> FreeDimensions(int64_t rank, const std::vector<int64_t>& batch,
                                     const std::vector<int64_t>& contracting);
 
-// Whether a row-major operand is a batch of matrices that libraries accept. Each group of dimensions must be contiguous
-// in memory, in the listed order. A batch dimension may be the most minor one only if each matrix is one element.
+// Whether libraries accept a row-major operand as a batch of matrices. Each group of dimensions must be contiguous in
+// memory, in the listed order. A batch dimension may be the most minor one only if each matrix is one element.
 // Dimensions of size 1 do not count.
 bool IsBatchOfMatrices(const Shape& shape, const std::vector<int64_t>& batch, const std::vector<int64_t>& contracting);
 

@@ -1,4 +1,4 @@
-// dot-merger: merges dots that share an operand. The other operands are concatenated, and the results are slices.
+// Merges dots that share an operand: their other operands are concatenated, and their results are slices.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -14,7 +14,7 @@
 namespace hlo {
 namespace {
 
-// Number of newest groups that each dot tries to join.
+// Each dot tries the newest groups.
 constexpr int64_t kMostTries = 16;
 
 // A dot whose operand `side` is not shared and has one free dimension.
@@ -38,8 +38,8 @@ struct Member {
 
 struct Group {
   std::vector<Member> members;
-  int64_t bytes = 0;                           // Operands and result of the merged dot.
-  std::unordered_set<const Instruction*> own;  // Operands that are not shared.
+  int64_t bytes = 0;                           // Bytes of the merged dot's arrays.
+  std::unordered_set<const Instruction*> own;  // Unshared operands.
 };
 
 bool MayMerge(const Instruction& dot) {
@@ -57,7 +57,7 @@ bool HasOneFreeDimension(const Instruction& dot, int64_t side) {
   return dot.operand(side).shape().rank() == static_cast<int64_t>(others) + 1;
 }
 
-// Whether two dots differ at most in their operands and in the size of the free dimension.
+// The dots may differ in operands and in the size of the free dimension.
 bool SameProduct(const Member& a, const Member& b) {
   const auto &p = a.dot->attrs<DotAttrs>(), &q = b.dot->attrs<DotAttrs>();
   return p.lhs_batch == q.lhs_batch && p.lhs_contracting == q.lhs_contracting && p.rhs_batch == q.rhs_batch &&
@@ -78,7 +78,7 @@ class DotMerger {
     for (const Instruction* inst : order_) {
       for (const Instruction* before : inst->control_predecessors()) waited_for_.insert(before);
     }
-    // Keyed by the shared operand's position in the order, and by the other operand's side.
+    // Keyed by the shared operand's position in the order, and the other's side.
     std::map<std::pair<size_t, int64_t>, std::vector<Group>> sharing;
     std::vector<size_t> number(computation_.place_limit());
     for (size_t i = 0; i < order_.size(); ++i) number[order_[i]->place()] = i;

@@ -1,6 +1,5 @@
-// library-call-expander: replaces custom calls of cuBLAS, cuDNN and CUB, such as "__cublas$gemm", by their meaning
-// (interp/library_call.h), so that modules which XLA:GPU has optimised can be compiled. Libraries may sum in another
-// order.
+// Replaces custom calls of cuBLAS, cuDNN and CUB, such as "__cublas$gemm", by their meaning (interp/library_call.h), so
+// that modules which XLA:GPU has optimised can be compiled. Libraries may sum in another order.
 #include <unordered_map>
 #include <vector>
 
@@ -14,7 +13,7 @@
 namespace hlo {
 namespace {
 
-// Zeros for the workspace, a result that the target does not define.
+// The target does not define its workspace result.
 Instruction* ZerosLike(const Instruction& call, const Shape& shape) {
   Computation& computation = call.computation();
   Instruction& zero = computation.AddConstant(Literal(Shape::Scalar(shape.type())));
@@ -67,7 +66,7 @@ Result<bool> ExpandLibraryCalls(Module& module, const PassContext& context) {
       if (!HasMeaning(*inst)) continue;
       const auto meaning = MeaningOf(*inst);
       if (!meaning && LOGS_WHY()) LogWhy("library-call-expander", *inst, "stays", meaning.error().message());
-      // A call without a meaning stays. The interpreter reports the error if the call is run.
+      // If a call without a meaning is run, the interpreter reports the error.
       if (!meaning || !context.ConsumeFuel()) continue;
       Replace(*inst, Expand(*inst, **meaning), &gone);
     }

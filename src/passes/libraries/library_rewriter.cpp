@@ -1,6 +1,6 @@
-// cublas-gemm-rewriter, gpu-conv-rewriter and cudnn-fused-convolution-rewriter: make library calls. The last pass adds
-// epilogues to convolutions. The first pass gives dots their epilogues at once. The computation of a call, a kCustom
-// fusion, states the exact operations:
+// cublas-gemm-rewriter, gpu-conv-rewriter and cudnn-fused-convolution-rewriter: make library calls. The last one adds
+// epilogues to convolutions, the first one gives dots theirs at once. The computation of a call, a kCustom fusion,
+// states the exact operations:
 //
 //   product   the dot or convolution of two operands of the fusion
 //   steps     elementwise instructions, each applied to the previous value, which has no other user:
@@ -8,7 +8,7 @@
 //                                                      once, an operand of the full shape (residual)
 //               maximum                                with 0 (relu)
 //
-// If a library keeps the value in a wider type between the steps, the precision in the plan says so.
+// If a library keeps the value in a wider type between steps, the plan's precision says so.
 #include <algorithm>
 
 #include "base/text.h"
@@ -24,7 +24,7 @@ namespace hlo {
 namespace {
 namespace m = match;
 
-// Limit of steps after a product.
+// After a product.
 constexpr int kMostSteps = 8;
 
 bool IsLibraryType(PrimitiveType type) {
@@ -37,7 +37,7 @@ struct Epilogue {
   Instruction* last;
 };
 
-// Whether a step may read `other`, which joins the members if it is a broadcast.
+// Whether a step may read `other`. A broadcast joins the members.
 bool TakesOperand(Instruction& other, const Shape& shape, std::vector<Instruction*>* members, bool* residual) {
   if (other.Is(Opcode::kBroadcast)) {
     // A broadcast of a larger array would need a residual of full size.

@@ -1,8 +1,8 @@
-// skinny-dot-expander: expands the product of a vector and a matrix, if the matrix is converted only for this product,
-// to a reduction that converts elements as it reads them. A library needs the converted matrix in memory.
+// Expands the product of a vector and a matrix that is converted only for it to a reduction, which converts elements as
+// it reads them. A library needs the converted matrix in memory.
 //
-// No preset has this pass: presets optimise for a GPU, and on the host a check of a long sum takes much longer than a
-// check of a product.
+// No preset has this pass: presets optimise for a GPU, and on the host checking a long sum takes much longer than
+// checking a product.
 #include <algorithm>
 #include <numeric>
 
@@ -32,7 +32,7 @@ bool IsVector(const Side& side) {
   return std::ranges::all_of(side.Free(), [&](int64_t d) { return side.value->shape().dim(d) == 1; });
 }
 
-// Whether the value is a float that is converted, and possibly then reshaped, only for its single user.
+// Whether it is a float converted, and possibly then reshaped, only for its single user.
 bool IsConvertedForThis(const Instruction& value) {
   const Instruction* inst = &value;
   while (inst->UseCount() == 1 && (inst->Is(Opcode::kReshape) || inst->Is(Opcode::kBitcast))) inst = &inst->operand(0);
@@ -89,7 +89,7 @@ class Expansion {
     const std::vector<int64_t> own = vector_.Paired(), to = matrix_.Paired();
     std::vector<int64_t> by_place(own.size()), sizes, spread;
     std::iota(by_place.begin(), by_place.end(), 0);
-    // Remove free dimensions, which have size 1.
+    // Free dimensions have size 1.
     std::ranges::sort(by_place, {}, [&](int64_t i) { return own[i]; });
     for (const int64_t i : by_place) sizes.push_back(vector_.value->shape().dim(own[i]));
     Instruction* value = Reshaped(Converted(vector_.value, type_), Shape(type_, sizes));
@@ -113,7 +113,7 @@ class Expansion {
   const PrimitiveType type_;
 };
 
-// The remaining dimensions of the matrix must be in the order of the result.
+// The remaining dimensions of the matrix must be in the result's order.
 Result<Instruction*> ExpandSkinny(Instruction& inst, const PassContext&) {
   const auto& attrs = inst.attrs<DotAttrs>();
   if (attrs.algorithm != DotAlgorithm::kUnset || !attrs.sparsity.empty() || inst.operand_count() != 2 ||

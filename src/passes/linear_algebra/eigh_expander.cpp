@@ -1,9 +1,9 @@
-// eigh_expander: expands the custom call "Eigh", for real symmetric matrices, to loops of rotations: Jacobi's method,
-// cyclic by rows. Source: Golub and Van Loan, Matrix Computations, 8.5.
+// Expands the custom call "Eigh", for real symmetric matrices, to loops of rotations: Jacobi's method, cyclic by rows.
+// Source: Golub and Van Loan, Matrix Computations, 8.5.
 //
-// Unlike XLA, this pass rotates one pair after the other, until a round needs no rotation. Off-diagonal elements are
-// compared with the diagonal, so that small eigenvalues keep their digits. Pairs are rotated in the interpreter's
-// order, which determines the signs of the eigenvectors.
+// Unlike XLA, rotates one pair after the other, until a round needs no rotation. Off-diagonal elements are compared
+// with the diagonal, so that small eigenvalues keep their digits. Pairs are rotated in the interpreter's order, which
+// determines the signs of the eigenvectors.
 #include <limits>
 
 #include "base/text.h"
@@ -18,10 +18,10 @@ namespace {
 using enum ComparisonDirection;
 using Values = Writer::Values;
 
-// Each round squares the off-diagonal elements. More than ten rounds have not been seen.
+// Each round squares the off-diagonal elements. More than ten have not been seen.
 constexpr double kMostRounds = 100;
 
-// Reads the first two numbers of "lower,sort,rounds,tolerance". Returns false if they are missing.
+// The first two numbers of "lower,sort,rounds,tolerance". False if they are missing.
 bool ReadConfig(const Instruction& call, bool* lower, bool* sort) {
   const std::string text = ConfigText(call);
   const std::vector<std::string_view> words = Split(text, ',');
@@ -102,7 +102,7 @@ class Eigh {
       const Rotation rotation = RotationOf(body, parts[4], p, q);
       Instruction* const columns = Rotated(body, parts[4], rotation, p, q, 1);
       Instruction* const both = Rotated(body, columns, rotation, p, q, 0);
-      // The rotation makes this element zero, except for rounding.
+      // The rotation makes it zero, except for rounding.
       const auto clear = [&](Instruction* a, Instruction* row, Instruction* column) {
         Instruction* const old = Element(body, a, row, column);
         Instruction* const cleared = body.Select(rotation.needed, body.Constant(0, old->shape()), old);
@@ -170,7 +170,7 @@ class Eigh {
     return {needed, cosine, w.Binary(Opcode::kMultiply, tangent, cosine), sign};
   }
 
-  // Rotates columns (dim 1) or rows (dim 0) p and q: x, y => c x - s y, s x + c y, with y times the sign.
+  // Columns (dim 1) or rows (dim 0) p and q: x, y => c x - s y, s x + c y, with y times the sign.
   Instruction* Rotated(Writer& w, Instruction* a, const Rotation& rotation, Instruction* p, Instruction* q,
                        int64_t dim) {
     const Shape vector = shapes_.Row();

@@ -1,5 +1,5 @@
-// gpusolver-rewriter: replaces a Cholesky decomposition by cuSOLVER's call. The other triangle, which the call does not
-// change, becomes zero, and a matrix without a factor becomes NaN.
+// Replaces a Cholesky decomposition by cuSOLVER's call. The other triangle, which the call does not change, becomes
+// zero, and a matrix without a factor becomes NaN.
 #include <limits>
 
 #include "ir/fusion.h"

@@ -1,6 +1,5 @@
-// qr_expander: expands the custom calls "Qr" and "ProductOfElementaryHouseholderReflectors", for real matrices, to
-// loops over columns, with LAPACK's conventions: H = 1 - tau v v^T, v is 1 at the diagonal and stored below it, Q = H1
-// H2 ... Hk.
+// Expands the custom calls "Qr" and "ProductOfElementaryHouseholderReflectors", for real matrices, to loops over
+// columns, with LAPACK's conventions: H = 1 - tau v v^T, v is 1 at the diagonal and stored below it, Q = H1 H2 ... Hk.
 #include <algorithm>
 
 #include "ir/fusion.h"
@@ -14,7 +13,7 @@ namespace {
 using enum ComparisonDirection;
 using Values = Writer::Values;
 
-// Returns (1 - tau v v^T) a where `mask` is true, and a elsewhere. v must be zero outside of the mask.
+// (1 - tau v v^T) a where `mask` is true, else a. v must be zero outside of the mask.
 Instruction* Reflected(Writer& w, Instruction* v, Instruction* tau, Instruction* a, Instruction* mask,
                        const MatrixShapes& shapes) {
   const int64_t rank = shapes.BatchRank();
@@ -23,7 +22,7 @@ Instruction* Reflected(Writer& w, Instruction* v, Instruction* tau, Instruction*
   for (int64_t d = 0; d < rank; ++d) attrs.lhs_batch.push_back(d);
   attrs.rhs_batch = attrs.lhs_batch;
   attrs.lhs_contracting = attrs.rhs_contracting = {rank};
-  // Only high precision keeps the product of reflections orthogonal.
+  // High precision keeps the product of reflections orthogonal.
   attrs.precision = {Precision::kHighest, Precision::kHighest};
   Instruction* const projected = w.Add(Opcode::kDot, shapes.Row(), {v, inside}, attrs);
   Instruction* const scaled = w.Binary(Opcode::kMultiply, v, w.Widen(tau, v->shape(), {}));
@@ -38,7 +37,7 @@ Instruction* Column(Writer& w, Instruction* a, Instruction* j, const MatrixShape
   return w.Slice(a, starts, shapes.With({shapes.rows, 1}).dims(), shapes.Column());
 }
 
-// A reflection that makes the elements below row j zero, as LAPACK's larfg. The largest element scales the column.
+// Makes the elements below row j zero, as LAPACK's larfg. The largest element scales the column.
 struct Reflection {
   Instruction *v, *tau, *beta;
 };
@@ -68,7 +67,7 @@ Reflection Reflect(Writer& w, Instruction* column, Instruction* j, const MatrixS
   return {w.Select(at, w.Constant(1, shape), v), w.Select(nothing, zero, quotient), beta};
 }
 
-// Returns (R with each v stored below the diagonal, tau).
+// (R with each v stored below the diagonal, tau)
 Instruction* ExpandDecomposition(Instruction& inst) {
   if (inst.operand_count() != 1 || !IsRealMatrices(inst.operand(0).shape())) return nullptr;
   const Shape& shape = inst.operand(0).shape();
@@ -92,7 +91,7 @@ Instruction* ExpandDecomposition(Instruction& inst) {
   return &inst.computation().AddTuple(end);
 }
 
-// Returns the first columns of Q: applies the reflections to the identity, last one first.
+// The first columns of Q: reflections applied to the identity, last one first.
 Instruction* ExpandProduct(Instruction& inst) {
   const Shape& shape = inst.shape();
   if (inst.operand_count() != 2 || !IsRealMatrices(shape) || inst.operand(0).shape() != shape) return nullptr;
