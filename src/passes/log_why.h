@@ -1,5 +1,5 @@
-// Logs the change of an instruction with its reason on log level 4, for passes without rules.
-// LOGS_WHY also registers the file for --vmodule.
+// Logs the change of an instruction with its reason on log level 4, for passes without rules. LOGS_WHY registers the
+// file for --vmodule.
 //
 //   dce at m.hlo:5:3 in 'main': b = f32[2] negate(a) => nothing   since nothing uses it
 #ifndef HLO_PASSES_LOG_WHY_H_

@@ -4,8 +4,8 @@
 //   Instruction *x, *c;
 //   if (!m::Add(m::Any(&x), m::Constant(&c))(&inst)) return nullptr;
 //
-// For commutative ops, `m::Add(p, q)` tries both orders of operands. Captures are valid only if the whole pattern
-// matches. `m::Add(&add)` matches any add and captures it. `m::Add(&add, p, q)` does both.
+// For commutative ops, `m::Add(p, q)` tries both orders. Captures are valid only if the whole pattern matches.
+// `m::Add(&add)` matches any add and captures it. `m::Add(&add, p, q)` does both.
 #ifndef HLO_PASSES_MATCH_H_
 #define HLO_PASSES_MATCH_H_
 
@@ -78,12 +78,12 @@ OpPattern<Operands...> Op(Opcode opcode, Instruction** capture, Operands... oper
   }
 #include "ir/opcodes.inc"
 
-// A scalar or splat constant with this value, or a broadcast of such a constant.
+// A scalar or splat constant with this value, or its broadcast.
 inline auto ConstantOf(double value) {
   return [value](Instruction* inst) { return inst->IsConstantOf(value); };
 }
 
-// A constant or a broadcast of a constant.
+// A constant or its broadcast.
 inline auto AnyConstant(Instruction** capture = nullptr) {
   return [capture](Instruction* inst) {
     if (capture != nullptr) *capture = inst;

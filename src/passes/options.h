@@ -1,4 +1,4 @@
-// The options of passes in pipelines, such as `fusion{instructions=128}`.
+// Options of passes in pipelines, such as `fusion{instructions=128}`.
 #ifndef HLO_PASSES_OPTIONS_H_
 #define HLO_PASSES_OPTIONS_H_
 
@@ -145,8 +145,7 @@ struct CombiningOptions {
   }
 };
 
-// Options that enable or disable rules of algsimp. algebraic_simplifier.cpp has the mapping. Names and defaults are
-// XLA's unless stated otherwise.
+// Enable or disable rules of algsimp (algebraic_simplifier.cpp). Names and defaults are XLA's unless stated otherwise.
 struct AlgebraOptions {
   bool is_layout_sensitive = false;
   bool rounding = false;
@@ -237,7 +236,7 @@ struct OptionText {
 };
 std::vector<OptionText> Describe(const PassOptions& options);
 
-// Usage errors: an unknown option, with the nearest name, and an invalid value.
+// Usage errors: an unknown option, with the nearest name, or an invalid value.
 Status SetOption(std::string_view pass, std::string_view name, std::string_view value, PassOptions* options);
 
 }  // namespace hlo

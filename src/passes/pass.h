@@ -1,4 +1,4 @@
-// Passes: functions that may change a module. passes.def lists them, and pipeline.h runs them.
+// A pass is a function that may change a module. passes.def lists them, and pipeline.h runs them.
 #ifndef HLO_PASSES_PASS_H_
 #define HLO_PASSES_PASS_H_
 
@@ -20,11 +20,11 @@ struct RuleBook;
 struct PassContext {
   const DeviceDescription* device = &DefaultDevice();
   PassOptions options;  // NoPassOptions means the pass's defaults.
-  // The number of rewrites that the pass may still make. Null for no limit.
+  // Rewrites that the pass may still make. Null for no limit.
   int64_t* fuel = nullptr;
   RuleBook* rules = nullptr;     // Null for no limits (rewrite.h).
   FusionLog* fusions = nullptr;  // May be null (fusion/log.h).
-  // A planted fault of this pass (FaultsOf), or "". Only tests of the judging tools set it.
+  // A planted fault (FaultsOf), or "". Only tests of the judging tools set it.
   std::string_view fault;
 
   template <class Options>
@@ -33,7 +33,7 @@ struct PassContext {
     return given == nullptr ? Options() : *given;
   }
 
-  // Returns false if no fuel is left.
+  // False if no fuel is left.
   bool ConsumeFuel() const {
     if (fuel == nullptr) return true;
     if (*fuel <= 0) return false;
@@ -42,37 +42,37 @@ struct PassContext {
   }
 };
 
-// Returns whether the module changed. After an error the module must not be used.
+// Whether the module changed. After an error it must not be used.
 using PassFunction = Result<bool> (*)(Module&, const PassContext&);
 
-// The promise of a pass about the results of the module.
+// What a pass promises about the module's results.
 enum class Preserves : uint8_t {
-  kExact,             // The same bits for the same inputs, except payloads of NaNs.
-  kReassociates,      // The same real numbers, with sums and products in another order or grouping.
-  kChangesPrecision,  // The same real numbers, with other types or fewer roundings.
+  kExact,             // Same bits for the same inputs, except payloads of NaNs.
+  kReassociates,      // Same real numbers, with sums and products in another order or grouping.
+  kChangesPrecision,  // Same real numbers, with other types or fewer roundings.
 };
 std::string_view ToString(Preserves preserves);
 
 struct PassRow {
-  std::string_view name;        // The registered name, as in XLA.
-  std::string_view class_name;  // The class in XLA, which FindPass accepts too.
+  std::string_view name;        // As registered in XLA.
+  std::string_view class_name;  // XLA's class. FindPass accepts it too.
   PassFunction function;
   Preserves preserves;
   PassOptions (*defaults)();
   std::string_view what;
 };
 
-// The promise of the pass with these options.
+// The promise with these options.
 Preserves PreservesOf(const PassRow& pass, const PassOptions& options);
 
 std::span<const PassRow> AllPasses();
-// Accepts name or class name. '-' and '_' are equal. Null if there is none.
+// Accepts name or class name, where '-' and '_' are equal. Null if there is none.
 const PassRow* FindPass(std::string_view name);
 bool SamePassName(std::string_view a, std::string_view b);
 // A usage error with the nearest names.
 Error UnknownPass(std::string_view name);
 
-// Faults that `--inject=pass:NAME:FAULT` can plant.
+// `--inject=pass:NAME:FAULT` plants these.
 std::span<const std::string_view> FaultsOf(std::string_view pass);
 
 }  // namespace hlo

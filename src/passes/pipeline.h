@@ -15,56 +15,55 @@
 
 namespace hlo {
 
-// One pass instance, run or skipped.
+// A pass instance, run or skipped.
 struct PassRun {
-  int number = 0;                   // From 1, over the whole run, including skipped instances.
+  int number = 0;                   // Counts from 1 over the run, with skipped instances.
   std::string pipeline;             // The innermost stage.
   std::vector<std::string> stages;  // Outermost first.
   const PassRow* pass = nullptr;
   int instance = 0;      // From 1, for this pass.
-  bool skipped = false;  // Not run because of an option.
+  bool skipped = false;  // An option skips it.
   bool changed = false;
   bool misreported = false;  // The pass reported another value than `changed`, which fingerprints determine (I010).
   double milliseconds = 0;
   double after_milliseconds = 0;  // Time of fingerprint and verifier.
-  // Processor time of all threads of the process.
+  // Processor time of all threads.
   double processor_milliseconds = 0, after_processor_milliseconds = 0;
   int64_t instructions = 0;  // Number in the module after the pass.
   PassOptions options;
   std::string_view fault;
-  // Rules that were applied, with their number of rewrites.
+  // Applied rules and their numbers of rewrites.
   std::vector<std::pair<std::string_view, int64_t>> rewrites;
 };
 
 // "algsimp#2".
 std::string NameOf(const PassRun& run);
 
-// Called before or after each instance. An error stops the run, which returns the error.
+// Called before or after each instance. An error stops the run.
 using PassObserver = std::function<Status(const PassRun&, Module&)>;
 
 struct PipelineOptions {
-  // A pipeline (pipelines/text.h) instead of a preset. "" is the empty pipeline.
+  // A pipeline (pipelines/text.h) instead of a preset. "" is empty.
   std::optional<std::string> passes;
-  std::string pipeline = "default";  // The name of a preset, or of the file with `text`.
+  std::string pipeline = "default";  // The preset's name, or the name of the file with `text`.
   std::shared_ptr<const SourceText> text;
-  // Whether the pipeline makes the program of one device of a module for several partitions (the gate `splits`).
-  // Kernels run the unpartitioned module.
+  // Whether the pipeline makes the program of one device (the gate `splits`). Kernels run the unpartitioned module.
   bool partitions = false;
   // Skipped names: a pass, a stage, `name#k` for its k-th instance, `stage/name` or `stage/name#k`.
   std::vector<std::string> disabled;
-  // If not empty, only instances with these names run.
+  // If not empty, only these instances run.
   std::vector<std::string> only;
-  int opt_bisect_limit = -1;  // Skips instances with a higher number. -1 skips none.
-  // Skip instances before `start_from`, from `stop_before` on, and after `stop_after`. The name of a pass means its
-  // first instance. The name of a stage means its start, or for `stop_after` its end.
+  int opt_bisect_limit = -1;  // Skips higher numbers. -1 skips none.
+  // Skip instances before `start_from`, from `stop_before` on, and after `stop_after`. A pass means its first instance,
+  // a stage its start, or for `stop_after` its end.
   std::string start_from, stop_before, stop_after;
-  // Ids, or common prefixes of ids (rewrite.h).
+  // Ids or prefixes of ids (rewrite.h).
   std::vector<std::string> disabled_rules;
-  // "algsimp=5", "A.add.1=5": the rewrites in the run that a pass or a rule may make.
+  // "algsimp=5", "A.add.1=5": rewrites that a pass or rule may make in the run.
   std::vector<std::pair<std::string, int64_t>> fuel;
-  // "algsimp:multiply_by_zero" plants this fault, "algsimp#2:..." only in the second instance. Only for tests.
+  // "algsimp:multiply_by_zero" plants this fault, "algsimp#2:..." only in the second instance. For tests.
   std::string inject;
-  // Checks the module after each pass. May be null.
+  // Checks the module after each pass, if not null.
   std::function<Status(const Module&)> verify;
   PassObserver before, after;
   FusionLog* fusions = nullptr;  // May be null (fusion/log.h).
@@ -78,22 +77,22 @@ struct PipelineReport {
   std::map<std::string_view, int64_t> rewrites;
   std::vector<std::string> cycles;  // One sentence for each cycle of rules or passes that undo each other.
   int items = 0;                    // Passes in the text, except behind closed gates.
-  std::vector<std::string> todo;    // Passes in the text that are not implemented.
+  std::vector<std::string> todo;    // Passes in the text that hlokit lacks.
   int planted = 0;                  // Instances that the planted fault changed.
-  std::vector<std::string> unmet;   // Limits that were not reached: "--stop_after=dce#9".
+  std::vector<std::string> unmet;   // Limits not reached: "--stop_after=dce#9".
 };
 
 std::shared_ptr<const SourceText> TextOf(const PipelineOptions& options);
 
-// Errors: unknown names, an invalid text, a fixed point that is not reached (usage); any error of a pass, an observer
-// or the verifier. A verifier error after a pass is our bug and names the pass.
+// Errors: unknown names, an invalid text, a fixed point that is not reached (usage), and errors of passes, observers
+// and the verifier. A verifier error after a pass is our bug and names the pass.
 Result<PipelineReport> RunPipeline(Module& module, const PipelineOptions& options = {});
 
-// Runs one pass as a pipeline does: new instructions record the pass as their maker, and a scheduled module gets a
-// valid order. Returns whether the pass reported a change.
+// Runs one pass as a pipeline does: new instructions record their maker, and a scheduled module gets a valid order.
+// Returns whether the pass reported a change.
 Result<bool> RunOnePass(Module& module, const PassRun& run, const PassContext& context);
 
-// Checks the names in `passes`, `disabled`, `only`, `disabled_rules`, `fuel`, `inject` and the limits of the run.
+// Checks all names in the options, and the limits.
 Status CheckNames(const PipelineOptions& options);
 
 }  // namespace hlo

@@ -1,5 +1,5 @@
-// reshape-mover: moves reshapes below elementwise instructions, where they may cancel with other reshapes. A reshape
-// keeps the row-major order of the elements.
+// Moves reshapes below elementwise instructions, where they may cancel. A reshape keeps the row-major order of
+// elements.
 #include "passes/match.h"
 #include "passes/pass.h"
 #include "passes/simplify/rules.h"

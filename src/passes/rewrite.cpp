@@ -20,12 +20,12 @@ namespace hlo {
 
 namespace {
 
-// Limit on rewrites for each initial instruction. It ends loops of rules that undo each other.
+// Limit for each initial instruction. It ends loops of rules that undo each other.
 constexpr int64_t kMostRewritesEach = 50;
 
 constexpr size_t kOpcodes = static_cast<size_t>(Opcode::kElidedConstant) + 1;
 
-// Whether one elementwise instruction or update has floats of several widths. Rules assume one type. Other operations
+// Whether an elementwise instruction or update has floats of several widths. Rules assume one type. Other operations
 // that move elements get one type when a module is loaded (driver/load.cpp).
 bool MixesWidths(const Instruction& inst) {
   constexpr OpcodeSet kConversions = {Opcode::kConvert, Opcode::kBitcastConvert, Opcode::kStochasticConvert};
@@ -40,7 +40,7 @@ bool MixesWidths(const Instruction& inst) {
   return std::ranges::any_of(inst.operands(), [&](const Instruction* x) { return is_another(x->shape()); });
 }
 
-// Also examines operands, `depth` levels deep, because a rule may match them.
+// Also examines operands, because a rule may match them.
 bool MixesWidthsNear(const Instruction& inst, int depth = 3) {
   if (MixesWidths(inst)) return true;
   return depth > 0 &&
@@ -99,7 +99,7 @@ class Rewriter {
     worklist_.push_back(&inst);
   }
 
-  // Returns false if no rule matches or no fuel is left.
+  // False if no rule matches or no fuel is left.
   Result<bool> Rewrite(Instruction& inst) {
     Computation& computation = inst.computation();
     if (mixes_widths_ && MixesWidthsNear(inst)) return false;
@@ -160,7 +160,7 @@ class Rewriter {
     LogWhy(rule.id, inst, Str("=> ", Join(after, "; ")), rule.law, where_);
   }
 
-  // Reports the shortest repeated sequence of rules.
+  // Reports the shortest repeated sequence.
   void NameTheCycle(const Instruction& inst) {
     if (context_.rules == nullptr) return;
     size_t period = 1;
@@ -186,7 +186,7 @@ class Rewriter {
   const bool logs_;
   std::array<std::vector<Candidate>, kOpcodes> by_opcode_;
 
-  // State of the current computation.
+  // The current computation's state.
   std::deque<Instruction*> worklist_;
   std::vector<bool> queued_;
   bool removes_ = false, stopped_ = false, mixes_widths_ = false;

@@ -21,11 +21,11 @@ namespace hlo {
 class Computation;
 class Instruction;
 
-// Returns an old or new instruction with the value of `inst`. Returns null if the rule does not apply, and then has
-// changed nothing. A rule never makes the code worse.
+// An old or new instruction with the value of `inst`. Null if the rule does not apply, and then nothing has changed. A
+// rule never makes the code worse.
 using RuleFunction = Result<Instruction*> (*)(Instruction& inst, const PassContext& context);
 
-// The opcodes that a rule replaces: up to three, or all with a trait.
+// Opcodes that a rule replaces: up to three, or all with a trait.
 class Roots {
  public:
   constexpr Roots(Opcode opcode) : Roots({opcode}) {}       // NOLINT(google-explicit-constructor)
@@ -45,15 +45,15 @@ class Roots {
 };
 
 struct Rule {
-  std::string_view id;  // The pass (A: algsimp), opcode and number of the pass catalogue: "A.add.1", "A.resh.1b".
+  std::string_view id;  // Pass (A: algsimp), opcode and number in the pass catalogue: "A.add.1", "A.resh.1b".
   Roots roots;
   RuleFunction function;
   Preserves preserves;
   std::string_view law;           // One line.
-  std::string_view options = {};  // Pass options that enable it: "{rounding=true}".
+  std::string_view options = {};  // Options that enable it: "{rounding=true}".
 };
 
-// The rules of a pass in the order in which they are tried. Ids are unique.
+// Rules in the order in which they are tried. Ids are unique.
 struct RuleSet {
   std::string_view pass;
   std::span<const Rule> rules;
@@ -62,10 +62,10 @@ std::span<const RuleSet> AllRules();
 
 // Accepts ids and prefixes: "A.resh.1" finds A.resh.1a and A.resh.1b. Empty if no rule matches.
 std::vector<const Rule*> FindRules(std::string_view selector);
-// A usage error with the nearest rules.
+// A usage error with the nearest ids.
 Error UnknownRule(std::string_view flag, std::string_view selector);
 
-// Limits and counts of rules over all passes of a run.
+// Limits and counts over a run.
 struct RuleBook {
   struct Entry {
     bool disabled = false;
@@ -76,13 +76,13 @@ struct RuleBook {
   std::vector<std::string> cycles;  // One sentence for each cycle of rules that undo each other.
 };
 
-// Visits operands before users. New instructions and the users of replaced instructions are visited again. Dead
-// instructions are removed immediately, except in computations with control edges. A replacement takes one unit of fuel
-// of the pass and of the rule. Log level 2 of the file `where` lists the replacements.
+// Visits operands before users. New instructions and the users of replaced ones are visited again. Dead instructions
+// are removed immediately, except in computations with control edges. A replacement takes one unit of fuel of the pass
+// and of the rule. Log level 2 of the file `where` lists replacements.
 Result<bool> RewriteEach(std::span<Computation* const> computations, const PassContext& context,
                          std::span<const Rule> rules,
                          const std::source_location& where = std::source_location::current());
-// Removes operands of fusions that their computations do not read.
+// Removes fusion operands that their computations do not read.
 bool RemoveUnusedOperands(Module& module);
 Result<bool> RewriteEach(Module& module, const PassContext& context, std::span<const Rule> rules,
                          const std::source_location& where = std::source_location::current());

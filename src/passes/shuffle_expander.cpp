@@ -1,4 +1,4 @@
-// shuffle-expander: expands a shuffle (a rotation) to slices and concatenations.
+// Expands a shuffle (a rotation) to slices and concatenations.
 #include "ir/shapes/shape_rules.h"
 #include "passes/pass.h"
 #include "passes/simplify/rules.h"
@@ -6,7 +6,7 @@
 namespace hlo {
 namespace {
 
-// Dynamic dimensions are excluded, because the sizes of their parts are unknown.
+// Parts of dynamic dimensions have unknown sizes.
 Result<Instruction*> ExpandShuffle(Instruction& inst, const PassContext&) {
   if (!inst.Is(Opcode::kShuffle)) return nullptr;
   Instruction* x = &inst.operand(0);

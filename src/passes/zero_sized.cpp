@@ -1,5 +1,5 @@
-// zero_sized_hlo_elimination: replaces values without elements by constants. It runs before library calls are made,
-// because libraries reject empty operands.
+// Replaces values without elements by constants, before library calls are made, because libraries reject empty
+// operands.
 #include "ir/fusion.h"
 #include "ir/module.h"
 #include "ir/side_effects.h"

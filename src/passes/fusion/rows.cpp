@@ -37,7 +37,7 @@ bool KeepsRowDims(const Shape& to, const Shape& from, int64_t rows, DimensionOf 
   return kept == wanted;
 }
 
-// Row dimensions are unchanged, and `is_untouched` holds for each.
+// Whether row dimensions are unchanged, and `is_untouched` holds for each.
 template <class IsUntouched>
 bool LeavesRowDims(const Shape& to, const Shape& from, int64_t rows, IsUntouched is_untouched) {
   const auto dims = RowDims(from, rows);
@@ -71,7 +71,7 @@ bool WindowsWithinRows(const Instruction& inst, int64_t rows) {
   return std::all_of(windows.begin(), windows.begin() + *dims, IsTrivial);
 }
 
-// Rows of the product are rows of its left operand, batch first.
+// Whether rows of the product are rows of its left operand, batch first.
 bool MultipliesByRows(const Instruction& dot, int64_t rows, bool lhs_has_rows) {
   const auto& attrs = dot.attrs<DotAttrs>();
   const Shape& lhs = dot.operand(0).shape();
@@ -84,7 +84,7 @@ bool MultipliesByRows(const Instruction& dot, int64_t rows, bool lhs_has_rows) {
   return !lhs_has_rows || KeepsRowDims(dot.shape(), lhs, rows, [&](int64_t d) { return dimensions[d]; });
 }
 
-// Each row of the right operand is contracted in full, and gives a column. Columns can be stored, but not read as rows.
+// Whether each row of the right operand is contracted in full, and gives a column. Columns cannot be read as rows.
 bool MakesColumns(const Instruction& dot, int64_t rows) {
   const auto& attrs = dot.attrs<DotAttrs>();
   const auto dims = RowDims(dot.operand(1).shape(), rows);
@@ -95,7 +95,7 @@ bool MakesColumns(const Instruction& dot, int64_t rows) {
   return *dims + std::ssize(attrs.rhs_contracting) == dot.operand(1).shape().rank();
 }
 
-// A row of the result has the slices for one row of indices.
+// Whether a row of the result has the slices for one row of indices.
 bool GathersByRows(const Instruction& gather, int64_t rows) {
   const auto& attrs = gather.attrs<GatherAttrs>();
   const Shape& indices = gather.operand(1).shape();
@@ -146,7 +146,7 @@ bool KeepsRows(const Instruction& inst, int64_t operand, int64_t rows) {
   }
 }
 
-// A row of the result needs only one row of the operands.
+// Whether a row of the result needs only one row of the operands.
 bool StaysInRows(const Instruction& inst, int64_t rows) {
   if (inst.Is(Opcode::kReduce)) return ReducesWithinRows(inst, rows);
   if (inst.Is(Opcode::kReduceWindow)) return WindowsWithinRows(inst, rows);

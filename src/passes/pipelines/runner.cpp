@@ -1,4 +1,4 @@
-// Runs a pipeline: decides which pass instances run, counts rewrites, checks the module and measures times.
+// Decides which pass instances run, counts rewrites, checks the module and measures times.
 #include <algorithm>
 #include <chrono>
 #include <ctime>
@@ -33,14 +33,14 @@ void SetTimes(const Moment& start, double* wall, double* processor) {
 
 Result<std::vector<const Rule*>> RulesOf(std::string_view flag, std::string_view selector) {
   std::vector<const Rule*> rules = FindRules(Trim(selector));
-  // An unknown selector of --xla_fuel without a '.' is reported as an unknown pass.
+  // Without a '.', an unknown selector of --xla_fuel is an unknown pass.
   const bool is_id = flag == "--disable_rules" || selector.find('.') != std::string_view::npos;
   if (rules.empty()) FAIL(is_id ? UnknownRule(flag, selector) : UnknownPass(selector));
   return rules;
 }
 
-// Limit on the growth of a module by a fixed point: factor * instructions + constant. Passes that expand, outline or
-// unroll add less.
+// Limit on a module's growth by a fixed point: factor * instructions + constant. Passes that expand, outline or unroll
+// add less.
 constexpr int64_t kMostGrowth = 4, kGrowthOfAny = 10'000;
 
 template <class T>
@@ -60,7 +60,7 @@ struct SliceEnd {
   bool met = false;
 
   bool Names(const PassRun& run, std::span<const std::string_view> stages) const {
-    // A name of both a pass and a stage names the pass.
+    // A name of both means the pass.
     const bool is_named =
         where->name.empty() || where->name == run.pass->class_name || SamePassName(where->name, run.pass->name);
     return is_named && where->Matches(run, stages);
@@ -150,7 +150,7 @@ class Runner {
   template <class Once>
   Result<bool> RunRepeatedly(const PipelineItem& item, Once once) {
     if (!item.repeat.fixed_point) return once();
-    // Keyed by fingerprint of the module: the number of passes that had run when the module first had it.
+    // Number of passes that had run when the module first had this fingerprint.
     std::unordered_map<uint64_t, size_t> seen = {{fingerprint_, report_.runs.size()}};
     bool changed = false;
     size_t from = 0;
@@ -174,7 +174,7 @@ class Runner {
     return changed;
   }
 
-  // A cycle in a preset is only reported, because the result is still correct.
+  // A cycle in a preset is only reported. The result is correct.
   Status DoesNotEnd(const PipelineItem& item, size_t first_run, const std::string& how) {
     std::vector<std::string_view> names;
     for (size_t i = first_run; i < report_.runs.size(); ++i) {
@@ -215,7 +215,7 @@ class Runner {
     PassContext context{
         .device = options_.device, .options = item.options, .rules = &book_, .fusions = options_.fusions};
     if (const auto fuel = fuel_.find(&pass); fuel != fuel_.end()) context.fuel = &fuel->second;
-    // Run the pass without the fault on a copy, to see whether the fault has an effect.
+    // A run on a copy without the fault shows whether the fault has an effect.
     std::unique_ptr<Module> sound;
     if (injection_ && injection_->where.Matches(run, stages_) && !IsPlantedAlready()) {
       sound = module_.Clone();
@@ -268,11 +268,11 @@ class Runner {
     return rewrites;
   }
 
-  // Must be called for all instances in order.
+  // Required for all instances in order.
   bool IsOutsideOfSlice(const PassRun& run) {
     from_.Look(run, stages_);
     before_.Look(run, stages_);
-    // If --stop_after names a stage, all its instances run.
+    // All instances of a stage named by --stop_after run.
     const bool is_behind = after_.met && !(after_.where->name.empty() && after_.Names(run, stages_));
     after_.Look(run, stages_);
     return (from_.where && !from_.met) || before_.met || is_behind;
@@ -323,7 +323,7 @@ Result<bool> RunOnePass(Module& module, const PassRun& run, const PassContext& c
   module.Sweep();
   if (const Mutation* mutation = FindMutation(context.fault); mutation != nullptr)
     changed |= Plant(*mutation, module) != nullptr;
-  // New instructions are at the end of the order, even after their users.
+  // New instructions are at the end of the order, even behind their users.
   if (changed && module.header.is_scheduled) {
     for (Computation* computation : module.Computations()) computation->SetOrder(computation->PostOrder());
   }

@@ -13,8 +13,7 @@
 
 namespace hlo {
 
-// [stage/]name[#k]. If a pass and a pipeline have the same name, it selects both, as in XLA. fusion/fusion selects only
-// the pass.
+// [stage/]name[#k]. A name of a pass and a pipeline selects both, as in XLA. fusion/fusion selects only the pass.
 struct Selector {
   std::string stage, name;
   int instance = 0;  // 0 means all.

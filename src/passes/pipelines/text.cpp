@@ -54,7 +54,7 @@ class Parser {
       if (at_ < text_.size() && text_[at_] != ',' && text_[at_] != '\n' && text_[at_] != '}')
         FAIL(ErrorAt(Str("expected ',' or a new line after '", text_.substr(begin, head_end_ - begin), "'"), at_,
                      at_ + 1));
-      // Items of a referenced stage get the place of the reference.
+      // Items of a referenced stage get the reference's place.
       if (items.back().is_preset != is_preset_) Place(items.back(), items.back().range);
     }
   }
@@ -114,7 +114,7 @@ class Parser {
     return item;
   }
 
-  // todo(NAME), or todo(NAME: why a pass that exists does not run here).
+  // todo(NAME), or todo(NAME: why an existing pass does not run here).
   Result<PipelineItem> Todo() {
     if (!Takes('(')) FAIL(ErrorAt("expected '(' and a name after 'todo'", at_, at_ + 1));
     const size_t from = at_, close = Closing(from);

@@ -51,8 +51,8 @@ struct Gate {
 
 struct Repeat {
   int most = 1;
-  bool fixed_point = false;  // Repeats until nothing changes, at most `most` times.
-  bool stops = false;        // (fixed-point=N): an end before the fixed point is no error.
+  bool fixed_point = false;  // Repeats until nothing changes, `most` times at most.
+  bool stops = false;        // (fixed-point=N): ending before the fixed point is no error.
 };
 inline constexpr int kMostRounds = 25;
 
@@ -60,13 +60,13 @@ struct PipelineItem {
   enum class Kind : uint8_t { kPass, kStage, kGate, kTodo };
 
   Kind kind = Kind::kPass;
-  SourceRange range;  // In the text of the pipeline, also for items from the default pipeline.
+  SourceRange range;  // Place in the pipeline's text, also for items from the default pipeline.
   bool is_preset = false;
   Repeat repeat;  // For passes and stages.
   const PassRow* pass = nullptr;
   PassOptions options;
   Gate gate;
-  std::string name;                 // For a stage or a pass that is not implemented.
+  std::string name;                 // For a stage or a missing pass.
   std::vector<PipelineItem> items;  // For a stage or gate.
 };
 
@@ -75,7 +75,7 @@ struct Pipeline {
   std::vector<PipelineItem> items;
 };
 
-// Usage errors, at their place: syntax errors, unknown passes, options and gates.
+// Usage errors with a place: syntax errors, unknown passes, options and gates.
 Result<Pipeline> ParsePipeline(std::shared_ptr<const SourceText> source);
 
 // A pipeline text in this folder.
@@ -86,7 +86,7 @@ struct Preset {
 };
 std::span<const Preset> AllPresets();
 const Preset* FindPreset(std::string_view name);
-// Names are compared with SamePassName. Null if there is none.
+// SamePassName compares names. Null if there is none.
 const PipelineItem* FindDefaultStage(std::string_view name);
 
 }  // namespace hlo

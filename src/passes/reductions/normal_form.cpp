@@ -100,7 +100,7 @@ Result<Instruction*> DropOnes(Instruction& inst, const PassContext&) {
   return Reduced(inst, sums, std::move(dimensions));
 }
 
-// Results keep their layout. Sums over several dimensions take their terms in another order.
+// Results keep their layout. Sums over several dimensions change the order of terms.
 Result<Instruction*> InMemoryOrder(Instruction& inst, const PassContext&) {
   if (!IsRegular(inst)) return nullptr;
   std::vector<Sum> sums = SumsOf(inst);
@@ -130,7 +130,7 @@ Result<Instruction*> InMemoryOrder(Instruction& inst, const PassContext&) {
   return Reduced(inst, sums, std::move(dimensions));
 }
 
-// The order of row-major elements is unchanged.
+// Row-major elements keep their order.
 Result<Instruction*> GroupReduced(Instruction& inst, const PassContext&) {
   if (!IsRegular(inst) || !IsRowMajor(inst)) return nullptr;
   std::vector<Sum> sums = SumsOf(inst);

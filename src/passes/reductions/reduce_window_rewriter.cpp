@@ -1,5 +1,5 @@
-// reduce-window-rewriter: computes a running sum from running sums of short rows and of the rows' totals: about kBase *
-// n steps instead of n * n / 2.
+// Computes a running sum from running sums of short rows and of the rows' totals: about kBase * n steps instead of n *
+// n / 2.
 #include "passes/pass.h"
 #include "passes/reductions/reduction.h"
 #include "passes/simplify/rules.h"

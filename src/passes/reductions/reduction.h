@@ -19,12 +19,12 @@ struct ReductionShape {
   int64_t major = 1, middle = 1, minor = 1;
 };
 
-// Requires a row-major operand. Returns false if neither the kept nor the reduced dimensions are adjacent, or if a row
-// or column kernel would leave threads of a warp idle. In these cases one thread computes each sum.
+// Requires a row-major operand. False if neither the kept nor the reduced dimensions are adjacent, or if threads of a
+// warp would idle. Then one thread computes each sum.
 bool IsRowOrColumnReduction(const Instruction& reduce, ReductionShape* shape);
 
-// Whether terms may be grouped arbitrarily, each group with the initial value. False for float products: the product of
-// a group can overflow although the product of all is small.
+// Whether terms may be grouped arbitrarily, each group with the initial value. Not for float products: a group's
+// product can overflow although the whole is small.
 bool MayGroup(Opcode op, const Instruction& init);
 
 }  // namespace hlo

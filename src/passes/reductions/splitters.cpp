@@ -100,8 +100,7 @@ Result<Instruction*> InTreeOfTwo(Instruction& inst, const PassContext& context) 
   if (batched && parts.major > kRowBatch) return InTwo(inst, dim);
   if (parts.is_row ? parts.minor <= kRowElements : parts.middle <= kColumnElements) return nullptr;
   Instruction* const rows = InRootRows(inst, dim);
-  // The inner reduce of rows takes neighbouring elements. For columns it takes the outer dimension, to read whole rows
-  // of memory.
+  // The inner reduce of rows takes neighbours. For columns it takes the outer dimension, to read whole rows of memory.
   const int64_t inner = parts.is_row ? dim + 1 : dim;
   std::vector<int64_t> first = {inner};
   if (batched) first.insert(first.begin(), 0);
