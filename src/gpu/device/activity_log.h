@@ -1,5 +1,5 @@
 // The times of kernels, copies and fills on a device, for profiles. Nodes of replayed recordings are logged
-// individually, without extra waits.
+// individually.
 #ifndef HLO_GPU_DEVICE_ACTIVITY_LOG_H_
 #define HLO_GPU_DEVICE_ACTIVITY_LOG_H_
 
@@ -21,7 +21,7 @@ struct Activity {
 
 struct Activities {
   std::vector<Activity> all;
-  uint64_t dropped = 0;                 // Records lost because the buffers were full.
+  uint64_t dropped = 0;                 // Records lost when buffers were full.
   int64_t least_mhz = 0, most_mhz = 0;  // Sampled clock of the multiprocessors; 0 if unknown.
   int64_t memory_mhz = 0;
 };
@@ -33,14 +33,14 @@ class ActivityLog {
 
   virtual std::string name() const = 0;
 
-  // End returns the log of the work queued since Begin. This work must have ended.
+  // End returns the log since Begin. The queued work must have ended.
   virtual Status Begin() = 0;
   virtual Result<Activities> End() = 0;
 
-  // Work that this thread queues between Enter and Leave gets the number `launch`, which is not 0.
+  // Work queued by this thread between Enter and Leave gets the number `launch`, not 0.
   virtual Status Enter(uint64_t launch) = 0;
   virtual Status Leave() = 0;
-  // Assigns `piece` to all nodes recorded since the previous call or the start of the recording.
+  // Assigns `piece` to nodes recorded since the previous call or the start of the recording.
   virtual Status NameRecorded(int64_t piece) = 0;
 };
 

@@ -1,6 +1,6 @@
-// A CUDA device through the driver's API. Kernels are loaded as PTX, which the driver compiles.
+// A CUDA device through the driver's API, which compiles kernels from PTX.
 //
-// All work is queued on one stream of the primary context. Any later call can report an error of queued work.
+// All work is queued on one stream of the primary context. Any later call can report its errors.
 #include <algorithm>
 #include <array>
 #include <functional>
@@ -66,7 +66,7 @@ class CudaDevice : public Device {
   CudaDevice(const Driver& driver, int ordinal, std::vector<std::string> search)
       : driver_(driver), ordinal_(ordinal), search_(std::move(search)) {}
 
-  // The primary context is kept until the process ends, because making it is slow.
+  // Making the primary context is slow, so it stays until the process ends.
   ~CudaDevice() override {
     if (context_ != nullptr) driver_.Ended("cuCtxSetCurrent", driver_.set_context(context_));
     EndLibraryStates();
@@ -402,7 +402,7 @@ class CudaDevice : public Device {
     loaded->first_arguments = code.first_arguments;
     loaded->dynamic_shared = static_cast<unsigned>(code.ptx.dynamic_shared_bytes);
     loaded->waits = code.ptx.waits;
-    TRY(MakeCurrent());  // The context is set per thread.
+    TRY(MakeCurrent());  // Contexts are set per thread.
     char log[4096] = {};
     int options[] = {kJitErrorLog, kJitErrorLogBytes};
     void* values[] = {log, reinterpret_cast<void*>(sizeof log)};

@@ -1,4 +1,4 @@
-// The used part of the CUDA driver's API, declared here so that the build needs no toolkit.
+// The used part of the CUDA driver's API. The build needs no toolkit.
 #ifndef HLO_GPU_DEVICE_CUDA_DRIVER_H_
 #define HLO_GPU_DEVICE_CUDA_DRIVER_H_
 
@@ -36,7 +36,7 @@ enum { kIfNode = 0, kWhileNode = 1, kSwitchNode = 2 };  // CUgraphConditionalNod
 enum { kInitiallyAtEachLaunch = 1 };                    // CU_GRAPH_COND_ASSIGN_DEFAULT.
 enum { kReplaceDependencies = 1 };                      // CU_STREAM_SET_CAPTURE_DEPENDENCIES.
 // CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC, CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC. With such an edge, a kernel may start
-// once all blocks of its predecessor allow it. Its code then waits for the end of the predecessor.
+// once all blocks of its predecessor allow it. Its code then waits for the predecessor's end.
 enum { kProgrammaticPort = 1, kProgrammaticEdge = 1 };
 
 struct CudaGraphEdge {  // CUgraphEdgeData.
@@ -121,8 +121,7 @@ struct Driver {
   std::shared_ptr<std::atomic<bool>> told = std::make_shared<std::atomic<bool>>(false);  // Set by Failed.
 
   Error Failed(std::string_view call, Status32 status, std::string_view while_doing = "") const;
-  // Logs `status` if it is an error that the caller cannot return. Errors after the first reported one are ignored as
-  // its consequences.
+  // Logs an error that the caller cannot return. Later errors are ignored as its consequences.
   void Ended(std::string_view call, Status32 status) const;
 };
 

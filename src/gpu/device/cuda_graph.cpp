@@ -6,7 +6,7 @@
 namespace hlo::gpu {
 namespace {
 
-// `graph` is kept if it has conditional nodes, because it owns their conditions.
+// `graph` owns the conditions of conditional nodes.
 struct CudaRecording : Recording {
   CudaRecording(const Driver& driver, CudaHandle context) : driver(driver), context(context) {}
   ~CudaRecording() override {
@@ -80,8 +80,8 @@ Result<CudaRecorder::Capture> CudaRecorder::Now() const {
   return capture;
 }
 
-// If a capture cannot be ended, the driver drops its graph. A graph that contains the dropped graph as a body must not
-// be used or destroyed.
+// If a capture cannot be ended, the driver drops its graph. Another graph with the dropped one as a body must not be
+// used or destroyed.
 Status CudaRecorder::Pause() {
   captures_ = false;
   CudaHandle ended = nullptr;
@@ -128,7 +128,7 @@ Status CudaRecorder::Early(const std::function<Status()>& launch) {
   return {};
 }
 
-// Finds new nodes on the paths from the predecessors of the next node back to listed nodes.
+// Finds new nodes on paths from the next node's predecessors back to listed nodes.
 Status CudaRecorder::ListNew() {
   if (!lists_) return {};
   std::vector<CudaHandle> open = TRY(Now()).after;
@@ -156,7 +156,7 @@ Result<std::vector<CudaHandle>> CudaRecorder::TakeNew() {
   return std::exchange(new_, {});
 }
 
-// Each launch resets the condition to 0, so an if or while body does not run unless a kernel sets it.
+// Each launch resets the condition to 0, so if and while bodies do not run unless a kernel sets it.
 Result<void*> CudaRecorder::MakeCondition() {
   const Capture now = TRY(Now());
   unsigned long long handle = 0;

@@ -1,4 +1,4 @@
-// Records the work of a CUDA stream as a graph by stream capture, with conditional nodes for loops and branches.
+// Records a CUDA stream's work as a graph by stream capture, with conditional nodes for loops and branches.
 #ifndef HLO_GPU_DEVICE_CUDA_GRAPH_H_
 #define HLO_GPU_DEVICE_CUDA_GRAPH_H_
 
@@ -14,8 +14,8 @@
 
 namespace hlo::gpu {
 
-// Records by capturing the one stream that libraries use. The capture ends before a conditional node, continues in the
-// graph of each body, and then after the node.
+// Captures the one stream that libraries use. The capture ends before a conditional node, continues in the graph of
+// each body, and then after the node.
 class CudaRecorder {
  public:
   CudaRecorder(const Driver& driver, CudaHandle context, CudaHandle stream)
@@ -29,18 +29,17 @@ class CudaRecorder {
   // Last returns the nodes that the next node depends on, and After sets them.
   Result<std::vector<CudaHandle>> Last() const;
   Status After(std::span<const CudaHandle> nodes);
-  // Records the kernel that `launch` queues, whose code waits for its predecessors. If Early recorded a predecessor,
-  // the kernel may start before it has ended.
+  // Records the kernel that `launch` queues. Its code waits for its predecessors, so it may start before a predecessor
+  // recorded by Early has ended.
   Status Early(const std::function<Status()>& launch);
 
-  // While `on`, TakeNew returns the nodes recorded since its last call or Begin.
+  // While `on`, TakeNew returns nodes recorded since its last call or Begin.
   void ListNodes(bool on) { lists_ = on; }
   Result<std::vector<CudaHandle>> TakeNew();
 
-  // Makes a condition, which is 0 at each launch. Returns its handle.
+  // A condition is 0 at each launch. Returns its handle.
   Result<void*> MakeCondition();
-  // Adds a conditional node (kIfNode, kWhileNode or kSwitchNode). Each function queues the work of one body; null is an
-  // empty body.
+  // Adds a conditional node (kIfNode, kWhileNode or kSwitchNode). Each function queues one body. Null is an empty body.
   Status Add(int form, void* condition, std::span<const std::function<Status()>> bodies);
 
  private:

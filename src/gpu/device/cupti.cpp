@@ -1,6 +1,6 @@
-// Collects CUPTI's records. Each launch, also of a whole graph, has a correlation id. A correlation record maps this id
+// Collects CUPTI's records. Each launch, also of a whole graph, has a correlation id, which a correlation record maps
 // to the number passed to Enter. The record of a node's execution names the captured node, or its copy in the
-// instantiated graph. Callbacks (NodeCloned) report these copies.
+// instantiated graph, which callbacks report (NodeCloned).
 //
 // The collector is global, because CUPTI's buffer callbacks get no pointer to the log.
 #include "gpu/device/cupti.h"
@@ -87,7 +87,7 @@ std::string VersionText(uint32_t version) {
   return Str(version / 10000, ".", version / 100 % 100, ".", version % 100);
 }
 
-// The execution of a kernel, copy or fill, before its launch is known.
+// A kernel, copy or fill whose launch is not yet known.
 struct Raw {
   uint64_t start, end, node;
   uint32_t correlation;
@@ -284,7 +284,7 @@ class CuptiLog : public ActivityLog {
     return {};
   }
 
-  // API calls are recorded too, because CUPTI reports launch numbers only for recorded calls.
+  // CUPTI reports launch numbers only for recorded API calls.
   Status Enable() {
     TRY(SynchronizeClocks());
     for (const ActivityKind kind :

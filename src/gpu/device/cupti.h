@@ -1,4 +1,4 @@
-// The used part of CUPTI's activity interface, declared here so that the build needs no toolkit.
+// The used part of CUPTI's activity interface. The build needs no toolkit.
 #ifndef HLO_GPU_DEVICE_CUPTI_H_
 #define HLO_GPU_DEVICE_CUPTI_H_
 
@@ -101,10 +101,10 @@ struct GraphData {  // CUpti_GraphData.
 
 }  // namespace cupti
 
-// The version of CUPTI, such as "13.0.1" or "of CUDA 12, interface 24". Needs no GPU.
+// Such as "13.0.1" or "of CUDA 12, interface 24". Needs no GPU.
 Result<std::string> CuptiVersion(const std::vector<std::string>& search);
 
-// Functions that list the graph nodes recorded on a device.
+// Functions that list graph nodes recorded on a device.
 struct GraphNodes {
   std::function<void(bool on)> watch;  // Starts or stops listing nodes for take_new.
   std::function<Result<std::vector<void*>>()> take_new;

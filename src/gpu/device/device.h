@@ -1,5 +1,5 @@
 // A device, the host or a CUDA device, has memory and runs kernels. One thread queues work, which runs in order. On the
-// host, work is done when the call returns.
+// host, calls return when the work is done.
 #ifndef HLO_GPU_DEVICE_DEVICE_H_
 #define HLO_GPU_DEVICE_DEVICE_H_
 
@@ -26,12 +26,12 @@ namespace hlo::gpu {
 
 class ActivityLog;
 
-// Alignment of allocations and of buffers within them, in bytes.
+// Bytes, for allocations and buffers within them.
 constexpr int64_t kBufferAlignment = 256;
 constexpr int64_t AlignedBytes(int64_t bytes) {
   return (bytes + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
 }
-// Alignment of the bytes of a Literal, which host kernels assume for arguments.
+// Alignment of a Literal's bytes, which host kernels assume.
 constexpr int64_t kHostAlignment = 64;
 
 // The code of a kernel for one Device::target.
@@ -48,14 +48,13 @@ class LoadedKernel {
   virtual int64_t spilled_bytes() const { return 0; }  // Per thread; 0 if unknown.
 };
 
-// Work recorded on one device, to be queued again with the same pointers.
+// Recorded work of one device, to be queued again with the same pointers.
 class Recording {
  public:
   virtual ~Recording() = default;
 };
 
-// The control flow that a recording can have: none, loops and one node for each branch, or loops and one node for all
-// branches of a conditional.
+// Control flow in recordings: none, loops and one node for each branch, or loops and one node for all branches.
 enum class Decisions : uint8_t { kNone, kOneByOne, kWithSwitch };
 
 class Device {
@@ -65,48 +64,48 @@ class Device {
   virtual std::string name() const = 0;         // "cpu" or "cuda:0"
   virtual std::string description() const = 0;  // "AVX-512, 16 threads".
   virtual std::string target() const = 0;       // "AVX-512", "sm_90".
-  // The nearest row of ir/devices.def, with the device's own numbers where known.
+  // The nearest row of ir/devices.def, with the device's own numbers.
   virtual DeviceDescription Describe() const = 0;
   // Whether device memory is memory of the process.
   virtual bool IsHost() const = 0;
 
-  // Returns at least one byte, aligned to kBufferAlignment. Error: R020 (kLimit) if memory is short.
+  // Allocates at least one byte, aligned to kBufferAlignment. Error: R020 (kLimit) if memory is short.
   virtual Result<void*> Allocate(int64_t bytes) = 0;
   virtual void Free(void* memory) = 0;
 
-  // Copies between the process and the device after all earlier work. Returns when done.
+  // Copies between process and device after all earlier work, and waits.
   virtual Status CopyIn(void* to, const void* from, int64_t bytes) = 0;
   virtual Status CopyOut(void* to, const void* from, int64_t bytes) = 0;
-  // Queues a copy within the device. The ranges must not overlap.
+  // Queues a copy within the device. Ranges must not overlap.
   virtual Status Copy(void* to, const void* from, int64_t bytes) = 0;
-  // Queues a fill with `count` copies of the low `width` bytes (1, 2, 4 or 8) of `pattern`.
+  // Queues a fill with `count` copies of the low `width` bytes (1, 2, 4, 8) of `pattern`.
   virtual Status Fill(void* to, uint64_t pattern, int width, int64_t count) = 0;
 
-  // Compiles kernels on all threads, and equal kernels once. `shares` has the share of each kernel in the run time, or
-  // is empty. Kernels with a small share may be compiled faster, to slower code. `kept` is a cache on disk
+  // Compiles on all threads, and equal kernels once. `shares`, if not empty, has each kernel's share in the run time.
+  // Kernels with a small share may be compiled faster, to slower code. `kept` is a cache on disk
   // (gpu/kernel/code_cache.h), or null.
   virtual Result<std::vector<std::shared_ptr<const KernelCode>>> Compile(std::span<const kernel::Kernel* const> kernels,
                                                                          std::span<const double> shares,
                                                                          kernel::CodeCache* kept) = 0;
   virtual Result<std::vector<std::shared_ptr<const LoadedKernel>>> Load(
       std::span<const std::shared_ptr<const KernelCode>> code) = 0;
-  // Queues a kernel. `arguments` are the pointers of Kernel::Arguments.
+  // `arguments` are the pointers of Kernel::Arguments.
   virtual Status Launch(const LoadedKernel& kernel, std::span<void* const> arguments) = 0;
 
   virtual bool Records() const { return false; }
-  // Until EndRecording, queued work and library calls are recorded instead of executed, and no call may wait. After a
-  // failure, call DropRecording.
+  // Until EndRecording, work and library calls are recorded, not executed, and no call may wait. After a failure, call
+  // DropRecording.
   virtual Status BeginRecording() { return {}; }
   virtual void DropRecording() {}
   virtual Result<std::shared_ptr<const Recording>> EndRecording() { return nullptr; }
-  // If RecordsOrder is true, RecordAfter sets the predecessors of the next node: nodes that LastRecorded returned, or
-  // none. Otherwise each node follows the previous one.
+  // If RecordsOrder is true, RecordAfter sets the next node's predecessors: nodes from LastRecorded, or none. Otherwise
+  // each node follows the previous one.
   using RecordedNodes = std::vector<void*>;
   virtual bool RecordsOrder() const { return false; }
   virtual Result<RecordedNodes> LastRecorded() { return RecordedNodes(); }
   virtual Status RecordAfter(const RecordedNodes& /*nodes*/) { return {}; }
-  // If `on`, recorded kernels may start before their predecessors have ended, and wait for them in their code. Returns
-  // the previous setting.
+  // If `on`, recorded kernels may start before their predecessors have ended, and wait in their code. Returns the
+  // previous setting.
   virtual bool SetEarlyLaunches(bool /*on*/) { return false; }
   virtual Status Replay(const Recording& /*recording*/) { return {}; }
 
@@ -114,7 +113,7 @@ class Device {
   struct ConditionLaunch {
     const LoadedKernel& kernel;
     std::span<void* const> arguments;
-    size_t handle_at = 0;  // The number of arguments before the handle.
+    size_t handle_at = 0;  // Number of arguments before the handle.
 
     std::vector<void*> With(void* handle) const {
       std::vector<void*> all(arguments.begin(), arguments.end());
@@ -124,14 +123,14 @@ class Device {
   };
   virtual Decisions Decides() const { return Decisions::kNone; }
   virtual std::string WhyHostDecides() const { return "this device cannot evaluate conditions in a graph"; }
-  // Records a loop over `body`. `first` sets the condition before the loop, and `next` after each trip.
+  // `first` sets the condition before the loop, `next` after each trip.
   virtual Status RecordWhile(const ConditionLaunch& /*first*/, const ConditionLaunch& /*next*/,
                              const std::function<Status()>& /*body*/) {
     return {};
   }
-  // Records a conditional. Each function in `branches` queues one branch; null is an empty branch. `set` gets the
-  // handles of the conditions and then `arguments`. With kWithSwitch, it sets a single condition to the number of the
-  // branch, otherwise one condition for each branch.
+  // Records a conditional. Each function in `branches` queues one branch. Null is empty. `set` gets the handles of the
+  // conditions and then `arguments`. With kWithSwitch it sets one condition to the number of the branch, otherwise one
+  // for each branch.
   virtual Status RecordBranches(const LoadedKernel& /*set*/, std::span<void* const> /*arguments*/,
                                 std::span<const std::function<Status()>> /*branches*/) {
     return {};
@@ -140,23 +139,22 @@ class Device {
   // Waits for queued work and returns its errors.
   virtual Status Synchronize() = 0;
 
-  // StopClock waits for the work queued since StartClock and returns its milliseconds, or nullopt if the device has no
-  // clock.
+  // StopClock waits for the work queued since StartClock and returns its milliseconds. nullopt without a clock.
   virtual Status StartClock() { return {}; }
   virtual Result<std::optional<double>> StopClock() { return std::nullopt; }
-  // Null on the host. Error: the reason why there is no log.
+  // Null on the host. Error: why there is no log.
   virtual Result<ActivityLog*> Log() { return nullptr; }
 
-  // The CUstream that libraries use; null on the host.
+  // The libraries' CUstream, null on the host.
   virtual void* stream() const { return nullptr; }
   // Directs library calls of this thread to this device.
   virtual Status MakeCurrent() { return {}; }
-  // A library's state for this device, such as its handle. `library` is an address that identifies the library. The
-  // state is made on first use and destroyed with the device.
+  // A library's state for this device, such as a handle, made on first use and destroyed with the device. `library` is
+  // an address that identifies the library.
   Result<void*> LibraryState(const void* library, const std::function<Result<std::shared_ptr<void>>()>& make);
 
  protected:
-  // A destructor must call this first if library states use the device.
+  // Required first in destructors if library states use the device.
   void EndLibraryStates() { library_states_.clear(); }
 
  private:
@@ -164,8 +162,8 @@ class Device {
   std::map<const void*, std::shared_ptr<void>> library_states_;
 };
 
-// Opens "cpu", "host", "cuda", "gpu" or "cuda:1". Searches the driver in the folders `search` first. Errors: R010 no
-// driver, R011 no device, R012 too old, F004 other names.
+// Opens "cpu", "host", "cuda", "gpu" or "cuda:1". Searches the driver in `search` first. Errors: R010 no driver, R011
+// no device, R012 too old, F004 other names.
 Result<std::unique_ptr<Device>> OpenDevice(std::string_view platform, const std::vector<std::string>& search = {});
 
 std::unique_ptr<Device> OpenHostDevice();

@@ -27,13 +27,13 @@ struct Shelf {
   std::map<std::string, std::unique_ptr<Kept>, std::less<>> kernels;  // Indexed by PTX text.
 };
 
-// Never destroyed, because queued work may run until the process ends.
+// Queued work may run until the process ends.
 Shelf& TheShelf() {
   static auto* const shelf = new Shelf;
   return *shelf;
 }
 
-// A group member whose size only the launch knows requires 0 bytes.
+// A group member requires 0 bytes if only the launch knows its size.
 std::vector<EmulatedKernel::Argument> Arguments(const kernel::Kernel& kernel) {
   std::vector<EmulatedKernel::Argument> arguments;
   for (const kernel::KernelArgument& argument : kernel.Arguments()) {

@@ -16,11 +16,11 @@
 namespace hlo::gpu {
 namespace {
 
-// Kernels in one run of the assembler share its start-up time.
+// Kernels in one run share the assembler's start-up time.
 constexpr size_t kMostTogether = 16;
 constexpr double kSecondsOfPtxas = 600;  // Limit for one run.
 
-// The numbers that precede the cubin in a cache entry.
+// Numbers before the cubin in a cache entry.
 using Numbers = std::array<int64_t, 6>;
 
 std::string EntryOf(size_t number) { return Str("kernel", number); }
@@ -68,7 +68,7 @@ Result<std::vector<Sass>> AssembleTogether(std::span<const kernel::Ptx> parts, c
   return made;
 }
 
-// Makes several groups of kernels for each thread, so that threads end at about the same time.
+// Several groups for each thread, so that threads end at about the same time.
 std::vector<std::vector<size_t>> GroupsOf(const std::vector<size_t>& missing, std::span<const int64_t> sizes,
                                           size_t most) {
   int64_t all = 0;
@@ -89,8 +89,7 @@ std::vector<std::vector<size_t>> GroupsOf(const std::vector<size_t>& missing, st
 
 }  // namespace
 
-// Prefers ptxas, because nvJitLink treats PTX as a part of a larger program, and its code needs more registers (version
-// 13.0).
+// Prefers ptxas: nvJitLink treats PTX as a part of a larger program, and its code needs more registers (version 13.0).
 Result<Assembler> FindAssembler(const std::vector<std::string>& search) {
   auto ptxas = kernel::PtxasVersion();
   if (ptxas) return Assembler{Assembler::Kind::kPtxas, "ptxas, " + *ptxas, {}};

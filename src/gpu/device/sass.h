@@ -1,4 +1,4 @@
-// Compiles kernels to machine code without a GPU: LLVM makes PTX, and ptxas or else nvJitLink assembles it.
+// Compiles kernels to machine code without a GPU: LLVM makes PTX, which ptxas or else nvJitLink assembles.
 #ifndef HLO_GPU_DEVICE_SASS_H_
 #define HLO_GPU_DEVICE_SASS_H_
 
@@ -21,7 +21,7 @@ struct Assembler {
   std::vector<std::string> search;
 };
 
-// Error: the one of PtxasVersion, if nvJitLink is missing too.
+// Error: PtxasVersion's, if nvJitLink is missing too.
 Result<Assembler> FindAssembler(const std::vector<std::string>& search);
 
 struct Sass {
@@ -31,7 +31,7 @@ struct Sass {
   bool was_kept = false;  // From the CodeCache.
 };
 
-// Uses all threads, and compiles equal kernels once. `kept` may be null.
+// Uses all threads. Equal kernels are compiled once. `kept` may be null.
 Result<std::vector<Sass>> MakeSass(std::span<const kernel::Kernel* const> kernels, const kernel::NvptxOptions& options,
                                    const Assembler& assembler, kernel::CodeCache* kept);
 

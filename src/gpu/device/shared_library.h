@@ -1,4 +1,4 @@
-// Libraries that are opened on first use and may be absent.
+// Libraries opened on first use, which may be absent.
 #ifndef HLO_GPU_DEVICE_SHARED_LIBRARY_H_
 #define HLO_GPU_DEVICE_SHARED_LIBRARY_H_
 
@@ -37,7 +37,7 @@ class SharedLibrary {
   std::string missing_;
 };
 
-// Calls `kLoad` on first use, with the first caller's arguments, and keeps the result or error.
+// Calls `kLoad` once, with the first caller's arguments, and keeps the result or error.
 template <auto kLoad, class... Args>
 auto OpenOnce(const Args&... args) -> Result<const typename decltype(kLoad(args...))::value_type*> {
   static std::mutex mutex;
