@@ -2,8 +2,9 @@
 // memory contains:
 //
 //   query     [lines][terms]
-//   scores    [lines][keys]      the first product, computed for some keys at a time. Then a warp for each line runs
-//                                the passes over its row (row_passes.h). One pass stores the shares
+//   scores    [lines][keys]      the first product, for some keys at a time. Then a warp for each line runs the passes
+//   over
+//                                its row (row_passes.h). One pass stores the shares
 //   panel     [keys][...]        some of the keys, and later some of the values
 //   sums      [lines][columns]   the second product
 //
@@ -143,8 +144,7 @@ class AttentionKernel {
     });
   }
 
-  // The second product multiplies several keys at a time, so shares (the weights of values) after the last key must be
-  // 0.
+  // The second product takes several keys at a time, so shares (the weights of values) after the last key must be 0.
   void MakeShares() {
     const int64_t padded = CeilDiv(row_, tiles_.second_keys) * tiles_.second_keys;
     const auto clear = [&](Value at, int64_t from) {
@@ -215,7 +215,7 @@ class AttentionKernel {
     EmittedKernel kernel =
         std::move(frame_).Finish(tiles_.by_matrix_units ? "attention, matrix units" : "attention, tiled");
     passes_.AddChains(kernel.precision);
-    // The most roundings that matrix units lose for each term (mma.h).
+    // Roundings that matrix units lose for each term (mma.h).
     constexpr int64_t kLost = 3;
     const auto add = [&](const Instruction& dot, int64_t terms) {
       const PrimitiveType type = dot.shape().type();

@@ -1,6 +1,6 @@
-// The emitter of regions that run in one block of threads: kernels one after the other, with barriers in place of
-// launches, and loops of kernels. A recurrent loop may run in a cluster. Each block then computes the elements in its
-// columns (ir/recurrent_loop.h), but its arrays have the whole size.
+// The emitter of regions that run in one block: kernels one after the other, with barriers in place of launches, and
+// loops of kernels. A recurrent loop may run in a cluster. Then each block computes the elements in its columns
+// (ir/recurrent_loop.h), but its arrays have the whole size.
 //
 //   one element    a block-level value, the same for all threads, in a register and without barriers
 //   several        an array in shared memory while there is room, else in scratch memory
@@ -35,14 +35,14 @@ using kernel::Value;
 using kernel::Variable;
 using Output = IterationSpace::Output;
 
-// Arrays beyond this sum are in scratch memory, which stays in a cache.
+// Arrays beyond this sum are in scratch memory, which a cache holds.
 constexpr int64_t kMostSharedBytes = 40 << 10;
 constexpr int64_t kMostSharedBytesOfCluster = 227 << 10;
 constexpr int64_t kMostBlocksOfCluster = 8;
 
-// The location of an array. Empty if the array has no elements or is not read.
+// An array's location. Empty for an array without elements or reads.
 using Home = std::variant<std::monostate, Value, Variable, Array>;
-// A location for each leaf of a value's shape.
+// A location for each leaf.
 using Homes = std::vector<Home>;
 using Known = std::unordered_map<const Instruction*, Homes>;
 
@@ -97,7 +97,7 @@ class BlockEmitter {
     else home = array;
   }
 
-  // With `is_shared`, the plan has reserved shared memory for the array.
+  // With `is_shared`, the plan has reserved shared memory.
   Array MakeArray(const Shape& shape, bool is_shared = false) {
     const Type type = KernelTypeOf(shape.type());
     const int64_t elements = shape.NumElements(), bytes = (elements * kernel::Bytes(type) + 15) / 16 * 16;
@@ -129,7 +129,7 @@ class BlockEmitter {
   }
   int WidthFor(int64_t size) const { return size > threads_ ? static_cast<int>(request_.plan.vector) : 1; }
 
-  // In a cluster, each block copies only the elements in its columns, if the array has columns.
+  // In a cluster, each block copies only its own columns, if the array has columns.
   void Copy(const Home& from, const Array& to) {
     if (const auto* array = std::get_if<Array>(&from)) {
       if (columns_ && to.elements() % space_.recurrent->period == 0) {
@@ -159,7 +159,7 @@ class BlockEmitter {
     }
   }
 
-  // An array that the loop fills uses the buffer of a result, which initially contains the operand.
+  // An array that the loop fills is the buffer of a result, and initially contains the operand.
   struct Filled {
     int64_t operand;
     size_t root;
@@ -180,7 +180,7 @@ class BlockEmitter {
     }
   }
 
-  // Returns the region's result that is this element of the loop's state, if there is exactly one.
+  // The region's result that is this element of the loop's state, if exactly one is.
   std::optional<size_t> RootOf(const Instruction& root, int64_t element) const {
     const Instruction& loop = *space_.recurrent->loop;
     if (&root == &loop) return static_cast<size_t>(element);
@@ -229,7 +229,7 @@ class BlockEmitter {
     return columns_ ? EmitTrips(loop, init) : EmitWhile(loop, init);
   }
 
-  // Blocks of a cluster must make equally many trips. So they read the limits from a buffer that no block writes.
+  // Blocks of a cluster must make equally many trips, so they read the limits from a buffer that no block writes.
   void OpenTrips() {
     if (columns_) {
       kernel_.buffers.push_back({.kind = KernelBuffer::Kind::kTrips, .bytes = kTripFields * int64_t{8}});
@@ -335,8 +335,8 @@ class BlockEmitter {
     return state;
   }
 
-  // All elements of the state change at once. If a copy overwrites the source of another copy, this source is first
-  // saved in a third array.
+  // All elements of the state change at once. If a copy overwrites the source of another copy, a third array saves this
+  // source first.
   void SetState(const Instruction& loop, const Homes& state, const Homes& next) {
     struct Move {
       Array to, from;
@@ -530,10 +530,10 @@ class BlockEmitter {
   int scratches_ = 0;
   Array trips_;
   Value most_trips_, outermost_trips_;
-  // True after a loop exceeded its limit of trips.
+  // Whether a loop exceeded its limit of trips.
   Variable stopped_;
   int depth_ = 0;
-  // States of the loops around the current instruction, outermost first.
+  // States of the surrounding loops, outermost first.
   std::vector<const Homes*> states_;
   std::optional<ClusterColumns> columns_;
   std::map<const RecurrentLoop::Product*, ClusterProduct> products_;
@@ -541,7 +541,7 @@ class BlockEmitter {
   std::map<const Instruction*, Array> gathered_;
   std::set<const Instruction*> is_gathered_;
   std::map<int64_t, Filled> filled_;
-  // Region operands and results that share buffers with filled arrays.
+  // Operands and results that share buffers with filled arrays.
   std::set<int64_t> filled_from_;
   std::set<size_t> filled_roots_;
 };

@@ -1,4 +1,4 @@
-// A product of two matrices in shared memory. All threads of a block hold its sums in registers.
+// A product of two matrices in shared memory. The threads of a block hold its sums in registers.
 #ifndef HLO_GPU_EMITTERS_BLOCK_PRODUCT_H_
 #define HLO_GPU_EMITTERS_BLOCK_PRODUCT_H_
 
@@ -17,7 +17,7 @@ struct LeftMatrix {
   int64_t pitch;
 };
 
-// Sums of `lines` x `columns` elements in f32. Used at block level.
+// `lines` x `columns` sums in f32, at block level.
 class BlockProduct {
  public:
   virtual ~BlockProduct() = default;
@@ -29,9 +29,9 @@ class BlockProduct {
   virtual void Store(const kernel::Array& to, kernel::Value at, int64_t pitch) = 0;
 };
 
-// Without `shape`, threads compute the product. `lines` must then be a multiple of the warps, and `columns` 32 times a
-// power of 2. With `shape`, matrix units do. Then `lines` must be a multiple of 16, `columns` a multiple of 8 times the
-// warps, and the number of terms a multiple of the terms of the shape.
+// Without `shape`, threads compute the product: `lines` must be a multiple of the warps, and `columns` 32 times a power
+// of 2. With `shape`, matrix units do: `lines` must be a multiple of 16, `columns` of 8 times the warps, and terms of
+// the shape's terms.
 std::unique_ptr<BlockProduct> MakeBlockProduct(kernel::KernelBuilder& k, int64_t lines, int64_t columns,
                                                std::optional<kernel::MmaShape> shape);
 

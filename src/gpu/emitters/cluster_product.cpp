@@ -47,15 +47,14 @@ void ClusterProduct::LoadWeights(const Array& weights, int width) {
   if (!product_.weights_by_column) {
     return columns_.ForEach(elements, width, [&](Value i) { weights_.Store(i, weights.Load(columns_.At(i))); });
   }
-  // Here, neighbours in memory are terms of one column.
+  // Neighbours in memory are terms of one column.
   columns_.ForEach(elements, 1, [&](Value i) {
     const Value column = i / product_.terms, term = i % product_.terms;
     weights_.Store(term * own_columns_ + column, weights.Load(columns_.At(column) * product_.terms + term));
   });
 }
 
-// A warp computes 32 columns and some rows, for some of the terms. Each weight that a lane loads serves all of these
-// rows.
+// A warp computes 32 columns and some rows, for some terms. Each weight that a lane loads serves all these rows.
 void ClusterProduct::Multiply(const Array& left, const Array& sums) const {
   const int64_t items = CeilDiv(own_columns_, kLanes) * (product_.rows / split_.rows) * split_.sums;
   k_.Warps([&] {

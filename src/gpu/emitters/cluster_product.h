@@ -10,7 +10,7 @@
 
 namespace hlo::gpu {
 
-// The columns of this block in its cluster. Used at block level. Its values may be used at lower levels.
+// This block's columns. Used at block level, but its values at lower levels too.
 class ClusterColumns {
  public:
   ClusterColumns(kernel::KernelBuilder& k, int64_t period) : k_(k), period_(period), own_(period / k.cluster()) {}
@@ -18,11 +18,11 @@ class ClusterColumns {
   void Open() { rank_ = k_.cluster_rank(); }
   int64_t blocks() const { return k_.cluster(); }
   kernel::Value rank() const { return rank_; }
-  // The position in the whole array of this block's element `i`.
+  // This block's element `i` in the whole array.
   kernel::Value At(kernel::Value i) const { return i / own_ * period_ + rank_ * own_ + i % own_; }
-  // Copies all elements of an array that is distributed by columns, from all blocks.
+  // Copies an array that is distributed by columns from all blocks.
   void Gather(const kernel::Array& from, const kernel::Array& to, int width) const;
-  // Calls f for this thread's elements of [0, size), `width` adjacent elements at a time.
+  // Calls f for this thread's elements of [0, size), `width` adjacent ones at a time.
   void ForEach(int64_t size, int width, const kernel::KernelBuilder::IndexBody& f) const;
 
  private:
@@ -39,12 +39,12 @@ class ClusterProduct {
                  int64_t terms);
 
   int64_t SumElements() const { return split_.sums * product_.rows * own_columns_; }
-  // The most additions that a term passes through.
+  // Most additions for a term.
   int64_t Chain() const { return terms_ / split_.sums + split_.sums; }
-  // Called once before the first product.
+  // Required once before the first product.
   void LoadWeights(const kernel::Array& weights, int width);
   void Multiply(const kernel::Array& left, const kernel::Array& sums) const;
-  // Element `i` of this block's part of the result. Used at thread level.
+  // Element `i` of this block's part, at thread level.
   kernel::Value Sum(const kernel::Array& sums, kernel::Value i) const;
 
  private:

@@ -1,4 +1,4 @@
-// Complex functions of kernels. Sums, differences and products have the type of the parts. Functions and quotients are
+// Complex functions of kernels. Sums, differences and products have the parts' type. Functions and quotients are
 // computed in f64, as in the interpreter. There, squares of f32 neither overflow nor cancel, so plain formulas are
 // right for c64.
 #include "gpu/emitters/complex.h"
@@ -28,7 +28,7 @@ Value IsNan(Value x) { return x != x; }
 Value IsInfinite(Value x) { return Abs(x) == kInfinity; }
 Value IsFinite(Value x) { return Abs(x) < kInfinity; }
 Value Square(Value x) { return x * x; }
-// x * y, except that a zero x gives a zero for any y.
+// x * y, except that a zero x gives zero for any y.
 Value ZeroOrTimes(Value x, Value y) { return Select(x == 0.0, x * CopySign(Like(y, 1.0), y), x * y); }
 
 Number operator+(Number x, Number y) { return {x.real + y.real, x.imag + y.imag}; }
@@ -44,7 +44,7 @@ Number Choose(Value condition, Number x, Number y) {
 Number Real(Value real) { return {real, Like(real, 0.0)}; }
 Number To(Type type, Number x) { return {Convert(x.real, type), Convert(x.imag, type)}; }
 
-// The larger part is factored out, because its square may overflow in c128.
+// Factors out the larger part, because its square may overflow in c128.
 Value Size(Number z) {
   const Value a = Abs(z.real), b = Abs(z.imag), large = Max(a, b), ratio = Min(a, b) / large;
   const Value size = Select(large == 0.0, large, large * Sqrt(1.0 + ratio * ratio));
@@ -71,7 +71,7 @@ Number Recovered(Number x, Number y, Number quotient) {
   return Choose(lost & by_zero, {infinity * x.real, infinity * x.imag}, result);
 }
 
-// Smith's method needs only the ratio of the divisor's parts, and no squares.
+// Smith's method needs the ratio of the divisor's parts, and no squares.
 Number operator/(Number x, Number y) {
   const Value by_real = Abs(y.real) >= Abs(y.imag);
   const Number large = Choose(by_real, y, {y.imag, y.real}), above = Choose(by_real, x, {x.imag, x.real});
@@ -88,7 +88,7 @@ Number ExpOf(Number z) {
   return Choose(IsInfinite(z.real) & ~IsFinite(z.imag), limit, found);
 }
 
-// log |z|. If |z| may overflow, it is computed from z / 2.
+// log |z|, computed from z / 2 if |z| may overflow.
 Value LogOfSize(Number z) {
   const Value is_huge = IsInfinite(Max(Abs(z.real), Abs(z.imag)) * 2.0);
   const Value by = Select(is_huge, Like(z.real, 0.5), Like(z.real, 1.0));
@@ -111,7 +111,7 @@ Number Log1pOf(Number z) {
 }
 
 // sqrt((|z| + |real|) / 2) does not cancel. The other part is |imag| divided by twice this root. This takes more bits
-// than subnormal numbers have, so small numbers are scaled up. Large ones are scaled down, because |z| may overflow.
+// than subnormals have, so small numbers are scaled up. Large ones are scaled down, because |z| may overflow.
 Number SqrtOf(Number z) {
   const Value one = Like(z.real, 1.0), larger = Max(Abs(z.real), Abs(z.imag));
   const Value is_small = larger < 0x1p-1000, is_large = larger > 0x1p1000;
@@ -146,7 +146,7 @@ Number Expm1Of(Number z) {
   return Choose(z.imag == 0.0, {Expm1(z.real), z.imag}, found);
 }
 
-// A power is 1 if the exponent is 0 or the base is 1, also with NaN.
+// 1 if the exponent is 0 or the base is 1, also with NaN.
 Number PowerOf(Number x, Number y) {
   const Value is_real = y.imag == 0.0, rises = y.real > 0.0;
   const Number zero = Real(Like(x.real, 0.0)), one = Real(Like(x.real, 1.0)), infinity = Real(Like(x.real, kInfinity));
@@ -156,7 +156,7 @@ Number PowerOf(Number x, Number y) {
   return Choose((x == one) | (y == zero), one, Choose(y == one, x, result));
 }
 
-// A number with a NaN wins; the left one if both have one. For equal numbers, each part is the maximum (minimum) of
+// A number with a NaN wins, the left one if both have one. For equal numbers, each part is the maximum (minimum) of
 // both parts, which only matters for zeros.
 template <bool kMax>
 Number ExtremeOf(Number x, Number y) {
@@ -175,13 +175,13 @@ Number SignOf(Number z) {
 }
 
 // Kahan's formulas use the roots of 1 - z and 1 + z, which do not cancel (Branch cuts for complex elementary functions,
-// 1987). Products of large roots may overflow, so one root is multiplied by 0.25.
+// 1987). Products of large roots may overflow, so one is multiplied by 0.25.
 Number Conjugate(Number z) { return {z.real, -z.imag}; }
 Value QuarterOfLarge(Number root) {
   return Select(Max(Abs(root.real), Abs(root.imag)) > 0x1p500, Like(root.real, 0.25), Like(root.real, 1.0));
 }
 Number Times(Number z, Value factor) { return {z.real * factor, z.imag * factor}; }
-// asinh(x), or asinh(4 x) of a large x if `quarter` is 0.25.
+// asinh(x), or asinh(4 x) of a large x with `quarter` = 0.25.
 Value AsinhOfQuarter(Value x, Value quarter) {
   const Value found = Asinh(x);
   return Select(quarter < 1.0, found + CopySign(Like(x, 2 * std::numbers::ln2), x), found);

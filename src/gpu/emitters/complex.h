@@ -1,4 +1,4 @@
-// One element of an elementwise op (kComplexOps) on complex numbers, as expressions of their parts.
+// An elementwise op (kComplexOps) on complex numbers, by their parts.
 #ifndef HLO_GPU_EMITTERS_COMPLEX_H_
 #define HLO_GPU_EMITTERS_COMPLEX_H_
 

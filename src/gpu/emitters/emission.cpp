@@ -92,7 +92,7 @@ Value Emission::ComputeExpr(IndexExpr e) {
   switch (node.kind) {
     case IndexPool::Kind::kVariable: {
       CHECK(graph_.IsLoadedIndex(node.variable), "an index variable is not bound: ", pool_.ToString(e));
-      // Clamps in 64 bits, because kIndex may have 32 bits on the device. A u64 is never negative.
+      // Clamps in 64 bits, because kIndex may have 32 on the device. A u64 is never negative.
       Value index = Emit(graph_.LoadedIndex(node.variable));
       if (index.type() != Type::kU64) {
         index = Convert(index, Type::kS64);
@@ -132,7 +132,7 @@ Value Emission::ComputeExpr(IndexExpr e) {
   } else {
     varying = node.terms;
     if (node.constant != 0) varying.clear();
-    // Positive terms come first, so that no intermediate value is negative unless the sum can be.
+    // Positive terms first, so that no intermediate value is negative unless the sum can be.
     std::vector<IndexPool::Term> terms = node.terms;
     std::ranges::stable_sort(terms,
                              [](const auto& a, const auto& b) { return a.coefficient > 0 && b.coefficient < 0; });
@@ -181,7 +181,7 @@ Value Emission::All(std::span<const IndexCondition> conditions) {
   return all ? all : k_.Constant(Type::kPred, int64_t{1});
 }
 
-// Notes that clamps made for these conditions have no effect in this scope.
+// In this scope, clamps made for these conditions have no effect.
 void Emission::Assume(std::span<const IndexCondition> conditions) {
   for (const IndexCondition& condition : conditions) {
     const auto& node = pool_[condition.expression];
@@ -206,7 +206,7 @@ const std::vector<Value>* Emission::Emitted(NodeId id) const {
   return nullptr;
 }
 
-// Uses an explicit stack, because chains of operands may be long.
+// An explicit stack, because chains of operands may be long.
 const std::vector<Value>& Emission::EmitAll(NodeId id) {
   std::vector<NodeId> stack = {id};
   for (;;) {
@@ -301,7 +301,7 @@ std::vector<Value> Emission::Compute(NodeId id) {
       return LoadElement(literals_.at(node.inst), Lower(node.offset), ComponentCount(literal.shape().type()));
     }
     case Kind::kIota: {
-      // Converts from a wide integer, because integers may wrap, and floats are rounded as in a conversion.
+      // Integers may wrap, so a wide integer is converted. Floats are rounded as in a conversion.
       const Type type = KernelTypeOf(node.inst->shape().type());
       const bool narrow = kernel::IsFloat(type) && pool_[node.offset].high <= INT32_MAX;
       std::vector<Value> parts = {Convert(Convert(Lower(node.offset), narrow ? Type::kS32 : Type::kS64), type)};

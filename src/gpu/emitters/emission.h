@@ -1,5 +1,5 @@
-// Emits nodes of an element graph (plan/elemental.h) into a kernel. Values computed in a surrounding scope are used
-// again. Hoist computes values early, before inner scopes.
+// Emits nodes of an element graph (plan/elemental.h) into a kernel. Values of surrounding scopes are used again. Hoist
+// computes values before inner scopes.
 #ifndef HLO_GPU_EMITTERS_EMISSION_H_
 #define HLO_GPU_EMITTERS_EMISSION_H_
 
@@ -15,12 +15,11 @@ namespace hlo::gpu {
 
 class Emission {
  public:
-  // `leaves` has an array for each leaf of the body. `literals` has one for each constant that is read at varying
-  // indices.
+  // `leaves` has an array for each leaf, `literals` one for each constant that is read at varying indices.
   Emission(ElementGraph& graph, kernel::KernelBuilder& k, std::map<int, kernel::Array> leaves,
            std::map<const Instruction*, kernel::Array> literals);
 
-  // Its destructor drops the values that were bound or computed in it.
+  // The destructor drops values bound or computed in it.
   class Scope {
    public:
     explicit Scope(Emission& emission) : emission_(emission) { emission_.scopes_.emplace_back(); }
@@ -31,7 +30,7 @@ class Emission {
     Emission& emission_;
   };
 
-  // A scope that can be entered again, for one of several steps of a tile.
+  // A scope to be entered again, for one of several steps of a tile.
   struct ScopeData {
     std::map<int32_t, kernel::Value> expressions;
     std::map<NodeId, std::vector<kernel::Value>> nodes;
@@ -46,12 +45,11 @@ class Emission {
     return scope;
   }
 
-  // Sets the variable that is the position in the tile. Conditions on it become branches. Sums add the terms that do
-  // not depend on it first.
+  // Sets the position in the tile. Conditions on it become branches. Sums first add the terms that do not depend on it.
   void SetLane(IndexExpr variable);
   void Bind(IndexExpr variable, kernel::Value value);
   void Bind(NodeId node, std::vector<kernel::Value> values);
-  // Fixes whether a guard's conditions hold, for the rest of this scope.
+  // Fixes whether a guard's conditions hold in this scope.
   void Decide(NodeId guard, bool holds);
 
   // Hoist computes the parts of these values that depend only on bound variables. HoistLoads computes the guard's loads
@@ -62,19 +60,19 @@ class Emission {
 
   kernel::Value Lower(IndexExpr e);
   kernel::Value Emit(NodeId id) { return EmitAll(id)[0]; }
-  // Returns the node's value where the conditions hold, else `otherwise`, which must have the same type.
+  // The node's value where the conditions hold, else `otherwise`, of the same type.
   kernel::Value EmitWhere(std::span<const IndexCondition> conditions, NodeId id, kernel::Value otherwise);
   // Appends one part, or two for complex numbers.
   void EmitParts(NodeId id, std::vector<kernel::Value>* parts);
   std::vector<kernel::Value> EmitParts(std::span<const NodeId> ids);
 
-  // Returns an undecided guard that chooses between pieces of a concatenation or update and is the same for the whole
-  // tile, so that a branch around the tile is worth it. -1 if there is none.
+  // An undecided guard that chooses between pieces of a concatenation or update for the whole tile, so that a branch
+  // around the tile is worth it, or -1.
   NodeId UniformChoice(std::span<const NodeId> nodes) const;
   kernel::Value All(std::span<const IndexCondition> conditions);
 
  private:
-  const std::vector<kernel::Value>* Emitted(NodeId id) const;  // Null if no open scope has it.
+  const std::vector<kernel::Value>* Emitted(NodeId id) const;  // Null if not in an open scope.
   const std::vector<kernel::Value>& EmitAll(NodeId id);
   std::vector<kernel::Value> Compute(NodeId id);
   std::vector<kernel::Value> ComputeGuard(const ElementNode& node);

@@ -10,9 +10,9 @@
 namespace hlo::gpu {
 namespace {
 
-// The most shared memory of a block on any GPU (sm_90), in bytes.
+// The most shared bytes of a block on any GPU (sm_90).
 constexpr int64_t kMostSharedBytes = 227 << 10;
-// A host's thread has the shared memory of a block, which should stay in the core's cache.
+// A host thread holds a block's shared memory, which should stay in the core's cache.
 constexpr int64_t kMostSharedBytesOfHost = 4 << 20;
 
 Result<EmittedKernel> EmitKernel(const EmitRequest& request) {
@@ -26,8 +26,8 @@ Result<EmittedKernel> EmitKernel(const EmitRequest& request) {
   __builtin_unreachable();
 }
 
-// Checks that exactly one kernel writes each result that has elements. A scatter updates its operand in place, or a
-// copy made by an earlier kernel. Without updates, this copy is the result.
+// Exactly one kernel must write each result that has elements. A scatter updates its operand in place, or a copy made
+// by an earlier kernel. Without updates, this copy is the result.
 Status CheckRoots(const FusionBody& body, const FusionPlan& plan) {
   const auto require = [&](bool holds, const std::string& what) -> Status {
     if (holds) return {};
@@ -53,7 +53,7 @@ Status CheckRoots(const FusionBody& body, const FusionPlan& plan) {
       const Instruction& root = *body.roots()[0].inst;
       written[0] += root.Is(Opcode::kScatter) && root.operand(root.operand_count() - 1).shape().NumElements() == 0;
     }
-    // All kernels of a sort or fft except the last write scratch memory.
+    // Other kernels of a sort or fft write scratch memory.
     const bool has_steps = kernel.kind == KernelKind::kSort || kernel.kind == KernelKind::kFft;
     const bool is_step = has_steps && &kernel != &plan.kernels.back();
     if (kernel.operand || kernel.totals || is_step) continue;

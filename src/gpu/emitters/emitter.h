@@ -1,5 +1,5 @@
-// Emitters turn a fusion or a single instruction into the kernels of its plan (ir/fusion_plan.h). Ops without an
-// emitter are reported as unsupported during planning.
+// Emitters make the kernels of a plan (ir/fusion_plan.h) from a fusion or single instruction. Planning reports ops
+// without an emitter as unsupported.
 #ifndef HLO_GPU_EMITTERS_EMITTER_H_
 #define HLO_GPU_EMITTERS_EMITTER_H_
 
@@ -18,17 +18,16 @@
 
 namespace hlo::gpu {
 
-// Numbers of the counters (s64) of a kernel's loops. The launch sets the first two: the number of trips after which
-// outermost loops stop regardless of their conditions, and the most trips of any loop. The kernel sets the others: the
-// trips of the last outermost loop, and 1 + the number (in EmittedKernel::loops) of a loop that exceeded the most
-// trips, or 0.
+// Numbers of the counters (s64) of a kernel's loops. The launch sets the first two: the trips after which outermost
+// loops stop regardless of their conditions, and the most trips of any loop. The kernel sets the trips of the last
+// outermost loop, and 1 + the number (in EmittedKernel::loops) of a loop that exceeded the most trips, or 0.
 enum TripField : uint8_t { kStopAfter, kMostTrips, kTripsMade, kEndless, kTripFields };
 
 struct KernelBuffer {
   enum class Kind : uint8_t {
     kOperand,  // A read-only leaf of an operand.
     kOutput,   // A leaf of the result, wholly written unless in_place_operand is set.
-    kScratch,  // Kernels of a fusion share buffers of equal `scratch`.
+    kScratch,  // Equal `scratch` in a fusion means one buffer.
     kLiteral,  // A constant too large for the code.
     kTrips,
   };
@@ -38,21 +37,21 @@ struct KernelBuffer {
   int64_t bytes = 0;
   int scratch = 0;
   bool zeroed = false;  // For scratch: zero before the first kernel, and left zero.
-  Literal literal;      // In row-major order.
-  // kOutput: if set, only a part is written. The rest of the buffer must already contain this operand leaf: the two
-  // share a buffer, or the leaf was copied.
+  Literal literal;
+  // kOutput: if set, only a part is written. The rest must already contain this operand leaf, which shares the buffer
+  // or was copied.
   int64_t in_place_operand = -1;
   ShapeIndex in_place_index;
 };
 
-// An operand leaf that may share its buffer with an output leaf: each element is read only by the thread that then
-// writes its position. Updates in place are not listed.
+// An operand leaf that may share its buffer with an output leaf: only the thread that writes a position reads the
+// element there, before. Updates in place are not listed.
 struct SharablePair {
   int64_t operand = 0;
   ShapeIndex operand_index, output;
 };
 
-// One launch of a fusion, whose kernels run in order.
+// One launch of a fusion.
 struct EmittedKernel {
   std::shared_ptr<const kernel::Kernel> kernel;
   std::string emitter;                // For reports: "loop", "row reduction", ...
@@ -63,19 +62,19 @@ struct EmittedKernel {
   const Instruction* source = nullptr;
 };
 
-// The input of an emitter: one kernel of a plan.
+// One kernel of a plan.
 struct EmitRequest {
   const FusionBody& body;
   const KernelPlan& plan;
   std::string suffix;  // Appended to the kernel's name.
-  int64_t number = 0;  // The kernel's number among the `count` kernels of the plan.
+  int64_t number = 0;  // The kernel's number among the plan's `count`.
   int64_t count = 1;
 
-  // Returns an error (C001) unless `holds`.
+  // Error C001 unless `holds`.
   Status Require(bool holds, std::string_view what) const;
   // Requires whole warps, a tile of this rank, and a power of 2 as vector.
   Status RequireBlock(size_t tile_rank) const;
-  // The instructions that the plan names as heroes. A single instruction without a fusion needs no name.
+  // The plan's heroes. A single instruction without a fusion needs no name.
   Result<std::vector<const Instruction*>> Heroes() const;
 };
 
@@ -83,8 +82,8 @@ struct EmitRequest {
 #define KERNEL_KIND(Name, text, fields, what) Result<EmittedKernel> Emit##Name(const EmitRequest& request);
 #include "ir/kernel_kinds.def"
 
-// Errors: C001 if the plan does not fit the fusion or has a kind without an emitter, U111 if operations depend on each
-// other too deeply.
+// Errors: C001 if the plan does not fit or has a kind without an emitter, U111 if operations depend on each other too
+// deeply.
 Result<std::vector<EmittedKernel>> EmitFusion(const Instruction& inst, const FusionPlan& plan);
 
 }  // namespace hlo::gpu

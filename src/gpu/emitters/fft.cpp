@@ -1,8 +1,8 @@
-// The emitter of ffts. A block transforms lines in shared memory, which holds real parts and imaginary parts in two
-// halves each. Each step of Stockham's algorithm reads one half and writes the other, without reordering. Each line is
-// a matrix, whose columns are transformed first, and then its rows. Threads process adjacent elements of the columns of
-// all lines, so that runs of accesses have the same root. Source: Van Loan, Computational Frameworks for the Fast
-// Fourier Transform, 1.7, 3.3 and 4.2.
+// The emitter of ffts. A block transforms lines in shared memory, which holds real and imaginary parts in two halves
+// each. Each step of Stockham's algorithm reads one half and writes the other, without reordering. Each line is a
+// matrix: first its columns are transformed, then its rows. Threads process adjacent elements of the columns of all
+// lines, so that runs of accesses have the same root. Source: Van Loan, Computational Frameworks for the Fast Fourier
+// Transform, 1.7, 3.3 and 4.2.
 #include <cmath>
 #include <complex>
 #include <numbers>
@@ -74,8 +74,7 @@ void Small(std::vector<Number>& x, bool inverse) {
     x = {even + odd, rest + times_i, even - odd, rest - times_i};
     return;
   }
-  // For an odd prime size, the sum of elements t and n - t needs only the cosine of a root, and their difference only
-  // the sine.
+  // For an odd prime size, the sum of elements t and n - t needs only a root's cosine, their difference only its sine.
   std::vector<Number> sums, differences, result(n);
   result[0] = x[0];
   for (int64_t t = 1; 2 * t < n; ++t) {
@@ -124,7 +123,7 @@ class Lines {
   }
 
   EmittedKernel Emit() && {
-    // The transforms of a convolution are always forward. Only the chirp depends on the direction.
+    // A convolution's transforms are always forward. Only the chirp depends on the direction.
     if (form_.chirps)
       chirp_ =
           MakeTable("chirp", step_.points(), [&](int64_t j) { return Chirp(j, step_.points(), space_.is_inverse); });
@@ -231,13 +230,13 @@ class Lines {
     if (form_.second == 1) return k * lines_ + line;
     return ((k / form_.first) * lines_ + line) * form_.first + k % form_.first;
   }
-  // The line, and the element of the line, at place `at`.
+  // The line and its element at place `at`.
   std::pair<Value, Value> InputPosition(Value at) const {
     return {at / form_.second % lines_, at / (form_.second * lines_) * form_.second + at % form_.second};
   }
 
-  // Multiplies by the spectrum of the conjugate chirp, and stores the conjugate of the product: the conjugate of its
-  // forward transform is the inverse transform of the product.
+  // Multiplies by the spectrum of the conjugate chirp and stores the conjugate: the conjugate of its forward transform
+  // is the inverse transform of the product.
   void Filter() {
     const int64_t n = step_.points(), size = form_.size;
     std::vector<Complex> filter(size);

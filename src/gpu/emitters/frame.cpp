@@ -13,10 +13,10 @@ namespace {
 using kernel::Array;
 using Kind = ElementNode::Kind;
 
-// Literals of at most this many elements are tables in the code.
+// Larger literals are not tables in the code.
 constexpr int64_t kTableElements = 64;
 
-// A bound for the intermediate values of e. Sums are added in any order, so magnitudes of terms are added.
+// Bounds the intermediate values of e. Sums are added in any order, so terms' magnitudes are added.
 double Magnitude(const IndexPool& pool, IndexExpr e, std::map<IndexExpr, double>& known) {
   if (const auto found = known.find(e); found != known.end()) return found->second;
   const IndexPool::Node& node = pool[e];

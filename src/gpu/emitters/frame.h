@@ -1,4 +1,4 @@
-// The parts of a kernel around its body: parameters and their buffers.
+// Parameters and buffers around a kernel's body.
 #ifndef HLO_GPU_EMITTERS_FRAME_H_
 #define HLO_GPU_EMITTERS_FRAME_H_
 
@@ -16,7 +16,7 @@
 namespace hlo::gpu {
 
 std::string KernelName(const Instruction& source, std::string_view suffix);
-// Arrays of constants that are read at varying indices: tables in the code, or parameters with buffers.
+// Constants that are read at varying indices: tables in the code, or parameters with buffers.
 std::map<const Instruction*, kernel::Array> LiteralArrays(const ElementGraph& graph, std::span<const NodeId> needed,
                                                           kernel::KernelBuilder& k, std::vector<KernelBuffer>& buffers);
 kernel::Array LiteralArray(kernel::KernelBuilder& k, const std::string& name, const Literal& literal,
@@ -33,15 +33,15 @@ class KernelFrame {
   Emission& emission() { return *emission_; }
 
   kernel::Array Output(const FusionBody::Root& root);
-  // An output that is only partly written. `leaf` provides the other elements.
+  // A partly written output, with other elements from `leaf`.
   kernel::Array InPlaceOutput(const FusionBody::Root& root, int leaf);
-  // An output that the kernel may also read. An earlier kernel wrote it, or it already contains this leaf (-1: none).
+  // An output that the kernel may read: an earlier kernel wrote it, or it already contains this leaf (-1: none).
   kernel::Array WrittenOutput(const FusionBody::Root& root, int in_place_leaf);
   kernel::Array Scratch(int id, kernel::Type type, int64_t elements, bool zeroed = false);
   kernel::Array Constant(const std::string& name, const Literal& literal) {
     return LiteralArray(k_, name, literal, buffers_);
   }
-  // A one-element parameter (kS32), so that kernels that differ only in the number share code.
+  // A one-element parameter (kS32): kernels that differ only in the number share code.
   kernel::Array Number(const std::string& name, int32_t number);
   void Share(int leaf, const FusionBody::Root& root);
 
@@ -60,11 +60,11 @@ class KernelFrame {
   std::vector<NodeId> needed_;
 };
 
-// Splits `linear` into the role's variables and binds them, except the last variable of the space (the lane).
+// Splits `linear` into the role's variables and binds them, except the space's last one (the lane).
 void BindAll(const IterationSpace& space, Emission& emission, Role role, kernel::Value linear);
 
-// Adds a tile over [begin, begin + step) of [0, size), without masks if it always fits. A step below 32 leaves lanes of
-// a warp idle.
+// Adds a tile over [begin, begin + step) of [0, size), without masks if it always fits. A step below 32 leaves lanes
+// idle.
 void TileOver(kernel::KernelBuilder& k, int width, int64_t size, kernel::Value begin, int64_t step,
               const kernel::KernelBuilder::IndexBody& body);
 

@@ -1,4 +1,4 @@
-// The emitter of loops: one thread computes a few neighbouring elements of every output.
+// The emitter of loops: one thread computes a few neighbours of every output.
 #include "gpu/emitters/loop.h"
 
 #include <algorithm>
@@ -15,9 +15,8 @@ using kernel::CeilDiv;
 using kernel::Value;
 using Kind = ElementNode::Kind;
 
-// Returns the variable along which adjacent rows are contiguous in an operand but not in the outputs, or -1.
-// Consecutive blocks go along it, so that each warp continues where the warp of the previous block stopped, and pages
-// are read in order.
+// The variable along which adjacent rows are contiguous in an operand but not in the outputs, or -1. Consecutive blocks
+// go along it, so that each warp continues where the previous block's warp stopped, and pages are read in order.
 int64_t MovedRows(const LoopSpace& space, int64_t rows_of_block) {
   const int64_t last = std::ssize(space.variables) - 2;
   if (last < 1 || space.variables[last].size % rows_of_block != 0) return -1;
@@ -88,7 +87,7 @@ std::vector<Array> MakeOutputs(const IterationSpace& space, std::span<const Node
     arrays.push_back(output.in_place_leaf >= 0 ? frame.InPlaceOutput(*output.root, output.in_place_leaf)
                                                : frame.Output(*output.root));
   }
-  // A leaf may share a buffer with an output if each thread reads only the element that it overwrites.
+  // A leaf may share an output's buffer if each thread reads only the element that it overwrites.
   std::map<int, std::vector<IndexExpr>> reads;
   for (const NodeId id : space.graph.Reachable(needed)) {
     const ElementNode& node = space.graph.node(id);
@@ -108,7 +107,7 @@ std::vector<Array> MakeOutputs(const IterationSpace& space, std::span<const Node
 
 void EmitTile(LoopSpace& space, KernelFrame& frame, const std::vector<Array>& arrays, int width, IndexExpr lane,
               Value begin, int64_t step, const std::function<void(Value)>& in_tile) {
-  // Choices in a tree of concatenations (a prefix scan by halves) are independent, so eight of them need 256 tiles.
+  // Choices in a tree of concatenations (a prefix scan by halves) are independent: eight of them need 256 tiles.
   constexpr int kMostBranches = 8, kMostTiles = 24;
   int tiles = 1;
   Emission& emission = frame.emission();

@@ -12,22 +12,22 @@
 
 namespace hlo::gpu {
 
-// The results that a plan of kind loop or transpose writes.
+// The results that a loop or transpose plan writes.
 class LoopTarget {
  public:
-  // The space must not outlive this object.
+  // Borrowed: the space must not outlive this object.
   Result<std::unique_ptr<LoopSpace>> SpaceOf(const EmitRequest& request, bool flat);
 
  private:
   FusionBody::Root operand_;
 };
 
-// Emits the outputs over a tile. Choices that are the same for the whole tile become branches around it. In the tile,
-// `lane` runs over [begin, begin + step); all other variables must be bound. `in_tile` may bind more values.
+// Emits the outputs over a tile. Choices that are the same for the whole tile become branches around it. `lane` runs
+// over [begin, begin + step), and other variables must be bound. `in_tile` may bind more values.
 void EmitTile(LoopSpace& space, KernelFrame& frame, const std::vector<kernel::Array>& arrays, int width, IndexExpr lane,
               kernel::Value begin, int64_t step, const std::function<void(kernel::Value)>& in_tile = nullptr);
 
-// Makes arrays for the outputs, and marks operands that may share their buffers. `needed` are all nodes that are read.
+// Makes the outputs' arrays, and marks operands that may share their buffers. `needed`: all nodes that are read.
 std::vector<kernel::Array> MakeOutputs(const IterationSpace& space, std::span<const NodeId> needed, KernelFrame& frame);
 
 }  // namespace hlo::gpu

@@ -1,5 +1,5 @@
-// The emitter of factorisations and triangular solves of small matrices. A block holds a whole matrix in shared memory.
-// After each column, all threads update the columns after it. Types below f32 are computed in f32.
+// The emitter of factorisations and triangular solves of small matrices. A block holds a matrix in shared memory. After
+// each column, all threads update the later columns. Types below f32 are computed in f32.
 #include <algorithm>
 #include <limits>
 
@@ -27,7 +27,7 @@ Number LessProduct(Number a, Number x, Number y) {
   return {Fma(x.imag, y.imag, Fma(-x.real, y.real, a.real)), Fma(-x.imag, y.real, Fma(-x.real, y.imag, a.imag))};
 }
 Number Over(Number x, Value y) { return x.imag ? Number{x.real / y, x.imag / y} : Number{x.real / y, {}}; }
-// Smith's method needs only the ratio of the divisor's parts, and no squares.
+// Smith's method needs the ratio of the divisor's parts, and no squares.
 Number operator/(Number x, Number y) {
   if (!y.imag) return Over(x, y.real);
   const Value by_real = Abs(y.real) >= Abs(y.imag);
@@ -40,7 +40,7 @@ Number operator/(Number x, Number y) {
 Number Choose(Value condition, Number x, Number y) {
   return {Select(condition, x.real, y.real), x.imag ? Select(condition, x.imag, y.imag) : Value()};
 }
-// getrf chooses the pivot that is largest by this measure.
+// getrf's pivot is the largest by this measure.
 Value Magnitude(Number x) { return x.imag ? Abs(x.real) + Abs(x.imag) : Abs(x.real); }
 
 class MatrixKernel {
@@ -139,8 +139,8 @@ class MatrixKernel {
   }
   Value Int(int64_t value) { return k_.Constant(Type::kS32, value); }
 
-  // Computes L(i,j). For an upper factor, the matrix is transposed when it is read and written; a LAPACK call also
-  // conjugates it. If a pivot fails, a call keeps the input from this column on, except the pivot.
+  // Computes L(i,j). For an upper factor, the matrix is transposed when read and written; a LAPACK call also conjugates
+  // it. If a pivot fails, a call keeps the input from this column on, except the pivot.
   void Cholesky() {
     const bool turns = !space_.lower;
     const bool conjugates = turns && space_.is_call;
@@ -156,7 +156,7 @@ class MatrixKernel {
       k_.If(failed.Get() == 0, [&] {
         const Value root = Sqrt(pivot.real), behind = n_ - 1 - j;
         ForEach(n_ - j, k_.Index(1), [&](Value i, Value) { a_.Store(j + i, j, Over(a_.Load(j + i, j), root)); });
-        // Copies the pivot's column into its row, above the diagonal, where no other element is read.
+        // Copies the pivot's column into its row, above the diagonal, where nothing else is read.
         ForEach(behind, k_.Index(1), [&](Value i, Value) { a_.Store(j, j + 1 + i, Conjugate(a_.Load(j + 1 + i, j))); });
         ForEachRow(
             behind, [](Value row) { return row + 1; },
@@ -169,7 +169,7 @@ class MatrixKernel {
     WriteFactor(failed.Get(), turns, conjugates);
   }
 
-  // `failed` is the first column that failed, counted from 1, or 0.
+  // `failed` is the first column that failed, from 1, or 0.
   void WriteFactor(Value failed, bool turns, bool conjugates) {
     const Value nan = k_.Constant(type_, std::numeric_limits<double>::quiet_NaN()), zero = k_.Constant(type_, 0.0);
     const Value at = Convert(failed, Type::kIndex) - 1;
@@ -192,7 +192,7 @@ class MatrixKernel {
     if (space_.is_call) outputs_[1].Store(k_.block(), failed);
   }
 
-  // For few right-hand sides, both matrices are stored transposed, so that the rows of a column are contiguous.
+  // For few right-hand sides, both matrices are transposed, so that a column's rows are contiguous.
   void Solve() {
     const bool by_column = space_.transposed == space_.left;
     const bool forward = space_.lower != by_column;

@@ -1,6 +1,6 @@
-// Products by the matrix units of a GPU (mma.sync), of bf16 or f16 operands with sums in f32. A warp computes 16 or 32
-// rows of the tile and half of its columns. The elements of a lane are scattered, so results pass through shared
-// memory, 16 rows at a time.
+// Products by a GPU's matrix units (mma.sync), of bf16 or f16 operands with sums in f32. A warp computes 16 or 32 rows
+// and half of the columns of the tile. A lane's elements are scattered, so results pass through shared memory, 16 rows
+// at a time.
 #include <functional>
 
 #include "base/text.h"
@@ -24,7 +24,7 @@ using kernel::Type;
 using kernel::Value;
 
 constexpr int64_t kWarpRows = 4, kWarpColumns = 2, kColumnsOfWarp = 32;
-// Padding that makes eight lines of 16 bytes start in different banks.
+// Eight lines of 16 bytes start in different banks.
 constexpr int64_t kSpare = 8;
 
 MmaShape ShapeOf(const Instruction& product) {
@@ -44,7 +44,7 @@ class MatrixProduct : public TiledProduct {
         shape_(ShapeOf(hero)),
         rows_of_warp_(tile_rows_ / kWarpRows) {}
 
-  // Matrix units lose at most kLost roundings for each term (mma.h). The sums of splits are added as floats.
+  // Matrix units lose at most kLost roundings for each term (mma.h). The splits' sums are added as floats.
   EmittedKernel Finish() && {
     constexpr int64_t kLost = 3;
     return std::move(results_).Finish(hero_.Is(Opcode::kDot) ? "dot, matrix units" : "convolution, matrix units",
@@ -88,7 +88,7 @@ class MatrixProduct : public TiledProduct {
 
   SumFragment Sum(int64_t m, int64_t n) const { return sums_[m * (kColumnsOfWarp / kMmaColumns) + n]; }
 
-  // Calls f(row of the tile) while row_ holds the warp's columns of that row.
+  // Calls f(row of the tile) while row_ holds the warp's part of it.
   void ForEachRow(const std::function<void(Value)>& f) {
     k_.Warps([&] {
       const Value mine = k_.warp() * (kMmaRows * kColumnsOfWarp);

@@ -26,7 +26,7 @@ using kernel::Variable;
 // Transposed tiles and vectors end at multiples of this on any host.
 constexpr int64_t kWhole = 16;
 
-// Bits of an operand's magnitude if it was converted from integers of at most 8 bits, else 24.
+// Bits of the magnitude if converted from integers of at most 8 bits, else 24.
 int MagnitudeBits(const Instruction& operand) {
   for (const Instruction* inst = &operand;; inst = &inst->operand(0)) {
     const PrimitiveType type = inst->shape().type();
@@ -36,14 +36,14 @@ int MagnitudeBits(const Instruction& operand) {
   }
 }
 
-// Whether pairs of neighbouring terms are multiplied as 16-bit integers with sums in 32 bits.
+// Whether pairs of neighbouring terms are multiplied as 16-bit integers with 32-bit sums.
 bool AreMultipliedInPairs(const ContractionSpace& space, const Instruction& product) {
   return SumTypeOf(product) == Type::kS32 && MagnitudeBits(product.operand(0)) <= 8 &&
          MagnitudeBits(product.operand(1)) <= 8 && space.position().size == 1 && space.term().size % 2 == 0;
 }
 
-// The number of integer terms whose sum is exact in f32 (up to 2^24). 0 for unsigned results, because converting a
-// negative sum to them would saturate.
+// Integer terms whose sum is exact in f32 (up to 2^24). 0 for unsigned results, because converting a negative sum to
+// them would saturate.
 int64_t ExactTerms(const Instruction& product) {
   const int bits = MagnitudeBits(product.operand(0)) + MagnitudeBits(product.operand(1));
   return !IsSigned(product.shape().type()) || bits > 24 ? 0 : int64_t{1} << (24 - bits);
@@ -88,7 +88,7 @@ class PackedProduct {
     column0_ = k_.block() % column_tiles * tile_columns_;
     row0_ = k_.block() / column_tiles % row_tiles * tile_rows_;
     emission_.Bind(space_.group().e, k_.block() / (column_tiles * row_tiles));
-    // Initialises elements after the last row and column, because whole vectors are multiplied.
+    // Whole vectors are multiplied, so elements after the last row and column need values.
     if (space_.row().size % tile_rows_ != 0) Clear(lhs_panel_);
     if (space_.column().size % tile_columns_ != 0) Clear(rhs_panel_);
     for (int64_t r = 0; r < warp_rows_; ++r) {
@@ -108,8 +108,8 @@ class PackedProduct {
  private:
   using Dimension = ContractionSpace::Variable;
 
-  // At most `steps` indices of `variable`, from `from` on. `pitch` is the distance between neighbours in the panel.
-  // `of_element` values form one element of the panel.
+  // At most `steps` indices of `variable`, from `from` on. `pitch` is the distance of neighbours in the panel.
+  // `of_element` values form one element.
   struct Axis {
     const Dimension& variable;
     Value from;
@@ -117,11 +117,10 @@ class PackedProduct {
     int64_t of_element = 1;
   };
 
-  // Rounds up to an odd number of cache lines (of f32), so that lines of a panel use different sets of the first-level
-  // cache.
+  // An odd number of cache lines (of f32): lines of a panel use different sets of the first-level cache.
   static int64_t Pitch(int64_t elements) { return (CeilDiv(elements, kWhole) | 1) * kWhole; }
 
-  // The smaller of `most` and the number of terms, rounded up to 32.
+  // Terms of a panel: at most `most`, rounded up to 32.
   static int64_t PanelOf(const ContractionSpace& space, int64_t most) {
     return std::min(most, CeilDiv(space.position().size * space.term().size, 32) * 32);
   }
@@ -251,7 +250,7 @@ class PackedProduct {
     });
   }
 
-  // Packs the terms from term0 on, after `before` other terms.
+  // Packs terms from term0 on, behind `before` others.
   void PackPanels(Value term0, Value before) {
     const Axis rows{space_.row(), row0_, tile_rows_, lhs_is_transposed_ ? 1 : lhs_pitch_};
     const Axis columns{space_.column(), column0_, tile_columns_, 1};
@@ -282,7 +281,7 @@ class PackedProduct {
     return lhs_panel_.Load(first_row * lhs_pitch_ + (term + r * lhs_pitch_));
   }
 
-  // False if, at this window position, all rows of the tile meet holes of a dilated input.
+  // False if all rows of the tile meet holes of a dilated input here.
   Value MeetsElements() {
     const int64_t rows = space_.row().size, of_class = rows / space_.row_classes;
     const Value last = Min(row0_ + (tile_rows_ - 1), k_.Index(rows - 1));
@@ -329,7 +328,7 @@ class PackedProduct {
 
   ContractionSpace& space_;
   const Instruction& hero_;
-  // Types of the result, the sums and (type_) the factors.
+  // Types of the result, of sums and (type_) of factors.
   const Type declared_, sum_type_;
   const int64_t of_element_;    // Terms in an element of a panel.
   const int64_t exact_panels_;  // Panels of integers whose sum is exact in f32.
@@ -338,7 +337,7 @@ class PackedProduct {
   const int64_t tile_rows_, tile_columns_, panel_, warps_, warp_rows_;
   const int width_;
   const int64_t positions_of_panel_;
-  // A panel is stored transposed if its operand is contiguous along rows (lhs) or terms (rhs).
+  // Panels are transposed if the operand is contiguous along rows (lhs) or terms (rhs).
   const bool lhs_is_transposed_, rhs_is_transposed_;
   const int64_t lhs_pitch_, rhs_pitch_;  // Distance between the lines of a panel.
   KernelFrame frame_;

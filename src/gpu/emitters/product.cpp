@@ -61,7 +61,7 @@ void ProductResults::Store(std::span<const Slot> sums, Value row0, int64_t tile_
   const auto store_all = [&] {
     for (int64_t r = 0; r < warp_rows; ++r) store(r);
   };
-  // If rows % warp_rows is 0, a warp has all of its rows or none.
+  // If rows % warp_rows is 0, a warp has all its rows or none.
   if (rows % tile_rows == 0) return store_all();
   if (rows % warp_rows == 0) return k.If(first < rows, store_all);
   for (int64_t r = 0; r < warp_rows; ++r) k.If(first + r < rows, [&] { store(r); });

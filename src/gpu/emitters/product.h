@@ -14,31 +14,31 @@
 
 namespace hlo::gpu {
 
-// Returns the hero. Error C001 if product kernels do not support it.
+// Error C001 if product kernels do not support the hero.
 Result<const Instruction*> ProductOf(const EmitRequest& request);
 
-// Error C001 if the product has no such space or no terms.
+// Error C001 without such a space or terms.
 Result<std::unique_ptr<ContractionSpace>> ProductSpaceOf(const EmitRequest& request, const Instruction& product);
 // Rows, columns, terms.
 std::array<TileAxis, 3> ProductAxes(const ContractionSpace& space);
 
-// Sums of integers have at least 32 bits, and 64 bits if they saturate.
+// Integers' sums have at least 32 bits, and 64 if they saturate.
 kernel::Type SumTypeOf(const Instruction& product);
 
 Result<EmittedKernel> EmitPackedContraction(const EmitRequest& request);
 Result<EmittedKernel> EmitStreamedContraction(const EmitRequest& request);
 
-// Computes and writes the results of a fusion from the sums of its product.
+// Writes a fusion's results from the sums of its product.
 class ProductResults {
  public:
   ProductResults(const ContractionSpace& space, const Instruction& hero, KernelFrame& frame);
 
-  // Stores a warp's rows of the tile at row0, column0. `sums` has a slot for each row. Used at warp level.
+  // Stores a warp's rows of the tile at row0, column0, at warp level. `sums` has a slot for each row.
   void Store(std::span<const kernel::Slot> sums, kernel::Value row0, int64_t tile_rows, kernel::Value column0,
              int64_t tile_columns);
-  // The row's variables must be bound. The column is the lane.
+  // The row's variables are bound. The column is the lane.
   void StoreRow(const kernel::Slot& sum, kernel::Value column0, int64_t tile_columns);
-  // `chain` is the most additions that a term passes through.
+  // `chain`: most additions for a term.
   EmittedKernel Finish(std::string_view emitter, kernel::Type accumulator, int64_t chain,
                        SumRounding rounding = SumRounding::kNearest) &&;
 

@@ -16,10 +16,10 @@ using kernel::Value;
 const Computation& ReducerOf(const ReducedHero& hero) { return *hero.inst->attrs<ReduceAttrs>().to_apply; }
 
 // Maxima and minima of 16-bit floats by their bits. Among floats of one sign, the bits as unsigned integers rise with
-// the magnitude. The float maximum is the signed maximum if that is at least +0. Otherwise all floats are negative, and
-// it is the unsigned minimum. The float minimum is the unsigned maximum if that is negative, otherwise the unsigned
-// minimum. Bits beyond an infinity are NaN. Three operations on integers replace about six on floats, because AVX2 has
-// no comparison that respects NaN and the sign of zero.
+// the magnitude. The float maximum is the signed maximum if that is at least +0. Otherwise all are negative, and it is
+// the unsigned minimum. The float minimum is the unsigned maximum if that is negative, otherwise the unsigned minimum.
+// Bits beyond an infinity are NaN. Three integer operations replace about six on floats, because AVX2 has no comparison
+// that respects NaN and the sign of zero.
 constexpr Type kExtremes[] = {Type::kS16, Type::kU16, Type::kU16};
 constexpr int64_t kNothing[] = {INT16_MIN, UINT16_MAX, 0};
 constexpr int64_t kSign = 0x8000;

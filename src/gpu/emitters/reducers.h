@@ -1,4 +1,4 @@
-// Several reduces that are computed together: their accumulators, terms, combinations and results.
+// Several reduces computed together.
 #ifndef HLO_GPU_EMITTERS_REDUCERS_H_
 #define HLO_GPU_EMITTERS_REDUCERS_H_
 
@@ -18,23 +18,23 @@ class Reducers {
   // Type of the flag (counts()). 32 bits suit shuffles.
   static constexpr kernel::Type kFlag = kernel::Type::kU32;
 
-  // Borrows all arguments. With `by_bits`, maxima and minima of 16-bit floats are computed on their bits as integers,
-  // so that a vector holds twice as many elements.
+  // Borrows all arguments. With `by_bits`, maxima and minima of 16-bit floats work on their bits, so that a vector
+  // holds twice as many elements.
   Reducers(kernel::KernelBuilder& k, Emission& emission, std::vector<const ReducedHero*> heroes, bool by_bits = false);
 
   bool empty() const { return heroes_.empty(); }
-  // If some reduce has no known identity, a flag follows the accumulators: whether they contain a term.
+  // If a reduce has no known identity, a flag follows the accumulators: whether they contain a term.
   bool counts() const { return counts_; }
   std::vector<kernel::Type> AccumulatorTypes() const;
 
-  // Makes slots without terms: with identities, or a flag of 0. Used at block or warp level.
+  // Slots without terms: identities, or a flag of 0. At block or warp level.
   std::vector<kernel::Slot> MakeSlots(int width);
-  // The terms of the element whose index is bound.
+  // Terms of the element with the bound index.
   std::vector<kernel::Value> Terms();
-  // Terms of `a` precede terms of `b`.
+  // `a`'s terms precede `b`'s.
   std::vector<kernel::Value> Combine(std::span<const kernel::Value> a, std::span<const kernel::Value> b);
   kernel::KernelBuilder::CombineMany Combiner();
-  // Binds the results for the rest of this scope. Combines the initial values once, so they need not be identities.
+  // Binds the results in this scope. Combines initial values once, so they need not be identities.
   void Give(std::span<const kernel::Value> totals);
 
  private:
@@ -47,8 +47,7 @@ class Reducers {
   bool counts_ = false;
 };
 
-// Records `chain`, the most additions that a term passes through, if `hero` is a sum. Other folds may round once for
-// each of the `terms`.
+// Records `chain`, the most additions for a term, if `hero` is a sum. Other folds may round once for each of `terms`.
 void AddChain(const ReducedHero& hero, int64_t chain, int64_t terms, PrecisionPlan& precision);
 
 }  // namespace hlo::gpu

@@ -6,7 +6,7 @@
 //   lanes    each thread folds a short row through a tile of shared memory, so that memory is read along rows
 //   columns  a thread folds neighbouring columns row by row; groups of warps have different rows of a narrow strip
 //
-// Shapes and plan alone determine the order of terms, so the bits are the same each time.
+// Shapes and plan determine the order of terms, so the bits are the same each time.
 #include <algorithm>
 #include <functional>
 
@@ -28,7 +28,7 @@ using kernel::Type;
 using kernel::Value;
 using Output = ReductionSpace::Output;
 
-// All reduces of the kernel, and its stores during and after the reduction.
+// The kernel's reduces, and its stores during and after them.
 class ReductionBody : public Reducers {
  public:
   ReductionBody(ReductionSpace& space, KernelFrame& frame, bool by_bits)
@@ -40,8 +40,8 @@ class ReductionBody : public Reducers {
     for (const Output& output : space_.stores) stores_.push_back(frame.Output(*output.root));
   }
 
-  // Adds one term for each of `steps`, and makes its fused stores. `bind` binds the lane of step u. `is_first`, if
-  // given, is true while no lane has a term; this is cheaper than a flag for each lane.
+  // Adds one term for each of `steps`, and makes its stores. `bind` binds the lane of step u. `is_first`, if given, is
+  // true while no lane has a term, which is cheaper than a flag for each lane.
   void Accumulate(const std::vector<Slot>& slots, const std::vector<Emission::ScopeData>& steps,
                   const std::function<void(size_t)>& bind, Value is_first) {
     std::vector<Value> accumulators;
@@ -121,8 +121,8 @@ EmittedKernel WithChain(EmittedKernel kernel, const ReductionSpace& reduction, i
 
 bool UsesTransposedTile(const KernelPlan& plan) { return plan.tile.size() == 2 && plan.tile[0] == plan.threads; }
 
-// Whether threads are lanes of vectors: only hosts have so few threads with one element each. A GPU needs no reduction
-// by bits, because it has an instruction for a maximum of floats.
+// Only hosts have so few threads with one element each. GPUs need no reduction by bits: they have an instruction for a
+// maximum of floats.
 bool AreLanesVectors(const KernelPlan& plan) {
   return plan.vector == 1 && (plan.tile[0] == 1 || UsesTransposedTile(plan)) && plan.threads <= 64;
 }
@@ -178,9 +178,9 @@ class RowKernel {
     return WithChain(std::move(frame_).Finish(how), space_, chain);
   }
 
-  // Takes several whole steps at once, which keeps more loads in flight and needs fewer passes over the accumulators.
+  // Several whole steps at once keep more loads in flight and pass over the accumulators less often.
   void Walk(const std::vector<Slot>& slots, Value first, Value last) {
-    // A lane that has an element in any step also has one in the first step.
+    // A lane with an element in any step has one in the first.
     const bool start_together = chunks_ == 1 || plan_.splits == 1 || whole_;
     body_.HoistInputs();
     k_.Loop(
@@ -249,7 +249,7 @@ class RowKernel {
 constexpr int64_t kMostTransposedColumns = 64;
 
 // Warps load a block's short rows into tiles, in memory order. Then each thread folds a row of the transposed tiles. If
-// a tile has fewer columns than a row, terms whose distance is a multiple of the columns are combined first.
+// a tile is narrower than a row, terms a multiple of its columns apart are combined first.
 class TransposedRowKernel {
  public:
   TransposedRowKernel(ReductionSpace& space, const EmitRequest& request)
@@ -286,8 +286,8 @@ class TransposedRowKernel {
  private:
   bool folds() const { return columns_ < row_; }
 
-  // One tile for each part of a term, or of an accumulator if terms are combined first. Transposed tiles have multiples
-  // of 16 rows and columns.
+  // One for each part of a term, or of an accumulator if terms are combined first. Transposed tiles have multiples of
+  // 16 rows and columns.
   std::vector<Array> MakeTiles() {
     std::vector<Type> types = body_.AccumulatorTypes();
     if (body_.counts()) types.pop_back();
@@ -302,7 +302,7 @@ class TransposedRowKernel {
     return tiles;
   }
 
-  // Each warp reads 32 adjacent rows. A host runs warp after warp, and so reads all rows in memory order.
+  // A warp reads 32 adjacent rows. A host runs warp after warp, and so reads in memory order.
   void Fill(const std::vector<Array>& tiles, Value row0, Value rows) {
     const int width = static_cast<int>(CeilDiv(row_, 32));
     emission_.SetLane(space_.minor().e);
@@ -330,7 +330,7 @@ class TransposedRowKernel {
     return body_.TermsAndStores();
   }
 
-  // Combines the terms of row i into one for each column.
+  // Combines row i to one term for each column.
   void Fold(const std::vector<Array>& tiles, Value i) {
     constexpr int64_t kStepsAtOnce = 4;
     const int64_t whole = row_ / columns_, first = (whole - 1) % kStepsAtOnce + 1;
@@ -364,8 +364,7 @@ class TransposedRowKernel {
     k_.Tile(1, columns, [&](Value j) { StoreSums(tiles, i, j, get()); });
   }
 
-  // Adds the remaining terms of the row by a whole vector that ends with the row. Its lanes before these terms keep
-  // their sums.
+  // Adds the row's remaining terms by a whole vector that ends with the row. Lanes before these keep their sums.
   void StoreSums(const std::vector<Array>& tiles, Value i, Value j, std::vector<Value> sums) {
     const int64_t left = row_ % columns_;
     if (left > 0) {
@@ -407,8 +406,8 @@ class TransposedRowKernel {
   ReductionBody body_;
 };
 
-// Each strip of neighbouring columns has one or several blocks. As many warps as the strip needs form a group, and each
-// group folds different rows.
+// A strip of neighbouring columns has one or several blocks. As many warps as it needs form a group. Groups fold
+// different rows.
 class ColumnKernel {
  public:
   ColumnKernel(ReductionSpace& space, const EmitRequest& request)
@@ -424,7 +423,7 @@ class ColumnKernel {
         strips_(CeilDiv(columns_, strip_)),
         splits_(plan_.splits),
         unroll_(plan_.unroll),
-        // A multiple of the rows whose loads are in flight together.
+        // A multiple of the rows loaded together.
         share_(CeilDiv(CeilDiv(terms_, splits_), unroll_ * groups_) * unroll_ * groups_),
         frame_(space.graph, space.Needed(), LaunchOf(space, ReductionAxes(space), plan_), request),
         k_(frame_.k()),
@@ -462,7 +461,7 @@ class ColumnKernel {
   }
 
  private:
-  // BlockTile covers the strip with the whole block. Tile covers a warp's part of the strip, from `column` on.
+  // BlockTile covers the strip with the block. Tile covers a warp's part, from `column` on.
   void BlockTile(const KernelBuilder::IndexBody& in_tile) {
     if (groups_ == 1) return TileOver(k_, width_, columns_, begin_, plan_.tile[1], in_tile);
     k_.Tile(width_, strips_ == 1 ? k_.Index(strip_) : Min(k_.Index(strip_), k_.Index(columns_) - begin_), in_tile);

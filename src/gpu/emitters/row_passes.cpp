@@ -84,7 +84,7 @@ void RowPasses::Hoist(int pass) {
   }
 }
 
-// Returns the kept values of earlier passes that the pass reads.
+// Kept values of earlier passes that the pass reads.
 std::vector<RowPasses::KeptArray> RowPasses::KeptFor(int pass) const {
   std::vector<KeptArray> read;
   std::vector<NodeId> stack = space_.InPass(pass);

@@ -1,4 +1,4 @@
-// Passes over rows (plan/rows_space.h), for the kernels of rows and attention.
+// Passes over rows (plan/rows_space.h), for rows and attention.
 #ifndef HLO_GPU_EMITTERS_ROW_PASSES_H_
 #define HLO_GPU_EMITTERS_ROW_PASSES_H_
 
@@ -12,20 +12,19 @@ namespace hlo::gpu {
 
 class RowPasses {
  public:
-  // Borrows all arguments. A warp or a block processes a row, `step` elements at a time. Adds output parameters: first
-  // those with a value for each element, then those with a value for each row.
+  // Borrows all arguments. A warp or block processes a row, `step` elements at a time. Output parameters with a value
+  // for each element come before those with a value for each row.
   RowPasses(RowsSpace& space, KernelFrame& frame, const KernelPlan& plan, bool by_warp, int64_t step);
   virtual ~RowPasses() = default;
 
   // Each kept value gets a shared array of `rows` rows.
   void KeepRows(int64_t rows);
-  // Emits all passes over a row, whose variables must be bound. The row starts at `kept_at` in the arrays of kept
-  // values.
+  // Emits all passes over a row, whose variables must be bound and which starts at `kept_at` in the kept arrays.
   void Emit(kernel::Value kept_at);
   void AddChains(PrecisionPlan& precision) const;
 
  protected:
-  // Derived classes may bind more values to an element, and store more.
+  // Derived classes may bind and store more.
   virtual void BindElement(kernel::Value element) {}
   virtual void StoreElement(int pass, kernel::Value element) {}
 

@@ -1,5 +1,5 @@
-// The emitter of rows in several passes (plan/rows_space.h). Values that the plan keeps stay in shared memory, so they
-// are loaded and computed once.
+// The emitter of rows in several passes (plan/rows_space.h). Kept values stay in shared memory, so they are computed
+// once.
 #include "gpu/plan/rows_space.h"
 
 #include "base/text.h"

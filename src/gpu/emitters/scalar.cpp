@@ -77,8 +77,8 @@ Value EmitIsFinite(Value x) {
   return Abs(w) < std::numeric_limits<double>::infinity();
 }
 
-// A number in the sign-magnitude order of the bits: -NaN < -inf < ... < -0 < +0 < ... < +NaN. Types without a sign or
-// without an integer of their width are ordered as f32.
+// The bits in sign-magnitude order: -NaN < -inf < ... < -0 < +0 < ... < +NaN. Types without a sign or an integer of
+// their width are ordered as f32.
 Value TotalOrderKey(Value x) {
   if (x.type() == Type::kF8E8M0FNU || kernel::Bits(x.type()) < 8) x = Convert(x, Type::kF32);
   const Type type = SignedOf(x.type());
@@ -108,7 +108,7 @@ Value EmitCompare(const Instruction& inst, Value a, Value b) {
   __builtin_unreachable();
 }
 
-// A power modulo 2^n. A negative exponent gives 1 for base 1, +-1 by parity for base -1, and else 0.
+// A power modulo 2^n. A negative exponent gives 1 for base 1, +-1 by parity for base -1, else 0.
 Value IntegerPower(Value base, Value exponent) {
   Value result = Like(base, int64_t{1});
   Value square = base;
@@ -129,8 +129,7 @@ Value EmitPower(Value x, Value y) {
   return InWide(x, [&](Value base) { return IntegerPower(base, Convert(y, base.type())); });
 }
 
-// Rounds to fewer bits in the type's own encoding. If all bits of the exponent stay, subnormals stay too
-// (docs/ops.md#bits).
+// Rounds to fewer bits in the type's encoding. If all exponent bits stay, subnormals do too (docs/ops.md#bits).
 Value EmitReducePrecision(const Instruction& inst, Value x) {
   const auto& attrs = inst.attrs<ReducePrecisionAttrs>();
   const bool small = kernel::IsSmallFloat(x.type());
@@ -163,8 +162,8 @@ Value EmitReducePrecision(const Instruction& inst, Value x) {
   });
 }
 
-// Truncates |x|, and adds one if the random number, divided by 2^n for n bits, is less than the dropped fraction. f64
-// holds each such threshold exactly. Source: docs/ops.md#bits
+// Truncates |x|, and adds one if the random number / 2^n, for n bits, is less than the dropped fraction. f64 holds each
+// threshold exactly. Source: docs/ops.md#bits
 Value EmitStochasticConvert(Value x, Value random, Type type) {
   const double lowest_number = -std::ldexp(1.0, kernel::Bits(type) - 1);
   const int bits = kernel::Bits(x.type());
@@ -393,7 +392,7 @@ std::vector<Value> LiteralValue(KernelBuilder& k, const Literal& literal, int64_
 std::optional<Value> IdentityOf(KernelBuilder& k, const SimpleReducer& reducer, Type type) {
   const std::optional<Literal> identity = hlo::IdentityOf(reducer.opcode, reducer.inst->shape().type());
   if (!identity) return std::nullopt;
-  // Complex numbers are summed part by part. Other complex reducers have no known identity.
+  // Complex sums are part by part. Other complex reducers have no known identity.
   if (IsComplex(identity->shape().type())) {
     if (reducer.opcode != Opcode::kAdd) return std::nullopt;
     return k.Constant(type, -0.0);

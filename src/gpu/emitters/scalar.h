@@ -1,4 +1,4 @@
-// One element of an elementwise op (plan/scalar.h), with the special cases of docs/ops.md#elementwise.
+// An elementwise op (plan/scalar.h) on one element, with the special cases of docs/ops.md#elementwise.
 #ifndef HLO_GPU_EMITTERS_SCALAR_H_
 #define HLO_GPU_EMITTERS_SCALAR_H_
 
@@ -14,31 +14,31 @@
 namespace hlo::gpu {
 
 kernel::Value EmitScalar(const Instruction& inst, std::span<const kernel::Value> operands);
-// Like EmitScalar, also for complex numbers. Parts of operands and results are consecutive.
+// Like EmitScalar, also for complex numbers. Parts are consecutive.
 std::vector<kernel::Value> EmitElement(const Instruction& inst, std::span<const kernel::Value> parts);
 
 // An element of `parts` adjacent values. `offset` counts elements.
 std::vector<kernel::Value> LoadElement(kernel::Array array, kernel::Value offset, int parts);
 void StoreElement(kernel::Array array, kernel::Value offset, std::span<const kernel::Value> parts);
 
-// The bits of `value` as a type of equal width. A pred value has the byte 0 or 1.
+// The bits of `value` as a type of equal width. A pred is the byte 0 or 1.
 kernel::Value EmitBits(kernel::Value value, kernel::Type type);
-// Part number `part` of the bits, counted from the low end, and the inverse.
+// Part `part` of the bits, from the low end, and the inverse.
 kernel::Value PartOfBits(kernel::Value value, kernel::Value part, kernel::Type type);
 kernel::Value JoinedBits(std::span<const kernel::Value> parts, kernel::Type type);
 
-// Returns the parts of the root, or of all operands of a root tuple.
+// The root's parts, or those of all operands of a root tuple.
 std::vector<kernel::Value> EmitScalarComputation(kernel::KernelBuilder& k, const Computation& computation,
                                                  std::span<const kernel::Value> arguments);
 
-// The bits of a part of a literal, or the value of an integer. Parts are numbered over all elements.
+// The bits of a literal's part, or an integer's value. Parts are numbered over all elements.
 int64_t LiteralBits(const Literal& literal, int64_t part);
 std::vector<kernel::Value> LiteralValue(kernel::KernelBuilder& k, const Literal& literal, int64_t linear);
 
 kernel::Value EmitScalarPart(kernel::KernelBuilder& k, const Instruction& part,
                              std::span<const kernel::Value> arguments);
 
-// The identity of a reducer f, for which f(identity, x) == x for every x, including NaN and -0. Empty if there is none.
+// For a reducer f: f(identity, x) == x for every x, including NaN and -0. Empty if there is none.
 std::optional<kernel::Value> IdentityOf(kernel::KernelBuilder& k, const SimpleReducer& reducer, kernel::Type type);
 
 }  // namespace hlo::gpu

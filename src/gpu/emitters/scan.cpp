@@ -1,12 +1,12 @@
-// The emitter of scans: running folds of any associative reducer of scalar ops, with fused producers and elementwise
+// The emitter of scans: running folds by any associative reducer of scalar ops, with fused producers and elementwise
 // users.
 //
 //   rows     a block or a warp scans each row step by step, by lanes and warps, and carries the sum to the next step
 //   columns  a thread scans neighbouring columns, row by row
 //
-// Several blocks share a row or strip if there are too few of them. Then a first kernel stores the total of each part,
-// and a second kernel scans each part from the sum of the totals before it. A reverse scan runs through its variable in
-// reverse (scan_space.h) and exchanges the operands of the reducer.
+// If rows or strips are few, several blocks share one: a first kernel stores the total of each part, and a second
+// kernel scans each part from the sum of the totals before it. A reverse scan runs through its variable in reverse
+// (scan_space.h) and exchanges the reducer's operands.
 #include <algorithm>
 #include <functional>
 
@@ -162,7 +162,7 @@ std::vector<Array> MakeParts(KernelFrame& frame, const std::vector<Type>& types,
   return parts;
 }
 
-// In a sum, a term passes through at most `chain` additions. In other folds all roundings affect the result.
+// A sum's term passes through at most `chain` additions. In other folds all roundings count.
 EmittedKernel WithChain(EmittedKernel kernel, const ScanSpace& space, int64_t chain) {
   for (const auto& hero : space.heroes) {
     if (!IsFloat(hero.inst->operand(0).shape().type())) continue;
@@ -198,8 +198,7 @@ class RowScan {
 
   EmittedKernel Emit() && {
     const int64_t rows = space_.Size(Role::kKept), splits = plan_.splits;
-    // Additions in a thread, among lanes and from step to step, and two for the sums before the thread and before the
-    // step.
+    // Additions in a thread, among lanes and from step to step, and two for the sums before.
     const int64_t steps = width_ + 5 + share_ + 2;
     if (by_warp_) {
       k_.Warps([&] {
@@ -256,10 +255,10 @@ class RowScan {
     });
   }
 
-  // `before` are the sums before step `first`.
+  // `before`: sums before step `first`.
   void Walk(const Values& before, Value first, Value last) {
     const std::vector<Slot> terms = Terms(), sums = width_ > 1 ? body_.MakeSlots(1) : terms;
-    // `front` has the inclusive sums of the preceding lane.
+    // `front` has the preceding lane's inclusive sums.
     const bool shifts = width_ > 1 || space_.fold.exclusive;
     const std::vector<Slot> front = shifts ? body_.MakeSlots(1) : std::vector<Slot>();
     const std::vector<Variable> carry = body_.MakeVariables(before);
@@ -285,7 +284,7 @@ class RowScan {
     });
   }
 
-  // Elements after the end of a row are not stored, but need a value.
+  // Elements after a row's end are not stored, but need a value.
   std::vector<Slot> Terms() {
     std::vector<Slot> terms = body_.MakeSlots(width_);
     if (row_ % step_ != 0) {
@@ -305,7 +304,7 @@ class RowScan {
     });
   }
 
-  // The sums before the elements of this warp.
+  // Sums before this warp's elements.
   Values PrefixOfWarp(const std::vector<Variable>& carry) {
     if (by_warp_ || warps_ == 1) return Get(carry);
     const std::vector<Variable> prefix = body_.MakeVariables(Get(carry));
@@ -423,7 +422,7 @@ class ColumnScan {
  private:
   void Tile(const KernelBuilder::IndexBody& body) { TileOver(k_, width_, columns_, begin_, plan_.tile[1], body); }
 
-  // Takes several rows at once, so that their loads are in flight together.
+  // Several rows at once, so that their loads are in flight together.
   void Walk(const std::vector<Slot>& carry, Value first, Value last, bool is_total) {
     k_.Loop(
         first, last, plan_.unroll,

@@ -1,5 +1,5 @@
-// The emitter of scatters. Updates are made in the order of the indices, so the bits are the same each time, even if
-// indices are equal. The elements of a window are divided among threads, and window starts among blocks.
+// The emitter of scatters. Updates have the order of the indices, so the bits are the same each time, even for equal
+// indices. Threads share a window's elements, blocks share window starts.
 #include "gpu/plan/scatter_space.h"
 
 #include <functional>
@@ -103,8 +103,8 @@ class Scatter {
     StoreElement(out_, offset, EmitScalarComputation(k_, update, arguments));
   }
 
-  // Windows that never overlap have no element in common if their starts differ. So each block updates the windows of
-  // some starts. Its threads find the block's indices in a chunk of all indices and store them in order.
+  // Windows that never overlap have no common element if their starts differ, so each block updates the windows of some
+  // starts. Its threads find the block's indices in a chunk of all indices and store them in order.
   void EmitShare() {
     const int64_t chunk = plan_.threads * kIndicesOfThread;
     const Array own = k_.Shared("own", Type::kU32, chunk);
@@ -140,7 +140,7 @@ class Scatter {
     });
   }
 
-  // Knuth's multiplicative hash spreads neighbouring starts over the blocks, whatever their distance is.
+  // Knuth's multiplicative hash spreads neighbouring starts over blocks, whatever their distance.
   Value OwnerOf(Value start) const {
     const Value mixed = Convert(start, Type::kU32) * k_.Constant(Type::kU32, int64_t{2654435761});
     return ShiftRightLogical(mixed, k_.Constant(Type::kU32, 8)) % k_.Constant(Type::kU32, plan_.splits);

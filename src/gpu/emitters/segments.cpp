@@ -1,7 +1,7 @@
 // The emitter of regions whose kernels share one launch (gpu/kernel/side_by_side.h).
 //
 //   alike    elementwise kernels, or parts of them, that differ only in arrays and sizes (SegmentUnit): they share
-//            code, and tables give the unit of each block
+//            code, and tables give each block's unit
 //   others   each is emitted by its own plan
 #include "gpu/plan/segments.h"
 
@@ -29,7 +29,7 @@ using kernel::Type;
 using kernel::Value;
 using Place = std::pair<int64_t, ShapeIndex>;  // An array in an operand of the region.
 
-// The region's operands and results that its kernels read and write.
+// The region's operands and results of its kernels.
 class Region {
  public:
   explicit Region(const EmitRequest& request) : request_(request), region_(request.body.source()) {
@@ -129,7 +129,7 @@ class AlikeEmitter {
     return {};
   }
 
-  // Groups have the order of the units' operands. Scalars, which all units read, are separate inputs.
+  // Groups have the units' order of operands. Scalars, which all units read, are separate inputs.
   Status TakeInputs(KernelBuilder& k, const FusionBody& body, LoopSpace& space, const std::vector<NodeId>& needed,
                     std::map<int, Array>* ones, std::map<NodeId, ArrayGroup>* loads) {
     std::map<int64_t, ArrayGroup> groups;
@@ -184,7 +184,7 @@ class AlikeEmitter {
     return group;
   }
 
-  // Operands and results may share buffers, because each element is read before the element at its position is written.
+  // Operands and results may share buffers: each element is read before its position is written.
   Status ShareWithResults(KernelBuilder& k, ArrayGroup group, size_t number) {
     k.SetMayAlias(group);
     for (const SegmentUnit& unit : units_) {
@@ -200,7 +200,7 @@ class AlikeEmitter {
     return {};
   }
 
-  // The unit of the current block, and its first block.
+  // The block's unit, and the unit's first block.
   std::pair<Value, Value> FindUnit(KernelBuilder& k, int64_t blocks) {
     std::vector<int64_t> padded = firsts_;
     padded.resize(std::bit_ceil(padded.size()), blocks);
@@ -233,7 +233,7 @@ class AlikeEmitter {
 
 // ---- Others ---------------------------------------------------------------------------------------------------------
 
-// The kernel's buffers become operands and results of the region, and scratch memory from number `scratch` on.
+// The kernel's buffers become the region's operands and results, and scratch memory from number `scratch` on.
 Result<EmittedKernel> EmitOther(const Region& region, const Instruction& inst, int scratch) {
   const EmitRequest& request = region.request();
   const std::optional<FusionPlan> plan = TRY(ReadPlan(inst));
@@ -305,7 +305,7 @@ class Joiner {
     return segments_[array.kernel].buffers[found - arguments.begin()];
   }
 
-  // Returns a number that is equal for inputs that read the same operand as the same type. -1 for other arrays.
+  // Equal for inputs that read the same operand as the same type. -1 for other arrays.
   int PlaceOf(kernel::ArrayOf array) {
     const KernelBuffer& buffer = BufferOf(array);
     if (buffer.kind != KernelBuffer::Kind::kOperand) return -1;

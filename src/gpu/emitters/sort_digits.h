@@ -1,5 +1,4 @@
-// One stable pass over a digit of the keys. It counts the digits, sums the counts before each digit, and moves the keys
-// in order.
+// One stable pass over a digit of the keys: counts digits, sums the counts before each, and moves the keys in order.
 #ifndef HLO_GPU_EMITTERS_SORT_DIGITS_H_
 #define HLO_GPU_EMITTERS_SORT_DIGITS_H_
 
@@ -9,7 +8,7 @@
 
 namespace hlo::gpu {
 
-// For the i-th element: the key and its carried data.
+// The i-th element's key and carried data.
 struct DigitSource {
   std::function<kernel::Value(kernel::Value i)> key, carried;
 };
@@ -33,8 +32,8 @@ class Digits {
   int64_t digits_, shift_;
 };
 
-// Sorts `count` keys by the digit of `pass`, and moves them and their carried data from half `half` of the arrays to
-// the other half.
+// Sorts `count` keys by the digit of `pass`, and moves them with carried data from half `half` of the arrays to the
+// other.
 void SortByDigit(SortKernel& sort, int pass, int half, kernel::Array keys, kernel::Array carried,
                  kernel::Array counters, kernel::Value count);
 

@@ -62,7 +62,7 @@ SortKernel::SortKernel(SortSpace& space, const EmitRequest& request, const SortS
 
 kernel::Array SortKernel::NextTiles() { return frame_.Scratch(kNextTiles, Type::kU32, DigitPasses(space_, shape_)); }
 
-// A block of a radix pass takes the next tile when it starts. So the blocks of all earlier tiles are running or done.
+// A block of a radix pass takes the next tile when it starts, so the blocks of earlier tiles are running or done.
 kernel::Value SortKernel::NumberOfBlock() {
   if (at_.step != SortStep::kRadixPass) return k().block();
   pass_ = Convert(frame_.Number("pass", at_.pass).Load(0), Type::kIndex);
@@ -73,7 +73,7 @@ kernel::Value SortKernel::NumberOfBlock() {
       taken.Store(0, next.AtomicFetch(kernel::AtomicOp::kAdd, pass_, one));
     });
   });
-  // If only this kernel runs again, the counter continues, and all tiles already have the states that others wait for.
+  // If only this kernel runs again, the counter continues, and all tiles have the states that others wait for.
   return Convert(taken.Load(0) % k().Constant(Type::kU32, k().blocks()), Type::kIndex);
 }
 
@@ -91,8 +91,8 @@ void SortKernel::Walk(const RangeBody& body, Value alone) {
 }
 
 void SortKernel::ForEach(Value count, const IndexBody& body) {
-  // Two of the widest elements have 16 bytes. The order of stores depends on the width, so every device has the same
-  // width.
+  // Two of the widest elements have 16 bytes. The order of stores depends on the width, so it is the same on every
+  // device.
   constexpr int kVector = 2;
   const int64_t step = k().threads() * int64_t{kVector};
   k().Loop(k().Index(0), count, step,

@@ -11,8 +11,8 @@
 
 namespace hlo::gpu {
 
-// Numbers of scratch arrays. Arrays that are read and written alternately exist twice. The last five are for
-// kRadixDigits and kRadixPass (sort_ranks.cpp).
+// Numbers of scratch arrays. Arrays read and written alternately exist twice. The last five are for kRadixDigits and
+// kRadixPass (sort_ranks.cpp).
 enum SortScratch : int {
   kPlaces = 0,
   kKeys = 2,
@@ -39,38 +39,38 @@ class SortKernel {
   const SortSpace& space() const { return space_; }
   const SortShape& shape() const { return shape_; }
   const SortStepAt& at() const { return at_; }
-  int64_t tiles() const { return tiles_; }  // Tiles of a line. kRadixOffsets has one block for all tiles.
+  int64_t tiles() const { return tiles_; }  // Tiles of a line. kRadixOffsets has one block for all.
 
   Value line() const { return line_; }
-  Value tile() const { return tile_; }  // For kRadixDigits, the block's number within the line.
+  Value tile() const { return tile_; }  // For kRadixDigits, the block's number in the line.
   Value first() const { return first_; }
   Value count() const { return count_; }
 
-  // The two halves of an alternating array have the ids `id` and `id + 1`.
+  // The halves of an alternating array have ids `id` and `id + 1`.
   Array Scratch(SortScratch id, int half, kernel::Type type);
   Value InLine(Value position) { return line_ * space_.length + position; }
-  // The numbers of tiles that blocks have taken, one for each pass.
+  // Number of tiles taken, by pass.
   Array NextTiles();
-  // The number of a kRadixPass, as a parameter of the kernel.
+  // A kRadixPass has its number as a parameter.
   Value pass() const { return pass_; }
 
-  // Calls `body` for the part of [0, count) of each walker. A walker is a thread, in a phase, or the whole block, at
-  // block level (SortShape). If `alone` is true, the first walker gets the whole tile.
+  // Calls `body` for each walker's part of [0, count). A walker is a thread, in a phase, or the whole block, at block
+  // level (SortShape). If `alone` is true, the first walker gets the whole tile.
   void Walk(const RangeBody& body, Value alone = Value());
   void ForEach(Value count, const IndexBody& body);
-  // Replaces each of [begin, begin + entries), kU32, by the sum of the entries before it.
+  // Replaces each kU32 of [begin, begin + entries) by the sum of those before.
   void SumBefore(Array counts, Value begin, int64_t entries);
 
   Value Element(int64_t operand, Value position);
   Value Less(Value p, Value q);
-  // Whether a key of the tile is a NaN that compares with nothing. No value if that is impossible or does not matter.
+  // Whether the tile has a NaN key that compares with nothing. No value if that is impossible or does not matter.
   Value HasUnordered();
   Value KeyAt(Value position);
   kernel::Type key_type() const;
   kernel::Type carried_type() const;  // kU32 for a position.
   Value CarriedAt(Value position);
 
-  // Stores the results at `place` of the line if it is one of the kept places.
+  // Stores the results at `place` of the line if it is kept.
   void Results(Value place, Value position);
   void Results(Value place, Value key, Value carried);
   Value KeptCount();
@@ -93,11 +93,11 @@ class SortKernel {
   Value pass_, line_, tile_, first_, count_;
 };
 
-// The keys of long lines. The first pass computes them from the operands, later passes read scratch memory, and the
-// last pass writes the results.
+// Keys of long lines. The first pass computes them from the operands, later ones read scratch memory, the last one
+// writes the results.
 class MovedKeys {
  public:
-  // Without `moves`, the pass only reads keys.
+  // Without `moves`, only reads keys.
   MovedKeys(SortKernel& sort, bool moves);
 
   // `i` counts elements of the tile.
@@ -110,7 +110,7 @@ class MovedKeys {
   kernel::Array keys_, carried_, keys_to_, carried_to_;
 };
 
-// Nodes that the kernel of the step reads from operands.
+// Operand nodes that the step's kernel reads.
 std::vector<NodeId> ReadBy(const SortSpace& space, const SortStepAt& at);
 
 EmittedKernel EmitMerge(SortSpace& space, const EmitRequest& request, const SortStepAt& at);

@@ -1,11 +1,10 @@
-// Sorting by merges of positions: each comparison loads the elements at two positions. An element of the left run
-// precedes equal elements of the right run.
+// Sorting by merges of positions: each comparison loads the elements at two positions. The left run's elements precede
+// equal ones of the right run.
 //
 // A merge is divided into parts that are merged separately. A binary search finds where both runs are cut for the
-// middle of the result, and then for the middles of its halves, each between the cuts around that half. So the cuts are
-// in order for any results of the comparator, and a comparator that is not an order gives some permutation. NaN
-// compares with nothing. With NaN, the merges of a tile are not divided, so that their comparisons are the
-// interpreter's.
+// middle of the result, and then for the middles of its halves, each between the cuts around that half. So cuts are in
+// order for any results of the comparator, and a comparator that is not an order gives some permutation. NaN compares
+// with nothing. With NaN, a tile's merges are not divided, so that their comparisons are the interpreter's.
 #include <algorithm>
 #include <bit>
 
@@ -33,15 +32,15 @@ class Merger {
  public:
   Merger(SortKernel& sort, const Runs& from) : sort_(sort), k_(sort.k()), from_(from) {}
 
-  // Merges runs into the places [begin, begin + part). `part` is a power of two that divides `begin` and is at most the
-  // length of two runs.
+  // Merges runs into [begin, begin + part). `part` is a power of two that divides `begin`, at most the length of two
+  // runs.
   void Merge(Value begin, Value part, const std::function<void(Value place, Value position)>& write) {
     const Value pair = begin / (from_.run * 2) * (from_.run * 2), right = pair + from_.run;
     const Cuts cuts = CutsOf(begin - pair, part, pair);
     const Variable i = k_.MakeVariable(cuts.low_left.Get()), j = k_.MakeVariable(cuts.low.Get() - cuts.low_left.Get());
     const Value left_end = cuts.high_left.Get(), right_end = cuts.high.Get() - left_end;
     k_.Loop(begin, pair + cuts.high.Get(), 1, [&](Value place) {
-      // After the end of a run, another place is loaded and ignored.
+      // After a run's end, another place is loaded and ignored.
       const Value at = i.Get(), at_right = j.Get();
       const Value a = Position(pair + at), b = Position(right + at_right);
       const Value takes_right = (at_right < right_end) & ((at >= left_end) | sort_.Less(b, a));
@@ -52,8 +51,8 @@ class Merger {
   }
 
  private:
-  // Two places of the result, counted from the start of the pair of runs, and how many places before each come from the
-  // left run.
+  // Two places of the result, from the start of the pair of runs, and how many places before each come from the left
+  // run.
   struct Cuts {
     Variable low, low_left, high, high_left;
   };
@@ -83,7 +82,7 @@ class Merger {
     return cuts;
   }
 
-  // The number of places from the left run among the first `size` places.
+  // Places from the left run among the first `size`.
   Value CutAt(Value size, Value pair, const Cuts& cuts) {
     const Value low_right = cuts.low.Get() - cuts.low_left.Get(), high_right = cuts.high.Get() - cuts.high_left.Get();
     const Variable low = k_.MakeVariable(Max(cuts.low_left.Get(), size - high_right));

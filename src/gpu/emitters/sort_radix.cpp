@@ -1,6 +1,5 @@
 // Sorting by digits of keys, the lowest first, with one walker for each tile (sort_kernel.h). The sum of all counts
-// before a count, by digit and then by tile, is the place of its first key. Keys are moved in their order, so every
-// pass is stable.
+// before a count, by digit and then tile, is its first key's place. Keys are moved in order, so every pass is stable.
 #include "gpu/emitters/sort_digits.h"
 
 namespace hlo::gpu {
@@ -33,7 +32,7 @@ EmittedKernel EmitLines(SortSpace& space, const EmitRequest& request, const Sort
 
 // ---- Long lines, by tile -----------------------------------------------------------------------------------------
 
-// Counts for each line, digit and tile.
+// Counts by line, digit and tile.
 Array CountsOf(SortKernel& sort) {
   return sort.frame().Scratch(kCounts, Type::kU32, sort.space().lines() * sort.shape().digits * sort.tiles());
 }

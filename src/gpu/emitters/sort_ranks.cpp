@@ -2,17 +2,16 @@
 // tile by one digit, stably, and moves them to shared memory in that order. Keys with equal digits then leave the tile
 // side by side.
 //
-// Ranks: the keys of a warp have positions in the order (item, lane). For each item, lanes find the lanes with the same
+// Ranks: a warp's keys have positions in the order (item, lane). For each item, lanes find the lanes with the same
 // digit. Their places follow the keys that the warp has counted before, and the last of these lanes updates the count.
-// The sum of all counts before a count, by digit and then by warp, is the place of the warp's first key with that
-// digit.
+// The sum of all counts before a count, by digit and then warp, is the place of the warp's first key with that digit.
 //
-// Long lines: one kernel counts the digits of all passes, because the counts do not depend on the order of keys. Each
-// pass is then one kernel. It knows where the keys of a digit begin in the line, but not how many are in earlier tiles.
-// A tile adds the counts of earlier tiles, from the nearest on, until one of them knows the sum of all tiles up to it
-// (Merrill and Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back", 2016). A block takes the next tile
-// when it starts, so it waits only for running blocks. A count and its kind are in one word, so the order in which
-// other memory becomes visible does not matter.
+// Long lines: one kernel counts the digits of all passes, because counts do not depend on the order of keys. Each pass
+// is then one kernel. It knows where a digit's keys begin in the line, but not how many are in earlier tiles. A tile
+// adds the counts of earlier tiles, from the nearest on, until one of them knows the sum of all tiles up to it (Merrill
+// and Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back", 2016). A block takes the next tile when it
+// starts, so it waits only for running blocks. A count and its kind are in one word, so the order in which other memory
+// becomes visible does not matter.
 #include <algorithm>
 #include <bit>
 #include <optional>
@@ -36,7 +35,7 @@ constexpr int kWarp = kernel::kWarpSize;
 
 Value AsIndex(Value value) { return Convert(value, Type::kIndex); }
 
-// The keys of a tile, a part of them in each thread, and their places by one digit.
+// A tile's keys, a part of them in each thread, and their places by one digit.
 class RankedTile {
  public:
   explicit RankedTile(SortKernel& sort)
@@ -53,12 +52,11 @@ class RankedTile {
 
   int64_t part() const { return part_; }
 
-  // The next six functions are called in phases. Key, Place (after Rank) and Position (before Rank) describe an item of
-  // the thread.
+  // Called in phases, for an item of the thread: Key, Place (after Rank) and Position (before Rank).
   Value Key(int64_t item) const { return keys_.Get(static_cast<int>(item)); }
   Value Place(int64_t item) const { return AsIndex(places_.Get(static_cast<int>(item))); }
   Value Position(int64_t item) const { return k_.warp() * (items_ * kWarp) + item * kWarp + k_.lane(); }
-  // Digit (possibly beyond the last one), Count in the tile and Begin of its keys describe a digit of the thread.
+  // For a digit of the thread: Digit (possibly beyond the last one), Count in the tile and Begin of its keys.
   Value Digit(int64_t digit) const { return k_.thread() * part_ + digit; }
   Value Count(int64_t digit) const { return counts_.Get(static_cast<int>(digit)); }
   Value Begin(int64_t digit) const { return begins_.Get(static_cast<int>(digit)); }
@@ -87,7 +85,7 @@ class RankedTile {
     });
   }
 
-  // `counted` is called in a phase as soon as the count of a digit is known.
+  // `counted` is called in a phase once a digit's count is known.
   void Rank(Value shift, const std::function<void(Value digit, int64_t i)>& counted = nullptr) {
     if (!counters_) counters_ = k_.Shared("counters", Type::kU32, k_.warps() * digits_);
     const Array counters = *counters_;
@@ -125,7 +123,7 @@ class RankedTile {
   }
 
  private:
-  // The number of items whose digits are compared among lanes before the counters are needed.
+  // Items whose digits lanes compare before the counters are needed.
   static constexpr int64_t kAtATime = 4;
 
   void EachWarp(const std::function<void(Value row)>& body) const {
@@ -179,12 +177,12 @@ class RankedTile {
   std::optional<Array> counters_;  // Indexed by warp and digit.
 };
 
-// With this many threads on an SM, each has 64 registers, enough for 16 keys of 32 bits and their places.
+// With so many threads on an SM, each has 64 registers, enough for 16 keys of 32 bits and their places.
 constexpr int kThreadsOfSm = 1024;
 
-// The number of positions in the tile. No value if all tiles are full.
+// Positions in the tile. No value if all tiles are full.
 Value CountOf(const SortKernel& sort) { return sort.space().length % sort.shape().tile == 0 ? Value() : sort.count(); }
-// The mask changes nothing, but gives LLVM the range of pass numbers.
+// The mask gives LLVM the range of pass numbers.
 Value ShiftOf(const SortKernel& sort, Value pass) {
   const auto passes = static_cast<uint64_t>(DigitPasses(sort.space(), sort.shape()));
   const auto most = static_cast<int64_t>(std::bit_ceil(passes) - 1);
@@ -192,7 +190,7 @@ Value ShiftOf(const SortKernel& sort, Value pass) {
 }
 Value Clamped(Value i, Value count) { return count ? Min(i, count - 1) : i; }
 
-// Keys are in registers while they move, and carried values alternate between two halves of shared memory.
+// Keys are in registers while they move. Carried values alternate between two halves of shared memory.
 void EmitLines(SortKernel& sort) {
   KernelBuilder& k = sort.k();
   const int64_t tile = sort.shape().tile;
@@ -224,7 +222,7 @@ void EmitLines(SortKernel& sort) {
 
 // ---- Long lines --------------------------------------------------------------------------------------------------
 
-// The arrays that the kernels of a long line share, except the keys.
+// Arrays that a long line's kernels share, except keys.
 class LongLine {
  public:
   explicit LongLine(SortKernel& sort)
@@ -237,11 +235,11 @@ class LongLine {
 
   int64_t Tiles() const { return sort_.space().lines() * sort_.tiles(); }
 
-  // For each digit, the place in the line where its keys begin.
+  // Where each digit's keys begin in the line.
   Array begins() const { return begins_; }
   Value BeginAt(Value entry) const { return sort_.line() * (passes_ * digits_) + entry; }
 
-  // A word for each pass, tile and digit, which is zero while its count is not known.
+  // A word for each pass, tile and digit, zero while its count is unknown.
   Array states() const { return states_; }
   Type word() const { return word_; }
   Value StateAt(Value tile, Value digit) const {
@@ -266,7 +264,7 @@ class LongLine {
   Array begins_, states_;
 };
 
-// Counts all digits. The last block of a line computes where each digit begins.
+// Counts all digits. A line's last block computes where each begins.
 class DigitCounter {
  public:
   explicit DigitCounter(SortKernel& sort)
@@ -306,10 +304,10 @@ class DigitCounter {
   }
 
  private:
-  // Lanes with the same digit increment different copies of its counter, which are in different banks.
+  // Lanes with the same digit increment copies of its counter in different banks.
   static constexpr int64_t kMostCounters = 8192, kMostCopies = 8;
 
-  // Clears the counters. Afterwards no tile has a state, and the first tile is next.
+  // Afterwards no tile has a state, and the first tile is next.
   void Clear() {
     const Array states = line_.states(), next = sort_.NextTiles();
     const int64_t words = states.elements(), part = CeilDiv(words, k_.blocks());
@@ -390,7 +388,7 @@ class DigitPass {
       });
     }
     LookBack();
-    // `starts` gets the distance from a place in the tile to the place in the line, modulo 2^32.
+    // `starts` gets the distance from the place in the tile to that in the line, modulo 2^32.
     ranked_.EachDigit([&](Value digit, int64_t i) {
       const int at = static_cast<int>(i);
       const Value before = before_.Get(at), all = before + Convert(ranked_.Count(i), line_.word());
@@ -418,7 +416,7 @@ class DigitPass {
  private:
   static constexpr int kKeysAtOnce = 4, kTilesAtOnce = 8;
 
-  // In the first tile, its own count is the count of all tiles up to it.
+  // The first tile's own count is the count of all tiles up to it.
   void Announce(Value digit, int64_t i) {
     const Value count = Convert(ranked_.Count(i), line_.word()), is_first = sort_.tile() == 0;
     line_.states().Atomic(AtomicOp::kExchange, line_.StateAt(sort_.tile(), digit),
@@ -456,8 +454,7 @@ class DigitPass {
       const Value at = line_.StateAt(Max(nearest - back, k_.Index(0)), digit);
       states.push_back(line_.states().AtomicFetch(AtomicOp::kOr, at, k_.Constant(line_.word(), 0)));
     }
-    // Counting ends at a tile that knows the sum up to it, as the first tile does, and pauses at a tile without a
-    // state.
+    // Counting ends at a tile that knows the sum up to it, as the first one does, and pauses at a tile without a state.
     Value goes_on = k_.Constant(Type::kPred, 1), is_done = k_.Constant(Type::kPred, 0);
     for (const Value state : states) {
       const Value takes = goes_on & line_.IsKnown(state);
@@ -475,8 +472,8 @@ class DigitPass {
   MovedKeys moved_;
   RankedTile ranked_;
   int part_;
-  // For each of the thread's digits: the number of its keys in the earlier tiles counted so far, the first of these
-  // tiles, and whether to continue.
+  // By digit of the thread: the number of its keys in the earlier tiles counted so far, the first of these tiles, and
+  // whether to continue.
   Slot before_, first_tile_, waits_;
   Slot waiting_;
 };

@@ -1,7 +1,7 @@
-// Selects the first k of each line without sorting the rest. When the room for candidates is full, the candidates are
-// sorted by digits and the first k stay. From then on only keys that precede the last of these are candidates, so the
-// first of equal keys stay. Vector instructions skip chunks without such keys. Tiles of a line store their first k in
-// scratch memory, and a last kernel selects among them.
+// Selects the first k of each line without sorting the rest. When the room for candidates is full, they are sorted by
+// digits and the first k stay. From then on only keys that precede the last of these are candidates, so the first of
+// equal keys stay. Vector instructions skip chunks without such keys. Tiles of a line store their first k in scratch
+// memory, and a last kernel selects among them.
 #include <algorithm>
 
 #include "gpu/emitters/sort_digits.h"
@@ -31,7 +31,7 @@ class Selection {
         takes_all_(k_.MakeVariable(k_.Constant(Type::kPred, 1))),
         last_(k_.MakeVariable(Greatest())) {}
 
-  // Selects the first among `count` elements, and calls store(i, key, carried) for the i-th that stays.
+  // Selects among `count` elements, and calls store(i, key, carried) for the i-th that stays.
   void Select(const DigitSource& source, Value count,
               const std::function<void(Value i, Value key, Value carried)>& store) {
     const Slot keys = k_.MakeSlot(sort_.key_type());
@@ -88,7 +88,7 @@ class Selection {
   Variable last_;
 };
 
-// The first `kept` keys of each tile. The last tile may have fewer.
+// Each tile's first `kept` keys. The last tile may have fewer.
 class Candidates {
  public:
   explicit Candidates(SortKernel& sort) : sort_(sort), of_line_(sort.tiles() * sort.space().kept) {

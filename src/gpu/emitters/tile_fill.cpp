@@ -34,7 +34,7 @@ void FillTile(kernel::KernelBuilder& k, Emission& emission, const kernel::Array&
         tile.Store(i * line.pitch + j * lane.pitch, value);
       });
     };
-    // Unrolls, as far as registers allow, so that several lines are loaded before the first is needed.
+    // Unrolls as far as registers allow, to load several lines before the first is needed.
     k.Loop(int64_t{0}, line.steps, k.warps(), fill_line, kernel::Bytes(tile.type()) <= 2 ? 8 : 4);
   });
 }

@@ -1,4 +1,4 @@
-// Copies an operand's tile to shared memory, for a product.
+// Copies an operand's tile to shared memory.
 #ifndef HLO_GPU_EMITTERS_TILE_FILL_H_
 #define HLO_GPU_EMITTERS_TILE_FILL_H_
 
@@ -23,12 +23,12 @@ struct FillAxis {
   int64_t size;
   kernel::Value from;
   int64_t steps, pitch;
-  std::optional<int64_t> counted;  // For a term: elements from here on are 0.
+  std::optional<int64_t> counted;  // Terms from here on are 0.
 };
 
-// Used at block level. Warps divide the steps of `line` among them. Lanes divide the steps of `lane` (index
-// `lane_index`), which are 32 times a power of 2 up to 16. `node` is converted to `declared` and then to the tile's
-// type. Elements where a condition does not hold are 0.
+// Used at block level. Warps divide the steps of `line`. Lanes divide the steps of `lane` (index `lane_index`), 32
+// times a power of 2 up to 16. `node` is converted to `declared` and then to the tile's type. Elements where a
+// condition does not hold are 0.
 void FillTile(kernel::KernelBuilder& k, Emission& emission, const kernel::Array& tile, NodeId node,
               kernel::Type declared, std::span<const IndexCondition> conditions, const FillAxis& line,
               const FillAxis& lane, IndexExpr lane_index);

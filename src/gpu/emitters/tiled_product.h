@@ -1,6 +1,6 @@
-// Products of tiles in shared memory, for GPUs. A block computes a tile of the result, a panel of terms at a time. The
-// operands are converted, and padded with 0. Blocks that share a tile process different panels and write partial sums
-// as [tile][split][row][column]. The last block to arrive adds these in the order of the terms.
+// Products of tiles in shared memory, for GPUs. A block computes a tile of the result, a panel of terms at a time.
+// Operands are converted and padded with 0. Blocks that share a tile process different panels and write partial sums as
+// [tile][split][row][column]. The last block to arrive adds these in the order of the terms.
 #ifndef HLO_GPU_EMITTERS_TILED_PRODUCT_H_
 #define HLO_GPU_EMITTERS_TILED_PRODUCT_H_
 
@@ -20,11 +20,11 @@ class TiledProduct {
   void Emit();
 
  protected:
-  // Used at block level. Multiply adds the products of the current panel.
+  // At block level. Multiply adds the current panel's products.
   virtual void BeginSums() = 0;
   virtual void Multiply() = 0;
-  // LeavePartials writes the sums row by row from `begin` on. StorePartials adds the sums of all splits from `begin`
-  // on, and writes the results.
+  // LeavePartials writes the sums row by row from `begin` on. StorePartials adds those of all splits from `begin` on,
+  // and writes the results.
   virtual void Store() = 0;
   virtual void LeavePartials(const kernel::Array& partials, kernel::Value begin) = 0;
   virtual void StorePartials(const kernel::Array& partials, kernel::Value begin) = 0;

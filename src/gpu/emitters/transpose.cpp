@@ -1,7 +1,7 @@
 // The emitter of transposes. Operands that are contiguous along another dimension than the outputs pass through tiles
-// of shared memory, so that both sides access memory in runs. A tile of three sizes, [rows, columns, rows of a small
-// tile], is a strip of small tiles. If the outputs' minor dimension is short, each thread reads one element of each run
-// and writes them as neighbours.
+// of shared memory, so that both sides access memory in runs. A tile [rows, columns, rows of a small tile] is a strip
+// of small tiles. If the outputs' minor dimension is short, each thread reads one element of each run and writes them
+// as neighbours.
 #include "gpu/plan/transpose_space.h"
 
 #include <algorithm>
@@ -49,7 +49,7 @@ Result<EmittedKernel> EmitInterleaved(LoopSpace& space, const EmitRequest& reque
     of_run.push_back(emission.Leave());
   }
   TileOver(k, 1, lane.size, begin, step, [&](Value i) {
-    // All elements are computed first, so that the stores become adjacent vectors.
+    // Elements are computed first, so that the stores become adjacent vectors.
     std::vector<std::vector<Value>> results;
     std::vector<Value> offsets;
     for (const Emission::ScopeData& run : of_run) {
@@ -102,8 +102,8 @@ Result<EmittedKernel> EmitTranspose(const EmitRequest& request) {
   Emission& emission = frame.emission();
   const int warps = k.warps();
 
-  // Neighbouring blocks take neighbouring rows of the outputs, which are adjacent in the operands. Long runs of loads
-  // matter more than long runs of stores, because a kernel waits for its loads.
+  // Neighbouring blocks take neighbouring rows of the outputs, which are adjacent in the operands. A kernel waits for
+  // its loads, so long runs of loads matter more than those of stores.
   const Value first_row = k.block() % strips * strip;
   Value rest = k.block() / strips;
   const Value column0 = rest % column_tiles * tile_columns;
@@ -114,8 +114,8 @@ Result<EmittedKernel> EmitTranspose(const EmitRequest& request) {
     rest = rest / space->variables[v].size;
   }
 
-  // Small tiles of a strip are unrolled if they are whole, so that several are loaded at once. Their rows are padded by
-  // a cache line, so that vectors are stored and loaded as a whole and do not wait for each other.
+  // Whole small tiles of a strip are unrolled, to load several at once. Their rows are padded by a cache line, so that
+  // vectors are stored and loaded as a whole and do not wait for each other.
   const bool is_written_out =
       strip > tile_rows && k.warps() == 1 && rows % tile_rows == 0 && columns % tile_columns == 0 && tile_rows <= 32;
   const auto each_line = [&](Value count, int64_t lines, const std::function<void(Value)>& body) {

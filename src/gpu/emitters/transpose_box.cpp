@@ -1,6 +1,6 @@
-// The emitter of transposes with short runs. A box is read in the order of the operands, permuted in shared memory by a
-// table, and written in the order of the outputs. Both reads and writes are vectors, because a processor limits the
-// number of pending stores, whether they are elements or vectors.
+// The emitter of transposes with short runs. A box is read in the operands' order, permuted in shared memory by a
+// table, and written in the outputs' order. Reads and writes are vectors, because a processor limits the number of
+// pending stores, whether elements or vectors.
 #include "gpu/emitters/transpose_box.h"
 
 #include <algorithm>
@@ -44,7 +44,7 @@ class BoxEmitter {
 
  private:
   struct Run {
-    // The start of the run in each box.
+    // The run's start in each box.
     Value read, written;
     Value count;
   };
@@ -61,8 +61,8 @@ class BoxEmitter {
     }
   }
 
-  // Calls `body` for each run: the elements along `variables` (minor first), which are contiguous. In a run, the minor
-  // variable counts all elements. The other variables become loops.
+  // Calls `body` for each run: the contiguous elements along `variables` (minor first). In a run, the minor variable
+  // counts all elements. Other variables become loops.
   void ForEachRun(std::span<const size_t> variables, const std::function<void(const Run&)>& body) {
     std::vector<size_t> loops;
     int64_t below = 1;
@@ -116,7 +116,7 @@ class BoxEmitter {
     });
   }
 
-  // For each element of a written run, its place in the box that was read.
+  // For each element of a written run, its place in the read box.
   std::vector<int64_t> Places() const {
     std::vector<int64_t> places = {0};
     for (size_t v = box_.run; v < space_.variables.size(); ++v) {
@@ -171,7 +171,7 @@ class BoxEmitter {
   Emission& emission_;
   const std::vector<int64_t> read_pitches_, written_pitches_;
   const std::vector<Array> arrays_;
-  // For each load, the box in the order of reading and in the order of writing.
+  // Each load's box in the order of reading and of writing.
   std::vector<Array> read_, written_;
   std::vector<Value> origin_, counts_;
 };
