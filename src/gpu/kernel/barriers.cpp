@@ -46,7 +46,7 @@ struct Touched {
   }
 };
 
-// Accesses since the last barrier of the block (or warp), and since the last one of the cluster.
+// Accesses since the last barrier of the block (or warp) and of the cluster.
 struct Pending {
   Touched block, cluster;
 
@@ -61,14 +61,14 @@ class Placer {
  public:
   explicit Placer(Kernel& kernel) : kernel_(kernel), nothing_(kernel.arrays.size()) { Number(kernel.body); }
 
-  // Places barriers, and updates `pending` from the start of the region to its end.
+  // Places barriers, and updates `pending` from the region's start to its end.
   void Walk(Region& region, Op barrier, Pending& pending) {
     std::vector<Instruction> body;
     body.reserve(region.body.size());
     for (Instruction& instruction : region.body) {
       switch (instruction.op) {
         case Op::kLoop: {
-          // The body may run again, so the accesses at its end also precede its start.
+          // The body may run again, so accesses at its end precede its start.
           Region trial = instruction.regions[0];
           Pending end = pending;
           Walk(trial, barrier, end);
@@ -79,7 +79,7 @@ class Placer {
           break;
         }
         case Op::kWhile: {
-          // The condition also follows the body, and code after the loop follows the condition.
+          // The condition follows the body, and code after the loop follows the condition.
           std::vector<Region> trial = instruction.regions;
           Pending end = pending;
           for (Region& part : trial) Walk(part, barrier, end);

@@ -13,9 +13,9 @@
 namespace hlo::kernel {
 namespace {
 
-// The pointers that fit into the 32,764 bytes of launch parameters, beside other parameters.
+// Pointers that fit into the 32,764 bytes of launch parameters, beside others.
 constexpr int64_t kMostMembers = 4000;
-// Every GPU with clusters supports this many blocks in a cluster.
+// Every GPU with clusters supports so many blocks in one.
 constexpr int kMostInCluster = 8;
 
 uint64_t FloatBits(Type type, double value) {

@@ -120,7 +120,7 @@ Value operator+(Value a, Value b);
 Value operator-(Value a, Value b);
 Value operator*(Value a, Value b);
 Value operator/(Value a, Value b);  // Correctly rounded for floats.
-Value operator%(Value a, Value b);  // Floats: fmod, exact. Integers: the result has the sign of the dividend.
+Value operator%(Value a, Value b);  // Floats: fmod, exact. Integers: the result has the dividend's sign.
 Value operator-(Value a);
 Value operator&(Value a, Value b);
 Value operator|(Value a, Value b);
@@ -130,7 +130,7 @@ Value ShiftLeft(Value a, Value amount);
 Value ShiftRightArithmetic(Value a, Value amount);
 Value ShiftRightLogical(Value a, Value amount);
 Value MulHigh(Value a, Value b);
-// Comparisons give kPred. With NaN all are false except !=, which is true.
+// Comparisons give kPred. With NaN all are false except !=.
 Value operator==(Value a, Value b);
 Value operator!=(Value a, Value b);
 Value operator<(Value a, Value b);
@@ -154,8 +154,7 @@ Value RoundAwayFromZero(Value a);
 Value CopySign(Value magnitude, Value sign);
 Value CountLeadingZeros(Value a);
 Value PopulationCount(Value a);
-// Converts to `type`. Floats round to nearest even. Float to integer truncates and saturates, and NaN gives 0. To
-// kPred: a != 0.
+// Floats round to nearest even. Float to integer truncates and saturates, and NaN gives 0. To kPred: a != 0.
 Value Convert(Value a, Type type);
 Value Bitcast(Value a, Type type);  // Same width.
 
@@ -205,18 +204,15 @@ class Array {
   void Store(Value index, Value value) const;
   Value Load(int64_t index) const;
   void Store(int64_t index, Value value) const;
-  // Access `width` contiguous elements. The index must be a multiple of width, and width * bytes at most 16. Prefer
-  // Tile.
+  // Access `width` contiguous elements. The index is a multiple of width, and width * bytes at most 16. Prefer Tile.
   std::vector<Value> LoadVector(Value index, int width) const;
   void StoreVector(Value index, std::span<const Value> values) const;
-  // For a SharedTile. LoadTransposed is used after KernelBuilder::TransposeTile, with adjacent rows in adjacent
-  // threads.
+  // For a SharedTile. LoadTransposed follows KernelBuilder::TransposeTile, with adjacent rows in adjacent threads.
   void StoreAt(Value row, Value column, Value value) const;
   Value LoadTransposed(Value row, Value column) const;
   // For a shared array: loads from the array of block `rank` of the cluster.
   Value LoadFrom(Value rank, Value index) const;
-  // Atomic operations are relaxed and device-wide, at thread level, for 32 and 64 bits. Floats have only kAdd and
-  // kExchange.
+  // Relaxed and device-wide, at thread level, for 32 and 64 bits. Floats have only kAdd and kExchange.
   void Atomic(AtomicOp op, Value index, Value value) const;
   Value AtomicFetch(AtomicOp op, Value index, Value value) const;  // Returns the old value.
   // Returns the old value. Integers only.
@@ -228,7 +224,7 @@ class Array {
   int32_t id_ = -1;
 };
 
-// Parameters of one type that are selected by number, so that one launch processes many arrays.
+// Parameters of one type that are selected by number: one launch processes many arrays.
 class ArrayGroup {
  public:
   Type type() const;
@@ -242,12 +238,12 @@ class ArrayGroup {
   int32_t id_ = -1;
 };
 
-// `width` values for each thread, which are kept across phases. Read and written at thread level.
+// `width` values for each thread, kept across phases. Used at thread level.
 class Slot {
  public:
   Type type() const;
   int width() const;
-  // In a Tile with V == width: the element of the tile index. In a Phase: the only element.
+  // In a Tile with V == width: the tile index's element. In a Phase: the only element.
   Value Get() const;
   void Set(Value value) const;
   // In a Phase: element j.
@@ -263,14 +259,13 @@ class Slot {
 
 enum class MatrixOrder : uint8_t { kRowMajor, kColumnMajor };
 
-// A matrix of a warp in the format of matrix products (mma.h), with `width()` elements in each lane.
+// A warp's matrix in the format of matrix products (mma.h), with `width()` elements in each lane.
 class Fragment {
  public:
   FragmentKind kind() const;
   Type type() const { return slot_.type(); }
   int width() const { return slot_.width(); }
-  // Used in a Phase: element `element` of this lane, and its row and column in the matrix. Set rounds elements of tf32
-  // factors.
+  // In a Phase: element `element` of this lane, its row and its column. Set rounds elements of tf32 factors.
   Value Get(int element) const { return slot_.Get(element); }
   void Set(int element, Value value) const;
   Value Row(int element) const;
@@ -280,7 +275,7 @@ class Fragment {
   friend class KernelBuilder;
   Slot slot_;
 };
-// Fragments by their role in a product, so that the compiler checks the roles.
+// The compiler checks the fragments' roles.
 template <FragmentRole role>
 class FragmentOf : public Fragment {};
 using LeftFragment = FragmentOf<FragmentRole::kLeft>;
@@ -288,7 +283,7 @@ using RightFragment = FragmentOf<FragmentRole::kRight>;
 using SumFragment = FragmentOf<FragmentRole::kSum>;
 
 // A mutable value at the level where it was made: one per block, warp or thread, and in a Tile one per element. Written
-// at that level, also in loops and ifs; read at that level and below.
+// at that level, also in loops and ifs. Read at that level and below.
 class Variable {
  public:
   Type type() const;
@@ -313,38 +308,38 @@ class KernelBuilder {
   KernelBuilder(std::string name, int64_t blocks, int threads);
   KernelBuilder(const KernelBuilder&) = delete;
 
-  // Limits registers so that this many blocks fit on an SM.
+  // Limits registers so that so many blocks fit on an SM.
   void SetMinBlocksPerSm(int blocks) { kernel_.min_blocks_per_sm = blocks; }
-  // Declares that index arithmetic may reach `indices`. The sizes of arrays are known.
+  // Index arithmetic may reach `indices`. The sizes of arrays are known.
   void CountsTo(int64_t indices) { kernel_.wide_index |= indices >= kLeastWideIndex; }
-  // Sets the HLO instruction of the code recorded from now on, for reports of the sanitizer.
+  // The HLO instruction of the code recorded from now on, for the sanitizer.
   void SetSource(std::string instruction);
 
-  // Parameters, in argument order. All indices must be below `elements`. The GPU code assumes `alignment`, in bytes.
+  // Parameters, in argument order. All indices must be below `elements`. GPU code assumes `alignment`, in bytes.
   Array Input(std::string name, Type type, int64_t elements, int64_t alignment = 256);
   Array Output(std::string name, Type type, int64_t elements, int64_t alignment = 256);
   Array InOut(std::string name, Type type, int64_t elements, int64_t alignment = 256);
-  // Lets the parameter share memory with another parameter, with equal elements at equal indices (update in place).
+  // The parameter may share memory with another, with equal elements at equal indices (update in place).
   void SetMayAlias(Array array);
-  void SetMayAlias(ArrayGroup group);  // Each member may alias the same member of another group.
+  void SetMayAlias(ArrayGroup group);  // Each member may alias the same one of another group.
   // Groups of parameters, with a pointer and a number of elements for each member. Group() makes `members` members of
-  // at most `elements` elements. The input `sizes` (kS64) contains their actual sizes at launch.
+  // at most `elements` elements, whose actual sizes at launch are in the input `sizes` (kS64).
   ArrayGroup InputGroup(std::string name, Type type, std::vector<int64_t> elements, int64_t alignment = 256);
   ArrayGroup OutputGroup(std::string name, Type type, std::vector<int64_t> elements, int64_t alignment = 256);
   ArrayGroup InOutGroup(std::string name, Type type, std::vector<int64_t> elements, int64_t alignment = 256);
   ArrayGroup Group(ArrayKind kind, std::string name, Type type, int64_t members, int64_t elements, Array sizes,
                    int64_t alignment = 256);
   Array Shared(std::string name, Type type, int64_t elements);
-  // A shared array for values that are written along rows and read along columns. `rows` and `columns` must be
-  // multiples of 16. `padding`, at least 1, is the number of unused elements after each row.
+  // A shared array that is written along rows and read along columns. `rows` and `columns` must be multiples of 16.
+  // `padding`, at least 1, counts unused elements after each row.
   Array SharedTile(std::string name, Type type, int64_t rows, int64_t columns, int64_t padding = 1);
-  // Used at block level, between writing and reading a SharedTile. Only the first `rows` rows and `columns` columns
-  // will be read. The GPU reads columns directly, because the padding puts lanes on different banks. The host
-  // transposes in registers.
+  // At block level, between writing and reading a SharedTile. Only the first `rows` rows and `columns` columns will be
+  // read. The GPU reads columns directly, because the padding puts lanes on different banks. The host transposes in
+  // registers.
   void TransposeTile(Array tile, Value rows, Value columns);
-  // Starts to copy 16 bytes from an input to a shared array of the same type. Used in a Phase; both indices must be at
-  // multiples of 16 bytes. Each CopyWait, at block level, ends a group of copies. It waits until at most `on_their_way`
-  // groups are unfinished. With two alternating halves of an array:
+  // Starts to copy 16 bytes from an input to a shared array of the same type, in a Phase. Both indices must be at
+  // multiples of 16 bytes. Each CopyWait, at block level, ends a group of copies, and waits until at most
+  // `on_their_way` groups are unfinished. With two alternating halves of an array:
   //
   //   fetch(0); k.CopyWait(1);
   //   k.Loop(0, stages, 1, [&](Value stage) {
@@ -355,8 +350,8 @@ class KernelBuilder {
   void CopyAsync(Array to, Value to_index, Array from, Value from_index);
   void CopyWait(int on_their_way = 0);
   Array Table(std::string name, Type type, std::vector<int64_t> bits);
-  // A parameter whose pointer is the handle of a condition in the CUDA graph that contains the launch. At thread level
-  // only one thread may use SetCondition (kU32). At block or warp level it runs once for each block or warp.
+  // A parameter whose pointer is the handle of a condition in the launch's CUDA graph. At thread level only one thread
+  // may use SetCondition (kU32). At block or warp level it runs once for each block or warp.
   Array Condition(std::string name);
   void SetCondition(Array condition, Value value);
 
@@ -367,9 +362,9 @@ class KernelBuilder {
   Value Index(int64_t value) { return Constant(Type::kIndex, value); }
 
   Value block();  // At any level.
-  // Groups the blocks into clusters of `blocks`. a.LoadFrom(rank, index) then reads the shared array `a` of another
-  // block of the cluster. Build() places barriers of the cluster (barriers.h). Accesses that need such a barrier must
-  // be in code that all blocks of a cluster execute alike. Requires sm_90.
+  // Groups blocks into clusters of `blocks`. a.LoadFrom(rank, index) then reads the shared array `a` of another block
+  // of the cluster. Build() places barriers of the cluster (barriers.h). Accesses that need one must be in code that
+  // all blocks of a cluster execute alike. Requires sm_90.
   void SetCluster(int blocks);
   Value cluster_rank();   // At any level.
   Value cluster_index();  // block() / cluster(), the same for all blocks of a cluster.
@@ -382,18 +377,17 @@ class KernelBuilder {
   int threads() const { return kernel_.threads; }
   int warps() const { return kernel_.warps(); }
 
-  // Phase and Tile are used at block or warp level, Warps at block level, and Loop and If at any level.
+  // Phase and Tile are for block or warp level, Warps for block level, Loop and If for any level.
   void Phase(const Body& body);
   void Tile(int width, Value limit, const IndexBody& body);
   void Tile(int width, const IndexBody& body);  // Covers threads * width elements, or 32 * width at warp level.
   void Warps(const Body& body);
-  // for (index = begin; index < end; index += step). On the GPU the body is unrolled `unroll` times; 0 unrolls
-  // completely.
+  // for (index = begin; index < end; index += step). The GPU unrolls the body `unroll` times, completely for 0.
   void Loop(Value begin, Value end, Value step, const IndexBody& body, int unroll = 1);
   void Loop(int64_t begin, int64_t end, int64_t step, const IndexBody& body, int unroll = 1);
   void Loop(Value begin, Value end, int64_t step, const IndexBody& body, int unroll = 1);
   void If(Value condition, const Body& then, const Body& otherwise = nullptr);
-  // while (condition()) body(). Used at block level. The condition is the same for all threads and may contain phases.
+  // while (condition()) body(), at block level. The condition is the same for all threads and may contain phases.
   // Variables and arrays carry values from trip to trip.
   void While(const std::function<Value()>& condition, const Body& body);
 
@@ -406,51 +400,50 @@ class KernelBuilder {
   void Fill(Slot slot, Value value);
   void Fill(Slot slot, double value) { Fill(slot, Constant(slot.type(), value)); }
 
-  // Reductions over all threads of the warp (at warp level) or of the block (at block level). The order is fixed:
-  // elements of a slot, then adjacent lanes (0 with 1, 2 with 3, then 0 with 2, ...), then warps. Afterwards the slots
-  // may contain partial results.
+  // Reductions over all threads of the warp (at warp level) or block (at block level). The order is fixed: elements of
+  // a slot, then adjacent lanes (0 with 1, 2 with 3, then 0 with 2, ...), then warps. Afterwards the slots may contain
+  // partial results.
   Value WarpReduce(Slot slot, const Combine& combine);
   std::vector<Value> WarpReduce(std::span<const Slot> slots, const CombineMany& combine);
   Value BlockReduce(Slot slot, const Combine& combine);
   std::vector<Value> BlockReduce(std::span<const Slot> slots, const CombineMany& combine);
-  // Reduces groups of `lanes` (a power of two) adjacent lanes. Every lane's slots get the result. Warp level, width 1.
+  // Reduces groups of `lanes` (a power of two) adjacent lanes. Every lane gets the result. Warp level, width 1.
   void GroupReduce(std::span<const Slot> slots, int lanes, const CombineMany& combine);
-  // Inclusive scan over the lanes, or over the threads of the block, in place. BlockScan returns the totals. Width 1.
+  // Inclusive scan over the lanes, or over the block's threads, in place. BlockScan returns the totals. Width 1.
   void WarpScan(std::span<const Slot> slots, const CombineMany& combine);
   std::vector<Value> BlockScan(std::span<const Slot> slots, const CombineMany& combine);
   // Warp level, width 1. `to` of lane l becomes `from` of lane l + amount, l - amount, l ^ amount, or lane[l] (kS32,
-  // 0..31). A lane whose source is outside the warp keeps its own `from`.
+  // 0..31). Without such a lane in the warp it is the own `from`.
   void ShuffleDown(Slot to, Slot from, int amount);
   void ShuffleUp(Slot to, Slot from, int amount);
   void ShuffleXor(Slot to, Slot from, int amount);
   void ShuffleIndexed(Slot to, Slot from, Slot lane);
-  // Warp level, kU32, width 1. `to` gets a bit for each lane of the warp whose `from` has the same low `bits` bits as
-  // the `from` of this lane.
+  // Warp level, kU32, width 1. `to` gets a bit for each lane whose `from` has the same low `bits` bits as this lane's.
   void Match(Slot to, Slot from, int bits);
-  // The value of one lane as a value at warp level.
+  // One lane's value, at warp level.
   Value WarpBroadcast(Slot slot, Value lane);
   Value WarpBroadcast(Slot slot, int lane) { return WarpBroadcast(slot, Index(lane)); }
 
-  // Matrix products of a warp. Fragments are made at block or warp level; all other functions are used at warp level.
+  // Matrix products of a warp. Fragments are made at block or warp level, and used at warp level.
   LeftFragment MakeLeft(MmaShape shape);
   RightFragment MakeRight(MmaShape shape);
   SumFragment MakeSum(MmaShape shape);
   void Fill(SumFragment sum, Value value);
-  // Element [row, column] is read from index + row * pitch + column, or, if column-major, from index + row + column *
-  // pitch. An f32 array can fill a tf32 fragment. From a shared array, with index and pitch multiples of 16 bytes, one
-  // instruction can load a whole left or right matrix.
+  // Element [row, column] is at index + row * pitch + column, or, if column-major, index + row + column * pitch. An f32
+  // array can fill a tf32 fragment. From a shared array, with index and pitch multiples of 16 bytes, one instruction
+  // can load a whole left or right matrix.
   void LoadFragment(const Fragment& to, Array from, Value index, int64_t pitch, MatrixOrder order);
   void Mma(SumFragment sum, LeftFragment left, RightFragment right);
 
-  // Used at block level, for reductions divided over blocks. Counts the arriving blocks in counters[index] (kU32 InOut,
-  // zero before the launch). Returns true in the last of `expected` blocks, which resets the counter to zero. The last
-  // block sees all writes to kInOut arrays that other blocks made before they arrived.
+  // For reductions divided over blocks, at block level. Counts arriving blocks in counters[index] (kU32 InOut, zero
+  // before the launch). True in the last of `expected` blocks, which resets the counter. It sees all writes to kInOut
+  // arrays that other blocks made before they arrived.
   Value ArriveLast(Array counters, Value index, int64_t expected);
 
-  // Ends the recording, places barriers and verifies the kernel.
+  // Ends the recording, places barriers and verifies.
   Kernel Build() &&;
 
-  // Records one instruction in the current region. For the functions of this header and math.h.
+  // Records an instruction in the current region, for this header and math.h.
   Value Record(Op op, Type type, std::initializer_list<Value> operands, int64_t imm = 0, int64_t imm2 = 0);
   bool IsConstant(Value value, int64_t* bits) const;
 

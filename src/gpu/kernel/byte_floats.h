@@ -1,4 +1,4 @@
-// Conversions between floats of at most 8 bits and f32 by bit arithmetic. A table would need gathers, which are slower.
+// Conversions between floats of at most 8 bits and f32 by bit arithmetic. A table would need slower gathers.
 #ifndef HLO_GPU_KERNEL_BYTE_FLOATS_H_
 #define HLO_GPU_KERNEL_BYTE_FLOATS_H_
 
@@ -9,8 +9,7 @@ namespace hlo::kernel {
 
 FloatFormat FormatOf(Type type);
 
-// Same results as hlo::DecodeFloat and hlo::EncodeFloat, between kU8 and kF32. Bits of the byte outside the format are
-// ignored.
+// As hlo::DecodeFloat and hlo::EncodeFloat, between kU8 and kF32. Bits outside the format are ignored.
 Value DecodeByteFloat(FloatFormat format, Value byte);
 Value EncodeByteFloat(FloatFormat format, Value number);
 

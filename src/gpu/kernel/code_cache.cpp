@@ -55,7 +55,7 @@ bool IsEntry(std::string_view name) {
   return name.size() == 2 * sizeof(CodeKey) && name.find_first_not_of(kDigits) == std::string_view::npos;
 }
 
-// The build id, a hash by the linker, of the loaded object that contains the address `inside`.
+// The linker's hash of the loaded object that contains the address `inside`.
 struct BuildId {
   uintptr_t inside;
   std::string id;
@@ -153,7 +153,7 @@ std::vector<std::string> CodeCache::TakeNotes() {
   return std::exchange(notes_, {});
 }
 
-// The code in the directory is run, so the directory must not be writable by other users.
+// The directory's code is run, so other users must not be able to write there.
 std::string CodeCache::WhyNotUsed(int file) const {
   struct stat info = {};
   if (fstat(file, &info) != 0) return Str("cannot be examined: ", std::strerror(errno));
@@ -219,7 +219,7 @@ std::optional<std::string> CodeCache::Find(const CodeKey& key) {
     return std::nullopt;
   }
   std::optional<std::string> code = ReadEntry(file, key);
-  // Marks the entry as used. A failure only lets it be removed sooner.
+  // Marks the entry as used. After a failure it is only removed sooner.
   if (code) futimens(file, nullptr);
   close(file);
   if (!code) Damaged(name);
@@ -237,7 +237,7 @@ bool CodeCache::Write(const std::string& name, const CodeKey& key, std::string_v
   header.key = key;
   header.bytes = code.size();
   header.digest = DigestOf(code);
-  // The entry is not forced to the disk, because reading detects damage.
+  // Need not reach the disk, because reading detects damage.
   bool whole = WriteAll(file, {reinterpret_cast<const char*>(&header), sizeof header}) && WriteAll(file, code);
   const int reason = errno;
   whole = close(file) == 0 && whole;

@@ -1,6 +1,6 @@
 // A cache of compiled kernels in a directory, shared by processes.
 //
-// Each entry is a file, named by a hash of all inputs that determine the code. It is first written under a temporary
+// Each entry is a file, named by a hash of all inputs that determine the code, and first written under a temporary
 // name. Because processes may be killed and the directory may contain anything, an entry is used only if its header has
 // the right key, length and hash. Failures become notes, not errors.
 #ifndef HLO_GPU_KERNEL_CODE_CACHE_H_
@@ -20,15 +20,15 @@ namespace hlo::kernel {
 
 using CodeKey = std::array<uint8_t, 32>;
 
-// Returns a BLAKE3 hash of the parts, their lengths and this program's build id.
+// A BLAKE3 hash of the parts, their lengths and this program's build id.
 CodeKey KeyOf(std::initializer_list<std::string_view> parts);
 
 class CodeCache {
  public:
   static constexpr int64_t kMostBytes = int64_t{256} << 20;
 
-  // The directory is created on first use, accessible only for its user. `most_bytes` limits the sum of the entries,
-  // each rounded up to whole file blocks.
+  // Makes the directory on first use, accessible only for its user. `most_bytes` limits the sum of entries, each
+  // rounded up to whole file blocks.
   explicit CodeCache(std::string directory, int64_t most_bytes = kMostBytes);
   CodeCache(const CodeCache&) = delete;
   ~CodeCache();
@@ -36,7 +36,7 @@ class CodeCache {
   // All functions are thread-safe.
   std::optional<std::string> Find(const CodeKey& key);
   void Keep(const CodeKey& key, std::string_view code);
-  // If Keep was called since the last call, removes the least recently used entries beyond the limit.
+  // If Keep was called since, removes the least recently used entries beyond the limit.
   void MakeRoom();
 
   struct Contents {
@@ -46,7 +46,7 @@ class CodeCache {
   const std::string& directory() const { return directory_; }
   int64_t most_bytes() const { return most_bytes_; }
 
-  // The failures since the last call. Equal failures are noted once.
+  // Failures since the last call, equal ones once.
   std::vector<std::string> TakeNotes();
 
  private:

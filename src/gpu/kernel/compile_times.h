@@ -1,5 +1,5 @@
-// Measures the processor time of compiling kernels by phase. Logs one line for each batch of kernels
-// (--vmodule=compile_times=1), which bench/kernel_compile.py reads.
+// Processor time of compiling kernels by phase. Logs one line for each batch (--vmodule=compile_times=1), which
+// bench/kernel_compile.py reads.
 #ifndef HLO_GPU_KERNEL_COMPILE_TIMES_H_
 #define HLO_GPU_KERNEL_COMPILE_TIMES_H_
 
@@ -21,8 +21,7 @@ enum class CompilePhase : uint8_t {
 class CompileTimes {
  public:
   void Add(CompilePhase phase, int64_t nanoseconds) { nanoseconds_[static_cast<size_t>(phase)] += nanoseconds; }
-  // `compiled` counts different kernels, `quick` the kernels that were compiled with low effort, and `kept` the kernels
-  // that came from the CodeCache.
+  // `compiled` counts different kernels, `quick` those compiled with low effort, `kept` those from the CodeCache.
   void Log(std::string_view target, size_t kernels, size_t compiled, int64_t quick = 0, int64_t kept = 0) const;
 
  private:

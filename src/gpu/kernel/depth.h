@@ -1,4 +1,4 @@
-// The longest dependency chain in a kernel. LLVM's code generator recurses over such chains.
+// The longest dependency chain in a kernel. LLVM's code generator recurses over it.
 #ifndef HLO_GPU_KERNEL_DEPTH_H_
 #define HLO_GPU_KERNEL_DEPTH_H_
 
@@ -11,7 +11,7 @@ namespace hlo::kernel {
 // LLVM 19 overflows a stack of 8 MiB at a depth of 52,000 nodes (DAGTypeLegalizer::AnalyzeNewNode).
 constexpr int64_t kMostDepth = 40'000;
 
-// Estimates the depth in nodes of LLVM's selection DAG.
+// Estimated depth in nodes of LLVM's selection DAG.
 int64_t Depth(const Kernel& kernel);
 
 }  // namespace hlo::kernel

@@ -1,4 +1,4 @@
-// Finds kernels with equal code, so that it is compiled once, and orders kernels by the size of the code.
+// Finds kernels with equal code, to compile it once, and orders kernels by code size.
 #ifndef HLO_GPU_KERNEL_DISTINCT_H_
 #define HLO_GPU_KERNEL_DISTINCT_H_
 
@@ -10,16 +10,16 @@
 
 namespace hlo::kernel {
 
-// The number of instructions, times the elements of tiles and the unrolled copies of loops.
+// Instructions, times elements of tiles and unrolled copies of loops.
 int64_t CodeSize(const Kernel& kernel);
 
 struct DistinctKernels {
   std::vector<const Kernel*> kernels;  // Without duplicates, the largest first.
   std::vector<KernelHash> hashes;
   std::vector<int64_t> sizes;
-  std::vector<size_t> which;  // For each input, its index in `kernels`.
+  std::vector<size_t> which;  // Index in `kernels` of each input.
 };
-// Resets properties that do not affect the code of a lowering (host or NVPTX).
+// Resets properties that a lowering (host or NVPTX) ignores.
 using Forget = void (*)(Kernel& kernel);
 DistinctKernels FindDistinct(std::span<const Kernel* const> kernels, Forget forget);
 

@@ -211,7 +211,7 @@ class Converter {
       truncate->eraseFromParent();
       return;
     }
-    // LLVM combines the conversion of an integer with the rounding to bf16, but not every host has this instruction.
+    // LLVM combines converting an integer with rounding to bf16, but not every host has this instruction.
     if (auto* cast = llvm::dyn_cast<llvm::CastInst>(&instruction); cast && cast->getType()->isBFloatTy() &&
                                                                    cast->getSrcTy()->isIntegerTy() &&
                                                                    !llvm::isa<llvm::BitCastInst>(cast)) {
@@ -227,7 +227,7 @@ class Converter {
       call->eraseFromParent();
       return;
     }
-    // Inline assembly only orders launches, which run one after another here.
+    // Inline assembly orders launches, which run one after another here.
     if (auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction); call && call->isInlineAsm()) {
       call->eraseFromParent();
       return;
@@ -235,7 +235,7 @@ class Converter {
     RewriteAccess(instruction);
   }
 
-  // Replaces phis of bf16 by phis of integers, because a host without bf16 would widen and round the values.
+  // Replaces phis of bf16 by phis of integers. A host without bf16 would widen and round the values.
   void JoinBitsOfBF16() {
     std::vector<std::pair<llvm::PHINode*, llvm::PHINode*>> joins;
     for (llvm::Instruction& instruction : llvm::instructions(coroutine_)) {
@@ -277,7 +277,7 @@ class Converter {
       case llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x: return replace(block_);
       case llvm::Intrinsic::nvvm_read_ptx_sreg_cluster_ctarank:
         return replace(b_.CreateURem(block_, b_.getInt32(kernel_.cluster)));
-      // The call is removed later, because the load that uses it needs its operands.
+      // The call stays for now, because the load that uses it needs its operands.
       case llvm::Intrinsic::nvvm_mapa: maps_.push_back(&call); return;
       case llvm::Intrinsic::nvvm_barrier_cluster_arrive_aligned: call.eraseFromParent(); return;
       case llvm::Intrinsic::nvvm_barrier_cluster_wait_aligned:
@@ -321,7 +321,7 @@ class Converter {
     }
   }
 
-  // Emits cvt.rn.bf16.f32 as integer operations, like ScalarEmitter. Returns the bits as i16.
+  // cvt.rn.bf16.f32 as integer operations, like ScalarEmitter. Returns the bits as i16.
   LlvmValue ToBF16(LlvmValue value) {
     LlvmValue const bits = b_.CreateBitCast(value, I32());
     LlvmValue const bias = b_.CreateAdd(b_.CreateAnd(b_.CreateLShr(bits, 16), 1), b_.getInt32(0x7fff));
@@ -341,8 +341,7 @@ class Converter {
       site.atomic = atomic;
       pointer_operand = operand;
     };
-    // Accesses get alignment 1, because host buffers are aligned only to elements and misaligned accesses must not
-    // fault.
+    // Host buffers are aligned only to elements, and misaligned accesses must not fault.
     if (auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction)) {
       access(load->getType(), load->getAlign(), false, false, 0);
       load->setAlignment(llvm::Align(1));
@@ -360,7 +359,7 @@ class Converter {
     instruction.setOperand(pointer_operand, Watched(instruction, instruction.getOperand(pointer_operand), site));
   }
 
-  // Emits a call of the sanitizer, if there is one. Returns the address to use.
+  // Calls the sanitizer, if any. Returns the address to use.
   LlvmValue Watched(const llvm::Instruction& instruction, LlvmValue pointer, AccessSite site) {
     LlvmValue member = llvm::ConstantPointerNull::get(b_.getPtrTy()), rank = b_.getInt32(kOwnBlock);
     const llvm::Value* const object = llvm::getUnderlyingObject(pointer, 0);
@@ -389,7 +388,7 @@ class Converter {
     return CallHook(AccessHook, Ptr(), {index, thread_, pointer, member, rank});
   }
 
-  // The write is reported when the copy starts, because from then on no other thread may access the target.
+  // Reports the write at the start of the copy, because from then on no other thread may access the target.
   void RewriteCopy(llvm::IntrinsicInst& call) {
     LlvmValue const to = Watched(call, call.getArgOperand(0), {.bytes = 16, .alignment = 16, .writes = true});
     LlvmValue const from = Watched(call, call.getArgOperand(1), {.bytes = 16, .alignment = 16});
@@ -397,8 +396,7 @@ class Converter {
     call.eraseFromParent();
   }
 
-  // Sets `array`, to -1 if the array must be found by address. Returns false if the pointer belongs to no array of the
-  // kernel.
+  // Sets `array`, or -1 if it must be found by address. False if the pointer belongs to no array of the kernel.
   bool Identify(LlvmValue pointer, int* array) const {
     const llvm::Value* const object = llvm::getUnderlyingObject(pointer, 0);
     *array = -1;
@@ -446,11 +444,11 @@ class Converter {
   BasicBlock* leave_ = nullptr;
   int next_wait_ = 0;
   std::vector<llvm::IntrinsicInst*> maps_;
-  // For each loaded pointer of a group's member, the array number of the group.
+  // The group's array number of each loaded member pointer.
   std::map<const llvm::Value*, int> member_pointers_;
 };
 
-// Returns LLVM IR as text, because replacing text moves all pointers to a single address space at once.
+// LLVM IR as text: replacing text moves all pointers to a single address space at once.
 Result<std::string> FinishedText(const Kernel& kernel, const NvptxOptions& options) {
   std::string text = TRY(EmitNvptxIr(kernel, /*optimized=*/true, options));
   for (const char* space : {" addrspace(1)", " addrspace(3)", " addrspace(4)"}) text = Replaced(text, space, "");
@@ -490,7 +488,7 @@ std::vector<std::vector<ArrayPlace>> Places(const Kernel& kernel, std::span<void
 
 }  // namespace
 
-// Must not be moved, because the code contains the address of the machine.
+// The code contains the machine's address, so it must not move.
 struct EmulatedCode::Parts {
   Parts(const Kernel& kernel, const EmulateOptions& options)
       : kernel(kernel), options(options), machine(this->kernel) {}

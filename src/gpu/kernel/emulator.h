@@ -3,9 +3,9 @@
 // The code is the LLVM IR from which PTX is generated, after the GPU passes. Each thread of a block is an LLVM
 // coroutine that barriers and shuffles suspend.
 //
-// The sanitizer stores the last write and the last read of every element of shared and global memory, each with its
-// epoch: the number of barriers that the block passed before. Accesses of an element by two threads in one epoch, one
-// of them a write, are a race, in whatever order the threads ran.
+// The sanitizer stores the last write and read of every element of shared and global memory with their epoch: the
+// number of barriers that the block passed before. Accesses of an element by two threads in one epoch, one of them a
+// write, are a race, in whatever order the threads ran.
 #ifndef HLO_GPU_KERNEL_EMULATOR_H_
 #define HLO_GPU_KERNEL_EMULATOR_H_
 
@@ -59,21 +59,21 @@ struct SanitizerReport {
 
 struct EmulateOptions {
   bool sanitize = true;
-  // Blocks to run, in this order, with their clusters. Empty means all.
+  // Blocks to run, in this order, with their clusters. Empty for all.
   std::vector<int64_t> blocks;
   NvptxOptions nvptx;
 };
 
 using SetCondition = std::function<void(uint64_t handle, uint32_t value)>;
 
-// A prepared kernel that can run many times, but not concurrently.
+// Can run many times, but not concurrently.
 class EmulatedCode {
  public:
   static Result<EmulatedCode> Make(const Kernel& kernel, const EmulateOptions& options = {});
   EmulatedCode(EmulatedCode&& other) noexcept;
   ~EmulatedCode();
 
-  // `arguments` as in Kernel::Arguments. With `sanitize`, accesses out of bounds are reported and not executed.
+  // `arguments` as in Kernel::Arguments. With `sanitize`, reports accesses out of bounds and skips them.
   SanitizerReport Run(std::span<void* const> arguments, const SetCondition& set_condition = {});
 
  private:

@@ -30,7 +30,7 @@ void* Machine::Access(int site, int thread, void* address, const void* member, i
   return allowed == address ? InBlock(address, rank) : allowed;
 }
 
-// The shared memory of the running block is where the code expects it. The memory of other blocks is in kept_.
+// The running block's shared memory is where the code expects it, other blocks' is in kept_.
 void* Machine::InBlock(void* shared, int rank) {
   if (rank == kOwnBlock || rank == rank_) return shared;
   for (size_t i = 0; i < shared_.size(); ++i) {
@@ -111,7 +111,7 @@ void Machine::Enter(int rank) {
   rank_ = rank;
 }
 
-// Called when all threads that have not ended wait at a barrier of the cluster.
+// All threads that have not ended wait at a barrier of the cluster.
 void Machine::PassClusterBarrier() {
   const int site =
       std::ranges::find_if(threads_, [](const Thread& thread) { return thread.wait != Wait::kDone; })->site;
@@ -133,7 +133,7 @@ void Machine::PassClusterBarrier() {
   }
 }
 
-// The first word of a coroutine's frame is the function that resumes it, or null at the end.
+// A coroutine's frame starts with the function that resumes it, null at the end.
 void Machine::NoteEnd(Thread& thread) {
   if (*static_cast<void**>(thread.frame) == nullptr) thread.wait = Wait::kDone;
 }
@@ -144,8 +144,7 @@ void Machine::Resume(Thread& thread) {
   NoteEnd(thread);
 }
 
-// Runs all warps up to barriers or their ends, and passes the barrier of the block. Returns false if no thread waits at
-// this barrier.
+// Runs all warps up to barriers or ends, and passes the block's barrier. False if no thread waits there.
 bool Machine::Step() {
   for (int warp = 0; warp < kernel_.warps(); ++warp) {
     while (StepWarp(warp)) {
@@ -169,7 +168,7 @@ bool Machine::Step() {
   return true;
 }
 
-// Executes the collective or barrier at which lanes of the warp wait. Returns false if no lane waits.
+// Executes the collective or barrier at which lanes of the warp wait. False if none waits.
 bool Machine::StepWarp(int warp) {
   const std::span<Thread> lanes = Block().subspan(warp * kWarpSize, kWarpSize);
   const auto collective = [](const Thread& thread) {
@@ -213,7 +212,7 @@ void Machine::Ballot(std::span<Thread> lanes) {
   for (Thread& lane : lanes) lane.value = votes;
 }
 
-// Executes ldmatrix. Eight lanes gave the addresses of the rows of each matrix. `value` is the number of matrices, and
+// Executes ldmatrix. Eight lanes gave the row addresses of each matrix. `value` is the number of matrices, and
 // `operand` is 1 if they are transposed.
 void Machine::LoadMatrices(std::span<Thread> lanes) {
   constexpr int kRows = 8;
@@ -233,8 +232,8 @@ void Machine::LoadMatrices(std::span<Thread> lanes) {
   for (int lane = 0; lane < kWarpSize; ++lane) std::ranges::copy(loaded[lane], lanes[lane].words.begin());
 }
 
-// Executes mma.sync. The words of a lane belong to the left fragment, the right fragment and the sum, in this order.
-// `value` is the MmaShape.
+// Executes mma.sync. A lane's words belong to the left fragment, the right one and the sum, in this order. `value` is
+// the MmaShape.
 void Machine::MultiplyMatrices(std::span<Thread> lanes) {
   const auto shape = static_cast<MmaShape>(lanes[0].value);
   std::vector<uint32_t> matrices[3];

@@ -1,4 +1,4 @@
-// Schedules the threads of the emulator. Clusters run one after another, and the threads of a cluster take turns.
+// Schedules the emulator's threads. Clusters run one after another, and a cluster's threads take turns.
 #ifndef HLO_GPU_KERNEL_EMULATOR_MACHINE_H_
 #define HLO_GPU_KERNEL_EMULATOR_MACHINE_H_
 
@@ -36,18 +36,18 @@ class Machine {
   std::vector<AccessSite> sites;
   std::function<void(uint64_t handle, uint32_t value)> set_condition;  // Set for each run.
 
-  // Called by the emulated code. `thread` is a number within the current block.
+  // Called by the emulated code. `thread` counts within the current block.
   void* Frame(int64_t bytes);
   void Suspend(int thread, Wait wait, int site, uint32_t value, uint32_t operand);
   uint32_t Shuffled(int thread) { return Own(thread).received; }
-  // Words of a thread's input to the next matrix operation, or of its result.
+  // Words of a thread's next matrix operation: its input or result.
   void GiveWord(int thread, int which, uint64_t word) { Own(thread).words[which] = word; }
   uint32_t TakeWord(int thread, int which) { return static_cast<uint32_t>(Own(thread).words[which]); }
   // Returns the address to use, see Sanitizer::Access.
   void* Access(int site, int thread, void* address, const void* member, int rank);
   void* InBlock(void* shared, int rank);
   void Fence();
-  // Asynchronous copies are executed as late as possible, so that a kernel without the needed wait reads old values.
+  // Asynchronous copies are executed as late as possible. A kernel without the needed wait then reads old values.
   void Copy(int thread, void* to, const void* from) { Own(thread).copies.push_back({to, from}); }
   void EndGroup(int thread);
   void WaitForCopies(int thread, int on_their_way);
@@ -94,7 +94,7 @@ class Machine {
   std::vector<Thread> threads_;
   std::vector<char> frames_;
   std::vector<std::pair<char*, int64_t>> shared_;
-  // The shared memory of blocks that are not running, by rank and array.
+  // Shared memory of blocks that are not running, by rank and array.
   std::vector<std::vector<std::vector<char>>> kept_;
   int rank_ = 0;
   int current_ = 0;  // The thread that is being started.

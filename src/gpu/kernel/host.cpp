@@ -32,13 +32,13 @@ constexpr int64_t kElementsPerPiece = 64 << 10;
 struct Compiled {
   std::shared_ptr<const LoadedObject> object;
   void* function;
-  double seconds;  // Share of the module's compile time, by instructions.
+  double seconds;  // Share of the module's compile time.
   Effort effort;
 };
 
 class Cache {
  public:
-  // Finds code of this effort or more.
+  // Finds code of at least this effort.
   bool Find(const KernelHash& hash, Effort effort, Compiled* compiled) {
     const std::lock_guard lock(mutex_);
     const auto found = entries_.find({ChosenHostIsa(), hash});
@@ -64,8 +64,8 @@ Cache& TheCache() {
   return cache;
 }
 
-// Kernels with the smallest shares of the run time may be slower, up to this sum of shares. With low effort for all
-// kernels, models take more time (bench/results/2026-11-23-kernel-compile.md).
+// Kernels with the smallest shares of the run time may be slower, up to this sum. With low effort for all kernels,
+// models take more time (bench/results/2026-11-23-kernel-compile.md).
 constexpr double kUnnoticed = 0.01;
 
 std::vector<Effort> EffortsOf(const DistinctKernels& distinct, std::span<const double> shares) {
@@ -86,8 +86,8 @@ std::vector<Effort> EffortsOf(const DistinctKernels& distinct, std::span<const d
   return efforts;
 }
 
-// A module of several kernels saves some set-up of the code generator. Modules for the code cache have one kernel,
-// because other programs combine it with other kernels.
+// Several kernels in a module share some set-up of the code generator. Modules for the code cache have one, because
+// other programs combine it with other kernels.
 constexpr size_t kMostPerModule = 8;
 
 struct Batch {
@@ -97,7 +97,7 @@ struct Batch {
   int64_t size = 0;
 };
 
-// Makes several modules for each thread, the largest kernels first, so that threads end at about the same time.
+// Several modules for each thread, the largest kernels first, so that threads end at about the same time.
 std::vector<Batch> BatchesOf(const DistinctKernels& distinct, std::span<const Effort> efforts, size_t most) {
   std::vector<Batch> batches;
   for (const Effort effort : {Effort::kFull, Effort::kLittle}) {
@@ -128,7 +128,7 @@ CodeKey HostKeyOf(const Kernel& kernel, Effort effort) {
   return KeyOf({"host", HostTargetText(effort), WordsOf(code)});
 }
 
-// Loads kernels from `kept`. Returns 1 for each loaded kernel.
+// Returns 1 for each kernel loaded from `kept`.
 std::vector<char> TakeKept(const DistinctKernels& distinct, std::span<const Effort> efforts, CodeCache& kept,
                            CompileTimes& times) {
   std::vector<char> taken(distinct.kernels.size());
@@ -156,7 +156,7 @@ Status CompileModule(const Batch& batch, CodeCache* kept, CompileTimes& times) {
   llvm::TargetMachine* const target = TRY(HostTarget(effort));
   llvm::LLVMContext context;
   llvm::Module module(kernels.front()->name, context);
-  // The number of instructions in the module up to the end of each kernel.
+  // Instructions in the module up to each kernel's end.
   std::vector<unsigned> instructions;
   for (size_t i = 0; i < kernels.size(); ++i) {
     LowerToHost(*kernels[i], "k" + hashes[i].ToString(), MayUseAvx512(), module);
@@ -199,7 +199,7 @@ void HostKernel::Run(std::span<void* const> arguments, int64_t first_block, int6
     using Function = void (*)(int64_t, int64_t, void* const*);
     return reinterpret_cast<Function>(function_)(first_block, last_block, arguments.data());
   }
-  // A caller may pass more arguments than the function takes, by the calling convention of x86-64.
+  // The calling convention of x86-64 allows more arguments than the function takes.
   void* a[kMostDirectArguments] = {};
   std::copy(arguments.begin(), arguments.end(), a);
   using Function =

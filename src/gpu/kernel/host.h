@@ -1,4 +1,4 @@
-// Compiles kernels to native code of this machine and runs them.
+// Compiles kernels to this machine's code and runs them.
 #ifndef HLO_GPU_KERNEL_HOST_H_
 #define HLO_GPU_KERNEL_HOST_H_
 
@@ -21,7 +21,7 @@ class HostKernel {
  public:
   HostKernel() = default;
 
-  // Runs blocks [first_block, last_block) on this thread. They must be whole clusters. Pointers are as in
+  // Runs blocks [first_block, last_block), which must be whole clusters, on this thread. Pointers are as in
   // Kernel::Arguments and aligned to their elements. Outputs of at least kLeastStreamedBytes (streaming.h) must be
   // aligned to 64 bytes.
   void Run(std::span<void* const> arguments, int64_t first_block, int64_t last_block) const;
@@ -43,16 +43,16 @@ class HostKernel {
   int64_t cluster_ = 1;
   double compile_seconds_ = 0;
   bool was_kept_ = false;
-  int64_t elements_per_block_ = 1;  // Approximate work, so that small launches use one thread.
+  int64_t elements_per_block_ = 1;  // Small launches use one thread.
   std::shared_ptr<const LoadedObject> object_;
 };
 
 // Compiles equal kernels once in a process. Thread-safe.
 Result<HostKernel> CompileHost(const Kernel& kernel);
 
-// Uses all threads, and compiles equal kernels once. `shares` has the share of each kernel in the run time (0 to 1).
-// Kernels whose shares add up to a negligible part are compiled with low effort, to slower code with the same results.
-// Without `shares`, the effort is full. `kept` is a cache shared with other processes, or null.
+// Uses all threads, and compiles equal kernels once. `shares` has each kernel's share in the run time (0 to 1). Kernels
+// whose shares add up to little are compiled with low effort, to slower code with the same results. Without `shares`,
+// the effort is full. `kept` is a cache shared with other processes, or null.
 Result<std::vector<HostKernel>> CompileHost(std::span<const Kernel* const> kernels, std::span<const double> shares = {},
                                             CodeCache* kept = nullptr);
 

@@ -1,4 +1,4 @@
-// Lowers kernels to LLVM IR for x86, as loops over blocks, warps and lanes that can be vectorised. Measurements:
+// Lowers kernels to LLVM IR for x86: vectorisable loops over blocks, warps and lanes. Measurements:
 // docs/architecture.md#host-lowering.
 #ifndef HLO_GPU_KERNEL_HOST_LOWERING_H_
 #define HLO_GPU_KERNEL_HOST_LOWERING_H_
@@ -11,13 +11,13 @@
 
 namespace hlo::kernel {
 
-// Up to this many arguments are passed separately: `void name(int64 first_block, int64 last_block, void* ...)`. With
-// more arguments or with groups of arrays, the last parameter is `void* const* arguments`.
+// Up to so many arguments are passed separately: `void name(int64 first_block, int64 last_block, void* ...)`. With
+// more, or with groups of arrays, the last parameter is `void* const* arguments`.
 constexpr int kMostDirectArguments = 12;
 bool TakesArgumentsOneByOne(const Kernel& kernel);
 
-// With `masked_tails`, the remaining elements of a loop are computed by a masked vector. This halves the code on CPUs
-// with masks (AVX-512).
+// With `masked_tails`, a masked vector computes a loop's remaining elements. This halves the code on CPUs with masks
+// (AVX-512).
 void LowerToHost(const Kernel& kernel, const std::string& name, bool masked_tails, llvm::Module& module);
 
 }  // namespace hlo::kernel

@@ -1,4 +1,4 @@
-// Transposes squares of n x n elements, held in n vectors of n elements.
+// Transposes n x n elements, held in n vectors.
 #ifndef HLO_GPU_KERNEL_IN_REGISTER_TRANSPOSE_H_
 #define HLO_GPU_KERNEL_IN_REGISTER_TRANSPOSE_H_
 
@@ -7,11 +7,11 @@
 
 namespace hlo::kernel {
 
-// The largest n: AVX-512 has 32 vector registers. Squares of 32 are faster than squares of 16, although a few vectors
-// are spilled (bench/results/2026-11-28-transposes.md).
+// The largest n: AVX-512 has 32 vector registers. Squares of 32 are faster than of 16, although a few vectors are
+// spilled (bench/results/2026-11-28-transposes.md).
 constexpr int64_t kMostTransposed = 32;
 
-// `lines` are n integer vectors of n elements and at least 16 bytes, with n a power of two. Element j of line i becomes
+// `lines` are n integer vectors of n elements and at least 16 bytes, n a power of two. Element j of line i becomes
 // element i of line j.
 void TransposeInRegisters(llvm::IRBuilder<>& b, llvm::SmallVectorImpl<llvm::Value*>& lines);
 

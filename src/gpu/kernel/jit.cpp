@@ -14,7 +14,7 @@
 #include <llvm/Object/ObjectFile.h>
 #include <llvm/Support/MemoryBufferRef.h>
 
-// Functions of libgcc, which has no header for them.
+// libgcc has no header for them.
 extern "C" {
 _Float16 __truncdfhf2(double);
 _Float16 __truncsfhf2(float);
@@ -91,8 +91,8 @@ class Resolver : public llvm::LegacyJITSymbolResolver {
   llvm::JITSymbol findSymbolInLogicalDylib(const std::string&) override { return nullptr; }
 };
 
-// Allocates one piece of memory for an object, because its code refers to constants and functions by 32-bit distances.
-// Separate pieces may be further apart.
+// One piece of memory for an object, because its code refers to constants and functions by 32-bit distances. Separate
+// pieces may be further apart.
 class OnePiece : public llvm::RuntimeDyld::MemoryManager {
  public:
   OnePiece() = default;

@@ -13,11 +13,11 @@ namespace hlo::kernel {
 class LoadedObject {
  public:
   virtual ~LoadedObject() = default;
-  // The symbol's address, or null if it is undefined.
+  // The symbol's address, null if undefined.
   virtual void* Symbol(const std::string& name) const = 0;
 };
 
-// Makes an ELF relocatable file executable. The code may call only the functions in a table of jit.cpp.
+// Makes an ELF relocatable file executable. Its code may call only the functions in jit.cpp's table.
 Result<std::shared_ptr<const LoadedObject>> LoadObject(std::span<const char> object);
 
 }  // namespace hlo::kernel

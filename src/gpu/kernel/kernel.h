@@ -1,14 +1,14 @@
-// The representation of a kernel between the builder (builder.h) and the two lowerings (nvptx.h, host.h).
+// A kernel between the builder (builder.h) and the two lowerings (nvptx.h, host.h).
 //
-// A kernel is a tree of regions. An instruction runs once for each block, warp or thread, according to the level of its
-// region:
+// A kernel is a tree of regions. An instruction runs once for each block, warp or thread, according to its region's
+// level:
 //
 //   block level    the body of the kernel, and the bodies of kLoop, kWhile and kIf in it
 //   warp level     the body of kWarps, and of kLoop and kIf in it
 //   thread level   the bodies of kPhase and kTile, and everything below them
 //
 // A value may be used in its own region after its definition, and in nested regions. Collectives (kBarrier,
-// kWarpReduce, ...) exist only at block and warp level, so they are never in divergent code.
+// kWarpReduce, ...) exist only at block and warp level, so never in divergent code.
 #ifndef HLO_GPU_KERNEL_KERNEL_H_
 #define HLO_GPU_KERNEL_KERNEL_H_
 
@@ -24,8 +24,8 @@ namespace hlo::kernel {
 enum class Type : uint8_t {
 #define HLO_KERNEL_TYPE(Name, text, bits) k##Name,
 #include "gpu/kernel/types.def"
-  // The type of index arithmetic. Values never overflow, and are never negative when divided. kIndex has 32 bits on the
-  // GPU unless the kernel needs more (wide_index), and 64 bits on the host.
+  // The type of index arithmetic. Values never overflow, and are never negative when divided. 32 bits on the GPU unless
+  // the kernel needs more (wide_index), 64 bits on the host.
   kIndex,
 };
 
@@ -39,13 +39,13 @@ constexpr bool IsInteger(Type type) { return IsSigned(type) || IsUnsigned(type);
 // Small floats are computed in f32 and rounded.
 constexpr bool IsSmallFloat(Type type) { return type >= Type::kF4E2M1FN && type <= Type::kBF16; }
 constexpr bool IsByteFloat(Type type) { return type >= Type::kF4E2M1FN && type < Type::kF16; }
-// Integers that are computed as s8 or u8 and wrapped.
+// Computed as s8 or u8 and wrapped.
 constexpr bool IsSubByte(Type type) {
   return (type >= Type::kS1 && type <= Type::kS4) || (type >= Type::kU1 && type <= Type::kU4);
 }
 
 constexpr int kWarpSize = 32;
-// Indices from this one on need 64 bits. The margin allows rounding up to whole tiles and blocks.
+// Larger indices need 64 bits. The margin allows rounding up to whole tiles and blocks.
 constexpr int64_t kLeastWideIndex = (int64_t{1} << 31) - (1 << 20);
 
 enum class Op : uint8_t {
@@ -58,12 +58,11 @@ enum Effects : uint8_t {
   kReads = 1,  // Reads array number imm.
   kWrites = 2,
   kState = 4,  // Uses slots or variables.
-  // Threads synchronise, so the op must not be in divergent code.
+  // Threads synchronise: not in divergent code.
   kMeets = 8,       // The threads of the block.
   kWarpMeets = 16,  // The threads of the warp.
 };
-// Whether the result is the same for all threads if the operands are. For kOfVariable, this depends on the variable's
-// level.
+// Whether the result is the same for all threads if the operands are. kOfVariable: the variable's level decides.
 enum class Sameness : uint8_t { kSame, kOwn, kOfVariable, kNoResult };
 constexpr int kSeveral = -1;  // A variable number of operands.
 
@@ -105,7 +104,7 @@ enum class ArrayKind : uint8_t {
   kInput,   // Not written during the launch, unless may_alias.
   kOutput,  // Written and never read.
   kInOut,
-  kShared,  // One for each block; undefined when the block starts.
+  kShared,  // One for each block, undefined at its start.
   kTable,
 };
 
@@ -116,12 +115,11 @@ struct ArrayInfo {
   int64_t elements;
   int64_t alignment;           // In bytes.
   bool may_alias = false;      // See KernelBuilder::SetMayAlias.
-  int64_t pitch = 0;           // kShared: the stride of a tile's rows. 0 if the array is not a tile.
+  int64_t pitch = 0;           // kShared: the stride of a tile's rows, or 0.
   std::vector<int64_t> table;  // kTable: the bits of the elements.
-  // The number of arrays in a group, which have a pointer each. 0 for a single array. `elements` is the size of the
-  // largest.
+  // Arrays in a group, with a pointer each. 0 for a single array. `elements` is the size of the largest.
   int64_t members = 0;
-  // The sizes of the members. If empty, the input array `sizes` (kS64) contains them.
+  // Members' sizes. If empty, the input array `sizes` (kS64) contains them.
   std::vector<int64_t> member_elements;
   int32_t sizes = -1;
 
@@ -131,7 +129,7 @@ struct ArrayInfo {
 
 enum class Level : uint8_t { kBlock, kWarp, kThread };
 
-// A matrix distributed over the lanes of a warp (mma.h).
+// A matrix in the lanes of a warp (mma.h).
 enum class MmaShape : uint8_t { kF16, kBF16, kTF32, kS8 };
 enum class FragmentRole : uint8_t { kLeft, kRight, kSum };
 struct FragmentKind {
@@ -160,7 +158,7 @@ struct KernelArgument {
 struct Kernel {
   std::string name;
   int64_t blocks = 1;
-  // The number of adjacent blocks that run together and can read each other's shared arrays. Divides `blocks`.
+  // Adjacent blocks that run together and can read each other's shared arrays. Divides `blocks`.
   int cluster = 1;
   int threads = kWarpSize;
   int min_blocks_per_sm = 0;      // 0 if not specified.
@@ -185,7 +183,7 @@ bool IsOwn(const Kernel& kernel, const Instruction& instruction);
 
 std::string ToString(const Kernel& kernel);
 
-// A hash of everything except names and sources. Kernels with equal hashes may share compiled code.
+// A hash of all but names and sources. Kernels with equal hashes may share compiled code.
 struct KernelHash {
   uint64_t high = 0, low = 0;
   auto operator<=>(const KernelHash&) const = default;

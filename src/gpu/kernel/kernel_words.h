@@ -1,4 +1,4 @@
-// The parts of a kernel that determine its code, as words for a hash: everything except names and sources.
+// What determines a kernel's code, as words for a hash: everything except names and sources.
 #ifndef HLO_GPU_KERNEL_KERNEL_WORDS_H_
 #define HLO_GPU_KERNEL_KERNEL_WORDS_H_
 
@@ -10,7 +10,7 @@
 
 namespace hlo::kernel {
 
-// Each list is preceded by its length, so that different kernels have different words.
+// Lengths precede lists, so that different kernels have different words.
 template <class F>
 void ForEachWord(std::span<const int32_t> words, const F& add) {
   add(words.size());

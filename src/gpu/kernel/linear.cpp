@@ -43,7 +43,7 @@ class Forms {
     }
     if (instruction.result < 0) return;
     if (op == Op::kConstant) constants_[instruction.result] = instruction.imm;
-    // Within a tile, values that each thread computes for itself vary from element to element.
+    // Within a tile, values that each thread computes for itself vary by element.
     const bool own = op == Op::kLoadVector || (IsOwn(kernel_, instruction) && op != Op::kLane && op != Op::kThread);
     if (own && tile_width > 0) varies = true;
     if (op == Op::kLoadVector) {
@@ -76,7 +76,7 @@ class Forms {
         if (lines && constant_a != kNone) stride = b.stride * constant_a;
         return {.stride = stride, .multiple = product};
       }
-      // V elements from a multiple of V on have the same quotient if the divisor is a multiple of V, too.
+      // V elements from a multiple of V on have one quotient if V divides the divisor.
       case Op::kDiv:
         if (constant_b == kNone || tile_width == 0 || a.stride != 1) return kUnknown;
         if (a.multiple % tile_width != 0 || constant_b % tile_width != 0) return kUnknown;

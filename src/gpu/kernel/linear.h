@@ -1,4 +1,4 @@
-// Describes every value as a linear function of the position in its tile, to find vector accesses.
+// Values as linear functions of the position in their tile, to find vector accesses.
 #ifndef HLO_GPU_KERNEL_LINEAR_H_
 #define HLO_GPU_KERNEL_LINEAR_H_
 
@@ -11,9 +11,9 @@ namespace hlo::kernel {
 
 struct Linear {
   static constexpr int64_t kVarying = INT64_MIN;
-  // The difference between adjacent elements of the tile; kVarying if not known to be linear.
+  // Difference of adjacent elements of the tile. kVarying if not known to be linear.
   int64_t stride = 0;
-  // A power of two that divides the value at the first element of each thread.
+  // A power of two that divides the value at each thread's first element.
   int64_t multiple = 1;
 };
 

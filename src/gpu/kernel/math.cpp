@@ -1,6 +1,6 @@
 // Most functions reduce their argument and evaluate a polynomial. Coefficients were fitted at Chebyshev points in
-// 300-bit arithmetic. They were rounded one by one from the lowest degree, and the others were fitted again after each
-// rounding. Errors below are truncation errors for f32 and f64, relative to the function.
+// 300-bit arithmetic, and rounded one by one from the lowest degree, after which the others were fitted again. Errors
+// below are truncation errors for f32 and f64, relative to the function.
 #include "gpu/kernel/math.h"
 
 #include <cstdint>
@@ -41,8 +41,8 @@ Value Clamp(Value x, double low, double high) {
   return Select(x > high, AsValue(x, high), x);
 }
 
-// Returns min(x, high), or 0 where the exponential vanishes. Products that underflow take a processor hundreds of
-// cycles, and masked scores contain many such numbers. NaN stays NaN.
+// min(x, high), or 0 where the exponential vanishes. Products that underflow take a processor hundreds of cycles, and
+// masked scores contain many such numbers. NaN stays NaN.
 Value Bounded(Value x, Value vanishes, double high) {
   return Select(x > high, AsValue(x, high), Select(vanishes, AsValue(x, 0.0), x));
 }
@@ -80,7 +80,7 @@ Value SmallExpm1(Value r) {
   return Fma(r * r, q, r);
 }
 
-// exp(x) without clamping, if neither the result nor its square overflows or vanishes.
+// exp(x) without clamping: neither the result nor its square overflows or vanishes.
 Value ModerateExp(Value x) {
   const auto [r, n] = ReduceExp(x);
   return (SmallExpm1(r) + 1.0) * PowerOfTwo(n, FormatOf(x));
@@ -236,7 +236,7 @@ Value Expm1(Value x) {
   HLO_KERNEL_WIDEN(Expm1);
   const Value clamped = IsF32(x) ? Clamp(x, -20, 89) : Clamp(x, -40, 710);
   const auto [r, n] = ReduceExp(clamped);
-  // Computes half of 2^n exp(r) - 1, so that 2^n does not overflow too early.
+  // Half of 2^n exp(r) - 1, so that 2^n does not overflow too early.
   const Value half = PowerOfTwo(n - 1, FormatOf(x));
   const Value result = Fma(half, SmallExpm1(r), half - 0.5) * 2.0;
   return Select(Abs(x) < FormatOf(x).tiny, x, result);
@@ -267,7 +267,7 @@ Value Log1p(Value x) {
   HLO_KERNEL_WIDEN(Log1p);
   const Format& format = FormatOf(x);
   const Value u = x + 1.0;
-  // log(u + d) = log(u) + d/u, with the rounding error d of u. d is exact for |x| < 1, and does not matter for large x.
+  // log(u + d) = log(u) + d/u, with u's rounding error d. d is exact for |x| < 1, and does not matter for large x.
   const Value lost = (x - (u - 1.0)) / u;
   const auto [e, f, rest] = ReduceLog(u, false);
   const Value low = (Fma(e, AsValue(x, format.ln2_low), -rest) + Select(Abs(x) < 0x1p60, lost, AsValue(x, 0.0))) + f;
@@ -288,7 +288,7 @@ Value Tanh(Value x) {
        0x1.d6d3715d359eap-9, -0x1.7d9bad704188ap-10, 0x1.34eccc418abaep-11, -0x1.ed91e65cda7dcp-13,
        0x1.64531329fa03cp-14, -0x1.f1fae34d1c5bep-17, -0x1.c87d81f768dccp-17, 0x1.68964dd647c38p-17});
   const Value small = Fma(a * z, p, a);
-  // 1 - 2 / (e^2a + 1): the larger e^2a is, the less its error counts. So a = s + n ln2 / 2 is reduced in one step.
+  // 1 - 2 / (e^2a + 1): the larger e^2a is, the less its error counts, so a = s + n ln2 / 2 is reduced in one step.
   const double saturated = IsF32(x) ? 10 : 20;
   const Value bounded = Select(a > saturated, AsValue(x, saturated), a);
   const auto [n, integer] = RoundedProduct(bounded, 2 * format.log2e);
@@ -434,7 +434,7 @@ Value Sinh(Value x) {
   return CopySign(Select(large, 0.5 * half * half, 0.5 * (e + e / (e + 1.0))), x);
 }
 
-// Long division of the mantissas, by as many bits at a time as fit into 64 bits beside the divisor.
+// Long division of mantissas, by as many bits at a time as fit into 64 beside the divisor.
 Value FloatRemainder(Value x, Value y) {
   KernelBuilder& k = x.builder();
   const Format& format = FormatOf(x);

@@ -47,7 +47,7 @@ Type ElementType(FragmentKind kind) {
 int LaneElements(FragmentKind kind) { return LaneElements(Rows(kind), Columns(kind)); }
 int PerWord(FragmentKind kind) { return 4 / Bytes(ElementType(kind)); }
 
-// Source: PTX ISA, "Matrix Fragments for mma.m16n8k16" and the sections on other shapes, which follow the same rule.
+// Source: PTX ISA, "Matrix Fragments for mma.m16n8k16". Other shapes follow the same rule.
 FragmentLayout LayoutOf(FragmentKind kind) {
   const int words = PerWord(kind);
   switch (kind.role) {

@@ -1,7 +1,7 @@
 // Matrix products of a warp (mma.sync of PTX): shapes, distribution of elements over lanes, and exact results.
 //
-// A product adds a [16, terms] matrix times a [terms, 8] matrix to a [16, 8] matrix. Each matrix is a fragment: a slot
-// with some elements in every lane (LayoutOf).
+// A product adds a [16, terms] matrix times a [terms, 8] matrix to a [16, 8] matrix. Each is a fragment: a slot with
+// some elements in every lane (LayoutOf).
 //
 // On the host and in the emulator, sum = fma(a[i, k], b[k, j], sum) for k = 0, 1, .... Products are exact in f32, so
 // only the additions round. Integers wrap.
@@ -52,11 +52,11 @@ struct FragmentLayout {
   MatrixPosition group, member, within, low, high;
 };
 FragmentLayout LayoutOf(FragmentKind kind);
-// The part of an element's position that is equal for all lanes.
+// An element's position, apart from its lane's.
 MatrixPosition ElementOffset(FragmentKind kind, int element);
 MatrixPosition PositionOf(FragmentKind kind, int lane, int element);
 
-// sum += a * b for row-major matrices. Each element is given by its bits.
+// sum += a * b for row-major matrices, as bits.
 void Multiply(MmaShape shape, std::span<const uint32_t> a, std::span<const uint32_t> b, std::span<uint32_t> sum);
 
 }  // namespace hlo::kernel

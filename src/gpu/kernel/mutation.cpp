@@ -17,7 +17,7 @@ namespace {
 // A loop or tile around an instruction.
 struct Range {
   const Instruction* instruction;  // Valid until the kernel is changed.
-  // The number of indices of a tile, or of trips of a loop. Empty if not constant.
+  // Indices of a tile or trips of a loop, if constant.
   std::optional<int64_t> count;
 };
 
@@ -73,7 +73,7 @@ class Writer {
   std::vector<Instruction>& body_;
 };
 
-// The loops and tiles around the visited instruction, outermost first.
+// Loops and tiles around the visited instruction, outermost first.
 class Ranges {
  public:
   Ranges(const Kernel& kernel, const Before& before) : kernel_(kernel), before_(before) {}
@@ -94,7 +94,7 @@ class Ranges {
                                          [](const Range& range) { return range.instruction->op; });
     return found == open_.rend() ? nullptr : &*found;
   }
-  // The number of indices of a tile without a limit.
+  // Indices of a tile without a limit.
   int64_t FullTile(const Instruction& tile) const { return (warps_ > 0 ? kWarpSize : kernel_.threads) * tile.imm; }
 
  private:
@@ -116,7 +116,7 @@ class Ranges {
   int warps_ = 0;
 };
 
-// Calls f for each instruction, inner ones first. f appends the replacement.
+// Calls f for each instruction, inner ones first. f appends its replacement.
 template <class F>
 void Rewrite(Kernel& kernel, Region& region, Ranges& ranges, F& f) {
   std::vector<Instruction> body;
@@ -151,8 +151,8 @@ bool IsStore(const Instruction& instruction) {
 
 // ---- tail ----------------------------------------------------------------------------------------------------------
 
-// A store in a tile leaves out the last index of the tile. A store outside of tiles leaves out the last element of its
-// array. So does a store to an output in a tile without a limit.
+// A store in a tile leaves out the tile's last index. A store outside of tiles, or to an output in a tile without a
+// limit, leaves out its array's last element.
 bool Tail(Kernel& kernel, const Steering& steering) {
   const Before before(kernel);
   bool fits = false;
@@ -184,16 +184,16 @@ bool Tail(Kernel& kernel, const Steering& steering) {
 // ---- dropped_term --------------------------------------------------------------------------------------------------
 
 // Finds the loops and tiles that accumulate: they update a slot, variable or element from its old value, or have a
-// matrix product or an atomic operation.
+// matrix product or atomic operation.
 class Accumulations {
  public:
   struct Found {
     std::vector<Range> ranges;
     std::set<const Instruction*> instructions;
-    bool counts_terms = true;  // False if the ranges count lanes with sums of their own.
+    bool counts_terms = true;  // False if ranges count lanes with sums of their own.
     bool adds = false;         // Whether some accumulations are sums.
     bool stores = false;       // Whether the range also stores other values, as a scan does.
-    bool is_padded = false;    // Whether the terms come from shared memory, where zeros may follow.
+    bool is_padded = false;    // Whether terms come from shared memory, where zeros may follow.
   };
 
   Accumulations(const Kernel& kernel, const Before& before, const Steering& steering)
@@ -235,9 +235,9 @@ class Accumulations {
     found_.push_back(std::move(found));
   }
 
-  // Chooses the ranges that go over terms: for a matrix product the innermost range, for updates of an array the
-  // outermost loop, for a slot or variable all ranges around the accumulation that do not initialise it. If these
-  // include loops, tiles whose lanes have sums of their own do not count.
+  // Chooses the ranges over terms: for a matrix product the innermost range, for updates of an array the outermost
+  // loop, for a slot or variable all ranges around the accumulation that do not initialise it. If these include loops,
+  // tiles whose lanes have sums of their own do not count.
   void RangesOfTerms(Found* found) const {
     const std::set<const Instruction*>& accumulating = found->instructions;
     const std::vector<Range>& open = ranges_.open();
@@ -310,7 +310,7 @@ class Accumulations {
     }
   }
 
-  // Returns whether `value` depends on the old value of the cell that `set` writes.
+  // Whether `value` depends on the old value of the cell that `set` writes.
   bool IsHeld(const Instruction& set, Op get, int32_t value, const std::vector<const Instruction*>& inside) const {
     return before_.types[value] != Type::kIndex && DependsOn(value, [&](const Instruction& at) {
              return at.op == get && at.imm == set.imm && std::ranges::find(inside, &at) != inside.end();
@@ -374,9 +374,9 @@ class Accumulations {
   std::vector<Found> found_;
 };
 
-// The trip of a loop whose term a mutation drops.
+// The trip whose term is dropped.
 enum class Dropped : uint8_t { kFirst, kLast, kBeforeLast };
-// Emits the condition that the current trip is `which`, or that the index is the last one of the tile.
+// Emits whether the current trip is `which`, or the index is the tile's last one.
 int32_t IsDropped(const Range& range, Dropped which, const Ranges& ranges, Writer& writer) {
   const Instruction& instruction = *range.instruction;
   const int32_t at = instruction.regions[0].arguments[0];
@@ -411,9 +411,9 @@ bool DropFromLoop(Kernel& kernel, const Before& before, const Steering& steering
   if (found == nullptr) return false;
   Rewrite(kernel, before, [&](Instruction& instruction, Writer writer, const Ranges& ranges) {
     if (!found->instructions.contains(&instruction)) return writer.Append(std::move(instruction));
-    // The outermost loop drops a term of its last trip. If it also stores results, it drops a term of the trip before,
-    // because a scan never reads its last sum. Inner loops, and loops over shared memory, drop the first term, because
-    // the last terms may be padding.
+    // The outermost loop drops a term of its last trip, or if it also stores results, of the trip before, because a
+    // scan never reads its last sum. Inner loops, and loops over shared memory, drop the first term, because the last
+    // terms may be padding.
     Dropped which = found->is_padded ? Dropped::kFirst : found->stores ? Dropped::kBeforeLast : Dropped::kLast;
     int32_t dropped = -1;
     for (const Range& range : found->ranges) {
@@ -522,7 +522,7 @@ bool TiesAway(Kernel& kernel, const Steering& steering) {
   });
 }
 
-// A number from an array of one element, such as the initial value of a reduction, becomes 0.
+// A number from an array of one element, such as a reduction's initial value, becomes 0.
 bool ZeroScalar(Kernel& kernel, const Steering& steering) {
   const Before before(kernel);
   bool fits = false;
@@ -556,7 +556,7 @@ bool ReadsMemory(int32_t value, const Before& before) {
   return false;
 }
 
-// The constant to which the instruction limits a loaded number: min(x, limit), or limit where x > limit.
+// The constant that limits a loaded number: min(x, limit), or limit where x > limit.
 std::optional<int64_t> UpperLimit(const Instruction& inst, const Before& before) {
   if (inst.op == Op::kMin) {
     for (const int side : {0, 1}) {
@@ -571,7 +571,7 @@ std::optional<int64_t> UpperLimit(const Instruction& inst, const Before& before)
   return before.Constant(inst.operands[1]);
 }
 
-// Half of a positive limit, as bits. Being lower, this bound is also valid for indices.
+// Half of a positive limit, as bits. The lower bound is also valid for indices.
 std::optional<int64_t> Halved(Type type, int64_t limit) {
   if (type == Type::kF32) {
     const auto number = std::bit_cast<float>(static_cast<int32_t>(limit));
@@ -604,7 +604,7 @@ bool NearLimit(Kernel& kernel, const Steering&) {
 
 // ---- wrong_index ---------------------------------------------------------------------------------------------------
 
-// The number of elements that `read` reads from `array`.
+// Elements that `read` reads from `array`.
 int64_t StepOf(const Instruction& read, int64_t array, const Kernel& kernel) {
   if (read.op == Op::kLoad && read.imm == array) return 1;
   if (read.op == Op::kLoadVector && read.imm == array) return read.imm2;
@@ -612,7 +612,7 @@ int64_t StepOf(const Instruction& read, int64_t array, const Kernel& kernel) {
   return 0;
 }
 
-// The first array that is only read and long enough for a wrong index, or -1.
+// The first read-only array that is long enough for a wrong index, or -1.
 int64_t FirstReadArray(const Kernel& kernel, const Steering& steering) {
   for (int64_t array = 0; array < std::ssize(kernel.arrays); ++array) {
     const ArrayInfo& info = kernel.arrays[array];

@@ -1,5 +1,4 @@
-// Faults in finished kernels that a wrong emitter could make, to test whether the comparisons find them. Only for tests
-// and --inject.
+// Faults in finished kernels that a wrong emitter could make, to test the comparisons. Only for tests and --inject.
 //
 // A mutated kernel ends, stays within its arrays and has valid barriers. Values that steer it (steering.h) are
 // unchanged, or get a smaller upper limit.
@@ -17,7 +16,7 @@ namespace hlo::kernel {
 struct Mutation {
   std::string_view name;
   std::string_view what;
-  // Returns false, with the kernel unchanged, if the mutation does not fit. `steering` must belong to `kernel`.
+  // False, with the kernel unchanged, if the mutation does not fit. `steering` must belong to `kernel`.
   bool (*apply)(Kernel& kernel, const Steering& steering);
 };
 

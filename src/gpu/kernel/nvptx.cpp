@@ -18,7 +18,7 @@
 namespace hlo::kernel {
 namespace {
 
-// A placeholder for the kernel's name, which no other text contains.
+// Stands for the kernel's name. No other text contains it.
 constexpr const char* kAnyName = "hlo_kernel_of_any_name";
 
 constexpr int64_t kLeastWithClusters = 90;
@@ -29,7 +29,7 @@ Status CheckTarget(const Kernel& kernel, const NvptxOptions& options) {
                                options.arch, " does not have; they need sm_", kLeastWithClusters)));
 }
 
-// Inserts the number of blocks in a cluster, which LLVM 19 does not write.
+// LLVM 19 does not write the number of blocks in a cluster.
 std::string WithCluster(std::string text, int blocks) {
   constexpr std::string_view kBlockSize = ".maxntid ";
   const size_t at = text.find(kBlockSize);

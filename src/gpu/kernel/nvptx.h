@@ -37,7 +37,7 @@ struct Ptx {
   std::string text;
   std::string entry;
   int64_t dynamic_shared_bytes = 0;  // Passed at launch. Above 48 KiB, the function needs an attribute.
-  // The code itself waits for preceding work, so the kernel may be launched early.
+  // The code waits for preceding work, so early launches are allowed.
   bool waits = false;
 };
 
@@ -46,8 +46,7 @@ Result<Ptx> EmitPtx(const Kernel& kernel, const NvptxOptions& options = {});
 // Uses all threads. Kernels with equal code are compiled once.
 Result<std::vector<Ptx>> EmitPtx(std::span<const Kernel* const> kernels, const NvptxOptions& options = {});
 
-// Joins PTX texts for one run of ptxas, which spends most of its time on starting up. The entries must have different
-// names.
+// Joins PTX texts for one run of ptxas, which mostly takes time to start. Entries must have different names.
 std::string JoinPtx(std::span<const Ptx> parts);
 
 Result<std::string> EmitNvptxIr(const Kernel& kernel, bool optimized, const NvptxOptions& options = {});
@@ -66,12 +65,12 @@ struct PtxasReport {
   std::string cubin;
 };
 
-// The path of ptxas on PATH, in $CUDA_HOME/bin or in /usr/local/cuda/bin, or empty.
+// The path of ptxas: on PATH, in $CUDA_HOME/bin, in /usr/local/cuda/bin, or empty.
 std::string FindPtxas();
 // The last line of `ptxas --version`.
 Result<std::string> PtxasVersion();
 
-// Errors: ptxas is not found, is too slow, or rejects the text.
+// Errors: ptxas is missing, is too slow, or rejects the text.
 Result<PtxasReport> Ptxas(const std::string& ptx, const std::string& arch = "sm_90", double timeout_seconds = 60);
 
 }  // namespace hlo::kernel

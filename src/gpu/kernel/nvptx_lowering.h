@@ -21,8 +21,8 @@ std::unique_ptr<llvm::Module> LowerToNvptx(const Kernel& kernel, const NvptxOpti
 // 90 for "sm_90" and "sm_90a".
 int64_t ComputeOf(const NvptxOptions& options);
 
-// Kernels for sm_90 and later first wait for the work that the launch depends on, and then allow dependent launches to
-// start. So they can be launched early if the edges of the graph allow it.
+// Kernels for sm_90 and later first wait for the work before them, and then allow dependent launches to start, so they
+// can be launched early if the graph's edges allow it.
 constexpr const char* kWaitCode = "griddepcontrol.wait;";
 constexpr const char* kLetGoCode = "griddepcontrol.launch_dependents;";
 bool WaitsInCode(const NvptxOptions& options);
@@ -33,7 +33,7 @@ void ForgetForNvptx(Kernel& kernel);
 // void (unsigned long long handle, unsigned value). See Op::kSetCondition.
 constexpr const char* kSetConditionSymbol = "cudaGraphSetConditional";
 
-// The name in PTX: '_' replaces all characters except letters and digits, and "k_" precedes a digit or an empty name.
+// The name in PTX: '_' replaces all but letters and digits, and "k_" precedes a digit or an empty name.
 std::string EntryName(const Kernel& kernel);
 
 std::string Replaced(std::string_view text, std::string_view what, std::string_view by);

@@ -20,7 +20,7 @@
 namespace hlo::kernel {
 namespace {
 
-// MemorySSA is not needed, because loads of inputs are marked as invariant.
+// Loads of inputs are marked as invariant, so MemorySSA is not needed.
 void AddEarlyCse(llvm::FunctionPassManager& passes) { passes.addPass(llvm::EarlyCSEPass()); }
 void AddPromotion(llvm::FunctionPassManager& passes) { passes.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG)); }
 void AddSimplifyCfg(llvm::FunctionPassManager& passes) { passes.addPass(llvm::SimplifyCFGPass()); }
@@ -32,7 +32,7 @@ void AddHoisting(llvm::FunctionPassManager& passes) {
   passes.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(llvm::LICMOptions()), /*UseMemorySSA=*/true));
 }
 
-// Adds passes in code, because PassBuilder::parsePassPipeline would link all passes of LLVM.
+// PassBuilder::parsePassPipeline would link all passes of LLVM.
 llvm::FunctionPassManager FunctionPasses(Pipeline pipeline) {
   llvm::FunctionPassManager passes;
   AddPromotion(passes);
@@ -49,7 +49,7 @@ llvm::FunctionPassManager FunctionPasses(Pipeline pipeline) {
   }
   AddEarlyCse(passes);
   if (pipeline != Pipeline::kHostQuick) AddFolding(passes);
-  // Folding moved the computation of addresses to their uses in loops.
+  // Folding moved address computations to their uses in loops.
   if (pipeline == Pipeline::kHost) AddHoisting(passes);
   AddSimplifyCfg(passes);
   // A tile whose loops became a few vectors, such as a transposed square, now stays in registers.

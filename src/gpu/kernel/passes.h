@@ -1,4 +1,4 @@
-// The LLVM pass pipelines. Only passes.cpp uses PassBuilder, whose header takes seconds to compile.
+// LLVM pass pipelines. Only passes.cpp uses PassBuilder, whose header takes seconds to compile.
 #ifndef HLO_GPU_KERNEL_PASSES_H_
 #define HLO_GPU_KERNEL_PASSES_H_
 
@@ -12,14 +12,14 @@ namespace hlo::kernel {
 enum class Pipeline : uint8_t {
   kNvptx,
   kHost,
-  // Without InstCombine, which takes longest, and most passes after it.
+  // Lacks InstCombine, which takes longest, and most later passes.
   kHostQuick,
   kEmulator,
 };
 
 Status RunPasses(llvm::Module& module, llvm::TargetMachine& target, Pipeline pipeline);
 
-// Checks the module with LLVM's verifier. Used for printed IR and the emulator.
+// LLVM's verifier, for printed IR and the emulator.
 Status Verify(llvm::Module& module);
 
 }  // namespace hlo::kernel

@@ -20,7 +20,7 @@ int64_t NumberBefore(std::string_view text, std::string_view unit) {
 
 }  // namespace
 
-// The log names a kernel in one line, and its properties in the next lines.
+// A kernel's name and its properties are in consecutive lines.
 std::vector<PtxasKernel> KernelsInLog(std::string_view text) {
   constexpr std::string_view kBegin = "Compiling entry function '";
   std::vector<PtxasKernel> kernels;

@@ -9,7 +9,7 @@
 
 namespace hlo::kernel {
 
-// The offsets to add to numbers, and the new index of each array.
+// Offsets of numbers, and each array's new index.
 struct Renumbering {
   int32_t values, slots, variables, sources, statements;
   std::vector<int32_t> arrays;
@@ -17,10 +17,10 @@ struct Renumbering {
 
 // Offsets beyond all numbers of `whole`, which has `statements` statements. Leaves `arrays` empty.
 Renumbering Behind(const Kernel& whole, int32_t statements);
-// Appends the slots, variables and sources of `part`, and adds its number of values.
+// Appends slots, variables and sources of `part`, and adds its number of values.
 void Append(const Kernel& part, Kernel& whole);
 void Renumber(Region& region, const Renumbering& to);
-// The highest statement number, or -1 if no statement is numbered.
+// The highest statement number, or -1.
 int32_t LastStatement(const Region& region);
 
 }  // namespace hlo::kernel

@@ -61,7 +61,7 @@ void Sanitizer::BeginCluster(int64_t first_block) {
   cluster_epoch_ = 0;
 }
 
-// Reports a block that ends in the epoch in which another block reads its memory.
+// Reports a block that ends in the epoch in which another one reads its memory.
 void Sanitizer::EndBlock() {
   Block& block = now();
   if (block.ended) return;
@@ -85,7 +85,7 @@ Sanitizer::Mark Sanitizer::Now(int thread, bool atomic) const {
 
 bool Sanitizer::Conflicts(const Mark& before, bool shared, int thread) const {
   if (before.block < 0) return false;
-  // Shared memory of a block outside the cluster is separate.
+  // Blocks outside the cluster have separate shared memory.
   if (shared && !IsInCluster(before.block)) return false;
   if (shared && before.several_blocks && before.cluster_epoch == cluster_epoch_) return true;
   if (before.block != now().number) {
@@ -101,9 +101,9 @@ bool Sanitizer::Conflicts(const Mark& before, bool shared, int thread) const {
   return before.several_lanes || before.thread != thread;
 }
 
-// A mark represents all readers of an epoch: the last reader, and whether there were others. Earlier readers of the
-// same warp, before its last barrier, may be forgotten: this warp is ordered after them, and for other warps the last
-// reader suffices.
+// A mark represents all readers of an epoch: the last one, and whether there were others. Earlier readers of the same
+// warp, before its last barrier, may be forgotten: this warp is ordered after them, and for other warps the last reader
+// suffices.
 void Sanitizer::NoteRead(Mark& read, bool shared, int thread) const {
   const Mark before = read;
   read = Now(thread, false);
@@ -199,7 +199,7 @@ void Sanitizer::CheckFarRead(const AccessSite& site, int thread, int array, int 
   if (blocks_[rank].ended) Report(Finding::kEarlyExit, array, site.source, 0, thread);
 }
 
-// `rank` is the block that a shared array belongs to.
+// `rank`: the block of a shared array.
 void Sanitizer::CheckElements(const AccessSite& site, int thread, const Found& at, int64_t first, int rank) {
   const ArrayInfo& array = kernel_.arrays[at.array];
   const bool shared = array.kind == ArrayKind::kShared;

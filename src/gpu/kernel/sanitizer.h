@@ -16,20 +16,20 @@
 namespace hlo::kernel {
 
 struct AccessSite {
-  int array = -1;  // Index in Kernel::arrays; -1 if it is found by address.
+  int array = -1;  // Index in Kernel::arrays, or -1 to find it by address.
   int source = -1;
   int bytes = 0;
   int alignment = 1;
   bool writes = false;
   bool atomic = false;
-  bool pointer = false;  // Loads the pointer of a member of the group `array`.
+  bool pointer = false;  // Loads the pointer of a member of group `array`.
 };
 
 constexpr int kOwnBlock = INT32_MIN;  // The current block.
 
 // The memory of an array, or of a member of a group.
 struct ArrayPlace {
-  char* base;  // Null if the code does not contain the array.
+  char* base;  // Null if not in the code.
   int64_t elements;
 };
 
@@ -45,22 +45,22 @@ class Sanitizer {
   void PassClusterBarrier();
   void Fence() { now().fenced = true; }
 
-  // Called before an access. Returns `address`, or a sink if the access is out of bounds. `member` is the loaded
-  // pointer of a group's member, or null. `rank` is the block whose shared array is accessed, or kOwnBlock.
+  // Called before an access. Returns `address`, or a sink if it is out of bounds. `member` is the loaded pointer of a
+  // group's member, or null. `rank` is the block whose shared array is accessed, or kOwnBlock.
   void* Access(const AccessSite& site, int thread, void* address, const void* member, int rank);
   void Diverged(Finding finding, int thread);
 
   SanitizerReport TakeReport() { return std::move(report_); }
 
  private:
-  // The last read or the last write of an element.
+  // An element's last read or write.
   struct Mark {
     int32_t block = -1;
     int32_t epoch = 0;
     int32_t warp_epoch = 0;
     int32_t cluster_epoch = 0;
     int16_t thread = 0;
-    bool several_lanes = false;   // Several threads of the warp read in warp_epoch.
+    bool several_lanes = false;   // Several of the warp's threads read in warp_epoch.
     bool several_warps = false;   // Several warps read in `epoch`.
     bool several_blocks = false;  // Several blocks read in cluster_epoch.
     bool atomic = false;
@@ -68,7 +68,7 @@ class Sanitizer {
   struct Cell {
     Mark write, read;
   };
-  // The history of one array by element. Pages are allocated on first access, because a kernel may touch little of it.
+  // The history of an array by element. A kernel may touch little of it, so pages are allocated on first access.
   class Cells {
    public:
     void Watch(int64_t elements) { pages_.resize((elements + kPage - 1) / kPage); }
@@ -88,10 +88,10 @@ class Sanitizer {
     int32_t number = 0, epoch = 0;
     std::vector<int32_t> warp_epochs;
     bool fenced = false;
-    // In epochs after this one, the block sees writes that other blocks released. -1 if there is none.
+    // In later epochs, the block sees writes that other blocks released. -1 if there are none.
     int32_t acquired_at = -1;
     bool ended = false;
-    // The cluster_epoch_ in which another block last read this block's memory.
+    // The cluster_epoch_ of another block's last read of this block's memory.
     int32_t read_afar = -1;
   };
   struct Found {
@@ -114,13 +114,13 @@ class Sanitizer {
 
   const Kernel& kernel_;
   const std::vector<std::vector<ArrayPlace>> places_;
-  // Indexed by array. The members of a group, or the blocks of a shared array, are consecutive.
+  // Indexed by array. A group's members, or a shared array's blocks, are consecutive.
   std::vector<Cells> cells_;
-  std::vector<std::vector<int64_t>> begins_;  // The first cell of each array and member.
+  std::vector<std::vector<int64_t>> begins_;  // First cell by array and member.
   std::vector<Block> blocks_;
   int rank_ = 0;
   int32_t cluster_epoch_ = 0;
-  // For each block, the epoch before which its writes are released, by an atomic access after a fence.
+  // For each block, the epoch before which an atomic access after a fence has released its writes.
   std::vector<int32_t> released_before_;
   std::map<std::tuple<Finding, int, int>, size_t> known_;
   SanitizerReport report_;

@@ -142,8 +142,7 @@ llvm::Value* ScalarEmitter::MinMax(bool max, llvm::Value* a, llvm::Value* b, Typ
   if (type == Type::kF32 && place_ == Place::kGpu) {
     return b_.CreateBinaryIntrinsic(max ? llvm::Intrinsic::maximum : llvm::Intrinsic::minimum, a, b);
   }
-  // The result is NaN if either operand is, and zeros are ordered by sign. LLVM's expansion is longer, and NVPTX has
-  // none for f64.
+  // NaN if either operand is, with zeros ordered by sign. LLVM's expansion is longer, and NVPTX has none for f64.
   llvm::Type* const bits = a->getType()->getWithNewType(b_.getIntNTy(Bits(type)));
   llvm::Value* const bits_a = b_.CreateBitCast(a, bits);
   llvm::Value* const bits_b = b_.CreateBitCast(b, bits);
@@ -155,7 +154,7 @@ llvm::Value* ScalarEmitter::MinMax(bool max, llvm::Value* a, llvm::Value* b, Typ
   return b_.CreateSelect(b_.CreateFCmpUNO(a, a), a, not_nan);
 }
 
-// Uses the host's intrinsic, because LLVM does not recognise the instruction in the general form.
+// LLVM does not recognise the general form.
 llvm::Value* ScalarEmitter::DotPairs(llvm::Value* a, llvm::Value* b, llvm::Value* c) const {
   auto* const vector = llvm::dyn_cast<llvm::FixedVectorType>(a->getType());
   const int lanes = vector ? static_cast<int>(vector->getNumElements()) : 1, whole = vector_bytes_ / 4;
@@ -193,7 +192,7 @@ llvm::Value* ScalarEmitter::DivideIndex(bool quotient, llvm::Value* a, llvm::Val
   return b_.CreateZExt(divide(b_.CreateTrunc(a, i32), b_.CreateTrunc(b, i32)), a->getType());
 }
 
-// A scalar op without a case is a build error with its name.
+// A missing case is a build error with the op's name.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic error "-Wswitch"
 llvm::Value* ScalarEmitter::Emit(const Instruction& instruction, std::span<llvm::Value* const> given,

@@ -1,4 +1,4 @@
-// LLVM IR for scalar ops (kernel_ops.def). Both lowerings use it, so that they compute the same.
+// LLVM IR for scalar ops (kernel_ops.def), the same in both lowerings.
 #ifndef HLO_GPU_KERNEL_SCALAR_H_
 #define HLO_GPU_KERNEL_SCALAR_H_
 
@@ -19,7 +19,7 @@ class ScalarEmitter {
   ScalarEmitter(llvm::IRBuilder<>& builder, Place place, bool wide_index, int vector_bytes = 0)
       : b_(builder), place_(place), wide_index_(wide_index), vector_bytes_(vector_bytes) {}
 
-  // kPred is i1, kBF16 is i16 (its bits), and other types of at most 8 bits are i8.
+  // kPred is i1, kBF16 is i16 (its bits), other types of at most 8 bits are i8.
   llvm::Type* TypeOf(Type type) const;
   // As TypeOf, but kPred is i8.
   llvm::Type* MemoryTypeOf(Type type) const;
@@ -29,7 +29,7 @@ class ScalarEmitter {
   llvm::Constant* Constant(Type type, int64_t bits) const;
   llvm::Constant* Index(int64_t value) const { return Constant(Type::kIndex, value); }
 
-  // Emits an HLO_SCALAR_OP. Operands may be LLVM vectors of one length, mixed with scalars.
+  // Operands may be LLVM vectors of one length and scalars.
   llvm::Value* Emit(const Instruction& instruction, std::span<llvm::Value* const> operands,
                     std::span<const Type> types) const;
 

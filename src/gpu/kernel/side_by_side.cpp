@@ -9,7 +9,7 @@
 namespace hlo::kernel {
 namespace {
 
-// Makes block numbers relative to the kernel's `first` block.
+// Counts blocks from the kernel's `first` one.
 void CountFrom(Region& region, int32_t block, int32_t first) {
   for (Instruction& instruction : region.body) {
     if (instruction.op == Op::kBlock) {
@@ -27,7 +27,7 @@ class Joiner {
     whole().name = std::move(name);
     whole().blocks = 0;
     whole().threads = kernels.front()->threads;
-    // Together, several kernels may need more registers than min_blocks_per_sm of one of them allows.
+    // Several kernels together may need more registers than min_blocks_per_sm allows.
     if (kernels.size() == 1) whole().min_blocks_per_sm = kernels.front()->min_blocks_per_sm;
   }
 

@@ -1,4 +1,4 @@
-// Combines several kernels into one kernel, in which each of them gets some of the blocks.
+// Combines kernels into one, in which each gets some of the blocks.
 #ifndef HLO_GPU_KERNEL_SIDE_BY_SIDE_H_
 #define HLO_GPU_KERNEL_SIDE_BY_SIDE_H_
 
@@ -21,7 +21,7 @@ struct SideBySide {
   std::vector<ArrayOf> arrays;  // The origin of each array of `kernel`.
 };
 
-// Requires equal thread counts and no clusters. A block finds its kernel by a binary search. Inputs with the same
+// Requires equal thread counts and no clusters. A block finds its kernel by binary search. Inputs with the same
 // nonnegative `place` are merged.
 SideBySide PutSideBySide(std::string name, std::span<const Kernel* const> kernels,
                          const std::function<int(ArrayOf)>& place);

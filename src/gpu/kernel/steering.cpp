@@ -7,7 +7,7 @@
 namespace hlo::kernel {
 namespace {
 
-// Marks values backwards from addresses and bounds, until no value is added.
+// Marks values backwards from addresses and bounds.
 class Finder {
  public:
   Finder(const Kernel& kernel, std::vector<bool> arrays) : kernel_(kernel), definitions_(kernel.values) {
@@ -80,8 +80,8 @@ class Finder {
     }
   }
 
-  // A loop ends as soon as one operand of a conjunction is false. So if comparisons of integers count its trips,
-  // comparisons of floats are not marked.
+  // A loop ends once one operand of a conjunction is false, so if comparisons of integers count its trips, comparisons
+  // of floats are not marked.
   void MarkCondition(int32_t condition) {
     std::vector<int32_t> conjuncts = {condition}, floats;
     bool counts = false;
@@ -112,7 +112,7 @@ class Finder {
     for (size_t i = 0; i < floats.size() && !counts; ++i) Mark(found_.values, floats[i]);
   }
 
-  // Returns whether a branch sets only constants, like the branch that stops a loop after too many trips.
+  // Whether a branch sets only constants, like the one that stops a loop after too many trips.
   bool RaisesFlag(const Instruction& branch) const {
     const auto is_constant = [&](int32_t value) {
       return definitions_[value] != nullptr && definitions_[value]->op == Op::kConstant;
@@ -156,14 +156,14 @@ class Finder {
         if (InfoOf(instruction.op).effects & kWrites) steers = steers || found_.arrays[instruction.imm];
         if (steers && (InfoOf(instruction.op).effects & kReads)) Mark(found_.arrays, instruction.imm);
     }
-    // The first slot receives a value that is computed from the other slots.
+    // The first slot gets a value computed from the others.
     if (!instruction.slots.empty() && (steers || found_.slots[instruction.slots[0]])) {
       for (const int32_t slot : instruction.slots) Mark(found_.slots, slot);
     }
     if (steers) MarkOperands(instruction);
   }
 
-  // One steering value of a collective makes all its slots steer.
+  // One steering value makes all slots of a collective steer.
   void MarkCombination(const Instruction& collective) {
     bool steers = false;
     for (int i = 0; i < Results(collective); ++i) steers = steers || found_.values[collective.result + i];

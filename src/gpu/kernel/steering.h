@@ -13,7 +13,7 @@ struct Steering {
   std::vector<bool> values, slots, variables, arrays;  // Indexed by number.
 };
 
-// `arrays`, which may be empty, marks arrays that steer other kernels. Values stored in these arrays are marked too.
+// `arrays`, possibly empty, marks arrays that steer other kernels, and so the values stored in them.
 Steering FindSteering(const Kernel& kernel, std::vector<bool> arrays = {});
 
 }  // namespace hlo::kernel

@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char* kMark = "hlo-streamed";
 
-// Returns whether a store to a streamed output consists of whole aligned vectors.
+// Whether a store to a streamed output has whole aligned vectors.
 bool CanStream(llvm::StoreInst& store, const llvm::DataLayout& layout) {
   const auto* to = llvm::dyn_cast<llvm::Argument>(llvm::getUnderlyingObject(store.getPointerOperand(), 0));
   if (to == nullptr || !to->getParent()->getAttributes().hasParamAttr(to->getArgNo(), kMark)) return false;

@@ -1,5 +1,5 @@
-// Stores that bypass the caches, for results that do not fit into them. Through the caches, writing a result moves
-// twice its size, because a cache line that is stored in pieces is read first.
+// Stores that bypass the caches, for results that exceed them. Through the caches, writing a result moves twice its
+// size, because a cache line that is stored in pieces is read first.
 #ifndef HLO_GPU_KERNEL_STREAMING_H_
 #define HLO_GPU_KERNEL_STREAMING_H_
 
@@ -7,7 +7,7 @@
 
 namespace hlo::kernel {
 
-// More than the share of the last-level cache that one process gets on most machines.
+// More than one process's share of the last-level cache on most machines.
 constexpr int64_t kLeastStreamedBytes = 32 << 20;
 
 // Marks a pointer parameter, aligned to 64 bytes, whose memory is only written, in large pieces.

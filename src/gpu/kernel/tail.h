@@ -1,4 +1,4 @@
-// Appends a small kernel to another one in the same launch.
+// Appends a small kernel to another in the same launch.
 #ifndef HLO_GPU_KERNEL_TAIL_H_
 #define HLO_GPU_KERNEL_TAIL_H_
 
@@ -14,11 +14,10 @@ struct WithTail {
   bool counts = false;  // The last parameter is a counter of 4 bytes, zero before and after.
 };
 
-// Runs `kernel`, and then `tail` in the thread block that ends last, which sees all writes. `tail` must have one block
-// of one warp. `same` maps parameters of the tail to equal parameters of the kernel, or to -1. The new kernel has the
-// parameters of the kernel, the other parameters of the tail, and a counter if there are several blocks. Returns
-// nothing for clusters, and for tails with groups, slots, variables, tiles, warps, synchronised threads, or arrays
-// other than parameters.
+// Runs `kernel`, and then `tail` in the block that ends last, which sees all writes. `tail` must have one block of one
+// warp. `same` maps parameters of the tail to equal ones of the kernel, or to -1. The new kernel has the kernel's
+// parameters, the tail's others, and a counter if there are several blocks. Returns nullopt for clusters, and for tails
+// with groups, slots, variables, tiles, warps, synchronised threads, or arrays other than parameters.
 std::optional<WithTail> AddTail(const Kernel& kernel, const Kernel& tail, const std::vector<int>& same);
 
 }  // namespace hlo::kernel

@@ -28,8 +28,7 @@ void LLVMInitializeX86TargetInfo();
 void LLVMInitializeX86TargetMC();
 void LLVMInitializeX86AsmPrinter();
 
-// LLVM's static constructors, whose execution scripts/llvm_late.ld defers. Null if another linker let them run at
-// start-up.
+// LLVM's static constructors, which scripts/llvm_late.ld defers. Null if another linker let them run at start-up.
 using Constructor = void (*)();
 [[gnu::weak]] extern Constructor llvm_init_begin[];
 [[gnu::weak]] extern Constructor llvm_init_end[];
@@ -50,8 +49,8 @@ void Initialise() {
     LLVMInitializeNVPTXTarget();
     LLVMInitializeNVPTXTargetMC();
     LLVMInitializeNVPTXAsmPrinter();
-    // Loop strength reduction takes much time and gains nothing: addresses are simple, and ptxas has its own. This is
-    // the only way to switch it off.
+    // Loop strength reduction takes much time and gains nothing: addresses are simple, and ptxas has its own. There is
+    // no other switch.
     static_cast<llvm::cl::opt<bool>*>(llvm::cl::getRegisteredOptions()["disable-lsr"])->setValue(true);
   });
 }
@@ -60,7 +59,7 @@ struct HostCpu {
   std::string name, features;
 };
 
-// Processors with the fix for Downfall gather much more slowly than they load single elements.
+// Processors with the fix for Downfall gather more slowly than they load single elements.
 constexpr const char* kTuning = "+prefer-no-gather,+prefer-no-scatter";
 
 HostCpu NativeCpu() {
@@ -82,7 +81,7 @@ const HostCpu& Cpu() {
   return native;
 }
 
-// Forbids contraction: host and GPU use fma only where the kernel does, so they round alike.
+// Without contraction, host and GPU use fma only where the kernel does, and round alike.
 Result<llvm::TargetMachine*> Make(const std::string& triple, const std::string& cpu, const std::string& features,
                                   llvm::CodeGenOptLevel level) {
   Initialise();
@@ -99,7 +98,7 @@ Result<llvm::TargetMachine*> Make(const std::string& triple, const std::string& 
   return machine.get();
 }
 
-// Passes that change nothing: the PTX of all models is the same without them.
+// The PTX of all models is the same without them.
 constexpr std::string_view kLeftOut[] = {"Nary reassociation", "GPU Load and Store Vectorizer"};
 
 // The scheduler gains little, because instructions are in good order, and kernels contain nothing for the other passes.

@@ -1,4 +1,4 @@
-// LLVM's code generators: one TargetMachine for each thread and target. Callers own the contexts.
+// LLVM's code generators: a TargetMachine for each thread and target. Callers own the contexts.
 #ifndef HLO_GPU_KERNEL_TARGET_H_
 #define HLO_GPU_KERNEL_TARGET_H_
 
@@ -13,7 +13,7 @@
 namespace hlo::kernel {
 
 enum class Effort : uint8_t {
-  kLittle,  // Selects instructions one by one and allocates registers by block.
+  kLittle,  // Selects one by one and allocates registers by block.
   kFull,
 };
 
@@ -21,7 +21,7 @@ enum class Effort : uint8_t {
 Result<llvm::TargetMachine*> HostTarget(Effort effort = Effort::kFull);
 // Such as "znver4", or "x86-64-v3" for a selected instruction set.
 std::string HostProcessor();
-// The inputs of code generation besides the module, for cache keys.
+// Inputs of code generation besides the module, for cache keys.
 std::string HostTargetText(Effort effort);
 Result<llvm::TargetMachine*> NvptxTarget(const std::string& arch, int ptx_version);
 

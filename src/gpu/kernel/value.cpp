@@ -1,4 +1,4 @@
-// The part of the builder for values, arrays, slots and variables (builder.h).
+// The builder's values, arrays, slots and variables (builder.h).
 #include "gpu/kernel/builder.h"
 
 #include <array>
@@ -52,7 +52,7 @@ Type SignedLike(Type type) {
 
 bool ConstantOf(Value value, int64_t* bits) { return value.builder().IsConstant(value, bits); }
 
-// The result is `far` for shifts by the width or more.
+// `far` is the result for shifts by the width or more.
 Value Shift(Op op, Value a, Value amount, Value far) {
   const int width = Bits(a.type());
   if (int64_t bits; ConstantOf(amount, &bits)) {
@@ -64,8 +64,8 @@ Value Shift(Op op, Value a, Value amount, Value far) {
   return Select(in_range, Binary(op, a, amount & (width - 1)), far);
 }
 
-// Converts f64 to a small float with one rounding. The intermediate f32 is rounded towards zero with a sticky last bit,
-// so that the second rounding is correct.
+// f64 to a small float with one rounding. The intermediate f32 is rounded towards zero with a sticky last bit, so that
+// the second rounding is correct.
 Value NarrowDouble(Value a, Type type) {
   const Value nearest = a.builder().Record(Op::kConvert, Type::kF32, {a});
   const Value back = Convert(nearest, Type::kF64);
@@ -75,8 +75,8 @@ Value NarrowDouble(Value a, Type type) {
   return Convert(Bitcast(Select(inexact, towards_zero | 1, bits), Type::kF32), type);
 }
 
-// Returns a 64-bit integer that f64 holds exactly, and that narrower floats round like `a`. From 2^53 on, it drops 12
-// bits, and sets the last kept bit if a dropped bit was set.
+// A 64-bit integer that f64 holds exactly, and that narrower floats round like `a`. From 2^53 on, drops 12 bits, and
+// sets the last kept bit if a dropped bit was set.
 Value RoundToOdd(Value a) {
   constexpr int64_t kDropped = (int64_t{1} << 12) - 1, kExact = int64_t{1} << 53;
   const Value last = Select((a & kDropped) == 0, ConstantLike(a, int64_t{0}), ConstantLike(a, kDropped + 1));
@@ -84,7 +84,7 @@ Value RoundToOdd(Value a) {
   return Select(is_exact, a, (a & ~kDropped) | last);
 }
 
-// Reduces a byte modulo 2^Bits(type).
+// A byte modulo 2^Bits(type).
 Value Wrap(Value a, Type type) {
   const int dropped = 8 - Bits(type);
   const Value high = Binary(Op::kShiftLeft, a, ConstantLike(a, int64_t{dropped}));
@@ -184,7 +184,7 @@ Value operator|(Value a, Value b) { return Binary(Op::kOr, a, b); }
 Value operator^(Value a, Value b) { return Binary(Op::kXor, a, b); }
 Value operator~(Value a) { return Unary(Op::kNot, a); }
 
-// InByte's conversion drops bits beyond the width of the type.
+// InByte's conversion drops bits beyond the type's width.
 Value ShiftLeft(Value a, Value amount) {
   CHECK(IsInteger(a.type()), "shift of ", ToString(a.type()));
   if (IsSubByte(a.type())) return InByte(a, amount, ShiftLeft);
@@ -290,8 +290,7 @@ Value Bitcast(Value a, Type type) {
   if (int64_t bits; IsInteger(a.type()) && IsInteger(type) && ConstantOf(a, &bits))
     return a.builder().Constant(type, bits);
   if (IsSubByte(type)) return Wrap(AsByte(a, WideOf(type)), type);
-  // A signed sub-byte integer fills the high bits of its byte with copies of the sign bit. The unsigned type clears
-  // them.
+  // A signed sub-byte integer fills the byte's high bits with copies of the sign. The unsigned type clears them.
   if (IsSubByte(a.type())) return AsByte(Bitcast(a, UnsignedLike(a.type())), type);
   return a.builder().Record(Op::kBitcast, type, {a});
 }

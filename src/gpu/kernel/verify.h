@@ -1,6 +1,6 @@
 // The invariants of kernels, which Build() checks.
 //
-// 1. Each instruction has the number of operands in its op's row.
+// 1. Each instruction has its op's number of operands.
 // 2. Threads synchronise only in uniform code: kMeets at block level, kWarpMeets at warp level.
 // 3. Products have a sum, a left and a right fragment of one shape. Matrix loads fill fragments.
 // 4. Barriers of clusters are in code that all blocks of a cluster execute: the conditions and bounds around them

@@ -18,7 +18,7 @@ bool IsScalar(Op op) {
   }
 }
 
-// A tile with a division of indices is cut into segments (segments.h), and not merged.
+// A tile that divides indices is cut into segments (segments.h), not merged.
 bool IsMergeable(const Instruction& instruction) {
   switch (instruction.op) {
     case Op::kLoad:
@@ -35,8 +35,8 @@ class TileMerge {
  public:
   explicit TileMerge(const Kernel& kernel) : kernel_(kernel) {}
 
-  // Returns whether the tile can share the loop of the tiles added before. In one loop the tiles alternate, so no tile
-  // may read an array that another tile writes. Several tiles may write an output, which is not read.
+  // Whether the tile can share the loop of the tiles before. In one loop tiles alternate, so none may read an array
+  // that another writes. Several may write an output, which is not read.
   bool Add(const Instruction& tile) {
     const std::vector<Instruction>& body = tile.regions[0].body;
     instructions_ += body.size();

@@ -1,5 +1,5 @@
 // A pass of the host lowering: merges consecutive tiles into one loop, because LLVM compiles a short loop as slowly as
-// a long loop.
+// a long one.
 #ifndef HLO_GPU_KERNEL_HOST_ADJACENT_H_
 #define HLO_GPU_KERNEL_HOST_ADJACENT_H_
 
@@ -10,8 +10,8 @@
 
 namespace hlo::kernel {
 
-// Returns the tile `instructions[0]` and, if it has no limit, following tiles that can share its loop. Instructions
-// between these tiles can be computed before the loop.
+// The tile `instructions[0]` and, if it has no limit, following tiles that can share its loop. Instructions between
+// these can be computed before it.
 std::vector<const Instruction*> AdjacentTiles(const Kernel& kernel, std::span<const Instruction> instructions);
 
 }  // namespace hlo::kernel

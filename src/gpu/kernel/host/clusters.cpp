@@ -1,5 +1,5 @@
-// The blocks of a cluster take turns: each runs up to the next barrier of the cluster. Shared arrays, slots, variables
-// and block-level values exist once for each block.
+// The blocks of a cluster take turns: each runs up to the cluster's next barrier. Shared arrays, slots, variables and
+// block-level values exist once for each block.
 #include "gpu/kernel/host/emission.h"
 
 #include <algorithm>
@@ -46,8 +46,8 @@ void HostEmission::EnterBlock(LlvmValue rank) {
   enter(of_all_blocks_.variables, variables_);
 }
 
-// All blocks of a cluster execute an instruction that contains a barrier of the cluster alike. So the values of the
-// first block control it.
+// All blocks of a cluster execute an instruction with a barrier of the cluster alike, so the first block's values
+// control it.
 void HostEmission::EmitCluster(const Region& region) {
   std::vector<const Instruction*> turn;
   for (const Instruction& instruction : region.body) {

@@ -36,7 +36,7 @@ bool HasStructure(const Region& region) {
 
 }  // namespace
 
-// Combines lane by lane, because branches and loops, as in sin and rem, have no vector form.
+// Branches and loops, as in sin and rem, have no vector form.
 HostEmission::Values HostEmission::CombineByLane(const Instruction& instruction, const Values& a, const Values& b) {
   const auto lanes_of = [](LlvmValue value) {
     return llvm::cast<llvm::FixedVectorType>(value->getType())->getNumElements();
@@ -87,8 +87,8 @@ HostEmission::LanePiece HostEmission::LoadPiece(const Instruction& reduce, int f
   return piece;
 }
 
-// With two pieces, pairs stay within their block of 128 bits: one shuffle collects the left elements of both pieces,
-// and a second one the right elements.
+// Two pieces' pairs stay within their block of 128 bits: one shuffle collects the left elements of both, a second one
+// the right elements.
 HostEmission::LanePiece HostEmission::CombineNeighbours(const Instruction& reduce, const LanePiece& a,
                                                         const LanePiece* b, int block) {
   const int lanes = static_cast<int>(a.places.size());

@@ -32,8 +32,7 @@ void HostEmission::Lower(const std::string& name) {
   if (!direct) MakeEntry(name);
 }
 
-// The entry loads the pointers and calls the body, because `noalias` has more effect on parameters than on loaded
-// pointers.
+// Loads the pointers and calls the body, because `noalias` has more effect on parameters than on loaded pointers.
 void HostEmission::MakeEntry(const std::string& name) {
   llvm::Type* const types[] = {b_.getInt64Ty(), b_.getInt64Ty(), b_.getPtrTy()};
   auto* const entry = llvm::Function::Create(llvm::FunctionType::get(b_.getVoidTy(), types, false),
@@ -144,7 +143,7 @@ void HostEmission::EmitWarp(const Instruction& instruction) { Set(instruction.re
 void HostEmission::EmitLane(const Instruction& instruction) { Set(instruction.result, lane_); }
 void HostEmission::EmitThread(const Instruction& instruction) { Set(instruction.result, thread_); }
 
-// Barriers need no code, because the loops over threads end between phases.
+// The loops over threads end between phases.
 void HostEmission::EmitBarrier(const Instruction&) {}
 void HostEmission::EmitClusterBarrier(const Instruction&) {}
 void HostEmission::EmitWarpBarrier(const Instruction&) {}

@@ -21,8 +21,8 @@
 
 namespace hlo::kernel {
 
-// Loops over at most this many vectors with a short body are unrolled, so that slots become registers. A loop that
-// keeps its vectors in memory has more instructions and fewer loads in flight (bench/results/2026-11-27-cpu-6.md).
+// Loops over at most so many vectors with a short body are unrolled, so that slots become registers. Vectors in memory
+// mean more instructions and fewer loads in flight (bench/results/2026-11-27-cpu-6.md).
 constexpr int64_t kVectorsWrittenOut = 8;
 
 class HostEmission {
@@ -70,7 +70,7 @@ class HostEmission {
   bool IsLine(int32_t id) const { return wide_ && wide_->stride[id] == 1; }
   void ForWarps(const std::function<void()>& body);
   llvm::MDNode* LoopProperties(LoopKind kind);
-  // Calls emit(0) where the condition holds, and emit(1) where it does not.
+  // Calls emit(0) where the condition holds, else emit(1).
   void Branch(LlvmValue condition, bool has_else, const std::function<void(int)>& emit);
 
   // threads.cpp
@@ -83,7 +83,7 @@ class HostEmission {
     const StripPlan* plan;
     std::function<void(LlvmValue)> bind;
     const SegmentPlan* segments;
-    // The arguments of the body that number its elements.
+    // The body's arguments that number its elements.
     std::span<const int32_t> indices;
     std::vector<llvm::AllocaInst*> values, variables;  // Null if not stored in an array.
     LlvmValue begin = nullptr, count = nullptr, lane = nullptr;
@@ -142,10 +142,10 @@ class HostEmission {
   // matrices.cpp
   LlvmValue Factor(LlvmValue bits, MmaShape shape);
 
-  // collectives.cpp: the slots of a warp as one vector.
+  // collectives.cpp: a warp's slots as one vector.
   struct LanePiece {
     Values values;  // Vectors, or scalars for a single lane.
-    // The place of each vector element in the sequence of lanes. Each even place is combined with the next.
+    // Each vector element's place in the sequence of lanes. Even places are combined with the next.
     llvm::SmallVector<int> places;
   };
   LanePiece LoadPiece(const Instruction& reduce, int first, int lanes);
@@ -169,7 +169,7 @@ class HostEmission {
   std::vector<int> parameters_;
   std::vector<LlvmValue> arrays_, transposed_, slots_, variables_;
   std::vector<LlvmValue> values_;
-  // The plan of the current vector body or null, and its lanes.
+  // The current vector body's plan or null, and its lanes.
   const WidePlan* wide_ = nullptr;
   unsigned width_ = 1;
   std::vector<LlvmValue> wide_variables_;
@@ -179,13 +179,13 @@ class HostEmission {
   LlvmValue block_ = nullptr, warp_ = nullptr, lane_ = nullptr, thread_ = nullptr, tile_index_ = nullptr;
   llvm::MDNode* access_group_ = nullptr;  // Marks accesses in the loop over lanes; null outside.
   bool in_warps_ = false;
-  // For clusters. Set by EnterBlock: `rank_` and the storage of this block.
+  // EnterBlock sets these for clusters: `rank_` and this block's storage.
   LlvmValue first_block_ = nullptr, rank_ = nullptr;
-  std::map<LlvmValue, int64_t> block_bytes_;  // The bytes between the storage of two blocks.
+  std::map<LlvmValue, int64_t> block_bytes_;  // Bytes between two blocks' storage.
   struct {
     std::vector<LlvmValue> arrays, transposed, slots, variables;
   } of_all_blocks_;
-  // Block-level values of all blocks of a cluster. Null if a value is not stored.
+  // Block-level values of a cluster's blocks. Null if not stored.
   std::vector<llvm::AllocaInst*> kept_of_blocks_;
 };
 

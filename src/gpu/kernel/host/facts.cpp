@@ -17,7 +17,7 @@ void HostFacts::Find(const Region& region) {
       types[instruction.result + i] = is_reduced ? kernel.slots[instruction.slots[i]].type : instruction.type;
     }
     for (const Region& inner : instruction.regions) {
-      // The combiner of a collective has two arguments for each slot.
+      // A collective's combiner has two arguments for each slot.
       const size_t slots = instruction.slots.size();
       for (size_t i = 0; slots > 0 && i < inner.arguments.size(); ++i)
         types[inner.arguments[i]] = kernel.slots[instruction.slots[i % slots]].type;

@@ -1,4 +1,4 @@
-// Facts about a kernel for the passes of the host lowering: constants, types, lengths of loops.
+// Facts about a kernel for the host lowering: constants, types, lengths of loops.
 #ifndef HLO_GPU_KERNEL_HOST_FACTS_H_
 #define HLO_GPU_KERNEL_HOST_FACTS_H_
 
@@ -9,15 +9,15 @@
 
 namespace hlo::kernel {
 
-// Loops in thread bodies are unrolled up to this many instructions, so that the loop over lanes is innermost.
+// Loops in thread bodies are unrolled up to so many instructions, to make the loop over lanes innermost.
 constexpr int64_t kMostWrittenOut = 256;
 
 struct HostFacts {
   explicit HostFacts(const Kernel& kernel);
 
-  // The number of trips, or -1 if the bounds are not constant.
+  // Trips, or -1 without constant bounds.
   int64_t Steps(const Instruction& loop) const;
-  // Counts instructions after unrolling loops with constant bounds.
+  // Instructions after unrolling loops with constant bounds.
   int64_t WrittenOut(const Region& region) const;
   bool IsWrittenOut(const Instruction& loop) const;
 

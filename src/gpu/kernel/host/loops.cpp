@@ -15,7 +15,7 @@ void HostEmission::Loop(LlvmValue begin, LlvmValue end, LlvmValue step, LoopKind
   });
 }
 
-// Emits a rotated loop: if (begin < end) do { index += body(index) } while (index < end).
+// A rotated loop: if (begin < end) do { index += body(index) } while (index < end).
 void HostEmission::LoopWithSteps(LlvmValue begin, LlvmValue end, LoopKind kind,
                                  const std::function<LlvmValue(LlvmValue)>& body) {
   const auto *first = llvm::dyn_cast<llvm::ConstantInt>(begin), *last = llvm::dyn_cast<llvm::ConstantInt>(end);
@@ -128,7 +128,7 @@ void HostEmission::CarryVariables(const WidePlan& wide) {
   }
 }
 
-// Returns a vector, or the scalar outside of a vector body.
+// A scalar outside of a vector body.
 llvm::Value* HostEmission::Wide(int32_t id) {
   LlvmValue const value = Get(id);
   if (!wide_ || value->getType()->isVectorTy()) return value;

@@ -1,4 +1,4 @@
-// Matrices of a warp. On the host, a slot contains its matrix row by row, not lane by lane.
+// Matrices of a warp. On the host, a slot contains its matrix row by row.
 #include "gpu/kernel/host/emission.h"
 #include "gpu/kernel/mma.h"
 

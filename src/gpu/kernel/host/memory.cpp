@@ -33,7 +33,7 @@ llvm::Value* HostEmission::Address(int64_t array, LlvmValue index) {
   return b_.CreateInBoundsGEP(scalar_.MemoryTypeOf(kernel_.arrays[array].type), arrays_[array], index);
 }
 
-// Marks loads of elements that no thread writes, so that LLVM can merge them in spite of stores between them.
+// Marks loads of elements that no thread writes, so that LLVM can merge them across stores.
 llvm::Value* HostEmission::LoadElement(int64_t array, LlvmValue index, bool wide) {
   const ArrayInfo& info = kernel_.arrays[array];
   const bool constant = info.kind == ArrayKind::kTable || (info.kind == ArrayKind::kInput && !info.may_alias);
@@ -87,7 +87,7 @@ void HostEmission::EmitStoreVector(const Instruction& store) {
   }
 }
 
-// Copies immediately, because a correct kernel does not read the target before the wait.
+// Immediately, because a correct kernel does not read the target before the wait.
 void HostEmission::EmitCopyAsync(const Instruction& copy) {
   LlvmValue const to = Get(copy.operands[0]);
   LlvmValue const from = Get(copy.operands[1]);
@@ -235,7 +235,7 @@ void HostEmission::EmitAtomic(const Instruction& atomic) {
 void HostEmission::EmitAtomicFetch(const Instruction& atomic) { EmitAtomic(atomic); }
 void HostEmission::EmitAtomicCas(const Instruction& atomic) { EmitAtomic(atomic); }
 
-// A run without a graph passes the address of the condition as the handle.
+// Without a graph, the handle is the condition's address.
 void HostEmission::EmitSetCondition(const Instruction& set) {
   b_.CreateAlignedStore(Get(set.operands[0]), arrays_[set.imm], llvm::Align(4));
 }
@@ -243,7 +243,7 @@ void HostEmission::EmitSetCondition(const Instruction& set) {
 void HostEmission::EmitArrive(const Instruction& arrive) {
   LlvmValue const counter = Address(arrive.imm, Get(arrive.operands[0]));
   LlvmValue const count = b_.CreateTrunc(Get(arrive.operands[1]), b_.getInt32Ty());
-  // The counter wraps to zero in the last block.
+  // The last block wraps the counter to zero.
   LlvmValue const old = b_.CreateAtomicRMW(llvm::AtomicRMWInst::UIncWrap, counter, b_.CreateSub(count, b_.getInt32(1)),
                                            llvm::MaybeAlign(4), llvm::AtomicOrdering::AcquireRelease);
   Set(arrive.result, b_.CreateICmpEQ(old, b_.CreateSub(count, b_.getInt32(1))));

@@ -60,8 +60,7 @@ class Finder {
 
   const HostFacts& facts_;
   SegmentPlan& plan_;
-  // Indexed by value. Within a segment, a line grows by 1 with the index, and a fixed value is the same for all
-  // elements.
+  // Indexed by value. Within a segment, a line grows by 1 with the index, and a fixed value is constant.
   std::vector<bool> line_, fixed_;
 };
 

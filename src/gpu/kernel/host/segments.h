@@ -1,7 +1,7 @@
 // A pass of the host lowering that cuts tiles into segments, to simplify divisions and comparisons of the tile's index.
 //
-// Between two multiples of C, (base + i) / C is constant and (base + i) % C grows by 1. So a tile is cut at these
-// multiples if C is at least kLeastSegment. Gathers with divided indices then become vector loads.
+// Between two multiples of C, (base + i) / C is constant and (base + i) % C grows by 1. So a tile is cut there if C is
+// at least kLeastSegment. Gathers with divided indices then become vector loads.
 //
 // A tile is also cut where the comparison of a branch changes, so that the branch is uniform in a segment. The parts of
 // a concatenation then become copies. Comparisons are ignored if segments would have less than kLeastBetweenComparisons
@@ -20,15 +20,15 @@ constexpr int64_t kLeastSegment = 16;
 constexpr int64_t kLeastBetweenComparisons = 64;
 
 struct SegmentPlan {
-  // Where the tile is cut, in program order: divisions and remainders by constants of values that grow with the index,
-  // and comparisons (kLess) of such values with uniform values.
+  // In program order: divisions and remainders by constants of values that grow with the index, and comparisons (kLess)
+  // of such values with uniform values.
   std::vector<const Instruction*> cuts;
   std::vector<bool> inside;                    // Whether the tile computes the value. Indexed by value.
   std::vector<const Instruction*> definition;  // Indexed by value.
   int32_t index = -1;
 
   bool IsCut(const Instruction& instruction) const;
-  // Whether the instruction is a quotient or comparison in `cuts`, so that it is uniform in a segment.
+  // Whether the instruction is a quotient or comparison in `cuts`, and so uniform in a segment.
   bool IsFixed(const Instruction& instruction) const;
 };
 

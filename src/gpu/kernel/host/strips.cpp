@@ -84,7 +84,7 @@ class Planner {
     }
   }
 
-  // A variable needs no array if only one group accesses it and sets it first.
+  // A variable that only one group accesses, and sets first, needs no array.
   void PlaceVariable(int64_t variable, int group, bool begins) {
     int& only = variable_group_[variable];
     if (only == 0 && begins) only = group;
@@ -93,8 +93,8 @@ class Planner {
     plan_.kept_variables.push_back(static_cast<int32_t>(variable));
   }
 
-  // Returns whether other groups can compute the value again: values outside of groups, lane numbers, and index
-  // arithmetic on them.
+  // Whether other groups can compute the value again: values outside of groups, lane numbers, and index arithmetic on
+  // them.
   bool CanRepeat(int32_t id) const {
     if (plan_.group_of[id] == 0) return true;
     const Instruction* const definition = plan_.definition[id];

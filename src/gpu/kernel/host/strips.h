@@ -1,9 +1,9 @@
 // A pass of the host lowering that moves loops in thread bodies outside the loop over lanes.
 //
 // The body of a phase or tile is cut at loops that are not unrolled and have the same bounds in all lanes. The code
-// between two cuts is a *group*: a loop over the lanes of a strip, which is kStrip lanes. Index arithmetic that several
-// groups use is computed again in each. Other values are stored in arrays with one element per lane. Uniform values are
-// computed once, outside of groups.
+// between two cuts is a *group*: a loop over the kStrip lanes of a strip. Groups repeat index arithmetic. Other values
+// that several groups use are stored in arrays with one element per lane. Uniform values are computed once, outside of
+// groups.
 #ifndef HLO_GPU_KERNEL_HOST_STRIPS_H_
 #define HLO_GPU_KERNEL_HOST_STRIPS_H_
 
@@ -19,7 +19,7 @@ namespace hlo::kernel {
 constexpr int64_t kStrip = 128;
 
 struct StripPlan {
-  bool needed = false;        // If false, the other members are not set.
+  bool needed = false;        // If false, nothing else is set.
   std::vector<bool> varying;  // Indexed by value.
   std::vector<int> group_of;  // The defining group. Indexed by value; 0 if none.
   std::unordered_map<const Instruction*, int> group_of_member;
@@ -38,8 +38,8 @@ enum class StripPart : uint8_t {
 };
 StripPart PartOf(const HostFacts& facts, const StripPlan& plan, const Instruction& instruction);
 
-// Calls `uniform`, `group` and `cut` for the parts of the region, in order. Planning and emission both use this
-// function, so that group numbers agree.
+// Calls `uniform`, `group` and `cut` for the parts of the region, in order. Planning and emission share this function,
+// so that group numbers agree.
 template <class Uniform, class Group, class Cut>
 void WalkStrip(const HostFacts& facts, const StripPlan& plan, const Region& region, Uniform uniform, Group group,
                Cut cut) {

@@ -53,7 +53,7 @@ llvm::Value* HostEmission::EndOf(const Instruction& tile) {
   return b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, Get(tile.operands[0]), elements);
 }
 
-// Returns the number of instructions emitted.
+// Returns how many instructions it emitted.
 size_t HostEmission::EmitTiles(std::span<const Instruction> instructions) {
   const std::vector<const Instruction*> tiles = AdjacentTiles(kernel_, instructions);
   if (tiles.size() == 1) {
@@ -91,7 +91,7 @@ void HostEmission::EmitTile(const Instruction& tile) {
   });
 }
 
-// Emits a loop of unknown length, in which slots cannot be registers, on copies of small slots. They are written back
+// In a loop of unknown length slots cannot be registers. It works on copies of small slots, which are written back
 // afterwards, so that other code keeps these slots in registers.
 void HostEmission::WithSlotsCopied(const Region& region, const std::function<void()>& emit) {
   std::set<int64_t> slots;
@@ -153,7 +153,7 @@ llvm::Value* HostEmission::AtBegin(const Segment& segment, int32_t id) {
   return scalar_.Emit(definition, operands, types);
 }
 
-// Returns the number of the segment's elements, at most `left`.
+// Returns the segment's elements, at most `left`.
 llvm::Value* HostEmission::BeginSegment(Segment& segment, LlvmValue begin, LlvmValue left) {
   segment.begin = begin;
   segment.at_begin.clear();
@@ -172,12 +172,12 @@ llvm::Value* HostEmission::BeginSegment(Segment& segment, LlvmValue begin, LlvmV
     LlvmValue const operands[] = {dividend, divisor};
     const Type types[] = {Type::kIndex, Type::kIndex};
     LlvmValue const value = scalar_.Emit(*cut, operands, types);
-    // The remainder is not dividend - value * divisor: an index that a guard excludes may exceed the 32 bits of the
-    // division, and then the segment could be empty.
+    // The remainder is not dividend - value * divisor: an index that a guard excludes may exceed the division's 32
+    // bits, and make the segment empty.
     const Instruction rest{.op = Op::kRem, .type = Type::kIndex};
     LlvmValue const remainder = scalar_.Emit(rest, operands, types);
-    // Elements with a negative dividend, which a guard excludes, form a segment of their own. Their quotient 0 keeps
-    // the bound of the next divisor from being negative.
+    // Elements with a negative dividend, which a guard excludes, form a segment. Their quotient 0 keeps the next
+    // divisor's bound from being negative.
     LlvmValue const negative = b_.CreateICmpSLT(dividend, Index(0));
     segment.at_begin[cut] = b_.CreateSelect(negative, Index(0), value);
     LlvmValue const bound = b_.CreateSelect(negative, b_.CreateNeg(dividend), b_.CreateSub(divisor, remainder));
@@ -186,7 +186,7 @@ llvm::Value* HostEmission::BeginSegment(Segment& segment, LlvmValue begin, LlvmV
   return count;
 }
 
-// Returns the value of a cut for the current element, or null for other instructions.
+// A cut's value for the current element, or null for other instructions.
 llvm::Value* HostEmission::InSegment(const Instruction& instruction) {
   if (!segment_) return nullptr;
   const auto found = segment_->at_begin.find(&instruction);
@@ -216,8 +216,8 @@ void HostEmission::EmitThreads(const Region& region, LlvmValue end, const Segmen
       interleave);
 }
 
-// Emits a few vectors of lanes at a time, and keeps variables in registers across loops. Returns false if the body does
-// not fit. For products of tiles in shared arrays this is much faster than strips, which load and store arrays in each
+// Emits a few vectors of lanes at a time, and keeps variables in registers across loops. False if the body does not
+// fit. For products of tiles in shared arrays this is much faster than strips, which load and store arrays in each
 // step.
 bool HostEmission::EmitInRegisters(const Region& region, LlvmValue end, const SegmentPlan* segments,
                                    const std::function<void(LlvmValue)>& bind) {
@@ -341,7 +341,7 @@ llvm::Value* HostEmission::FromOtherGroup(int32_t id) {
   return Compute(definition);
 }
 
-// Returns the variable's address in its strip array, or null without one.
+// The variable's address in its strip array, or null.
 llvm::Value* HostEmission::StripVariable(const Instruction& access) {
   if (!strip_ || !strip_->variables[access.imm]) return nullptr;
   return StripElement(strip_->variables[access.imm]);

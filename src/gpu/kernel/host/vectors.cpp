@@ -34,7 +34,7 @@ bool StoresStreamed(const Kernel& kernel, const Region& region) {
   });
 }
 
-// The widest type in memory determines the number of elements in the vectoriser's vectors.
+// The widest type in memory determines the vectoriser's vectors.
 int64_t WidestInMemory(const Kernel& kernel, const Region& region) {
   int64_t bytes = 1;
   for (const Instruction& instruction : region.body) {
@@ -73,7 +73,7 @@ void NoteUses(const Instruction& instruction, int64_t at, std::unordered_map<int
 Registers RegistersOf(const Region& body) {
   std::unordered_map<int32_t, int64_t> last_use;
   for (size_t i = 0; i < body.body.size(); ++i) NoteUses(body.body[i], static_cast<int64_t>(i), &last_use);
-  // The number of values whose last use is at each instruction.
+  // The values whose last use is at each instruction.
   std::vector<int64_t> ends(body.body.size());
   std::set<std::pair<Type, int64_t>> constants;
   Registers registers;
@@ -113,14 +113,14 @@ bool IsWorthTwice(const HostFacts& facts, const Region& body) {
   return StoresStreamed(facts.kernel, body) || IsWorthInterleaving(facts, body) || KeepsPartialResults(body);
 }
 
-// If single vectors leave no remaining elements, interleaved vectors must not leave any either. Under a mask, loads
-// with gaps become single loads in branches, for which LLVM's vectoriser takes very long.
+// If single vectors leave no remaining elements, interleaved vectors must not either. Under a mask, loads with gaps
+// become single loads in branches, for which LLVM's vectoriser takes very long.
 int Interleave(const HostFacts& facts, const Region& body, int64_t elements, bool masked_tails) {
   if (!IsWorthInterleaving(facts, body)) return 1;
   const int64_t vector = (masked_tails ? 64 : 32) / WidestInMemory(facts.kernel, body);
   const bool whole = elements % vector == 0;
-  // Four vectors, if they fit into the registers, are faster for most long bodies (bench/results/2026-11-26-cpu-4.md).
-  // AVX2 has half the registers, so it gets two vectors.
+  // Four vectors that fit into the registers are faster for most long bodies (bench/results/2026-11-26-cpu-4.md). AVX2
+  // has half the registers, and gets two.
   constexpr int64_t kRegisters = 32;
   const Registers registers = masked_tails ? RegistersOf(body) : Registers();
   int interleave = masked_tails && registers.constants + 4 * registers.values <= kRegisters ? 4 : 2;

@@ -1,4 +1,4 @@
-// Choices of the host lowering for vectorising the loop over the elements of a body.
+// Vectorisation of the loop over a body's elements.
 #ifndef HLO_GPU_KERNEL_HOST_VECTORS_H_
 #define HLO_GPU_KERNEL_HOST_VECTORS_H_
 
@@ -11,15 +11,15 @@ namespace hlo::kernel {
 // Whether the array is written past the caches (streaming.h).
 bool IsStreamed(const ArrayInfo& array);
 
-// Whether to emit two copies of a tile with a limit: one for whole tiles, and one that ends at the limit. The first
-// needs no masked stores, which delay loads of partial results and do not stream. Its known length allows interleaving.
+// Whether to emit a tile with a limit twice: for whole tiles, and for one that ends at the limit. The first needs no
+// masked stores, which delay loads of partial results and do not stream. Its known length allows interleaving.
 bool IsWorthTwice(const HostFacts& facts, const Region& body);
 
-// The Forget function (distinct.h) of the host lowering. It reduces the size of an array to one of three classes:
-// small, large and streamed.
+// The Forget function (distinct.h) of the host lowering. Of an array's size, it keeps one of three classes: small,
+// large and streamed.
 void ForgetForHost(Kernel& kernel);
 
-// The number of vectors to interleave in a loop over `elements`.
+// Vectors to interleave in a loop over `elements`.
 int Interleave(const HostFacts& facts, const Region& body, int64_t elements, bool masked_tails);
 
 }  // namespace hlo::kernel

@@ -5,10 +5,10 @@
 namespace hlo::kernel {
 namespace {
 
-// LLVM's vectoriser uses shuffles for elements at most this far apart.
+// LLVM's vectoriser shuffles elements at most so far apart.
 constexpr int64_t kMostInterleaved = 8;
 
-// The most instructions of a body that may be emitted several times.
+// Limit of instructions of a body that may be emitted several times.
 constexpr int64_t kShortBody = 16;
 
 class WidePlanner {
@@ -60,7 +60,7 @@ class WidePlanner {
 
   int64_t widest() const { return widest_; }
 
-  // Whether the access is a gather or scatter: elements too far apart for shuffles.
+  // Whether elements are too far apart for shuffles.
   bool IsScattered(const Instruction& instruction) {
     if (instruction.op != Op::kLoad && instruction.op != Op::kStore) return false;
     const int64_t stride = StrideOf(instruction.operands[0]);
@@ -83,7 +83,7 @@ class WidePlanner {
   bool MostlyMoves(int64_t scattered) const { return scattered > 0 && computed_ <= 2 * scattered; }
 
  private:
-  // A value of another group is computed again in this group, or loaded from an array.
+  // A group computes another group's value again, or loads it from an array.
   int64_t StrideOf(int32_t id) {
     if (known_[id]) return plan_.stride[id];
     int64_t stride = 0;
@@ -139,7 +139,7 @@ class WidePlanner {
     return Accesses(load, is_near && (stride == 0 || stride == 1));
   }
 
-  // In a transposed tile, neighbouring rows are adjacent in memory.
+  // In a transposed tile, neighbouring rows are adjacent.
   bool TakeLoadTransposed(const Instruction& load) {
     loaded_.push_back(load.imm);
     const int64_t row = StrideOf(load.operands[1]), column = StrideOf(load.operands[2]);
@@ -189,7 +189,7 @@ class WidePlanner {
     return taken;
   }
 
-  // Later instructions may read a variable that both branches have set.
+  // Later instructions may read a variable that both branches set.
   bool TakeIf(const Instruction& branch) {
     if (context_.loops_inside || StrideOf(branch.operands[0]) != 0) return false;
     plan_.has_branch = true;
@@ -224,7 +224,7 @@ class WidePlanner {
 }  // namespace
 
 // Besides the variables, a step needs `vectors` registers for varying values and one for a uniform value. With one
-// variable, the varying values are memory operands.
+// variable, varying values are memory operands.
 int VectorsInRegisters(size_t carried, int64_t vector_bytes) {
   const size_t registers = vector_bytes == 64 ? 32 : 16;
   for (const size_t vectors : {8, 4, 2, 1}) {

@@ -1,5 +1,5 @@
 // A pass of the host lowering that plans which bodies are emitted as vectors. LLVM's vectoriser would spend much
-// compile time to rediscover independent elements, contiguous accesses and uniform values. So it gets only bodies with
+// compile time to rediscover independent elements, contiguous accesses and uniform values, so it gets only bodies with
 // varying branches, masks or narrow strides. Bodies that mainly gather or scatter stay scalar.
 #ifndef HLO_GPU_KERNEL_HOST_WIDE_H_
 #define HLO_GPU_KERNEL_HOST_WIDE_H_
@@ -14,42 +14,42 @@
 
 namespace hlo::kernel {
 
-// The stride of a value that is not linear in the lane.
+// The value is not linear in the lane.
 constexpr int64_t kOwnValue = INT64_MIN;
 
 struct WidePlan {
   // Elements of a vector of the widest type in memory. 0 if the body cannot be emitted as vectors.
   int64_t lanes = 0;
-  // Emit lane by lane, because vectors built element by element are as slow and need several times the code.
+  // Vectors built element by element are as slow as lane by lane and need several times the code.
   bool is_scalar = false;
   bool is_short = false;
   // Elements may be computed twice: the body stores only to shared arrays that it does not read.
   bool may_repeat = false;
-  bool has_branch = false;  // A uniform branch, which LLVM's vectoriser does not support.
-  // LLVM must not use masks, which would split accesses with gaps between lanes into scalar ones (complex_mul in
+  bool has_branch = false;  // A uniform branch, which LLVM's vectoriser lacks.
+  // LLVM must not use masks, which would make accesses with gaps between lanes scalar (complex_mul in
   // bench/results/2026-11-27-families.md).
   bool has_gaps = false;
-  // The difference between adjacent lanes, by value; 0 is uniform. Values with a known stride are emitted as the scalar
-  // of the first lane.
+  // The difference of adjacent lanes, by value. 0 is uniform. Values with a known stride are emitted as the first
+  // lane's scalar.
   std::vector<int64_t> stride;
   // Thread-level variables that are set in branches, or in loops that are not unrolled.
   std::vector<int64_t> carried;
 };
 
-// The surroundings of a body; null if absent.
+// A body's surroundings, null if absent.
 struct WideContext {
   const SegmentPlan* segments = nullptr;
   const StripPlan* strip = nullptr;
   int group = 0;
-  // Allows loops with the same bounds in all lanes inside the vector body. Varying values loaded in such loops must
-  // come from shared arrays, which are in the cache in any order of access.
+  // Allows loops with the same bounds in all lanes inside the vector body. Varying values loaded there must come from
+  // shared arrays, which are in the cache in any order of access.
   bool loops_inside = false;
 };
 
 // The most vectors for each of `carried` variables (8, 4, 2 or 1) that fit into registers together, or 0.
 int VectorsInRegisters(size_t carried, int64_t vector_bytes);
 
-// `indices` are the values that number the lanes.
+// `indices` number the lanes.
 WidePlan PlanWide(const HostFacts& facts, std::span<const Instruction* const> body, std::span<const int32_t> indices,
                   WideContext context, int64_t vector_bytes);
 

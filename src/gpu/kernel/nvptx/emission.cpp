@@ -58,7 +58,7 @@ std::unique_ptr<llvm::Module> NvptxEmission::Lower() {
   return std::move(module_);
 }
 
-// Emits PTX code. LLVM moves no memory access across it.
+// LLVM moves no memory access across this PTX code.
 void NvptxEmission::EmitCode(const char* code) {
   auto* const type = llvm::FunctionType::get(b_.getVoidTy(), false);
   b_.CreateCall(llvm::InlineAsm::get(type, code, "~{memory}", /*hasSideEffects=*/true));
@@ -67,7 +67,7 @@ void NvptxEmission::EmitCode(const char* code) {
 void NvptxEmission::MakeFunction() {
   std::vector<llvm::Type*> types;
   const std::vector<int> parameters = kernel_.Parameters();
-  // Groups are passed by value in the parameter space, where code can read any member.
+  // Groups are passed by value in the parameter space, where any member is readable.
   for (const int array : parameters)
     types.push_back(llvm::PointerType::get(context_, kernel_.arrays[array].members > 0 ? 0 : kGlobalSpace));
   auto* const type = llvm::FunctionType::get(b_.getVoidTy(), types, false);

@@ -1,4 +1,4 @@
-// Emits LLVM IR for NVPTX: the code of one thread of a kernel.
+// LLVM IR for NVPTX: the code of one thread of a kernel.
 #ifndef HLO_GPU_KERNEL_NVPTX_EMISSION_H_
 #define HLO_GPU_KERNEL_NVPTX_EMISSION_H_
 
@@ -29,8 +29,7 @@ class NvptxEmission {
   using BasicBlock = llvm::BasicBlock;
   using Intr = llvm::Intrinsic::ID;
   using LlvmValue = llvm::Value*;
-  // The copies of a tile's body that are being emitted: elements [begin, end) of the `width` elements of a thread.
-  // `wide` is true for all of them.
+  // Copies of a tile's body: elements [begin, end) of a thread's `width` elements. `wide` is true for all of them.
   struct Copies {
     int begin = 0, end = 1;
     int width = 1;
@@ -127,7 +126,7 @@ class NvptxEmission {
   int32_t source_ = -1;
 };
 
-// The most blocks with which the code may be launched. This is the kernel's own number only if LLVM could use it.
+// The most blocks with which the code may be launched. The kernel's own number only if LLVM could use it.
 int64_t BlocksInCode(const Kernel& kernel);
 
 }  // namespace hlo::kernel

@@ -21,7 +21,7 @@ constexpr int kMatrixRows = 8, kMatrixRowBytes = 16;
 
 }  // namespace
 
-// Packs elements into a word, the first element in the low bits.
+// The first element has the low bits.
 LlvmValue NvptxEmission::LoadWord(int32_t slot, int word) {
   const FragmentKind kind = *kernel_.slots[slot].fragment;
   const int elements = PerWord(kind), bits = 32 / elements;
@@ -60,7 +60,7 @@ void NvptxEmission::EmitLoadFragment(const Instruction& load) {
   const FragmentKind kind = *kernel_.slots[load.slots[0]].fragment;
   const int64_t bytes = Bytes(load.type);
   const auto whole_rows = [&](int32_t value) { return linear_[value].multiple * bytes % kMatrixRowBytes == 0; };
-  // The elements of a word are adjacent in a row of the left matrix, or in a column of the right matrix.
+  // A word's elements are adjacent in a row of the left matrix, or in a column of the right one.
   const bool crosses = (load.imm2 != 0) == (kind.role == FragmentRole::kLeft);
   const bool as_matrices = shared && kind.role != FragmentRole::kSum && (!crosses || bytes == 2) &&
                            whole_rows(load.operands[0]) && whole_rows(load.operands[1]);
@@ -68,7 +68,7 @@ void NvptxEmission::EmitLoadFragment(const Instruction& load) {
   LoadElements(load, /*contiguous=*/!crosses);
 }
 
-// Each lane gives the address of a row of a matrix, and receives a word of each matrix.
+// Each lane gives the address of a matrix row, and receives a word of each matrix.
 void NvptxEmission::LoadMatrices(const Instruction& load, bool crosses) {
   const FragmentKind kind = *kernel_.slots[load.slots[0]].fragment;
   const FragmentLayout layout = LayoutOf(kind);
@@ -98,7 +98,7 @@ void NvptxEmission::LoadMatrices(const Instruction& load, bool crosses) {
   for (int word = 0; word < matrices; ++word) StoreWord(load.slots[0], word, b_.CreateExtractValue(words, word));
 }
 
-// If `contiguous`, the elements of a word are adjacent in memory.
+// If `contiguous`, a word's elements are adjacent in memory.
 void NvptxEmission::LoadElements(const Instruction& load, bool contiguous) {
   const int32_t slot = load.slots[0];
   const FragmentKind kind = *kernel_.slots[slot].fragment;

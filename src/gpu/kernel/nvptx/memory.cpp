@@ -44,7 +44,7 @@ int NvptxEmission::VectorWidth(int64_t array, int32_t index) const {
   return static_cast<int>(std::bit_floor(static_cast<uint64_t>(std::max<int64_t>(1, width))));
 }
 
-// Small elements are packed into words. LLVM then uses the 16-byte instruction and no shuffles.
+// Packed into words, small elements use the 16-byte instruction and no shuffles.
 llvm::Type* NvptxEmission::PackedType(Type type, int width) const {
   if (Bytes(type) >= 4) return llvm::FixedVectorType::get(scalar_.TypeOf(type), width);
   const int bytes = Bytes(type) * width;
@@ -78,7 +78,7 @@ llvm::SmallVector<LlvmValue, 16> NvptxEmission::LoadPacked(int64_t array, LlvmVa
   return elements;
 }
 
-// Returns the f32 from which `element` was rounded to bf16, or null. One instruction rounds and packs two such numbers.
+// The f32 from which `element` was rounded to bf16, or null. One instruction rounds and packs two.
 LlvmValue NvptxEmission::RoundedFrom(LlvmValue element) {
   const auto* cast = llvm::dyn_cast<llvm::BitCastInst>(element);
   const auto* truncate = cast ? llvm::dyn_cast<llvm::FPTruncInst>(cast->getOperand(0)) : nullptr;
@@ -187,7 +187,7 @@ void NvptxEmission::EmitStoreMember(const Instruction& store) {
   AtMember(store.imm, store.operands[2], [&] { EmitStore(store); });
 }
 
-// Uses generic addresses, because ld.shared reads only the memory of the thread's own block.
+// ld.shared reads only the thread's own block, so addresses are generic.
 void NvptxEmission::EmitLoadCluster(const Instruction& load) {
   const Type type = kernel_.arrays[load.imm].type;
   Define(load, [&](int copy) {

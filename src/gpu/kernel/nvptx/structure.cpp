@@ -16,7 +16,7 @@ constexpr int64_t kNeverUnroll = -1;
 
 }  // namespace
 
-// Sets the level while the body of a phase or tile is emitted.
+// The level while the body of a phase or tile is emitted.
 class NvptxEmission::AtThreadLevel {
  public:
   explicit AtThreadLevel(NvptxEmission& emission) : emission_(emission) { emission_.level_ = Level::kThread; }
@@ -55,7 +55,7 @@ void NvptxEmission::If(LlvmValue condition, const std::function<void()>& then, c
   b_.SetInsertPoint(join);
 }
 
-// The driver links the called function when it loads the module.
+// The driver links the called function.
 void NvptxEmission::EmitSetCondition(const Instruction& set) {
   llvm::Type* const types[] = {b_.getInt64Ty(), b_.getInt32Ty()};
   const llvm::FunctionCallee function =
@@ -66,7 +66,7 @@ void NvptxEmission::EmitSetCondition(const Instruction& set) {
   If(b_.CreateICmpEQ(level_ == Level::kWarp ? lane_ : thread_, Index(0)), call);
 }
 
-// Emits a rotated loop: if (begin < end) do { body(index) } while ((index += step) < end).
+// A rotated loop: if (begin < end) do { body(index) } while ((index += step) < end).
 void NvptxEmission::Loop(LlvmValue begin, LlvmValue end, LlvmValue step, int64_t unroll,
                          const std::function<void(LlvmValue)>& body) {
   If(b_.CreateICmpSLT(begin, end), [&] {
@@ -149,7 +149,7 @@ bool NvptxEmission::UsesSlots(const Region& region) {
   return false;
 }
 
-// Emits once if all copies agree on the values `steering`, and otherwise once for each copy.
+// Emits once if all copies agree on the values `steering`, otherwise once for each copy.
 void NvptxEmission::ForCopies(std::span<const int32_t> steering, const std::function<void()>& emit) {
   bool agree = true;
   for (const int32_t value : steering) agree = agree && linear_[value].stride == 0;
