@@ -34,13 +34,13 @@ bool IsSame(const Instruction& a, const Instruction& b) {
   return IsSame(a, b, known);
 }
 
-// The dimensions larger than 1. Only these are numbered, because reshapes may add and drop other dimensions.
+// Numbers only dimensions larger than 1, because reshapes may add and drop others.
 Dims SizesOf(const Shape& shape) {
   Dims sizes;
   std::ranges::copy_if(shape.dims(), std::back_inserter(sizes), [](int64_t size) { return size != 1; });
   return sizes;
 }
-// The index of `dim` in SizesOf. -1 for size 1.
+// The index in SizesOf, or -1 for size 1.
 int64_t NumberOf(const Shape& shape, int64_t dim) {
   if (shape.dim(dim) == 1) return -1;
   return dim - std::count(shape.dims().begin(), shape.dims().begin() + dim, 1);
@@ -51,8 +51,8 @@ int64_t DimOf(const Shape& shape, int64_t number) {
   }
   return -1;
 }
-// The only entry of `dims` that is larger than 1 in `shape`. The first entry if there is none, and -1 if there are
-// several or `dims` is empty.
+// The only entry of `dims` that is larger than 1 in `shape`. Without one, the first entry. -1 for several, or if `dims`
+// is empty.
 int64_t Only(const Shape& shape, const Dims& dims) {
   int64_t only = -1;
   for (const int64_t d : dims) {
@@ -63,7 +63,7 @@ int64_t Only(const Shape& shape, const Dims& dims) {
   return only < 0 && !dims.empty() ? dims.front() : only;
 }
 
-// Skips float conversions, and reshapes that add or drop dimensions of size 1.
+// Skips float conversions, and reshapes that add or drop sizes of 1.
 const Instruction& WithoutConverts(const Instruction& inst) {
   const auto passes = [](const Instruction& at) {
     if (at.Is(Opcode::kConvert)) return IsFloat(at.shape().type()) && IsFloat(at.operand(0).shape().type());
@@ -222,7 +222,7 @@ class Reader {
     int64_t first = CountsAlong(keeps->operand(0), place), second = CountsAlong(keeps->operand(1), place);
     ComparisonDirection direction = keeps->attrs<CompareAttrs>().direction;
     using enum ComparisonDirection;
-    // Brings the comparison into the form `key direction query`, which is true for the scores that the mask keeps.
+    // Gives `key direction query`, true for the scores that the mask keeps.
     const auto turned = [](ComparisonDirection d) {
       return d == kGe ? kLe : d == kLe ? kGe : d == kGt ? kLt : d == kLt ? kGt : d;
     };
@@ -239,7 +239,7 @@ class Reader {
     return true;
   }
 
-  // Dimensions of the scores: batch, heads of the keys, groups of heads, queries and keys.
+  // Reads the scores' batch, heads of keys, groups of heads, queries and keys.
   bool ReadDimensions() {
     const Shape& shape = scores_->shape();
     row_ = DimOf(shape, row_);
@@ -272,7 +272,7 @@ class Reader {
 
   int64_t SizeOf(int64_t dim) const { return dim < 0 ? 1 : scores_->shape().dim(dim); }
 
-  // `stride_of` returns the stride of a dimension of the scores. `third` and `last` are pairs of size and stride.
+  // `stride_of` gives the stride of a dimension of the scores. `third` and `last` are size and stride.
   template <class StrideOf>
   bool Tensor(AttentionTensor* tensor, const StrideOf& stride_of, bool has_groups, std::pair<int64_t, int64_t> third,
               std::pair<int64_t, int64_t> last, const char* what) {
@@ -311,7 +311,7 @@ class Reader {
       return Tensor(tensor, stride_of, true, of(query_dim_ < 0 ? -1 : side.free[query_dim_ - side.before]), of(summed),
                     what);
     if (own < 0) return No(Str("its ", what, " has several dimensions of its own"));
-    // In keys, the row is a free dimension and the terms are contracted. In values, the row is contracted.
+    // In keys, the row is free and the terms are contracted. In values, the row is contracted.
     const bool is_key = what == std::string_view("key");
     return Tensor(tensor, stride_of, false, of(is_key ? own : summed), of(is_key ? summed : own), what);
   }
@@ -366,7 +366,7 @@ class Reader {
     return true;
   }
 
-  // Returns false if operations after the second product do more than move or round values.
+  // False if operations after the second product do more than move or round.
   bool ReadResult(const Computation& fused) {
     const Shape& shape = product_->shape();
     Dims strides = LayoutStrides(shape), order(shape.rank());
@@ -378,7 +378,7 @@ class Reader {
       if (!moves) return No("it computes more after its second product");
       way.push_back(at);
     }
-    // After a bitcast or reshape the dimensions are unknown, and only the order of the bytes is known.
+    // After a bitcast or reshape, only the order of the bytes is known.
     bool is_order_known = true;
     for (size_t i = way.size(); i-- > 0;) {
       const Instruction& inst = *way[i];

@@ -17,8 +17,7 @@
 
 namespace hlo::gpu {
 
-// A tensor of four dimensions: batch, heads, and two that depend on the tensor. Strides are in elements, and 0 for a
-// dimension of size 1.
+// Four dimensions: batch, heads, and two that depend on the tensor. Strides are in elements, 0 for a size of 1.
 struct AttentionTensor {
   int64_t operand = -1;  // Operand number of the fusion. -1 for the result.
   PrimitiveType type = {};
@@ -29,8 +28,8 @@ struct AttentionProblem {
   AttentionTensor query, key;     // [batch, heads, queries, terms], [batch, heads of keys, keys, terms]
   AttentionTensor value, result;  // [batch, heads of keys, keys, columns], [batch, heads, queries, columns]
   double scale = 1;
-  std::optional<AttentionTensor> bias;  // [batch, heads, queries, keys], where broadcast dimensions are 1.
-  std::optional<double> masked;         // The masked score of keys after the query. nullopt without a mask.
+  std::optional<AttentionTensor> bias;  // [batch, heads, queries, keys], with broadcast dimensions of 1.
+  std::optional<double> masked;         // The masked score of keys after the query, if there is a mask.
 
   int64_t heads() const { return query.dims[1]; }
   int64_t queries() const { return query.dims[2]; }

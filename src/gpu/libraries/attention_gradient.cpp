@@ -28,7 +28,7 @@ std::optional<double> ConstantOf(const Instruction& inst) {
   return view->constant;
 }
 
-// A dot of two batches of matrices: batch dimensions, then one free dimension of each operand.
+// A batched dot: batch dimensions, then one free dimension of each operand.
 struct Product {
   const Instruction* dot = nullptr;
   int64_t batch = 0;
@@ -123,7 +123,7 @@ class Reader {
     slopes_ = at == inner[0].dot ? inner[1] : inner[0];
     if (at != scores_.dot)
       return No(Str("'", ToString(at->opcode()), "' is between its scores and their exponentials"));
-    // Exactly one stride must be 0, because the statistics do not depend on the key.
+    // The statistics do not depend on the key, so exactly one stride is 0.
     const int64_t first = scores_.batch, second = first + 1;
     if (!statistics || statistics->operand < 0 || statistics->type != PrimitiveType::kF32 ||
         (statistics->strides[first] == 0) == (statistics->strides[second] == 0))
@@ -241,7 +241,7 @@ class Reader {
     return numbers;
   }
 
-  // Selects four dimensions of a view. The index -1 means a dimension of size 1.
+  // Four dimensions of a view. Index -1 means size 1.
   static AttentionTensor Tensor(const View& view, const Dims& batch, int64_t third, int64_t fourth) {
     AttentionTensor tensor{.operand = view.operand, .type = view.type};
     Dims order = {batch.size() == 2 ? batch[0] : -1, batch.back(), third, fourth};

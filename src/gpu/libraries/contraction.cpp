@@ -12,14 +12,14 @@
 namespace hlo::gpu {
 namespace {
 
-// Sets the strides of dimensions of size 1, which are arbitrary, to 0. This makes views comparable.
+// Dimensions of size 1 have arbitrary strides. 0 makes views comparable.
 void Normalize(View& view) {
   for (size_t d = 0; d < view.dims.size(); ++d) {
     if (view.dims[d] == 1) view.strides[d] = 0;
   }
 }
 
-// The view after a reshape to `dims`. Nullopt if merged or split dimensions are not contiguous.
+// The view after a reshape to `dims`. nullopt if merged or split dimensions are not contiguous.
 std::optional<View> ReshapeView(const View& from, const std::vector<int64_t>& dims) {
   View to = from;
   to.dims = dims;
@@ -83,7 +83,7 @@ std::optional<View> MoveView(const Instruction& inst, const View& from) {
       return to;
     }
     case Opcode::kReshape: return ReshapeView(from, inst.shape().dims());
-    case Opcode::kBitcast: {  // The layout of the bitcast gives the order of the bytes.
+    case Opcode::kBitcast: {  // The bitcast's layout gives the order of bytes.
       if (from.operand < 0 || inst.shape().type() != from.type) return std::nullopt;
       View dense{.dims = inst.operand(0).shape().dims(), .strides = LayoutStrides(inst.operand(0).shape())};
       Normalize(dense);
@@ -137,8 +137,8 @@ bool ReadStep(const Instruction& user, const Instruction& value, EpilogueStep* s
 
 bool IsViewOp(const Instruction& inst) { return inst.Is(Opcode::kBitcast) || inst.Is(Opcode::kReshape); }
 
-// Returns the value that the fusion stores, or null. Adds the value's channel sums, and the results that depend on
-// them, to `contraction`.
+// The value that the fusion stores, or null. Adds its channel sums, and the results that depend on them, to
+// `contraction`.
 const Instruction* ReadResults(const Computation& computation, Contraction* contraction) {
   const Instruction& root = computation.root();
   if (!root.Is(Opcode::kTuple)) return root.shape().IsArray() ? &root : nullptr;

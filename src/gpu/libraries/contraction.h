@@ -1,5 +1,4 @@
-// The computation of a library fusion as strided views of its operands: a product (dot or convolution) and elementwise
-// steps.
+// A library fusion as strided views of its operands: a product (dot or convolution) and elementwise steps.
 #ifndef HLO_GPU_LIBRARIES_CONTRACTION_H_
 #define HLO_GPU_LIBRARIES_CONTRACTION_H_
 
@@ -13,7 +12,7 @@
 
 namespace hlo::gpu {
 
-// A tensor within an operand of the fusion. Strides are in elements. A stride of 0 repeats one element.
+// A tensor within an operand of the fusion. Strides are in elements, and 0 repeats one element.
 struct View {
   int64_t operand = -1;  // -1 for the constant.
   double constant = 0;
@@ -29,9 +28,9 @@ struct EpilogueStep {
   View view;  // Not used by kRelu.
 };
 
-// A sum of the result, or of its squares, over all dimensions except one.
+// Sums the result, or its squares, over all dimensions but one.
 struct ResultSum {
-  int64_t result = -1;   // Result number of the fusion. -1 if the sum is only used to compute other results.
+  int64_t result = -1;   // Result number of the fusion. -1 if only other results need the sum.
   int64_t channels = 0;  // The remaining dimension.
   bool of_squares = false;
   const Instruction* inst = nullptr;
@@ -54,14 +53,14 @@ struct ContractionAnswer {
 };
 ContractionAnswer ReadContraction(const Instruction& fusion);
 
-// Returns `inst` as a view of an operand or constant, or nullopt if computing is needed. With `rounded`, float
-// conversions are allowed and ignored.
+// `inst` as a view of an operand or constant. nullopt if it must be computed. With `rounded`, ignores float
+// conversions.
 std::optional<View> ReadView(const Instruction& inst, bool rounded = false);
 
 struct Run {
   int64_t size = 1, stride = 0;
 };
-// Combines `dims` of a view into one dimension. Returns false if they have no common stride.
+// False if the dimensions `dims` of a view have no common stride.
 bool Combine(const View& view, const std::vector<int64_t>& dims, Run* run);
 
 struct MatrixView {
@@ -87,8 +86,8 @@ struct MatrixAnswer {
   std::string why_not;
 };
 MatrixAnswer ReadMatrixProduct(const Contraction& contraction);
-// Reads a convolution with a window of one element, stride 1, and no padding or groups. The rows are the batch and
-// spatial positions.
+// Reads a convolution with a window of one element, stride 1, and no padding or groups. Rows are batch and spatial
+// positions.
 MatrixAnswer ReadPointwiseConvolution(const Contraction& contraction);
 
 }  // namespace hlo::gpu

@@ -29,8 +29,8 @@ bool IsBroadcast(const ConvolutionTensor& tensor) {
   return false;
 }
 
-// Recognizes a gradient of weights. It is computed like a forward convolution, but sums over the batch, which is
-// usually outermost. If the batch or the feature dimension has one element, the order in the text decides.
+// A gradient of weights is computed like a forward convolution, but sums over the batch, which is usually outermost. If
+// batch or features have one element, the order in the text decides.
 bool IsWeightGradient(const Contraction& contraction, const ConvolutionAttrs& attrs) {
   if (attrs.feature_group_count != 1) return false;
   if (attrs.batch_group_count != 1) return true;
@@ -40,8 +40,8 @@ bool IsWeightGradient(const Contraction& contraction, const ConvolutionAttrs& at
   return feature < batch;
 }
 
-// The high padding, or nullopt if it is negative. With a stride, several paddings have the same result. The nearest to
-// `pad_low` is chosen, because more library kernels accept equal paddings.
+// The high padding, or nullopt if it is negative. With a stride, several paddings have the same result. More library
+// kernels accept equal paddings, so the nearest to `pad_low` is chosen.
 std::optional<int64_t> PaddingBehind(const ConvolutionDim& dim, int64_t images, int64_t weights, int64_t outputs) {
   const int64_t least = (outputs - 1) * dim.stride + dim.dilation * (weights - 1) + 1 - images - dim.pad_low;
   const int64_t most = least + dim.stride - 1;
@@ -49,7 +49,7 @@ std::optional<int64_t> PaddingBehind(const ConvolutionDim& dim, int64_t images, 
   return std::clamp(dim.pad_low, std::max<int64_t>(least, 0), most);
 }
 
-// Reads the window of one dimension into `dim`. Returns "", or why libraries do not support it.
+// Reads one dimension's window into `dim`. Returns "", or why libraries do not support it.
 std::string ReadWindow(const WindowDim& window, ConvolutionKind kind, int64_t weights, ConvolutionDim* dim) {
   switch (kind) {
     case ConvolutionKind::kDgrad:
@@ -141,8 +141,8 @@ ConvolutionAnswer ReadConvolution(const Contraction& contraction) {
     problem.kind = ConvolutionKind::kWgrad;
     problem.groups = attrs.batch_group_count;
   } else {
-    // Gradients of images have dilated inputs or negative padding. Other gradients equal a forward convolution with
-    // reversed weights.
+    // Gradients of images have dilated inputs or negative padding. Others equal a forward convolution with reversed
+    // weights.
     problem.kind = dilated || cut ? ConvolutionKind::kDgrad : ConvolutionKind::kFprop;
     problem.groups = attrs.feature_group_count;
     if (problem.kind == ConvolutionKind::kDgrad && problem.groups != 1)

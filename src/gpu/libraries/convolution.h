@@ -15,20 +15,20 @@
 
 namespace hlo::gpu {
 
-// Images and outputs have the dimensions batch, channels, spatial. Weights have output channels, input channels of a
-// group, spatial. Strides are in elements.
+// Images and outputs have batch, channels, spatial dimensions. Weights have output channels, a group's input channels,
+// spatial dimensions. Strides are in elements.
 struct ConvolutionTensor {
   int64_t operand = -1;  // -1 for the result.
   PrimitiveType type = {};
   std::vector<int64_t> dims, strides;
 
-  // Whether the elements are contiguous and distinct.
+  // Whether elements are contiguous and distinct.
   bool IsDense() const;
 };
-// The dimensions above 1 in memory order, the outermost first.
+// Dimensions above 1 in memory order, outermost first.
 std::vector<int64_t> OrderInMemory(const ConvolutionTensor& tensor);
 
-// One spatial dimension of the forward convolution. Output p reads images at p * stride + r * dilation - pad_low.
+// A spatial dimension of the forward convolution. Output p reads images at p * stride + r * dilation - pad_low.
 struct ConvolutionDim {
   int64_t stride = 1, dilation = 1, pad_low = 0, pad_high = 0;
   bool flipped = false;  // Weight r is stored at size - 1 - r.
@@ -37,7 +37,7 @@ struct ConvolutionDim {
 struct ConvolutionStep {
   EpilogueOp op;
   double constant = 0;
-  // Has the dimensions of the result, where broadcast dimensions are 1. tensor.operand is -1 for the constant.
+  // The result's dimensions, where broadcast ones are 1. tensor.operand is -1 for the constant.
   ConvolutionTensor tensor;
 };
 

@@ -1,7 +1,7 @@
 // cuBLASLt's C interface, declared here.
 //
-// cuBLASLt's matrices are column-major. Row-major D[m,n] = A[m,k] B[k,n] is column-major D' = B' A' with D'[n,m]. So
-// rhs becomes cuBLASLt's A, a bias along n is a bias along the rows of D', and a row stride is a leading dimension.
+// Its matrices are column-major. Row-major D[m,n] = A[m,k] B[k,n] is column-major D' = B' A' with D'[n,m]. So rhs
+// becomes cuBLASLt's A, a bias along n is a bias along the rows of D', and a row stride is a leading dimension.
 #include "gpu/libraries/cublaslt.h"
 
 #include <memory>
@@ -61,7 +61,7 @@ struct Api {
   Error Failed(std::string_view call, int status) const {
     return DeviceError("R015", Str(call, ": ", status_string(status), " (", status, ")"));
   }
-  // Logs a failure of a destroy function, which no caller can handle.
+  // No caller can handle failures of destroy functions.
   void Ended(std::string_view call, int status) const {
     if (status != 0) VLOG(0, Failed(call, status).message());
   }
@@ -94,7 +94,7 @@ Result<Api> LoadApi(const std::vector<std::string>& search) {
 
 Result<const Api*> GetApi(const std::vector<std::string>& search) { return OpenOnce<LoadApi>(search); }
 
-// The handle for a device. It belongs to the CUDA context in which it was made, and any thread may use it.
+// A device's handle belongs to the CUDA context in which it was made. Any thread may use it.
 Result<Handle> GetHandle(const Api& api, Device& device) {
   return device.LibraryState(&api, [&]() -> Result<std::shared_ptr<void>> {
     Handle handle = nullptr;
@@ -109,8 +109,8 @@ struct Column {
   int64_t rows = 0, columns = 0, leading = 0, batch_stride = 0;
 };
 
-// Reads a row-major matrix as its transpose, a column-major matrix of `rows` x `columns`. Returns false if neither
-// dimension is contiguous.
+// A row-major matrix as its transpose, a column-major matrix of `rows` x `columns`. False if neither dimension is
+// contiguous.
 bool ReadColumn(const MatrixView& row_major, int64_t rows, int64_t columns, bool may_transpose, Column* column) {
   const int64_t row = row_major.column, col = row_major.row;
   column->batch_stride = row_major.batch;
@@ -246,7 +246,7 @@ Result<Algorithm> ChooseAlgorithm(const Api& api, Device& device, const Plan& pl
   return algorithms[number];
 }
 
-// The number in an algorithm's name, or -1 for an unknown name. Numbers depend on the device and on cuBLASLt's version.
+// The number in an algorithm's name, or -1. Numbers depend on the device and cuBLASLt's version.
 int NumberOf(std::string_view algorithm) {
   int64_t number = algorithm.empty() ? 0 : -1;
   if (algorithm.starts_with(kHeuristic)) ParseInt(algorithm.substr(kHeuristic.size()), &number);

@@ -4,8 +4,8 @@
 //   parts_N       a graph of the convolution, and a fusion of ours with an unsupported epilogue or the order of a
 //                 gradient of weights. If there are sums, only they are left to the fusion
 //
-// N is the engine's number in cuDNN's order for the graph. In both forms, fusions of ours reorder weights and compute
-// results from sums. Engines that cuDNN compiles for the graph are tried last unless the result is large.
+// N is the engine's number in cuDNN's order for the graph. Fusions of ours reorder weights and compute results from
+// sums. Engines that cuDNN compiles for the graph are tried last unless the result is large.
 #include "gpu/libraries/cudnn.h"
 
 #include <algorithm>
@@ -25,7 +25,7 @@ using cudnn::Choice;
 using cudnn::OnDevice;
 using cudnn::PreparedConvolution;
 
-// Compiling an engine pays for results of at least this many bytes, because it only saves a pass over the result.
+// Compiling an engine only saves a pass over the result, which must have this many bytes.
 constexpr int64_t kWorthCompiling = 16 << 20;
 constexpr std::string_view kHeuristic = "heuristic_", kParts = kCudnnParts;
 
@@ -172,7 +172,7 @@ std::string WhyNotAsked(const ConvolutionProblem& problem) {
   if (type != PrimitiveType::kF32 && type != PrimitiveType::kF16 && type != PrimitiveType::kBF16)
     return Str("hlokit does not use cuDNN for ", type);
   if (!problem.sums.empty() && type == PrimitiveType::kF32) return "hlokit uses cuDNN for sums only of 16-bit floats";
-  // A library gains nothing for a depthwise convolution, which moves as many bytes as a copy and multiplies little.
+  // A depthwise convolution moves as many bytes as a copy and multiplies little, so a library gains nothing.
   if (problem.kind == ConvolutionKind::kFprop && problem.IsDepthwise())
     return "a depthwise convolution runs as a kernel of hlokit";
   return "";
@@ -208,8 +208,7 @@ struct Attempt {
   bool is_whole, may_compile;
 };
 
-// A key for choosing an engine. Calls with equal keys share an engine, so the key has operand numbers, which graphs
-// refer to.
+// Calls with equal keys share an engine, so the key has the operand numbers that graphs use.
 std::string KeyOf(const PreparedConvolution& prepared, bool with_epilogue) {
   const ConvolutionProblem& problem = prepared.problem;
   std::string key = Str(problem.kind, " ", problem.groups, prepared.channels_last, with_epilogue);

@@ -19,7 +19,7 @@ namespace cudnn {
 struct Api;
 }
 
-// Algorithms with this prefix leave a part of the call to our kernels.
+// Such algorithms leave a part of the call to our kernels.
 inline constexpr std::string_view kCudnnParts = "parts_";
 
 // Such as "9.19.0". Needs no GPU.
@@ -31,8 +31,8 @@ Result<LibraryAnswer> CudnnConvolution(const Contraction& contraction, Device* d
 Result<LibraryAnswer> CudnnConvolution(const Contraction& contraction, Device& device, const LibraryOptions& options,
                                        const cudnn::Api& api);
 
-// Lists the engines for the device that `device_json` describes ("deviceVer": 900...), without running them. Requires
-// cuDNN 9.8.
+// Lists engines for the device that `device_json` describes ("deviceVer": 900...), without running them. Requires cuDNN
+// 9.8.
 Result<std::vector<CudnnEngine>> CudnnEngines(const ConvolutionProblem& problem, bool with_epilogue,
                                               const std::string& device_json, const LibraryOptions& options);
 

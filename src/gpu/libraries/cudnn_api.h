@@ -1,4 +1,4 @@
-// The C interface of cuDNN 9's backend, declared here so that the build needs no header.
+// The C interface of cuDNN 9's backend. The build needs no header.
 #ifndef HLO_GPU_LIBRARIES_CUDNN_API_H_
 #define HLO_GPU_LIBRARIES_CUDNN_API_H_
 
@@ -113,7 +113,7 @@ enum Attribute {
   kPlanConfig = 401,
   kPlanWorkspace = 402,
   kPlanDevice = 407,
-  // Each kind of convolution has these six attributes, with its three tensors in its own order.
+  // Each kind of convolution has these six attributes, with its own order of three tensors.
   kForwardAlpha = 700,
   kForwardBeta = 701,
   kForwardConvolution = 702,
@@ -197,7 +197,7 @@ struct Api {
 
 Result<const Api*> GetApi(const std::vector<std::string>& search);
 
-// A descriptor of cuDNN. It keeps its first error, which Finalize returns.
+// A descriptor of cuDNN. Finalize returns its first error.
 class Descriptor {
  public:
   Descriptor(const Api& api, Kind kind);
@@ -225,7 +225,7 @@ class Descriptor {
     return {};
   }
 
-  // Stores up to `count` values. Returns how many were stored, or with `values` null how many exist.
+  // Stores up to `count` values and returns how many. With `values` null, returns how many exist.
   Result<int64_t> Get(Attribute attribute, Type type, int64_t count, void* values) const;
   Handle handle() const { return handle_; }
 

@@ -6,8 +6,8 @@
 //   e       = exp(masked - max over keys)
 //   result  = (e / sum over keys of e) * value
 //
-// The graph also computes the log of the sum plus the maximum, because cuDNN 9 recognises no attention without it. The
-// shares are rounded to the operands' type, which the second product requires.
+// cuDNN 9 recognises an attention only with the log of the sum plus the maximum, so the graph also computes that.
+// Shares are rounded to the operands' type, which the second product requires.
 //
 // The graph of the gradients (attention_gradient.h) has the order of cuDNN's own graph. cuDNN requires the sums of
 // gradient * result in memory. A transposition is a reshape to existing strides. The gradients of queries are a single
@@ -39,7 +39,7 @@ Dims PackedStrides(const Dims& dims) {
   return strides;
 }
 
-// Strides for cuDNN. A dimension of size 1 gets the stride that it has in a packed tensor.
+// Strides for cuDNN. A dimension of size 1 gets its stride in a packed tensor.
 Dims StridesOf(const AttentionTensor& tensor) {
   Dims strides = tensor.strides;
   for (size_t d = strides.size(); d-- > 0;) {
@@ -48,7 +48,7 @@ Dims StridesOf(const AttentionTensor& tensor) {
   return strides;
 }
 
-// Swaps keys and terms, because cuDNN's product takes terms before keys.
+// cuDNN's product takes terms before keys.
 AttentionTensor SwapLastTwo(AttentionTensor tensor) {
   std::swap(tensor.dims[2], tensor.dims[3]);
   std::swap(tensor.strides[2], tensor.strides[3]);
@@ -84,7 +84,7 @@ class Builder {
     const Descriptor* const query = TRY(AddOutside(p.query));
     const Descriptor* const key = TRY(AddOutside(SwapLastTwo(p.key)));
     const Descriptor* const gradient = TRY(AddOutside(p.gradient));
-    // cuDNN recognises the sums by the multiplication that follows.
+    // cuDNN recognises the sums by the following multiplication.
     const Descriptor* const products =
         TRY(AddPointwise(cudnn::kPointwiseMultiply, *gradient, TRY(AddOutside(p.result)), p.gradient.dims));
     const Descriptor* const row_sums = TRY(AddReduction(cudnn::kReduceAdd, *products, rows));

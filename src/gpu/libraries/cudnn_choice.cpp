@@ -10,7 +10,7 @@ namespace hlo::gpu::cudnn {
 namespace {
 
 constexpr int64_t kMostWorkspace = int64_t{1} << 30;
-// The search ends after this many failed plans, because making a plan may compile an engine, which is slow.
+// Making a plan may compile an engine, which is slow, so the search ends after some failures.
 constexpr int kMostFailures = 4;
 constexpr std::string_view kNotLoaded = "CUDNN_STATUS_EXECUTION_FAILED_CUDA_DRIVER";
 
@@ -154,7 +154,7 @@ Result<std::vector<CudnnEngine>> EnginesFor(const std::function<Result<Graph>(co
     engines.push_back({engine.index, engine.is_compiled, engine.why_not});
     if (!engine.why_not.empty() || (engine.is_compiled && !compiles)) continue;
     const auto plan = MakePlan(api, where, config);
-    // Code of compiled engines cannot be loaded without a device. This failure is not a refusal.
+    // Code of compiled engines needs a device. This failure is no refusal.
     const bool is_refused =
         !plan && !(engine.is_compiled && plan.error().message().find(kNotLoaded) != std::string::npos);
     if (is_refused) engines.back().why_not = plan.error().message();

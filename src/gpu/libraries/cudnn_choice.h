@@ -1,4 +1,4 @@
-// Chooses an engine of cuDNN for a graph, and caches data for a device.
+// Chooses cuDNN's engine for a graph, and caches data for a device.
 #ifndef HLO_GPU_LIBRARIES_CUDNN_CHOICE_H_
 #define HLO_GPU_LIBRARIES_CUDNN_CHOICE_H_
 
@@ -21,16 +21,16 @@
 
 namespace hlo::gpu::cudnn {
 
-// A chosen engine. The descriptors depend on each other and on the handle that runs them.
+// Descriptors depend on each other and on the handle that runs them.
 struct Choice {
   Graph graph;
   Descriptor config;
   Plan plan;
-  int64_t engine = 0, number = 0;  // `engine`: cuDNN's index. `number`: position among cuDNN's proposals.
+  int64_t engine = 0, number = 0;  // `engine`: cuDNN's index. `number`: position in cuDNN's proposals.
   Handle handle = nullptr;
 };
 
-// A cache by key. The first thread that needs an entry makes it, and other threads wait. Failures are kept too.
+// A cache by key. The first thread that needs an entry makes it, others wait. Failures are kept too.
 template <class Key, class T>
 class MadeOnce {
  public:
@@ -64,7 +64,7 @@ class OnDevice {
   OnDevice(const Api& api, void* stream) : api(api), stream_(stream) {}
   ~OnDevice();
 
-  // A handle that no other thread gets until the pointer is destroyed.
+  // A handle for one thread, until the pointer is destroyed.
   using Lent = std::unique_ptr<void, std::function<void(Handle)>>;
   Result<Lent> Lend();
   bool Owns(Handle handle);
@@ -91,18 +91,18 @@ struct Terms {
   int64_t number = -1;  // -1 selects the first allowed engine.
 };
 
-// Returns the first allowed engine whose plan can be made. Graphs with equal keys and terms share the choice.
+// The first allowed engine whose plan can be made. Graphs with equal keys and terms share it.
 Result<std::shared_ptr<const Choice>> ChooseOnce(OnDevice& on, const std::string& key,
                                                  const std::function<Result<Graph>(const Where&)>& make,
                                                  const Terms& terms, const LibraryOptions& options);
 
-// Returns `choice`, or the same engine made for another device or handle.
+// `choice`, or its engine made for another device or handle.
 Result<std::shared_ptr<const Choice>> ChoiceOn(OnDevice& on, const std::shared_ptr<const Choice>& choice,
                                                const std::string& key,
                                                const std::function<Result<Graph>(const Where&)>& make,
                                                PrimitiveType type, bool allow_tf32);
 
-// `pointers` has one entry for each slot of the graph.
+// `pointers` has an entry for each of the graph's slots.
 Status Execute(const OnDevice& on, const Choice& choice, const std::vector<const void*>& pointers, void* workspace);
 
 }  // namespace hlo::gpu::cudnn
@@ -119,8 +119,7 @@ struct CudnnEngine {
 
 namespace hlo::gpu::cudnn {
 
-// With `compiles`, also makes the plans of engines that cuDNN compiles, which takes about a second each. See
-// CudnnEngines.
+// With `compiles`, also makes plans of engines that cuDNN compiles, which takes about a second each. See CudnnEngines.
 Result<std::vector<CudnnEngine>> EnginesFor(const std::function<Result<Graph>(const Where&)>& make, PrimitiveType type,
                                             bool compiles, const std::string& device_json,
                                             const LibraryOptions& options);

@@ -10,7 +10,7 @@ namespace {
 
 using Dims = std::vector<int64_t>;
 
-// The dimensions from the outermost to the innermost.
+// The dimensions from outermost to innermost.
 Dims Order(size_t rank, bool channels_last) {
   Dims order = {0};
   if (!channels_last) order.push_back(1);
@@ -41,7 +41,7 @@ bool HasChannelOrder(const ConvolutionTensor& tensor, bool channels_last) {
          OrderInMemory(tensor) == WithoutOnes(Order(tensor.dims.size(), channels_last), tensor.dims);
 }
 
-// Adds a spatial dimension of size 1 if needed, because cuDNN requires at least two spatial dimensions.
+// Adds spatial dimensions of size 1, because cuDNN requires at least two.
 void Widen(ConvolutionProblem& problem) {
   if (problem.spatial.size() >= 2) return;
   const auto widen = [](ConvolutionTensor& tensor) {
@@ -156,7 +156,7 @@ class Builder {
     return &tensor;
   }
 
-  // Adds the result tensor of a step. Only the last step has the result's type. The other tensors are f32.
+  // A step's result tensor. Only the last has the result's type, others are f32.
   Result<const Descriptor*> AddResult(bool is_last) {
     const ConvolutionTensor& result = problem_.result();
     if (!is_last) return AddTensor(result.dims, kFloat, std::nullopt);
@@ -170,7 +170,7 @@ class Builder {
     return AddTensor(dims, kFloat, Slot{.source = Slot::Source::kSum, .number = place});
   }
 
-  // Adds the sums for each channel. cuDNN computes a sum of squares only together with the sum.
+  // Channel sums. cuDNN computes a sum of squares only together with the sum.
   Status AddSums(const Descriptor& value) {
     const auto squared = std::ranges::count(problem_.sums, true, &ResultSum::of_squares);
     if (squared > 1 || std::ssize(problem_.sums) - squared != 1)

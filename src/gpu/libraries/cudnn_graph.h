@@ -16,19 +16,18 @@ namespace hlo::gpu::cudnn {
 // Supports F16, BF16 and F32.
 DataType TypeOf(PrimitiveType type);
 
-// Where a graph is made: on the device of `handle`, or for the device of `description`, which can make plans but not
-// run them.
+// A graph is made on the device of `handle`, or for the device of `description`, which can make plans but not run them.
 struct Where {
   Handle handle = nullptr;
   const Descriptor* description = nullptr;
 };
 
-// A convolution in the form that cuDNN accepts: at least two spatial dimensions, and dense tensors that all have
-// channels last or all have channels first.
+// The form that cuDNN accepts: at least two spatial dimensions, and dense tensors that all have channels last or all
+// have channels first.
 struct PreparedConvolution {
   ConvolutionProblem problem;
   bool channels_last = true;
-  // Dimensions of the weights larger than 1, outermost first: in the order that cuDNN needs, and in memory order.
+  // The weights' dimensions larger than 1, outermost first: in the order that cuDNN needs, and in memory order.
   std::vector<int64_t> weights_order, weights_in_memory;
   std::string why_not;  // Empty if cuDNN can express the convolution.
 
@@ -36,7 +35,7 @@ struct PreparedConvolution {
 };
 PreparedConvolution PrepareConvolution(const ConvolutionProblem& problem);
 
-// The memory of a tensor when a graph runs.
+// A tensor's memory when a graph runs.
 struct Slot {
   enum class Source : uint8_t { kOperand, kWeights, kResult, kSum, kScratch, kConstant } source;
   int64_t operand = -1;
@@ -50,10 +49,10 @@ struct Graph {
   std::vector<Slot> slots;  // Slot i has the unique id i + 1.
 };
 
-// `with_epilogue` includes the sums. Errors: cuDNN rejects the graph, or cannot express the epilogue or the sums.
+// `with_epilogue` includes sums. Errors: cuDNN rejects the graph, or cannot express the epilogue or sums.
 Result<Graph> MakeGraph(const Api& api, const Where& where, const PreparedConvolution& prepared, bool with_epilogue);
 
-// Receives the reasons why parts were skipped, except parts that cuDNN does not support. May be null.
+// Receives why parts were skipped, except parts that cuDNN does not support. May be null.
 using Notes = std::vector<std::string>*;
 void NotePassedOver(Notes notes, std::string_view what, const Error& error);
 
@@ -64,7 +63,7 @@ struct Engine {
 };
 Engine Describe(const Api& api, const Descriptor& config, PrimitiveType type, bool allow_tf32, Notes notes);
 
-// Returns the configurations that cuDNN proposes, best first. Their order is fixed for a device and a version.
+// cuDNN's proposed configurations, best first. Their order is fixed for a device and version.
 std::vector<Descriptor> Configurations(const Api& api, const Where& where, const Graph& graph, Notes notes);
 
 struct Plan {

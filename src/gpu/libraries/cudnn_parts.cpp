@@ -18,7 +18,7 @@ void AddMain(Module& module, Computation& fused, const std::vector<Shape>& shape
   module.SetEntry(main);
 }
 
-// Removes dead instructions and parameters. Returns the numbers of the remaining parameters.
+// Returns the numbers of the remaining parameters.
 std::vector<int64_t> RemoveDead(Computation& computation) {
   const std::vector<Instruction*> order = computation.PostOrder();
   for (size_t i = order.size(); i-- > 0;) {
@@ -97,7 +97,7 @@ std::unique_ptr<Module> FinishModule(const Contraction& contraction, const Prepa
 
 namespace {
 
-// Copies a fused computation and replaces values in it by new last parameters.
+// Copies a fused computation and replaces some values by new last parameters.
 class Cut {
  public:
   explicit Cut(const Contraction& contraction)
@@ -109,7 +109,7 @@ class Cut {
     shapes_.push_back(value.shape());
     copies_.at(&value)->ReplaceAllUses(fused_.AddParameter(std::ssize(shapes_) - 1, shapes_.back()));
   }
-  // Adds up `sum` with a reducer that belongs to this module.
+  // Adds up `sum` with a reducer of this module.
   void AddUpHere(const Instruction& sum) {
     const Shape number(PrimitiveType::kF32, {});
     if (adder_ == nullptr) {

@@ -14,8 +14,7 @@ using namespace onednn;  // NOLINT: this file uses the whole namespace.
 
 namespace {
 
-// Replaces zero strides by the strides of a dense tensor. oneDNN recognises formats by them, also in dimensions of size
-// 1.
+// Replaces zero strides by those of a dense tensor, by which oneDNN recognises formats, also in dimensions of size 1.
 std::vector<int64_t> Closed(const std::vector<int64_t>& dims, std::vector<int64_t> strides) {
   for (size_t d = dims.size(); d-- > 0;) {
     if (strides[d] != 0) continue;
@@ -42,7 +41,7 @@ bool IsSlowWithAvx2(const Api& api, const MatrixProduct& product) {
          product.rhs.row >= kFloats && product.rhs.row % kFloats == 0;
 }
 
-// Removes a last ReLU from `steps`. Returns false if another ReLU is left.
+// Removes a last ReLU from `steps`. False if another is left.
 template <class Step>
 bool TakeRelu(std::vector<Step>& steps, bool* relu) {
   *relu = !steps.empty() && steps.back().op == EpilogueOp::kRelu;
@@ -50,7 +49,7 @@ bool TakeRelu(std::vector<Step>& steps, bool* relu) {
   return std::none_of(steps.begin(), steps.end(), [](const Step& step) { return step.op == EpilogueOp::kRelu; });
 }
 
-// Small products use one thread, because waking oneDNN's threads takes longer than the product.
+// Waking oneDNN's threads takes longer than a small product.
 int ThreadsFor(const MatrixProduct& product) {
   constexpr double kSmallFlop = 4e6;
   return Flop(product) < kSmallFlop ? 1 : Threads();
@@ -99,7 +98,7 @@ Result<LibraryAnswer> OneDnnMatrixProduct(const MatrixProduct& original, const L
   if (product.m == 0 || product.n == 0 || product.k == 0 || product.batch == 0) return NotTaken("it is empty");
   bool relu;
   if (!TakeRelu(product.epilogue, &relu)) return NotTaken("a ReLU is not the last step of its epilogue");
-  // oneDNN writes contiguous rows. For contiguous columns, the transposed product D' = B' A' is computed.
+  // oneDNN writes contiguous rows. For contiguous columns, computes D' = B' A'.
   if (product.result.column != 1 && product.n > 1) {
     const auto transpose = [](MatrixView& view) { std::swap(view.row, view.column); };
     std::swap(product.lhs, product.rhs);
@@ -156,7 +155,7 @@ Result<LibraryAnswer> OneDnnConvolution(const Contraction& contraction, const Li
   bool relu;
   if (!TakeRelu(epilogue, &relu)) return NotTaken("a ReLU is not the last step of its epilogue");
 
-  // Orders dimensions as oneDNN requires. The first dimension of weights is the output feature.
+  // oneDNN's order. The first dimension of weights is the output feature.
   const auto ordered = [&](const View& view, int64_t first, int64_t second, const std::vector<int64_t>& rest) {
     Tensor tensor{kTypeF32, {}, {}};
     const auto add = [&](int64_t dim) {
@@ -209,7 +208,7 @@ Result<LibraryAnswer> OneDnnConvolution(const Contraction& contraction, const Li
       }
       operand = closed(operand);
     }
-    // In-place addition allows faster implementations of oneDNN.
+    // In-place addition allows faster implementations.
     const bool in_place =
         step.op == EpilogueOp::kAdd && step.view.operand >= 0 && step.view.dims == contraction.result.dims &&
         step.view.strides == contraction.result.strides &&

@@ -16,8 +16,8 @@ namespace hlo::gpu {
 // Such as "2.6.3".
 Result<std::string> OneDnnVersion(const std::vector<std::string>& search);
 
-// If oneDNN refuses, the answer has the reason. Errors are failures of the library. If `options` is null, the library
-// is not opened and the answer has no call.
+// If oneDNN refuses, the answer has the reason. Errors are failures of the library. With `options` null, the library is
+// not opened and the answer has no call.
 Result<LibraryAnswer> OneDnnMatrixProduct(const MatrixProduct& product, const LibraryOptions* options);
 Result<LibraryAnswer> OneDnnConvolution(const Contraction& contraction, const LibraryOptions* options);
 

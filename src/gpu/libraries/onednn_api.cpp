@@ -22,8 +22,7 @@ int MaxIsa() {
 }
 
 Result<Api> LoadApi(const std::vector<std::string>& search) {
-  // Otherwise waiting threads of oneDNN would spin on the cores of our threads. libgomp reads the variable when it is
-  // loaded.
+  // Otherwise oneDNN's waiting threads would spin on the cores of ours. libgomp reads the variable when loaded.
   setenv("OMP_WAIT_POLICY", "passive", 0);
   Api api;
   constexpr std::string_view kNames[] = {"libdnnl.so.3", "libdnnl.so.2", "libdnnl.so"};
@@ -76,7 +75,7 @@ Result<Api> LoadApi(const std::vector<std::string>& search) {
   TRY(library.Complete());
   api.omp_set_num_threads =
       reinterpret_cast<void (*)(int)>(library.Find("omp_set_num_threads"));  // In oneDNN's own libgomp.
-  // oneDNN reads this setting at its first use and ignores later changes.
+  // oneDNN reads this only at its first use.
   if (const int isa = MaxIsa(); isa != kIsaAll) {
     if (const int status = api.set_max_cpu_isa(isa)) FAIL(Failed("dnnl_set_max_cpu_isa", status));
   }

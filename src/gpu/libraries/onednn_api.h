@@ -1,5 +1,5 @@
-// The C interface of oneDNN 2 and 3, declared here so that the build needs no header. In version 2 a memory descriptor
-// is a struct that the caller owns, and in version 3 a handle.
+// The C interface of oneDNN 2 and 3. The build needs no header. A memory descriptor is a struct of the caller in
+// version 2, and a handle in version 3.
 #ifndef HLO_GPU_LIBRARIES_ONEDNN_API_H_
 #define HLO_GPU_LIBRARIES_ONEDNN_API_H_
 
@@ -96,7 +96,7 @@ struct Api {
     return reinterpret_cast<int (*)(Handle, float)>(post_ops_append_sum)(post_ops, 1.0f);
   }
 
-  // Sets the threads for calls on the current thread. Does nothing without OpenMP.
+  // Threads for calls on the current thread. Does nothing without OpenMP.
   void SetThreads(int threads) const {
     if (omp_set_num_threads != nullptr) omp_set_num_threads(threads);
   }
@@ -106,7 +106,7 @@ struct Api {
 
 Error Failed(std::string_view call, int status);
 
-// Opens oneDNN at the first call. Later calls return the same interface or the same error.
+// Opens oneDNN once. Later calls return the same interface or error.
 Result<const Api*> GetApi(const std::vector<std::string>& search);
 
 }  // namespace hlo::gpu::onednn

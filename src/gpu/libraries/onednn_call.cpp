@@ -178,9 +178,9 @@ Result<std::unique_ptr<BoundCall>> OneDnnCall::Bind(Device& /*device*/) const {
   return std::make_unique<BoundOneDnnCall>(*this);
 }
 
-// Whether a fault of oneDNN affects the steps. In version 2.6.3, the convolutions of gemm:jit read only one element for
-// each channel of an operand of a binary step if channels are last. Sums in place, channels first and other
-// implementations are right.
+// Whether a fault of oneDNN affects the steps. In version 2.6.3, gemm:jit's convolutions read only one element for each
+// channel of a binary step's operand if channels are last. Sums in place, channels first and other implementations are
+// right.
 bool IsMisread(const std::vector<BinaryStep>& steps, const Tensor& result) {
   if (result.strides[1] != 1 && result.dims[1] != 1) return false;
   return std::ranges::any_of(steps, [](const BinaryStep& step) {
@@ -194,7 +194,7 @@ bool IsMisread(const std::vector<BinaryStep>& steps, const Tensor& result) {
 
 class Builder {
  public:
-  // Sets the number of threads here, because oneDNN divides the work when the primitive is made.
+  // oneDNN divides the work when the primitive is made, so the threads are set here.
   Builder(const Api& api, const LibraryOptions& options, int threads)
       : api_(api), algorithm_(options.algorithm), list_(options.list), call_(std::make_unique<OneDnnCall>(api)) {
     call_->threads_ = threads;
@@ -362,8 +362,8 @@ class Builder {
     return true;
   }
 
-  // The numbers of post-op arguments are multiples of 2^14 or, in later releases of version 3, of 2^15. With the larger
-  // base, the number in this query refers to a step before `first`. That step has no argument, so the query fails.
+  // Numbers of post-op arguments are multiples of 2^14 or, in later releases of version 3, of 2^15. With the larger
+  // base, the number in this query refers to a step before `first`, which has no argument, so the query fails.
   int PostOpBase(Handle descriptor, size_t first) const {
     const int what = (1 << 14) * static_cast<int>(first + 1) | kArgSecondSource;
     const void* argument = api_.primitive_desc_query_md(descriptor, kQueryArgument, what);

@@ -22,7 +22,7 @@ struct BinaryStep {
   int64_t operand;  // -1 for the constant.
   double constant;
   Tensor tensor;
-  bool in_place = false;  // The operand's values are already in the result's buffer.
+  bool in_place = false;  // The operand is already in the result's buffer.
 };
 
 struct Window {
@@ -41,7 +41,7 @@ struct Operation {
 // Makes a call, by default with the library's first choice of algorithm (LibraryOptions::algorithm).
 LibraryAnswer MakeCall(const Api& api, const LibraryOptions& options, const Operation& operation, int threads);
 
-// maximum(x, 0). oneDNN's ReLU is not used because it turns NaN into 0.
+// maximum(x, 0). oneDNN's ReLU turns NaN into 0.
 void Relu(void* result, int64_t elements);
 
 }  // namespace hlo::gpu::onednn

@@ -19,12 +19,12 @@ struct ProductPart {
   Range batch, rows, columns;
 };
 
-// Divides a product into at most one part for each of our threads, with enough work in each part. Parts are whole
-// products of a batch, or ranges of rows. Columns are divided only if there is a single row, because oneDNN's faster
-// implementations do not support strided results.
+// At most one part for each of our threads, with enough work in each. Parts are whole products of a batch, or ranges of
+// rows. Columns are divided only for a single row, because oneDNN's faster implementations do not support strided
+// results.
 std::vector<ProductPart> ProductPartsOf(const MatrixProduct& product);
 
-// A call that runs `parts` on our threads, and then a ReLU over `relu_elements` elements of the result. 0 for no ReLU.
+// Runs `parts` on our threads, and then a ReLU over `relu_elements` elements of the result, 0 for none.
 std::unique_ptr<LibraryCall> InParts(std::vector<std::unique_ptr<LibraryCall>> parts, int64_t relu_elements);
 
 }  // namespace hlo::gpu::onednn

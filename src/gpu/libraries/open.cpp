@@ -22,11 +22,11 @@
 namespace hlo::gpu {
 namespace {
 
-// Up to this number of rows, a pointwise convolution is faster as a product, because a product's weights need no
-// reordering (measured in commit 2c2fd2e3).
+// Up to so many rows, a pointwise convolution is faster as a product, whose weights need no reordering (measured in
+// commit 2c2fd2e3).
 constexpr int64_t kFewRows = 256;
 
-// If `device` is null, the library is not opened.
+// With `device` null, the library is not opened.
 using Open = Result<LibraryAnswer>(const Contraction& contraction, Device* device, const LibraryOptions& options);
 
 LibraryAnswer No(std::string why) { return {nullptr, std::move(why)}; }
@@ -51,8 +51,8 @@ Result<LibraryAnswer> OpenPointwise(const Contraction& contraction, Device* devi
   return OneDnnMatrixProduct(point.product, device ? &options : nullptr);
 }
 
-// Returns "", or the reason to use our own kernel. oneDNN has no depthwise convolution if channels are not the minor
-// dimension. Moving the channels there takes longer than the convolution (measured in commit e4d0ed59).
+// "", or the reason to use our own kernel. oneDNN has no depthwise convolution unless channels are the minor dimension.
+// Moving them there takes longer than the convolution (measured in commit e4d0ed59).
 std::string_view WhyOwnDepthwise(const Contraction& contraction) {
   constexpr int64_t kMostElements = 25;
   const ConvolutionAnswer read = ReadConvolution(contraction);
@@ -77,7 +77,7 @@ Result<LibraryAnswer> OpenCublasLt(const Contraction& contraction, Device* devic
   return CublasLtMatrixProduct(matrix.product, device, options);
 }
 
-// Runs a pointwise convolution as a product, which needs no reordered weights and supports more epilogues.
+// A product needs no reordered weights and supports more epilogues than a pointwise convolution.
 Result<LibraryAnswer> OpenCublasLtPointwise(const Contraction& contraction, Device* device,
                                             const LibraryOptions& options) {
   const MatrixAnswer point = ReadPointwiseConvolution(contraction);
@@ -149,7 +149,7 @@ std::vector<LibraryAnswer> OpenEach(const Open& open, std::span<const std::strin
   return answers;
 }
 
-constexpr std::string_view kCudnn = "cuDNN";  // No other library has attention or calls in parts.
+constexpr std::string_view kCudnn = "cuDNN";  // The only library with attention or calls in parts.
 
 struct AnyAttention {
   explicit AnyAttention(const Instruction& fusion) : forward(ReadAttention(fusion)) {
@@ -178,7 +178,7 @@ Result<LibraryChoice> OpenAttention(const Instruction& fusion, const KernelPlan&
   if (!plan.library.empty() && plan.library != kCudnn)
     FAIL(PlanError(
         fusion, Str("no library for an attention is called '", Escaped(plan.library), "'; the only one is ", kCudnn)));
-  const bool is_own = plan.kind == KernelKind::kAttention;  // The plan's algorithm is our kernel's.
+  const bool is_own = plan.kind == KernelKind::kAttention;  // The algorithm is our kernel's.
   if (why_not.empty() && is_own) why_not = read.WhyNotTakenByRule();
   LibraryChoice choice;
   if (why_not.empty()) {
@@ -215,7 +215,7 @@ std::optional<FusionPlan> LibraryPlanOfRegion(const Instruction& fusion, Device&
       is_convolution ? OpenLibraryCall(fusion, asked, device, options) : OpenAttention(fusion, asked, device, options);
   if (!choice || choice->call == nullptr) return std::nullopt;
   if (!is_convolution) return FusionPlan{.kernels = {std::move(choice->plan)}};
-  // The returned plan names no algorithm, so the compiler chooses again.
+  // The plan names no algorithm, so the compiler chooses again.
   if (!may_measure && !choice->call->is_whole()) return std::nullopt;
   return FusionPlan{.kernels = {asked}};
 }
@@ -257,7 +257,7 @@ Result<LibraryChoice> OpenLibraryCall(const Instruction& fusion, const KernelPla
 
 std::vector<Result<LibraryChoice>> OpenLibraryCalls(std::span<const LibraryRequest> requests, Device& device,
                                                     const LibraryOptions& options) {
-  // Equal requests come last, so that they find a finished result and do not wait.
+  // Equal requests come last, to find a finished result without waiting.
   std::vector<size_t> order, again;
   std::set<uint64_t> seen;
   for (size_t i = 0; i < requests.size(); ++i)

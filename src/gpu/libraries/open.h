@@ -20,7 +20,7 @@ namespace hlo::gpu {
 struct LibraryOptions {
   std::vector<std::string> search;  // Folders that are searched first.
   bool allow_tf32 = false;
-  std::string library, algorithm;  // As the plan names them. Empty for the library's choice.
+  std::string library, algorithm;  // As in the plan. Empty for the library's choice.
   bool list = false;
   // Receives the parts that a library skipped because a call failed. May be null.
   std::vector<std::string>* notes = nullptr;
@@ -39,13 +39,13 @@ struct Refusal {
 struct LibraryChoice {
   std::unique_ptr<LibraryCall> call;  // Null if all libraries refuse.
   KernelPlan plan;
-  std::vector<Refusal> refusals;   // The libraries that refused, in the order of preference.
+  std::vector<Refusal> refusals;   // Libraries that refused, in the order of preference.
   std::vector<std::string> notes;  // See LibraryOptions::notes.
 };
 
-// Opens the first library that accepts the call, or the library that `plan` names. `fusion` is kCustom with a dot or
+// Opens the first library that accepts the call, or the one that `plan` names. `fusion` is kCustom with a dot or
 // convolution, or is planned as an attention. WhyNotByRule may leave an attention to our own kernel. Errors: C001 if
-// the library of `plan` refuses the call.
+// the plan's library refuses.
 Result<LibraryChoice> OpenLibraryCall(const Instruction& fusion, const KernelPlan& plan, Device& device,
                                       const LibraryOptions& options);
 
@@ -56,7 +56,7 @@ struct LibraryRequest {
 // Like OpenLibraryCall. On a GPU all threads open calls, because cuDNN takes about a second to compile some engines.
 std::vector<Result<LibraryChoice>> OpenLibraryCalls(std::span<const LibraryRequest> requests, Device& device,
                                                     const LibraryOptions& options);
-// The name of our own kernels where a plan names a library.
+// Names our own kernels where a plan names a library.
 constexpr std::string_view kOwnLibrary = "hlokit";
 // Whether the plan is one attention kernel of ours that a library may replace.
 bool IsOwnAttention(const FusionPlan& plan);
@@ -64,17 +64,17 @@ bool IsOwnAttention(const FusionPlan& plan);
 bool HasAttention(const Instruction& fusion);
 // Whether kernels of ours complete the result or its sums.
 bool HasOwnPart(const KernelPlan& plan);
-// Returns a plan if a library accepts `fusion`, an attention or a convolution with sums, by rule. Otherwise nullopt.
-// Without `may_measure`, the library itself must compute the sums.
+// A plan if a library accepts `fusion`, an attention or a convolution with sums, by rule, otherwise nullopt. Without
+// `may_measure`, the library itself must compute the sums.
 std::optional<FusionPlan> LibraryPlanOfRegion(const Instruction& fusion, Device& device, const LibraryOptions& options,
                                               bool may_measure);
 
-// For autotuning: at most `most` plans for each library in the order of preference, including its default choice.
+// For autotuning: at most `most` plans for each library in the order of preference, with its default choice.
 Result<std::vector<KernelPlan>> LibraryPlans(const Instruction& fusion, KernelKind kind, Device& device,
                                              const LibraryOptions& options, int most);
 
-// Returns an entry for each library. The reason is "" if nothing is known against the call without opening the library.
-// If `fusion` has no form for libraries, returns one entry without a library.
+// An entry for each library. The reason is "" if nothing is known against the call without opening the library. If
+// `fusion` has no form for libraries, one entry without a library.
 std::vector<Refusal> ConsultLibraries(const Instruction& fusion, bool on_host);
 
 }  // namespace hlo::gpu

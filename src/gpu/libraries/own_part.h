@@ -1,4 +1,4 @@
-// A fusion that our kernels compute before or after a library call. It is planned and emitted like other fusions.
+// A fusion that our kernels compute before or after a library call, planned and emitted like others.
 #ifndef HLO_GPU_LIBRARIES_OWN_PART_H_
 #define HLO_GPU_LIBRARIES_OWN_PART_H_
 
@@ -25,7 +25,7 @@ class OwnPart {
 
   Result<Loaded> Load(Device& device) const { return device.Load(code_); }
   int64_t ScratchBytes() const { return scratch_bytes_; }
-  // `operands` has one entry for each parameter of the module. `scratch` is aligned to kBufferAlignment.
+  // `operands` has an entry for each parameter. `scratch` is aligned to kBufferAlignment.
   Status Launch(Device& device, const Loaded& loaded, std::span<void* const> operands, std::span<void* const> results,
                 void* scratch) const;
 
@@ -37,7 +37,7 @@ class OwnPart {
   void* PointerOf(const KernelBuffer& buffer, std::span<void* const> operands, std::span<void* const> results,
                   void* scratch) const;
 
-  std::unique_ptr<Module> module_;  // The kernels point into the module.
+  std::unique_ptr<Module> module_;  // Kernels point into it.
   std::vector<EmittedKernel> kernels_;
   std::vector<std::shared_ptr<const KernelCode>> code_;
   std::map<int, Scratch> scratch_;  // Keyed by KernelBuffer::scratch.

@@ -11,12 +11,12 @@
 namespace hlo::gpu {
 namespace {
 
-constexpr double kMostFlop = 4e6;  // For larger products, a library's packing pays.
+constexpr double kMostFlop = 4e6;  // A library's packing pays for larger products.
 // Work that is worth another thread.
 constexpr double kFlopOfPiece = 4e5;
 constexpr int64_t kAhead = 16;  // Distance of the prefetched row of rhs.
 
-// The tile sizes are chosen so that its sums and operands fit into the registers.
+// The tile's sums and operands fit into the registers.
 namespace avx2 {
 
 struct Simd {
@@ -25,7 +25,7 @@ struct Simd {
   static constexpr int64_t kLanes = 8;
   static constexpr int kTileRows = 4, kTileVectors = 3;
   static constexpr int64_t kTileColumns = kTileVectors * kLanes;
-  // Offsets of the columns that are prefetched. They are in different cache lines.
+  // Prefetched columns, each in another cache line.
   static constexpr int64_t kFetched[] = {kTileColumns - 1};
 
   static Mask MaskOf(int64_t lanes) {

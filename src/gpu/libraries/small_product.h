@@ -7,7 +7,7 @@
 
 namespace hlo::gpu {
 
-// Refuses products for which other libraries are faster on this CPU, unless the plan names kOwnLibrary. If `options` is
+// Refuses products for which other libraries are faster on this CPU, unless the plan names kOwnLibrary. With `options`
 // null, makes no call and reports only refusals that hold on every CPU.
 LibraryAnswer SmallMatrixProduct(const MatrixProduct& product, const LibraryOptions* options);
 
