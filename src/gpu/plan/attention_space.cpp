@@ -14,8 +14,7 @@ namespace {
 using Kind = ElementNode::Kind;
 using Index = std::vector<IndexExpr>;
 
-// An operand of a dot, with its dimensions by role. `before` is the number of result dimensions that precede the
-// operand's free dimensions.
+// A dot's operand, with its dimensions by role. `before` counts result dimensions before the operand's free ones.
 struct Side {
   const Instruction& operand;
   const std::vector<int64_t>&batch, &contracting;
@@ -82,8 +81,7 @@ class Builder : public RowsSpaceBuilder {
     return Divide(space);
   }
 
-  // Returns false unless the terms of the second product are the elements of a row, and results have the product's
-  // size.
+  // False unless the second product's terms are the elements of a row, and results have its size.
   Result<bool> AddProduct(AttentionSpace& space, const Index& index) {
     const int64_t number = of_scores_.contains(&product_.operand(0)) ? 0 : 1;
     if (of_scores_.contains(&product_.operand(1 - number)))
@@ -125,7 +123,7 @@ class Builder : public RowsSpaceBuilder {
     return TakeGiven(space, product_, space.ResultValues(), of_result, &space.product_given);
   }
 
-  // Returns false if a use of `dot` is not at `index`, or if `nodes` need any other given value.
+  // False if a use of `dot` is not at `index`, or if `nodes` need another given value.
   bool TakeGiven(const AttentionSpace& space, const Instruction& dot, const std::vector<NodeId>& nodes,
                  const Index& index, std::vector<NodeId>* given) {
     for (const NodeId id : space.graph.Reachable(nodes)) {
@@ -139,7 +137,7 @@ class Builder : public RowsSpaceBuilder {
     return true;
   }
 
-  // Returns false unless the rows use the first product at one index, and only one of its operands varies along a row.
+  // False unless the rows use the first product at one index, and only one of its operands varies along a row.
   Result<bool> AddScores(AttentionSpace& space) {
     const Index* index = nullptr;
     for (const NodeId id : space.graph.Reachable(space.Needed())) {
@@ -241,7 +239,7 @@ bool FitsMatrixUnits(const AttentionSpace& space) {
 }
 
 AttentionTiles TilesOf(const AttentionSpace& space, const KernelPlan& plan) {
-  constexpr int64_t kSpare = 8;  // Makes eight lines of 16 bytes start in different banks.
+  constexpr int64_t kSpare = 8;  // Eight lines of 16 bytes start in different banks.
   const bool by_units = plan.algorithm == kMatrixUnits;
   AttentionTiles tiles;
   tiles.by_matrix_units = by_units;

@@ -12,20 +12,20 @@
 
 namespace hlo::gpu {
 
-//   scores[kept, key] = sum over term of query[kept, term] * key[kept, key, term]
+// scores[kept, key] = sum over term of query[kept, term] * key[kept, key, term]
 //   passes over the rows of scores (RowsSpace), where a row has all keys
 //   result[kept, column] = sum over key of share[kept, key] * value[kept, key, column]
 //
-// A kept variable counts either groups or lines. Each group has its own keys and values, and its lines share them.
+// A kept variable counts either groups or lines. Each group has its own keys and values, which its lines share.
 struct AttentionSpace : RowsSpace {
   using RowsSpace::RowsSpace;
 
   const Instruction *scores = nullptr, *product = nullptr;
   Variable term, column;
-  std::vector<Variable> groups, lines;  // Subsets of `variables`, in their order.
+  std::vector<Variable> groups, lines;  // Subsets of `variables`, in order.
   NodeId query = -1, key = -1, share = -1, value = -1;
   int share_pass = 0;
-  int64_t share_operand = 0;  // Operand number of `share` in the second dot.
+  int64_t share_operand = 0;  // Number of `share` in the second dot.
   std::vector<NodeId> scores_given, product_given;
   std::vector<Output> results;  // Outputs that depend on the second product.
 
@@ -40,9 +40,9 @@ struct AttentionSpace : RowsSpace {
 
 bool FitsMatrixUnits(const AttentionSpace& space);
 
-// Shared memory of a block (emitters/attention.cpp). All sizes are element counts.
+// A block's shared memory (emitters/attention.cpp), in elements.
 struct AttentionTiles {
-  kernel::Type operand, scores, shares;  // Types of operands, and of rows before and after the passes over them.
+  kernel::Type operand, scores, shares;  // Types of operands, and of rows before and after the passes.
   bool by_matrix_units = false;
   int64_t lines = 0;
   int64_t keys = 0;  // Keys of one step of the first product.
@@ -50,7 +50,7 @@ struct AttentionTiles {
   int64_t terms = 0;  // Padded to whole warps, like `columns`.
   int64_t columns = 0;
   int64_t pitch = 0;
-  int64_t panel = 0;  // Elements of the buffer for the keys, and later the values, of one step.
+  int64_t panel = 0;  // Elements of the buffer for one step's keys, and later values.
   int64_t term_pitch = 0, column_pitch = 0;
 
   bool rows_are_one() const { return scores == shares; }
@@ -58,8 +58,7 @@ struct AttentionTiles {
 };
 AttentionTiles TilesOf(const AttentionSpace& space, const KernelPlan& plan);
 
-// Returns the two dots of an attention. The second dot and a reduce depend on the first one. Empty if there are no such
-// dots.
+// The two dots of an attention, or empty. The second dot and a reduce depend on the first one.
 std::vector<const Instruction*> AttentionDots(const FusionBody& body);
 
 // Returns null and sets `why_not` if the dots and the reduces between them do not form one space.

@@ -1,4 +1,4 @@
-// The planner of regions that run as one kernel, in one block of threads or one cluster.
+// The planner of regions that run as one kernel, in one block or cluster.
 #include <algorithm>
 #include <numeric>
 
@@ -13,7 +13,7 @@
 namespace hlo::gpu {
 namespace {
 
-// Larger kernels of a host are faster as separate steps, which use all cores.
+// On a host, separate steps for larger kernels use all cores.
 constexpr int64_t kMostElementsOnHost = 16 * 1024;
 // On a host, loops over some thousand elements are faster with 128 threads than with 1024, because each further warp
 // makes barriers and sums slower.
@@ -32,7 +32,7 @@ std::optional<ClusterShape> ClusterOf(const Instruction& region, const DeviceDes
 Result<PlanAnswer> PlanBlock(PlanRequest& request) {
   const Instruction& region = request.body().source();
   if (RegionOf(region) != "block") return PlanAnswer{};
-  // This is checked first, because a module can have thousands of regions without a loop.
+  // First, because a module can have thousands of regions without a loop.
   const auto is_loop = [](const Instruction* inst) { return inst->Is(Opcode::kWhile); };
   if (std::ranges::none_of(FusedComputation(region).Instructions(), is_loop))
     FAIL(UnsupportedAt(region, "U103", "a region without a loop has no kernel yet, so its kernels run one by one"));

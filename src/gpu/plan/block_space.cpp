@@ -19,7 +19,7 @@ bool IsElementOf(const Instruction& inst, const Instruction& tuple, int64_t elem
   return inst.Is(Opcode::kGetTupleElement) && &inst.operand(0) == &tuple && inst.tuple_index() == element;
 }
 
-// Compilers take much more time for deeper loops.
+// Deeper loops take compilers much more time.
 constexpr int kMostNested = 8;
 
 bool IsReducedTogether(const Instruction& reduce) {
@@ -61,7 +61,7 @@ class StateReaders {
  private:
   const Instruction& state_;
   std::unordered_map<const Instruction*, int64_t> position_;
-  bool is_whole_ = false;  // An instruction uses the state as a whole.
+  bool is_whole_ = false;  // An instruction uses the whole state.
 };
 
 class Finder {
@@ -179,7 +179,7 @@ class Finder {
     return {};
   }
 
-  // Lets the kernel that computes `next` overwrite the state element, unless a later read could see the new value.
+  // Lets the kernel of `next` overwrite the state element, unless a later read could see the new value.
   void PlaceOnState(const Instruction& next, int64_t element, const StateReaders& readers) {
     const Instruction& named = WithoutNames(next);
     const bool is_element = named.Is(Opcode::kGetTupleElement);
@@ -198,7 +198,7 @@ class Finder {
       part.state_of_root[root] = static_cast<int>(element);
   }
 
-  // Whether each element that is read from `leaf` is the one that the same thread then overwrites.
+  // Whether the thread that reads an element of `leaf` then overwrites it.
   static bool ReadsInPlace(const BlockPart& part, int64_t root, int leaf) {
     const FusionBody::Root* const written = &part.body.roots()[root];
     const auto writes = [&](const IterationSpace::Output& output) { return output.root == written; };
@@ -227,7 +227,7 @@ class Finder {
         int& element = part.state_of_root[output.root - part.body.roots().data()];
         const Instruction& updated = inst->operand(part.body.leaves()[output.in_place_leaf].operand);
         if (element >= 0 && IsElementOf(WithoutNames(updated), computation.parameter(0), element)) continue;
-        element = -1;  // ReadsInPlace did not check the reads of the new kernel.
+        element = -1;  // ReadsInPlace did not check the new kernel.
         const LoopRequest request{.roots = {output.root}};
         space = TRY(LoopSpaceOf(part.body, request, /*flat=*/true));
         space_->most_elements = std::max(space_->most_elements, space->Size());

@@ -1,4 +1,4 @@
-// The parts of a kernel of kind `block`: the kernels of a region (ir/region.h), each with its iteration space.
+// The parts of a kernel of kind `block`: a region's kernels (ir/region.h), each with its iteration space.
 #ifndef HLO_GPU_PLAN_BLOCK_SPACE_H_
 #define HLO_GPU_PLAN_BLOCK_SPACE_H_
 
@@ -13,17 +13,17 @@
 
 namespace hlo::gpu {
 
-// A kernel of the region: reductions to one element, or loops over elements.
+// Reductions to one element, or loops over elements.
 struct BlockPart {
   explicit BlockPart(const Instruction& inst) : body(inst), state_of_root(body.roots().size(), -1) {}
 
   FusionBody body;
   LoopSpaces loops;
   std::unique_ptr<ReductionSpace> reduction;
-  // If a cluster shares the loop: the product whose sum the `loops` read through the node `sum`.
+  // If a cluster shares the loop: the product whose sum the `loops` read as node `sum`.
   const RecurrentLoop::Product* product = nullptr;
   NodeId sum = -1;
-  // For each root: the element of the surrounding loop's state that the root overwrites, or -1.
+  // The element of the surrounding loop's state that each root overwrites, or -1.
   std::vector<int> state_of_root;
 };
 
@@ -38,10 +38,10 @@ struct BlockSpace {
 // the only loop.
 Result<std::unique_ptr<BlockSpace>> BlockSpaceOf(const Instruction& region, bool in_cluster = false);
 
-// The loop of a region that has no other loop or kernel, or null.
+// A region's loop, or null if it has another loop or kernel.
 const Instruction* OnlyLoopOf(const Instruction& region);
 
-// Whether the loop's body returns this element of its state unchanged.
+// The body returns this element of its state unchanged.
 bool IsPassedOn(const Instruction& loop, int64_t element);
 
 }  // namespace hlo::gpu

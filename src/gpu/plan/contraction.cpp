@@ -17,7 +17,7 @@ namespace {
 
 using kernel::CeilDiv;
 
-// Products with at most so many terms run as kernels of kind loop, with one thread for each element.
+// Products with at most so many terms are of kind loop, with one thread for each element.
 constexpr int64_t kFewTerms = 16;
 
 int64_t TermsOf(const Instruction& product) {
@@ -32,7 +32,7 @@ int64_t TermsOf(const Instruction& product) {
   return terms * rhs.dim(attrs.dim_labels.rhs_input_feature);
 }
 
-// For narrow groups kernels of kind loop are better, because a vector there covers several groups.
+// For narrow groups kind loop is better, because its vectors cover several groups.
 bool HasNarrowGroups(const Instruction& product) {
   constexpr int64_t kNarrow = 8;
   if (!product.Is(Opcode::kConvolution)) return false;
@@ -41,8 +41,7 @@ bool HasNarrowGroups(const Instruction& product) {
   return groups > 1 && product.operand(1).shape().dim(attrs.dim_labels.rhs_output_feature) / groups < kNarrow;
 }
 
-// The product for a kernel of kind contraction, or the reason against it. Both are empty if no product suits the
-// kernel.
+// The product for a kernel of kind contraction, or the reason against it. Both are empty if no product suits.
 struct Candidate {
   std::unique_ptr<ContractionSpace> space;
   const Instruction* product = nullptr;
@@ -80,16 +79,16 @@ Result<Candidate> FindCandidate(const FusionBody& body) {
   return candidate;
 }
 
-// The registers of a warp hold the sums of this many rows of two vectors, which hides the latency of multiply-adds.
+// A warp's registers hold the sums of this many rows of two vectors, which hides the latency of multiply-adds.
 constexpr int64_t kRegisterRows = 6;
-// The sums and both operands' panels of a tile of these sizes fill half of a second-level cache of 512 KiB.
+// Sums and both operands' panels of such a tile fill half of a second-level cache of 512 KiB.
 constexpr int64_t kMostWarps = 16, kMostVector = 8, kMostPanel = 128;
-// Two blocks for each core even out the different times that blocks take.
+// Two blocks for each core even out their different times.
 constexpr int64_t kBlocksOfCore = 2;
 // The terms and sums of so few rows fit into the first-level cache.
 constexpr int64_t kStreamedRows = 4, kStreamedThreads = 256, kStreamedVector = 8;
 
-// The size of the parts if `all` is divided into the fewest equal parts of at most `most`.
+// `all` is divided into the fewest equal parts of at most `most`.
 int64_t PartOf(int64_t all, int64_t most) { return CeilDiv(all, CeilDiv(all, most)); }
 
 KernelPlan PackedPlan(const ContractionSpace& space, const DeviceDescription& device) {
@@ -123,15 +122,14 @@ KernelPlan StreamedPlan(const ContractionSpace& space, const DeviceDescription& 
           .threads = threads};
 }
 
-// With few rows, each element of rhs is used too rarely to pay for packing.
+// Few rows use an element of rhs too rarely to pay for packing.
 bool IsStreamed(const ContractionSpace& space) {
   const bool runs = space.RunsAlong(space.rhs, space.column()) || !space.RunsAlong(space.rhs, space.term());
   return space.row().size <= kStreamedRows && space.position().size == 1 && runs && space.lhs_conditions.empty() &&
          space.rhs_conditions.empty();
 }
 
-// Splits the terms so that each multiprocessor has about kWaves blocks. kMostSplits bounds the cost of adding partial
-// sums.
+// Each multiprocessor gets about kWaves blocks. kMostSplits bounds the cost of adding partial sums.
 int64_t SplitsOf(int64_t tiles, int64_t panels, const DeviceDescription& device) {
   constexpr int64_t kLeastPanels = 4, kMostSplits = 64, kWaves = 2;
   const int64_t wanted = kWaves * device.multiprocessors / tiles;
@@ -143,7 +141,7 @@ int64_t TilesOf(const ContractionSpace& space, int64_t rows, int64_t columns) {
   return space.group().size * CeilDiv(space.row().size, rows) * CeilDiv(space.column().size, columns);
 }
 
-// With fewer terms, padding with zeros would fill most of a panel.
+// With fewer terms, most of a panel would be padding.
 constexpr int64_t kLeastMatrixTerms = 16;
 
 KernelPlan MatrixPlan(const ContractionSpace& space, const DeviceDescription& device) {
@@ -161,7 +159,7 @@ KernelPlan TiledPlan(const Instruction& hero, const ContractionSpace& space, con
   constexpr int64_t kWarps = 8, kPanel = 32, kWide = 128, kNarrow = 64;
   const int64_t rows = space.row().size;
   const int64_t warp_rows = rows <= kWarps ? 1 : rows <= 2 * kWarps ? 2 : rows <= 4 * kWarps ? 4 : 8;
-  // Wide tiles are used if registers can hold the sums and each multiprocessor still has a tile.
+  // For wide tiles, registers must hold the sums and each multiprocessor must still have a tile.
   const bool is_wide = space.column().size > kNarrow && BitWidth(hero.shape().type()) <= 32 &&
                        TilesOf(space, warp_rows * kWarps, kWide) >= device.multiprocessors;
   const int64_t columns = is_wide ? kWide : kNarrow;

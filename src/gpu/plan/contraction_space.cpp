@@ -68,14 +68,14 @@ Status PlanDot(const Instruction& dot, ContractionSpace& space) {
   return {};
 }
 
-// A factor of a convolution's rows: `size` steps of `step` along dimension `dim` of the result.
+// A factor of a convolution's rows: `size` steps of `step` along result dimension `dim`.
 struct RowPart {
   int64_t dim, size, step;
   bool is_class;
 };
 
-// Returns the factors in memory order. If the input is dilated, the rows of a class use the same elements of the
-// window. The factors that number classes come first, so that the rows of a class are adjacent.
+// The factors in memory order. If the input is dilated, the rows of a class use the same elements of the window.
+// Factors that number classes come first, so that a class's rows are adjacent.
 std::vector<RowPart> RowParts(const Instruction& convolution) {
   const auto& attrs = convolution.attrs<ConvolutionAttrs>();
   const DimLabels& labels = attrs.dim_labels;
@@ -109,8 +109,8 @@ Status PlanConvolution(const Instruction& convolution, ContractionSpace& space) 
               .columns = out.dim(labels.out_feature) / groups,
               .positions = Product(window_sizes),
               .terms = features};
-  // Window positions become terms in two cases: features alone would not fill a panel, or features are major to
-  // positions in memory. In the second case, as in a gradient of filters, neighbouring features are distant.
+  // Window positions become terms if features alone would not fill a panel, or are major to positions in memory. In the
+  // latter case, as in a gradient of filters, neighbouring features are distant.
   const std::vector<int64_t> strides = LayoutStrides(lhs);
   const bool is_major = !labels.lhs_spatial.empty() && strides[labels.lhs_feature] > strides[labels.lhs_spatial.back()];
   const bool joined = features < 16 || is_major;

@@ -11,10 +11,10 @@
 
 namespace hlo::gpu {
 
-// Terms of a tile. They mark the packed and streamed forms of the kernel (plan/contraction.cpp).
+// Terms of a tile, which mark the packed and streamed forms (plan/contraction.cpp).
 constexpr int64_t kLeastPackedPanel = 96, kMostPackedPanel = 384, kStreamedPanel = 512;
 
-// KernelPlan::algorithm of products on matrix units (emitters/matrix_contraction.cpp).
+// KernelPlan::algorithm for matrix units (emitters/matrix_contraction.cpp).
 constexpr std::string_view kMatrixUnits = "mma";
 
 // result[group, row, column] = sum over position, term of lhs[group, row, position, term] * rhs[group, position, term,
@@ -30,26 +30,26 @@ struct ContractionSpace : IterationSpace {
 
   NodeId lhs = -1, rhs = -1;
   int64_t lhs_operand = 0, rhs_operand = 1;
-  // Equal parts of the rows, more than one with dilated inputs. The rows of a part use the same elements of the window.
+  // More than one with dilated inputs. The rows of a part use the same elements of the window.
   int64_t row_classes = 1;
-  std::vector<IndexCondition> lhs_conditions, rhs_conditions;  // Where these fail, the operand counts as 0 (padding).
+  std::vector<IndexCondition> lhs_conditions, rhs_conditions;  // If these fail, the operand counts as 0 (padding).
   std::vector<IndexExpr> result;                               // Index in the contraction's result.
   std::vector<NodeId> given;
 
   std::vector<NodeId> Needed() const;
 
-  // Exchanges the operands (D' = B' A') if adjacent elements of the result are in the same column.
+  // Exchanges the operands (D' = B' A') if adjacent result elements are in one column.
   void PutNeighboursIntoColumns();
 };
 
-// Whether matrix units take the operand types directly, with sums in f32.
+// Operand types directly, with sums in f32.
 bool FitsMatrixUnits(const Instruction& product);
 
 // Convolutions of integers saturate (docs/ops.md), and dots of integers wrap.
 bool Saturates(const Instruction& product);
 
 // Returns null and sets `why_not` if a result's size differs from the product's, or if a result uses product elements
-// at other indices than its own. Returns null without a reason if there are no elements or terms.
+// at other indices than its own. Null without a reason if there are no elements or terms.
 Result<std::unique_ptr<ContractionSpace>> ContractionSpaceOf(const FusionBody& body, const Instruction& hero,
                                                              std::string* why_not);
 

@@ -13,7 +13,7 @@
 namespace hlo::gpu {
 namespace {
 
-// Most terms that are unrolled. Longer folds and reduce-windows are loops. A longer select-and-scatter is unsupported.
+// Most unrolled terms. Longer folds and reduce-windows are loops, a longer select-and-scatter is unsupported.
 constexpr int64_t kUnrolledTerms = 16, kUnrolledWindow = 64, kUnrolledPick = 256;
 
 bool NeverHolds(const IndexPool& pool, const IndexCondition& condition) {
@@ -36,8 +36,7 @@ std::vector<int64_t> PhysicalDims(const Shape& shape) {
   return dims;
 }
 
-// Rejects tiles and dynamic dimensions. `E(4)` (two elements in a byte) has no effect here: each element has its own
-// byte.
+// Rejects tiles and dynamic dimensions. `E(4)` (two elements in a byte) has no effect: each element has its own byte.
 Status CheckLayout(const Instruction& inst, const Shape& shape) {
   if (shape.layout().tiling->tiles.empty() && !shape.HasDynamicDims()) return {};
   FAIL(UnsupportedAt(inst, "U104",
@@ -48,7 +47,7 @@ Status CheckLayout(const Instruction& inst, const Shape& shape) {
 
 using Index = std::vector<IndexExpr>;
 
-// `move` returns the operand's index of the element that `inst` has at `index`.
+// `move` maps an index of `inst` to the operand's.
 struct Mover {
   Opcode opcode;
   Index (*move)(IndexPool& pool, const Instruction& inst, const Index& index);
@@ -104,8 +103,7 @@ IndexExpr WindowBase(IndexPool& pool, IndexExpr position, IndexExpr w, const Win
   if (window.base_dilation == 1) return Within(pool, dilated, 0, size, conditions);
   const int64_t extent = size == 0 ? 0 : (size - 1) * window.base_dilation + 1;
   const IndexExpr inside = Within(pool, dilated, 0, extent, conditions);
-  // The condition uses the unclamped index. Its sum with a multiple of the dilation is not negative and has a simpler
-  // form.
+  // The unclamped index plus a multiple of the dilation is not negative and has a simpler form.
   const int64_t before = std::max<int64_t>(0, window.pad_low);
   const int64_t whole = (before + window.base_dilation - 1) / window.base_dilation * window.base_dilation;
   Require(pool, {pool.Mod(pool.Add(dilated, whole), window.base_dilation), 0, 1}, conditions);
@@ -193,7 +191,7 @@ Result<NodeId> ElementGraph::BuildIota(const Instruction& inst, const std::vecto
       {.kind = ElementNode::Kind::kIota, .inst = &inst, .offset = index[inst.attrs<IotaAttrs>().iota_dimension]});
 }
 
-// A result with narrower elements has an extra last dimension, low bits first. With wider elements, the operand has it.
+// The side with narrower elements has an extra last dimension, low bits first.
 Result<NodeId> ElementGraph::BuildBitcastConvert(const Instruction& inst, const std::vector<IndexExpr>& index) {
   const Instruction& operand = inst.operand(0);
   const PrimitiveType from = operand.shape().type(), to = inst.shape().type();
@@ -463,7 +461,7 @@ Result<NodeId> ElementGraph::BuildSelectAndScatter(const Instruction& inst, cons
                    .inst = &inst,
                    .operands = {TRY(Plan(inst.operand(2), {}))},
                    .window_size = Product(sizes)};
-  // Among the windows that cover the element, the first has the element at the largest offset.
+  // The first window that covers the element has it at the largest offset.
   for (int64_t c = 0; c < Product(covering); ++c) {
     const std::vector<IndexExpr> back = pool_.Delinearize(pool_.Constant(c), covering);
     ElementNode::Step scatter;
@@ -525,7 +523,7 @@ Result<NodeId> ElementGraph::BuildContraction(const Instruction& inst, const std
     });
   }
   const auto& attrs = inst.attrs<ConvolutionAttrs>();
-  // Convolutions of narrower integers saturate and need sums of 64 bits, which only kernels of kind contraction have.
+  // Convolutions of narrower integers saturate and need sums of 64 bits, which only kind contraction has.
   if (IsInteger(inst.shape().type()) && BitWidth(inst.shape().type()) < 64) {
     FAIL(UnsupportedAt(inst, "U108", Str("no emitter for 'convolution' of ", inst.shape().type())));
   }

@@ -9,10 +9,10 @@
 namespace hlo::gpu {
 namespace {
 
-// Greatest depth of indices that are computed from other indices.
+// Depth of indices computed from other indices.
 constexpr int kMostNested = 500;
 
-// The operand's shape, because before layout assignment a fusion's parameter may have another layout.
+// The operand's shape: before layout assignment a fusion's parameter may have another layout.
 const Shape& ShapeInMemory(const Instruction& source, int64_t operand, const ShapeIndex& index) {
   return SubShape(source.operand(operand).shape(), index);
 }
@@ -209,7 +209,7 @@ Result<IndexExpr> ElementGraph::Loaded(const Instruction& inst, std::vector<Inde
   return it->second;
 }
 
-// The instruction that computes the result, and its result number.
+// The instruction of the result, and its result number.
 std::pair<const Instruction*, int64_t> ElementGraph::SourceOf(const Instruction& inst, int64_t result) const {
   const Instruction* source = &inst;
   for (;;) {
@@ -236,8 +236,8 @@ Result<NodeId> ElementGraph::Plan(const Instruction& inst, std::vector<IndexExpr
   return of_result->second;
 }
 
-// An explicit stack handles chains of any length. If only Build knows the operand indices of an instruction, Build and
-// Plan call each other, at most kMostNested deep.
+// An explicit stack handles chains of any length. If only Build knows an instruction's operand indices, Build and Plan
+// call each other, at most kMostNested deep.
 Result<NodeId> ElementGraph::PlanOperandsFirst(Element wanted) {
   const auto planned = [&](const Element& e) { return planned_.find(std::tuple(e.inst, e.index)); };
   if (const auto it = planned(wanted); it != planned_.end()) return it->second;
@@ -271,7 +271,7 @@ Result<NodeId> ElementGraph::PlanOperandsFirst(Element wanted) {
   return node;
 }
 
-// Returns the operands that Build will plan, except those whose indices only Build knows.
+// The operands that Build will plan, except those whose indices only Build knows.
 std::vector<ElementGraph::Element> ElementGraph::OperandsOf(const Element& element) {
   const Instruction& inst = *element.inst;
   std::vector<Element> operands;

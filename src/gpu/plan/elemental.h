@@ -20,14 +20,13 @@
 
 namespace hlo::gpu {
 
-// Instructions that are emitted together: a fusion's computation, or one instruction whose operands are the leaves.
+// Instructions emitted together: a fusion's computation, or one instruction whose operands are the leaves.
 class FusionBody {
  public:
   explicit FusionBody(const Instruction& inst);
 
   struct Leaf {
-    const Instruction* inst;  // A parameter of a fusion or its get-tuple-element, or an operand of a single
-                              // instruction.
+    const Instruction* inst;  // A fusion's parameter or its get-tuple-element, or a single instruction's operand.
     int64_t operand;
     ShapeIndex index;
     const Shape* shape;
@@ -42,10 +41,10 @@ class FusionBody {
   const Instruction& source() const { return *source_; }
   const std::vector<Leaf>& leaves() const { return leaves_; }
   const std::vector<Root>& roots() const { return roots_; }
-  // Returns -1 if `inst` is computed inside the fusion.
+  // -1 if `inst` is computed inside.
   int LeafOf(const Instruction& inst) const;
   bool HasComplex() const;
-  // The instructions that are computed inside, each after its operands. Leaves are not included.
+  // The instructions computed inside, operands first, without leaves.
   const std::vector<const Instruction*>& instructions() const { return instructions_; }
 
  private:
@@ -76,9 +75,9 @@ struct ElementNode {
     kBits,   // The operand's bits as another type, or part number `offset` of them. Several operands are joined.
     kGuard,  // conditions ? operands[0] : operands[1]. operands[0] is valid only where the conditions hold.
     kMap,
-    kReduce,  // A reduction or dot: a fold over `steps`. The operands are initial values.
-    kPick,    // A select-and-scatter. For each window that may cover the element, `steps` has the source element and
-              // then the `window_size` elements of the window. operands[0] is the initial value.
+    kReduce,  // A reduction or dot: a fold over `steps`. Operands are initial values.
+    kPick,  // A select-and-scatter. For each window that may cover the element, `steps` has the source element and then
+            // the window's `window_size` elements. operands[0] is the initial value.
     kResult,  // Result `which` of operands[0].
     kGiven,   // A value that the emitter computes itself.
   };
@@ -90,20 +89,20 @@ struct ElementNode {
   int which = 0;
   std::vector<NodeId> operands;
   std::vector<IndexCondition> conditions;
-  std::vector<IndexExpr> then_clamps, else_clamps;  // kGuard: clamps that have no effect while operands[0], or
-                                                    // operands[1], is computed.
-  // kReduce: if unrolled, one step for each term. Otherwise a single step, repeated for all values of the loop
-  // variables. These are in [0, size), outermost first.
+  std::vector<IndexExpr> then_clamps,
+      else_clamps;  // kGuard: clamps that have no effect while operands[0], or operands[1], is computed.
+  // kReduce: if unrolled, one step for each term. Otherwise one step for all values of the loop variables, which are in
+  // [0, size), outermost first.
   struct Step {
     std::vector<IndexCondition> conditions;
     std::vector<NodeId> operands;
-    std::vector<IndexCondition> own;  // kPick: these hold if the window position is the result element itself.
+    std::vector<IndexCondition> own;  // kPick: true if the window position is the result element itself.
   };
   std::vector<Step> steps;
   std::vector<IndexExpr> loop;
   std::vector<int64_t> loop_sizes;
   int64_t window_size = 0;         // kPick
-  std::vector<int32_t> variables;  // Index variables that the value depends on.
+  std::vector<int32_t> variables;  // Index variables on which it depends.
   bool needs_given = false;
 };
 
@@ -111,16 +110,16 @@ class ElementGraph {
  public:
   ElementGraph(const FusionBody& body, IndexPool& pool) : body_(body), pool_(pool) {}
 
-  // Returns the node of the element of `inst` at a logical index. `result` selects an array of a tuple. Errors: an op
-  // without an emitter.
+  // The node of the element of `inst` at a logical index. `result` selects an array of a tuple. Errors: an op without
+  // an emitter.
   Result<NodeId> Plan(const Instruction& inst, std::vector<IndexExpr> index, int64_t result = 0);
   // Makes Plan return kGiven nodes for `inst`.
   void SetGiven(const Instruction& inst) { given_.insert(&inst); }
 
-  // A loaded index (of a gather or dynamic-slice) is a variable that has the value of a node, clamped to its range.
+  // A loaded index (of a gather or dynamic-slice) is a variable: a node's value, clamped to its range.
   bool IsLoadedIndex(int32_t variable) const { return loaded_.contains(variable); }
   NodeId LoadedIndex(int32_t variable) const { return loaded_.at(variable); }
-  // Returns the variable for the integer element of `inst` at `index`, clamped to [0, high].
+  // The variable for the integer element of `inst` at `index`, clamped to [0, high].
   Result<IndexExpr> Loaded(const Instruction& inst, std::vector<IndexExpr> index, int64_t high);
 
   const ElementNode& node(NodeId id) const { return nodes_[id]; }
@@ -128,11 +127,11 @@ class ElementGraph {
   const FusionBody& body() const { return body_; }
   IndexPool& pool() { return pool_; }
   const IndexPool& pool() const { return pool_; }
-  // Index variables that `e` depends on, also through loaded indices. Sorted.
+  // Index variables of `e`, also through loaded indices, sorted.
   std::vector<int32_t> VariablesOf(IndexExpr e) const;
   // `roots` and all nodes that they need, operands first.
   std::vector<NodeId> Reachable(std::span<const NodeId> roots) const;
-  // The nodes that this node depends on directly, including loaded indices.
+  // Direct dependencies, with loaded indices.
   std::vector<NodeId> Needs(NodeId id) const;
   std::vector<IndexExpr> Expressions(NodeId id) const;
 
@@ -140,12 +139,12 @@ class ElementGraph {
   struct Element {
     const Instruction* inst;
     std::vector<IndexExpr> index;
-    int nested;  // Index computations between this node and the root.
+    int nested;  // Index computations up to the root.
   };
   std::pair<const Instruction*, int64_t> SourceOf(const Instruction& inst, int64_t result) const;
   Result<NodeId> PlanOperandsFirst(Element wanted);
   std::vector<Element> OperandsOf(const Element& element);
-  // The operand's index if the op only moves elements and needs no conditions.
+  // The operand's index if the op only moves elements without conditions.
   std::optional<std::vector<IndexExpr>> Moved(const Instruction& inst, const std::vector<IndexExpr>& index);
   Result<NodeId> Build(const Instruction& inst, const std::vector<IndexExpr>& index);
   // Opcodes without a builder (element_builders.cpp) use BuildScalar.

@@ -13,7 +13,7 @@ namespace {
 
 using kernel::CeilDiv;
 
-// Numbers of the roots that the kernel writes. Empty if it writes all roots that have elements.
+// Numbers of written roots. Empty if the kernel writes all that have elements.
 std::vector<int64_t> RootsOf(const LoopSpace& space) {
   const std::vector<FusionBody::Root>& all = space.graph.body().roots();
   std::vector<int64_t> numbers;
@@ -54,14 +54,14 @@ Result<KernelPlan> LoopKernel(const LoopSpace& merged, const DeviceDescription& 
   return plan;
 }
 
-// Hosts transpose large arrays of 2- or 4-byte elements in squares along a strip of rows. The side of a square is a
-// cache line, so each line is read and written once, and prefetchers can follow the rows. Except for short rows and few
+// Hosts transpose large arrays of 2- or 4-byte elements in squares along a strip of rows. A square's side is a cache
+// line, so each line is read and written once, and prefetchers can follow the rows. Except for short rows and few
 // columns, this is faster than tiles (bench/results/2026-11-27-transposes.md,
 // bench/results/2026-11-27-transposes-2.md). For processors that fetch lines in pairs, a square is two lines wide
 // (bench/results/2026-11-28-transposes.md).
 constexpr int64_t kLineBytes = 64, kLinesStrip = 4096;
 
-// Elements of a line, or 0 if squares of lines do not fit or are slower.
+// Elements of a line, 0 if squares of lines do not fit or are slower.
 int64_t ElementsOfLines(const LoopSpace& space, const Staged& staged) {
   constexpr int64_t kLeastBytes = 8 << 20, kLeastRowLines = 6, kLeastColumns = 64;
   if (staged.loads.size() != 1 || space.outputs.size() != 1) return 0;
@@ -75,9 +75,9 @@ int64_t ElementsOfLines(const LoopSpace& space, const Staged& staged) {
   return fits ? line : 0;
 }
 
-// Whether a loop along long runs is faster than boxes, although it reads cache lines several times. This holds if the
-// lines of a run stay in a core's own cache, or if the arrays stay in the last-level cache and vectors load with stride
-// 1, 2 or 4 (bench/results/2026-11-27-transposes-2.md).
+// A loop along long runs reads cache lines several times. It is faster than boxes if a run's lines stay in a core's own
+// cache, or if the arrays stay in the last-level cache and vectors load with stride 1, 2 or 4
+// (bench/results/2026-11-27-transposes-2.md).
 bool IsFasterAlongRuns(const LoopSpace& space) {
   constexpr int64_t kLongRun = 256, kOwnBytes = 256 << 10, kCacheBytes = 32 << 20;
   if (space.variables.empty() || space.minor().size < kLongRun) return false;
@@ -103,8 +103,8 @@ KernelPlan BoxKernel(const LoopSpace& space, const TransposeBox& box) {
   return plan;
 }
 
-// Returns nothing unless an operand is read across its memory order. Interleaved results are for hosts only: a GPU's
-// cache combines the stores of several threads to a line, but a host's loop would store single elements.
+// nullopt unless an operand is read across its memory order. Interleaved results are for hosts only: a GPU's cache
+// combines several threads' stores to a line, but a host's loop would store single elements.
 std::optional<KernelPlan> TransposeKernel(const LoopSpace& space, const DeviceDescription& device) {
   if (!device.is_gpu && Interleaves(space)) {
     KernelPlan plan = KernelOf(KernelKind::kTranspose, space);
@@ -124,8 +124,8 @@ std::optional<KernelPlan> TransposeKernel(const LoopSpace& space, const DeviceDe
   for (const LoopSpace::Output& output : space.outputs)
     output_bytes = std::min<int64_t>(output_bytes, ByteWidth(output.root->shape->type()));
   const auto fits = [&](int64_t r, int64_t c) { return c * (r + 1) * element_bytes <= kSharedBytes; };
-  // A CPU's prefetchers follow about 32 rows. Tiles have 64 columns in three cases: 32 output elements fill at most one
-  // cache line, rows do not end at a line, or a host's rows have 33 to 63 elements.
+  // A CPU's prefetchers follow about 32 rows. Tiles have 64 columns if 32 output elements fill at most one cache line,
+  // rows do not end at a line, or a host's rows have 33 to 63 elements.
   const bool runs_are_lines = columns * output_bytes % kLine == 0 && 32 * output_bytes >= 2 * kLine;
   const int64_t tile_rows = rows >= 64 && fits(64, 32) ? 64 : 32;
   const bool is_narrow = !device.is_gpu && columns > 32 && columns < 64;
@@ -142,7 +142,7 @@ std::optional<KernelPlan> TransposeKernel(const LoopSpace& space, const DeviceDe
   return plan;
 }
 
-// Why the fusion needs several launches. Empty for one kernel or updates in place.
+// Empty for one kernel or updates in place.
 std::string WhySeveral(const std::vector<KernelPlan>& plans) {
   const bool in_place = std::ranges::any_of(plans, &KernelPlan::in_place);
   return plans.size() > 1 && !in_place ? "its results have different sizes, and each size takes a launch" : "";

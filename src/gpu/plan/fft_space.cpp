@@ -9,15 +9,15 @@
 namespace hlo::gpu {
 namespace {
 
-// A length with a larger prime factor is faster as a convolution.
+// Larger prime factors are faster as a convolution.
 constexpr int64_t kRadices[] = {4, 2, 3, 5, 7, 11, 13};
 // Two buffers of real and imaginary parts must fit into a block's 227 KiB of shared memory.
 constexpr int64_t kMostSharedBytes = 220 << 10;
-// Longer lines have no kernels, which would need a constant root of unity for each element.
+// Longer lines have no kernels: each element would need a constant root of unity.
 constexpr int64_t kLongest = int64_t{1} << 22;
 constexpr int64_t kElementsOfBlock = 2048;
 
-// Empty if n has a prime factor that is not in kRadices.
+// Empty if n has other prime factors than kRadices.
 std::vector<int64_t> SmallFactors(int64_t n) {
   std::vector<int64_t> factors;
   for (const int64_t radix : kRadices) {
@@ -29,7 +29,7 @@ std::vector<int64_t> SmallFactors(int64_t n) {
 int64_t MostElements(PrimitiveType part) { return kMostSharedBytes / (4 * ByteWidth(part)); }
 bool Fits(int64_t length, PrimitiveType part) { return FftForm(length).size <= MostElements(part); }
 
-// Rows of the matrix for a long line. 0 if no matrix fits.
+// Rows of a long line's matrix, 0 if none fits.
 int64_t RowsOfLong(int64_t length, PrimitiveType part) {
   for (int64_t rows = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(length))); rows > 1; --rows) {
     if (rows * rows <= length && length % rows == 0) return Fits(rows, part) && Fits(length / rows, part) ? rows : 0;
@@ -72,7 +72,7 @@ Status AddStep(FftSpace& space, const FftStep& step) {
 
 FftForm::FftForm(int64_t length) : chirps(length > 1 && SmallFactors(length).empty()), size(length), first(1) {
   if (chirps) size = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(2 * length - 1)));
-  // Threads share a matrix with about as many rows as columns.
+  // Threads share a matrix that is about square.
   constexpr int64_t kShort = 16;
   std::vector<int64_t> factors = SmallFactors(size);
   for (const int64_t factor : factors) {

@@ -1,5 +1,5 @@
-// Decides whether a result may share the memory of an operand, so that its kernel writes only the changed elements.
-// Emitters check KernelPlan::in_place with these functions.
+// Decides whether a result may share an operand's memory, so that its kernel writes only changed elements. Emitters
+// check KernelPlan::in_place with these functions.
 #ifndef HLO_GPU_PLAN_IN_PLACE_H_
 #define HLO_GPU_PLAN_IN_PLACE_H_
 
@@ -7,8 +7,8 @@
 
 namespace hlo::gpu {
 
-// The leaf that `root` updates. -1 if there is none, if its layout differs from the result's, or if the update is
-// empty, because then no kernel would write the result.
+// The leaf that `root` updates, or -1, also if its layout differs from the result's, or if the update is empty: then no
+// kernel would write the result.
 int UpdatedLeaf(const FusionBody& body, const FusionBody::Root& root);
 
 // Whether a kernel that computes `nodes` may read elements of the leaf that another thread has overwritten. Only reads

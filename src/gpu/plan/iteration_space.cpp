@@ -107,7 +107,7 @@ bool MayMerge(const IterationSpace& space, size_t i, std::span<const NodeId> nod
     return of_a == of_b * b.size;
   };
   for (const NodeId id : space.graph.Reachable(nodes)) {
-    // The emitter computes kGiven nodes itself, so their indices do not restrict which variables may be merged.
+    // The emitter computes kGiven nodes, so their indices do not restrict which variables are merged.
     if (space.graph.node(id).kind == ElementNode::Kind::kGiven) continue;
     if (!std::ranges::all_of(space.graph.Expressions(id), sees_one)) return false;
   }

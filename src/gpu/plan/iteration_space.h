@@ -1,6 +1,6 @@
 // The iteration space of a kernel: variables with roles, and the written arrays with their offsets as functions of the
-// variables. Variables that are adjacent in memory are merged if no access distinguishes them. A plan's tile refers to
-// the space. A space depends only on the fusion.
+// variables. Variables adjacent in memory are merged if no access distinguishes them. A plan's tile refers to the
+// space, which depends only on the fusion.
 //
 //   space              variables                                              tile
 //   LoopSpace          kept, in the memory order of the first root            elements; or rows, elements of a row
@@ -43,7 +43,7 @@ struct IterationSpace {
     const FusionBody::Root* root;
     NodeId value;
     IndexExpr offset;        // In elements of the root's buffer.
-    int in_place_leaf = -1;  // The leaf whose memory holds the root's other elements, or -1.
+    int in_place_leaf = -1;  // The leaf with the root's other elements, or -1.
   };
 
   IndexPool pool;
@@ -54,31 +54,31 @@ struct IterationSpace {
   int64_t Size(Role role) const;
   int64_t Size() const;
   const Variable& minor() const { return variables.back(); }
-  // Nodes of the output values, and of loaded indices in the outputs' offsets.
+  // Output values, and loaded indices in the outputs' offsets.
   std::vector<NodeId> Values() const;
 
-  // The step of `e` when `variable` grows by one and nothing wraps around. RunsAlong returns whether some load of
-  // `node` then steps to the adjacent element.
+  // The step of `e` when `variable` grows by one without wrapping. RunsAlong: whether a load of `node` then steps to
+  // the adjacent element.
   int64_t StepOf(IndexExpr e, const Variable& variable) const;
   bool RunsAlong(NodeId node, const Variable& variable) const;
 };
 
-// The dimensions above 1, from major to minor in memory.
+// Dimensions above 1, from major to minor in memory.
 std::vector<int64_t> MajorToMinor(const Shape& shape);
 
-// Adds a variable for each of `groups`. A group is the number of merged dimensions of MajorToMinor(shape), and its
-// first dimension determines the role. Returns the logical index.
+// Adds a variable for each of `groups`, which count merged dimensions of MajorToMinor(shape). The first dimension of a
+// group determines the role. Returns the logical index.
 std::vector<IndexExpr> AddVariables(IterationSpace& space, const Shape& shape, std::span<const int> groups,
                                     const std::function<Role(int64_t)>& role_of);
 
-// The output `root` at the element that has the same row-major number as `index` in an array of dimensions `dims`.
+// The output `root` at the element with the row-major number of `index` in an array of dimensions `dims`.
 Result<IterationSpace::Output> OutputAt(IterationSpace& space, const FusionBody::Root& root,
                                         const std::vector<IndexExpr>& index, const Dims& dims);
 
-// Whether variables i - 1 and i have the same role, and `nodes` and `offsets` depend only on their combination.
+// Whether variables i - 1 and i have one role, and `nodes` and `offsets` depend only on their combination.
 bool MayMerge(const IterationSpace& space, size_t i, std::span<const NodeId> nodes, std::span<const IndexExpr> offsets);
 
-// Builds a space with all mergeable dimensions merged. Null if `make` returns null.
+// Builds a space and merges all possible dimensions. Null if `make` returns null.
 template <class Space>
 Result<std::unique_ptr<Space>> Merged(
     size_t rank, const std::function<Result<std::unique_ptr<Space>>(const std::vector<int>& groups)>& make) {

@@ -13,13 +13,13 @@ using kernel::CeilDiv;
 constexpr int kWavesOfBlocks = 4;
 constexpr int64_t kMostThreads = 256;
 
-// Numbers of row and of column reductions. A row of at most `warp_lanes` vectors gets one warp, and a longer row a
-// block. If columns are narrow, the warps of a block take different rows. On a GPU they also do so if the columns would
-// leave threads idle, because few threads have too few loads in flight.
+// Numbers of row and column reductions. A row of at most `warp_lanes` vectors gets a warp, a longer one a block. If
+// columns are narrow, a block's warps take different rows. On a GPU they also do so if columns would leave threads
+// idle, because few threads have too few loads in flight.
 struct ReductionNumbers {
   int64_t warp_lanes;
   int64_t unroll;
-  // Whether a reduction with one warp for each row is shared by several blocks.
+  // Blocks may share a reduction with one warp for each row.
   bool splits_warps;
   // Fewest steps of a block that shares a reduction, for tiles of one row and of several.
   int64_t least_steps, least_warp_steps;
@@ -35,8 +35,8 @@ int64_t SplitsFor(int64_t groups, int64_t steps, int64_t least_steps, const Devi
 
 bool ReducesMinor(const ReductionSpace& space) { return space.minor().role == Role::kReduced; }
 
-// Columns of the transposed tile in which each thread reduces a row. 0 if a warp or block should reduce a row. A host
-// also uses such tiles for longer rows whose length is not a multiple of 32 (bench/results/2026-11-27-reductions.md).
+// Columns of the transposed tile in which each thread reduces a row. 0 if a warp or block should. A host also uses such
+// tiles for longer rows whose length is not a multiple of 32 (bench/results/2026-11-27-reductions.md).
 int64_t TransposedColumns(const ReductionSpace& space, const DeviceDescription& device) {
   constexpr int64_t kShortRow = 64, kMostFolded = 256, kLanes = 32, kFoldedColumns = 16;
   const int64_t minor = space.minor().size;
@@ -46,8 +46,8 @@ int64_t TransposedColumns(const ReductionSpace& space, const DeviceDescription& 
   return minor < kShortRow ? minor : 0;
 }
 
-// Gives each short row a thread, if possible. If lanes shared a row, combining their results would take as long as
-// loading their few vectors.
+// Gives each short row a thread, if possible. Combining the results of lanes would take as long as loading a row's few
+// vectors.
 bool TransposesShortRows(const ReductionSpace& space, const DeviceDescription& device, KernelPlan& plan) {
   constexpr int64_t kLanes = 64, kLanesOfGpu = 128, kMostBytes = 40 << 10;
   // A host's tile and its transpose should fit into the first-level cache beside the input
@@ -67,7 +67,7 @@ bool TransposesShortRows(const ReductionSpace& space, const DeviceDescription& d
   return true;
 }
 
-// Adapts the plan to a host, where each partial result is in memory and costs as much as a term. Steps of four times
+// Fits the plan to a host, where each partial result is in memory and costs as much as a term. Steps of four times
 // kStepBytes are slower, and so are more warps.
 void FitToHost(const ReductionSpace& space, bool by_warp, int elements_of_16_bytes, KernelPlan& plan) {
   constexpr int64_t kLanes = 32, kStepBytes = 256, kFewSteps = 4;
@@ -87,7 +87,7 @@ void FitToHost(const ReductionSpace& space, bool by_warp, int elements_of_16_byt
 }
 
 // If a warp for each result would leave most of a GPU idle, each warp becomes a block, and many blocks share a result.
-// This was not measured on a GPU.
+// Not measured on a GPU.
 void SplitShortRows(const ReductionSpace& space, const DeviceDescription& device, KernelPlan& plan) {
   const int64_t rows = space.Size(Role::kKept), warps = plan.threads / 32;
   if (2 * CeilDiv(rows, warps) > device.multiprocessors) return;
@@ -193,7 +193,7 @@ void ShapeReduction(const ReductionSpace& space, const DeviceDescription& device
     plan.splits = SplitsFor(groups, steps, plan.tile[0] > 1 ? numbers.least_warp_steps : numbers.least_steps, device);
 }
 
-// On a host, threads have one element each and hold their partial results in registers. Vectors are slower.
+// On a host, threads have one element each and hold partial results in registers. Vectors are slower.
 void ShapeRows(const RowsSpace& space, const DeviceDescription& device, KernelPlan& plan) {
   const int64_t row = space.minor().size;
   if (!device.is_gpu) {
@@ -227,7 +227,7 @@ void ShapeScan(const ScanSpace& space, const DeviceDescription& device, KernelPl
   };
   if (space.ScansMinor()) {
     // On a GPU, a thread loads its neighbours as a vector, except in reverse scans. On a host, neighbours are lanes of
-    // one warp.
+    // a warp.
     const bool by_lane = space.fold.reverse || !device.is_gpu;
     ShapeAlongMinor(minor, by_lane ? 1 : width, /*warp_lanes=*/device.is_gpu ? 256 : minor, plan);
     if (!device.is_gpu) {
@@ -244,8 +244,7 @@ void ShapeScan(const ScanSpace& space, const DeviceDescription& device, KernelPl
   }
   const int64_t rows = space.scanned().size;
   plan.unroll = rows % 4 == 0 ? 4 : 1;
-  // This many threads of a multiprocessor reach half of the memory's rate, if each has four loads of 16 bytes in
-  // flight.
+  // So many threads of a multiprocessor reach half of the memory's rate, with four loads of 16 bytes in flight each.
   constexpr int64_t kThreadsForHalf = 256;
   if (device.is_gpu && blocks() * plan.threads * 2 <= kThreadsForHalf * device.multiprocessors)
     plan.splits = SplitsFor(blocks(), rows, kLeastRows, device, 2 * kThreadsForHalf / plan.threads);

@@ -1,4 +1,4 @@
-// Chooses the numbers of a plan, and computes the launch shape of its kernel.
+// Chooses a plan's numbers, and computes its kernel's launch shape.
 #ifndef HLO_GPU_PLAN_LAUNCH_SHAPE_H_
 #define HLO_GPU_PLAN_LAUNCH_SHAPE_H_
 
@@ -15,7 +15,7 @@
 
 namespace hlo::gpu {
 
-// The axis that one number of a plan's tile divides. `size` is the product of the variables' sizes.
+// The axis that one number of a tile divides. `size` is the product of the variables' sizes.
 struct TileAxis {
   int64_t size;
   Role role;
@@ -26,30 +26,30 @@ struct LaunchShape {
   int threads = 32;
 };
 
-// The blocks are all combinations of a tile of kept values and a split.
+// A block for each combination of a tile of kept values and a split.
 LaunchShape LaunchOf(const IterationSpace& space, std::span<const TileAxis> axes, const KernelPlan& plan);
 LaunchShape LaunchOf(const ScatterSpace& space, const KernelPlan& plan);
 
-// One axis with all elements. With `by_row` two axes: rows (all variables except the minor one), and elements of a row.
+// One axis of all elements. With `by_row`: rows (all variables except the minor one), and elements of a row.
 std::vector<TileAxis> ElementAxes(const IterationSpace& space, bool by_row);
-// If rows are reduced: kept values, and elements of a row. If columns are reduced: terms, and columns.
+// Kept values and elements of a row if rows are reduced, terms and columns if columns are.
 std::vector<TileAxis> ReductionAxes(const ReductionSpace& space);
 std::vector<TileAxis> RowAxes(const RowsSpace& space);
-// If rows are scanned: kept values, and elements of a row. If columns are scanned: scanned elements, and columns.
+// Kept values and elements of a row if rows are scanned, scanned elements and columns if columns are.
 std::vector<TileAxis> ScanAxes(const ScanSpace& space);
 
-// Sequential steps for one result without splits: tiles of a row reduction, or terms of a column reduction.
+// Sequential steps for one result without splits: tiles of a row, or terms of a column.
 int64_t StepsOf(const ReductionSpace& space, const KernelPlan& plan);
 
-// Number of elements of the widest loaded or stored type that fit into `bytes`. At most 16, the limit of a tile.
+// Elements of the widest loaded or stored type in `bytes`, at most 16, the limit of a tile.
 int VectorWidth(const ElementGraph& graph, std::span<const NodeId> nodes, const std::vector<FusionBody::Root>& roots,
                 int bytes);
 
-// `work`, rounded up to a multiple of 32, but at most `most`.
+// `work` rounded up to a multiple of 32, at most `most`.
 int ThreadsFor(int64_t work, int most = 256);
 
-// Sets the vector, which divides `size`, and the threads and tile. A row of at most `warp_lanes` vectors gets a warp,
-// and tile[0] is then the number of warps. A longer row gets a block.
+// Sets the vector, which divides `size`, the threads and the tile. A row of at most `warp_lanes` vectors gets a warp,
+// and tile[0] is the number of warps. A longer row gets a block.
 void ShapeAlongMinor(int64_t size, int width, int64_t warp_lanes, KernelPlan& plan);
 
 void ShapeReduction(const ReductionSpace& space, const DeviceDescription& device, KernelPlan& plan);

@@ -9,7 +9,7 @@
 
 namespace hlo::gpu {
 
-// The space of a loop, whose variables are all kept. With `flat` it has a single variable.
+// A loop's variables are all kept. With `flat` there is only one.
 struct LoopSpace : IterationSpace {
   using IterationSpace::IterationSpace;
 
@@ -18,7 +18,7 @@ struct LoopSpace : IterationSpace {
 };
 using LoopSpaces = std::vector<std::unique_ptr<LoopSpace>>;
 
-// Roots with the same number of elements, or one dynamic-update-slice that is written in place.
+// Roots with equally many elements, or one dynamic-update-slice in place.
 struct LoopRequest {
   std::vector<const FusionBody::Root*> roots;
   bool in_place = false;
@@ -29,8 +29,7 @@ Result<std::unique_ptr<LoopSpace>> LoopSpaceOf(const FusionBody& body, const Loo
 
 std::vector<const FusionBody::Root*> AllRoots(const FusionBody& body);
 
-// Roots with the same number of elements share a kernel. A dynamic-update-slice is written in place if possible
-// (in_place.h).
+// Roots with equally many elements share a kernel. A dynamic-update-slice is written in place if possible (in_place.h).
 Result<LoopSpaces> LoopSpacesOf(const FusionBody& body, const std::vector<const FusionBody::Root*>& roots);
 
 }  // namespace hlo::gpu

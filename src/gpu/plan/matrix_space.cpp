@@ -39,7 +39,7 @@ bool ReadWork(const Instruction& inst, MatrixSpace& space) {
   return true;
 }
 
-// Returns nothing if the batch is not contiguous and row-major.
+// nullopt if the batch is not contiguous and row-major.
 std::optional<MatrixSpace::Strides> StridesOf(const Shape& shape, int64_t batch_rank) {
   const std::vector<int64_t> strides = LayoutStrides(shape);
   int64_t matrix = 1;

@@ -17,7 +17,7 @@ struct MatrixSpace : IterationSpace {
 
   const Instruction* inst = nullptr;
   MatrixWork work = MatrixWork::kCholesky;
-  bool is_call = false;  // A LAPACK call. potrf keeps the other triangle, and factorisations return where they failed.
+  bool is_call = false;  // A LAPACK call. potrf keeps the other triangle, factorisations return where they failed.
   bool lower = true;
   // kSolve: op(a) x = b, or x op(a) = b.
   bool left = true, transposed = false, conjugated = false, unit_diagonal = false;
@@ -26,7 +26,7 @@ struct MatrixSpace : IterationSpace {
   PrimitiveType type = PrimitiveType::kF32;
   // Operand elements at the variables (matrix, row, column).
   std::vector<NodeId> elements;
-  // The strides of a result from matrix to matrix, row to row and column to column. A vector uses only `matrix` and
+  // A result's strides from matrix to matrix, row to row and column to column. A vector uses only `matrix` and
   // `column`.
   struct Strides {
     int64_t matrix = 0, row = 0, column = 0;

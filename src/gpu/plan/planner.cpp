@@ -31,7 +31,7 @@ constexpr Planner kPlanners[] = {
 #include "ir/kernel_kinds.def"
 };
 
-// Rejects ops on different float types, which the interpreter computes but kernels do not.
+// Kernels, unlike the interpreter, cannot mix float types.
 Status CheckFloatTypes(const Instruction& kernel) {
   constexpr OpcodeSet kOfOneType = {
       Opcode::kReduce,  Opcode::kReduceWindow, Opcode::kSelectAndScatter, Opcode::kScan,    Opcode::kSort,
@@ -42,7 +42,7 @@ Status CheckFloatTypes(const Instruction& kernel) {
   return {};
 }
 
-// Plans with the first kind of kernel that has a candidate, and collects the reasons of the kinds tried before.
+// Plans with the first kind that has a candidate, and collects earlier kinds' reasons.
 Result<FusionPlan> PlanBy(bool kernels, const Instruction& inst, const DeviceDescription& device) {
   if (kernels) TRY(CheckFloatTypes(inst));
   const FusionBody body(inst);
@@ -62,11 +62,11 @@ Result<FusionPlan> PlanBy(bool kernels, const Instruction& inst, const DeviceDes
   return plan;
 }
 
-// A kind of region that becomes one kernel with the contents of its fusions.
+// Becomes one kernel with the contents of its fusions.
 struct FlatKind {
   std::string_view region;
   Result<PlanAnswer> (*plan)(PlanRequest& request);
-  // The reason for no plan if the planner gives none. Empty if there is nothing to report.
+  // The reason if the planner gives none. Empty if there is nothing to report.
   std::string_view otherwise;
   bool may_be_library = false;
 };
@@ -103,7 +103,7 @@ Result<PlanAnswer> PlanFill(PlanRequest& request) {
   return PlanAnswer{.candidates = {{{.kind = KernelKind::kFill}}}};
 }
 
-// The libraries choose their algorithm when the module is compiled.
+// Libraries choose their algorithm when the module is compiled.
 Result<PlanAnswer> PlanGemm(PlanRequest& request) {
   if (LibraryOf(request.body().source()) != "gemm") return PlanAnswer{};
   return PlanAnswer{.candidates = {{{.kind = KernelKind::kGemm}}}};
@@ -181,12 +181,12 @@ std::vector<std::string> TakeUnplannedRegionsApart(Module& module, const DeviceD
   }
   const std::vector<Computation*> sequential = SequentialComputations(module);
   TakeRegionsApart(module, [&](const Instruction& region) -> std::optional<RegionGroups> {
-    // Kernels of segments inside another region belong to that region.
+    // Kernels of segments inside another region belong to it.
     const bool is_launch = std::ranges::find(sequential, &region.computation()) != sequential.end();
     const bool is_segments = RegionOf(region) == "segments";
     if (is_segments && !is_launch) return RegionGroups();
     const auto plan = PlanOf(region, device);
-    // A region whose plan does not fit stays, so that compiling it reports the error.
+    // A region whose plan does not fit stays, so that its compilation reports the error.
     if (plan ? !plan->kernels.empty() : plan.error().exit != ExitCode::kUnsupported) return std::nullopt;
     return is_segments ? GroupSegments(region, device) : RegionGroups();
   });
@@ -207,8 +207,8 @@ uint64_t KeyOf(const Instruction& fusion) {
   return key;
 }
 
-// Adapts a plan for `from` to the instruction names of `to`. Returns nothing if the plan names an unknown instruction,
-// or if it has a reason text, which may contain names.
+// Adapts a plan for `from` to `to`'s instruction names. nullopt if it names an unknown instruction, or has a reason
+// text, which may contain names.
 std::optional<FusionPlan> Renamed(FusionPlan plan, const Instruction& from, const Instruction& to) {
   if (!plan.slow.empty()) return std::nullopt;
   std::unordered_map<std::string_view, std::string_view> names;

@@ -1,4 +1,4 @@
-// Planners choose a plan (ir/fusion_plan.h) from a fusion and a device description, without access to a device.
+// Planners choose a plan (ir/fusion_plan.h) from a fusion and a device description, without a device.
 //
 //   ir/kernel_kinds.def   the kinds of kernels, in order of preference
 //   Plan<Kind>            returns candidates or a reason why not; one function for each kind, in this folder
@@ -41,8 +41,8 @@ class PlanRequest {
   std::vector<std::unique_ptr<LoopSpace>> loops_;
 };
 
-// Give no candidate if library calls are faster. For an attention these are two calls with a kernel between them, and
-// for a product a call on prepared operands.
+// Give no candidate if library calls are faster: for an attention two calls with a kernel between them, for a product a
+// call on prepared operands.
 Result<PlanAnswer> PlanAttentionOfRegion(PlanRequest& request);
 Result<PlanAnswer> PlanProductOfRegion(PlanRequest& request);
 
@@ -53,22 +53,22 @@ Result<std::vector<KernelPlan>> PlanElements(std::span<const LoopSpace* const> s
 #define KERNEL_KIND(Name, text, fields, what) Result<PlanAnswer> Plan##Name(PlanRequest& request);
 #include "ir/kernel_kinds.def"
 
-// Errors (kUnsupported): there is no emitter for the instruction.
+// Errors (kUnsupported): the instruction has no emitter.
 Result<FusionPlan> PlanFusion(const Instruction& inst, const DeviceDescription& device);
-// Plans our own kernels, even if the fusion is meant for a library or is a fill.
+// Plans our kernels even for a library's fusion or a fill.
 Result<FusionPlan> PlanKernels(const Instruction& inst, const DeviceDescription& device);
-// Returns the plan that the instruction carries, or calls PlanFusion if it carries none. Errors also C001 (malformed
-// plan) and C002 (plan for another device).
+// The instruction's own plan, or else PlanFusion's. More errors: C001 (malformed plan) and C002 (plan for another
+// device).
 Result<FusionPlan> PlanOf(const Instruction& inst, const DeviceDescription& device);
-// Like PlanOf, but uses PlanKernels for fusions without a kernel of ours.
+// Like PlanOf, but with PlanKernels for fusions without a kernel of ours.
 Result<FusionPlan> KernelPlanOf(const Instruction& inst, const DeviceDescription& device);
 // Rows, attentions and products that one kernel computes become fusions. Other regions (ir/region.h) stay if a planner
-// supports them. The rest is expanded. Returns the reasons for expanded regions. `library`, which may be null, plans
-// regions without a kernel of ours.
+// supports them. The rest is expanded, for which the reasons are returned. `library`, which may be null, plans regions
+// without a kernel of ours.
 using LibraryOfRegion = std::function<std::optional<FusionPlan>(const Instruction& flat)>;
 std::vector<std::string> TakeUnplannedRegionsApart(Module& module, const DeviceDescription& device,
                                                    const LibraryOfRegion& library = nullptr);
-// Plans all fusions. Existing plans are checked and kept. Fusions without kernels get no plan.
+// Plans all fusions. Existing plans are checked and kept. Fusions without kernels get none.
 Status PlanModule(Module& module, const DeviceDescription& device);
 
 }  // namespace hlo::gpu

@@ -16,8 +16,8 @@ int64_t TermsOf(const Instruction& reduce) {
   return terms;
 }
 
-// The common space of all reduces. Null if the reduces have few terms. Null with a reason in `why` if they have no
-// common space.
+// The common space of all reduces. Null if none has many terms, or with a reason in `why`, if they have no common
+// space.
 Result<std::unique_ptr<ReductionSpace>> SpaceOf(const FusionBody& body, std::string* why) {
   std::vector<const Instruction*> heroes;
   for (const Instruction* inst : body.instructions()) {

@@ -23,7 +23,7 @@ Result<ReductionSpace::Hero> PlanHero(ReductionSpace& space, const Instruction& 
   return hero;
 }
 
-// Returns the reason if a result of the reduces is used at another index than `kept`, or before the last term.
+// The reason if a result of the reduces is used at another index than `kept`, or before the last term.
 std::string_view RecordHeroUses(ReductionSpace& space, const std::vector<IndexExpr>& kept) {
   const auto is_given = [&](NodeId id) { return space.graph.node(id).kind == ElementNode::Kind::kGiven; };
   for (const NodeId id : space.graph.Reachable(space.Inputs())) {
@@ -41,7 +41,7 @@ std::string_view RecordHeroUses(ReductionSpace& space, const std::vector<IndexEx
   return "";
 }
 
-// Variable i is the index of groups[i] merged dimensions, all larger than 1.
+// Variable i indexes groups[i] merged dimensions, all larger than 1.
 Result<std::unique_ptr<ReductionSpace>> SpaceOver(const FusionBody& body, const std::vector<const Instruction*>& heroes,
                                                   const std::vector<int>& groups, std::string* why_not) {
   auto space = std::make_unique<ReductionSpace>(body);

@@ -11,7 +11,7 @@
 
 namespace hlo::gpu {
 
-// A reduce in a kernel. Complex numbers have a type for each part.
+// Complex numbers have a type for each part.
 struct ReducedHero {
   const Instruction* inst = nullptr;
   std::vector<NodeId> inputs, initial;
@@ -19,7 +19,7 @@ struct ReducedHero {
   std::vector<NodeId> given;
 };
 
-// The variables of the reduces' operand. `outputs` have one element for each result.
+// The variables are the operand's. `outputs` have an element for each result.
 struct ReductionSpace : IterationSpace {
   using IterationSpace::IterationSpace;
 

@@ -14,14 +14,13 @@ namespace {
 
 using Kind = ElementNode::Kind;
 
-// Most bytes of shared memory for kept values. On a GPU, reductions need the rest.
+// Limit of shared memory for kept values. On a GPU, reductions need the rest.
 int64_t MostKeptBytes(const DeviceDescription& device) {
   constexpr int64_t kOfReductions = 27 << 10, kOnHost = 200 << 10;
   return device.shared_memory_bytes ? *device.shared_memory_bytes - kOfReductions : kOnHost;
 }
 
-// Chooses the values of the row that stay on chip between passes. Costs are in additions. Keeping a value costs
-// kWorthIt.
+// Chooses the row's values that stay on chip between passes. Costs are in additions. Keeping a value costs kWorthIt.
 class Keeper {
  public:
   Keeper(const RowsSpace& space, const DeviceDescription& device) : space_(space), is_gpu_(device.is_gpu) {}
@@ -43,7 +42,7 @@ class Keeper {
 
  private:
   static constexpr double kWorthIt = 4;
-  // A GPU loads a row again in each pass, but a host's cache holds it.
+  // A GPU loads a row again in each pass, a host's cache holds it.
   static constexpr double kOfLoad = 100;
 
   void Visit(NodeId id) {
@@ -55,8 +54,7 @@ class Keeper {
     for (const NodeId need : space_.graph.Needs(id)) Visit(need);
   }
 
-  // Keeps the value. If it is cheap to compute from a single costly operand, or from costly operands of fewer bytes,
-  // keeps the operands instead.
+  // Keeps the value, or its costly operands if it is cheap to compute from one of them or from fewer bytes.
   void Keep(NodeId id) {
     std::vector<NodeId> costly;
     double bytes = 0;
@@ -81,7 +79,7 @@ class Keeper {
     switch (node.kind) {
       case Kind::kGiven:
       case Kind::kResult: return 0;
-      // Loaded values that are the same for all rows are in a cache of any device.
+      // A cache of any device holds loaded values that are the same for all rows.
       case Kind::kLoad: return is_gpu_ && node.variables.size() > 1 ? kOfLoad : 0;
       case Kind::kScalar: return InstructionCost(*node.inst) + (RoundsToNarrow(*node.inst) ? kWorthIt - 1 : 0);
       case Kind::kReduce: return kWorthIt * static_cast<double>(std::max<size_t>(node.steps.size(), 1));
@@ -94,7 +92,7 @@ class Keeper {
     return (type == PrimitiveType::kF16 || type == PrimitiveType::kBF16) && !inst.Is(Opcode::kSelect);
   }
 
-  // The cost of computing the value from kept values.
+  // Cost of computing the value from kept values.
   double CostOf(NodeId id) const {
     double cost = 0;
     std::set<NodeId> counted;
@@ -120,7 +118,7 @@ int64_t BytesOfRow(const RowsSpace& space, const std::vector<std::string>& kept)
   return bytes;
 }
 
-// Drops the values that are cheapest to recompute until the rows fit.
+// Drops the values that are cheapest to recompute until rows fit.
 bool DropWhatDoesNotFit(const RowsSpace& space, int64_t rows, int64_t most_bytes, std::vector<std::string>& kept) {
   bool dropped = false;
   while (rows * BytesOfRow(space, kept) > most_bytes) {

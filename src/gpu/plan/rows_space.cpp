@@ -27,7 +27,7 @@ int64_t FoldedTerms(const ElementNode& fold) {
   return fold.loop_sizes.empty() ? std::ssize(fold.steps) : Product(fold.loop_sizes);
 }
 
-// A separate kernel computes other long folds, such as a running sum, faster.
+// A separate kernel is faster for other long folds, such as a running sum.
 bool HasNoOtherLongFold(const RowsSpace& space) {
   return std::ranges::none_of(space.graph.Reachable(space.Needed()), [&](NodeId id) {
     const ElementNode& node = space.graph.node(id);

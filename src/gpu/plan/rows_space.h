@@ -13,8 +13,8 @@
 
 namespace hlo::gpu {
 
-// Rows whose elements are processed in several passes. Pass p needs the reductions of earlier passes. For example,
-// softmax has three passes: the maximum, then the exponentials with their sum, then the quotients.
+// Rows whose elements are processed in several passes. Pass p needs the reductions of earlier passes: softmax has the
+// maximum, then the exponentials with their sum, then the quotients.
 struct RowsSpace : IterationSpace {
   using IterationSpace::IterationSpace;
 
@@ -23,8 +23,7 @@ struct RowsSpace : IterationSpace {
     int pass = 0;
   };
   struct Store : Output {
-    int pass;  // In `elements`: the pass that writes the result. In `whole`: the pass before which the result is
-               // written.
+    int pass;  // `elements`: the pass that writes the result. `whole`: the pass before which it is written.
   };
 
   std::vector<Hero> heroes;            // Operands first.
@@ -38,7 +37,7 @@ struct RowsSpace : IterationSpace {
   virtual std::vector<IndexExpr> Offsets() const;
   bool VariesInRow(NodeId id) const;
 
-  // A value that stays on chip from pass `first` to pass `last`.
+  // Stays on chip from pass `first` to pass `last`.
   struct Kept {
     NodeId node;
     kernel::Type type;
@@ -48,7 +47,7 @@ struct RowsSpace : IterationSpace {
   std::vector<Kept> KeptOf(const std::vector<std::string>& names) const;
 };
 
-// Builds the space of a fusion from the reduces that the kernel computes.
+// Builds the space from the reduces that the kernel computes.
 class RowsSpaceBuilder {
  public:
   RowsSpaceBuilder(const FusionBody& body, const std::vector<const Instruction*>& heroes, std::string* why_not);
@@ -58,15 +57,15 @@ class RowsSpaceBuilder {
   Result<std::unique_ptr<RowsSpace>> Run();
 
  protected:
-  // Returns an empty space. Derived classes mark more given instructions in it.
+  // An empty space, in which derived classes mark more given instructions.
   virtual std::unique_ptr<RowsSpace> NewSpace() const { return std::make_unique<RowsSpace>(body_); }
-  // Adds the outputs at `index` of `shape_`. Returns false and sets the reason if that is impossible.
+  // Adds the outputs at `index` of `shape_`. Otherwise sets the reason and returns false.
   virtual Result<bool> AddRoots(RowsSpace& space, const std::vector<IndexExpr>& index);
 
   Result<bool> AddRoot(RowsSpace& space, const FusionBody::Root& root, const std::vector<IndexExpr>& index);
-  // `index` in an array of another shape with as many elements.
+  // `index` in another shape with as many elements.
   std::vector<IndexExpr> IndexOf(RowsSpace& space, const Shape& shape, const std::vector<IndexExpr>& index) const;
-  // The first pass that has the results of all reductions that the node needs.
+  // The first pass that has all reductions that the node needs.
   int PassOf(const RowsSpace& space, NodeId id);
   bool No(std::string_view why) {
     why_not_ = why;
@@ -88,7 +87,7 @@ class RowsSpaceBuilder {
   std::map<const Instruction*, int> pass_of_hero_;
 };
 
-// Reduces of many terms, if a result is used along the reduced row. Otherwise empty.
+// Reduces of many terms, if a result is used along the row. Otherwise empty.
 std::vector<const Instruction*> StitchedReduces(const FusionBody& body);
 
 Result<std::unique_ptr<RowsSpace>> RowsSpaceOf(const FusionBody& body, const std::vector<const Instruction*>& heroes,

@@ -44,7 +44,7 @@ bool IsOfComplex(const Instruction& inst) {
 Status CheckOneFloatType(const Instruction& inst) {
   if (inst.Is(Opcode::kConvert) || inst.Is(Opcode::kBitcast) || inst.Is(Opcode::kBitcastConvert)) return {};
   if (inst.Is(Opcode::kDot) || inst.Is(Opcode::kConvolution)) return {};  // They convert their operands.
-  // Types are compared for each array of a fold, sort or map, because the arrays may differ.
+  // The arrays of a fold, sort or map may differ in type.
   const bool folds = inst.Is(Opcode::kReduce) || inst.Is(Opcode::kReduceWindow) || inst.Is(Opcode::kScan);
   const bool sorts = inst.Is(Opcode::kSort), maps = inst.Is(Opcode::kMap);
   const int64_t arrays = folds ? inst.operand_count() / 2 : sorts || maps ? inst.operand_count() : 1;
@@ -93,7 +93,7 @@ Status CheckScalar(const Instruction& inst) {
   }
   if (inst.Is(Opcode::kStochasticConvert) && !IsSigned(inst.shape().type()))
     FAIL(UnsupportedAt(inst, "U102", Str("no emitter for 'stochastic-convert' to ", inst.shape().type())));
-  // XLA's verifier accepts floats here, for which these ops have no meaning (V301).
+  // XLA's verifier accepts floats in ops without a meaning for them (V301).
   const bool integers_only = inst.Is(Opcode::kShiftLeft) || inst.Is(Opcode::kShiftRightArithmetic) ||
                              inst.Is(Opcode::kShiftRightLogical) || inst.Is(Opcode::kMulhi);
   if (integers_only && !IsInteger(inst.shape().type())) {

@@ -1,4 +1,4 @@
-// The scalar ops and types that kernels support, for planning and emitting (emitters/scalar.h).
+// Scalar ops and types of kernels, for planning and emitting (emitters/scalar.h).
 #ifndef HLO_GPU_PLAN_SCALAR_H_
 #define HLO_GPU_PLAN_SCALAR_H_
 
@@ -14,19 +14,19 @@ class Computation;
 
 namespace hlo::gpu {
 
-// The kernel's type for an element type, or an error at `inst`. A complex number is two adjacent values of this real
-// type, the real part first, also in memory.
+// The kernel's type, or an error at `inst`. A complex number is two adjacent values of this real type, the real part
+// first, also in memory.
 Result<kernel::Type> KernelType(const Instruction& inst, PrimitiveType type);
-// Like KernelType, for types that are known to be supported.
+// KernelType for types known to be supported.
 kernel::Type KernelTypeOf(PrimitiveType type);
 constexpr int kComplexParts = 2;
 inline int ComponentCount(PrimitiveType type) { return IsComplex(type) ? kComplexParts : 1; }
-// The sum over all arrays of a shape.
+// Sum over all arrays of a shape.
 int ComponentCount(const Shape& shape);
 
-// The ops in the table of emitters/scalar.cpp.
+// The table is in emitters/scalar.cpp.
 constexpr bool IsScalarOp(Opcode opcode, bool elementwise) { return elementwise && opcode != Opcode::kComplex; }
-// The ops in the table of emitters/complex.cpp, for complex operands or results.
+// The ops in the table of emitters/complex.cpp.
 inline constexpr Opcode kComplexOps[] = {
     Opcode::kAbs,     Opcode::kAcos,     Opcode::kAcosh,   Opcode::kAdd,     Opcode::kAsin,     Opcode::kAsinh,
     Opcode::kAtan2,   Opcode::kAtanh,    Opcode::kCompare, Opcode::kComplex, Opcode::kConvert,  Opcode::kCopy,
@@ -44,7 +44,7 @@ Status CheckScalar(const Instruction& inst);
 // Accepts elementwise ops on scalars, constants, tuples and calls of such computations.
 Status CheckScalarComputation(const Computation& computation);
 
-// A reducer that consists of one op on its two parameters.
+// One op on the reducer's two parameters.
 struct SimpleReducer {
   Opcode opcode;
   const Instruction* inst;

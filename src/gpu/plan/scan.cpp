@@ -1,4 +1,4 @@
-// The planner of scans, which are reduce-windows that compute running folds.
+// The planner of scans: reduce-windows that are running folds.
 #include <algorithm>
 
 #include "base/text.h"

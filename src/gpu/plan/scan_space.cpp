@@ -21,7 +21,7 @@ Result<ScanSpace::Hero> PlanHero(ScanSpace& space, const Instruction& scan, cons
   return hero;
 }
 
-// Returns the reason if a result of the scans is used at another index than its own.
+// The reason if a result of the scans is used at another index than its own.
 std::string_view RecordHeroUses(ScanSpace& space, const std::vector<IndexExpr>& index) {
   const auto is_given = [&](NodeId id) { return space.graph.node(id).kind == ElementNode::Kind::kGiven; };
   std::vector<NodeId> steps = space.Inputs();

@@ -12,8 +12,8 @@
 
 namespace hlo::gpu {
 
-// The elements of the scanned operand. One variable is scanned. It counts in the order of the scan, so in a reverse
-// scan 0 is the last element.
+// The scanned operand's elements. One variable is scanned, in the order of the scan: in a reverse scan 0 is the last
+// element.
 struct ScanSpace : IterationSpace {
   using IterationSpace::IterationSpace;
 

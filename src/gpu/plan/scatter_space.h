@@ -9,8 +9,8 @@
 
 namespace hlo::gpu {
 
-// The indices in their order, and the window elements that each index updates. The only output is the update, with its
-// offset from the start of the window. The emitter computes this start from `starts`.
+// The indices in order, and the window elements that each updates. The only output is the update, with its offset from
+// the window's start, which the emitter computes from `starts`.
 struct ScatterSpace : IterationSpace {
   using IterationSpace::IterationSpace;
 
@@ -20,7 +20,7 @@ struct ScatterSpace : IterationSpace {
   bool windows_overlap = false;
   struct Start {  // A dimension whose start is an index.
     NodeId index;
-    int64_t most;  // The largest start for which the window is inside the operand.
+    int64_t most;  // Largest start with the window inside the operand.
     int64_t stride;
   };
   std::vector<Start> starts;
@@ -28,7 +28,7 @@ struct ScatterSpace : IterationSpace {
   std::vector<NodeId> Needed() const;
 };
 
-// The root of `body` must be a scatter with one operand and nonempty updates.
+// `body`'s root must be a scatter with one operand and nonempty updates.
 Result<std::unique_ptr<ScatterSpace>> ScatterSpaceOf(const FusionBody& body);
 
 }  // namespace hlo::gpu

@@ -14,11 +14,11 @@
 namespace hlo::gpu {
 namespace {
 
-constexpr int64_t kMostInstructions = 1000;  // More takes long, because one thread assembles a launch's code.
+constexpr int64_t kMostInstructions = 1000;  // One thread assembles a launch's code.
 constexpr int64_t kMostPointers = 4000;      // A launch's parameters have at most 32764 bytes.
-// Each reduction adds shared memory to all blocks, which only its own blocks use.
+// Each reduction adds shared memory to all blocks, but only its own use it.
 constexpr int64_t kMostReductions = 4;
-// A square root is a function called for each element of a vector. ptxas 13.0 spills registers at 14 calls.
+// A square root is a function called for each vector element. ptxas 13.0 spills registers at 14 calls.
 constexpr int64_t kMostSquareRoots = 2;
 constexpr int64_t kThreads = 256;
 
@@ -29,7 +29,7 @@ bool IsPlain(const Shape& shape) {
          !IsComplex(shape.type()) && BitWidth(shape.type()) >= 8;
 }
 
-// Whether each element depends only on scalars and on operand elements at the same position.
+// Each element depends only on scalars and operand elements at its position.
 bool IsPlainElementwise(const Instruction& inst) {
   if (!IsPlain(inst.shape())) return false;
   if (inst.Is(Opcode::kParameter)) return true;
@@ -91,7 +91,7 @@ class Units {
  private:
   static bool IsOne(const Instruction& inst) { return inst.shape().NumElements() == 1; }
 
-  // Returns `root`, which may be a single element, and the arrays that it depends on.
+  // `root`, which may be a single element, and the arrays on which it depends.
   static std::vector<const Instruction*> ArraysOf(const Instruction& root) {
     std::vector<const Instruction*> values = {&root};
     std::set<const Instruction*> seen = {&root};
@@ -121,7 +121,7 @@ class Units {
       what += Str(" ", static_cast<int>(attrs.direction), " ", static_cast<int>(attrs.type));
     }
     if (inst.Is(Opcode::kParameter) && !IsOne(inst)) unit.operands.push_back(inst.parameter_number());
-    // Units with equal keys must read the same scalar, which the key therefore names.
+    // Units with equal keys must read the same scalar, so the key names it.
     if (inst.Is(Opcode::kParameter) && IsOne(inst)) {
       const auto from = OperandOfRegion(kernel_.operand(inst.parameter_number()), {});
       what += from ? Str(" ", from->operand, ".", Join(from->index, ".")) : Str(" ", kernel_.name());
@@ -139,7 +139,7 @@ class Units {
 struct Segment {
   const Instruction* kernel;
   std::vector<SegmentUnit> units;
-  // If `units` is not empty, `threads` is the only field that is set.
+  // With `units`, only `threads` is set.
   KernelPlan plan;
   int64_t pointers = 0;
 };
@@ -153,7 +153,7 @@ bool ReadsKernels(const Instruction& kernel) {
   return reads;
 }
 
-// Returns nothing if the kernel needs a launch of its own.
+// nullopt if the kernel needs its own launch.
 std::optional<Segment> SegmentOf(const Instruction& kernel, const DeviceDescription& device) {
   if (!IsKernel(kernel) || !kernel.control_predecessors().empty() || ReadsKernels(kernel)) return std::nullopt;
   Segment segment{.kernel = &kernel, .units = UnitsOf(kernel), .pointers = kernel.shape().LeafCount()};
@@ -234,7 +234,7 @@ std::vector<Launch> LaunchesOf(const Instruction& region, const DeviceDescriptio
   return launches;
 }
 
-// Whether the region's results are the arrays of the launch's kernels, each exactly once.
+// Whether the region's results are the arrays of the launch's kernels, each once.
 bool GivesEachOnce(const Instruction& region, const Launch& launch) {
   std::set<NamedArray> given;
   const std::vector<const Instruction*> roots = FusionRoots(region);
@@ -252,8 +252,7 @@ bool IsOneLaunch(const Instruction& region, const std::vector<Launch>& launches)
          std::ssize(launches.front().segments);
 }
 
-// Unit elements for each block. A block takes several steps if enough blocks remain for the device. Empty without
-// units.
+// Unit elements for each block. A block takes several steps if enough blocks remain. Empty without units.
 std::vector<int64_t> TileOf(const Launch& launch, const DeviceDescription& device) {
   int64_t elements = 0;
   for (const Segment& segment : launch.segments) {

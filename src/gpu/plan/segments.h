@@ -1,4 +1,4 @@
-// Decides which kernels of a segments region (ir/region.h) share a launch, and their parts in it.
+// Which kernels of a segments region (ir/region.h) share a launch, and their parts in it.
 #ifndef HLO_GPU_PLAN_SEGMENTS_H_
 #define HLO_GPU_PLAN_SEGMENTS_H_
 
@@ -13,35 +13,35 @@
 
 namespace hlo::gpu {
 
-// Results of an elementwise kernel that depend on common arrays.
+// An elementwise kernel's results that depend on common arrays.
 struct SegmentUnit {
   const Instruction* kernel;
   std::vector<int64_t> roots;
-  std::vector<int64_t> operands;  // Numbers of the operands that are arrays of `elements` elements.
+  std::vector<int64_t> operands;  // Numbers of operands that are arrays of `elements` elements.
   int64_t elements = 0;
   // Equal for units that differ only in their arrays, ordered as in `operands` and `roots`, and in the number of
-  // elements. Such units share code.
+  // elements. They share code.
   std::string key;
   int64_t instructions = 0, square_roots = 0;
 };
 // Empty unless all results are computed elementwise from row-major arrays.
 std::vector<SegmentUnit> UnitsOf(const Instruction& kernel);
 
-// The units of one launch, grouped by key, and its kernels without units.
+// One launch: its units, grouped by key, and its kernels without units.
 struct SegmentLaunch {
   std::vector<std::vector<SegmentUnit>> alike;
   std::vector<const Instruction*> others;
 };
 SegmentLaunch LaunchOf(const Instruction& region);
 
-// Groups of several kernels that share a launch.
+// Several kernels each, which share a launch.
 RegionGroups GroupSegments(const Instruction& region, const DeviceDescription& device);
 
-// Puts plans on the kernels without units, for emitters. The kernels of a launch have equal thread counts.
+// Plans the kernels without units for emitters. A launch has one thread count.
 void PlanSegments(Module& module, const DeviceDescription& device);
 
-// The array that `value` refers to through bitcasts and get-tuple-elements: the instruction or parameter that computes
-// it, and the index in that result.
+// The array behind `value`, through bitcasts and get-tuple-elements: the instruction or parameter that computes it, and
+// the index in that result.
 struct NamedArray {
   const Instruction* of;
   ShapeIndex index;
@@ -53,7 +53,7 @@ struct RegionOperand {
   int64_t operand = 0;
   ShapeIndex index;
 };
-// The region's operand that is the array `index` of a kernel's operand `value`. Empty if a kernel computes the array.
+// The region's operand that is array `index` of a kernel's operand `value`. Empty if a kernel computes it.
 std::optional<RegionOperand> OperandOfRegion(const Instruction& value, ShapeIndex index);
 
 }  // namespace hlo::gpu

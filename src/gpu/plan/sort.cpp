@@ -10,8 +10,8 @@
 namespace hlo::gpu {
 namespace {
 
-// Tiles of a sort. A thread of a GPU holds keys in registers while it ranks them. On a host, one walk through a whole
-// tile is as fast as 32 walks through its parts, and reads memory in order. In long lines, large tiles make the host's
+// A sort's tiles. A GPU's thread holds keys in registers while it ranks them. On a host, one walk through a whole tile
+// is as fast as 32 walks through its parts, and reads memory in order. In long lines, large tiles make the host's
 // counters of digits cheap.
 struct SortNumbers {
   int64_t line_bytes;
@@ -23,16 +23,16 @@ struct SortNumbers {
 constexpr SortNumbers kGpu = {64 << 10, 1, 16 << 10, 8192, 4096, 128};
 constexpr SortNumbers kHost = {1 << 20, 2, 1 << 20, 64 << 10, 32 << 10, 64};
 constexpr int64_t kDigits = 256, kThreads = 256, kWarp = 32;
-// A thread ranks kFewOfThread keys in tiles of at most kFewKeys, and kKeysOfThread in larger tiles. More keys compete
-// for the counters of a warp. Fewer keys need more warps, which wait for each other.
+// A thread ranks kFewOfThread keys in tiles of at most kFewKeys, else kKeysOfThread. More keys compete for a warp's
+// counters. Fewer keys need more warps, which wait for each other.
 constexpr int64_t kFewKeys = 4096, kFewOfThread = 8, kKeysOfThread = 16;
 
 int64_t TileFor(int64_t length) {
   return std::max<int64_t>(32, static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(length))));
 }
 
-// On a host, plans a selection if few elements are kept. If there are too few lines to occupy the processor, they are
-// divided into tiles. `threads` is the number of elements that are examined together.
+// On a host, plans a selection if few elements are kept. Too few lines to occupy the processor are divided into tiles.
+// `threads` elements are examined together.
 void SelectFirst(const SortSpace& space, const DeviceDescription& device, KernelPlan& plan) {
   constexpr int64_t kLeastLine = 512, kLeastOfKept = 8, kMostKept = 32 << 10, kLeastTile = 4096, kLeastSlack = 128;
   constexpr int64_t kTogether = 64;

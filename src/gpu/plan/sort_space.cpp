@@ -20,8 +20,8 @@ constexpr int64_t kLongestLine = int64_t{1} << 31;
 
 // ---- The key of a comparator -------------------------------------------------------------------------------------
 
-// Whether `x` computes from one side of a comparator (a0, b0, a1, b1, ...) what `y` computes from the other side.
-// `side` becomes the side of x, and is -1 before the first parameter.
+// Whether `x` computes from one side of a comparator (a0, b0, a1, b1, ...) what `y` computes from the other. `side`
+// becomes x's side, and is -1 before the first parameter.
 bool Mirrors(const Instruction& x, const Instruction& y, int& side, int depth = 0) {
   constexpr int kDeepest = 32;
   if (depth > kDeepest) return false;
@@ -68,7 +68,7 @@ std::optional<SortKey> KeyOf(const Computation& comparator) {
 
 bool IsSort(const Instruction& inst) { return inst.Is(Opcode::kSort) || inst.Is(Opcode::kTopK); }
 
-// The sort that computes the root, or null, and its result number.
+// The sort of the root, or null, and its result number.
 std::pair<const Instruction*, int64_t> SortBehind(const FusionBody& body, const FusionBody::Root& root) {
   const Instruction* inst = root.inst;
   int64_t result = root.result;
@@ -88,8 +88,8 @@ int64_t CarriedBy(const SortSpace& space) {
   return others.empty() ? SortSpace::kNothing : others[0];
 }
 
-// Whether NaN may be unordered, so that the result depends on the algorithm. With a key the result is defined, because
-// kernels then merge tiles in the interpreter's order (SortKernel).
+// Whether NaN may be unordered, so that the result depends on the algorithm. With a key the result is defined: kernels
+// then merge tiles in the interpreter's order (SortKernel).
 bool MayBeNoOrder(const Computation& comparator) {
   return std::ranges::any_of(comparator.Instructions(), [](const Instruction* inst) {
     if (!inst->Is(Opcode::kCompare) || IsTotalOrder(*inst)) return false;
@@ -98,7 +98,7 @@ bool MayBeNoOrder(const Computation& comparator) {
   });
 }
 
-// A float's bits must fit an integer register, with the sign first.
+// Integer registers must hold a float's bits, with the sign first.
 bool IsSorted(PrimitiveType type) {
   if (!IsFloat(type)) return !IsComplex(type);
   return BitWidth(type) >= 8 && type != PrimitiveType::kF8E8M0FNU;
@@ -233,7 +233,7 @@ std::vector<SortStepAt> SortSteps(const SortSpace& space, const SortShape& shape
 }
 
 int64_t BlocksOfLine(const SortSpace& space, SortStep step, const SortShape& shape) {
-  // Blocks that count all digits: enough for any GPU, but few, because each adds its counts to the sums of its line.
+  // Blocks that count all digits: enough for any GPU, but few, because each adds its counts to its line's sums.
   constexpr int64_t kCounting = 512;
   const int64_t tiles = kernel::CeilDiv(space.length, shape.tile);
   if (step == SortStep::kRadixOffsets || step == SortStep::kSelectLines) return 1;

@@ -27,14 +27,13 @@
 
 namespace hlo::gpu {
 
-// The key of a comparator that computes a number from each of its two elements in the same way, and compares the
-// numbers with LT or GT.
+// A comparator's key: it computes a number from each of its elements in the same way, and compares these with LT or GT.
 struct SortKey {
   PrimitiveType type;
   bool descending;
   // Whether floats have a total order. Otherwise -0 equals +0, and comparisons with NaN are false.
   bool is_total;
-  // Computes the number from one element. Null if the number is itself an element, of operand `element`.
+  // Null if the number is itself an element, of operand `element`.
   const Instruction* number;
   int64_t element;
 };
@@ -45,12 +44,12 @@ struct SortSpace : IterationSpace {
   const Instruction* inst = nullptr;
   int64_t length = 1;            // Positions of a line.
   int64_t kept = 1;              // Positions that are written.
-  std::vector<NodeId> elements;  // Elements of the operands at a line and position.
-  std::vector<int64_t> results;  // For each output: its operand, or kPosition.
+  std::vector<NodeId> elements;  // Operands' elements at a line and position.
+  std::vector<int64_t> results;  // Each output's operand, or kPosition.
   std::optional<SortKey> key;
 
-  // The data that moves with the key if the outputs need more than the key. If one other operand is written, this is
-  // its element. Otherwise it is the position, from which all operands can be read.
+  // What moves with the key if the outputs need more than the key. If one other operand is written, its element.
+  // Otherwise the position, from which all operands can be read.
   static constexpr int64_t kNothing = -2, kPosition = -1;
   int64_t carried = kPosition;
   bool HasDigits() const { return key && key->is_total; }
@@ -66,7 +65,7 @@ struct SortSpace : IterationSpace {
 // Returns null if the root is not a sort or topk. Errors: kUnsupported.
 Result<std::unique_ptr<SortSpace>> SortSpaceOf(const FusionBody& body);
 
-// The task of one kernel, written in KernelPlan::algorithm.
+// One kernel's task, written in KernelPlan::algorithm.
 enum class SortStep : uint8_t {
   kMergeLines,
   kMergeTiles,
@@ -75,14 +74,14 @@ enum class SortStep : uint8_t {
   kRadixCount,    // Counts each digit in each tile.
   kRadixOffsets,  // Computes the destinations of each tile's digits.
   kRadixMove,
-  kRadixDigits,  // Computes the first destination of each digit in the line, for all passes.
-  kRadixPass,    // Moves the keys to their destinations, after the keys of earlier tiles.
+  kRadixDigits,  // Computes each digit's first destination in the line, for all passes.
+  kRadixPass,    // Moves keys to their destinations, after those of earlier tiles.
   kSelectTiles,  // Selects the first elements of a tile.
   kSelectLines,  // Selects the first elements of a line, or of its tiles' selections.
 };
 std::string_view ToString(SortStep step);
 
-// One kernel of a sort. kMergeRuns merges runs of length `run`. `pass` numbers the merges, radix passes or selections.
+// One kernel. kMergeRuns merges runs of length `run`. `pass` numbers merges, radix passes or selections.
 struct SortStepAt {
   SortStep step;
   int64_t run = 0;
@@ -90,9 +89,9 @@ struct SortStepAt {
   bool is_last = false;  // Writes the results.
 };
 
-// The sizes of a plan's tile. `tile`: positions of a block. `chunk`: positions of a thread. If it is the whole tile,
-// the block works as one thread. `digits`: values of a digit, a power of two, or 1 for merges. `slack`: elements that a
-// selection can hold beyond the kept ones, otherwise 0.
+// A plan's tile. `tile`: positions of a block. `chunk`: positions of a thread; if it is the whole tile, the block works
+// as one thread. `digits`: values of a digit, a power of two, or 1 for merges. `slack`: elements that a selection can
+// hold beyond the kept ones, else 0.
 struct SortShape {
   int64_t tile, chunk, digits, slack;
   explicit SortShape(const KernelPlan& plan)

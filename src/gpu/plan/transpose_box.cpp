@@ -26,7 +26,7 @@ bool IsInOrder(std::vector<int64_t> coefficients) {
   return std::ranges::is_sorted(coefficients, std::greater<>());
 }
 
-// Whether the offset depends on a loaded index that varies. Such an offset is not linear.
+// Varying loaded indices make the offset nonlinear.
 bool HasVaryingLoadedIndex(const LoopSpace& space, IndexExpr offset) {
   return std::ranges::any_of(space.pool[offset].variables, [&](int32_t variable) {
     return space.graph.IsLoadedIndex(variable) &&
@@ -34,8 +34,8 @@ bool HasVaryingLoadedIndex(const LoopSpace& space, IndexExpr offset) {
   });
 }
 
-// Loads whose order differs from the outputs'. Empty if they also differ from each other, or if there are nodes other
-// than loads and scalar ops.
+// Loads whose order differs from the outputs'. Empty if they differ from each other, or with nodes other than loads and
+// scalar ops.
 std::vector<NodeId> MovedLoads(const LoopSpace& space) {
   std::vector<NodeId> moved;
   std::vector<int64_t> order;
@@ -55,7 +55,7 @@ std::vector<NodeId> MovedLoads(const LoopSpace& space) {
   return moved;
 }
 
-// Whether variables i and i + 1 are contiguous in the outputs and in the loads that are not moved.
+// Whether variables i and i + 1 are contiguous in the outputs and the other loads.
 bool AreContiguous(const LoopSpace& space, std::span<const NodeId> moved, size_t i) {
   const auto sees_one = [&](IndexExpr offset) {
     const std::vector<int64_t> coefficients = CoefficientsOf(space, offset);
@@ -76,8 +76,8 @@ int64_t WidestOf(const LoopSpace& space, std::span<const NodeId> loads) {
   return bytes;
 }
 
-// The variables in the memory order of the loads or of the outputs, minor first. A run covers the first variables that
-// are completely inside the box, and the box's part of the next variable.
+// The variables in the memory order of the loads or the outputs, minor first. A run covers the first variables that are
+// completely inside the box, and the box's part of the next one.
 class Side {
  public:
   Side(const LoopSpace& space, std::vector<size_t> order) : space_(space), order_(std::move(order)) {}
@@ -91,7 +91,7 @@ class Side {
     return run;
   }
 
-  // Returns false if the run is complete, or the box too large.
+  // False if the run is complete, or the box too large.
   bool Lengthen(std::vector<int64_t>& sides, int64_t most) const {
     const auto partial = std::ranges::find_if(order_, [&](size_t i) { return sides[i] < space_.variables[i].size; });
     if (partial == order_.end()) return false;
@@ -186,7 +186,7 @@ std::optional<TransposeBox> FindBox(const LoopSpace& space) {
     longer = (outputs_first ? outputs : inputs).Lengthen(sides, most) ||
              (outputs_first ? inputs : outputs).Lengthen(sides, most);
   }
-  // Makes the sides equal along each variable, because otherwise the last box could be short.
+  // Equal sides along each variable, because otherwise the last box could be short.
   for (size_t i = 0; i < sides.size(); ++i) {
     const int64_t size = space.variables[i].size;
     sides[i] = kernel::CeilDiv(size, kernel::CeilDiv(size, sides[i]));

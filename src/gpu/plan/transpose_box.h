@@ -1,5 +1,5 @@
-// Transposes in which the loads or the outputs have short contiguous runs. A block moves a box of the variables through
-// shared memory.
+// Transposes with short contiguous runs in loads or outputs. A block moves a box of the variables through shared
+// memory.
 #ifndef HLO_GPU_PLAN_TRANSPOSE_BOX_H_
 #define HLO_GPU_PLAN_TRANSPOSE_BOX_H_
 
@@ -11,31 +11,30 @@
 
 namespace hlo::gpu {
 
-// The algorithm of the plan. Its tile has the size of the box in each variable.
+// The plan's algorithm. Its tile has the box's size in each variable.
 inline constexpr const char* kTransposeBox = "box";
 
-// A box with `sides` elements along each variable. For example, in a transpose from [b,a,2,3] to [b,3,a,2] with sides
-// 4, 3, 8, 2, outputs have runs of 8 x 2 elements, and loads have 4 runs of 8 x 2 x 3.
+// `sides` elements along each variable. In a transpose from [b,a,2,3] to [b,3,a,2] with sides 4, 3, 8, 2, outputs have
+// runs of 8 x 2 elements, and loads have 4 runs of 8 x 2 x 3.
 struct TransposeBox {
-  std::vector<NodeId> loads;  // Loads whose memory order differs from the outputs'. All have the same order.
+  std::vector<NodeId> loads;  // Loads whose memory order differs from the outputs'. All have one order.
   std::vector<int64_t> sides;
-  size_t run = 0;             // Variables from this index on form one contiguous run of the outputs.
+  size_t run = 0;             // Variables from here on are one contiguous run of the outputs.
   std::vector<size_t> order;  // Variables with sides above 1, minor first in the loads.
-  size_t loaded_run = 0;      // Entries of `order` that are one contiguous run of the loads.
+  size_t loaded_run = 0;      // Entries of `order` in one contiguous run of the loads.
 
   int64_t Elements() const;
   int64_t RunElements() const;
   int64_t LoadedRunElements() const;
-  // Strides of the variables in a box that is stored in the order of the loads, or of the outputs.
+  // Strides in a box stored in the order of the loads, or the outputs.
   std::vector<int64_t> LoadedPitches() const;
   std::vector<int64_t> WrittenPitches() const;
 };
 
-// Empty if the loads have different orders, or if loads or outputs are not contiguous.
+// Empty if loads have different orders, or if loads or outputs are not contiguous.
 std::optional<TransposeBox> BoxOf(const LoopSpace& space, std::span<const int64_t> sides);
 
-// Finds the largest box that fits into the nearest cache, with runs of similar length in the loads and outputs. Empty
-// if no box fits.
+// The largest box that fits into the nearest cache, with runs of similar length in loads and outputs, if any.
 std::optional<TransposeBox> FindBox(const LoopSpace& space);
 
 }  // namespace hlo::gpu

@@ -1,4 +1,4 @@
-// Finds the operands of a loop that should be transposed through shared memory.
+// Finds a loop's operands that should be transposed through shared memory.
 #ifndef HLO_GPU_PLAN_TRANSPOSE_SPACE_H_
 #define HLO_GPU_PLAN_TRANSPOSE_SPACE_H_
 
@@ -8,18 +8,18 @@
 
 namespace hlo::gpu {
 
-// Loads that have a stride along the minor variable and are contiguous along variable `across`.
+// Strided along the minor variable and contiguous along `across`.
 struct Staged {
   size_t across = 0;
   std::vector<NodeId> loads;
 };
 
-// Empty if loads differ in their contiguous variable, or for short runs.
+// Empty for different contiguous variables, or short runs.
 Staged FindStaged(const LoopSpace& space);
 
 // Whether adjacent elements of each output come from different runs of the operands, as RGBRGB from RR GG BB. The minor
 // variable must be short. Along the variable before it, some operand is contiguous, and each load is contiguous,
-// constant or in the order of the output.
+// constant or in the output's order.
 bool Interleaves(const LoopSpace& space);
 
 }  // namespace hlo::gpu

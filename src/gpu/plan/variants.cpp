@@ -132,7 +132,7 @@ std::vector<KernelPlan> Scatters(const KernelPlan& plan, const DeviceDescription
           With(plan, &KernelPlan::threads, plan.threads / 2)};
 }
 
-// Varies the sizes, but keeps the form of the plan (plan/contraction.cpp).
+// Keeps the form of the plan (plan/contraction.cpp).
 std::vector<KernelPlan> Contractions(const KernelPlan& plan) {
   const int64_t warps = plan.threads / 32, rows = plan.tile[0], panel = plan.tile[2];
   const auto tile = [&](int64_t of_warp, int64_t count, int64_t vector, int64_t terms) {
@@ -186,7 +186,7 @@ std::vector<KernelPlan> OthersOf(const KernelPlan& plan, const DeviceDescription
   }
 }
 
-// Kernels with equal numbers, for example the totals of a scan and the scan, change together.
+// Kernels with equal numbers, such as a scan's totals and the scan, change together.
 bool HasNumbersOf(const KernelPlan& a, const KernelPlan& b) {
   return a.kind == b.kind && a.tile == b.tile && a.vector == b.vector && a.threads == b.threads &&
          a.splits == b.splits && a.unroll == b.unroll;
@@ -226,7 +226,7 @@ std::vector<FusionPlan> VariantsOf(const Instruction& fusion, const FusionPlan& 
     add(std::move(plan));
   }
   if (last.kind != KernelKind::kTranspose) return variants;
-  // The loop is a variant too: tiles help only if the cache cannot hold the lines between their reads.
+  // Tiles help only if the cache cannot hold the lines between reads, so the loop is a variant too.
   const FusionBody body(fusion);
   PlanRequest request(body, device);
   if (auto loops = PlanLoop(request); loops && !loops->candidates.empty()) {

@@ -1,5 +1,5 @@
-// The variants of a plan that autotuning measures (gpu/runtime/tuning). Only the numbers that were found to matter
-// vary. The emitter decides whether a variant fits.
+// A plan's variants that autotuning measures (gpu/runtime/tuning). Only numbers that were found to matter vary. The
+// emitter decides whether a variant fits.
 #ifndef HLO_GPU_PLAN_VARIANTS_H_
 #define HLO_GPU_PLAN_VARIANTS_H_
 
