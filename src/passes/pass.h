@@ -45,7 +45,7 @@ struct PassContext {
 // Whether the module changed. After an error it must not be used.
 using PassFunction = Result<bool> (*)(Module&, const PassContext&);
 
-// What a pass promises about the module's results.
+// The promise of a pass about the module's results.
 enum class Preserves : uint8_t {
   kExact,             // Same bits for the same inputs, except payloads of NaNs.
   kReassociates,      // Same real numbers, with sums and products in another order or grouping.

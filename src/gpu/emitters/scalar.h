@@ -27,7 +27,7 @@ kernel::Value EmitBits(kernel::Value value, kernel::Type type);
 kernel::Value PartOfBits(kernel::Value value, kernel::Value part, kernel::Type type);
 kernel::Value JoinedBits(std::span<const kernel::Value> parts, kernel::Type type);
 
-// The root's parts, or those of all operands of a root tuple.
+// The parts of the root, or of all operands of a root tuple.
 std::vector<kernel::Value> EmitScalarComputation(kernel::KernelBuilder& k, const Computation& computation,
                                                  std::span<const kernel::Value> arguments);
 

@@ -1,5 +1,5 @@
-// Sorting by merges of positions: each comparison loads the elements at two positions. The left run's elements precede
-// equal ones of the right run.
+// Sorting by merges of positions: each comparison loads the elements at two positions. Elements of the left run precede
+// equal elements of the right run.
 //
 // A merge is divided into parts that are merged separately. A binary search finds where both runs are cut for the
 // middle of the result, and then for the middles of its halves, each between the cuts around that half. So cuts are in

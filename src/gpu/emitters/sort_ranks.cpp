@@ -235,7 +235,7 @@ class LongLine {
 
   int64_t Tiles() const { return sort_.space().lines() * sort_.tiles(); }
 
-  // Where each digit's keys begin in the line.
+  // For each digit, the place in the line where its keys begin.
   Array begins() const { return begins_; }
   Value BeginAt(Value entry) const { return sort_.line() * (passes_ * digits_) + entry; }
 

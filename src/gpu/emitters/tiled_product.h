@@ -23,8 +23,8 @@ class TiledProduct {
   // At block level. Multiply adds the current panel's products.
   virtual void BeginSums() = 0;
   virtual void Multiply() = 0;
-  // LeavePartials writes the sums row by row from `begin` on. StorePartials adds those of all splits from `begin` on,
-  // and writes the results.
+  // LeavePartials writes the sums row by row from `begin` on. StorePartials adds the sums of all splits from `begin`
+  // on, and writes the results.
   virtual void Store() = 0;
   virtual void LeavePartials(const kernel::Array& partials, kernel::Value begin) = 0;
   virtual void StorePartials(const kernel::Array& partials, kernel::Value begin) = 0;

@@ -103,7 +103,7 @@ Result<EmittedKernel> EmitTranspose(const EmitRequest& request) {
   const int warps = k.warps();
 
   // Neighbouring blocks take neighbouring rows of the outputs, which are adjacent in the operands. A kernel waits for
-  // its loads, so long runs of loads matter more than those of stores.
+  // its loads, so long runs of loads matter more than long runs of stores.
   const Value first_row = k.block() % strips * strip;
   Value rest = k.block() / strips;
   const Value column0 = rest % column_tiles * tile_columns;

@@ -1,4 +1,4 @@
-// What determines a kernel's code, as words for a hash: everything except names and sources.
+// The parts of a kernel that determine its code, as words for a hash: everything except names and sources.
 #ifndef HLO_GPU_KERNEL_KERNEL_WORDS_H_
 #define HLO_GPU_KERNEL_KERNEL_WORDS_H_
 

@@ -12,7 +12,7 @@ struct Angle {
   Value r, quadrant;
 };
 
-// Payne and Hanek's reduction computes the relevant bits of x * 2/pi from those of 2/pi.
+// Payne and Hanek's reduction computes the relevant bits of x * 2/pi from the bits of 2/pi.
 Angle ReduceHugeF32(Value x) {
   KernelBuilder& k = x.builder();
   const auto u32 = [&](int64_t value) { return k.Constant(Type::kU32, value); };

@@ -14,7 +14,7 @@ using namespace onednn;  // NOLINT: this file uses the whole namespace.
 
 namespace {
 
-// Replaces zero strides by those of a dense tensor, by which oneDNN recognises formats, also in dimensions of size 1.
+// Replaces zero strides by dense ones, by which oneDNN recognises formats, also in dimensions of size 1.
 std::vector<int64_t> Closed(const std::vector<int64_t>& dims, std::vector<int64_t> strides) {
   for (size_t d = dims.size(); d-- > 0;) {
     if (strides[d] != 0) continue;

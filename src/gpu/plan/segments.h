@@ -1,4 +1,4 @@
-// Which kernels of a segments region (ir/region.h) share a launch, and their parts in it.
+// Decides which kernels of a segments region (ir/region.h) share a launch, and their parts in it.
 #ifndef HLO_GPU_PLAN_SEGMENTS_H_
 #define HLO_GPU_PLAN_SEGMENTS_H_
 

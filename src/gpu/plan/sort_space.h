@@ -48,8 +48,8 @@ struct SortSpace : IterationSpace {
   std::vector<int64_t> results;  // Each output's operand, or kPosition.
   std::optional<SortKey> key;
 
-  // What moves with the key if the outputs need more than the key. If one other operand is written, its element.
-  // Otherwise the position, from which all operands can be read.
+  // The data that moves with the key if the outputs need more. If one other operand is written, this is its element.
+  // Otherwise it is the position, from which all operands can be read.
   static constexpr int64_t kNothing = -2, kPosition = -1;
   int64_t carried = kPosition;
   bool HasDigits() const { return key && key->is_total; }

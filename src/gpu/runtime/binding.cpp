@@ -184,7 +184,7 @@ Status Binding::MakeReady() {
   return device_.Synchronize();
 }
 
-// Replaces literals that the caller has received by new literals.
+// The caller may have received the literals.
 Status Binding::MakeOutputs() {
   if (!device_.IsHost()) return {};
   for (size_t i = 0; i < outputs_.size(); ++i) {
@@ -250,7 +250,7 @@ Status Binding::Upload(const Shape& shape, const Literal& literal, void* to) con
   return device_.CopyIn(to, staged.data(), shape.ByteSize());
 }
 
-// Memory has the elements of the actual sizes, and the sizes at SizesOffset (prepare.h).
+// Memory has the elements of the actual sizes, which are at SizesOffset (prepare.h).
 Status Binding::UploadSized(const Shape& shape, const Literal& literal, void* to) const {
   std::vector<std::byte> staged(BytesInMemory(shape));
   const Dims& sizes = literal.shape().dims();
@@ -306,7 +306,7 @@ Result<Literal> Binding::ReadLeaf(const Instruction& inst, int leaf, const Shape
   return literal;
 }
 
-// Sizes out of range are a fault of the run time. They are clamped, and the comparison finds the wrong result.
+// Sizes out of range are a fault of the run time. After clamping, the comparison finds the wrong result.
 Result<Literal> Binding::ReadSized(const Shape& shape, const void* from) const {
   std::vector<std::byte> staged(BytesInMemory(shape));
   TRY(device_.CopyOut(staged.data(), from, std::ssize(staged)));
@@ -331,7 +331,7 @@ Result<Literal> Binding::Output() {
   return Assemble(root.shape(), leaves, next);
 }
 
-// Avoids a copy if possible: literals share bytes until one of them is written to.
+// Literals share bytes until one is written, which avoids a copy.
 Result<Literal> Binding::Give(const Instruction& root, int number, const Shape& shape) {
   if (BytesInMemory(shape) == 0 || !device_.IsHost()) return ReadLeaf(root, number, shape);
   const Place& place = program_->buffers.PlaceOf(root, number);

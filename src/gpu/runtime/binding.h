@@ -53,7 +53,7 @@ class Binding {
 
   Status Bind(std::span<const Literal> arguments);
   Status MakeReady();
-  // Fills the results with NaN or -1, because they may contain the right bytes of an earlier run.
+  // NaN or -1 replaces results, because an earlier run may have left the right bytes.
   Status SpoilResults();
 
   void* Pointer(PlaceNumber place) const { return pointers_[place]; }
@@ -66,42 +66,42 @@ class Binding {
   BoundCall& Call(const LibraryWork& work) const { return *calls_[work.call]; }
   HostCaller& Caller() const { return *caller_; }
 
-  // The state of consecutive nodes that can be queued together as one recording.
+  // Consecutive nodes that can be queued as one recording.
   struct Recorded {
     int runs = 0;
     std::shared_ptr<const Recording> recording;
-    // The recording is valid while these loops have the trip counts that were recorded.
+    // Valid while these loops have the recorded trip counts.
     std::vector<const LoopNode*> unrolled;
-    bool doubted = false;                          // The trip counts differed at the last use.
+    bool doubted = false;                          // Whether trip counts differed at the last use.
     std::shared_ptr<const RecordedPieces> pieces;  // Null unless the device logs its work.
   };
   Recorded& recorded(std::span<const Node> nodes) { return recorded_[{nodes.data(), nodes.size()}]; }
-  // Set when recording loops or branches failed, so that the host decides their conditions.
+  // Set when recording loops or branches failed. Then the host decides their conditions.
   bool& host_decides() { return host_decides_; }
   // Set when recording early launches failed.
   bool& launches_late() { return launches_late_; }
-  // Trips of the loop in its last run by the host, or -1 if it has not run with these arguments.
+  // The loop's trips in its last run by the host, or -1 with these arguments.
   int64_t& trips_made(const LoopNode& loop) { return trips_made_.try_emplace(&loop, -1).first->second; }
 
-  // Loops whose trips the device counts. Runs keep the limits of SetLoopLimits, which are two of the TripField numbers.
+  // Loops whose trips the device counts. SetLoopLimits sets two of the TripField numbers for later runs.
   struct CountedLoops {
     PlaceNumber trips;
     std::span<const Instruction* const> loops;
   };
   std::span<const CountedLoops> loops() const { return loops_; }
   Status SetLoopLimits(int64_t stop_after, int64_t most_trips);
-  // Returns kTripFields numbers for each entry of loops().
+  // kTripFields numbers for each entry of loops().
   Result<std::vector<int64_t>> ReadLoops() const;
 
-  // Fills the counters with 0. Required after a failed run.
+  // Required after a failed run.
   Status ResetCounters();
 
-  // A read may return a literal that shares the bytes of an argument or, with kResultsToo, of a result. The next step
-  // may overwrite shared results.
+  // A read may return a literal that shares the bytes of an argument or, with kResultsToo, of a result, which the next
+  // step may overwrite.
   enum class Lent { kArguments, kResultsToo };
   Result<Literal> Read(const Instruction& inst, Lent lent = Lent::kArguments) const;
   Result<Literal> ReadLeaf(const Instruction& inst, int leaf, const Shape& shape, Lent lent = Lent::kArguments) const;
-  // The literal has the shape `shape`, but may be smaller in dynamic dimensions.
+  // The literal has the shape `shape`, but dynamic dimensions may be smaller.
   Status Upload(const Shape& shape, const Literal& literal, void* to) const;
   Result<Literal> Output();
 
@@ -110,7 +110,7 @@ class Binding {
 
   struct Leaf {
     const Shape* shape;
-    Literal literal;  // Owns bytes that are used in place, or that restore a donated parameter.
+    Literal literal;  // Owns bytes used in place, or that restore a donated parameter.
     DeviceMemory memory;
     void* pointer = nullptr;
     // The place of a donated parameter, otherwise kNothing.

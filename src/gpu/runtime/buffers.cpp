@@ -127,8 +127,8 @@ class Planner {
     gone = {};
   }
 
-  // Merges buffers in this order: in-place steps that must share, control flow, copies, optional pairs. In each group
-  // large values come first.
+  // Merges in this order: in-place steps that must share, control flow, copies, optional pairs. Large values of a group
+  // come first.
   void MergeBuffers() {
     for (const Merge& merge : plan_.values.merges) becomes_[{merge.from, merge.to}] = merge.position;
     for (const InPlace& pair : plan_.values.in_place) {
@@ -177,7 +177,7 @@ class Planner {
 
   bool OneBuffer(int a, int b) const { return plan_.buffer_of[a] >= 0 && plan_.buffer_of[a] == plan_.buffer_of[b]; }
 
-  // No copy may overwrite memory that a pending copy reads. In a swap, one source is first saved in scratch.
+  // No copy may overwrite memory that a pending copy reads. In a swap, scratch first saves one source.
   std::vector<PlannedCopy> InOrder(int64_t position, std::vector<PlannedCopy> pending) {
     std::vector<PlannedCopy> order;
     while (!pending.empty()) {
@@ -242,7 +242,7 @@ class Planner {
     });
   }
 
-  // Places the largest buffers first, each in the smallest gap that fits.
+  // The largest buffers first, each in the smallest gap that fits.
   void PlaceArena() {
     std::vector<int> order;
     for (size_t b = 0; b < buffers_.size(); ++b) {
@@ -297,7 +297,7 @@ class Planner {
   const Module& module_;
   const BufferOptions& options_;
   BufferPlan plan_;
-  std::vector<Buffer> buffers_;  // A buffer that was merged into another one stays without values.
+  std::vector<Buffer> buffers_;  // Merged buffers stay, without values.
   std::vector<Place> place_of_buffer_;
   std::map<std::pair<int, int>, int64_t> becomes_;
 };

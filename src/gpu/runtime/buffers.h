@@ -1,7 +1,7 @@
 // Assigns values to buffers, and buffers to offsets in the arena.
 //
-// If a value becomes another one (loop state, conditional results, in-place steps, copies), both share a buffer unless
-// their lives conflict. If they conflict, the plan has a copy. Optional sharing needs no copy.
+// If a value becomes another one (loop state, conditional results, in-place steps, copies), both share a buffer, or if
+// their lives conflict, the plan has a copy. Optional sharing needs none.
 //
 // - Two values that are live in the same unit (values.h) never share a byte, unless one becomes the other there.
 // - Constants, and parameters that are not donated, are never written.
@@ -23,19 +23,19 @@ enum class Area : uint8_t {
   kConstant,
   kOutput,
   kArena,
-  kCounters,  // Scratch that is zero before and after each kernel, and counters of loops. Not shared.
+  kCounters,  // Counters of loops, and scratch that is zero before and after each kernel. Not shared.
   kPacked,    // Weights in a library's own order, valid until the next Bind.
 };
 
 struct Place {
   Area area = Area::kNothing;
-  int64_t number = 0;  // A leaf of the parameters or the result, or the index of a constant.
+  int64_t number = 0;  // A leaf of parameters or result, or a constant's index.
   int64_t offset = 0;  // A multiple of kBufferAlignment.
 
   bool operator==(const Place&) const = default;
 };
 
-// A copy between the places of two values, which are indices into Values::values.
+// A copy between the places of two values (indices into Values::values).
 struct PlannedCopy {
   int from, to;
 };
@@ -46,10 +46,10 @@ struct BufferPlan {
   std::vector<int> buffer_of;
   std::vector<Place> place_of;
   std::vector<const Instruction*> constants;  // Without duplicates.
-  // Copies by the position (values.h) at which they run: before an in-place step, at the end of a branch or body, or at
-  // the entry of a loop. In order of execution.
+  // Copies by position (values.h): before an in-place step, at the end of a branch or body, or at a loop's entry. In
+  // order of execution.
   std::map<int64_t, std::vector<PlannedCopy>> copies;
-  std::vector<int64_t> output_bytes;  // Bytes in Area::kOutput by leaf of the result. 0 if the leaf is elsewhere.
+  std::vector<int64_t> output_bytes;  // Bytes in Area::kOutput by leaf, 0 if the leaf is elsewhere.
   int64_t arena_bytes = 0;
   int64_t arena_lower_bound = 0;
 

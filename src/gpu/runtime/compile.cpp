@@ -32,7 +32,7 @@ double MillisecondsSince(Clock::time_point start) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
 }
 
-// Keys of a library call in StepPlan::scratch and StepPlan::scratch_value.
+// A library call's keys in StepPlan::scratch and StepPlan::scratch_value.
 constexpr int kCallScratch = 0, kCallPacked = 1;
 
 struct StepPlan {
@@ -100,7 +100,7 @@ class Compiler {
     }
   }
 
-  // Returns kKernel if the plan determines the kind.
+  // kKernel if the plan determines the kind.
   StepKind KindWithoutPlan(const Instruction& inst) {
     const HostCalls* const host = options().host.get();
     if (host != nullptr && host->prefers && host->prefers(inst)) return StepKind::kHostCall;
@@ -236,7 +236,7 @@ class Compiler {
   Status EmitKernels() {
     const Clock::time_point start = Clock::now();
     std::vector<std::optional<Error>>& errors = errors_;
-    // With a planted fault one thread emits, because all threads see a mutated instruction.
+    // With a planted fault one thread emits, because a mutated instruction is visible to all.
     const int64_t grain = fault_.kind.empty() ? 1 : std::ssize(plans_);
     ParallelFor(static_cast<int64_t>(plans_.size()), grain, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
@@ -300,7 +300,7 @@ class Compiler {
     return shares;
   }
 
-  // A pair of one kernel is valid for the step if no later kernel reads the operand.
+  // Whether no later kernel reads the operand.
   static bool MayShareAfter(const StepPlan& plan, size_t kernel, const SharablePair& pair) {
     for (size_t i = kernel + 1; i < plan.kernels.size(); ++i) {
       for (const KernelBuffer& buffer : plan.kernels[i].buffers) {
@@ -339,7 +339,7 @@ class Compiler {
     bool has_trips = false;
     for (const EmittedKernel& kernel : plan.kernels) {
       for (const KernelBuffer& buffer : kernel.buffers) {
-        // A kernel can list a buffer twice, to read and to write.
+        // A kernel can list a buffer twice, to read and write.
         if (buffer.kind == KernelBuffer::Kind::kTrips && !std::exchange(has_trips, true))
           plan.trips = AddCounters(buffer.bytes);
         if (buffer.kind != KernelBuffer::Kind::kScratch || plan.scratch.contains(buffer.scratch) ||
@@ -633,7 +633,7 @@ class Compiler {
     return fault_.MeantFor(FaultKindOf(plan), plan.inst->name()) ? fault_.what : "";
   }
 
-  // Fails if no fault was planted, because such a run would test nothing.
+  // A run without a planted fault would test nothing.
   Status CountPlanted() {
     if (fault_.kind.empty()) return {};
     std::vector<std::string_view> names;

@@ -94,8 +94,7 @@ class Adder {
     PutIntoTrip(loop);
   }
 
-  // If a loop's condition is small, the kernel that sets it also computes it. If possible, the body's last kernel does
-  // both.
+  // The kernel that sets a small condition also computes it. If possible, the body's last kernel does both.
   void PutIntoTrip(LoopNode& loop) {
     LoopCondition tail = {LoopConditionKernel(false), {loop.predicate}};
     if (!loop.condition.empty()) {
@@ -166,7 +165,7 @@ class Adder {
     branch.decided.arguments = {AddAgain(branch.selector), 1};
   }
 
-  // Adds a second number for a place. If turns.h moves the place between trips, the second number moves too.
+  // If turns.h moves the place between trips, its second number moves too.
   PlaceNumber AddAgain(PlaceNumber place) {
     const PlaceNumber again = Add(program_.places[place]);
     again_.emplace_back(place, again);
@@ -185,7 +184,7 @@ class Adder {
     return static_cast<PlaceNumber>(program_.places.size()) - 1;
   }
 
-  // Makes only one kernel for each name.
+  // One kernel for each name.
   template <class Make, class... Args>
   int Code(std::string_view name, const Make& make, const Args&... args) {
     const auto [found, is_new] =

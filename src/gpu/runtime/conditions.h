@@ -13,13 +13,12 @@
 
 namespace hlo::gpu {
 
-// The kernel of the decision whether a loop goes on. Its parameters are the condition, the predicate and the trips
-// (TripField). It ends a loop that exceeds kMostTrips, and records that in the trips.
+// Decides whether a loop goes on. Parameters: condition, predicate and trips (TripField). A loop that exceeds
+// kMostTrips ends, and the trips record that.
 kernel::Kernel LoopConditionKernel(bool first);
 
-// The kernel that selects a branch. A pred selects branch 0 if true. An s32 that is out of range selects the last
-// branch. The kernel sets a condition for each branch in `asked`. If `asked` is empty, it sets one condition to the
-// branch number.
+// Selects a branch. A pred selects branch 0 if true, an s32 out of range the last branch. Sets a condition for each
+// branch in `asked`, or without these, one condition to the branch number.
 kernel::Kernel BranchConditionKernel(bool by_pred, int64_t branches, std::span<const int> asked);
 
 // Adds the kernels of loops and branches that do not need the host. If `device` cannot decide them, adds a note

@@ -1,4 +1,4 @@
-// Dependencies between the nodes of a block, from the bytes that they read and write.
+// Dependencies between a block's nodes, by the bytes that they access.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -10,7 +10,7 @@
 namespace hlo::gpu {
 namespace {
 
-// A range of bytes in an area or, with a binding, in the address space.
+// A range of bytes in an area or, with a binding, of addresses.
 struct Extent {
   std::tuple<Area, int64_t> memory;
   int64_t begin, end;
@@ -116,7 +116,7 @@ class EffectsOfNodes {
 
 class Memory {
  public:
-  // Adds the nodes that `node` must wait for to `waits`.
+  // Adds the nodes for which `node` must wait to `waits`.
   void Touch(const Extent& extent, int node, bool writes, std::set<int>& waits) {
     Pieces& pieces = memories_[extent.memory];
     CutAt(pieces, extent.begin);

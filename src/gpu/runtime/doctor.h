@@ -12,11 +12,11 @@ namespace hlo::gpu {
 struct Capability {
   std::string name;
   bool ok = false;
-  std::string text;  // The version or device that was found, or the error.
+  std::string text;  // The version or device found, or the error.
   std::string consequence;
 };
 
-// Opens all libraries, which can take a second. `cache` may be null.
+// Opening all libraries can take a second. `cache` may be null.
 std::vector<Capability> Examine(const std::vector<std::string>& library_path, kernel::CodeCache* cache);
 
 }  // namespace hlo::gpu

@@ -45,7 +45,7 @@ class BoundProgram : public Executable {
   Status Execute(const RunOptions& options) override {
     if (options.observer != nullptr) {
       TRY(binding_->SpoilResults());
-      ready_ = false;  // Donated arguments may share their memory with results.
+      ready_ = false;  // Donated arguments may share memory with results.
     }
     TRY(MakeReady());
     ready_ = false;

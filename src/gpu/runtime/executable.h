@@ -6,7 +6,7 @@
 //   auto executable = TRY(Compile(*module, *device));
 //   Literal result = TRY(executable->Run(arguments));
 //
-// For timing, call Bind once and then MakeReady and Execute repeatedly. After MakeReady, Execute allocates no buffers.
+// For timing, call Bind once and then MakeReady and Execute repeatedly. Execute then allocates no buffers.
 #ifndef HLO_GPU_RUNTIME_EXECUTABLE_H_
 #define HLO_GPU_RUNTIME_EXECUTABLE_H_
 
@@ -31,7 +31,7 @@ namespace hlo::gpu {
 struct RecordedGraph;
 struct Timeline;
 
-// Computes steps on the host, such as steps that have no kernel.
+// Computes steps on the host, such as those without a kernel.
 class HostCaller {
  public:
   virtual ~HostCaller() = default;
@@ -42,19 +42,19 @@ class HostCaller {
 // Functions for host calls. `takes` and `prefers` may be null.
 struct HostCalls {
   std::function<std::unique_ptr<HostCaller>()> open;  // Called for each binding.
-  std::function<Status(const Instruction&)> takes;    // An error if a call is known to fail.
-  std::function<bool(const Instruction&)> prefers;    // Whether to call the host although there is a kernel.
+  std::function<Status(const Instruction&)> takes;    // An error if a call would fail.
+  std::function<bool(const Instruction&)> prefers;    // Whether to prefer the host to a kernel.
 };
 
 struct CompileOptions {
-  // Plans are made for this device. The host can run kernels for any device.
+  // Plans are made for this device. The host can run kernels for any.
   const DeviceDescription* target = &DefaultDevice();
   bool libraries = true;                  // If false, library calls become kernels.
   bool allow_tf32 = false;                // On cuda, library calls may round operands of f32 products to tf32.
-  std::vector<std::string> library_path;  // Folders that are searched for libraries first.
+  std::vector<std::string> library_path;  // Folders searched first for libraries.
   int64_t max_loop_iterations = 0;        // For each `while`. 0 is unlimited.
-  bool reuse_donated = true;              // Reuses the memory of donated arguments. Has no effect on the host.
-  // Packs parameters and constants into a library's own order once after Bind instead of in each Execute.
+  bool reuse_donated = true;              // Reuses donated arguments' memory, except on the host.
+  // Packs parameters and constants into a library's order once after Bind, not in each Execute.
   bool pack_once = false;
   bool keep_kernels = false;
   bool quick_code = false;                   // Kernels compile faster and run longer.
@@ -64,7 +64,7 @@ struct CompileOptions {
   std::string inject;  // "KIND:NAME:FAULT", see fault.h.
 };
 
-// Checks CompileOptions::inject, but not whether NAME exists.
+// Checks CompileOptions::inject, apart from NAME.
 Status CheckFault(std::string_view inject);
 
 struct LoopStep {
@@ -72,13 +72,12 @@ struct LoopStep {
   int64_t iteration;
 };
 
-// Observes the steps of a run. Loops are listed from the outermost one.
+// Observes a run's steps. Loops are listed from the outermost one.
 struct Observer {
   // Null observes all steps.
   std::function<bool(const Instruction&, std::span<const LoopStep>)> wants;
   bool reads_operands = true;  // If false, `inputs` is empty.
-  // `inputs` are the operands as they were before the step. The next step may overwrite `output`. An error ends the
-  // run.
+  // `inputs` are the operands before the step. The next step may overwrite `output`. An error ends the run.
   std::function<Status(const Instruction&, std::span<const LoopStep>, std::span<const Literal> inputs, Literal output)>
       observe;
 };
@@ -87,18 +86,18 @@ enum class Concurrency : uint8_t { kNever, kWhereItPays, kAlways };
 
 struct RunOptions {
   const Observer* observer = nullptr;
-  Timeline* timeline = nullptr;       // Receives the events. A device without a log then waits after each step.
+  Timeline* timeline = nullptr;       // Receives events. A device without a log waits after each step.
   const bool* interrupted = nullptr;  // When it becomes true, the run ends with R022.
-  // Outermost loops inside kernels stop after this number of trips. 0 is unlimited.
+  // Trips after which outermost loops inside kernels stop. 0 is unlimited.
   int64_t stop_loops_after = 0;
   int64_t* trips = nullptr;       // Receives the trips of the last such loop.
-  std::optional<uint64_t> order;  // Runs steps in a random order that respects dependencies, with this seed.
-  // Records steps that need no host during their second run. Later runs queue the recording (Device::Records).
+  std::optional<uint64_t> order;  // Seed of a random order that respects dependencies.
+  // Records steps that need no host in their second run. Later runs queue the recording (Device::Records).
   bool record = true;
   Concurrency concurrency = Concurrency::kWhereItPays;
-  bool early_launches = true;                 // Recorded kernels may start early and wait for preceding ones.
-  bool wait_for_each = false;                 // Waits for each step, so that a device error names the right step.
-  std::vector<std::string>* notes = nullptr;  // Receives the reasons for slow execution.
+  bool early_launches = true;                 // Recorded kernels may start early and wait for others.
+  bool wait_for_each = false;                 // Waits for each step, so that an error names the right one.
+  std::vector<std::string>* notes = nullptr;  // Receives reasons for slow execution.
   std::vector<RecordedGraph>* graphs = nullptr;
   std::optional<double>* device_ms = nullptr;  // The time on the device's clock, if it has one.
 };
@@ -123,12 +122,12 @@ struct StepInfo {
 
 struct MemoryReport {
   int64_t parameter_bytes = 0;
-  int64_t constant_bytes = 0;  // Equal constants of the module count once.
+  int64_t constant_bytes = 0;  // Equal constants count once.
   int64_t output_bytes = 0;
   int64_t packed_bytes = 0;       // Kept between runs.
   int64_t arena_bytes = 0;        // All other buffers, including scratch.
-  int64_t arena_lower_bound = 0;  // The most bytes of the arena that are live at once.
-  int64_t scratch_bytes = 0;      // The most scratch of a step, including packed weights.
+  int64_t arena_lower_bound = 0;  // The most live bytes of the arena at once.
+  int64_t scratch_bytes = 0;      // A step's most scratch, with packed weights.
   int64_t copies = 0;             // Added by the buffer plan.
   int64_t peak_bytes() const { return parameter_bytes + constant_bytes + output_bytes + packed_bytes + arena_bytes; }
 };
@@ -141,12 +140,12 @@ struct CompileReport {
   double libraries_ms = 0;
   int kernels = 0;
   int distinct_kernels = 0;
-  std::optional<int> cached_kernels;  // Set if there is a cache.
+  std::optional<int> cached_kernels;  // nullopt without a cache.
   int library_calls = 0;
   int planted = 0;  // Number of planted faults (CompileOptions::inject).
   // Notes for the user, such as why a library call became a kernel.
   std::vector<std::string> notes;
-  std::vector<std::string> host_calls;  // Names of the steps that call the host.
+  std::vector<std::string> host_calls;  // Names of steps that call the host.
 };
 
 struct Program;
@@ -157,7 +156,7 @@ class Executable {
   virtual ~Executable() = default;
 
   virtual std::shared_ptr<const Program> program() const = 0;
-  // A copy of the compiled module with the same instruction ids.
+  // A copy of the module with the same instruction ids.
   virtual const Module& module() const = 0;
   virtual const Device& device() const = 0;
   virtual std::span<const StepInfo> steps() const = 0;
@@ -165,18 +164,18 @@ class Executable {
   virtual const CompileReport& report() const = 0;
   virtual std::string BuffersText() const = 0;
 
-  // One literal for each parameter, kept until the next Bind. The host uses them in place if layout and alignment
-  // allow. Errors: A004 for a wrong number or shape.
+  // A literal for each parameter, kept until the next Bind. The host uses them in place if layout and alignment allow.
+  // Errors: A004 for a wrong number or shape.
   virtual Status Bind(std::span<const Literal> arguments) = 0;
   // Releases device resources until the next Bind.
   virtual void Unbind() = 0;
-  // Restores donated arguments, allocates memory for results that were given away, and packs weights. Execute calls
-  // MakeReady if needed.
+  // Restores donated arguments, allocates memory for results that were given away, and packs weights. Execute calls it
+  // if needed.
   virtual Status MakeReady() = 0;
   virtual Status Execute(const RunOptions& options = {}) = 0;
-  // Host time of all host calls, including copies from and to the device.
+  // Time of all host calls, with copies from and to the device.
   virtual double HostCallSeconds() const = 0;
-  // The result of the last Execute. The caller owns its bytes.
+  // The last Execute's result. The caller owns its bytes.
   virtual Result<Literal> Output() = 0;
 
   Result<Literal> Run(std::span<const Literal> arguments, const RunOptions& options = {}) {
@@ -186,14 +185,14 @@ class Executable {
   }
 };
 
-// `device` must outlive the executable. Errors: U-codes at unsupported instructions.
+// Borrows `device`. Errors: U-codes at unsupported instructions.
 Result<std::unique_ptr<Executable>> Compile(const Module& optimized, Device& device,
                                             const CompileOptions& options = {});
 
 // `device` determines the target of code and calls.
 Result<std::shared_ptr<const Program>> CompileProgram(const Module& optimized, Device& device,
                                                       const CompileOptions& options = {});
-// Errors: R016 if the program was made for another kind of device.
+// Errors: R016 for another kind of device.
 Result<std::unique_ptr<Executable>> BindProgram(std::shared_ptr<const Program> program, Device& device);
 
 }  // namespace hlo::gpu

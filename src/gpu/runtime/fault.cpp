@@ -40,7 +40,7 @@ bool IsSameMemory(const KernelBuffer& a, const KernelBuffer& b) {
 }
 
 // Finds the values that steer each kernel (kernel/steering.h). An array that steers one kernel of a step counts as
-// steering in all kernels of the step.
+// steering in all.
 std::vector<kernel::Steering> SteeringOf(const std::vector<EmittedKernel>& kernels) {
   std::vector<kernel::Steering> steering;
   for (const EmittedKernel& one : kernels) steering.push_back(kernel::FindSteering(*one.kernel));
@@ -164,7 +164,7 @@ bool PlantInKernels(const kernel::Mutation& mutation, std::vector<EmittedKernel>
     auto mutated = std::make_shared<kernel::Kernel>(*kernels[k].kernel);
     if (!mutation.apply(*mutated, steering[k])) continue;
     kernels[k].kernel = std::move(mutated);
-    kernels[k].sharable.clear();  // With the fault, an element may be read after another thread has overwritten it.
+    kernels[k].sharable.clear();  // With the fault, elements may be read after another thread has overwritten them.
     planted = true;
   }
   return planted;
@@ -224,7 +224,7 @@ int PlantInBlock(const Fault& fault, Block& block) {
       if (fault.what == "late" && i + 1 < block.size()) {
         std::swap(block[i], block[i + 1]);
         ++planted;
-        ++i;  // A step is delayed by one place at most.
+        ++i;  // Delays a step by one place at most.
       }
     }
   }

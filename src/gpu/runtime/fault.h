@@ -1,5 +1,4 @@
-// Planted faults "KIND:NAME:FAULT", to test whether the comparison finds them. NAME is an instruction of the optimized
-// module, or "*":
+// Planted faults "KIND:NAME:FAULT", to test the comparison. NAME is an instruction of the optimized module, or "*":
 //
 //   kernel:fusion.3:dropped_term    in a kernel: a kernel::Mutation, or a Mutation of the instructions in it
 //   library:*:bit                   in the result of a library call
@@ -42,20 +41,20 @@ struct FaultKind {
 };
 std::span<const FaultKind> FaultKinds();
 
-// An empty text gives an empty fault. Errors: F004 with the possible values.
+// An empty text gives no fault. Errors: F004 with the possible values.
 Result<Fault> ParseFault(std::string_view text);
 
-// Returns whether the fault fits any of the kernels.
+// False if the fault fits none of the kernels.
 bool PlantInKernels(const kernel::Mutation& mutation, std::vector<EmittedKernel>& kernels);
 
-// Wraps a library call so that the first result has the fault.
+// The wrapped library call's first result has the fault.
 std::unique_ptr<LibraryCall> WithFault(std::unique_ptr<LibraryCall> call, std::string fault, const Shape& result);
 
-// Change the plan or the steps, and return the number of planted faults.
+// Return the number of faults planted in the plan or steps.
 int PlantInBuffers(const Fault& fault, BufferPlan& plan);
 int PlantInBlock(const Fault& fault, Block& block);
 
-// The error if no fault could be planted. `names` are the instructions of the fault's kind.
+// The error if no fault could be planted. `names` are the instructions of its kind.
 Error NothingPlanted(const Fault& fault, const std::vector<std::string_view>& names);
 
 }  // namespace hlo::gpu

@@ -77,13 +77,13 @@ class Orderer {
     return blocks <= multiprocessors_;
   }
 
-  // If one node has an unknown number of blocks (0), the side has, too.
+  // A side has an unknown number of blocks (0) if one node has.
   static void Add(NodeWeight* side, const NodeWeight& more, bool is_first) {
     side->seconds += more.seconds;
     side->blocks = more.blocks == 0 || (side->blocks == 0 && !is_first) ? 0 : std::max(side->blocks, more.blocks);
   }
 
-  // Weight of the nodes from `node` on, up to the first node that waits for one of `others`.
+  // Weight from `node` to the first node that waits for one of `others`.
   NodeWeight SideFrom(int node, const std::vector<int>& others) const {
     NodeWeight side;
     for (int later = node; later < Count(); ++later) {

@@ -1,4 +1,4 @@
-// The condition of a loop, computed in the kernel that sets it. This may be the last kernel of the loop's body.
+// A loop's condition, computed in the kernel that sets it, possibly the body's last one.
 #ifndef HLO_GPU_RUNTIME_LOOP_CONDITION_H_
 #define HLO_GPU_RUNTIME_LOOP_CONDITION_H_
 
@@ -13,12 +13,11 @@
 
 namespace hlo::gpu {
 
-// Emits code for one thread. `again` is true if there is another trip. See LoopConditionKernel for the other arguments.
+// Emits code for one thread. `again` is true if there is another trip. Other arguments: LoopConditionKernel.
 void SetLoopCondition(kernel::KernelBuilder& k, kernel::Array condition, kernel::Value again, kernel::Array trips,
                       bool first);
 
-// The kernel's parameters are the condition, the values at `places` and the trip counters. `places` may lack the
-// counters.
+// Parameters: the condition, the values at `places` and the trip counters, which `places` may lack.
 struct LoopCondition {
   kernel::Kernel kernel;
   std::vector<PlaceNumber> places;
@@ -33,7 +32,7 @@ struct FoldedCondition {
   std::vector<PlaceNumber> places;  // All parameters except the condition, which follows the parameters of `work`.
   bool counts = false;              // The last parameter is a counter.
 };
-// Appends `tail` to the kernel of `work`. Empty if impossible.
+// Appends `tail` to `work`'s kernel. Empty if impossible.
 std::optional<FoldedCondition> FoldBehind(const Program& program, const KernelWork& work, const kernel::Kernel& kernel,
                                           const LoopCondition& tail);
 

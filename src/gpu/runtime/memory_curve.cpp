@@ -9,7 +9,7 @@
 namespace hlo::gpu {
 namespace {
 
-// Buffers in the arena are padded, and outputs are not.
+// Arena buffers are padded, outputs are not.
 int64_t BytesIn(Area area, int64_t bytes) { return area == Area::kOutput ? bytes : AlignedBytes(bytes); }
 
 bool HoldsAt(const std::vector<Interval>& live, int64_t unit) {
@@ -28,7 +28,7 @@ std::vector<std::vector<int>> ValuesOfBuffers(const BufferPlan& plan) {
   return values;
 }
 
-// Disjoint intervals in which the buffer has a live value.
+// Disjoint intervals in which the buffer is live.
 std::vector<Interval> LivesOf(const BufferPlan& plan, const std::vector<int>& buffer) {
   std::vector<Interval> all, lives;
   for (const int v : buffer) {

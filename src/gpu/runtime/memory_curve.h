@@ -1,4 +1,4 @@
-// The memory in use over time according to the buffer plan.
+// The buffer plan's memory in use over time.
 #ifndef HLO_GPU_RUNTIME_MEMORY_CURVE_H_
 #define HLO_GPU_RUNTIME_MEMORY_CURVE_H_
 
@@ -11,7 +11,7 @@ namespace hlo::gpu {
 
 struct Program;
 
-// Bytes in use at one position (values.h), without arguments, constants, counters and packed weights.
+// Bytes at a position (values.h), without arguments, constants, counters and packed weights.
 struct MemoryPoint {
   int64_t temporaries = 0;  // In the arena. A multiple of kBufferAlignment.
   int64_t outputs = 0;      // Outside the arena.
@@ -28,7 +28,7 @@ struct HeldBuffer {
 struct MemoryCurve {
   std::vector<MemoryPoint> at;
   std::vector<int64_t> position_of_step;  // Indexed by Program::steps.
-  int64_t peak = 0;                       // The first position at which bytes() is largest.
+  int64_t peak = 0;                       // First position with the largest bytes().
   std::vector<HeldBuffer> at_peak;        // The largest first.
 };
 

@@ -39,7 +39,7 @@ void FlattenCalls(Module& module) {
 
 bool IsControlOrView(const Instruction& inst) {
   if (inst.Is(Opcode::kBitcast)) return !HasDynamicSizes(inst);
-  // A reshape is a view if both of its shapes are row-major, because its bytes then stay in the same order.
+  // Between row-major shapes a reshape keeps the order of bytes, and is a view.
   if (inst.Is(Opcode::kReshape))
     return inst.shape().HasDefaultLayout() && inst.operand(0).shape().HasDefaultLayout() && !HasDynamicSizes(inst);
   return inst.Is(kHandsOn) || inst.Is(Opcode::kParameter) || inst.Is(Opcode::kConstant) || inst.Is(Opcode::kAfterAll) ||

@@ -10,26 +10,26 @@
 
 namespace hlo::gpu {
 
-// A copy of `module` with the same ids. Each computation that control flow enters has a single caller, and thus its own
-// buffers. Regions that no planner supports are expanded (gpu/plan/planner.h).
+// A copy of `module` with the same ids. Computations that control flow enters have one caller each, and thus buffers of
+// their own. Regions that no planner supports are expanded (gpu/plan/planner.h).
 std::unique_ptr<Module> Prepare(const Module& module, const DeviceDescription& device);
 
-// Whether `inst` needs no step itself: control flow, views, parameters and constants.
+// Whether `inst` needs no step: control flow, views, parameters and constants.
 bool IsControlOrView(const Instruction& inst);
 bool IsStep(const Instruction& inst);
-// Whether `inst` is a copy with an unchanged layout. Such a copy does nothing if both sides share a buffer.
+// Whether `inst` is a copy that keeps the layout. It does nothing if both sides share a buffer.
 bool MovesBytes(const Instruction& inst);
 
 bool HasDynamicSizes(const Instruction& inst);
-// Bytes of an array in memory. If its sizes are dynamic, there is room for the largest sizes. The actual sizes,
-// s64[rank], follow at SizesOffset, a multiple of 8 bytes.
+// Bytes of an array, with room for the largest dynamic sizes. The actual ones, s64[rank], follow at SizesOffset, a
+// multiple of 8 bytes.
 int64_t BytesInMemory(const Shape& array);
 int64_t SizesOffset(const Shape& array);
 
-// Whether `value` has the sizes of `shape`, or smaller ones in dynamic dimensions.
+// Smaller sizes are allowed in dynamic dimensions.
 bool FitsInto(const Shape& value, const Shape& shape);
 
-// The instructions in the order of the schedule. Without a schedule, operands precede their users.
+// Instructions in scheduled order, or operands before their users.
 std::vector<Instruction*> RunOrder(const Computation& computation);
 
 }  // namespace hlo::gpu

@@ -1,5 +1,4 @@
-// A compiled program: steps, loops and branches over places in memory. It is immutable and contains no addresses, which
-// a Binding provides.
+// A compiled program: steps, loops and branches over places in memory. Immutable. A Binding provides the addresses.
 #ifndef HLO_GPU_RUNTIME_PROGRAM_H_
 #define HLO_GPU_RUNTIME_PROGRAM_H_
 
@@ -21,7 +20,7 @@ struct PlaceUse {
 };
 using PlaceNumber = int32_t;  // Index in Program::places.
 
-// A range of place numbers. Pointers to a kernel's arguments are adjacent in memory.
+// Pointers to a kernel's arguments are adjacent in memory.
 struct PlaceRange {
   PlaceNumber first = 0;
   int32_t count = 0;
@@ -36,7 +35,7 @@ struct KernelWork {
   int code;  // Index in Program::code.
   PlaceRange arguments;
   std::vector<bool> writes;  // Indexed by argument.
-  // Place of the kernel's trip counters (KernelBuffer::kTrips). 0 for a kernel without loops.
+  // Trip counters (KernelBuffer::kTrips), 0 for a kernel without loops.
   PlaceNumber trips = 0;
   std::vector<const Instruction*> loops = {};
 };
@@ -45,8 +44,8 @@ struct LibraryWork {
   int call;  // Index in Program::calls.
   PlaceRange operands, results;
   PlaceNumber scratch = 0, packed = 0;
-  bool pack_once = false;  // The operand is packed once after Bind, not in each run.
-  bool waits = false;      // The call waits for the device, so it cannot be recorded.
+  bool pack_once = false;  // Packs the operand once after Bind, not in each run.
+  bool waits = false;      // The call waits for the device and cannot be recorded.
 };
 
 struct FillWork {
@@ -62,7 +61,7 @@ struct HostWork {  // Runs CompileOptions::host.
 
 using Work = std::variant<KernelWork, LibraryWork, FillWork, HostWork>;
 
-// Work that needs the host cannot be recorded.
+// Such work cannot be recorded.
 inline bool NeedsHost(const Work& work) {
   const auto* const call = std::get_if<LibraryWork>(&work);
   return std::holds_alternative<HostWork>(work) || (call != nullptr && call->waits);
@@ -71,10 +70,10 @@ inline bool NeedsHost(const Work& work) {
 struct Step {
   const Instruction* instruction;
   int info = -1;                 // Index in Executable::steps().
-  std::vector<CopyWork> copies;  // Copies of operands that the work updates in place. They run before it.
+  std::vector<CopyWork> copies;  // Copy operands that the work then updates in place.
   std::vector<Work> work;
-  // Estimated seconds (shares.h), and thread blocks of the largest launch. 0 if unknown. A library call counts a block
-  // for each 128x128 elements of its result.
+  // Estimated seconds (shares.h), and blocks of the largest launch, 0 if unknown. A library call counts a block for
+  // each 128x128 elements of its result.
   double seconds = 0;
   int64_t blocks = 0;
 };
@@ -91,26 +90,26 @@ struct LoopNode {
   PlaceNumber predicate;
   Block body;
   std::vector<CopyWork> back;
-  // A copy of `back` that turns.h avoids. `copy` is its index. `state` and `next` are the body's places in the buffers
-  // of the state and of the next state. The next state alternates between `places`.
+  // A copy of `back`, with index `copy`, that turns.h avoids. `state` and `next` are the body's places in the buffers
+  // of the state and of the next state, which alternates between `places`.
   struct Turn {
     int copy;
     std::vector<PlaceNumber> state = {}, next = {};
     PlaceNumber places[2] = {};
   };
   std::vector<Turn> turns = {};
-  int64_t known_trips = -1;  // From the text of the loop (ir/trip_count.h). -1 if unknown.
+  int64_t known_trips = -1;  // From the loop's text (ir/trip_count.h). -1 if unknown.
   int64_t most_trips = -1;   // Limit of a planted fault (fault.h). -1 for none.
-  // Kernels in Program::code by which the device decides whether the loop goes on (conditions.h). `first` runs before
-  // the first trip, and `next` after each trip. -1 if the host decides.
+  // Kernels in Program::code by which the device decides whether the loop goes on (conditions.h): `first` before the
+  // first trip, `next` after each trip. -1 if the host decides.
   struct Decided {
     int first = -1, next = -1;
     PlaceRange arguments = {};
     PlaceNumber trips = 0;  // The place of the counters (TripField).
     PlaceRange next_arguments = {};
-    size_t handle_at = 0;        // Number of arguments of `next` before the condition.
-    bool computes = false;       // Whether `next` computes the condition itself.
-    const Step* last = nullptr;  // If not null: `next` also does this step's last work.
+    size_t handle_at = 0;        // Arguments of `next` before the condition.
+    bool computes = false;       // `next` computes the condition itself.
+    const Step* last = nullptr;  // A step whose last work `next` does too, or null.
   };
   Decided decided = {};
 };
@@ -125,9 +124,9 @@ struct BranchNode {
   std::vector<Branch> branches;
   struct Decided {
     bool by_device = false;
-    int set = -1;  // The kernel in Program::code that sets the conditions. -1 for none.
+    int set = -1;  // The kernel in Program::code that sets the conditions, or -1.
     PlaceRange arguments = {};
-    std::vector<int> asked = {};  // Branches that each have a condition. If empty, one condition is the branch number.
+    std::vector<int> asked = {};  // Branches with a condition each. Without any, one condition is the branch number.
   };
   Decided decided = {};
 };
@@ -140,7 +139,7 @@ struct ConstantData {
 struct Program {
   std::unique_ptr<const Module> module;
   CompileOptions options;
-  std::string target;  // The Device::target of code and calls.
+  std::string target;  // Device::target of code and calls.
   BufferPlan buffers;
   // Constants of the buffer plan, then literals of kernels. Indexed by Place::number.
   std::vector<ConstantData> constants;
@@ -170,7 +169,7 @@ void ForEachStep(const Block& block, const F& f) {
   }
 }
 
-// Calls f(const LoopNode&) for each loop, also for nested loops.
+// Calls f(const LoopNode&) for each loop, also for nested ones.
 template <class F>
 void ForEachLoop(const Block& block, const F& f) {
   for (const Node& node : block) {

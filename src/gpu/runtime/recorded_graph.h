@@ -1,4 +1,4 @@
-// The nodes of a recording in the order of queueing, for dumps.
+// A recording's nodes in the order of queueing, for dumps.
 #ifndef HLO_GPU_RUNTIME_RECORDED_GRAPH_H_
 #define HLO_GPU_RUNTIME_RECORDED_GRAPH_H_
 
@@ -11,10 +11,10 @@
 namespace hlo::gpu {
 
 struct RecordedNode {
-  // kTrips is a loop recorded as `trips` copies of its body. kLoop repeats its body. kBranch runs one of its bodies.
+  // kTrips: `trips` copies of a loop's body. kLoop repeats its body. kBranch runs one of its bodies.
   enum class Kind : uint8_t { kKernel, kLibrary, kCopy, kFill, kTrips, kLoop, kBranch };
   Kind kind;
-  const Instruction* instruction = nullptr;  // In Executable::module(). Null for a copy of the buffer plan.
+  const Instruction* instruction = nullptr;  // In Executable::module(). Null for the buffer plan's copies.
   std::string name;                          // The kernel's name. If empty, the instruction's name is shown.
   std::string how;                           // As in StepInfo.
   int64_t bytes = 0;                         // For copies and fills.

@@ -14,7 +14,7 @@ struct Dim {
   int64_t size, from, to;
 };
 
-// Removes dimensions of size 1, sorts by descending `to` and merges neighbours that are contiguous on both sides.
+// Removes sizes of 1, sorts by descending `to` and merges neighbours that are contiguous on both sides.
 std::vector<Dim> Merged(std::vector<Dim> dims) {
   std::erase_if(dims, [](const Dim& dim) { return dim.size == 1; });
   std::sort(dims.begin(), dims.end(), [](const Dim& a, const Dim& b) { return a.to > b.to; });
@@ -29,7 +29,7 @@ std::vector<Dim> Merged(std::vector<Dim> dims) {
   return merged;
 }
 
-// The side of a tile in elements. The cache holds the lines of both arrays for a tile.
+// A tile's side in elements. The cache holds its lines of both arrays.
 constexpr int64_t kTile = 32;
 
 template <class Word>
@@ -50,7 +50,7 @@ void CopyStrided(std::vector<Dim> dims, const Word* from, Word* to) {
     *to = *from;
     return;
   }
-  // A plane spans two dimensions: the most minor one of the destination and that of the source.
+  // A plane spans two dimensions: the most minor dimension of the destination and of the source.
   const Dim minor = dims.back();
   dims.pop_back();
   Dim other{1, 0, 0};

@@ -100,8 +100,8 @@ class SerialRunner {
     return steps;
   }
 
-  // Number of steps of an unrolled loop, otherwise -1. Loops with few steps are unrolled if the last run by the host
-  // had the known number of trips.
+  // Steps of an unrolled loop, otherwise -1. Loops with few steps are unrolled if the host's last run had the known
+  // number of trips.
   int64_t StepsOfTrips(const LoopNode& node) const {
     const int64_t most_steps = node.decided.first < 0 ? 4096 : 2000;
     const int64_t trips = node.known_trips, most = program_.options.max_loop_iterations;
@@ -128,7 +128,7 @@ class SerialRunner {
     return steps;
   }
 
-  // The first run is not recorded, because it creates objects, which a recording does not allow.
+  // The first run creates objects, which a recording does not allow.
   Status RunRecorded(std::span<const Node> nodes) {
     Binding::Recorded& kept = binding_.recorded(nodes);
     if (kept.recording != nullptr && timeline_.asks_log() && kept.pieces == nullptr) kept = {.runs = 1};
@@ -148,8 +148,8 @@ class SerialRunner {
     return RunNodes(nodes);
   }
 
-  // Whether unrolled loops still have the recorded trip counts. If not, the host runs the nodes once. If the counts
-  // still differ afterwards, the nodes are recorded again.
+  // Whether unrolled loops still have the recorded trip counts. If not, the host runs the nodes once. If counts still
+  // differ then, the nodes are recorded again.
   bool TripsHold(const Binding::Recorded& kept) const {
     return std::ranges::all_of(kept.unrolled, [&](const LoopNode* loop) { return StepsOfTrips(*loop) >= 0; });
   }
@@ -307,7 +307,7 @@ class SerialRunner {
     return LocatedAt(*branch.conditional, RunBranch(branch));
   }
 
-  // Runs `work` as `event`. While recording, the event is not timed but names a piece.
+  // A recorded event is not timed but names a piece.
   template <class Work>
   Status Timed(const TimelineEvent& event, const Work& work, bool on_host = false) {
     if (!recording_) return timeline_.Timed(event, on_host, work);
@@ -391,7 +391,7 @@ class SerialRunner {
         {binding_.Kernel(decided.first), binding_.Pointers(decided.arguments)},
         {binding_.Kernel(decided.next), binding_.Pointers(decided.next_arguments), decided.handle_at},
         [&] { return Into(&noted.bodies.front(), body); }));
-    // The last step's kernel, or a kernel of its own, sets the condition.
+    // The last step's kernel, or one of its own, sets the condition.
     if (decided.last != nullptr) timeline_.NameAs(last);
     else last = timeline_.Name({.kind = TimelineEvent::Kind::kWait});
     timeline_.EndLoop(all_trips, last);
@@ -552,7 +552,7 @@ class SerialRunner {
     return device_.Launch(binding_.Kernel(work.code), binding_.Pointers(work.arguments));
   }
 
-  // Unless trips are read at once, CheckLoops() reads them later.
+  // If trips are not read at once, CheckLoops() reads them later.
   Status LaunchLoops(const KernelWork& work) {
     TRY(Launch(work));
     return ReadsTripsAtOnce() ? ReadTrips(work) : Status();
@@ -615,10 +615,10 @@ class SerialRunner {
   TimelineWriter timeline_;
   int64_t named_ = -1;
   bool recording_ = false;
-  // A step whose last kernel also sets a loop's condition, and is launched with the condition.
+  // Its last kernel also sets a loop's condition, and is launched with it.
   const Step* left_out_ = nullptr;
   std::vector<const LoopNode*> unrolled_;
-  std::vector<RecordedNode>* noted_ = nullptr;  // Descriptions of recorded nodes. Null if not wanted.
+  std::vector<RecordedNode>* noted_ = nullptr;  // Descriptions of recorded nodes, or null.
   std::vector<int> noted_after_;                // Predecessors of the next description.
 };
 
@@ -639,7 +639,7 @@ Status RunSerially(Binding& binding, const RunOptions& options, double* host_cal
     return runner.CheckLoops();
   };
   Status done = run();
-  // An error of queued work can be reported by any later call.
+  // Any later call can report an error of queued work.
   const bool waits =
       options.wait_for_each || (timeline != nullptr && timeline->waits_for_each) || options.observer != nullptr;
   if (!done && done.error().exit == ExitCode::kDevice && !waits && done.error().diagnostics.back().hint.empty()) {

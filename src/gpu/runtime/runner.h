@@ -14,8 +14,8 @@ namespace hlo::gpu {
 // Runs the steps on the device's queue and waits.
 Status RunSerially(Binding& binding, const RunOptions& options, double* host_call_seconds);
 
-// Lists for each node the earlier nodes that it directly depends on, through memory or side effects, ascending. With
-// `binding`, memory is compared by pointers, otherwise by places.
+// The earlier nodes on which each node directly depends, through memory or side effects, ascending. With `binding`,
+// memory is compared by pointers, otherwise by places.
 std::vector<std::vector<int>> Dependencies(const Program& program, std::span<const Node> nodes,
                                            const Binding* binding = nullptr);
 

@@ -1,4 +1,4 @@
-// Estimates the share of each step in the run time from ir/cost.h and the rates of a device.
+// Estimates each step's share in the run time from ir/cost.h and a device's rates.
 #ifndef HLO_GPU_RUNTIME_SHARES_H_
 #define HLO_GPU_RUNTIME_SHARES_H_
 
@@ -10,13 +10,13 @@
 namespace hlo::gpu {
 
 struct StepShare {
-  // The seconds of all executions of the step, as a share of the run's. The denominator includes launches and all
-  // branches. 1 if unknown: in loops with unknown trip count, and if the cost analysis has a gap.
+  // Seconds of all executions of the step / seconds of the run, with launches and all branches. 1 if unknown: in loops
+  // with unknown trip count, and if the cost analysis has a gap.
   double share = 1;
-  double seconds = 0;  // Seconds of one execution without its launch. 0 if the cost analysis has a gap.
+  double seconds = 0;  // One execution without its launch. 0 if the cost analysis has a gap.
 };
 
-// `module` is prepared: each computation has one caller.
+// `module` comes from Prepare.
 std::unordered_map<const Instruction*, StepShare> SharesOfRun(const Module& module, const DeviceDescription& device);
 
 }  // namespace hlo::gpu

@@ -9,12 +9,10 @@
 
 namespace hlo::gpu {
 
-// Replaces the plan of a product or scatter by a plan for the host if `device` is a host with libraries. Other plans
-// are returned unchanged.
+// On a host with libraries, plans a product or scatter for the host. Other plans are unchanged.
 Result<FusionPlan> PlanForHost(const Instruction& inst, FusionPlan plan, const Device& device,
                                const CompileOptions& options);
-// The plan that the instruction carries, otherwise the planner's. A plan for a library call may lack the choice of
-// algorithm.
+// The instruction's plan, otherwise the planner's. A plan for a library call may lack the algorithm.
 Result<FusionPlan> PlanOfStep(const Instruction& inst, const Device& device, const CompileOptions& options);
 // Like PlanOfStep, with our own kernels only.
 Result<FusionPlan> OwnPlanOfStep(const Instruction& inst, const Device& device, const CompileOptions& options);

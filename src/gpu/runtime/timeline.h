@@ -12,43 +12,43 @@ namespace hlo::gpu {
 struct TimelineEvent {
   enum class Kind : uint8_t {
     kStep,
-    kCopies,  // Copies before a step, at the entry of a loop, or after a trip or branch.
-    // The decision of a loop or branch. The host reads a predicate, or a kernel in a graph sets a condition.
+    kCopies,  // Before a step, at a loop's entry, or after a trip or branch.
+    // A loop's or branch's decision: the host reads a predicate, or a kernel in a graph sets a condition.
     kWait,
   };
   Kind kind;
   int step = -1;      // Index in Executable::steps(), or -1.
-  int trip = -1;      // Index in `trips` of the innermost trip. -1 outside loops.
+  int trip = -1;      // Innermost trip in `trips`, -1 outside loops.
   int64_t bytes = 0;  // For kCopies.
-  int graph = -1;     // Number of the graph launch. -1 if the event was queued alone.
+  int graph = -1;     // Number of the graph launch, or -1.
   // Nanoseconds of the steady clock. The event or its graph is queued from `queued` to `queue_end`, and works from
-  // `begin` to `end`. On a host the two intervals are equal.
+  // `begin` to `end`. On a host both are equal.
   int64_t queued = 0, queue_end = 0, begin = 0, end = 0;
 };
 
-// One evaluation of a loop condition and the trip that followed.
+// One evaluation of a loop condition and its trip.
 struct TimelineTrip {
   int loop;  // Id of the `while` in Executable::module().
   int64_t number;
-  int parent;       // The trip of the enclosing loop. -1 for none.
+  int parent;       // The enclosing loop's trip, or -1.
   bool ran = true;  // If false, the condition ended the loop.
   int64_t begin = 0, end = 0;
 };
 
 struct Timeline {
-  size_t most_events = size_t{1} << 22;  // Limits the number of events, and also of trips.
+  size_t most_events = size_t{1} << 22;  // Limits events, and also trips.
 
   std::vector<TimelineEvent> events;  // In the order of queueing.
   std::vector<TimelineTrip> trips;
   int64_t dropped = 0;  // Number of events that are missing.
-  // Without a log, the run waited for each step. Gaps between steps then say nothing about normal runs.
+  // Without a log, the run waited for each step, so gaps say nothing about normal runs.
   bool waits_for_each = false;
   int64_t begin = 0, end = 0;
 
-  // Why the device's log is not used or failed. If set before the run, the log is not used.
+  // Why the device's log is not used or failed. Set before the run, it disables the log.
   std::string no_log;
   std::string log;                                      // Such as "CUPTI 13.0.1". Empty for none.
-  bool is_lost = false;                                 // The log failed, so there are no events.
+  bool is_lost = false;                                 // The log failed: there are no events.
   int64_t least_mhz = 0, most_mhz = 0, memory_mhz = 0;  // Clock rates of the device in the log. 0 if unknown.
 
   static int64_t Now() {

@@ -21,7 +21,7 @@ class GraphRun {
   void Add(const Activity& activity) { nodes_[activity.piece - pieces_.first][activity.node].push_back(&activity); }
   bool is_empty() const { return std::ranges::all_of(nodes_, &Nodes::empty); }
 
-  // The piece that enters a loop precedes the pieces of the body, whose trips depend on it.
+  // The piece that enters a loop precedes the pieces of its body, whose trips depend on it.
   void AddEvents(const TimelineEvent& launch) {
     for (size_t i = 0; i < nodes_.size(); ++i) Join(i);
     for (size_t i = 0; i < nodes_.size(); ++i) {
@@ -49,7 +49,7 @@ class GraphRun {
     int trip = -1;
   };
 
-  // The i-th execution of a piece consists of the i-th execution of each of its nodes.
+  // A piece's i-th execution has the i-th execution of each of its nodes.
   void Join(size_t piece) {
     std::vector<Execution>& all = executions_[piece];
     for (auto& [node, activities] : nodes_[piece]) {
@@ -68,7 +68,7 @@ class GraphRun {
     return std::ranges::lower_bound(all, time, {}, &Execution::begin) - all.begin();
   }
 
-  // The trip of an execution at `time`. `around` is the trip of the launch.
+  // The trip of an execution at `time`, in the launch's trip `around`.
   int TripAt(int recorded, int64_t time, int around) {
     if (recorded < 0) return around;
     const RecordedPieces::Trip& trip = pieces_.trips[recorded];
@@ -127,7 +127,7 @@ void TimelineWriter::End() {
 }
 
 // An activity outside the pieces of its graph belongs to a node that the driver adds for conditions, and counts as
-// waiting. An activity without a launch belongs to the last earlier launch of its graph.
+// waiting. An activity without a launch belongs to its graph's last earlier launch.
 void TimelineWriter::Sort(const Activities& told) {
   timeline_->dropped += static_cast<int64_t>(told.dropped);
   std::tie(timeline_->least_mhz, timeline_->most_mhz, timeline_->memory_mhz) =

@@ -1,4 +1,4 @@
-// Records the actions of a runner in its timeline, with one of three clocks:
+// Records a runner's actions in its timeline, with one of three clocks:
 //
 //   the host's clock    on a host, around the work
 //   the device's log    if it has one (gpu/device/activity_log.h). The log numbers queued work. In a recording, each
@@ -22,8 +22,8 @@
 namespace hlo::gpu {
 
 struct RecordedPieces {
-  // A trip of an unrolled loop. If `number` is -1, these are all trips of a loop that the device decides. Each
-  // execution of piece `begins` starts the loop, and each execution of piece `ends` ends a trip.
+  // A trip of an unrolled loop, or with `number` -1 all trips of a loop that the device decides. Each execution of
+  // piece `begins` starts the loop, of piece `ends` ends a trip.
   struct Trip {
     int loop;
     int64_t number = -1;
@@ -34,7 +34,7 @@ struct RecordedPieces {
     TimelineEvent event;
     int trip = -1;  // Index in `trips`.
   };
-  int64_t first = 0;  // Number of the first piece. It is unique among all recordings of the process.
+  int64_t first = 0;  // First piece's number, unique in the process.
   std::vector<Piece> pieces;
   std::vector<Trip> trips;
 };
@@ -46,11 +46,11 @@ class TimelineWriter {
 
   bool is_on() const { return timeline_ != nullptr; }
   bool asks_log() const { return log_ != nullptr; }
-  // Errors in Begin and End do not fail the run. They set Timeline::no_log.
+  // Errors in Begin and End only set Timeline::no_log.
   void Begin();
   void End();
 
-  // Runs `work` and times it as `event`. With `on_host` the work itself runs on the host, otherwise `work` queues it.
+  // Runs and times `work`, which itself runs on the host (`on_host`) or queues work.
   template <class Work>
   Status Timed(TimelineEvent event, bool on_host, const Work& work) {
     if (IsFull()) return work();
@@ -89,10 +89,9 @@ class TimelineWriter {
   Status Replay(const Recording& recording, const std::shared_ptr<const RecordedPieces>& pieces);
   void BeginRecording();
   std::shared_ptr<const RecordedPieces> EndRecording() { return std::exchange(making_, nullptr); }
-  // Makes the nodes that were recorded since the last piece a piece of `event`. Returns the number of the piece, or -1
-  // without a log.
+  // The nodes recorded since the last piece become a piece of `event`. Returns its number, or -1 without a log.
   int64_t Name(TimelineEvent event);
-  // Adds these nodes to an existing piece.
+  // Adds these nodes to a piece.
   void NameAs(int64_t piece);
   int EnterTrip(int loop, int64_t number, int64_t begins = -1);
   void LeaveTrip(int outer) { recorded_trip_ = outer; }
@@ -117,7 +116,7 @@ class TimelineWriter {
   Timeline* timeline_;
   ActivityLog* log_ = nullptr;
   int trip_ = -1;
-  std::vector<Launched> launched_;  // The log numbers launches by index + 1.
+  std::vector<Launched> launched_;  // The log's number is index + 1.
   int graphs_ = 0;
   std::shared_ptr<RecordedPieces> making_;
   int recorded_trip_ = -1;

@@ -1,5 +1,5 @@
-// Avoids copying the state at the end of each trip, in loops whose trips are recorded one by one. Trips write the next
-// state alternately to two places. One copy follows the last trip.
+// Avoids copying the state at the end of each trip, if trips are recorded one by one. Trips write the next state
+// alternately to two places. One copy follows the last trip.
 #ifndef HLO_GPU_RUNTIME_TURNS_H_
 #define HLO_GPU_RUNTIME_TURNS_H_
 
@@ -13,17 +13,16 @@
 
 namespace hlo::gpu {
 
-// Fewer trips do not justify the memory.
+// Fewer trips are not worth the memory.
 constexpr int64_t kLeastTripsInTurns = 3;
 
-// Finds the copies in `back` that can be avoided, ascending, with the affected places of `body`. Their two buffers have
-// no other copy, and the body uses the buffers only for the state and values of the same trip. `value_at` is the value
-// of each place, or -1.
+// The avoidable copies in `back`, ascending, with the affected places of `body`. Their two buffers have no other copy,
+// and the body uses them only for the state and values of the same trip. `value_at` is the value of each place, or -1.
 std::vector<LoopNode::Turn> FindTurns(const Instruction& loop, const BufferPlan& buffers,
                                       std::span<const PlannedCopy> back, PlaceRange body,
                                       std::span<const int> value_at);
 
-// Until its destruction, points the places of alternating state to the memory for `trip`.
+// Until its destruction, places of alternating state point to the memory for `trip`.
 class InTurns {
  public:
   InTurns(Binding& binding, const LoopNode& loop, int64_t trip);

@@ -152,7 +152,7 @@ class Finder {
     Walk(*attrs.condition);
     const int64_t test = found_.positions++;
     for (const int value : LeavesOf(attrs.condition->root())) UseOf(value, test);
-    // The loop ends after its condition, with the state as the result.
+    // The loop ends after its condition, with the state as result.
     for (const int value : state) UseOf(value, test);
     Walk(*attrs.body);
     const Leaves next = LeavesOf(attrs.body->root());
@@ -160,7 +160,7 @@ class Finder {
     found_.ends_of[loop.id()] = {back};
     for (size_t i = 0; i < state.size(); ++i) {
       if (Same(next[i]) == state[i]) {
-        same_as_[state[i]] = Same(initial[i]);  // The body returns the element unchanged.
+        same_as_[state[i]] = Same(initial[i]);  // The body passes it on.
         continue;
       }
       UseOf(next[i], back);
@@ -210,7 +210,7 @@ class Finder {
   }
 
   bool Encloses(int loop, int inner) const {
-    while (inner > loop) inner = loops_[inner].parent;  // An inner loop has a greater number than its outer loops.
+    while (inner > loop) inner = loops_[inner].parent;  // Inner loops have greater numbers.
     return inner == loop;
   }
 
@@ -233,7 +233,7 @@ class Finder {
     }
   }
 
-  // A value may share the result's buffer only if all operand leaves with this value may.
+  // A value may share the result's buffer only if all its operand leaves may.
   bool MayShare(const InPlace& pair) {
     const Value& result = found_.values[pair.result];
     const Instruction& step = *result.definition;

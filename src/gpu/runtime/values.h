@@ -1,7 +1,7 @@
 // The values in memory when a prepared module runs, and their lives.
 //
 // A *value* is an array that an instruction computes or that control flow carries (the state of a `while`, the result
-// of a `conditional`). Each leaf of each instruction refers to a value. Views share the value of their operand.
+// of a `conditional`). Each leaf of each instruction refers to a value. Views share their operand's.
 //
 // Time is a line of positions: one for each step in run order, and more for control flow:
 //
@@ -10,8 +10,8 @@
 //
 // A position has four units. The step at p needs its operands until 4p + 2 and its results from 4p + 1: they overlap.
 //
-// If a value from outside a loop is used inside, it lives until the end of the loop. A loop's state is not live between
-// its last use in the body and B, so the next state may use its memory.
+// A value from outside that a loop uses lives until the end of the loop. A loop's state is not live between its last
+// use in the body and B, so the next state may use its memory.
 #ifndef HLO_GPU_RUNTIME_VALUES_H_
 #define HLO_GPU_RUNTIME_VALUES_H_
 
@@ -31,7 +31,7 @@ enum class ValueKind : uint8_t {
   kParameter,  // A parameter of the entry. `leaf` counts the leaves of all parameters.
   kConstant,
   kComputed,
-  kState,  // Written by copies at the positions of `merges`, unless in place.
+  kState,  // Written by copies at the positions of `merges`, or in place.
   kScratch,
 };
 
@@ -47,25 +47,25 @@ struct Value {
   std::vector<Interval> live;  // Sorted, disjoint.
 };
 
-// At `position` the value `from` becomes the state `to`, in place or by a copy.
+// At `position` `from` becomes the state `to`, in place or by a copy.
 struct Merge {
   int64_t position;
   int from, to;
 };
 
-// Leaves of an operand and of the step's result that may share a buffer, because each thread reads an element before it
-// writes the same position.
+// Leaves of an operand and of the result that may share a buffer, because each thread reads an element before it writes
+// the same position.
 struct Share {
   int64_t operand;
   int operand_leaf, result_leaf;
-  bool must;  // The step does not write all elements, so the buffer must already hold the operand.
+  bool must;  // The buffer must hold the operand, because the step does not write all elements.
 };
 using ShareTable = std::unordered_map<const Instruction*, std::vector<Share>>;
 
 struct InPlace {
   int64_t position;
   int operand, result;
-  bool may;  // The step reads this operand only through leaves that may share.
+  bool may;  // The step reads the operand only through leaves that may share.
   bool must;
 };
 
@@ -74,8 +74,7 @@ struct Values {
   std::vector<std::vector<int>> of_instruction;  // Indexed by id and leaf.
   std::vector<Merge> merges;
   std::vector<InPlace> in_place;
-  // Indexed by id. For a step: its position. For a `while`: E. For a conditional: the position that reads the selector.
-  // Otherwise -1.
+  // Indexed by id. A step: its position. A `while`: E. A conditional: where the selector is read. Otherwise -1.
   std::vector<int64_t> position_of;
   std::vector<std::vector<int64_t>> ends_of;  // Indexed by id: {B} for while, {B0, B1, ...} for conditional.
   int64_t positions = 0;
@@ -84,7 +83,7 @@ struct Values {
 // `module` must come from Prepare.
 Values FindValues(const Module& module, const ShareTable& shares);
 
-// Adds a value that lives only during the step at `position`.
+// Adds a value of the step at `position` alone.
 int AddScratch(Values& values, const Instruction& inst, int64_t position, int64_t bytes);
 
 // Counts leaves in the order of ForEachLeaf.

@@ -14,7 +14,7 @@ namespace hlo {
 using IdGroups = std::vector<std::vector<int64_t>>;
 IdGroups WrittenGroups(const Instruction& collective);
 
-// Whether the same devices exchange data in the same way and order. Of a channel only its presence matters.
+// Whether the same devices exchange data in the same way and order. Only the presence of a channel matters.
 bool MeetAlike(const Instruction& a, const Instruction& b);
 
 // Whether `inst` has this opcode, one operand, an array of static size as its result, and no layout constraint.

@@ -232,7 +232,7 @@ DotAttrs DotOf(const RaggedDotAttrs& ragged, int64_t group) {
 bool Contains(const std::vector<int64_t>& dims, int64_t d) { return std::ranges::find(dims, d) != dims.end(); }
 
 // The dimensions of lhs that correspond to leading dimensions of the sizes: the batch, unless `kind` is the batch, and
-// those of `kind` before the ragged dimension.
+// dimensions of `kind` before the ragged one.
 std::vector<int64_t> InFront(const std::vector<int64_t>& batch, const std::vector<int64_t>& kind, int64_t ragged,
                              bool is_batch) {
   std::vector<int64_t> dims = is_batch ? std::vector<int64_t>() : batch;

@@ -155,7 +155,7 @@ Result<bool> PadDynamicSizes(Module& module, const PassContext& context) {
       continue;
     const int first_new = module.id_limit();
     changed |= Padder(*computation).Run(order, context);
-    // Remove whole arrays of which only the dynamic value is needed.
+    // Remove new whole arrays that are unused, because only the dynamic value is needed.
     for (Instruction* inst : computation->Instructions()) {
       if (!inst->removed() && inst->IsDead() && inst->id() >= first_new) computation->RemoveDeadTree(*inst);
     }

@@ -16,8 +16,8 @@ class WaitGraph {
   // exists.
   explicit WaitGraph(const std::vector<Instruction*>& order);
 
-  // Whether the group of `inst` depends on another group, that of `before`. Consecutive calls with the same `before`
-  // search each group only once.
+  // Whether the group of `inst` depends on the group of `before`, another group. Consecutive calls with the same
+  // `before` search each group only once.
   bool IsReachable(const Instruction& inst, const Instruction& before);
   // An instruction of a third group between the two groups, or null. The group of `inst` depends on it directly.
   const Instruction* InstructionBetween(const Instruction& inst, const Instruction& before);

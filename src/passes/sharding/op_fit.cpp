@@ -68,7 +68,7 @@ class Fitting {
     tensors_.push_back({&shape, &factors, split, is_result});
   }
 
-  // The seed tensor's atoms, and further ones of other tensors that do not contradict, the largest tensor first.
+  // The seed tensor's atoms, and further atoms of other tensors that do not contradict them, the largest tensor first.
   AtomsByFactor Assigned(size_t seed) const {
     std::vector<size_t> order(tensors_.size());
     for (size_t i = 0; i < order.size(); ++i) order[i] = i;

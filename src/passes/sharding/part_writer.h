@@ -66,7 +66,7 @@ class PartWriter {
   // element.
   Instruction& GatheredInPart(Instruction& result, Instruction& indices, const FactorIndex& index, int64_t size,
                               const Atoms& atoms);
-  // The rows that a dynamic-slice of the whole selects: those of the device's part, and zeros for the others.
+  // The rows that a dynamic-slice of the whole selects, with zeros for rows outside of the device's part.
   Instruction& SlicedInPart(Instruction& part, int64_t dim, int64_t size, Instruction& start, int64_t width,
                             const Atoms& atoms);
   struct PartUpdate {

@@ -50,7 +50,7 @@ class Partitioner {
   Result<Instruction*> ControlFlow(Local& local, const Instruction& inst);
   Result<Instruction*> RegionBorder(Local& local, const Instruction& inst);
   Result<Instruction*> ComputedInParts(Local& local, const Instruction& inst);
-  // Changes the operands to those of the op's part along a split factor.
+  // Changes the operands to the form that the op's part needs along a split factor.
   Status AdjustOperands(Local& local, PartWriter& writer, const Instruction& inst, const FactorRule& rule,
                         int64_t factor, const Atoms& atoms, std::vector<Instruction*>& operands);
   Status MaskPadding(PartWriter& writer, const Instruction& inst, const FactorRule& rule, int64_t factor,

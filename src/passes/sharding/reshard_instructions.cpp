@@ -396,7 +396,7 @@ class MoveWriter {
     return BlocksMerged(writer_, x, Blocks(axes_, removed, block));
   }
 
-  // For ops whose ids are devices, unlike those of all-to-all and collective-permute.
+  // For ops whose ids are devices. All-to-all and collective-permute take partitions.
   CollectiveAttrs GroupsOfDevices(const AtomList& atoms) {
     CollectiveAttrs attrs;
     attrs.channel_id = supply_.NextChannel();

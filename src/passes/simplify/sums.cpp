@@ -20,7 +20,8 @@ Computation* ReducerOf(const Instruction& inst) {
   return inst.Is(Opcode::kReduce) ? inst.attrs<ReduceAttrs>().to_apply : inst.attrs<ReduceWindowAttrs>().to_apply;
 }
 
-// The op of a reduce of one static array in one type. nullopt for other reduces, and for those of the rule's other row.
+// The op of a reduce of one static array in one type. nullopt for other reduces, and for reduces of the rule's other
+// row.
 template <bool kRounds>
 std::optional<Opcode> OpOfRow(const Instruction& inst) {
   if (inst.operand_count() != 2 || !IsStaticOfOneType(inst)) return std::nullopt;

@@ -454,7 +454,8 @@ Result<Instruction*> ReshapeOfCopy(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kCopy, {view});
 }
 
-// Maps dimensions of `to` to those of `from`. nullopt if a bitcast does more than permute dimensions and layout.
+// The dimension of `from` for each dimension of `to`. nullopt if a bitcast does more than permute dimensions and
+// layout.
 std::optional<std::vector<int64_t>> Renaming(const Shape& from, const Shape& to) {
   const auto &a = from.layout().minor_to_major, &b = to.layout().minor_to_major;
   if (!InMemory(from) || !InMemory(to) || from.rank() != to.rank() || from.type() != to.type()) return std::nullopt;

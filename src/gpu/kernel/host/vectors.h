@@ -15,7 +15,7 @@ bool IsStreamed(const ArrayInfo& array);
 // masked stores, which delay loads of partial results and do not stream. Its known length allows interleaving.
 bool IsWorthTwice(const HostFacts& facts, const Region& body);
 
-// The Forget function (distinct.h) of the host lowering. Of an array's size, it keeps one of three classes: small,
+// The Forget function (distinct.h) of the host lowering. It reduces an array's size to one of three classes: small,
 // large and streamed.
 void ForgetForHost(Kernel& kernel);
 

@@ -45,7 +45,7 @@ constexpr KernelKind kKinds[] = {
 #include "ir/kernel_kinds.def"
 };
 
-// Quotes a text with blanks. Needs no escapes, because names of libraries and algorithms contain no quotes.
+// Quotes a text with blanks. Names of libraries and algorithms contain no quotes.
 std::string InQuotes(const std::string& text) { return text.find(' ') == text.npos ? text : Str('"', text, '"'); }
 
 std::string KernelText(const KernelPlan& plan, const std::vector<Instruction*>& fused) {

@@ -1,6 +1,6 @@
 // A plan as text in a lock file (lock.h): "row_reduction heroes=2 tile=1x256 vector=4 threads=64". Kernels are
-// separated by " + ". Instructions are numbered by their position in the fused computation, so that the text is
-// independent of names.
+// separated by " + ". Instructions are numbered by position in the fused computation, so the text is independent of
+// names.
 #ifndef HLO_GPU_RUNTIME_TUNING_CHOICE_H_
 #define HLO_GPU_RUNTIME_TUNING_CHOICE_H_
 
@@ -13,7 +13,7 @@
 
 namespace hlo::gpu {
 
-// Splits at blanks. Text in double quotes belongs to one word, which drops the quotes: `library="oneDNN matmul"`.
+// Splits at blanks. Text in double quotes belongs to one word, without them: `library="oneDNN matmul"`.
 std::vector<std::string> WordsOf(std::string_view text);
 
 std::string ChoiceText(const FusionPlan& plan, const Instruction& fusion);

@@ -1,5 +1,5 @@
-// Candidates that must not be used: --xla_gpu_algorithm_denylist_path. Each line of the text file has the key of a step
-// or `*`, and words (choice.h). The line excludes candidates that have all of its words:
+// Candidates that must not be used: --xla_gpu_algorithm_denylist_path. Each line has the key of a step or `*`, and
+// words (choice.h). It excludes candidates that have all these words:
 //
 //   # gemm:jit is wrong here
 //   key=55d0c0ffee15900d  library=oneDNN algorithm=gemm:jit
@@ -19,7 +19,7 @@ namespace hlo::gpu {
 
 class Denylist {
  public:
-  // Errors (A027, at the line): the line starts with neither a key nor *, or has no words.
+  // Errors (A027, at the line): neither a key nor * at the start, or no words.
   static Result<Denylist> Read(const std::string& path);
 
   bool empty() const { return rows_.empty(); }

@@ -1,5 +1,5 @@
-// A device for the candidates of autotuning. With `zones`, each allocation has a pattern before and after it. A changed
-// pattern shows that a candidate wrote outside its memory.
+// A device for autotuning's candidates. With `zones`, each allocation has a pattern before and after it, whose change
+// shows a write outside the memory.
 #ifndef HLO_GPU_RUNTIME_TUNING_GUARDED_DEVICE_H_
 #define HLO_GPU_RUNTIME_TUNING_GUARDED_DEVICE_H_
 
@@ -13,18 +13,18 @@ namespace hlo::gpu {
 
 class GuardedDevice : public Device {
  public:
-  // `device` must outlive this object.
+  // Borrows `device`.
   GuardedDevice(Device& device, bool zones) : device_(device), zones_(zones) {}
   ~GuardedDevice() override;
 
-  // Waits and checks all zones. Returns "", or a text such as "512 bytes behind an allocation of 4.0 KiB".
+  // Waits and checks all zones. "", or such as "512 bytes behind an allocation of 4.0 KiB".
   Result<std::string> Violation();
-  // Evicts this device's memory from the caches. On a GPU, queues a write to other memory of at least twice the size of
-  // the last-level cache. Errors: kLimit if that memory cannot be allocated.
+  // Evicts this device's memory from caches. On a GPU, queues a write to other memory of at least twice the last-level
+  // cache. Errors: kLimit if that memory cannot be allocated.
   Status EmptyCaches();
-  // The most bytes of spilled registers among the kernels loaded since the last call.
+  // Most bytes of spilled registers among kernels loaded since the last call.
   int64_t TakeSpilledBytes() { return std::exchange(spilled_bytes_, 0); }
-  // The bytes of a zone for an allocation of `bytes`: as many bytes, within limits.
+  // As many bytes as the allocation, within limits.
   static int64_t ZoneBytes(int64_t bytes);
 
   std::string name() const override { return device_.name(); }

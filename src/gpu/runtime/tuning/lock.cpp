@@ -23,7 +23,7 @@ std::string HeaderText(const LockContext& context) {
   return out;
 }
 
-// Returns "", or the reason for a failure.
+// "", or why it failed.
 std::string ReadHeader(std::string_view line, LockContext* context) {
   const std::vector<std::string> words = WordsOf(line.substr(kTitle.size()));
   if (words.empty() || words[0] != kVersion)
@@ -37,14 +37,14 @@ std::string ReadHeader(std::string_view line, LockContext* context) {
   return context->tool.empty() || context->device.empty() ? "the header names no tool or no device" : "";
 }
 
-// Returns false unless the word is of the form `name=value`.
+// False unless the word is `name=value`.
 bool TakeNamed(std::string_view word, std::string_view name, std::string* value) {
   if (!word.starts_with(name) || word.substr(name.size(), 1) != "=") return false;
   *value = word.substr(name.size() + 1);
   return !value->empty();
 }
 
-// Returns "", or the reason for a failure.
+// "", or why it failed.
 std::string ReadDecision(std::string_view line, Decision* decision) {
   std::vector<std::string> words = WordsOf(line);
   constexpr size_t kEnd = 5, kBeginning = 2;

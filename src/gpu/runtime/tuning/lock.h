@@ -4,7 +4,7 @@
 //   fusion  f32[64,1024]->f32[64]  row_reduction heroes=2 tile=1x256 vector=4 threads=64  9.8us ±0.1 n=10 check=ok
 //   key=55d0...
 //
-// A header applies to the lines up to the next header. If a key occurs twice, the first line counts.
+// A header applies up to the next one. The first line with a key counts.
 #ifndef HLO_GPU_RUNTIME_TUNING_LOCK_H_
 #define HLO_GPU_RUNTIME_TUNING_LOCK_H_
 
@@ -25,7 +25,7 @@ struct LockContext {
   std::string tool, device;
   std::map<std::string, std::string> libraries;  // Versions of the libraries that modules needed.
 
-  // Compares without library versions. The keys of steps that use a library already contain its version.
+  // Ignores library versions, because keys of steps with a library contain them.
   bool SamePlace(const LockContext& other) const { return tool == other.tool && device == other.device; }
 };
 
@@ -33,7 +33,7 @@ struct Decision {
   std::string category;     // "gemm", "convolution", "fusion".
   std::string signature;    // Shapes, for people.
   std::string choice;       // See choice.h.
-  double microseconds = 0;  // The median of `samples` times.
+  double microseconds = 0;  // Median of `samples` times.
   double spread = 0;        // Half of the interquartile range.
   int64_t samples = 0;
   std::string check = "ok";  // See TuningHooks::Answer (race.h).
@@ -51,7 +51,7 @@ class Lock {
 
   // Errors (A026, at the line): no header at the start, an invalid line or key.
   static Result<Lock> Parse(std::shared_ptr<const SourceText> source);
-  // Returns an empty lock if the file does not exist.
+  // Empty if the file does not exist.
   static Result<Lock> ReadIfThere(const std::string& path);
 
   std::string ToString() const;
@@ -62,11 +62,11 @@ class Lock {
   void SetDecision(const LockContext& context, Decision decision);
   // The decisions for which `keeps` holds.
   Lock Only(const std::function<bool(const Decision&)>& keeps) const;
-  // Adds the decisions of `other` that are missing here.
+  // Adds decisions of `other` that are missing.
   void Merge(const Lock& other);
   // Decisions for other devices or tool versions: "3 for 'cpu znver3 ...' by 0.2.0". "" for none.
   std::string OthersText(const LockContext& context) const;
-  // Number of lines with the key of an earlier line and another choice.
+  // Lines with an earlier line's key and another choice.
   int64_t conflicts() const { return conflicts_; }
 
  private:
@@ -76,7 +76,7 @@ class Lock {
   int64_t conflicts_ = 0;
 };
 
-// The decision as a line, without line break.
+// A line without line break.
 std::string ToString(const Decision& decision);
 
 }  // namespace hlo::gpu

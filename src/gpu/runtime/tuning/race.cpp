@@ -32,12 +32,11 @@ constexpr size_t kMostVariantsOfOwn = 3;
 
 constexpr int kMostSamples = 10, kLeastSamples = 3;
 constexpr double kSampleMicroseconds = 20'000;
-// The last comparison, of the default plan with a faster candidate: numbers of bindings, and of rounds for each
-// binding.
+// The last comparison, of the default plan with a faster candidate: bindings, and rounds for each.
 constexpr int kBindings = 4;
 constexpr int kMostRounds = 5, kLeastRounds = 3;
 constexpr double kRoundsMicroseconds = 60'000;
-// Factor by which sampling may last longer if other processes take the cores.
+// Sampling may last so many times longer if other processes take the cores.
 constexpr int kPatience = 4;
 
 double MicrosecondsSince(Clock::time_point start) {
@@ -65,12 +64,12 @@ int64_t Interruptions() {
 struct Sample {
   double microseconds;
   bool is_interrupted;
-  double spent;  // Microseconds, including the time to empty the caches.
+  double spent;  // Microseconds, with emptying the caches.
 };
 int64_t CleanOf(const std::vector<Sample>& samples) {
   return std::ranges::count(samples, false, &Sample::is_interrupted);
 }
-// With too few uninterrupted samples the fastest sample counts, because it was disturbed least.
+// With too few uninterrupted samples the fastest counts, because it was disturbed least.
 void TakeTimes(const std::vector<Sample>& samples, Candidate* candidate) {
   const bool clean = CleanOf(samples) >= kLeastSamples;
   std::vector<double> times;
@@ -101,7 +100,7 @@ Result<FusionPlan> ChosenFor(const Instruction& fusion, Device& device, const Co
   return may_be_call ? AsOurs(std::move(plan)) : OwnPlanOfStep(fusion, device, compile);
 }
 
-// Drops the parts of a plan that autotuning does not choose.
+// Drops what autotuning does not choose.
 FusionPlan Comparable(FusionPlan plan, const Device& device, const CompileOptions& compile) {
   plan.target = compile.target->name;
   plan.slow.clear();
@@ -194,8 +193,7 @@ class Race {
     return zeros;
   }
 
-  // Returns whether candidates that spill registers may run, because no other candidate could be measured. Otherwise
-  // excludes them.
+  // Whether candidates that spill registers may run, because no other could be measured. Otherwise excludes them.
   bool DropThoseThatSpill() {
     const bool has_other =
         std::ranges::any_of(result_.candidates, [](const Candidate& each) { return each.samples > 0; });
@@ -209,7 +207,7 @@ class Race {
   Status Try(size_t i, bool may_spill) {
     Candidate& candidate = result_.candidates[i];
     if (!candidate.failure.empty() || programs_[i] == nullptr) return {};
-    guarded_.TakeSpilledBytes();  // Discards the count of a candidate that failed to load.
+    guarded_.TakeSpilledBytes();  // Discards the count of a candidate that did not load.
     auto executable = Started(i);
     if (!executable) {
       candidate.failure = executable.error().message();
@@ -315,8 +313,8 @@ class Race {
 
   using Turns = std::vector<Sample>;
 
-  // The default plan and the challenger run alternately, so that a busy machine slows down both. Addresses, and thus
-  // times, depend on the order of binding, so the challenger must win with several bindings.
+  // Both run alternately, so that a busy machine slows down both. Addresses, and thus times, depend on the order of
+  // binding, so the challenger must win with several bindings.
   Result<bool> BeatsFirst(int challenger) {
     std::array<Turns, 2> turns;
     int won = 0;
@@ -446,7 +444,7 @@ Result<std::vector<Candidate>> CandidatesFor(const Module& alone, Device& device
     add_some(VariantsOf(fusion, chosen, described), kMostVariants);
     return candidates;
   }
-  // A kernel of ours is a candidate for a library's product, too.
+  // Our kernel is a candidate for a library's product, too.
   const auto own = PlanKernels(fusion, described);
   if (!own || own->kernels.empty() || own->kernels.front().kind != KernelKind::kContraction) return candidates;
   add(*own);

@@ -1,4 +1,4 @@
-// Compiles, checks and times the candidates for one step on a device.
+// Compiles, checks and times candidates for a step.
 #ifndef HLO_GPU_RUNTIME_TUNING_RACE_H_
 #define HLO_GPU_RUNTIME_TUNING_RACE_H_
 
@@ -22,8 +22,7 @@ struct TuningHooks {
     std::string check;  // "ok": within derived bounds. "rough": close to the first candidate. "none": not checked.
     std::string wrong;  // Why the result is wrong, or empty.
   };
-  // Judges a result. `step` is the fusion in the candidate's program. `first` is the result of the first candidate that
-  // passed, or null.
+  // Judges a result. `step` is the fusion in the candidate's program. `first` is the first result that passed, or null.
   std::function<Result<Answer>(const StepInfo& step, std::span<const Literal> inputs, const Literal& actual,
                                const Literal* first)>
       judge;
@@ -36,7 +35,7 @@ struct Candidate {
   int64_t samples = 0;                  // 0 if the candidate was not timed.
   std::string check = "none";
   int64_t spilled_bytes = 0;  // For each thread.
-  std::string failure;        // Why the candidate is excluded, or empty.
+  std::string failure;        // Why it is excluded, or empty.
   bool is_wrong = false;      // The candidate wrote outside its memory or gave wrong results.
 };
 
@@ -44,34 +43,33 @@ struct RaceOptions {
   int level = 4;  // See docs/runtime.md#autotuning.
   // Empties the cache before each run (reuse.h).
   bool is_cold = false;
-  bool plant_wrong = false;  // Makes the last candidate give wrong results and appear to take no time.
+  bool plant_wrong = false;  // The last candidate gives wrong results and seems to take no time.
   std::chrono::steady_clock::time_point deadline;
   std::function<bool(const Candidate&)> is_denied;  // May be null.
 };
 
 struct RaceResult {
-  std::vector<Candidate> candidates;  // The first has the plan that is chosen without measurements.
-  int winner = -1;                    // Index in `candidates`. -1 if none can run or the time was up.
+  std::vector<Candidate> candidates;  // The first has the plan chosen without measurements.
+  int winner = -1;                    // In `candidates`. -1 if none can run or the time was up.
   bool out_of_time = false;
   bool planted = false;
   std::string why_warm;  // Why the caches could not be emptied, or empty.
 };
 
-// `alone` is a single step (step.h). A candidate that cannot be compiled or run is excluded with the reason.
+// `alone` is a single step (step.h). Candidates that cannot be compiled or run are excluded with the reason.
 Result<RaceResult> RunRace(const Module& alone, Device& device, const CompileOptions& compile,
                            const RaceOptions& options, const TuningHooks& hooks);
 
-// Returns the plan that is chosen without measurements, as text (choice.h). Errors: the step has no kernel.
+// The plan chosen without measurements, as text (choice.h). Errors: the step has no kernel.
 Result<std::string> WordsWithoutMeasuring(const Module& alone, Device& device, const CompileOptions& compile);
 
 // All candidates, including denied ones.
 Result<std::vector<Candidate>> CandidatesFor(const Module& alone, Device& device, const CompileOptions& compile);
 
-// The index of the first positive time that is within kTie of the fastest time. So the default plan wins ties. -1 for
-// none.
+// The first positive time within kTie of the fastest one, so that the default plan wins ties. -1 for none.
 int WinnerOf(std::span<const double> microseconds);
 
-// Times that differ by less than this share are equal.
+// Smaller relative differences are ties.
 inline constexpr double kTie = 0.02;
 
 }  // namespace hlo::gpu

@@ -16,10 +16,10 @@ namespace {
 struct Touch {
   int array;
   int64_t bytes;
-  int reader;  // Id of the step. -1 for a write.
+  int reader;  // Id of the step, or -1 for a write.
 };
 
-// Values that control flow passes on are one array, because they share memory or are copied.
+// Values that control flow passes on are one array: they share memory or are copied.
 class Arrays {
  public:
   explicit Arrays(const Values& values) : same_as_(values.values.size()) {
@@ -50,7 +50,7 @@ class Tracer {
 
  private:
   void Walk(const Computation& computation, int loops) {
-    // Loops are walked for two trips. Loops inside kMostLoops other loops are walked for one trip.
+    // Loops are walked for two trips, or one trip if inside kMostLoops others.
     constexpr int kMostLoops = 4;
     for (const Instruction* inst : RunOrder(computation)) {
       if (inst->Is(kControl)) {
@@ -107,17 +107,17 @@ class Timeline {
   int64_t all_ = 0;
 };
 
-// Parts of an array by their last access, oldest first. A step is assumed to access the oldest parts.
+// Parts of an array by last access, oldest first. A step is assumed to access the oldest ones.
 class Parts {
  public:
   explicit Parts(int64_t bytes) : untouched_(bytes) {}
 
-  // Returns how many of the bytes had left the cache.
+  // Returns the bytes that had left the cache.
   int64_t Touch(int64_t time, int64_t bytes, int64_t cache_bytes, Timeline& timeline) {
     int64_t gone = 0, left = bytes;
     if (const int64_t first = std::min(left, untouched_); first > 0) {
-      // The traced trips access these bytes for the first time. In a long loop an earlier trip accessed them, and since
-      // then the rest of the array.
+      // The traced trips access these bytes for the first time. In a long loop an earlier trip accessed them, and then
+      // the rest of the array.
       if (parts_.empty() || timeline.After(parts_.front().time) + untouched_ - first >= cache_bytes) gone += first;
       untouched_ -= first;
       left -= first;

@@ -1,4 +1,4 @@
-// Estimates which data a step finds in the device's last-level cache when it starts.
+// Estimates which data a step finds in the last-level cache.
 #ifndef HLO_GPU_RUNTIME_TUNING_REUSE_H_
 #define HLO_GPU_RUNTIME_TUNING_REUSE_H_
 
@@ -9,8 +9,8 @@
 
 namespace hlo::gpu {
 
-// Ids of the steps that find less than half of their input in the cache. Data is evicted after accesses to as many
-// other bytes as the cache holds. For a step in a loop, its last simulated trip decides. `module` comes from Prepare.
+// Ids of steps that find less than half of their input in the cache, from which accesses to as many other bytes as it
+// holds evict data. In a loop, the last simulated trip decides. `module` comes from Prepare.
 std::unordered_set<int> ColdSteps(const Module& module, int64_t cache_bytes);
 
 }  // namespace hlo::gpu

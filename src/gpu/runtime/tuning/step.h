@@ -1,4 +1,4 @@
-// The steps that autotuning handles: as a module of their own, and with a key that equal steps share.
+// Steps for autotuning: as modules of their own, with a key that equal steps share.
 #ifndef HLO_GPU_RUNTIME_TUNING_STEP_H_
 #define HLO_GPU_RUNTIME_TUNING_STEP_H_
 
@@ -13,21 +13,21 @@
 
 namespace hlo::gpu {
 
-// `with_libraries` adds the versions of libraries, which opens them.
+// `with_libraries` adds their versions, which opens them.
 LockContext ContextOf(const Device& device, const CompileOptions& options, bool with_libraries);
 
 // Whether `inst` is a fusion without a plan, with a plan that leaves the library's algorithm open
-// (passes/libraries/algorithm_pickers.cpp), or with an attention kernel of ours, which a library may replace. False for
+// (passes/libraries/algorithm_pickers.cpp), or with our attention kernel, which a library may replace. False for
 // dynamic sizes, and for regions, which are several kernels.
 bool MayTune(const Instruction& inst);
 
-// Makes a module whose result is `step` and whose parameters are its distinct operands.
+// A module with the result `step`, and its distinct operands as parameters.
 std::unique_ptr<Module> StepAlone(const Instruction& step);
 Instruction& StepOf(const Module& alone);
 
-// A key that is equal for equal fusions in every process. It covers shapes, layouts, the text without names, equal
-// operands, the target, compiler options, the context, and whether the step is cold (reuse.h). Keys of library calls
-// and attention also cover library versions.
+// Equal for equal fusions in every process. Covers shapes, layouts, the text without names, equal operands, the target,
+// compiler options, the context, and whether the step is cold (reuse.h). Keys of library calls and attention also cover
+// library versions.
 std::string KeyOf(const Instruction& step, bool is_cold, const LockContext& context, const CompileOptions& options);
 
 std::string CategoryOf(const Instruction& step);

@@ -26,7 +26,7 @@ using Clock = std::chrono::steady_clock;
 // Equal fusions, which get the same plan.
 struct Group {
   std::vector<Instruction*> steps;
-  // Shares of a run: of all steps, and of cold steps (reuse.h).
+  // Shares of a run: of all steps, and of cold ones (reuse.h).
   double share = 0, cold_share = 0;
   std::string key;
 
@@ -72,7 +72,7 @@ class Tuner {
   }
 
  private:
-  // Null if the lock has no decision, or if TuningOptions::keys or the denylist excludes it.
+  // Null if the lock has none, or if TuningOptions::keys or the denylist excludes it.
   const Decision* DecisionFor(const Group& group) {
     if (options_.keys && std::ranges::find(*options_.keys, group.key) == options_.keys->end()) return nullptr;
     const Decision* const decision = lock_.Find(context_, group.key);

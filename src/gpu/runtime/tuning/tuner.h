@@ -16,31 +16,31 @@
 
 namespace hlo::gpu {
 
-// A tuned step, together with all steps that have the same key.
+// All steps with one key.
 struct TunedStep {
   std::string name;
   int steps = 1;         // Number of steps with this key.
-  double share = 0;      // The sum of their shares in the run time.
+  double share = 0;      // Sum of their shares in the run time.
   bool is_cold = false;  // See RaceOptions.
   Decision decision;
   bool was_cached = false;
-  std::string without;  // The default plan, if TuningOptions::names_defaults is set. "" if the step has no kernel.
+  std::string without;  // The default plan, with TuningOptions::names_defaults. "" without a kernel.
   RaceResult race;      // Set if the steps were measured.
 };
 
 struct TuningReport {
   double seconds = 0;
-  // `wanted`: keys that could get a measured plan. `cached`: the wanted keys that the lock has.
+  // `wanted`: keys that could get a measured plan. `cached`: those that the lock has.
   int wanted = 0, cached = 0;
-  int unfinished = 0;            // Keys without a result because the time was up.
-  std::vector<TunedStep> steps;  // In the order of measurement, after the steps found in the lock.
+  int unfinished = 0;            // Keys without a result when the time was up.
+  std::vector<TunedStep> steps;  // In the order of measurement, after those from the lock.
   std::vector<std::string> notes;
   int planted = 0;
   Lock used;
-  bool wrote = false;  // Whether the file TuningOptions::write_to was written.
+  bool wrote = false;  // TuningOptions::write_to was written.
 };
 
-// Adds plans to the fusions of `module` that may be tuned (step.h). Errors: A026 and A010 of the files, C030 with
+// Adds plans to fusions of `module` that may be tuned (step.h). Errors: A026 and A010 of the files, C030 with
 // require_cached, C031 with stop_on_wrong, C032 with strict.
 Result<TuningReport> Tune(Module& module, Device& device, const CompileOptions& compile, const TuningOptions& options,
                           const TuningHooks& hooks);
