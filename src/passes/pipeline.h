@@ -51,9 +51,9 @@ struct PipelineOptions {
   bool partitions = false;
   // Skipped names: a pass, a stage, `name#k` for its k-th instance, `stage/name` or `stage/name#k`.
   std::vector<std::string> disabled;
-  // If not empty, only these instances run.
+  // If not empty, only instances with these names run.
   std::vector<std::string> only;
-  int opt_bisect_limit = -1;  // Skips higher numbers. -1 skips none.
+  int opt_bisect_limit = -1;  // Skips instances with higher numbers. -1 skips none.
   // Skip instances before `start_from`, from `stop_before` on, and after `stop_after`. A pass means its first instance,
   // a stage its start, or for `stop_after` its end.
   std::string start_from, stop_before, stop_after;

@@ -6,7 +6,7 @@
 namespace hlo {
 namespace {
 
-// Parts of dynamic dimensions have unknown sizes.
+// Dynamic dimensions are excluded, because their parts have unknown sizes.
 Result<Instruction*> ExpandShuffle(Instruction& inst, const PassContext&) {
   if (!inst.Is(Opcode::kShuffle)) return nullptr;
   Instruction* x = &inst.operand(0);

@@ -9,7 +9,7 @@
 namespace hlo {
 namespace {
 
-// Repeated rewriting gives a tree. Only the shape rule knows which groups of dynamic sizes are dynamic.
+// Repeated rewriting gives a tree. Dynamic sizes are excluded: the shape rule decides which groups are dynamic.
 Result<Instruction*> SplitConcatenate(Instruction& inst, const PassContext& context) {
   if (!inst.Is(Opcode::kConcatenate)) return nullptr;
   // Groups of 1 would not terminate.
@@ -41,7 +41,7 @@ constexpr Rule kRules[] = {
 
 std::span<const Rule> VariadicRules() { return kRules; }
 
-// A fusion's number of parameters would not change.
+// Skips fusions, whose number of parameters would not change.
 Result<bool> SplitVariadics(Module& module, const PassContext& context) {
   return RewriteEach(SequentialComputations(module), context, kRules);
 }

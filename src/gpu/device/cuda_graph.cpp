@@ -6,7 +6,7 @@
 namespace hlo::gpu {
 namespace {
 
-// `graph` owns the conditions of conditional nodes.
+// `graph` is kept if it has conditional nodes, because it owns their conditions.
 struct CudaRecording : Recording {
   CudaRecording(const Driver& driver, CudaHandle context) : driver(driver), context(context) {}
   ~CudaRecording() override {

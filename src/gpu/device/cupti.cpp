@@ -284,7 +284,7 @@ class CuptiLog : public ActivityLog {
     return {};
   }
 
-  // CUPTI reports launch numbers only for recorded API calls.
+  // Records API calls too, because CUPTI reports launch numbers only for recorded calls.
   Status Enable() {
     TRY(SynchronizeClocks());
     for (const ActivityKind kind :

@@ -26,7 +26,7 @@ namespace hlo::gpu {
 
 class ActivityLog;
 
-// Bytes, for allocations and buffers within them.
+// Alignment of allocations and of buffers within them, in bytes.
 constexpr int64_t kBufferAlignment = 256;
 constexpr int64_t AlignedBytes(int64_t bytes) {
   return (bytes + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
@@ -123,7 +123,7 @@ class Device {
   };
   virtual Decisions Decides() const { return Decisions::kNone; }
   virtual std::string WhyHostDecides() const { return "this device cannot evaluate conditions in a graph"; }
-  // `first` sets the condition before the loop, `next` after each trip.
+  // Records a loop. `first` sets the condition before it, `next` after each trip.
   virtual Status RecordWhile(const ConditionLaunch& /*first*/, const ConditionLaunch& /*next*/,
                              const std::function<Status()>& /*body*/) {
     return {};
@@ -154,7 +154,7 @@ class Device {
   Result<void*> LibraryState(const void* library, const std::function<Result<std::shared_ptr<void>>()>& make);
 
  protected:
-  // Required first in destructors if library states use the device.
+  // A destructor must call this first if library states use the device.
   void EndLibraryStates() { library_states_.clear(); }
 
  private:

@@ -41,7 +41,7 @@ struct EmulatorTable {
                      void (*set_condition)(uint64_t handle, uint32_t value));
 };
 
-// A double exports this void(const EmulatorTable*).
+// The function that a double exports: void(const EmulatorTable*).
 constexpr char kAttachSymbol[] = "hlo_double_attach";
 
 // False if `library` is not a double.

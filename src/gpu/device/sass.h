@@ -21,7 +21,7 @@ struct Assembler {
   std::vector<std::string> search;
 };
 
-// Error: PtxasVersion's, if nvJitLink is missing too.
+// Error: the one of PtxasVersion, if nvJitLink is missing too.
 Result<Assembler> FindAssembler(const std::vector<std::string>& search);
 
 struct Sass {

@@ -8,7 +8,7 @@
 namespace hlo::gpu {
 namespace {
 
-// Expands a pattern. NVIDIA's wheels have site-packages/nvidia/*/lib.
+// The folders that match a pattern. NVIDIA's wheels have site-packages/nvidia/*/lib.
 std::vector<std::string> FoldersLike(const std::string& pattern) {
   glob_t found = {};
   std::vector<std::string> folders;

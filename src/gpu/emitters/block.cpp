@@ -42,7 +42,7 @@ constexpr int64_t kMostBlocksOfCluster = 8;
 
 // An array's location. Empty for an array without elements or reads.
 using Home = std::variant<std::monostate, Value, Variable, Array>;
-// A location for each leaf.
+// A location for each leaf of a value's shape.
 using Homes = std::vector<Home>;
 using Known = std::unordered_map<const Instruction*, Homes>;
 

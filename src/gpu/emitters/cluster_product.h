@@ -18,7 +18,7 @@ class ClusterColumns {
   void Open() { rank_ = k_.cluster_rank(); }
   int64_t blocks() const { return k_.cluster(); }
   kernel::Value rank() const { return rank_; }
-  // This block's element `i` in the whole array.
+  // The position in the whole array of this block's element `i`.
   kernel::Value At(kernel::Value i) const { return i / own_ * period_ + rank_ * own_ + i % own_; }
   // Copies an array that is distributed by columns from all blocks.
   void Gather(const kernel::Array& from, const kernel::Array& to, int width) const;
@@ -39,7 +39,7 @@ class ClusterProduct {
                  int64_t terms);
 
   int64_t SumElements() const { return split_.sums * product_.rows * own_columns_; }
-  // Most additions for a term.
+  // The most additions that a term passes through.
   int64_t Chain() const { return terms_ / split_.sums + split_.sums; }
   // Required once before the first product.
   void LoadWeights(const kernel::Array& weights, int width);

@@ -53,7 +53,7 @@ Status CheckRoots(const FusionBody& body, const FusionPlan& plan) {
       const Instruction& root = *body.roots()[0].inst;
       written[0] += root.Is(Opcode::kScatter) && root.operand(root.operand_count() - 1).shape().NumElements() == 0;
     }
-    // Other kernels of a sort or fft write scratch memory.
+    // All kernels of a sort or fft except the last write scratch memory.
     const bool has_steps = kernel.kind == KernelKind::kSort || kernel.kind == KernelKind::kFft;
     const bool is_step = has_steps && &kernel != &plan.kernels.back();
     if (kernel.operand || kernel.totals || is_step) continue;

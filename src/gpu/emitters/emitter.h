@@ -27,7 +27,7 @@ struct KernelBuffer {
   enum class Kind : uint8_t {
     kOperand,  // A read-only leaf of an operand.
     kOutput,   // A leaf of the result, wholly written unless in_place_operand is set.
-    kScratch,  // Equal `scratch` in a fusion means one buffer.
+    kScratch,  // Kernels of a fusion share buffers of equal `scratch`.
     kLiteral,  // A constant too large for the code.
     kTrips,
   };
@@ -37,15 +37,15 @@ struct KernelBuffer {
   int64_t bytes = 0;
   int scratch = 0;
   bool zeroed = false;  // For scratch: zero before the first kernel, and left zero.
-  Literal literal;
+  Literal literal;      // In row-major order.
   // kOutput: if set, only a part is written. The rest must already contain this operand leaf, which shares the buffer
   // or was copied.
   int64_t in_place_operand = -1;
   ShapeIndex in_place_index;
 };
 
-// An operand leaf that may share its buffer with an output leaf: only the thread that writes a position reads the
-// element there, before. Updates in place are not listed.
+// An operand leaf that may share its buffer with an output leaf: each element is read only by the thread that then
+// writes its position. Updates in place are not listed.
 struct SharablePair {
   int64_t operand = 0;
   ShapeIndex operand_index, output;

@@ -13,7 +13,7 @@ namespace {
 using kernel::Array;
 using Kind = ElementNode::Kind;
 
-// Larger literals are not tables in the code.
+// Literals of at most this many elements are tables in the code.
 constexpr int64_t kTableElements = 64;
 
 // Bounds the intermediate values of e. Sums are added in any order, so terms' magnitudes are added.

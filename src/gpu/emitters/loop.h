@@ -15,7 +15,7 @@ namespace hlo::gpu {
 // The results that a loop or transpose plan writes.
 class LoopTarget {
  public:
-  // Borrowed: the space must not outlive this object.
+  // The space must not outlive this object.
   Result<std::unique_ptr<LoopSpace>> SpaceOf(const EmitRequest& request, bool flat);
 
  private:

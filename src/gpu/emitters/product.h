@@ -17,7 +17,7 @@ namespace hlo::gpu {
 // Error C001 if product kernels do not support the hero.
 Result<const Instruction*> ProductOf(const EmitRequest& request);
 
-// Error C001 without such a space or terms.
+// Error C001 if the product has no such space or no terms.
 Result<std::unique_ptr<ContractionSpace>> ProductSpaceOf(const EmitRequest& request, const Instruction& product);
 // Rows, columns, terms.
 std::array<TileAxis, 3> ProductAxes(const ContractionSpace& space);
@@ -38,7 +38,7 @@ class ProductResults {
              int64_t tile_columns);
   // The row's variables are bound. The column is the lane.
   void StoreRow(const kernel::Slot& sum, kernel::Value column0, int64_t tile_columns);
-  // `chain`: most additions for a term.
+  // `chain` is the most additions that a term passes through.
   EmittedKernel Finish(std::string_view emitter, kernel::Type accumulator, int64_t chain,
                        SumRounding rounding = SumRounding::kNearest) &&;
 

@@ -1,4 +1,4 @@
-// Several reduces computed together.
+// Several reduces that are computed together.
 #ifndef HLO_GPU_EMITTERS_REDUCERS_H_
 #define HLO_GPU_EMITTERS_REDUCERS_H_
 
@@ -47,7 +47,8 @@ class Reducers {
   bool counts_ = false;
 };
 
-// Records `chain`, the most additions for a term, if `hero` is a sum. Other folds may round once for each of `terms`.
+// Records `chain`, the most additions that a term passes through, if `hero` is a sum. Other folds may round once for
+// each of `terms`.
 void AddChain(const ReducedHero& hero, int64_t chain, int64_t terms, PrecisionPlan& precision);
 
 }  // namespace hlo::gpu

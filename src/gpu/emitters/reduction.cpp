@@ -121,8 +121,8 @@ EmittedKernel WithChain(EmittedKernel kernel, const ReductionSpace& reduction, i
 
 bool UsesTransposedTile(const KernelPlan& plan) { return plan.tile.size() == 2 && plan.tile[0] == plan.threads; }
 
-// Only hosts have so few threads with one element each. GPUs need no reduction by bits: they have an instruction for a
-// maximum of floats.
+// Whether threads are lanes of vectors: only hosts have so few threads with one element each. A GPU needs no reduction
+// by bits, because it has an instruction for a maximum of floats.
 bool AreLanesVectors(const KernelPlan& plan) {
   return plan.vector == 1 && (plan.tile[0] == 1 || UsesTransposedTile(plan)) && plan.threads <= 64;
 }
@@ -178,7 +178,7 @@ class RowKernel {
     return WithChain(std::move(frame_).Finish(how), space_, chain);
   }
 
-  // Several whole steps at once keep more loads in flight and pass over the accumulators less often.
+  // Takes several whole steps at once, which keeps more loads in flight and needs fewer passes over the accumulators.
   void Walk(const std::vector<Slot>& slots, Value first, Value last) {
     // A lane with an element in any step has one in the first.
     const bool start_together = chunks_ == 1 || plan_.splits == 1 || whole_;

@@ -24,7 +24,7 @@ class RowPasses {
   void AddChains(PrecisionPlan& precision) const;
 
  protected:
-  // Derived classes may bind and store more.
+  // Derived classes may bind more values to an element, and store more.
   virtual void BindElement(kernel::Value element) {}
   virtual void StoreElement(int pass, kernel::Value element) {}
 

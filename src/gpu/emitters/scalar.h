@@ -31,7 +31,7 @@ kernel::Value JoinedBits(std::span<const kernel::Value> parts, kernel::Type type
 std::vector<kernel::Value> EmitScalarComputation(kernel::KernelBuilder& k, const Computation& computation,
                                                  std::span<const kernel::Value> arguments);
 
-// The bits of a literal's part, or an integer's value. Parts are numbered over all elements.
+// The bits of a part of a literal, or the value of an integer. Parts are numbered over all elements.
 int64_t LiteralBits(const Literal& literal, int64_t part);
 std::vector<kernel::Value> LiteralValue(kernel::KernelBuilder& k, const Literal& literal, int64_t linear);
 

@@ -162,7 +162,7 @@ std::vector<Array> MakeParts(KernelFrame& frame, const std::vector<Type>& types,
   return parts;
 }
 
-// A sum's term passes through at most `chain` additions. In other folds all roundings count.
+// In a sum, a term passes through at most `chain` additions. In other folds all roundings count.
 EmittedKernel WithChain(EmittedKernel kernel, const ScanSpace& space, int64_t chain) {
   for (const auto& hero : space.heroes) {
     if (!IsFloat(hero.inst->operand(0).shape().type())) continue;

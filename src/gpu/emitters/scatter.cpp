@@ -1,5 +1,5 @@
-// The emitter of scatters. Updates have the order of the indices, so the bits are the same each time, even for equal
-// indices. Threads share a window's elements, blocks share window starts.
+// The emitter of scatters. Updates are made in the order of the indices, so the bits are the same each time, even for
+// equal indices. Threads share a window's elements, blocks share window starts.
 #include "gpu/plan/scatter_space.h"
 
 #include <functional>

@@ -29,7 +29,7 @@ using kernel::Type;
 using kernel::Value;
 using Place = std::pair<int64_t, ShapeIndex>;  // An array in an operand of the region.
 
-// The region's operands and results of its kernels.
+// The region's operands and results that its kernels read and write.
 class Region {
  public:
   explicit Region(const EmitRequest& request) : request_(request), region_(request.body.source()) {
@@ -305,7 +305,7 @@ class Joiner {
     return segments_[array.kernel].buffers[found - arguments.begin()];
   }
 
-  // Equal for inputs that read the same operand as the same type. -1 for other arrays.
+  // A number that is equal for inputs that read the same operand as the same type. -1 for other arrays.
   int PlaceOf(kernel::ArrayOf array) {
     const KernelBuffer& buffer = BufferOf(array);
     if (buffer.kind != KernelBuffer::Kind::kOperand) return -1;

@@ -51,14 +51,14 @@ class SortKernel {
   Value InLine(Value position) { return line_ * space_.length + position; }
   // Number of tiles taken, by pass.
   Array NextTiles();
-  // A kRadixPass has its number as a parameter.
+  // The number of a kRadixPass, as a parameter of the kernel.
   Value pass() const { return pass_; }
 
   // Calls `body` for each walker's part of [0, count). A walker is a thread, in a phase, or the whole block, at block
   // level (SortShape). If `alone` is true, the first walker gets the whole tile.
   void Walk(const RangeBody& body, Value alone = Value());
   void ForEach(Value count, const IndexBody& body);
-  // Replaces each kU32 of [begin, begin + entries) by the sum of those before.
+  // Replaces each kU32 of [begin, begin + entries) by the sum of the entries before it.
   void SumBefore(Array counts, Value begin, int64_t entries);
 
   Value Element(int64_t operand, Value position);
@@ -110,7 +110,7 @@ class MovedKeys {
   kernel::Array keys_, carried_, keys_to_, carried_to_;
 };
 
-// Operand nodes that the step's kernel reads.
+// Nodes that the step's kernel reads from operands.
 std::vector<NodeId> ReadBy(const SortSpace& space, const SortStepAt& at);
 
 EmittedKernel EmitMerge(SortSpace& space, const EmitRequest& request, const SortStepAt& at);

@@ -52,11 +52,12 @@ class RankedTile {
 
   int64_t part() const { return part_; }
 
-  // Called in phases, for an item of the thread: Key, Place (after Rank) and Position (before Rank).
+  // The next six functions are called in phases. Key, Place (after Rank) and Position (before Rank) describe an item of
+  // the thread.
   Value Key(int64_t item) const { return keys_.Get(static_cast<int>(item)); }
   Value Place(int64_t item) const { return AsIndex(places_.Get(static_cast<int>(item))); }
   Value Position(int64_t item) const { return k_.warp() * (items_ * kWarp) + item * kWarp + k_.lane(); }
-  // For a digit of the thread: Digit (possibly beyond the last one), Count in the tile and Begin of its keys.
+  // Digit (possibly beyond the last one), Count in the tile and Begin of its keys describe a digit of the thread.
   Value Digit(int64_t digit) const { return k_.thread() * part_ + digit; }
   Value Count(int64_t digit) const { return counts_.Get(static_cast<int>(digit)); }
   Value Begin(int64_t digit) const { return begins_.Get(static_cast<int>(digit)); }
@@ -123,7 +124,7 @@ class RankedTile {
   }
 
  private:
-  // Items whose digits lanes compare before the counters are needed.
+  // Number of items whose digits lanes compare before the counters are needed.
   static constexpr int64_t kAtATime = 4;
 
   void EachWarp(const std::function<void(Value row)>& body) const {

@@ -23,7 +23,7 @@ struct FillAxis {
   int64_t size;
   kernel::Value from;
   int64_t steps, pitch;
-  std::optional<int64_t> counted;  // Terms from here on are 0.
+  std::optional<int64_t> counted;  // For a term: elements from here on are 0.
 };
 
 // Used at block level. Warps divide the steps of `line`. Lanes divide the steps of `lane` (index `lane_index`), 32

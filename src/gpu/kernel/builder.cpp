@@ -15,7 +15,7 @@ namespace {
 
 // Pointers that fit into the 32,764 bytes of launch parameters, beside others.
 constexpr int64_t kMostMembers = 4000;
-// Every GPU with clusters supports so many blocks in one.
+// Every GPU with clusters supports this many blocks in a cluster.
 constexpr int kMostInCluster = 8;
 
 uint64_t FloatBits(Type type, double value) {

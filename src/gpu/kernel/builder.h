@@ -275,7 +275,7 @@ class Fragment {
   friend class KernelBuilder;
   Slot slot_;
 };
-// The compiler checks the fragments' roles.
+// Fragments by their role in a product, which the compiler checks.
 template <FragmentRole role>
 class FragmentOf : public Fragment {};
 using LeftFragment = FragmentOf<FragmentRole::kLeft>;
@@ -413,7 +413,7 @@ class KernelBuilder {
   void WarpScan(std::span<const Slot> slots, const CombineMany& combine);
   std::vector<Value> BlockScan(std::span<const Slot> slots, const CombineMany& combine);
   // Warp level, width 1. `to` of lane l becomes `from` of lane l + amount, l - amount, l ^ amount, or lane[l] (kS32,
-  // 0..31). Without such a lane in the warp it is the own `from`.
+  // 0..31). A lane whose source is outside the warp keeps its own `from`.
   void ShuffleDown(Slot to, Slot from, int amount);
   void ShuffleUp(Slot to, Slot from, int amount);
   void ShuffleXor(Slot to, Slot from, int amount);

@@ -18,7 +18,7 @@ Value FloatOf(Value like, int64_t bits) { return AsFloat(AsValue(like, bits)); }
 // Drops the last `by` bits of x and rounds to nearest even.
 Value RoundedDown(Value x, int by) { return Down(x + (Down(x, by) & 1) + Ones(by - 1), by); }
 
-// f8e8m0fnu is only an exponent: the byte becomes f32's. The smallest one is subnormal in f32.
+// f8e8m0fnu is only an exponent: the byte becomes the exponent of f32. The smallest exponent is subnormal in f32.
 Value DecodeExponent(Value bits) {
   const Value normal = Select(bits == 0xff, AsValue(bits, kNan), Up(bits, kFraction));
   return AsFloat(Select(bits == 0, AsValue(bits, int64_t{1} << (kFraction - 1)), normal));
@@ -90,7 +90,7 @@ Value EncodeByteFloat(FloatFormat format, Value number) {
   const Value is_beyond = rounded > largest;  // Also true for NaN.
   switch (format.specials) {
     case Specials::kIeee: {
-      // A quiet NaN keeps the part of its payload that fits.
+      // NaN becomes quiet, and keeps the part of its payload that fits.
       const int64_t quiet = (largest + 1) | (int64_t{1} << (format.mantissa_bits - 1));
       const Value nan = (Down(magnitude, move) & Ones(format.mantissa_bits)) | quiet;
       const Value beyond = Select(magnitude > kInfinity, nan, AsValue(bits, largest + 1));

@@ -55,7 +55,7 @@ bool IsEntry(std::string_view name) {
   return name.size() == 2 * sizeof(CodeKey) && name.find_first_not_of(kDigits) == std::string_view::npos;
 }
 
-// The linker's hash of the loaded object that contains the address `inside`.
+// The build id, a hash by the linker, of the loaded object that contains the address `inside`.
 struct BuildId {
   uintptr_t inside;
   std::string id;
@@ -237,7 +237,7 @@ bool CodeCache::Write(const std::string& name, const CodeKey& key, std::string_v
   header.key = key;
   header.bytes = code.size();
   header.digest = DigestOf(code);
-  // Need not reach the disk, because reading detects damage.
+  // The entry is not forced to the disk, because reading detects damage.
   bool whole = WriteAll(file, {reinterpret_cast<const char*>(&header), sizeof header}) && WriteAll(file, code);
   const int reason = errno;
   whole = close(file) == 0 && whole;

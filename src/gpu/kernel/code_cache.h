@@ -46,7 +46,7 @@ class CodeCache {
   const std::string& directory() const { return directory_; }
   int64_t most_bytes() const { return most_bytes_; }
 
-  // Failures since the last call, equal ones once.
+  // Failures since the last call. Equal ones are noted once.
   std::vector<std::string> TakeNotes();
 
  private:

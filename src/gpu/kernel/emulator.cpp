@@ -444,7 +444,7 @@ class Converter {
   BasicBlock* leave_ = nullptr;
   int next_wait_ = 0;
   std::vector<llvm::IntrinsicInst*> maps_;
-  // The group's array number of each loaded member pointer.
+  // For each loaded pointer of a group's member, the array number of the group.
   std::map<const llvm::Value*, int> member_pointers_;
 };
 
@@ -488,7 +488,7 @@ std::vector<std::vector<ArrayPlace>> Places(const Kernel& kernel, std::span<void
 
 }  // namespace
 
-// The code contains the machine's address, so it must not move.
+// Must not be moved, because the code contains the address of the machine.
 struct EmulatedCode::Parts {
   Parts(const Kernel& kernel, const EmulateOptions& options)
       : kernel(kernel), options(options), machine(this->kernel) {}

@@ -66,7 +66,7 @@ struct EmulateOptions {
 
 using SetCondition = std::function<void(uint64_t handle, uint32_t value)>;
 
-// Can run many times, but not concurrently.
+// A prepared kernel that can run many times, but not concurrently.
 class EmulatedCode {
  public:
   static Result<EmulatedCode> Make(const Kernel& kernel, const EmulateOptions& options = {});

@@ -30,7 +30,7 @@ void* Machine::Access(int site, int thread, void* address, const void* member, i
   return allowed == address ? InBlock(address, rank) : allowed;
 }
 
-// The running block's shared memory is where the code expects it, other blocks' is in kept_.
+// The running block's shared memory is where the code expects it. The memory of other blocks is in kept_.
 void* Machine::InBlock(void* shared, int rank) {
   if (rank == kOwnBlock || rank == rank_) return shared;
   for (size_t i = 0; i < shared_.size(); ++i) {

@@ -40,7 +40,7 @@ class Machine {
   void* Frame(int64_t bytes);
   void Suspend(int thread, Wait wait, int site, uint32_t value, uint32_t operand);
   uint32_t Shuffled(int thread) { return Own(thread).received; }
-  // Words of a thread's next matrix operation: its input or result.
+  // Words of a thread's input to the next matrix operation, or of its result.
   void GiveWord(int thread, int which, uint64_t word) { Own(thread).words[which] = word; }
   uint32_t TakeWord(int thread, int which) { return static_cast<uint32_t>(Own(thread).words[which]); }
   // Returns the address to use, see Sanitizer::Access.

@@ -43,7 +43,7 @@ class HostKernel {
   int64_t cluster_ = 1;
   double compile_seconds_ = 0;
   bool was_kept_ = false;
-  int64_t elements_per_block_ = 1;  // Small launches use one thread.
+  int64_t elements_per_block_ = 1;  // Approximate work, so that small launches use one thread.
   std::shared_ptr<const LoadedObject> object_;
 };
 

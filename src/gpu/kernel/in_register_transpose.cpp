@@ -9,7 +9,7 @@ namespace {
 
 using Mask = llvm::SmallVector<int, kMostTransposed>;
 
-// Lines i and i + distance become the masks' selections from both.
+// Replaces lines i and i + distance by elements of both, which the masks select.
 void Exchange(llvm::IRBuilder<>& b, llvm::SmallVectorImpl<llvm::Value*>& lines, int distance, const Mask& low,
               const Mask& high) {
   for (size_t i = 0; i < lines.size(); ++i) {

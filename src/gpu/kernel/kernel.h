@@ -58,7 +58,7 @@ enum Effects : uint8_t {
   kReads = 1,  // Reads array number imm.
   kWrites = 2,
   kState = 4,  // Uses slots or variables.
-  // Threads synchronise: not in divergent code.
+  // Threads synchronise, so the op must not be in divergent code.
   kMeets = 8,       // The threads of the block.
   kWarpMeets = 16,  // The threads of the warp.
 };
@@ -115,7 +115,7 @@ struct ArrayInfo {
   int64_t elements;
   int64_t alignment;           // In bytes.
   bool may_alias = false;      // See KernelBuilder::SetMayAlias.
-  int64_t pitch = 0;           // kShared: the stride of a tile's rows, or 0.
+  int64_t pitch = 0;           // kShared: the stride of a tile's rows. 0 if the array is not a tile.
   std::vector<int64_t> table;  // kTable: the bits of the elements.
   // Arrays in a group, with a pointer each. 0 for a single array. `elements` is the size of the largest.
   int64_t members = 0;

@@ -10,7 +10,7 @@
 
 namespace hlo::kernel {
 
-// Lengths precede lists, so that different kernels have different words.
+// Each list is preceded by its length, so that different kernels have different words.
 template <class F>
 void ForEachWord(std::span<const int32_t> words, const F& add) {
   add(words.size());

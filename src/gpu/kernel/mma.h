@@ -52,7 +52,7 @@ struct FragmentLayout {
   MatrixPosition group, member, within, low, high;
 };
 FragmentLayout LayoutOf(FragmentKind kind);
-// An element's position, apart from its lane's.
+// The part of an element's position that is equal for all lanes.
 MatrixPosition ElementOffset(FragmentKind kind, int element);
 MatrixPosition PositionOf(FragmentKind kind, int lane, int element);
 

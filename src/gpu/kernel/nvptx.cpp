@@ -29,7 +29,7 @@ Status CheckTarget(const Kernel& kernel, const NvptxOptions& options) {
                                options.arch, " does not have; they need sm_", kLeastWithClusters)));
 }
 
-// LLVM 19 does not write the number of blocks in a cluster.
+// Inserts the number of blocks in a cluster, which LLVM 19 does not write.
 std::string WithCluster(std::string text, int blocks) {
   constexpr std::string_view kBlockSize = ".maxntid ";
   const size_t at = text.find(kBlockSize);

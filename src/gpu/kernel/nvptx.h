@@ -46,7 +46,8 @@ Result<Ptx> EmitPtx(const Kernel& kernel, const NvptxOptions& options = {});
 // Uses all threads. Kernels with equal code are compiled once.
 Result<std::vector<Ptx>> EmitPtx(std::span<const Kernel* const> kernels, const NvptxOptions& options = {});
 
-// Joins PTX texts for one run of ptxas, which mostly takes time to start. Entries must have different names.
+// Joins PTX texts for one run of ptxas, which spends most of its time on starting up. Entries must have different
+// names.
 std::string JoinPtx(std::span<const Ptx> parts);
 
 Result<std::string> EmitNvptxIr(const Kernel& kernel, bool optimized, const NvptxOptions& options = {});

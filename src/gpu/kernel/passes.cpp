@@ -32,7 +32,7 @@ void AddHoisting(llvm::FunctionPassManager& passes) {
   passes.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(llvm::LICMOptions()), /*UseMemorySSA=*/true));
 }
 
-// PassBuilder::parsePassPipeline would link all passes of LLVM.
+// Adds passes in code, because PassBuilder::parsePassPipeline would link all passes of LLVM.
 llvm::FunctionPassManager FunctionPasses(Pipeline pipeline) {
   llvm::FunctionPassManager passes;
   AddPromotion(passes);

@@ -1,4 +1,4 @@
-// Parses messages of ptxas -v, the program or a library.
+// Parses the messages of ptxas -v, run directly or within a library.
 #ifndef HLO_GPU_KERNEL_PTXAS_LOG_H_
 #define HLO_GPU_KERNEL_PTXAS_LOG_H_
 

@@ -9,7 +9,7 @@
 
 namespace hlo::kernel {
 
-// Offsets of numbers, and each array's new index.
+// Offsets to add to numbers, and each array's new index.
 struct Renumbering {
   int32_t values, slots, variables, sources, statements;
   std::vector<int32_t> arrays;

@@ -154,7 +154,7 @@ llvm::Value* ScalarEmitter::MinMax(bool max, llvm::Value* a, llvm::Value* b, Typ
   return b_.CreateSelect(b_.CreateFCmpUNO(a, a), a, not_nan);
 }
 
-// LLVM does not recognise the general form.
+// Uses the host's intrinsic, because LLVM does not recognise the general form.
 llvm::Value* ScalarEmitter::DotPairs(llvm::Value* a, llvm::Value* b, llvm::Value* c) const {
   auto* const vector = llvm::dyn_cast<llvm::FixedVectorType>(a->getType());
   const int lanes = vector ? static_cast<int>(vector->getNumElements()) : 1, whole = vector_bytes_ / 4;

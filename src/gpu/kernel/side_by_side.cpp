@@ -9,7 +9,7 @@
 namespace hlo::kernel {
 namespace {
 
-// Counts blocks from the kernel's `first` one.
+// Makes block numbers relative to the kernel's `first` block.
 void CountFrom(Region& region, int32_t block, int32_t first) {
   for (Instruction& instruction : region.body) {
     if (instruction.op == Op::kBlock) {

@@ -1,4 +1,4 @@
-// The builder's values, arrays, slots and variables (builder.h).
+// The part of the builder for values, arrays, slots and variables (builder.h).
 #include "gpu/kernel/builder.h"
 
 #include <array>

@@ -100,8 +100,8 @@ class Verifier {
     return {};
   }
 
-  // Rejects statements that write an array and read another block's: no barrier of the cluster can separate these
-  // accesses.
+  // Rejects statements that write an array and read the same array of another block: no barrier of the cluster can
+  // separate the accesses.
   Status CheckFarReads(const Instruction& statement) const {
     if (statement.op == Op::kLoop || statement.op == Op::kWhile || statement.op == Op::kIf) return {};
     std::vector<bool> written(kernel_.arrays.size()), read(kernel_.arrays.size());

@@ -34,7 +34,7 @@ bool IsSame(const Instruction& a, const Instruction& b) {
   return IsSame(a, b, known);
 }
 
-// Numbers only dimensions larger than 1, because reshapes may add and drop others.
+// The dimensions larger than 1. Only these are numbered, because reshapes may add and drop others.
 Dims SizesOf(const Shape& shape) {
   Dims sizes;
   std::ranges::copy_if(shape.dims(), std::back_inserter(sizes), [](int64_t size) { return size != 1; });
@@ -222,7 +222,7 @@ class Reader {
     int64_t first = CountsAlong(keeps->operand(0), place), second = CountsAlong(keeps->operand(1), place);
     ComparisonDirection direction = keeps->attrs<CompareAttrs>().direction;
     using enum ComparisonDirection;
-    // Gives `key direction query`, true for the scores that the mask keeps.
+    // Brings the comparison into the form `key direction query`, true for the scores that the mask keeps.
     const auto turned = [](ComparisonDirection d) {
       return d == kGe ? kLe : d == kLe ? kGe : d == kGt ? kLt : d == kLt ? kGt : d;
     };

@@ -12,7 +12,7 @@
 namespace hlo::gpu {
 namespace {
 
-// Dimensions of size 1 have arbitrary strides. 0 makes views comparable.
+// Sets the arbitrary strides of dimensions of size 1 to 0, to make views comparable.
 void Normalize(View& view) {
   for (size_t d = 0; d < view.dims.size(); ++d) {
     if (view.dims[d] == 1) view.strides[d] = 0;

@@ -60,7 +60,7 @@ std::optional<View> ReadView(const Instruction& inst, bool rounded = false);
 struct Run {
   int64_t size = 1, stride = 0;
 };
-// False if the dimensions `dims` of a view have no common stride.
+// Combines `dims` of a view into one dimension. False if they have no common stride.
 bool Combine(const View& view, const std::vector<int64_t>& dims, Run* run);
 
 struct MatrixView {

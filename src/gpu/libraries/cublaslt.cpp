@@ -61,7 +61,7 @@ struct Api {
   Error Failed(std::string_view call, int status) const {
     return DeviceError("R015", Str(call, ": ", status_string(status), " (", status, ")"));
   }
-  // No caller can handle failures of destroy functions.
+  // Logs a failure of a destroy function, which no caller can handle.
   void Ended(std::string_view call, int status) const {
     if (status != 0) VLOG(0, Failed(call, status).message());
   }

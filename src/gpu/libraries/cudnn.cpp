@@ -25,7 +25,7 @@ using cudnn::Choice;
 using cudnn::OnDevice;
 using cudnn::PreparedConvolution;
 
-// Compiling an engine only saves a pass over the result, which must have this many bytes.
+// Compiling an engine pays for results of at least this many bytes, because it only saves a pass over the result.
 constexpr int64_t kWorthCompiling = 16 << 20;
 constexpr std::string_view kHeuristic = "heuristic_", kParts = kCudnnParts;
 
@@ -208,7 +208,7 @@ struct Attempt {
   bool is_whole, may_compile;
 };
 
-// Calls with equal keys share an engine, so the key has the operand numbers that graphs use.
+// A key for choosing an engine. Calls with equal keys share one, so the key has the operand numbers that graphs use.
 std::string KeyOf(const PreparedConvolution& prepared, bool with_epilogue) {
   const ConvolutionProblem& problem = prepared.problem;
   std::string key = Str(problem.kind, " ", problem.groups, prepared.channels_last, with_epilogue);

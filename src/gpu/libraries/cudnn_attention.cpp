@@ -48,7 +48,7 @@ Dims StridesOf(const AttentionTensor& tensor) {
   return strides;
 }
 
-// cuDNN's product takes terms before keys.
+// Swaps keys and terms, because cuDNN's product takes terms before keys.
 AttentionTensor SwapLastTwo(AttentionTensor tensor) {
   std::swap(tensor.dims[2], tensor.dims[3]);
   std::swap(tensor.strides[2], tensor.strides[3]);

@@ -10,7 +10,7 @@ namespace hlo::gpu::cudnn {
 namespace {
 
 constexpr int64_t kMostWorkspace = int64_t{1} << 30;
-// Making a plan may compile an engine, which is slow, so the search ends after some failures.
+// The search ends after this many failed plans, because making a plan may compile an engine, which is slow.
 constexpr int kMostFailures = 4;
 constexpr std::string_view kNotLoaded = "CUDNN_STATUS_EXECUTION_FAILED_CUDA_DRIVER";
 

@@ -29,7 +29,7 @@ class LibraryCall {
   virtual ~LibraryCall() = default;
 
   virtual std::string how() const = 0;  // "oneDNN 2.6.3 brgconv:avx512_core"
-  // Such as "brgconv:avx512_core". Empty if there is only one.
+  // Such as "brgconv:avx512_core". Empty if the library has only one algorithm.
   virtual std::string algorithm() const { return ""; }
   // Whether the library computes the result and its sums without our kernels.
   virtual bool is_whole() const { return true; }

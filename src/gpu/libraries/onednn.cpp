@@ -49,7 +49,7 @@ bool TakeRelu(std::vector<Step>& steps, bool* relu) {
   return std::none_of(steps.begin(), steps.end(), [](const Step& step) { return step.op == EpilogueOp::kRelu; });
 }
 
-// Waking oneDNN's threads takes longer than a small product.
+// Small products use one thread, because waking oneDNN's threads takes longer.
 int ThreadsFor(const MatrixProduct& product) {
   constexpr double kSmallFlop = 4e6;
   return Flop(product) < kSmallFlop ? 1 : Threads();
@@ -155,7 +155,7 @@ Result<LibraryAnswer> OneDnnConvolution(const Contraction& contraction, const Li
   bool relu;
   if (!TakeRelu(epilogue, &relu)) return NotTaken("a ReLU is not the last step of its epilogue");
 
-  // oneDNN's order. The first dimension of weights is the output feature.
+  // Orders dimensions as oneDNN requires. The first dimension of weights is the output feature.
   const auto ordered = [&](const View& view, int64_t first, int64_t second, const std::vector<int64_t>& rest) {
     Tensor tensor{kTypeF32, {}, {}};
     const auto add = [&](int64_t dim) {

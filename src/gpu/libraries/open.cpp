@@ -77,7 +77,7 @@ Result<LibraryAnswer> OpenCublasLt(const Contraction& contraction, Device* devic
   return CublasLtMatrixProduct(matrix.product, device, options);
 }
 
-// A product needs no reordered weights and supports more epilogues than a pointwise convolution.
+// Runs a pointwise convolution as a product, which needs no reordered weights and supports more epilogues.
 Result<LibraryAnswer> OpenCublasLtPointwise(const Contraction& contraction, Device* device,
                                             const LibraryOptions& options) {
   const MatrixAnswer point = ReadPointwiseConvolution(contraction);

@@ -30,7 +30,7 @@ double Busy(int64_t blocks, const DeviceDescription& device) {
   return std::min(1.0, static_cast<double>(blocks) / device.multiprocessors);
 }
 
-// Seconds of a library for `dot`. `inner` counts the first product's terms or the second's columns.
+// Seconds that a library takes for `dot`. `inner` counts the terms of the first product or the columns of the second.
 double SecondsOf(const AttentionSpace& space, const Instruction& dot, int64_t inner, const DeviceDescription& device) {
   const double rate = device.dot_rates[BitWidth(dot.operand(0).shape().type()) <= 16 ? 1 : 2];
   return 2 * static_cast<double>(space.scores->shape().NumElements() * inner) / rate;

@@ -198,7 +198,7 @@ class Finder {
       part.state_of_root[root] = static_cast<int>(element);
   }
 
-  // Whether the thread that reads an element of `leaf` then overwrites it.
+  // Whether each element that is read from `leaf` is the one that the same thread then overwrites.
   static bool ReadsInPlace(const BlockPart& part, int64_t root, int leaf) {
     const FusionBody::Root* const written = &part.body.roots()[root];
     const auto writes = [&](const IterationSpace::Output& output) { return output.root == written; };

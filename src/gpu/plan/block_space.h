@@ -13,7 +13,7 @@
 
 namespace hlo::gpu {
 
-// Reductions to one element, or loops over elements.
+// A kernel of the region: reductions to one element, or loops over elements.
 struct BlockPart {
   explicit BlockPart(const Instruction& inst) : body(inst), state_of_root(body.roots().size(), -1) {}
 
@@ -41,7 +41,7 @@ Result<std::unique_ptr<BlockSpace>> BlockSpaceOf(const Instruction& region, bool
 // A region's loop, or null if it has another loop or kernel.
 const Instruction* OnlyLoopOf(const Instruction& region);
 
-// The body returns this element of its state unchanged.
+// Whether the loop's body returns this element of its state unchanged.
 bool IsPassedOn(const Instruction& loop, int64_t element);
 
 }  // namespace hlo::gpu

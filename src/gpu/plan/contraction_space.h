@@ -42,7 +42,7 @@ struct ContractionSpace : IterationSpace {
   void PutNeighboursIntoColumns();
 };
 
-// Operand types directly, with sums in f32.
+// Whether matrix units take the operand types directly, with sums in f32.
 bool FitsMatrixUnits(const Instruction& product);
 
 // Convolutions of integers saturate (docs/ops.md), and dots of integers wrap.

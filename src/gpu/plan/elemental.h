@@ -131,7 +131,7 @@ class ElementGraph {
   std::vector<int32_t> VariablesOf(IndexExpr e) const;
   // `roots` and all nodes that they need, operands first.
   std::vector<NodeId> Reachable(std::span<const NodeId> roots) const;
-  // Direct dependencies, with loaded indices.
+  // The nodes that this node depends on directly, with loaded indices.
   std::vector<NodeId> Needs(NodeId id) const;
   std::vector<IndexExpr> Expressions(NodeId id) const;
 

@@ -142,7 +142,7 @@ std::optional<KernelPlan> TransposeKernel(const LoopSpace& space, const DeviceDe
   return plan;
 }
 
-// Empty for one kernel or updates in place.
+// Why the fusion needs several launches. Empty for one kernel or updates in place.
 std::string WhySeveral(const std::vector<KernelPlan>& plans) {
   const bool in_place = std::ranges::any_of(plans, &KernelPlan::in_place);
   return plans.size() > 1 && !in_place ? "its results have different sizes, and each size takes a launch" : "";

@@ -9,7 +9,7 @@
 namespace hlo::gpu {
 namespace {
 
-// Larger prime factors are faster as a convolution.
+// A length with a larger prime factor is faster as a convolution.
 constexpr int64_t kRadices[] = {4, 2, 3, 5, 7, 11, 13};
 // Two buffers of real and imaginary parts must fit into a block's 227 KiB of shared memory.
 constexpr int64_t kMostSharedBytes = 220 << 10;

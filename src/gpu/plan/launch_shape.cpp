@@ -19,7 +19,7 @@ constexpr int64_t kMostThreads = 256;
 struct ReductionNumbers {
   int64_t warp_lanes;
   int64_t unroll;
-  // Blocks may share a reduction with one warp for each row.
+  // Whether blocks share a reduction with one warp for each row.
   bool splits_warps;
   // Fewest steps of a block that shares a reduction, for tiles of one row and of several.
   int64_t least_steps, least_warp_steps;

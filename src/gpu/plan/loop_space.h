@@ -18,7 +18,7 @@ struct LoopSpace : IterationSpace {
 };
 using LoopSpaces = std::vector<std::unique_ptr<LoopSpace>>;
 
-// Roots with equally many elements, or one dynamic-update-slice in place.
+// Roots with equally many elements, or one dynamic-update-slice that is written in place.
 struct LoopRequest {
   std::vector<const FusionBody::Root*> roots;
   bool in_place = false;

@@ -31,7 +31,7 @@ constexpr Planner kPlanners[] = {
 #include "ir/kernel_kinds.def"
 };
 
-// Kernels, unlike the interpreter, cannot mix float types.
+// Rejects ops on different float types, which kernels, unlike the interpreter, cannot compute.
 Status CheckFloatTypes(const Instruction& kernel) {
   constexpr OpcodeSet kOfOneType = {
       Opcode::kReduce,  Opcode::kReduceWindow, Opcode::kSelectAndScatter, Opcode::kScan,    Opcode::kSort,
@@ -62,7 +62,7 @@ Result<FusionPlan> PlanBy(bool kernels, const Instruction& inst, const DeviceDes
   return plan;
 }
 
-// Becomes one kernel with the contents of its fusions.
+// A kind of region that becomes one kernel with the contents of its fusions.
 struct FlatKind {
   std::string_view region;
   Result<PlanAnswer> (*plan)(PlanRequest& request);

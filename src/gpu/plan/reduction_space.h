@@ -11,7 +11,7 @@
 
 namespace hlo::gpu {
 
-// Complex numbers have a type for each part.
+// A reduce in a kernel. Complex numbers have a type for each part.
 struct ReducedHero {
   const Instruction* inst = nullptr;
   std::vector<NodeId> inputs, initial;

@@ -54,7 +54,8 @@ class Keeper {
     for (const NodeId need : space_.graph.Needs(id)) Visit(need);
   }
 
-  // Keeps the value, or its costly operands if it is cheap to compute from one of them or from fewer bytes.
+  // Keeps the value. If it is cheap to compute from one costly operand, or from costly operands of fewer bytes, keeps
+  // these instead.
   void Keep(NodeId id) {
     std::vector<NodeId> costly;
     double bytes = 0;

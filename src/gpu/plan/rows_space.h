@@ -59,7 +59,7 @@ class RowsSpaceBuilder {
  protected:
   // An empty space, in which derived classes mark more given instructions.
   virtual std::unique_ptr<RowsSpace> NewSpace() const { return std::make_unique<RowsSpace>(body_); }
-  // Adds the outputs at `index` of `shape_`. Otherwise sets the reason and returns false.
+  // Adds the outputs at `index` of `shape_`. Returns false and sets the reason if that is impossible.
   virtual Result<bool> AddRoots(RowsSpace& space, const std::vector<IndexExpr>& index);
 
   Result<bool> AddRoot(RowsSpace& space, const FusionBody::Root& root, const std::vector<IndexExpr>& index);

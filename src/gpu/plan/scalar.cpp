@@ -44,7 +44,7 @@ bool IsOfComplex(const Instruction& inst) {
 Status CheckOneFloatType(const Instruction& inst) {
   if (inst.Is(Opcode::kConvert) || inst.Is(Opcode::kBitcast) || inst.Is(Opcode::kBitcastConvert)) return {};
   if (inst.Is(Opcode::kDot) || inst.Is(Opcode::kConvolution)) return {};  // They convert their operands.
-  // The arrays of a fold, sort or map may differ in type.
+  // Types are compared by array, because the arrays of a fold, sort or map may differ.
   const bool folds = inst.Is(Opcode::kReduce) || inst.Is(Opcode::kReduceWindow) || inst.Is(Opcode::kScan);
   const bool sorts = inst.Is(Opcode::kSort), maps = inst.Is(Opcode::kMap);
   const int64_t arrays = folds ? inst.operand_count() / 2 : sorts || maps ? inst.operand_count() : 1;

@@ -24,7 +24,7 @@ inline int ComponentCount(PrimitiveType type) { return IsComplex(type) ? kComple
 // Sum over all arrays of a shape.
 int ComponentCount(const Shape& shape);
 
-// The table is in emitters/scalar.cpp.
+// The ops in the table of emitters/scalar.cpp.
 constexpr bool IsScalarOp(Opcode opcode, bool elementwise) { return elementwise && opcode != Opcode::kComplex; }
 // The ops in the table of emitters/complex.cpp.
 inline constexpr Opcode kComplexOps[] = {
@@ -44,7 +44,7 @@ Status CheckScalar(const Instruction& inst);
 // Accepts elementwise ops on scalars, constants, tuples and calls of such computations.
 Status CheckScalarComputation(const Computation& computation);
 
-// One op on the reducer's two parameters.
+// A reducer that consists of one op on its two parameters.
 struct SimpleReducer {
   Opcode opcode;
   const Instruction* inst;

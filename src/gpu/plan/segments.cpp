@@ -14,7 +14,7 @@
 namespace hlo::gpu {
 namespace {
 
-constexpr int64_t kMostInstructions = 1000;  // One thread assembles a launch's code.
+constexpr int64_t kMostInstructions = 1000;  // More takes long, because one thread assembles a launch's code.
 constexpr int64_t kMostPointers = 4000;      // A launch's parameters have at most 32764 bytes.
 // Each reduction adds shared memory to all blocks, but only its own use it.
 constexpr int64_t kMostReductions = 4;

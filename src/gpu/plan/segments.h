@@ -34,7 +34,7 @@ struct SegmentLaunch {
 };
 SegmentLaunch LaunchOf(const Instruction& region);
 
-// Several kernels each, which share a launch.
+// Groups of several kernels that share a launch.
 RegionGroups GroupSegments(const Instruction& region, const DeviceDescription& device);
 
 // Plans the kernels without units for emitters. A launch has one thread count.

@@ -27,13 +27,14 @@
 
 namespace hlo::gpu {
 
-// A comparator's key: it computes a number from each of its elements in the same way, and compares these with LT or GT.
+// The key of a comparator that computes a number from each of its two elements in the same way, and compares the
+// numbers with LT or GT.
 struct SortKey {
   PrimitiveType type;
   bool descending;
   // Whether floats have a total order. Otherwise -0 equals +0, and comparisons with NaN are false.
   bool is_total;
-  // Null if the number is itself an element, of operand `element`.
+  // Computes the number from one element. Null if the number is itself an element, of operand `element`.
   const Instruction* number;
   int64_t element;
 };

@@ -26,7 +26,7 @@ bool IsInOrder(std::vector<int64_t> coefficients) {
   return std::ranges::is_sorted(coefficients, std::greater<>());
 }
 
-// Varying loaded indices make the offset nonlinear.
+// Whether the offset depends on a loaded index that varies, and so is not linear.
 bool HasVaryingLoadedIndex(const LoopSpace& space, IndexExpr offset) {
   return std::ranges::any_of(space.pool[offset].variables, [&](int32_t variable) {
     return space.graph.IsLoadedIndex(variable) &&

@@ -8,7 +8,7 @@
 
 namespace hlo::gpu {
 
-// Strided along the minor variable and contiguous along `across`.
+// Loads that are strided along the minor variable and contiguous along `across`.
 struct Staged {
   size_t across = 0;
   std::vector<NodeId> loads;

@@ -184,7 +184,7 @@ Status Binding::MakeReady() {
   return device_.Synchronize();
 }
 
-// The caller may have received the literals.
+// Replaces literals that the caller has received by new literals.
 Status Binding::MakeOutputs() {
   if (!device_.IsHost()) return {};
   for (size_t i = 0; i < outputs_.size(); ++i) {

@@ -53,7 +53,7 @@ class Binding {
 
   Status Bind(std::span<const Literal> arguments);
   Status MakeReady();
-  // NaN or -1 replaces results, because an earlier run may have left the right bytes.
+  // Fills the results with NaN or -1, because an earlier run may have left the right bytes.
   Status SpoilResults();
 
   void* Pointer(PlaceNumber place) const { return pointers_[place]; }
@@ -80,10 +80,10 @@ class Binding {
   bool& host_decides() { return host_decides_; }
   // Set when recording early launches failed.
   bool& launches_late() { return launches_late_; }
-  // The loop's trips in its last run by the host, or -1 with these arguments.
+  // Trips of the loop in its last run by the host, or -1 if it has not run with these arguments.
   int64_t& trips_made(const LoopNode& loop) { return trips_made_.try_emplace(&loop, -1).first->second; }
 
-  // Loops whose trips the device counts. SetLoopLimits sets two of the TripField numbers for later runs.
+  // Loops whose trips the device counts. Runs keep the limits of SetLoopLimits, which are two of the TripField numbers.
   struct CountedLoops {
     PlaceNumber trips;
     std::span<const Instruction* const> loops;
@@ -93,7 +93,7 @@ class Binding {
   // kTripFields numbers for each entry of loops().
   Result<std::vector<int64_t>> ReadLoops() const;
 
-  // Required after a failed run.
+  // Fills the counters with 0 and drops the limits. Required after a failed run.
   Status ResetCounters();
 
   // A read may return a literal that shares the bytes of an argument or, with kResultsToo, of a result, which the next

@@ -177,7 +177,7 @@ class Planner {
 
   bool OneBuffer(int a, int b) const { return plan_.buffer_of[a] >= 0 && plan_.buffer_of[a] == plan_.buffer_of[b]; }
 
-  // No copy may overwrite memory that a pending copy reads. In a swap, scratch first saves one source.
+  // No copy may overwrite memory that a pending copy reads. In a swap, one source is first saved in scratch.
   std::vector<PlannedCopy> InOrder(int64_t position, std::vector<PlannedCopy> pending) {
     std::vector<PlannedCopy> order;
     while (!pending.empty()) {
@@ -297,7 +297,7 @@ class Planner {
   const Module& module_;
   const BufferOptions& options_;
   BufferPlan plan_;
-  std::vector<Buffer> buffers_;  // Merged buffers stay, without values.
+  std::vector<Buffer> buffers_;  // A buffer that was merged into another stays without values.
   std::vector<Place> place_of_buffer_;
   std::map<std::pair<int, int>, int64_t> becomes_;
 };

@@ -236,7 +236,7 @@ class Compiler {
   Status EmitKernels() {
     const Clock::time_point start = Clock::now();
     std::vector<std::optional<Error>>& errors = errors_;
-    // With a planted fault one thread emits, because a mutated instruction is visible to all.
+    // With a planted fault one thread emits, because all threads see a mutated instruction.
     const int64_t grain = fault_.kind.empty() ? 1 : std::ssize(plans_);
     ParallelFor(static_cast<int64_t>(plans_.size()), grain, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
@@ -300,7 +300,7 @@ class Compiler {
     return shares;
   }
 
-  // Whether no later kernel reads the operand.
+  // A pair of one kernel is valid for the step if no later kernel reads the operand.
   static bool MayShareAfter(const StepPlan& plan, size_t kernel, const SharablePair& pair) {
     for (size_t i = kernel + 1; i < plan.kernels.size(); ++i) {
       for (const KernelBuffer& buffer : plan.kernels[i].buffers) {
@@ -633,7 +633,7 @@ class Compiler {
     return fault_.MeantFor(FaultKindOf(plan), plan.inst->name()) ? fault_.what : "";
   }
 
-  // A run without a planted fault would test nothing.
+  // Fails if no fault was planted, because such a run would test nothing.
   Status CountPlanted() {
     if (fault_.kind.empty()) return {};
     std::vector<std::string_view> names;

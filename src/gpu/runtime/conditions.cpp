@@ -165,7 +165,7 @@ class Adder {
     branch.decided.arguments = {AddAgain(branch.selector), 1};
   }
 
-  // If turns.h moves the place between trips, its second number moves too.
+  // Adds a second number for a place. If turns.h moves the place between trips, the second number moves too.
   PlaceNumber AddAgain(PlaceNumber place) {
     const PlaceNumber again = Add(program_.places[place]);
     again_.emplace_back(place, again);

@@ -13,12 +13,12 @@
 
 namespace hlo::gpu {
 
-// Decides whether a loop goes on. Parameters: condition, predicate and trips (TripField). A loop that exceeds
-// kMostTrips ends, and the trips record that.
+// The kernel that decides whether a loop goes on. Parameters: condition, predicate and trips (TripField). A loop that
+// exceeds kMostTrips ends, and the trips record that.
 kernel::Kernel LoopConditionKernel(bool first);
 
-// Selects a branch. A pred selects branch 0 if true, an s32 out of range the last branch. Sets a condition for each
-// branch in `asked`, or without these, one condition to the branch number.
+// The kernel that selects a branch. A pred selects branch 0 if true. An s32 out of range selects the last branch. Sets
+// a condition for each branch in `asked`, or without these, one condition to the branch number.
 kernel::Kernel BranchConditionKernel(bool by_pred, int64_t branches, std::span<const int> asked);
 
 // Adds the kernels of loops and branches that do not need the host. If `device` cannot decide them, adds a note

@@ -10,7 +10,7 @@
 namespace hlo::gpu {
 namespace {
 
-// A range of bytes in an area or, with a binding, of addresses.
+// A range of bytes in an area or, with a binding, in the address space.
 struct Extent {
   std::tuple<Area, int64_t> memory;
   int64_t begin, end;

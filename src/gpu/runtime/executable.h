@@ -43,7 +43,7 @@ class HostCaller {
 struct HostCalls {
   std::function<std::unique_ptr<HostCaller>()> open;  // Called for each binding.
   std::function<Status(const Instruction&)> takes;    // An error if a call would fail.
-  std::function<bool(const Instruction&)> prefers;    // Whether to prefer the host to a kernel.
+  std::function<bool(const Instruction&)> prefers;    // Whether to call the host although there is a kernel.
 };
 
 struct CompileOptions {
@@ -64,7 +64,7 @@ struct CompileOptions {
   std::string inject;  // "KIND:NAME:FAULT", see fault.h.
 };
 
-// Checks CompileOptions::inject, apart from NAME.
+// Checks CompileOptions::inject, but not whether NAME exists.
 Status CheckFault(std::string_view inject);
 
 struct LoopStep {
@@ -88,10 +88,10 @@ struct RunOptions {
   const Observer* observer = nullptr;
   Timeline* timeline = nullptr;       // Receives events. A device without a log waits after each step.
   const bool* interrupted = nullptr;  // When it becomes true, the run ends with R022.
-  // Trips after which outermost loops inside kernels stop. 0 is unlimited.
+  // Outermost loops inside kernels stop after this number of trips. 0 is unlimited.
   int64_t stop_loops_after = 0;
   int64_t* trips = nullptr;       // Receives the trips of the last such loop.
-  std::optional<uint64_t> order;  // Seed of a random order that respects dependencies.
+  std::optional<uint64_t> order;  // Runs steps in a random order that respects dependencies, with this seed.
   // Records steps that need no host in their second run. Later runs queue the recording (Device::Records).
   bool record = true;
   Concurrency concurrency = Concurrency::kWhereItPays;
@@ -192,7 +192,7 @@ Result<std::unique_ptr<Executable>> Compile(const Module& optimized, Device& dev
 // `device` determines the target of code and calls.
 Result<std::shared_ptr<const Program>> CompileProgram(const Module& optimized, Device& device,
                                                       const CompileOptions& options = {});
-// Errors: R016 for another kind of device.
+// Errors: R016 if the program was made for another kind of device.
 Result<std::unique_ptr<Executable>> BindProgram(std::shared_ptr<const Program> program, Device& device);
 
 }  // namespace hlo::gpu

@@ -44,13 +44,13 @@ std::span<const FaultKind> FaultKinds();
 // An empty text gives no fault. Errors: F004 with the possible values.
 Result<Fault> ParseFault(std::string_view text);
 
-// False if the fault fits none of the kernels.
+// Returns whether the fault fits any of the kernels.
 bool PlantInKernels(const kernel::Mutation& mutation, std::vector<EmittedKernel>& kernels);
 
-// The wrapped library call's first result has the fault.
+// Wraps a library call so that its first result has the fault.
 std::unique_ptr<LibraryCall> WithFault(std::unique_ptr<LibraryCall> call, std::string fault, const Shape& result);
 
-// Return the number of faults planted in the plan or steps.
+// Change the plan or the steps, and return the number of planted faults.
 int PlantInBuffers(const Fault& fault, BufferPlan& plan);
 int PlantInBlock(const Fault& fault, Block& block);
 

@@ -22,8 +22,8 @@ NodeWeight WeightOf(const Node& node);
 // the device together.
 constexpr double kLeastSideSeconds = 20e-6;
 
-// Each node's direct predecessors, ascending. Together they imply all `dependencies`. `multiprocessors` blocks fill the
-// device.
+// Chooses each node's direct predecessors, ascending. Together they imply all `dependencies`. `multiprocessors` is the
+// number of blocks that fill the device.
 std::vector<std::vector<int>> GraphOrder(std::span<const std::vector<int>> dependencies,
                                          std::span<const NodeWeight> weights, Concurrency concurrency,
                                          int64_t multiprocessors);

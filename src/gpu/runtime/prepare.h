@@ -26,7 +26,7 @@ bool HasDynamicSizes(const Instruction& inst);
 int64_t BytesInMemory(const Shape& array);
 int64_t SizesOffset(const Shape& array);
 
-// Smaller sizes are allowed in dynamic dimensions.
+// Whether `value` has the sizes of `shape`, or smaller ones in dynamic dimensions.
 bool FitsInto(const Shape& value, const Shape& shape);
 
 // Instructions in scheduled order, or operands before their users.

@@ -1,4 +1,5 @@
-// A compiled program: steps, loops and branches over places in memory. Immutable. A Binding provides the addresses.
+// A compiled program: steps, loops and branches over places in memory. It is immutable and contains no addresses, which
+// a Binding provides.
 #ifndef HLO_GPU_RUNTIME_PROGRAM_H_
 #define HLO_GPU_RUNTIME_PROGRAM_H_
 
@@ -20,7 +21,7 @@ struct PlaceUse {
 };
 using PlaceNumber = int32_t;  // Index in Program::places.
 
-// Pointers to a kernel's arguments are adjacent in memory.
+// A range of place numbers. Pointers to a kernel's arguments are adjacent in memory.
 struct PlaceRange {
   PlaceNumber first = 0;
   int32_t count = 0;
@@ -61,7 +62,7 @@ struct HostWork {  // Runs CompileOptions::host.
 
 using Work = std::variant<KernelWork, LibraryWork, FillWork, HostWork>;
 
-// Such work cannot be recorded.
+// Work that needs the host cannot be recorded.
 inline bool NeedsHost(const Work& work) {
   const auto* const call = std::get_if<LibraryWork>(&work);
   return std::holds_alternative<HostWork>(work) || (call != nullptr && call->waits);
@@ -70,7 +71,7 @@ inline bool NeedsHost(const Work& work) {
 struct Step {
   const Instruction* instruction;
   int info = -1;                 // Index in Executable::steps().
-  std::vector<CopyWork> copies;  // Copy operands that the work then updates in place.
+  std::vector<CopyWork> copies;  // Copies of operands that the work then updates in place.
   std::vector<Work> work;
   // Estimated seconds (shares.h), and blocks of the largest launch, 0 if unknown. A library call counts a block for
   // each 128x128 elements of its result.
@@ -126,7 +127,7 @@ struct BranchNode {
     bool by_device = false;
     int set = -1;  // The kernel in Program::code that sets the conditions, or -1.
     PlaceRange arguments = {};
-    std::vector<int> asked = {};  // Branches with a condition each. Without any, one condition is the branch number.
+    std::vector<int> asked = {};  // Branches that each have a condition. If empty, one condition is the branch number.
   };
   Decided decided = {};
 };

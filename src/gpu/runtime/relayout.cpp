@@ -29,7 +29,7 @@ std::vector<Dim> Merged(std::vector<Dim> dims) {
   return merged;
 }
 
-// A tile's side in elements. The cache holds its lines of both arrays.
+// A tile's side in elements. The cache holds the tile's lines of both arrays.
 constexpr int64_t kTile = 32;
 
 template <class Word>

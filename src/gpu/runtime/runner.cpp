@@ -307,7 +307,7 @@ class SerialRunner {
     return LocatedAt(*branch.conditional, RunBranch(branch));
   }
 
-  // A recorded event is not timed but names a piece.
+  // Runs `work` as `event`. While recording, the event is not timed but names a piece.
   template <class Work>
   Status Timed(const TimelineEvent& event, const Work& work, bool on_host = false) {
     if (!recording_) return timeline_.Timed(event, on_host, work);
@@ -615,7 +615,7 @@ class SerialRunner {
   TimelineWriter timeline_;
   int64_t named_ = -1;
   bool recording_ = false;
-  // Its last kernel also sets a loop's condition, and is launched with it.
+  // A step whose last kernel also sets a loop's condition, and is launched with the condition.
   const Step* left_out_ = nullptr;
   std::vector<const LoopNode*> unrolled_;
   std::vector<RecordedNode>* noted_ = nullptr;  // Descriptions of recorded nodes, or null.

@@ -9,7 +9,8 @@
 
 namespace hlo::gpu {
 
-// On a host with libraries, plans a product or scatter for the host. Other plans are unchanged.
+// Replaces the plan of a product or scatter by one for the host, if `device` is a host with libraries. Other plans are
+// unchanged.
 Result<FusionPlan> PlanForHost(const Instruction& inst, FusionPlan plan, const Device& device,
                                const CompileOptions& options);
 // The instruction's plan, otherwise the planner's. A plan for a library call may lack the algorithm.

@@ -18,7 +18,7 @@ struct TimelineEvent {
   };
   Kind kind;
   int step = -1;      // Index in Executable::steps(), or -1.
-  int trip = -1;      // Innermost trip in `trips`, -1 outside loops.
+  int trip = -1;      // Index in `trips` of the innermost trip. -1 outside loops.
   int64_t bytes = 0;  // For kCopies.
   int graph = -1;     // Number of the graph launch, or -1.
   // Nanoseconds of the steady clock. The event or its graph is queued from `queued` to `queue_end`, and works from

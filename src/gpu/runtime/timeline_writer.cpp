@@ -49,7 +49,7 @@ class GraphRun {
     int trip = -1;
   };
 
-  // A piece's i-th execution has the i-th execution of each of its nodes.
+  // The i-th execution of a piece consists of the i-th execution of each of its nodes.
   void Join(size_t piece) {
     std::vector<Execution>& all = executions_[piece];
     for (auto& [node, activities] : nodes_[piece]) {
@@ -68,7 +68,7 @@ class GraphRun {
     return std::ranges::lower_bound(all, time, {}, &Execution::begin) - all.begin();
   }
 
-  // The trip of an execution at `time`, in the launch's trip `around`.
+  // The trip of an execution at `time`. `around` is the trip of the launch.
   int TripAt(int recorded, int64_t time, int around) {
     if (recorded < 0) return around;
     const RecordedPieces::Trip& trip = pieces_.trips[recorded];

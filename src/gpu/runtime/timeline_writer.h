@@ -34,7 +34,7 @@ struct RecordedPieces {
     TimelineEvent event;
     int trip = -1;  // Index in `trips`.
   };
-  int64_t first = 0;  // First piece's number, unique in the process.
+  int64_t first = 0;  // Number of the first piece, unique in the process.
   std::vector<Piece> pieces;
   std::vector<Trip> trips;
 };
@@ -50,7 +50,7 @@ class TimelineWriter {
   void Begin();
   void End();
 
-  // Runs and times `work`, which itself runs on the host (`on_host`) or queues work.
+  // Runs `work` and times it as `event`. With `on_host` the work itself runs on the host, otherwise `work` queues it.
   template <class Work>
   Status Timed(TimelineEvent event, bool on_host, const Work& work) {
     if (IsFull()) return work();
@@ -116,7 +116,7 @@ class TimelineWriter {
   Timeline* timeline_;
   ActivityLog* log_ = nullptr;
   int trip_ = -1;
-  std::vector<Launched> launched_;  // The log's number is index + 1.
+  std::vector<Launched> launched_;  // The log numbers launches by index + 1.
   int graphs_ = 0;
   std::shared_ptr<RecordedPieces> making_;
   int recorded_trip_ = -1;

@@ -45,7 +45,7 @@ InTurns::InTurns(Binding& binding, const LoopNode& loop, int64_t trip) : binding
   for (const LoopNode::Turn& turn : loop.turns) {
     void* const next = binding.Pointer(turn.places[trip % 2]);
     for (const PlaceNumber place : turn.next) Move(place, next);
-    if (trip == 0) continue;  // The initial state has its own place.
+    if (trip == 0) continue;  // The first trip reads the initial state from its own place.
     void* const state = binding.Pointer(turn.places[(trip - 1) % 2]);
     for (const PlaceNumber place : turn.state) Move(place, state);
   }

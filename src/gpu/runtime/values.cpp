@@ -160,7 +160,7 @@ class Finder {
     found_.ends_of[loop.id()] = {back};
     for (size_t i = 0; i < state.size(); ++i) {
       if (Same(next[i]) == state[i]) {
-        same_as_[state[i]] = Same(initial[i]);  // The body passes it on.
+        same_as_[state[i]] = Same(initial[i]);  // The body returns the element unchanged.
         continue;
       }
       UseOf(next[i], back);
@@ -210,7 +210,7 @@ class Finder {
   }
 
   bool Encloses(int loop, int inner) const {
-    while (inner > loop) inner = loops_[inner].parent;  // Inner loops have greater numbers.
+    while (inner > loop) inner = loops_[inner].parent;  // An inner loop has a greater number than its outer loops.
     return inner == loop;
   }
 

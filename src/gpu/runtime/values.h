@@ -83,7 +83,7 @@ struct Values {
 // `module` must come from Prepare.
 Values FindValues(const Module& module, const ShareTable& shares);
 
-// Adds a value of the step at `position` alone.
+// Adds a value that lives only during the step at `position`.
 int AddScratch(Values& values, const Instruction& inst, int64_t position, int64_t bytes);
 
 // Counts leaves in the order of ForEachLeaf.

@@ -17,7 +17,7 @@ struct Batch {
   int64_t bytes = 0;
 };
 
-// Each collective tries the newest matching batches.
+// Number of newest matching batches that each collective tries.
 constexpr size_t kMostOpen = 4;
 
 bool SameReducer(const Instruction& a, const Instruction& b) {

@@ -104,7 +104,7 @@ Instruction* RaggedToItself(Instruction& inst) {
   return result;
 }
 
-// Async-updates may be between, if they bind no further operands.
+// Whether all users are async-dones, possibly behind async-updates that bind no further operands.
 bool HasOnlyDones(const Instruction& start) {
   return std::ranges::all_of(start.users(), [](const Instruction* user) {
     if (user->Is(Opcode::kAsyncUpdate)) return user->operand_count() == 1 && HasOnlyDones(*user);
@@ -112,7 +112,7 @@ bool HasOnlyDones(const Instruction& start) {
   });
 }
 
-// Null if `inst` stays.
+// The value of `inst` on a single device, or null if `inst` stays.
 Instruction* WithoutOthers(Instruction& inst) {
   const Shape& shape = inst.shape();
   switch (inst.opcode()) {

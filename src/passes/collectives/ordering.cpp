@@ -1,4 +1,4 @@
-// Decide when collectives start, and in which order.
+// async-collective-creator and collectives-schedule-linearizer: decide when collectives start, and in which order.
 #include <algorithm>
 
 #include "ir/control_edges.h"

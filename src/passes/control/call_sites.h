@@ -18,7 +18,7 @@ class CallSites {
   explicit CallSites(const Module& module);  // Counts calls that the entry reaches.
 
   int Count(const Computation& computation) const;
-  // Required for each new instruction that calls computations.
+  // Must be called for each new instruction that calls computations.
   void Add(const Instruction& inst);
   // Replaces a computation with other callers by a copy, whose instructions have no origin.
   Computation& Own(Computation*& slot);

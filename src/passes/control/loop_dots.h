@@ -16,7 +16,7 @@ struct DeviceDescription;
 struct LoopSlice {
   Instruction* slice;  // A dynamic-slice.
   int64_t element, dimension;
-  bool keeps;  // A dimension of size 1 remains. Otherwise a reshape removed it.
+  bool keeps;  // The operand keeps `dimension` with size 1. Otherwise a reshape removed it.
 
   Instruction& whole() const { return slice->operand(0); }
   Instruction& place() const { return slice->operand(1 + dimension); }

@@ -8,7 +8,7 @@
 namespace hlo {
 namespace {
 
-// IsInvariant() requires the same.
+// Whether this use passes the element on unchanged, as IsInvariant() requires.
 bool IsOwnNext(const Loop& loop, const Instruction& user, int64_t operand, int64_t element) {
   return &user == &loop.body->root() && operand == element;
 }

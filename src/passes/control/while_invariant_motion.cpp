@@ -1,6 +1,6 @@
 // Moves invariant instructions of a loop body in front of the loop, and passes their values through the state.
 //
-// The body reads a value in the state from memory, but can compute others in a kernel. A cheap instruction moves only
+// A value in the state is read from memory, whereas a kernel can compute it in the body. A cheap instruction moves only
 // if this reads no more bytes (a sum of two arrays, but not a mask made of a scalar), or if its users read from memory
 // anyway. {inflating=true} moves the others too, like XLA.
 #include <algorithm>

@@ -198,7 +198,7 @@ class Finder {
     }
   }
 
-  // While or after the next value is computed.
+  // Whether an old element is read while or after its next value is computed.
   bool OldIsNeeded(const Instruction& next, const std::vector<Instruction*>& old_values) {
     const Instruction& maker = MakerOf(next);
     return std::ranges::any_of(old_values, [&](const Instruction* old) {

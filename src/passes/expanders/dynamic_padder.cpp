@@ -49,7 +49,7 @@ class Padder {
   }
 
  private:
-  // A dynamic value: its whole array, null if unknown, and sizes.
+  // The whole array of a dynamic value, or null if unknown, and its sizes.
   struct Value {
     Instruction* whole = nullptr;
     std::vector<Instruction*> sizes;  // An s32 for each dynamic dimension, otherwise null.

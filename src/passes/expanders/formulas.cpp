@@ -5,8 +5,8 @@
 namespace hlo {
 namespace {
 
-// Signed integers in the total order of the floats, -NaN < -inf < ... < -0 < +0 < ... < NaN: their bits, all but the
-// sign inverted if the sign is set.
+// Signed integers in the total order of the floats, -NaN < -inf < ... < -0 < +0 < ... < NaN: their bits. If the sign is
+// set, all other bits are inverted.
 Instruction* OrderKey(Instruction& inst, Instruction* x) {
   const int bits = BitWidth(x->shape().type());
   const PrimitiveType type = bits == 16 ? PrimitiveType::kS16 : bits == 32 ? PrimitiveType::kS32 : PrimitiveType::kS64;

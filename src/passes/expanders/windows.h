@@ -37,7 +37,7 @@ using WindowStep = std::function<std::vector<Instruction*>(Computation& computat
 std::vector<Instruction*> ForEachWindow(Instruction& inst, int64_t windows, const std::vector<Instruction*>& state,
                                         const std::vector<Instruction*>& given, const WindowStep& step);
 
-// Adds to the computation of the operands, with `like`'s metadata.
+// Adds an instruction beside its operands, with `like`'s metadata.
 Instruction* Beside(const Instruction& like, Opcode opcode, Shape shape, const std::vector<Instruction*>& operands,
                     Attributes attrs = NoAttrs());
 Instruction* Reshaped(const Instruction& like, Instruction* value, const std::vector<int64_t>& dims);

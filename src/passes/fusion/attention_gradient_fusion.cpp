@@ -23,6 +23,7 @@ using Launches = std::vector<const Instruction*>;
 
 bool IsProduct(const Instruction& launch) { return IsFusion(launch) && LibraryOf(launch) == "gemm"; }
 
+// An array that another launch reads or writes.
 struct Edge {
   const Instruction* other;
   const Shape* shape;
@@ -102,7 +103,7 @@ bool FuseInto(Computation& computation) {
              why_not.empty() ? "three products take the values of two products of the same size" : why_not);
     if (!why_not.empty()) continue;
     taken.insert(taken.end(), group.begin(), group.end());
-    // In program order, because a launch can only join after the launches between it and `first`.
+    // Joins in program order, because a launch can join only after the launches between it and `first`.
     const Instruction* first = nullptr;
     for (const Instruction* launch : launches) {
       if (!Has(group, launch)) continue;

@@ -22,7 +22,7 @@
 namespace hlo {
 namespace {
 
-constexpr int64_t kMostState = 64 * 1024;  // Elements.
+constexpr int64_t kMostState = 64 * 1024;  // Elements of the loop's state.
 constexpr int64_t kMostInstructions = 4000;
 constexpr int64_t kMostPointers = 128;
 constexpr size_t kGroupsTried = 8;

@@ -11,7 +11,7 @@ namespace hlo {
 
 struct BodyRead {
   double evaluations = 0;  // Element evaluations in a run, with repetitions.
-  int64_t copies = 0;      // Places in the code.
+  int64_t copies = 0;      // Places in the code that evaluate the operand.
 };
 
 // Indexed by operand.

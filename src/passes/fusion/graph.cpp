@@ -16,13 +16,13 @@
 namespace hlo {
 namespace {
 
-constexpr double kMadeInside = -1;  // Read::bytes of such a value.
+constexpr double kMadeInside = -1;  // Read::bytes of a value that the group computes.
 
 double Elements(const Instruction& inst) {
   return inst.shape().IsArray() ? static_cast<double>(inst.shape().NumElements()) : 1;
 }
 
-// Additions, if each element is computed once.
+// Cost in additions, if each element is computed once.
 double WorkOf(const Instruction& inst) {
   if (!IsFusion(inst)) return Elements(inst) * InstructionCost(inst);
   double work = 0;
@@ -31,7 +31,7 @@ double WorkOf(const Instruction& inst) {
   return work;
 }
 
-// Bytes as if each instruction were a kernel.
+// Bytes that a fusion's instructions would move as separate kernels.
 double BytesOfBody(const Instruction& fusion) {
   double bytes = 0;
   for (const Instruction* inst : FusedComputation(fusion).instructions()) bytes += BytesMoved(*inst);

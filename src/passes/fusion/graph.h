@@ -62,7 +62,7 @@ class FusionGraph {
   void Dissolve(GroupId group);
   // Merges `b` into `a`. There must be no path between them through a third group.
   void Union(GroupId a, GroupId b, const FusionNote& why);
-  // The Keep functions only log why groups, or `kernel` without a group, stay apart.
+  // The Keep functions only log why groups stay apart, or why `kernel`, without a group, joins no kernel.
   void KeepApart(GroupId a, GroupId b, const FusionNote& why);
   void KeepAlone(GroupId group, const FusionNote& why);
   void KeepFromAll(const Instruction& kernel, const FusionNote& why);
@@ -74,7 +74,7 @@ class FusionGraph {
     return group_of_[(value.Is(Opcode::kGetTupleElement) ? value.operand(0) : value).place()];
   }
 
-  // Dependencies through instructions in no group count.
+  // Whether `group` depends on `before`, also through instructions in no group.
   bool IsReachable(GroupId group, GroupId before) { return Waits().IsReachable(Root(group), Root(before)); }
   // An instruction of a third group through which `group` depends on `before`, or null.
   const Instruction* InstructionBetween(GroupId group, GroupId before) {
@@ -109,7 +109,7 @@ class FusionGraph {
     int64_t read_count = 0;   // Excludes values computed in the group.
     double work = 0;
   };
-  // `ids` is the xor of the groups' ids, so of a single group it is the id.
+  // The groups that contain an instruction. `ids` is the xor of their ids: the group's id if there is only one.
   struct Holders {
     int count = 0;
     GroupId ids = 0;

@@ -44,6 +44,7 @@ struct Range {
 };
 constexpr Range kByRoot = {0, 1};  // The range of kAtRoot in readers_.
 
+// The use of an instruction in one kernel.
 struct Member {
   GroupId kernel;
   double evaluations;  // Elements computed, with repetitions.
@@ -228,7 +229,7 @@ class InstructionFusion {
     return false;
   }
 
-  // Sets joins_ or why_.
+  // Sets joins_ if `inst` joins the kernels of all its users, otherwise why_.
   bool Joins(const Instruction& inst) {
     joins_.clear();
     if (inst.IsRoot()) return Refuse(FusionReason::kResult, inst);

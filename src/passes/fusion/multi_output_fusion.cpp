@@ -23,7 +23,7 @@ constexpr int64_t kSmallBytes = 1 << 20;
 // Joins tried for a kernel. More distant kernels usually depend on it.
 constexpr int kMostTries = 8;
 
-// Whether every use in the fused computation does so.
+// Whether every use in the fused computation is at the index of the iteration.
 bool ReadsAtIteration(const Instruction& value) {
   std::unordered_set<const Instruction*> seen = {&value};
   std::vector<const Instruction*> worklist = {&value};

@@ -28,7 +28,7 @@ const Instruction* DotOf(const Instruction& launch) {
   return nullptr;
 }
 
-// Along the free dimensions: the product's rows (or columns).
+// Number of elements along the free dimensions: the product's rows (or columns).
 int64_t FreeElements(const Shape& shape, const std::vector<int64_t>& batch, const std::vector<int64_t>& contracting) {
   int64_t elements = 1;
   for (int64_t d = 0; d < shape.rank(); ++d) {

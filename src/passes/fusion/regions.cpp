@@ -28,7 +28,7 @@ class Outliner {
   Outliner(Computation& computation, std::string_view kind)
       : computation_(computation), held_(computation.module().AddComputation(Str("region_", kind))), kind_(kind) {}
 
-  // Operands before users.
+  // `members` are launches with operands before users.
   void Run(const std::vector<Instruction*>& members) {
     inside_.insert(members.begin(), members.end());
     for (Instruction* member : members) CopyIn(*member);
@@ -92,7 +92,7 @@ class Outliner {
     return results;
   }
 
-  // Reads of its bitcasts count. Elements of a tuple are separate results.
+  // Whether instructions outside read the value or its bitcasts. Elements of a tuple are separate results.
   bool IsReadOutside(const Instruction& value) {
     std::vector<const Instruction*> names = {&value};
     for (size_t i = 0; i < names.size(); ++i) {
@@ -108,7 +108,7 @@ class Outliner {
     return false;
   }
 
-  // Removes its bitcasts and elements too, and a loop's initial tuple.
+  // Removes an unused member with its bitcasts and elements, and a loop's initial tuple.
   void RemoveUnused(Instruction& member) {
     std::vector<Instruction*> names = {&member};
     for (size_t i = 0; i < names.size(); ++i) {

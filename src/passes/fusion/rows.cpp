@@ -10,7 +10,7 @@
 namespace hlo {
 namespace {
 
-// How many leading dimensions have the product `rows`, or nullopt.
+// Number of leading dimensions with the product `rows`, or nullopt.
 std::optional<int64_t> RowDims(const Shape& shape, int64_t rows) {
   int64_t product = 1, count = 0;
   for (; product < rows && count < shape.rank(); ++count) product *= shape.dim(count);
@@ -108,7 +108,7 @@ bool GathersByRows(const Instruction& gather, int64_t rows) {
   return KeepsRowDims(gather.shape(), indices, rows, [&](int64_t d) { return dimensions[d]; });
 }
 
-// Whether operand `operand` by rows gives the result by rows.
+// Whether the result is available by rows if operand number `operand` is.
 bool KeepsRows(const Instruction& inst, int64_t operand, int64_t rows) {
   const Shape &to = inst.shape(), &from = inst.operand(operand).shape();
   if (!HasRows(from, rows)) return false;

@@ -17,7 +17,7 @@
 namespace hlo {
 namespace {
 
-// The only one, or null.
+// The only convolution, or null.
 const Instruction* ConvolutionOf(const Instruction& call) {
   const Instruction* found = nullptr;
   for (const Instruction* inst : FusedComputation(call).instructions()) {

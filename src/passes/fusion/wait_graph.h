@@ -26,7 +26,7 @@ class WaitGraph {
   void Join(const Instruction& a, const Instruction& b);
 
  private:
-  // Groups form a list behind their dependencies, with increasing labels.
+  // Groups form a list in which they follow their dependencies, with increasing labels.
   struct Group {
     int size = 1;
     int previous = -1, next = -1;
@@ -45,7 +45,7 @@ class WaitGraph {
 
   const std::vector<Instruction*>& order_;
   std::vector<int> number_of_;    // Position in the order, by place.
-  std::vector<int> group_of_;     // Group id by number, which is a member's number.
+  std::vector<int> group_of_;     // Group id by number. The id is the number of a member.
   std::vector<int> next_member_;  // The next member in a ring, by number.
   std::vector<Group> groups_;
   int first_ = -1;

@@ -78,7 +78,7 @@ class ConvolutionLayouts {
         spaces_(ids_.size()),
         waits_(ids_.size()) {}
 
-  // Finds the instructions that can be computed in another order, if any.
+  // Finds the instructions that can be computed in another order. False if there are none.
   bool Spread() {
     for (const Instruction* inst : order_) {
       for (const Instruction* before : inst->control_predecessors()) waits_[ids_.IndexOf(*before)] = true;

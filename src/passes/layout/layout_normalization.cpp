@@ -14,7 +14,7 @@ Order MajorToMinor(const Shape& shape) {
   return {minor_to_major.rbegin(), minor_to_major.rend()};
 }
 
-// No tiles and no memory space.
+// Whether the layout has no tiles and no memory space.
 bool IsOrderAlone(const Shape& shape) {
   Shape plain = shape.WithDefaultLayout();
   plain.mutable_order() = shape.layout().minor_to_major;

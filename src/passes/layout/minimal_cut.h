@@ -20,8 +20,8 @@ class CutGraph {
   // Adds to the cost of `from` on the first and `to` on the second side.
   void Connect(Node from, Node to, int64_t cost);
 
-  // Whether a minimal cut has each node on the first side, where it has as few nodes as possible. nullopt after more
-  // than `steps` steps.
+  // Returns for each node whether a minimal cut has it on the first side, with as few nodes there as possible. nullopt
+  // after more than `steps` steps.
   std::optional<std::vector<bool>> Cut(int64_t steps);
   int64_t cost() const { return cost_; }
 

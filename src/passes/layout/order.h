@@ -26,7 +26,7 @@ using Order = std::vector<int64_t>;
 bool IsIdentityPermutation(const Order& order);
 Order Inverse(const Order& order);
 Order TransposeBetween(const Order& from, const Order& to);
-// Dimensions of size 1 move nothing.
+// Whether a transpose between the orders moves elements in memory. Dimensions of size 1 do not count.
 bool MovesElements(const Shape& shape, const Order& from, const Order& to);
 // BeforeView: the order of x if transpose(x, view) has `order`. BehindView: the reverse.
 Order BeforeView(const Order& view, const Order& order);

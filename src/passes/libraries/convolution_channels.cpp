@@ -13,7 +13,7 @@ namespace {
 
 bool IsByte(PrimitiveType type) { return type == PrimitiveType::kS8 || type == PrimitiveType::kU8; }
 
-// The call consists only of its convolution.
+// The channels of a call that consists only of its convolution.
 struct Channels {
   ConvolutionCall call;
   int64_t inputs = 0, outputs = 0;

@@ -46,7 +46,7 @@ struct Legal {
   bool changed = false;
 };
 
-// Libraries support window dilation.
+// Window dilation stays, because libraries support it.
 void MakeForward(const WindowDim& d, WindowDim& legal, PaddingDim& input) {
   if (d.pad_low == d.pad_high && d.pad_low >= 0 && d.base_dilation == 1) return;
   input = {d.pad_low, d.pad_high, d.base_dilation - 1};

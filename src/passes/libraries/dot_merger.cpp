@@ -14,7 +14,7 @@
 namespace hlo {
 namespace {
 
-// Each dot tries the newest groups.
+// Number of newest groups that each dot tries.
 constexpr int64_t kMostTries = 16;
 
 // A dot whose operand `side` is not shared and has one free dimension.
@@ -57,7 +57,7 @@ bool HasOneFreeDimension(const Instruction& dot, int64_t side) {
   return dot.operand(side).shape().rank() == static_cast<int64_t>(others) + 1;
 }
 
-// The dots may differ in operands and in the size of the free dimension.
+// Whether two dots differ at most in operands and in the size of the free dimension.
 bool SameProduct(const Member& a, const Member& b) {
   const auto &p = a.dot->attrs<DotAttrs>(), &q = b.dot->attrs<DotAttrs>();
   return p.lhs_batch == q.lhs_batch && p.lhs_contracting == q.lhs_contracting && p.rhs_batch == q.rhs_batch &&

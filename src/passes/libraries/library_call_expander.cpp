@@ -13,7 +13,7 @@
 namespace hlo {
 namespace {
 
-// The target does not define its workspace result.
+// Zeros for the workspace, a result that the target does not define.
 Instruction* ZerosLike(const Instruction& call, const Shape& shape) {
   Computation& computation = call.computation();
   Instruction& zero = computation.AddConstant(Literal(Shape::Scalar(shape.type())));

@@ -24,7 +24,7 @@ namespace hlo {
 namespace {
 namespace m = match;
 
-// After a product.
+// Limit of steps after a product.
 constexpr int kMostSteps = 8;
 
 bool IsLibraryType(PrimitiveType type) {

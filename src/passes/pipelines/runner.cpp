@@ -60,7 +60,7 @@ struct SliceEnd {
   bool met = false;
 
   bool Names(const PassRun& run, std::span<const std::string_view> stages) const {
-    // A name of both means the pass.
+    // A name of both a pass and a stage names the pass.
     const bool is_named =
         where->name.empty() || where->name == run.pass->class_name || SamePassName(where->name, run.pass->name);
     return is_named && where->Matches(run, stages);
@@ -268,11 +268,11 @@ class Runner {
     return rewrites;
   }
 
-  // Required for all instances in order.
+  // Must be called for all instances in order.
   bool IsOutsideOfSlice(const PassRun& run) {
     from_.Look(run, stages_);
     before_.Look(run, stages_);
-    // All instances of a stage named by --stop_after run.
+    // If --stop_after names a stage, all its instances run.
     const bool is_behind = after_.met && !(after_.where->name.empty() && after_.Names(run, stages_));
     after_.Look(run, stages_);
     return (from_.where && !from_.met) || before_.met || is_behind;

@@ -66,7 +66,7 @@ struct PipelineItem {
   const PassRow* pass = nullptr;
   PassOptions options;
   Gate gate;
-  std::string name;                 // For a stage or a missing pass.
+  std::string name;                 // Name of a stage, or of a pass that hlokit lacks.
   std::vector<PipelineItem> items;  // For a stage or gate.
 };
 

@@ -9,7 +9,7 @@
 namespace hlo {
 namespace {
 
-// XLA's thresholds below count warps.
+// Threads of a warp, the unit of XLA's thresholds below.
 constexpr int64_t kWarp = 32;
 
 bool AreNeighbours(const std::vector<int64_t>& dims) {
@@ -22,7 +22,7 @@ int64_t Product(const Dims& dims, int64_t first, int64_t limit) {
   return product;
 }
 
-// Sizes before, in and after the adjacent dimensions `middle`.
+// Products of the sizes before, in and after the adjacent dimensions `middle`.
 ReductionShape Partition(const Dims& dims, const std::vector<int64_t>& middle) {
   const int64_t first = middle.front(), limit = middle.back() + 1;
   return {false, Product(dims, 0, first), Product(dims, first, limit),

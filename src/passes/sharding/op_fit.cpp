@@ -62,7 +62,7 @@ class Fitting {
     bool is_result;
   };
   static inline const LeafFactors kNoFactors;
-  static constexpr double kImpossible = 1e30;  // A change without a plan.
+  static constexpr double kImpossible = 1e30;  // Cost of a change without a plan.
 
   void Add(const Shape& shape, const LeafFactors& factors, const ArraySplit& split, bool is_result) {
     tensors_.push_back({&shape, &factors, split, is_result});

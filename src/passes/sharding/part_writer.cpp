@@ -108,7 +108,7 @@ Instruction& PartWriter::Numbered(PrimitiveType type, int64_t count, Instruction
   return Add(Opcode::kAdd, shape, {&numbers, &Everywhere(first, shape)});
 }
 
-// Counted in a type that holds all numbers, so that each is rounded once.
+// Numbers are counted in a type that holds all of them, so that each is rounded once.
 Instruction& PartWriter::IotaInPart(int64_t dim, const Shape& part, const Atoms& atoms) {
   const int64_t size = part.dim(dim);
   const PrimitiveType type = IndexType(size * axes_.SizeOf(atoms));
@@ -250,7 +250,7 @@ Instruction& PartWriter::IndicesInPart(Instruction& narrow, const FactorIndex& i
   return Select(Along(is_component, index.vector_dim, shape), in_part, indices);
 }
 
-// The indices without the dimension of index vectors.
+// The component of each index vector, without the dimension of the vectors.
 Instruction& PartWriter::Component(Instruction& indices, const FactorIndex& index) {
   if (index.vector_dim >= indices.shape().rank()) return indices;
   Instruction& component = Rows(indices, index.vector_dim, index.component, 1);

@@ -15,7 +15,7 @@
 
 namespace hlo {
 
-// s32, or s64 if a number up to `most` needs it.
+// Type of indices: s32, or s64 if a number up to `most` needs it.
 PrimitiveType IndexType(int64_t most);
 
 // Writes instructions with the metadata of one op. A dimension is split along atoms into parts of equal size. The

@@ -24,7 +24,7 @@ bool DroppedSum(Instruction& inst) {
   return inst.Is(Opcode::kAllReduce) && inst.operand_count() == 1 && ReplaceByCopyOf(inst, inst.operand(0));
 }
 
-// Each device sends to its neighbour's neighbour.
+// Each device sends to the neighbour of the right device.
 bool WrongNeighbour(Instruction& inst) {
   if (!inst.Is(Opcode::kCollectivePermute)) return false;
   auto& pairs = inst.mutable_attrs<PermuteAttrs>().source_target_pairs;

@@ -238,7 +238,7 @@ Result<Instruction*> Partitioner::Parameter(Local& local, const Instruction& ins
   if (inst.computation().IsEntry()) {
     for (const ArraySplit& split : TRY(SplitsOf(inst))) TRY(CheckWholeTerm(inst, split));
   }
-  // The old computation with this name goes.
+  // The name stays, because the old computation that has it too is removed.
   return &local.to.AddNamed(Opcode::kParameter, TRY(LocalShapeOf(inst)), {}, ParameterAttrs{inst.parameter_number()},
                             inst.name());
 }
@@ -490,7 +490,7 @@ Result<Instruction*> Partitioner::ComputedInParts(Local& local, const Instructio
   }
   PartWriter writer(local.to, inst, axes_, local.digits, supply_);
   std::vector<FactorPart> parts;
-  Atoms picked;  // A reduce's own computation combines the parts' results along these.
+  Atoms picked;  // Along these atoms a reduce's own computation combines the parts' results.
   std::vector<int64_t> looked;
   std::map<int64_t, Atoms> updated;  // Indexed by dimension.
   Instruction* value = nullptr;
@@ -499,7 +499,7 @@ Result<Instruction*> Partitioner::ComputedInParts(Local& local, const Instructio
     const int64_t count = axes_.SizeOf(atoms);
     if (count == 1) continue;
     const Factor& factor = rule.factors[f];
-    // The first part is whole.
+    // The first part is a whole one.
     parts.push_back(*PartOf(rule, static_cast<int64_t>(f), count, 0));
     parts.back().has_padding_rows = true;
     TRY(AdjustOperands(local, writer, inst, rule, static_cast<int64_t>(f), atoms, operands));

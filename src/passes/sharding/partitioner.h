@@ -34,7 +34,7 @@ class Partitioner {
  private:
   using Atoms = PartWriter::Atoms;
 
-  // One computation on a device.
+  // The instructions of one computation on a device.
   struct Local {
     Computation& to;
     DeviceDigits digits;
@@ -61,11 +61,11 @@ class Partitioner {
   // The one device's value. Other devices add zeros. The sum of bits keeps -0 and NaN.
   Result<Instruction*> Picked(Local& local, PartWriter& writer, const Instruction& inst, Instruction& value,
                               const ArraySplit& from, const ArraySplit& to);
-  // An op's leaves in the splits of its result.
+  // The leaves of an op's value in the splits of its result.
   Result<Instruction*> InSplits(Local& local, const Instruction& inst, Instruction& value,
                                 const std::vector<ArraySplit>& from, const std::vector<ArraySplit>& to);
 
-  // A leaf's split by its sharding.
+  // The split of a leaf according to its sharding.
   Result<ArraySplit> SplitOf(const Instruction& inst, int64_t leaf) const;
   Result<std::vector<ArraySplit>> SplitsOf(const Instruction& inst) const;
   Result<Shape> LocalShapeOf(const Instruction& inst) const;

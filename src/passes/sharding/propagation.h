@@ -30,15 +30,15 @@ class Propagation {
   const ArraySplit& SplitOf(const Instruction& inst, int64_t leaf) const {
     return states_[classes_.Of(inst, leaf)].split;
   }
-  // Stated shardings that are ignored, with the reason: the mesh lacks them.
+  // Stated shardings that are ignored because the mesh lacks them, with the reason.
   const std::vector<std::string>& ignored() const { return ignored_; }
 
  private:
-  // The split of a class.
+  // The split of all leaves in a class.
   struct State {
     ArraySplit split;
     bool is_array = false, is_stated = false;
-    std::vector<bool> open;  // Atoms may be added, by dimension.
+    std::vector<bool> open;  // Whether atoms may be added, by dimension.
     int64_t changed = 0;     // The step that changed it last.
   };
   // A leaf of an op's operand or result.

@@ -268,7 +268,7 @@ Instruction* BlocksMerged(Writer& writer, Instruction* x, const Blocks& blocks) 
   return Reshaped(writer, x, blocks.whole);
 }
 
-// Renumbers blocks from the atoms `from` to `to`, the same in another order.
+// Renumbers blocks from the atoms `from` to `to`, the same atoms in another order.
 Instruction* BlocksReordered(Writer& writer, Instruction* x, const Axes& axes, const AtomList& from,
                              const AtomList& to) {
   if (from == to) return x;
@@ -301,7 +301,7 @@ class MoveWriter {
   }
 
  private:
-  // Local dimensions before a move. A dimension with more parts is a multiple of its later size.
+  // The local dimensions before a move. Dimensions that get more parts are a multiple of the later size.
   Dims DimsOfBlocks(const Move& move) const {
     Dims dims = move.local_before.dims();
     for (const auto& [dim, atoms] : move.Added()) dims[dim] = move.local_after.dim(dim) * axes_.SizeOf(atoms);

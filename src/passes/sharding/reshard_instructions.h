@@ -61,7 +61,7 @@ class CollectiveSupply {
  public:
   explicit CollectiveSupply(Module& module);
 
-  // Above all channels of the original module.
+  // A channel above all channels of the original module.
   int64_t NextChannel() { return ++last_channel_; }
   // Combines two scalars. Each reduction and type has one.
   Computation& Reducer(Reduction reduction, PrimitiveType type);

@@ -1,4 +1,4 @@
-// Makes each plan for changing a split on one mesh once.
+// Plans for changing splits on one mesh, each made once.
 #ifndef HLO_PASSES_SHARDING_RESHARD_PLANS_H_
 #define HLO_PASSES_SHARDING_RESHARD_PLANS_H_
 
@@ -15,7 +15,7 @@ class ReshardPlans {
   // Borrows `axes`.
   explicit ReshardPlans(const Axes& axes) : axes_(axes) {}
 
-  // Calls PlanReshard. The result is valid as long as this object.
+  // The result of PlanReshard, valid as long as this object.
   const Result<ReshardPlan>& Between(const ArraySplit& from, const ArraySplit& to, const Shape& shape);
 
  private:

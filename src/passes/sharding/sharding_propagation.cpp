@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view kShardyPrefix = "xla.sdy.";
 
-// Leaf by leaf for a tuple.
+// The sharding of the instruction's value, leaf by leaf for a tuple.
 Sharding ShardingOf(const Propagation& propagation, const Instruction& inst) {
   std::vector<Sharding> leaves;
   ForEachLeaf(inst.shape(), [&](const ShapeIndex&, const Shape& shape) {
@@ -25,7 +25,7 @@ Sharding ShardingOf(const Propagation& propagation, const Instruction& inst) {
   return {.kind = ShardingKind::kTuple, .leaves = std::move(leaves)};
 }
 
-// Its attributes say which part of the whole a device has.
+// The attributes of such a marker say which part of the whole a device has.
 bool IsRegionBorder(const Instruction& inst) {
   const Marker marker = MarkerOf(inst);
   return marker == Marker::kShard || marker == Marker::kWhole;

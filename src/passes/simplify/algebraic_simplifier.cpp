@@ -152,7 +152,7 @@ const Laws& AllLaws() {
   return kLaws;
 }
 
-// Libraries expect the form of their calls' computations.
+// Skips library calls, because libraries expect the form of their computations.
 Result<bool> Rewrite(Module& module, const PassContext& context, std::span<const Rule> rules) {
   std::unordered_set<const Computation*> of_libraries;
   std::vector<Computation*> computations = module.PostOrder();

@@ -27,7 +27,7 @@ Result<Instruction*> ConditionalOfPredicate(Instruction& inst, const PassContext
   return Replace(inst, Opcode::kConditional, {p, &inst.operand(2), &inst.operand(1)}, chosen);
 }
 
-// In the resulting tuple, elements without users are the barrier's operands.
+// In the resulting tuple, elements without users come from the barrier's operand.
 Result<Instruction*> BarrierOfUnread(Instruction& inst, const PassContext&) {
   Instruction& tuple = inst.operand(0);
   if (!tuple.Is(Opcode::kTuple) || inst.IsRoot()) return nullptr;

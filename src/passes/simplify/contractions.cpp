@@ -35,7 +35,7 @@ bool IsPlainDot(const Instruction& inst) {
   if (!inst.Is(Opcode::kDot) || inst.operand_count() != 2 || !IsStatic(inst)) return false;
   return inst.attrs<DotAttrs>().sparsity.empty() && inst.attrs<DotAttrs>().block_scaling.empty();
 }
-// [m, k] x [k, n]
+// Whether `inst` is a product [m, k] x [k, n].
 bool IsMatrixProduct(const Instruction& inst) {
   if (!IsPlainDot(inst) || !IsStaticOfOneType(inst)) return false;
   const auto& a = inst.attrs<DotAttrs>();
@@ -215,7 +215,7 @@ Result<Instruction*> DotOfSquished(Instruction& inst, const PassContext&) {
   for (int64_t d = 0; d < kept; ++d) {
     if (transpose->dimensions()[d] != d || transpose->shape().dim(d) != reshape->shape().dim(d)) return nullptr;
   }
-  // Transpose the parts of c's contracting dimension.
+  // Split the contracting dimension of c, transpose its parts, and merge them again.
   const int64_t dim = attrs.rhs_contracting[0];
   std::vector<int64_t> apart, in_order, order;
   for (int64_t d = 0; d < c->shape().rank(); ++d) {
@@ -313,7 +313,7 @@ Result<Instruction*> DotOfTransposedBatch(Instruction& inst, const PassContext&)
   return Replace(inst, Opcode::kTranspose, {dot}, DimensionsAttrs{order});
 }
 
-// This must at least halve the multiplications.
+// The rewrite must at least halve the multiplications.
 Result<Instruction*> DotTwice(Instruction& inst, const PassContext&) {
   if (!IsMatrixProduct(inst)) return nullptr;
   constexpr double kRatio = 2;
@@ -591,7 +591,7 @@ Result<Instruction*> ConvolutionOfScaled(Instruction& inst, const PassContext&) 
   return nullptr;
 }
 
-// This must scale fewer elements.
+// The rewrite must scale fewer elements.
 Result<Instruction*> ScaleOfConvolution(Instruction& inst, const PassContext&) {
   Instruction *convolution, *c;
   if (!m::Multiply(m::OneUse(m::Convolution(&convolution)), m::AnyConstant(&c))(&inst) || ScalarOf(*c) == nullptr ||

@@ -30,7 +30,7 @@ Result<Instruction*> ReduceOfNothing(Instruction& inst, const PassContext&) {
   return WidenedInit(inst);
 }
 
-// Not reshape(x), because 0 + -0 is +0.
+// reshape(x) alone would be wrong, because 0 + -0 is +0.
 Result<Instruction*> ReduceOfOne(Instruction& inst, const PassContext&) {
   if (!IsPlainReduce(inst)) return nullptr;
   Instruction& x = inst.operand(0);

@@ -87,7 +87,7 @@ Result<Instruction*> TransposeOfOnes(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kReshape, {x});
 }
 
-// One reverse, over the dimensions that exactly one of the two reverses.
+// Two reverses become one, over the dimensions that exactly one of them reverses.
 Result<Instruction*> ReverseOfNothing(Instruction& inst, const PassContext&) {
   Instruction *x, *inner;
   if (!m::Reverse(m::Any(&x))(&inst)) return nullptr;

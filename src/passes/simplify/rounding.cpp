@@ -21,7 +21,7 @@ bool IsOfRow(const Instruction& inst) {
 
 bool IsReal(const Instruction& inst) { return IsIeee(inst.shape().type()) && IsStaticOfOneType(inst); }
 
-// Devices may flush subnormal reciprocals and products to zero.
+// Excludes reciprocals and products near subnormal numbers, which devices may flush to zero.
 bool IsFarFromLimits(double value, PrimitiveType type) {
   const double most = type == PrimitiveType::kF16 ? 0x1p13 : 0x1p125;
   return std::fabs(value) <= most && std::fabs(value) >= 1 / most;

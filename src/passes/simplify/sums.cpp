@@ -306,7 +306,8 @@ const std::vector<WindowDim>& WindowOf(const Instruction& inst) { return inst.at
 bool IsPlain(const WindowDim& dim) { return dim == WindowDim{.size = dim.size}; }
 bool IsSingle(const WindowDim& dim) { return dim == WindowDim(); }
 
-// A running sum's windows have the element and all earlier ones along this dimension, and one element along the others.
+// The dimension of a running sum, whose windows have the element and all earlier ones. In other dimensions, windows
+// must have one element.
 std::optional<int64_t> RunningDim(const Instruction& inst) {
   const auto& window = WindowOf(inst);
   std::optional<int64_t> running;

@@ -19,7 +19,7 @@ const Literal* ScalarOf(const Instruction& x);
 // ScalarOf(x) as a number: IntegerOf for integers and pred, NumberOf for floats. nullopt for other types.
 std::optional<int64_t> IntegerOf(const Instruction& x);
 std::optional<double> NumberOf(const Instruction& x);
-// Scalars of one real type.
+// Whether a < b, for scalars of one real type.
 bool IsLess(const Literal& a, const Literal& b);
 
 // Whether op(init, x) == x for all x except -0. `init` must be a constant or its broadcast.

@@ -143,7 +143,7 @@ void HostEmission::EmitWarp(const Instruction& instruction) { Set(instruction.re
 void HostEmission::EmitLane(const Instruction& instruction) { Set(instruction.result, lane_); }
 void HostEmission::EmitThread(const Instruction& instruction) { Set(instruction.result, thread_); }
 
-// The loops over threads end between phases.
+// Barriers need no code, because the loops over threads end between phases.
 void HostEmission::EmitBarrier(const Instruction&) {}
 void HostEmission::EmitClusterBarrier(const Instruction&) {}
 void HostEmission::EmitWarpBarrier(const Instruction&) {}

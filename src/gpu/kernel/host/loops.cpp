@@ -128,7 +128,7 @@ void HostEmission::CarryVariables(const WidePlan& wide) {
   }
 }
 
-// A scalar outside of a vector body.
+// Returns a vector, or the scalar outside of a vector body.
 llvm::Value* HostEmission::Wide(int32_t id) {
   LlvmValue const value = Get(id);
   if (!wide_ || value->getType()->isVectorTy()) return value;

@@ -87,7 +87,7 @@ void HostEmission::EmitStoreVector(const Instruction& store) {
   }
 }
 
-// Immediately, because a correct kernel does not read the target before the wait.
+// Copies immediately, because a correct kernel does not read the target before the wait.
 void HostEmission::EmitCopyAsync(const Instruction& copy) {
   LlvmValue const to = Get(copy.operands[0]);
   LlvmValue const from = Get(copy.operands[1]);

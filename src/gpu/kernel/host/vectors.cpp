@@ -34,7 +34,7 @@ bool StoresStreamed(const Kernel& kernel, const Region& region) {
   });
 }
 
-// The widest type in memory determines the vectoriser's vectors.
+// The widest type in memory determines the number of elements in the vectoriser's vectors.
 int64_t WidestInMemory(const Kernel& kernel, const Region& region) {
   int64_t bytes = 1;
   for (const Instruction& instruction : region.body) {

@@ -1,4 +1,4 @@
-// Vectorisation of the loop over a body's elements.
+// Choices for vectorising the loop over a body's elements.
 #ifndef HLO_GPU_KERNEL_HOST_VECTORS_H_
 #define HLO_GPU_KERNEL_HOST_VECTORS_H_
 

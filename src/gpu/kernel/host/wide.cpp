@@ -60,7 +60,7 @@ class WidePlanner {
 
   int64_t widest() const { return widest_; }
 
-  // Whether elements are too far apart for shuffles.
+  // Whether the access is a gather or scatter: elements too far apart for shuffles.
   bool IsScattered(const Instruction& instruction) {
     if (instruction.op != Op::kLoad && instruction.op != Op::kStore) return false;
     const int64_t stride = StrideOf(instruction.operands[0]);

@@ -20,7 +20,7 @@ constexpr int64_t kOwnValue = INT64_MIN;
 struct WidePlan {
   // Elements of a vector of the widest type in memory. 0 if the body cannot be emitted as vectors.
   int64_t lanes = 0;
-  // Vectors built element by element are as slow as lane by lane and need several times the code.
+  // Emit lane by lane, because vectors built element by element are as slow and need several times the code.
   bool is_scalar = false;
   bool is_short = false;
   // Elements may be computed twice: the body stores only to shared arrays that it does not read.

@@ -58,7 +58,7 @@ std::unique_ptr<llvm::Module> NvptxEmission::Lower() {
   return std::move(module_);
 }
 
-// LLVM moves no memory access across this PTX code.
+// Emits PTX code. LLVM moves no memory access across it.
 void NvptxEmission::EmitCode(const char* code) {
   auto* const type = llvm::FunctionType::get(b_.getVoidTy(), false);
   b_.CreateCall(llvm::InlineAsm::get(type, code, "~{memory}", /*hasSideEffects=*/true));

@@ -21,7 +21,7 @@ constexpr int kMatrixRows = 8, kMatrixRowBytes = 16;
 
 }  // namespace
 
-// The first element has the low bits.
+// Packs elements into a word, the first element in the low bits.
 LlvmValue NvptxEmission::LoadWord(int32_t slot, int word) {
   const FragmentKind kind = *kernel_.slots[slot].fragment;
   const int elements = PerWord(kind), bits = 32 / elements;

@@ -16,7 +16,7 @@ constexpr uint8_t kPattern = 0xA5;
 constexpr int64_t kLeastZone = 4 << 10, kMostZone = 8 << 20;
 static_assert(kLeastZone % kBufferAlignment == 0);
 
-// EmptyCaches writes at least so many bytes on a GPU.
+// Least bytes that EmptyCaches writes on a GPU.
 constexpr int64_t kLeastOtherMemory = 128 << 20;
 constexpr int64_t kCacheLine = 64;
 

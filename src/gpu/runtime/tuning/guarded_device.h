@@ -1,5 +1,5 @@
 // A device for autotuning's candidates. With `zones`, each allocation has a pattern before and after it, whose change
-// shows a write outside the memory.
+// shows that a candidate wrote outside its memory.
 #ifndef HLO_GPU_RUNTIME_TUNING_GUARDED_DEVICE_H_
 #define HLO_GPU_RUNTIME_TUNING_GUARDED_DEVICE_H_
 
@@ -24,7 +24,7 @@ class GuardedDevice : public Device {
   Status EmptyCaches();
   // Most bytes of spilled registers among kernels loaded since the last call.
   int64_t TakeSpilledBytes() { return std::exchange(spilled_bytes_, 0); }
-  // As many bytes as the allocation, within limits.
+  // The bytes of a zone: as many as the allocation's, within limits.
   static int64_t ZoneBytes(int64_t bytes);
 
   std::string name() const override { return device_.name(); }

@@ -66,7 +66,7 @@ class Lock {
   void Merge(const Lock& other);
   // Decisions for other devices or tool versions: "3 for 'cpu znver3 ...' by 0.2.0". "" for none.
   std::string OthersText(const LockContext& context) const;
-  // Lines with an earlier line's key and another choice.
+  // Number of lines with the key of an earlier line and another choice.
   int64_t conflicts() const { return conflicts_; }
 
  private:
@@ -76,7 +76,7 @@ class Lock {
   int64_t conflicts_ = 0;
 };
 
-// A line without line break.
+// The decision as a line, without line break.
 std::string ToString(const Decision& decision);
 
 }  // namespace hlo::gpu

@@ -36,7 +36,7 @@ constexpr double kSampleMicroseconds = 20'000;
 constexpr int kBindings = 4;
 constexpr int kMostRounds = 5, kLeastRounds = 3;
 constexpr double kRoundsMicroseconds = 60'000;
-// Sampling may last so many times longer if other processes take the cores.
+// Factor by which sampling may last longer if other processes take the cores.
 constexpr int kPatience = 4;
 
 double MicrosecondsSince(Clock::time_point start) {
@@ -64,7 +64,7 @@ int64_t Interruptions() {
 struct Sample {
   double microseconds;
   bool is_interrupted;
-  double spent;  // Microseconds, with emptying the caches.
+  double spent;  // Microseconds, including the time to empty the caches.
 };
 int64_t CleanOf(const std::vector<Sample>& samples) {
   return std::ranges::count(samples, false, &Sample::is_interrupted);
@@ -100,7 +100,7 @@ Result<FusionPlan> ChosenFor(const Instruction& fusion, Device& device, const Co
   return may_be_call ? AsOurs(std::move(plan)) : OwnPlanOfStep(fusion, device, compile);
 }
 
-// Drops what autotuning does not choose.
+// Drops the parts of a plan that autotuning does not choose.
 FusionPlan Comparable(FusionPlan plan, const Device& device, const CompileOptions& compile) {
   plan.target = compile.target->name;
   plan.slow.clear();
@@ -313,8 +313,8 @@ class Race {
 
   using Turns = std::vector<Sample>;
 
-  // Both run alternately, so that a busy machine slows down both. Addresses, and thus times, depend on the order of
-  // binding, so the challenger must win with several bindings.
+  // The default plan and the challenger run alternately, so that a busy machine slows down both. Addresses, and thus
+  // times, depend on the order of binding, so the challenger must win with several bindings.
   Result<bool> BeatsFirst(int challenger) {
     std::array<Turns, 2> turns;
     int won = 0;

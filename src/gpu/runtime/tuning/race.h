@@ -69,7 +69,7 @@ Result<std::vector<Candidate>> CandidatesFor(const Module& alone, Device& device
 // The first positive time within kTie of the fastest one, so that the default plan wins ties. -1 for none.
 int WinnerOf(std::span<const double> microseconds);
 
-// Smaller relative differences are ties.
+// Times that differ by less than this share are equal.
 inline constexpr double kTie = 0.02;
 
 }  // namespace hlo::gpu

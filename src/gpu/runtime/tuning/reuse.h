@@ -9,8 +9,8 @@
 
 namespace hlo::gpu {
 
-// Ids of steps that find less than half of their input in the cache, from which accesses to as many other bytes as it
-// holds evict data. In a loop, the last simulated trip decides. `module` comes from Prepare.
+// Ids of the steps that find less than half of their input in the cache. Data is evicted after accesses to as many
+// other bytes as the cache holds. In a loop, the last simulated trip decides. `module` comes from Prepare.
 std::unordered_set<int> ColdSteps(const Module& module, int64_t cache_bytes);
 
 }  // namespace hlo::gpu

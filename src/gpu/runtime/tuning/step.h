@@ -13,7 +13,7 @@
 
 namespace hlo::gpu {
 
-// `with_libraries` adds their versions, which opens them.
+// `with_libraries` adds the versions of libraries, which opens them.
 LockContext ContextOf(const Device& device, const CompileOptions& options, bool with_libraries);
 
 // Whether `inst` is a fusion without a plan, with a plan that leaves the library's algorithm open

@@ -16,7 +16,7 @@
 
 namespace hlo::gpu {
 
-// All steps with one key.
+// A tuned step, together with all steps that have the same key.
 struct TunedStep {
   std::string name;
   int steps = 1;         // Number of steps with this key.
@@ -24,7 +24,7 @@ struct TunedStep {
   bool is_cold = false;  // See RaceOptions.
   Decision decision;
   bool was_cached = false;
-  std::string without;  // The default plan, with TuningOptions::names_defaults. "" without a kernel.
+  std::string without;  // The default plan, if TuningOptions::names_defaults is set. "" without a kernel.
   RaceResult race;      // Set if the steps were measured.
 };
 

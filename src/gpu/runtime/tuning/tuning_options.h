@@ -13,15 +13,15 @@ struct TuningOptions {
   // results and writes outside the memory. 5 is 4 without notes on wrong candidates.
   int level = 0;
   std::string read_from, write_to;  // Lock files, or empty.
-  bool must_exist = false;          // Otherwise a missing `read_from` is empty.
+  bool must_exist = false;          // If false, a missing `read_from` is empty.
   bool require_cached = false;      // Missing decisions are errors.
-  bool stop_on_wrong = false;       // A failed check is an error.
+  bool stop_on_wrong = false;       // A candidate that fails its check is an error.
   bool strict = false;              // A convolution without a passing candidate is an error.
   std::string denylist;
   double budget_seconds = 20;  // Steps that could not start in this time keep their default plans.
   double least_share = 0.02;   // Steps with less share of the run time are not measured.
   bool plant_wrong = false;    // See RaceOptions.
-  // The only keys whose decisions are used. nullopt allows all.
+  // Only decisions with these keys are used. nullopt allows all keys.
   std::optional<std::vector<std::string>> keys;
   bool names_defaults = false;  // Sets TunedStep::without.
 
