@@ -89,8 +89,8 @@ struct ElementNode {
   int which = 0;
   std::vector<NodeId> operands;
   std::vector<IndexCondition> conditions;
-  std::vector<IndexExpr> then_clamps,
-      else_clamps;  // kGuard: clamps that have no effect while operands[0], or operands[1], is computed.
+  // kGuard: clamps that have no effect while operands[0], or operands[1], is computed.
+  std::vector<IndexExpr> then_clamps, else_clamps;
   // kReduce: if unrolled, one step for each term. Otherwise one step for all values of the loop variables, which are in
   // [0, size), outermost first.
   struct Step {

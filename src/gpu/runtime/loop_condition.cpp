@@ -96,8 +96,8 @@ std::optional<FoldedCondition> FoldBehind(const Program& program, const KernelWo
                                           const LoopCondition& tail) {
   const bool has_groups = std::ranges::any_of(kernel.arrays, [](const kernel::ArrayInfo& a) { return a.members > 0; });
   if (has_groups) return std::nullopt;
-  std::vector<int> same = {
-      -1};  // The argument of `kernel` equal to each of the tail's, or -1, as for the condition handle.
+  // For each argument of the tail, the equal argument of `kernel`, or -1. The condition handle has none.
+  std::vector<int> same = {-1};
   FoldedCondition folded;
   for (int i = 0; i < work.arguments.count; ++i) folded.places.push_back(work.arguments.first + i);
   for (const PlaceNumber place : tail.places) {

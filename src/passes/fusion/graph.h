@@ -124,8 +124,8 @@ class FusionGraph {
     const Instruction* inst;
   };
   struct Noted {
-    GroupId group,
-        other;  // `other` is kNoGroup for a note about `group` alone, and both for a note about `root` and all others.
+    // `other` is kNoGroup for a note about `group` alone, and both for a note about `root` and all others.
+    GroupId group, other;
     const Instruction* root;  // Root of `other`, or else of `group`, at that time.
     FusionNote note;
     double bytes;
