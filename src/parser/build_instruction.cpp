@@ -1,5 +1,5 @@
-// Builds instructions from parsed parts. Makes checks that the verifier could not make later, infers omitted shapes,
-// and expands the short spelling of asynchronous ops.
+// Builds instructions from their parsed parts. Makes the checks that would come too late in the verifier, infers
+// omitted shapes, and expands the short spelling of asynchronous ops.
 #include <algorithm>
 
 #include "base/text.h"
@@ -40,7 +40,7 @@ bool Reader::CheckOperandCount(const Pending& pending) {
   return true;
 }
 
-// Limits the shapes in tuples. Inferred tuples count together, because tuples of tuples can double with every line.
+// Inferred tuples are counted together, because tuples of tuples can double with every line.
 bool Reader::CheckTupleSize(const Pending& pending) {
   int64_t shapes = 0;
   for (const Instruction* operand : pending.operands) shapes += CountShapes(operand->shape());
@@ -156,7 +156,7 @@ const Instruction* AsyncProducer(const Instruction& state) {
 
 }  // namespace
 
-// Checks V171: updates and dones have the attributes of the start of their chain, or none.
+// Checks V171: updates and dones have the attributes of their chain's start, or none.
 bool Reader::CheckContinued(const Pending& pending) {
   const AsyncAttrs& said = pending.attributes.Get<AsyncAttrs>();
   const Instruction* before = pending.operands.empty() ? nullptr : AsyncProducer(*pending.operands[0]);

@@ -117,7 +117,7 @@ bool BeginsWithLogLine(std::string_view text) {
 }  // namespace
 
 InputFormat InputFormatOf(std::string_view text) {
-  // Tags of the first fields of a module, or of a message that contains a module.
+  // Tags of the first fields of a module, or of a message around it.
   const bool has_tag = text.starts_with('\x0A') || text.starts_with('\x12') || text.starts_with('\x1A');
   if (has_tag && IsBinary(text)) return InputFormat::kBinaryProto;
   return IsTextProto(text) ? InputFormat::kTextProto : InputFormat::kHloText;
@@ -132,7 +132,7 @@ std::optional<ForeignFormat> ForeignFormatOf(std::string_view text) {
     return ForeignFormat{signature.name, signature.hint, !is_text};
   }
   if (BeginsWithLogLine(start)) return ForeignFormat{"a log", kFromLog};
-  // A text has no NUL among its first bytes. The parser reports other control characters at their place.
+  // Text has no NUL at its start. The parser reports other control characters at their place.
   if (text.substr(0, 4096).find('\0') != std::string_view::npos) return ForeignFormat{"binary data", kFromXla};
   return std::nullopt;
 }

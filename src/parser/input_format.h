@@ -8,7 +8,7 @@
 namespace hlo {
 
 enum class InputFormat : uint8_t {
-  kHloText,  // Also unknown content, which gives an error of the parser.
+  kHloText,  // Also unknown content, for which the parser gives an error.
   kBinaryProto,
   kTextProto,
 };
@@ -20,7 +20,7 @@ InputFormat InputFormatOf(std::string_view text);
 struct ForeignFormat {
   std::string_view name;
   std::string_view hint;
-  bool is_binary = false;  // If true, errors show no line of the file.
+  bool is_binary = false;  // Errors then show no line of the file.
 };
 std::optional<ForeignFormat> ForeignFormatOf(std::string_view text);
 

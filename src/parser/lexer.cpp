@@ -57,7 +57,7 @@ const char* MatchPad(const char* p) {
   return p;
 }
 
-// Returns the end of the payload (0xHEX) after nan, `p` without a payload, or null for a malformed one.
+// The end of the payload (0xHEX) after nan, `p` if nothing follows, or null if it is malformed.
 const char* MatchNanPayload(const char* p) {
   if (*p != '(') return p;
   if (p[1] != '0' || p[2] != 'x') return nullptr;
@@ -95,7 +95,7 @@ std::string CodePointText(std::string_view character) {
 
 }  // namespace
 
-// Tests 32 bytes at once. Each half of a byte selects a set. The byte belongs to a word if both sets have a common bit.
+// Tests 32 bytes at once. Each half of a byte selects a set. A byte belongs to a word if both sets have a common bit.
 const char* WordEnd(const char* p, const char* end) {
   enum : char { kPoint = 1, kDigit = 2, kUpToO = 4, kFromP = 8, kFromLowerP = 16 };  // -. 0-9 A-Oa-o P-Z_ p-z
   constexpr char kAll = kDigit | kUpToO | kFromP | kFromLowerP;
@@ -292,7 +292,7 @@ void Lexer::Number(Token& token, const char* begin) {
     if (*digits_end == 'x' && IsDigit(digits_end[1])) {
       q = digits_end;
       while (*q == 'x' && IsDigit(q[1])) q = SkipDigits(q + 1);
-      // `3x3_1` is not a pad, because its first entry lacks the underscore.
+      // `3x3_1` is not a pad: its first entry lacks the underscore.
       return make(TokenKind::kDxD, q);
     }
   }

@@ -32,7 +32,7 @@ inline bool IsLetter(char c) { return ClassOfByte(c) == kLetterByte; }
 inline bool IsDigit(char c) { return static_cast<unsigned char>(c - '0') < 10; }
 // The byte at `end` must be readable.
 const char* WordEnd(const char* p, const char* end);
-// Returns null if the string does not end.
+// Position after the string at `begin`, or null if it does not end.
 const char* StringEnd(const char* begin, const char* end);
 const char* PlainStringEnd(const char* begin, const char* end);  // Also null for a string with escapes.
 
@@ -72,7 +72,7 @@ class Lexer {
   Lexer(std::string_view text, uint32_t begin, uint32_t end)
       : start_(text.data()), at_(text.data() + begin), end_(text.data() + end) {}
 
-  // Writes into `token`. A copy would have to wait for the stores that just filled it.
+  // Writes into `token`, because a copy would wait for the stores that filled it.
   void Next(Token& token);
   Token Next() {
     Token token;
@@ -86,7 +86,7 @@ class Lexer {
   uint32_t Offset(const char* p) const { return static_cast<uint32_t>(p - start_); }
   const char* Pointer(uint32_t offset) const { return start_ + offset; }
 
-  // Skips whitespace and comments. Returns false if a comment does not end.
+  // Skips whitespace and comments. False if a comment does not end.
   bool SkipSpace() {
     const char* p = at_;
     while (ClassOfByte(*p) == kSpaceByte && p < end_) ++p;
@@ -113,7 +113,7 @@ class Lexer {
   std::string error_;
 };
 
-// Returns the position after the integer at `p`, or null if there is none or it does not fit.
+// Position after the integer at `p`, or null if there is none or it does not fit.
 inline const char* ReadInteger(const char* p, const char* end, int64_t& value) {
   const char* const begin = p;
   int64_t small = 0;

@@ -1,4 +1,4 @@
-// Writes one message of a protocol buffer, field by field (proto_schema.def).
+// Writes a message of a protocol buffer by fields (proto_schema.def).
 #ifndef HLO_PARSER_MESSAGE_WRITER_H_
 #define HLO_PARSER_MESSAGE_WRITER_H_
 
@@ -15,12 +15,12 @@ namespace hlo {
 
 class MessageWriter {
  public:
-  // For integers, enums and bools. Writes zeros, too, because some readers test the presence of a field.
+  // For integers, enums and bools. Writes zeros too, because some readers test the presence of a field.
   void Int(const ProtoField& field, int64_t value);
   void Ints(const ProtoField& field, std::span<const int64_t> values);
   void Real(const ProtoField& field, double value);
   void Bytes(const ProtoField& field, std::string_view bytes);
-  // Part adds the message in a field at the first call. Add always adds a message.
+  // Part adds the message in a field once. Add always adds one.
   MessageWriter& Part(const ProtoField& field);
   MessageWriter& Add(const ProtoField& field);
 

@@ -22,7 +22,7 @@ class NameMap {
     return IsUsed(slot) ? &entries_[slot.position - base_].second : nullptr;
   }
 
-  // The hash of a name. Prepare starts to load its slot from memory.
+  // A hashed name. Prepare starts to load its slot from memory.
   class Place {
     friend class NameMap;
     uint32_t hash = 0;
@@ -46,7 +46,7 @@ class NameMap {
     return true;
   }
 
-  // Keeps the memory. All slots become unused, because their positions are below the new base.
+  // Keeps the memory. Slots become unused, because their positions are below the new base.
   void Clear() {
     base_ += entries_.size();
     entries_.clear();

@@ -25,21 +25,21 @@ enum class ElidedConstants : uint8_t {
 struct ParseOptions {
   ElidedConstants elided = ElidedConstants::kKeep;
   std::span<const Literal> given;  // One for each `{...}`.
-  // Limits the nesting of shapes, operands and literals. Inline computations and tuple literals count 16 levels. The
-  // error names --max_depth.
+  // Limits the nesting of shapes, operands and literals. Inline computations and tuple literals count 16 levels. Errors
+  // name --max_depth.
   int64_t max_depth = 8192;
   int max_errors = 20;
-  // If not null, receives warnings about text with a changed meaning (W002, W010).
+  // Receives warnings about text with a changed meaning (W002, W010), if not null.
   std::vector<Diagnostic>* warnings = nullptr;
-  // The part of the source to parse. Empty means the whole source.
+  // The part of the source to parse. Empty means all.
   SourceRange piece;
 };
 
 // Parses a module, a module without a header, or a single instruction (docs/language.md#files). Returns all errors, up
-// to max_errors, in one Error. The module keeps the source, and each instruction its range.
+// to max_errors, in one Error. The module keeps the source, and instructions their ranges.
 Result<std::unique_ptr<Module>> Parse(std::shared_ptr<const SourceText> source, const ParseOptions& options = {});
 
-// Lines that start with "// -----" separate modules. Omits parts without code.
+// The modules of a file, separated by lines that start with "// -----". Omits parts without code.
 std::vector<SourceRange> SplitInput(const SourceText& source);
 
 Result<Shape> ParseShape(std::string_view text);

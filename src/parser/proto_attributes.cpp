@@ -90,7 +90,7 @@ std::string AllCalled(const AttributeSource& from) {
   return from.called.empty() ? "" : Str("{%", Join(from.called, ", %"), "}");
 }
 
-// true_computation or false_computation. If the selector is not a pred, branch_computations has the branches.
+// true_computation or false_computation. Without a pred as selector, branch_computations has the branches.
 template <size_t I>
 std::string Branch(const AttributeSource& from) {
   return from.pred_selector ? Called<I>(from) : "";
@@ -198,7 +198,7 @@ std::string BlockScaling(const AttributeSource& from) {
   return sides.empty() ? "" : Str("{", Join(sides, " "), "}");
 }
 
-// Omits `false`: a topk in a proto before 2026 lacks the field, but is stable, which is the default of its attribute.
+// Omits `false`: a topk in a proto before 2026 lacks the field, but is stable, its attribute's default.
 std::string Stable(const AttributeSource& from) { return from.inst.Int(I::is_stable) != 0 ? "true" : ""; }
 
 std::string LargestOfTopK(const AttributeSource& from) { return from.inst.Int(I::largest) != 0 ? "true" : "false"; }
@@ -215,7 +215,7 @@ std::string PrefetchIndex(const AttributeSource& from) {
 
 std::string ReplicaGroups(const AttributeSource& from) { return ReplicaGroupsText(from.inst); }
 
-// A proto calls the sharding on the side of the domain's users `exit`, and the text calls it `entry`.
+// A proto calls the sharding on the users' side `exit`, the text `entry`.
 std::string Domain(const AttributeSource& from) {
   return Str("{kind=\"sharding\", entry=", ShardingText(from.inst.Message(I::domain_exit_sharding)),
              ", exit=", ShardingText(from.inst.Message(I::domain_entry_sharding)), "}");

@@ -7,8 +7,8 @@
 namespace hlo {
 namespace {
 
-// Field 1 is a name at a depth that determines the type: HloSnapshot.hlo.hlo_module.name, HloProto.hlo_module.name or
-// HloModuleProto.name. A name begins with a letter, a message with the tag of a field, which is below 0x20.
+// Field 1 is a name, at a depth that determines the type: HloSnapshot.hlo.hlo_module.name, HloProto.hlo_module.name or
+// HloModuleProto.name. A name begins with a letter, a message with a field's tag, which is below 0x20.
 ProtoType TypeOfWire(std::string_view wire) {
   int messages = 0;
   for (; messages < 2 && wire.starts_with('\x0A'); ++messages) {
@@ -40,7 +40,7 @@ std::string Describe(const UnreadField& field) {
 
 Result<std::unique_ptr<const ProtoBytes>> ProtoBytes::Read(std::shared_ptr<const SourceText> source, bool is_text,
                                                            int64_t max_depth) {
-  max_depth = std::min(max_depth, kDeepestMessage);  // Reading is recursive, so the stack limits the depth.
+  max_depth = std::min(max_depth, kDeepestMessage);  // Reading is recursive.
   std::unique_ptr<ProtoBytes> bytes(new ProtoBytes(std::move(source), is_text));
   const std::string_view text = bytes->source_->text();
   if (is_text) {

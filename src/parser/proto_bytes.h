@@ -1,4 +1,4 @@
-// The wire bytes of an input in binary or text form, and errors that point into the input.
+// The wire bytes of a binary or text input, and errors that point into it.
 #ifndef HLO_PARSER_PROTO_BYTES_H_
 #define HLO_PARSER_PROTO_BYTES_H_
 
@@ -15,18 +15,18 @@ namespace hlo {
 
 class ProtoBytes {
  public:
-  // Checks the whole message and detects its type: HloSnapshot, HloProto or HloModuleProto.
+  // Checks the message and detects its type: HloSnapshot, HloProto or HloModuleProto.
   static Result<std::unique_ptr<const ProtoBytes>> Read(std::shared_ptr<const SourceText> source, bool is_text,
                                                         int64_t max_depth);
 
   ProtoType type() const { return type_; }
   WireMessage message() const { return WireMessage(wire()); }
 
-  // Returns U010 for the first field that no reader uses and that may change the meaning of the module. Adds one
-  // warning (W014) about other such fields.
+  // U010 for the first unread field that may change the meaning of the module. One warning (W014) about other unread
+  // fields.
   Status CheckUnread(std::vector<Diagnostic>* warnings) const;
 
-  // `place` points into the wire bytes. The error has a source range in a text, and a byte offset in a binary file.
+  // `place` points into the wire bytes. The error has a source range in a text, a byte offset in a binary file.
   Error ErrorAt(std::string code, std::string message, const char* place) const;
 
  private:

@@ -8,7 +8,7 @@
 
 namespace hlo {
 
-// The field of LiteralProto for elements of this type, such as `f32s`, or null.
+// LiteralProto's field for elements of this type, such as `f32s`, or null.
 const ProtoField* LiteralField(PrimitiveType type);
 
 // Errors: an invalid shape, a wrong number of elements (P041), a type without literals (P043).

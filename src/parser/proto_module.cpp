@@ -16,8 +16,8 @@ using C = proto::HloComputationProto;
 using I = proto::HloInstructionProto;
 using M = proto::HloModuleProto;
 
-// Sorts by id, because XLA reads and prints instructions in this order. Changes nothing if an instruction would precede
-// its operand or control predecessor.
+// Sorts by id, the order in which XLA reads and prints instructions, unless an instruction would precede its operand or
+// control predecessor.
 void SortById(std::vector<const WireMessage*>& instructions) {
   for (const WireMessage* inst : instructions) {
     for (const ProtoField& field : {I::operand_ids, I::control_predecessor_ids}) {
@@ -48,8 +48,8 @@ class ModuleWriter {
   Status WriteInstruction(const WireMessage& inst, bool is_root, bool is_of_entry);
   Result<std::string> Operands(Opcode opcode, const WireMessage& inst);
   Result<std::string> Constant(const WireMessage& inst);
-  // Returns `{...}` for an array or `({...}, ...)` for a tuple, and adds the elements to the constants. `with_shapes`
-  // writes a shape before each `{...}`.
+  // `{...}` for an array or `({...}, ...)` for a tuple. Adds the elements to the constants. `with_shapes` writes a
+  // shape before each `{...}`.
   std::string Elided(Literal literal, bool with_shapes);
   Result<std::vector<std::string>> Called(const WireMessage& inst) const;
   Result<const WireMessage*> Instruction(int64_t id, const WireMessage& user, std::string_view what) const;

@@ -1,5 +1,5 @@
-// Converts HloModuleProto to HLO text. The parser reads the text, so the same rules apply to both forms. The elements
-// of constants are separate, because as text they would be long or inexact.
+// Converts HloModuleProto to HLO text, so that the parser's rules apply to both forms. The elements of constants are
+// separate, because as text they would be long or inexact.
 #ifndef HLO_PARSER_PROTO_MODULE_H_
 #define HLO_PARSER_PROTO_MODULE_H_
 

@@ -1,4 +1,4 @@
-// The tables of proto_schema.def.
+// The messages of XLA's hlo.proto and xla_data.proto that describe a module (proto_schema.def).
 #ifndef HLO_PARSER_PROTO_SCHEMA_H_
 #define HLO_PARSER_PROTO_SCHEMA_H_
 
@@ -12,7 +12,7 @@ enum class ProtoCount : uint8_t {
   kOne,
   kOptional,  // Absence has a meaning.
   kMany,
-  kManyIfAny,  // Repeated. JSON omits an empty field, because some formats lack the field.
+  kManyIfAny,  // Repeated. JSON omits an empty field, because some formats lack it.
   kMap,        // Repeated pairs of `key` and `value`.
 };
 

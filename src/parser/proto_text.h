@@ -1,5 +1,5 @@
-// Converts protocol buffers in text form (pbtxt, textproto) to wire bytes
-// (protobuf.dev/reference/protobuf/textformat-spec).
+// Converts protocol buffers in text form (pbtxt, textproto) to wire bytes. Source:
+// protobuf.dev/reference/protobuf/textformat-spec.
 #ifndef HLO_PARSER_PROTO_TEXT_H_
 #define HLO_PARSER_PROTO_TEXT_H_
 
@@ -16,7 +16,7 @@ namespace hlo {
 
 struct EncodedProto {
   std::string wire;
-  // For each field, its offset in the wire bytes and in the text, ascending.
+  // Each field's offset in the wire bytes and in the text, ascending.
   std::vector<std::pair<size_t, uint32_t>> places;
   UnreadFields unread;  // With offsets into the text.
 };

@@ -65,7 +65,7 @@ std::string LayoutText(const WireMessage& layout) {
   return Str("{", Join(minor_to_major, ","), parts.empty() ? "" : ":", parts, "}");
 }
 
-// Labels such as b01f, from the positions of two letters and of the spatial digits.
+// Labels such as b01f, from the positions of letters and spatial digits.
 std::string LabelText(char first, int64_t first_at, char second, int64_t second_at,
                       const std::vector<int64_t>& spatial) {
   constexpr int64_t kMaxLabels = 64;
@@ -117,7 +117,7 @@ std::string AxesText(const std::vector<WireMessage>& axes, const WireMessage& me
   return Join(parts, ", ");
 }
 
-// The text of a single message, of several messages in braces, or "".
+// The text of a message, of several in braces, or "".
 std::string ListedMetadata(const std::vector<WireMessage>& messages) {
   std::vector<std::string> metadata;
   for (const WireMessage& one : messages) metadata.push_back(MetadataText(one));

@@ -1,3 +1,4 @@
+// Reads attributes according to the field lists of the attribute structs.
 #include <algorithm>
 #include <array>
 
@@ -164,7 +165,7 @@ bool Reader::ReadAttributes(Pending& pending) {
 }
 
 bool Reader::CheckRequired(const Pending& pending, uint64_t seen) {
-  // In the short spelling, updates and dones take the attributes of the start of their chain.
+  // In the short spelling, updates and dones take the attributes of their chain's start.
   if (pending.async == Pending::Async::kUpdate || pending.async == Pending::Async::kDone) return true;
   const std::span<const AttributeRow> own = kTables[pending.attributes.kind()];
   for (size_t i = 0; i < own.size(); ++i) {

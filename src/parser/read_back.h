@@ -9,11 +9,10 @@
 
 namespace hlo {
 
-// Describes the first difference between the texts. "" if they are equal.
+// The first difference between the texts, or "".
 std::string LostByReading(std::string_view wanted, std::string_view read);
 
-// Errors: I013 if printing and parsing change the module. Metadata is not compared, because reading renumbers stack
-// frames.
+// Errors: I013 if printing and parsing change the module. Metadata is ignored, because reading renumbers stack frames.
 Status CheckTextRoundTrip(const Module& module);
 
 }  // namespace hlo

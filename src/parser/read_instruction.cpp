@@ -1,4 +1,4 @@
-// Reads instructions by the op table and the attribute structs. Grammar: docs/language.md#instructions.
+// Reads instructions according to the op table. Grammar: docs/language.md#instructions.
 #include <algorithm>
 
 #include "base/text.h"
@@ -62,7 +62,7 @@ bool Reader::ReadInstruction() {
   Instruction* inst = nullptr;
   const bool good =
       token_.Is('=') ? ReadRight(name, range.begin, inst) : FailExpected("'=' after the instruction's name");
-  // An instruction with an error also defines its name, so that its users report no error.
+  // An instruction with an error defines its name, so that its users report no error.
   if (!scope_->Insert(name, place, inst) && good) {
     Fail("P022", Str("instruction '", name, "' is defined twice"), range);
     if (Instruction* first = *scope_->Find(name))
@@ -122,8 +122,8 @@ void Reader::Resume(uint32_t name_begin, uint32_t failed_at) {
     if (token_.Is('{') || token_.Is('(') || token_.Is('[')) ++depth;
     if (token_.Is('}') || token_.Is(')') || token_.Is(']')) --depth;
     if (token_.Is('}') && token_.begin >= failed_at && (depth < 0 || begins_line(token_.begin))) return;
-    // `name =` begins an instruction. Within brackets, which may lack their end, and in the text that failed, `name =`
-    // must also begin a line.
+    // `name =` begins an instruction. Within brackets, which may lack their end, and in the text that failed, it must
+    // also begin a line.
     if (!token_.Is('=') || (last.kind != TokenKind::kWord && last.kind != TokenKind::kName) || last.begin <= own_name)
       continue;
     const Token start = before_last.IsWord("ROOT") ? before_last : last;

@@ -12,7 +12,7 @@ namespace {
 // The largest array in bytes that may be written as its first element only.
 constexpr int64_t kMaxZeroBytes = int64_t{1} << 30;
 
-// A tuple level counts as this many levels, because it holds the shapes of all levels below.
+// A tuple level counts for several, because it holds the shapes of all levels below.
 constexpr int64_t kTupleLevels = 16;
 
 bool EndsNumber(char c) { return !IsWordByte(c); }
@@ -167,7 +167,7 @@ bool Reader::ReadDense(const char*& p, const Shape& shape, Literal& literal, Ele
   }
 }
 
-// Reads `{...}`. A scalar can be elided only if its literal is given.
+// A scalar can be elided only if its literal is given.
 bool Reader::ReadElided(const char*& p, const Shape& shape, Literal& literal) {
   ++p;
   if (!SkipSpace(p)) return false;
@@ -234,7 +234,7 @@ bool Reader::ReadFirstElement(const char*& p, const Shape& shape, Literal& liter
   return true;
 }
 
-// Sets `nan_bits` to the payload of a NaN, with the sign in bit 63, and otherwise to 0.
+// Sets `nan_bits` to a NaN's payload, with the sign in bit 63, otherwise to 0.
 bool Reader::ReadFloat(const char*& p, PrimitiveType type, double& value, uint64_t& nan_bits) {
   nan_bits = 0;
   const char* begin = p;
@@ -250,8 +250,8 @@ bool Reader::ReadFloat(const char*& p, PrimitiveType type, double& value, uint64
       return FailAt("P043", "expected a number", p);
     }
     if (!EndsNumber(*stop)) return FailAt("P043", "expected a number", p, stop - p + 1);
-    // Integers from 2^63 on wrap around, as in XLA (docs/language.md#literals). XLA drops the sign of -0, which is kept
-    // here because the printer writes it.
+    // Integers from 2^63 on wrap around, as in XLA (docs/language.md#literals). XLA drops the sign of -0, but the
+    // printer writes it.
     const bool large = std::abs(value) >= 0x1p63;
     if (large && std::string_view(p, stop - p).find_first_of(".eE") == std::string_view::npos) {
       uint64_t bits = 0;
@@ -452,7 +452,7 @@ bool Reader::ReadLiteralBytes(const char*& p, const Shape& shape, Literal& liter
   if (*p == '{' && *inside == '.') return ReadElided(p, shape, literal);
   const bool in_braces = shape.rank() == 0 || *p == '{' || *p == ',' || *p == '.';
   if (!in_braces && count > 0 && !IsComplex(type)) return ReadFirstElement(p, shape, literal);
-  // Each element takes at least one byte of text, which bounds the allocation.
+  // Each element takes a byte of text or more, which bounds the allocation.
   if (count > lexer_.end() - p)
     return FailAt("P041",
                   Str("constant of ", shape, " has ", count, " elements, more than the text behind it can hold"), p);
@@ -460,7 +460,7 @@ bool Reader::ReadLiteralBytes(const char*& p, const Shape& shape, Literal& liter
   if (type == PrimitiveType::kPred) return ReadPreds(p, literal);
   if (IsInteger(type)) return ReadIntegers(p, literal);
   if (IsComplex(type)) return ReadComplexNumbers(p, literal);
-  // As in XLA, the number is first rounded to double, then to the type.
+  // As in XLA, the number is first rounded to double.
   return type == PrimitiveType::kF32 ? ReadF32s(p, literal) : ReadFloats(p, literal);
 }
 

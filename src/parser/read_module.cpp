@@ -27,8 +27,7 @@ std::string OnOneLine(std::string_view written) {
   return line;
 }
 
-// The text of a module as a string in XLA's recovery tables. Unlike XLA, escapes quotes, so that the text can be read
-// back.
+// A module's text as a string in XLA's recovery tables. Unlike XLA, escapes quotes, so that it can be read back.
 std::string Indented(std::string_view module) {
   std::string text = "\"\n";
   for (size_t begin = 0; begin < module.size();) {
@@ -264,7 +263,7 @@ bool Reader::ReadHeaderAttribute(std::string_view name, SourceRange range) {
               range);
 }
 
-// Ignores the written ids. An entry's id is its position.
+// An entry's id is its position, not the written one.
 bool Reader::ReadStackFrames() {
   const auto section = [&](std::string_view title, auto& entries) {
     if (!token_.IsWord(title)) return FailExpected(title);

@@ -10,19 +10,18 @@
 
 namespace hlo {
 
-// Detects the format from the content. For a protocol buffer, Module::source is the HLO text, so that later errors have
-// a line to show.
+// For a protocol buffer, Module::source is the HLO text, so that later errors have a line to show.
 Result<std::unique_ptr<Module>> ReadModule(std::shared_ptr<const SourceText> source, const ParseOptions& options = {});
 
-// An HloSnapshot has the arguments and result of one device, an HloUnoptimizedSnapshot the arguments of each partition.
+// One device's arguments and result in an HloSnapshot, each partition's arguments in an HloUnoptimizedSnapshot.
 struct RecordedValues {
   std::vector<std::vector<Literal>> arguments;
   std::optional<Literal> result;
 };
-// Returns nullopt if the source has no recorded values.
+// nullopt without recorded values.
 Result<std::optional<RecordedValues>> ReadRecordedValues(const std::shared_ptr<const SourceText>& source);
 struct RecordedParts {
-  // Set for an HloSnapshot, which has arguments unless it was truncated or the module has no parameters.
+  // An HloSnapshot has arguments unless it was truncated or the module has no parameters.
   bool is_snapshot = false;
   bool arguments = false, result = false;
 };

@@ -11,8 +11,8 @@ constexpr int64_t kMaxRank = 64;  // A mask has a bit for each dimension.
 
 }  // namespace
 
-// Reads an array shape as printers write it, such as `f32[2,3]{1,0}`. Returns null for other texts, which the slower
-// reader then reads into `shape`.
+// Reads an array shape as printers write it, such as `f32[2,3]{1,0}`. Null for other texts, which the slower reader
+// then reads into `shape`.
 const char* Reader::ReadPlainShape(const char* p, Shape& shape) const {
   const auto digit = [](char c) { return static_cast<unsigned>(static_cast<unsigned char>(c)) - '0'; };
   const char* const word = p;
@@ -91,7 +91,7 @@ bool Reader::Read(Shape& shape) {
 }
 
 bool Reader::ReadShapeBytes(const char*& p, Shape& shape) {
-  // Elements of the open tuples, and the index of each tuple's first element. Avoids recursion.
+  // Elements of the open tuples, and where each tuple's begin. Avoids recursion.
   std::vector<Shape>& elements = open_elements_;
   elements.clear();
   InlineVector<size_t, 8> open;
@@ -199,7 +199,7 @@ bool Reader::ReadArrayShapeBytes(const char*& p, Shape& shape) {
   shape = Shape(*type, std::move(dims));
   if (!CheckSize(shape, {lexer_.Offset(begin), lexer_.Offset(p)})) return false;
   for (const int64_t i : dynamic) shape.SetDynamic(i, true);
-  // A brace without a number or colon after it begins the body of a computation.
+  // A brace without a number or colon behind it begins a computation's body.
   const char* q = p;
   if (*q != '{') {
     if (!SkipSpace(q)) return false;

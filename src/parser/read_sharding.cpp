@@ -128,7 +128,7 @@ bool Reader::ReadShardingMetadata(std::vector<Metadata>& metadata) {
   if (!SkipSpace(inside)) return false;
   const bool is_list = *inside == '{';
   lexer_.Seek(lexer_.Pointer(token_.end));
-  // Instructions share shardings, so metadata must not refer to the instruction that is being defined.
+  // Instructions share shardings, so metadata must not refer to the instruction being defined.
   const std::string_view name = std::exchange(defining_, {});
   const auto read = [&] { return Read(metadata.emplace_back()); };
   const bool good = is_list ? ReadList('{', '}', read) : read();
@@ -167,7 +167,7 @@ bool Reader::ReadShardingPart(ShardingParts& parts) {
   return ReadInt(parts.group_id, "the number of a group");
 }
 
-// If there are several kinds, the first kind in the list below counts, as in XLA.
+// Of several kinds, the first in the list below counts, as in XLA.
 bool Reader::FinishSharding(ShardingParts& parts, Sharding& value) {
   using enum ShardingKind;
   value.kind = kTiled;
@@ -350,7 +350,7 @@ bool Reader::ReadAxes(const Mesh& mesh, std::vector<AxisRef>& axes, bool* open) 
   });
 }
 
-// Rejects combinations of axes on which XLA would abort.
+// XLA would abort on these combinations of axes.
 bool Reader::CheckAxes(const NamedSharding& named, SourceRange range) {
   std::vector<AxisRef> used;
   const auto check = [&](const std::vector<AxisRef>& axes, bool sorted) {

@@ -30,7 +30,7 @@ struct LabelPlaces {
   std::vector<int64_t> spatial;
 };
 
-// Returns false for missing or repeated labels and gaps in the digits.
+// False for missing or repeated labels and gaps in the digits.
 bool ReadLabels(std::string_view word, char first, char second, LabelPlaces& places) {
   std::vector<int64_t> digits(10, -1);
   int64_t count = 0;
@@ -320,7 +320,7 @@ bool Reader::Read(std::vector<Precision>& value) {
 
 // ---- Values that are kept as text in one spelling ----------------------------------------------------------------
 
-// Reads a dictionary, or a string. A dictionary replaces the string that contains it.
+// Reads a dictionary, or a string, which a dictionary in it replaces.
 bool Reader::ReadTextValue(std::string& value) {
   if (token_.Is('{')) {
     const char* begin = BeginBytes();

@@ -1,5 +1,5 @@
-// The state and the steps of the parser. A step returns false after a failure. It has reported the failure with Fail,
-// unless the failure follows from an earlier error.
+// The parser's state and steps. A step returns false after a failure, which it has reported with Fail, unless it
+// follows from an earlier error.
 #ifndef HLO_PARSER_READER_H_
 #define HLO_PARSER_READER_H_
 
@@ -23,13 +23,12 @@ namespace hlo {
 
 struct AttributeRow;
 
-// Removes quotes and resolves escapes. Returns false for an invalid escape.
+// Removes quotes and resolves escapes. False for an invalid escape.
 bool Unquote(std::string_view quoted, std::string& text);
-// The position after the brace that closes the brace at `begin`, or null. Ignores braces in strings.
+// Position after the brace that closes the one at `begin`, or null. Ignores braces in strings.
 const char* SkipBalanced(const char* begin, const char* end);
 
-// The names of one computation. The name of an instruction with an error maps to null, so that its uses report no
-// error.
+// One computation's names. An instruction with an error maps to null, so that its uses report no error.
 using Scope = NameMap<Instruction*>;
 
 class Reader {
@@ -111,7 +110,7 @@ class Reader {
   // Unlike ReadBraced, does not accept a comma before the end.
   template <class Item>
   bool ReadList(char open, char close, Item&& item);
-  // Reads a value in braces that many instructions repeat. `known` has the values of texts that were read before.
+  // Reads a value in braces that many instructions repeat. `known` has the values of earlier texts.
   template <class T, class ReadNew>
   bool ReadRepeated(std::unordered_map<std::string_view, T>& known, T& value, ReadNew&& read_new);
   bool ReadRows(std::span<const AttributeRow> rows, void* value, const char* what);
@@ -276,14 +275,14 @@ class Reader {
   ParseOptions options_;
   Lexer lexer_;
   Token token_;
-  uint32_t last_end_ = 0;  // The end of the token before `token_`.
+  uint32_t last_end_ = 0;  // End of the token before `token_`.
 
   std::unique_ptr<Module> module_;
   std::optional<StackFrameInterner> stack_frames_;
   NameMap<Computation*> computations_;
   Signature signature_;
   std::vector<Shape> open_elements_;  // Elements of unfinished tuple shapes. A member, to reuse memory.
-  std::unordered_map<const Computation*, bool> broken_;  // Computations with errors. Calls of them are not checked.
+  std::unordered_map<const Computation*, bool> broken_;  // Computations with errors, whose calls are not checked.
 
   // The computation that is being read:
   Computation* computation_ = nullptr;
@@ -292,7 +291,7 @@ class Reader {
   std::string_view defining_;
   Instruction* root_ = nullptr;
   SourceRange root_keyword_;
-  bool lone_ = false;  // Set for a lone instruction: undefined operands become parameters.
+  bool lone_ = false;  // Undefined operands of a lone instruction become parameters.
   std::unordered_map<std::string, Instruction*> projections_;
   std::unordered_map<std::string_view, FrontendAttributes> frontend_attributes_;  // Keyed by the text.
   std::unordered_map<std::string_view, Shared<Sharding>> shardings_;

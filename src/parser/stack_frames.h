@@ -1,4 +1,4 @@
-// The tables of source locations to which `stack_frame_id` refers. Ids count from 1, and 0 means none. See
+// The source locations to which `stack_frame_id` refers. Ids count from 1, and 0 means none. See
 // docs/language.md#stack-frames.
 #ifndef HLO_PARSER_STACK_FRAMES_H_
 #define HLO_PARSER_STACK_FRAMES_H_
@@ -42,13 +42,13 @@ struct StackFrameTables {
 
 std::string ToString(const StackFrameTables& tables);
 
-// Keeps the entries that instructions use, numbered in the order of use, as XLA's reader does.
+// Keeps the used entries, numbered in the order of use, as XLA's reader does.
 class StackFrameInterner {
  public:
   explicit StackFrameInterner(StackFrameTables written) : written_(std::move(written)) {}
 
-  // The id in kept() of frame `id` of the text. 0 if this frame or one of its parents does not exist, or if the parents
-  // form a cycle.
+  // The id in kept() of frame `id` of the text. 0 if it or one of its parents does not exist, or if the parents form a
+  // cycle.
   int64_t Intern(int64_t id);
   const StackFrameTables& kept() const { return kept_; }
 

@@ -22,7 +22,7 @@ class FieldReader {
 
   bool AtEnd() const { return at_ == bytes_.size(); }
   size_t offset() const { return at_; }
-  // Returns null, or the error, whose place is offset().
+  // Null, or the error, whose place is offset().
   const char* Next(RawField& field) {
     field.offset = at_;
     uint64_t tag = 0;

@@ -1,6 +1,6 @@
 // Reads and writes the binary encoding of protocol buffers. Source: protobuf.dev/programming-guides/encoding.
 //
-// CheckWire checks all bytes, so that reading the fields of a WireMessage cannot fail.
+// CheckWire checks all bytes, so that reading a WireMessage cannot fail.
 #ifndef HLO_PARSER_WIRE_H_
 #define HLO_PARSER_WIRE_H_
 
@@ -33,17 +33,17 @@ struct UnreadField {
   bool operator==(const UnreadField& other) const { return message == other.message && name == other.name; }
 };
 using UnreadFields = std::vector<UnreadField>;
-// Adds the field unless it is listed already or kSilent.
+// Ignores fields that are listed already or kSilent.
 void AddUnread(UnreadFields& unread, ProtoType message, int64_t number, std::string_view name, size_t offset);
 
 // The deepest nesting. Each level takes several calls, so this bounds the stack. Protobuf's own readers stop at 100.
 inline constexpr int64_t kDeepestMessage = 1000;
 
 // Checks tags, lengths, wire types of known fields, and the depth. `unread` receives nonempty fields that no reader
-// uses. Returns nullopt for valid bytes.
+// uses. nullopt for valid bytes.
 std::optional<WireFault> CheckWire(std::string_view bytes, ProtoType type, int64_t max_depth, UnreadFields& unread);
 
-// The fields of one message. The bytes must have passed CheckWire, and must outlive this object.
+// A message's fields. Borrows the bytes, which must have passed CheckWire.
 class WireMessage {
  public:
   explicit WireMessage(std::string_view bytes);

@@ -20,7 +20,7 @@ using Dot = proto::DotDimensionNumbers;
 using Ragged = proto::RaggedDotDimensionNumbers;
 using Solve = proto::TriangularSolveOptions;
 
-// The field of an attribute: in `message`, or in HloInstructionProto if there is no `message`.
+// An attribute's field in `message`, or without one in HloInstructionProto.
 struct Place {
   std::string_view name;
   ProtoField field;
@@ -129,7 +129,7 @@ class AttributeWriter {
       if (name == "is_associative")
         return out_.Int(I::is_associative, EnumNumber(I::is_associative, value ? "TRUE" : "FALSE"));
     } else if constexpr (std::same_as<T, std::string> && std::same_as<Struct, AsyncAttrs>) {
-      // The default thread is omitted. The called computation then determines the thread.
+      // The default thread is omitted. The called computation then determines it.
       if (value == "main") return;
     } else if constexpr (std::same_as<Struct, ShuffleAttrs> && std::same_as<T, std::vector<int64_t>>) {
       if (name == "shifts")

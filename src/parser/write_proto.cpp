@@ -132,13 +132,13 @@ Result<std::string> WriteProto(const Module& module) {
   MessageWriter proto;
   WriteModule(module, proto.Part(proto::HloProto::hlo_module));
   std::string wire = proto.Wire();
-  // Reads the proto again to find contents that have no field.
+  // Reading the proto again finds contents without a field.
   const auto unsaid = [](std::string_view what) {
     return Unsupported("U008", Str("a protocol buffer cannot hold all of this module: ", what));
   };
   const auto back = ReadModule(std::make_shared<const SourceText>("the protocol buffer that was written", wire));
   if (!back) FAIL(unsaid(back.error().message()));
-  // Readers number stack frames by use. A text in the same order gives the same numbers.
+  // Readers number stack frames by use. A text in the same order gives equal numbers.
   const auto said = Parse(std::make_shared<const SourceText>("the same as text", Print(module, kListed)));
   if (!said) FAIL(unsaid(said.error().message()));
   if (const std::string lost = LostByReading(Print(**said), Print(**back)); !lost.empty()) FAIL(unsaid(lost));

@@ -10,8 +10,7 @@
 
 namespace hlo {
 
-// The number of an enum word. Case and the common prefix are ignored: "dot_f32_f32_f32" is ALG_DOT_F32_F32_F32. 0 for
-// "".
+// An enum word's number. Ignores case and the common prefix: "dot_f32_f32_f32" is ALG_DOT_F32_F32_F32. 0 for "".
 int64_t EnumNumber(const ProtoField& field, std::string_view word);
 
 void WriteShape(const Shape& shape, MessageWriter& out);
