@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 struct Row {
   std::string_view flag;
   bool kept;
-  std::string_view file;  // The name of the copy, or "" if values are not files.
+  std::string_view file;  // The copy's name, or "" if values are not files.
 };
 constexpr Row kRows[] = {
 #define KEPT(flag) {flag, true, ""},
@@ -48,7 +48,7 @@ std::string FreeName(std::string_view wanted, const std::vector<BundleOptions::F
   return name;
 }
 
-// Values are FILE, TARGET=FILE or TARGET=FILE:COMPUTATION.
+// Copies the file of a value: FILE, TARGET=FILE or TARGET=FILE:COMPUTATION.
 Result<std::string> WithCopy(std::string_view value, const Row& row, std::vector<BundleOptions::File>* files) {
   const size_t begin = row.flag == "custom_call" ? value.find('=') + 1 : 0;
   const std::string_view given = value.substr(begin);

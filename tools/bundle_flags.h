@@ -1,4 +1,4 @@
-// The flags in a bundle (src/driver/bundle.h).
+// The flags that hlo-run keeps in a bundle (src/driver/bundle.h), and that commands take from it.
 #ifndef HLO_TOOLS_BUNDLE_FLAGS_H_
 #define HLO_TOOLS_BUNDLE_FLAGS_H_
 

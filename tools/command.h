@@ -29,13 +29,13 @@ Result<ExitCode> FuzzCommand(Args args);
 Result<ExitCode> OpsCommand(Args args);
 Result<ExitCode> DoctorCommand(Args args);
 
-// The line is printed if the user interrupts the command.
+// Printed if the user interrupts the command.
 void SetInterruptionNote(std::string_view line);
 
-// The file of --json, "" for stdout, or nullopt without the flag. Other flags may be invalid.
+// The file of --json=FILE, "" for stdout, nullopt without --json. Other flags may be invalid.
 std::optional<std::string> JsonDestination(Args args);
 
-// For an unknown topic, suggests names, also from `commands`.
+// Explains a code or word, or prints a list or page. Suggests names for an unknown topic, also of `commands`.
 Result<ExitCode> HelpOnTopic(const std::string& asked, std::span<const std::string_view> commands);
 std::string HelpOnWord(std::string_view asked);
 std::vector<std::string_view> HelpTopics();

@@ -10,7 +10,7 @@
 namespace hlo {
 namespace {
 
-// bash may split words at `=`, so its script reads the line instead of the words.
+// bash may split words at `=`, so its script reads the line.
 constexpr std::string_view kBash = R"sh(_hlo() {
   local line="${COMP_LINE:0:COMP_POINT}" word="" one
   local -a words found
@@ -26,7 +26,7 @@ constexpr std::string_view kBash = R"sh(_hlo() {
 }
 complete -o default -F _hlo PROGRAMS
 )sh";
-// In zsh's function path, the script first runs to complete a word, and must complete it.
+// In zsh's function path, the script first runs when a word is completed, and must complete it.
 constexpr std::string_view kZsh = R"sh(#compdef PROGRAMS
 _hlo() {
   local -a found

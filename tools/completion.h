@@ -14,7 +14,7 @@
 
 namespace hlo {
 
-// Returns nullopt if no shell requests completions.
+// The word to complete, or nullopt without a request.
 std::optional<std::string> WordToComplete();
 void PrintCompletions(std::span<const std::string_view> names, std::string_view word);
 [[noreturn]] void CompleteFlags(const FlagSet& flags, std::span<const std::string> args, std::string_view word);

@@ -15,7 +15,7 @@ namespace hlo {
 namespace {
 
 constexpr std::string_view kEndOfFlags = "--";
-// Stands for a missing value, because CLI11 does not report empty values. No argument can have a NUL.
+// Stands for a flag's missing value, because CLI11 does not report empty values. No argument can have a NUL.
 constexpr std::string_view kNoValue("\0", 1);
 
 std::string Canonical(std::string_view name) {
@@ -404,7 +404,7 @@ Status FlagSet::Read(Line line, std::vector<std::string>* positionals) {
   app.set_help_flag();
   app.allow_extras();
   std::optional<Error> bad_value;
-  // CLI11 compares each option with all others, so unused flags are not added.
+  // CLI11 compares each option with all others, so only the line's flags are added.
   for (const Flag* flag : line.flags) {
     const std::string name = Str("--", flag->name);
     CLI::Option* const option = flag->needs_value ? app.add_option(name)

@@ -1,7 +1,7 @@
 // Flags of all commands. Parsing, --help and suggestions follow from one declaration of each flag.
 //
-// CLI11 reads the words. This code handles the forms that CLI11 does not know: `-` equals `_` in names, -name equals
-// --name, --name= gives an empty value, --flagfile, and the quotes and unknown names of XLA_FLAGS.
+// Before CLI11 reads the words, this code handles the forms that CLI11 does not know: `-` equals `_` in names, -name
+// equals --name, --name= gives an empty value, --flagfile, and the quotes and unknown names of XLA_FLAGS.
 #ifndef HLO_TOOLS_FLAGS_H_
 #define HLO_TOOLS_FLAGS_H_
 
@@ -44,14 +44,13 @@ class FlagSet {
   void Alias(std::string alias, std::string_view name);
   // Help shows these flags first.
   void Common(std::vector<std::string> names) { common_ = std::move(names); }
-  // For a flag whose placeholder does not list its values. The placeholder LIST means several values, separated by
-  // commas.
+  // For a placeholder that does not list its values. LIST means several values, separated by commas.
   void Complete(std::string_view name, std::function<std::vector<std::string>()> words);
 
-  // Returns the arguments that are not flags, in order. `--` ends the flags, and "-" is not a flag.
+  // Returns the other arguments, in order. `--` ends the flags, and "-" is not a flag.
   Result<std::vector<std::string>> Parse(std::span<const std::string> args);
 
-  // The error F002. It may name a flag that took a file as its value: "no module given; '--args' took 'm.hlo'".
+  // F002 for wrong files. It may name a flag that took a file as its value: "no module given; '--args' took 'm.hlo'".
   Error WrongFiles(std::string message, std::span<const std::string> files) const;
 
   // Sets the flags of XLA_FLAGS that this command has, and returns the others. XLA's flags are recognised by their
@@ -65,25 +64,26 @@ class FlagSet {
   // --help=man gives a manual page.
   std::string Help() const;
   std::vector<std::string_view> Names() const;
+  // Help lines of all flags that begin with `prefix`.
   std::string HelpOn(std::string_view prefix) const;
   bool Knows(std::string_view name) const { return Find(name) != nullptr; }
-  // A flag that lists no values accepts all.
+  // Whether the flag exists and accepts the value. A flag that lists none accepts all.
   bool Takes(std::string_view name, std::string_view value) const;
 
-  // Flags that any source set, in order. Aliases have the name of their flag.
+  // The flags set, from any source, in order. Aliases have their flag's name.
   const std::vector<std::string>& Given() const { return given_; }
   std::vector<std::string> GivenOf(std::span<const std::string_view> groups,
                                    std::span<const std::string_view> names) const;
   // Names of flags, or values of the flag that `word` belongs to.
   std::vector<std::string> Completions(std::span<const std::string> args, std::string_view word) const;
-  // Words that are neither flags nor values of flags. Does not read --flagfile.
+  // Words that are neither flags nor their values. Does not read --flagfile.
   std::vector<std::string> FilesAmong(std::span<const std::string> args) const;
 
  private:
   struct Flag {
     std::string name, placeholder, group, help, fallback;
     std::string meant;  // The name of the flag, also for an alias.
-    bool needs_value;   // `--name value` is allowed. Otherwise only `--name=value` is.
+    bool needs_value;   // `--name value` is allowed besides `--name=value`.
     bool is_bool;
     bool hidden;
     std::function<Status(std::string_view value)> set;
@@ -120,7 +120,7 @@ class FlagSet {
   std::vector<std::string> given_;
   bool help_asked_ = false, man_asked_ = false;
   int files_read_ = 0;
-  // A value that was a separate word after its flag, and may have been meant as a file.
+  // A separate word after its flag, which may have been meant as a file.
   struct Taken {
     const Flag* flag;
     std::string typed, value;

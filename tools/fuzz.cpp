@@ -172,7 +172,7 @@ void Send(FILE* out, char kind, const std::string& text) {
   std::fflush(out);
 }
 
-// The first signal ends the child, and the command prints its tally. The second ends the process.
+// The first signal ends the child, and the command prints its tally. The second one ends the process.
 class Interruption {
  public:
   Interruption() {
@@ -206,7 +206,7 @@ class Interruption {
   struct sigaction interrupt_{}, terminate_{};
 };
 
-// The parent recognises the signals of these timers.
+// Signals of these timers end the child. The parent recognises them.
 void SetTimeLimits() {
   itimerval cpu{};
   cpu.it_value.tv_sec = kCpuSeconds;
@@ -231,7 +231,7 @@ void SetTimeLimits() {
     for (const auto& [cell, times] : outcome.cells)
       Send(out, 'C', Str(static_cast<int>(cell.first), " ", static_cast<int>(cell.second), " ", times));
     Send(out, 'E', Str(outcome.instructions));
-    // After a fault on a GPU, this process can no longer use it.
+    // After a fault on a GPU, this process cannot use the GPU.
     if (f.run.platform != "cpu" && !outcome.findings.empty()) break;
   }
   std::_Exit(0);
@@ -240,7 +240,7 @@ void SetTimeLimits() {
 void SaveFinding(const FuzzFlags& f, const Finding& finding) {
   const std::string folder = Str(f.save, "/", finding.seed);
   const std::string command = Str(Replay(f, finding.seed), "\n", finding.report, finding.report.empty() ? "" : "\n");
-  // Growing it here would crash, too.
+  // Growing the module again would crash here, too.
   const bool grows = finding.finding.what.find("while growing") == std::string::npos;
   const auto saved = [&]() -> Status {
     TRY(MakeDirectories(folder));
@@ -262,7 +262,7 @@ void Found(const FuzzFlags& f, uint64_t seed, FuzzFinding found, std::string_vie
   if (!f.save.empty()) SaveFinding(f, finding);
 }
 
-// `last` is the seed that the child began last.
+// A child's lines. `last` is the seed that it began last.
 struct Reader {
   const FuzzFlags& f;
   Totals* totals;
@@ -343,7 +343,7 @@ std::string LastWords(FILE* file) {
   return Escaped(words.substr(0, 400));
 }
 
-// Returns the next seed, which may be before `end`.
+// Returns the next seed: the child may judge only a part of [first, end).
 Result<uint64_t> RunChunk(const FuzzFlags& f, uint64_t first, uint64_t end, const Interruption& stop, Totals* totals) {
   int ends[2];
   FILE* const words = std::tmpfile();

@@ -327,7 +327,7 @@ int MainOnLargeStack(int argc, char** argv) {
   const bool runs = pthread_attr_setstacksize(&attributes, kStackBytes) == 0 &&
                     pthread_create(&thread, &attributes, RunInvocation, &invocation) == 0;
   pthread_attr_destroy(&attributes);
-  if (!runs) return Main(argc, argv);  // The first stack is enough for most modules.
+  if (!runs) return Main(argc, argv);  // Without memory for it, the first stack is enough for most modules.
   pthread_join(thread, nullptr);
   return invocation.exit;
 }

@@ -1,3 +1,4 @@
+// A row here and a report in src/driver for each command.
 #include "tools/inspect.h"
 
 #include <cstdio>
@@ -163,7 +164,7 @@ Result<ExitCode> InspectCost(Args args) {
   const auto module = TRY(InspectedModule(flags, args, &load));
   if (module == nullptr) return ExitCode::kOk;
   const auto device = TRY(FindTarget(target));
-  // Custom calls of libraries would have no known cost.
+  // Otherwise library calls would be custom calls of unknown cost.
   if (const std::string note = TRY(TakeLibraryCalls(*module, device->device)); !note.empty())
     std::fprintf(stderr, "note: %s\n", note.c_str());
   if (!computation.empty() && !profile.empty())

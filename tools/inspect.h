@@ -27,7 +27,7 @@ Result<ExitCode> InspectProfile(Args args);
 // Reads the flags and one module. Returns null after printing help.
 Result<std::unique_ptr<Module>> InspectedModule(FlagSet& flags, Args args, LoadOptions* load);
 
-// With --json, writes only the JSON, to stdout. With --json=FILE, also writes the text, to stdout.
+// --json writes only the JSON, to stdout. --json=FILE writes the text to stdout and the JSON to FILE.
 Status WriteReport(const std::optional<std::string>& json_flag, const std::string& text, const std::string& json);
 
 }  // namespace hlo

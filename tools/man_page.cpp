@@ -28,7 +28,7 @@ constexpr ExitRow kExitCodes[] = {
     {ExitCode::kInterrupted, "interrupted"},
 };
 
-// Keeps signs in ASCII that groff would make typographic.
+// groff would make these signs typographic.
 std::string Plain(std::string_view text) {
   std::string out;
   for (const char c : text) {
@@ -46,6 +46,7 @@ std::string Plain(std::string_view text) {
   return out.starts_with('.') ? "\\&" + out : out;
 }
 
+// Lists of words are wider than a terminal.
 std::string Breakable(std::string_view text) {
   const std::string plain = Plain(text);
   std::string out;
@@ -90,7 +91,7 @@ std::string FirstClause(std::string_view about) {
 std::string Roff(const ManPage& page) {
   std::string name = page.command;
   std::ranges::replace(name, ' ', '-');
-  // Words are not hyphenated, because they are names.
+  // Names are not hyphenated.
   std::string out = Str(".TH ", Title(name), " 1 \"\" \"hlokit ", HLO_VERSION, "\" \"User Commands\"\n.nh\n.ad l\n");
   out += Str(".SH NAME\n", Plain(name), " \\- ", Plain(FirstClause(page.about)), "\n");
   out += Str(".SH SYNOPSIS\n\\fB", Plain(page.command), "\\fR ", Plain(page.usage), "\n");

@@ -1,4 +1,4 @@
-// Flags that several commands share, with the same names and meanings.
+// Flags of several commands, with the same names and meanings.
 #ifndef HLO_TOOLS_MODULE_FLAGS_H_
 #define HLO_TOOLS_MODULE_FLAGS_H_
 
@@ -58,7 +58,7 @@ void AddDeviceFlags(FlagSet& flags, LoadOptions* load);
 // Must follow AddLoadFlags.
 void AddSplitFlag(FlagSet& flags, LoadOptions* load);
 void AddArgumentFlags(FlagSet& flags, RunOptions* run);
-// Recorded arguments are ignored if a flag determines them.
+// If a flag determines the arguments, ignores a snapshot's.
 void ResolveRecording(const FlagSet& flags, RunOptions* run);
 void AddPassFlags(FlagSet& flags, PassFlags* passes);
 // AddPassFlags also adds this flag.
@@ -76,16 +76,17 @@ std::shared_ptr<kernel::CodeCache> CacheOf(const CacheFlags& cache);
 // Commands without AddLogFlags must pass a nonempty value to ChooseHostIsa.
 void AddHostIsaFlag(FlagSet& flags, std::string* host_isa);
 
-// Reads the flags of a bundle first, and returns the arguments that are not flags. If a shell requests completions,
-// prints them and ends the process.
+// Reads a bundle's flags first. Returns the arguments that are not flags. Prints completions that a shell requests and
+// ends the process.
 Result<std::vector<std::string>> ParseArgs(FlagSet& flags, std::span<const std::string> args);
-// Like ParseArgs, but first reads XLA_FLAGS and HLO_FLAGS. Prints a note about XLA flags without effect.
+// ParseArgs, but first reads XLA_FLAGS and HLO_FLAGS. Prints a note about XLA flags without effect.
 Result<std::vector<std::string>> ParseAll(FlagSet& flags, std::span<const std::string> args);
 // Errors: see CheckBodies.
 Result<std::string> PrintAs(const Module& module, const PrintFlags& flags);
 // TF_CPP_* variables also affect logging.
 Status Apply(const LogFlags& log);
-// Only prints a note about TF_CPP_VMODULE, because the variable may be meant for another program.
+// Warns of --vmodule patterns without effect. TF_CPP_VMODULE gives only a note, because it may be meant for another
+// program.
 void WarnOfUnmetPatterns(const LogFlags& log, bool quiet);
 // [F004] if both the pipeline and a module would be read from stdin.
 Status OneStdin(const PassFlags& passes, const std::vector<std::string>& modules);

@@ -191,7 +191,7 @@ Result<bool> ListWhatIsAsked(const OptFlags& f, const std::vector<std::string>& 
   return true;
 }
 
-// XLA's flag is a switch, so true and false are accepted, too.
+// XLA's flag is a switch, so true and false are accepted.
 constexpr std::string_view kTimeForms[] = {"", "true", "1", "table", "tree", "json", "false", "0"};
 bool IsOff(std::string_view form) { return form == "false" || form == "0"; }
 
@@ -424,7 +424,7 @@ Result<ExitCode> OptCommand(Args args) {
   ResolveReproducer(f.passes, f.log, f.inject, &f.run.reproducer);
   PipelineOptions pipeline = TRY(PipelineOf(f.passes, f.inject));
   pipeline.partitions = IsModule(f);
-  // A lock's decisions are for steps of runs, which have this pipeline on a host.
+  // A lock's decisions are for the steps of runs, which have this pipeline on a host.
   if (!f.lock.empty() && !pipeline.device->is_gpu) pipeline = ForHost(std::move(pipeline));
   // Kernels and the interpreter need the values of constants.
   if ((LowerStageOf(f.stage) || f.check_each_pass) && f.load.fill_elided_constants == "keep")

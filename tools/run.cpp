@@ -227,7 +227,7 @@ void AddRunFlags(FlagSet& flags, RunFlags* f, bool with_searches) {
 
 namespace {
 
-// --profile may have no value, or true or false as XLA's --xla_hlo_profile.
+// --profile may have no value, or true or false as --xla_hlo_profile.
 Status ResolveProfile(RunFlags* f) {
   ProfileOptions& profile = f->run.profile;
   const std::string word = f->profile.value_or("false");
@@ -269,7 +269,7 @@ Status ResolveRunFlags(RunFlags* f) {
   if (f->concurrent) run.concurrency = *f->concurrent ? gpu::Concurrency::kAlways : gpu::Concurrency::kNever;
   TRY(ReadTargetFlag(&f->passes));
   TRY(ResolveTuningFlags(f->tuning, f->inject, &run));
-  // Measured code is planned for its device.
+  // Measured code is planned for the device that runs it.
   const bool for_speed = run.bench || run.tuning.any();
   run.obeys_plans = for_speed && f->passes.device == nullptr;
   if (f->passes.device == nullptr)
@@ -289,7 +289,7 @@ Status ResolveRunFlags(RunFlags* f) {
   if (!run.save_run.empty() && !run.bundle.directory.empty())
     FAIL(UsageError("F004", "--save_run writes everything that --bundle writes; give only one of them"));
   if (!run.save_run.empty()) run.bundle.directory = run.save_run;
-  // The run uses the arguments of a bundle that is its reference.
+  // If --reference is a bundle, its arguments are used.
   const std::string arguments = run.reference_file + "/args.npz";
   if (run.args.empty() && run.arg.empty() && IsBundle(run.reference_file) && std::filesystem::exists(arguments))
     run.args = arguments;
@@ -410,7 +410,7 @@ std::string WorstError(const RunReport& report) {
 
 std::string FirstLineOf(const std::string& text) { return text.substr(0, text.find('\n')); }
 
-// A long reason moves to the details, so that columns stay aligned.
+// Moves a long reason from the verdict to the details, so that columns stay aligned.
 Row RowOf(const RunReport& report) {
   Row row;
   const size_t reason = report.verdict.find('(');
@@ -494,7 +494,7 @@ struct Job {
   int64_t seed = 0;
 };
 
-// Names a file of a dump directory by its module and execution.
+// The file's name, or for a dump directory, the name of module and execution.
 std::string TitleOf(const std::string& path) {
   const std::string name = std::filesystem::path(path).filename().string();
   const auto state = DumpedStateOf(name);
