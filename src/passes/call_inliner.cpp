@@ -1,7 +1,7 @@
 // call-inliner: call(f, x) => f's body applied to x. fusion-dissolver does the same for fusions in the input, so that
 // our passes form fusions anew.
 //
-// Callers come first, so that each chain of calls copies a body once, to its final computation.
+// Callers come first, so that a body is copied directly to its final computation, once for each chain of calls.
 #include <algorithm>
 #include <iterator>
 #include <unordered_set>

@@ -198,7 +198,7 @@ class RowScan {
 
   EmittedKernel Emit() && {
     const int64_t rows = space_.Size(Role::kKept), splits = plan_.splits;
-    // Additions in a thread, among lanes and from step to step, and two for the sums before.
+    // Additions in a thread, among lanes and from step to step, and two for the sums before thread and step.
     const int64_t steps = width_ + 5 + share_ + 2;
     if (by_warp_) {
       k_.Warps([&] {
@@ -422,7 +422,7 @@ class ColumnScan {
  private:
   void Tile(const KernelBuilder::IndexBody& body) { TileOver(k_, width_, columns_, begin_, plan_.tile[1], body); }
 
-  // Several rows at once, so that their loads are in flight together.
+  // Takes several rows at once, so that their loads are in flight together.
   void Walk(const std::vector<Slot>& carry, Value first, Value last, bool is_total) {
     k_.Loop(
         first, last, plan_.unroll,

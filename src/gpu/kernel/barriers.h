@@ -3,8 +3,8 @@
 // none: they write different elements, or elements that no thread reads in between.
 //
 // A barrier of the cluster separates reads of another block's shared array (kLoadCluster) from writes of it. If such
-// reads follow the last one, the kernel ends with another one, because a block's shared memory is freed when the block
-// ends.
+// reads follow its last barrier, the kernel ends with another one, because a block's shared memory is freed when the
+// block ends.
 #ifndef HLO_GPU_KERNEL_BARRIERS_H_
 #define HLO_GPU_KERNEL_BARRIERS_H_
 

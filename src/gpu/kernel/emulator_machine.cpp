@@ -111,7 +111,7 @@ void Machine::Enter(int rank) {
   rank_ = rank;
 }
 
-// All threads that have not ended wait at a barrier of the cluster.
+// Called when all threads that have not ended wait at a barrier of the cluster.
 void Machine::PassClusterBarrier() {
   const int site =
       std::ranges::find_if(threads_, [](const Thread& thread) { return thread.wait != Wait::kDone; })->site;

@@ -13,7 +13,7 @@
 namespace hlo::gpu {
 namespace {
 
-// On a host, separate steps for larger kernels use all cores.
+// On a host, larger kernels are faster as separate steps, which use all cores.
 constexpr int64_t kMostElementsOnHost = 16 * 1024;
 // On a host, loops over some thousand elements are faster with 128 threads than with 1024, because each further warp
 // makes barriers and sums slower.

@@ -230,7 +230,7 @@ Instruction* CutTo(Writer& writer, Instruction* x, const Dims& dims) {
   return writer.Add(Opcode::kSlice, x->shape().WithDims(dims), {x}, std::move(attrs));
 }
 
-// 3 parts along dimension 0 and 4 along dimension 1, each of 2 x 5 elements.
+// An array of blocks, such as 3 parts along dimension 0 and 4 along dimension 1, each of 2 x 5 elements.
 struct Blocks {
   Blocks(const Axes& axes, const std::vector<DimAtoms>& parts, const Dims& block);
 

@@ -32,7 +32,7 @@ constexpr size_t kMostVariantsOfOwn = 3;
 
 constexpr int kMostSamples = 10, kLeastSamples = 3;
 constexpr double kSampleMicroseconds = 20'000;
-// The last comparison, of the default plan with a faster candidate: bindings, and rounds for each.
+// Numbers of bindings, and of rounds for each, in the last comparison of the default plan with a faster candidate.
 constexpr int kBindings = 4;
 constexpr int kMostRounds = 5, kLeastRounds = 3;
 constexpr double kRoundsMicroseconds = 60'000;
