@@ -18,7 +18,6 @@ struct RecordedValues {
   std::vector<std::vector<Literal>> arguments;
   std::optional<Literal> result;
 };
-// nullopt without recorded values.
 Result<std::optional<RecordedValues>> ReadRecordedValues(const std::shared_ptr<const SourceText>& source);
 struct RecordedParts {
   // An HloSnapshot has arguments unless it was truncated or the module has no parameters.

@@ -12,7 +12,6 @@
 namespace hlo {
 namespace {
 
-// The reason why `inst` is not evaluated, or "".
 std::string_view WhyNotFolded(const Instruction& inst, const FoldingOptions& options) {
   if (inst.operand_count() == 0) return "it has no operands";
   if (!inst.shape().IsArray() || inst.shape().HasDynamicDims()) return "its value is not an array of static shape";

@@ -62,7 +62,6 @@ struct EmittedKernel {
   const Instruction* source = nullptr;
 };
 
-// One kernel of a plan.
 struct EmitRequest {
   const FusionBody& body;
   const KernelPlan& plan;

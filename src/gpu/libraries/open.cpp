@@ -26,7 +26,6 @@ namespace {
 // commit 2c2fd2e3).
 constexpr int64_t kFewRows = 256;
 
-// With `device` null, the library is not opened.
 using Open = Result<LibraryAnswer>(const Contraction& contraction, Device* device, const LibraryOptions& options);
 
 LibraryAnswer No(std::string why) { return {nullptr, std::move(why)}; }

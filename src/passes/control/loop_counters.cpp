@@ -65,7 +65,6 @@ class Counters {
     return step < 0 ? -static_cast<uint64_t>(step) : static_cast<uint64_t>(step);
   }
 
-  // Prefers counters that the condition reads, then smaller steps.
   bool IsBetter(const Counter& a, const Counter& b) const {
     if (in_condition_[a.element] != in_condition_[b.element]) return in_condition_[a.element];
     return Distance(a.induction.step) < Distance(b.induction.step);

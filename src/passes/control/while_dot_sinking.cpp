@@ -50,7 +50,6 @@ std::optional<Line> LineOf(const Loop& loop, const Instruction& value, int64_t t
   return fits(line->At(0)) && fits(line->At(trips - 1)) ? line : std::nullopt;
 }
 
-// Whether the values are 0 to trips - 1, ascending or descending.
 bool TakesEachOnce(const Loop& loop, const Instruction& index, int64_t trips) {
   const auto line = LineOf(loop, index, trips);
   return line && ((line->first == 0 && line->step == 1) || (line->first == trips - 1 && line->step == -1));

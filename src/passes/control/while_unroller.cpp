@@ -97,7 +97,6 @@ class Unroller {
   }
 
  private:
-  // nullopt if the loop should stay.
   std::optional<int64_t> TripsOf(Instruction& loop) const {
     const Computation& body = *loop.attrs<WhileAttrs>().body;
     const int64_t size = body.InstructionCount();

@@ -238,7 +238,6 @@ int64_t FusionGraph::ReadCountOfUnion(GroupId a, GroupId b) const {
   return count;
 }
 
-// Whether `value` is the root or has users outside the two groups.
 bool FusionGraph::IsStored(const Instruction& value, GroupId a, GroupId b) const {
   if (value.IsRoot()) return true;
   for (const Instruction* user : value.users()) {

@@ -387,7 +387,7 @@ class InstructionFusion {
   std::vector<Subtree> subtrees_;
   std::vector<Kernel> kernels_;
   std::vector<Member> joins_;  // Uses of the current instruction.
-  FusionNote why_ = {};        // Why it needs its own kernel.
+  FusionNote why_ = {};
   std::vector<Instruction*> bitcasts_;
 };
 

@@ -18,7 +18,6 @@ std::vector<Instruction*> IndicesOf(const Instruction& inst) {
   return {inst.operands().begin() + first, inst.operands().end()};
 }
 
-// The part that is read or replaced.
 const Shape& PartOf(const Instruction& inst) {
   return inst.Is(Opcode::kDynamicSlice) ? inst.shape() : inst.operand(1).shape();
 }

@@ -37,7 +37,6 @@ std::string ReadHeader(std::string_view line, LockContext* context) {
   return context->tool.empty() || context->device.empty() ? "the header names no tool or no device" : "";
 }
 
-// False unless the word is `name=value`.
 bool TakeNamed(std::string_view word, std::string_view name, std::string* value) {
   if (!word.starts_with(name) || word.substr(name.size(), 1) != "=") return false;
   *value = word.substr(name.size() + 1);
