@@ -1,4 +1,3 @@
-// Expands batch norms to their formulas (ir/batch_norm_expansion.h).
 #include "ir/batch_norm_expansion.h"
 #include "passes/pass.h"
 #include "passes/rewrite.h"

@@ -1,5 +1,4 @@
-// Expands a bitcast-convert between widths to shifts of unsigned integers. The last dimension of the narrow side has
-// the parts of a wide element, least significant first.
+// The last dimension of the narrow side has the parts of a wide element, least significant first.
 #include <algorithm>
 
 #include "ir/fusion.h"

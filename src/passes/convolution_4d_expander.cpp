@@ -1,4 +1,4 @@
-// Removes trivial dimensions from convolutions with four spatial dimensions. Libraries support three.
+// Libraries support three spatial dimensions.
 #include <algorithm>
 
 #include "ir/fusion.h"

@@ -1,5 +1,4 @@
-// Among instructions with the same operation and operands, only the first in post-order stays. Constants are compared
-// by bits.
+// The first of equal instructions in post-order stays. Constants are compared by bits.
 #include <algorithm>
 #include <bit>
 #include <unordered_map>

@@ -1,4 +1,3 @@
-// real_imag_expander: removes real and imag of real numbers.
 #include "passes/pass.h"
 #include "passes/simplify/rules.h"
 

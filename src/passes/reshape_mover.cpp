@@ -1,5 +1,4 @@
-// Moves reshapes below elementwise instructions, where they may cancel. A reshape keeps the row-major order of
-// elements.
+// Below elementwise instructions, reshapes may cancel with others. A reshape keeps the row-major order of elements.
 #include "passes/match.h"
 #include "passes/pass.h"
 #include "passes/simplify/rules.h"

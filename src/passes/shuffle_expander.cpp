@@ -1,4 +1,3 @@
-// Expands a shuffle (a rotation) to slices and concatenations.
 #include "ir/shapes/shape_rules.h"
 #include "passes/pass.h"
 #include "passes/simplify/rules.h"

@@ -1,4 +1,3 @@
-// Removes tuples whose elements are extracted again, and tuples of all elements of another tuple.
 #include "ir/module.h"
 #include "passes/match.h"
 #include "passes/pass.h"

@@ -1,5 +1,4 @@
-// Replaces values without elements by constants, before library calls are made, because libraries reject empty
-// operands.
+// Runs before library calls are made, because libraries reject empty operands.
 #include "ir/fusion.h"
 #include "ir/module.h"
 #include "ir/side_effects.h"

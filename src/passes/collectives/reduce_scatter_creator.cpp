@@ -1,4 +1,3 @@
-// all-reduce => reduce-scatter, if each device uses only its own block.
 #include <algorithm>
 
 #include "interp/interpreter.h"

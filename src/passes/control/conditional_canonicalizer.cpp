@@ -1,6 +1,4 @@
-// Lets conditionals return tuples, whose elements later passes can merge or remove.
-//
-//   r = conditional(...)  =>  t = (S) conditional(...), r = get-tuple-element(t), index=0
+// Later passes can merge or remove the elements of a conditional's tuple.
 #include "ir/fusion.h"
 #include "ir/module.h"
 #include "passes/control/call_sites.h"

@@ -1,5 +1,4 @@
-// Writes a known number of trips to the loop's backend_config: {"known_trip_count":{"n":"12"}}. Passes that change the
-// number must run before.
+// Writes {"known_trip_count":{"n":"12"}} to backend_config. Passes that change the number must run before.
 #include "base/text.h"
 #include "interp/count_trips.h"
 #include "ir/fusion.h"

@@ -1,4 +1,3 @@
-// Replaces invariant state elements by their constant initial values, in body and condition.
 #include "ir/fusion.h"
 #include "ir/module.h"
 #include "passes/control/call_sites.h"

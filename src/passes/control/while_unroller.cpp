@@ -1,4 +1,3 @@
-// Replaces a loop with a small known number of trips by copies of its body, in which counters are constants.
 #include <algorithm>
 #include <unordered_set>
 

@@ -1,4 +1,3 @@
-// Lets a result that is a parameter share its memory.
 #include <algorithm>
 
 #include "ir/module.h"

@@ -1,4 +1,4 @@
-// Gives constants names that are valid linker symbols: letters, digits and '_'.
+// Valid linker symbols have letters, digits and '_'.
 #include <string>
 
 #include "base/text.h"

@@ -1,4 +1,4 @@
-// Splits the operand of an all-to-all into a tuple of parts, the form that libraries exchange.
+// Libraries exchange tuples of parts.
 #include "ir/device_groups.h"
 #include "passes/pass.h"
 #include "passes/simplify/rules.h"

@@ -1,4 +1,4 @@
-// Replaces an index vector, the form of old texts, by scalars.
+// Old texts have index vectors.
 #include "passes/pass.h"
 #include "passes/simplify/rules.h"
 

@@ -1,4 +1,3 @@
-// Expands Fourier transforms to products with small matrices of roots of unity.
 #include <bit>
 #include <cmath>
 #include <complex>

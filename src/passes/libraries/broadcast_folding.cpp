@@ -1,4 +1,4 @@
-// Moves a broadcast over the whole batch into a library call, where libraries take it as a stride of 0.
+// Libraries take a broadcast over the whole batch as a stride of 0.
 #include "ir/fusion.h"
 #include "ir/fusion_plan.h"
 #include "ir/module.h"

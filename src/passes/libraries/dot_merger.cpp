@@ -1,4 +1,3 @@
-// Merges dots that share an operand: their other operands are concatenated, and their results are slices.
 #include <algorithm>
 #include <map>
 #include <set>

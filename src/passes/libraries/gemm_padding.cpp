@@ -1,4 +1,3 @@
-// Pads matrix products of narrow types with zeros to the multiples that tensor cores need.
 #include <algorithm>
 
 #include "ir/fusion.h"

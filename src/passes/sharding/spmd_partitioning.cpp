@@ -1,4 +1,3 @@
-// spmd-partitioning: makes the program of one device.
 #include "base/log.h"
 #include "passes/pass.h"
 #include "passes/sharding/partition_faults.h"

@@ -1,5 +1,4 @@
-// Rules of algsimp for conditionals, barriers, custom calls that only mark sizes and layouts, and collectives of
-// constants.
+// Rules of algsimp for conditionals, barriers, custom calls that mark sizes and layouts, and collectives of constants.
 #include <algorithm>
 #include <cmath>
 
