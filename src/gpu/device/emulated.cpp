@@ -27,7 +27,7 @@ struct Shelf {
   std::map<std::string, std::unique_ptr<Kept>, std::less<>> kernels;  // Indexed by PTX text.
 };
 
-// Queued work may run until the process ends.
+// Never destroyed, because queued work may run until the process ends.
 Shelf& TheShelf() {
   static auto* const shelf = new Shelf;
   return *shelf;

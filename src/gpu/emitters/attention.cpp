@@ -2,9 +2,8 @@
 // memory contains:
 //
 //   query     [lines][terms]
-//   scores    [lines][keys]      the first product, for some keys at a time. Then a warp for each line runs the passes
-//   over
-//                                its row (row_passes.h). One pass stores the shares
+//   scores    [lines][keys]      the first product, for some keys at a time. Then a warp for each line runs the
+//                                passes over its row (row_passes.h). One pass stores the shares
 //   panel     [keys][...]        some of the keys, and later some of the values
 //   sums      [lines][columns]   the second product
 //

@@ -132,7 +132,7 @@ Value Emission::ComputeExpr(IndexExpr e) {
   } else {
     varying = node.terms;
     if (node.constant != 0) varying.clear();
-    // Positive terms first, so that no intermediate value is negative unless the sum can be.
+    // Positive terms come first, so that no intermediate value is negative unless the sum can be.
     std::vector<IndexPool::Term> terms = node.terms;
     std::ranges::stable_sort(terms,
                              [](const auto& a, const auto& b) { return a.coefficient > 0 && b.coefficient < 0; });
@@ -206,7 +206,7 @@ const std::vector<Value>* Emission::Emitted(NodeId id) const {
   return nullptr;
 }
 
-// An explicit stack, because chains of operands may be long.
+// Uses an explicit stack, because chains of operands may be long.
 const std::vector<Value>& Emission::EmitAll(NodeId id) {
   std::vector<NodeId> stack = {id};
   for (;;) {

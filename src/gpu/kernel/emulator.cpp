@@ -277,7 +277,7 @@ class Converter {
       case llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x: return replace(block_);
       case llvm::Intrinsic::nvvm_read_ptx_sreg_cluster_ctarank:
         return replace(b_.CreateURem(block_, b_.getInt32(kernel_.cluster)));
-      // The call stays for now, because the load that uses it needs its operands.
+      // The call is removed later, because the load that uses it needs its operands.
       case llvm::Intrinsic::nvvm_mapa: maps_.push_back(&call); return;
       case llvm::Intrinsic::nvvm_barrier_cluster_arrive_aligned: call.eraseFromParent(); return;
       case llvm::Intrinsic::nvvm_barrier_cluster_wait_aligned:
@@ -341,7 +341,8 @@ class Converter {
       site.atomic = atomic;
       pointer_operand = operand;
     };
-    // Host buffers are aligned only to elements, and misaligned accesses must not fault.
+    // Accesses get alignment 1, because host buffers are aligned only to elements and misaligned accesses must not
+    // fault.
     if (auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction)) {
       access(load->getType(), load->getAlign(), false, false, 0);
       load->setAlignment(llvm::Align(1));

@@ -14,7 +14,7 @@
 #include <llvm/Object/ObjectFile.h>
 #include <llvm/Support/MemoryBufferRef.h>
 
-// libgcc has no header for them.
+// Functions of libgcc, which has no header for them.
 extern "C" {
 _Float16 __truncdfhf2(double);
 _Float16 __truncsfhf2(float);

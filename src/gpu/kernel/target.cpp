@@ -98,7 +98,7 @@ Result<llvm::TargetMachine*> Make(const std::string& triple, const std::string& 
   return machine.get();
 }
 
-// The PTX of all models is the same without them.
+// Passes that change nothing: the PTX of all models is the same without them.
 constexpr std::string_view kLeftOut[] = {"Nary reassociation", "GPU Load and Store Vectorizer"};
 
 // The scheduler gains little, because instructions are in good order, and kernels contain nothing for the other passes.

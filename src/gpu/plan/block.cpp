@@ -32,7 +32,7 @@ std::optional<ClusterShape> ClusterOf(const Instruction& region, const DeviceDes
 Result<PlanAnswer> PlanBlock(PlanRequest& request) {
   const Instruction& region = request.body().source();
   if (RegionOf(region) != "block") return PlanAnswer{};
-  // First, because a module can have thousands of regions without a loop.
+  // This is checked first, because a module can have thousands of regions without a loop.
   const auto is_loop = [](const Instruction* inst) { return inst->Is(Opcode::kWhile); };
   if (std::ranges::none_of(FusedComputation(region).Instructions(), is_loop))
     FAIL(UnsupportedAt(region, "U103", "a region without a loop has no kernel yet, so its kernels run one by one"));

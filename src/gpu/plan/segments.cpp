@@ -29,7 +29,7 @@ bool IsPlain(const Shape& shape) {
          !IsComplex(shape.type()) && BitWidth(shape.type()) >= 8;
 }
 
-// Each element depends only on scalars and operand elements at its position.
+// Whether each element depends only on scalars and operand elements at its position.
 bool IsPlainElementwise(const Instruction& inst) {
   if (!IsPlain(inst.shape())) return false;
   if (inst.Is(Opcode::kParameter)) return true;
