@@ -1,4 +1,4 @@
-// A row here and a report in src/driver for each command.
+// Each command has a row here and a report in src/driver.
 #include "tools/inspect.h"
 
 #include <cstdio>

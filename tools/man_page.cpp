@@ -46,7 +46,7 @@ std::string Plain(std::string_view text) {
   return out.starts_with('.') ? "\\&" + out : out;
 }
 
-// Lists of words are wider than a terminal.
+// Allows line breaks in lists of words, which are wider than a terminal.
 std::string Breakable(std::string_view text) {
   const std::string plain = Plain(text);
   std::string out;

@@ -79,7 +79,7 @@ void AddHostIsaFlag(FlagSet& flags, std::string* host_isa);
 // Reads a bundle's flags first. Returns the arguments that are not flags. Prints completions that a shell requests and
 // ends the process.
 Result<std::vector<std::string>> ParseArgs(FlagSet& flags, std::span<const std::string> args);
-// ParseArgs, but first reads XLA_FLAGS and HLO_FLAGS. Prints a note about XLA flags without effect.
+// Like ParseArgs, but first reads XLA_FLAGS and HLO_FLAGS. Prints a note about XLA flags without effect.
 Result<std::vector<std::string>> ParseAll(FlagSet& flags, std::span<const std::string> args);
 // Errors: see CheckBodies.
 Result<std::string> PrintAs(const Module& module, const PrintFlags& flags);

@@ -14,7 +14,7 @@ namespace hlo {
 // their bits.
 std::string PrintProto(std::string_view wire, ProtoType type);
 // Prints like XLA's hlo_proto_to_json: lowerCamelCase names, indentation of one space, and defaults for absent fields,
-// but no absent messages and kOptional fields.
+// but omits absent messages and kOptional fields.
 std::string PrintProtoJson(std::string_view wire, ProtoType type);
 
 }  // namespace hlo

@@ -40,7 +40,7 @@ std::string Describe(const UnreadField& field) {
 
 Result<std::unique_ptr<const ProtoBytes>> ProtoBytes::Read(std::shared_ptr<const SourceText> source, bool is_text,
                                                            int64_t max_depth) {
-  max_depth = std::min(max_depth, kDeepestMessage);  // Reading is recursive.
+  max_depth = std::min(max_depth, kDeepestMessage);  // Reading is recursive, so the stack limits the depth.
   std::unique_ptr<ProtoBytes> bytes(new ProtoBytes(std::move(source), is_text));
   const std::string_view text = bytes->source_->text();
   if (is_text) {

@@ -91,7 +91,7 @@ bool Reader::Read(Shape& shape) {
 }
 
 bool Reader::ReadShapeBytes(const char*& p, Shape& shape) {
-  // Elements of the open tuples, and where each tuple's begin. Avoids recursion.
+  // Elements of the open tuples, and the index of each tuple's first element. Avoids recursion.
   std::vector<Shape>& elements = open_elements_;
   elements.clear();
   InlineVector<size_t, 8> open;

@@ -350,7 +350,7 @@ bool Reader::ReadAxes(const Mesh& mesh, std::vector<AxisRef>& axes, bool* open) 
   });
 }
 
-// XLA would abort on these combinations of axes.
+// Rejects combinations of axes on which XLA would abort.
 bool Reader::CheckAxes(const NamedSharding& named, SourceRange range) {
   std::vector<AxisRef> used;
   const auto check = [&](const std::vector<AxisRef>& axes, bool sorted) {

@@ -320,7 +320,7 @@ bool Reader::Read(std::vector<Precision>& value) {
 
 // ---- Values that are kept as text in one spelling ----------------------------------------------------------------
 
-// Reads a dictionary, or a string, which a dictionary in it replaces.
+// Reads a dictionary, or a string. A dictionary replaces the string that contains it.
 bool Reader::ReadTextValue(std::string& value) {
   if (token_.Is('{')) {
     const char* begin = BeginBytes();

@@ -1,3 +1,4 @@
+// batchnorm_expander: expands batch norms to their formulas (ir/batch_norm_expansion.h).
 #include "ir/batch_norm_expansion.h"
 #include "passes/pass.h"
 #include "passes/rewrite.h"

@@ -1,4 +1,4 @@
-// Libraries support three spatial dimensions.
+// convolution_4d_expander: of four spatial dimensions, removes trivial ones, because libraries support three.
 #include <algorithm>
 
 #include "ir/fusion.h"

@@ -1,4 +1,4 @@
-// The first of equal instructions in post-order stays. Constants are compared by bits.
+// cse: among equal instructions, only the first in post-order stays. Constants are compared by bits.
 #include <algorithm>
 #include <bit>
 #include <unordered_map>

@@ -1,3 +1,4 @@
+// real_imag_expander: removes real and imag of real numbers.
 #include "passes/pass.h"
 #include "passes/simplify/rules.h"
 

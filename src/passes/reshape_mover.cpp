@@ -1,4 +1,5 @@
-// Below elementwise instructions, reshapes may cancel with others. A reshape keeps the row-major order of elements.
+// reshape-mover: moves reshapes below elementwise instructions, where they may cancel. A reshape keeps the row-major
+// order of elements.
 #include "passes/match.h"
 #include "passes/pass.h"
 #include "passes/simplify/rules.h"

@@ -1,3 +1,4 @@
+// shuffle-expander: expands a shuffle (a rotation) to slices and concatenations.
 #include "ir/shapes/shape_rules.h"
 #include "passes/pass.h"
 #include "passes/simplify/rules.h"

@@ -1,3 +1,4 @@
+// tuple-simplifier: removes tuples whose elements are extracted again, and tuples of all elements of another tuple.
 #include "ir/module.h"
 #include "passes/match.h"
 #include "passes/pass.h"

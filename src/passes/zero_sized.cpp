@@ -1,4 +1,5 @@
-// Runs before library calls are made, because libraries reject empty operands.
+// zero_sized_hlo_elimination: values without elements become constants. Runs before library calls are made, because
+// libraries reject empty operands.
 #include "ir/fusion.h"
 #include "ir/module.h"
 #include "ir/side_effects.h"

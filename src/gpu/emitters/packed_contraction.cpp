@@ -26,7 +26,7 @@ using kernel::Variable;
 // Transposed tiles and vectors end at multiples of this on any host.
 constexpr int64_t kWhole = 16;
 
-// Bits of the magnitude if converted from integers of at most 8 bits, else 24.
+// Bits of an operand's magnitude if it was converted from integers of at most 8 bits, else 24.
 int MagnitudeBits(const Instruction& operand) {
   for (const Instruction* inst = &operand;; inst = &inst->operand(0)) {
     const PrimitiveType type = inst->shape().type();
@@ -281,7 +281,7 @@ class PackedProduct {
     return lhs_panel_.Load(first_row * lhs_pitch_ + (term + r * lhs_pitch_));
   }
 
-  // False if all rows of the tile meet holes of a dilated input here.
+  // False if, at this window position, all rows of the tile meet holes of a dilated input.
   Value MeetsElements() {
     const int64_t rows = space_.row().size, of_class = rows / space_.row_classes;
     const Value last = Min(row0_ + (tile_rows_ - 1), k_.Index(rows - 1));
@@ -346,7 +346,7 @@ class PackedProduct {
   ProductResults results_;
   Array lhs_panel_, rhs_panel_;
   Value column0_, row0_;
-  // `totals_` are used if `sums_` in floats are only partial.
+  // `totals_` collects `sums_` if integers are added in floats and `sums_` cannot hold the result. Otherwise empty.
   std::vector<Slot> sums_, totals_;
 };
 

@@ -330,7 +330,7 @@ class TransposedRowKernel {
     return body_.TermsAndStores();
   }
 
-  // Combines row i to one term for each column.
+  // Combines the terms of row i into one for each column.
   void Fold(const std::vector<Array>& tiles, Value i) {
     constexpr int64_t kStepsAtOnce = 4;
     const int64_t whole = row_ / columns_, first = (whole - 1) % kStepsAtOnce + 1;

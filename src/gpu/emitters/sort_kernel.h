@@ -39,7 +39,7 @@ class SortKernel {
   const SortSpace& space() const { return space_; }
   const SortShape& shape() const { return shape_; }
   const SortStepAt& at() const { return at_; }
-  int64_t tiles() const { return tiles_; }  // Tiles of a line. kRadixOffsets has one block for all.
+  int64_t tiles() const { return tiles_; }  // Tiles of a line. kRadixOffsets has one block for all tiles.
 
   Value line() const { return line_; }
   Value tile() const { return tile_; }  // For kRadixDigits, the block's number in the line.

@@ -310,7 +310,7 @@ class KernelBuilder {
 
   // Limits registers so that so many blocks fit on an SM.
   void SetMinBlocksPerSm(int blocks) { kernel_.min_blocks_per_sm = blocks; }
-  // Index arithmetic may reach `indices`. The sizes of arrays are known.
+  // Declares that index arithmetic may reach `indices`. The sizes of arrays are known.
   void CountsTo(int64_t indices) { kernel_.wide_index |= indices >= kLeastWideIndex; }
   // The HLO instruction of the code recorded from now on, for the sanitizer.
   void SetSource(std::string instruction);

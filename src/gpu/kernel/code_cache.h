@@ -36,7 +36,7 @@ class CodeCache {
   // All functions are thread-safe.
   std::optional<std::string> Find(const CodeKey& key);
   void Keep(const CodeKey& key, std::string_view code);
-  // If Keep was called since, removes the least recently used entries beyond the limit.
+  // If Keep was called since the last call, removes the least recently used entries beyond the limit.
   void MakeRoom();
 
   struct Contents {

@@ -397,7 +397,7 @@ class Converter {
     call.eraseFromParent();
   }
 
-  // Sets `array`, or -1 if it must be found by address. False if the pointer belongs to no array of the kernel.
+  // Sets `array`, to -1 if it must be found by address. False if the pointer belongs to no array of the kernel.
   bool Identify(LlvmValue pointer, int* array) const {
     const llvm::Value* const object = llvm::getUnderlyingObject(pointer, 0);
     *array = -1;

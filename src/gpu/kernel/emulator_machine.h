@@ -36,7 +36,7 @@ class Machine {
   std::vector<AccessSite> sites;
   std::function<void(uint64_t handle, uint32_t value)> set_condition;  // Set for each run.
 
-  // Called by the emulated code. `thread` counts within the current block.
+  // Called by the emulated code. `thread` is the number within the current block.
   void* Frame(int64_t bytes);
   void Suspend(int thread, Wait wait, int site, uint32_t value, uint32_t operand);
   uint32_t Shuffled(int thread) { return Own(thread).received; }

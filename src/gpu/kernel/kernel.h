@@ -39,7 +39,7 @@ constexpr bool IsInteger(Type type) { return IsSigned(type) || IsUnsigned(type);
 // Small floats are computed in f32 and rounded.
 constexpr bool IsSmallFloat(Type type) { return type >= Type::kF4E2M1FN && type <= Type::kBF16; }
 constexpr bool IsByteFloat(Type type) { return type >= Type::kF4E2M1FN && type < Type::kF16; }
-// Computed as s8 or u8 and wrapped.
+// Whether values are computed as s8 or u8 and then wrapped.
 constexpr bool IsSubByte(Type type) {
   return (type >= Type::kS1 && type <= Type::kS4) || (type >= Type::kU1 && type <= Type::kU4);
 }

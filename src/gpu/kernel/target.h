@@ -13,7 +13,7 @@
 namespace hlo::kernel {
 
 enum class Effort : uint8_t {
-  kLittle,  // Selects one by one and allocates registers by block.
+  kLittle,  // Selects instructions one by one and allocates registers by block.
   kFull,
 };
 

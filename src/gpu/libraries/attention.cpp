@@ -63,7 +63,7 @@ int64_t Only(const Shape& shape, const Dims& dims) {
   return only < 0 && !dims.empty() ? dims.front() : only;
 }
 
-// Skips float conversions, and reshapes that add or drop sizes of 1.
+// Skips float conversions, and reshapes that add or drop dimensions of size 1.
 const Instruction& WithoutConverts(const Instruction& inst) {
   const auto passes = [](const Instruction& at) {
     if (at.Is(Opcode::kConvert)) return IsFloat(at.shape().type()) && IsFloat(at.operand(0).shape().type());

@@ -17,7 +17,8 @@
 
 namespace hlo::gpu {
 
-// Four dimensions: batch, heads, and two that depend on the tensor. Strides are in elements, 0 for a size of 1.
+// Four dimensions: batch, heads, and two that depend on the tensor. Strides are in elements, 0 for a dimension of size
+// 1.
 struct AttentionTensor {
   int64_t operand = -1;  // Operand number of the fusion. -1 for the result.
   PrimitiveType type = {};

@@ -19,7 +19,7 @@ namespace cudnn {
 struct Api;
 }
 
-// Such algorithms leave a part of the call to our kernels.
+// Algorithms with this prefix leave a part of the call to our kernels.
 inline constexpr std::string_view kCudnnParts = "parts_";
 
 // Such as "9.19.0". Needs no GPU.

@@ -64,7 +64,7 @@ class OnDevice {
   OnDevice(const Api& api, void* stream) : api(api), stream_(stream) {}
   ~OnDevice();
 
-  // A handle for one thread, until the pointer is destroyed.
+  // A handle that no other thread gets until the pointer is destroyed.
   using Lent = std::unique_ptr<void, std::function<void(Handle)>>;
   Result<Lent> Lend();
   bool Owns(Handle handle);
@@ -96,7 +96,7 @@ Result<std::shared_ptr<const Choice>> ChooseOnce(OnDevice& on, const std::string
                                                  const std::function<Result<Graph>(const Where&)>& make,
                                                  const Terms& terms, const LibraryOptions& options);
 
-// `choice`, or its engine made for another device or handle.
+// `choice`, or the same engine made for another device or handle.
 Result<std::shared_ptr<const Choice>> ChoiceOn(OnDevice& on, const std::shared_ptr<const Choice>& choice,
                                                const std::string& key,
                                                const std::function<Result<Graph>(const Where&)>& make,

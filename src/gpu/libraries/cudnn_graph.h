@@ -16,7 +16,8 @@ namespace hlo::gpu::cudnn {
 // Supports F16, BF16 and F32.
 DataType TypeOf(PrimitiveType type);
 
-// A graph is made on the device of `handle`, or for the device of `description`, which can make plans but not run them.
+// Where a graph is made: on the device of `handle`, or for the device of `description`, which can make plans but not
+// run them.
 struct Where {
   Handle handle = nullptr;
   const Descriptor* description = nullptr;

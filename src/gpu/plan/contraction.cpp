@@ -88,7 +88,7 @@ constexpr int64_t kBlocksOfCore = 2;
 // The terms and sums of so few rows fit into the first-level cache.
 constexpr int64_t kStreamedRows = 4, kStreamedThreads = 256, kStreamedVector = 8;
 
-// `all` is divided into the fewest equal parts of at most `most`.
+// Size of the parts if `all` is divided into the fewest equal parts of at most `most`.
 int64_t PartOf(int64_t all, int64_t most) { return CeilDiv(all, CeilDiv(all, most)); }
 
 KernelPlan PackedPlan(const ContractionSpace& space, const DeviceDescription& device) {
@@ -122,7 +122,7 @@ KernelPlan StreamedPlan(const ContractionSpace& space, const DeviceDescription& 
           .threads = threads};
 }
 
-// Few rows use an element of rhs too rarely to pay for packing.
+// Whether rhs is streamed, not packed: few rows use each element too rarely to pay for packing.
 bool IsStreamed(const ContractionSpace& space) {
   const bool runs = space.RunsAlong(space.rhs, space.column()) || !space.RunsAlong(space.rhs, space.term());
   return space.row().size <= kStreamedRows && space.position().size == 1 && runs && space.lhs_conditions.empty() &&

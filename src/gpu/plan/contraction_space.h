@@ -30,7 +30,7 @@ struct ContractionSpace : IterationSpace {
 
   NodeId lhs = -1, rhs = -1;
   int64_t lhs_operand = 0, rhs_operand = 1;
-  // More than one with dilated inputs. The rows of a part use the same elements of the window.
+  // Equal parts of the rows, more than one with dilated inputs. The rows of a part use the same elements of the window.
   int64_t row_classes = 1;
   std::vector<IndexCondition> lhs_conditions, rhs_conditions;  // If these fail, the operand counts as 0 (padding).
   std::vector<IndexExpr> result;                               // Index in the contraction's result.

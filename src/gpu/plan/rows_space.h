@@ -37,7 +37,7 @@ struct RowsSpace : IterationSpace {
   virtual std::vector<IndexExpr> Offsets() const;
   bool VariesInRow(NodeId id) const;
 
-  // Stays on chip from pass `first` to pass `last`.
+  // A value that stays on chip from pass `first` to pass `last`.
   struct Kept {
     NodeId node;
     kernel::Type type;

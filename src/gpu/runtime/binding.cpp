@@ -306,7 +306,7 @@ Result<Literal> Binding::ReadLeaf(const Instruction& inst, int leaf, const Shape
   return literal;
 }
 
-// Sizes out of range are a fault of the run time. After clamping, the comparison finds the wrong result.
+// Clamps sizes that are out of range by a fault of the run time. The comparison then finds the wrong result.
 Result<Literal> Binding::ReadSized(const Shape& shape, const void* from) const {
   std::vector<std::byte> staged(BytesInMemory(shape));
   TRY(device_.CopyOut(staged.data(), from, std::ssize(staged)));

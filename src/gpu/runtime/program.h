@@ -108,7 +108,7 @@ struct LoopNode {
     PlaceRange arguments = {};
     PlaceNumber trips = 0;  // The place of the counters (TripField).
     PlaceRange next_arguments = {};
-    size_t handle_at = 0;        // Arguments of `next` before the condition.
+    size_t handle_at = 0;        // Number of arguments of `next` before the condition.
     bool computes = false;       // `next` computes the condition itself.
     const Step* last = nullptr;  // A step whose last work `next` does too, or null.
   };

@@ -14,7 +14,7 @@ struct Dim {
   int64_t size, from, to;
 };
 
-// Removes sizes of 1, sorts by descending `to` and merges neighbours that are contiguous on both sides.
+// Removes dimensions of size 1, sorts by descending `to` and merges neighbours that are contiguous on both sides.
 std::vector<Dim> Merged(std::vector<Dim> dims) {
   std::erase_if(dims, [](const Dim& dim) { return dim.size == 1; });
   std::sort(dims.begin(), dims.end(), [](const Dim& a, const Dim& b) { return a.to > b.to; });

@@ -9,7 +9,7 @@
 namespace hlo {
 namespace {
 
-// Other instructions can be scheduled between start and done.
+// Replaces an all-reduce by a start and a done, between which other instructions can be scheduled.
 void Split(Instruction& inst, Replacements* ends) {
   Computation& computation = inst.computation();
   Instruction& start = computation.AddLike(inst, Opcode::kAllReduceStart, inst.shape(),

@@ -1,3 +1,4 @@
+// reduce-scatter-creator: replaces an all-reduce by a reduce-scatter if each device uses only its own block.
 #include <algorithm>
 
 #include "interp/interpreter.h"
@@ -59,7 +60,7 @@ std::optional<int64_t> ValueOn(int64_t replica, int64_t partition, const std::ve
   return values.back().GetInt(0);
 }
 
-// The only dimension that becomes smaller, or -1.
+// The only dimension that the slice makes smaller, or -1.
 int64_t SlicedDimension(const Instruction& slice) {
   int64_t sliced = -1;
   for (int64_t d = 0; d < slice.shape().rank(); ++d) {

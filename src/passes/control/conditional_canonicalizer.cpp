@@ -1,4 +1,6 @@
-// Later passes can merge or remove the elements of a conditional's tuple.
+// conditional canonicalizer: lets conditionals return tuples, whose elements later passes can merge or remove.
+//
+//   r = conditional(...)  =>  t = (S) conditional(...), r = get-tuple-element(t), index=0
 #include "ir/fusion.h"
 #include "ir/module.h"
 #include "passes/control/call_sites.h"

@@ -130,7 +130,7 @@ bool IsCheap(const Instruction& inst) {
   return inst.Is(kElementwise) || kCheap.Has(inst.opcode());
 }
 
-// Passing on operands is faster than a select.
+// Whether the branch only passes on operands, which is faster than a select.
 bool ComputesNothing(const Computation& branch) {
   return std::ranges::all_of(branch.Instructions(), [](const Instruction* inst) {
     return inst->Is(Opcode::kParameter) || inst->Is(Opcode::kTuple) || inst->Is(Opcode::kGetTupleElement);

@@ -1,3 +1,5 @@
+// while-loop-constant-sinking: replaces invariant state elements by their constant initial values, in body and
+// condition.
 #include "ir/fusion.h"
 #include "ir/module.h"
 #include "passes/control/call_sites.h"

@@ -1,3 +1,5 @@
+// while_loop_unroller: replaces a loop with a small known number of trips by copies of its body, in which counters are
+// constants.
 #include <algorithm>
 #include <unordered_set>
 

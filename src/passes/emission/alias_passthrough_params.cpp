@@ -1,3 +1,4 @@
+// alias_passthrough_params: lets a result that is a parameter share the parameter's memory.
 #include <algorithm>
 
 #include "ir/module.h"

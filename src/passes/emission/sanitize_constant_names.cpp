@@ -1,4 +1,4 @@
-// Valid linker symbols have letters, digits and '_'.
+// sanitize-constant-names: makes names of constants valid linker symbols (letters, digits and '_').
 #include <string>
 
 #include "base/text.h"

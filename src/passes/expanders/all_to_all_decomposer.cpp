@@ -1,4 +1,4 @@
-// Libraries exchange tuples of parts.
+// all_to_all_decomposer: splits an operand into a tuple of parts, the form that libraries exchange.
 #include "ir/device_groups.h"
 #include "passes/pass.h"
 #include "passes/simplify/rules.h"

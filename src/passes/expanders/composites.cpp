@@ -62,7 +62,7 @@ Instruction* ExpandScan(Instruction& inst) {
   Writer w(inst, inst.computation());
   Values init(inst.operands().begin(), inst.operands().end());
   for (int64_t i = 0; i < stacked; ++i) init.push_back(Zeros(w, inst, results[i]));
-  // After the counter: arrays, carries, results so far.
+  // State after the counter: arrays, carries, results so far.
   const Values end = w.For(steps, init, [&](Writer& body, const Values& state) -> Values {
     Instruction* at = state[0];
     if (attrs.is_reverse)

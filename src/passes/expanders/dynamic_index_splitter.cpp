@@ -1,4 +1,4 @@
-// Old texts have index vectors.
+// dynamic-index-splitter: replaces an index vector, the form of old texts, by scalars.
 #include "passes/pass.h"
 #include "passes/simplify/rules.h"
 

@@ -1,3 +1,4 @@
+// fft-expander: expands Fourier transforms to products with small matrices of roots of unity.
 #include <bit>
 #include <cmath>
 #include <complex>

@@ -69,7 +69,7 @@ double Bytes(const Instruction& inst) { return static_cast<double>(inst.shape().
 
 bool IsScalarConstant(const Instruction& inst) { return inst.Is(Opcode::kConstant) && inst.shape().IsScalar(); }
 
-// Free instructions get a copy for each user.
+// Whether `inst` is free, so that each user gets a copy.
 bool IsTrivial(const Instruction& inst) {
   return inst.Is(Opcode::kIota) || (inst.Is(Opcode::kBroadcast) && IsScalarConstant(inst.operand(0)));
 }

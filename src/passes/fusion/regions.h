@@ -12,7 +12,7 @@
 
 namespace hlo {
 
-// A kernel, library call, copy or loop.
+// Whether `inst` is a kernel, library call, copy or loop.
 bool IsLaunch(const Instruction& inst);
 // The launch that computes the value, behind get-tuple-elements and bitcasts, or null. The initial tuple of a loop
 // gives the loop.

@@ -21,8 +21,8 @@ bool HasRows(const Shape& shape, int64_t rows) {
   return shape.IsArray() && shape.HasDefaultLayout() && shape.NumElements() >= rows && shape.NumElements() % rows == 0;
 }
 
-// Whether `to` has `from`'s row dimensions, in order, apart from sizes of 1. `dimension_of` maps a dimension of `to` to
-// `from`'s, or to -1.
+// Whether `to` has `from`'s row dimensions, in order, apart from dimensions of size 1. `dimension_of` maps a dimension
+// of `to` to `from`'s, or to -1.
 template <class DimensionOf>
 bool KeepsRowDims(const Shape& to, const Shape& from, int64_t rows, DimensionOf dimension_of) {
   const auto to_dims = RowDims(to, rows), from_dims = RowDims(from, rows);

@@ -11,8 +11,8 @@ namespace hlo {
 class CutGraph {
  public:
   using Node = int;
-  static constexpr Node kFirst = 0, kSecond = 1;    // Always on these sides.
-  static constexpr int64_t kNever = INT64_MAX / 4;  // More than all other costs.
+  static constexpr Node kFirst = 0, kSecond = 1;    // Always on the first and the second side.
+  static constexpr int64_t kNever = INT64_MAX / 4;  // More than all other costs together.
 
   CutGraph() : arcs_of_(2) {}
 

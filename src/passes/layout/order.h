@@ -34,7 +34,7 @@ Order BehindView(const Order& view, const Order& order);
 Shape InOrder(const Shape& shape, const Order& order);
 
 bool HasSpace(const Instruction& inst);
-// Whether this space combines the same terms in the same order and selects the same one of equal elements.
+// Whether iteration in this space combines the same terms in the same order and selects the same one of equal elements.
 bool MayWalk(const Instruction& inst, const Order& space);
 
 // The space that an order of the result or operand implies, or nullopt.

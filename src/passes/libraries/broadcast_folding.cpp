@@ -1,4 +1,4 @@
-// Libraries take a broadcast over the whole batch as a stride of 0.
+// cublas-gemm-broadcast-folding-rewriter: moves a broadcast over the whole batch into a library call, as a stride of 0.
 #include "ir/fusion.h"
 #include "ir/fusion_plan.h"
 #include "ir/module.h"

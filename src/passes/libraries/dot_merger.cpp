@@ -1,3 +1,4 @@
+// dot-merger: merges dots that share an operand. The other operands are concatenated, and the results are slices.
 #include <algorithm>
 #include <map>
 #include <set>

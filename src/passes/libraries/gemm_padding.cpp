@@ -1,3 +1,4 @@
+// cublas-pad-for-gemms: pads matrix products of narrow types with zeros to the multiples that tensor cores need.
 #include <algorithm>
 
 #include "ir/fusion.h"

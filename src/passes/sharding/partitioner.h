@@ -39,7 +39,7 @@ class Partitioner {
     Computation& to;
     DeviceDigits digits;
     std::unordered_map<const Instruction*, Instruction*> values;
-    // An array that several ops need in one split changes once.
+    // Values in other splits, so that an array that several ops need in one split changes once.
     std::vector<std::pair<std::pair<const Instruction*, ArraySplit>, Instruction*>> resharded;
   };
 

@@ -63,7 +63,7 @@ class CollectiveSupply {
 
   // A channel above all channels of the original module.
   int64_t NextChannel() { return ++last_channel_; }
-  // Combines two scalars. Each reduction and type has one.
+  // The computation that combines two scalars. Each reduction and type has one.
   Computation& Reducer(Reduction reduction, PrimitiveType type);
 
  private:

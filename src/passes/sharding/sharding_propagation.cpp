@@ -1,3 +1,4 @@
+// sharding-propagation: gives each array a sharding that follows from the stated ones.
 #include "base/log.h"
 #include "ir/control_edges.h"
 #include "ir/frontend_attributes.h"

@@ -1,3 +1,4 @@
+// spmd-partitioning: makes the program of one device.
 #include "base/log.h"
 #include "passes/pass.h"
 #include "passes/sharding/partition_faults.h"

@@ -32,7 +32,7 @@ Result<Instruction*> FaultDropAddZeroSign(Instruction& inst, const PassContext&)
   return x->shape() == inst.shape() ? x : nullptr;
 }
 
-// Composes in the wrong order.
+// Composes the permutations in the wrong order.
 Result<Instruction*> FaultSwappedPermutation(Instruction& inst, const PassContext&) {
   Instruction *inner, *x;
   if (!m::Transpose(m::Transpose(&inner, m::Any(&x)))(&inst)) return nullptr;
@@ -63,7 +63,7 @@ constexpr Fault kFaults[] = {
 
 using Option = bool AlgebraOptions::*;
 
-// Rules that need this value.
+// Rules that need this value of the option.
 struct Switch {
   Option option;
   bool value;

@@ -299,7 +299,7 @@ Result<Instruction*> MapOfElementwise(Instruction& inst, const PassContext&) {
   return values.at(&body.root());
 }
 
-// Real and imag accept real numbers, hence the comparison.
+// Real and imag accept real numbers, hence the comparison of shapes.
 Result<Instruction*> ComplexParts(Instruction& inst, const PassContext&) {
   Instruction *r, *i;
   if (m::Real(m::Complex(m::Any(&r), m::Any()))(&inst)) return r;

@@ -61,7 +61,7 @@ Result<Instruction*> BroadcastOfOnes(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kBroadcast, {smaller}, DimensionsAttrs{dims});
 }
 
-// The reshape may change repeated dimensions, and add and remove sizes of 1.
+// The reshape may change repeated dimensions, and add and remove dimensions of size 1.
 Result<Instruction*> ReshapeOfBroadcast(Instruction& inst, const PassContext&) {
   Instruction *broadcast, *x;
   if (!m::Reshape(m::Broadcast(&broadcast, m::Any(&x)))(&inst)) return nullptr;

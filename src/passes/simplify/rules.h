@@ -51,8 +51,8 @@ inline Instruction* ConstantLike(Instruction& inst, double value) {
   return Replace(inst, Opcode::kBroadcast, {&scalar}, DimensionsAttrs{});
 }
 
-// For each dimension of `to` its dimension of `from`, or -1 for an added size of 1. nullopt if a reshape does more than
-// add and remove sizes of 1. Ambiguous dimensions are paired from the left.
+// For each dimension of `to` its dimension of `from`, or -1 for an added dimension of size 1. nullopt if a reshape does
+// more than add and remove dimensions of size 1. Ambiguous dimensions are paired from the left.
 std::optional<std::vector<int64_t>> PairDimensions(const Shape& from, const Shape& to);
 
 // For each dimension of `shape` the dimension of `x` with the same size and the same product of sizes before it, or -1.

@@ -186,7 +186,7 @@ bool KeepsExtreme(const Computation& reducer, Opcode extreme) {
   const auto is_better = [&](const Instruction& compare) {
     if (!compare.Is(Opcode::kCompare) || &compare.operand(0) != &a || &compare.operand(1) != &b) return false;
     const auto [direction, type] = compare.attrs<CompareAttrs>();
-    if (type == ComparisonType::kTotalOrder) return false;  // It puts NaNs below or above all numbers.
+    if (type == ComparisonType::kTotalOrder) return false;  // Total order puts NaNs below or above all numbers.
     return extreme == Opcode::kMaximum ? direction == ComparisonDirection::kGt || direction == ComparisonDirection::kGe
                                        : direction == ComparisonDirection::kLt || direction == ComparisonDirection::kLe;
   };
@@ -350,7 +350,7 @@ Result<Instruction*> WindowOfAll(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kReshape, {reduce});
 }
 
-// A reduce-window skips its own padding. A convert between the two moves to x.
+// The padding moves to the reduce-window, which ignores it. A convert between pad and reduce-window moves to x.
 Result<Instruction*> WindowOfPad(Instruction& inst, const PassContext&) {
   const auto op = OpOf(inst);
   Instruction *convert = nullptr, *pad = &inst.operand(0);

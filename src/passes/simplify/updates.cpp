@@ -39,7 +39,7 @@ int64_t LargestOf(PrimitiveType type) {
   return bits >= 63 ? std::numeric_limits<int64_t>::max() : (int64_t{1} << bits) - 1;
 }
 
-// [0, from - size] has the valid starts of `size` elements out of `from`.
+// Clamps to [0, from - size], the valid starts of `size` elements out of `from`.
 Instruction* Clamped(Instruction& inst, Instruction& index, int64_t from, int64_t size) {
   const PrimitiveType type = index.shape().type();
   Instruction* low = IndexConstant(inst, type, 0);
@@ -207,7 +207,7 @@ Result<Instruction*> SelectOfUpdate(Instruction& inst, const PassContext&) {
   return nullptr;
 }
 
-// The reshape may only add and remove sizes of 1.
+// The reshape may only add and remove dimensions of size 1.
 Result<Instruction*> ReshapeOfUpdate(Instruction& inst, const PassContext&) {
   Instruction& update = inst.operand(0);
   if (!update.Is(Opcode::kDynamicUpdateSlice) || !m::OneUse(m::Any())(&update) || !IsStatic(inst)) return nullptr;

@@ -240,7 +240,7 @@ Result<Instruction*> ReshapeOfIota(Instruction& inst, const PassContext&) {
   return sum;
 }
 
-// Reshapes may only add and remove sizes of 1.
+// Reshapes may only add and remove dimensions of size 1.
 Result<Instruction*> ChainToItself(Instruction& inst, const PassContext&) {
   constexpr int kLongest = 8;
   if (!IsStatic(inst)) return nullptr;
@@ -442,7 +442,7 @@ Shape SameMemory(const Shape& x, const Shape& to, const std::vector<int64_t>& pa
   return Shape(to.type(), to.dims(), layout);
 }
 
-// The reshape must only add and remove sizes of 1.
+// The reshape must only add and remove dimensions of size 1.
 Result<Instruction*> ReshapeOfCopy(Instruction& inst, const PassContext&) {
   Instruction& copy = inst.operand(0);
   if (!m::OneUse(m::Copy())(&copy)) return nullptr;

@@ -36,7 +36,7 @@ bool HasStructure(const Region& region) {
 
 }  // namespace
 
-// Branches and loops, as in sin and rem, have no vector form.
+// Combines lane by lane, because branches and loops, as in sin and rem, have no vector form.
 HostEmission::Values HostEmission::CombineByLane(const Instruction& instruction, const Values& a, const Values& b) {
   const auto lanes_of = [](LlvmValue value) {
     return llvm::cast<llvm::FixedVectorType>(value->getType())->getNumElements();

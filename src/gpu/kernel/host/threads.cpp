@@ -176,8 +176,8 @@ llvm::Value* HostEmission::BeginSegment(Segment& segment, LlvmValue begin, LlvmV
     // bits, and make the segment empty.
     const Instruction rest{.op = Op::kRem, .type = Type::kIndex};
     LlvmValue const remainder = scalar_.Emit(rest, operands, types);
-    // Elements with a negative dividend, which a guard excludes, form a segment. Their quotient 0 keeps the next
-    // divisor's bound from being negative.
+    // Elements with a negative dividend, which a guard excludes, form a segment of their own. Their quotient 0 keeps
+    // the next divisor's bound from being negative.
     LlvmValue const negative = b_.CreateICmpSLT(dividend, Index(0));
     segment.at_begin[cut] = b_.CreateSelect(negative, Index(0), value);
     LlvmValue const bound = b_.CreateSelect(negative, b_.CreateNeg(dividend), b_.CreateSub(divisor, remainder));

@@ -5,7 +5,7 @@
 namespace hlo::kernel {
 namespace {
 
-// LLVM's vectoriser shuffles elements at most so far apart.
+// The greatest distance of elements that LLVM's vectoriser accesses by shuffles.
 constexpr int64_t kMostInterleaved = 8;
 
 // Limit of instructions of a body that may be emitted several times.

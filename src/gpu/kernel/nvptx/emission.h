@@ -126,7 +126,7 @@ class NvptxEmission {
   int32_t source_ = -1;
 };
 
-// The most blocks with which the code may be launched. The kernel's own number only if LLVM could use it.
+// The most blocks with which the code may be launched: the kernel's own number only if LLVM could use it.
 int64_t BlocksInCode(const Kernel& kernel);
 
 }  // namespace hlo::kernel

@@ -16,7 +16,7 @@ constexpr int64_t kNeverUnroll = -1;
 
 }  // namespace
 
-// The level while the body of a phase or tile is emitted.
+// Sets the level while the body of a phase or tile is emitted.
 class NvptxEmission::AtThreadLevel {
  public:
   explicit AtThreadLevel(NvptxEmission& emission) : emission_(emission) { emission_.level_ = Level::kThread; }

@@ -37,7 +37,7 @@ struct TuningReport {
   std::vector<std::string> notes;
   int planted = 0;
   Lock used;
-  bool wrote = false;  // TuningOptions::write_to was written.
+  bool wrote = false;  // Whether TuningOptions::write_to was written.
 };
 
 // Adds plans to fusions of `module` that may be tuned (step.h). Errors: A026 and A010 of the files, C030 with
