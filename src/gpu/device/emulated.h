@@ -44,7 +44,7 @@ struct EmulatorTable {
 // The function that a double exports: void(const EmulatorTable*).
 constexpr char kAttachSymbol[] = "hlo_double_attach";
 
-// False if `library` is not a double.
+// Passes the emulator to a double. False if `library` is not one.
 bool AttachEmulator(const SharedLibrary& library);
 // Registers a kernel and its PTX text for EmulatorTable::find.
 void KeepForEmulator(const kernel::Ptx& ptx, const kernel::Kernel& kernel);

@@ -68,7 +68,7 @@ class Placer {
     for (Instruction& instruction : region.body) {
       switch (instruction.op) {
         case Op::kLoop: {
-          // The body may run again, so accesses at its end precede its start.
+          // The body may run again, so accesses at its end also precede its start.
           Region trial = instruction.regions[0];
           Pending end = pending;
           Walk(trial, barrier, end);

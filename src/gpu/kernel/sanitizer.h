@@ -88,7 +88,7 @@ class Sanitizer {
     int32_t number = 0, epoch = 0;
     std::vector<int32_t> warp_epochs;
     bool fenced = false;
-    // In later epochs, the block sees writes that other blocks released. -1 if there are none.
+    // In epochs after this one, the block sees writes that other blocks released. -1 if there are none.
     int32_t acquired_at = -1;
     bool ended = false;
     // The cluster_epoch_ of another block's last read of this block's memory.

@@ -170,7 +170,7 @@ class Builder {
     return AddTensor(dims, kFloat, Slot{.source = Slot::Source::kSum, .number = place});
   }
 
-  // Channel sums. cuDNN computes a sum of squares only together with the sum.
+  // Adds the sums for each channel. cuDNN computes a sum of squares only together with the sum.
   Status AddSums(const Descriptor& value) {
     const auto squared = std::ranges::count(problem_.sums, true, &ResultSum::of_squares);
     if (squared > 1 || std::ssize(problem_.sums) - squared != 1)

@@ -33,10 +33,10 @@ class LibraryCall {
   virtual std::string algorithm() const { return ""; }
   // Whether the library computes the result and its sums without our kernels.
   virtual bool is_whole() const { return true; }
-  // All algorithms in the library's order, which may refuse some. Empty without LibraryOptions::list.
+  // All algorithms in the library's order. The library may refuse some. Empty without LibraryOptions::list.
   virtual std::vector<std::string> algorithms() const { return {}; }
   virtual int64_t ScratchBytes() const { return 0; }
-  // The operand whose bytes the result must have before, such as a residual. -1 for none.
+  // The operand whose bytes the result must have before the call, such as a residual. -1 for none.
   virtual int64_t InPlaceOperand() const { return -1; }
   // Bytes of weights in the library's order, 0 without packing. Packed weights stay valid until the operand
   // PackedOperand() changes.

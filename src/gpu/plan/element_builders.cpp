@@ -523,7 +523,7 @@ Result<NodeId> ElementGraph::BuildContraction(const Instruction& inst, const std
     });
   }
   const auto& attrs = inst.attrs<ConvolutionAttrs>();
-  // Convolutions of narrower integers saturate and need sums of 64 bits, which only kind contraction has.
+  // Convolutions of narrower integers saturate and need sums of 64 bits, which only kernels of kind contraction have.
   if (IsInteger(inst.shape().type()) && BitWidth(inst.shape().type()) < 64) {
     FAIL(UnsupportedAt(inst, "U108", Str("no emitter for 'convolution' of ", inst.shape().type())));
   }

@@ -92,7 +92,7 @@ struct LoopNode {
   Block body;
   std::vector<CopyWork> back;
   // A copy of `back`, with index `copy`, that turns.h avoids. `state` and `next` are the body's places in the buffers
-  // of the state and of the next state, which alternates between `places`.
+  // of the state and of the next state. The next state alternates between `places`.
   struct Turn {
     int copy;
     std::vector<PlaceNumber> state = {}, next = {};

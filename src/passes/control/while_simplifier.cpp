@@ -139,7 +139,7 @@ bool UseInvariants(const Loop& loop) {
   return changed;
 }
 
-// Element i after `trips` >= 1 trips, or null if unknown.
+// The value of element i after `trips` >= 1 trips, or null if it is unknown.
 Instruction* LastValue(const Loop& loop, int64_t i, int64_t trips) {
   Computation& caller = loop.loop->computation();
   const Instruction& next = loop.Next(i);

@@ -248,7 +248,7 @@ bool FusionGraph::IsStored(const Instruction& value, GroupId a, GroupId b) const
   return false;
 }
 
-// The values that the groups store, in program order. A fusion with several results adds its get-tuple-elements.
+// Adds the values that the groups store, in program order. A fusion with several results adds its get-tuple-elements.
 void FusionGraph::AddStoredValues(GroupId a, GroupId b, std::vector<Instruction*>* values) const {
   if (a == b && groups_[a].members.size() == 1 && !IsFusion(Root(a))) return values->push_back(&Root(a));
   std::vector<Instruction*> givers;

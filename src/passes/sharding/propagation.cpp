@@ -43,7 +43,7 @@ bool MaySplit(int64_t size, int64_t parts, bool is_alone) {
   return is_alone && 4 * ((size + parts - 1) / parts * parts) <= 5 * size;
 }
 
-// The booleans of {true,false,...}. One value means all, none means false.
+// The booleans of {true,false,...}. One value means the same for all. Without values all are false.
 std::vector<bool> FlagsOf(const PropagationFlags& flags, size_t count) {
   const std::string_view text = flags.text;
   std::vector<bool> values;

@@ -23,8 +23,8 @@
 
 namespace hlo {
 
-// The device-dependent values of one computation, all s32[]. Later uses share a value, so the instructions must not be
-// removed meanwhile.
+// The device-dependent values of one computation, all s32[]. A value is made at its first use and shared by later uses,
+// so the instructions must not be removed meanwhile.
 class DeviceDigits {
  public:
   // Borrows `axes`.
