@@ -110,6 +110,14 @@ ArraySplit WithManual(const ArraySplit& split, AxisSet manual, const ArraySplit&
   return result;
 }
 
+// A device's part has no sharding.
+void CopyCommon(const Instruction& from, Instruction& to) {
+  if (!from.HasCommon()) return;
+  CommonAttrs common = from.common();
+  common.sharding = {};
+  to.SetCommon(std::move(common));
+}
+
 // Parts of a parameter and a result with different shapes cannot share a buffer.
 Status DropAliases(Module& module, const Computation& made) {
   std::vector<InputOutputAlias>& aliases = module.header.aliases;
@@ -311,7 +319,7 @@ Result<Instruction*> Partitioner::RegionBorder(Local& local, const Instruction& 
 
 namespace {
 
-// Outside of the windowed operand. Null if windows stay inside.
+// The value outside of the windowed operand. Null if windows stay inside.
 Instruction* PaddingOf(Computation& to, const Instruction& inst, std::span<Instruction* const> operands) {
   if (inst.Is(Opcode::kPad)) return operands[1];
   const std::optional<Literal> neutral = NeutralElementOf(inst);

@@ -73,9 +73,10 @@ class CollectiveSupply {
 };
 
 // Adds each move to the computation of `local`, a device's part by the plan's first split. Returns the part by the last
-// split, or `local` without moves. `axes` is the plan's mesh.
-Instruction& EmitReshard(Instruction& local, const ReshardPlan& plan, const Axes& axes, DeviceDigits& digits,
-                         CollectiveSupply& supply);
+// split, or `local` without moves. `axes` is the plan's mesh. The metadata is that of `reason`, the op that needs the
+// last split, if it has a source line. Otherwise it is that of `local`.
+Instruction& EmitReshard(Instruction& local, const Instruction& reason, const ReshardPlan& plan, const Axes& axes,
+                         DeviceDigits& digits, CollectiveSupply& supply);
 
 }  // namespace hlo
 
