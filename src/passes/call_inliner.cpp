@@ -10,6 +10,7 @@
 #include "ir/fusion.h"
 #include "ir/module.h"
 #include "ir/side_effects.h"
+#include "ir/source_line.h"
 #include "passes/pass.h"
 
 namespace hlo {
@@ -54,6 +55,7 @@ class Inliner {
       Instruction& copy = caller_.AddClone(*inst, operands);
       // A copy has no origin, because the body may be copied repeatedly.
       copy.SetOrigin(-1);
+      TakeSourceLine(copy, call);  // JAX names no lines in the functions of its library.
       for (Instruction* before : call.control_predecessors()) copy.AddControlPredecessor(*before);
       for (const Instruction* before : inst->control_predecessors())
         copy.AddControlPredecessor(*copies[before->place()]);

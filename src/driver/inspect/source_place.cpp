@@ -27,6 +27,13 @@ const T* Find(const std::vector<T>& items, int64_t id) {
 
 // Reads the text of parser/stack_frames.h: for each section a title, then "ID ENTRY" with ids from 1.
 SourcePlaces::SourcePlaces(const Module& module) {
+  for (const Computation* computation : module.Computations()) {
+    for (const Instruction* inst : computation->instructions()) {
+      if (!inst->Is(Opcode::kCall)) continue;
+      const auto [caller, is_first] = callers_.try_emplace(CalledComputations(*inst).front(), inst);
+      if (!is_first) caller->second = nullptr;
+    }
+  }
   std::string_view section;
   for (const std::string_view line : Split(module.header.stack_frames, '\n')) {
     const size_t blank = line.find(' ');
@@ -46,7 +53,10 @@ SourcePlaces::SourcePlaces(const Module& module) {
 std::string SourcePlaces::PlaceOf(const Instruction& inst) const {
   const Metadata& metadata = inst.metadata();
   if (!metadata.source_file.empty()) return Str(metadata.source_file, ":", metadata.source_line);
-  return TextOf(metadata.stack_frame_id);
+  std::string text = TextOf(metadata.stack_frame_id);
+  if (!text.empty()) return text;
+  const auto caller = callers_.find(&inst.computation());
+  return caller == callers_.end() || caller->second == nullptr ? "" : PlaceOf(*caller->second);
 }
 
 std::string SourcePlaces::TextOf(int64_t id) const {

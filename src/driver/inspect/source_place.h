@@ -3,6 +3,7 @@
 #define HLO_DRIVER_INSPECT_SOURCE_PLACE_H_
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,7 +18,7 @@ class SourcePlaces {
   explicit SourcePlaces(const Module& module);
 
   // "model.py:12", from source_file and source_line of the metadata, otherwise from the innermost frame of
-  // stack_frame_id. "" if unknown.
+  // stack_frame_id, otherwise that of the only call of the computation. "" if unknown.
   std::string PlaceOf(const Instruction& inst) const;
 
   // The calls that lead to `inst`, such as "model.py:80", the outermost first. The last call is PlaceOf(inst).
@@ -29,7 +30,8 @@ class SourcePlaces {
   };
   std::string TextOf(int64_t frame) const;
 
-  std::vector<std::string> files_;  // Indexed by id - 1, like `locations_` and `frames_`.
+  std::map<const Computation*, const Instruction*> callers_;  // Null if there are several.
+  std::vector<std::string> files_;                            // Indexed by id - 1, like `locations_` and `frames_`.
   std::vector<std::pair<int64_t, int64_t>> locations_;
   std::vector<Frame> frames_;
 };

@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "base/text.h"
 #include "ir/matrix_loops.h"
+#include "ir/source_line.h"
 
 namespace hlo {
 
@@ -412,15 +413,11 @@ class MoveWriter {
   int64_t replicas_;
 };
 
-bool HasSource(const Instruction& inst) {
-  return !inst.metadata().source_file.empty() || inst.metadata().stack_frame_id != 0;
-}
-
 }  // namespace
 
 Instruction& EmitReshard(Instruction& local, const Instruction& reason, const ReshardPlan& plan, const Axes& axes,
                          DeviceDigits& digits, CollectiveSupply& supply) {
-  const Instruction& like = HasSource(reason) || !HasSource(local) ? reason : local;
+  const Instruction& like = HasSourceLine(reason) || !HasSourceLine(local) ? reason : local;
   MoveWriter writer(local.computation(), like, plan.finer_axes ? *plan.finer_axes : axes, digits, supply);
   Instruction* value = &local;
   for (const Move& move : plan.moves) value = writer.Write(value, move);
