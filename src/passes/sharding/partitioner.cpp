@@ -289,6 +289,7 @@ Result<Instruction*> Partitioner::ControlFlow(Local& local, const Instruction& i
 Result<Instruction*> Partitioner::RegionBorder(Local& local, const Instruction& inst) {
   const bool begins = MarkerOf(inst) == Marker::kShard;
   const auto text = FrontendAttribute(inst, begins ? kShardyInShardings : kShardyOutShardings);
+  if (!text) return GspmdRegionBorder(local, inst);
   const auto meshes = FrontendAttribute(inst.module().header.frontend_attributes, kShardyMeshes);
   const auto stated = text ? ReadShardySharding(*text, meshes.value_or("")) : std::nullopt;
   if (!stated || std::ssize(*stated) != inst.operand_count()) FAIL(Refused(inst, "has no shardings of its values"));
@@ -312,6 +313,17 @@ Result<Instruction*> Partitioner::RegionBorder(Local& local, const Instruction& 
     }
   }
   return inst.shape().IsTuple() ? &local.to.AddTuple(Operands(parts.begin(), parts.end())) : parts[0];
+}
+
+// GSPMD's borders have one value, whose sharding outside is that of the operand at the begin, and of the result at the
+// end. All axes are manual inside.
+Result<Instruction*> Partitioner::GspmdRegionBorder(Local& local, const Instruction& inst) {
+  const bool begins = MarkerOf(inst) == Marker::kShard;
+  const Instruction &whole = begins ? inst.operand(0) : inst, &part = begins ? inst : inst.operand(0);
+  const ArraySplit outside = TRY(SplitOf(whole, 0));
+  if (axes_.LocalShape(whole.shape(), outside).dims() != part.shape().dims())
+    FAIL(Refused(inst, Str("has parts of another shape than ", axes_.Text(outside), " gives")));
+  return local.values.at(&inst.operand(0));
 }
 
 // ---- Ops in parts

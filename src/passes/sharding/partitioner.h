@@ -49,6 +49,7 @@ class Partitioner {
   Result<Instruction*> Constant(Local& local, const Instruction& inst);
   Result<Instruction*> ControlFlow(Local& local, const Instruction& inst);
   Result<Instruction*> RegionBorder(Local& local, const Instruction& inst);
+  Result<Instruction*> GspmdRegionBorder(Local& local, const Instruction& inst);
   Result<Instruction*> ComputedInParts(Local& local, const Instruction& inst);
   // Changes the operands to the form that the op's part needs along a split factor.
   Status AdjustOperands(Local& local, PartWriter& writer, const Instruction& inst, const FactorRule& rule,
