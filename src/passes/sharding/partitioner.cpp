@@ -234,7 +234,7 @@ Result<Instruction*> Partitioner::Changed(Local& local, Instruction& value, cons
   if (from == to) return &value;
   const Result<ReshardPlan>& plan = plans_.Between(from, to, whole);
   if (!plan) FAIL(Refused(reason, plan.error().message()));
-  if (plan->gathers_whole)
+  if (plan->gathers_whole || (to.InDims().empty() && !from.InDims().empty()))
     gathered_.push_back(Str("'", reason.name(), "' ", whole, ": ", axes_.Text(from), " to ", axes_.Text(to)));
   return &EmitReshard(value, reason, *plan, axes_, local.digits, supply_);
 }
