@@ -228,7 +228,8 @@ ENTRY main {
   ASSERT_TRUE(plan);
   DeviceDigits digits(entry, axes);
   CollectiveSupply supply(*module);
-  EXPECT_EQ(EmitReshard(entry.parameter(0), *plan, axes, digits, supply).metadata(), entry.parameter(0).metadata());
+  EXPECT_EQ(EmitReshard(entry.parameter(0), entry.parameter(0), *plan, axes, digits, supply).metadata(),
+            entry.parameter(0).metadata());
 }
 
 TEST(PassesReshard, ChannelsFollowThoseOfTheModule) {
