@@ -146,10 +146,10 @@ class Runner {
         if (operands.size() == 1) break;
         const Computation* wrapped = WrappedBy(inst);
         if (wrapped == nullptr) {
-          FAIL(
-              UnsupportedAt(inst, "U002",
-                            "'async-update' that binds operands and whose start is not visible is not supported by the "
-                            "interpreter"));
+          FAIL(UnsupportedAt(
+              inst, "U002",
+              "'async-update' with new operands, and without a visible 'async-start', is not supported by the "
+              "interpreter"));
         }
         std::vector<Literal> bound = operands[0].elements()[0].elements();
         for (size_t i = 1; i < operands.size(); ++i) bound.push_back(std::move(operands[i]));

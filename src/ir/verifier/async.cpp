@@ -220,9 +220,9 @@ Status AsyncChecker::CheckState(const Instruction& inst, const Computation& wrap
   if (state.size() < 2 || !state[0].IsTuple()) return {};  // V170 reports this.
   const Shape parameters = ShapeOfParameters(wrapped);
   if (!IsPrefix(state[0], parameters)) {
-    FAIL(ErrorAtResult(
-        inst, "V173",
-        Str("the state binds ", state[0], ", but the parameters of '", wrapped.name(), "' are ", parameters)));
+    FAIL(ErrorAtResult(inst, "V173",
+                       Str("the operands in the state are ", state[0], ", but the parameters of '", wrapped.name(),
+                           "' are ", parameters)));
   }
   if (!IsPrefix(state[1], wrapped.root().shape())) {
     FAIL(ErrorAtResult(
@@ -240,15 +240,15 @@ Status AsyncChecker::CheckStart(const Instruction& inst) {
     FAIL(ErrorAtResult(inst, "V170", Str("result is ", inst.shape(), ", expected ((operands...), result, ...)")));
   const auto bound = static_cast<int64_t>(state[0].elements().size());
   if (bound != inst.operand_count()) {
-    FAIL(ErrorAtOperandListEnd(
-        inst, "V172",
-        Str("the state binds ", bound, bound == 1 ? " operand" : " operands", ", found ", inst.operand_count())));
+    FAIL(ErrorAtOperandListEnd(inst, "V172",
+                               Str("the state has ", bound, bound == 1 ? " operand" : " operands",
+                                   ", but 'async-start' has ", inst.operand_count())));
   }
   for (int64_t i = 0; i < bound; ++i) {
     if (Compatible(inst.operand(i).shape(), state[0].element(i))) continue;
     FAIL(ErrorAtOperand(
         inst, i, "V172",
-        Str("operand ", i, " is ", inst.operand(i).shape(), ", but the state binds ", state[0].element(i))));
+        Str("operand ", i, " is ", inst.operand(i).shape(), ", but the state has ", state[0].element(i))));
   }
   TRY(CheckState(inst, *a.calls));
   const auto [first, is_first] = wrappers_.emplace(a.calls, &inst);
@@ -309,7 +309,8 @@ Status AsyncChecker::CheckUpdate(const Instruction& inst) {
   const auto bound = static_cast<int64_t>(state[0].elements().size());
   if (inst.operand_count() - 1 != bound - kept) {
     const std::string message =
-        Str("found ", inst.operand_count() - 1, " new operands, but the state binds ", bound - kept, " more");
+        Str("the new state has ", bound - kept, " more operands than the old state, but 'async-update' adds ",
+            inst.operand_count() - 1);
     FAIL(inst.operand_count() > 1 ? ErrorAtOperand(inst, 1, "V175", message)
                                   : ErrorAtOperandListEnd(inst, "V175", message));
   }
@@ -317,7 +318,7 @@ Status AsyncChecker::CheckUpdate(const Instruction& inst) {
     const Shape& expected = state[0].element(kept + i - 1);
     if (Compatible(inst.operand(i).shape(), expected)) continue;
     FAIL(ErrorAtOperand(inst, i, "V175",
-                        Str("operand ", i, " is ", inst.operand(i).shape(), ", but the state binds ", expected)));
+                        Str("operand ", i, " is ", inst.operand(i).shape(), ", but the new state has ", expected)));
   }
   return CheckUsers(inst);
 }
@@ -330,7 +331,7 @@ Status AsyncChecker::CheckDone(const Instruction& inst) {
   const std::vector<Shape>& state = inst.operand(0).shape().elements();
   if (state.empty() || state[0].elements().size() != wrapped->parameters().size()) {
     FAIL(ErrorAtOperand(inst, 0, "V176",
-                        Str("the state binds ", state.empty() ? 0 : state[0].elements().size(), " operands, but '",
+                        Str("the state has ", state.empty() ? 0 : state[0].elements().size(), " operands, but '",
                             wrapped->name(), "' takes ", wrapped->parameters().size())));
   }
   if (!Compatible(inst.shape(), wrapped->root().shape())) {
@@ -447,7 +448,7 @@ Status AsyncChecker::CheckPairStart(const Instruction& inst, const StartAndDone&
   }
   if (users.empty()) {
     if (channel && inst.IsRoot()) return {};  // An asynchronous computation may end with a send or recv.
-    FAIL(ErrorAtOpcode(inst, code, Str("'", inst.name(), "' has no user, expected '", pair.done, "'")));
+    FAIL(ErrorAtOpcode(inst, code, Str("'", inst.name(), "' is not used, expected a '", pair.done, "' that uses it")));
   }
   for (const Instruction* user : users) {
     switch (user->opcode()) {

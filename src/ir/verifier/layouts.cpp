@@ -56,7 +56,7 @@ Status CheckAsyncState(const Instruction& inst) {
       const Instruction& parameter = wrapped->parameter(k);
       if (Compatible(inst.operand(k).shape(), parameter.shape())) TRY(CheckArgument(inst, k, parameter));
       if (Compatible(bound[i], parameter.shape()))
-        TRY(CheckSame(bound[i], parameter.shape(), ErrorAtResult, inst, "the state binds"));
+        TRY(CheckSame(bound[i], parameter.shape(), ErrorAtResult, inst, "the operand in the state is"));
     }
     const Shape& result = inst.shape().element(1);
     if (!Compatible(result, wrapped->root().shape())) return {};
