@@ -51,11 +51,10 @@ Result<Formatted> Format(const std::string& path, const LoadOptions& load) {
 Result<ExitCode> FmtCommand(Args args) {
   LoadOptions load{.text_only = true};
   bool in_place = false, check = false;
-  FlagSet flags(
-      "hlo-fmt", "[flags] FILE|DIRECTORY|@LIST...",
-      "Formats HLO text: one instruction a line, with its comments. Words do not change, and a text with errors stays "
-      "as it is.",
-      {"hlo fmt model.hlo", "hlo fmt -i testdata/", "hlo fmt --check @files", "hlo fmt - <model.hlo"});
+  FlagSet flags("hlo-fmt", "[flags] FILE|DIRECTORY|@LIST...",
+                "Formats HLO text: one instruction a line, with its comments. Only blanks and line breaks "
+                "change. A text with errors stays as it is.",
+                {"hlo fmt model.hlo", "hlo fmt -i testdata/", "hlo fmt --check @files", "hlo fmt - <model.hlo"});
   flags.Bool("i", &in_place, "rewrite the files instead of printing them");
   flags.Bool("check", &check, "list the files that would change, and exit with 1 if there are any");
   AddLoadFlags(flags, &load);

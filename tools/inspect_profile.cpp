@@ -36,7 +36,7 @@ std::string MemoryReportText(const Profile& profile, size_t top) {
           " of temporaries and outputs, at '", memory.peak_at, "':\n", HeldTable(memory, top));
   const auto by_source = BytesBySource(memory);
   if (by_source.empty() || (by_source.size() == 1 && by_source[0].first == "(not said)")) return out;
-  TextTable table({">bytes", "by source, or by op_name without one"});
+  TextTable table({">bytes", "source, or op_name if the source is not known"});
   for (size_t i = 0; i < std::min(top, by_source.size()); ++i)
     table.Row({bytes(by_source[i].second), by_source[i].first});
   return out + table.Text("    ");

@@ -37,7 +37,8 @@ class Encoder {
   }
 
   Error TooDeep() const {
-    Error error = ErrorAt(Str("messages are nested too deep (--max_depth, at most ", kDeepestMessage, ")"), at_);
+    Error error =
+        ErrorAt(Str("messages are nested deeper than --max_depth, or deeper than ", kDeepestMessage, " levels"), at_);
     error.exit = ExitCode::kLimit;
     error.diagnostics[0].code = "P091";
     return error;

@@ -110,7 +110,8 @@ bool IsEmpty(const RawField& raw) {
 std::optional<WireFault> CheckMessage(std::string_view bytes, ProtoType type, int64_t max_depth, const char* start,
                                       UnreadFields& unread) {
   if (max_depth < 0)
-    return WireFault{0, Str("messages are nested too deep (--max_depth, at most ", kDeepestMessage, ")"), true};
+    return WireFault{0, Str("messages are nested deeper than --max_depth, or deeper than ", kDeepestMessage, " levels"),
+                     true};
   FieldReader reader(bytes);
   for (RawField raw; !reader.AtEnd();) {
     if (const char* fault = reader.Next(raw)) return WireFault{reader.offset(), Str(fault, " in ", NameOf(type))};

@@ -100,7 +100,7 @@ std::string CountsText(const Isolation& isolation) {
 
 std::string VerdictOf(const Isolation& isolation) {
   const bool not_run = isolation.Count(IsolatedState::kNotRun) + isolation.Count(IsolatedState::kNotReached) > 0;
-  return VerdictText(isolation.verdict(), not_run ? "not all ran" : "bounds leave too much open");
+  return VerdictText(isolation.verdict(), not_run ? "not all ran" : "bounds do not decide all results");
 }
 
 }  // namespace

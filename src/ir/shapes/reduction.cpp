@@ -282,7 +282,8 @@ Result<Shape> ShapeOfTopK(const Instruction& inst) {
   const bool fits =
       values.rank() > 0 && k >= 0 && (k <= values.dims().back() || values.dims().back() == Shape::kUnbounded);
   if (!fits)
-    FAIL(ErrorAtAttribute(inst, "k", "V111", Str("k is ", k, ", expected 0 to the last dimension of ", values)));
+    FAIL(ErrorAtAttribute(inst, "k", "V111",
+                          Str("k is ", k, ", expected 0 to the size of the last dimension of ", values)));
   values.SetDim(values.rank() - 1, k);
   return Shape::Tuple({values, values.WithType(PrimitiveType::kS32)});
 }
