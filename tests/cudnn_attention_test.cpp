@@ -289,7 +289,8 @@ TEST(ReadAttentionGradient, GivesAReasonIfItDoesNotFit) {
   EXPECT_EQ(why_not("constant(-1e+09)", "constant(-10)"), "its masked scores still count");
   EXPECT_EQ(why_not("exponential(below)", "tanh(below)"), "none of its products reads exponentials");
   EXPECT_EQ(why_not("multiply(weighed, factors)", "multiply(weighed, shares)"),
-            "the gradients of its scores are not exponentials times the products of gradients and values");
+            "the gradients of its scores are not p * (dp - row sums), with p the softmax and dp the product of "
+            "gradients and values");
   EXPECT_EQ(why_not("slopes = f32[2,2,128,128] multiply(weighed, factors)", "slopes = f32[2,2,128,128] copy(weighed)"),
             "'copy' is part of the gradients of its scores");
   EXPECT_EQ(why_not("convert(result)", "convert(queries)"), "");  // The instruction takes the role of the result.

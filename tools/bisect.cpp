@@ -39,8 +39,8 @@ FlagSet MakeFlags(BisectFlags* f) {
       "libraries: library calls against our own kernels; autotune: decisions of the given lock file");
   AddSearchFlags(flags, &f->search);
   flags.Choice("metric", &f->metric, {"model", "time"},
-               "time for the property slower; model: by the description of --target's device; time: measured in turns "
-               "on the platform; --over=autotune always measures");
+               "source of the times for --property=slower; model: the description of --target's device; time: measured "
+               "in turns on the platform; --over=autotune always measures");
   flags.String("flags_good", &f->flags_good, "FLAGS", "for --over=flags: flags of the good run");
   flags.String("flags_bad", &f->flags_bad, "FLAGS", "flags of the bad run, quoted as in XLA_FLAGS");
   flags.String("out", &f->out, "DIR", "folder for the modules before and after, or for the lock files; empty: none");

@@ -456,7 +456,7 @@ std::optional<ClusterShape> ClusterFor(const RecurrentLoop& loop, const DeviceDe
   int blocks = kMostBlocks;
   while (blocks > 1 && loop.period % blocks != 0) blocks /= 2;
   if (blocks == 1) {
-    *why_not = Str("the period of its columns, ", loop.period, ", cannot be divided among blocks");
+    *why_not = Str("its ", loop.period, " units cannot be divided among blocks");
     return std::nullopt;
   }
   const int64_t bytes = SharedBytes(loop, blocks, kThreads / 32);

@@ -171,7 +171,7 @@ class Isolator {
         values[inst.id()] = value;
     };
     const RunArguments& arguments = *TRY(whole_.Arguments());
-    found_.inputs = Str("what the interpreter makes, from ", arguments.description, TripsText());
+    found_.inputs = Str("values of the interpreter, on the arguments ", arguments.description, TripsText());
     TRY(Interpret(module, arguments.values, interpret));
     return status;
   }
@@ -189,12 +189,12 @@ class Isolator {
                                   return Judge(part_of_.at(inst.id()), &read);
                                 }};
     gpu::Executable& executable = *TRY(whole_.Placed());
-    found_.inputs = Str("what the run makes, from ", TRY(whole_.Arguments())->description, TripsText());
+    found_.inputs = Str("values of the run, on the arguments ", TRY(whole_.Arguments())->description, TripsText());
     return executable.Execute({.observer = &look});
   }
 
   std::string TripsText() const {
-    return has_loops_ ? "; in loops on the first trip alone, without --isolate on ten of them" : "";
+    return has_loops_ ? "; in loops the first trip alone is judged, without --isolate ten trips" : "";
   }
 
   // Parts that differ only in names are compiled once, unless a fault is planted, which has a name.

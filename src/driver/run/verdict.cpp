@@ -24,7 +24,7 @@ struct Doubt {
   std::string reason, flag, does, command;
 };
 constexpr const char* kOnIntegers = "on small integers, which nothing rounds";
-constexpr const char* kTripByTrip = "makes loops kernels of their own, which are judged trip by trip";
+constexpr const char* kTripByTrip = "compiles each loop as a kernel of its own, which is judged trip by trip";
 constexpr const char* kPassByPass = "judges each pass by itself";
 constexpr const char* kByRoundings = "decides whether roundings explain the outputs";
 constexpr const char* kWhateverItTakes = "judges everything without a limit of work";

@@ -199,7 +199,9 @@ class Reader {
       else return No(Str("'", ToString(at.opcode()), "' is part of the gradients of its scores"));
     }
     if (shares != 1 || less == nullptr || &WithoutConverts(less->operand(0)) != slopes_.dot)
-      return No("the gradients of its scores are not exponentials times the products of gradients and values");
+      return No(
+          "the gradients of its scores are not p * (dp - row sums), with p the softmax and dp the product of gradients "
+          "and values");
     if (scale != problem_.scale) return No("the gradients of its scores have another scale than its scores");
     return ReadRowSums(WithoutConverts(less->operand(1)));
   }
