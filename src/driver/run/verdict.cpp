@@ -35,7 +35,8 @@ constexpr std::string_view kExplained = ": rounding explains it, not a fault";
 // The doubt that `local` and `passes` leave. Integers without rounding decide most outputs whose bounds are too wide.
 std::optional<Doubt> DoubtOf(const RunReport& report) {
   if (!report.look_at_passes.empty())
-    return Doubt{"passes left open what the input determines", "", kPassByPass, report.look_at_passes};
+    return Doubt{"after the passes, values are open that are determined before them", "", kPassByPass,
+                 report.look_at_passes};
   if (report.passes_beyond_work)
     return Doubt{"judging the passes takes more than --work_limit", "--work_limit=0", kWhateverItTakes};
   if (report.widened_verdict != Verdict::kMatch)
