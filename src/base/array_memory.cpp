@@ -33,7 +33,7 @@ bool KeepFreedBlocks() {
   mallopt(M_TRIM_THRESHOLD, 128 << 20);
   return true;
 }
-// Set before main(), so that the memory of a large module is kept, too.
+// Called before main(), so that the memory of a large module is kept, too.
 [[maybe_unused]] const bool kKept = KeepFreedBlocks();
 
 size_t RoundUp(size_t bytes, size_t to) { return (bytes + to - 1) / to * to; }

@@ -21,8 +21,8 @@ enum class HostIsa : uint8_t {
 };
 inline constexpr std::array<std::string_view, 3> kHostIsaNames = {"avx2", "avx512", "native"};
 
-// Sets --host_isa, before any kernel is compiled. The default is kNative. Errors: F004 for an unknown or unsupported
-// name.
+// Sets the instruction set (--host_isa), before any kernel is compiled. The default is kNative. Errors: F004 for an
+// unknown or unsupported name.
 Status ChooseHostIsa(std::string_view name);
 HostIsa ChosenHostIsa();
 

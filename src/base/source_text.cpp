@@ -45,7 +45,7 @@ std::string Excerpt(const SourceText& source, SourceRange range) {
   const char* before = "";
   const char* after = "";
   if (line.size() > kWindow) {
-    // Most continuation bytes of a code point, which stays whole.
+    // A code point has at most this many continuation bytes. Code points stay whole.
     constexpr int kMost = 3;
     size_t from = begin > kWindow / 2 ? begin - kWindow / 2 : 0;
     for (int i = 0; i < kMost && from > 0 && IsContinuation(line[from]); ++i) --from;
