@@ -16,7 +16,7 @@ namespace hlo {
 bool IsOptimized(const Module& module, const std::string& path);
 
 enum class MisfitLayouts : uint8_t {
-  kAssign,  // Misfitting layouts are assigned before the pipeline.
+  kAssign,  // If layouts do not fit each other, assigns new ones before the pipeline.
   kKeep,    // Like kAssign, but layouts stay if passes cannot change the bytes of a bitcast's operand.
 };
 

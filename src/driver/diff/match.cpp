@@ -21,7 +21,7 @@ class Matcher {
   DiffMatch Take() {
     const auto both = [](const DiffNode& node) { return MixHash(node.operand_cone, node.user_cone); };
     Group(both, /*equal_counts=*/true);
-    // Nothing identifies nodes without operands here, such as parameters and constants.
+    // Skips nodes without operands, such as parameters and constants, because nothing identifies them here.
     Group([](const DiffNode& node) { return node.operand_count == 0 ? 0 : node.operand_cone; });
     Group([](const DiffNode& node) { return node.user_cone; });
     Spread(Likeness::kOperation);

@@ -41,7 +41,7 @@ std::string_view StageOf(std::string_view suffix) {
   return "other";
 }
 
-// Files are named module_NUMBER.MODULE.SUFFIX. MODULE may have dots, so the first state's file decides.
+// Files are named module_NUMBER.MODULE.SUFFIX. MODULE may have dots, so the name of the first state's file gives it.
 Result<std::vector<DumpFile>> FilesOf(const std::string& directory) {
   std::vector<DumpFile> files;
   std::map<int64_t, std::string> module_by_number;

@@ -1,5 +1,5 @@
-// Judges a module by the oracles print, threads, bits, optimized and unfused, or for a list of passes by passes, bits
-// and optimized.
+// Judges a module by the oracles print, threads, bits, optimized and unfused, or, for a list of passes, by the oracles
+// passes, bits and optimized.
 #ifndef HLO_DRIVER_FUZZ_FUZZ_H_
 #define HLO_DRIVER_FUZZ_FUZZ_H_
 

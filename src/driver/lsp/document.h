@@ -42,7 +42,7 @@ class PositionMap {
   std::string_view text_;
   PositionEncoding encoding_;
   std::vector<size_t> line_begins_;
-  // Units before every kStep-th byte, so that positions in long lines are found as fast.
+  // Units before every kStep-th byte, so that positions in long lines are found as fast as in short ones.
   std::vector<size_t> units_;
 };
 

@@ -12,7 +12,7 @@ size_t Columns(std::string_view text) {
       std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
 }
 
-// Code keeps its backquotes. Another site's address follows the link's text, unless it contains it.
+// Code keeps its backquotes. Another site's address follows the link's text, unless the text contains it.
 std::string Text(const Spans& spans) {
   std::string out;
   for (const Span& span : spans) {

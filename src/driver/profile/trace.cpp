@@ -43,7 +43,7 @@ std::string Quoted(std::string_view text) {
   return json.text();
 }
 
-// JSON without its closing brace.
+// Arguments of a step as JSON, without the closing brace.
 std::string ArgsOf(const ProfiledStep& step, const std::string& module) {
   JsonWriter json;
   json.Open('{').Key("hlo_op").Value(step.name).Key("module").Value(module);

@@ -1,8 +1,8 @@
 // --first_divergence shows the error that each step inherits and adds, and finds the first wrong instruction in the
 // first wrong kernel.
 //
-// `inherited` and `handed_on` are TensorComparison::norm_rel against the interpreted compiled module. The other errors
-// come from the comparator `local`, which alone decides whether a step is wrong.
+// `inherited` and `handed_on` are TensorComparison::norm_rel against the interpreter's run of the compiled module. The
+// other errors come from the comparator `local`, which alone decides whether a step is wrong.
 #ifndef HLO_DRIVER_RUN_DIVERGENCE_H_
 #define HLO_DRIVER_RUN_DIVERGENCE_H_
 

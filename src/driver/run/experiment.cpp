@@ -329,8 +329,8 @@ Result<RunOptions> Experiment::Judging() {
   return options;
 }
 
-// The reference shows whether arguments suit the program. It also runs if a file has the results, so that the same seed
-// makes the same arguments.
+// The reference shows whether arguments suit the program. The interpreter also runs if a file has the results, so that
+// the same seed makes the same arguments.
 Result<RunArguments> Experiment::MakeArguments() {
   const Module& module = *TRY(Input())->module;
   const bool given = !options_.reference_file.empty();

@@ -69,7 +69,7 @@ struct RunResults {
   Literal outputs;                 // The results of device 0 or, if `joined`, whole arrays.
   std::vector<Literal> by_device;  // Empty for one device.
   bool joined = false;
-  std::string why_not_joined;  // Set if joining was requested and failed.
+  std::string why_not_joined;  // The reason if the results of several devices were not joined, or "".
   RunTimes times;
   double fallback_share = 0;
   int64_t process_peak_bytes = 0;  // Up to the end of the runs.

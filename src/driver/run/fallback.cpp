@@ -8,7 +8,8 @@
 namespace hlo {
 namespace {
 
-// Checks the memory of called computations only for fusions: loops, branches and calls have steps of their own.
+// Checks that the interpreter can run a step. Memory of called computations counts only for fusions: loops, branches
+// and calls have steps of their own.
 Status CheckStep(const Instruction& inst, const InterpretOptions& options) {
   // Evaluate returns the error that names the missing op.
   if (!CanInterpret(inst)) TRY(Evaluate(inst, std::vector<Literal>(inst.operand_count())));

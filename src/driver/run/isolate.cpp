@@ -197,7 +197,7 @@ class Isolator {
     return has_loops_ ? "; in loops the first trip alone is judged, without --isolate ten trips" : "";
   }
 
-  // Parts that differ only in names are compiled once, unless a fault is planted, which has a name.
+  // Parts that differ only in names are compiled once, unless a fault is planted, which applies to one name.
   Result<Experiment*> Alone(const Instruction& step, std::unique_ptr<Module> module) {
     const RunOptions& run = whole_.options();
     const std::string key = run.inject.empty() ? Str(Fingerprint(*module)) : std::string(step.name());

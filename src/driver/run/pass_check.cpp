@@ -301,7 +301,7 @@ std::string TextOf(const SegmentsResult& result) {
   return text;
 }
 
-// Segments of exact instances, other instances, and one more share the work limit.
+// Number of parts that share the work limit: segments of exact instances, other instances, and one more.
 int64_t PartsOf(std::span<const PassRun> runs) {
   int64_t parts = 1;
   bool in_segment = false;

@@ -179,7 +179,8 @@ struct ExactSummary {
   int64_t instructions = 0;
   bool zeros_have_signs = false;  // If false, +0 equals -0, because the order of additions determines the sign.
   std::string reason;             // Names an operation that rounds, if any.
-  // If the program rounds: distinct kernels and calls, and those that do not round alone on other integers.
+  // If the program rounds: distinct kernels and calls, and those that do not round when they run alone on other
+  // integers.
   int64_t steps = 0, exact_steps = 0;
   Verdict verdict = Verdict::kMatch;
 };

@@ -215,8 +215,8 @@ class LocalCheck {
     return CheckAtEdges();
   }
 
-  // Judges another run on the bound arguments. They are extreme, so only faults count. If results have the bits of
-  // `interpreted`, no step is judged.
+  // Judges a run on further arguments, which must be bound. They are extreme, so only faults count. If the results have
+  // the bits of `interpreted`, no step is judged.
   Status RunOnFurther(std::span<const Literal> arguments, const Literal& interpreted) {
     on_further_ = true;
     divergence_ = nullptr;
@@ -419,8 +419,8 @@ class LocalCheck {
   }
   bool IsKnownWrong(size_t i) const { return summary_.wrong.contains(std::string(steps_[i].instruction->name())); }
 
-  // Doubtful: errors are improbably large, or bits differ from the interpreter's and sums are so long that bounds could
-  // hide a missing term.
+  // Runs doubtful kernels on small integers. A kernel is doubtful if its errors are improbably large, or if its bits
+  // differ from the interpreter's and its sums are so long that bounds could hide a missing term.
   Status DecideDoubtful() {
     std::set<const StepAlone*> done;
     for (const size_t i : doubtful_) {

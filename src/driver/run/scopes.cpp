@@ -145,7 +145,7 @@ class Division {
   std::vector<Computation*> Entered() const {
     std::vector<Computation*> entered;
     for (const Instruction* inst : computation_.instructions()) {
-      // A new call of a part has no side, an original in a part kIn.
+      // A new call of a part has no side. An original in a part has the side kIn.
       const auto side = side_.find(inst);
       if (!inst->Is(kControl) || side == side_.end() || side->second != Side::kStays) continue;
       std::ranges::copy(CalledComputations(*inst), std::back_inserter(entered));

@@ -47,8 +47,8 @@ std::optional<Doubt> DoubtOf(const RunReport& report) {
     return Doubt{"judging the kernels takes more than --work_limit", "--work_limit=0", kWhateverItTakes};
   if (!local.unchecked.empty())
     return Doubt{Str("no error bounds for ", local.unchecked.front()), "--compare_mode=tolerance", kByOutputs};
-  // The tolerance judges outputs with too wide bounds, and the ensemble those beyond it. Neither shows which side of a
-  // decision is right.
+  // The tolerance judges outputs with too wide bounds, and the ensemble judges outputs beyond the tolerance. Neither
+  // shows which side of a decision is right.
   const bool is_explained = report.ensemble && report.ensemble->unsupported.empty() && !report.ensemble->suspect;
   const bool within = report.outputs && (report.outputs->bad() == 0 || is_explained);
   const auto open = std::ranges::find_if(

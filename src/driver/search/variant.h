@@ -32,7 +32,7 @@ class VariantProcess {
   // threads as this process.
   VariantProcess(const std::string& path, const RunOptions& options, bool runs, int threads = 0);
 
-  // Waits. If the process ends early, the variant failed.
+  // Waits for the outcome. If the process ends early, the variant failed.
   const VariantOutcome& outcome();
   // Median milliseconds over a tenth of a second. nullopt if the variant cannot run.
   std::optional<double> Run();
