@@ -30,8 +30,8 @@ class BlockProduct {
 };
 
 // Without `shape`, threads compute the product: `lines` must be a multiple of the warps, and `columns` 32 times a power
-// of 2. With `shape`, matrix units do: `lines` must be a multiple of 16, `columns` of 8 times the warps, and terms of
-// the shape's terms.
+// of 2. With `shape`, matrix units do: `lines` must be a multiple of 16, `columns` of 8 times the warps, and the number
+// of terms of the shape's terms.
 std::unique_ptr<BlockProduct> MakeBlockProduct(kernel::KernelBuilder& k, int64_t lines, int64_t columns,
                                                std::optional<kernel::MmaShape> shape);
 

@@ -19,7 +19,7 @@ class Emission {
   Emission(ElementGraph& graph, kernel::KernelBuilder& k, std::map<int, kernel::Array> leaves,
            std::map<const Instruction*, kernel::Array> literals);
 
-  // The destructor drops values bound or computed in it.
+  // The destructor drops values bound or computed in the scope.
   class Scope {
    public:
     explicit Scope(Emission& emission) : emission_(emission) { emission_.scopes_.emplace_back(); }

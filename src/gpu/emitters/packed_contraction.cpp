@@ -117,7 +117,7 @@ class PackedProduct {
     int64_t of_element = 1;
   };
 
-  // An odd number of cache lines (of f32): lines of a panel use different sets of the first-level cache.
+  // Rounds up to an odd number of cache lines (of f32): lines of a panel use different sets of the first-level cache.
   static int64_t Pitch(int64_t elements) { return (CeilDiv(elements, kWhole) | 1) * kWhole; }
 
   // Terms of a panel: at most `most`, rounded up to 32.

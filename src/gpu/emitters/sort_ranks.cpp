@@ -178,7 +178,7 @@ class RankedTile {
   std::optional<Array> counters_;  // Indexed by warp and digit.
 };
 
-// With so many threads on an SM, each has 64 registers, enough for 16 keys of 32 bits and their places.
+// With this many threads on an SM, each has 64 registers, enough for 16 keys of 32 bits and their places.
 constexpr int kThreadsOfSm = 1024;
 
 // Positions in the tile. No value if all tiles are full.
