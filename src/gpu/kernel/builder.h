@@ -308,7 +308,7 @@ class KernelBuilder {
   KernelBuilder(std::string name, int64_t blocks, int threads);
   KernelBuilder(const KernelBuilder&) = delete;
 
-  // Limits registers so that so many blocks fit on an SM.
+  // Limits registers so that `blocks` blocks fit on an SM.
   void SetMinBlocksPerSm(int blocks) { kernel_.min_blocks_per_sm = blocks; }
   // Declares that index arithmetic may reach `indices`. The sizes of arrays are known.
   void CountsTo(int64_t indices) { kernel_.wide_index |= indices >= kLeastWideIndex; }
@@ -321,7 +321,7 @@ class KernelBuilder {
   Array InOut(std::string name, Type type, int64_t elements, int64_t alignment = 256);
   // The parameter may share memory with another, with equal elements at equal indices (update in place).
   void SetMayAlias(Array array);
-  void SetMayAlias(ArrayGroup group);  // Each member may alias the same one of another group.
+  void SetMayAlias(ArrayGroup group);  // Each member may alias the same member of another group.
   // Groups of parameters, with a pointer and a number of elements for each member. Group() makes `members` members of
   // at most `elements` elements, whose actual sizes at launch are in the input `sizes` (kS64).
   ArrayGroup InputGroup(std::string name, Type type, std::vector<int64_t> elements, int64_t alignment = 256);

@@ -11,7 +11,7 @@
 
 namespace hlo::kernel {
 
-// Up to so many arguments are passed separately: `void name(int64 first_block, int64 last_block, void* ...)`. With
+// Up to this many arguments are passed separately: `void name(int64 first_block, int64 last_block, void* ...)`. With
 // more, or with groups of arrays, the last parameter is `void* const* arguments`.
 constexpr int kMostDirectArguments = 12;
 bool TakesArgumentsOneByOne(const Kernel& kernel);

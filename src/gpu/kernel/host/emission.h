@@ -21,8 +21,8 @@
 
 namespace hlo::kernel {
 
-// Loops over at most so many vectors with a short body are unrolled, so that slots become registers. Vectors in memory
-// mean more instructions and fewer loads in flight (bench/results/2026-11-27-cpu-6.md).
+// Loops over at most this many vectors with a short body are unrolled, so that slots become registers. Vectors in
+// memory mean more instructions and fewer loads in flight (bench/results/2026-11-27-cpu-6.md).
 constexpr int64_t kVectorsWrittenOut = 8;
 
 class HostEmission {

@@ -9,7 +9,7 @@
 
 namespace hlo::kernel {
 
-// Loops in thread bodies are unrolled up to so many instructions, to make the loop over lanes innermost.
+// Loops in thread bodies are unrolled up to this many instructions, to make the loop over lanes innermost.
 constexpr int64_t kMostWrittenOut = 256;
 
 struct HostFacts {

@@ -91,8 +91,8 @@ void HostEmission::EmitTile(const Instruction& tile) {
   });
 }
 
-// In a loop of unknown length slots cannot be registers. It works on copies of small slots, which are written back
-// afterwards, so that other code keeps these slots in registers.
+// In a loop of unknown length, slots cannot be registers. Such a loop works on copies of small slots, which are written
+// back afterwards, so that other code keeps these slots in registers.
 void HostEmission::WithSlotsCopied(const Region& region, const std::function<void()>& emit) {
   std::set<int64_t> slots;
   if (kernel_.cluster == 1) FindSlots(region, slots);
