@@ -22,7 +22,7 @@
 namespace hlo::gpu {
 namespace {
 
-// Up to so many rows, a pointwise convolution is faster as a product, whose weights need no reordering (measured in
+// Up to this many rows, a pointwise convolution is faster as a product, whose weights need no reordering (measured in
 // commit 2c2fd2e3).
 constexpr int64_t kFewRows = 256;
 
