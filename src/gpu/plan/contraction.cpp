@@ -17,7 +17,7 @@ namespace {
 
 using kernel::CeilDiv;
 
-// Products with at most so many terms are of kind loop, with one thread for each element.
+// Products with at most this many terms are of kind loop, with one thread for each element.
 constexpr int64_t kFewTerms = 16;
 
 int64_t TermsOf(const Instruction& product) {
@@ -85,7 +85,7 @@ constexpr int64_t kRegisterRows = 6;
 constexpr int64_t kMostWarps = 16, kMostVector = 8, kMostPanel = 128;
 // Two blocks for each core even out their different times.
 constexpr int64_t kBlocksOfCore = 2;
-// The terms and sums of so few rows fit into the first-level cache.
+// The terms and sums of kStreamedRows rows fit into the first-level cache.
 constexpr int64_t kStreamedRows = 4, kStreamedThreads = 256, kStreamedVector = 8;
 
 // Size of the parts if `all` is divided into the fewest equal parts of at most `most`.

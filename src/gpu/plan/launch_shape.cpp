@@ -35,8 +35,8 @@ int64_t SplitsFor(int64_t groups, int64_t steps, int64_t least_steps, const Devi
 
 bool ReducesMinor(const ReductionSpace& space) { return space.minor().role == Role::kReduced; }
 
-// Columns of the transposed tile in which each thread reduces a row. 0 if a warp or block should. A host also uses such
-// tiles for longer rows whose length is not a multiple of 32 (bench/results/2026-11-27-reductions.md).
+// Columns of the transposed tile in which each thread reduces a row. 0 if a warp or block should reduce it. A host also
+// uses such tiles for longer rows whose length is not a multiple of 32 (bench/results/2026-11-27-reductions.md).
 int64_t TransposedColumns(const ReductionSpace& space, const DeviceDescription& device) {
   constexpr int64_t kShortRow = 64, kMostFolded = 256, kLanes = 32, kFoldedColumns = 16;
   const int64_t minor = space.minor().size;
@@ -244,7 +244,7 @@ void ShapeScan(const ScanSpace& space, const DeviceDescription& device, KernelPl
   }
   const int64_t rows = space.scanned().size;
   plan.unroll = rows % 4 == 0 ? 4 : 1;
-  // So many threads of a multiprocessor reach half of the memory's rate, with four loads of 16 bytes in flight each.
+  // This many threads of a multiprocessor reach half of the memory's rate, with four loads of 16 bytes in flight each.
   constexpr int64_t kThreadsForHalf = 256;
   if (device.is_gpu && blocks() * plan.threads * 2 <= kThreadsForHalf * device.multiprocessors)
     plan.splits = SplitsFor(blocks(), rows, kLeastRows, device, 2 * kThreadsForHalf / plan.threads);

@@ -16,7 +16,7 @@ namespace {
 
 constexpr int64_t kMostInstructions = 1000;  // More takes long, because one thread assembles a launch's code.
 constexpr int64_t kMostPointers = 4000;      // A launch's parameters have at most 32764 bytes.
-// Each reduction adds shared memory to all blocks, but only its own use it.
+// Each reduction adds shared memory to all blocks, but only its own blocks use it.
 constexpr int64_t kMostReductions = 4;
 // A square root is a function called for each vector element. ptxas 13.0 spills registers at 14 calls.
 constexpr int64_t kMostSquareRoots = 2;
