@@ -116,7 +116,7 @@ class EffectsOfNodes {
 
 class Memory {
  public:
-  // Adds the nodes for which `node` must wait to `waits`.
+  // Adds to `waits` the nodes for which `node` must wait.
   void Touch(const Extent& extent, int node, bool writes, std::set<int>& waits) {
     Pieces& pieces = memories_[extent.memory];
     CutAt(pieces, extent.begin);

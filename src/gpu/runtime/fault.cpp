@@ -40,7 +40,7 @@ bool IsSameMemory(const KernelBuffer& a, const KernelBuffer& b) {
 }
 
 // Finds the values that steer each kernel (kernel/steering.h). An array that steers one kernel of a step counts as
-// steering in all.
+// steering in all of them.
 std::vector<kernel::Steering> SteeringOf(const std::vector<EmittedKernel>& kernels) {
   std::vector<kernel::Steering> steering;
   for (const EmittedKernel& one : kernels) steering.push_back(kernel::FindSteering(*one.kernel));

@@ -615,7 +615,7 @@ class SerialRunner {
   TimelineWriter timeline_;
   int64_t named_ = -1;
   bool recording_ = false;
-  // A step whose last kernel also sets a loop's condition, and is launched with the condition.
+  // The step whose last work is skipped, because the kernel that sets the loop's condition does it too. Or null.
   const Step* left_out_ = nullptr;
   std::vector<const LoopNode*> unrolled_;
   std::vector<RecordedNode>* noted_ = nullptr;  // Descriptions of recorded nodes, or null.

@@ -47,7 +47,7 @@ struct Value {
   std::vector<Interval> live;  // Sorted, disjoint.
 };
 
-// At `position` `from` becomes the state `to`, in place or by a copy.
+// At `position`, the value `from` becomes the state `to`, in place or by a copy.
 struct Merge {
   int64_t position;
   int from, to;

@@ -13,7 +13,7 @@
 
 namespace hlo::gpu {
 
-// Splits at blanks. Text in double quotes belongs to one word, without them: `library="oneDNN matmul"`.
+// Splits at blanks. Text in double quotes belongs to one word, without the quotes: `library="oneDNN matmul"`.
 std::vector<std::string> WordsOf(std::string_view text);
 
 std::string ChoiceText(const FusionPlan& plan, const Instruction& fusion);
