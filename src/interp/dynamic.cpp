@@ -152,7 +152,7 @@ class ActualSizes {
     return {};
   }
 
-  // Cuts static dimensions to the dynamic ones that they are paired with.
+  // Cuts static dimensions to the sizes of the dynamic ones that they are paired with.
   void AlignDot() {
     const DotAttrs& attrs = inst_.attrs<DotAttrs>();
     const auto align = [&](const std::vector<int64_t>& lhs, const std::vector<int64_t>& rhs) {

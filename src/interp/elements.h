@@ -55,7 +55,7 @@ Storer StorerFromDouble(PrimitiveType type);
 // Reads bits as a sign-extended int64_t. Null for f64.
 Loader BitsLoaderOf(PrimitiveType type);
 
-// Elements have `bytes` bytes and are `stride` elements apart.
+// Elements of `bytes` bytes, `stride` elements apart, are copied to contiguous memory, and back.
 void GatherStrided(const std::byte* from, int64_t stride, int64_t bytes, std::byte* to, int64_t count);
 void ScatterStrided(const std::byte* from, std::byte* to, int64_t stride, int64_t bytes, int64_t count);
 void Fill(const std::byte* element, int64_t bytes, std::byte* to, int64_t count);

@@ -43,7 +43,7 @@ struct InterpretOptions {
   // May change a value, for runs with other roundings (ensemble.h). Among collectives only those that reduce call it:
   // once for each operand in each group, with the operands of all members.
   std::function<Status(const Instruction&, std::span<const Literal> operands, Literal& value)> perturb;
-  // Called before iteration `iteration` (from 0).
+  // Called before iteration `iteration` (from 0) of a while.
   std::function<void(const Instruction& loop, int64_t iteration, const Literal& state)> on_iteration;
   // Returns value `number` (from 0), with the data shape of `infeed`. Null means no infeed (R007).
   std::function<Result<Literal>(const Instruction& infeed, int64_t number)> infeed;

@@ -16,7 +16,7 @@ namespace hlo {
 void UnifyNans(PrimitiveType type, std::byte* elements, int64_t count, NanBits bits);
 void UnifyNans(Literal& literal, NanBits bits);
 
-// Row-major indices, ascending. All NaNs are equal unless `strict_nan`.
+// Row-major indices of elements with different bits, ascending. All NaNs are equal unless `strict_nan`.
 std::vector<int64_t> DifferentElements(const Literal& a, const Literal& b, bool strict_nan = false);
 
 // True for bitcast-convert and bitcast of floats to another type, compare in total order, topk and custom calls.

@@ -112,7 +112,7 @@ void CopyStrided(std::span<const int64_t> dims, const std::byte* from, std::span
     CopyStrided(tail_dims, from + rows * row * stride * bytes, tail_from, to + rows * row * bytes, tail_to, bytes);
     merged = {{rows, row * stride, row}, {row, stride, 1}};
   }
-  // The contiguous dimension of `from` becomes the innermost rows.
+  // The contiguous dimension of `from` becomes the rows of the innermost plane.
   if (merged.size() > 2 && merged.back().from != 1) {
     for (size_t d = 0; d + 2 < merged.size(); ++d) {
       if (merged[d].from == 1) std::rotate(merged.begin() + d, merged.begin() + d + 1, merged.end() - 1);

@@ -89,7 +89,7 @@ struct ElidedFill {
   int64_t memory_limit = 0;  // For all constants together.
 };
 
-// Returns the number of elided constants. Error: P093 at the largest one beyond the limit.
+// Returns the number of elided constants. Error: P093, at the largest one, if together they exceed the limit.
 Result<int64_t> FillElidedConstants(Module& module, const ElidedFill& fill);
 
 }  // namespace hlo

@@ -73,7 +73,7 @@ bool IsWrapped(const Instruction& wrapped, const Instruction& index) {
 }
 
 // The operand's dimension for `dim` of the result, or -1. `dim` may exceed the rank, because a pad passes the dimension
-// of the array to its scalar.
+// of the padded array to its scalar.
 int64_t OperandDim(const Instruction& inst, int64_t dim) {
   const Shape &from = inst.operand(0).shape(), &to = inst.shape();
   if (dim < 0 || dim >= to.rank()) return -1;
@@ -535,7 +535,7 @@ class Collector {
     }
   }
 
-  // Products cancel if one factor cancels and the others come in equal pairs.
+  // A sum of products cancels if one factor cancels and the others come in equal pairs.
   void SummedThrough(const Instruction& inst, Requirement requirement) {
     if (inst.Is(Opcode::kNegate)) return Require(inst.operand(0), {}, std::move(requirement));
     if (!inst.Is(Opcode::kMultiply)) return;
@@ -687,7 +687,7 @@ class Collector {
   std::unordered_map<const Computation*, std::vector<const Instruction*>> callers_;
   std::set<std::tuple<int, ShapeIndex, int, int, int64_t, double, double, double>> seen_;
   std::map<std::pair<int, ShapeIndex>, int> requirement_count_;
-  // The last entry is next. Recursion would be too deep for long chains.
+  // The last entry is followed next. Recursion would be too deep for long chains.
   std::vector<Pending> pending_;
   bool is_following_ = false;
 };

@@ -18,7 +18,7 @@ Result<ConvolutionConfig> ReadConvolution(const Instruction& inst) {
   if (!json["conv_result_scale"].IsNull()) config.result_scale = NumberOf(json["conv_result_scale"]);
   config.side_scale = NumberOf(json["side_input_scale"]);
   config.leaky_alpha = NumberOf(json["leakyrelu_alpha"]);
-  // Older dumps have these numbers.
+  // Older dumps have indices of this list.
   constexpr const char* kByNumber[] = {"kNone", "kSigmoid", "kRelu", "kRelu6"};
   const JsonValue& mode = json["activation_mode"];
   if (const std::string* name = mode.String(); name != nullptr && name->starts_with('k')) {

@@ -109,7 +109,7 @@ Real<T> Magnitude(T x) {
   else return std::abs(x);
 }
 
-// Keeps the other triangle. Returns 0, or the order of the first minor that is not positive.
+// Factors one triangle and keeps the other. Returns 0, or the order of the first minor that is not positive.
 template <class T>
 int32_t Potrf(T* a, int64_t n, bool lower) {
   // L(i,j) of a lower factor, or U(j,i), its conjugate.

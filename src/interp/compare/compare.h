@@ -45,7 +45,7 @@ ExitCode ExitCodeOf(Verdict verdict);
 // Verdicts from the worst: unsupported, mismatch, inconclusive, match.
 Verdict Worse(Verdict a, Verdict b);
 
-// In `local`, `expected` is the shadow's.
+// In `local`, `expected` is the shadow's value.
 struct ElementReport {
   int64_t linear = 0;  // Row-major index.
   std::vector<int64_t> index;

@@ -45,7 +45,7 @@ struct WidenedValue {
   ShapeIndex leaf;
   std::string open;         // The reason why the value is open, or empty.
   bool opened = false;      // The input determines the value, but the optimized module does not.
-  bool by_bits = false;     // Only equal bits decide more than kMostUndetermined of it.
+  bool by_bits = false;     // Only equal bits decide more than kMostUndetermined of the elements.
   bool is_partial = false;  // Some element is undetermined, or decided by equal bits.
   bool is_vague = false;    // More than a tenth of its bounds are uninformative.
   bool is_silent = true;    // It has several elements, and all should be zero, infinite or NaN.

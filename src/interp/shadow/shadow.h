@@ -62,7 +62,7 @@ inline constexpr double kSaysNothing = 0.25;
 // Decision d chooses among the candidates [first[d], first[d + 1]). An empty range means that nothing is decided.
 struct Decisions {
   std::vector<int64_t> first;
-  // Set if no candidate has a bound, so that only the order decides.
+  // 1 for a decision whose candidates have no bound, so that only the order decides.
   std::vector<uint8_t> by_order;
   // For sorts: the element of each candidate, and the line of each decision. An element takes one position of its line.
   std::vector<int64_t> element, line;
