@@ -86,7 +86,7 @@ struct FactorRule {
 
 FactorRule FactorsOf(const Instruction& inst);
 
-// Rules without the rule for dynamic dimensions. Only the table and FactorsOf call them.
+// The rules of ops, to which FactorsOf adds the rule for dynamic dimensions. Only the table and FactorsOf call them.
 FactorRule FactorsOfBatchNorm(const Instruction& inst);
 FactorRule FactorsOfBitcast(const Instruction& inst);
 FactorRule FactorsOfBitcastConvert(const Instruction& inst);
