@@ -29,7 +29,7 @@
 namespace hlo::residue {
 
 struct Value {
-  Shape shape;  // The declared shape. In a reducer or map, with the dimensions of all executions.
+  Shape shape;  // The declared shape, but in a reducer or map one element for each execution.
   // Numbers as c128, or integers and pred in the declared type.
   Literal data;
   // Marks open elements of integers and pred. Empty if none is open.
