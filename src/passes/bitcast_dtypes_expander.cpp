@@ -1,5 +1,5 @@
-// bitcast_dtypes_expander: changes between widths become shifts of unsigned integers. The last dimension of the narrow
-// side has the parts of a wide element, least significant first.
+// bitcast_dtypes_expander: a bitcast-convert between widths becomes shifts of unsigned integers. The last dimension of
+// the narrow side has the parts of a wide element, least significant first.
 #include <algorithm>
 
 #include "ir/fusion.h"

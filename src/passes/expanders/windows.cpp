@@ -11,7 +11,7 @@ Shape ArrayOf(const Instruction* value, const std::vector<int64_t>& dims) {
   return Shape(value->shape().type(), Dims(dims.begin(), dims.end()));
 }
 
-// Holds every index and its bounds, or nullopt.
+// A type that holds every index and its bounds, or nullopt.
 std::optional<PrimitiveType> PositionType(PrimitiveType type) {
   if (type == PrimitiveType::kU64) return std::nullopt;
   return BitWidth(type) > 32 || type == PrimitiveType::kU32 ? PrimitiveType::kS64 : PrimitiveType::kS32;

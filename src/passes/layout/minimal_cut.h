@@ -17,7 +17,7 @@ class CutGraph {
   CutGraph() : arcs_of_(2) {}
 
   Node Add();
-  // Adds to the cost of `from` on the first and `to` on the second side.
+  // Adds to the cost of having `from` on the first and `to` on the second side.
   void Connect(Node from, Node to, int64_t cost);
 
   // Returns for each node whether a minimal cut has it on the first side, with as few nodes there as possible. nullopt

@@ -203,7 +203,7 @@ bool Propagation::SpreadManual(const Op& op) {
 AtomsByFactor Propagation::WantedByFactor(const Op& op, const std::vector<AtomsByFactor>& own, bool aggressive) const {
   const size_t count = op.rule.factors.size();
   AtomsByFactor wanted(count);
-  std::vector<int64_t> weight(count, 0);  // Bytes of the largest array that wants these atoms.
+  std::vector<int64_t> weight(count, 0);  // By factor: bytes of the largest array that is split along it.
   for (size_t f = 0; f < count; ++f) {
     if (op.rule.factors[f].kind == FactorKind::kWhole) continue;
     for (size_t i = 0; i < own.size(); ++i) {

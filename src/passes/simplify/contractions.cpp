@@ -442,7 +442,7 @@ Instruction* ZeroPadOf(Instruction& convolution, int64_t number) {
   return pad.Is(Opcode::kPad) && NumberOf(pad.operand(1)) == 0.0 && IsStatic(pad) ? &pad : nullptr;
 }
 
-// A convolution does not multiply its own padding, so an infinite w no longer gives NaN.
+// A convolution does not multiply its own padding, so an infinite kernel element no longer gives NaN.
 Result<Instruction*> ConvolutionOfPad(Instruction& inst, const PassContext&) {
   Instruction* pad = ZeroPadOf(inst, 0);
   if (pad == nullptr) return nullptr;
@@ -462,7 +462,7 @@ Result<Instruction*> ConvolutionOfPad(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kConvolution, {&pad->operand(0), &inst.operand(1)}, attrs);
 }
 
-// The zeros become window dilation, and must be only between w's elements.
+// The padding of the kernel becomes window dilation, and must be only between its elements.
 Result<Instruction*> ConvolutionWithPad(Instruction& inst, const PassContext&) {
   Instruction* pad = ZeroPadOf(inst, 1);
   if (pad == nullptr) return nullptr;

@@ -226,7 +226,7 @@ Result<Instruction*> CompareOfExtreme(Instruction& inst, const PassContext&) {
                  inst.attributes());
 }
 
-// Only for integers x >= 0 becomes true: a float may be NaN.
+// x >= 0 becomes true only for integers, because a float may be NaN.
 Result<Instruction*> CompareNonNegativeWithZero(Instruction& inst, const PassContext&) {
   const CompareAttrs& compare = inst.attrs<CompareAttrs>();
   if (compare.type == ComparisonType::kTotalOrder) return nullptr;
