@@ -304,7 +304,7 @@ int Main(int argc, char** argv) {
   return static_cast<int>(outcome.error().exit);
 }
 
-// Comparing takes some 12 KiB of stack for each nested computation. The usual 8 MiB are enough for 700.
+// Comparing takes some 12 KiB of stack for each nested computation. The usual 8 MiB are enough for 700 levels.
 constexpr size_t kStackBytes = size_t{512} << 20;
 
 struct Invocation {
@@ -327,7 +327,7 @@ int MainOnLargeStack(int argc, char** argv) {
   const bool runs = pthread_attr_setstacksize(&attributes, kStackBytes) == 0 &&
                     pthread_create(&thread, &attributes, RunInvocation, &invocation) == 0;
   pthread_attr_destroy(&attributes);
-  if (!runs) return Main(argc, argv);  // Without memory for it, the first stack is enough for most modules.
+  if (!runs) return Main(argc, argv);  // Without memory for the large stack, the first one is enough for most modules.
   pthread_join(thread, nullptr);
   return invocation.exit;
 }
