@@ -48,7 +48,7 @@ Result<JsonValue> ManifestOf(const std::string& folder);
 // The module file of a bundle, or `path`.
 std::string ModuleFile(const std::string& path);
 
-// `about` adds members.
+// `about` adds members to the manifest.
 Status WriteManifest(const std::string& folder, const std::vector<std::string>& flags,
                      const std::function<void(JsonWriter&)>& about);
 

@@ -13,8 +13,8 @@ namespace hlo {
 std::vector<size_t> LongestIncreasing(const std::vector<size_t>& places);
 
 // A diff as by `diff -u`, with three lines of context and the computation of each hunk, or "" for equal texts. Both
-// must end with a line break. It may not be the shortest, because it matches only lines that are unique in both texts,
-// and equal lines next to them.
+// texts must end with a line break. The diff is not always the shortest, because it matches only lines that are unique
+// in both texts, and equal lines next to them.
 std::string UnifiedDiff(std::string_view from_name, std::string_view from, std::string_view to_name,
                         std::string_view to);
 

@@ -7,8 +7,8 @@
 
 namespace hlo {
 
-// Escapes contents and attribute values in double quotes. Control characters except line breaks and tabs, which XML
-// lacks, become spaces.
+// Escapes contents and attribute values in double quotes. Control characters, which XML lacks, become spaces, except
+// line breaks and tabs.
 std::string XmlText(std::string_view text);
 
 }  // namespace hlo

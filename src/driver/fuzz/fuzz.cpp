@@ -26,7 +26,7 @@ namespace {
 constexpr uint64_t kSampled = 4;
 
 // Without `profiles`, most seeds have `normal`. Otherwise kSampled consecutive seeds share a profile, so that each
-// profile meets all kinds of runs of JudgedAs.
+// profile meets all kinds of runs that JudgedAs makes.
 std::string ProfileOf(uint64_t seed, const std::vector<std::string>& profiles) {
   static constexpr const char* kProfiles[] = {"normal", "normal", "normal", "normal",
                                               "exact",  "normal", "iota",   "special"};

@@ -32,7 +32,7 @@ Status CheckGrowOptions(const GrowOptions& options);
 // `options` must be valid.
 std::unique_ptr<Module> GrowModule(const GrowOptions& options);
 
-// The command, such as "hlo-fuzz --seed=17 --count=1 ...".
+// The command that grows the module, such as "hlo-fuzz --seed=17 --count=1 ...".
 std::string ReplayCommand(const GrowOptions& options);
 
 // Begins with a comment that has kGrowVersion and the command.

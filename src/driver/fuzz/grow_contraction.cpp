@@ -7,7 +7,7 @@ namespace {
 
 using enum PrimitiveType;
 
-// A sum of `terms` products is then at most about 4 times LimitOf.
+// Bounds both operands, so that a sum of `terms` products is at most about 4 times LimitOf.
 void BoundBoth(Grower& g, Instruction** a, Instruction** b, int64_t terms) {
   const double limit = Grower::LimitOf((*a)->shape().type());
   const double most = std::max(0.25, std::sqrt(4 * limit / static_cast<double>(std::max<int64_t>(1, terms))));

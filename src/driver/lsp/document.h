@@ -31,8 +31,8 @@ class PositionMap {
   PositionMap(std::string_view text, PositionEncoding encoding);
 
   Position PositionOf(size_t offset) const;
-  // A column after the end of a line gives that end, a line after the last the end of the text, and a position inside a
-  // character its start.
+  // A column after the end of a line gives the end of the line. A line after the last gives the end of the text. A
+  // position inside a character gives its start.
   size_t OffsetOf(Position position) const;
 
  private:

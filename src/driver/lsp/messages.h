@@ -57,7 +57,7 @@ class MessageReader {
   // State of the frame that is being read:
   std::optional<size_t> length_;
   bool headers_ended_ = false;
-  bool skipping_ = false;  // The invalid bytes were reported.
+  bool skipping_ = false;  // Inside invalid bytes, which were reported.
   size_t discard_ = 0;     // Remaining bytes of a message beyond the limit.
 };
 

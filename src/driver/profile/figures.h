@@ -29,7 +29,7 @@ double RunDeviationMs(const Profile& profile);
 // fastest runs least.
 double Overhead(const Profile& profile);
 
-// Milliseconds of a run with a step or copy, without host calls.
+// Milliseconds of a run in which a step or copy is running, without host calls.
 double BusyMs(const Profile& profile);
 double InterpretedMs(const Profile& profile);
 

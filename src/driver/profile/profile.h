@@ -92,7 +92,7 @@ struct Profile {
   std::vector<int64_t> profiled_ns, plain_ns;
 };
 
-// The parts of a profile without runs. `target` is the device of the plans.
+// The parts of a profile that need no runs. `target` is the device of the plans.
 Profile DescribeProgram(const gpu::Executable& executable, const DeviceDescription& target, bool allow_tf32);
 void AddOrigins(const gpu::Executable& executable, const Module& input, Profile* profile);
 

@@ -15,7 +15,7 @@ namespace hlo {
 // or --args takes precedence. RunArguments::exact names an operation that still rounds.
 Result<RunArguments> PrepareExact(const Module& module, const RunOptions& options, const InterpretOptions& interpreter);
 
-// Results must equal the reference. If the program rounds, judges each step alone that does not. Without
+// Results must equal the reference. If the program rounds, judges alone each step that does not round. Without
 // --compare_mode=exact, first runs the program again on arguments of PrepareExact. Sets report->exact, the culprit of a
 // mismatch, and in the mode `exact` report->outputs.
 Status JudgeExact(Experiment& experiment, RunReport* report);

@@ -68,14 +68,14 @@ struct RunOptions {
   // Whether the user gave `tolerance`. A difference beyond it is then a mismatch, even if roundings explain it.
   bool tolerance_given = false;
   CompareOptions compare;
-  // Limits scalar steps (interp/shadow/slice.h) for judging kernels, and separately passes. Beyond it, the largest
-  // parts are judged by samples, and the whole module is not interpreted. `0` means no limit. `-1` uses kWorkLimit, or
-  // more if the program runs long (Experiment::Judging).
+  // Limits scalar steps (interp/shadow/slice.h) for judging kernels, and separately passes. Beyond the limit, the
+  // largest parts are judged by samples, and the whole module is not interpreted. `0` means no limit. `-1` uses
+  // kWorkLimit, or more if the program runs long (Experiment::Judging).
   int64_t work_limit = -1;
   // The partitioned program is judged with padding of NaN, then of another value. Results must be the same.
   bool poison_padding = false;
 
-  // Whether both come from the module's own file.
+  // Whether `args` and `reference_file` come from the module's own file.
   Recorded recorded_arguments = Recorded::kWanted, recorded_result = Recorded::kWanted;
   std::string args;                                        // .npz, .npy or a snapshot
   std::vector<std::string> arg;                            // WHICH=SPEC, rR.WHICH=SPEC
@@ -227,8 +227,9 @@ struct ScopesSummary {
 };
 
 struct Culprit {
-  // The last four explain a difference from the reference. kReference: our side has no known fault. kRounding: only
-  // roundings differ. kUnknown: our side could not be judged. kStub: stubs or elided constants make the program differ.
+  // The last four kinds explain a difference from the reference. kReference: our side has no known fault. kRounding:
+  // only roundings differ. kUnknown: our side could not be judged. kStub: stubs or elided constants make the program
+  // differ.
   enum class Kind : uint8_t { kNone, kPass, kKernel, kLibrary, kRuntime, kReference, kRounding, kUnknown, kStub };
   Kind kind = Kind::kNone;
   std::string name;   // "algsimp#2", "fusion.7"

@@ -5,8 +5,8 @@
 // a rewrite crosses the edge of a scope. After the passes the calls are inlined. A part must not depend on itself, so
 // instructions in scope with an instruction outside between them are in different parts.
 //
-// Computations of control flow are divided likewise. A loop belongs to a part if all its computations are in scope, a
-// tuple if all its elements are, and instructions with side effects, control edges or dynamic sizes to none.
+// Computations of control flow are divided likewise. A loop belongs to a part if all its computations are in scope, and
+// a tuple if all its elements are. Instructions with side effects, control edges or dynamic sizes belong to no part.
 #ifndef HLO_DRIVER_RUN_SCOPES_H_
 #define HLO_DRIVER_RUN_SCOPES_H_
 

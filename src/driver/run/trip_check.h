@@ -16,7 +16,7 @@
 
 namespace hlo {
 
-// The first, the last and `seeded` random trips, or all.
+// The first, the last and `seeded` random trips, or all if there are not more.
 std::set<int64_t> TripsToJudge(int64_t trips, int64_t seeded, uint64_t seed);
 
 // Splits a kernel with a loop and other instructions into a kernel for the loop, with the same plan, and other kernels,

@@ -27,8 +27,8 @@ using ResultShardings = std::vector<std::optional<StatedSharding>>;
 // The shardings of the root, or of its operands if it is a tuple without shardings.
 ResultShardings ShardingsOfResult(const Module& module);
 
-// Joins the results of replica 0. Only the whole size shows padding of the last parts. If `sizes` does not know it, the
-// padding stays.
+// Joins the results of replica 0. Only the size of the whole array shows the padding of the last parts. If `sizes` does
+// not know this size, the padding stays.
 JoinedResults JoinResults(const Module& module, const ResultShardings& shardings, std::span<const Literal> by_device,
                           const WholeSizes& sizes);
 

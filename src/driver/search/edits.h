@@ -51,7 +51,8 @@ std::vector<int64_t> SizesOf(const Module& module);
 bool Resize(Module& module, int64_t from, int64_t to, bool multiples);
 bool Retype(Module& module, PrimitiveType from, PrimitiveType to);
 
-// Removes dead instructions, computations, parameters and header data of the entry, and restores a valid schedule.
+// Removes dead instructions, uncalled computations, and unused parameters and header data of the entry, and restores a
+// valid schedule.
 void Tidy(Module& module);
 
 }  // namespace hlo
