@@ -1,4 +1,4 @@
-// The used part of the CUDA driver's API. The build needs no toolkit.
+// The used part of the CUDA driver's API, declared here, so that the build needs no toolkit.
 #ifndef HLO_GPU_DEVICE_CUDA_DRIVER_H_
 #define HLO_GPU_DEVICE_CUDA_DRIVER_H_
 

@@ -1,4 +1,4 @@
-// The used part of CUPTI's activity interface. The build needs no toolkit.
+// The used part of CUPTI's activity interface, declared here, so that the build needs no toolkit.
 #ifndef HLO_GPU_DEVICE_CUPTI_H_
 #define HLO_GPU_DEVICE_CUPTI_H_
 

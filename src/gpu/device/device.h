@@ -104,8 +104,8 @@ class Device {
   virtual bool RecordsOrder() const { return false; }
   virtual Result<RecordedNodes> LastRecorded() { return RecordedNodes(); }
   virtual Status RecordAfter(const RecordedNodes& /*nodes*/) { return {}; }
-  // If `on`, recorded kernels may start before their predecessors have ended, and wait in their code. Returns the
-  // previous setting.
+  // If `on`, recorded kernels may start before their predecessors have ended, and wait for them in their code. Returns
+  // the previous setting.
   virtual bool SetEarlyLaunches(bool /*on*/) { return false; }
   virtual Status Replay(const Recording& /*recording*/) { return {}; }
 
