@@ -36,7 +36,7 @@ class ProductResults {
   // Stores a warp's rows of the tile at row0, column0, at warp level. `sums` has a slot for each row.
   void Store(std::span<const kernel::Slot> sums, kernel::Value row0, int64_t tile_rows, kernel::Value column0,
              int64_t tile_columns);
-  // The row's variables are bound. The column is the lane.
+  // The row's variables must be bound. The column is the lane.
   void StoreRow(const kernel::Slot& sum, kernel::Value column0, int64_t tile_columns);
   // `chain` is the most additions that a term passes through.
   EmittedKernel Finish(std::string_view emitter, kernel::Type accumulator, int64_t chain,

@@ -286,8 +286,8 @@ class TransposedRowKernel {
  private:
   bool folds() const { return columns_ < row_; }
 
-  // One for each part of a term, or of an accumulator if terms are combined first. Transposed tiles have multiples of
-  // 16 rows and columns.
+  // One tile for each part of a term, or of an accumulator if terms are combined first. Transposed tiles have multiples
+  // of 16 rows and columns.
   std::vector<Array> MakeTiles() {
     std::vector<Type> types = body_.AccumulatorTypes();
     if (body_.counts()) types.pop_back();

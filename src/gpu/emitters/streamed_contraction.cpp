@@ -1,6 +1,6 @@
 // The emitter of products of few rows for hosts: dot with an elementwise epilogue, or a convolution without a window.
-// As fast as memory: it reads rhs once, in its own type and memory order, several lines at a time. The block's sums
-// stay in the first-level cache.
+// The kernel is as fast as memory: it reads rhs once, in its own type and memory order, several lines at a time. The
+// block's sums stay in the first-level cache.
 #include <array>
 
 #include "base/text.h"
