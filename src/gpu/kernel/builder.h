@@ -212,7 +212,8 @@ class Array {
   Value LoadTransposed(Value row, Value column) const;
   // For a shared array: loads from the array of block `rank` of the cluster.
   Value LoadFrom(Value rank, Value index) const;
-  // Relaxed and device-wide, at thread level, for 32 and 64 bits. Floats have only kAdd and kExchange.
+  // Relaxed and device-wide atomic operations, at thread level, for 32 and 64 bits. Floats have only kAdd and
+  // kExchange.
   void Atomic(AtomicOp op, Value index, Value value) const;
   Value AtomicFetch(AtomicOp op, Value index, Value value) const;  // Returns the old value.
   // Returns the old value. Integers only.

@@ -9,7 +9,7 @@ namespace hlo::kernel {
 
 FloatFormat FormatOf(Type type);
 
-// As hlo::DecodeFloat and hlo::EncodeFloat, between kU8 and kF32. Bits outside the format are ignored.
+// Same results as hlo::DecodeFloat and hlo::EncodeFloat, between kU8 and kF32. Bits outside the format are ignored.
 Value DecodeByteFloat(FloatFormat format, Value byte);
 Value EncodeByteFloat(FloatFormat format, Value number);
 

@@ -45,7 +45,7 @@ constexpr bool IsSubByte(Type type) {
 }
 
 constexpr int kWarpSize = 32;
-// Larger indices need 64 bits. The margin allows rounding up to whole tiles and blocks.
+// Indices from this one on need 64 bits. The margin allows rounding up to whole tiles and blocks.
 constexpr int64_t kLeastWideIndex = (int64_t{1} << 31) - (1 << 20);
 
 enum class Op : uint8_t {
@@ -104,7 +104,7 @@ enum class ArrayKind : uint8_t {
   kInput,   // Not written during the launch, unless may_alias.
   kOutput,  // Written and never read.
   kInOut,
-  kShared,  // One for each block, undefined at its start.
+  kShared,  // One for each block, undefined at the block's start.
   kTable,
 };
 

@@ -411,9 +411,9 @@ bool DropFromLoop(Kernel& kernel, const Before& before, const Steering& steering
   if (found == nullptr) return false;
   Rewrite(kernel, before, [&](Instruction& instruction, Writer writer, const Ranges& ranges) {
     if (!found->instructions.contains(&instruction)) return writer.Append(std::move(instruction));
-    // The outermost loop drops a term of its last trip, or if it also stores results, of the trip before, because a
-    // scan never reads its last sum. Inner loops, and loops over shared memory, drop the first term, because the last
-    // terms may be padding.
+    // The outermost loop drops a term of its last trip. If it also stores results, it drops a term of the trip before,
+    // because a scan never reads its last sum. Inner loops, and loops over shared memory, drop the first term, because
+    // the last terms may be padding.
     Dropped which = found->is_padded ? Dropped::kFirst : found->stores ? Dropped::kBeforeLast : Dropped::kLast;
     int32_t dropped = -1;
     for (const Range& range : found->ranges) {
