@@ -272,7 +272,7 @@ class Reader {
 
   int64_t SizeOf(int64_t dim) const { return dim < 0 ? 1 : scores_->shape().dim(dim); }
 
-  // `stride_of` gives the stride of a dimension of the scores. `third` and `last` are size and stride.
+  // `stride_of` gives the stride of a dimension of the scores. `third` and `last` are pairs of size and stride.
   template <class StrideOf>
   bool Tensor(AttentionTensor* tensor, const StrideOf& stride_of, bool has_groups, std::pair<int64_t, int64_t> third,
               std::pair<int64_t, int64_t> last, const char* what) {

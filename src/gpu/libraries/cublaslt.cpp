@@ -109,8 +109,8 @@ struct Column {
   int64_t rows = 0, columns = 0, leading = 0, batch_stride = 0;
 };
 
-// A row-major matrix as its transpose, a column-major matrix of `rows` x `columns`. False if neither dimension is
-// contiguous.
+// Reads a row-major matrix as its transpose, a column-major matrix of `rows` x `columns`. Returns false if neither
+// dimension is contiguous.
 bool ReadColumn(const MatrixView& row_major, int64_t rows, int64_t columns, bool may_transpose, Column* column) {
   const int64_t row = row_major.column, col = row_major.row;
   column->batch_stride = row_major.batch;

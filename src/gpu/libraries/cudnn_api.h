@@ -1,4 +1,4 @@
-// The C interface of cuDNN 9's backend. The build needs no header.
+// The C interface of cuDNN 9's backend, declared here, so that the build needs no header.
 #ifndef HLO_GPU_LIBRARIES_CUDNN_API_H_
 #define HLO_GPU_LIBRARIES_CUDNN_API_H_
 

@@ -1,5 +1,5 @@
-// The C interface of oneDNN 2 and 3. The build needs no header. A memory descriptor is a struct of the caller in
-// version 2, and a handle in version 3.
+// The C interface of oneDNN 2 and 3, declared here, so that the build needs no header. A memory descriptor is a struct
+// of the caller in version 2, and a handle in version 3.
 #ifndef HLO_GPU_LIBRARIES_ONEDNN_API_H_
 #define HLO_GPU_LIBRARIES_ONEDNN_API_H_
 
@@ -96,7 +96,7 @@ struct Api {
     return reinterpret_cast<int (*)(Handle, float)>(post_ops_append_sum)(post_ops, 1.0f);
   }
 
-  // Threads for calls on the current thread. Does nothing without OpenMP.
+  // Sets the threads for calls on the current thread. Does nothing without OpenMP.
   void SetThreads(int threads) const {
     if (omp_set_num_threads != nullptr) omp_set_num_threads(threads);
   }
