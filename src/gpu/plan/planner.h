@@ -63,7 +63,7 @@ Result<FusionPlan> PlanOf(const Instruction& inst, const DeviceDescription& devi
 // Like PlanOf, but with PlanKernels for fusions without a kernel of ours.
 Result<FusionPlan> KernelPlanOf(const Instruction& inst, const DeviceDescription& device);
 // Rows, attentions and products that one kernel computes become fusions. Other regions (ir/region.h) stay if a planner
-// supports them. The rest is expanded, for which the reasons are returned. `library`, which may be null, plans regions
+// supports them. The rest is expanded. Returns the reasons why. `library`, which may be null, plans regions
 // without a kernel of ours.
 using LibraryOfRegion = std::function<std::optional<FusionPlan>(const Instruction& flat)>;
 std::vector<std::string> TakeUnplannedRegionsApart(Module& module, const DeviceDescription& device,

@@ -37,7 +37,7 @@ SegmentLaunch LaunchOf(const Instruction& region);
 // Groups of several kernels that share a launch.
 RegionGroups GroupSegments(const Instruction& region, const DeviceDescription& device);
 
-// Plans the kernels without units for emitters. A launch has one thread count.
+// Puts plans on the kernels without units, for their emitters. A launch has one thread count.
 void PlanSegments(Module& module, const DeviceDescription& device);
 
 // The array behind `value`, through bitcasts and get-tuple-elements: the instruction or parameter that computes it, and
