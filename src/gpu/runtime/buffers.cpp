@@ -242,7 +242,7 @@ class Planner {
     });
   }
 
-  // The largest buffers first, each in the smallest gap that fits.
+  // Places the largest buffers first, each in the smallest gap that fits.
   void PlaceArena() {
     std::vector<int> order;
     for (size_t b = 0; b < buffers_.size(); ++b) {

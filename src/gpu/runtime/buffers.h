@@ -1,7 +1,7 @@
 // Assigns values to buffers, and buffers to offsets in the arena.
 //
-// If a value becomes another one (loop state, conditional results, in-place steps, copies), both share a buffer, or if
-// their lives conflict, the plan has a copy. Optional sharing needs no copy.
+// If a value becomes another one (loop state, conditional results, in-place steps, copies), both share a buffer. If
+// their lives conflict, the plan has a copy instead. Optional sharing needs no copy.
 //
 // - Two values that are live in the same unit (values.h) never share a byte, unless one becomes the other there.
 // - Constants, and parameters that are not donated, are never written.

@@ -18,7 +18,7 @@ namespace hlo::gpu {
 kernel::Kernel LoopConditionKernel(bool first);
 
 // The kernel that selects a branch. A pred selects branch 0 if true. An s32 out of range selects the last branch. Sets
-// a condition for each branch in `asked`, or without these, one condition to the branch number.
+// a condition for each branch in `asked` or, if `asked` is empty, one condition to the branch number.
 kernel::Kernel BranchConditionKernel(bool by_pred, int64_t branches, std::span<const int> asked);
 
 // Adds the kernels of loops and branches that do not need the host. If `device` cannot decide them, adds a note

@@ -47,7 +47,7 @@ struct HostCalls {
 };
 
 struct CompileOptions {
-  // Plans are made for this device. The host can run kernels for any.
+  // Plans are made for this device. The host can run kernels for any device.
   const DeviceDescription* target = &DefaultDevice();
   bool libraries = true;                  // If false, library calls become kernels.
   bool allow_tf32 = false;                // On cuda, library calls may round operands of f32 products to tf32.
@@ -96,7 +96,7 @@ struct RunOptions {
   bool record = true;
   Concurrency concurrency = Concurrency::kWhereItPays;
   bool early_launches = true;                 // Recorded kernels may start early and wait for others.
-  bool wait_for_each = false;                 // Waits for each step, so that an error names the right one.
+  bool wait_for_each = false;                 // Waits for each step, so that an error names the right step.
   std::vector<std::string>* notes = nullptr;  // Receives reasons for slow execution.
   std::vector<RecordedGraph>* graphs = nullptr;
   std::optional<double>* device_ms = nullptr;  // The time on the device's clock, if it has one.

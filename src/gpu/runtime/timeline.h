@@ -22,7 +22,7 @@ struct TimelineEvent {
   int64_t bytes = 0;  // For kCopies.
   int graph = -1;     // Number of the graph launch, or -1.
   // Nanoseconds of the steady clock. The event or its graph is queued from `queued` to `queue_end`, and works from
-  // `begin` to `end`. On a host both are equal.
+  // `begin` to `end`. On a host both intervals are equal.
   int64_t queued = 0, queue_end = 0, begin = 0, end = 0;
 };
 

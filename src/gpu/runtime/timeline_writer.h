@@ -23,7 +23,7 @@ namespace hlo::gpu {
 
 struct RecordedPieces {
   // A trip of an unrolled loop, or with `number` -1 all trips of a loop that the device decides. Each execution of
-  // piece `begins` starts the loop, of piece `ends` ends a trip.
+  // piece `begins` starts the loop, and each execution of piece `ends` ends a trip.
   struct Trip {
     int loop;
     int64_t number = -1;

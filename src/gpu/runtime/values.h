@@ -10,8 +10,8 @@
 //
 // A position has four units. The step at p needs its operands until 4p + 2 and its results from 4p + 1: they overlap.
 //
-// A value from outside that a loop uses lives until the end of the loop. A loop's state is not live between its last
-// use in the body and B, so the next state may use its memory.
+// A value from outside of a loop that is used inside lives until the end of the loop. A loop's state is not live
+// between its last use in the body and B, so the next state may use its memory.
 #ifndef HLO_GPU_RUNTIME_VALUES_H_
 #define HLO_GPU_RUNTIME_VALUES_H_
 

@@ -17,7 +17,7 @@ class GuardedDevice : public Device {
   GuardedDevice(Device& device, bool zones) : device_(device), zones_(zones) {}
   ~GuardedDevice() override;
 
-  // Waits and checks all zones. "", or such as "512 bytes behind an allocation of 4.0 KiB".
+  // Waits and checks all zones. Returns "", or a text such as "512 bytes behind an allocation of 4.0 KiB".
   Result<std::string> Violation();
   // Evicts this device's memory from caches. On a GPU, queues a write to other memory of at least twice the last-level
   // cache. Errors: kLimit if that memory cannot be allocated.
