@@ -12,11 +12,12 @@ bool HasDynamicDims(const Shape& shape);
 // Whether an operand or the result may be smaller than its shape.
 bool MayBeDynamic(const Instruction& inst);
 
-// `actual` may be smaller where `declared` has <=.
+// Whether `actual` equals `declared`, or is smaller only where `declared` has <=.
 bool Fits(const Shape& actual, const Shape& declared);
 Literal Compact(Literal literal);
 
-// The instruction MayBeDynamic. Errors (R006): sizes that do not fit, or a smaller result without <= in its shape.
+// Evaluates an instruction that MayBeDynamic. Errors (R006): sizes that do not fit, or a smaller result without <= in
+// its shape.
 Result<Literal> EvalDynamic(Evaluation& e);
 
 Result<Literal> PadToStatic(Evaluation& e);

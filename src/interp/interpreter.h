@@ -22,7 +22,7 @@ class Computation;
 class Instruction;
 class Module;
 
-// The bits of NaNs whose bits instructions read (nan_bits.h). kOwn leaves them unchanged.
+// The bits of NaNs for instructions that read them (nan_bits.h). kOwn leaves them unchanged.
 enum class NanBits : uint8_t {
   kOwn,
   kPositive,  // The quiet NaN without a payload.

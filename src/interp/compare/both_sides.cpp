@@ -111,7 +111,7 @@ Result<std::vector<shadow::ConeArgument>*> BothSides::ArgsOf(PairOfComputations&
   return &(pair.callee_args[computation] = std::move(args));
 }
 
-// Runs each loop on which `inst` depends once. Stops at cut points, and at loops whose state is too large.
+// Runs once each loop on which `inst` depends. Stops at cut points, and at loops whose state is too large.
 Result<void> BothSides::RunLoops(PairOfComputations& pair, const Instruction& inst,
                                  std::vector<shadow::ConeArgument>& args, const ShadowOptions& options,
                                  const shadow::Given& cuts) const {

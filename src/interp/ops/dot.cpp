@@ -144,7 +144,7 @@ int64_t ProductsBytes(PrimitiveType type, int64_t batch, int64_t m, int64_t n, i
   });
 }
 
-// The most bytes while operands are widened, or later, with `more` bytes beside them.
+// The most scratch bytes while operands are widened, or later, with `more` bytes beside them.
 int64_t SidesBytes(const WidenedBytes& a, const WidenedBytes& b, int64_t more) {
   return std::max({a.making, a.made + b.making, a.made + b.made + more});
 }

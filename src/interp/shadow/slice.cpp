@@ -141,7 +141,7 @@ class Slicer {
     }
   };
 
-  // A bitcast depends on its operand's layout.
+  // A bitcast depends on its operand's layout, so a whole parameter keeps its layout.
   void AddShared() {
     std::unordered_map<int, std::vector<const Instruction*>> own;
     for (const Instruction* parameter : cone_.module->entry().parameters()) {

@@ -1,6 +1,6 @@
 // sort and topk with several possible orders: keys are close, or equal in an unstable sort. The numbers of elements
-// certainly before and after an element limit its positions. It takes one position, with key and payload
-// (interp/compare/choices.cpp).
+// that are certainly before and after an element limit its positions. An element takes one position, with its key and
+// payload (interp/compare/choices.cpp).
 #include <algorithm>
 #include <numeric>
 
