@@ -55,7 +55,7 @@ class Writer {
   // state = init; while (condition(state)) state = body(state). Returns the final state.
   Values While(const Values& init, const std::function<Instruction*(Writer&, const Values&)>& condition,
                const std::function<Values(Writer&, const Values&)>& body);
-  // Calls body(i, state...) for s32 i < `count`. Returns the final state.
+  // Calls body(i, state...) for each s32 i in [0, `count`). Returns the final state.
   Values For(int64_t count, const Values& init, const std::function<Values(Writer&, const Values&)>& body);
 
  private:

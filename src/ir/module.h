@@ -78,7 +78,7 @@ class Computation {
   uint64_t version() const { return version_; }
   // Operands and control predecessors come first. The order is Instructions() if that has this property.
   std::vector<Instruction*> PostOrder() const;
-  // CalleesOf, valid until the computation changes.
+  // The result of CalleesOf, valid until the computation changes.
   const std::vector<Computation*>& Callees() const;
   bool HasSideEffect() const;
   // `order` must have each live instruction once, operands first.
@@ -205,7 +205,7 @@ class Module {
   // not null, receives the new instruction for each old one.
   Computation& CloneComputation(const Computation& from, std::string_view name,
                                 std::unordered_map<const Instruction*, Instruction*>* map = nullptr);
-  // Returns whether any was removed.
+  // Returns whether any computation was removed.
   bool RemoveUnreachable();
 
   int id_limit() const { return next_id_; }

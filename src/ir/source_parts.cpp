@@ -166,7 +166,7 @@ std::string_view WrittenName(const Instruction& inst) {
 }
 
 // The message is shown beside the line of `inst`. If a pass made `inst`, that is another instruction's line, so the
-// message names both. A renamed instruction has its name in the text.
+// message names both. A renamed instruction is called by its name in the text.
 std::string WithWrittenName(const Instruction& inst, std::string message) {
   const std::string_view written = WrittenName(inst), pass = inst.module().MakerOf(inst);
   if (written.empty() || written == inst.name()) return message;

@@ -60,7 +60,7 @@ FactorRule FactorsOfBitcast(const Instruction& inst) {
 
 namespace {
 
-// A leading dimension that all arrays of a call have.
+// Adds a leading dimension that all arrays of a call have.
 void AddBatch(RuleBuilder& rule, const Instruction& inst, int64_t dim) {
   std::vector<Spot> spots;
   std::vector<int64_t> sizes;

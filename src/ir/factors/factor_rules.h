@@ -42,7 +42,7 @@ struct FactorWindow {
   WindowDim window;
 };
 
-// The operand that has the index.
+// The operand that has the index of a look or put factor.
 struct FactorIndex {
   int64_t operand = 0;
   // The index is this component of vectors along `vector_dim`. Without one, each element is an index.
