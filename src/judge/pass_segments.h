@@ -60,7 +60,7 @@ struct SegmentsResult {
   std::vector<JudgedPart> open;
   // The first wrong part. Later parts are not judged.
   std::optional<JudgedPart> wrong;
-  // Set if its bits or residues differ. Refers to `before` and `after`.
+  // Set if bits or residues of the wrong part differ. Refers to `before` and `after`.
   std::optional<BitsFinding> finding;
   std::unique_ptr<const Module> before, after;  // The ends of the wrong part.
 };

@@ -68,7 +68,7 @@ void Invert(std::span<uint64_t> all);
 
 inline constexpr double kUnit = 0x1p-53;
 
-// Its 16 bytes let the interpreter move arrays of elements as c128.
+// An element. It has 16 bytes, so that the interpreter can move arrays of them as c128.
 struct Number {
   static constexpr uint64_t kOpen = uint64_t{1} << 63, kInexact = uint64_t{1} << 62;
   // The low bits of an inexact value hold e: its error bound is 2^e units in the last place.

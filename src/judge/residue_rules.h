@@ -1,7 +1,7 @@
 // Values made of numbers (residue.h), and their rules. Private to judge/residue*.cpp.
 //
-// The interpreter evaluates movements, integers, values in f64, and sums of residues (EvaluateAs). It adds limbs,
-// groups of a residue's bits, without overflow.
+// The interpreter evaluates movements, integers, values in f64, and sums of residues (EvaluateAs). It adds limbs, which
+// are groups of a residue's bits, so that sums do not overflow.
 //
 // Laws of functions, with the rules of passes that need each law:
 //   rsqrt(x) = 1 / sqrt(x)             batch norms (B.bnt.1, B.bni.1, B.bng.1); A.div.5, A.rsqrt.2

@@ -3,8 +3,8 @@
 // compute a seeded sample of the elements of other kept values from both modules. They begin with the arguments and
 // with values that a run kept in memory. They must agree in bits, or after inexact passes in residues or f64.
 //
-// A difference counts only if both slices begin with the same values. Until then, values that only one slice reads are
-// computed instead.
+// A difference counts only if both slices begin with the same values. Values that only one slice reads are therefore
+// computed instead, until both begin with the same ones.
 #ifndef HLO_JUDGE_SAMPLE_H_
 #define HLO_JUDGE_SAMPLE_H_
 
