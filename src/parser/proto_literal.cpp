@@ -80,7 +80,7 @@ Result<Literal> LiteralFromProto(const ProtoBytes& bytes, const WireMessage& lit
   if (!raw.empty()) std::memcpy(stored.mutable_raw(), raw.data(), raw.size());
   const int bits = BitWidth(shape->type());
   if (bits < 8) {
-    // A literal has copies of the sign, or 0, above the element. A proto's bits there are undefined.
+    // In a literal, the bits above the element are copies of the sign, or 0. In a proto they are undefined.
     const bool is_signed = IsSigned(shape->type());
     for (uint8_t& value : stored.mutable_data<uint8_t>()) {
       value = static_cast<uint8_t>(value << (8 - bits));

@@ -16,7 +16,7 @@ std::string ListText(const std::vector<int64_t>& values);
 std::string EnumText(const WireMessage& message, const ProtoField& field, std::string_view prefix = "");
 // Replaces all characters except letters, digits, '_', '.' and '-' by '_'.
 std::string WordText(std::string_view text);
-// WordText, but also changes names that begin with "__" or without a letter, and names of element types, as XLA's
+// Like WordText, but also changes names that begin with "__" or without a letter, and names of element types, as XLA's
 // reader does.
 std::string SanitizedName(std::string_view name);
 

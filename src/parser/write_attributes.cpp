@@ -20,7 +20,7 @@ using Dot = proto::DotDimensionNumbers;
 using Ragged = proto::RaggedDotDimensionNumbers;
 using Solve = proto::TriangularSolveOptions;
 
-// An attribute's field in `message`, or without one in HloInstructionProto.
+// An attribute's field in `message` or, without a message, in HloInstructionProto.
 struct Place {
   std::string_view name;
   ProtoField field;
