@@ -72,7 +72,7 @@ bool SamePassName(std::string_view a, std::string_view b);
 // A usage error with the nearest names.
 Error UnknownPass(std::string_view name);
 
-// `--inject=pass:NAME:FAULT` plants these.
+// The faults that `--inject=pass:NAME:FAULT` can plant.
 std::span<const std::string_view> FaultsOf(std::string_view pass);
 
 }  // namespace hlo

@@ -65,7 +65,7 @@ std::vector<const Rule*> FindRules(std::string_view selector);
 // A usage error with the nearest ids.
 Error UnknownRule(std::string_view flag, std::string_view selector);
 
-// Limits and counts over a run.
+// Limits and counts of rules over a run.
 struct RuleBook {
   struct Entry {
     bool disabled = false;

@@ -20,7 +20,7 @@ class CallSites {
   int Count(const Computation& computation) const;
   // Must be called for each new instruction that calls computations.
   void Add(const Instruction& inst);
-  // Replaces a computation with other callers by a copy, whose instructions have no origin.
+  // If the computation in `slot` has other callers, replaces it by a copy, whose instructions have no origin.
   Computation& Own(Computation*& slot);
   // Copies the body of `callee` with these arguments into `caller` and returns the copy of the root. `control`, if not
   // null, receives copied loops, conditionals and calls.

@@ -114,7 +114,7 @@ bool HoldsAllOf(PrimitiveType to, PrimitiveType from) {
   return true;
 }
 
-// An operand with values that a narrow result type lacks is first rounded to it: docs/ops.md#accumulation.
+// An operand with values that a narrow result type lacks is first rounded to this type: docs/ops.md#accumulation.
 Instruction* AsOperand(Writer& w, Instruction* x, PrimitiveType result) {
   const PrimitiveType from = x->shape().type(), computed = ComputedIn(result);
   const bool is_rounded = from != result && computed != result && !HoldsAllOf(result, from);
@@ -159,8 +159,9 @@ Instruction* ExpandScaledDot(Instruction& inst) {
   return As(w, w.Add(Opcode::kDot, inst.shape().WithType(ComputedIn(type)), {lhs, rhs}, inst.attrs<DotAttrs>()), type);
 }
 
-// The rows of each group along the ragged dimension. `sizes` is [..., groups], with the other dimensions as dimensions
-// `before` of an array. With negative sizes several groups can contain a row, and `once` assigns it to the first one.
+// The rows of each group along the ragged dimension. `sizes` is [..., groups]. Its other dimensions correspond to
+// dimensions `before` of an array. With negative sizes several groups can contain a row, and `once` assigns it to the
+// first one.
 class Groups {
  public:
   Groups(Writer& w, Instruction& sizes, bool once) : sizes_(As(w, &sizes, PrimitiveType::kS64)) {
@@ -214,7 +215,7 @@ class Groups {
   Values begins_, ends_;  // The first row of each group, and the row after its last.
 };
 
-// `group` counts groups in rhs and is removed, or is -1.
+// `group` is the dimension of rhs that counts groups and is removed, or -1.
 DotAttrs DotOf(const RaggedDotAttrs& ragged, int64_t group) {
   DotAttrs attrs;
   attrs.lhs_batch = ragged.lhs_batch;

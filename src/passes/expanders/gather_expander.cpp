@@ -1,5 +1,5 @@
 // Expands a gather to a loop over its windows. A single window becomes a dynamic-slice, which clamps indices like a
-// gather. {simple_only=true} expands only these.
+// gather. {simple_only=true} expands only gathers of a single window.
 #include <algorithm>
 
 #include "passes/expanders/windows.h"

@@ -1,6 +1,6 @@
 // scatter_expander loops over the windows of a scatter in the order of the indices, so that every run gives the same
-// sums. {simple_only=true} expands only single windows, without a loop. gpu_scatter_expander expands only elements that
-// are too wide for atomic operations.
+// sums. {simple_only=true} expands only scatters of a single window, without a loop. gpu_scatter_expander expands only
+// scatters of elements that are too wide for atomic operations.
 #include <algorithm>
 
 #include "passes/expanders/windows.h"

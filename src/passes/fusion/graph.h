@@ -49,8 +49,8 @@ class FusionGraph {
   bool logging() const { return log_ != nullptr || logs_why_; }
   bool IsNeeded(const Instruction& inst) const { return position_[inst.place()] >= 0; }
 
-  // Opens a group that stores `root`. A fusion is merged with later members. `why` tells why the users' groups do not
-  // compute `root`.
+  // Opens a group that stores `root`. If `root` is a fusion, it is merged with later members. `why` tells why the
+  // users' groups do not compute `root`.
   GroupId Open(Instruction& root, const FusionNote* why = nullptr);
   // Lets `group` compute `producer` instead of reading it. `evaluations` counts the computed elements, with
   // repetitions.
@@ -124,7 +124,7 @@ class FusionGraph {
     const Instruction* inst;
   };
   struct Noted {
-    // `other` is kNoGroup for a note about `group` alone, and both for a note about `root` and all others.
+    // `other` is kNoGroup for a note about `group` alone, and both are kNoGroup for a note about `root` and all others.
     GroupId group, other;
     const Instruction* root;  // Root of `other`, or else of `group`, at that time.
     FusionNote note;

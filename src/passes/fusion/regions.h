@@ -25,7 +25,7 @@ class RegionGraph {
  public:
   explicit RegionGraph(Computation& computation);
 
-  // Launches that may join others: operands before users, used, without control edges and side effects.
+  // Launches that may join others, operands before users. They are used, and have no control edges or side effects.
   const std::vector<Instruction*>& launches() const { return launches_; }
 
   const std::vector<Instruction*>& LaunchesOf(const Instruction& launch) { return members_[GroupOf(launch)]; }

@@ -130,7 +130,7 @@ class RowFusion {
     return counts;
   }
 
-  // Null if it is not in `launches`.
+  // The launch that computes `value`, or null if it is not in `launches`.
   static const Instruction* MakerOf(Instruction& value, const std::vector<const Instruction*>& launches) {
     const Instruction* maker = LaunchOf(value);
     return std::ranges::find(launches, maker) != launches.end() ? maker : nullptr;

@@ -12,7 +12,7 @@
 namespace hlo {
 
 struct Walk {
-  Shape iteration;               // Row-major, of the reduces' operand or the roots.
+  Shape iteration;               // Row-major dimensions of the reduces' operand or the roots.
   std::vector<int64_t> reduced;  // Dimensions of `iteration`.
   bool reduces = false;
   int64_t instructions = 0;

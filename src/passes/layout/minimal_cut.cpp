@@ -1,5 +1,5 @@
 // The largest flow from kFirst to kSecond equals the cost of the cheapest cut (Ford and Fulkerson). Shortest paths find
-// it (Dinic, 1970). Finally reachable nodes are on the first side.
+// it (Dinic, 1970). In the end, reachable nodes are on the first side.
 #include "passes/layout/minimal_cut.h"
 
 #include <algorithm>

@@ -12,8 +12,8 @@ namespace hlo {
 // The only dot or convolution of the call, or null.
 const Instruction* ProductOf(const Instruction& call);
 
-// A library call whose convolution reads two row-major operands of the call that nothing else there reads. `input` and
-// `filter` are their operand numbers.
+// A library call whose convolution reads two row-major operands of the call that nothing else in the call reads.
+// `input` and `filter` are their operand numbers.
 struct ConvolutionCall {
   const Instruction* convolution = nullptr;  // Null for other calls.
   int64_t input = 0, filter = 0;

@@ -1,5 +1,5 @@
-// Expands the product of a vector and a matrix that is converted only for it to a reduction, which converts elements as
-// it reads them. A library needs the converted matrix in memory.
+// Expands the product of a vector and a matrix to a reduction, if the matrix is converted only for this product. The
+// reduction converts elements as it reads them. A library needs the converted matrix in memory.
 //
 // No preset has this pass: presets optimise for a GPU, and on the host checking a long sum takes much longer than
 // checking a product.

@@ -5,7 +5,7 @@
 namespace hlo {
 namespace {
 
-// The atoms of each dimension and role, preceded by their number.
+// Appends the atoms of each dimension and role, preceded by their number.
 void AppendSplit(std::vector<int64_t>& key, const ArraySplit& split) {
   const auto append = [&](const auto& atoms) {
     key.push_back(std::ssize(atoms));

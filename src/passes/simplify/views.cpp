@@ -58,7 +58,7 @@ Result<Instruction*> SliceWithoutStride(Instruction& inst, const PassContext&) {
   return changed ? Replace(inst, Opcode::kSlice, {&inst.operand(0)}, SliceAttrs{ranges}) : nullptr;
 }
 
-// The slice must be whole rows.
+// The slice must be whole rows of x.
 Result<Instruction*> SliceOfReshape(Instruction& inst, const PassContext&) {
   Instruction& reshape = inst.operand(0);
   if (!reshape.Is(Opcode::kReshape) || !IsStatic(reshape) || inst.shape().rank() == 0) return nullptr;
@@ -386,7 +386,7 @@ Result<Instruction*> CopyOfReshape(Instruction& inst, const PassContext&) {
 
 // ---- Where layouts are given (is_layout_sensitive) -----------------------------------------------------------------
 
-// Dimensions in memory order, outermost first, without size 1. nullopt for tiled layouts and dynamic ones.
+// Dimensions in memory order, outermost first, without size 1. nullopt for tiled layouts and dynamic dimensions.
 std::optional<std::vector<int64_t>> InMemory(const Shape& shape) {
   if (shape.HasDynamicDims() || !(shape.layout().tiling == DefaultLayout(shape.rank()).tiling)) return std::nullopt;
   std::vector<int64_t> dims;
