@@ -169,7 +169,7 @@ class MatrixKernel {
     WriteFactor(failed.Get(), turns, conjugates);
   }
 
-  // `failed` is the first column that failed, from 1, or 0.
+  // `failed` is the first column that failed, counted from 1, or 0.
   void WriteFactor(Value failed, bool turns, bool conjugates) {
     const Value nan = k_.Constant(type_, std::numeric_limits<double>::quiet_NaN()), zero = k_.Constant(type_, 0.0);
     const Value at = Convert(failed, Type::kIndex) - 1;

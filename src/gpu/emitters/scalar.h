@@ -23,7 +23,7 @@ void StoreElement(kernel::Array array, kernel::Value offset, std::span<const ker
 
 // The bits of `value` as a type of equal width. A pred is the byte 0 or 1.
 kernel::Value EmitBits(kernel::Value value, kernel::Type type);
-// Part `part` of the bits, from the low end, and the inverse.
+// Part `part` of the bits, counted from the low end, and the inverse.
 kernel::Value PartOfBits(kernel::Value value, kernel::Value part, kernel::Type type);
 kernel::Value JoinedBits(std::span<const kernel::Value> parts, kernel::Type type);
 

@@ -51,8 +51,8 @@ class Merger {
   }
 
  private:
-  // Two places of the result, from the start of the pair of runs, and how many places before each come from the left
-  // run.
+  // Two places of the result, counted from the start of the pair of runs, and how many places before each come from the
+  // left run.
   struct Cuts {
     Variable low, low_left, high, high_left;
   };
