@@ -75,7 +75,7 @@ Result<Api> LoadApi(const std::vector<std::string>& search) {
   TRY(library.Complete());
   api.omp_set_num_threads =
       reinterpret_cast<void (*)(int)>(library.Find("omp_set_num_threads"));  // In oneDNN's own libgomp.
-  // oneDNN reads this only at its first use.
+  // oneDNN reads this setting only at its first use.
   if (const int isa = MaxIsa(); isa != kIsaAll) {
     if (const int status = api.set_max_cpu_isa(isa)) FAIL(Failed("dnnl_set_max_cpu_isa", status));
   }
