@@ -179,7 +179,7 @@ class Finder {
     return {};
   }
 
-  // Lets the kernel of `next` overwrite the state element, unless a later read could see the new value.
+  // Lets the kernel that computes `next` overwrite the state element, unless a later read could see the new value.
   void PlaceOnState(const Instruction& next, int64_t element, const StateReaders& readers) {
     const Instruction& named = WithoutNames(next);
     const bool is_element = named.Is(Opcode::kGetTupleElement);

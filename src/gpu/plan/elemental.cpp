@@ -209,7 +209,7 @@ Result<IndexExpr> ElementGraph::Loaded(const Instruction& inst, std::vector<Inde
   return it->second;
 }
 
-// The instruction of the result, and its result number.
+// The instruction that computes the result, and its result number.
 std::pair<const Instruction*, int64_t> ElementGraph::SourceOf(const Instruction& inst, int64_t result) const {
   const Instruction* source = &inst;
   for (;;) {
