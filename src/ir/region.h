@@ -40,7 +40,7 @@ inline bool IsRegion(const Instruction& inst) { return !RegionOf(inst).empty(); 
 // Callees first.
 std::vector<Computation*> ComputationsOfKernels(const Module& module);
 
-// Takes over the name of `inst`, which the caller must remove.
+// The new instruction takes over the name of `inst`, which the caller must remove.
 Instruction& AddInPlaceOf(Computation& computation, const Instruction& inst, std::span<Instruction* const> operands);
 
 // Adds one fusion of the region's kernels and library products, or for statistics a library call of a convolution.
