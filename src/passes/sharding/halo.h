@@ -17,7 +17,7 @@ struct Halo {
   int64_t own = 0;                // Rows of each part, with padding of the last ones.
   bool is_mirrored = false;       // Part p reads around part parts - 1 - p instead of p.
   int64_t before = 0, after = 0;  // Received from the parts before and after.
-  int64_t low = 0, high = 0;      // Rows without data needed beyond those.
+  int64_t low = 0, high = 0;      // Rows without data that are needed beyond `before` and `after`.
   int64_t rows = 0;               // Rows read by each part.
   int64_t first = 0, step = 0;    // Part p reads from row first + step * p of the whole.
   int64_t start = 0,
