@@ -334,8 +334,6 @@ Result<Output> OutputOf(const std::string& path, const OptFlags& f, const Pipeli
   std::vector<Diagnostic> warnings;
   const auto module = TRY(LoadModule(path, f.load, &warnings));
   if (!warnings.empty()) Note(f, SummaryOf(warnings, path));
-  const std::string partitions = TakePartitionsOfShardings(*module, f.load);
-  if (!partitions.empty()) Note(f, partitions);
   const int64_t filled = TRY(FillElided(*module, f.load, /*seed=*/0));
   if (filled > 0) Note(f, FilledText(filled, f.load));
   TRY(MakeReproducerDirectory(f.run.reproducer));

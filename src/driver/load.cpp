@@ -13,10 +13,7 @@
 #include "driver/bundle.h"
 #include "driver/dump/dump_index.h"
 #include "interp/arguments/arguments.h"
-#include "interp/devices/manual_regions.h"
 #include "interp/interpreter.h"
-#include "ir/mesh/axes.h"
-#include "ir/mesh/unpartitioned.h"
 #include "ir/opcode_set.h"
 #include "ir/verifier/verifier.h"
 #include "parser/read_proto.h"
@@ -251,16 +248,6 @@ Result<std::unique_ptr<Module>> LoadModule(const std::string& path, const LoadOp
 Result<std::unique_ptr<Module>> LoadModule(const std::shared_ptr<const SourceText>& text, const LoadOptions& options,
                                            std::vector<Diagnostic>* warnings) {
   return ReadAndVerify(text, ParseOptionsOf(options), options, warnings);
-}
-
-std::string TakePartitionsOfShardings(Module& module, const LoadOptions& options) {
-  ModuleHeader& header = module.header;
-  if (options.num_partitions > 0 || header.num_partitions > 1) return "";
-  const int64_t partitions = IsUnpartitioned(module) ? Axes::Of(module).devices() : PartitionsOfManualRegions(module);
-  if (partitions <= 1) return "";
-  header.num_partitions = partitions;
-  if (header.propagation_to_output.text.empty()) header.propagation_to_output.text = "{true}";
-  return Str("the header has no number of partitions, so that of the shardings is used: --num_partitions=", partitions);
 }
 
 Result<int64_t> FillElided(Module& module, const LoadOptions& options, uint64_t seed, int64_t memory_limit) {

@@ -50,11 +50,6 @@ Result<std::unique_ptr<Module>> LoadModule(const std::shared_ptr<const SourceTex
 Result<int64_t> FillElided(Module& module, const LoadOptions& options, uint64_t seed, int64_t memory_limit = 0);
 std::string FilledText(int64_t count, const LoadOptions& options);
 
-// JAX passes the number of partitions, and the permission to split results, beside the text that
-// `lower(...).as_text("hlo")` returns. Without a number in the header or in `options`, takes both from the shardings.
-// Returns a sentence about it, or "".
-std::string TakePartitionsOfShardings(Module& module, const LoadOptions& options);
-
 // A line such as "3 warnings: W004, W010; ...", or "".
 std::string SummaryOf(std::span<const Diagnostic> warnings, const std::string& path);
 

@@ -23,7 +23,9 @@
 #include "driver/run/tuning.h"
 #include "gpu/plan/planner.h"
 #include "interp/arguments/argument_files.h"
+#include "interp/devices/manual_regions.h"
 #include "ir/fusion_plan.h"
+#include "ir/mesh/unpartitioned.h"
 #include "ir/module.h"
 #include "ir/region.h"
 
@@ -66,6 +68,18 @@ Result<T*> Keep(std::optional<T>& kept, Make make) {
     kept = std::move(*made);
   }
   return &*kept;
+}
+
+// With a shard_map of GSPMD, only the manual regions have the number of partitions.
+void TakePartitions(Module& module, const LoadOptions& options, std::vector<std::string>* notes) {
+  if (options.num_partitions > 0 || module.header.num_partitions > 1) return;
+  if (!TakePartitionsOfShardings(module)) {
+    const int64_t partitions = PartitionsOfManualRegions(module);
+    if (partitions <= 1) return;
+    module.header.num_partitions = partitions;
+  }
+  notes->push_back(Str("the header has no number of partitions, so that of the shardings is used: --num_partitions=",
+                       module.header.num_partitions));
 }
 
 Error WithAdvice(Error error, const Module& module) {
@@ -188,8 +202,7 @@ Result<const InputModule*> Experiment::Input() {
     input.filled_constants =
         TRY(FillElided(*input.module, options_.load, static_cast<uint64_t>(options_.seed), options_.memory_limit));
     if (input.filled_constants > 0) input.notes.push_back(FilledText(input.filled_constants, options_.load));
-    std::string partitions = TakePartitionsOfShardings(*input.module, options_.load);
-    if (!partitions.empty()) input.notes.push_back(std::move(partitions));
+    TakePartitions(*input.module, options_.load, &input.notes);
     return input;
   });
 }

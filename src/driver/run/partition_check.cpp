@@ -403,7 +403,7 @@ Result<const Literal*> ExpectedOf(Experiment& experiment) {
 
 Status JudgePartition(Experiment& experiment, RunReport* report) {
   const Module& input = *TRY(experiment.Input())->module;
-  if (!SplitsArrays(input)) return {};
+  if (input.header.num_partitions <= 1 || !SplitsArrays(input)) return {};
   const RunArguments& arguments = *TRY(experiment.Arguments());
   std::string why_not = report->reference_skipped;
   if (why_not.empty() && PartitionsDiffer(arguments.by_device, input.header.num_partitions))

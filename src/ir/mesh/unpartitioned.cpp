@@ -29,8 +29,9 @@ bool IsUnpartitioned(const Module& module) {
 }
 
 bool SplitsArrays(const Module& module) {
-  if (module.header.num_partitions <= 1 || !IsUnpartitioned(module)) return false;
+  if (!IsUnpartitioned(module)) return false;
   const Axes axes = Axes::Of(module);
+  if (axes.devices() <= 1) return false;
   const auto is_split = [&](const std::optional<StatedSharding>& stated, const Shape& shape) {
     if (!stated || !shape.IsArray()) return false;
     const auto split = axes.Read(stated->sharding, shape.rank());
@@ -47,6 +48,16 @@ bool SplitsArrays(const Module& module) {
     }
   }
   return false;
+}
+
+bool TakePartitionsOfShardings(Module& module) {
+  ModuleHeader& header = module.header;
+  if (header.num_partitions > 1 || !IsUnpartitioned(module)) return false;
+  const int64_t partitions = Axes::Of(module).devices();
+  if (partitions <= 1) return false;
+  header.num_partitions = partitions;
+  if (header.propagation_to_output.text.empty()) header.propagation_to_output.text = "{true}";
+  return true;
 }
 
 }  // namespace hlo

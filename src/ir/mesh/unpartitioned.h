@@ -13,8 +13,13 @@ inline constexpr char kPartitionedAttribute[] = "hlokit.partitioned";
 // of XLA's partitioner, or collectives between partitions outside of manual regions.
 bool IsUnpartitioned(const Module& module);
 
-// Whether the module is for several partitions, is unpartitioned, and states a split of an array over them.
+// Whether the module is unpartitioned, and states a split of an array over several partitions.
 bool SplitsArrays(const Module& module);
+
+// JAX passes the number of partitions, and the permission to split results, beside the text that
+// `lower(...).as_text("hlo")` returns. If the header of an unpartitioned module has no number, takes both from the
+// shardings. Returns whether it did.
+bool TakePartitionsOfShardings(Module& module);
 
 }  // namespace hlo
 

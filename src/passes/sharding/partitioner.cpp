@@ -321,6 +321,7 @@ Result<Instruction*> Partitioner::GspmdRegionBorder(Local& local, const Instruct
   const bool begins = MarkerOf(inst) == Marker::kShard;
   const Instruction &whole = begins ? inst.operand(0) : inst, &part = begins ? inst : inst.operand(0);
   const ArraySplit outside = TRY(SplitOf(whole, 0));
+  if (TRY(SplitOf(part, 0)).manual != axes_.All()) FAIL(Refused(inst, "has a value inside that is not manual"));
   if (axes_.LocalShape(whole.shape(), outside).dims() != part.shape().dims())
     FAIL(Refused(inst, Str("has parts of another shape than ", axes_.Text(outside), " gives")));
   return local.values.at(&inst.operand(0));

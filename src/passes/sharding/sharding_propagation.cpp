@@ -80,7 +80,7 @@ bool ReplaceMarkers(Computation& computation) {
 
 Result<bool> PropagateShardings(Module& module, const PassContext& context) {
   if (!IsUnpartitioned(module) || Axes::Of(module).devices() <= 1) return false;
-  bool changed = false;
+  bool changed = TakePartitionsOfShardings(module);
   for (Computation* computation : ComputationsOnArrays(module)) changed |= PrepareForPropagation(*computation);
   Propagation propagation(module);
   propagation.Run(context.fuel);
