@@ -120,16 +120,6 @@ bool AddsOverDevices(const Instruction& inst) {
   return HowOf(inst) == How::kSum && inst.attributes().GetIf<CollectiveAttrs>() != nullptr;
 }
 
-// Terms of one result. For a scatter, updates divided by destinations.
-double TermsOf(const Instruction& inst, std::span<const Literal> operands) {
-  if (AddsOverDevices(inst)) return static_cast<double>(operands.size());
-  if (!inst.Is(Opcode::kScatter)) return shadow::TermsOf(inst);
-  const auto elements = [](const Shape& shape) {
-    return static_cast<double>(std::max<int64_t>(1, shape.NumElements()));
-  };
-  return 1 + elements(inst.operand(2).shape()) / elements(inst.shape());
-}
-
 std::unique_ptr<Module> WithoutBatchNorms(const Module& module) {
   std::unique_ptr<Module> expanded = module.Clone();
   for (Computation* computation : expanded->Computations()) {
@@ -201,10 +191,12 @@ class Rounder {
     const PrimitiveType type = ComponentType(found->second);
     const bool narrow = SignificandBits(type) < SignificandBits(PrimitiveType::kF32);
     const PrimitiveType wider = narrow ? PrimitiveType::kF32 : type;
-    if (how == How::kSum) TRY(AddSumError(inst, operands, wider, way, dice, value));
+    const bool as_declared = way.Unit(0) < 0.5;
+    // A scatter may round after each update, as the interpreter does.
+    const PrimitiveType accumulator = as_declared && inst.Is(Opcode::kScatter) ? type : wider;
+    if (how == How::kSum) TRY(AddSumError(inst, operands, accumulator, way, dice, value));
     if (how == How::kTransform) AddTransformError(inst, wider, dice, value);
     if (inst.Is(kElementwise)) AddFunctionError(DefaultUlps(inst.opcode(), wider), wider, dice, value);
-    const bool as_declared = way.Unit(0) < 0.5;
     if (!as_declared && !narrow) return {};
     const PrimitiveType target = as_declared ? type : wider;
     RoundAll(value, target, dice);
@@ -238,8 +230,17 @@ class Rounder {
 
   Status AddSumError(const Instruction& inst, std::span<const Literal> operands, PrimitiveType accumulator,
                      const Dice& way, const Dice& dice, Literal& value) {
-    const double terms = TermsOf(inst, operands);
-    if (terms < 2) return {};
+    // Each element of a scatter has its own number of terms.
+    std::optional<Literal> counts;
+    if (inst.Is(Opcode::kScatter)) {
+      std::vector<Literal> ones(operands.begin(), operands.end());
+      for (Literal& one : ones) {
+        if (IsWide(one.shape())) std::ranges::fill(NumbersOf(one), 1.0);
+      }
+      counts = TRY(SumOf(inst, ones));
+    }
+    const double terms = AddsOverDevices(inst) ? static_cast<double>(operands.size()) : shadow::TermsOf(inst);
+    if (terms < 2 && !counts) return {};
     std::vector<Literal> squared(operands.begin(), operands.end());
     for (size_t i = 0; i < squared.size(); ++i) {
       // The first operand is not summed.
@@ -248,14 +249,21 @@ class Rounder {
     }
     Literal squares = TRY(SumOf(inst, squared));
     // Half of the runs use one chain, which has the largest errors. Others use a shorter one, down to a balanced tree.
-    const double longest = terms - 1, least = std::min(longest, std::log2(terms));
-    const double chain = way.Unit(1) < 0.5 ? longest : least * std::pow(longest / least, way.Unit(2));
+    const bool is_longest = way.Unit(1) < 0.5;
+    const double length = way.Unit(2);
+    const auto chain_of = [&](double terms) {
+      const double longest = terms - 1, least = std::min(longest, std::log2(terms));
+      return longest <= 0 || is_longest ? longest : least * std::pow(longest / least, length);
+    };
+    const double chain = chain_of(terms);
+    const std::span<double> of_element = counts ? NumbersOf(*counts) : std::span<double>();
     // A rounding is uniform over a step of at most 2 u of the number, so its rms is u / sqrt(3).
     const double each = 0.58 * RoundingTo(accumulator, false).relative;
     const std::span<double> q = NumbersOf(squares);
     const int64_t parts = PartsOf(squares);
     AddNoise(value, dice, [&](int64_t i, double s) {
-      return each * std::sqrt(std::max(0.0, chain * (s * s / 3 + q[parts * i] / 6)));
+      const double additions = counts ? chain_of(of_element[parts * i]) : chain;
+      return each * std::sqrt(std::max(0.0, additions * (s * s / 3 + q[parts * i] / 6)));
     });
     return {};
   }
@@ -352,7 +360,8 @@ std::optional<int64_t> CountFlips(const Literal& m, const Literal& t, double mos
 }
 
 // Roundings can move the number from which an integer was converted across a step. r is the number of changed elements
-// in t over the largest number in a run. It is infinite if an element of t is further from m than in any run.
+// in t over the largest number in a run. It is infinite if an element of t is more than 4 times as far from m as any
+// element of a run. That is about 8 times the rms, the limit for floats, because integers may be the bits of floats.
 EnsembleOutput JudgeIntegers(EnsembleOutput output, const Literal& m, std::span<const Literal> runs, const Literal& t) {
   double most = 0;
   int64_t most_flips = 0;
@@ -360,7 +369,7 @@ EnsembleOutput JudgeIntegers(EnsembleOutput output, const Literal& m, std::span<
     for (int64_t i = 0; i < output.elements; ++i) most = std::max(most, std::fabs(m.GetDouble(i) - run.GetDouble(i)));
   }
   for (const Literal& run : runs) most_flips = std::max(most_flips, *CountFlips(m, run, most));
-  const std::optional<int64_t> flips = CountFlips(m, t, most);
+  const std::optional<int64_t> flips = CountFlips(m, t, 4 * most);
   output.worst = !flips ? std::numeric_limits<double>::infinity()
                         : static_cast<double>(*flips) / static_cast<double>(std::max<int64_t>(1, most_flips));
   output.digits = -std::numeric_limits<double>::infinity();
