@@ -395,9 +395,11 @@ Result<std::vector<Literal>> RunTogether(const Module& module, const DeviceGrid&
   while (!ready.empty()) {
     const int device = ready.front();
     ready.pop_front();
+    if (options.on_device) options.on_device(device);
     std::optional<Literal> result = TRY(runners[device].Run());
     if (result) results[device] = std::move(*result);
     for (auto& [other, value] : rendezvous.TakeReady()) {
+      if (options.on_device) options.on_device(other);
       TRY(runners[other].Deliver(std::move(value)));
       ready.push_back(other);
     }

@@ -38,7 +38,9 @@ struct InterpretOptions {
   const std::atomic<bool>* stop = nullptr;  // True ends the run with kInterrupted.
   NanBits nan_bits = NanBits::kOwn;
 
-  // Called after each instruction, but not in scalar bodies such as a reducer.
+  // Called before a device of several runs or receives a value. Until the next call, the values are those of `device`.
+  std::function<void(int64_t device)> on_device;
+  // Called after each executed instruction, but not in scalar bodies such as a reducer.
   std::function<void(const Instruction&, const Literal&)> on_value;
   // May change a value, for runs with other roundings (ensemble.h). Among collectives only those that reduce call it:
   // once for each operand in each group, with the operands of all members.
