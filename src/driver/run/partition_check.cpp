@@ -12,9 +12,11 @@
 #include "base/text.h"
 #include "driver/command_line.h"
 #include "driver/inspect/collectives.h"
+#include "driver/inspect/source_place.h"
 #include "driver/inspect/text.h"
 #include "driver/optimize.h"
 #include "driver/run/oracles.h"
+#include "driver/run/partition_values.h"
 #include "driver/run/verdict.h"
 #include "driver/run/whole_results.h"
 #include "interp/compare/compare.h"
@@ -25,6 +27,7 @@
 #include "ir/mesh/parts.h"
 #include "ir/mesh/unpartitioned.h"
 #include "ir/module.h"
+#include "passes/sharding/partitioner.h"
 
 namespace hlo {
 namespace {
@@ -133,6 +136,7 @@ struct Judged {
   Verdict verdict = Verdict::kMatch;
   std::string text;
   std::optional<Comparison> comparison;  // Set for a mismatch of values.
+  bool rests_on_roundings = false;       // Or the verdict is open. Then a wrong value may be hidden.
 };
 
 class PartitionCheck {
@@ -157,13 +161,15 @@ class PartitionCheck {
     }
     const CollectiveReport collectives = CollectivesOf(**module);
     Judged judged = TRY(Judge(**module));
+    std::optional<Culprit> culprit;
+    if (judged.rests_on_roundings) culprit = TRY(ProvenFault(passes.runs, judged));
     report->partition = {.verdict = judged.verdict,
                          .devices = input_.header.replica_count * input_.header.num_partitions,
                          .collectives = collectives.all.runs,
                          .bytes = collectives.all.bytes,
                          .text = judged.text};
     if (judged.verdict != Verdict::kMismatch || report->culprit.kind != Culprit::Kind::kNone) return {};
-    report->culprit = TRY(Blame(passes.runs, std::move(judged)));
+    report->culprit = culprit ? std::move(*culprit) : TRY(Blame(passes.runs, std::move(judged)));
     return {};
   }
 
@@ -178,7 +184,7 @@ class PartitionCheck {
 
   // After the pass instance with the number `last`, or after all for -1.
   Result<std::unique_ptr<Module>> Partitioned(int last, PipelineReport* report) const {
-    std::unique_ptr<Module> module = input_.Clone();
+    std::unique_ptr<Module> module = input_.Clone(/*as_input=*/true);
     PipelineOptions options = {
         .passes = std::string(kPasses), .partitions = true, .opt_bisect_limit = last, .inject = Fault()};
     options.device = experiment_.options().pipeline.device;
@@ -238,6 +244,8 @@ class PartitionCheck {
                        });
   }
 
+  std::byte Padding() const { return std::byte{experiment_.options().poison_padding ? uint8_t{0xff} : uint8_t{0}}; }
+
   Result<InterpretOptions> Interpreter() const {
     InterpretOptions interpret = TRY(experiment_.Interpreter());
     interpret.outfeed = nullptr;  // Keeps the values that the run sent.
@@ -247,7 +255,7 @@ class PartitionCheck {
   // An error that only wrong values explain is a mismatch.
   Result<Judged> Judge(const Module& module) const {
     experiment_.progress().Stage("interpreting the partitioned program");
-    const std::byte padding{experiment_.options().poison_padding ? uint8_t{0xff} : uint8_t{0}};
+    const std::byte padding = Padding();
     const auto results = ResultsOf(module, TRY(Interpreter()), padding);
     if (!results) {
       const bool is_wrong = results.error().exit == ExitCode::kNo;
@@ -263,7 +271,7 @@ class PartitionCheck {
     Judged judged = TRY(Compare(module, expected_, *results->whole));
     if (judged.verdict == Verdict::kMismatch) TRY(CompareWithZeros(module, *results->whole, judged));
     if (judged.verdict == Verdict::kMatch && !results->notes.empty())
-      return Judged{Verdict::kInconclusive, results->notes.front(), {}};
+      return Judged{Verdict::kInconclusive, results->notes.front(), {}, /*rests_on_roundings=*/true};
     return judged;
   }
 
@@ -287,12 +295,14 @@ class PartitionCheck {
       if (!*roundings) why_not = (*roundings).error().message();
       else if (!(*roundings)->unsupported.empty()) why_not = (*roundings)->unsupported;
       else if (!IsSuspect(**roundings, within))
-        return Judged{Verdict::kMatch, Str(beyond, ", which roundings explain"), {}};
+        return Judged{Verdict::kMatch, Str(beyond, ", which roundings explain"), {}, /*rests_on_roundings=*/true};
     }
     if (why_not.empty() && AgreeInF64(module)) why_not = "both programs agree in f64";
     if (!why_not.empty())
-      return Judged{
-          Verdict::kInconclusive, Str(beyond, ", and whether roundings explain it is not known: ", why_not), {}};
+      return Judged{Verdict::kInconclusive,
+                    Str(beyond, ", and whether roundings explain it is not known: ", why_not),
+                    {},
+                    /*rests_on_roundings=*/true};
     const std::string why = Str(beyond, ", which roundings do not explain");
     if (within.verdict == Verdict::kMismatch) return Judged{Verdict::kMismatch, why, std::move(within)};
     return Judged{Verdict::kInconclusive, why, {}};
@@ -356,6 +366,51 @@ class PartitionCheck {
     return false;
   }
 
+  // The value whose parts are wrong first after an instance of spmd-partitioning.
+  Result<std::optional<WrongPart>> FirstWrongPart(const PassRun& run, const Module& before) const {
+    experiment_.progress().Stage("comparing the parts of all values");
+    const std::unique_ptr<Module> after = TRY(Partitioned(run.number, nullptr));
+    const std::unique_ptr<Module> sound = before.Clone();
+    Partitioner partitioner(*sound);
+    TRY(partitioner.Run());
+    const PartitionedPair pair = {.whole = before,
+                                  .local = *after,
+                                  .parts = partitioner.parts(),
+                                  .run = [&](const Module& module, const InterpretOptions& interpret) -> Status {
+                                    TRY(ResultsOf(module, interpret, Padding()));
+                                    return {};
+                                  }};
+    return FindWrongPart(pair, TRY(Interpreter()), experiment_.options().compare);
+  }
+
+  Culprit CulpritOf(const PassRun& run, std::string_view what, std::optional<Comparison> comparison) const {
+    return {.kind = Culprit::Kind::kPass,
+            .name = NameOf(run),
+            .text = Str(Describe(run), what, "\n                look:  hlo-opt --passes=", ShellWord(kPasses), " ",
+                        ShellWord(experiment_.path())),
+            .comparison = std::move(comparison)};
+  }
+
+  Culprit CulpritOf(const PassRun& run, WrongPart part) const {
+    const Instruction& value = InInput(*part.value);
+    Culprit culprit = CulpritOf(
+        run,
+        Str("\n                changed the value of '", value.name(), "' on device ", part.device, SourceAtEnd(value)),
+        std::move(part.comparison));
+    culprit.input = value.name();
+    return culprit;
+  }
+
+  // The instruction of the input with this value, or `value` itself if passes made it.
+  const Instruction& InInput(const Instruction& value) const {
+    for (const Computation* computation : input_.Computations()) {
+      for (const Instruction* inst : computation->instructions()) {
+        if (inst->id() == value.origin()) return *inst;
+      }
+    }
+    return value;
+  }
+
   // The first pass instance after which the results differ.
   Result<Culprit> Blame(std::span<const PassRun> runs, Judged judged) const {
     experiment_.progress().Stage("looking for the wrong pass");
@@ -368,13 +423,27 @@ class PartitionCheck {
       judged = std::move(after);
       break;
     }
-    Culprit culprit = {.kind = Culprit::Kind::kPass, .name = NameOf(*wrong)};
-    culprit.text =
-        Str(Describe(*wrong), judged.comparison ? FirstBadOutput(input_, *judged.comparison) : "",
-            "\n                look:  hlo-opt --passes=", ShellWord(kPasses), " ", ShellWord(experiment_.path()));
-    culprit.comparison = std::move(judged.comparison);
-    return culprit;
+    if (IsPartitioning(*wrong)) {
+      const std::unique_ptr<Module> before = TRY(Partitioned(wrong->number - 1, nullptr));
+      if (auto part = TRY(FirstWrongPart(*wrong, *before))) return CulpritOf(*wrong, std::move(*part));
+    }
+    const std::string first = judged.comparison ? FirstBadOutput(input_, *judged.comparison) : "";
+    return CulpritOf(*wrong, first, std::move(judged.comparison));
   }
+
+  // Searches for a value that no rounding explains. Roundings of other values may hide it in the results.
+  Result<std::optional<Culprit>> ProvenFault(std::span<const PassRun> runs, Judged& judged) const {
+    const auto run = std::ranges::find_if(runs, [](const PassRun& one) { return one.changed && IsPartitioning(one); });
+    if (run == runs.end()) return std::nullopt;
+    const std::unique_ptr<Module> before = TRY(Partitioned(run->number - 1, nullptr));
+    auto part = TRY(FirstWrongPart(*run, *before));
+    if (!part || !part->is_proven) return std::nullopt;
+    judged.verdict = Verdict::kMismatch;
+    judged.text = Str("'", InInput(*part->value).name(), "' has wrong parts, which no rounding explains");
+    return CulpritOf(*run, std::move(*part));
+  }
+
+  static bool IsPartitioning(const PassRun& run) { return run.pass->name == "spmd-partitioning"; }
 
   Experiment& experiment_;
   const Module& input_;

@@ -17,21 +17,15 @@ Literal CutPart(const Literal& whole, const Shape& local, const PartTable& table
   return part;
 }
 
-namespace {
-
-// Padding is undefined, so it may differ.
-bool AreEqual(const Literal& a, const Literal& b, const Part& box) {
-  if (std::ranges::equal(a.shape().dims(), box.size)) return a.BitEquals(b);
-  Shape shape = a.shape();
-  for (int64_t d = 0; d < shape.rank(); ++d) shape.SetDim(d, box.size[d]);
+Literal WithoutPadding(const Literal& part, std::span<const int64_t> sizes) {
+  if (std::ranges::equal(part.shape().dims(), sizes)) return part;
+  Shape shape = part.shape();
+  for (int64_t d = 0; d < shape.rank(); ++d) shape.SetDim(d, sizes[d]);
   const std::vector<int64_t> origin(shape.rank(), 0);
-  Literal left(shape), right(shape);
-  CopyBox(a, origin, left, origin, box.size);
-  CopyBox(b, origin, right, origin, box.size);
-  return left.BitEquals(right);
+  Literal valid(shape);
+  CopyBox(part, origin, valid, origin, sizes);
+  return valid;
 }
-
-}  // namespace
 
 JoinedParts JoinParts(std::span<const Literal* const> parts, const Shape& whole, const PartTable& table) {
   JoinedParts joined{.whole = Literal(whole), .differing = {}};
@@ -41,7 +35,9 @@ JoinedParts JoinParts(std::span<const Literal* const> parts, const Shape& whole,
     while (!table.HoldSamePart(first, device)) ++first;
     const Part box = table.PartOf(device, whole.dims());
     if (first == device) CopyBox(*parts[device], origin, joined.whole, box.start, box.size);
-    else if (!joined.differing && !AreEqual(*parts[first], *parts[device], box)) joined.differing = {first, device};
+    else if (!joined.differing &&
+             !WithoutPadding(*parts[first], box.size).BitEquals(WithoutPadding(*parts[device], box.size)))
+      joined.differing = {first, device};
   }
   return joined;
 }

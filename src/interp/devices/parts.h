@@ -19,6 +19,9 @@ namespace hlo {
 Literal CutPart(const Literal& whole, const Shape& local, const PartTable& table, int64_t device,
                 std::byte padding = std::byte{0});
 
+// The first elements of a part. The others are padding.
+Literal WithoutPadding(const Literal& part, std::span<const int64_t> sizes);
+
 struct JoinedParts {
   Literal whole;
   // Two devices with different bits in the same part, besides padding. The whole has the bits of the first device.

@@ -98,8 +98,19 @@ Magnitude MagnitudeOf(const Literal& literal) {
 void ExactPlan::Saw(const Instruction& inst, const Literal& value) {
   if (!exact()) return;
   ++instructions_;
-  if (value.shape().IsArray() && !IsComplex(value.shape().type())) seen_[&inst] = MagnitudeOf(value);
+  Keep(inst, value);
   reason_ = ReasonOf(inst);
+}
+
+void ExactPlan::Keep(const Instruction& inst, const Literal& value) {
+  if (value.shape().IsArray() && !IsComplex(value.shape().type())) seen_[&inst] = MagnitudeOf(value);
+}
+
+std::string ExactPlan::WhyRounds(const Instruction& inst, std::span<const Literal> operands, const Literal& value) {
+  ExactPlan plan;
+  for (size_t i = 0; i < operands.size(); ++i) plan.Keep(inst.operand(static_cast<int64_t>(i)), operands[i]);
+  plan.Keep(inst, value);
+  return plan.ReasonOf(inst);
 }
 
 Magnitude ExactPlan::Of(const Instruction& inst) {

@@ -5,6 +5,7 @@
 #define HLO_INTERP_SHADOW_EXACT_PLAN_H_
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <unordered_map>
 
@@ -31,6 +32,9 @@ class ExactPlan {
 
   void Saw(const Instruction& inst, const Literal& value);
 
+  // Why the instruction may round for these operands, or "".
+  static std::string WhyRounds(const Instruction& inst, std::span<const Literal> operands, const Literal& value);
+
   bool exact() const { return reason_.empty(); }
   // The first instruction that may round: "'dot.3' (dot): its terms add up to at most 2048, and bf16 has 8 bits".
   const std::string& reason() const { return reason_; }
@@ -39,6 +43,7 @@ class ExactPlan {
   bool zeros_have_signs() const { return !sums_; }
 
  private:
+  void Keep(const Instruction& inst, const Literal& value);
   std::string ReasonOf(const Instruction& inst);
   Magnitude Of(const Instruction& inst);
   std::string Fits(const Instruction& inst, const Magnitude& magnitude, const char* what) const;

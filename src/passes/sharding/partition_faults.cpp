@@ -14,14 +14,14 @@ namespace {
 // False if the fault does not fit. Then nothing has changed.
 using PlantFault = bool (*)(Instruction& inst);
 
-bool ReplaceByCopyOf(Instruction& inst, Instruction& value) {
-  inst.ReplaceAllUses(inst.computation().AddLike(inst, Opcode::kCopy, inst.shape(), {&value}));
-  return true;
-}
-
 // Each device keeps its own term of a sum.
 bool DroppedSum(Instruction& inst) {
-  return inst.Is(Opcode::kAllReduce) && inst.operand_count() == 1 && ReplaceByCopyOf(inst, inst.operand(0));
+  if (!inst.Is(Opcode::kAllReduce)) return false;
+  const ModuleHeader& header = inst.module().header;
+  std::vector<std::vector<int64_t>> groups(header.replica_count * header.num_partitions);
+  for (size_t device = 0; device < groups.size(); ++device) groups[device] = {static_cast<int64_t>(device)};
+  inst.mutable_attrs<CollectiveAttrs>().replica_groups = {.groups = std::move(groups)};
+  return true;
 }
 
 // Each device sends to the neighbour of the right device.
@@ -68,7 +68,9 @@ bool DependsOnDevice(const Instruction& inst, std::set<int>* seen) {
 bool ForgottenMask(Instruction& inst) {
   std::set<int> seen;
   const bool is_mask = inst.Is(Opcode::kSelect) && DependsOnDevice(inst.operand(0), &seen);
-  return is_mask && ReplaceByCopyOf(inst, inst.operand(1));
+  if (!is_mask) return false;
+  inst.SetOperand(2, inst.operand(1));
+  return true;
 }
 
 constexpr std::pair<std::string_view, PlantFault> kFaults[] = {{"dropped_sum", DroppedSum},

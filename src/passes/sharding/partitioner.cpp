@@ -164,6 +164,7 @@ Result<Computation*> Partitioner::Partitioned(const Computation& computation) {
   for (const Instruction* inst : computation.instructions()) {
     const auto value = local.values.find(inst);
     if (value == local.values.end()) continue;
+    parts_.emplace_back(inst->id(), value->second->id());
     for (const Instruction* before : inst->control_predecessors()) {
       Instruction& earlier = *local.values.at(before);
       if (&earlier != value->second) value->second->AddControlPredecessor(earlier);

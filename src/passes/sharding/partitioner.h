@@ -30,6 +30,8 @@ class Partitioner {
 
   // Arrays that each device gathers whole, with the op that needs them.
   const std::vector<std::string>& gathered() const { return gathered_; }
+  // The ids of each old instruction and of the one that is its part.
+  const std::vector<std::pair<int, int>>& parts() const { return parts_; }
 
  private:
   using Atoms = PartWriter::Atoms;
@@ -82,6 +84,7 @@ class Partitioner {
   CollectiveSupply supply_;
   std::unordered_map<const Computation*, Computation*> partitioned_;
   std::vector<std::string> gathered_;
+  std::vector<std::pair<int, int>> parts_;
 };
 
 }  // namespace hlo
