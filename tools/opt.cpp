@@ -288,6 +288,7 @@ Status PrintReports(const PipelineReport& report, const OptFlags& f, const Obser
   for (const std::string& finding : FindingsOf(report)) std::fprintf(stderr, "warning: %s\n", finding.c_str());
   for (const std::string& end : report.unmet) Note(f, Str(end, ": no such pass instance ran"));
   for (const std::string& note : observers.watch.Notes()) Note(f, note);
+  for (const std::string& note : report.notes) Note(f, note);
   if (const std::string todo = TodoText(report); !todo.empty()) Note(f, todo);
   if (f.time_passes) std::fputs(TimesText(report, *f.time_passes).c_str(), stderr);
   if (!observers.stats) return {};

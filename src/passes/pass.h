@@ -6,6 +6,8 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/result.h"
 #include "ir/device_description.h"
@@ -24,7 +26,9 @@ struct PassContext {
   int64_t* fuel = nullptr;
   RuleBook* rules = nullptr;     // Null for no limits (rewrite.h).
   FusionLog* fusions = nullptr;  // May be null (fusion/log.h).
-  // A planted fault (FaultsOf), or "". Only tests of the judging tools set it.
+  // Receives sentences about the module for the user. May be null.
+  std::vector<std::string>* notes = nullptr;
+  // A planted fault of this pass (FaultsOf), or "". Only tests of the judging tools set it.
   std::string_view fault;
 
   template <class Options>
@@ -33,7 +37,11 @@ struct PassContext {
     return given == nullptr ? Options() : *given;
   }
 
-  // False if no fuel is left.
+  void Note(std::string text) const {
+    if (notes != nullptr) notes->push_back(std::move(text));
+  }
+
+  // Returns false if no fuel is left.
   bool ConsumeFuel() const {
     if (fuel == nullptr) return true;
     if (*fuel <= 0) return false;

@@ -79,7 +79,8 @@ struct PipelineReport {
   int items = 0;                    // Passes in the text, except behind closed gates.
   std::vector<std::string> todo;    // Passes in the text that hlokit lacks.
   int planted = 0;                  // Instances that the planted fault changed.
-  std::vector<std::string> unmet;   // Limits not reached: "--stop_after=dce#9".
+  std::vector<std::string> notes;   // Of the passes, for the user. Each is listed once.
+  std::vector<std::string> unmet;   // Limits that were not reached: "--stop_after=dce#9".
 };
 
 std::shared_ptr<const SourceText> TextOf(const PipelineOptions& options);

@@ -3,6 +3,9 @@
 #include "base/json.h"
 #include "driver/inspect/source_place.h"
 #include "driver/inspect/text.h"
+#include "ir/mesh/unpartitioned.h"
+#include "passes/pipeline.h"
+#include "passes/sharding/propagation.h"
 
 namespace hlo {
 namespace {
@@ -15,10 +18,19 @@ std::string SplitText(const ShardingReport& report, const ShardingRow& row) {
   return row.split ? report.axes.Text(*row.split) : "?";
 }
 
+// Each computation must have one caller, because values of different callers may have different splits.
+std::vector<std::string> ConflictsOf(const Module& module) {
+  const std::unique_ptr<Module> flat = module.Clone();
+  for (const char* const pass : {"fusion-dissolver", "call-inliner", "flatten-call-graph"}) {
+    if (!RunOnePass(*flat, {.pass = FindPass(pass), .instance = 1}, {})) return {};
+  }
+  return Propagation(*flat).conflicts();
+}
+
 }  // namespace
 
 ShardingReport ShardingReportOf(const Module& module) {
-  ShardingReport report = {.module = &module, .axes = Axes::Of(module), .rows = {}};
+  ShardingReport report = {.module = &module, .axes = Axes::Of(module), .rows = {}, .conflicts = {}};
   report.is_partitioned = module.entry().name().ends_with("_spmd");
   for (const Computation* computation : module.Computations()) {
     for (const Instruction* inst : computation->Instructions()) {
@@ -41,6 +53,7 @@ ShardingReport ShardingReportOf(const Module& module) {
       });
     }
   }
+  if (!report.rows.empty() && IsUnpartitioned(module)) report.conflicts = ConflictsOf(module);
   return report;
 }
 
@@ -73,6 +86,7 @@ std::string ShardingsText(const ShardingReport& report, int64_t top) {
     begin = end;
   }
   if (!notes.empty()) out += Str("\nNot splits of this mesh:\n", Join(notes, ""));
+  if (!report.conflicts.empty()) out += Str("\nIgnored statements:\n  ", Join(report.conflicts, "\n  "), "\n");
   return out;
 }
 
@@ -101,6 +115,8 @@ std::string ShardingsJson(const ShardingReport& report) {
     else json.Key("why_not").Value(row.why_not);
     json.Key("local_shape").Value(row.local.ToString()).Key("bytes").Value(row.bytes).Close('}');
   }
+  json.Close(']').Key("conflicts").Open('[');
+  for (const std::string& conflict : report.conflicts) json.Value(conflict);
   return json.Close(']').Close('}').text() + "\n";
 }
 

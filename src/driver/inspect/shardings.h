@@ -28,8 +28,9 @@ struct ShardingReport {
   Axes axes;
   // XLA's partitioner made the module, so its shapes are per device.
   bool is_partitioned = false;
-  std::vector<ShardingRow> rows;  // Computations in text order.
-  int64_t values = 0;             // Arrays in the module, with and without a stated sharding.
+  std::vector<ShardingRow> rows;       // Computations in text order.
+  int64_t values = 0;                  // Arrays in the module, with and without a stated sharding.
+  std::vector<std::string> conflicts;  // Statements that sharding-propagation ignores, with those that it uses.
 };
 
 ShardingReport ShardingReportOf(const Module& module);

@@ -151,6 +151,7 @@ class PartitionCheck {
     for (PlantedFault& planted : report->planted) {
       if (planted.fault == Str("pass:", Fault())) planted.times += passes.planted;
     }
+    for (const std::string& note : passes.notes) report->notes.push_back(Str("partitioning: ", note));
     if (!module) {
       report->notes.push_back(Str("not partitioned: ", TextOf(module.error())));
       return {};

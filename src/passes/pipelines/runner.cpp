@@ -212,8 +212,11 @@ class Runner {
     const std::string name = NameOf(run);
     const AtHand at_hand("pass", name);
     run.options = item.options;
-    PassContext context{
-        .device = options_.device, .options = item.options, .rules = &book_, .fusions = options_.fusions};
+    PassContext context{.device = options_.device,
+                        .options = item.options,
+                        .rules = &book_,
+                        .fusions = options_.fusions,
+                        .notes = &report_.notes};
     if (const auto fuel = fuel_.find(&pass); fuel != fuel_.end()) context.fuel = &fuel->second;
     // A run on a copy without the fault shows whether the fault has an effect.
     std::unique_ptr<Module> sound;

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/log.h"
+#include "base/source_text.h"
 #include "base/text.h"
 #include "ir/markers.h"
 #include "ir/mesh/stated_shardings.h"
@@ -43,6 +43,14 @@ bool MaySplit(int64_t size, int64_t parts, bool is_alone) {
   return is_alone && 4 * ((size + parts - 1) / parts * parts) <= 5 * size;
 }
 
+// "'x' (model.hlo:12:3)"
+std::string WithPlace(const Instruction& inst) {
+  const auto& source = inst.module().source;
+  if (source == nullptr || inst.range().empty()) return Str("'", inst.name(), "'");
+  const SourceText::Place place = source->PlaceOf(inst.range().begin);
+  return Str("'", inst.name(), "' (", source->name(), ":", place.line, ":", place.column, ")");
+}
+
 // The booleans of {true,false,...}. One value means the same for all. Without values all are false.
 std::vector<bool> FlagsOf(const PropagationFlags& flags, size_t count) {
   const std::string_view text = flags.text;
@@ -78,7 +86,10 @@ Propagation::Propagation(const Module& module)
 // --------------------------------------------------------------------------------------------------
 
 void Propagation::ReadStated() {
+  // The caller knows the statements of the entry. They precede others about the same value.
+  for (const Instruction* inst : module_.entry().instructions()) ReadStatedOf(*inst);
   for (const Computation* computation : module_.Computations()) {
+    if (computation->IsEntry()) continue;
     for (const Instruction* inst : computation->instructions()) ReadStatedOf(*inst);
   }
 }
@@ -88,29 +99,41 @@ void Propagation::ReadStatedOf(const Instruction& inst) {
   for (size_t leaf = 0; leaf < stated.size(); ++leaf) {
     State& state = states_[classes_.Of(inst, static_cast<int64_t>(leaf))];
     if (!stated[leaf] || !state.is_array) continue;
-    // Shardy's attribute is the source of sharding=.
-    if (state.is_stated && stated[leaf]->by == StatedBy::kSharding) continue;
     const Sharding& sharding = stated[leaf]->sharding;
     auto split = axes_.Read(sharding, state.split.rank());
     if (!split) {
-      ignored_.push_back(Str("'", inst.name(), "': ", split.error().message()));
+      misfits_.push_back(Str(WithPlace(inst), ": ", split.error().message()));
       continue;
     }
+    if (state.stated_by != nullptr) {
+      // Shardy's attribute is the source of sharding=.
+      const bool is_ignored = stated[leaf]->by == StatedBy::kSharding;
+      if (state.split != *split)
+        conflicts_.push_back(is_ignored ? ConflictText(inst, *split, *state.stated_by, state.split)
+                                        : ConflictText(*state.stated_by, state.split, inst, *split));
+      if (is_ignored) continue;
+    }
     state.split = std::move(*split);
-    state.is_stated = true;
+    state.stated_by = &inst;
     for (int64_t dim = 0; dim < state.split.rank(); ++dim)
       state.open[dim] = sharding.kind == ShardingKind::kNamed && dim < std::ssize(sharding.named->dims) &&
                         sharding.named->dims[dim].open;
   }
 }
 
-// Parameters and results without a statement stay whole, unless the header allows splits.
+std::string Propagation::ConflictText(const Instruction& ignored, const ArraySplit& its_split, const Instruction& used,
+                                      const ArraySplit& split) const {
+  return Str(WithPlace(ignored), " states ", axes_.Text(its_split), ", but ", WithPlace(used), " states ",
+             axes_.Text(split), " for the same value");
+}
+
+// Parameters and results without a statement stay whole, unless the header allows other splits.
 void Propagation::CloseBorders() {
   const auto close = [&](const Instruction& inst, int64_t first, const PropagationFlags& flags, int64_t count) {
     const std::vector<bool> allowed = FlagsOf(flags, count);
     for (int64_t leaf = 0; leaf < count; ++leaf) {
       State& state = states_[classes_.Of(inst, first + leaf)];
-      if (!state.is_stated && !allowed[leaf]) state.open.assign(state.open.size(), false);
+      if (state.stated_by == nullptr && !allowed[leaf]) state.open.assign(state.open.size(), false);
     }
   };
   const ModuleHeader& header = module_.header;
@@ -192,7 +215,7 @@ bool Propagation::SpreadManual(const Op& op) {
   bool changed = false;
   for (const Tensor& tensor : op.tensors) {
     State& state = states_[tensor.state];
-    if (state.split.manual == manual || state.is_stated) continue;
+    if (state.split.manual == manual || state.stated_by != nullptr) continue;
     state.split.manual = manual;
     state.changed = step_;
     changed = true;

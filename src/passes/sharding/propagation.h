@@ -30,16 +30,19 @@ class Propagation {
   const ArraySplit& SplitOf(const Instruction& inst, int64_t leaf) const {
     return states_[classes_.Of(inst, leaf)].split;
   }
-  // Stated shardings that are ignored because the mesh lacks them, with the reason.
-  const std::vector<std::string>& ignored() const { return ignored_; }
+  // Stated shardings that are ignored: because the mesh does not have them, and because another statement is about the
+  // same value.
+  const std::vector<std::string>& misfits() const { return misfits_; }
+  const std::vector<std::string>& conflicts() const { return conflicts_; }
 
  private:
   // The split of all leaves in a class.
   struct State {
     ArraySplit split;
-    bool is_array = false, is_stated = false;
-    std::vector<bool> open;  // Whether atoms may be added, by dimension.
-    int64_t changed = 0;     // The step that changed it last.
+    bool is_array = false;
+    const Instruction* stated_by = nullptr;  // Null if no text states the split.
+    std::vector<bool> open;                  // Indexed by dimension: whether atoms may be added.
+    int64_t changed = 0;                     // The step that changed it last.
   };
   // A leaf of an op's operand or result.
   struct Tensor {
@@ -58,6 +61,8 @@ class Propagation {
 
   void ReadStated();
   void ReadStatedOf(const Instruction& inst);
+  std::string ConflictText(const Instruction& ignored, const ArraySplit& its_split, const Instruction& used,
+                           const ArraySplit& split) const;
   void CloseBorders();
   void AddOp(const Instruction& inst);
   bool Sweep(int level, bool aggressive, bool backward, int64_t* fuel);
@@ -72,7 +77,7 @@ class Propagation {
   std::vector<State> states_;
   std::vector<Op> ops_;  // Operands before users.
   int64_t step_ = 0;
-  std::vector<std::string> ignored_;
+  std::vector<std::string> misfits_, conflicts_;
 };
 
 }  // namespace hlo

@@ -1,5 +1,6 @@
 // sharding-propagation: gives each array a sharding that follows from the stated ones.
 #include "base/log.h"
+#include "base/text.h"
 #include "ir/control_edges.h"
 #include "ir/frontend_attributes.h"
 #include "ir/markers.h"
@@ -84,7 +85,15 @@ Result<bool> PropagateShardings(Module& module, const PassContext& context) {
   for (Computation* computation : ComputationsOnArrays(module)) changed |= PrepareForPropagation(*computation);
   Propagation propagation(module);
   propagation.Run(context.fuel);
-  for (const std::string& text : propagation.ignored()) VLOG(1, "ignored: ", text);
+  constexpr size_t kMostNotes = 5;
+  std::vector<std::string> ignored = propagation.misfits();
+  ignored.insert(ignored.end(), propagation.conflicts().begin(), propagation.conflicts().end());
+  for (size_t i = 0; i < ignored.size(); ++i) {
+    VLOG(1, "ignored: ", ignored[i]);
+    if (i < kMostNotes) context.Note(Str("a stated sharding is ignored: ", ignored[i]));
+  }
+  if (ignored.size() > kMostNotes)
+    context.Note(Str(ignored.size() - kMostNotes, " more stated shardings are ignored; --v=1 lists all"));
   for (Computation* computation : ComputationsOnArrays(module)) {
     for (Instruction* inst : computation->Instructions()) changed |= WriteSharding(propagation, *inst);
   }
