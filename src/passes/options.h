@@ -145,7 +145,17 @@ struct CombiningOptions {
   }
 };
 
-// Enable or disable rules of algsimp (algebraic_simplifier.cpp). Names and defaults are XLA's unless stated otherwise.
+struct PartitioningOptions {
+  int64_t max_gather = INT64_MAX;
+  static constexpr auto Fields() {
+    return std::tuple(Option("max_gather", &PartitioningOptions::max_gather,
+                             "largest number of bytes of an array that each device gathers whole; a larger one is an "
+                             "error (C040). 0 forbids all"));
+  }
+};
+
+// Options that enable or disable rules of algsimp. algebraic_simplifier.cpp has the mapping. Names and defaults are
+// XLA's unless stated otherwise.
 struct AlgebraOptions {
   bool is_layout_sensitive = false;
   bool rounding = false;
@@ -225,9 +235,10 @@ struct AlgebraOptions {
   }
 };
 
-using PassOptions = std::variant<NoPassOptions, AlgebraOptions, InliningOptions, FoldingOptions, SharingOptions,
-                                 MotionOptions, UnrollingOptions, ExpansionOptions, FusionOptions, SplittingOptions,
-                                 DotMergingOptions, GemmPaddingOptions, NormalizationOptions, CombiningOptions>;
+using PassOptions =
+    std::variant<NoPassOptions, AlgebraOptions, InliningOptions, FoldingOptions, SharingOptions, MotionOptions,
+                 UnrollingOptions, ExpansionOptions, FusionOptions, SplittingOptions, DotMergingOptions,
+                 GemmPaddingOptions, NormalizationOptions, CombiningOptions, PartitioningOptions>;
 
 struct OptionText {
   std::string_view name;

@@ -8,6 +8,7 @@
 #include "ir/factors/rule_builder.h"
 #include "ir/frontend_attributes.h"
 #include "ir/markers.h"
+#include "ir/mesh/device_values.h"
 #include "ir/mesh/parts.h"
 #include "ir/mesh/reshard.h"
 #include "ir/mesh/shardy_text.h"
@@ -118,7 +119,15 @@ void CopyCommon(const Instruction& from, Instruction& to) {
   to.SetCommon(std::move(common));
 }
 
-// Parts of a parameter and a result with different shapes cannot share a buffer.
+// Outside of manual regions, all devices have one value.
+Status CheckPartitionIds(const Module& module) {
+  const Instruction& root = module.entry().root();
+  const Instruction* const id = PartitionIdsOf(module)[root.id()];
+  if (id == nullptr) return {};
+  FAIL(Refused(*id, Str("is outside of a manual region, so the result '", root.name(), "' differs between devices")));
+}
+
+// A parameter and a result whose parts have other shapes cannot share their buffer.
 Status DropAliases(Module& module, const Computation& made) {
   std::vector<InputOutputAlias>& aliases = module.header.aliases;
   for (const InputOutputAlias& alias : aliases) {
@@ -133,6 +142,7 @@ Status DropAliases(Module& module, const Computation& made) {
 }  // namespace
 
 Status Partitioner::Run() {
+  TRY(CheckPartitionIds(module_));
   Computation& entry = module_.entry();
   for (const Computation* computation : ComputationsOnArrays(module_))
     partitioned_[computation] = TRY(Partitioned(*computation));
@@ -219,25 +229,52 @@ Result<Shape> Partitioner::LocalShapeOf(const Instruction& inst) const {
 }
 
 Result<Instruction*> Partitioner::InSplit(Local& local, const Instruction& inst, const ArraySplit& split,
-                                          const Instruction& reason) {
+                                          const Instruction& user) {
   const ArraySplit own = TRY(SplitOf(inst, 0));
   if (own == split) return local.values.at(&inst);
   for (const auto& [key, value] : local.resharded) {
     if (key.first == &inst && key.second == split) return value;
   }
-  Instruction* value = TRY(Changed(local, *local.values.at(&inst), own, split, inst.shape(), reason));
+  Instruction* value = TRY(Changed(local, *local.values.at(&inst), own, split, inst.shape(), inst, user));
   local.resharded.push_back({{&inst, split}, value});
   return value;
 }
 
 Result<Instruction*> Partitioner::Changed(Local& local, Instruction& value, const ArraySplit& from,
-                                          const ArraySplit& to, const Shape& whole, const Instruction& reason) {
+                                          const ArraySplit& to, const Shape& whole, const Instruction& array,
+                                          const Instruction& user) {
   if (from == to) return &value;
   const Result<ReshardPlan>& plan = plans_.Between(from, to, whole);
-  if (!plan) FAIL(Refused(reason, plan.error().message()));
-  if (plan->gathers_whole || (to.InDims().empty() && !from.InDims().empty()))
-    gathered_.push_back(Str("'", reason.name(), "' ", whole, ": ", axes_.Text(from), " to ", axes_.Text(to)));
-  return &EmitReshard(value, reason, *plan, axes_, local.digits, supply_);
+  if (!plan) FAIL(Refused(array, plan.error().message()));
+  const bool is_gathered = !from.InDims().empty() && (plan->gathers_whole || to.InDims().empty());
+  if (is_gathered && whole.ByteSize() > options_.max_gather) {
+    FAIL(ErrorAt(array, "C040",
+                 Str("each device would gather ", TextOf(array, whole, from, to, user),
+                     ", beyond max_gather=", options_.max_gather)));
+  }
+  if (plan->gathers_whole) gathered_.push_back({TextOf(array, whole, from, to, user), whole.ByteSize()});
+  return &EmitReshard(value, user, *plan, axes_, local.digits, supply_);
+}
+
+std::string Partitioner::TextOf(const Instruction& array, const Shape& whole, const ArraySplit& from,
+                                const ArraySplit& to, const Instruction& user) const {
+  return Str("'", array.name(), "' ", whole, " (", HumanBytes(static_cast<double>(whole.ByteSize())), ") for '",
+             user.name(), "' (", user.opcode(), "): ", axes_.Text(from), " to ", axes_.Text(to));
+}
+
+// Notes operands that the op needs whole along a dimension in which they are split.
+void Partitioner::NoteGathers(const Instruction& inst, const FactorRule& rule, const OpFit& fit,
+                              std::span<const ArraySplit> operands) {
+  const auto is_whole = [&](uint16_t f) { return rule.factors[f].kind == FactorKind::kWhole; };
+  for (int64_t i = 0; i < inst.operand_count(); ++i) {
+    const ArraySplit &from = operands[i], &to = fit.operands[i];
+    for (int64_t dim = 0; dim < from.rank(); ++dim) {
+      if (from.AtomsOf(dim).empty() || !std::ranges::all_of(rule.operands[i][0][dim], is_whole)) continue;
+      const Instruction& array = inst.operand(i);
+      gathered_.push_back({TextOf(array, array.shape(), from, to, inst), array.shape().ByteSize()});
+      break;
+    }
+  }
 }
 
 // ---- Instructions
@@ -264,7 +301,7 @@ Result<Instruction*> Partitioner::Constant(Local& local, const Instruction& inst
   }
   ArraySplit whole(split.rank());
   whole.manual = split.manual;
-  return Changed(local, local.to.AddConstant(inst.literal()), whole, split, inst.shape(), inst);
+  return Changed(local, local.to.AddConstant(inst.literal()), whole, split, inst.shape(), inst, inst);
 }
 
 // sharding-propagation gives operands and computations the same splits.
@@ -307,10 +344,11 @@ Result<Instruction*> Partitioner::RegionBorder(Local& local, const Instruction& 
     const ArraySplit at_border = WithManual(outside, manual, inside);
     if (begins) {
       Instruction& part = *TRY(InSplit(local, operand, outside, inst));
-      parts.push_back(TRY(Changed(local, part, at_border, inside, result, inst)));
+      parts.push_back(TRY(Changed(local, part, at_border, inside, result, inst, inst)));
     } else {
-      Instruction& part = *TRY(Changed(local, *local.values.at(&operand), inside, at_border, operand.shape(), inst));
-      parts.push_back(TRY(Changed(local, part, outside, TRY(SplitOf(inst, i)), result, inst)));
+      Instruction& part =
+          *TRY(Changed(local, *local.values.at(&operand), inside, at_border, operand.shape(), inst, inst));
+      parts.push_back(TRY(Changed(local, part, outside, TRY(SplitOf(inst, i)), result, inst, inst)));
     }
   }
   return inst.shape().IsTuple() ? &local.to.AddTuple(Operands(parts.begin(), parts.end())) : parts[0];
@@ -458,7 +496,7 @@ Result<Instruction*> Partitioner::ReducedOverParts(Local& local, PartWriter& wri
     };
     Instruction& leaf = inst.shape().IsTuple() ? local.to.AddGetTupleElement(value, i) : value;
     Instruction& own = writer.Add(Opcode::kReshape, with_parts(leaf.shape(), 1), {&leaf}, ReshapeAttrs());
-    gathered.push_back(TRY(Changed(local, own, from, to, with_parts(*leaves[i], parts), inst)));
+    gathered.push_back(TRY(Changed(local, own, from, to, with_parts(*leaves[i], parts), inst, inst)));
   }
   for (Instruction* const init : operands.subspan(arrays)) gathered.push_back(init);
   return &writer.Add(Opcode::kReduce, value.shape(), std::move(gathered),
@@ -472,7 +510,7 @@ Result<Instruction*> Partitioner::Picked(Local& local, PartWriter& writer, const
   const auto as = [&](Instruction& x, PrimitiveType other) -> Instruction& {
     return type == bits ? x : writer.Add(opcode, x.shape().WithType(other), {&x});
   };
-  return &as(*TRY(Changed(local, as(value, bits), from, to, inst.shape().WithType(bits), inst)), type);
+  return &as(*TRY(Changed(local, as(value, bits), from, to, inst.shape().WithType(bits), inst, inst)), type);
 }
 
 Result<Instruction*> Partitioner::InSplits(Local& local, const Instruction& inst, Instruction& value,
@@ -482,7 +520,7 @@ Result<Instruction*> Partitioner::InSplits(Local& local, const Instruction& inst
   const auto changed = [&](auto&& changed, Instruction& part, const Shape& whole) -> Result<Instruction*> {
     if (!whole.IsTuple()) {
       const size_t l = leaf++;
-      return Changed(local, part, from[l], to[l], whole, inst);
+      return Changed(local, part, from[l], to[l], whole, inst, inst);
     }
     std::vector<Instruction*> elements;
     for (int64_t i = 0; i < std::ssize(whole.elements()); ++i)
@@ -502,6 +540,7 @@ Result<Instruction*> Partitioner::ComputedInParts(Local& local, const Instructio
   const std::vector<ArraySplit> wanted = TRY(SplitsOf(inst));
   TRY(CheckManual(inst, operand_splits, wanted));
   const OpFit fit = FitOp(inst, rule, operand_splits, wanted, axes_, plans_);
+  NoteGathers(inst, rule, fit, operand_splits);
   std::vector<Instruction*> operands;
   for (int64_t i = 0; i < inst.operand_count(); ++i) {
     const Instruction& operand = inst.operand(i);

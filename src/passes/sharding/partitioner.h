@@ -14,6 +14,7 @@
 #include "ir/factors/local_op.h"
 #include "ir/mesh/axes.h"
 #include "ir/module.h"
+#include "passes/options.h"
 #include "passes/sharding/op_fit.h"
 #include "passes/sharding/part_writer.h"
 #include "passes/sharding/reshard_instructions.h"
@@ -22,14 +23,21 @@ namespace hlo {
 
 class Partitioner {
  public:
-  explicit Partitioner(Module& module) : module_(module), axes_(Axes::Of(module)), plans_(axes_), supply_(module) {}
+  explicit Partitioner(Module& module, const PartitioningOptions& options = {})
+      : module_(module), options_(options), axes_(Axes::Of(module)), plans_(axes_), supply_(module) {}
 
-  // Replaces the entry. The old computations become unreachable. Errors (U044): an array without a sharding of the
-  // module's mesh, an op with a side effect, or a change of a split that no collective makes.
+  // Replaces the entry. The old computations become unreachable. Errors: U044 for an array without a sharding of the
+  // module's mesh, an op with a side effect, partition-id outside of manual regions, or a change of a split that no
+  // collective makes. C040 for an array that is gathered whole and has more than max_gather bytes.
   Status Run();
 
-  // Arrays that each device gathers whole, with the op that needs them.
-  const std::vector<std::string>& gathered() const { return gathered_; }
+  // An array that each device gathers, although no sharding says so: its user needs all of a split dimension, or no
+  // other change of its split exists.
+  struct Gather {
+    std::string text;  // "'x' f32[8,8] (256 B) for 'y' (sort): [{a}, {}] to [{}, {}]"
+    int64_t bytes;
+  };
+  const std::vector<Gather>& gathered() const { return gathered_; }
   // The ids of each old instruction and of the one that is its part.
   const std::vector<std::pair<int, int>>& parts() const { return parts_; }
 
@@ -72,18 +80,22 @@ class Partitioner {
   Result<ArraySplit> SplitOf(const Instruction& inst, int64_t leaf) const;
   Result<std::vector<ArraySplit>> SplitsOf(const Instruction& inst) const;
   Result<Shape> LocalShapeOf(const Instruction& inst) const;
-  // The value of an array in the split that `reason` needs.
-  Result<Instruction*> InSplit(Local& local, const Instruction& inst, const ArraySplit& split,
-                               const Instruction& reason);
+  // The value of an array in another split, for `user`.
+  Result<Instruction*> InSplit(Local& local, const Instruction& inst, const ArraySplit& split, const Instruction& user);
   Result<Instruction*> Changed(Local& local, Instruction& value, const ArraySplit& from, const ArraySplit& to,
-                               const Shape& whole, const Instruction& reason);
+                               const Shape& whole, const Instruction& array, const Instruction& user);
+  std::string TextOf(const Instruction& array, const Shape& whole, const ArraySplit& from, const ArraySplit& to,
+                     const Instruction& user) const;
+  void NoteGathers(const Instruction& inst, const FactorRule& rule, const OpFit& fit,
+                   std::span<const ArraySplit> operands);
 
   Module& module_;
+  const PartitioningOptions options_;
   Axes axes_;
   ReshardPlans plans_;
   CollectiveSupply supply_;
   std::unordered_map<const Computation*, Computation*> partitioned_;
-  std::vector<std::string> gathered_;
+  std::vector<Gather> gathered_;
   std::vector<std::pair<int, int>> parts_;
 };
 
