@@ -35,7 +35,7 @@ const std::map<std::string, std::set<std::string>> kMayIncludeWithin = {
     {"ir/mesh", {"ir"}},
     {"ir/shapes", {"ir"}},
     {"ir/text", {"ir"}},
-    {"ir/verifier", {"ir", "ir/shapes"}},
+    {"ir/verifier", {"ir", "ir/mesh", "ir/shapes"}},
     {"interp", {"interp/devices", "interp/ops"}},
     {"interp/ops", {"interp"}},
     {"interp/calls", {"interp", "interp/ops"}},

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "ir/mesh/shardy_text.h"
 #include "parser/reader.h"
 
 namespace hlo {
@@ -17,10 +18,6 @@ bool IsPermutation(List values) {
     if (values[i] != static_cast<int64_t>(i)) return false;
   }
   return true;
-}
-
-bool Overlap(const Mesh& mesh, const AxisRef& a, const AxisRef& b) {
-  return a.axis == b.axis && a.before < b.before * mesh.SizeOf(b) && b.before < a.before * mesh.SizeOf(a);
 }
 
 bool Precedes(const AxisRef& a, const AxisRef& b) { return std::pair(a.axis, a.before) < std::pair(b.axis, b.before); }

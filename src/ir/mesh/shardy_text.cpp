@@ -184,6 +184,10 @@ bool ReadOne(Scanner& in, std::string_view meshes, NamedSharding& sharding) {
 
 }  // namespace
 
+bool Overlap(const Mesh& mesh, const AxisRef& a, const AxisRef& b) {
+  return a.axis == b.axis && a.before < b.before * mesh.SizeOf(b) && b.before < a.before * mesh.SizeOf(a);
+}
+
 std::vector<Mesh> ReadShardyMeshes(std::string_view text) {
   std::vector<Mesh> meshes;
   for (DefinedMesh& defined : ReadMeshes(text)) meshes.push_back(std::move(defined.mesh));

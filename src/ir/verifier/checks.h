@@ -82,7 +82,9 @@ void CheckHeader(Findings& findings);
 // A message about the fault of a layout, or "".
 std::string LayoutFault(const Shape& array);
 void CheckDeadlocks(Findings& findings);  // Only when strict.
+void CheckManualAxes(Findings& findings);
 void FindWarnings(Findings& findings);
+void FindDeviceWarnings(Findings& findings);
 
 // A rule for output_to_operand_aliasing: the operands and tuple elements exist and have equal shapes.
 struct AliasRule {

@@ -45,6 +45,7 @@ class Verifier {
       CheckLayoutConstraints(findings_);
       CheckBufferWriters(findings_);
       CheckHeader(findings_);
+      CheckManualAxes(findings_);
       if (findings_.strict()) CheckNames();
       if (findings_.strict() && module_.header.is_scheduled) CheckDeadlocks(findings_);
       if (warnings != nullptr && findings_.empty()) FindWarnings(findings_);

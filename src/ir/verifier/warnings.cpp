@@ -252,6 +252,7 @@ void WarnOfUnsharedMemory(Findings& findings) {
 void FindWarnings(Findings& findings) {
   const Module& module = findings.module();
   WarnOfUnsharedMemory(findings);
+  FindDeviceWarnings(findings);
   std::unordered_set<const Computation*> called;
   for (const Instruction* inst : findings.notable()) {
     for (const Computation* callee : CalledComputations(*inst)) called.insert(callee);
