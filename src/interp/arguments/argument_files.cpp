@@ -8,6 +8,7 @@
 #include "interp/devices/parts.h"
 #include "interp/elements.h"
 #include "ir/mesh/parts.h"
+#include "ir/mesh/unpartitioned.h"
 #include "ir/module.h"
 
 namespace hlo {
@@ -53,7 +54,19 @@ std::string HintOfParts(const Instruction& parameter, const Reading& reading, st
              "' of partition 1; a whole array is not divided, because ", why_not_cut);
 }
 
-// Cuts the partition's part out of a whole array. Returns nullopt and sets `why` if the array is a part or is not cut.
+// For an array of one partition.
+std::string HintOfOwn(const Instruction& parameter, int64_t leaf, const Shape& shape, const Reading& reading) {
+  if (IsUnpartitioned(reading.module)) return "the module is not partitioned, so each partition takes whole arrays";
+  const Sharding* const sharding = ShardingOfLeaf(parameter, leaf);
+  if (sharding == nullptr) return "all partitions take arrays of one shape";
+  const auto table = PartTable::Make(*sharding, shape.rank(), reading.module.header.num_partitions);
+  if (!table || !table->IsCut()) return "all partitions take arrays of one shape";
+  return Str("all parts have one shape. The whole array is ", table->WholesText(shape),
+             ", so the last parts may end with padding");
+}
+
+// Cuts the partition's part out of a whole array. Returns nullopt, and in `why` the reason, if the array is a part or
+// is not cut.
 Result<std::optional<Literal>> CutLeaf(const Instruction& parameter, int64_t leaf, const Shape& shape,
                                        const NpyArray& array, const std::string& where, const Reading& reading,
                                        std::string* why) {
@@ -116,9 +129,12 @@ Result<Literal> ReadParameter(const Instruction& parameter, const Shape& shape, 
     std::string why_not_cut;
     if (auto part = TRY(CutLeaf(parameter, number, shape, *array, where, reading, &why_not_cut)))
       return std::move(*part);
-    auto literal = LiteralFromNpy(*array, shape, wanted_by, where, reading.cast);
+    const bool is_own = reading.own.contains(array);
+    auto literal = LiteralFromNpy(
+        *array, shape, is_own ? Str(wanted_by, " of partition ", reading.partition) : wanted_by, where, reading.cast);
     if (literal || array->dims == shape.dims() || reading.module.header.num_partitions == 1) return literal;
-    FAIL(std::move(literal).error().Hint(HintOfParts(parameter, reading, why_not_cut)));
+    FAIL(std::move(literal).error().Hint(is_own ? HintOfOwn(parameter, number, shape, reading)
+                                                : HintOfParts(parameter, reading, why_not_cut)));
   }
   FAIL(NoKey(wanted_by, shape, reading.path, key, arrays, "'argN', the parameters' names, or 'N' are looked for"));
 }
