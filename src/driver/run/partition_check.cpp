@@ -438,6 +438,12 @@ class PartitionCheck {
     if (run == runs.end()) return std::nullopt;
     const std::unique_ptr<Module> before = TRY(Partitioned(run->number - 1, nullptr));
     auto part = TRY(FirstWrongPart(*run, *before));
+    if ((!part || !part->is_proven) && experiment_.options().args.empty()) {
+      // On integers more sums are exact.
+      Experiment integers = experiment_.With([](RunOptions& options) { options.input_profile = "exact"; });
+      const RunArguments& arguments = *TRY(integers.Arguments());
+      part = TRY(PartitionCheck(integers, input_, arguments, expected_).FirstWrongPart(*run, *before));
+    }
     if (!part || !part->is_proven) return std::nullopt;
     judged.verdict = Verdict::kMismatch;
     judged.text = Str("'", InInput(*part->value).name(), "' has wrong parts, which no rounding explains");
