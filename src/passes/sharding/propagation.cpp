@@ -264,7 +264,7 @@ bool Propagation::Extend(const Op& op, const Tensor& tensor, const AtomsByFactor
   State& state = states_[tensor.state];
   bool changed = false;
   for (int64_t dim = 0; dim < state.split.rank(); ++dim) {
-    if (!state.open[dim]) continue;
+    if (!state.open[dim] || tensor.shape->IsDynamic(dim)) continue;
     const DimFactors& factors = (*tensor.factors)[dim];
     for (size_t k = 0; k < factors.size(); ++k) {
       const Factor& factor = op.rule.factors[factors[k]];
