@@ -441,8 +441,8 @@ class PartitionCheck {
     if ((!part || !part->is_proven) && experiment_.options().args.empty()) {
       // On integers more sums are exact.
       Experiment integers = experiment_.With([](RunOptions& options) { options.input_profile = "exact"; });
-      const RunArguments& arguments = *TRY(integers.Arguments());
-      part = TRY(PartitionCheck(integers, input_, arguments, expected_).FirstWrongPart(*run, *before));
+      if (const auto arguments = integers.Arguments())
+        part = TRY(PartitionCheck(integers, input_, **arguments, expected_).FirstWrongPart(*run, *before));
     }
     if (!part || !part->is_proven) return std::nullopt;
     judged.verdict = Verdict::kMismatch;

@@ -37,8 +37,9 @@ struct PartitionedPair {
 };
 
 // A proven fault precedes others. Keeps values of `whole` up to a sixth of the memory limit, and compares only these.
-Result<std::optional<WrongPart>> FindWrongPart(const PartitionedPair& pair, InterpretOptions interpret,
-                                               const CompareOptions& compare);
+// Finds nothing if `whole` cannot be interpreted.
+std::optional<WrongPart> FindWrongPart(const PartitionedPair& pair, InterpretOptions interpret,
+                                       const CompareOptions& compare);
 
 }  // namespace hlo
 
