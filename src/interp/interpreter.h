@@ -38,7 +38,7 @@ struct InterpretOptions {
   const std::atomic<bool>* stop = nullptr;  // True ends the run with kInterrupted.
   NanBits nan_bits = NanBits::kOwn;
 
-  // Called before a device of several runs or receives a value. Until the next call, the values are those of `device`.
+  // Called before a device of several continues. Until the next call, the other functions are called for `device`.
   std::function<void(int64_t device)> on_device;
   // Called after each executed instruction, but not in scalar bodies such as a reducer.
   std::function<void(const Instruction&, const Literal&)> on_value;
