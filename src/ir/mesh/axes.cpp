@@ -71,11 +71,11 @@ std::optional<InDigits> DigitsOf(const NamedSharding& named, const DeviceOrder& 
   return result;
 }
 
-// The order of devices and their number, for shardings that have one.
+// The order of devices and their number, for shardings that have one. A mesh without axes has none: it is a single
+// device, or Shardy's empty mesh, on which each device of the module has the whole array.
 const DeviceOrder* OrderOf(const Sharding& sharding) {
   if (sharding.kind == ShardingKind::kTiled) return &sharding.tiles->devices;
-  if (sharding.kind == ShardingKind::kNamed && !sharding.named->mesh.single_device)
-    return &sharding.named->mesh.devices;
+  if (sharding.kind == ShardingKind::kNamed && !sharding.named->mesh.axes.empty()) return &sharding.named->mesh.devices;
   return nullptr;
 }
 
@@ -301,7 +301,7 @@ Result<ArraySplit> Axes::Read(const Sharding& sharding, int64_t rank) const {
   }
   const DeviceOrder* order = OrderOf(sharding);
   if (order == nullptr) {
-    split.only_device = sharding.named->mesh.single_device;  // Only a mesh with a single device has no order.
+    split.only_device = sharding.named->mesh.single_device;
     return split;
   }
   if (const int64_t devices = DevicesOf(*order); devices != devices_)

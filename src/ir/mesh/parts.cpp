@@ -100,7 +100,8 @@ Result<PartTable> PartTable::Make(const Sharding& sharding, int64_t rank, int64_
   table.counts_.assign(rank, 1);
   table.tile_of_.assign(devices, std::vector<int64_t>(rank, 0));
   const bool is_tiled = sharding.kind == ShardingKind::kTiled;
-  const bool is_named = sharding.kind == ShardingKind::kNamed && !sharding.named->dims.empty();
+  const bool is_named =
+      sharding.kind == ShardingKind::kNamed && !sharding.named->dims.empty() && !sharding.named->mesh.axes.empty();
   if (!is_tiled && !is_named) return table;
   const DeviceTiles dealt = is_tiled ? TilesOf(*sharding.tiles) : TilesOf(*sharding.named);
   if (static_cast<int64_t>(dealt.counts.size()) != rank)
