@@ -39,12 +39,20 @@ using ByDevice = std::vector<std::vector<Literal>>;
 // Cuts the leaves of a parameter's whole value for one partition after another.
 class Cutter {
  public:
-  Cutter(const Instruction& parameter, int64_t partitions) : parameter_(parameter), partitions_(partitions) {}
+  Cutter(const Instruction& parameter, int64_t partitions) : shape_(parameter.shape()) {
+    int64_t leaf = 0;
+    ForEachLeaf(shape_, [&](const ShapeIndex&, const Shape& shape) {
+      const Sharding* sharding = ShardingOfLeaf(parameter, leaf++);
+      auto& table = tables_.emplace_back();
+      if (sharding == nullptr || !shape.IsArray()) return;
+      if (auto made = PartTable::Make(*sharding, shape.rank(), partitions)) table = std::move(*made);
+    });
+  }
 
   Literal PartOf(const Literal& whole, int64_t partition, std::byte padding) {
     leaf_ = 0;
     padding_ = padding;
-    return PartAt(whole, parameter_.shape(), partition);
+    return PartAt(whole, shape_, partition);
   }
 
  private:
@@ -55,17 +63,15 @@ class Cutter {
         elements.push_back(PartAt(whole.elements()[i], shape.element(i), partition));
       return Literal::Tuple(std::move(elements));
     }
-    const Sharding* sharding = ShardingOfLeaf(parameter_, leaf_++);
-    if (sharding == nullptr || !shape.IsArray()) return whole;
-    const auto table = PartTable::Make(*sharding, shape.rank(), partitions_);
+    const std::optional<PartTable>& table = tables_[leaf_++];
     return table ? CutPart(whole, WithTypeOf(whole, shape), *table, partition, padding_) : whole;
   }
 
   // The whole value may be widened.
   static Shape WithTypeOf(const Literal& whole, const Shape& shape) { return shape.WithType(whole.shape().type()); }
 
-  const Instruction& parameter_;
-  int64_t partitions_;
+  const Shape& shape_;
+  std::vector<std::optional<PartTable>> tables_;  // By leaf. nullopt if each device gets the whole value.
   std::byte padding_{0};
   int64_t leaf_ = 0;
 };

@@ -34,6 +34,12 @@ Error NoKey(const std::string& wanted_by, const Shape& shape, const std::string&
       .Hint(Str("the keys of the file are ", Join(keys, ", "), "; ", advice));
 }
 
+// A whole array, and the part of each partition.
+struct WholeArray {
+  Literal value;
+  PartTable table;
+};
+
 struct Reading {
   const std::string& path;
   const Module& module;
@@ -41,8 +47,8 @@ struct Reading {
   const std::set<int64_t>& given;
   ArgsAre are = ArgsAre::kParts;
   int64_t partition = 0;
-  std::set<const NpyArray*> own = {};                    // Arrays for this device only.
-  std::map<const NpyArray*, Literal>* wholes = nullptr;  // Whole arrays that were read before.
+  std::set<const NpyArray*> own = {};                       // Arrays for this device only.
+  std::map<const NpyArray*, WholeArray>* wholes = nullptr;  // Whole arrays that were read before.
   bool* were_cut = nullptr;
 };
 
@@ -77,6 +83,8 @@ Result<std::optional<Literal>> CutLeaf(const Instruction& parameter, int64_t lea
     return std::nullopt;
   }
   if (reading.are == ArgsAre::kAuto && array.dims == shape.dims()) return std::nullopt;
+  const auto cut = [&](const WholeArray& whole) { return CutPart(whole.value, shape, whole.table, reading.partition); };
+  if (const auto known = reading.wholes->find(&array); known != reading.wholes->end()) return cut(known->second);
   const Sharding* sharding = ShardingOfLeaf(parameter, leaf);
   if (sharding == nullptr) {
     *why = Str("'", parameter.name(), "' has no sharding");
@@ -88,7 +96,7 @@ Result<std::optional<Literal>> CutLeaf(const Instruction& parameter, int64_t lea
     *why = std::move(reason);
     return std::nullopt;
   };
-  const auto table = PartTable::Make(*sharding, shape.rank(), reading.module.header.num_partitions);
+  auto table = PartTable::Make(*sharding, shape.rank(), reading.module.header.num_partitions);
   if (!table) return refuse(table.error().message());
   if (!table->IsCut()) {
     *why = "by its sharding each partition holds the whole array";
@@ -97,14 +105,10 @@ Result<std::optional<Literal>> CutLeaf(const Instruction& parameter, int64_t lea
   if (!table->Fits(array.dims, shape.dims()) || shape.HasDynamicDims())
     return refuse(
         Str("by its sharding ", shape, " is a part of ", table->WholesText(shape), ", but the array is ", array));
-  auto known = reading.wholes->find(&array);
-  if (known == reading.wholes->end()) {
-    Shape whole = Shape(shape.type(), Dims(array.dims.begin(), array.dims.end()));
-    known = reading.wholes->emplace(&array, TRY(LiteralFromNpy(array, whole, WantedBy(parameter), where, reading.cast)))
-                .first;
-  }
+  const Shape whole = Shape(shape.type(), Dims(array.dims.begin(), array.dims.end()));
+  Literal value = TRY(LiteralFromNpy(array, whole, WantedBy(parameter), where, reading.cast));
   *reading.were_cut = true;
-  return CutPart(known->second, shape, *table, reading.partition);
+  return cut(reading.wholes->emplace(&array, WholeArray{std::move(value), std::move(*table)}).first->second);
 }
 
 // `stem` is the key of the whole tuple, and `leaf` the number of the next leaf.
@@ -262,7 +266,7 @@ Result<DeviceArguments> ReadArgumentsByDevice(const std::string& path, const Mod
       TRY(CheckDevice(*of, module, Str("'", Escaped(path), "': key '", Escaped(name), "'")));
   }
   DeviceArguments arguments;
-  std::map<const NpyArray*, Literal> wholes;
+  std::map<const NpyArray*, WholeArray> wholes;
   std::optional<std::vector<Literal>> shared;  // Arrays for devices without their own.
   for (int64_t replica = 0; replica < module.header.replica_count; ++replica) {
     for (int64_t partition = 0; partition < module.header.num_partitions; ++partition) {

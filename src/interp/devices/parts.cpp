@@ -1,6 +1,7 @@
 #include "interp/devices/parts.h"
 
 #include <algorithm>
+#include <map>
 
 #include "interp/devices/collectives.h"
 
@@ -30,9 +31,9 @@ Literal WithoutPadding(const Literal& part, std::span<const int64_t> sizes) {
 JoinedParts JoinParts(std::span<const Literal* const> parts, const Shape& whole, const PartTable& table) {
   JoinedParts joined{.whole = Literal(whole), .differing = {}};
   const std::vector<int64_t> origin(whole.rank(), 0);
+  std::map<std::vector<int64_t>, int64_t> first_with;  // By tile.
   for (int64_t device = 0; device < table.devices(); ++device) {
-    int64_t first = 0;
-    while (!table.HoldSamePart(first, device)) ++first;
+    const int64_t first = first_with.emplace(table.TileOf(device), device).first->second;
     const Part box = table.PartOf(device, whole.dims());
     if (first == device) CopyBox(*parts[device], origin, joined.whole, box.start, box.size);
     else if (!joined.differing &&

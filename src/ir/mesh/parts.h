@@ -46,7 +46,8 @@ class PartTable {
   int64_t devices() const { return static_cast<int64_t>(tile_of_.size()); }
   std::span<const int64_t> counts() const { return counts_; }
   bool IsCut() const;  // If false, each device holds the whole array.
-  bool HoldSamePart(int64_t a, int64_t b) const { return tile_of_[a] == tile_of_[b]; }
+  // Devices with the same tile hold the same part.
+  const std::vector<int64_t>& TileOf(int64_t device) const { return tile_of_[device]; }
 
   Shape LocalShape(const Shape& whole) const;
   Part PartOf(int64_t device, std::span<const int64_t> whole) const;
