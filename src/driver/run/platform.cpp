@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "ir/instruction.h"
 #include "ir/markers.h"
+#include "ir/mesh/unpartitioned.h"
 
 namespace hlo {
 namespace {
@@ -28,6 +29,18 @@ const Instruction* FindDeviceOp(const Module& module) {
 std::string DevicesText(const ModuleHeader& header) {
   return Str(header.replica_count, header.replica_count == 1 ? " replica" : " replicas", " and ", header.num_partitions,
              header.num_partitions == 1 ? " partition" : " partitions");
+}
+
+// What one device runs of a module for several, none of whose instructions depends on the device.
+std::string NoteOnDevices(const Module& module) {
+  const ModuleHeader& header = module.header;
+  if (!IsUnpartitioned(module))
+    return Str("the module is for ", DevicesText(header),
+               ", which do not depend on each other, so only one of them runs");
+  const std::string_view whole = "the module is not partitioned, so one device runs the whole program";
+  if (!SplitsArrays(module)) return std::string(whole);
+  return Str(whole, "; its ", header.replica_count * header.num_partitions,
+             " devices are left to the oracle 'partition'");
 }
 
 // Deeply nested control flow has too many pairs of live values for the buffer planner. Calls are inlined before.
@@ -63,14 +76,12 @@ bool MustInterpret(const Module& module, const std::string& platform, std::vecto
 Status CheckKernelsSuffice(const Module& module, int64_t max_depth, std::vector<std::string>* notes) {
   const ModuleHeader& header = module.header;
   if (header.replica_count != 1 || header.num_partitions != 1) {
-    const std::string devices = DevicesText(header);
     if (const Instruction* inst = FindDeviceOp(module); inst != nullptr) {
-      FAIL(
-          UnsupportedAt(*inst, "U102", Str("'", inst->opcode(), "' needs ", devices, ", but kernels run on one device"))
-              .Advise("platform=interpreter", "runs all of them"));
+      FAIL(UnsupportedAt(*inst, "U102",
+                         Str("'", inst->opcode(), "' needs ", DevicesText(header), ", but kernels run on one device"))
+               .Advise("platform=interpreter", "runs all of them"));
     }
-    notes->push_back(
-        Str("the module is for ", devices, ", which do not depend on each other, so only one of them runs"));
+    notes->push_back(NoteOnDevices(module));
   }
   return CheckNesting(module, max_depth);
 }
