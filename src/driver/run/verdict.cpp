@@ -161,6 +161,11 @@ std::optional<Doubt> DoubtOfPartition(const RunReport& report) {
   return Doubt{Str("the partitioned program: ", report.partition->text), "--input_profile=exact", kOnIntegers};
 }
 
+Result<bool> HasBitsOfReference(Experiment& experiment) {
+  const Literal& expected = TRY(experiment.Reference())->outputs;
+  return CompareBitwise(expected, TRY(experiment.Results())->outputs).verdict == Verdict::kMatch;
+}
+
 // Results with the bits of the reference are right, even if bounds are open.
 Result<std::optional<Doubt>> FindDoubt(Experiment& experiment, const RunReport& report) {
   const RunOptions& options = experiment.options();
@@ -174,9 +179,7 @@ Result<std::optional<Doubt>> FindDoubt(Experiment& experiment, const RunReport& 
   if (!doubt) doubt = DoubtOfNumbers(report);
   if (!doubt) doubt = DoubtOfRoundings(report);
   if (!doubt || !report.outputs) return doubt;
-  const Literal& expected = TRY(experiment.Reference())->outputs;
-  const Literal& outputs = TRY(experiment.Results())->outputs;
-  return CompareBitwise(expected, outputs).verdict == Verdict::kMatch ? std::nullopt : doubt;
+  return TRY(HasBitsOfReference(experiment)) ? std::nullopt : doubt;
 }
 
 // "; {0} is f32[2,4] at run time, expected f32[2,3]" for the first output of another size.
@@ -475,7 +478,10 @@ Status DecideByOutputs(Experiment& experiment, bool replicas_differ, RunReport* 
     if (!replicas_differ) AllowForRoundings(experiment.options(), report);
   }
   if (report->reference_file.empty()) return {};
-  if (report->outputs->verdict == Verdict::kInconclusive && !replicas_differ) TRY(DecideByParts(experiment, report));
+  if (report->outputs->verdict != Verdict::kInconclusive || replicas_differ) return {};
+  TRY(DecideByParts(experiment, report));
+  const bool is_open = report->exit == ExitCode::kInconclusive && report->culprit.kind == Culprit::Kind::kNone;
+  if (is_open && TRY(HasBitsOfReference(experiment))) SetVerdict(report, Verdict::kMatch, "");
   return {};
 }
 
