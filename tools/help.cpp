@@ -16,6 +16,7 @@
 #include "passes/pipelines/text.h"
 #include "passes/rewrite.h"
 #include "tools/command.h"
+#include "tools/inspect.h"
 
 namespace hlo {
 namespace {
@@ -256,12 +257,14 @@ Error Unknown(const std::string& asked, std::span<const std::string_view> comman
   }
   for (const TopicRow& topic : kTopics) names.emplace_back(topic.name);
   for (const GlossaryTerm& term : glossary) names.push_back(Folded(term.term));
+  for (const PassRow& pass : AllPasses()) names.push_back(Folded(pass.name));
   std::ranges::sort(names);
   names.erase(std::ranges::unique(names).begin(), names.end());
   const std::vector<std::string_view> known(names.begin(), names.end());
   const std::vector<std::string> near = NearNames(Folded(asked), known);
-  return UsageError("F001", Str("no command, no diagnostic code, no word of a report and no page is '", Escaped(asked),
-                                "'", near.empty() ? "" : Str("; did you mean '", Join(near, "', '"), "'?")))
+  return UsageError("F001",
+                    Str("no command, no pass, no diagnostic code, no word of a report and no page is '", Escaped(asked),
+                        "'", near.empty() ? "" : Str("; did you mean '", Join(near, "', '"), "'?")))
       .Hint(Str("'hlo help' lists the commands, 'hlo help pages' the pages; other lists: ",
                 Join(std::span(kTopics).subspan(2) | std::views::transform(&TopicRow::name), ", ")));
 }
@@ -328,6 +331,15 @@ Result<ExitCode> HelpOnTopic(const std::string& asked, std::span<const std::stri
     if (Folded(kind.text) != Folded(asked)) continue;
     std::printf("%s: kind of kernel: %s ('hlo help kinds')\n", std::string(kind.text).c_str(),
                 std::string(kind.what).c_str());
+    return ExitCode::kOk;
+  }
+  if (const std::string_view about = AboutInspect(asked); !about.empty()) {
+    std::printf("%s: %s ('hlo inspect %s --help')\n", asked.c_str(), std::string(about).c_str(), asked.c_str());
+    return ExitCode::kOk;
+  }
+  if (const PassRow* pass = FindPass(asked)) {
+    std::printf("%s: pass, %s: %s ('hlo opt --list_passes')\n", std::string(pass->name).c_str(),
+                std::string(ToString(pass->preserves)).c_str(), std::string(pass->what).c_str());
     return ExitCode::kOk;
   }
   FAIL(Unknown(asked, commands, glossary));

@@ -1,6 +1,7 @@
 // Each command has a row here and a report in src/driver.
 #include "tools/inspect.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <map>
 
@@ -64,6 +65,11 @@ ManPage OverviewPage() {
 }
 
 }  // namespace
+
+std::string_view AboutInspect(std::string_view name) {
+  const auto* row = std::ranges::find(kSubcommands, name, &SubcommandRow::name);
+  return row == std::end(kSubcommands) ? "" : row->about;
+}
 
 Result<std::unique_ptr<Module>> InspectedModule(FlagSet& flags, Args args, LoadOptions* load) {
   AddLoadFlags(flags, load);

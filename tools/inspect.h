@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "driver/load.h"
 #include "tools/command.h"
@@ -23,6 +24,9 @@ Result<ExitCode> InspectSchedule(Args args);
 Result<ExitCode> InspectFlags(Args args);
 Result<ExitCode> InspectMemory(Args args);
 Result<ExitCode> InspectProfile(Args args);
+
+// What a sub-command shows, or "" if there is none of this name.
+std::string_view AboutInspect(std::string_view name);
 
 // Reads the flags and one module. Returns null after printing help.
 Result<std::unique_ptr<Module>> InspectedModule(FlagSet& flags, Args args, LoadOptions* load);
