@@ -8,13 +8,13 @@ Result<ExitCode> InspectCollectives(Args args) {
   std::optional<std::string> json;
   std::string against, topology_name;
   int64_t top = 20;
-  FlagSet flags(
-      "hlo-inspect collectives", "[flags] MODULE",
-      "Counts the collectives of a module: how often each runs, the number of devices in its groups, and the "
-      "bytes of its result on one device. A loop counts its trips, and a conditional all of its branches. With "
-      "--topology, it also estimates their times.",
-      {"hlo-inspect collectives model.hlo", "hlo-inspect collectives --against=other.hlo model.hlo",
-       "hlo-inspect collectives --topology=dgx_h100 model.hlo"});
+  FlagSet flags("hlo-inspect collectives", "[flags] MODULE",
+                "Counts the collectives of a module: how often each runs, the number of devices in its groups and the "
+                "axes of the mesh between them, and the bytes of its result on one device. A loop counts its trips, "
+                "and a conditional all of its branches. With "
+                "--topology, it also estimates their times.",
+                {"hlo-inspect collectives model.hlo", "hlo-inspect collectives --against=other.hlo model.hlo",
+                 "hlo-inspect collectives --topology=dgx_h100 model.hlo"});
   flags.String("against", &against, "MODULE", "also show the sums of this module, to compare");
   flags.String("topology", &topology_name, "NAME",
                Str("estimate times on the links of a model: ", TopologyNames(),
@@ -26,9 +26,10 @@ Result<ExitCode> InspectCollectives(Args args) {
   if (module == nullptr) return ExitCode::kOk;
   std::optional<Topology> topology;
   if (!topology_name.empty()) topology = TRY(FindTopology(topology_name));
+  const auto axes = NamedAxesOf(*module);
   const auto report_of = [&](const Module& counted) -> Result<CollectiveReport> {
-    if (!topology) return CollectivesOf(counted, std::nullopt);
-    return CollectivesOf(counted, TRY(topology->For(DevicesOf(counted))));
+    if (!topology) return CollectivesOf(counted, std::nullopt, axes);
+    return CollectivesOf(counted, TRY(topology->For(DevicesOf(counted))), axes);
   };
   const CollectiveReport report = TRY(report_of(*module));
   std::unique_ptr<Module> other_module;

@@ -3,18 +3,24 @@
 #include <algorithm>
 #include <map>
 #include <ranges>
+#include <tuple>
 #include <unordered_map>
 
 #include "base/json.h"
 #include "driver/inspect/source_place.h"
 #include "driver/inspect/text.h"
 #include "ir/device_groups.h"
+#include "ir/frontend_attributes.h"
+#include "ir/mesh/shardy_text.h"
 #include "ir/trip_count.h"
 
 namespace hlo {
 namespace {
 
-using Key = std::pair<std::string_view, std::optional<int64_t>>;  // Kind and group size.
+using Key = std::tuple<std::string_view, std::optional<int64_t>, std::vector<std::string>>;
+
+// For a row or a sum.
+Key KeyOf(const auto& of) { return {of.kind, of.group_size, of.axes}; }
 
 // The opcode without -start.
 std::string_view KindOf(const Instruction& inst) {
@@ -23,7 +29,21 @@ std::string_view KindOf(const Instruction& inst) {
   return kind;
 }
 
-std::string GroupText(const std::optional<int64_t>& size) { return size ? Str(*size) : "pairs"; }
+// "4 (data)" for a row or a sum.
+std::string GroupText(const auto& of) {
+  if (!of.group_size) return "pairs";
+  return Str(*of.group_size, of.axes.empty() ? "" : Str(" (", Join(of.axes, ","), ")"));
+}
+
+// In the order of the mesh.
+std::vector<std::string> NamesOf(const std::vector<Digit>& digits, const Axes& axes) {
+  std::vector<std::string> names;
+  if (axes.IsListed()) return names;  // Digits of device numbers are not those of positions.
+  if (const auto atoms = axes.AtomsAt(digits)) {
+    for (const int atom : AxisSet::Of(*atoms).Atoms()) names.push_back(axes.atoms()[atom].name);
+  }
+  return names;
+}
 
 std::string Change(double was, double is) {
   return was == 0 || was == is ? "" : Format("%+.1f %%", 100 * (is - was) / was);
@@ -41,15 +61,15 @@ std::string SumsTable(const CollectiveReport& report) {
     if (report.topology) cells.push_back(Microseconds(sum.seconds));
     table.Row(std::move(cells));
   };
-  for (const CollectiveSum& sum : report.sums) add(sum, GroupText(sum.group_size));
+  for (const CollectiveSum& sum : report.sums) add(sum, GroupText(sum));
   add(report.all, "");
   return table.Text();
 }
 
 std::string ComparedTable(const CollectiveReport& report, const CollectiveReport& against) {
   std::map<Key, std::pair<CollectiveSum, CollectiveSum>> sums;
-  for (const CollectiveSum& sum : report.sums) sums[{sum.kind, sum.group_size}].first = sum;
-  for (const CollectiveSum& sum : against.sums) sums[{sum.kind, sum.group_size}].second = sum;
+  for (const CollectiveSum& sum : report.sums) sums[KeyOf(sum)].first = sum;
+  for (const CollectiveSum& sum : against.sums) sums[KeyOf(sum)].second = sum;
   std::vector<std::string> titles = {"kind", ">group", ">calls", ">against", ">bytes received", ">against", ">change"};
   if (report.topology) titles.insert(titles.end(), {">est us", ">against", ">change"});
   TextTable table(std::move(titles));
@@ -64,13 +84,23 @@ std::string ComparedTable(const CollectiveReport& report, const CollectiveReport
     }
     table.Row(std::move(cells));
   };
-  for (const auto& [key, pair] : sums) add(key.first, GroupText(key.second), pair.first, pair.second);
+  for (const auto& [key, pair] : sums) {
+    const CollectiveSum& known = pair.first.instructions > 0 ? pair.first : pair.second;
+    add(known.kind, GroupText(known), pair.first, pair.second);
+  }
   add("all", "", report.all, against.all);
   return table.Text();
 }
 
 void AppendTime(JsonWriter& json, const CollectiveReport& report, double seconds) {
   if (report.topology) json.Key("est_us").Value(1e6 * seconds);
+}
+
+// Of a row or a sum.
+void AppendGroup(JsonWriter& json, const auto& of) {
+  json.Key("group").Value(of.group_size.value_or(0)).Key("axes").Open('[');
+  for (const std::string& axis : of.axes) json.Value(axis);
+  json.Close(']');
 }
 
 void AppendSums(JsonWriter& json, const CollectiveReport& report) {
@@ -80,7 +110,8 @@ void AppendSums(JsonWriter& json, const CollectiveReport& report) {
   AppendTime(json, report, report.all.seconds);
   json.Key("loops_of_unknown_trips").Value(report.unknown_loops.size()).Key("sums").Open('[');
   for (const CollectiveSum& sum : report.sums) {
-    json.Open('{').Key("kind").Value(sum.kind).Key("group").Value(sum.group_size.value_or(0));
+    json.Open('{').Key("kind").Value(sum.kind);
+    AppendGroup(json, sum);
     json.Key("instructions").Value(sum.instructions).Key("calls").Value(sum.runs).Key("bytes").Value(sum.bytes);
     AppendTime(json, report, sum.seconds);
     json.Close('}');
@@ -97,7 +128,29 @@ void Add(CollectiveSum& sum, const CollectiveRow& row) {
 
 }  // namespace
 
-CollectiveReport CollectivesOf(const Module& module, std::optional<Topology> topology) {
+std::optional<Axes> NamedAxesOf(const Module& module) {
+  std::vector<Sharding> meshes;
+  const auto add = [&](const Mesh& mesh, const std::vector<AxisRef>& axes) {
+    Sharding& sharding = meshes.emplace_back(Sharding{.kind = ShardingKind::kNamed});
+    sharding.named.Mutable() = {.mesh = mesh, .dims = {{.axes = axes}}};
+  };
+  const auto stated = FrontendAttribute(module.header.frontend_attributes, kShardyMeshes);
+  for (const Mesh& mesh : ReadShardyMeshes(stated.value_or(""))) add(mesh, {});
+  for (const Computation* computation : module.Computations()) {
+    for (const Instruction* inst : computation->Instructions()) {
+      const auto* attrs = inst->attributes().GetIf<CollectiveAttrs>();
+      if (attrs == nullptr) continue;
+      if (const auto* groups = std::get_if<MeshGroups>(&attrs->replica_groups.groups)) add(groups->mesh, groups->axes);
+    }
+  }
+  if (meshes.empty()) return std::nullopt;
+  std::vector<const Sharding*> pointers;
+  for (const Sharding& sharding : meshes) pointers.push_back(&sharding);
+  return Axes::Of(pointers, DevicesOf(module));
+}
+
+CollectiveReport CollectivesOf(const Module& module, std::optional<Topology> topology,
+                               const std::optional<Axes>& axes) {
   CollectiveReport report = {.module = &module, .topology = std::move(topology)};
   std::unordered_map<const Computation*, double> runs = {{&module.entry(), 1}};
   for (const Computation* computation : std::views::reverse(module.PostOrder())) {
@@ -110,16 +163,20 @@ CollectiveReport CollectivesOf(const Module& module, std::optional<Topology> top
       const auto exchange = ExchangeOf(*inst);
       if (!exchange) continue;
       CollectiveRow row = {.inst = inst, .kind = KindOf(*inst), .runs = times, .bytes = exchange->result_bytes};
-      if (inst->attributes().GetIf<CollectiveAttrs>() != nullptr) row.group_size = GroupSizeOf(*inst);
+      if (inst->attributes().GetIf<CollectiveAttrs>() != nullptr) {
+        row.group_size = GroupSizeOf(*inst);
+        if (axes) row.axes = NamesOf(exchange->groups.digits, *axes);
+      }
       if (report.topology) row.time = TimeOfExchange(*exchange, *report.topology);
       report.rows.push_back(std::move(row));
     }
   }
   std::map<Key, CollectiveSum> sums;
   for (const CollectiveRow& row : report.rows) {
-    CollectiveSum& sum = sums[{row.kind, row.group_size}];
+    CollectiveSum& sum = sums[KeyOf(row)];
     sum.kind = row.kind;
     sum.group_size = row.group_size;
+    sum.axes = row.axes;
     Add(sum, row);
     Add(report.all, row);
   }
@@ -147,7 +204,7 @@ std::string CollectivesText(const CollectiveReport& report, const CollectiveRepo
   TextTable table(std::move(titles));
   const size_t shown = top == 0 ? report.rows.size() : std::min(report.rows.size(), static_cast<size_t>(top));
   for (const CollectiveRow& row : std::span(report.rows).first(shown)) {
-    std::vector<std::string> cells = {std::string(row.inst->name()), std::string(row.kind), GroupText(row.group_size),
+    std::vector<std::string> cells = {std::string(row.inst->name()), std::string(row.kind), GroupText(row),
                                       HumanCount(row.runs), HumanBytes(row.TotalBytes())};
     if (report.topology) cells.push_back(Microseconds(row.TotalSeconds()));
     cells.push_back(row.inst->computation().name());
@@ -167,7 +224,8 @@ std::string CollectivesJson(const CollectiveReport& report, const CollectiveRepo
   const SourcePlaces places(*report.module);
   for (const CollectiveRow& row : report.rows) {
     json.Open('{').Key("name").Value(row.inst->name()).Key("kind").Value(row.kind);
-    json.Key("group").Value(row.group_size.value_or(0)).Key("calls").Value(row.runs).Key("bytes").Value(row.bytes);
+    AppendGroup(json, row);
+    json.Key("calls").Value(row.runs).Key("bytes").Value(row.bytes).Key("total_bytes").Value(row.TotalBytes());
     AppendTime(json, report, row.time.seconds);
     if (report.topology) json.Key("algorithm").Value(row.time.algorithm);
     json.Key("computation").Value(row.inst->computation().name()).Key("source").Value(places.PlaceOf(*row.inst));

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "ir/mesh/axes.h"
 #include "ir/mesh/exchange_time.h"
 #include "ir/module.h"
 
@@ -20,16 +21,18 @@ struct CollectiveRow {
   // Bytes of the result on one device, as in XLA's figures for the traffic between peers.
   int64_t bytes = 0;
   std::optional<int64_t> group_size;  // nullopt for pairs, and for groups of different sizes.
+  std::vector<std::string> axes;      // Along which the members of a group differ. Empty if they are unknown.
   ExchangeTime time;                  // For one run. 0 without a topology.
 
   double TotalBytes() const { return runs * static_cast<double>(bytes); }
   double TotalSeconds() const { return runs * time.seconds; }
 };
 
-// All collectives of a kind with groups of one size.
+// All collectives of a kind with groups of one size, along the same axes.
 struct CollectiveSum {
   std::string_view kind;
   std::optional<int64_t> group_size;
+  std::vector<std::string> axes;
   int64_t instructions = 0;
   double runs = 0, bytes = 0, seconds = 0;
 };
@@ -43,9 +46,14 @@ struct CollectiveReport {
   std::vector<const Instruction*> unknown_loops;  // Loops whose number of trips is unknown. They count one trip.
 };
 
+// The axes of the meshes that have names in the text: Shardy's, and those of replica_groups. nullopt if there are none.
+std::optional<Axes> NamedAxesOf(const Module& module);
+
 // Instructions in a loop count once for each trip. All branches of a conditional count. The topology must be from
-// Topology::For. Without it, times are 0.
-CollectiveReport CollectivesOf(const Module& module, std::optional<Topology> topology = {});
+// Topology::For. Without it, times are 0. `axes` give the names for groups. Reports that are compared need the same
+// axes.
+CollectiveReport CollectivesOf(const Module& module, std::optional<Topology> topology = {},
+                               const std::optional<Axes>& axes = {});
 // `against` is another module's report, whose sums are shown beside, or null. `top` is the number of rows, 0 for all.
 std::string CollectivesText(const CollectiveReport& report, const CollectiveReport* against, int64_t top);
 std::string CollectivesJson(const CollectiveReport& report, const CollectiveReport* against);  // "hlo.collectives/1"

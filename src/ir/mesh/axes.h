@@ -95,6 +95,8 @@ class Axes {
   int64_t devices() const { return devices_; }
   const std::vector<Atom>& atoms() const { return atoms_; }
   AxisSet All() const { return AxisSet::First(static_cast<int>(atoms_.size())); }
+  // The atoms of some digits of the position, or nullopt if they are not made of atoms.
+  std::optional<std::vector<uint8_t>> AtomsAt(const std::vector<Digit>& digits) const;
   int64_t SizeOf(AxisSet atoms) const;
   int64_t SizeOf(std::span<const uint8_t> atoms) const { return SizeOf(AxisSet::Of(atoms)); }
 
@@ -123,8 +125,6 @@ class Axes {
   friend class PrimeAtoms;
   // An order of devices as an order of positions.
   DeviceOrder InPositions(const DeviceOrder& order) const;
-  // The atoms of some digits, or nullopt if they are not made of atoms.
-  std::optional<std::vector<uint8_t>> AtomsAt(const std::vector<Digit>& digits) const;
 
   int64_t devices_ = 1;
   std::vector<Atom> atoms_;         // Descending strides.
