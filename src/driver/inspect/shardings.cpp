@@ -63,7 +63,7 @@ std::string ShardingsText(const ShardingReport& report, int64_t top) {
   if (report.rows.empty()) return Str(out, "The text states no shardings.\n");
   out += Str("  mesh    ", report.axes.atoms().empty() ? "one device" : report.axes.Text(), "  (",
              report.axes.devices(), report.axes.devices() == 1 ? " partition)\n" : " partitions)\n");
-  out += Str("  stated  ", report.rows.size(), " of ", report.values, " arrays\n");
+  out += Str("  text    has shardings of ", report.rows.size(), " of ", report.values, " arrays\n");
   if (report.is_partitioned) out += "  The module is partitioned: shapes are those of one device.\n";
   const SourcePlaces places(module);
   std::vector<std::string> notes;
@@ -72,7 +72,7 @@ std::string ShardingsText(const ShardingReport& report, int64_t top) {
     size_t end = begin;
     while (end < report.rows.size() && &report.rows[end].inst->computation() == &computation) ++end;
     TextTable table({Str(&computation == &module.entry() ? "ENTRY " : "", computation.name()), "shape", "split",
-                     "on a device", ">bytes", "stated by", "source"});
+                     "on a device", ">bytes", "attribute", "source"});
     const size_t shown = top == 0 ? end : std::min(end, begin + static_cast<size_t>(top));
     for (size_t i = begin; i < shown; ++i) {
       const ShardingRow& row = report.rows[i];
