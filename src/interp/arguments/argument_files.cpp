@@ -147,35 +147,36 @@ Result<std::vector<Literal>> ArgumentsFrom(KeyedArrays arrays, const Reading& re
   const Module& module = reading.module;
   const std::set<int64_t>& given = reading.given;
   const auto parameters = module.entry().parameters();
-  const auto has_all = [&](auto&& stem_of) {
+  using StemOf = std::function<std::string(const Instruction&)>;
+  const auto count_missing = [&](const StemOf& stem_of) {
+    int64_t missing = 0;
     for (const Instruction* parameter : parameters) {
       if (given.contains(parameter->parameter_number())) continue;
-      bool all = true;
       ForEachLeaf(parameter->shape(), [&](const ShapeIndex& index, const Shape& leaf) {
         if (leaf.IsToken()) return;
         const std::string key = KeyOf(stem_of(*parameter), index);
-        all &= std::any_of(arrays.begin(), arrays.end(), [&](const auto& item) { return item.first == key; });
+        missing += std::ranges::none_of(arrays, [&](const auto& item) { return item.first == key; });
       });
-      if (!all) return false;
     }
-    return true;
+    return missing;
   };
-  const auto positional = [](const Instruction& parameter) { return Str("arg", parameter.parameter_number()); };
-  const auto by_name = [](const Instruction& parameter) { return std::string(parameter.name()); };
-  const auto by_number = [](const Instruction& parameter) { return Str(parameter.parameter_number()); };
-  const auto no_key = [](const Instruction&) { return std::string(); };
-  const bool in_order = !arrays.empty() && std::all_of(arrays.begin(), arrays.end(),
-                                                       [](const auto& item) { return item.first.starts_with("arr_"); });
-  std::function<std::string(const Instruction&)> stem_of = positional;
-  if (has_all(positional)) {
+  const StemOf positional = [](const Instruction& parameter) { return Str("arg", parameter.parameter_number()); };
+  const StemOf by_name = [](const Instruction& parameter) { return std::string(parameter.name()); };
+  const StemOf by_number = [](const Instruction& parameter) { return Str(parameter.parameter_number()); };
+  // If no form has all keys, the one with the most keys is meant.
+  StemOf stem_of = positional;
+  int64_t missing = count_missing(positional);
+  for (const StemOf& form : {by_name, by_number}) {
+    if (missing == 0) break;
+    const int64_t of_form = count_missing(form);
+    if (of_form < missing) stem_of = form;
+    missing = std::min(missing, of_form);
+  }
+  if (missing > 0 && arrays.size() == 1 && arrays[0].first.empty() && parameters.size() == 1) {
+    stem_of = [](const Instruction&) { return std::string(); };
+  } else if (missing > 0 && !arrays.empty() &&
+             std::ranges::all_of(arrays, [](const auto& item) { return item.first.starts_with("arr_"); })) {
     stem_of = positional;
-  } else if (arrays.size() == 1 && arrays[0].first.empty() && parameters.size() == 1) {
-    stem_of = no_key;
-  } else if (has_all(by_name)) {
-    stem_of = by_name;
-  } else if (has_all(by_number)) {
-    stem_of = by_number;
-  } else if (in_order) {
     // Leaves take the arrays in order. Given parameters take none if there are fewer arrays than leaves.
     size_t leaves = 0, next = 0;
     for (const Instruction* parameter : parameters)
