@@ -26,12 +26,15 @@ std::string WantedBy(const Instruction& parameter) {
   return Str("argument ", parameter.parameter_number(), " ('", parameter.name(), "')");
 }
 
-Error NoKey(const std::string& wanted_by, const Shape& shape, const std::string& path, const std::string& key,
-            const KeyedArrays& arrays, std::string_view advice) {
+// `prefix` is that of the device, or "" for all devices.
+Error NoKey(const std::string& wanted_by, const Shape& shape, const std::string& path, std::string_view prefix,
+            const std::string& key, const KeyedArrays& arrays, std::string_view advice) {
   std::vector<std::string> keys;
   for (const auto& [name, array] : arrays) keys.push_back(Str("'", Escaped(name), "'"));
-  return Rejected("A003", Str(wanted_by, " needs ", shape, ", but ", Escaped(path), " has no key '", Escaped(key), "'"))
-      .Hint(Str("the keys of the file are ", Join(keys, ", "), "; ", advice));
+  return Rejected("A003",
+                  Str(wanted_by, " needs ", shape, ", but ", Escaped(path), " has no key '", prefix, Escaped(key), "'"))
+      .Hint(Str(prefix.empty() ? "the keys of the file are " : "the keys of the file for this device are ",
+                Join(keys, ", "), "; ", advice));
 }
 
 // A whole array, and the part of each partition.
@@ -48,6 +51,7 @@ struct Reading {
   ArgsAre are = ArgsAre::kParts;
   int64_t partition = 0;
   std::set<const NpyArray*> own = {};                       // Arrays for this device only.
+  std::string prefix = "";                                  // "r0.p5." if the file has keys of devices.
   std::map<const NpyArray*, WholeArray>* wholes = nullptr;  // Whole arrays that were read before.
   bool* were_cut = nullptr;
 };
@@ -129,7 +133,8 @@ Result<Literal> ReadParameter(const Instruction& parameter, const Shape& shape, 
   const std::string key = KeyOf(stem, index);
   for (const auto& [name, array] : arrays) {
     if (name != key) continue;
-    const std::string where = key.empty() ? reading.path : Str(reading.path, ":", key);
+    const std::string_view prefix = reading.own.contains(array) ? reading.prefix : std::string_view();
+    const std::string where = key.empty() ? reading.path : Str(reading.path, ":", prefix, key);
     std::string why_not_cut;
     if (auto part = TRY(CutLeaf(parameter, number, shape, *array, where, reading, &why_not_cut)))
       return std::move(*part);
@@ -140,7 +145,8 @@ Result<Literal> ReadParameter(const Instruction& parameter, const Shape& shape, 
     FAIL(std::move(literal).error().Hint(is_own ? HintOfOwn(parameter, number, shape, reading)
                                                 : HintOfParts(parameter, reading, why_not_cut)));
   }
-  FAIL(NoKey(wanted_by, shape, reading.path, key, arrays, "'argN', the parameters' names, or 'N' are looked for"));
+  FAIL(NoKey(wanted_by, shape, reading.path, reading.prefix, key, arrays,
+             "'argN', the parameters' names, or 'N' are looked for"));
 }
 
 Result<std::vector<Literal>> ArgumentsFrom(KeyedArrays arrays, const Reading& reading) {
@@ -262,9 +268,11 @@ Result<DeviceArguments> ReadArgumentsByDevice(const std::string& path, const Mod
     }
     return SplitDevicePrefix(key);
   };
+  bool any_of_device = false;
   for (const auto& [name, array] : arrays) {
-    if (const auto of = split(name))
-      TRY(CheckDevice(*of, module, Str("'", Escaped(path), "': key '", Escaped(name), "'")));
+    const auto of = split(name);
+    if (of) TRY(CheckDevice(*of, module, Str("'", Escaped(path), "': key '", Escaped(name), "'")));
+    any_of_device |= of.has_value();
   }
   DeviceArguments arguments;
   std::map<const NpyArray*, WholeArray> wholes;
@@ -287,6 +295,7 @@ Result<DeviceArguments> ReadArgumentsByDevice(const std::string& path, const Mod
                          .given = given,
                          .are = are,
                          .partition = partition,
+                         .prefix = any_of_device ? Str("r", replica, ".p", partition, ".") : "",
                          .wholes = &wholes,
                          .were_cut = &arguments.were_cut};
       for (const auto& [key, array] : own) reading.own.insert(array);
@@ -365,7 +374,7 @@ Result<Literal> ReadTensor(const std::string& text, const Instruction& parameter
   for (const auto& [name, array] : arrays) {
     if (name == key) return LiteralFromNpy(array, shape, wanted_by, text, cast);
   }
-  FAIL(NoKey(wanted_by, shape, path, key, Keyed(arrays), Str("name one as ", Escaped(path), ":KEY")));
+  FAIL(NoKey(wanted_by, shape, path, /*prefix=*/"", key, Keyed(arrays), Str("name one as ", Escaped(path), ":KEY")));
 }
 
 namespace {
