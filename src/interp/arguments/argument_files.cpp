@@ -57,6 +57,10 @@ struct Reading {
 };
 
 std::string HintOfParts(const Instruction& parameter, const Reading& reading, std::string_view why_not_cut) {
+  if (IsUnpartitioned(reading.module)) {
+    return "the module is not partitioned, so its arguments are whole arrays; 'hlo opt "
+           "--passes=sharding-propagation,spmd-partitioning' makes the program of one partition, which takes parts";
+  }
   const int64_t partitions = reading.module.header.num_partitions, number = parameter.parameter_number();
   return Str("the module is one partition of ", partitions,
              ", and its parameters are the partition's parts: ", "'r0.p0.arg", number,
