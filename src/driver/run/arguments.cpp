@@ -285,10 +285,16 @@ Result<RunArguments> PrepareArguments(const Module& module, const RunOptions& op
     const std::map<int64_t, Literal> shared = TRY(GivenArguments(module, make));
     DeviceArguments read =
         TRY(ReadByDevice(options, module, devices, make.cast, NumbersOf(shared, own), &arguments.notes));
-    arguments.were_cut = devices > 1 && (read.were_cut || options.args_are == "whole");
+    arguments.are_whole = devices > 1 && (read.are_whole || options.args_are == "whole");
     const int64_t partitions = module.header.num_partitions;
     std::string cut;
     if (read.were_cut) cut = devices > 1 ? Str(", cut for ", partitions, " partitions") : ", cut for partition 0";
+    if (read.were_cut && devices > 1 && !read.parts.empty()) {
+      cut += Str(" except ", Join(read.parts, ", "));
+      arguments.notes.push_back(Str("each partition gets the same ", Join(read.parts, ", "), ", because ",
+                                    read.parts.size() == 1 ? "it has the shape of a part" : "they have shapes of parts",
+                                    ", although other arrays of ", Escaped(options.args), " are whole"));
+    }
     ByDevice by_device = std::move(read.by_device);
     for (const auto& [number, value] : shared) {
       for (std::vector<Literal>& values : by_device) values[number] = value;

@@ -13,9 +13,9 @@ namespace hlo {
 struct RunArguments {
   std::vector<Literal> values;
   std::vector<std::vector<Literal>> by_device;  // Empty for one device.
-  bool were_cut = false;                        // Whole arrays were cut for the devices, so results are joined.
-  std::string description;                      // "normal, seed 0" or "args.npz"
-  std::optional<Literal> reference;             // The interpreter's results.
+  bool are_whole = false;            // Several devices got their parts of whole arrays, so results are joined.
+  std::string description;           // "normal, seed 0" or "args.npz"
+  std::optional<Literal> reference;  // The interpreter's results.
   double reference_ms = 0;
   double non_finite_share = 0;
   std::vector<std::string> notes;

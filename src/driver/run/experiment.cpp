@@ -119,6 +119,16 @@ const DeviceDescription& DeviceOfPlans(const Module& module, const DeviceDescrip
   return other != nullptr ? *other : device;
 }
 
+// Whether the reference has whole arrays and the results of the partitioned module are parts.
+bool HasOtherSizes(const WholeSizes& reference, const Module& module) {
+  bool any = false;
+  ForEachLeaf(module.entry().root().shape(), [&](const ShapeIndex& index, const Shape& leaf) {
+    const auto size = reference(index);
+    any |= size && leaf.IsArray() && !std::ranges::equal(*size, leaf.dims());
+  });
+  return any && !IsUnpartitioned(module);
+}
+
 }  // namespace
 
 Experiment::Experiment(std::string path, RunOptions options, Progress& progress)
@@ -460,8 +470,10 @@ Result<ResultShardings> Experiment::StatedForResults(const Module& module) const
 }
 
 Result<JoinedResults> Experiment::Joined(const Module& module, std::span<const Literal> by_device) {
-  if (!TRY(Arguments())->were_cut && options_.result_shardings.empty()) return JoinedResults();
-  return JoinResults(module, TRY(StatedForResults(module)), by_device, TRY(SizesOfReference()));
+  const WholeSizes sizes = TRY(SizesOfReference());
+  const bool is_wanted =
+      TRY(Arguments())->are_whole || !options_.result_shardings.empty() || HasOtherSizes(sizes, module);
+  return is_wanted ? JoinResults(module, TRY(StatedForResults(module)), by_device, sizes) : JoinedResults();
 }
 
 Result<EnsembleOptions> Experiment::Ensemble() {

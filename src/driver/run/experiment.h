@@ -162,8 +162,8 @@ class Experiment {
   // Sizes of whole results in the file of --reference, which padded parts do not show.
   Result<WholeSizes> SizesOfReference() const;
   Result<ResultShardings> StatedForResults(const Module& module) const;
-  // Joins results if arguments were whole arrays, or for --result_shardings. If JoinedResults::whole is empty, the
-  // results of device 0 are the outputs.
+  // Joins results if arguments or reference are whole arrays, or for --result_shardings. If JoinedResults::whole is
+  // empty, the results of device 0 are the outputs.
   Result<JoinedResults> Joined(const Module& module, std::span<const Literal> by_device);
 
   std::string path_;

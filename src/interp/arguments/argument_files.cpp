@@ -43,6 +43,22 @@ struct WholeArray {
   PartTable table;
 };
 
+// The arrays for all devices that were not cut.
+struct Uncut {
+  std::vector<std::string> parts;  // Keys of arrays that are parts by their shardings.
+  bool are_whole = true;           // By their shardings each partition holds the whole arrays.
+
+  void Add(const Sharding* sharding, const Shape& shape, int64_t partitions, std::string_view key) {
+    if (sharding == nullptr) {
+      are_whole = false;
+      return;
+    }
+    const auto table = PartTable::Make(*sharding, shape.rank(), partitions);
+    are_whole &= table && !table->IsCut();
+    if (table && table->IsCut()) parts.push_back(Str("'", Escaped(key), "'"));
+  }
+};
+
 struct Reading {
   const std::string& path;
   const Module& module;
@@ -53,6 +69,7 @@ struct Reading {
   std::set<const NpyArray*> own = {};                       // Arrays for this device only.
   std::string prefix = "";                                  // "r0.p5." if the file has keys of devices.
   std::map<const NpyArray*, WholeArray>* wholes = nullptr;  // Whole arrays that were read before.
+  Uncut* uncut = nullptr;
   bool* were_cut = nullptr;
 };
 
@@ -142,12 +159,12 @@ Result<Literal> ReadParameter(const Instruction& parameter, const Shape& shape, 
     std::string why_not_cut;
     if (auto part = TRY(CutLeaf(parameter, number, shape, *array, where, reading, &why_not_cut)))
       return std::move(*part);
-    const bool is_own = reading.own.contains(array);
-    auto literal = LiteralFromNpy(
-        *array, shape, is_own ? Str(wanted_by, " of partition ", reading.partition) : wanted_by, where, reading.cast);
-    if (literal || array->dims == shape.dims() || reading.module.header.num_partitions == 1) return literal;
-    FAIL(std::move(literal).error().Hint(is_own ? HintOfOwn(parameter, number, shape, reading)
-                                                : HintOfParts(parameter, reading, why_not_cut)));
+    const int64_t partitions = reading.module.header.num_partitions;
+    if (reading.uncut != nullptr && !reading.own.contains(array))
+      reading.uncut->Add(ShardingOfLeaf(parameter, number), shape, partitions, name);
+    auto literal = LiteralFromNpy(*array, shape, wanted_by, where, reading.cast);
+    if (literal || array->dims == shape.dims() || partitions == 1) return literal;
+    FAIL(std::move(literal).error().Hint(HintOfParts(parameter, reading, why_not_cut)));
   }
   FAIL(NoKey(wanted_by, shape, reading.path, reading.prefix, key, arrays,
              "'argN', the parameters' names, or 'N' are looked for"));
@@ -281,9 +298,10 @@ Result<DeviceArguments> ReadArgumentsByDevice(const std::string& path, const Mod
   DeviceArguments arguments;
   std::map<const NpyArray*, WholeArray> wholes;
   std::optional<std::vector<Literal>> shared;  // Arrays for devices without their own.
+  Uncut uncut;                                 // For the first device.
   for (int64_t replica = 0; replica < module.header.replica_count; ++replica) {
     for (int64_t partition = 0; partition < module.header.num_partitions; ++partition) {
-      if (std::ssize(arguments.by_device) == most_devices) return arguments;
+      if (std::ssize(arguments.by_device) == most_devices) break;
       // The first array of a key counts, so the device's own arrays come first.
       KeyedArrays own, of_replica, of_all;
       for (const auto& [name, array] : arrays) {
@@ -301,6 +319,7 @@ Result<DeviceArguments> ReadArgumentsByDevice(const std::string& path, const Mod
                          .partition = partition,
                          .prefix = any_of_device ? Str("r", replica, ".p", partition, ".") : "",
                          .wholes = &wholes,
+                         .uncut = arguments.by_device.empty() ? &uncut : nullptr,
                          .were_cut = &arguments.were_cut};
       for (const auto& [key, array] : own) reading.own.insert(array);
       if (!special && shared) {
@@ -317,6 +336,9 @@ Result<DeviceArguments> ReadArgumentsByDevice(const std::string& path, const Mod
       if (!special && !arguments.were_cut) shared = arguments.by_device.back();
     }
   }
+  const bool may_be_whole = are != ArgsAre::kParts && !any_of_device && !IsUnpartitioned(module);
+  arguments.are_whole = arguments.were_cut || (may_be_whole && uncut.are_whole);
+  arguments.parts = std::move(uncut.parts);
   return arguments;
 }
 

@@ -37,6 +37,10 @@ std::optional<ArgsAre> ArgsAreFromText(std::string_view text);
 struct DeviceArguments {
   std::vector<std::vector<Literal>> by_device;
   bool were_cut = false;
+  // All arrays were whole: each was cut, or its sharding says that each partition holds it all.
+  bool are_whole = false;
+  // Keys of the arrays for all devices that are parts by their shardings.
+  std::vector<std::string> parts;
 };
 // The key "rR.KEY" is for all devices of replica R, and "rR.pP.KEY" for one device. Only the first `most_devices`
 // devices get arguments. Errors: as ReadArguments, and A005.
