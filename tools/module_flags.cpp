@@ -55,8 +55,7 @@ void AddArgumentFlags(FlagSet& flags, RunOptions* run) {
                "the shape is not the parameter's");
   flags.String("result_shardings", &run->result_shardings, "MODULE",
                "join the parts of a partitioned module's results by the shardings that this module states for its "
-               "results; such as the text that XLA dumps before its passes. Default: the shardings of the module's "
-               "own root");
+               "results, such as XLA's *before_spmd-partitioning.txt. Default: the shardings of the module's own root");
   flags.Repeated("arg", &run->arg, "WHICH=SPEC",
                  "one argument, by the parameter's number or name; it takes precedence over --args. SPEC: f.npy, "
                  "f.npz:KEY, @f.bin, {1,2}, zeros, ones, iota, special, replica_id, uniform(a,b), normal(m,s) or "

@@ -39,7 +39,10 @@ class Joiner {
     }
     const std::optional<StatedSharding>& stated = shardings_[leaf_++];
     if (!shape.IsArray()) return parts_[0].At(index_);
-    if (!stated) return Refuse("the result has no sharding (--result_shardings names a module that states it)");
+    if (!stated)
+      return Refuse(
+          "the result has no sharding (--result_shardings=FILE wants a module "
+          "that states it at its root, such as XLA's *before_spmd-partitioning.txt)");
     const auto table = PartTable::Make(stated->sharding, shape.rank(), partitions_);
     if (!table) return Refuse(table.error().message());
     std::vector<const Literal*> values;
