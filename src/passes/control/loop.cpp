@@ -1,7 +1,10 @@
 #include "passes/control/loop.h"
 
+#include <algorithm>
+
 #include "ir/fusion.h"
 #include "ir/module.h"
+#include "ir/trip_count.h"
 #include "passes/control/call_sites.h"
 
 namespace hlo {
@@ -16,6 +19,37 @@ std::optional<std::vector<Instruction*>> ElementsOf(const Instruction& tuple) {
     elements.push_back(user);
   }
   return elements;
+}
+
+// The value first + step * trip.
+struct Line {
+  int64_t first, step;
+
+  int64_t At(int64_t trip) const { return first + step * trip; }
+};
+
+// Reads sums and differences of counters and constants. nullopt for other values, and if a value may wrap.
+std::optional<Line> LineOf(const Loop& loop, const Instruction& value, int64_t trips, int depth = 0) {
+  constexpr int kDeepest = 8;
+  constexpr int64_t kMost = int64_t{1} << 30;
+  const PrimitiveType type = value.shape().IsScalar() ? value.shape().type() : PrimitiveType::kPred;
+  if (depth > kDeepest || !IsInteger(type) || trips >= kMost) return std::nullopt;
+  std::optional<Line> line;
+  if (const auto element = loop.ElementInBody(value)) {
+    if (const auto counter = InductionOf(*loop.loop, *element)) line = Line{counter->first, counter->step};
+  } else if (value.Is(Opcode::kConstant)) {
+    line = Line{value.literal().GetInt(0), 0};
+  } else if (value.Is(Opcode::kAdd) || value.Is(Opcode::kSubtract)) {
+    const auto a = LineOf(loop, value.operand(0), trips, depth + 1),
+               b = LineOf(loop, value.operand(1), trips, depth + 1);
+    const int64_t sign = value.Is(Opcode::kAdd) ? 1 : -1;
+    if (a && b) line = Line{a->first + sign * b->first, a->step + sign * b->step};
+  }
+  if (!line || std::abs(line->first) >= kMost || std::abs(line->step) >= kMost) return std::nullopt;
+  const int bits = std::min(BitWidth(type) - (IsSigned(type) ? 1 : 0), 62);
+  const int64_t most = (int64_t{1} << bits) - 1, least = IsSigned(type) ? -most - 1 : 0;
+  const auto fits = [&](int64_t x) { return least <= x && x <= most; };
+  return fits(line->At(0)) && fits(line->At(trips - 1)) ? line : std::nullopt;
 }
 
 }  // namespace
@@ -74,6 +108,11 @@ Instruction& AddInvariantElement(Loop& loop, Instruction& value) {
   loop.body->SetRoot(loop.body->AddTuple(next));
   loop.body->Remove(root);
   return inside;
+}
+
+bool TakesEachOnce(const Loop& loop, const Instruction& index, int64_t trips) {
+  const auto line = LineOf(loop, index, trips);
+  return line && ((line->first == 0 && line->step == 1) || (line->first == trips - 1 && line->step == -1));
 }
 
 }  // namespace hlo
