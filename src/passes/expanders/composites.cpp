@@ -105,7 +105,7 @@ Instruction* As(Writer& w, Instruction* x, PrimitiveType type) {
 }
 
 // Whether `to`, a float narrower than f32, represents every value of `from`. False for `from` of several bytes.
-bool HoldsAllOf(PrimitiveType to, PrimitiveType from) {
+bool HoldsEachByteOf(PrimitiveType to, PrimitiveType from) {
   if (!IsFloat(from) || ByteWidth(from) > 1) return false;
   for (uint32_t bits = 0; bits < 256; ++bits) {
     const double x = DecodeFloat(FormatOf(from), bits);
@@ -117,7 +117,7 @@ bool HoldsAllOf(PrimitiveType to, PrimitiveType from) {
 // An operand with values that a narrow result type lacks is first rounded to this type: docs/ops.md#accumulation.
 Instruction* AsOperand(Writer& w, Instruction* x, PrimitiveType result) {
   const PrimitiveType from = x->shape().type(), computed = ComputedIn(result);
-  const bool is_rounded = from != result && computed != result && !HoldsAllOf(result, from);
+  const bool is_rounded = from != result && computed != result && !HoldsEachByteOf(result, from);
   return As(w, is_rounded ? As(w, x, result) : x, computed);
 }
 

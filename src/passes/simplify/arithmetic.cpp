@@ -7,8 +7,6 @@
 #include "passes/simplify/values.h"
 
 namespace hlo {
-namespace {
-namespace m = match;
 
 bool HoldsAllOf(PrimitiveType to, PrimitiveType from) {
   if (from == to) return true;
@@ -28,6 +26,9 @@ bool HoldsAllOf(PrimitiveType to, PrimitiveType from) {
   if (IsInteger(from) && to == PrimitiveType::kF32) return BitWidth(from) <= 16;
   return false;
 }
+
+namespace {
+namespace m = match;
 
 bool IsNumberWithoutZeroSign(PrimitiveType type) { return IsInteger(type); }
 

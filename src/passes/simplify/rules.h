@@ -51,6 +51,9 @@ inline Instruction* ConstantLike(Instruction& inst, double value) {
   return Replace(inst, Opcode::kBroadcast, {&scalar}, DimensionsAttrs{});
 }
 
+// Whether `to` represents every value of `from`.
+bool HoldsAllOf(PrimitiveType to, PrimitiveType from);
+
 // For each dimension of `to` its dimension of `from`, or -1 for an added dimension of size 1. nullopt if a reshape does
 // more than add and remove dimensions of size 1. Ambiguous dimensions are paired from the left.
 std::optional<std::vector<int64_t>> PairDimensions(const Shape& from, const Shape& to);
