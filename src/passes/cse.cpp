@@ -1,4 +1,5 @@
-// cse: among equal instructions, only the first in post-order stays. Constants are compared by bits.
+// cse: among equal instructions, only the first in post-order stays. Constants are compared by bits, and collectives
+// without the numbers of their channels.
 #include <algorithm>
 #include <bit>
 #include <unordered_map>
@@ -7,15 +8,20 @@
 #include "base/text.h"
 #include "ir/fusion.h"
 #include "ir/module.h"
+#include "passes/collectives/groups.h"
 #include "passes/log_why.h"
 #include "passes/pass.h"
 
 namespace hlo {
 namespace {
 
+// Largest result of an all-gather that is shared, for example by the two directions of a training step.
+constexpr int64_t kMostGatheredBytes = 30 << 20;
+
 std::string_view WhyNotShared(const Instruction& inst) {
   if (inst.Is(kSideEffect)) return "it has an effect besides its value";
-  if (inst.Is(kCollective)) return "it communicates with other devices";
+  if (inst.Is(Opcode::kAllGather) && inst.shape().ByteSize() > kMostGatheredBytes)
+    return "the gathered array would stay in memory between its users";
   if (!inst.control_predecessors().empty()) return "it has control predecessors";
   switch (inst.opcode()) {
     case Opcode::kParameter: return "no parameter equals another one";
@@ -32,7 +38,7 @@ std::string_view WhyNotShared(const Instruction& inst) {
 }
 
 uint64_t HashWithOperands(const Instruction& inst) {
-  uint64_t hash = HashOperation(inst);
+  uint64_t hash = inst.Is(kCollective) ? static_cast<uint64_t>(inst.opcode()) : HashOperation(inst);
   for (const Instruction* operand : inst.operands()) hash = (hash ^ operand->id()) * 0x9E3779B97F4A7C15;
   return hash ^ hash >> 32;
 }
@@ -42,6 +48,7 @@ bool SameValue(const Instruction& a, const Instruction& b) {
   for (int64_t i = 0; i < a.operand_count(); ++i) {
     if (&a.operand(i) != &b.operand(i)) return false;
   }
+  if (a.Is(kCollective)) return a.shape() == b.shape() && SameExchange(a, b);
   if (IsFusion(a) && IsFusion(b) && a.common().backend_config.text != b.common().backend_config.text) return false;
   return SameOperation(a, b);
 }

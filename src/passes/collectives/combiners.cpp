@@ -20,16 +20,8 @@ struct Batch {
 // Number of newest matching batches that each collective tries.
 constexpr size_t kMostOpen = 4;
 
-bool SameReducer(const Instruction& a, const Instruction& b) {
-  const Computation *const x = a.attrs<CollectiveAttrs>().to_apply, *const y = b.attrs<CollectiveAttrs>().to_apply;
-  if (x == y) return true;
-  return CombinedBy(a).has_value() && CombinedBy(a) == CombinedBy(b);
-}
-
 bool MayShareOne(const Instruction& a, const Instruction& b) {
-  return a.shape().type() == b.shape().type() &&
-         a.attrs<CollectiveAttrs>().dimension == b.attrs<CollectiveAttrs>().dimension && SameReducer(a, b) &&
-         MeetAlike(a, b);
+  return a.shape().type() == b.shape().type() && SameExchange(a, b);
 }
 
 class Combiner {

@@ -33,7 +33,10 @@ bool HaveEqualGroups(const Instruction& a, const Instruction& b) {
   if (mesh_x != nullptr && mesh_y != nullptr && mesh_x->mesh == mesh_y->mesh && HasPlainAxes(*mesh_x) &&
       HasPlainAxes(*mesh_y))
     return false;
-  return WrittenGroups(a) == WrittenGroups(b);
+  IdGroups of_a = WrittenGroups(a), of_b = WrittenGroups(b);
+  std::ranges::sort(of_a);  // Groups do not depend on each other.
+  std::ranges::sort(of_b);
+  return of_a == of_b;
 }
 
 }  // namespace
@@ -50,6 +53,18 @@ bool MeetAlike(const Instruction& a, const Instruction& b) {
   const auto &x = a.attrs<CollectiveAttrs>(), &y = b.attrs<CollectiveAttrs>();
   return a.opcode() == b.opcode() && GroupModeOf(a) == GroupModeOf(b) && x.mode == y.mode &&
          x.has_dynamic_root == y.has_dynamic_root && HaveEqualGroups(a, b);
+}
+
+bool SameExchange(const Instruction& a, const Instruction& b) {
+  if (a.opcode() != b.opcode()) return false;
+  if (const auto* x = a.attributes().GetIf<PermuteAttrs>()) {
+    const auto& y = b.attrs<PermuteAttrs>();
+    return x->source_target_pairs == y.source_target_pairs && x->slice_sizes == y.slice_sizes &&
+           x->channel_id.has_value() == y.channel_id.has_value();
+  }
+  const auto &x = a.attrs<CollectiveAttrs>(), &y = b.attrs<CollectiveAttrs>();
+  const bool same_reducer = x.to_apply == y.to_apply || (CombinedBy(a).has_value() && CombinedBy(a) == CombinedBy(b));
+  return same_reducer && x.dimension == y.dimension && x.constrain_layout == y.constrain_layout && MeetAlike(a, b);
 }
 
 bool IsCollectiveOfArray(const Instruction& inst, Opcode opcode) {

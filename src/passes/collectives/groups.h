@@ -17,6 +17,9 @@ IdGroups WrittenGroups(const Instruction& collective);
 // Whether the same devices exchange data in the same way and order. Only the presence of a channel matters.
 bool MeetAlike(const Instruction& a, const Instruction& b);
 
+// Whether two collectives of the same operands give the same results. The number of a channel does not matter.
+bool SameExchange(const Instruction& a, const Instruction& b);
+
 // Whether `inst` has this opcode, one operand, an array of static size as its result, and no layout constraint.
 bool IsCollectiveOfArray(const Instruction& inst, Opcode opcode);
 
