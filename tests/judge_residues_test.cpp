@@ -119,7 +119,7 @@ int PlantIn(const Module& before, const Module& after, const std::vector<Literal
 }
 
 // Rules of transforms and decompositions, which have no residues, and rules of several devices.
-const std::set<std::string_view> kNotByResidues = {"L.eigh.1", "L.qr.1", "M.ar.1", "M.ar.2", "X.fft.1"};
+const std::set<std::string_view> kNotByResidues = {"L.eigh.1", "L.qr.1", "M.ar.1", "M.ar.2", "M.rs.2", "X.fft.1"};
 
 TEST(JudgeResidues, EachRuleThatRegroupsKeepsRealNumbersAndFaultsDoNot) {
   std::set<std::string_view> settled;

@@ -1,10 +1,10 @@
-// all-reduce-folder and all-reduce-reassociate: merge two all-reduces into one.
+// all-reduce-folder, all-reduce-reassociate, reduce-scatter-reassociate: merge two collectives into one.
 #include <algorithm>
 #include <map>
 #include <set>
 
 #include "ir/device_groups.h"
-#include "passes/collectives/groups.h"
+#include "passes/collectives/moved_sums.h"
 #include "passes/match.h"
 #include "passes/pass.h"
 #include "passes/simplify/rules.h"
@@ -61,16 +61,43 @@ Result<Instruction*> FoldTwo(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kAllReduce, {&inner->operand(0)}, attrs);
 }
 
-Result<Instruction*> CombineOperands(Instruction& inst, const PassContext&) {
-  if (inst.operand_count() != 2 || &inst.operand(0) == &inst.operand(1)) return nullptr;
-  for (const Instruction* side : inst.operands()) {
-    if (!IsCollectiveOfArray(*side, Opcode::kAllReduce) || side->UseCount() != 1 || side->IsRoot()) return nullptr;
-    if (CombinedBy(*side) != inst.opcode() || side->shape() != inst.shape()) return nullptr;
+// Longest chain of sums that is searched for a second all-reduce.
+constexpr int kDeepest = 16;
+
+// Returns `value` without a term that is like `sum`, and sets `alike` to that term. Returns null if there is none.
+Instruction* WithoutAlike(Instruction& value, const MovedSum& sum, std::optional<MovedSum>* alike, int depth = 0) {
+  if (!value.Is(sum.combiner()) || value.UseCount() != 1 || value.IsRoot() || depth > kDeepest) return nullptr;
+  for (const int64_t side : {0, 1}) {
+    Instruction &term = value.operand(side), &rest = value.operand(1 - side);
+    *alike = ReadMovedSum(term, sum.collective->opcode());
+    if (*alike && AreAlike(**alike, sum)) return &rest;
+    if (Instruction* const less = WithoutAlike(term, sum, alike, depth + 1))
+      return Step(value, value.opcode(), value.shape(), {less, &rest});
   }
-  Instruction &a = inst.operand(0), &b = inst.operand(1);
-  if (!MeetAlike(a, b) || a.operand(0).shape() != b.operand(0).shape()) return nullptr;
-  Instruction* const own = Step(inst, inst.opcode(), a.operand(0).shape(), {&a.operand(0), &b.operand(0)});
-  return Replace(inst, Opcode::kAllReduce, {own}, a.attributes());
+  return nullptr;
+}
+
+// The second collective may be deeper in a sum: (all-reduce(a) + c) + all-reduce(b) => c + all-reduce(a + b). A wider
+// type must not make the result larger than both results before.
+template <Opcode kCollective>
+Result<Instruction*> CombineOperands(Instruction& inst, const PassContext&) {
+  const Opcode op = inst.opcode();
+  if (inst.operand_count() != 2 || &inst.operand(0) == &inst.operand(1)) return nullptr;
+  for (const int64_t side : {0, 1}) {
+    Instruction& other = inst.operand(1 - side);
+    const auto sum = ReadMovedSum(inst.operand(side), kCollective);
+    if (!sum || sum->combiner() != op || inst.operand(side).shape() != inst.shape()) continue;
+    if (BitWidth(sum->type) > 2 * BitWidth(sum->x().shape().type())) continue;
+    auto alike = ReadMovedSum(other, kCollective);
+    const bool is_whole = alike && AreAlike(*alike, *sum);
+    Instruction* const rest = is_whole ? nullptr : WithoutAlike(other, *sum, &alike);
+    if (!is_whole && rest == nullptr) continue;
+    const MovedSum &first = side == 0 ? *sum : *alike, &second = side == 0 ? *alike : *sum;
+    Instruction &a = Widened(first), &b = Widened(second);
+    Instruction& both = WithOperand(first, *Step(inst, op, a.shape(), {&a, &b}));
+    return is_whole ? &both : Replace(inst, op, {rest, &both});
+  }
+  return nullptr;
 }
 
 // clang-format off: a table.
@@ -78,9 +105,14 @@ constexpr Rule kFolding[] = {
     {"M.ar.1", Opcode::kAllReduce, FoldTwo, Preserves::kReassociates, "all-reduce(all-reduce(x)) => all-reduce(x), over the combined groups"},
 };
 constexpr Rule kReassociation[] = {
-    {"M.ar.2", {Opcode::kAdd, Opcode::kMultiply}, CombineOperands, Preserves::kReassociates, "all-reduce(a) + all-reduce(b) => all-reduce(a + b)"},
-    {"M.ar.3", {Opcode::kMaximum, Opcode::kMinimum}, CombineOperands, Preserves::kExact, "max(all-reduce(a), all-reduce(b)) => all-reduce(max(a, b))"},
-    {"M.ar.4", {Opcode::kAnd, Opcode::kOr}, CombineOperands, Preserves::kExact, "and(all-reduce(a), all-reduce(b)) => all-reduce(and(a, b))"},
+    {"M.ar.2", {Opcode::kAdd, Opcode::kMultiply}, CombineOperands<Opcode::kAllReduce>, Preserves::kReassociates, "all-reduce(a) + all-reduce(b) => all-reduce(a + b)"},
+    {"M.ar.3", {Opcode::kMaximum, Opcode::kMinimum}, CombineOperands<Opcode::kAllReduce>, Preserves::kExact, "max(all-reduce(a), all-reduce(b)) => all-reduce(max(a, b))"},
+    {"M.ar.4", {Opcode::kAnd, Opcode::kOr}, CombineOperands<Opcode::kAllReduce>, Preserves::kExact, "and(all-reduce(a), all-reduce(b)) => all-reduce(and(a, b))"},
+};
+constexpr Rule kScatterReassociation[] = {
+    {"M.rs.2", {Opcode::kAdd, Opcode::kMultiply}, CombineOperands<Opcode::kReduceScatter>, Preserves::kReassociates, "reduce-scatter(a) + reduce-scatter(b) => reduce-scatter(a + b)"},
+    {"M.rs.3", {Opcode::kMaximum, Opcode::kMinimum}, CombineOperands<Opcode::kReduceScatter>, Preserves::kExact, "max(reduce-scatter(a), reduce-scatter(b)) => reduce-scatter(max(a, b))"},
+    {"M.rs.4", {Opcode::kAnd, Opcode::kOr}, CombineOperands<Opcode::kReduceScatter>, Preserves::kExact, "and(reduce-scatter(a), reduce-scatter(b)) => reduce-scatter(and(a, b))"},
 };
 // clang-format on
 
@@ -88,6 +120,7 @@ constexpr Rule kReassociation[] = {
 
 std::span<const Rule> AllReduceFolderRules() { return kFolding; }
 std::span<const Rule> AllReduceReassociateRules() { return kReassociation; }
+std::span<const Rule> ReduceScatterReassociateRules() { return kScatterReassociation; }
 
 Result<bool> FoldAllReduces(Module& module, const PassContext& context) {
   return RewriteEach(module, context, kFolding);
@@ -95,6 +128,10 @@ Result<bool> FoldAllReduces(Module& module, const PassContext& context) {
 
 Result<bool> ReassociateAllReduces(Module& module, const PassContext& context) {
   return RewriteEach(module, context, kReassociation);
+}
+
+Result<bool> ReassociateReduceScatters(Module& module, const PassContext& context) {
+  return RewriteEach(module, context, kScatterReassociation);
 }
 
 }  // namespace hlo

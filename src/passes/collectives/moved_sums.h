@@ -1,0 +1,37 @@
+// Collectives that combine arrays, behind ops that move elements or make floats wider. The ops give the same result
+// before and after the collective, so passes can join or move such collectives.
+#ifndef HLO_PASSES_COLLECTIVES_MOVED_SUMS_H_
+#define HLO_PASSES_COLLECTIVES_MOVED_SUMS_H_
+
+#include <optional>
+#include <vector>
+
+#include "ir/instruction.h"
+#include "passes/collectives/groups.h"
+
+namespace hlo {
+
+// convert(transpose(all-reduce(x)))
+struct MovedSum {
+  Instruction* collective;          // An all-reduce or a reduce-scatter.
+  std::vector<Instruction*> moves;  // The ops on its result, last one first.
+  PrimitiveType type;               // The type of the result, which holds all values of x.
+
+  Instruction& x() const { return collective->operand(0); }
+  Opcode combiner() const { return *CombinedBy(*collective); }
+};
+
+// Returns nullopt if `value` is not a MovedSum of this collective, or if another instruction uses a value before it.
+std::optional<MovedSum> ReadMovedSum(Instruction& value, Opcode collective);
+
+// Whether both have operands of one shape, and equal collectives and moves.
+bool AreAlike(const MovedSum& a, const MovedSum& b);
+
+// x in the type of the result.
+Instruction& Widened(const MovedSum& sum);
+// The collective and the moves of `sum` for another operand, of the shape of Widened(sum), in its computation.
+Instruction& WithOperand(const MovedSum& sum, Instruction& x);
+
+}  // namespace hlo
+
+#endif  // HLO_PASSES_COLLECTIVES_MOVED_SUMS_H_
