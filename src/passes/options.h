@@ -74,6 +74,17 @@ struct MotionOptions {
   }
 };
 
+struct SumMotionOptions {
+  bool reduce_scatter = false;
+  int64_t max_bytes = 30 << 20;
+  static constexpr auto Fields() {
+    return std::tuple(Option("reduce_scatter", &SumMotionOptions::reduce_scatter,
+                             "also move reduce-scatters; the loop then holds whole sums instead of parts"),
+                      Option("max_bytes", &SumMotionOptions::max_bytes,
+                             "largest number of bytes of an array of which each trip writes one row"));
+  }
+};
+
 // The defaults are XLA's.
 struct UnrollingOptions {
   int64_t trips = 64;
@@ -238,7 +249,7 @@ struct AlgebraOptions {
 using PassOptions =
     std::variant<NoPassOptions, AlgebraOptions, InliningOptions, FoldingOptions, SharingOptions, MotionOptions,
                  UnrollingOptions, ExpansionOptions, FusionOptions, SplittingOptions, DotMergingOptions,
-                 GemmPaddingOptions, NormalizationOptions, CombiningOptions, PartitioningOptions>;
+                 GemmPaddingOptions, NormalizationOptions, CombiningOptions, SumMotionOptions, PartitioningOptions>;
 
 struct OptionText {
   std::string_view name;
