@@ -85,6 +85,13 @@ struct SumMotionOptions {
   }
 };
 
+struct AsyncOptions {
+  bool only_all_reduce = false;
+  static constexpr auto Fields() {
+    return std::tuple(Option("only_all_reduce", &AsyncOptions::only_all_reduce, "split only all-reduces"));
+  }
+};
+
 // The defaults are XLA's.
 struct UnrollingOptions {
   int64_t trips = 64;
@@ -249,7 +256,7 @@ struct AlgebraOptions {
 using PassOptions =
     std::variant<NoPassOptions, AlgebraOptions, InliningOptions, FoldingOptions, SharingOptions, MotionOptions,
                  UnrollingOptions, ExpansionOptions, FusionOptions, SplittingOptions, DotMergingOptions,
-                 GemmPaddingOptions, NormalizationOptions, CombiningOptions, SumMotionOptions, PartitioningOptions>;
+                 GemmPaddingOptions, NormalizationOptions, CombiningOptions, SumMotionOptions, AsyncOptions>;
 
 struct OptionText {
   std::string_view name;

@@ -1,5 +1,7 @@
 // async-collective-creator and collectives-schedule-linearizer: decide when collectives start, and in which order.
 #include <algorithm>
+#include <optional>
+#include <tuple>
 
 #include "ir/control_edges.h"
 #include "ir/fusion.h"
@@ -9,22 +11,72 @@
 namespace hlo {
 namespace {
 
-// Replaces an all-reduce by a start and a done, between which other instructions can be scheduled.
+// Returns the opcodes that begin and end a collective, or nullopt if the text of HLO has none.
+std::optional<std::pair<Opcode, Opcode>> OwnStartAndDone(Opcode opcode) {
+  switch (opcode) {
+    case Opcode::kAllGather: return std::pair(Opcode::kAllGatherStart, Opcode::kAllGatherDone);
+    case Opcode::kAllReduce: return std::pair(Opcode::kAllReduceStart, Opcode::kAllReduceDone);
+    case Opcode::kCollectivePermute: return std::pair(Opcode::kCollectivePermuteStart, Opcode::kCollectivePermuteDone);
+    default: return std::nullopt;
+  }
+}
+
+bool IsSplit(const Instruction& inst, const AsyncOptions& options) {
+  switch (inst.opcode()) {
+    case Opcode::kAllReduce: return true;
+    case Opcode::kAllGather:
+    case Opcode::kAllToAll:
+    case Opcode::kCollectiveBroadcast:
+    case Opcode::kCollectivePermute:
+    case Opcode::kRaggedAllToAll:
+    case Opcode::kReduceScatter: return !options.only_all_reduce;
+    default: return false;
+  }
+}
+
+// The start and the done of an async-start whose computation is the collective alone.
+std::pair<Instruction*, Instruction*> Wrap(Instruction& inst, const std::vector<Instruction*>& operands,
+                                           const Shape& bound) {
+  Computation& wrapped = inst.module().AddComputation("async_computation");
+  std::vector<Instruction*> parameters;
+  for (const Shape& shape : bound.elements())
+    parameters.push_back(&wrapped.AddParameter(std::ssize(parameters), shape, "param"));
+  wrapped.SetRoot(wrapped.AddClone(inst, parameters));
+  Computation& computation = inst.computation();
+  AsyncAttrs attrs;
+  attrs.calls = &wrapped;
+  Instruction& start =
+      computation.AddLike(inst, Opcode::kAsyncStart, Shape::Tuple({bound, inst.shape()}), operands, attrs);
+  return {&start, &computation.AddLike(inst, Opcode::kAsyncDone, inst.shape(), {&start}, AsyncAttrs())};
+}
+
+// Replaces a collective by a start and a done, between which other instructions can be scheduled.
 void Split(Instruction& inst, Replacements* ends) {
   Computation& computation = inst.computation();
-  Instruction& start = computation.AddLike(inst, Opcode::kAllReduceStart, inst.shape(),
-                                           {inst.operands().begin(), inst.operands().end()}, inst.attributes());
-  Instruction& done = computation.AddLike(inst, Opcode::kAllReduceDone, inst.shape(), {&start});
-  for (Instruction* before : inst.control_predecessors()) start.AddControlPredecessor(*before);
+  const std::vector<Instruction*> operands(inst.operands().begin(), inst.operands().end());
+  std::vector<Shape> shapes;
+  for (const Instruction* operand : operands) shapes.push_back(operand->shape());
+  const Shape bound = Shape::Tuple(std::move(shapes));
+  Instruction *start, *done;
+  if (const auto own = OwnStartAndDone(inst.opcode())) {
+    const Shape& given = operands.size() == 1 ? bound.element(0) : bound;
+    const bool is_reduce = own->first == Opcode::kAllReduceStart;
+    start = &computation.AddLike(inst, own->first, is_reduce ? inst.shape() : Shape::Tuple({given, inst.shape()}),
+                                 operands, inst.attributes());
+    done = &computation.AddLike(inst, own->second, inst.shape(), {start});
+  } else {
+    std::tie(start, done) = Wrap(inst, operands, bound);
+  }
+  for (Instruction* before : inst.control_predecessors()) start->AddControlPredecessor(*before);
   inst.ClearControlPredecessors();
-  inst.ReplaceAllUses(done);
-  (*ends)[&inst] = {&done};
+  inst.ReplaceAllUses(*done);
+  (*ends)[&inst] = {done};
 }
 
 bool SplitIn(Computation& computation, const PassContext& context) {
   Replacements ends;
   for (Instruction* inst : computation.Instructions()) {
-    if (inst->Is(Opcode::kAllReduce) && context.ConsumeFuel()) Split(*inst, &ends);
+    if (IsSplit(*inst, context.Get<AsyncOptions>()) && context.ConsumeFuel()) Split(*inst, &ends);
   }
   if (ends.empty()) return false;
   MoveControlEdges(computation, ends);
@@ -36,6 +88,10 @@ bool SplitIn(Computation& computation, const PassContext& context) {
 
 // An asynchronous collective exchanges data at its start.
 bool IsRendezvous(const Instruction& inst) {
+  if (inst.Is(Opcode::kAsyncStart)) {
+    const std::vector<Instruction*> run = inst.attrs<AsyncAttrs>().calls->Instructions();
+    return std::ranges::any_of(run, [](const Instruction* inner) { return IsRendezvous(*inner); });
+  }
   return inst.Is(kCollective) && !inst.Is(kNoKernel) && !inst.Is(Opcode::kPartitionId) && !inst.Is(Opcode::kReplicaId);
 }
 
