@@ -57,13 +57,16 @@ std::vector<Term> ReadTerms(const Loop& loop, int64_t i, bool with_scatters) {
   return sum->UseCount() == 1 ? terms : std::vector<Term>();
 }
 
+Instruction& Zeros(Computation& computation, const Shape& shape) {
+  Instruction& zero = computation.AddConstant(Literal::Scalar(shape.type(), 0.0));
+  return shape.IsScalar() ? zero : computation.Add(Opcode::kBroadcast, shape, {&zero}, DimensionsAttrs{});
+}
+
 // Returns the sum over devices of the operands of all trips, after the loop.
 Instruction* SumAfter(Loop& loop, const Term& term) {
   Computation &caller = loop.loop->computation(), &body = *loop.body;
   Instruction& x = Widened(term.sum);
-  Instruction* start = &caller.AddConstant(Literal::Scalar(term.sum.type, 0.0));
-  if (!x.shape().IsScalar()) start = &caller.Add(Opcode::kBroadcast, x.shape(), {start}, DimensionsAttrs{});
-  Instruction& part = AddInvariantElement(loop, *start);
+  Instruction& part = AddInvariantElement(loop, Zeros(caller, x.shape()));
   Instruction& next = body.AddLike(*term.link, Opcode::kAdd, x.shape(), {&part, &x});
   const int64_t element = loop.Size() - 1;
   body.root().SetOperand(element, next);
@@ -77,7 +80,13 @@ void MoveBehind(Loop& loop, int64_t i, const std::vector<Term>& terms) {
     sums.push_back(SumAfter(loop, term));
     term.link->ReplaceAllUses(term.link->operand(1 - term.side));
   }
-  Instruction* total = loop.IsInvariant(i) ? &loop.init->operand(i) : &caller.AddGetTupleElement(*loop.loop, i);
+  Instruction* total;
+  if (loop.IsInvariant(i)) {
+    total = &loop.init->operand(i);
+    loop.init->SetOperand(i, Zeros(caller, total->shape()));  // An outer loop can then move the sums, too.
+  } else {
+    total = &caller.AddGetTupleElement(*loop.loop, i);
+  }
   for (size_t t = 0; t < terms.size(); ++t) {
     Instruction& link = *terms[t].link;
     total = &caller.AddLike(link, link.opcode(), link.shape(), {total, sums[t]});

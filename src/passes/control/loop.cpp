@@ -1,6 +1,7 @@
 #include "passes/control/loop.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "ir/fusion.h"
 #include "ir/module.h"
@@ -97,10 +98,11 @@ Instruction& AddInvariantElement(Loop& loop, Instruction& value) {
   Instruction& root = loop.body->root();
   std::vector<Instruction*> next(root.operands().begin(), root.operands().end());
   first.push_back(&value);
-  loop.init = &loop.loop->computation().AddTuple(first);
+  Instruction& old_init = *std::exchange(loop.init, &loop.loop->computation().AddTuple(first));
   for (Instruction* state : {&loop.body->parameter(0), &loop.condition->parameter(0), loop.loop})
     state->SetShape(loop.init->shape());
   loop.loop->SetOperand(0, *loop.init);
+  if (old_init.IsDead()) loop.loop->computation().Remove(old_init);
   Instruction& inside = loop.body->AddGetTupleElement(loop.body->parameter(0), std::ssize(first) - 1);
   inside.SetOrigin(-1);
   loop.in_body.push_back(&inside);
