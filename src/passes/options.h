@@ -155,11 +155,15 @@ struct GemmPaddingOptions {
 struct CombiningOptions {
   int64_t max_bytes = 30 << 20;
   int64_t max_operands = 256;
+  bool combine_by_dim = true;
   static constexpr auto Fields() {
-    return std::tuple(Option("max_bytes", &CombiningOptions::max_bytes,
-                             "largest number of bytes of the results of one combined collective"),
-                      Option("max_operands", &CombiningOptions::max_operands,
-                             "largest number of operands of one combined collective"));
+    return std::tuple(
+        Option("max_bytes", &CombiningOptions::max_bytes,
+               "largest number of bytes of the results of one combined collective"),
+        Option("max_operands", &CombiningOptions::max_operands,
+               "largest number of operands of one combined collective"),
+        Option("combine_by_dim", &CombiningOptions::combine_by_dim,
+               "combine only collectives along the same dimension; otherwise small arrays are transposed"));
   }
 };
 

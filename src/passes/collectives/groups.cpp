@@ -55,7 +55,7 @@ bool MeetAlike(const Instruction& a, const Instruction& b) {
          x.has_dynamic_root == y.has_dynamic_root && HaveEqualGroups(a, b);
 }
 
-bool SameExchange(const Instruction& a, const Instruction& b) {
+bool SameExchange(const Instruction& a, const Instruction& b, bool any_dimension) {
   if (a.opcode() != b.opcode()) return false;
   if (const auto* x = a.attributes().GetIf<PermuteAttrs>()) {
     const auto& y = b.attrs<PermuteAttrs>();
@@ -64,12 +64,14 @@ bool SameExchange(const Instruction& a, const Instruction& b) {
   }
   const auto &x = a.attrs<CollectiveAttrs>(), &y = b.attrs<CollectiveAttrs>();
   const bool same_reducer = x.to_apply == y.to_apply || (CombinedBy(a).has_value() && CombinedBy(a) == CombinedBy(b));
-  return same_reducer && x.dimension == y.dimension && x.constrain_layout == y.constrain_layout && MeetAlike(a, b);
+  return same_reducer && (any_dimension || x.dimension == y.dimension) && x.constrain_layout == y.constrain_layout &&
+         MeetAlike(a, b);
 }
 
 bool IsCollectiveOfArray(const Instruction& inst, Opcode opcode) {
+  const auto* attrs = inst.attributes().GetIf<CollectiveAttrs>();
   return inst.Is(opcode) && inst.operand_count() == 1 && inst.shape().IsArray() && !inst.shape().HasDynamicDims() &&
-         !inst.attrs<CollectiveAttrs>().constrain_layout;
+         !(attrs != nullptr && attrs->constrain_layout);
 }
 
 std::optional<Opcode> CombinedBy(const Instruction& collective) {
