@@ -257,10 +257,10 @@ struct AlgebraOptions {
   }
 };
 
-using PassOptions =
-    std::variant<NoPassOptions, AlgebraOptions, InliningOptions, FoldingOptions, SharingOptions, MotionOptions,
-                 UnrollingOptions, ExpansionOptions, FusionOptions, SplittingOptions, DotMergingOptions,
-                 GemmPaddingOptions, NormalizationOptions, CombiningOptions, SumMotionOptions, AsyncOptions>;
+using PassOptions = std::variant<NoPassOptions, AlgebraOptions, InliningOptions, FoldingOptions, SharingOptions,
+                                 MotionOptions, UnrollingOptions, ExpansionOptions, FusionOptions, SplittingOptions,
+                                 DotMergingOptions, GemmPaddingOptions, NormalizationOptions, CombiningOptions,
+                                 SumMotionOptions, AsyncOptions, PartitioningOptions>;
 
 struct OptionText {
   std::string_view name;
