@@ -17,24 +17,26 @@ import tempfile
 
 HLO = 'build/bin/hlo'
 PASSES = 'spmd-partitioner'  # A stage of the default pipeline.
+VERDICTS = ('MATCH', 'MISMATCH', 'INCONCLUSIVE')
 
 
 def last_line(command):
-    """The exit code, and the last line of the output or of the error."""
+    """The exit code, and the line of the verdict, or else the last line of the output or of the error."""
     try:
         run = subprocess.run(command, capture_output=True, text=True, timeout=300)
     except subprocess.TimeoutExpired:
         return -1, 'takes more than 5 minutes'
     text = run.stdout if run.returncode in (0, 1) and run.stdout.strip() else run.stderr
     lines = [line for line in text.strip().split('\n') if not line.startswith(('hint', 'note'))]
-    return run.returncode, lines[-1] if lines else ''
+    verdicts = [line for line in lines if line.startswith(VERDICTS)]
+    return run.returncode, (verdicts or lines or [''])[-1]
 
 
 def verdict_of(name, text):
     code, line = last_line([HLO, 'run', '-q', '--platform=interpreter', f'--args={name}.npz', f'--reference={name}.npz',
                             f'--result_shardings={name}.before.hlo', str(text)])
     word = line.split()[0] if line else ''
-    return (word if word in ('MATCH', 'MISMATCH', 'INCONCLUSIVE') else f'error {code}'), line
+    return (word if word in VERDICTS else f'error {code}'), line
 
 
 def collectives_of(text):
