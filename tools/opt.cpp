@@ -422,7 +422,7 @@ Result<ExitCode> OptCommand(Args args) {
     f.passes.device = TargetOfPlatform("cuda", /*for_speed=*/false, f.library_path);
   ResolveReproducer(f.passes, f.log, f.inject, &f.run.reproducer);
   PipelineOptions pipeline = TRY(PipelineOf(f.passes, f.inject));
-  pipeline.partitions = IsModule(f);
+  pipeline.partitions = IsModule(f) && f.load.num_partitions != 1;
   // A lock's decisions are for the steps of runs, which have this pipeline on a host.
   if (!f.lock.empty() && !pipeline.device->is_gpu) pipeline = ForHost(std::move(pipeline));
   // Kernels and the interpreter need the values of constants.

@@ -162,9 +162,12 @@ Result<Literal> ReadParameter(const Instruction& parameter, const Shape& shape, 
     const int64_t partitions = reading.module.header.num_partitions;
     if (reading.uncut != nullptr && !reading.own.contains(array))
       reading.uncut->Add(ShardingOfLeaf(parameter, number), shape, partitions, name);
-    auto literal = LiteralFromNpy(*array, shape, wanted_by, where, reading.cast);
+    const bool is_own = reading.own.contains(array);
+    auto literal = LiteralFromNpy(
+        *array, shape, is_own ? Str(wanted_by, " of partition ", reading.partition) : wanted_by, where, reading.cast);
     if (literal || array->dims == shape.dims() || partitions == 1) return literal;
-    FAIL(std::move(literal).error().Hint(HintOfParts(parameter, reading, why_not_cut)));
+    FAIL(std::move(literal).error().Hint(is_own ? HintOfOwn(parameter, number, shape, reading)
+                                                : HintOfParts(parameter, reading, why_not_cut)));
   }
   FAIL(NoKey(wanted_by, shape, reading.path, reading.prefix, key, arrays,
              "'argN', the parameters' names, or 'N' are looked for"));

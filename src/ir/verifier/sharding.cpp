@@ -33,7 +33,8 @@ Placement PlacementOf(const Sharding& sharding) {
   if (sharding.kind != ShardingKind::kNamed) return {};
   const NamedSharding& named = *sharding.named;
   if (named.mesh.single_device) return {{}, {*named.mesh.single_device}, {}};
-  Placement placement = {{}, {}, named.mesh.DeviceCount()};
+  Placement placement;
+  if (!named.mesh.axes.empty()) placement.count = named.mesh.DeviceCount();  // Shardy's empty mesh replicates.
   if (!named.dims.empty()) placement.dims = static_cast<int64_t>(named.dims.size());
   return placement;
 }
