@@ -71,8 +71,8 @@ std::optional<InDigits> DigitsOf(const NamedSharding& named, const DeviceOrder& 
   return result;
 }
 
-// The order of devices and their number, for shardings that have one. A mesh without axes has none: it is a single
-// device, or Shardy's empty mesh, on which each device of the module has the whole array.
+// Null without an order of devices. A mesh without axes has none: it is a single device, or Shardy's empty mesh, on
+// which each device of the module has the whole array.
 const DeviceOrder* OrderOf(const Sharding& sharding) {
   if (sharding.kind == ShardingKind::kTiled) return &sharding.tiles->devices;
   if (sharding.kind == ShardingKind::kNamed && !sharding.named->mesh.axes.empty()) return &sharding.named->mesh.devices;
@@ -93,7 +93,7 @@ Error Misfit(const Sharding& sharding, std::string_view why) {
 
 // ---- The mesh of shardings ------------------------------------------------------------------------------------------
 
-// Collects the places at which digits start and end, and cuts the device number into atoms there.
+// Cuts the device number into atoms where digits start or end.
 class MeshBuilder {
  public:
   explicit MeshBuilder(int64_t devices) { axes_.devices_ = devices; }
@@ -227,7 +227,7 @@ Axes Axes::Of(const Module& module) {
     if (const DeviceOrder* order = OrderOf(sharding)) ++uses[DevicesOf(*order)];
   }
   int64_t devices = module.header.num_partitions;
-  // Without a count in the header, most shardings decide.
+  // Without a count in the header, the most frequent one decides.
   if (devices <= 1 && !uses.empty())
     devices = std::ranges::max_element(uses, {}, [](const auto& entry) { return entry.second; })->first;
   return Of(pointers, devices);

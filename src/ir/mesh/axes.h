@@ -4,8 +4,7 @@
 //   => atoms 'a' of size 2 and 'b' of size 4. The first sharding splits dimension 0 by 'a' and dimension 1 by 'b', the
 //      second one dimension 0 by 'b'.
 //
-// An atom is a digit of the device number. Atoms are the coarsest digits that no sharding splits: an axis that one
-// sharding splits further becomes several atoms.
+// An atom is a digit of the device number. Atoms are the coarsest digits that no sharding splits further.
 #ifndef HLO_IR_MESH_AXES_H_
 #define HLO_IR_MESH_AXES_H_
 
@@ -26,7 +25,7 @@ namespace hlo {
 
 class Module;
 
-// A set of atoms, by number. Iterating visits them in ascending order.
+// A set of atoms, by number.
 class AxisSet {
  public:
   static constexpr int kMost = 32;
@@ -40,7 +39,7 @@ class AxisSet {
   bool Has(int atom) const { return (bits_ >> atom & 1) != 0; }
   void Add(int atom) { bits_ |= uint32_t{1} << atom; }
   void Remove(int atom) { bits_ &= ~(uint32_t{1} << atom); }
-  std::vector<int> Atoms() const;
+  std::vector<int> Atoms() const;  // Ascending.
 
   bool operator==(const AxisSet&) const = default;
   friend AxisSet operator|(AxisSet a, AxisSet b) { return AxisSet(a.bits_ | b.bits_); }
@@ -67,7 +66,7 @@ class ArraySplit {
   // The array is the `reduction` of the values along these atoms.
   AxisSet pending;
   Reduction reduction = Reduction::kSum;
-  // Atoms of a manual region: the program itself treats the array as the part of one device along these atoms.
+  // Atoms of a manual region: along them, the program treats the array as one device's part.
   AxisSet manual;
   // The only device that holds the array.
   std::optional<int64_t> only_device;
@@ -86,16 +85,15 @@ struct Atom {
 
 class Axes {
  public:
-  // From all shardings of the module, Shardy's included. If shardings have no common atoms, the more frequent ones
-  // determine the mesh.
+  // From all shardings of the module, including Shardy's. Without common atoms, the most frequent shardings decide.
   static Axes Of(const Module& module);
-  // From those shardings that are for `devices` devices. Named shardings take precedence.
+  // From the shardings for `devices` devices. Named shardings take precedence.
   static Axes Of(std::span<const Sharding* const> shardings, int64_t devices);
 
   int64_t devices() const { return devices_; }
   const std::vector<Atom>& atoms() const { return atoms_; }
   AxisSet All() const { return AxisSet::First(static_cast<int>(atoms_.size())); }
-  // The atoms of some digits of the position, or nullopt if they are not made of atoms.
+  // The atoms that make up these digits of the position, or nullopt.
   std::optional<std::vector<uint8_t>> AtomsAt(const std::vector<Digit>& digits) const;
   int64_t SizeOf(AxisSet atoms) const;
   int64_t SizeOf(std::span<const uint8_t> atoms) const { return SizeOf(AxisSet::Of(atoms)); }
@@ -103,12 +101,11 @@ class Axes {
   // Errors (A028): the sharding is for another rank or number of devices, its tiles are not made of atoms, or it is
   // unknown or a tuple.
   Result<ArraySplit> Read(const Sharding& sharding, int64_t rank) const;
-  // The sharding with tiles, in XLA's normal form. Read returns the same split for it.
+  // The tiled sharding in XLA's normal form. Read returns the same split for it.
   Sharding Write(const ArraySplit& split) const;
 
-  // Whether the devices are in an order of their own, so that a position is not its device number.
+  // Whether positions of the mesh differ from device numbers.
   bool IsListed() const { return !listed_.empty(); }
-  // The device number at a position of the mesh, and the position of a device.
   int64_t DeviceAt(int64_t position) const { return listed_.empty() ? position : listed_[position]; }
   int64_t PositionOf(int64_t device) const { return positions_.empty() ? device : positions_[device]; }
 
@@ -123,7 +120,6 @@ class Axes {
  private:
   friend class MeshBuilder;
   friend class PrimeAtoms;
-  // An order of devices as an order of positions.
   DeviceOrder InPositions(const DeviceOrder& order) const;
 
   int64_t devices_ = 1;

@@ -40,7 +40,7 @@ class Search {
   std::vector<const Instruction*> TakeIds() && { return std::move(ids_); }
 
  private:
-  // `element` is a number of a tuple's element, or kAll.
+  // `element` is a tuple index or kAll.
   void Reach(const Instruction& inst, int64_t element, const Instruction& id) {
     if (inst.Is(kCollective) || MarkerOf(inst) == Marker::kWhole || reached_.contains({&inst, kAll})) return;
     if (!reached_.insert({&inst, element}).second) return;
@@ -75,7 +75,7 @@ class Search {
 
   void ReachCaller(const Instruction& caller, const Instruction& root, int64_t element, const Instruction& id) {
     const WhileAttrs* const loop = caller.attributes().GetIf<WhileAttrs>();
-    // The condition decides on the trips, and so on all of the state.
+    // The condition determines the number of trips, and so all of the state.
     if (loop != nullptr && &root.computation() == loop->condition) element = kAll;
     Reach(caller, element, id);
     if (loop == nullptr) return;

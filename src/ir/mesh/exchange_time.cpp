@@ -9,7 +9,7 @@
 namespace hlo {
 namespace {
 
-// For each further message that a device sends at once.
+// `o` of the model.
 constexpr double kMessageSeconds = 0.5e-6;
 
 std::string_view ToString(ExchangeAlgorithm algorithm) {
@@ -29,8 +29,7 @@ ExchangePhase FastestPhase(ExchangeKind kind, double bytes, int64_t members, con
   return *best;
 }
 
-// One phase on each level that has members. Inside of the outermost one, an all-reduce is a reduce-scatter and an
-// all-gather.
+// One phase on each level that has members.
 ExchangeTime Hierarchical(ExchangeKind kind, double bytes, std::span<const int64_t> members, size_t outermost,
                           const Topology& topology) {
   ExchangeTime time = {.algorithm = "", .received = std::vector<double>(members.size())};
@@ -48,7 +47,6 @@ ExchangeTime Hierarchical(ExchangeKind kind, double bytes, std::span<const int64
   return time;
 }
 
-// Each level carries the pieces for those members that it does not share an inner level with.
 ExchangeTime AllToAll(double bytes, std::span<const int64_t> members, size_t outermost, const Topology& topology) {
   ExchangeTime time = {.algorithm = "direct", .received = std::vector<double>(members.size())};
   double all = 1, within = 1, longest = 0;

@@ -30,13 +30,13 @@ enum class ExchangeKind : uint8_t { kAllGather, kReduceScatter, kAllReduce, kAll
 
 struct Exchange {
   ExchangeKind kind;
-  int64_t result_bytes;  // The bytes of the result on one device.
+  int64_t result_bytes;  // On one device.
   // The whole array: the gathered result, the operand of a reduction, or the pieces that a device sends. For a
   // ragged-all-to-all, the most that fits into the result.
   double bytes;
   ExchangeGroups groups;
 };
-// The exchange of a collective or of a start. nullopt for other instructions, such as a done.
+// The exchange of a collective or start. nullopt for others, such as a done.
 std::optional<Exchange> ExchangeOf(const Instruction& inst);
 
 struct ExchangeTime {
@@ -52,14 +52,14 @@ inline ExchangeTime TimeOfExchange(const Exchange& exchange, const Topology& top
 
 enum class ExchangeAlgorithm : uint8_t { kRing, kDirect, kTree };
 
-// One algorithm among the members of one level, for all kinds except all-to-all and permute. nullopt if it does not
-// apply to the kind.
+// One algorithm among the members of one level.
 struct ExchangePhase {
   ExchangeAlgorithm algorithm;
   double latency_seconds, received;
 
   double Seconds(const TopologyLevel& level) const { return latency_seconds + received / level.bytes_per_second; }
 };
+// nullopt if the algorithm does not apply to the kind. Must not be called for all-to-all and permute.
 std::optional<ExchangePhase> PhaseOf(ExchangeAlgorithm algorithm, ExchangeKind kind, double bytes, int64_t members,
                                      const TopologyLevel& level);
 

@@ -21,13 +21,13 @@ struct DeviceGrid {
   int64_t replicas = 1, partitions = 1;
 
   int64_t count() const { return replicas * partitions; }
-  // The word for a device: "replica" or "partition" if its number is the device's, else "device".
+  // For messages.
   std::string_view noun() const { return partitions == 1 ? "replica" : replicas == 1 ? "partition" : "device"; }
-  // Such as "replica 2" or "replicas 0, 2, 3".
+  // "replica 2", "replicas 0, 2, 3"
   std::string Name(std::span<const int> devices) const;
 };
 
-// The grid of a module. Errors: R004 for more than kMostDevices, R040 for counts below 1.
+// Errors: R004 for more than kMostDevices, R040 for counts below 1.
 Result<DeviceGrid> GridOf(const Module& module);
 
 struct DeviceGroups {

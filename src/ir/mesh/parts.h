@@ -20,9 +20,8 @@ namespace hlo {
 
 class Instruction;
 
-// Number of tiles along each dimension, and the tile of each device.
 struct DeviceTiles {
-  std::vector<int64_t> counts;
+  std::vector<int64_t> counts;  // Number of tiles along each dimension.
   std::vector<int64_t> devices;
   std::vector<std::vector<int64_t>> tile_of;  // Tile index by entry of `devices`.
 };
@@ -53,7 +52,6 @@ class PartTable {
   Part PartOf(int64_t device, std::span<const int64_t> whole) const;
   // Whether `whole` has parts of these sizes: 5 to 8 rows over 4 devices give 2 rows.
   bool Fits(std::span<const int64_t> whole, std::span<const int64_t> local) const;
-  // The largest whole array with parts of this shape.
   Shape LargestWhole(const Shape& local) const;
   // All whole arrays with parts of this shape: "f32[13..16,8]".
   std::string WholesText(const Shape& local) const;

@@ -17,7 +17,7 @@ std::vector<int64_t> PrimeFactors(int64_t value) {
   return factors;
 }
 
-// The product of the primes behind a place, or before it, is the size of another atom.
+// Whether the product of the primes before or behind a place is the size of another atom.
 bool IsCut(std::span<const int64_t> primes, size_t place, size_t own, const std::vector<Atom>& atoms) {
   int64_t major = 1, minor = 1;
   for (size_t i = 0; i < primes.size(); ++i) (i < place ? major : minor) *= primes[i];

@@ -2,7 +2,7 @@
 //
 //   atoms x=2, y=4 and the split [{y}, {x}] => sizes 2, 2, 2 and the split [{y:(1)2, y:(2)2}, {x}]
 //
-// A change of a split may have to move a part of an atom: tiles of 2x4 and tiles of 4x2 have only that in common.
+// A change from tiles of 2x4 to tiles of 4x2 moves only a part of an atom.
 #ifndef HLO_IR_MESH_PRIME_ATOMS_H_
 #define HLO_IR_MESH_PRIME_ATOMS_H_
 
@@ -17,19 +17,19 @@ namespace hlo {
 
 class PrimeAtoms {
  public:
-  // For a mesh with many primes, atoms are cut only where a piece has the size of another atom. The time of a search
-  // grows with the number of pieces.
+  // In a mesh with many primes, atoms are cut only where a piece has the size of another atom, because more pieces make
+  // searches slower.
   explicit PrimeAtoms(const Axes& axes);
-  // The pieces of these sizes. Each atom of `axes` consists of whole pieces, in order.
+  // Each atom of `axes` consists of whole pieces of these sizes, in order.
   PrimeAtoms(const Axes& axes, std::vector<int64_t> sizes);
 
   const std::vector<int64_t>& sizes() const { return sizes_; }
-  // The same split of the array in prime atoms.
+  // The split in prime atoms.
   ArraySplit Refine(const ArraySplit& split) const;
   // The inverse. nullopt if the split uses a part of an atom, or the parts of one in another order.
   std::optional<ArraySplit> Coarsen(const ArraySplit& split) const;
-  // The mesh `axes` with its atoms cut where one of the splits in prime atoms separates their parts. Parts of an atom
-  // `x` have names such as x:(1)2. nullopt if no split does.
+  // `axes` with atoms cut where a split in prime atoms separates their parts, which get names such as x:(1)2. nullopt
+  // if no split does.
   std::optional<Axes> CutAxes(const Axes& axes, std::span<const ArraySplit> splits) const;
 
  private:

@@ -13,8 +13,8 @@
 namespace hlo {
 namespace {
 
-// Below this size of the larger side, one all-gather or reduce-scatter along several dimensions and a local transpose
-// are faster than a collective for each dimension.
+// Below this size of operand and result, one all-gather or reduce-scatter along several dimensions and a local
+// transpose are faster than a collective for each dimension.
 constexpr int64_t kMostJointBytes = 1 << 20;
 
 // ---- Changes of dimensions ------------------------------------------------------------------------------------------
@@ -35,8 +35,8 @@ std::vector<int64_t> DimsOf(const std::vector<DimAtoms>& changes) {
   return dims;
 }
 
-// The place of each atom: its dimension, and the number of parts into which the atoms after it split the dimension. The
-// place of an atom that splits no dimension is {-1, 0}.
+// The place of each atom: its dimension, and the number of parts by the atoms after it. {-1, 0} if it splits no
+// dimension.
 std::vector<std::pair<int64_t, int64_t>> PlacesOf(const MeshArray& array, const SplitState& state) {
   std::vector<std::pair<int64_t, int64_t>> places(array.atom_sizes.size(), {-1, 0});
   for (size_t d = 0; d < state.dims.size(); ++d) {
@@ -141,7 +141,7 @@ Route PerDimension(const SplitState& before, const ReshardStep& step) {
   return steps;
 }
 
-// The route without moves that change nothing. Moves that follow each other and are one collective become one move.
+// Drops moves that change nothing, and joins successive moves that are one collective.
 Route Joined(const MeshArray& array, const SplitState& from, const Route& route) {
   Route joined;
   SplitState before_last = from, last = from;
@@ -273,7 +273,7 @@ ReshardPlan PlanOf(const MeshArray& array, std::span<const ArraySplit> splits, c
   return plan;
 }
 
-// The plan in the atoms of the mesh if each move uses whole atoms, and in parts of them otherwise.
+// The plan, with parts of atoms only if a move needs them.
 ReshardPlan PlanOf(const Route& route, const PrimeAtoms& primes, const ArraySplit& from, const Shape& shape,
                    const Axes& axes) {
   const ArraySplit prime_from = primes.Refine(from);

@@ -1,15 +1,13 @@
-// Plans for changing the split of an array over devices: the collectives and local slices that turn one split into
-// another.
+// Plans for changing the split of an array over devices, by collectives and local slices.
 //
 //   mesh x=4, y=2, f32[16,16,16] from [{y}, {}, {x}] to [{}, {x, y}, {}]
 //   => exchange(2 -> 1: {x}) 2048 B; exchange(0 -> 1: {y}) 2048 B
 //
-// A plan is a pure function of its arguments. Making instructions from it is left to the partitioner.
+// The partitioner makes the instructions of a plan.
 //
-// Parts have ceil(size / parts) elements: the element at index i of a dimension is in part i / ceil(size / parts). If
-// the size of a dimension is not divisible, parts of parts need not nest: 10 elements have 2 parts of 5 and 4 parts of
-// 3, and the first 2 of these hold 6 elements. A move changes a dimension only between numbers of parts that do nest.
-// Thus every move works on the padded parts:
+// Parts have ceil(size / parts) elements. If a size is not divisible, parts of parts need not nest: 10 elements have 2
+// parts of 5 and 4 parts of 3, of which the first 2 hold 6 elements. A move changes a dimension only between numbers of
+// parts that nest, and works on the padded parts:
 //   1. Dimensions that get more parts are padded to a multiple of the later local size.
 //   2. The collective, or the slice, moves blocks of equal size.
 //   3. Dimensions that get fewer parts are cut to the later local size.
@@ -58,9 +56,9 @@ struct Move {
 
 struct ReshardPlan {
   std::vector<Move> moves;
-  // The mesh of the moves' atoms if a move uses a part of an atom. Otherwise the moves use the atoms of the given mesh.
+  // The mesh of the moves if one uses a part of an atom. Otherwise they use the given mesh.
   std::optional<Axes> finer_axes;
-  // Each device has the whole array after one of the moves, although it has a part before and after the plan.
+  // A move gathers the whole array on each device, although the plan begins and ends with parts.
   bool gathers_whole = false;
 
   int64_t Collectives() const;
@@ -73,9 +71,9 @@ struct ReshardPlan {
   std::string Text(const Axes& axes) const;
 };
 
-// The moves that change the split of an array of the whole shape `shape`. `from`, `to` and `shape` must have the same
-// rank. The plan is the cheapest of several: fewest arriving bytes, then fewest collectives. It has at most
-// 2 * atoms + 1 moves, and no more arriving bytes than a gather of the whole array.
+// `shape` is that of the whole array. `from`, `to` and `shape` must have the same rank. The plan is the cheapest of
+// several: fewest arriving bytes, then fewest collectives. It has at most 2 * atoms + 1 moves, and no more arriving
+// bytes than a gather of the whole array.
 //
 // Errors (U044): the manual atoms differ, the array would become pending along an atom or change its reduction, or the
 // splits are not for the same single device.

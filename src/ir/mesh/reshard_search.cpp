@@ -151,8 +151,8 @@ class RouteSearch {
     return false;
   }
 
-  // Brings atoms that can split a dimension only together to the end of another dimension, from which one exchange
-  // moves them.
+  // Some atoms can split a dimension only together. Brings them to the end of another dimension, from which one
+  // exchange moves them.
   bool Collect() {
     for (const bool has_some : {true, false}) {
       for (int64_t to = 0; to < rank(); ++to) {
@@ -185,7 +185,7 @@ class RouteSearch {
     return false;
   }
 
-  // Moves atoms that are next in a ready dimension together with the atoms behind them, which are in the way then.
+  // Moves the next atoms of a ready dimension together with the atoms behind them, which are then in the way.
   bool ExchangeWithFollowers() {
     for (int64_t to = 0; to < rank(); ++to) {
       if (!IsReady(to)) continue;

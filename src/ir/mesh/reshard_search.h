@@ -1,7 +1,6 @@
 // The search for the moves between two splits, without their cost.
 //
-// A move must be possible on the padded local parts, so it changes a dimension only between numbers of parts that nest
-// (reshard.h).
+// Moves change a dimension only between numbers of parts that nest (reshard.h).
 #ifndef HLO_IR_MESH_RESHARD_SEARCH_H_
 #define HLO_IR_MESH_RESHARD_SEARCH_H_
 
@@ -64,11 +63,10 @@ Route GatherAllRoute(const SplitState& from, const SplitState& to);
 // A split that a permute turns into `to`, and in which as many atoms as possible are at their place in `from`.
 SplitState RelabelledNear(const MeshArray& array, const SplitState& from, const SplitState& to);
 
-// The finer split that slices make of `split` by atoms of `other` that are free in it, each in the dimension of
-// `other`.
+// `split`, sliced by those atoms of `other` that are free in it, in their dimensions.
 SplitState RefinedBy(const MeshArray& array, const SplitState& split, const SplitState& other);
 
-// The route from the end of `route` back to `from`, its beginning. The route must not reduce pending atoms.
+// The route from the end of `route` back to its beginning `from`. `route` must not reduce pending atoms.
 Route Reversed(const SplitState& from, const Route& route);
 
 }  // namespace hlo

@@ -9,8 +9,8 @@ class Module;
 // The module's frontend attribute that spmd-partitioning leaves.
 inline constexpr char kPartitionedAttribute[] = "hlokit.partitioned";
 
-// Whether the text states shardings and is not the program of one device yet. Such a program has the name of an entry
-// of XLA's partitioner, or collectives between partitions outside of manual regions.
+// Whether the text states shardings and is not the program of one device yet. A program of one device has the name of
+// an entry of XLA's partitioner, or collectives between partitions outside of manual regions.
 bool IsUnpartitioned(const Module& module);
 
 // Whether the module is unpartitioned, and states a split of an array over several partitions.
