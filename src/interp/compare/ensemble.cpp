@@ -293,8 +293,7 @@ class Rounder {
     });
   }
 
-  // `size_of` returns the root mean square of the noise from an element's index and magnitude. Infinities and NaNs get
-  // no noise.
+  // `size_of` returns the noise's rms from an element's index and magnitude. Infinities and NaNs get no noise.
   template <class SizeOfNoise>
   static void AddNoise(Literal& value, const Dice& dice, const SizeOfNoise& size_of) {
     const std::span<double> x = NumbersOf(value);
@@ -319,8 +318,8 @@ class Rounder {
     AddNoise(value, dice, [&](int64_t, double) { return size; });
   }
 
-  // The error is at most the ulps of the function's row, less half an ulp for the rounding. The rms of a uniform error
-  // is 1 / sqrt(3) of the largest error.
+  // The error is at most `ulps`, less half an ulp for the rounding. The rms of a uniform error is 1 / sqrt(3) of the
+  // largest.
   static void AddFunctionError(double ulps, PrimitiveType type, const Dice& dice, Literal& value) {
     if (ulps <= 0.5) return;
     const Rounding rounding = RoundingTo(type, false);
@@ -348,7 +347,7 @@ Literal InParts(const Literal& literal) {
   return parts;
 }
 
-// Counts the elements that differ. Returns nullopt if one differs by more than `most`.
+// Counts differing elements. nullopt if one differs by more than `most`.
 std::optional<int64_t> CountFlips(const Literal& m, const Literal& t, double most) {
   int64_t flips = 0;
   for (int64_t i = 0; i < m.shape().NumElements(); ++i) {
@@ -359,9 +358,9 @@ std::optional<int64_t> CountFlips(const Literal& m, const Literal& t, double mos
   return flips;
 }
 
-// Roundings can move the number from which an integer was converted across a step. r is the number of changed elements
-// in t over the largest number in a run. It is infinite if an element of t is more than 4 times as far from m as any
-// element of a run. That is about 8 times the rms, the limit for floats, because integers may be the bits of floats.
+// Roundings can move a number across a step before it is converted to an integer. r is infinite if an element of t is
+// more than 4 times as far from m as any element of a run. That is about 8 times the rms, the limit for floats, because
+// integers may be the bits of floats.
 EnsembleOutput JudgeIntegers(EnsembleOutput output, const Literal& m, std::span<const Literal> runs, const Literal& t) {
   double most = 0;
   int64_t most_flips = 0;
@@ -434,8 +433,7 @@ EnsembleOutput Judge(const ShapeIndex& index, const Shape& shape, const Literal&
     } else if (std::isfinite(middle) && std::isfinite(actual)) {
       r = std::fabs(actual - middle) / s;
     } else {
-      // The result or m is infinite or NaN. The result is accepted if a run is the same infinity, or also NaN, or also
-      // finite.
+      // The result is accepted if a run is the same infinity, also NaN, or also finite.
       const bool open = std::ranges::any_of(runs, [&](const Literal& run) {
         const double other = run.GetDouble(i);
         if (std::isinf(actual)) return other == actual;
@@ -548,7 +546,7 @@ Result<EnsembleResult> CompareEnsemble(const Module& module, std::span<const Lit
   };
   std::clock_t start = std::clock();
   int wanted = options.runs;
-  // Returns whether enough runs fit into the limit, if each takes as long as the work since `start`.
+  // Whether enough runs fit into the limit if each takes as long as the work since `start`.
   const auto fits = [&] {
     if (options.most_seconds == 0) return true;
     const double taken = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;

@@ -1,6 +1,6 @@
 // Decides whether roundings explain the difference between two results: docs/comparison.md#ensemble. The module is
-// interpreted once without the roundings of its types (m), and N times with random roundings. A result t is suspect if
-// the deviations s of these runs do not explain its deviation from m.
+// interpreted once without the roundings of its types (m), and N times with random ones. A result t is suspect if the
+// deviations s of these runs do not explain its deviation from m.
 //
 // Roundings inside a sum are drawn at random instead of computed. Over h additions their variance is h times the
 // variance of one rounding of a partial sum. The mean square of a partial sum is S^2 / 3 + Q / 6 for a sum S of terms
@@ -38,11 +38,11 @@ struct EnsembleOptions {
   int runs = 24;
   uint64_t seed = 0;
   InterpretOptions interpret;
-  // Limit for all runs in processor time, estimated from the first, so that other programs do not change a verdict.
-  // There is no result if fewer than kLeastRuns fit. 0 means no limit.
+  // Limit of all runs in processor time, which does not depend on other programs. There is no result if fewer than
+  // kLeastRuns fit, estimated from the first. 0 means no limit.
   double most_seconds = 0;
-  // Returns the outputs of a variant with the same ids, whose floats are f64 if `is_widened`. Null interprets the
-  // variant on one device with `args`. Programs for several devices join their results here.
+  // Returns the outputs of a variant with the same ids, whose floats are f64 if `is_widened`. Null interprets it on one
+  // device with `args`. Programs for several devices join their results here.
   std::function<Result<Literal>(const Module&, const InterpretOptions&, bool is_widened)> evaluate;
 };
 
