@@ -22,14 +22,13 @@ using Key = std::tuple<std::string_view, std::optional<int64_t>, std::vector<std
 // For a row or a sum.
 Key KeyOf(const auto& of) { return {of.kind, of.group_size, of.axes}; }
 
-// The opcode without -start.
 std::string_view KindOf(const Instruction& inst) {
   std::string_view kind = ToString(inst.opcode());
   if (kind.ends_with("-start")) kind.remove_suffix(std::string_view("-start").size());
   return kind;
 }
 
-// "4 (data)" for a row or a sum.
+// "4 (data)"
 std::string GroupText(const auto& of) {
   if (!of.group_size) return "pairs";
   return Str(*of.group_size, of.axes.empty() ? "" : Str(" (", Join(of.axes, ","), ")"));
@@ -96,7 +95,6 @@ void AppendTime(JsonWriter& json, const CollectiveReport& report, double seconds
   if (report.topology) json.Key("est_us").Value(1e6 * seconds);
 }
 
-// Of a row or a sum.
 void AppendGroup(JsonWriter& json, const auto& of) {
   json.Key("group").Value(of.group_size.value_or(0)).Key("axes").Open('[');
   for (const std::string& axis : of.axes) json.Value(axis);

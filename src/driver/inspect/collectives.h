@@ -43,18 +43,17 @@ struct CollectiveReport {
   std::vector<CollectiveRow> rows;  // By total time, then total bytes, the largest first.
   std::vector<CollectiveSum> sums;  // The same.
   CollectiveSum all = {.kind = "all"};
-  std::vector<const Instruction*> unknown_loops;  // Loops whose number of trips is unknown. They count one trip.
+  std::vector<const Instruction*> unknown_loops;  // The number of trips is unknown and counts as 1.
 };
 
 // The axes of the meshes that have names in the text: Shardy's, and those of replica_groups. nullopt if there are none.
 std::optional<Axes> NamedAxesOf(const Module& module);
 
 // Instructions in a loop count once for each trip. All branches of a conditional count. The topology must be from
-// Topology::For. Without it, times are 0. `axes` give the names for groups. Reports that are compared need the same
-// axes.
+// Topology::For. `axes` name the groups. Reports that are compared need the same axes.
 CollectiveReport CollectivesOf(const Module& module, std::optional<Topology> topology = {},
                                const std::optional<Axes>& axes = {});
-// `against` is another module's report, whose sums are shown beside, or null. `top` is the number of rows, 0 for all.
+// `against` is another module's report to compare with, or null. `top` is the number of rows, 0 for all.
 std::string CollectivesText(const CollectiveReport& report, const CollectiveReport* against, int64_t top);
 std::string CollectivesJson(const CollectiveReport& report, const CollectiveReport* against);  // "hlo.collectives/1"
 

@@ -18,8 +18,7 @@
 namespace hlo {
 namespace {
 
-// Kernels of a GPU take this much longer beside an exchange, because the exchange uses some multiprocessors. This is an
-// estimate.
+// Estimate: kernels of a GPU take this much longer beside an exchange, which uses some multiprocessors.
 constexpr double kSlowdown = 1.08;
 
 // One run of a computation. Times are in seconds since it began.

@@ -1,9 +1,9 @@
-// Estimates the time of a step of a program for several devices by simulating one device.
+// Estimates the time of a step of a program for several devices by simulating one of them.
 //
-// A device has a queue for kernels and a queue for exchanges. Both take instructions in the order of the schedule. A
-// collective begins when the kernels before it have ended and the exchange queue is free. Later kernels wait for its
-// end. After a start, only the done waits. cost.h has the times of kernels, ir/mesh/exchange_time.h
-// the times of exchanges. All devices are assumed to be alike.
+// A device has a queue for kernels and one for exchanges, both in the order of the schedule. A collective begins when
+// the kernels before it have ended and the exchange queue is free. Later kernels wait for its end. After a start, only
+// the done waits. cost.h has the times of kernels, ir/mesh/exchange_time.h the times of exchanges. All devices are
+// assumed to be alike.
 #ifndef HLO_DRIVER_INSPECT_SCHEDULE_H_
 #define HLO_DRIVER_INSPECT_SCHEDULE_H_
 
@@ -23,15 +23,15 @@ struct ScheduledExchange {
   Exchange exchange;
   ExchangeTime time;   // For one run.
   double runs = 0;     // In a step.
-  double exposed = 0;  // The seconds of a step in which the kernels wait for this exchange.
+  double exposed = 0;  // Seconds of a step in which kernels wait for this exchange.
 };
 
 // A step on a number of devices. Times are in seconds.
 struct SimulatedStep {
   Topology topology;
   double step = 0;
-  double compute = 0;                        // The time in which the kernel queue is busy.
-  double exchange = 0;                       // The time in which the exchange queue is busy.
+  double compute = 0;                        // The busy time of the kernel queue.
+  double exchange = 0;                       // The busy time of the exchange queue.
   std::vector<ScheduledExchange> exchanges;  // The most exposed first.
 
   int64_t devices() const { return topology.DeviceCount(); }
@@ -47,8 +47,8 @@ struct ScheduleReport {
   const DeviceDescription* device;
   bool is_unpartitioned = false;  // Shardings split arrays: the module is not the program of one device.
   bool fused = false;             // If false, every instruction counts as a kernel.
-  // The first step is for the devices of the module. Each further step has more devices and the groups of
-  // ExchangeGroups::Grown. The arrays of a device stay as they are.
+  // The first step is for the devices of the module. Further steps have more devices and the groups of
+  // ExchangeGroups::Grown, but the same arrays on a device.
   std::vector<SimulatedStep> steps;
   int64_t fixed_groups = 0;  // Collectives whose groups cannot grow, because they are irregular or pairs.
   std::vector<std::string> not_modelled;
