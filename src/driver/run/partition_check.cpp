@@ -36,7 +36,7 @@ constexpr std::string_view kPasses = "spmd-partitioner";  // A stage of the defa
 
 using ByDevice = std::vector<std::vector<Literal>>;
 
-// Cuts the leaves of a parameter's whole value for one partition after another.
+// Cuts the leaves of a parameter's whole value for each partition in turn.
 class Cutter {
  public:
   Cutter(const Instruction& parameter, int64_t partitions) : shape_(parameter.shape()) {
@@ -76,8 +76,8 @@ class Cutter {
   int64_t leaf_ = 0;
 };
 
-// The convolutions of a copy multiply zeros where those of the module have padding. StableHLO defines padding as zeros;
-// XLA's interpreter skips it. The difference is a NaN for a kernel that is not finite.
+// A copy whose convolutions multiply the zeros of padding, as StableHLO defines it. XLA's interpreter skips padding.
+// The difference is a NaN if the kernel is not finite.
 std::unique_ptr<Module> WithZerosForPadding(const Module& module) {
   std::unique_ptr<Module> copy = module.Clone();
   for (Computation* computation : copy->Computations()) {
@@ -142,7 +142,7 @@ struct Judged {
   Verdict verdict = Verdict::kMatch;
   std::string text;
   std::optional<Comparison> comparison;  // Set for a mismatch of values.
-  bool rests_on_roundings = false;       // Or the verdict is open. Then a wrong value may be hidden.
+  bool rests_on_roundings = false;       // Or on an open verdict. Either may hide a wrong value.
 };
 
 class PartitionCheck {
@@ -232,7 +232,7 @@ class PartitionCheck {
     return by_device;
   }
 
-  // The whole results of a module that the partitioner has changed or not.
+  // The whole results of a module, partitioned or not.
   Result<JoinedResults> ResultsOf(const Module& module, const InterpretOptions& interpret, std::byte padding = {},
                                   bool is_widened = false) const {
     if (!FrontendAttribute(module.header.frontend_attributes, kPartitionedAttribute)) {
@@ -282,7 +282,7 @@ class PartitionCheck {
     return judged;
   }
 
-  // Compares by bits, by the tolerance, and by the roundings of either program that explain other bits.
+  // Compares by bits, then by the tolerance, then by the roundings of either program.
   Result<Judged> Compare(const Module& module, const Literal& expected, const Literal& actual) const {
     const RunOptions& options = experiment_.options();
     const Comparison bits = CompareBitwise(expected, actual, options.compare);
@@ -350,8 +350,8 @@ class PartitionCheck {
     return ensemble;
   }
 
-  // Compares with results for which convolutions multiply zeros in their padding, where that gives a NaN. A program may
-  // have zeros in some convolutions only.
+  // Compares with the results of WithZerosForPadding where those are NaN. A program may have zeros in some convolutions
+  // only.
   Status CompareWithZeros(const Module& module, const Literal& actual, Judged& judged) const {
     const auto with_zeros = ResultsOf(*WithZerosForPadding(input_), TRY(Interpreter()));
     if (!with_zeros || !HasOwnNan(expected_, *with_zeros->whole)) return {};
@@ -438,7 +438,7 @@ class PartitionCheck {
     return CulpritOf(*wrong, first, std::move(judged.comparison));
   }
 
-  // Searches for a value that no rounding explains. Roundings of other values may hide it in the results.
+  // Searches for a value that no rounding explains. Roundings of others may hide it in the results.
   Result<std::optional<Culprit>> ProvenFault(std::span<const PassRun> runs, Judged& judged) const {
     const auto run = std::ranges::find_if(runs, [](const PassRun& one) { return one.changed && IsPartitioning(one); });
     if (run == runs.end()) return std::nullopt;

@@ -1,5 +1,5 @@
-// The oracle `partition`: runs the program of one device on all devices, in the interpreter, and compares the joined
-// results with the results of the unpartitioned module.
+// The oracle `partition`: interprets the program of one device on all devices, and compares the joined results with
+// those of the unpartitioned module.
 #ifndef HLO_DRIVER_RUN_PARTITION_CHECK_H_
 #define HLO_DRIVER_RUN_PARTITION_CHECK_H_
 

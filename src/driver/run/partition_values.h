@@ -1,8 +1,7 @@
 // Finds the value of an unpartitioned program whose parts are wrong first in the program of one device.
 //
-// Each device's part of a value must have the bits of the whole value if the operands' parts have, and the op rounds no
-// sum that the devices could add in another order. Then other bits prove a fault. Other values may differ within a
-// tolerance.
+// A device's part of a value must have the bits of the whole value if its operands' parts have, and the op rounds no
+// sum that devices could add in another order. Then other bits prove a fault. Other values have a tolerance.
 #ifndef HLO_DRIVER_RUN_PARTITION_VALUES_H_
 #define HLO_DRIVER_RUN_PARTITION_VALUES_H_
 
@@ -23,7 +22,7 @@ struct WrongPart {
   const Instruction* value = nullptr;  // An instruction of the unpartitioned module.
   int64_t device = 0;
   Comparison comparison;  // The device's part and the expected one.
-  // Whether other bits prove a fault. Otherwise the value is only beyond the tolerance of its type.
+  // If false, the value is only beyond the tolerance of its type.
   bool is_proven = false;
 };
 
