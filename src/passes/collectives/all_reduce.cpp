@@ -14,8 +14,7 @@ namespace {
 
 namespace m = match;
 
-// Groups of one all-reduce in place of both. nullopt if there are none, for example because an operand would count
-// twice.
+// Groups of one all-reduce in place of both, if any. An operand must not count twice.
 std::optional<IdGroups> Fold(const IdGroups& first, const IdGroups& second) {
   std::map<int64_t, const std::vector<int64_t>*> group_of;
   for (const auto& group : first) {
@@ -42,8 +41,8 @@ std::optional<IdGroups> Fold(const IdGroups& first, const IdGroups& second) {
   return folded;
 }
 
-// all-reduce(all-reduce(x, {{0,1},{2,3}}), {{0,2},{1,3}}) => all-reduce(x, {{0,1,2,3}}). An id must not represent
-// several partitions, because their operands would count several times.
+// all-reduce(all-reduce(x, {{0,1},{2,3}}), {{0,2},{1,3}}) => all-reduce(x, {{0,1,2,3}}). An id must not stand for
+// several partitions, whose operands would count several times.
 Result<Instruction*> FoldTwo(Instruction& inst, const PassContext&) {
   Instruction* inner;
   if (!IsCollectiveOfArray(inst, Opcode::kAllReduce) || !m::OneUse(m::Any(&inner))(&inst.operand(0))) return nullptr;
@@ -64,7 +63,7 @@ Result<Instruction*> FoldTwo(Instruction& inst, const PassContext&) {
 // Longest chain of sums that is searched for a second all-reduce.
 constexpr int kDeepest = 16;
 
-// Returns `value` without a term that is like `sum`, and sets `alike` to that term. Returns null if there is none.
+// Returns `value` without a term like `sum`, and sets `alike` to that term. Null if there is none.
 Instruction* WithoutAlike(Instruction& value, const MovedSum& sum, std::optional<MovedSum>* alike, int depth = 0) {
   if (!value.Is(sum.combiner()) || value.UseCount() != 1 || value.IsRoot() || depth > kDeepest) return nullptr;
   for (const int64_t side : {0, 1}) {

@@ -22,11 +22,11 @@ struct Batch {
   bool is_mixed = false;  // Whether the members differ in their dimension.
 };
 
-// Largest operand or result, in bytes, that is transposed so that its collective can be combined. A GPU transposes 1
-// MiB in about 1 us, and begins a collective in about 20 us.
+// Largest operand or result, in bytes, that is transposed to combine its collective. A GPU transposes 1 MiB in about 1
+// us, and begins a collective in about 20 us.
 constexpr int64_t kMostTransposedBytes = 1 << 20;
 
-// Whether the collective may take part along dimension 0, after a transpose unless that is its dimension.
+// Whether the collective may take part along dimension 0, if necessary after a transpose.
 bool MayMix(const Instruction& inst) {
   const auto* attrs = inst.attributes().GetIf<CollectiveAttrs>();
   if (attrs == nullptr || !attrs->dimension) return false;

@@ -25,7 +25,7 @@ bool HasPlainAxes(const MeshGroups& groups) {
   });
 }
 
-// Meshes of many devices are compared without a list of all devices.
+// Avoids listing all devices of a large mesh.
 bool HaveEqualGroups(const Instruction& a, const Instruction& b) {
   const ReplicaGroups &x = a.attrs<CollectiveAttrs>().replica_groups, &y = b.attrs<CollectiveAttrs>().replica_groups;
   if (x == y) return true;

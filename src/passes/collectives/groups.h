@@ -17,11 +17,11 @@ IdGroups WrittenGroups(const Instruction& collective);
 // Whether the same devices exchange data in the same way and order. Only the presence of a channel matters.
 bool MeetAlike(const Instruction& a, const Instruction& b);
 
-// Whether two collectives of the same operands give the same results. The number of a channel does not matter, nor does
-// the dimension if `any_dimension`.
+// Whether two collectives of the same operands give the same results. Channel numbers do not matter, nor does the
+// dimension if `any_dimension`.
 bool SameExchange(const Instruction& a, const Instruction& b, bool any_dimension = false);
 
-// Whether `inst` has this opcode, one operand, an array of static size as its result, and no layout constraint.
+// Whether `inst` has this opcode, one operand, a result of static size, and no layout constraint.
 bool IsCollectiveOfArray(const Instruction& inst, Opcode opcode);
 
 // The reducer's opcode if it is a single op in the array's type, otherwise nullopt.

@@ -1,5 +1,5 @@
-// Collectives that combine arrays, behind ops that move elements or make floats wider. The ops give the same result
-// before and after the collective, so passes can join or move such collectives.
+// Collectives that combine arrays, behind ops that move elements or widen floats. These ops commute with the
+// collective, so passes can join or move it.
 #ifndef HLO_PASSES_COLLECTIVES_MOVED_SUMS_H_
 #define HLO_PASSES_COLLECTIVES_MOVED_SUMS_H_
 
@@ -21,15 +21,15 @@ struct MovedSum {
   Opcode combiner() const { return *CombinedBy(*collective); }
 };
 
-// Returns nullopt if `value` is not a MovedSum of this collective, or if another instruction uses a value before it.
+// nullopt if `value` is not a MovedSum of this collective, or another instruction uses a value before it.
 std::optional<MovedSum> ReadMovedSum(Instruction& value, Opcode collective);
 
-// Whether both have operands of one shape, and equal collectives and moves.
+// Whether shapes of operands, collectives and moves are equal.
 bool AreAlike(const MovedSum& a, const MovedSum& b);
 
 // x in the type of the result.
 Instruction& Widened(const MovedSum& sum);
-// The collective and the moves of `sum` for another operand, of the shape of Widened(sum), in its computation.
+// The collective and moves of `sum` for another operand of Widened(sum)'s shape, in that operand's computation.
 Instruction& WithOperand(const MovedSum& sum, Instruction& x);
 
 }  // namespace hlo

@@ -64,8 +64,7 @@ Instruction* DoneElement(Instruction& inst, int64_t part) {
   return &As(inst, start.operand(part), inst.shape());
 }
 
-// Copies rows one update after the other. Rows outside of input or output are undefined in HLO (R041 in the
-// interpreter).
+// Copies rows update by update. Rows outside of input or output are undefined in HLO (R041 in the interpreter).
 Instruction* RaggedToItself(Instruction& inst) {
   constexpr int64_t kMostUpdates = 64;
   const Shape &input = inst.operand(0).shape(), &output = inst.shape(), &offsets = inst.operand(2).shape();
@@ -112,7 +111,7 @@ bool HasOnlyDones(const Instruction& start) {
   });
 }
 
-// The value of `inst` on a single device, or null if `inst` stays.
+// The value on a single device, or null if `inst` stays.
 Instruction* WithoutOthers(Instruction& inst) {
   const Shape& shape = inst.shape();
   switch (inst.opcode()) {

@@ -96,7 +96,7 @@ bool IsRendezvous(const Instruction& inst) {
 }
 
 // Puts all rendezvous in one order by control edges. `last` has, for each instruction, the number of the last
-// rendezvous that it depends on. The edges make it depend on all earlier ones too.
+// rendezvous that it depends on. Edges make it depend on earlier ones, too.
 bool LinearizeIn(Computation& computation) {
   const std::vector<Instruction*> order = computation.PostOrder();
   std::vector<int64_t> last(computation.place_limit(), -1);

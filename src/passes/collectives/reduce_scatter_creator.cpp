@@ -71,7 +71,7 @@ int64_t SlicedDimension(const Instruction& slice) {
   return sliced;
 }
 
-// On each device the slice must start at the device's own block. Each sum keeps the order of its terms.
+// Each device's slice must start at its own block. Each sum keeps the order of its terms.
 Result<Instruction*> ScatterSum(Instruction& inst, const PassContext&) {
   Instruction& sum = inst.operand(0);
   if (!IsCollectiveOfArray(sum, Opcode::kAllReduce) || sum.UseCount() != 1 || sum.IsRoot()) return nullptr;

@@ -35,7 +35,7 @@ std::optional<Term> ReadTerm(Instruction& link, int64_t side, bool with_scatters
   return Term{&link, side, *sum};
 }
 
-// Returns element i in the body if the loop has only one use of it, otherwise null.
+// Element i in the body, or null unless the loop uses it exactly once.
 Instruction* OnceUsed(const Loop& loop, int64_t i) {
   const auto reads = [&](const Instruction* element) { return element->tuple_index() == i; };
   if (std::ranges::count_if(loop.in_body, reads) != 1 || std::ranges::any_of(loop.in_condition, reads)) return nullptr;
@@ -43,7 +43,7 @@ Instruction* OnceUsed(const Loop& loop, int64_t i) {
   return element->UseCount() == 1 ? element : nullptr;
 }
 
-// Returns the terms that each trip adds to element i, if nothing else in the loop reads the element.
+// The terms that each trip adds to element i, if nothing else in the loop reads it.
 std::vector<Term> ReadTerms(const Loop& loop, int64_t i, bool with_scatters) {
   Instruction* sum = OnceUsed(loop, i);
   if (sum == nullptr) return {};
@@ -62,7 +62,7 @@ Instruction& Zeros(Computation& computation, const Shape& shape) {
   return shape.IsScalar() ? zero : computation.Add(Opcode::kBroadcast, shape, {&zero}, DimensionsAttrs{});
 }
 
-// Returns the sum over devices of the operands of all trips, after the loop.
+// The sum over devices of all trips' operands, after the loop.
 Instruction* SumAfter(Loop& loop, const Term& term) {
   Computation &caller = loop.loop->computation(), &body = *loop.body;
   Instruction& x = Widened(term.sum);
@@ -101,7 +101,7 @@ void MoveBehind(Loop& loop, int64_t i, const std::vector<Term>& terms) {
   }
 }
 
-// Returns the all-reduce of the row that each trip writes into element i, if the loop writes all rows and reads none.
+// The all-reduce of the row that each trip writes into element i, if the loop writes all rows and reads none.
 std::optional<MovedSum> ReadRow(const Loop& loop, int64_t i, int64_t trips, int64_t max_bytes) {
   const Instruction &next = loop.Next(i), *element = OnceUsed(loop, i);
   if (element == nullptr || !next.Is(Opcode::kDynamicUpdateSlice) || next.UseCount() != 1) return std::nullopt;
