@@ -1,4 +1,4 @@
-// The rows that one part of a windowed op reads from an operand that is split in the same way.
+// The rows that one part of a windowed op reads from an equally split operand.
 //
 //   f32[64] operand in 8 parts of 8 rows, a window of size 3 with pad_low=1, 8 positions in each part
 //   => part p reads the 10 rows from row 8 * p - 1 on: 1 row of the part before, its own 8, and 1 row of the part after
@@ -27,12 +27,12 @@ struct Halo {
 
   bool IsLocal() const { return !is_mirrored && before == 0 && after == 0; }
   bool IsMasked() const { return reads_below || reads_above; }
-  // Rows that a device gets by collectives.
+  // By collectives, on one device.
   int64_t RowsReceived() const { return before + after + (is_mirrored ? own : 0); }
 };
 
 // The rows of an operand with `elements` rows that `parts` parts of the factor read. nullopt if the distance between
-// two parts' rows is not an integer (base dilation), or if a part reads no row.
+// two parts' rows is not an integer (base dilation), or a part reads no row.
 std::optional<Halo> HaloOf(const Factor& factor, const FactorWindow& read, int64_t elements, int64_t parts);
 
 }  // namespace hlo

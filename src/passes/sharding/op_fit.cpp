@@ -68,7 +68,7 @@ class Fitting {
     tensors_.push_back({&shape, &factors, split, is_result});
   }
 
-  // The seed tensor's atoms, and further atoms of other tensors that do not contradict them, the largest tensor first.
+  // The seed tensor's atoms, and compatible atoms of other tensors, the largest tensor first.
   AtomsByFactor Assigned(size_t seed) const {
     std::vector<size_t> order(tensors_.size());
     for (size_t i = 0; i < order.size(); ++i) order[i] = i;
@@ -177,8 +177,8 @@ class Fitting {
     return true;
   }
 
-  // A part of a dimension is contiguous only if the major factors have one index in it. A factor dropped for one tensor
-  // may be a major one of another, so this repeats until nothing is dropped.
+  // A part of a dimension is contiguous only if the major factors have one index in it. Repeats until nothing is
+  // dropped, because a dropped factor may be a major one of another tensor.
   void DropMinorFactors(AtomsByFactor& assigned) const {
     for (bool dropped = true; dropped;) {
       dropped = false;
@@ -267,8 +267,8 @@ class Fitting {
     return fit;
   }
 
-  // Bytes of results of the op's own collectives: rows of windows, and all parts' results that a reduce's own
-  // computation combines.
+  // Bytes of results of the op's own collectives: rows of windows, and parts' results that a reduce's own computation
+  // combines.
   double BytesInOp(const OpFit& fit) const {
     double bytes = 0;
     for (size_t f = 0; f < fit.atoms.size(); ++f) {

@@ -18,8 +18,8 @@ struct OpFit {
   AtomsByFactor atoms;
   std::vector<ArraySplit> operands;  // Tuples and tokens have rank 0.
   std::vector<ArraySplit> results;   // Indexed by leaf. Pending along the sums' atoms.
-  // Bytes of results of collectives before and after the op on a device, and the op's time there in bytes that a link
-  // would send meanwhile.
+  // On a device: bytes of results of collectives before and after the op, and the op's time as bytes that a link sends
+  // meanwhile.
   double cost = 0;
 };
 
@@ -28,7 +28,7 @@ struct OpFit {
 OpFit FitOp(const Instruction& inst, const FactorRule& rule, std::span<const ArraySplit> operands,
             std::span<const ArraySplit> results, const Axes& axes, ReshardPlans& plans);
 
-// The unsigned or integer type in which one device's value and the others' zeros are added, if any.
+// The integer type in which one device's value and the others' zeros are added, if any.
 std::optional<PrimitiveType> PickType(PrimitiveType type);
 // The element that changes no result of a dot, convolution, reduce or reduce-window, if known.
 std::optional<Literal> NeutralElementOf(const Instruction& inst);

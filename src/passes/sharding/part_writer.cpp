@@ -108,7 +108,7 @@ Instruction& PartWriter::Numbered(PrimitiveType type, int64_t count, Instruction
   return Add(Opcode::kAdd, shape, {&numbers, &Everywhere(first, shape)});
 }
 
-// Numbers are counted in a type that holds all of them, so that each is rounded once.
+// Counts in a type that holds all numbers, so that each is rounded once.
 Instruction& PartWriter::IotaInPart(int64_t dim, const Shape& part, const Atoms& atoms) {
   const int64_t size = part.dim(dim);
   const PrimitiveType type = IndexType(size * axes_.SizeOf(atoms));
@@ -280,7 +280,7 @@ Instruction& PartWriter::GatheredInPart(Instruction& result, Instruction& indice
   return Select(is_found, result, Everywhere(ZeroBits(result.shape().type()), result.shape()));
 }
 
-// Clamped to the whole, then counted from the first row of the device's part.
+// Clamped to the whole, then counted from the part's first row.
 Instruction& PartWriter::StartInPart(Instruction& start, int64_t size, int64_t width, int64_t own, const Atoms& atoms) {
   Instruction& in_whole = Clamped(start, size - width);
   const PrimitiveType counted = IndexType(2 * size);

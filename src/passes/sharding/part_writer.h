@@ -18,8 +18,7 @@ namespace hlo {
 // Type of indices: s32, or s64 if a number up to `most` needs it.
 PrimitiveType IndexType(int64_t most);
 
-// Writes instructions with the metadata of one op. A dimension is split along atoms into parts of equal size. The
-// device's part number follows from its digits of the atoms.
+// Writes instructions with the metadata of one op. Atoms split a dimension into parts of equal size.
 class PartWriter {
  public:
   using Atoms = std::vector<uint8_t>;  // The major atom first.
@@ -30,7 +29,7 @@ class PartWriter {
   Instruction& Add(Opcode opcode, Shape shape, Operands operands, Attributes attributes = NoAttrs());
   Instruction& Scalar(PrimitiveType type, int64_t value);
   Instruction& ZeroBits(PrimitiveType type);
-  // Repeats a scalar, or a vector along one of the dimensions.
+  // Repeats a scalar, or a vector along one dimension.
   Instruction& Everywhere(Instruction& scalar, const Shape& shape);
   Instruction& Along(Instruction& vector, int64_t dim, const Shape& shape);
   Instruction& Compare(Instruction& a, ComparisonDirection direction, Instruction& b);
@@ -43,15 +42,15 @@ class PartWriter {
 
   // first + step * (the number of the device's part)
   Instruction& Linear(PrimitiveType type, int64_t first, int64_t step, const Atoms& atoms);
-  // An iota's numbers in the device's part, with its dimension split.
+  // The device's part of an iota that is split along its iota_dimension.
   Instruction& IotaInPart(int64_t dim, const Shape& part, const Atoms& atoms);
   // The identity of `reducer` on all devices but the first part's.
   Result<Instruction*> WithIdentity(Instruction& value, Opcode reducer, const Atoms& atoms);
   // Replaces rows behind the last one of the whole, which has `size` rows.
   Instruction& WithoutPadding(Instruction& part, int64_t dim, int64_t size, const Literal& padding, const Atoms& atoms);
 
-  // The rows that the windows of the device's part read. `padding` is the value of rows outside of the whole, and may
-  // be null if `halo` is not masked.
+  // The rows that the windows of the device's part read. `padding` is the value of rows outside of the whole. It may be
+  // null if `halo` is not masked.
   Instruction& WindowRows(Instruction& part, int64_t dim, int64_t size, const Halo& halo, const Atoms& atoms,
                           Instruction* padding);
   // The device's part of a concatenation, from the rows of all windows of each operand.

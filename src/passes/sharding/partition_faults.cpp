@@ -11,7 +11,7 @@
 namespace hlo {
 namespace {
 
-// False if the fault does not fit. Then nothing has changed.
+// Returns false without a change if the fault does not fit.
 using PlantFault = bool (*)(Instruction& inst);
 
 // Each device keeps its own term of a sum.

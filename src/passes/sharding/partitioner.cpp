@@ -99,7 +99,7 @@ AxisSet ManualAtoms(const Instruction& border, const Axes& axes) {
 }
 
 // A split of the whole, seen from a region in which these axes are manual. It gets the manual axes of `like`, because
-// propagation does not give them to all values of a region.
+// propagation misses some values of a region.
 ArraySplit WithManual(const ArraySplit& split, AxisSet manual, const ArraySplit& like) {
   ArraySplit result(split.rank());
   result.manual = like.manual;
@@ -127,7 +127,7 @@ Status CheckPartitionIds(const Module& module) {
   FAIL(Refused(*id, Str("is outside of a manual region, so the result '", root.name(), "' differs between devices")));
 }
 
-// A parameter and a result whose parts have other shapes cannot share their buffer.
+// Parts of different shapes cannot share a buffer.
 Status DropAliases(Module& module, const Computation& made) {
   std::vector<InputOutputAlias>& aliases = module.header.aliases;
   for (const InputOutputAlias& alias : aliases) {
@@ -194,8 +194,7 @@ Status Partitioner::AddInstruction(Local& local, const Instruction& inst) {
   return {};
 }
 
-// ---- Splits
-// ----------------------------------------------------------------------------------------------------------
+// ---- Splits ---------------------------------------------------------------------------------------------------------
 
 Result<ArraySplit> Partitioner::SplitOf(const Instruction& inst, int64_t leaf) const {
   const Shape& shape = *LeavesOf(inst.shape())[leaf];
@@ -267,7 +266,7 @@ std::string Partitioner::TextOf(const Instruction& array, const Shape& whole, co
              user.name(), "' (", user.opcode(), "): ", axes_.Text(from), " to ", axes_.Text(to));
 }
 
-// Notes operands that the op needs whole along a dimension in which they are split.
+// Notes operands that the op needs whole along a split dimension.
 void Partitioner::NoteGathers(const Instruction& inst, const FactorRule& rule, const OpFit& fit,
                               std::span<const ArraySplit> operands) {
   const auto is_whole = [&](uint16_t f) { return rule.factors[f].kind == FactorKind::kWhole; };
@@ -282,14 +281,13 @@ void Partitioner::NoteGathers(const Instruction& inst, const FactorRule& rule, c
   }
 }
 
-// ---- Instructions
-// ----------------------------------------------------------------------------------------------------
+// ---- Instructions ---------------------------------------------------------------------------------------------------
 
 Result<Instruction*> Partitioner::Parameter(Local& local, const Instruction& inst) {
   if (inst.computation().IsEntry()) {
     for (const ArraySplit& split : TRY(SplitsOf(inst))) TRY(CheckWholeTerm(inst, split));
   }
-  // The name stays, because the old computation that has it too is removed.
+  // Keeps the name, because the old computation is removed.
   return &local.to.AddNamed(Opcode::kParameter, TRY(LocalShapeOf(inst)), {}, ParameterAttrs{inst.parameter_number()},
                             inst.name());
 }
@@ -327,8 +325,8 @@ Result<Instruction*> Partitioner::ControlFlow(Local& local, const Instruction& i
   return &made;
 }
 
-// Inside a manual region an array is the part along the manual axes, which the device has. Its other axes may be split
-// differently inside and outside.
+// Inside a manual region an array is the device's part along the manual axes. Splits along other axes may differ from
+// those outside.
 Result<Instruction*> Partitioner::RegionBorder(Local& local, const Instruction& inst) {
   const bool begins = MarkerOf(inst) == Marker::kShard;
   const auto text = FrontendAttribute(inst, begins ? kShardyInShardings : kShardyOutShardings);
@@ -359,8 +357,8 @@ Result<Instruction*> Partitioner::RegionBorder(Local& local, const Instruction& 
   return inst.shape().IsTuple() ? &local.to.AddTuple(Operands(parts.begin(), parts.end())) : parts[0];
 }
 
-// GSPMD's borders have one value, whose sharding outside is that of the operand at the begin, and of the result at the
-// end. All axes are manual inside.
+// GSPMD's borders have one value. The operand at the begin and the result at the end have its outer sharding. All axes
+// are manual inside.
 Result<Instruction*> Partitioner::GspmdRegionBorder(Local& local, const Instruction& inst) {
   const bool begins = MarkerOf(inst) == Marker::kShard;
   const Instruction &whole = begins ? inst.operand(0) : inst, &part = begins ? inst : inst.operand(0);
@@ -371,12 +369,11 @@ Result<Instruction*> Partitioner::GspmdRegionBorder(Local& local, const Instruct
   return local.values.at(&inst.operand(0));
 }
 
-// ---- Ops in parts
-// ----------------------------------------------------------------------------------------------------
+// ---- Ops in parts ---------------------------------------------------------------------------------------------------
 
 namespace {
 
-// The value outside of the windowed operand. Null if windows stay inside.
+// The value outside of the operand. Null if windows stay inside.
 Instruction* PaddingOf(Computation& to, const Instruction& inst, std::span<Instruction* const> operands) {
   if (inst.Is(Opcode::kPad)) return operands[1];
   const std::optional<Literal> neutral = NeutralElementOf(inst);
@@ -395,8 +392,7 @@ Instruction& Concatenated(PartWriter& writer, const Instruction& inst, const Fac
   return writer.PartOfConcatenation(rows, halos, factor.windows[0].dim, atoms);
 }
 
-// Writes a dynamic-update-slice along the split dimensions of `atoms_of_dim`. Rows that another device has keep their
-// old value.
+// Writes a dynamic-update-slice along the split dimensions of `atoms_of_dim`. Rows on other devices keep their value.
 void UpdateInParts(PartWriter& writer, const Instruction& inst,
                    const std::map<int64_t, PartWriter::Atoms>& atoms_of_dim, std::vector<Instruction*>& operands) {
   if (atoms_of_dim.empty()) return;

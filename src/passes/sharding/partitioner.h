@@ -1,7 +1,7 @@
-// Makes the program of one device from a program whose arrays have shardings.
+// Makes the program of one device from one whose arrays have shardings.
 //
 // Each array becomes the device's part. FitOp chooses the split of each op, and collectives change the splits of
-// operands and result. The program reads partition-id, so that all devices run the same program.
+// operands and result. All devices run one program, which reads partition-id.
 #ifndef HLO_PASSES_SHARDING_PARTITIONER_H_
 #define HLO_PASSES_SHARDING_PARTITIONER_H_
 
@@ -31,7 +31,7 @@ class Partitioner {
   // collective makes. C040 for an array that is gathered whole and has more than max_gather bytes.
   Status Run();
 
-  // An array that each device gathers, although no sharding says so: its user needs all of a split dimension, or no
+  // An array that each device gathers without being told by a sharding: its user needs all of a split dimension, or no
   // other change of its split exists.
   struct Gather {
     std::string text;  // "'x' f32[8,8] (256 B) for 'y' (sort): [{a}, {}] to [{}, {}]"
@@ -49,7 +49,7 @@ class Partitioner {
     Computation& to;
     DeviceDigits digits;
     std::unordered_map<const Instruction*, Instruction*> values;
-    // Values in other splits, so that an array that several ops need in one split changes once.
+    // Values in other splits, so that ops with equal needs share a change.
     std::vector<std::pair<std::pair<const Instruction*, ArraySplit>, Instruction*>> resharded;
   };
 
@@ -61,7 +61,7 @@ class Partitioner {
   Result<Instruction*> RegionBorder(Local& local, const Instruction& inst);
   Result<Instruction*> GspmdRegionBorder(Local& local, const Instruction& inst);
   Result<Instruction*> ComputedInParts(Local& local, const Instruction& inst);
-  // Changes the operands to the form that the op's part needs along a split factor.
+  // Gives the operands the form that the op's part needs along a split factor.
   Status AdjustOperands(Local& local, PartWriter& writer, const Instruction& inst, const FactorRule& rule,
                         int64_t factor, const Atoms& atoms, std::vector<Instruction*>& operands);
   Status MaskPadding(PartWriter& writer, const Instruction& inst, const FactorRule& rule, int64_t factor,
@@ -69,18 +69,16 @@ class Partitioner {
   // Reduces the parts' results, which are one behind the other.
   Result<Instruction*> ReducedOverParts(Local& local, PartWriter& writer, const Instruction& inst, const OpFit& fit,
                                         const Atoms& atoms, Instruction& value, std::span<Instruction* const> operands);
-  // The one device's value. Other devices add zeros. The sum of bits keeps -0 and NaN.
+  // The value of the one device that has it. Other devices add zeros. The sum of bits keeps -0 and NaN.
   Result<Instruction*> Picked(Local& local, PartWriter& writer, const Instruction& inst, Instruction& value,
                               const ArraySplit& from, const ArraySplit& to);
-  // The leaves of an op's value in the splits of its result.
+  // The leaves of an op's value, in the splits `to`.
   Result<Instruction*> InSplits(Local& local, const Instruction& inst, Instruction& value,
                                 const std::vector<ArraySplit>& from, const std::vector<ArraySplit>& to);
 
-  // The split of a leaf according to its sharding.
   Result<ArraySplit> SplitOf(const Instruction& inst, int64_t leaf) const;
   Result<std::vector<ArraySplit>> SplitsOf(const Instruction& inst) const;
   Result<Shape> LocalShapeOf(const Instruction& inst) const;
-  // The value of an array in another split, for `user`.
   Result<Instruction*> InSplit(Local& local, const Instruction& inst, const ArraySplit& split, const Instruction& user);
   Result<Instruction*> Changed(Local& local, Instruction& value, const ArraySplit& from, const ArraySplit& to,
                                const Shape& whole, const Instruction& array, const Instruction& user);

@@ -31,8 +31,8 @@ Instruction* AsRotation(Instruction& inst) {
                                      ShuffleAttrs{.dimensions = {dim}, .shifts = {start}});
 }
 
-// x[3:4, 0:5] => dynamic-slice(x, 3, 0), then the slice of other dimensions. A dynamic-slice finds a row of a split
-// dimension where it is.
+// x[3:4, 0:5] => dynamic-slice(x, 3, 0), then the slice of other dimensions. A dynamic-slice finds a row on the device
+// that has it.
 Instruction* AsDynamicSlice(Instruction& inst) {
   if (!inst.Is(Opcode::kSlice)) return nullptr;
   Instruction& array = inst.operand(0);

@@ -82,11 +82,10 @@ Propagation::Propagation(const Module& module)
   }
 }
 
-// ---- Stated splits
-// --------------------------------------------------------------------------------------------------
+// ---- Stated splits --------------------------------------------------------------------------------------------------
 
 void Propagation::ReadStated() {
-  // The caller knows the statements of the entry. They precede others about the same value.
+  // Statements of the entry, which the caller knows, precede others about the same value.
   for (const Instruction* inst : module_.entry().instructions()) ReadStatedOf(*inst);
   for (const Computation* computation : module_.Computations()) {
     if (computation->IsEntry()) continue;
@@ -127,7 +126,7 @@ std::string Propagation::ConflictText(const Instruction& ignored, const ArraySpl
              axes_.Text(split), " for the same value");
 }
 
-// Parameters and results without a statement stay whole, unless the header allows other splits.
+// Unstated parameters and results stay whole, unless the header allows other splits.
 void Propagation::CloseBorders() {
   const auto close = [&](const Instruction& inst, int64_t first, const PropagationFlags& flags, int64_t count) {
     const std::vector<bool> allowed = FlagsOf(flags, count);
@@ -147,8 +146,7 @@ void Propagation::CloseBorders() {
   close(root, 0, header.propagation_to_output, root.shape().LeafCount());
 }
 
-// ---- Propagation
-// ----------------------------------------------------------------------------------------------------
+// ---- Propagation ----------------------------------------------------------------------------------------------------
 
 void Propagation::AddOp(const Instruction& inst) {
   if (ValueClasses::TiesAll(inst)) return;

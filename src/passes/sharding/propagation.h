@@ -1,8 +1,8 @@
 // Decides the split of every value from the splits that a module states.
 //
-// Each op has a factor rule (ir/factors). Its arrays get along each factor the atoms of the array that is split the
-// most. Splits only grow, so the propagation ends. Source: the design of Shardy's propagation, with op priorities, and
-// a basic and an aggressive strategy for conflicts.
+// Each op has a factor rule (ir/factors). Along each factor, its arrays get the atoms of the array with the most parts.
+// Splits only grow, so the propagation ends. Source: the design of Shardy's propagation, with op priorities, and a
+// basic and an aggressive strategy for conflicts.
 #ifndef HLO_PASSES_SHARDING_PROPAGATION_H_
 #define HLO_PASSES_SHARDING_PROPAGATION_H_
 
@@ -20,18 +20,17 @@ namespace hlo {
 
 class Propagation {
  public:
-  // Reads the stated splits. Each computation must have one caller (flatten-call-graph).
+  // Each computation must have one caller (flatten-call-graph).
   explicit Propagation(const Module& module);
 
-  // Runs until nothing changes. `fuel` limits the steps that change a split. Null for no limit.
+  // `fuel` limits the steps that change a split. Null for no limit.
   void Run(int64_t* fuel);
 
   const Axes& axes() const { return axes_; }
   const ArraySplit& SplitOf(const Instruction& inst, int64_t leaf) const {
     return states_[classes_.Of(inst, leaf)].split;
   }
-  // Stated shardings that are ignored: because the mesh does not have them, and because another statement is about the
-  // same value.
+  // Ignored stated shardings. Misfits do not fit the mesh. Conflicts contradict another statement about the same value.
   const std::vector<std::string>& misfits() const { return misfits_; }
   const std::vector<std::string>& conflicts() const { return conflicts_; }
 

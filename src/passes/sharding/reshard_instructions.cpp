@@ -44,7 +44,6 @@ Instruction& DeviceDigits::PartNumber(const Axes& axes, std::span<const uint8_t>
   return NumberOf(digits);
 }
 
-// The number with these digits of the position, the major one first.
 Instruction& DeviceDigits::NumberOf(std::span<const Digit> digits) {
   const auto known =
       std::ranges::find_if(numbers_, [&](const Number& number) { return std::ranges::equal(number.digits, digits); });
@@ -138,8 +137,7 @@ DeviceOrder OrderOf(const Axes& axes, int64_t replicas) {
   return order;
 }
 
-// Groups of devices that differ only in these atoms, the first being the major one in a group. Several replicas are the
-// mesh's major axis.
+// Groups of devices that differ only in these atoms, the major one first. Several replicas are the mesh's major axis.
 ReplicaGroups GroupsAlong(const Axes& axes, const AtomList& atoms, int64_t replicas) {
   MeshGroups groups;
   std::vector<MeshAxis>& mesh_axes = groups.mesh.axes;
@@ -169,7 +167,7 @@ std::vector<int64_t> PlaceOf(const Axes& axes, AxisSet exchanging, const ArraySp
   return place;
 }
 
-// Source and target of each device. A device that has its part keeps it. Copies of a part are assigned in mesh order.
+// Devices that already have their part keep it. Copies of a part are assigned in mesh order.
 ListOfLists PermutePairs(const Axes& axes, const Move& move) {
   const auto before = [&](int64_t position) { return PlaceOf(axes, move.atoms, move.before, position); };
   const auto after = [&](int64_t position) { return PlaceOf(axes, move.atoms, move.after, position); };
@@ -302,7 +300,7 @@ class MoveWriter {
   }
 
  private:
-  // The local dimensions before a move. Dimensions that get more parts are a multiple of the later size.
+  // The local dimensions before a move. If a dimension gets more parts, it is padded to a multiple of the later size.
   Dims DimsOfBlocks(const Move& move) const {
     Dims dims = move.local_before.dims();
     for (const auto& [dim, atoms] : move.Added()) dims[dim] = move.local_after.dim(dim) * axes_.SizeOf(atoms);
@@ -380,7 +378,7 @@ class MoveWriter {
     return writer_.Add(Opcode::kAllReduce, x->shape(), {x}, std::move(attrs));
   }
 
-  // Sends the blocks of the dimension that gets atoms to the group's members. Received blocks follow each other in the
+  // Sends the blocks of the dimension that gets atoms to the group's members, and joins received blocks along the
   // dimension that loses atoms.
   Instruction* Exchanged(Instruction* x, const Move& move) {
     const std::vector<DimAtoms> removed = move.Removed(), added = move.Added();

@@ -1,12 +1,11 @@
-// Instructions for changing how an array is split over devices: the moves of ir/mesh/reshard.h on a device's part.
+// Instructions for the moves of ir/mesh/reshard.h on a device's part.
 //
 //   mesh x=2, y=4, f32[4,3] x as a part by [{}, {y}], and the move gather(1: {y})
 //   => f32[4,12] all-gather(x), channel_id=1, replica_groups=mesh['x'=2,'y'=4] {'y'}, dimensions={1},
 //      use_global_device_ids=true
 //
 // An all-gather, reduce-scatter or all-to-all works along one dimension. For several, it works along a new leading
-// dimension with one block for each member of a group. The order of members follows from the axes' order in
-// replica_groups.
+// dimension with one block for each member of a group. Members have the order of the axes in replica_groups.
 #ifndef HLO_PASSES_SHARDING_RESHARD_INSTRUCTIONS_H_
 #define HLO_PASSES_SHARDING_RESHARD_INSTRUCTIONS_H_
 
@@ -23,8 +22,8 @@
 
 namespace hlo {
 
-// The device-dependent values of one computation, all s32[]. A value is made at its first use and shared by later uses,
-// so the instructions must not be removed meanwhile.
+// The device-dependent values of one computation, all s32[]. Each is made once, so the instructions must not be removed
+// meanwhile.
 class DeviceDigits {
  public:
   // Borrows `axes`.
@@ -63,7 +62,7 @@ class CollectiveSupply {
 
   // A channel above all channels of the original module.
   int64_t NextChannel() { return ++last_channel_; }
-  // The computation that combines two scalars. Each reduction and type has one.
+  // One computation for each reduction and type.
   Computation& Reducer(Reduction reduction, PrimitiveType type);
 
  private:
@@ -72,9 +71,9 @@ class CollectiveSupply {
   std::map<std::pair<Reduction, PrimitiveType>, Computation*> reducers_;
 };
 
-// Adds each move to the computation of `local`, a device's part by the plan's first split. Returns the part by the last
-// split, or `local` without moves. `axes` is the plan's mesh. The metadata is that of `reason`, the op that needs the
-// last split, if it has a source line. Otherwise it is that of `local`.
+// Adds the moves of `local`, a device's part by the plan's first split, and returns the part by the last one. `axes` is
+// the plan's mesh. The metadata is that of `reason`, the op that needs the last split, or of `local` if `reason` has no
+// source line.
 Instruction& EmitReshard(Instruction& local, const Instruction& reason, const ReshardPlan& plan, const Axes& axes,
                          DeviceDigits& digits, CollectiveSupply& supply);
 

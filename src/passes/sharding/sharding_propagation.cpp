@@ -14,7 +14,6 @@ namespace {
 
 constexpr std::string_view kShardyPrefix = "xla.sdy.";
 
-// The sharding of the instruction's value, leaf by leaf for a tuple.
 Sharding ShardingOf(const Propagation& propagation, const Instruction& inst) {
   std::vector<Sharding> leaves;
   ForEachLeaf(inst.shape(), [&](const ShapeIndex&, const Shape& shape) {
@@ -26,7 +25,7 @@ Sharding ShardingOf(const Propagation& propagation, const Instruction& inst) {
   return {.kind = ShardingKind::kTuple, .leaves = std::move(leaves)};
 }
 
-// The attributes of such a marker say which part of the whole a device has.
+// The marker's attributes say which part of the whole a device has.
 bool IsRegionBorder(const Instruction& inst) {
   const Marker marker = MarkerOf(inst);
   return marker == Marker::kShard || marker == Marker::kWhole;

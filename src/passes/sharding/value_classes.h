@@ -10,8 +10,8 @@
 
 namespace hlo {
 
-// The computations on arrays of the program: the entry, and those that its control flow calls, callees first. Others,
-// such as reducers, work on elements, which have no split.
+// The entry, and the computations that its control flow calls, callees first. Others, such as reducers, work on
+// elements, which have no split.
 std::vector<Computation*> ComputationsOnArrays(const Module& module);
 
 class ValueClasses {
@@ -20,7 +20,7 @@ class ValueClasses {
 
   int count() const { return count_; }
   int Of(const Instruction& inst, int64_t leaf) const { return class_of_[first_leaf_[inst.id()] + leaf]; }
-  // Whether classes say all about the instruction's operands and result, so that it needs no factor rule.
+  // Whether the classes tie all operands and results, so that the instruction needs no factor rule.
   static bool TiesAll(const Instruction& inst);
 
  private:
