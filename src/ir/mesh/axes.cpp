@@ -13,7 +13,6 @@
 namespace hlo {
 namespace {
 
-// A sharding in digits of the device number.
 struct InDigits {
   std::vector<std::vector<Digit>> dims;  // The major digit first.
   std::vector<Digit> pending, manual, replicated;

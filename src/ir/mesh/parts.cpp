@@ -29,7 +29,6 @@ Error Refused(const Sharding& sharding, std::string_view why) {
   return Rejected("A028", Str("sharding ", text, " ", why));
 }
 
-// The reason why a sharding determines no parts, or "".
 std::string_view WhyNoParts(ShardingKind kind) {
   switch (kind) {
     case ShardingKind::kMaximal: return "places the whole array on one device";

@@ -24,9 +24,8 @@ class PrimeAtoms {
   PrimeAtoms(const Axes& axes, std::vector<int64_t> sizes);
 
   const std::vector<int64_t>& sizes() const { return sizes_; }
-  // The split in prime atoms.
   ArraySplit Refine(const ArraySplit& split) const;
-  // The inverse. nullopt if the split uses a part of an atom, or the parts of one in another order.
+  // The inverse of Refine. nullopt if the split uses a part of an atom, or the parts of one in another order.
   std::optional<ArraySplit> Coarsen(const ArraySplit& split) const;
   // `axes` with atoms cut where a split in prime atoms separates their parts, which get names such as x:(1)2. nullopt
   // if no split does.

@@ -50,7 +50,6 @@ std::vector<std::pair<int64_t, int64_t>> PlacesOf(const MeshArray& array, const 
   return places;
 }
 
-// The atoms along which a move exchanges data.
 AxisSet AtomsOf(const MeshArray& array, MoveKind kind, const SplitState& before, const SplitState& after) {
   if (kind == MoveKind::kSum) return before.pending - after.pending;
   AxisSet atoms;
@@ -129,7 +128,6 @@ bool AreOneMove(const MeshArray& array, MoveKind kind, const SplitState& before,
   return false;
 }
 
-// A gather as one gather for each dimension.
 Route PerDimension(const SplitState& before, const ReshardStep& step) {
   if (step.kind != MoveKind::kGather) return {step};
   Route steps;

@@ -46,7 +46,6 @@ class Scanner {
     int64_t value = 0;
     return ParseInt(Cut(size), &value) ? std::optional(value) : std::nullopt;
   }
-  // Calls item() for each item up to `end`.
   template <class F>
   bool List(std::string_view end, F&& item) {
     if (Accept(end)) return true;

@@ -18,7 +18,6 @@ inline constexpr char kShardyInShardings[] = "xla.sdy.in_shardings";    // At th
 inline constexpr char kShardyOutShardings[] = "xla.sdy.out_shardings";  // At the end of a manual region.
 inline constexpr char kShardyManualAxes[] = "xla.sdy.manual_axes";
 
-// Whether two references share a part of an axis.
 bool Overlap(const Mesh& mesh, const AxisRef& a, const AxisRef& b);
 
 // The meshes in {mesh = #sdy.mesh<["x"=2]>, other = ...}, as far as the text can be read.
