@@ -108,8 +108,7 @@ class AsyncChecker {
   Status CheckUpdate(const Instruction& inst);
   Status CheckDone(const Instruction& inst);
   Status CheckUsers(const Instruction& inst);
-  // Returns the computation that the chain wraps, or null if unknown. Errors: V171, V178, and `code` for an operand
-  // that is not a chain of the same computation.
+  // Returns WrappedBy(inst). Errors: V171, V178, and `code` for an operand that is not a chain of the same computation.
   Result<const Computation*> CheckContinues(const Instruction& inst, const char* code);
   Status CheckPairStart(const Instruction& inst, const StartAndDone& pair);
   Status CheckPairDone(const Instruction& inst, const StartAndDone& pair);

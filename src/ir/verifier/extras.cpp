@@ -272,8 +272,8 @@ Status CheckNamesAndWidths(const Instruction& inst) {
 
 }  // namespace
 
-// The size of a forward result is rounded down, so several input sizes give it. Therefore the result of dgrad may be up
-// to stride - 1 larger than the smallest of these sizes.
+// The size of a forward result is rounded down. So the result of dgrad may be up to stride - 1 larger than the smallest
+// possible input.
 static Status CheckConvolutionKind(const Instruction& inst) {
   if (!inst.Is(Opcode::kConvolution)) return {};
   const ConvolutionAttrs& a = inst.attrs<ConvolutionAttrs>();

@@ -25,7 +25,7 @@ Difference DifferenceOf(const Shape& a, const Shape& b) {
   return {};
 }
 
-// Reports different layouts. The shapes must be equal except for layouts.
+// The shapes must be equal except for layouts.
 Status CheckSame(const Shape& is, const Shape& expected, Error (*at)(const Instruction&, std::string, std::string),
                  const Instruction& inst, std::string_view what) {
   const Difference other = DifferenceOf(is, expected);

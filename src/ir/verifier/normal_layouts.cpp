@@ -15,7 +15,6 @@ bool IsRowMajor(const Shape& shape) {
   return !shape.IsArray() || shape.HasDefaultLayout();
 }
 
-// A constant may have the layout of a folded copy.
 bool MayHaveAnyLayout(const Instruction& inst) {
   constexpr OpcodeSet kAnyLayout = {
       Opcode::kParameter,       Opcode::kCopy,    Opcode::kFusion,   Opcode::kTuple,

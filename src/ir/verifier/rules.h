@@ -8,7 +8,6 @@
 
 namespace hlo {
 
-// Meanings: ir/verifier/rules.def.
 enum class RuleLevel : uint8_t { kText, kDefault, kWarned, kStrict, kWarning };
 
 struct VerifierRule {

@@ -55,7 +55,6 @@ class Verifier {
   }
 
  private:
-  // Adds the error and returns false.
   bool Report(Error error) { return findings_.Add(std::move(error)), false; }
   bool Report(const Instruction& inst, Error error) { return findings_.Add(inst, std::move(error)), false; }
 
@@ -88,7 +87,7 @@ class Verifier {
   const Module& module_;
   Findings findings_;
   Verified* const verified_;
-  // The module's computations, sorted. Other computations may have been freed and must not be accessed.
+  // The module's computations, sorted. Others may have been freed.
   std::vector<Computation*> here_;
   std::vector<bool> fused_, ordered_;  // Indexed by id.
   // Data of the computation that is being checked.
