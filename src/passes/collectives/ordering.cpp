@@ -11,7 +11,7 @@
 namespace hlo {
 namespace {
 
-// Returns the opcodes that begin and end a collective, or nullopt if the text of HLO has none.
+// nullopt if HLO has no such opcodes.
 std::optional<std::pair<Opcode, Opcode>> OwnStartAndDone(Opcode opcode) {
   switch (opcode) {
     case Opcode::kAllGather: return std::pair(Opcode::kAllGatherStart, Opcode::kAllGatherDone);
@@ -50,7 +50,7 @@ std::pair<Instruction*, Instruction*> Wrap(Instruction& inst, const std::vector<
   return {&start, &computation.AddLike(inst, Opcode::kAsyncDone, inst.shape(), {&start}, AsyncAttrs())};
 }
 
-// Replaces a collective by a start and a done, between which other instructions can be scheduled.
+// Replaces a collective by a start and a done.
 void Split(Instruction& inst, Replacements* ends) {
   Computation& computation = inst.computation();
   const std::vector<Instruction*> operands(inst.operands().begin(), inst.operands().end());

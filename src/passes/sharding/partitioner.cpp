@@ -86,7 +86,6 @@ ArraySplit EvenAtBorder(const ArraySplit& split, AxisSet manual, const Shape& wh
   return result;
 }
 
-// The atoms of the axes that are manual in a region.
 AxisSet ManualAtoms(const Instruction& border, const Axes& axes) {
   const auto text = FrontendAttribute(border, kShardyManualAxes);
   const auto names = text ? ReadShardyAxes(*text) : std::nullopt;

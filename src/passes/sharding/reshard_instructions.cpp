@@ -20,7 +20,6 @@ Instruction& DeviceDigits::PartitionId() {
   return *partition_id_;
 }
 
-// The position of the device in the mesh.
 Instruction& DeviceDigits::Position() {
   if (!axes_.IsListed()) return PartitionId();
   if (position_ != nullptr) return *position_;
