@@ -8,7 +8,6 @@
 namespace hlo {
 namespace {
 
-// The topology of --topology, or the one that the device is usually in.
 Result<Topology> TopologyOf(const std::string& name, const DeviceDescription& device) {
   if (!name.empty()) return FindTopology(name);
   if (const Topology* usual = UsualTopology(device.name)) return *usual;

@@ -26,7 +26,7 @@ struct ScheduledExchange {
   double exposed = 0;  // Seconds of a step in which kernels wait for this exchange.
 };
 
-// A step on a number of devices. Times are in seconds.
+// Times are in seconds.
 struct SimulatedStep {
   Topology topology;
   double step = 0;

@@ -365,7 +365,7 @@ class PartitionCheck {
     return {};
   }
 
-  // Only outputs that are beyond the tolerance are in question.
+  // Ignores outputs within the tolerance.
   static bool IsSuspect(const EnsembleResult& roundings, const Comparison& within) {
     for (size_t i = 0; i < roundings.outputs.size(); ++i) {
       if (within.outputs[i].verdict != Verdict::kMatch && roundings.outputs[i].IsSuspect()) return true;
@@ -373,7 +373,6 @@ class PartitionCheck {
     return false;
   }
 
-  // The value whose parts are wrong first after an instance of spmd-partitioning.
   Result<std::optional<WrongPart>> FirstWrongPart(const PassRun& run, const Module& before) const {
     experiment_.progress().Stage("comparing the parts of all values");
     const std::unique_ptr<Module> after = TRY(Partitioned(run.number, nullptr));

@@ -23,7 +23,6 @@ struct PartOfValue {
   Literal expected, actual;
 };
 
-// Interprets both programs and compares the parts of each execution.
 class PartSearch {
  public:
   PartSearch(const PartitionedPair& pair, InterpretOptions interpret, const CompareOptions& compare)
