@@ -46,7 +46,7 @@ struct CollectiveReport {
   std::vector<const Instruction*> unknown_loops;  // The number of trips is unknown and counts as 1.
 };
 
-// The axes of the meshes that have names in the text: Shardy's, and those of replica_groups. nullopt if there are none.
+// The axes that have names in the text: Shardy's, and those of replica_groups. nullopt if there are none.
 std::optional<Axes> NamedAxesOf(const Module& module);
 
 // Instructions in a loop count once for each trip. All branches of a conditional count. The topology must be from

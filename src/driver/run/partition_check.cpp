@@ -232,7 +232,6 @@ class PartitionCheck {
     return by_device;
   }
 
-  // The whole results of a module, partitioned or not.
   Result<JoinedResults> ResultsOf(const Module& module, const InterpretOptions& interpret, std::byte padding = {},
                                   bool is_widened = false) const {
     if (!FrontendAttribute(module.header.frontend_attributes, kPartitionedAttribute)) {

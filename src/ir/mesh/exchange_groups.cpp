@@ -21,7 +21,7 @@ int64_t IdsOf(const ModuleHeader& header, GroupMode mode) {
   return 1;
 }
 
-// The digits in which the ids of each group differ. nullopt if the groups are irregular.
+// nullopt if the groups are irregular.
 std::optional<std::vector<Digit>> DigitsOf(const ReplicaGroups& value, int64_t ids) {
   if (const auto* along = std::get_if<MeshGroups>(&value.groups)) {
     const auto axes = DigitsOf(along->mesh, along->mesh.devices);

@@ -37,7 +37,7 @@ std::pair<std::string_view, int64_t> AxisOfName(std::string_view name) {
   return {name.substr(0, at), before};
 }
 
-// Whether a split uses two atoms as the digits of one: `minor` directly follows `major`.
+// Whether `minor` directly follows `major` everywhere in a split.
 bool AreTogether(const ArraySplit& split, int major, int minor) {
   for (const AxisSet atoms : {split.InDims(), split.pending, split.manual}) {
     if (atoms.Has(major) != atoms.Has(minor)) return false;

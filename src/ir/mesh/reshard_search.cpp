@@ -50,7 +50,7 @@ class RouteSearch {
   // Whether a move can remove all but the first `count` atoms of a dimension.
   bool CanCutTo(int64_t dim, size_t count) const { return array_.Nests(dim, Have(dim).first(count), Have(dim)); }
 
-  // The number of leading atoms of a dimension that are at their final place. The others are in the way.
+  // The number of leading atoms at their final place. The others are in the way.
   size_t Kept(int64_t dim) const {
     size_t kept = std::ranges::mismatch(Have(dim), Want(dim)).in1 - Have(dim).begin();
     while (!IsStop(dim, kept) || !CanCutTo(dim, kept)) --kept;

@@ -102,7 +102,7 @@ struct DefinedMesh {
   Mesh mesh;
 };
 
-// Reads {mesh = #sdy.mesh<["x"=2]>, other = ...} up to the first definition that cannot be read.
+// Stops at the first definition that cannot be read.
 std::vector<DefinedMesh> ReadMeshes(std::string_view text) {
   Scanner in(text);
   std::vector<DefinedMesh> defined;

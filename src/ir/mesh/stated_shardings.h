@@ -26,7 +26,7 @@ struct StatedSharding {
   StatedBy by;
 };
 
-// An entry for each leaf of the shape; nullopt if the text has no sharding for it that can be read.
+// An entry for each leaf; nullopt if the text has no readable sharding for it.
 std::vector<std::optional<StatedSharding>> StatedShardings(const Instruction& inst);
 
 }  // namespace hlo

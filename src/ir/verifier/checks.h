@@ -93,7 +93,6 @@ struct AliasRule {
 };
 Status CheckOperandAliases(const Instruction& inst, const OperandAliases& aliases, const AliasRule& rule);
 
-// The element of the tuple `shape` at `index`, or null.
 const Shape* FindSubShape(const Shape& shape, const ShapeIndex& index);
 
 }  // namespace hlo

@@ -60,7 +60,6 @@ void CheckEntryLayout(Findings& findings) {
   }
 }
 
-// The array at `index` of a parameter, or null.
 const Shape* ParameterArray(const Computation& entry, int64_t parameter, const ShapeIndex& index) {
   if (parameter < 0 || parameter >= static_cast<int64_t>(entry.parameters().size())) return nullptr;
   const Shape* shape = FindSubShape(entry.parameter(parameter).shape(), index);

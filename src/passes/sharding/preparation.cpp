@@ -1,4 +1,4 @@
-// Forms of ops whose operands can stay split: XLA's texts write a rotation and the choice of a row as slices.
+// XLA's texts write a rotation and the choice of a row as slices.
 #include "passes/sharding/preparation.h"
 
 #include "ir/control_edges.h"

@@ -54,13 +54,12 @@ class DeviceDigits {
   std::vector<Number> numbers_;
 };
 
-// Channels and reducers for new collectives of one module. Computations that the entry does not reach must not be
-// removed meanwhile.
+// Channels and reducers for new collectives of one module. Unreachable computations must not be removed meanwhile.
 class CollectiveSupply {
  public:
   explicit CollectiveSupply(Module& module);
 
-  // A channel above all channels of the original module.
+  // Above all channels of the original module.
   int64_t NextChannel() { return ++last_channel_; }
   // One computation for each reduction and type.
   Computation& Reducer(Reduction reduction, PrimitiveType type);
