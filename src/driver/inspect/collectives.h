@@ -1,4 +1,4 @@
-// The collectives of a module: how often each runs, the bytes that a device receives, and on a topology their modelled
+// The collectives of a module: how often each runs, the bytes that a device receives, and on a topology the modelled
 // time (ir/mesh/exchange_time.h).
 #ifndef HLO_DRIVER_INSPECT_COLLECTIVES_H_
 #define HLO_DRIVER_INSPECT_COLLECTIVES_H_

@@ -30,7 +30,7 @@ struct TimeEstimate {
 
 std::string_view ToString(Bound bound);
 
-// The estimate for one or several kernels with this cost.
+// For one or several kernels with this cost.
 TimeEstimate EstimateOf(const Instruction& inst, const Cost& cost, const DeviceDescription& device);
 
 // The estimated times of all instructions, each for one run of its computation. As in CostAnalysis, a loop counts all

@@ -10,7 +10,7 @@
 
 namespace hlo {
 
-// Finds a computation by name, with or without `%`. Errors: F008 if there is none.
+// `name` may begin with `%`. Errors: F008 if there is none.
 Result<const Computation*> FindComputation(const Module& module, std::string_view name);
 // The name of an instruction of a parsed text. Instruction::name() differs if another computation has the same name.
 std::string_view NameInText(const Instruction& inst);

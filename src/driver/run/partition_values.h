@@ -29,7 +29,7 @@ struct WrongPart {
 struct PartitionedPair {
   const Module& whole;  // All arrays have shardings.
   const Module& local;
-  // Ids of an instruction of `whole`, and of the instruction of `local` that is its part.
+  // Ids of instructions of `whole`, and of their parts in `local`.
   std::span<const std::pair<int, int>> parts;
   // Interprets one of the modules on the same arguments.
   std::function<Status(const Module&, const InterpretOptions&)> run;

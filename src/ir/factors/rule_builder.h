@@ -33,7 +33,6 @@ class RuleBuilder {
   // Adds a kFree factor if the window reads only the element at the same place, otherwise kWindow.
   void AddWindows(int64_t size, std::vector<FactorWindow> windows);
 
-  // Each dimension without a factor becomes a kWhole factor.
   FactorRule Finish(std::string refuses = "");
 
  private:

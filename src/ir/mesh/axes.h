@@ -4,7 +4,7 @@
 //   => atoms 'a' of size 2 and 'b' of size 4. The first sharding splits dimension 0 by 'a' and dimension 1 by 'b', the
 //      second one dimension 0 by 'b'.
 //
-// An atom is a digit of the device number. Atoms are the coarsest digits that no sharding splits further.
+// Atoms are the coarsest digits of the device number that no sharding splits further.
 #ifndef HLO_IR_MESH_AXES_H_
 #define HLO_IR_MESH_AXES_H_
 

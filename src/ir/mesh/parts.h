@@ -39,7 +39,7 @@ struct Part {
 class PartTable {
  public:
   // For devices 0 to `devices` - 1. Errors (A028): the sharding is for another number of devices or another rank, or it
-  // is maximal, manual, unknown, unreduced or a tuple and so determines no parts.
+  // is maximal, manual, unknown, unreduced or a tuple.
   static Result<PartTable> Make(const Sharding& sharding, int64_t rank, int64_t devices);
 
   int64_t devices() const { return static_cast<int64_t>(tile_of_.size()); }

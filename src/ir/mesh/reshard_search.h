@@ -27,7 +27,6 @@ SplitState StateOf(const ArraySplit& split);
 // The split with this state, and with the other fields of `like`.
 ArraySplit SplitOf(const SplitState& state, const ArraySplit& like);
 
-// An array on a mesh.
 struct MeshArray {
   Shape whole;
   std::vector<int64_t> atom_sizes;

@@ -10,7 +10,6 @@
 namespace hlo {
 namespace {
 
-// The checked properties of replica_groups.
 struct Groups {
   std::span<const std::vector<int64_t>> listed;  // Empty unless spelled like {{0,1},{2,3}}.
   int64_t count = 0, size = 0;                   // `size` is the size of the first group.

@@ -1,5 +1,4 @@
-// Rules against code that XLA accepts although it makes no sense. They are errors at strict, and some are warnings at
-// default.
+// Rules against senseless code that XLA accepts. They are errors at strict, and some are warnings at default.
 #include <algorithm>
 
 #include "base/text.h"

@@ -16,7 +16,6 @@ namespace {
 
 constexpr std::string_view kSharding = "sharding", kFrontendAttributes = "frontend_attributes";
 
-// The checked properties of a sharding.
 struct Placement {
   std::optional<int64_t> dims;   // Number of tile dimensions, or none if any rank fits.
   std::vector<int64_t> ids;      // Devices that the text lists.

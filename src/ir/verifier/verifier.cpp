@@ -412,7 +412,7 @@ const Instruction& FindNamed(const Module& module, std::string_view name) {
   CHECK(false, "no instruction is called ", name);
 }
 
-// NameTable returns no name twice, so equal names are a fault of NameTable.
+// NameTable returns no name twice, so equal names are its fault.
 void Verifier::CheckNames() {
   NameSet names;
   for (const Computation* computation : module_.Computations()) {

@@ -34,7 +34,7 @@ std::optional<Loop> ReadLoop(Instruction& inst);
 // has no control edges. Returns whether anything changed.
 bool ForEachOwnLoop(Module& module, const PassContext& context, bool (*change)(Loop&, const PassContext&));
 
-// Whether a value in the body takes the values 0 to trips - 1, ascending or descending. `trips` is the number of trips.
+// Whether a value in the body takes the values 0 to trips - 1, ascending or descending.
 bool TakesEachOnce(const Loop& loop, const Instruction& index, int64_t trips);
 
 // Adds `value`, from the computation with the loop, to the state. Returns the new element in the body, and updates

@@ -26,7 +26,6 @@ struct LoopSlice {
 
 // Whether `value` is an invariant state element that is a row-major array of static size.
 bool IsGiven(const Loop& loop, const Instruction& value);
-// nullopt if the operand is not a LoopSlice.
 std::optional<LoopSlice> ReadLoopSlice(const Loop& loop, Instruction& operand);
 
 // Limit in bytes for an array with a value of each trip.

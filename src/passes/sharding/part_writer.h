@@ -40,7 +40,7 @@ class PartWriter {
   Instruction& Rows(Instruction& value, int64_t dim, int64_t first, int64_t count);
   Instruction& Joined(std::vector<Instruction*> values, int64_t dim);
 
-  // first + step * (the number of the device's part)
+  // first + step * part number
   Instruction& Linear(PrimitiveType type, int64_t first, int64_t step, const Atoms& atoms);
   // The device's part of an iota that is split along its iota_dimension.
   Instruction& IotaInPart(int64_t dim, const Shape& part, const Atoms& atoms);

@@ -291,7 +291,7 @@ Result<Instruction*> Partitioner::Parameter(Local& local, const Instruction& ins
                             inst.name());
 }
 
-// An array of one number is equal in all parts. Other arrays are cut from the whole constant.
+// A constant of one number is equal in all parts. Others are cut from the whole.
 Result<Instruction*> Partitioner::Constant(Local& local, const Instruction& inst) {
   const ArraySplit split = TRY(SplitOf(inst, 0));
   TRY(CheckWholeTerm(inst, split));

@@ -38,7 +38,7 @@ class Partitioner {
     int64_t bytes;
   };
   const std::vector<Gather>& gathered() const { return gathered_; }
-  // The ids of each old instruction and of the one that is its part.
+  // The ids of each old instruction and of its part.
   const std::vector<std::pair<int, int>>& parts() const { return parts_; }
 
  private:

@@ -288,7 +288,6 @@ Instruction* BlocksReordered(Writer& writer, Instruction* x, const Axes& axes, c
 
 class MoveWriter {
  public:
-  // `axes` have the atoms of the moves.
   MoveWriter(Computation& to, const Instruction& like, const Axes& axes, DeviceDigits& digits, CollectiveSupply& supply)
       : writer_(like, to), axes_(axes), digits_(digits), supply_(supply), replicas_(to.module().header.replica_count) {}
 
