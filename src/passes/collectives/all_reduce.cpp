@@ -41,7 +41,7 @@ std::optional<IdGroups> Fold(const IdGroups& first, const IdGroups& second) {
   return folded;
 }
 
-// all-reduce(all-reduce(x, {{0,1},{2,3}}), {{0,2},{1,3}}) => all-reduce(x, {{0,1,2,3}}). An id must not stand for
+// all-reduce(all-reduce(x, {{0,1},{2,3}}), {{0,2},{1,3}}) => all-reduce(x, {{0,1,2,3}}). An id must not represent
 // several partitions, whose operands would count several times.
 Result<Instruction*> FoldTwo(Instruction& inst, const PassContext&) {
   Instruction* inner;

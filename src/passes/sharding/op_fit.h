@@ -30,7 +30,7 @@ OpFit FitOp(const Instruction& inst, const FactorRule& rule, std::span<const Arr
 
 // The integer type in which one device's value and the others' zeros are added, if any.
 std::optional<PrimitiveType> PickType(PrimitiveType type);
-// Of a dot, convolution, reduce or reduce-window. nullopt if unknown.
+// The element that changes no result of a dot, convolution, reduce or reduce-window, if known.
 std::optional<Literal> NeutralElementOf(const Instruction& inst);
 
 }  // namespace hlo
