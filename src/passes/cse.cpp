@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "ir/fusion.h"
 #include "ir/module.h"
-#include "passes/collectives/groups.h"
+#include "passes/collective_groups.h"
 #include "passes/log_why.h"
 #include "passes/pass.h"
 

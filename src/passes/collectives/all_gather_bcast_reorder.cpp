@@ -1,7 +1,7 @@
 // Gathers values before they are broadcast, so that less is sent.
 #include <algorithm>
 
-#include "passes/collectives/groups.h"
+#include "passes/collective_groups.h"
 #include "passes/pass.h"
 #include "passes/simplify/rules.h"
 

@@ -6,7 +6,7 @@
 
 #include "ir/fusion.h"
 #include "ir/module.h"
-#include "passes/collectives/groups.h"
+#include "passes/collective_groups.h"
 #include "passes/expanders/windows.h"
 #include "passes/fusion/wait_graph.h"
 #include "passes/layout/order.h"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "ir/instruction.h"
-#include "passes/collectives/groups.h"
+#include "passes/collective_groups.h"
 
 namespace hlo {
 

@@ -5,7 +5,7 @@
 #include "ir/control_edges.h"
 #include "ir/matrix_loops.h"
 #include "ir/module.h"
-#include "passes/collectives/groups.h"
+#include "passes/collective_groups.h"
 #include "passes/pass.h"
 
 namespace hlo {

@@ -4,7 +4,7 @@
 #include "interp/interpreter.h"
 #include "ir/dynamic_indices.h"
 #include "ir/mesh/grid.h"
-#include "passes/collectives/groups.h"
+#include "passes/collective_groups.h"
 #include "passes/pass.h"
 #include "passes/simplify/rules.h"
 

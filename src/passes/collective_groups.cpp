@@ -1,4 +1,4 @@
-#include "passes/collectives/groups.h"
+#include "passes/collective_groups.h"
 
 #include <algorithm>
 #include <numeric>

@@ -1,6 +1,6 @@
 // Device groups and reducers of collectives. docs/language.md#replica-groups explains ids and channels.
-#ifndef HLO_PASSES_COLLECTIVES_GROUPS_H_
-#define HLO_PASSES_COLLECTIVES_GROUPS_H_
+#ifndef HLO_PASSES_COLLECTIVE_GROUPS_H_
+#define HLO_PASSES_COLLECTIVE_GROUPS_H_
 
 #include <cstdint>
 #include <optional>
@@ -32,4 +32,4 @@ std::vector<bool> WithControlEdges(const Computation& computation);
 
 }  // namespace hlo
 
-#endif  // HLO_PASSES_COLLECTIVES_GROUPS_H_
+#endif  // HLO_PASSES_COLLECTIVE_GROUPS_H_
