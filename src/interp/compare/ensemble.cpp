@@ -29,16 +29,22 @@ using shadow::Rounding;
 using shadow::RoundingTo;
 using shadow::SignificandBits;
 
-constexpr double kMostRms = 2;
-
 // Limit on the largest r. For normal errors, r has Student's distribution with `runs` degrees of freedom. With V of the
 // chi-squared distribution, P(r > x) = E[P(|Z| > x sqrt(V / runs))] <= E[exp(-x^2 V / (2 runs))] = (1 + x^2 /
 // runs)^(-runs / 2). Some element exceeds the limit with a probability of 1 in 1000. It is at least 8, because errors
 // after many functions are not normal.
+constexpr double kLeastWorst = 8;
 double MostWorst(int64_t elements, int runs) {
-  constexpr double kLeast = 8, kChance = 1e-3;
+  constexpr double kChance = 1e-3;
   const double draws = static_cast<double>(std::max<int64_t>(1, elements)) / kChance, n = std::max(1, runs);
-  return std::max(kLeast, std::sqrt(n * (std::pow(draws, 2 / n) - 1)));
+  return std::max(kLeastWorst, std::sqrt(n * (std::pow(draws, 2 / n) - 1)));
+}
+
+// Limit on the rms of r: 2 for many elements. One element may reach kLeastWorst.
+double MostRms(int64_t elements) {
+  constexpr double kOfMany = 2;
+  const double n = static_cast<double>(std::max<int64_t>(1, elements));
+  return std::sqrt(kOfMany * kOfMany + (kLeastWorst * kLeastWorst - kOfMany * kOfMany) / n);
 }
 
 Shape Widened(const Shape& shape) {
@@ -428,6 +434,8 @@ EnsembleOutput Judge(const ShapeIndex& index, const Shape& shape, const Literal&
     const double middle = m.GetDouble(i), actual = t.GetDouble(i);
     double s = std::max(std::isfinite(spread[i]) ? spread[i] : 0, least), r = 0;
     s = std::max(s, HalfUlp(rounding, std::fabs(middle)) / 2);
+    // Errors of a sum of equal terms have one sign, unlike those that the runs draw.
+    if (own != nullptr && std::isfinite(own->GetDouble(i))) s = std::max(s, std::fabs(own->GetDouble(i) - middle));
     if (actual == middle || (std::isnan(actual) && std::isnan(middle)) || IsOverflow(own, i, middle)) {
       r = 0;
     } else if (std::isfinite(middle) && std::isfinite(actual)) {
@@ -509,7 +517,7 @@ Result<std::unique_ptr<Module>> WidenedModule(const Module& module) {
   return wide;
 }
 
-bool EnsembleOutput::IsSuspect() const { return worst > MostWorst(elements, runs) || rms > kMostRms; }
+bool EnsembleOutput::IsSuspect() const { return worst > MostWorst(elements, runs) || rms > MostRms(elements); }
 
 double EnsembleResult::worst() const {
   double worst = 0;

@@ -51,8 +51,8 @@ struct EnsembleOutput {
   Shape shape;
   int64_t elements = 0;
   int runs = 0;
-  // Floats: the largest r = |t - m| / max(s, half the median s), and the rms of r. Integers: elements that differ from
-  // m, over the largest such number in a run.
+  // Floats: the largest r = |t - m| / max(s, half the median s, |d - m|), and the rms of r, with d the interpreter's
+  // result in the declared types. Integers: elements that differ from m, over the largest such number in a run.
   double worst = 0, rms = 0;
   int64_t worst_element = 0;                    // Row-major index.
   double expected = 0, actual = 0, spread = 0;  // At worst_element: m, t, and the divisor of r.
