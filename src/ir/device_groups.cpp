@@ -45,6 +45,14 @@ GroupMode GroupModeOf(const Instruction& inst) {
   return a.use_global_device_ids ? GroupMode::kFlattenedId : GroupMode::kCrossReplicaAndPartition;
 }
 
+int64_t IdsOf(const ModuleHeader& header, GroupMode mode) {
+  switch (mode) {
+    case GroupMode::kCrossPartition: return header.num_partitions;
+    case GroupMode::kFlattenedId: return CountDevices(std::vector{header.replica_count, header.num_partitions});
+    default: return header.replica_count;
+  }
+}
+
 std::vector<std::vector<int64_t>> ListGroups(const ReplicaGroups& value) {
   if (const auto* listed = std::get_if<0>(&value.groups)) return *listed;
   if (const auto* along = std::get_if<MeshGroups>(&value.groups)) return GroupsAlong(*along);

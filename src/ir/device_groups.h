@@ -13,8 +13,11 @@
 namespace hlo {
 
 class Instruction;
+struct ModuleHeader;
 
 GroupMode GroupModeOf(const Instruction& inst);
+// The number of ids in all groups of a mode together: replicas, partitions or devices.
+int64_t IdsOf(const ModuleHeader& header, GroupMode mode);
 
 std::vector<int64_t> Listed(const DeviceOrder& order);
 // The list is empty for {}, which means one group of all devices.

@@ -10,14 +10,6 @@
 namespace hlo {
 namespace {
 
-int64_t IdsOf(const ModuleHeader& header, GroupMode mode) {
-  switch (mode) {
-    case GroupMode::kCrossPartition: return header.num_partitions;
-    case GroupMode::kFlattenedId: return header.replica_count * header.num_partitions;
-    default: return header.replica_count;
-  }
-}
-
 // Axes that are whole and longer than 1: different lists of them are different groups.
 bool HasPlainAxes(const MeshGroups& groups) {
   return std::ranges::all_of(groups.axes, [&](const AxisRef& ref) {

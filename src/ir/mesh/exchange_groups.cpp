@@ -10,17 +10,6 @@ namespace {
 
 int64_t RoundedUp(int64_t value, int64_t divisor) { return (value + divisor - 1) / divisor; }
 
-// The number of ids in ReplicaGroups.
-int64_t IdsOf(const ModuleHeader& header, GroupMode mode) {
-  switch (mode) {
-    case GroupMode::kCrossPartition: return header.num_partitions;
-    case GroupMode::kFlattenedId: return CountDevices(std::vector{header.replica_count, header.num_partitions});
-    case GroupMode::kCrossReplica:
-    case GroupMode::kCrossReplicaAndPartition: return header.replica_count;
-  }
-  return 1;
-}
-
 // nullopt if the groups are irregular.
 std::optional<std::vector<Digit>> DigitsOf(const ReplicaGroups& value, int64_t ids) {
   if (const auto* along = std::get_if<MeshGroups>(&value.groups)) {
