@@ -212,7 +212,7 @@ TEST(MeshReshard, BytesOfAPlan) {
       PlanReshard(SplitBy({{1}, {}, {0}}), SplitBy({{}, {0, 1}, {}}), Shape(PrimitiveType::kF32, {16, 16, 16}), axes);
   ASSERT_TRUE(plan);
   EXPECT_EQ(plan->Collectives(), 2);
-  EXPECT_EQ(plan->ResultBytes(), 4096);
+  EXPECT_EQ(plan->ArrayBytes(), 4096);
   EXPECT_EQ(plan->ArrivingBytes(), 2048 * 3 / 4 + 2048 / 2);
 }
 

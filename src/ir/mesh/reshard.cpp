@@ -347,12 +347,6 @@ int64_t ReshardPlan::Collectives() const {
   return std::ranges::count_if(moves, [](const Move& move) { return move.kind != MoveKind::kSlice; });
 }
 
-int64_t ReshardPlan::ResultBytes() const {
-  int64_t bytes = 0;
-  for (const Move& move : moves) bytes += move.result_bytes;
-  return bytes;
-}
-
 int64_t ReshardPlan::ArrivingBytes() const {
   int64_t bytes = 0;
   for (const Move& move : moves) bytes += move.arriving_bytes;

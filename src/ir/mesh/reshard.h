@@ -62,7 +62,6 @@ struct ReshardPlan {
   bool gathers_whole = false;
 
   int64_t Collectives() const;
-  int64_t ResultBytes() const;
   int64_t ArrivingBytes() const;
   // Of the larger of each collective's operand and result on a device.
   int64_t ArrayBytes() const;
