@@ -21,8 +21,9 @@ bool IsUnpartitioned(const Module& module) {
       const Marker marker = MarkerOf(*inst);
       has_region |= marker == Marker::kShard || marker == Marker::kWhole;
       has_collective |= inst->Is(kCollective);
-      has_statement |=
-          std::ranges::any_of(StatedShardings(*inst), [](const auto& stated) { return stated.has_value(); });
+      has_statement = has_statement ||
+                      (inst->HasCommon() && std::ranges::any_of(StatedShardings(*inst),
+                                                                [](const auto& stated) { return stated.has_value(); }));
     }
   }
   return has_statement && (has_region || !has_collective);
