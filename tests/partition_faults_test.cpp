@@ -47,6 +47,7 @@ constexpr Case kCases[] = {
     {"shifted_slice", "halo", "features"},
     {"swapped_bounds", "rearranged", "limited"},
     {"swapped_cases", "lookup", "found"},
+    {"swapped_dimensions", "halo", "pooled"},
     {"swapped_operands", "loop", "rest"},
     {"swapped_operands", "manual_region", "rest"},
     {"swapped_operands", "uneven", "rest"},
