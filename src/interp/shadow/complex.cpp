@@ -6,6 +6,7 @@
 // A computed complex array has the two parts as `elements`. A complex literal has no parts and is exact.
 #include <algorithm>
 #include <cmath>
+#include <complex>
 #include <cstring>
 #include <numbers>
 #include <optional>
@@ -529,6 +530,10 @@ void Take(const Mask& which, const ShadowValue& from, ShadowValue& value) {
 // which grows with the amplification of the function.
 constexpr double kOwnFormula = 0x1p-46, kOfEnclosure = 8;
 
+// Eight roundings of an exponent: of a logarithm, an angle, two products and their sum, with a function off by an ulp.
+// The absolute error of the exponent is a relative error of the power.
+constexpr double kOfExponent = 0x1p-50;
+
 // `exact` is the interval for operands without bounds.
 void RoundFunction(const ShadowValue& exact, bool ftz, ShadowValue& value) {
   std::vector<double> formula(value.shape.NumElements());
@@ -550,13 +555,30 @@ void RoundFunction(const ShadowValue& exact, bool ftz, ShadowValue& value) {
   }
 }
 
+// For a power, at least |y log x|, the size of the exponent if the power is computed as exp(y log x). 0 for other
+// functions.
+std::vector<double> SizesOfExponents(const Instruction& inst, Operands operands) {
+  std::vector<double> sizes(inst.shape().NumElements(), 0);
+  if (!inst.Is(Opcode::kPower)) return sizes;
+  const ShadowValue base = SplitComplex(*operands[0]), exponent = SplitComplex(*operands[1]);
+  const auto number = [](const ShadowValue& z, size_t i) {
+    const size_t at = z.shape.NumElements() == 1 ? 0 : i;
+    return std::complex(Values(z.elements[0].value)[at], Values(z.elements[1].value)[at]);
+  };
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    const double log = std::fabs(std::log(std::abs(number(base, i)))) + std::numbers::pi;
+    if (std::isfinite(log)) sizes[i] = std::abs(number(exponent, i)) * log;
+  }
+  return sizes;
+}
+
 // The interpreter's value for exact operands whose formula gives no interval, rounded once from f64 like a kernel's.
-// Infinite and NaN results are undetermined. So are powers and angles of such operands, because a power may be computed
-// as exp(y log x).
+// Infinite and NaN results are undetermined. So are powers and angles of such operands.
 Result<ShadowValue> Judged(Context& context, const Instruction& inst, Operands operands) {
   ShadowValue value = SplitComplex(TRY(ThroughInterpreter(context, inst, operands)));
   const bool is_free = inst.Is(Opcode::kPower) || inst.Is(Opcode::kAtan2);
   const Mask open = is_free ? OfInfinite(inst, operands) : Mask(inst.shape().NumElements());
+  const std::vector<double> exponent = SizesOfExponents(inst, operands);
   std::vector<double> size(value.shape.NumElements());
   for (const ShadowValue& part : PartsOf(value)) {
     for (size_t i = 0; i < size.size(); ++i) size[i] += std::fabs(Values(part.value)[i]);
@@ -566,7 +588,9 @@ Result<ShadowValue> Judged(Context& context, const Instruction& inst, Operands o
     part.bound = Zeros(part.shape);
     auto bound = part.bound.mutable_data<double>();
     for (size_t i = 0; i < size.size(); ++i) {
-      bound[i] = (2 * HalfUlp(rounding, std::fabs(Values(part.value)[i])) + kOwnFormula * size[i]) * kUp;
+      bound[i] = (2 * HalfUlp(rounding, std::fabs(Values(part.value)[i])) +
+                  (kOwnFormula + kOfExponent * exponent[i]) * size[i]) *
+                 kUp;
       if (open[i] || !std::isfinite(size[i])) bound[i] = kUndetermined;
     }
   }
