@@ -202,6 +202,7 @@ Result<ArraySplit> Partitioner::SplitOf(const Instruction& inst, int64_t leaf) c
   if (sharding == nullptr) FAIL(Refused(inst, "has no sharding (sharding-propagation gives it one)"));
   auto split = axes_.Read(*sharding, shape.rank());
   if (!split) FAIL(Refused(inst, split.error().message()));
+  if (split->only_device) FAIL(Refused(inst, Str("has a side effect on device ", *split->only_device, " alone")));
   for (int64_t dim = 0; dim < shape.rank(); ++dim) {
     if (shape.IsDynamic(dim) && !split->AtomsOf(dim).empty())
       FAIL(Refused(inst, Str("splits dimension ", dim, " of ", shape, ", whose size is known at run time only")));
@@ -248,7 +249,7 @@ Result<Instruction*> Partitioner::Changed(Local& local, Instruction& value, cons
   if (from == to) return &value;
   if (whole.HasDynamicDims()) FAIL(Refused(array, "changes its split, but has a dimension of dynamic size"));
   const Result<ReshardPlan>& plan = plans_.Between(from, to, whole);
-  if (!plan) FAIL(Refused(array, plan.error().message()));
+  if (!plan) FAIL(Refused(array, Str("changes its split: ", plan.error().message())));
   const bool is_gathered = !from.InDims().empty() && (plan->gathers_whole || to.InDims().empty());
   if (is_gathered && whole.ByteSize() > options_.max_gather) {
     FAIL(ErrorAt(array, "C040",

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "ir/markers.h"
 #include "ir/mesh/stated_shardings.h"
+#include "ir/side_effects.h"
 
 namespace hlo {
 namespace {
@@ -77,6 +78,7 @@ Propagation::Propagation(const Module& module)
   }
   ReadStated();
   CloseBorders();
+  ops_.reserve(module.id_limit());
   for (const Computation* computation : module.PostOrder()) {
     for (const Instruction* inst : computation->PostOrder()) AddOp(*inst);
   }
@@ -102,6 +104,11 @@ void Propagation::ReadStatedOf(const Instruction& inst) {
     auto split = axes_.Read(sharding, state.split.rank());
     if (!split) {
       misfits_.push_back(Str(WithPlace(inst), ": ", split.error().message()));
+      continue;
+    }
+    if (split->only_device && !HasSideEffect(inst)) {
+      misfits_.push_back(
+          Str(WithPlace(inst), " states device ", *split->only_device, ", but all devices compute the value"));
       continue;
     }
     if (state.stated_by != nullptr) {
@@ -168,7 +175,6 @@ void Propagation::AddOp(const Instruction& inst) {
 void Propagation::Run(int64_t* fuel) {
   for (int level = 0; level < kLevels; ++level) {
     for (const bool aggressive : {false, true}) {
-      for (Op& op : ops_) op.seen = -1;
       bool changed = true;
       while (changed) {
         changed = Sweep(level, aggressive, /*backward=*/false, fuel);
@@ -183,11 +189,12 @@ bool Propagation::Sweep(int level, bool aggressive, bool backward, int64_t* fuel
   for (size_t i = 0; i < ops_.size(); ++i) {
     Op& op = ops_[backward ? ops_.size() - 1 - i : i];
     if (op.level > level) continue;
+    int64_t& seen = op.seen[aggressive];
     const bool is_same =
-        std::ranges::none_of(op.tensors, [&](const Tensor& tensor) { return states_[tensor.state].changed > op.seen; });
-    if (op.seen >= 0 && is_same) continue;
+        std::ranges::none_of(op.tensors, [&](const Tensor& tensor) { return states_[tensor.state].changed > seen; });
+    if (seen >= 0 && is_same) continue;
     if (fuel != nullptr && *fuel <= 0) return false;
-    op.seen = step_++;
+    seen = step_++;
     if (!Step(op, aggressive)) continue;
     changed = true;
     if (fuel != nullptr) --*fuel;
@@ -196,6 +203,8 @@ bool Propagation::Sweep(int level, bool aggressive, bool backward, int64_t* fuel
 }
 
 bool Propagation::Step(Op& op, bool aggressive) {
+  const auto is_replicated = [&](const Tensor& tensor) { return states_[tensor.state].split.IsReplicated(); };
+  if (std::ranges::all_of(op.tensors, is_replicated)) return false;
   bool changed = SpreadManual(op);
   std::vector<AtomsByFactor> own;
   for (const Tensor& tensor : op.tensors)

@@ -54,7 +54,7 @@ class Propagation {
     FactorRule rule;
     std::vector<Tensor> tensors;
     int level = 0;
-    int64_t seen = -1;  // The step that last compared its tensors.
+    int64_t seen[2] = {-1, -1};  // The step that last compared its tensors, by strategy.
   };
   using Atoms = std::vector<uint8_t>;
 
