@@ -206,7 +206,8 @@ Result<Shape> ShapeOfScan(const Instruction& inst) {
   const int64_t outputs = static_cast<int64_t>(results.size()) - a.num_carries;
   if (outputs < 0 || (outputs == 0 && inputs == 0)) {
     FAIL(ErrorAtCallee(inst, "to_apply", "V107",
-                       Str("'", f.name(), "' returns ", root, ", expected more than ", a.num_carries, " carries"),
+                       Str("'", f.name(), "' returns ", root, ", expected outputs and ", a.num_carries,
+                           a.num_carries == 1 ? " carry" : " carries"),
                        f.root()));
   }
   for (int64_t i = 0; i < a.num_carries; ++i) {
@@ -219,7 +220,7 @@ Result<Shape> ShapeOfScan(const Instruction& inst) {
   }
   for (int64_t i = 0; i < outputs; ++i) {
     if (d < 0 || !results[i].IsArray() || d > results[i].rank())
-      FAIL(fail_size(Str("dimension ", d, " cannot be added to output ", i, " with steps of ", results[i])));
+      FAIL(fail_size(Str("the scanned dimension is ", d, ", but output ", i, " of one step is ", results[i])));
     std::vector<int64_t> dims(results[i].dims().begin(), results[i].dims().end());
     dims.insert(dims.begin() + d, steps);
     results[i] = results[i].WithDims(dims);
