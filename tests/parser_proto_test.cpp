@@ -216,7 +216,7 @@ TEST(ParserProto, LiteralsMustFitTheirShapes) {
   EXPECT_EQ(Verdict(OneConstant(f32_3 + "literal { shape { element_type: F32 dimensions: 3 } f32s: [1, 2] }")),
             "P041: a literal of f32[3] has 8 elements or bytes in 'f32s', which do not fill the shape");
   EXPECT_EQ(Verdict(OneConstant(f32_3 + "literal { shape { element_type: F32 dimensions: 2 } f32s: [1, 2] }")),
-            "P041: the given literal is f32[2], but the constant is f32[3]");
+            "P041: the given literal has the shape f32[2], but the constant has the shape f32[3]");
   EXPECT_EQ(Verdict(OneConstant(f32_3)), "P040: constant 'c' was written without its elements");
   EXPECT_EQ(Verdict(OneConstant("shape { element_type: TOKEN } literal { shape { element_type: TOKEN } }")),
             "P043: a literal cannot have the shape token[]");

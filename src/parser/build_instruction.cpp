@@ -29,12 +29,13 @@ bool Reader::CheckOperandCount(const Pending& pending) {
   }
   if (pending.opcode == Opcode::kTuple && pending.shape) {
     if (!pending.shape->IsTuple())
-      return Fail("V001", Str("a tuple is written ", *pending.shape, ", expected a tuple shape"), pending.opcode_range);
+      return Fail("V001", Str("the shape of a tuple is ", *pending.shape, ", expected a tuple shape"),
+                  pending.opcode_range);
     const size_t elements = pending.shape->elements().size();
     if (elements != found)
       return Fail("V001",
-                  Str("a tuple of ", elements, elements == 1 ? " element has " : " elements has ", found,
-                      found == 1 ? " operand" : " operands"),
+                  Str("the shape has ", elements, elements == 1 ? " element" : " elements", ", but the tuple has ",
+                      found, found == 1 ? " operand" : " operands"),
                   pending.operands_end);
   }
   return true;
@@ -81,7 +82,7 @@ bool Reader::Build(Pending& pending, std::string_view name, Instruction*& inst) 
                   pending.opcode_range);
     }
     if (op == Opcode::kRaggedAllToAll && collective->dimension) {
-      Warn("W010", "dimensions of a ragged-all-to-all are ignored", pending.opcode_range);
+      Warn("W010", "the attribute dimensions= of a ragged-all-to-all is ignored", pending.opcode_range);
       pending.attributes.Get<CollectiveAttrs>().dimension.reset();
     }
   }
@@ -166,18 +167,21 @@ bool Reader::CheckContinued(const Pending& pending) {
   const AsyncAttrs& start = before->attrs<AsyncAttrs>();
   if (!pending.thread_range.empty() && said.thread != start.thread) {
     return Fail("V171",
-                Str("this op runs on thread \"", said.thread, "\", but '", before->name(), "' on thread \"",
+                Str("this op runs on thread \"", said.thread, "\", but '", before->name(), "' runs on thread \"",
                     start.thread, "\""),
                 pending.thread_range);
   }
   if (start.calls == nullptr || !start.calls->has_root()) return true;
   if (!pending.calls_range.empty() && said.calls != start.calls) {
-    return Fail("V171", Str("the chain wraps '", start.calls->name(), "', not '", said.calls->name(), "'"),
-                pending.calls_range);
+    return Fail(
+        "V171",
+        Str("'", before->name(), "' wraps '", start.calls->name(), "', but this op names '", said.calls->name(), "'"),
+        pending.calls_range);
   }
   const Opcode wrapped = start.calls->root().opcode();
   if (!pending.continued || *pending.continued == wrapped) return true;
-  return Fail("V171", Str("the chain wraps '", wrapped, "', not '", *pending.continued, "'"), pending.opcode_range);
+  return Fail("V171", Str("'", before->name(), "' wraps '", wrapped, "', but this op wraps '", *pending.continued, "'"),
+              pending.opcode_range);
 }
 
 // Expands OPCODE-start, OPCODE-update or OPCODE-done. A start wraps OPCODE into a computation.

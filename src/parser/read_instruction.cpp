@@ -432,7 +432,9 @@ bool Reader::ReadProjections(Instruction*& inst) {
 
 bool Reader::MakeParameter(std::string_view name, const std::optional<Shape>& shape, SourceRange range,
                            Instruction*& inst) {
-  if (!shape) return Fail("V008", Str("operand '", name, "' has no shape, so it cannot become a parameter"), range);
+  if (!shape)
+    return Fail("V008", Str("operand '", name, "' is not defined, and without a shape it cannot become a parameter"),
+                range);
   const auto number = static_cast<int64_t>(computation_->parameters().size());
   inst = &computation_->AddNamed(Opcode::kParameter, Shape(*shape), {}, ParameterAttrs{number}, name);
   inst->SetRange(range);

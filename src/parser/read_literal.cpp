@@ -196,8 +196,10 @@ bool Reader::ReadElided(const char*& p, const Shape& shape, Literal& literal) {
       literal = options_.given.front();
       options_.given = options_.given.subspan(1);
       if (!Compatible(literal.shape(), shape))
-        return FailAt("P041", Str("the given literal is ", literal.shape(), ", but the constant is ", shape), dots,
-                      kDots);
+        return FailAt(
+            "P041",
+            Str("the given literal has the shape ", literal.shape(), ", but the constant has the shape ", shape), dots,
+            kDots);
       literal.SetLayout(shape.layout());
       return true;
     }

@@ -124,7 +124,7 @@ bool Reader::ReadHeader() {
 // old array, one entry per line, each followed by its module.
 bool Reader::ReadOriginRecoveryTable(RawText& table) {
   const auto array = [&](std::string& text) {
-    if (!token_.Is('{')) return FailExpected("'{' of an original array");
+    if (!token_.Is('{')) return FailExpected("'{' of an original value");
     const bool good = ReadOriginTree(text);
     if (text == "{}") text = "{\"\"}";
     return good;
@@ -184,7 +184,7 @@ bool Reader::ReadDebugAttributes(RawText& table) {
   std::string ignored;
   if (!Expect('{', "'{' of a table")) return false;
   while (!token_.Is('}')) {
-    if (!token_.Is('{')) return FailExpected("'{' of an original array");
+    if (!token_.Is('{')) return FailExpected("'{' of an original value");
     if (!ReadOriginTree(ignored) || !Expect(':', "':'")) return false;
     if (token_.Is('{')) {
       if (!attributes()) return false;

@@ -194,7 +194,7 @@ bool Reader::Read(Window& value) {
     bool good = false;
     if (item.name == "pad") {
       good = token_.kind == TokenKind::kPad;
-      if (!good) return FailExpected("low_high pads");
+      if (!good) return FailExpected("padding such as 1_2");
       for (const std::string_view entry : Split(token_.text, 'x')) {
         const auto parts = Split(entry, '_');
         if (parts.size() != 2)

@@ -44,7 +44,7 @@ PrintOptions FingerprintForm() {
 }
 
 Error TooLarge(const Instruction& call, const std::string& what) {
-  Error error = ErrorAt(call, "A015", Str("bodies printed where they are called would be ", what));
+  Error error = ErrorAt(call, "A015", Str("the text, with each body printed where it is called, would be ", what));
   error.exit = ExitCode::kLimit;
   return std::move(error).Hint("the forms long and short print each body once");
 }
@@ -91,8 +91,8 @@ Status CheckBodies(const Module& module, int64_t most_instructions) {
         size.depth = std::max(size.depth, body.depth + 1);
         size.instructions += body.instructions;
         if (size.instructions > most_instructions)
-          FAIL(TooLarge(*inst, Str("more than ", most_instructions, " instructions")));
-        if (size.depth > kDeepest) FAIL(TooLarge(*inst, Str("nested more than ", kDeepest, " deep")));
+          FAIL(TooLarge(*inst, Str("longer than ", most_instructions, " instructions")));
+        if (size.depth > kDeepest) FAIL(TooLarge(*inst, Str("nested more than ", kDeepest, " levels deep")));
       }
     }
   }

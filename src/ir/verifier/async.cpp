@@ -274,7 +274,7 @@ Result<const Computation*> AsyncChecker::CheckContinues(const Instruction& inst,
   if (thread != "main" && started != "main" && thread != started) {
     FAIL(ErrorAtAttribute(
              inst, "async_execution_thread", "V171",
-             Str("this op runs on thread \"", thread, "\", but '", before.name(), "' on thread \"", started, "\""))
+             Str("this op runs on thread \"", thread, "\", but '", before.name(), "' runs on thread \"", started, "\""))
              .AddNote(Str("'", before.name(), "' is defined here"), NameRange(before)));
   }
   const auto [other, first] = continued_.emplace(&before, &inst);

@@ -160,12 +160,12 @@ Status CheckScaledDim(const Instruction& inst, const CollectiveAttrs& a, const S
     const char* code = gather ? "V219" : "V221";
     if (group_size > 1 && factor != group_size) {
       FAIL(ErrorAtResult(inst, code,
-                         Str("dimension ", d, " goes from ", from.dim(d), " to ", to.dim(d), ", by ", factor,
-                             ", but the groups have ", group_size, " members")));
+                         Str("dimension ", d, " changes from ", from.dim(d), " to ", to.dim(d), ", by a factor of ",
+                             factor, ", but the groups have ", group_size, " members")));
     }
     if (whole % part != 0) {
       FAIL(ErrorAtResult(inst, code,
-                         Str("dimension ", d, " goes from ", from.dim(d), " to ", to.dim(d),
+                         Str("dimension ", d, " changes from ", from.dim(d), " to ", to.dim(d),
                              ", but neither size is a multiple of the other")));
     }
   }

@@ -29,8 +29,8 @@ void WarnOfPadding(Findings& findings, const Instruction& inst, const Shape& lea
   const double more = elements / static_cast<double>(leaf.NumElements()) - 1;
   if (more <= kMostPadding) return;
   findings.Add(inst, ErrorAtAttribute(inst, AttributeOf(stated.by), "W016",
-                                      Str("the ", parts, " parts of ", leaf, " are ", part, " and have ",
-                                          Format("%.0f", 100 * more), " % more elements")));
+                                      Str("the ", parts, " parts of ", leaf, " are ", part, " and together have ",
+                                          Format("%.0f", 100 * more), " % more elements than the array")));
 }
 
 void WarnOfTwoStatements(Findings& findings, const Instruction& inst, int64_t index, const Shape& leaf,

@@ -250,7 +250,7 @@ Status CheckLayouts(const Instruction& inst) {
   TRY(CheckMemory(inst));
   if (inst.Is(Opcode::kScan) && !inst.attrs<ScanAttrs>().is_associative)
     FAIL(ErrorAtOpcode(inst, "V296",
-                       "a scan that is not associative has no layout; write is_associative=true or a loop"));
+                       "expected is_associative=true; a scan that is not associative can be written as a loop"));
   return {};
 }
 
