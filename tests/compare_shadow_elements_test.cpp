@@ -75,7 +75,7 @@ TEST(Shadow, WrongTailElementIsFoundAndNamed) {
   EXPECT_EQ(tensor.bad(), 7 * 40);
   EXPECT_EQ(tensor.where, "dim 1 in [960,999] (40 of 1000), all of dim 0");
   EXPECT_EQ(tensor.looks_like[0], "ZEROS: never written, or cleared");
-  EXPECT_EQ(tensor.looks_like[1], "PARTIAL TILE: the last 1000 mod 64 = 40 of dim 1");
+  EXPECT_EQ(tensor.looks_like[1], "PARTIAL TILE: the last 40 of dim 1 (1000 mod 64)");
 }
 
 TEST(Shadow, DoubleRoundingToBF16IsAViolation) {

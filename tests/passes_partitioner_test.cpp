@@ -114,7 +114,8 @@ TEST(Partitioner, ValuesStatedAsUnreducedHaveNoTerms) {
     const std::string text =
         PartitionedText(Program(2, Str("  x = f32[4] ", value, ", sharding={mesh['x'=2], [{}], unreduced={'x'}}\n",
                                        "  ROOT r = f32[4] negate(x), sharding={replicated}\n")));
-    EXPECT_TRUE(text.ends_with("is stated as unreduced, but has no terms that the devices could add")) << text;
+    EXPECT_TRUE(text.ends_with("has an unreduced sharding, but each device has the whole value, not a term of the sum"))
+        << text;
   }
 }
 
@@ -124,7 +125,7 @@ TEST(Partitioner, AManualValueAndASplitOneDoNotMix) {
     const std::string text = PartitionedText(
         Program(2, Str("  x = f32[4] parameter(0), sharding=", manual_first ? kManual : kSplit,
                        "\n  ROOT r = f32[4] negate(x), sharding=", manual_first ? kSplit : kManual, "\n")));
-    EXPECT_EQ(text, "'r' (negate) has a manual value and one that is split along the same axes");
+    EXPECT_EQ(text, "'r' (negate) has a value that is manual along an axis, and a value that this axis splits");
   }
 }
 
@@ -155,8 +156,7 @@ TEST(Partitioner, PartsOfOtherShapesShareNoBuffer) {
                "  ROOT r = f32[4,6] negate(x), sharding={devices=[1,2]<=[2]}\n}\n");
   };
   EXPECT_FALSE(PartitionedText(program("may")).contains("alias"));
-  EXPECT_EQ(PartitionedText(program("must")),
-            "'x' (parameter) must be the buffer of a result whose parts have another shape");
+  EXPECT_EQ(PartitionedText(program("must")), "'x' (parameter) must alias a result whose parts have another shape");
 }
 
 TEST(Partitioner, AnArrayWithoutAShardingIsRefused) {

@@ -242,13 +242,13 @@ TEST(PipelineText, DeepNestingIsRejected) {
 
 TEST(Findings, OfARunAreReportedOnce) {
   PipelineReport report;
-  report.cycles = {"the fixed point of 'fusion' does not end", "the fixed point of 'fusion' does not end"};
+  report.cycles = {"'fusion' reaches no fixed point", "'fusion' reaches no fixed point"};
   report.runs = {{.pass = FindPass("dce"), .instance = 1, .changed = true, .misreported = true},
                  {.pass = FindPass("dce"), .instance = 2, .changed = true, .misreported = true}};
   const std::vector<std::string> findings = FindingsOf(report);
   ASSERT_EQ(findings.size(), 2u);
   EXPECT_EQ(findings[0], "[I010] dce reports no change, but changed the module");
-  EXPECT_EQ(findings[1], "[I011] the fixed point of 'fusion' does not end; hlokit stopped it");
+  EXPECT_EQ(findings[1], "[I011] 'fusion' reaches no fixed point; hlokit stopped it");
 }
 
 }  // namespace

@@ -50,10 +50,11 @@ Result<F64Runs> CompareF64Runs(const Module& before, const Module& after, std::s
       result.verdict = Verdict::kMismatch;
       result.output = output.output;
       result.comparison = CompareTolerance(expected, *actual);
-      result.reason = Str(name, " differs in f64");
+      result.reason = Str(name, " differs in f64 by much more than roundings explain");
       return result;
     }
-    if (output.IsSuspect() && result.reason.empty()) result.reason = Str(name, " is further off than roundings in f64");
+    if (output.IsSuspect() && result.reason.empty())
+      result.reason = Str(name, " differs in f64 by more than roundings explain");
     result.is_silent |= !SaysSomething(actual->At(output.output));
   }
   if (!result.reason.empty()) result.verdict = Verdict::kInconclusive;

@@ -346,8 +346,8 @@ class Comparer {
       const auto slices = TRY(shadow::SlicesOfBoth(*before, *after, limit, most, options_.seed));
       if (!slices) {
         result_.beyond_work = true;
-        SetWhyNot(Str("computing '", change.after.inst->name(), "' takes more than the share of one value in ",
-                      options_.work_limit, " steps (--work_limit)"));
+        SetWhyNot(Str("computing '", change.after.inst->name(),
+                      "' takes more steps than --work_limit=", options_.work_limit, " leaves for one value"));
         return spent;
       }
       spent += slices->before.steps + slices->after.steps;

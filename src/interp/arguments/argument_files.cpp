@@ -170,7 +170,7 @@ Result<Literal> ReadParameter(const Instruction& parameter, const Shape& shape, 
                                                 : HintOfParts(parameter, reading, why_not_cut)));
   }
   FAIL(NoKey(wanted_by, shape, reading.path, reading.prefix, key, arrays,
-             "'argN', the parameters' names, or 'N' are looked for"));
+             "expected 'argN', 'N' or the name of the parameter"));
 }
 
 Result<std::vector<Literal>> ArgumentsFrom(KeyedArrays arrays, const Reading& reading) {

@@ -609,9 +609,9 @@ std::string ToString(const EnsembleResult& result) {
     at.push_back(rest / stride);
     rest %= stride;
   }
-  return text + Format("\n           {%s}[%s] is %.9g, without roundings %.9g, and roundings come to %.2g",
-                       Join(worst->output, ",").c_str(), Join(at, ",").c_str(), worst->actual, worst->expected,
-                       worst->spread);
+  return text +
+         Format("\n           {%s}[%s] is %.9g, without roundings it is %.9g, and the spread of the runs is %.2g",
+                Join(worst->output, ",").c_str(), Join(at, ",").c_str(), worst->actual, worst->expected, worst->spread);
 }
 
 void WriteJson(JsonWriter& json, const EnsembleResult& result) {

@@ -82,7 +82,7 @@ std::optional<std::string> PartialTile(const Mistakes& m, const std::vector<Exte
     if (e.high != e.size - 1 || e.Full() || !e.Contiguous()) continue;
     for (const int64_t tile : {256, 128, 64, 32, 16, 8, 4}) {
       if (e.size > tile && e.size % tile == e.count)
-        return Str("PARTIAL TILE: the last ", e.size, " mod ", tile, " = ", e.count, " of dim ", d);
+        return Str("PARTIAL TILE: the last ", e.count, " of dim ", d, " (", e.size, " mod ", tile, ")");
     }
     if (e.count == 1 && e.size > 4) return Str("PARTIAL TILE: the last element of dim ", d);
   }
@@ -141,7 +141,7 @@ std::optional<std::string> Shifted(const Mistakes& m, const std::vector<Extent>&
       ++inside;
       return Close(m.actual[i], m.expected[i + n]) && m.expected[i + n] != 0;
     });
-    if (all && inside > 3) return Str("SHIFTED: element i holds what element i", n > 0 ? "+" : "", n, " should");
+    if (all && inside > 3) return Str("SHIFTED: element i holds what element i", n > 0 ? "+" : "", n, " should hold");
   }
   return {};
 }

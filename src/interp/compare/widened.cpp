@@ -101,7 +101,7 @@ class Comparer {
                                       "' are determined before the passes, but not after them")
                                 : Str(is_undetermined ? undetermined : vacuous, " of ", tensor.checked, " elements of ",
                                       inst.opcode(), " '", inst.name(), "' ",
-                                      is_undetermined ? "undetermined" : "within bounds that say nothing");
+                                      is_undetermined ? "undetermined" : "with bounds that are too wide");
       value->opened |= by_passes;
     }
     value->by_bits |= is_much(by_bits, kMostUndetermined, checked);

@@ -194,7 +194,7 @@ Error Rendezvous::Deadlock() const {
       const auto times_of = [&](int other) { return place.times[other]; };
       const auto [least, most] = std::ranges::minmax(missing, {}, times_of);
       if (times_of(least) == times_of(most))
-        times = Str(", which came there ", times_of(most), times_of(most) == 1 ? " time" : " times", " so far");
+        times = Str(", which reached it ", times_of(most), times_of(most) == 1 ? " time" : " times", " so far");
     }
     for (const int other : here) told[other] = true;
     notes.push_back({Str(grid_.Name(here), here.size() == 1 ? " waits" : " wait", " at '", inst.name(), "' (",

@@ -129,7 +129,7 @@ std::string ExactPlan::Fits(const Instruction& inst, const Magnitude& magnitude,
     return "";
   return Rounds(
       inst, Str(what, " to at most ", magnitude.most, magnitude.unit == 0 ? "" : Str(" in steps of 2^", magnitude.unit),
-                ", and ", type, " has ", bits, bits == 1 ? " bit" : " bits"));
+                ", which ", type, " with ", bits, bits == 1 ? " bit" : " bits", " cannot hold"));
 }
 
 std::string ExactPlan::SumFits(const Instruction& inst, const Magnitude& term, double terms, const Magnitude& init) {

@@ -121,7 +121,8 @@ Result<Literal> SourceOf(const Instruction& inst, int64_t number, Operands opera
   std::vector<Literal> parts;
   for (int64_t i = 0; i < inst.operand_count(); ++i) {
     if (i >= DataOperands(inst)) {
-      if (operands.empty()) FAIL(UnsupportedAt(inst, "U040", Str("the source of '", inst.name(), "' depends on data")));
+      if (operands.empty())
+        FAIL(UnsupportedAt(inst, "U040", Str("it depends on data which elements '", inst.name(), "' moves")));
       parts.push_back(operands[i]->exact);
       continue;
     }

@@ -84,7 +84,7 @@ std::string_view WhyNotGradients(const Launches& group, const Instruction& score
     else if (!IsKernel(*launch) && RegionOf(*launch) != "rows")
       return "the group has launches that are neither products nor kernels";
   }
-  return inner == 2 && outer == 3 ? "" : "the group does not have two products whose values three other products take";
+  return inner == 2 && outer == 3 ? "" : "the group does not have two products whose values three other products read";
 }
 
 bool FuseInto(Computation& computation) {
@@ -100,7 +100,7 @@ bool FuseInto(Computation& computation) {
     if (logs)
       LogWhy("attention-gradient-fusion", *scores,
              why_not.empty() ? Str("=> a region of ", group.size(), " launches") : "makes no region",
-             why_not.empty() ? "three products take the values of two products of the same size" : why_not);
+             why_not.empty() ? "three products read the values of two products of the same size" : why_not);
     if (!why_not.empty()) continue;
     taken.insert(taken.end(), group.begin(), group.end());
     // Joins in program order, because a launch can join only after the launches between it and `first`.

@@ -64,7 +64,7 @@ class Blocks {
         std::max({cost.bytes() / device_.memory_rate, cost.scalar_work / device_.instruction_rate, dots}) *
         device_.multiprocessors;
     if (loops_alone_ ? alone > kMostLoopSeconds : alone > device_.launch_seconds)
-      return {0, "one block would take longer for it than a launch"};
+      return {0, "one block would need more time to run it than a launch takes"};
     if (products > kMostProducts) return {0, "its product is large enough for a library call"};
     if (kernel.Is(Opcode::kCopy)) return kernel.shape().IsArray() ? Code{1, ""} : Code{0, "it copies a tuple"};
     if (!IsKernel(kernel) && LibraryOf(kernel) != "gemm") return {0, "it is not a kernel"};

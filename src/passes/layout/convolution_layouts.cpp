@@ -328,10 +328,10 @@ void ConvolutionLayouts::Log() const {
   }
   for (const Instruction* inst : spread_) moved += IsLast(*inst);
   VLOG(2, computation_.name(), ": ", convolutions, " of ", seeds_.size(),
-       " convolutions have their channels last now, ", moved - convolutions,
-       " other instructions with them; the transposes now take an estimated ",
-       Format("%.2f", static_cast<double>(graph_.cost()) * 1e-6), " us, those in libraries took ",
-       Format("%.2f", static_cast<double>(of_libraries) * 1e-6), " us");
+       " convolutions have their channels last now, and ", moved - convolutions,
+       " other instructions too; estimated time of their transposes: ",
+       Format("%.2f", static_cast<double>(graph_.cost()) * 1e-6), " us, and ",
+       Format("%.2f", static_cast<double>(of_libraries) * 1e-6), " us if libraries transpose each operand and result");
 }
 
 void ConvolutionLayouts::Rewrite() {

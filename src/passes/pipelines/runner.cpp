@@ -182,8 +182,9 @@ class Runner {
       if (run.changed && std::ranges::find(names, run.pass->name) == names.end()) names.push_back(run.pass->name);
     }
     const bool is_pass = item.kind == PipelineItem::Kind::kPass;
-    std::string message = Str("the fixed point of '", is_pass ? item.pass->name : std::string_view(item.name),
-                              "' does not end: ", how, "; these passes keep changing it: ", Join(names, ", "));
+    std::string message =
+        Str("'", is_pass ? item.pass->name : std::string_view(item.name), "' reaches no fixed point: ", how,
+            "; these passes keep changing the module: ", Join(names, ", "));
     if (item.is_preset) {
       report_.cycles.push_back(std::move(message));
       return {};

@@ -119,7 +119,8 @@ Instruction& PartWriter::IotaInPart(int64_t dim, const Shape& part, const Atoms&
 Result<Instruction*> PartWriter::WithIdentity(Instruction& value, Opcode reducer, const Atoms& atoms) {
   const auto identity = IdentityOf(reducer, value.shape().type());
   if (!identity)
-    FAIL(UnsupportedAt(op_, "U044", Str("'", op_.name(), "' (", op_.opcode(), ") has no identity of its reducer")));
+    FAIL(UnsupportedAt(op_, "U044",
+                       Str("the reducer of '", op_.name(), "' (", op_.opcode(), ") has no known identity")));
   if (value.Is(Opcode::kConstant) && value.shape().rank() == 0 && value.literal().BitEquals(*identity)) return &value;
   Instruction& neutral = Everywhere(to_.AddConstant(*identity), value.shape());
   Instruction& is_first =

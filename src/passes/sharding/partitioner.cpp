@@ -52,7 +52,7 @@ bool IsRegionBorder(const Instruction& inst) {
 // The devices would all give the whole value as their term of the sum.
 Status CheckWholeTerm(const Instruction& inst, const ArraySplit& split) {
   if (split.pending.empty()) return {};
-  FAIL(Refused(inst, "is stated as unreduced, but has no terms that the devices could add"));
+  FAIL(Refused(inst, "has an unreduced sharding, but each device has the whole value, not a term of the sum"));
 }
 
 bool SharesShape(const InputOutputAlias& alias, const Computation& entry) {
@@ -70,7 +70,7 @@ Status CheckManual(const Instruction& inst, std::span<const ArraySplit> operands
     }
   }
   if ((manual & used).empty()) return {};
-  FAIL(Refused(inst, "has a manual value and one that is split along the same axes"));
+  FAIL(Refused(inst, "has a value that is manual along an axis, and a value that this axis splits"));
 }
 
 // Drops the other axes in dimensions where uneven parts of the whole are not parts of the region's array.
@@ -131,8 +131,7 @@ Status DropAliases(Module& module, const Computation& made) {
   std::vector<InputOutputAlias>& aliases = module.header.aliases;
   for (const InputOutputAlias& alias : aliases) {
     if (alias.must && !SharesShape(alias, made))
-      FAIL(Refused(module.entry().parameter(alias.parameter),
-                   "must be the buffer of a result whose parts have another shape"));
+      FAIL(Refused(module.entry().parameter(alias.parameter), "must alias a result whose parts have another shape"));
   }
   std::erase_if(aliases, [&](const InputOutputAlias& alias) { return !SharesShape(alias, made); });
   return {};
@@ -333,7 +332,9 @@ Result<Instruction*> Partitioner::RegionBorder(Local& local, const Instruction& 
   if (!text) return GspmdRegionBorder(local, inst);
   const auto meshes = FrontendAttribute(inst.module().header.frontend_attributes, kShardyMeshes);
   const auto stated = text ? ReadShardySharding(*text, meshes.value_or("")) : std::nullopt;
-  if (!stated || std::ssize(*stated) != inst.operand_count()) FAIL(Refused(inst, "has no shardings of its values"));
+  if (!stated || std::ssize(*stated) != inst.operand_count())
+    FAIL(
+        Refused(inst, Str("needs a sharding for each operand in ", begins ? kShardyInShardings : kShardyOutShardings)));
   const AxisSet manual = ManualAtoms(inst, axes_);
   std::vector<Instruction*> parts;
   for (int64_t i = 0; i < inst.operand_count(); ++i) {
@@ -363,9 +364,11 @@ Result<Instruction*> Partitioner::GspmdRegionBorder(Local& local, const Instruct
   const bool begins = MarkerOf(inst) == Marker::kShard;
   const Instruction &whole = begins ? inst.operand(0) : inst, &part = begins ? inst : inst.operand(0);
   const ArraySplit outside = TRY(SplitOf(whole, 0));
-  if (TRY(SplitOf(part, 0)).manual != axes_.All()) FAIL(Refused(inst, "has a value inside that is not manual"));
+  if (TRY(SplitOf(part, 0)).manual != axes_.All())
+    FAIL(Refused(inst, "needs a manual sharding for its value inside the region"));
   if (axes_.LocalShape(whole.shape(), outside).dims() != part.shape().dims())
-    FAIL(Refused(inst, Str("has parts of another shape than ", axes_.Text(outside), " gives")));
+    FAIL(Refused(inst, Str("has parts of ", part.shape(), ", but the split ", axes_.Text(outside), " gives parts of ",
+                           axes_.LocalShape(whole.shape(), outside))));
   return local.values.at(&inst.operand(0));
 }
 
