@@ -288,10 +288,11 @@ std::string ScheduleText(const ScheduleReport& report, int64_t top) {
   if (own.exchanges.empty()) out += "  there are no collectives\n";
   if (report.steps.size() > 1) {
     out +=
-        "  With more devices, groups along the major axis of the device numbers grow, and arrays stay as\n"
-        "  they are on a device. That is right if this axis splits the data.\n";
+        "  With more devices, groups along the major axis of the device numbers grow, and the arrays of\n"
+        "  each device keep their sizes. That is right if this axis splits the data.\n";
     if (report.fixed_groups > 0)
-      out += Str("  Pairs and irregular groups stay: ", Counted(report.fixed_groups, "collective"), "\n");
+      out += Str("  ", Counted(report.fixed_groups, "collective"), report.fixed_groups == 1 ? " has" : " have",
+                 " pairs or irregular groups, which do not grow\n");
   }
   if (!report.fused)
     out += "  each instruction counts as a kernel, because the module has no fusions ('hlo-opt' makes them)\n";

@@ -198,8 +198,9 @@ std::string Divergence::FindInside(gpu::Device& device, const RunOptions& option
   }
   const std::string_view root = body.root().name();
   if (right == 0) return Str("inside, the wrong instruction is the result, '", root, "'");
-  return Str("inside, ", Counted(right, "instruction"), " before the result ", right == 1 ? "is" : "are",
-             " right in a kernel that ends there: the result '", root, "' is wrong, or only the whole kernel is");
+  return Str("inside, ", Counted(right, "shorter kernel"),
+             right == 1 ? ", which ends before the result, is" : ", which end before the result, are",
+             " right: the result '", root, "' is wrong, or only the whole kernel is");
 }
 
 DivergenceReport Divergence::Finish(gpu::Device& device, const RunOptions& options) {

@@ -54,8 +54,8 @@ Culprit BlameExact(const Literal& expected, const std::optional<Literal>& after,
   Culprit culprit{.kind = pass ? Culprit::Kind::kPass : Culprit::Kind::kKernel,
                   .name = pass ? "a pass" : "code that ran"};
   culprit.text = pass ? "a pass: the interpreter gives other results for the optimized module"
-                      : "a kernel, library call or the run time: for what the passes made, the interpreter gives the "
-                        "right results";
+                      : "a kernel, library call or the run time: the interpreter gives the right results for the "
+                        "optimized module";
   culprit.text += Str("\n                look:  --compare_mode=", pass ? "passes" : "local", " names it");
   culprit.comparison = comparison;
   return culprit;

@@ -194,7 +194,7 @@ class Isolator {
   }
 
   std::string TripsText() const {
-    return has_loops_ ? "; in loops the first trip alone is judged, without --isolate ten trips" : "";
+    return has_loops_ ? "; of each loop only the first trip is judged (without --isolate, ten trips)" : "";
   }
 
   // Parts that differ only in names are compiled once, unless a fault is planted, which applies to one name.

@@ -67,7 +67,8 @@ std::string TableOf(const Isolation& isolation) {
   for (const IsolatedPart* part : std::span(order).first(std::min(order.size(), kMostRows))) table.Row(CellsOf(*part));
   std::string out = table.Text();
   if (order.size() > kMostRows)
-    out += Str("  ... and ", order.size() - kMostRows, " more, from '", ToString(order[kMostRows]->state), "' on\n");
+    out += Str("  ... and ", order.size() - kMostRows, " more; the first of them is '",
+               ToString(order[kMostRows]->state), "'\n");
   return out;
 }
 

@@ -65,13 +65,13 @@ constexpr Oracle kOracles[] = {
        return JudgeKernels(experiment, *TRY(experiment.Followed()), report);
      },
      [](const RunReport& report) { return report.local ? ToString(*report.local) : ""; }},
-    {"dataflow", "checks that each step ran when the module says, and read the bits that were left for it", Need::kCode,
+    {"dataflow", "checks that the steps ran in the module's order, and that each read unchanged values", Need::kCode,
      Beyond::kAllTheSame, JudgeDataflow,
      [](const RunReport& report) { return report.dataflow ? ToString(*report.dataflow) : ""; }},
     {"passes", "judges exact passes by the bits of their values, other passes by bits, residues or in f64", Need::kCode,
      Beyond::kSample, JudgePasses, [](const RunReport& report) { return report.widened; }},
     {"partition",
-     "interprets the program of one device on all devices, and compares the joined results with those before "
+     "interprets the program of one device on all devices, and compares the joined results with the results before "
      "partitioning",
      Need::kPartitions, Beyond::kLeaveOut, JudgePartition,
      [](const RunReport& report) { return report.partition ? ToString(*report.partition) : ""; }},
@@ -132,7 +132,7 @@ std::string_view ToString(Beyond beyond) {
   switch (beyond) {
     case Beyond::kSample: return "a sample";
     case Beyond::kLeaveOut: return "left out";
-    case Beyond::kAllTheSame: return "all the same";
+    case Beyond::kAllTheSame: return "in full";
   }
   return "";
 }

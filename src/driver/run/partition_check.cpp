@@ -306,7 +306,7 @@ class PartitionCheck {
     if (why_not.empty() && AgreeInF64(module)) why_not = "both programs agree in f64";
     if (!why_not.empty())
       return Judged{Verdict::kInconclusive,
-                    Str(beyond, ", and whether roundings explain it is not known: ", why_not),
+                    Str(beyond, ", and whether roundings explain the difference is not known: ", why_not),
                     {},
                     /*rests_on_roundings=*/true};
     const std::string why = Str(beyond, ", which roundings do not explain");

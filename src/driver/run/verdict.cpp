@@ -23,7 +23,7 @@ namespace {
 struct Doubt {
   std::string reason, flag, does, command;
 };
-constexpr const char* kOnIntegers = "on small integers, which nothing rounds";
+constexpr const char* kOnIntegers = "on small integers, which no operation rounds";
 constexpr const char* kTripByTrip = "compiles each loop as a kernel of its own, which is judged trip by trip";
 constexpr const char* kPassByPass = "judges each pass by itself";
 constexpr const char* kByRoundings = "decides whether roundings explain the outputs";
@@ -35,7 +35,7 @@ constexpr std::string_view kExplained = ": rounding explains it, not a fault";
 // The doubt that `local` and `passes` leave. Integers without rounding decide most outputs whose bounds are too wide.
 std::optional<Doubt> DoubtOf(const RunReport& report) {
   if (!report.look_at_passes.empty())
-    return Doubt{"after the passes, values are open that are determined before them", "", kPassByPass,
+    return Doubt{"some values are determined before the passes, but not after them", "", kPassByPass,
                  report.look_at_passes};
   if (report.passes_beyond_work)
     return Doubt{"judging the passes takes more than --work_limit", "--work_limit=0", kWhateverItTakes};
@@ -85,11 +85,12 @@ std::optional<Doubt> DoubtOfRoundings(const RunReport& report) {
   const std::string what =
       bad == 0 ? "" : Str(Counted(bad, "element"), bad == 1 ? " is" : " are", " beyond the tolerance, and ");
   if (ensemble.suspect)
-    return Doubt{what.empty() ? "roundings do not explain the results" : Str(what, "roundings do not explain it"),
-                 "--compare_mode=all", "looks for what else may be wrong"};
+    return Doubt{
+        what.empty() ? "roundings do not explain the results" : Str(what, "roundings do not explain the difference"),
+        "--compare_mode=all", "looks for what else may be wrong"};
   if (ensemble.unsupported.empty() || bad == 0) return std::nullopt;
-  return Doubt{Str(what, "whether roundings explain it is not known: ", ensemble.unsupported), "--compare_mode=exact",
-               kOnIntegers};
+  return Doubt{Str(what, "whether roundings explain the difference is not known: ", ensemble.unsupported),
+               "--compare_mode=exact", kOnIntegers};
 }
 
 std::string Again(const RunOptions& options, const RunReport& report, std::string_view flags, std::string_view does) {
@@ -124,7 +125,7 @@ std::string NextOf(const Culprit& culprit, const RunOptions& options, const RunR
       return "give an --abs_error_bound or --rel_error_bound above the 'smallest passing bounds'; without a tolerance "
              "of your own, roundings are allowed for";
     case Culprit::Kind::kUnknown:
-      if (options.reference_file.empty()) return Again(options, report, "--compare_mode=all", "asks all judges");
+      if (options.reference_file.empty()) return Again(options, report, "--compare_mode=all", "runs all oracles");
       return Again(options, report, "--reference= --compare_mode=all", "judges the run without the file");
     case Culprit::Kind::kStub:
       return report.filled_constants > 0
@@ -171,7 +172,7 @@ Result<std::optional<Doubt>> FindDoubt(Experiment& experiment, const RunReport& 
   const RunOptions& options = experiment.options();
   if (options.compare_mode == "ensemble") {
     if (!report.ensemble->unsupported.empty())
-      return Doubt{Str("no ensemble: ", report.ensemble->unsupported), "--compare_mode=auto",
+      return Doubt{Str("the ensemble did not run: ", report.ensemble->unsupported), "--compare_mode=auto",
                    "judges each kernel and the passes"};
     return DoubtOfRoundings(report);
   }
@@ -308,7 +309,8 @@ Status BlameNobody(Experiment& experiment, std::string_view known, std::string_v
   Culprit& culprit = report->culprit;
   culprit.kind = Culprit::Kind::kReference;
   if (experiment.options().reference_file.empty()) {
-    culprit.text = Str("not known: ", known, ", and ", ReferenceName(experiment.options()), " is beyond the tolerance");
+    culprit.text = Str("not known: ", known, ", and the difference from ", ReferenceName(experiment.options()),
+                       " is beyond the tolerance");
     return {};
   }
   culprit.text = Str("not known: ", known, "; the reference has other arguments", more,
@@ -334,7 +336,8 @@ Status BlameRoundings(Experiment& experiment, std::string_view right, RunReport*
   const auto of_other =
       roundings.suspect ? TRY(RoundingsOfOther(experiment, ensemble)) : std::optional<EnsembleResult>();
   if (!roundings.unsupported.empty() && !of_other)
-    return BlameNobody(experiment, Str(right, " (no ensemble: ", roundings.unsupported, ")"), kOrRoundings, report);
+    return BlameNobody(experiment, Str(right, " (the ensemble did not run: ", roundings.unsupported, ")"), kOrRoundings,
+                       report);
   // The example at the end need not be a bad element.
   const std::string words = ToString(roundings);
   const std::string ensemble_text = words.substr(0, words.find('\n'));
@@ -381,7 +384,7 @@ Status BlameByParts(Experiment& experiment, RunReport* report) {
       CompareTolerance(interpretation.outputs, TRY(experiment.Results())->outputs, options.tolerance);
   if (IsNanInOne(own)) {
     // Every kernel is within bounds, so these allow NaN and say nothing.
-    const std::string reason = "kernels and interpreter differ in NaN, within bounds that say nothing";
+    const std::string reason = "kernels and interpreter disagree about NaN, and the bounds are too wide to decide";
     culprit.text = Str("not known: ", reason);
     if (options.tolerance_given) return {};
     culprit = {};
