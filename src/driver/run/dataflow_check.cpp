@@ -74,7 +74,7 @@ void DataflowCheck::Step(const Instruction& step, std::span<const gpu::LoopStep>
   for (int64_t i = 0; i < step.operand_count(); ++i) {
     const Instruction& operand = step.operand(i);
     if (!std::ranges::equal(ValueOf(operand, inputs[i]), Of(operand), {}, &Leaf::bits, &Leaf::bits))
-      return Fail(step, loops, Str("read another value as operand ", i, " than that of '", operand.name(), "'"));
+      return Fail(step, loops, Str("read a value as operand ", i, " that is not the value of '", operand.name(), "'"));
     ++operands_;
   }
   ++steps_;
@@ -84,7 +84,7 @@ void DataflowCheck::Step(const Instruction& step, std::span<const gpu::LoopStep>
 
 void DataflowCheck::End(const Literal& outputs) {
   if (!fault_.empty()) return;
-  if (const Instruction* due = Due(); due != nullptr) return Fail(*due, Loops(), "was due when the run ended");
+  if (const Instruction* due = Due(); due != nullptr) return Fail(*due, Loops(), "had not run when the run ended");
   const Instruction& root = entry_.root();
   const Value results = ValueOf(root, outputs);
   for (size_t i = 0; i < results.size(); ++i) {

@@ -240,7 +240,8 @@ Result<std::string> EachPassCheck::Blame(const PassRun& run, const std::string& 
     out += Str("rule: ", id, rules.empty() ? "" : Str("  ", rules.front()->law), "   (rewrite ", bad, " of ",
                NameOf(run), ")\n");
   }
-  if (!by_rules) out += wrong.rewrites.empty() ? "rule: none, the pass itself\n" : "rule: none of its rules alone\n";
+  if (!by_rules)
+    out += wrong.rewrites.empty() ? "rule: none; the pass itself is wrong\n" : "rule: no single rule is wrong\n";
   out += Str("what it changed:\n", DiffOf(LinesOf(*right.module), LinesOf(*wrong.module), diff_));
   return out;
 }

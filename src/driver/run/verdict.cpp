@@ -30,7 +30,7 @@ constexpr const char* kByRoundings = "decides whether roundings explain the outp
 constexpr const char* kWhateverItTakes = "judges everything without a limit of work";
 constexpr const char* kByOutputs = "compares the outputs with the interpreter's";
 constexpr std::string_view kNoCulprit = "nobody: ";
-constexpr std::string_view kExplained = ": rounding explains it, not a fault";
+constexpr std::string_view kExplained = ": rounding explains the difference, not a fault";
 
 // The doubt that `local` and `passes` leave. Integers without rounding decide most outputs whose bounds are too wide.
 std::optional<Doubt> DoubtOf(const RunReport& report) {
@@ -204,7 +204,7 @@ Status Judge(Experiment& experiment, int64_t outputs, int64_t elements, RunRepor
   if (report->culprit.kind != Culprit::Kind::kNone) {
     SetVerdict(report, Verdict::kMismatch, "");
     report->next = NextOf(report->culprit, options, *report);
-    if (report->culprit.kind == Culprit::Kind::kRounding) report->detail += "; rounding explains it";
+    if (report->culprit.kind == Culprit::Kind::kRounding) report->detail += "; rounding explains the difference";
     else if (report->culprit.kind == Culprit::Kind::kReference) report->detail += "; only the reference differs";
     else if (report->culprit.kind == Culprit::Kind::kStub) report->detail += "; part of the program is made up";
     else if (report->culprit.kind == Culprit::Kind::kRuntime) report->detail += "; wrong: run time";
@@ -313,20 +313,21 @@ Status BlameNobody(Experiment& experiment, std::string_view known, std::string_v
                        " is beyond the tolerance");
     return {};
   }
-  culprit.text = Str("not known: ", known, "; the reference has other arguments", more,
-                     ", or hlokit reads or defines an op differently from its maker, or the other program is wrong",
-                     report->outputs ? FirstBadOutput(*TRY(experiment.Input())->module, *report->outputs) : "");
+  culprit.text =
+      Str("not known: ", known, "; the reference has other arguments", more,
+          ", or hlokit gives an op another meaning than the maker of the reference, or the other program is wrong",
+          report->outputs ? FirstBadOutput(*TRY(experiment.Input())->module, *report->outputs) : "");
   return {};
 }
 
 // `right` tells why our side has no known fault.
 Status BlameRoundings(Experiment& experiment, std::string_view right, RunReport* report) {
-  constexpr std::string_view kOrRoundings = " or another precision, or roundings explain it";
+  constexpr std::string_view kOrRoundings = " or another precision, or roundings explain the difference";
   const Module& module = *TRY(experiment.Input())->module;
   if (NothingRounds(module)) {
     const std::string_view agree =
-        experiment.IsInterpreted() ? "the interpreter ran it" : "our kernels agree with our interpreter";
-    return BlameNobody(experiment, Str(agree, ", and roundings cannot differ here"), "", report);
+        experiment.IsInterpreted() ? "the interpreter ran the module" : "our kernels agree with our interpreter";
+    return BlameNobody(experiment, Str(agree, ", and roundings cannot explain the difference"), "", report);
   }
   EnsembleOptions ensemble = TRY(experiment.Ensemble());
   ensemble.most_seconds = kUnaskedSeconds;
@@ -362,7 +363,7 @@ bool IsNanInOne(const Comparison& comparison) {
 Status BlameByParts(Experiment& experiment, RunReport* report) {
   const RunOptions& options = experiment.options();
   if (!TRY(experiment.Arguments())->by_device.empty())
-    return BlameRoundings(experiment, "the interpreter ran it on all devices", report);
+    return BlameRoundings(experiment, "the interpreter ran the module on all devices", report);
   TRY(JudgeParts(experiment, report));
   Culprit& culprit = report->culprit;
   if (culprit.kind != Culprit::Kind::kNone) return {};
@@ -372,7 +373,7 @@ Status BlameByParts(Experiment& experiment, RunReport* report) {
     return {};
   }
   const std::string_view right =
-      experiment.IsInterpreted() ? "the interpreter ran it" : "every kernel is within its rounding bounds";
+      experiment.IsInterpreted() ? "the interpreter ran the module" : "every kernel is within its rounding bounds";
   if (options.reference_file.empty() && options.wants_interpreter()) {
     culprit.kind = Culprit::Kind::kRounding;
     culprit.text = Str(kNoCulprit, right, ", and so are the passes", kExplained);

@@ -193,8 +193,8 @@ class Bisector {
     if (good_times > 0)
       FAIL(NotHeld(Str("with ", result_.good_end, " the module succeeds in only ", good_times, " of ", options_.confirm,
                        " runs: ", judge_.last().detail)));
-    FAIL(NotHeld(Str("with ", result_.good_end,
-                     " the module fails too, so none of them is the cause: ", judge_.last().detail))
+    FAIL(NotHeld(
+             Str("with ", result_.good_end, " the module fails too, so the cause is elsewhere: ", judge_.last().detail))
              .Hint(ElsewhereText()));
   }
 
