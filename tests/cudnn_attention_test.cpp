@@ -286,7 +286,7 @@ TEST(ReadAttentionGradient, GivesAReasonIfItDoesNotFit) {
   EXPECT_EQ(why_not("direction=GE", "direction=GT"),
             "its mask is not the causal mask, which hides the keys after a query");
   EXPECT_EQ(why_not("direction=GE", "direction=LE"), "its mask hides queries instead of keys");
-  EXPECT_EQ(why_not("constant(-1e+09)", "constant(-10)"), "its masked scores still count");
+  EXPECT_EQ(why_not("constant(-1e+09)", "constant(-10)"), "its mask does not give hidden scores a weight of 0");
   EXPECT_EQ(why_not("exponential(below)", "tanh(below)"), "none of its products reads exponentials");
   EXPECT_EQ(why_not("multiply(weighed, factors)", "multiply(weighed, shares)"),
             "the gradients of its scores are not p * (dp - row sums), with p the softmax and dp the product of "

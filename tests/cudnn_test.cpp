@@ -424,7 +424,7 @@ TEST(CudnnCall, NamesSumsThatALibraryDoesNotCompute) {
   };
   EXPECT_EQ(why_not([](Contraction&) {}), "");
   EXPECT_EQ(why_not([](Contraction& c) { c.sums[0].channels = 0; }),
-            "its sums are not over the channels of a forward convolution");
+            "it has sums that are not one sum for each channel of a forward convolution");
   EXPECT_EQ(why_not([](Contraction& c) {
               for (View* view : {&c.lhs, &c.rhs, &c.result}) view->type = PrimitiveType::kF32;
             }),

@@ -28,7 +28,7 @@ Result<Literal> MarkedValue(Evaluation& e) {
   const bool splits = MarkerOf(e.inst) == Marker::kShard || MarkerOf(e.inst) == Marker::kWhole;
   if (!IsIdentityMarker(e.inst)) {
     if (splits) return BeginManualRegion(e);
-    FAIL(UnsupportedCall(e.inst, Str("with result ", e.inst.shape(), ", which its operands do not have,")));
+    FAIL(UnsupportedCall(e.inst, Str("with result ", e.inst.shape(), ", which is not the shape of its operands,")));
   }
   if (MarkerOf(e.inst) == Marker::kNotice) return Literal::Tuple({});
   if (e.operands.size() == 1 && Compatible(e.operands[0].shape(), e.inst.shape())) return std::move(e.operands[0]);

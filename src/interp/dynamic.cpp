@@ -212,7 +212,7 @@ class ActualSizes {
         ++dynamics;
         if (dynamic != told || dynamic < 0) dynamic = d;
       }
-      if (dynamics == 0) FAIL(wrong("no dimension of the result is dynamic there"));
+      if (dynamics == 0) FAIL(wrong("the result has no dynamic dimension that could become smaller"));
       if (dynamics > 1 && dynamic != told)
         FAIL(wrong("the result has several dynamic dimensions, and it is unknown which one is smaller"));
       for (int64_t d = first_to; d < j; ++d) others *= d == dynamic ? 1 : to.dim(d);

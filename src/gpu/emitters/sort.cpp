@@ -41,7 +41,7 @@ Result<EmittedKernel> EmitSort(const EmitRequest& request) {
   if (!fits) {
     std::vector<std::string_view> names;
     for (const SortStepAt& each : steps) names.push_back(ToString(each.step));
-    TRY(request.Require(false, Str("with these tiles it takes the kernels ", Join(names, ", "))));
+    TRY(request.Require(false, Str("a sort with these tiles consists of the kernels ", Join(names, ", "))));
   }
   const SortStepAt& at = steps[request.number];
   const SortShape shape(request.plan);

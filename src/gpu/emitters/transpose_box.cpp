@@ -182,7 +182,7 @@ Result<EmittedKernel> EmitTransposeBox(LoopSpace& space, const EmitRequest& requ
   const KernelPlan& plan = request.plan;
   const std::optional<TransposeBox> box = BoxOf(space, plan.tile);
   TRY(request.Require(box.has_value(),
-                      "its tile is not a box of a value that is read and written in different orders"));
+                      "its tile is not a box of a value that is read in one memory order and written in another"));
   std::vector<TileAxis> axes;
   for (const LoopSpace::Variable& variable : space.variables) axes.push_back({variable.size, Role::kKept});
   KernelFrame frame(space.graph, space.Values(), LaunchOf(space, axes, plan), request);

@@ -163,7 +163,7 @@ class Reader {
     else if (direction != ComparisonDirection::kGe)
       return No("its mask is not the causal mask, which hides the keys after a query");
     constexpr double kNothing = -1e6;  // A score of at most this value has a share of 0.
-    if (*other > kNothing || query == key) return No("its masked scores still count");
+    if (*other > kNothing || query == key) return No("its mask does not give hidden scores a weight of 0");
     problem_.masked = other;
     mask_query_dim_ = query;
     *at = &WithoutConverts(select.operand(1));

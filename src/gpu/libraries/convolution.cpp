@@ -174,7 +174,7 @@ ConvolutionAnswer ReadConvolution(const Contraction& contraction) {
   }
   for (const ResultSum& sum : contraction.sums) {
     if (problem.kind != ConvolutionKind::kFprop || sum.channels != attrs.dim_labels.out_feature)
-      return no("its sums are not over the channels of a forward convolution");
+      return no("it has sums that are not one sum for each channel of a forward convolution");
   }
   problem.stored = contraction.stored;
   problem.sums = contraction.sums;

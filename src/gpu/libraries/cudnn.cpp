@@ -184,7 +184,7 @@ PreparedConvolution Read(const Contraction& contraction) {
   if (!read.why_not.empty()) return {.why_not = std::move(read.why_not)};
   PreparedConvolution prepared = cudnn::PrepareConvolution(read.problem);
   if (prepared.why_not.empty() && !prepared.channels_last && !read.problem.sums.empty())
-    prepared.why_not = "its sums over channels need the channels in the last dimension";
+    prepared.why_not = "its sums for each channel need the channels in the last dimension";
   return prepared;
 }
 
