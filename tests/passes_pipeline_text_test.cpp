@@ -248,7 +248,7 @@ TEST(Findings, OfARunAreReportedOnce) {
   const std::vector<std::string> findings = FindingsOf(report);
   ASSERT_EQ(findings.size(), 2u);
   EXPECT_EQ(findings[0], "[I010] dce reports no change, but changed the module");
-  EXPECT_EQ(findings[1], "[I011] 'fusion' reaches no fixed point; hlokit stopped it");
+  EXPECT_EQ(findings[1], "[I011] 'fusion' reaches no fixed point; hlokit ended the repetition");
 }
 
 }  // namespace

@@ -150,7 +150,7 @@ std::vector<std::string> FindingsOf(const PipelineReport& report) {
               run.changed ? " reports no change, but changed the module"
                           : " reports a change, but the module is the same"));
   }
-  for (const std::string& cycle : report.cycles) add(Str("[I011] ", cycle, "; hlokit stopped it"));
+  for (const std::string& cycle : report.cycles) add(Str("[I011] ", cycle, "; hlokit ended the repetition"));
   return findings;
 }
 

@@ -105,7 +105,8 @@ Result<Literal> ApproxTopK(Evaluation& e) {
   const Shape sorted_shape = count == 1 ? shapes[0] : Shape::Tuple(shapes);
   Instruction& sort = entry.Add(Opcode::kSort, sorted_shape, parameters, attrs);
   if (const auto rule = RowOf(Opcode::kSort).shape_rule(sort); !rule)
-    FAIL(UnsupportedCall(e.inst, Str("whose parts do not fit (", rule.error().message(), ")")));
+    FAIL(UnsupportedCall(e.inst,
+                         Str("whose operands and comparator do not fit together (", rule.error().message(), ")")));
   Evaluation inner = {sort, e.operands.first(count), e.session};
   const Literal sorted = TRY(EvalSort(inner));
   std::vector<Literal> best;

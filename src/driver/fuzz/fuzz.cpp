@@ -224,7 +224,7 @@ void CheckBits(const Module& module, RunOptions options, FuzzOutcome* outcome) {
     const auto further = JudgeBitsOn(module, set.arguments, options);
     if (!further || !further->of_exact_pass) continue;
     return outcome->findings.push_back(
-        {"bits", Str(further->finding->instance, ": on arguments that reach more: ", further->reason)});
+        {"bits", Str(further->finding->instance, ": on arguments that reach more decisions: ", further->reason)});
   }
 }
 

@@ -24,7 +24,7 @@ struct FurtherArguments {
 };
 
 // Ends a sentence about a difference that only further arguments show.
-inline constexpr std::string_view kOnFurther = ", on arguments that reach more";
+inline constexpr std::string_view kOnFurther = ", on arguments that reach more decisions";
 
 // Modules for several devices, and modules that take long to interpret, get no further arguments. The only error is an
 // interruption.

@@ -426,7 +426,7 @@ Status BlameForReference(Experiment& experiment, RunReport* report) {
 void AllowForRoundings(const RunOptions& options, RunReport* report) {
   if (report->culprit.kind != Culprit::Kind::kRounding || options.tolerance_given) return;
   report->rounded = Str(report->outputs->bad(), " of ", Counted(report->outputs->elements(), "element"),
-                        " beyond the tolerance by type; ", report->culprit.text.substr(kNoCulprit.size()));
+                        " beyond the tolerance of the element type; ", report->culprit.text.substr(kNoCulprit.size()));
   report->culprit = {};
   SetVerdict(report, Verdict::kMatch, "");
 }

@@ -134,7 +134,7 @@ std::string WhyNot(const MatrixProduct& product) {
 LibraryAnswer SmallMatrixProduct(const MatrixProduct& product, const LibraryOptions* options) {
   std::string why_not = WhyNot(product);
   if (why_not.empty() && options && options->library.empty() && !MayUseAvx512() && !IsForAvx2(product))
-    why_not = "with AVX2 its kernels are for 2 to 15 rows and enough work for two threads";
+    why_not = "with AVX2 its kernels are only for products with 2 to 15 rows and enough work for two threads";
   if (!why_not.empty() || !options) return {nullptr, std::move(why_not)};
   return {std::make_unique<SmallProductCall>(product), ""};
 }

@@ -63,7 +63,7 @@ Result<std::unique_ptr<ReductionSpace>> SpaceOver(const FusionBody& body, const 
     TRY(KernelType(*root.inst, root.shape->type()));
     const bool is_store = root.shape->dims() == shape.dims() && Product(kept_dims) != shape.NumElements();
     if (!is_store && root.shape->NumElements() != Product(kept_dims)) {
-      *why_not = "a result has neither the size of the reduced operand nor that of the reductions";
+      *why_not = "a result has neither the size of the reduced operand nor the size of the reductions' results";
       return nullptr;
     }
     if (is_store) space->stores.push_back(TRY(OutputAt(*space, root, index, shape.dims())));

@@ -232,7 +232,7 @@ Result<Literal> CallTrsm(const Call& call) {
   Instruction& right = computation.AddParameter(1, b.shape());
   const Instruction& solve = computation.Add(Opcode::kTriangularSolve, b.shape(), {&left, &right}, attrs);
   const auto shape = RowOf(Opcode::kTriangularSolve).shape_rule(solve);
-  if (!shape) FAIL(UnsupportedCall(e.inst, Str("whose parts do not fit (", shape.error().message(), ")")));
+  if (!shape) FAIL(UnsupportedCall(e.inst, Str("whose operands do not fit together (", shape.error().message(), ")")));
   Literal operands[] = {a, b};
   Evaluation inner = {solve, operands, e.session};
   return call.Results({TRY(EvalTriangularSolve(inner))});

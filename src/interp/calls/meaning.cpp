@@ -156,7 +156,7 @@ Status Meaning::Check() const {
     const auto shape = RowOf(inst->opcode()).shape_rule(*inst);
     if (shape && (!shape->IsArray() || SameDims(*shape, inst->shape()))) continue;
     FAIL(UnsupportedCall(call_,
-                         Str("whose parts do not fit (",
+                         Str("whose operands do not fit together (",
                              shape ? Str("'", inst->opcode(), "' gives ", *shape) : shape.error().message(), ")")));
   }
   return {};

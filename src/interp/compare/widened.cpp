@@ -115,7 +115,7 @@ class Comparer {
 
   void Found(const Instruction& origin, const Instruction& inst, const std::string& where, Comparison comparison) {
     result_.verdict = Verdict::kMismatch;
-    result_.reason = "a pass changed the meaning";
+    result_.reason = "a pass changed the meaning of the module";
     result_.finding = {&inst, &origin, where, std::move(comparison)};
   }
 

@@ -79,7 +79,8 @@ Status WarnOfInitialValue(const Instruction& inst) {
   const auto identity = static_cast<int64_t>(IdentityOf(opcode, f.root().shape().type())->GetDouble(0));
   if (!init.Is(Opcode::kConstant) || init.IsConstantOf(static_cast<double>(identity))) return {};
   FAIL(ErrorAtOperand(inst, 1, "W006",
-                      Str("the initial value of '", opcode, "' is not ", identity, ", and may be applied repeatedly")));
+                      Str("the initial value of '", opcode, "' is not the identity, ", identity,
+                          ", although backends may apply it repeatedly")));
 }
 
 Status WarnOfComparator(const Instruction& inst) {

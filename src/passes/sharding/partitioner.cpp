@@ -575,7 +575,8 @@ Result<Instruction*> Partitioner::ComputedInParts(Local& local, const Instructio
     if (factor.kind == FactorKind::kPut && inst.Is(Opcode::kDynamicUpdateSlice))
       updated[factor.index->operand - 2] = atoms;
   }
-  if (!parts.empty() && HasSideEffect(inst)) FAIL(Refused(inst, "has a side effect and split values"));
+  if (!parts.empty() && HasSideEffect(inst))
+    FAIL(Refused(inst, "has a side effect, but its values would be split over devices"));
   UpdateInParts(writer, inst, updated, operands);
   if (value == nullptr) {
     LocalOp op = LocalOpOf(inst, rule, parts);
