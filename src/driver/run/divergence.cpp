@@ -122,7 +122,7 @@ Result<std::unique_ptr<Divergence>> Divergence::Of(Experiment& experiment) {
     if (bytes <= kMostTruthBytes) divergence->truth_.emplace(inst.id(), value);
     else ++divergence->report_.unknown;
   };
-  experiment.progress().Stage("interpreting what was compiled");
+  experiment.progress().Stage("interpreting the compiled module");
   TRY(Interpret(executable.module(), TRY(experiment.Arguments())->values, interpret));
   return divergence;
 }

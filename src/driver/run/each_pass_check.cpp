@@ -55,7 +55,7 @@ Status EachPassCheck::Begin(const Module& module) {
       TRY(PrepareArguments(module, options_, /*interpret=*/false, InterpreterOptions(options_), &progress_));
   arguments_ = std::move(arguments.values);
   inputs_ = std::move(arguments.description);
-  progress_.Stage("making arguments that reach more");
+  progress_.Stage("making arguments that reach more decisions");
   if (IsTooLargeToInterpret(module, options_.work_limit)) TakeValues(module);
   further_ = TRY(FindFurtherArguments(module, arguments_, static_cast<uint64_t>(options_.seed),
                                       InterpreterOptions(options_), /*most_sets=*/8))

@@ -605,7 +605,7 @@ Result<const Interpretation*> Experiment::Interpreted() {
     const RunArguments& arguments = *TRY(Arguments());
     if (IsInterpreted()) return Interpretation{TRY(Results())->outputs, TRY(Results())->times.run};
     if (arguments.reference) return Interpretation{*arguments.reference, arguments.reference_ms};
-    progress_->Stage("interpreting: is it the reference?");
+    progress_->Stage("interpreting, to judge the reference");
     const Stopwatch watch;
     Literal outputs = TRY(Interpret(*TRY(Input())->module, arguments.values, TRY(Interpreter())));
     return Interpretation{std::move(outputs), watch.ms()};
@@ -622,7 +622,7 @@ Result<const FollowedRun*> Experiment::Followed() {
 Result<const FurtherArguments*> Experiment::Further() {
   const std::vector<Literal>& own = TRY(Arguments())->values;
   return Keep(*further_, [&]() -> Result<FurtherArguments> {
-    progress_->Stage("looking for arguments that reach more");
+    progress_->Stage("looking for arguments that reach more decisions");
     InterpretOptions interpret = TRY(Interpreter());
     interpret.outfeed = nullptr;  // Keeps the values that the run sent.
     return FindFurtherArguments(*TRY(Input())->module, own, static_cast<uint64_t>(options_.seed), interpret,

@@ -76,7 +76,7 @@ class Isolator {
 
   Result<Isolation> Run() {
     TRY(Collect());
-    whole_.progress().Stage("each alone");
+    whole_.progress().Stage("judging each kernel alone");
     switch (options_.inputs) {
       case IsolateInputs::kGolden: TRY(OnGolden()); break;
       case IsolateInputs::kActual: TRY(OnActual()); break;

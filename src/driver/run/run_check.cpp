@@ -557,7 +557,7 @@ Status JudgeOnFurther(Experiment& experiment, LocalCheck& check, RunReport* repo
   const FurtherArguments& further = *TRY(experiment.Further());
   report->not_exercised = further.not_exercised;
   for (const ReachingSet& set : further.sets) {
-    experiment.progress().Stage("checking on arguments that reach more");
+    experiment.progress().Stage("checking on arguments that reach more decisions");
     Experiment on_set = experiment.With([](RunOptions&) {});
     RunArguments arguments = *TRY(experiment.Arguments());
     arguments.values = set.arguments;
