@@ -1,5 +1,5 @@
 // Requirements of instructions for arguments: index ranges, trip counts, positive divisors, scales of long sums. Found
-// by walking from uses back to parameters and elided constants: docs/arguments.md#made-up.
+// by walking from uses back to parameters and elided constants: docs/arguments.md#generated.
 #ifndef HLO_INTERP_ARGUMENTS_RANGES_H_
 #define HLO_INTERP_ARGUMENTS_RANGES_H_
 
