@@ -34,16 +34,17 @@ FlagSet MakeFlags(BisectFlags* f) {
   flags.Group("Search");
   flags.Choice(
       "over", &f->over, {std::begin(kBisectOverWords), std::end(kBisectOverWords)},
-      "search space; passes: the first wrong instance, then the first wrong rewrite; rules: the rules that are "
-      "needed; flags: differences between --flags_good and --flags_bad; fusions: fusions of the entry that are needed; "
-      "libraries: library calls against our own kernels; autotune: decisions of the given lock file");
+      "search space; passes: the first wrong instance, then its first wrong rewrite; rules: the rules that cause the "
+      "failure together; flags: the differences between --flags_good and --flags_bad; fusions: the fusions of the "
+      "entry; libraries: library calls against hlokit's kernels; autotune: the decisions of the given lock file");
   AddSearchFlags(flags, &f->search);
   flags.Choice("metric", &f->metric, {"model", "time"},
                "source of the times for --property=slower; model: the description of --target's device; time: measured "
                "in turns on the platform; --over=autotune always measures");
   flags.String("flags_good", &f->flags_good, "FLAGS", "for --over=flags: flags of the good run");
   flags.String("flags_bad", &f->flags_bad, "FLAGS", "flags of the bad run, quoted as in XLA_FLAGS");
-  flags.String("out", &f->out, "DIR", "folder for the modules before and after, or for the lock files; empty: none");
+  flags.String("out", &f->out, "DIR",
+               "folder for the modules before and after the change, or for the lock files; empty: write none");
   AddRunFlags(flags, &f->run);
   return flags;
 }

@@ -45,15 +45,14 @@ FlagSet MakeFlags(DiffFlags* f) {
       "values or perf, by the kind of file");
   flags.String("ignore", &f->ignored, "LIST",
                Str("differences that are ignored: ", Join(DiffIgnoreWords(), ", "),
-                   "; order: of instructions. Default: names,metadata,order; --ignore= ignores none"));
+                   "; order: the order of instructions. Default: names,metadata,order; --ignore= ignores none"));
   flags.Choice("pair", &f->pair, Words(kDumpPairingWords),
                "which modules of two dump directories are compared; by-pass: modules of the same name, in their order, "
                "pass by pass; by-name: files of the same name; by-size: the largest texts first");
   flags.Double("significance", &f->significance,
-               "for perf and profiles: largest p of a significant difference (Mann-Whitney test)");
+               "for perf and profiles: a difference is significant if its p is at most X (Mann-Whitney test)");
   flags.Int("rounds", &f->rounds, "for perf: number of runs of each module", 2, 100'000);
-  flags.Int("max_instructions", &f->most, "largest module that is matched, counted with the instructions in fusions",
-            1);
+  flags.Int("max_instructions", &f->most, "most instructions of a module that is matched, with those in fusions", 1);
   flags.Group("Output");
   flags.Choice("format", &f->format, Words(kDiffFormatWords),
                "text: like diff -u, with the left names for matched instructions; html: one page; json: hlo.diff/1");

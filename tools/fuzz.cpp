@@ -64,7 +64,7 @@ FlagSet MakeFlags(FuzzFlags* f) {
   flags.Choice("mode", &f->mode, {"grow"}, "grow: generate new modules, op by op");
   flags.Int("seed", &f->seed, "seed of the first module; each further module has the next number");
   flags.Int("count", &f->count, "number of modules", 1);
-  flags.String("ops", &f->grow.ops, "RE", "use only opcodes with a matching name, and the opcodes that these need");
+  flags.String("ops", &f->grow.ops, "RE", "use only opcodes with a matching name, and the opcodes that they need");
   flags.List("focus", &f->grow.focus, "OP", "opcodes that are chosen twenty times as often");
   flags.Int("max_instructions", &f->grow.max_instructions, "approximate number of instructions of an entry computation",
             1, kMostInstructions);
@@ -76,8 +76,8 @@ FlagSet MakeFlags(FuzzFlags* f) {
       "run on all devices");
   flags.Group("Judging");
   flags.List("oracles", &f->oracles, "NAME",
-             "judge only by these and the verifier: print, threads, passes (of --passes), bits, optimized, unfused, "
-             "partition; 'bits' alone judges hundreds of modules a second");
+             "judge only by the verifier and these oracles: print, threads, passes (of --passes), bits, optimized, "
+             "unfused, partition; bits alone judges hundreds of modules a second");
   flags.String("input_profile", &f->input_profile, "LIST",
                "profiles of generated arguments, as in hlo-run; each module uses one of them; default: mostly normal");
   flags.String("passes", &f->passes.passes, "LIST|random",

@@ -23,20 +23,20 @@ namespace hlo {
 void AddLoadFlags(FlagSet& flags, LoadOptions* load, std::vector<std::string> elided) {
   flags.Group("Input");
   flags.Choice("verify", &load->verify, {"strict", "default", "off"},
-               "how strictly the input is verified; off: no check where the text is only read and printed, and no "
-               "warnings where a module is run, rewritten or counted");
+               "level of the verifier for the input; off: texts that are only read and printed are not verified, and "
+               "modules that are run, rewritten or counted give no warnings");
   flags.Bytes("max_input", &load->max_input, "largest input file, such as 512MiB or 2GB", 1);
   flags.Int("max_depth", &load->max_depth, "deepest nesting of shapes, literals, operands and calls", 1);
   std::string help = "values of constants that were printed as {...}";
   if (std::ranges::find(elided, "keep") != elided.end()) help += "; keep: the value stays unknown";
-  if (std::ranges::find(elided, "random") != elided.end()) help += "; random: in range where they are indices";
+  if (std::ranges::find(elided, "random") != elided.end()) help += "; random: random values, in range for indices";
   flags.Choice("fill_elided_constants", &load->fill_elided_constants, std::move(elided), std::move(help));
 }
 
 void AddDeviceFlags(FlagSet& flags, LoadOptions* load) {
-  flags.Int("num_replicas", &load->num_replicas, "number of replicas; 0: as the module's header says");
+  flags.Int("num_replicas", &load->num_replicas, "number of replicas; 0: the number in the module's header");
   flags.Int("num_partitions", &load->num_partitions,
-            "number of partitions of each replica; 0: as the module's header says");
+            "number of partitions of each replica; 0: the number in the module's header");
 }
 
 void AddSplitFlag(FlagSet& flags, LoadOptions* load) {
@@ -50,9 +50,9 @@ void AddArgumentFlags(FlagSet& flags, RunOptions* run) {
                "arguments from a .npz or .npy file, with keys argN or parameter names, or from a snapshot; a module "
                "that is a snapshot runs on its recorded arguments, and '--args=' generates arguments instead");
   flags.Choice("args_are", &run->args_are, {"auto", "parts", "whole"},
-               "how arrays of --args belong to a partitioned module; whole: each partition gets its part by the "
-               "parameter's sharding, and the results are joined; parts: each array is used as it is; auto: whole if "
-               "the shape is not the parameter's");
+               "the arrays in --args for a partitioned module; whole: whole arrays, of which each partition gets the "
+               "part that the parameter's sharding states, and the results are joined; parts: the parts of the "
+               "partitions; auto: whole if an array does not have the shape of its parameter");
   flags.String("result_shardings", &run->result_shardings, "MODULE",
                "join the parts of a partitioned module's results by the shardings that this module states for its "
                "results, such as XLA's *before_spmd-partitioning.txt. Default: the shardings of the module's own root");
@@ -60,9 +60,9 @@ void AddArgumentFlags(FlagSet& flags, RunOptions* run) {
                  "one argument, by the parameter's number or name; it takes precedence over --args. SPEC: f.npy, "
                  "f.npz:KEY, @f.bin, {1,2}, zeros, ones, iota, special, replica_id, uniform(a,b), normal(m,s) or "
                  "randint(a,b). r1.WHICH: for replica 1 only; r1.p0.WHICH: for one partition of it");
-  flags.Choice(
-      "cast_args", &run->cast_args, {"never", "safe", "force"},
-      "whether arrays of another element type in files are converted; safe: if no value changes; force: always");
+  flags.Choice("cast_args", &run->cast_args, {"never", "safe", "force"},
+               "when arrays in files are converted to the element type of the parameter; safe: if no value changes; "
+               "force: always");
   flags.String("input_profile", &run->input_profile, "LIST",
                Str("how missing arguments are generated: ", Join(InputProfileNames(), ", "),
                    " or all; hlo-run runs once for each name of a list"));
@@ -72,7 +72,8 @@ void AddArgumentFlags(FlagSet& flags, RunOptions* run) {
   });
   flags.String("arg_range", &run->arg_range, "A,B", "range [A,B) of random floats, with every profile");
   flags.Bool("constrain_inputs", &run->constrain_inputs,
-             "keep indices in range, sorted data sorted, initial values neutral and divisors not 0");
+             "generate arguments that suit their uses, such as indices in range, neutral initial values, and divisors "
+             "other than 0");
   flags.Int("random_seed", &run->seed, "seed of generated arguments", INT64_MIN);
   flags.Alias("seed", "random_seed");
 }
@@ -114,7 +115,8 @@ void AddPassFlags(FlagSet& flags, PassFlags* passes) {
   flags.List("disable_rules", &passes->disabled_rules, "LIST",
              "rewrite rules that are not applied, by id or prefix (A.add.1, A.add, A); 'hlo help algebra'");
   flags.List("xla_fuel", &passes->fuel, "WHAT=N", "at most N rewrites of a pass or of a rule");
-  flags.Int("opt_bisect_limit", &passes->opt_bisect_limit, "skip pass instances with a higher number; -1: none", -1);
+  flags.Int("opt_bisect_limit", &passes->opt_bisect_limit, "skip pass instances with a number above N; -1: skip none",
+            -1);
   flags.String("stop_after", &passes->stop_after, "NAME",
                "skip everything after this pass (its first instance), pass instance (algsimp#2) or pipeline");
   flags.String("stop_before", &passes->stop_before, "NAME",
@@ -137,9 +139,9 @@ void AddPrintFlags(FlagSet& flags, PrintFlags* print) {
     about.push_back(Str(form.name, ": ", form.what));
   }
   flags.Choice("hlo_print", &print->hlo_print, names, Join(about, "; "));
-  flags.Bool(
-      "print_large_constants", &print->large_constants,
-      "off: print constants of more than 10 elements, and tuples, as {...}; default: as the form of --hlo_print does");
+  flags.Bool("print_large_constants", &print->large_constants,
+             "off: print constants of more than 10 elements, and tuples, as {...}; default: depends on the form of "
+             "--hlo_print");
   flags.Bool("strip_metadata", &print->strip_metadata, "print without metadata");
 }
 
@@ -193,26 +195,26 @@ void AddReproducerFlag(FlagSet& flags, ReproducerOptions* reproducer) {
 
 void AddBundleFlag(FlagSet& flags, BundleOptions* bundle) {
   flags.String("bundle", &bundle->directory, "DIR",
-               "write a new folder with the module, flags, arguments, expected and actual results, the report and the "
-               "command that repeats the run; every command accepts the folder as a module");
+               "write a new folder with the module, the flags, the arguments, the expected and actual results, the "
+               "report and the command that repeats the run; every command accepts the folder in place of a module");
 }
 
 void AddLogFlags(FlagSet& flags, LogFlags* log) {
   flags.Group("Logging and threads");
-  flags.Int(
-      "v", &log->v,
-      "verbosity; 1: a line per pass and kernel; 2: decisions; 3: texts of modules; 4: each instruction, and why");
+  flags.Int("v", &log->v,
+            "verbosity; 1: a line for each pass and kernel; 2: decisions; 3: texts of modules; 4: the change of each "
+            "instruction, with the reason");
   flags.List("vmodule", &log->vmodule, "FILE=N",
              "verbosity by source file, by our name or XLA's; * and ? are allowed (also TF_CPP_VMODULE)");
-  flags.Bool("logtostderr", &log->to_stderr, "accepted for XLA's sake: logs always go to stderr");
+  flags.Bool("logtostderr", &log->to_stderr, "accepted because XLA has this flag; logs always go to stderr");
   flags.Int("threads", &log->threads, "number of threads; 0: one per core");
   AddHostIsaFlag(flags, &log->host_isa);
 }
 
 void AddCacheFlags(FlagSet& flags, CacheFlags* cache) {
   flags.String("cache_dir", &cache->directory, "DIR",
-               "keep the code of kernels in DIR for later processes, such as ~/.cache/hlo; HLO_CACHE_DIR sets it too; "
-               "without either there is no cache");
+               "keep the code of kernels for later processes in DIR, such as ~/.cache/hlo; default: the folder in the "
+               "variable HLO_CACHE_DIR, otherwise no cache");
   flags.Bytes(
       "cache_size", &cache->size,
       "largest size of the cache, such as 512MiB or 2GB; the entries that were unused for longest are removed first");

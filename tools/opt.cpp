@@ -99,7 +99,7 @@ void AddSeeingFlags(FlagSet& flags, OptFlags* f) {
   flags.Group("Seeing the passes (on stderr)");
   flags.OptionalString(
       "print_before", &f->watch.print_before, "LIST",
-      "print the module before these passes, pipelines or instances (algsimp#2); without a value before all");
+      "print the module before these passes, pipelines or instances (algsimp#2); without a value: before all");
   flags.OptionalString("print_after", &f->watch.print_after, "LIST",
                        "print the module after these passes if they changed it");
   flags.Choice("print_changed", &f->watch.print_changed, {"none", "full", "diff", "cdiff"},
@@ -148,12 +148,12 @@ FlagSet MakeFlags(OptFlags* f) {
   flags.Bool("list_pipelines", &f->list_pipelines, "print the pipelines of each preset in their order, with counts");
   flags.Bool("print_pipeline", &f->print_pipeline, "print only the text of the pipeline that would run");
   flags.String("autotune_cache", &f->lock, "DIR|FILE.lock",
-               "use measured plans of this lock file and the passes of a run: for this machine with --target=host, "
-               "otherwise for its GPU");
+               "use the measured plans of this lock file and the passes of hlo-run; with --target=host for this "
+               "machine's processor, otherwise for its GPU");
   flags.Alias("xla_gpu_load_autotune_results_from", "autotune_cache");
   flags.OptionalString("print_fusion_plan", &f->print_fusion_plan, "all",
                        "instead of the module, print its kernels, the reasons for them and the traffic that they save; "
-                       "'all': no list is cut short");
+                       "all: print complete lists");
   flags.Bool("reoptimize", &f->reoptimize, "run the passes even if the module is already optimized");
   AddPassFlags(flags, &f->passes);
   flags.Choice("platform", &f->platform, {"gpu", "cuda", "cpu", "host"}, "XLA's flag; cpu means --target=host");

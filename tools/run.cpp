@@ -45,11 +45,11 @@ void AddComparisonFlags(FlagSet& flags, RunFlags* f) {
   flags.Complete("platform", [] { return std::vector<std::string>{"auto", "interpreter", "cpu", "cuda"}; });
   flags.Alias("device", "platform");
   flags.Choice("reference_platform", &run->reference_platform, {"default", "interpreter", "cpu", "none", ""},
-               "where the expected results are computed; default: in the interpreter if that takes seconds; cpu: by "
-               "our kernels on this processor, for another platform; none: run without comparing");
+               "platform that computes the expected results; default: the interpreter, if it needs only seconds; cpu: "
+               "hlokit's kernels on this processor, to check another platform; none: run without comparing");
   flags.String("reference", &run->reference_file, "FILE",
-               "expected results, from a .npz file or a snapshot, instead of a reference run; from a bundle the "
-               "arguments are taken too, and if --save_run wrote it, each instruction is compared");
+               "expected results, from a .npz file, a snapshot or a bundle, instead of a reference run; a bundle also "
+               "gives the arguments, and with a bundle of --save_run the value of each instruction is compared");
   std::vector<std::string> modes, about;
   for (const CompareMode& mode : AllCompareModes()) {
     modes.emplace_back(mode.name);
@@ -68,8 +68,8 @@ void AddComparisonFlags(FlagSet& flags, RunFlags* f) {
   flags.Choice("nan", &f->nan, {"equal", "strict"},
                "equal: all NaNs are equal; strict: compare the bits of NaNs that the module only moves");
   flags.Int("work_limit", &run->work_limit,
-            "scalar operations for judging the kernels, and as many for the passes; beyond the limit the largest "
-            "values are compared at seeded samples; 0: no limit; -1: 3e9, or more if the run itself takes long");
+            "most scalar operations for judging the kernels, and as many for the passes; beyond the limit, only "
+            "samples of the largest values are compared; 0: no limit; -1: 3e9, or more if the run itself takes long");
   flags.Bool(
       "poison_padding", &run->poison_padding,
       "judge the partitioned program with NaN as the padding of uneven parts, then with another value; its results "
@@ -94,7 +94,8 @@ void AddProfileFlags(FlagSet& flags, RunFlags* f) {
   flags.String("profile_json", &profile->json, "FILE.json",
                "write the tables for 'hlo-inspect profile' and for programs");
   flags.Int("examples_per_run", &profile->examples_per_run,
-            "examples that one run computes; reports then show examples/s, and --ablate images/s");
+            "number of training or inference examples that one run computes; reports then show examples/s, and "
+            "--ablate shows images/s");
 }
 
 void AddRunningFlags(FlagSet& flags, RunFlags* f) {
@@ -117,14 +118,15 @@ void AddRunningFlags(FlagSet& flags, RunFlags* f) {
              "predecessors itself");
   flags.Bool("xla_gpu_graph_enable_concurrent_region", &f->concurrent,
              "cuda: on: run all independent steps of a graph concurrently; off: run none concurrently; default: run "
-             "those concurrently that take long and leave the device room");
+             "those concurrently that take long and do not fill the device");
   flags.Bool("sync_check", &run->sync_check,
              "cuda: wait after each step, so that an error is attributed to the step that caused it");
 
   flags.Group("Custom calls");
   flags.Repeated("custom_call", &run->custom_call, "TARGET=POLICY",
-                 "how calls of a target are executed: native; zeros; passthrough: return the operands; error; "
-                 "FILE.hlo[:COMPUTATION]. Every policy except native makes the verdict MATCH(with stubs)");
+                 "execution of the calls of a target; native: by hlokit; zeros: the results are 0; passthrough: the "
+                 "results are operands; error: a call is an error; FILE.hlo[:COMPUTATION]: by this computation. Every "
+                 "policy except native makes the verdict MATCH(with stubs)");
   flags.Alias("stub", "custom_call");
   flags.Group("Running");
   flags.Bool("bench", &run->bench,
@@ -164,15 +166,16 @@ void AddRunFlags(FlagSet& flags, RunFlags* f, bool with_searches) {
   flags.String("save_args", &run->save_args, "FILE.npz", "write the arguments of the run");
   flags.String("save_outputs", &run->save_outputs, "FILE.npz", "write the results");
   flags.String("infeed", &run->infeed, "FILE.npz",
-               "values that infeeds read, in0, in1, ... or out0, out1, ..., in the order of execution");
+               "values that infeeds read, in the order of execution, with the keys in0, in1, ... or out0, out1, ...");
   flags.String("outfeed", &run->outfeed, "FILE.npz",
-               "write the values that outfeeds of device 0 send as out0, out1, ...; without the flag they are dropped");
+               "write the values that outfeeds of device 0 send, with the keys out0, out1, ...; without the flag these "
+               "values are dropped");
 
   flags.Group("Several devices (--platform=interpreter runs them all, in turns)");
   AddDeviceFlags(flags, &run->load);
   flags.Bool("check_replicas", &run->check_replicas, "require that all replicas have the same results, bit for bit");
   flags.Choice("output_mode", &run->output_mode, {"return_device_0_outputs", "return_outputs"},
-               "devices whose results --print_literals and --save_outputs give: device 0, or all");
+               "devices whose results --print_literals and --save_outputs write: device 0 or all");
 
   AddPassFlags(flags, &f->passes);
   flags.Bool("reoptimize", &run->reoptimize, "run the passes even if the module is already optimized");

@@ -13,25 +13,25 @@ namespace hlo {
 
 void AddAblateFlags(FlagSet& flags, AblateFlags* f) {
   flags.Group("Ablation: what is each pass worth");
-  flags.OptionalString(
-      "ablate", &f->ablate, "RE",
-      "run the module once without each matching pass that changes it, and print the effect on time, kernels and "
-      "bytes, and which results change; RE may also be passes, pipelines, rules or instances, as in --ablate_by");
-  flags.String(
-      "ablate_by", &f->by, "WHAT",
-      "what is switched off: pass, instance, pipeline, rule; all: all passes, for several modules in one table");
+  flags.OptionalString("ablate", &f->ablate, "RE",
+                       "run the module once without each matching pass that changes it, and print the effect of the "
+                       "pass on time, kernels, bytes and results; instead of RE, the value may be pass, instance, "
+                       "pipeline or rule, as in --ablate_by");
+  flags.String("ablate_by", &f->by, "WHAT",
+               "parts that are disabled one at a time: pass, instance, pipeline or rule; all: all passes at once, for "
+               "several modules in one table");
   flags.Choice("ablate_metric", &f->metric, {"model", "time"},
                "model: time by the description of --target's device; time: measured on the platform, with verdicts and "
                "95 % intervals");
   flags.Int("ablate_repeats", &f->repeats, "rounds of measurements; each runs every variant once, in random order", 3);
-  flags.Double("ablate_threshold", &f->threshold, "effects below this share are counted and not listed");
+  flags.Double("ablate_threshold", &f->threshold, "smallest effect that is listed; smaller ones are only counted");
   constexpr int64_t kMostOfPairs = 20;  // At most 190 variants.
-  flags.Int(
-      "ablate_pairs", &f->pairs,
-      "also switch off the N most effective passes in pairs, and print the effect beyond the sum of both; 0: no pairs",
-      0, kMostOfPairs);
+  flags.Int("ablate_pairs", &f->pairs,
+            "also disable the N most effective passes in pairs, and print the effect of each pair minus the sum of "
+            "both effects; 0: no pairs",
+            0, kMostOfPairs);
   flags.String("csv", &f->csv, "FILE",
-               "write all rows, with those of pairs, for a spreadsheet; -: to stdout instead of the table");
+               "write all rows as comma-separated values, also those of pairs; -: to stdout instead of the table");
   flags.String("svg", &f->svg, "FILE", "write a chart of the effects");
 }
 

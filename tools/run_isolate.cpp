@@ -23,7 +23,7 @@ void AddIsolateFlags(FlagSet& flags, IsolateFlags* f) {
   flags.String("filter_by_name", &f->filter_by_name, "RE", "judge only units with a matching name");
   flags.String("skip_by_name", &f->skip_by_name, "RE", "skip units with a matching name");
   flags.String("filter_by_opcode", &f->filter_by_opcode, "RE",
-               "judge only units with a matching opcode; a kernel has those of its instructions");
+               "judge only units with a matching opcode; a kernel has the opcodes of its instructions");
   flags.String("skip_by_opcode", &f->skip_by_opcode, "RE", "skip units with a matching opcode");
 }
 

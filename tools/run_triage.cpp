@@ -20,9 +20,9 @@ namespace hlo {
 void AddTriageFlags(FlagSet& flags, TriageFlags* triage) {
   flags.Group("Triage: who is wrong, and the smallest case of it");
   flags.OptionalString("triage", &triage->directory, "DIR",
-                       "find out whether the failure repeats, the culprit, the rewrite or the instruction in the "
-                       "kernel, the conditions, and the smallest module that still fails, and write a bundle of it; "
-                       "each finding is printed at once, and all are in DIR (default: hlo-out/triage-MODULE)");
+                       "examine a failing run: whether the failure repeats, the wrong part, the rewrite or instruction "
+                       "in it, the conditions of the failure, and a small module that still fails; the findings and a "
+                       "bundle of the small module are in DIR (default: hlo-out/triage-MODULE)");
   flags.Double("triage_budget", &triage->seconds, "seconds for the whole triage");
 }
 

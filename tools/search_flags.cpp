@@ -14,12 +14,12 @@ void AddSearchFlags(FlagSet& flags, SearchFlags* f) {
   flags.String("property", &f->property, "P", Str("what is wrong. ", PropertiesText()));
   flags.Alias("bad", "property");
   flags.String("script", &f->script, "CMD", "the same as --property=script:CMD");
-  flags.String("fail_regex", &f->fail_regex, "RE", "the description of the failure must match too");
+  flags.String("fail_regex", &f->fail_regex, "RE", "the failure counts only if its description matches");
   flags.Int("confirm", &f->confirm,
             "number of times that the input and the final module are tried; if the trials disagree, the exit code is 7",
             1, 100);
   flags.Double("trial_timeout", &f->trial_timeout,
-               "seconds of one trial, after which it counts as a hang; 0: ten times the first trial, and 10 s");
+               "seconds after which a trial counts as a hang; 0: ten times the time of the first trial, plus 10 s");
 }
 
 Result<Property> PropertyOf(const SearchFlags& f) {

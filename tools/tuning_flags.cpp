@@ -25,12 +25,12 @@ Result<std::string> LockFile(const std::string& path, bool written) {
 
 void AddTuningFlags(FlagSet& flags, TuningFlags* tuning) {
   flags.Group("Autotuning (nothing is measured unless one of these asks for it)");
-  flags.Int(
-      "xla_gpu_autotune_level", &tuning->level,
-      "0: measure nothing and use the plans of a lock file; 1: measure libraries, their algorithms and the tile sizes "
-      "of our kernels; 2: measure on random arguments instead of zeros; 4: also check the results and writes outside "
-      "of them; 5: check without messages. Default: 4 with --autotune_cache or --autotune_report, otherwise 0",
-      -1, 5);
+  flags.Int("xla_gpu_autotune_level", &tuning->level,
+            "0: measure nothing and use the plans of a lock file; 1: measure libraries, their algorithms and the tile "
+            "sizes of our kernels; 2: measure on random arguments instead of zeros; 4: also check the results, and "
+            "that nothing is written outside of them; 5: check without messages. Default: 4 with --autotune_cache or "
+            "--autotune_report, otherwise 0",
+            -1, 5);
   flags.Alias("autotune_level", "xla_gpu_autotune_level");
   flags.String("autotune_cache", &tuning->cache, "DIR|FILE.lock",
                "lock file from which measured plans are read, and to which new ones are written");
@@ -41,7 +41,8 @@ void AddTuningFlags(FlagSet& flags, TuningFlags* tuning) {
              "measure nothing; a plan that is missing in the lock file is an error, C030");
   flags.Alias("xla_gpu_require_complete_aot_autotune_results", "require_cached_autotune");
   flags.Bool("autotune_report", &tuning->report,
-             "print the candidates with their times and checks, and mark those within the noise of the winner");
+             "print the candidates with their times and checks, and mark those that are not measurably slower than the "
+             "fastest one");
   flags.Double("autotune_budget", &tuning->budget,
                "seconds for measuring; plans that were not measured in this time stay as they are");
   flags.Double("autotune_share", &tuning->share,
