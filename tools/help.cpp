@@ -41,7 +41,7 @@ constexpr WordRow kWords[] = {
 
 const char* WhenSaid(RuleLevel level) {
   switch (level) {
-    case RuleLevel::kText: return "A text that breaks this rule is rejected, whatever --verify says.";
+    case RuleLevel::kText: return "A text that breaks this rule is rejected at every level of --verify.";
     case RuleLevel::kDefault: return "An error at --verify=default and strict.";
     case RuleLevel::kWarned: return "An error at --verify=strict, a warning at default, because XLA accepts it.";
     case RuleLevel::kStrict: return "An error at --verify=strict.";
@@ -61,9 +61,11 @@ void PrintRewrite(const Rule& rule) {
 
 void PrintRewrites() {
   std::printf(
-      "Rewrite rules of each pass, in the order in which they are tried: id, what it preserves, the law, and in {}\n"
-      "the options that the pass must have for it, which may be its defaults (hlo help pipelines).\n"
-      "--disable_rules=A.add.1,A.bcast takes some out; --vmodule=algebraic_simplifier=2 lists what is rewritten.\n");
+      "The rewrite rules of each pass, in the order in which they are tried. Each row has the id, the preserved "
+      "property\n"
+      "and the law. If the rule needs options of the pass, they follow in {}; they may be the defaults (hlo help "
+      "pipelines).\n"
+      "--disable_rules=A.add.1,A.bcast disables rules; --vmodule=algebraic_simplifier=2 logs each rewrite.\n");
   for (const RuleSet& set : AllRules()) {
     std::printf("\n%s\n", std::string(set.pass).c_str());
     for (const Rule& rule : set.rules) PrintRewrite(rule);
@@ -74,18 +76,18 @@ constexpr char kPipelineGrammar[] =
     R"(A pipeline is a text: a file for --pipeline, or a word for --passes. Its items run one after the
 other and are separated by commas or line ends.
 
-  algsimp                                 a pass, by XLA's registered name or its class's (hlo-opt --list_passes)
-  fusion{instructions=128}                with options
-  algsimp(fixed-point)                    again until it changes nothing; (fixed-point=9): at most 9 times
-  pipeline simplification(fixed-point) {  a stage: a name for dumps and --xla_disable_hlo_passes
+  algsimp                                 a pass, by its registered name or class name in XLA (hlo-opt --list_passes)
+  fusion{instructions=128}                a pass with options
+  algsimp(fixed-point)                    a pass that is repeated until it changes nothing; (fixed-point=9): at most 9 times
+  pipeline simplification(fixed-point) {  a stage, whose name is used in dumps and by --xla_disable_hlo_passes
     cse, dce
   }
-  simplification                          the stage of that name of the default pipeline
-  if cc>=8.0 { ... }                      a gate: ==, !=, <, <=, >, >= and a number
-  todo(gpu-windowed-einsum)               a pass that XLA has and hlokit does not: skipped, and counted
+  simplification                          the stage of that name in the default pipeline
+  if cc>=8.0 { ... }                      items that run if a comparison (==, !=, <, <=, >, >=) of a gate is true
+  todo(gpu-windowed-einsum)               a pass of XLA that hlokit does not have, which is skipped and counted
   // ...                                  a comment
 
-'hlo-opt --print_pipeline --pipeline=2022' prints one.
+'hlo-opt --print_pipeline --pipeline=2022' prints the text of a pipeline.
 )";
 
 void PrintPipelines() {
@@ -115,7 +117,7 @@ void PrintOracles() {
     row(oracle.name, ToString(oracle.need), ToString(oracle.beyond), oracle.what);
   std::printf(
       "\nKernels exist unless the platform is the interpreter. A reference is the interpreter's results for the whole\n"
-      "module, or a file (--reference). The limit is --work_limit, in scalar steps.\n\n"
+      "module, or a file (--reference). The limit is --work_limit, in scalar operations.\n\n"
       "The oracles of each --compare_mode:\n\n");
   for (const CompareMode& mode : AllCompareModes())
     std::printf("  %-10s %-50s %s\n", std::string(mode.name).c_str(), std::string(mode.what).c_str(),
@@ -123,7 +125,7 @@ void PrintOracles() {
 }
 
 void PrintAdvice() {
-  std::printf("Advice of --profile, and the condition of each (docs/profile.md):\n\n");
+  std::printf("The advice of --profile, each with its condition (docs/profile.md):\n\n");
   for (const AdviceRule& rule : AllAdvice())
     std::printf("  %-14s %s\n", std::string(rule.name).c_str(), std::string(rule.when).c_str());
 }
@@ -145,7 +147,7 @@ void PrintKinds() {
 }
 
 void PrintFunctions() {
-  std::printf("Largest errors of functions of f32, in units in the last place (docs/numerics.md):\n\n");
+  std::printf("The largest error of each function of f32, in units in the last place (docs/numerics.md):\n\n");
   for (const OpRow& row : AllOps()) {
     if (row.ulps > 0 && row.cost.function)
       std::printf("  %-22s %-5s %s\n", std::string(row.text).c_str(), Str(row.ulps).c_str(),
@@ -168,10 +170,11 @@ void PrintNames(std::span<const std::string_view> names) {
 
 void PrintFaults() {
   std::printf(
-      "--inject=KIND:NAME:FAULT of hlo run and similar commands plants a fault, to test whether it is found and what "
-      "is\n"
-      "blamed. Every report says how often it was planted.\n\n"
-      "  pass:algsimp:FAULT           once in the result of that pass; pass:algsimp#2:FAULT: of its second run\n"
+      "--inject=KIND:NAME:FAULT of hlo run and similar commands plants a fault, to test whether the judges find the "
+      "fault\n"
+      "and name the right part. Every report says how often the fault was planted.\n\n"
+      "  pass:algsimp:FAULT           once in the result of that pass; pass:algsimp#2:FAULT: in that of its second "
+      "run\n"
       "  crash:algsimp                that pass crashes\n");
   for (const gpu::FaultKind& kind : gpu::FaultKinds())
     std::printf("  %-28s in each %s; NAME instead of * selects one\n", Str(kind.name, ":*:FAULT").c_str(),
@@ -211,7 +214,7 @@ void PrintPageTitles(bool guides) {
 void PrintPages() {
   std::printf("Pages of the manual: 'hlo help comparison', or a section of one: 'hlo help comparison#sums'.\n\n");
   PrintPageTitles(false);
-  std::printf("\nGuides, from a question to its answer: 'hlo help guides/jax'.\n\n");
+  std::printf("\nGuides for tasks: 'hlo help guides/jax'.\n\n");
   PrintPageTitles(true);
   std::printf("\n'hlo help --html=DIR' writes all of them for a browser.\n");
 }
@@ -263,9 +266,9 @@ Error Unknown(const std::string& asked, std::span<const std::string_view> comman
   const std::vector<std::string_view> known(names.begin(), names.end());
   const std::vector<std::string> near = NearNames(Folded(asked), known);
   return UsageError("F001",
-                    Str("no command, no pass, no diagnostic code, no word of a report and no page is '", Escaped(asked),
-                        "'", near.empty() ? "" : Str("; did you mean '", Join(near, "', '"), "'?")))
-      .Hint(Str("'hlo help' lists the commands, 'hlo help pages' the pages; other lists: ",
+                    Str("no command, pass, diagnostic code, word of a report or page is called '", Escaped(asked), "'",
+                        near.empty() ? "" : Str("; did you mean '", Join(near, "', '"), "'?")))
+      .Hint(Str("'hlo help' lists the commands, and 'hlo help pages' lists the pages; other lists: ",
                 Join(std::span(kTopics).subspan(2) | std::views::transform(&TopicRow::name), ", ")));
 }
 

@@ -39,22 +39,23 @@ Result<ExitCode> VersionCommand(Args args);
 Result<ExitCode> CompletionCommand(Args args);
 
 constexpr CommandRow kCommands[] = {
-    {"run", RunCommand, "run a module, compare it with the interpreter, name the wrong part, measure the time"},
+    {"run", RunCommand, "run a module, compare it with the interpreter, name the wrong part, and measure the time"},
     {"opt", OptCommand, "run passes, or the pipeline up to a stage, and print or dump the result"},
     {"inspect", InspectCommand, "show statistics, cost, graph, parts or constants of a module"},
-    {"debug", DebugCommand, "the interpreter with breakpoints, step, print; works over a pipe"},
+    {"debug", DebugCommand, "run the interpreter with breakpoints, step by step, from a terminal or a pipe"},
     {"fmt", FmtCommand, "format HLO text, with its comments"},
-    {"check", CheckCommand, "parse and verify files; one line for each"},
-    {"lsp", LspCommand, "a language server, for editors"},
+    {"check", CheckCommand, "parse and verify files, and print one line for each"},
+    {"lsp", LspCommand, "run a language server for editors"},
     {"diff", DiffCommand, "show the differences between two modules, dump directories, bundles or files of arrays"},
     {"bisect", BisectCommand, "find the pass, rewrite, rule, flag, fusion or library that causes a failure"},
     {"reduce", ReduceCommand, "make a failing module as small as possible"},
     {"fuzz", FuzzCommand, "generate random modules and judge them by every oracle"},
     {"ops", OpsCommand, "list the supported opcodes by element type and platform"},
-    {"doctor", DoctorCommand, "list the devices and libraries that work here, and why others do not"},
-    {"help", HelpCommand, "help COMMAND|PAGE|CODE|WORD|RULE explains it; help --man [COMMAND]: a manual page"},
-    {"completion", CompletionCommand, "completion bash|zsh|fish: commands, flags and their words, for that shell"},
-    {"version", VersionCommand, "the version"},
+    {"doctor", DoctorCommand,
+     "list the devices and libraries that work on this machine, and say why the others do not"},
+    {"help", HelpCommand, "explain a COMMAND, PAGE, CODE, WORD or RULE; help --man [COMMAND] prints a manual page"},
+    {"completion", CompletionCommand, "print a script that completes commands and flags in bash, zsh or fish"},
+    {"version", VersionCommand, "print the version"},
 };
 
 std::string Overview() {
@@ -65,12 +66,16 @@ std::string Overview() {
       "  hlo run model.hlo                     parse, optimize, compile, run, compare with the interpreter\n"
       "  hlo run --platform=cpu --bench model.hlo\n"
       "  hlo opt --passes=algsimp,dce model.hlo\n"
-      "\n'hlo COMMAND --help' lists the flags of a command. `hlo-run` is `hlo run`, `hlo-opt` is `hlo opt`.\n"
-      "'hlo help pages' lists the pages of the manual and the guides, 'hlo help guides/jax' shows one.\n"
-      "'hlo help vacuous' explains a word of a report ('hlo help words': all), 'hlo help P036' a\n"
-      "diagnostic code ('hlo help codes'), 'hlo help A.add.1' a rewrite rule ('hlo help algebra'),\n"
-      "'hlo help pipelines' how passes are put together, 'hlo help oracles' who judges a run, and\n"
-      "'hlo help advice' what a profile leads to.\n";
+      "\n'hlo COMMAND --help' lists the flags of a command. `hlo-run` is `hlo run`, and so on.\n"
+      "'hlo help pages' lists the pages of the manual and the guides.\n\n"
+      "'hlo help' also explains one thing, or lists all of a kind:\n"
+      "  hlo help guides/jax                   show a page\n"
+      "  hlo help vacuous                      explain a word of a report; 'hlo help words' lists all\n"
+      "  hlo help P036                         explain a diagnostic code; 'hlo help codes' lists all\n"
+      "  hlo help A.add.1                      explain a rewrite rule; 'hlo help algebra' lists all\n"
+      "  hlo help pipelines                    describe the language of pipelines\n"
+      "  hlo help oracles                      list the judges of a run\n"
+      "  hlo help advice                       list the advice of profiles\n";
   return out;
 }
 

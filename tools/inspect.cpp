@@ -30,17 +30,21 @@ struct SubcommandRow {
 };
 
 constexpr SubcommandRow kSubcommands[] = {
-    {"stats", InspectStats, "opcodes and types, computations, largest values, arithmetic and traffic of one run"},
-    {"cost", InspectCost, "the time each instruction or fusion should take on a device, in loops too"},
-    {"graph", InspectGraph, "a computation as a graph: dot, svg, or one html file"},
+    {"stats", InspectStats,
+     "counts of opcodes and types, the largest values, and the arithmetic and memory traffic of one run"},
+    {"cost", InspectCost, "the estimated time of each instruction or fusion on a device, also in loops"},
+    {"graph", InspectGraph, "a computation as a graph, in dot, svg or one html file"},
     {"extract", InspectExtract, "one instruction with its producers, or one computation, as a module"},
     {"slice", InspectSlice, "the part of a module that one result needs, as a module"},
-    {"literals", InspectLiterals, "the constants: sizes and ranges of values, or one of them written out"},
-    {"shardings", InspectShardings, "the split of each value over devices, the shape and bytes of the parts"},
-    {"collectives", InspectCollectives, "calls, groups and bytes of the collectives; also against another module"},
-    {"schedule", InspectSchedule, "the time of a step on several devices: kernels, collectives, and their overlap"},
+    {"literals", InspectLiterals,
+     "the sizes of constants and the ranges of their values, or all values of one constant"},
+    {"shardings", InspectShardings, "the split of each value over devices, and the shape and bytes of the parts"},
+    {"collectives", InspectCollectives,
+     "the calls, groups and bytes of the collectives, also compared with another module"},
+    {"schedule", InspectSchedule,
+     "the estimated time of a step on several devices: kernels, collectives and their overlap"},
     {"flags", InspectFlags, "the flags of XLA_FLAGS that have an effect here"},
-    {"memory", InspectMemory, "the values that a run holds in memory at its peak, with instructions and sources"},
+    {"memory", InspectMemory, "the values that are in memory when a run needs the most, with instructions and sources"},
     {"profile", InspectProfile, "a profile of 'hlo-run --profile_json', as tables or as a page for a browser"},
     {"ops", OpsCommand, "the supported opcodes ('hlo ops')"},
 };
@@ -96,7 +100,8 @@ Result<ExitCode> InspectStats(Args args) {
   int64_t largest = 10;
   FlagSet flags(
       "hlo-inspect stats", "[flags] MODULE",
-      "Counts the parts of a module. Arithmetic and traffic follow from shapes; ops without a formula are named.",
+      "Counts the parts of a module. Arithmetic and memory traffic are computed from shapes. Ops without a formula are "
+      "named.",
       {"hlo-inspect stats model.hlo", "hlo-inspect stats --json dumps/module_0001.f.before_optimizations.txt"});
   flags.Int("top", &largest, "number of rows; 0: all");
   flags.OptionalString("json", &json, "FILE", "print JSON instead of text, or write it to FILE as well");
@@ -129,7 +134,7 @@ Status AddMeasured(const std::string& path, const Module& module, CostReport* re
   for (CostRow& row : report->rows) {
     if (const auto known = us.find(row.inst->name()); known != us.end()) row.measured_us = known->second, any = true;
   }
-  if (!any) FAIL(fail("is a profile of this module after the passes, which kept none of its instructions"));
+  if (!any) FAIL(fail("is a profile of this module after passes that kept none of its instructions"));
   return {};
 }
 
@@ -145,9 +150,9 @@ Result<ExitCode> InspectCost(Args args) {
   CostOptions options;
   FlagSet flags(
       "hlo-inspect cost", "[flags] MODULE",
-      "Estimates the time of each instruction or fusion by a roofline: the longest of memory traffic, dots and other "
-      "arithmetic on the described device, plus a launch. Instructions in loops count once for each trip if the "
-      "number of trips is known.",
+      "Estimates the time of each instruction or fusion by a roofline model. The estimate is the time of the memory "
+      "traffic, the dots or the other arithmetic on the described device, whichever is longest, plus the time of a "
+      "launch. An instruction in a loop counts once for each trip if the number of trips is known.",
       {"hlo-inspect cost model.hlo", "hlo-opt model.hlo | hlo-inspect cost --top=10 -",
        "hlo-inspect cost --by=op_name model.hlo", "hlo-inspect cost --computation=body.3 model.hlo",
        "hlo-inspect cost --target=host --csv model.hlo",
@@ -159,10 +164,10 @@ Result<ExitCode> InspectCost(Args args) {
   flags.Alias("device", "target");
   flags.Int("top", &top, "number of rows; 0: all");
   flags.Choice("by", &options.by, CostKeyWords(),
-               "print sums instead of rows; op_name: by scope, with the scopes inside");
+               "print sums instead of instructions; op_name: by scope, with the inner scopes");
   flags.String("computation", &computation, "NAME", "computation that is inspected; default: the entry");
   flags.Bool("expand_loops", &options.expand_loops,
-             "off: a loop or call is one row, instead of the instructions inside");
+             "off: print one row for a loop or call, instead of rows for the instructions inside");
   flags.Bool("csv", &csv, "print all rows as comma-separated values");
   flags.String("profile", &profile, "P.json",
                "add the times that 'hlo-run --profile_json' measured for this module with --passes=");
@@ -174,8 +179,7 @@ Result<ExitCode> InspectCost(Args args) {
   if (const std::string note = TRY(TakeLibraryCalls(*module, device->device)); !note.empty())
     std::fprintf(stderr, "note: %s\n", note.c_str());
   if (!computation.empty() && !profile.empty())
-    FAIL(
-        UsageError("F004", "--profile has runs of the entry, but --computation asks for a run of another computation"));
+    FAIL(UsageError("F004", "--profile has times of runs of the entry, but --computation names another computation"));
   if (!computation.empty()) options.computation = TRY(FindComputation(*module, computation));
   CostReport report = CostReportOf(*module, device->device, options);
   if (!profile.empty()) TRY(AddMeasured(profile, *module, &report));

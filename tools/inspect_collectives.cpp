@@ -8,19 +8,20 @@ Result<ExitCode> InspectCollectives(Args args) {
   std::optional<std::string> json;
   std::string against, topology_name;
   int64_t top = 20;
-  FlagSet flags("hlo-inspect collectives", "[flags] MODULE",
-                "Counts the collectives of a module: how often each runs, the number of devices in its groups and the "
-                "axes of the mesh between them, and the bytes of its result on one device. A loop counts its trips, "
-                "and a conditional all of its branches. With "
-                "--topology, it also estimates their times.",
-                {"hlo-inspect collectives model.hlo", "hlo-inspect collectives --against=other.hlo model.hlo",
-                 "hlo-inspect collectives --topology=dgx_h100 model.hlo"});
-  flags.String("against", &against, "MODULE", "also show the sums of this module, to compare");
+  FlagSet flags(
+      "hlo-inspect collectives", "[flags] MODULE",
+      "Lists the collectives of a module. Each has the number of its calls, the number of devices in its groups with "
+      "the axes of the mesh, and the bytes of its result on one device. A collective in a loop counts once for each "
+      "trip, and all branches of a conditional count. With --topology, the times are estimated too.",
+      {"hlo-inspect collectives model.hlo", "hlo-inspect collectives --against=other.hlo model.hlo",
+       "hlo-inspect collectives --topology=dgx_h100 model.hlo"});
+  flags.String("against", &against, "MODULE", "also show the sums of this module, for comparison");
   flags.String("topology", &topology_name, "NAME",
                Str("estimate times on the links of a model: ", TopologyNames(),
-                   "; dgx_h100x128 has 128 nodes, dgx_h100 as many as the module needs; default: no times"));
+                   "; dgx_h100x128 has 128 nodes, and dgx_h100 has as many as the module needs; default: no times"));
   flags.Int("top", &top,
-            "number of instructions, those with the most bytes first, with --topology the longest first; 0: all");
+            "number of instructions that are listed; those with the most bytes are first, or with --topology those "
+            "that take longest; 0: all");
   flags.OptionalString("json", &json, "FILE", "print JSON instead of text, or write it to FILE as well");
   const auto module = TRY(InspectedModule(flags, args, &load));
   if (module == nullptr) return ExitCode::kOk;

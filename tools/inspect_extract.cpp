@@ -45,8 +45,8 @@ Result<ExitCode> InspectExtract(Args args) {
        "hlo-inspect extract --instruction=fusion.3 model.hlo | hlo-run -",
        "hlo-inspect extract --computation=fused_computation.3 model.hlo"});
   flags.String("instruction", &instruction, "NAME", "instruction that becomes the result");
-  flags.Int("height", &height, "how many levels of its producers are included; 0: none; -1: all", -1);
-  flags.Bool("users", &users, "include its users, which then give the results");
+  flags.Int("height", &height, "number of levels of producers that are included; 0: none; -1: all", -1);
+  flags.Bool("users", &users, "include the users of the instruction, which become the results");
   flags.Bool("fusion_as_entry", &fusion_as_entry, "extract the computation inside this fusion");
   flags.String("computation", &computation, "NAME", "computation that becomes the entry, or that holds --instruction");
   AddOutputFlags(flags, &output);
@@ -75,11 +75,10 @@ Result<ExitCode> InspectSlice(Args args) {
   LoadOptions load{.text_only = true};
   OutputFlags output;
   std::string to;
-  FlagSet flags(
-      "hlo-inspect slice", "--to=NAME [flags] MODULE",
-      "Prints the part of a module that one result needs: the instruction or output, everything that computes it, and "
-      "the parameters.",
-      {"hlo-inspect slice --to={1} model.hlo", "hlo-inspect slice --to=dot.7 --hlo_print=short model.hlo"});
+  FlagSet flags("hlo-inspect slice", "--to=NAME [flags] MODULE",
+                "Prints the part of a module that one result needs: the instruction or output, all instructions that "
+                "it depends on, and the parameters.",
+                {"hlo-inspect slice --to={1} model.hlo", "hlo-inspect slice --to=dot.7 --hlo_print=short model.hlo"});
   flags.String("to", &to, "NAME", "an instruction of the entry, or an output: {0}, {1,0}");
   AddOutputFlags(flags, &output);
   const auto module = TRY(InspectedModule(flags, args, &load));

@@ -11,15 +11,14 @@ Result<ExitCode> InspectGraph(Args args) {
   std::string format = "dot", path = "-", computation, around, fusions = "expanded", tuples = "folded";
   GraphOptions options;
   auto most_nodes = static_cast<int64_t>(options.most_nodes);
-  FlagSet flags(
-      "hlo-inspect graph", "[flags] MODULE",
-      "A computation as a graph: users below what they use, colours by what ops are for, fusions as frames. "
-      "html is one file with zoom, pan, details and search, in which loops, calls and scopes lead to their insides, "
-      "and which needs no network; dot is for Graphviz.",
-      {"hlo-inspect graph --format=html model.hlo -o model.html",
-       "hlo-opt model.hlo | hlo-inspect graph --format=html --fusions=collapsed - -o kernels.html",
-       "hlo-inspect graph --around=dot.7 --width=3 --format=svg model.hlo -o part.svg",
-       "hlo-inspect graph --computation=body.3 model.hlo | dot -Tpdf >body.pdf"});
+  FlagSet flags("hlo-inspect graph", "[flags] MODULE",
+                "Draws a computation as a graph. Instructions are below their operands, colours show the kinds of ops, "
+                "and frames show fusions. html is one file with zoom, pan, details and search, which needs no network. "
+                "Its nodes for loops, calls and scopes open the graphs inside. dot is for Graphviz.",
+                {"hlo-inspect graph --format=html model.hlo -o model.html",
+                 "hlo-opt model.hlo | hlo-inspect graph --format=html --fusions=collapsed - -o kernels.html",
+                 "hlo-inspect graph --around=dot.7 --width=3 --format=svg model.hlo -o part.svg",
+                 "hlo-inspect graph --computation=body.3 model.hlo | dot -Tpdf >body.pdf"});
   flags.Choice("format", &format, {"dot", "svg", "html"}, "output format");
   flags.String("computation", &computation, "NAME", "computation that is drawn; default: the entry");
   flags.String("around", &around, "NAME", "draw only the neighbourhood of this instruction");
@@ -29,8 +28,8 @@ Result<ExitCode> InspectGraph(Args args) {
   flags.Choice("tuples", &tuples, {"folded", "expanded"},
                "folded: edges bypass tuples; expanded: tuples and their elements are nodes");
   flags.Int("fold_scopes", &most_nodes,
-            "html: in a graph with more nodes than N, scopes of op_name, and calls by source line, are nodes that can "
-            "be opened; 0: never");
+            "html: a graph of more than N nodes has one node for each scope of op_name, and for the calls of each "
+            "source line, which can be opened; 0: never");
   flags.String("o", &path, "FILE", "file for the graph; -: stdout");
   const auto module = TRY(InspectedModule(flags, args, &load));
   if (module == nullptr) return ExitCode::kOk;

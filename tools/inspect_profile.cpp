@@ -70,8 +70,8 @@ Result<ExitCode> InspectProfile(Args args) {
   std::string html;
   bool full = false;
   FlagSet flags("hlo-inspect profile", "[flags] PROFILE.json",
-                "Shows a profile of 'hlo-run --profile_json': the tables of --profile, or a page for a browser with "
-                "the time line of a run, its memory and the roofline, which needs no network.",
+                "Shows a profile of 'hlo-run --profile_json' as the tables of --profile, or as a page for a browser. "
+                "The page has the timeline of a run, its memory and the roofline, and needs no network.",
                 {"hlo-run --platform=cpu --profile_json=p.json model.hlo", "hlo-inspect profile --full p.json",
                  "hlo-inspect profile --html=p.html p.json"});
   flags.Bool("full", &full, "print the tables of --profile=full");
@@ -95,9 +95,9 @@ Result<ExitCode> InspectMemory(Args args) {
   std::optional<std::string> json;
   int64_t top = 20;
   FlagSet flags("hlo-inspect memory", "[flags] MODULE",
-                "Shows the memory of a run on the host by the buffer plan: the most that is live at once, the values "
-                "that hold it with their first and last steps, and their source lines. The module is optimized and "
-                "compiled as by hlo-run, and does not run.",
+                "Shows the memory that the buffer plan needs for a run on the host: the most memory that is live at "
+                "once, the values in it with their first and last steps, and the source lines of these values. The "
+                "module is optimized and compiled as by hlo-run, but does not run.",
                 {"hlo-inspect memory model.hlo", "hlo-inspect memory --target=host --top=0 --json=m.json model.hlo"});
   flags.Int("top", &top, "number of rows; 0: all");
   flags.OptionalString("json", &json, "FILE",

@@ -11,7 +11,7 @@ namespace {
 Result<Topology> TopologyOf(const std::string& name, const DeviceDescription& device) {
   if (!name.empty()) return FindTopology(name);
   if (const Topology* usual = UsualTopology(device.name)) return *usual;
-  FAIL(UsageError("F004", Str("no links of '", Escaped(device.name), "' are known"))
+  FAIL(UsageError("F004", Str("no model of the links of '", Escaped(device.name), "' is known"))
            .Hint(Str("--topology=NAME with one of ", TopologyNames())));
 }
 
@@ -22,22 +22,24 @@ Result<ExitCode> InspectSchedule(Args args) {
   std::string topology_name, target(DefaultDevice().name);
   std::optional<std::string> json;
   int64_t top = 10;
-  FlagSet flags("hlo-inspect schedule", "[flags] MODULE",
-                "Estimates the time of a step of a program for several devices. It simulates the program of one device "
-                "with a queue for kernels and one for exchanges: a collective delays the kernels, and a pair of start "
-                "and done runs beside them. Kernels take the times of 'hlo-inspect cost', collectives those of "
-                "'hlo-inspect collectives --topology'. The table has a row for this number of devices, and rows for "
-                "more devices with the same arrays on each.",
-                {"hlo-opt --target=h100 model.hlo | hlo-inspect schedule --target=h100 -",
-                 "hlo-inspect schedule --topology=dgx_h100x128 model.hlo"});
+  FlagSet flags(
+      "hlo-inspect schedule", "[flags] MODULE",
+      "Estimates the time of a step of a program for several devices. The program of one device is simulated with a "
+      "queue for kernels and a queue for exchanges. Kernels wait for a synchronous collective. The exchange of a start "
+      "and a done op runs in parallel with kernels. Kernels take the times of 'hlo-inspect cost', and collectives take "
+      "the times of 'hlo-inspect collectives --topology'. The first row of the table is for this number of devices. "
+      "Other rows are for more devices with the same arrays on each.",
+      {"hlo-opt --target=h100 model.hlo | hlo-inspect schedule --target=h100 -",
+       "hlo-inspect schedule --topology=dgx_h100x128 model.hlo"});
   flags.String(
       "target", &target, "DEVICE",
       Str("device whose description is used: ", TargetNames(), ", sm_NN, or a file of XLA's target configurations"));
   flags.Alias("device", "target");
-  flags.String("topology", &topology_name, "NAME",
-               Str("model of the links: ", TopologyNames(),
-                   "; dgx_h100x128 has 128 nodes, dgx_h100 any number; default: the usual one of the device"));
-  flags.Int("top", &top, "number of collectives, the most exposed first; 0: all");
+  flags.String(
+      "topology", &topology_name, "NAME",
+      Str("model of the links: ", TopologyNames(),
+          "; dgx_h100x128 has 128 nodes, and dgx_h100 has any number; default: the usual model for the device"));
+  flags.Int("top", &top, "number of collectives that are listed, the most exposed first; 0: all");
   flags.OptionalString("json", &json, "FILE", "print JSON instead of text, or write it to FILE as well");
   const auto module = TRY(InspectedModule(flags, args, &load));
   if (module == nullptr) return ExitCode::kOk;
