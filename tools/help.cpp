@@ -61,11 +61,10 @@ void PrintRewrite(const Rule& rule) {
 
 void PrintRewrites() {
   std::printf(
-      "The rewrite rules of each pass, in the order in which they are tried. Each row has the id, the preserved "
-      "property\n"
-      "and the law. If the rule needs options of the pass, they follow in {}; they may be the defaults (hlo help "
-      "pipelines).\n"
-      "--disable_rules=A.add.1,A.bcast disables rules; --vmodule=algebraic_simplifier=2 logs each rewrite.\n");
+      "The rewrite rules of each pass, in the order in which they are tried. Each row has the id, the preserved\n"
+      "property and the law. If the rule needs options of the pass, they follow in {}; they may be the defaults\n"
+      "(hlo help pipelines). --disable_rules=A.add.1,A.bcast disables rules;\n"
+      "--vmodule=algebraic_simplifier=2 logs each rewrite.\n");
   for (const RuleSet& set : AllRules()) {
     std::printf("\n%s\n", std::string(set.pass).c_str());
     for (const Rule& rule : set.rules) PrintRewrite(rule);
@@ -78,12 +77,12 @@ other and are separated by commas or line ends.
 
   algsimp                                 a pass, by its registered name or class name in XLA (hlo-opt --list_passes)
   fusion{instructions=128}                a pass with options
-  algsimp(fixed-point)                    a pass that is repeated until it changes nothing; (fixed-point=9): at most 9 times
+  algsimp(fixed-point)                    a pass, repeated until it changes nothing; (fixed-point=9): at most 9 times
   pipeline simplification(fixed-point) {  a stage, whose name is used in dumps and by --xla_disable_hlo_passes
     cse, dce
   }
   simplification                          the stage of that name in the default pipeline
-  if cc>=8.0 { ... }                      items that run if a comparison (==, !=, <, <=, >, >=) of a gate is true
+  if cc>=8.0 { ... }                      a gate: its items run if the comparison (==, !=, <, <=, >, >=) is true
   todo(gpu-windowed-einsum)               a pass of XLA that hlokit does not have, which is skipped and counted
   // ...                                  a comment
 
@@ -170,11 +169,9 @@ void PrintNames(std::span<const std::string_view> names) {
 
 void PrintFaults() {
   std::printf(
-      "--inject=KIND:NAME:FAULT of hlo run and similar commands plants a fault, to test whether the judges find the "
-      "fault\n"
-      "and name the right part. Every report says how often the fault was planted.\n\n"
-      "  pass:algsimp:FAULT           once in the result of that pass; pass:algsimp#2:FAULT: in that of its second "
-      "run\n"
+      "--inject=KIND:NAME:FAULT of hlo run and similar commands plants a fault, to test whether the judges find\n"
+      "the fault and name the right part. Every report says how often the fault was planted.\n\n"
+      "  pass:algsimp:FAULT           once in the result of that pass; pass:algsimp#2:FAULT: of its second run\n"
       "  crash:algsimp                that pass crashes\n");
   for (const gpu::FaultKind& kind : gpu::FaultKinds())
     std::printf("  %-28s in each %s; NAME instead of * selects one\n", Str(kind.name, ":*:FAULT").c_str(),
