@@ -24,8 +24,8 @@ FlagSet MakeFlags(BisectFlags* f) {
   FlagSet flags(
       "hlo-bisect", "[flags] MODULE",
       "Finds the cause of a failure: the pass instance and the single rewrite in it, the rule, the flag, the fusion, "
-      "the decision of autotuning, or the libraries. It accepts all flags of hlo-run. Exit 0 if the cause is found, 7 "
-      "if the failure does not occur, or only in some trials.",
+      "the decision of autotuning, or the libraries. It accepts all flags of hlo-run. The exit code is 0 if the cause "
+      "is found, and 7 if the failure does not occur or occurs only in some trials.",
       {"hlo-bisect --inject=pass:constant_folding:wrong_constant --reoptimize model.hlo",
        "hlo-bisect --over=fusions --inject=kernel:fusion.3:wrong_index model.hlo",
        "hlo-bisect --reoptimize '--script=! hlo-opt --reoptimize --opt_bisect_limit=$HLO_OPT_BISECT_LIMIT $1 "
@@ -105,7 +105,7 @@ std::string TextOf(const Bisection& found, const BisectFlags& f, const Property&
   if (!found.show_flags.empty()) out += Str("  shows it:   ", CommandWith(f, found.show_flags), "\n");
   if (!found.without_flags.empty()) {
     out += Str("  without it: ", CommandWith(f, found.without_flags), "\n");
-    if (found.others) out += "              which also fails: a later one does the same\n";
+    if (found.others) out += "              which also fails, because a later change has the same effect\n";
   }
   return out;
 }

@@ -78,11 +78,10 @@ Result<ExitCode> CheckCommand(Args args) {
   bool json = false;
   bool quiet = false;
   bool bench = false;
-  FlagSet flags(
-      "hlo-check", "[flags] FILE|DIRECTORY|@LIST...",
-      "Parses and verifies files, also all below a directory, and prints `ok` or the diagnostics of each. Exit 0, or "
-      "3 if one was rejected.",
-      {"hlo check model.hlo", "hlo check --verify=off --json dumps/"});
+  FlagSet flags("hlo-check", "[flags] FILE|DIRECTORY|@LIST...",
+                "Parses and verifies files, and all files below a directory. Prints `ok` or the diagnostics of each "
+                "file. The exit code is 3 if a file was rejected, otherwise 0.",
+                {"hlo check model.hlo", "hlo check --verify=off --json dumps/"});
   AddLoadFlags(flags, &load);
   AddDeviceFlags(flags, &load);
   AddSplitFlag(flags, &load);

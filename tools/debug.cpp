@@ -16,7 +16,8 @@ Result<ExitCode> DebugCommand(Args args) {
   LogFlags log;
   FlagSet flags(
       "hlo-debug", "[flags] MODULE",
-      "The interpreter with breakpoints: commands from stdin, one a line, answers on stdout. 'help' lists them.",
+      "Runs a module in the interpreter with breakpoints. Reads commands from stdin, one on each line, and prints "
+      "answers on stdout. The command 'help' lists the commands.",
       {"hlo debug model.hlo", "printf 'break dot.5\\nrun\\noperands\\n' | hlo debug --args=args.npz model.hlo",
        "printf 'iteration while.1 3\\nprint s\\n' | hlo debug model.hlo"});
   AddArgumentFlags(flags, &run);

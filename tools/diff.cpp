@@ -31,8 +31,8 @@ FlagSet MakeFlags(DiffFlags* f) {
       "hlo-diff", "[flags] LEFT RIGHT",
       "Shows the differences between two modules, two dump directories (from the first differing pass), two profiles "
       "(which steps became slower), two autotune locks or two files of arrays. Instructions are matched by their "
-      "operands and users, whatever their names. Exit 0 if equal, 1 if different, 7 if nothing could be matched. It "
-      "accepts all flags of hlo-run.",
+      "operands and users, whatever their names. It accepts all flags of hlo-run. The exit code is 0 if the two are "
+      "equal, 1 if they differ, and 7 if nothing could be matched.",
       {"hlo-diff old.hlo new.hlo", "hlo-diff --format=html -o=diff.html old.hlo new.hlo",
        "hlo-diff dumps/old dumps/new      the first differing pass",
        "hlo-diff old.json new.json        profiles of hlo-run --profile_json, or directories of several each",
@@ -97,7 +97,7 @@ Result<ExitCode> DiffCommand(Args args) {
     return ExitCode::kOk;
   }
   if (files.size() != 2) FAIL(flags.WrongFiles(Str("expected two files or directories, got ", files.size()), files));
-  if (files[0] == "-" && files[1] == "-") FAIL(UsageError("F004", "only one of the two can be stdin"));
+  if (files[0] == "-" && files[1] == "-") FAIL(UsageError("F004", "only one of the two files can be stdin"));
   TRY(ResolveRunFlags(&f.run));
   DiffFilesOptions options = TRY(OptionsOf(f));
   Progress progress(f.run.quiet);

@@ -55,7 +55,8 @@ FlagSet MakeFlags(FuzzFlags* f) {
       "hlo-fuzz", "[flags]",
       "Generates random valid modules and judges each by every oracle: the verifier, printing and reading, the "
       "interpreter with 1 and 2 threads, the bits of exact passes, and kernels with and without the passes. A third of "
-      "the modules is planned for this machine unless --target names a device. Exit 1 if there is a finding.",
+      "the modules is planned for this machine unless --target names a device. The exit code is 1 if there is a "
+      "finding.",
       {"hlo fuzz --count=1000 --seed=1", "hlo fuzz --oracles=bits --count=10000 --seed=1",
        "hlo fuzz --focus=scatter,gather --count=200 --stats", "hlo fuzz --passes=random --count=1000 --seed=5",
        "hlo fuzz --shardings --oracles=partition --count=1000 --seed=9",
@@ -84,8 +85,9 @@ FlagSet MakeFlags(FuzzFlags* f) {
                "passes to run instead of the pipeline; random: other passes for each module, in any order");
   AddTargetFlag(flags, &f->passes.target);
   flags.String("platform", &f->run.platform, "NAME", "platform of the kernels: cpu, cuda or cuda:N");
-  flags.Bool("libraries", &f->run.libraries,
-             "use libraries as hlo-run does; off: products and scatters also take the forms for the target");
+  flags.Bool(
+      "libraries", &f->run.libraries,
+      "use libraries as hlo-run does; off: products and scatters get the kernels for the target, also on the host");
   flags.Group("Output");
   flags.Bool("print", &f->print, "print the modules instead of judging them");
   flags.String("save", &f->save, "DIR", "write findings to DIR/SEED/: module.hlo, cmd and log");

@@ -87,22 +87,23 @@ ManPage OverviewPage() {
       .usage = "COMMAND [flags] ...",
       .about =
           "Run, compile, compare and debug HLO text. HLO is the language of XLA, JAX, TensorFlow and PyTorch/XLA. "
-          "An interpreter is the ground truth; passes optimize and fuse; kernels run on a GPU or vectorised on the "
-          "host; all are compared, so that the report names the wrong part. Each command has a page of its own: "
-          "hlo-run(1) and so on. hlo-run is hlo run, where it is installed. Results go to stdout, all else to "
-          "stderr.",
+          "Passes optimize and fuse a module, and its kernels run on a GPU or vectorised on the host. The passes and "
+          "kernels are compared with an interpreter, so that the report names the wrong part. Each command has a page "
+          "of its own: hlo-run(1) and so on. The program hlo-run, if it is installed, is the same as hlo run. Results "
+          "go to stdout, and messages to stderr.",
       .examples = {"hlo run model.hlo", "hlo run --platform=cpu --bench model.hlo",
                    "hlo opt --passes=algsimp,dce model.hlo", "hlo help V030"},
       .flags_title = "",
-      .sections = {{"Commands", {}},
-                   {"Environment",
-                    {{"XLA_FLAGS", "flags as XLA takes them; those of the command line come after them"},
-                     {"HLO_FLAGS", "flags for every command that runs modules, after those of XLA_FLAGS"},
-                     {"HLO_HOST_ISA", "avx2, avx512 or native: what host kernels may use, as --host_isa"},
-                     {"HLO_CACHE_DIR", "where the code of kernels is kept for later processes, as --cache_dir"},
-                     {"TF_CPP_MAX_VLOG_LEVEL", "as --v"},
-                     {"TF_CPP_VMODULE", "as --vmodule"},
-                     {"NO_COLOR", "no colours on terminals"}}}}};
+      .sections = {
+          {"Commands", {}},
+          {"Environment",
+           {{"XLA_FLAGS", "flags of XLA; flags on the command line override them"},
+            {"HLO_FLAGS", "flags for every command that runs modules; they override those of XLA_FLAGS"},
+            {"HLO_HOST_ISA", "avx2, avx512 or native: the instruction set of host kernels, as with --host_isa"},
+            {"HLO_CACHE_DIR", "folder that keeps the code of kernels for later processes, as with --cache_dir"},
+            {"TF_CPP_MAX_VLOG_LEVEL", "level of logging, as with --v"},
+            {"TF_CPP_VMODULE", "levels of logging by file, as with --vmodule"},
+            {"NO_COLOR", "if set, there are no colours on terminals"}}}}};
   for (const CommandRow& row : kCommands) page.sections[0].entries.push_back({row.name, row.about});
   return page;
 }

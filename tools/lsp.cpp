@@ -13,11 +13,11 @@ namespace hlo {
 Result<ExitCode> LspCommand(Args args) {
   ServerOptions options{.load = {.max_input = int64_t{1} << 30}};
   bool lines = false, stdio = true;
-  FlagSet flags(
-      "hlo-lsp", "[flags]",
-      "A language server (LSP 3.17) on stdin and stdout: diagnostics, hover (shape, bytes, FLOP), definition, "
-      "references, rename, symbols, formatting, completion. editors/README.md says how editors start it.",
-      {"hlo lsp", "hlo lsp --lines <testdata/lsp/hover.session"});
+  FlagSet flags("hlo-lsp", "[flags]",
+                "Runs a language server (LSP 3.17) on stdin and stdout. It has diagnostics, hover (shape, bytes, "
+                "FLOP), definition, references, rename, symbols, formatting and completion. editors/README.md shows "
+                "how editors start it.",
+                {"hlo lsp", "hlo lsp --lines <testdata/lsp/hover.session"});
   flags.Bool("stdio", &stdio, "accepted because editors pass it; messages always go through stdin and stdout");
   flags.Bool("lines", &lines,
              "read one message per line without headers, and skip empty lines and // comments, for trying it by hand");

@@ -16,15 +16,18 @@ struct ExitRow {
 };
 
 constexpr ExitRow kExitCodes[] = {
-    {ExitCode::kOk, "success; what was compared agrees"},
-    {ExitCode::kNo, "a negative answer: mismatch, difference, failed check"},
-    {ExitCode::kUsage, "usage error: a flag, an operand, the name of a pass"},
-    {ExitCode::kRejected, "input rejected: syntax, verifier, unreadable data, an argument of another shape or type"},
+    {ExitCode::kOk, "success; all comparisons agree"},
+    {ExitCode::kNo, "a negative answer, such as a mismatch, a difference or a failed check"},
+    {ExitCode::kUsage, "a usage error, such as a wrong flag, operand or pass name"},
+    {ExitCode::kRejected,
+     "the input was rejected: wrong syntax, an error of the verifier, unreadable data, or an argument of another shape "
+     "or type than its parameter"},
     {ExitCode::kUnsupported, "a valid module that this platform does not support"},
-    {ExitCode::kLimit, "a limit: memory, time, steps, depth; the message names the flag that raises it"},
+    {ExitCode::kLimit,
+     "a limit of memory, time, steps or depth was reached; the message names the flag that raises it"},
     {ExitCode::kDevice, "the device, its driver or a library failed"},
-    {ExitCode::kInconclusive, "a requested comparison could not be decided"},
-    {ExitCode::kInternal, "a bug of hlokit"},
+    {ExitCode::kInconclusive, "a comparison could not be decided"},
+    {ExitCode::kInternal, "a bug in hlokit"},
     {ExitCode::kInterrupted, "interrupted"},
 };
 

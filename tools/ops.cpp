@@ -56,14 +56,15 @@ Result<Opcode> OpcodeNamed(const std::string& name) {
 }  // namespace
 
 Result<ExitCode> OpsCommand(Args args) {
-  FlagSet flags("hlo-ops", "[OPCODE...]",
-                "Shows which op is supported for which element type. k: compiled to kernels (the same on cpu and "
-                "cuda); p: compiled after a pass has replaced it by other ops; f: run by the interpreter on cpu and "
-                "cuda (UNSUPPORTED with --nofallback); -: not supported; blank: HLO has no such op. The interpreter "
-                "supports k, p and f. Each entry was measured with a smallest use of the op, run by a plain hlo-run on "
-                "cpu; one f8 type represents all. Ops that communicate with the host or other devices, which have no "
-                "element type, have one letter. For named opcodes the passes and reasons are printed.",
-                {"hlo ops", "hlo ops dot convolution"});
+  FlagSet flags(
+      "hlo-ops", "[OPCODE...]",
+      "Shows the support of each op for each element type. k: compiled to kernels (the same on cpu and cuda); p: "
+      "compiled after a pass has replaced the op by others; f: computed by the interpreter on cpu and cuda "
+      "(UNSUPPORTED with --nofallback); -: not supported; blank: HLO has no such op. The interpreter supports k, p and "
+      "f. Each entry was tested: hlo-run without flags ran a minimal instruction of the op on cpu. One f8 type "
+      "represents all f8 types. Ops that communicate with the host or other devices have no element type and one "
+      "letter. For given opcodes, the passes and reasons are printed.",
+      {"hlo ops", "hlo ops dot convolution"});
   const std::vector<std::string> positionals = TRY(ParseArgs(flags, args));
   if (flags.help_asked()) {
     std::fputs(flags.Help().c_str(), stdout);
