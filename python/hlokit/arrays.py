@@ -1,4 +1,4 @@
-"""Arrays to files and back. A bf16 array is two bytes an element in a file, an f8 array one."""
+"""Writes arrays to files and reads them back. In a file, a bf16 element has two bytes and an f8 element has one."""
 import os
 import re
 from pathlib import Path
@@ -22,33 +22,33 @@ def need_numpy():
     return numpy
 
 
-def _as_stored(value, name='what should be an array'):
+def _as_stored(value, name='a value'):
     """The array that is written to a file: types of ml_dtypes as bytes, other types unchanged. `name` is for errors: 'argument 1'."""
     try:
         array = numpy.asarray(value)
     except ValueError as error:  # Lists of different lengths.
-        raise ValueError(f'hlokit: {name} is no array: {error}') from None
+        raise ValueError(f'hlokit: {name} is not an array: {error}') from None
     if array.dtype == object:
-        raise TypeError(f'hlokit: {name} is no array, but of type {type(value).__name__}')
+        raise TypeError(f'hlokit: {name} is not an array but has the type {type(value).__name__}')
     if array.dtype.kind == 'V' or array.dtype.type.__module__.split('.')[0] == 'ml_dtypes':
         return numpy.ascontiguousarray(array).view(f'V{array.dtype.itemsize}')
     return array
 
 
 def _argument(which):
-    """An argument as errors name it, by number or by name."""
+    """Returns the name of an argument for errors, with its number or its name."""
     return f'argument {which}' if isinstance(which, int) else f'argument {which!r}'
 
 
 def in_words_of_arrays(said, folder):
-    """The program's message `said`, which names files of the folder, reworded to speak of the arrays in these files."""
+    """Returns the program's message `said` with the names of temporary files replaced by words."""
     said = re.sub(re.escape(os.path.join(folder, 'args.npz')) + r':[^\s,\']+', 'the array', said)
     said = re.sub(re.escape(folder) + r'/arg\d+\.npy', 'the array', said)
-    return said.replace(f"'{os.path.join(folder, 'args.npz')}'", 'what was given')
+    return said.replace(f"'{os.path.join(folder, 'args.npz')}'", 'the set of arguments')
 
 
 def _leaves(key, value):
-    """Keys and arrays of a value, a tuple's by their places: '0.1'."""
+    """Yields pairs of a key and an array. The key of an element of a tuple has its index, as in '0.1'."""
     if not isinstance(value, tuple):
         yield key, _as_stored(value, repr(key))
         return
@@ -57,7 +57,7 @@ def _leaves(key, value):
 
 
 def _literal(value):
-    """A number of Python, or lists of them, as HLO text, which the parameter gives its type; None: of an array."""
+    """Returns a Python number or nested lists of numbers as HLO text, and None for an array. The parameter determines the type."""
     if isinstance(value, list):
         parts = [_literal(part) for part in value]
         return None if None in parts else '{' + ','.join(parts) + '}'
@@ -67,10 +67,10 @@ def _literal(value):
 
 
 def _items(args):
-    """Pairs of a number or name and an argument. The keys argN and arr_N, of the program and of numpy.savez, are numbers."""
+    """Returns pairs of a number or name and an argument. A key argN (of hlo) or arr_N (of numpy.savez) becomes the number N."""
     if not hasattr(args, 'keys'):
         if hasattr(args, 'dtype') or isinstance(args, (str, bytes)):
-            raise TypeError(f'hlokit: arguments are a sequence or a dictionary of arrays, not one {type(args).__name__}')
+            raise TypeError(f'hlokit: args must be a sequence or a dictionary of arrays, not one {type(args).__name__}')
         return list(enumerate(args))
     keys = list(args.keys())  # The result of numpy.load is not a dictionary.
     numbered = all(isinstance(key, str) and re.fullmatch(r'arg\d+', key) for key in keys) or \
@@ -113,14 +113,14 @@ def argument_words(args, folder):
 
 
 def write_arrays(path, arrays):
-    """A .npz of a sequence of arrays, as out0, out1, ..., as the program writes results; or of a dictionary."""
+    """Writes a sequence of arrays to a .npz file with the keys out0, out1, ..., as hlo does, or a dictionary with its keys."""
     need_numpy()
     items = ((key, arrays[key]) for key in arrays.keys()) if hasattr(arrays, 'keys') else ((f'out{i}', array) for i, array in enumerate(arrays))
     numpy.savez(path, **dict(leaf for key, value in items for leaf in _leaves(key, value)))
 
 
 def read_outputs(path):
-    """The results of a run, in order; of a tuple within the result a tuple."""
+    """Returns the results of a run in their order. A nested tuple of results is a tuple."""
     need_numpy()
     outputs = []
     with numpy.load(path) as stored:
@@ -146,9 +146,9 @@ def _of_stored(array):
 
 
 def to_float32(array):
-    """The values of a bf16 array, which NumPy alone shows as two bytes an element."""
+    """Returns the values of a bf16 array as float32. Without ml_dtypes, NumPy shows a bf16 element as two bytes."""
     need_numpy()
     bits = numpy.asarray(array)
     if bits.dtype.itemsize != 2 or bits.dtype.kind == 'f':
-        raise TypeError(f'hlokit: an array of bf16 has two bytes an element of no known type, not {bits.dtype}')
+        raise TypeError(f'hlokit: to_float32 needs a bf16 array, whose elements have two bytes and no NumPy type, not {bits.dtype}')
     return (numpy.ascontiguousarray(bits).view('u2').astype('u4') << 16).view('f4')

@@ -1,4 +1,4 @@
-"""One function for each command."""
+"""The functions of the package, one for each command of hlo."""
 import dataclasses
 import json
 import os
@@ -16,7 +16,7 @@ _JUDGED = (0, 1, 4, 5, 7)
 
 @dataclasses.dataclass(frozen=True)
 class Verdict:
-    """The verdict of `hlo run`. True for MATCH, MATCH(with stubs), and RAN, which means that nothing was to be compared."""
+    """The verdict of `hlo run`. It is true for MATCH, MATCH(with stubs) and RAN, which means that nothing was compared."""
     word: str  # 'MATCH', 'MISMATCH', 'UNSUPPORTED(...)', ...: docs/reports.md#verdicts.
     exit: int
     report: Dict[str, Any]  # hlo.run/1: every figure of the run.
@@ -38,7 +38,7 @@ class Verdict:
 
 @dataclasses.dataclass(frozen=True)
 class Difference:
-    """The result of `hlo diff`. True if there is a difference, or if this could not be decided (`equal` is None)."""
+    """The result of `hlo diff`. It is true if there is a difference, or if this could not be decided (`equal` is None)."""
     equal: Optional[bool]
     report: Dict[str, Any]  # hlo.diff/1.
     text: str
@@ -51,7 +51,7 @@ class Difference:
 
 
 def _bytes_of(module):
-    """The bytes of a module; None if it is a path."""
+    """Returns the bytes of a module, or None if it is a path."""
     if hasattr(module, 'compiler_ir'):  # jax.stages.Lowered
         module = module.compiler_ir('hlo')
     if hasattr(module, 'as_serialized_hlo_module_proto'):
@@ -64,7 +64,7 @@ def _bytes_of(module):
 
 
 def _module(module):
-    """The word for the module on the command line, and the bytes for stdin."""
+    """Returns the word for the module on the command line, and the bytes for stdin."""
     content = _bytes_of(module)
     if content is not None:
         return '-', content
@@ -84,15 +84,15 @@ def _report(done):
 
 
 def _of_one(done, path):
-    """The report of a run of one module; a directory may hold several."""
+    """Returns the report of a run of one module. A directory with several modules is an error."""
     report = _report(done)
     if isinstance(report, list):
-        raise UsageError(f'hlokit: {path} holds {len(report)} modules, and this runs one')
+        raise UsageError(f'hlokit: {path} has {len(report)} modules, but this function runs only one')
     return report
 
 
 def _run(folder, *words, **options):
-    """call('run', ...) with arguments in the folder. Errors name the arrays instead of their files."""
+    """Calls `hlo run` with arguments in files of the folder. Errors name the arrays instead of these files."""
     try:
         return call('run', *words, accept=_JUDGED, **options)
     except HloError as error:
@@ -100,12 +100,12 @@ def _run(folder, *words, **options):
 
 
 def example(name='poisson_jacobi') -> Path:
-    """Path of an example module of this package. FileNotFoundError lists the names if there is no such example."""
+    """Returns the path of an example module of this package. If there is no such example, FileNotFoundError lists the names."""
     folder = Path(__file__).parent / 'examples'
     path = folder / f'{name}.hlo'
     if not path.exists():
-        names = sorted(file.stem for file in folder.glob('*.hlo')) or ['none; they come with the installed package']
-        raise FileNotFoundError(f'hlokit: no example is called {name!r}; there are: {", ".join(names)}')
+        names = sorted(file.stem for file in folder.glob('*.hlo')) or ['none, because only the installed package has examples']
+        raise FileNotFoundError(f'hlokit: no example is called {name!r}; the examples are: {", ".join(names)}')
     return path
 
 
@@ -114,8 +114,8 @@ def run(module, args=None, *, timeout=None, **flags) -> List[Any]:
 
     `args` is a sequence of arrays, or a dictionary or the result of numpy.load with names or numbers as keys. An argument
     that is None or missing is generated from random_seed. Python numbers and lists of them get the type of the parameter.
-    Nothing is compared unless a flag says so (reference_platform='default'). Then NegativeError means a mismatch, and
-    InconclusiveError means that it could not be decided. bf16 arrays have the type ml_dtypes.bfloat16 if ml_dtypes is
+    Nothing is compared unless a flag requires it (reference_platform='default'). Then NegativeError means a mismatch, and
+    InconclusiveError means that the comparison could not be decided. bf16 arrays have the type ml_dtypes.bfloat16 if ml_dtypes is
     installed; otherwise see to_float32. LimitError means that the run took more than `timeout` seconds. A bundle is a
     module too.
     """

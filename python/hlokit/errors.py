@@ -1,4 +1,4 @@
-"""Exceptions, one for each exit code of the program, and its diagnostics."""
+"""The exceptions, one for each exit code of hlo, and the diagnostics of hlo."""
 import dataclasses
 import re
 from typing import List, Optional
@@ -6,7 +6,7 @@ from typing import List, Optional
 
 @dataclasses.dataclass(frozen=True)
 class Diagnostic:
-    """One error or warning. `file`, `line` and `column` (from 1) are None if it has no place."""
+    """One error or warning. `line` and `column` begin at 1. `file`, `line` and `column` are None if there is no place."""
     severity: str  # 'error', 'warning'
     code: str  # 'V030'; `hlo help V030` explains it.
     message: str
@@ -57,7 +57,7 @@ class HloError(Exception):
 
 
 class NegativeError(HloError):
-    """A negative answer: mismatch, difference, failed check."""
+    """A negative answer, such as a mismatch, a difference or a failed check."""
     exit = 1
 
 
@@ -67,7 +67,7 @@ class UsageError(HloError):
 
 
 class RejectedError(HloError):
-    """The module or an argument was rejected: syntax, verifier, unreadable data, or another shape or type than the parameter."""
+    """The module or an argument was rejected, because of its syntax, the verifier, unreadable data, or a wrong shape or type."""
     exit = 3
 
 
@@ -77,7 +77,7 @@ class UnsupportedError(HloError):
 
 
 class LimitError(HloError):
-    """A limit of memory, time, steps or depth was reached; the message names the flag that raises it."""
+    """A limit of memory, time, steps or depth was reached. The message names the flag that raises the limit."""
     exit = 5
 
 
@@ -92,7 +92,7 @@ class InconclusiveError(HloError):
 
 
 class InternalError(HloError):
-    """A bug of hlokit."""
+    """A bug in hlokit."""
     exit = 70
 
 
@@ -100,7 +100,7 @@ _BY_EXIT = {kind.exit: kind for kind in HloError.__subclasses__()}
 
 
 def error_of(exit, said, report=None):
-    """The exception of an exit code. A negative code is a signal that ended the program."""
+    """Returns the exception for an exit code. A negative code is a signal that ended the program."""
     if exit == 130:
         return KeyboardInterrupt()
     if exit < 0:

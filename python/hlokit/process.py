@@ -10,7 +10,7 @@ from .errors import DeviceError, LimitError, error_of
 
 
 def program() -> str:
-    """Path of hlo: HLO_PROGRAM, the program installed with this module, or the one on the PATH."""
+    """Returns the path of hlo: the path in HLO_PROGRAM, the program that was installed with this package, or hlo on the PATH."""
     if os.environ.get('HLO_PROGRAM'):
         return os.environ['HLO_PROGRAM']
     site = Path(__file__).resolve().parents[1]  # .../lib/python3.N/site-packages, or what --target says.
@@ -20,12 +20,12 @@ def program() -> str:
             return str(folder / 'hlo')
     found = shutil.which('hlo')
     if found is None:
-        raise DeviceError('the program hlo is not here: pip install hlokit puts it beside Python; else set HLO_PROGRAM')
+        raise DeviceError('the program hlo was not found: install it with pip install hlokit, or set HLO_PROGRAM to its path')
     return found
 
 
 def version() -> str:
-    """'0.1.0'"""
+    """Returns the version of hlo, such as '0.1.0'."""
     return call('version').stdout.split()[1]
 
 
@@ -35,7 +35,7 @@ def call(command, *words, input=b'', accept=(0,), timeout=None) -> subprocess.Co
     try:
         done = subprocess.run([program(), command, *map(str, words)], input=input, capture_output=True, timeout=timeout)
     except OSError as error:
-        raise DeviceError(f'{program()} does not start: {error.strerror} (it is made for x86-64 Linux, and this is '
+        raise DeviceError(f'{program()} does not start: {error.strerror} (hlo needs x86-64 Linux, and this is '
                           f'{platform.machine()} {platform.system()})') from None
     except subprocess.TimeoutExpired as late:
         said = (late.stderr or b'').decode('utf-8', 'replace')
@@ -50,12 +50,12 @@ def call(command, *words, input=b'', accept=(0,), timeout=None) -> subprocess.Co
 
 
 def _lacks_glibc(done):
-    """The loader's message, which has exit code 1 as well."""
+    """Returns true if the loader could not start hlo, which has exit code 1 too."""
     return done.returncode == 1 and "version `GLIBC_" in done.stderr
 
 
 def flag_words(flags):
-    """Keywords as the command line has them. A list is the flag several times; None is not given."""
+    """Returns the words of the command line for keyword arguments. A list repeats the flag, and None omits it."""
     words = []
     for name, value in flags.items():
         for one in value if isinstance(value, (list, tuple)) else [value]:

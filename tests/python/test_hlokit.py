@@ -306,9 +306,9 @@ class WithArrays(unittest.TestCase):
                            ([x, [1, 2]], r"argument 1 \('y.1'\): .*f32\[2,3\]")):
             with self.assertRaisesRegex(hlokit.RejectedError, said):
                 hlokit.run(ADD, args)
-        with self.assertRaisesRegex(TypeError, 'argument 1 is no array, but of type object'):
+        with self.assertRaisesRegex(TypeError, 'argument 1 is not an array but has the type object'):
             hlokit.run(ADD, [x, object()])
-        with self.assertRaisesRegex(TypeError, "argument 'y' is no array, but of type object"):
+        with self.assertRaisesRegex(TypeError, "argument 'y' is not an array but has the type object"):
             hlokit.run(ADD, {'y': object()})
 
     def test_run_compares_when_it_is_asked_to(self):
