@@ -50,8 +50,8 @@ void AddArgumentFlags(FlagSet& flags, RunOptions* run) {
                "arguments from a .npz or .npy file, with keys argN or parameter names, or from a snapshot; a module "
                "that is a snapshot runs on its recorded arguments, and '--args=' generates arguments instead");
   flags.Choice("args_are", &run->args_are, {"auto", "parts", "whole"},
-               "the arrays in --args for a partitioned module; whole: whole arrays, of which each partition gets the "
-               "part that the parameter's sharding states, and the results are joined; parts: the parts of the "
+               "the arrays in --args for a partitioned module; whole: the arrays are whole, each partition gets the "
+               "part that the parameter's sharding states, and the results are joined; parts: the arrays are parts of "
                "partitions; auto: whole if an array does not have the shape of its parameter");
   flags.String("result_shardings", &run->result_shardings, "MODULE",
                "join the parts of a partitioned module's results by the shardings that this module states for its "

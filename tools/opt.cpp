@@ -77,7 +77,7 @@ void ListPasses() {
 }
 
 void ListStages() {
-  std::printf("hlo          after the passes, except the last ones, which schedule\n");
+  std::printf("hlo          after the passes, without those that schedule\n");
   std::printf(
       "hlo-backend  fused, scheduled and planned, as it is compiled; --stage=kernels lists the library of each call\n");
   for (const LowerStage stage : kLowerStages)
@@ -96,15 +96,15 @@ void AddSeeingFlags(FlagSet& flags, OptFlags* f) {
   flags.Choice("emit", &f->emit, forms, Str("form of the module, for stages up to hlo-backend; ", Join(about, "; ")));
   flags.Bool("emit_proto", &f->emit_proto, "XLA's name for --emit=pbtxt");
   AddPrintFlags(flags, &f->print);
-  flags.Group("Seeing the passes (on stderr)");
+  flags.Group("Output of the passes (on stderr)");
   flags.OptionalString(
       "print_before", &f->watch.print_before, "LIST",
       "print the module before these passes, pipelines or instances (algsimp#2); without a value: before all");
   flags.OptionalString("print_after", &f->watch.print_after, "LIST",
                        "print the module after these passes if they changed it");
   flags.Choice("print_changed", &f->watch.print_changed, {"none", "full", "diff", "cdiff"},
-               "what is printed after each pass that changed the module; full: the module; diff: the rules, and the "
-               "removed and added instructions; cdiff: the same in colours");
+               "output after each pass that changed the module; full: the module; diff: the rules, and the removed and "
+               "added instructions; cdiff: the same as diff, in colours");
   flags.Choice("color", &f->color, {"auto", "always", "never"},
                "whether diffs have colours; auto: on a terminal, unless NO_COLOR is set");
   flags.OptionalString("time_passes", &f->time_passes, "table|tree|json",
@@ -144,7 +144,8 @@ FlagSet MakeFlags(OptFlags* f) {
   flags.List("library_path", &f->library_path, "DIR", "folders that stage sass searches first for nvJitLink");
   AddCacheFlags(flags, &f->cache);
   flags.Bool("list_stages", &f->list_stages, "print a line for each stage");
-  flags.Bool("list_passes", &f->list_passes, "print a line for each pass: name, what it preserves, what it does");
+  flags.Bool("list_passes", &f->list_passes,
+             "print a line for each pass, with its name, the property that it preserves, and a description");
   flags.Bool("list_pipelines", &f->list_pipelines, "print the pipelines of each preset in their order, with counts");
   flags.Bool("print_pipeline", &f->print_pipeline, "print only the text of the pipeline that would run");
   flags.String("autotune_cache", &f->lock, "DIR|FILE.lock",

@@ -110,8 +110,8 @@ Result<ExitCode> ReduceCommand(Args args) {
                                             : "nothing smaller was found yet");
   if (options.output != "-")
     options.on_smaller = [&](int64_t instructions) {
-      SetInterruptionNote(Str("the smallest so far: ", options.output, ", ", Counted(instructions, "instruction"),
-                              "; hlo-reduce continues if it is given this module"));
+      SetInterruptionNote(Str("the smallest module so far: ", options.output, ", ",
+                              Counted(instructions, "instruction"), "; to continue, run hlo-reduce on this module"));
     };
   const bool to_stdout = options.output == "-", quiet = f.run.quiet;
   std::FILE* const talk = to_stdout || (f.run.json && f.run.json->empty()) ? stderr : stdout;

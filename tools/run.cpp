@@ -83,7 +83,7 @@ void AddComparisonFlags(FlagSet& flags, RunFlags* f) {
 
 void AddProfileFlags(FlagSet& flags, RunFlags* f) {
   ProfileOptions* profile = &f->run.profile;
-  flags.Group("Profile (kernels; in runs of its own)");
+  flags.Group("Profile (of kernels, in additional runs)");
   flags.OptionalString("profile", &f->profile, "summary|full",
                        "print where the time goes: busy and idle time, time by kernel and library call, by loop and by "
                        "precision; full: also by scope and source line, the contents of memory, and all rows");
@@ -484,7 +484,7 @@ Row RunInChild(const std::string& path, const RunFlags& f, const std::string& ti
     return FailedRow(path, "FAILED(crash)",
                      says_where            ? bytes
                      : WIFSIGNALED(status) ? strsignal(WTERMSIG(status))
-                                           : "the process that ran it ended without a report",
+                                           : "the process that ran the module ended without a report",
                      ExitCode::kInternal);
   }
   return {std::string(parts[0]), std::string(parts[1]), std::string(parts[2]),

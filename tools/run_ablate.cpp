@@ -12,7 +12,7 @@
 namespace hlo {
 
 void AddAblateFlags(FlagSet& flags, AblateFlags* f) {
-  flags.Group("Ablation: what is each pass worth");
+  flags.Group("Ablation: the effect of each pass");
   flags.OptionalString("ablate", &f->ablate, "RE",
                        "run the module once without each matching pass that changes it, and print the effect of the "
                        "pass on time, kernels, bytes and results; instead of RE, the value may be pass, instance, "

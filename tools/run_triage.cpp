@@ -18,7 +18,7 @@
 namespace hlo {
 
 void AddTriageFlags(FlagSet& flags, TriageFlags* triage) {
-  flags.Group("Triage: who is wrong, and the smallest case of it");
+  flags.Group("Triage: the wrong part, and a small module that shows the fault");
   flags.OptionalString("triage", &triage->directory, "DIR",
                        "examine a failing run: whether the failure repeats, the wrong part, the rewrite or instruction "
                        "in it, the conditions of the failure, and a small module that still fails; the findings and a "

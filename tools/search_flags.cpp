@@ -11,7 +11,7 @@
 namespace hlo {
 
 void AddSearchFlags(FlagSet& flags, SearchFlags* f) {
-  flags.String("property", &f->property, "P", Str("what is wrong. ", PropertiesText()));
+  flags.String("property", &f->property, "P", Str("the failure that is searched for. ", PropertiesText()));
   flags.Alias("bad", "property");
   flags.String("script", &f->script, "CMD", "the same as --property=script:CMD");
   flags.String("fail_regex", &f->fail_regex, "RE", "the failure counts only if its description matches");

@@ -24,7 +24,7 @@ Result<std::string> LockFile(const std::string& path, bool written) {
 }
 
 void AddTuningFlags(FlagSet& flags, TuningFlags* tuning) {
-  flags.Group("Autotuning (nothing is measured unless one of these asks for it)");
+  flags.Group("Autotuning (measures only if one of these flags requires it)");
   flags.Int("xla_gpu_autotune_level", &tuning->level,
             "0: measure nothing and use the plans of a lock file; 1: measure libraries, their algorithms and the tile "
             "sizes of our kernels; 2: measure on random arguments instead of zeros; 4: also check the results, and "
