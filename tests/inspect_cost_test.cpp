@@ -97,7 +97,7 @@ TEST(InspectCost, ScopesContainTheirInstructions) {
     for (const CostGroup& group : CostGroupsOf(report, 0)) {
       const double inside = Seconds(report, [&](const CostRow& row) {
         return row.op_name == group.name || row.op_name.starts_with(group.name + "/") ||
-               (row.op_name.empty() && group.name == "(not said)");
+               (row.op_name.empty() && group.name == "(unknown)");
       });
       EXPECT_NEAR(group.time.total(), inside, 1e-9 * inside) << path << " " << group.name;
       around.resize(group.depth);

@@ -98,7 +98,7 @@ ManPage OverviewPage() {
           {"Commands", {}},
           {"Environment",
            {{"XLA_FLAGS", "flags of XLA; flags on the command line override them"},
-            {"HLO_FLAGS", "flags for every command that runs modules; they override those of XLA_FLAGS"},
+            {"HLO_FLAGS", "flags for every command except check, doctor and ops; they override those of XLA_FLAGS"},
             {"HLO_HOST_ISA", "avx2, avx512 or native: the instruction set of host kernels, as with --host_isa"},
             {"HLO_CACHE_DIR", "folder that keeps the code of kernels for later processes, as with --cache_dir"},
             {"TF_CPP_MAX_VLOG_LEVEL", "level of logging, as with --v"},

@@ -18,7 +18,7 @@ namespace {
 std::vector<std::pair<std::string, int64_t>> BytesBySource(const MemoryProfile& memory) {
   std::map<std::string, int64_t> by_source;
   for (const HeldValue& held : memory.at_peak)
-    by_source[!held.source.empty() ? held.source : !held.op_name.empty() ? held.op_name : "(not said)"] += held.bytes;
+    by_source[!held.source.empty() ? held.source : !held.op_name.empty() ? held.op_name : "(unknown)"] += held.bytes;
   std::vector<std::pair<std::string, int64_t>> rows(by_source.begin(), by_source.end());
   std::ranges::stable_sort(rows, std::greater<>(), &std::pair<std::string, int64_t>::second);
   return rows;
@@ -35,7 +35,7 @@ std::string MemoryReportText(const Profile& profile, size_t top) {
       Str("\n  planned: ", bytes(memory.planned_bytes), " in all\n  live at once: at most ", bytes(memory.peak_bytes),
           " of temporaries and outputs, at '", memory.peak_at, "':\n", HeldTable(memory, top));
   const auto by_source = BytesBySource(memory);
-  if (by_source.empty() || (by_source.size() == 1 && by_source[0].first == "(not said)")) return out;
+  if (by_source.empty() || (by_source.size() == 1 && by_source[0].first == "(unknown)")) return out;
   TextTable table({">bytes", "source, or op_name if the source is not known"});
   for (size_t i = 0; i < std::min(top, by_source.size()); ++i)
     table.Row({bytes(by_source[i].second), by_source[i].first});

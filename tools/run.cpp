@@ -94,8 +94,7 @@ void AddProfileFlags(FlagSet& flags, RunFlags* f) {
   flags.String("profile_json", &profile->json, "FILE.json",
                "write the tables for 'hlo-inspect profile' and for programs");
   flags.Int("examples_per_run", &profile->examples_per_run,
-            "number of training or inference examples that one run computes; reports then show examples/s, and "
-            "--ablate shows images/s");
+            "number of training or inference examples that one run computes; reports then show examples/s");
 }
 
 void AddRunningFlags(FlagSet& flags, RunFlags* f) {

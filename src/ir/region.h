@@ -10,7 +10,7 @@
 //   block       One block of threads, or a cluster of blocks for a recurrent loop, runs the kernels and loops of them
 //               one after another.
 //   rows        Each block computes some rows of all values. Results of reductions stay on chip.
-//   attention   Rows of a softmax between two matrix products, processed in parts of a row.
+//   attention   A softmax of rows between two matrix products. Rows of the scores stay on chip.
 //   product     A matrix product that reads its operands in place, in another type or as part of a stack.
 //   attention_gradient
 //               The five products of the gradients of an attention and the instructions between them: a library call.

@@ -90,7 +90,7 @@ std::vector<CostGroup> CostGroupsOf(const CostReport& report, int64_t top) {
   std::map<std::string, Sum> sums;
   for (const CostRow& row : report.rows) {
     std::string name = key->of(row);
-    if (name.empty()) name = "(not said)";
+    if (name.empty()) name = "(unknown)";
     const std::vector<size_t> ends = key->is_scope ? ScopesOf(name) : std::vector<size_t>{name.size()};
     for (const size_t end : ends) Add(row, &sums[name.substr(0, end)]);
   }

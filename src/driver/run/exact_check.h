@@ -11,8 +11,8 @@
 
 namespace hlo {
 
-// Makes small integers as arguments, at most --exact_bound, which is halved while an operation rounds. Another profile
-// or --args takes precedence. RunArguments::exact names an operation that still rounds.
+// Makes small integers as arguments, at most RunOptions::exact_bound, which is halved while an operation rounds.
+// Another profile or --args takes precedence. RunArguments::exact names an operation that still rounds.
 Result<RunArguments> PrepareExact(const Module& module, const RunOptions& options, const InterpretOptions& interpreter);
 
 // Results must equal the reference. If the program rounds, judges alone each step that does not round. Without

@@ -203,12 +203,17 @@ void TryPairs(const std::string& path, const AblateOptions& options, const std::
 }  // namespace
 
 std::optional<AblateBy> AblateByFromText(std::string_view text) {
-  constexpr std::pair<std::string_view, AblateBy> kWords[] = {
-      {"pass", AblateBy::kPass},         {"name", AblateBy::kPass},
-      {"passes", AblateBy::kPass},       {"instance", AblateBy::kInstance},
-      {"pipeline", AblateBy::kPipeline}, {"pipelines", AblateBy::kPipeline},
-      {"group", AblateBy::kPipeline},    {"rule", AblateBy::kRule},
-      {"rules", AblateBy::kRule},        {"all", AblateBy::kAll}};
+  constexpr std::pair<std::string_view, AblateBy> kWords[] = {{"pass", AblateBy::kPass},
+                                                              {"name", AblateBy::kPass},
+                                                              {"passes", AblateBy::kPass},
+                                                              {"instance", AblateBy::kInstance},
+                                                              {"instances", AblateBy::kInstance},
+                                                              {"pipeline", AblateBy::kPipeline},
+                                                              {"pipelines", AblateBy::kPipeline},
+                                                              {"group", AblateBy::kPipeline},
+                                                              {"rule", AblateBy::kRule},
+                                                              {"rules", AblateBy::kRule},
+                                                              {"all", AblateBy::kAll}};
   for (const auto& [word, by] : kWords) {
     if (word == text) return by;
   }

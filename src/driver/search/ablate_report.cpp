@@ -68,7 +68,7 @@ std::string BaselineLine(const Ablation& ablation, const AblateOptions& options)
   const double ms = ablation.baseline.milliseconds();
   return Str(ablation.path, ": ", TimeText(ms),
              options.examples_per_run > 0
-                 ? Format(" (%.1f images/s)", static_cast<double>(options.examples_per_run) / ms * 1e3)
+                 ? Format(" (%.1f examples/s)", static_cast<double>(options.examples_per_run) / ms * 1e3)
                  : "",
              ", ", HumanCount(outcome.kernels), outcome.kernels == 1 ? " kernel, " : " kernels, ",
              HumanBytes(outcome.bytes), "; ", ablation.passes, " passes ran, ", changed.size(), " changed the module",
@@ -166,7 +166,7 @@ double RateOf(const AblationRow& row, const AblateOptions& options) {
 std::string TableOfModels(std::span<const Ablation> ablations, const AblateOptions& options) {
   std::vector<std::string> titles = {"module", ">with passes", ">without", ">speedup"};
   if (options.measured) titles.emplace_back(">95 %");
-  if (options.examples_per_run > 0) titles.insert(titles.end(), {">images/s", ">without"});
+  if (options.examples_per_run > 0) titles.insert(titles.end(), {">examples/s", ">without"});
   for (const char* title : {">kernels", ">without", ">bytes", ">without", "result"}) titles.emplace_back(title);
   TextTable table(titles);
   double logs = 0;
@@ -320,7 +320,7 @@ std::string AblationSvg(std::span<const Ablation> ablations, const AblateOptions
       bar.label = Format("%.2fx", bar.value);
       bar.is_failure = !row.outcome.failure.empty();
       if (bar.is_failure) bar.label = "cannot be compiled";
-      else if (options.examples_per_run > 0) bar.label += Format("  %.1f images/s", RateOf(ablation.baseline, options));
+      else if (options.examples_per_run > 0) bar.label += Format("  %.1f examples/s", RateOf(ablation.baseline, options));
       if (row.interval) bar.interval = {1 + row.interval->low, 1 + row.interval->high};
       group.bars.push_back(std::move(bar));
     }

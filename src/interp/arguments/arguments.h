@@ -21,7 +21,7 @@ namespace hlo {
 class Module;
 
 enum class InputProfile : uint8_t {
-  kNormal,       // Uniform on [-1, 1) times a scale, with distinct sort keys.
+  kNormal,       // Uniform on [-1, 1) times a scale, with distinct keys of topk and of stable sorts.
   kExact,        // Nonzero small integers: any order of a sum has the same bits, and a dropped term shows.
   kFingerprint,  // Distinct integers: permutations and wrong indices show.
   kWide,         // All binades are equally frequent.

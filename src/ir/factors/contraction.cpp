@@ -113,7 +113,7 @@ void AddKernel(RuleBuilder& rule, const Instruction& inst, size_t i) {
 FactorRule FactorsOfDot(const Instruction& inst) {
   RuleBuilder rule(inst);
   const DotAttrs& a = inst.attrs<DotAttrs>();
-  if (!a.sparsity.empty()) return rule.Finish("a sparse operand");
+  if (!a.sparsity.empty()) return rule.Finish("an operand is sparse");
   const Shape& lhs = inst.operand(0).shape();
   int64_t next = 0;
   for (size_t i = 0; i < a.lhs_batch.size(); ++i) {
@@ -169,9 +169,9 @@ FactorRule FactorsOfConvolution(const Instruction& inst) {
   RuleBuilder rule(inst);
   const ConvolutionAttrs& a = inst.attrs<ConvolutionAttrs>();
   if (!a.sparsity.empty() || !a.block_scaling.empty() || inst.operand_count() > 2)
-    return rule.Finish("a sparse or scaled operand");
+    return rule.Finish("an operand is sparse or scaled");
   if (a.kind == ConvolutionKind::kDgrad || a.kind == ConvolutionKind::kWgrad)
-    return rule.Finish("a gradient whose window has another rule");
+    return rule.Finish("it has the window of a gradient");
   const PrimitiveType type = inst.shape().type();
   const bool saturates = IsInteger(type) && BitWidth(type) < 64;
   AddFeatures(rule, inst, saturates);

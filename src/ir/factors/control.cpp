@@ -35,7 +35,7 @@ FactorRule FactorsOfCollective(const Instruction& inst) {
   const bool one_group = ExchangesAmongOperands(inst);
   const PermuteAttrs* permute = inst.attributes().GetIf<PermuteAttrs>();
   if ((!one_group && arrays != results) || (permute != nullptr && permute->slice_sizes))
-    return rule.Finish("operands that are updated in place");
+    return rule.Finish("operands are updated in place");
   for (int64_t i = 0; i < (one_group ? 1 : arrays); ++i) {
     for (int64_t dim = 0; dim < inst.operand(i).shape().rank(); ++dim) {
       if (dim == along) continue;
@@ -87,17 +87,17 @@ FactorRule FactorsOfCustomCall(const Instruction& inst) {
   int64_t batch_dims = 0;
   if (const auto text = FrontendAttribute(inst, "num_batch_dims")) ParseInt(*text, &batch_dims);
   for (int64_t dim = 0; dim < batch_dims; ++dim) AddBatch(rule, inst, dim);
-  return rule.Finish(Str("no rule for the target '", inst.attrs<CustomCallAttrs>().target, "'"));
+  return rule.Finish(Str("the target '", inst.attrs<CustomCallAttrs>().target, "' has no factor rule"));
 }
 
 FactorRule FactorsOfDynamicReshape(const Instruction& inst) {
-  return RuleBuilder(inst).Finish("sizes that are operands");
+  return RuleBuilder(inst).Finish("sizes are known at run time only");
 }
 
-FactorRule FactorsOfRng(const Instruction& inst) { return RuleBuilder(inst).Finish("one state for all numbers"); }
+FactorRule FactorsOfRng(const Instruction& inst) { return RuleBuilder(inst).Finish("one state makes all numbers"); }
 
 FactorRule FactorsOfTransfer(const Instruction& inst) {
-  return RuleBuilder(inst).Finish("a queue or channel of one device");
+  return RuleBuilder(inst).Finish("its queue or channel belongs to one device");
 }
 
 }  // namespace hlo

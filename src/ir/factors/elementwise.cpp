@@ -75,7 +75,7 @@ FactorRule FactorsOfIdentity(const Instruction& inst) {
 FactorRule FactorsOfResult(const Instruction& inst) {
   RuleBuilder rule(inst);
   const std::vector<const Shape*> leaves = LeavesOf(inst.shape());
-  if (inst.Is(kHoldsLiteral) && inst.shape().IsTuple()) return rule.Finish("a constant of several arrays");
+  if (inst.Is(kHoldsLiteral) && inst.shape().IsTuple()) return rule.Finish("a constant of several arrays is not cut");
   for (int64_t leaf = 0; leaf < std::ssize(leaves); ++leaf) {
     for (int64_t dim = 0; dim < leaves[leaf]->rank(); ++dim)
       rule.AddFree(leaves[leaf]->dim(dim), {InResult(dim, leaf)});
@@ -103,7 +103,7 @@ FactorRule FactorsOfBatchNorm(const Instruction& inst) {
     for (int64_t i = 0; i < inst.operand_count(); ++i) add(inst.operand(i).shape(), InOperand(i, dim));
     rule.AddFree(array.dim(dim), spots);
   }
-  return rule.Finish(sums ? "batchnorm_expander makes its sums reduces" : "");
+  return rule.Finish(sums ? "batchnorm_expander turns its sums into reduces" : "");
 }
 
 // The last dimension of one side is part of each element of the other.

@@ -78,7 +78,7 @@ struct FactorRule {
   // Called computations relate operands and result. The lists above are empty.
   bool edges = false;
   // The reason why dimensions are whole although a part would have a meaning, or "".
-  std::string refuses;
+  std::string why_whole;
 
   // "([i,k],[k,j])->([i,j]) i=64 j=64 k:sum=16". Letters begin at i. Leaves of a tuple are in parentheses.
   std::string ToString() const;

@@ -59,10 +59,10 @@ void RuleBuilder::FillWhole(int64_t operand, const Shape& shape, std::vector<Lea
   }
 }
 
-FactorRule RuleBuilder::Finish(std::string refuses) {
+FactorRule RuleBuilder::Finish(std::string why_whole) {
   for (int64_t i = 0; i < inst_.operand_count(); ++i) FillWhole(i, inst_.operand(i).shape(), rule_.operands[i]);
   FillWhole(Spot::kResult, inst_.shape(), rule_.result);
-  rule_.refuses = std::move(refuses);
+  rule_.why_whole = std::move(why_whole);
   return std::move(rule_);
 }
 

@@ -33,7 +33,7 @@ class RuleBuilder {
   // Adds a kFree factor if the window reads only the element at the same place, otherwise kWindow.
   void AddWindows(int64_t size, std::vector<FactorWindow> windows);
 
-  FactorRule Finish(std::string refuses = "");
+  FactorRule Finish(std::string why_whole = "");
 
  private:
   DimFactors& At(Spot spot);

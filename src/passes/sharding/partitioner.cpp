@@ -274,7 +274,8 @@ void Partitioner::NoteGathers(const Instruction& inst, const FactorRule& rule, c
     for (int64_t dim = 0; dim < from.rank(); ++dim) {
       if (from.AtomsOf(dim).empty() || !std::ranges::all_of(rule.operands[i][0][dim], is_whole)) continue;
       const Instruction& array = inst.operand(i);
-      gathered_.push_back({TextOf(array, array.shape(), from, to, inst), array.shape().ByteSize()});
+      const std::string reason = rule.why_whole.empty() ? "" : Str(", because ", rule.why_whole);
+      gathered_.push_back({TextOf(array, array.shape(), from, to, inst) + reason, array.shape().ByteSize()});
       break;
     }
   }
