@@ -167,7 +167,7 @@ TEST(PipelineText, AnEndlessFixedPointIsNamed) {
   const auto report = RunPipeline(*module, {.pipeline = "p.txt", .text = Text(kEndless)});
   ASSERT_FALSE(report);
   EXPECT_EQ(report.error().exit, ExitCode::kUsage);
-  EXPECT_NE(report.error().message().find("'both' does not end"), std::string::npos) << report.error().message();
+  EXPECT_NE(report.error().message().find("'both' reaches no fixed point"), std::string::npos) << report.error().message();
   EXPECT_NE(report.error().message().find("fusion-dissolver, fusion"), std::string::npos) << report.error().message();
   ASSERT_NE(report.error().source, nullptr);
   EXPECT_EQ(report.error().source->PlaceOf(report.error().diagnostics.front().range.begin).line, 2);

@@ -104,7 +104,7 @@ def example(name='poisson_jacobi') -> Path:
     folder = Path(__file__).parent / 'examples'
     path = folder / f'{name}.hlo'
     if not path.exists():
-        names = sorted(file.stem for file in folder.glob('*.hlo')) or ['none, because only the installed package has examples']
+        names = sorted(file.stem for file in folder.glob('*.hlo')) or ['none (only the installed package has examples)']
         raise FileNotFoundError(f'hlokit: no example is called {name!r}; the examples are: {", ".join(names)}')
     return path
 

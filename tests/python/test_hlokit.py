@@ -219,7 +219,7 @@ class WithoutArrays(unittest.TestCase):
     def test_examples_name_what_there_is(self):
         with self.assertRaises(FileNotFoundError) as missing:
             hlokit.example('nobody')
-        self.assertIn('there are: ', str(missing.exception))
+        self.assertIn('the examples are: ', str(missing.exception))
 
 
 @unittest.skipIf(numpy is None, 'NumPy is not installed')
