@@ -43,7 +43,8 @@ T MultiplyOf(T x, T y) {
   else return x * y;
 }
 
-// Integers: x / 0 has all bits set, and MIN / -1 is MIN.
+// Integers: x / 0 has all bits set, and MIN / -1 is MIN. Complex numbers: the exponents of long double are large enough
+// that no sum on the way to a finite quotient overflows.
 template <class T>
 T DivideOf(T x, T y) {
   if constexpr (kIsInt<T>) {
@@ -52,7 +53,12 @@ T DivideOf(T x, T y) {
       if (y == -1) return static_cast<T>(0 - static_cast<uint64_t>(x));
     }
   }
-  return x / y;
+  if constexpr (kIsComplex<T>) {
+    using Wide = std::complex<long double>;
+    return T(Wide(x) / Wide(y));
+  } else {
+    return x / y;
+  }
 }
 
 #define FLOAT_FUNCTION_OF_TWO(Name, of_x_and_y, ...) \
