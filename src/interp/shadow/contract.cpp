@@ -227,7 +227,7 @@ Bounds OneResult(const Contraction& c, const Operand& left, const Column& right,
   if (const auto result = OneFiniteResult(c, left, right, rule, overflow, bases)) return *result;
   const int64_t run = static_cast<int64_t>(c.left_offset.size());
   double value = 0, exact = 0, finite = 0, sizes = 0, likely = 0;
-  bool open = false, beyond = false, infinite = false, nan = false;
+  bool open = false, beyond = false, nan = false, has_infinity[2] = {};  // By sign.
   for (int64_t k = 0; k < c.terms; ++k) {
     const int64_t base = bases[k / run], b = right.at[k];
     // An implementation may skip padding or multiply by zeros.
@@ -245,7 +245,7 @@ Bounds OneResult(const Contraction& c, const Operand& left, const Column& right,
       // Bounds describe only products of finite factors.
       open |= !std::isfinite(product) || std::isnan(left.sizes()[a] * right.sizes[b]);
     } else if (!std::isfinite(product)) {
-      (std::isnan(product) ? nan : finite_factors ? beyond : infinite) = true;
+      (std::isnan(product) ? nan : finite_factors ? beyond : has_infinity[product < 0]) = true;
     }
     value += product;
     exact += std::fabs(product);
@@ -253,11 +253,12 @@ Bounds OneResult(const Contraction& c, const Operand& left, const Column& right,
     sizes += std::fabs(left.sizes()[a] * right.sizes[b]);
     likely += std::fabs(left.likely()[a] * right.likely[b]);
   }
-  // The finite terms may first overflow to the opposite infinity.
-  open |= std::isinf(value) && !(finite < overflow);
+  nan |= has_infinity[0] && has_infinity[1];
+  // The finite terms may first overflow to the opposite infinity, in this order or in another.
+  open |= std::isnan(value) || (std::isinf(value) && !(finite < overflow));
   // A product of finite factors that overflows f64 is infinite when rounded, but not in an fma. Only another infinity
   // of its sign determines the sum.
-  open |= beyond && (std::isnan(value) || !infinite);
+  open |= beyond && !has_infinity[0] && !has_infinity[1];
   if (nan) return {std::numeric_limits<double>::quiet_NaN(), 0, 0};
   if (open) return {value, kUndetermined, kUndetermined};
   return Finished(rule, overflow, value, exact, sizes, likely);
