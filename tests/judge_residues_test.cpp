@@ -1,4 +1,5 @@
 // The judge by residues: other orders and groupings are equal, other real numbers differ, and close decisions are open.
+#include "judge/residue.h"
 #include "judge/residues.h"
 
 #include <gtest/gtest.h>
@@ -290,6 +291,15 @@ TEST(JudgeResidues, APowerOf2IsToldFromAnotherByItsValue) {
 }
 
 // A difference that cancels in f64 may have either sign, so its root may be NaN.
+// 2^61 has the residue 1, so 2^-126 has that of 2^-4.
+TEST(JudgeResidues, ADifferenceWithTheResidueOfZeroIsNotAlwaysZero) {
+  using residue::Number;
+  const Number difference = Number::Exactly(0x1p-126) - Number::Exactly(0x1p-4);
+  EXPECT_EQ(difference.residue(), 0u);
+  EXPECT_NEAR(difference.value, -0x1p-4, 1e-12);
+  EXPECT_EQ((Number::Exactly(0.75) - Number::Exactly(0.75)).value, 0);
+}
+
 TEST(JudgeResidues, ADecisionWithinTheErrorOfItsValueIsOpen) {
   const std::string given = "x = f64[1] parameter(0)\n z = f64[1] constant({0})\n t = f64[1] constant({1e-40})\n ";
   const std::string rest = given + "s = f64[1] add(x, t)\n h = f64[1] subtract(s, x)\n ROOT new = f64[1] ";

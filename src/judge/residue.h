@@ -99,7 +99,8 @@ struct Number {
 static_assert(sizeof(Number) == 16);
 
 inline Number Number::Near(double value, double error, uint64_t residue, bool open) {
-  if (residue == 0) return Number{0, 0}.Opened(open);
+  // 2^-126 - 2^-4 and other multiples of the prime have the residue 0, but are not 0.
+  if (residue == 0 && !(std::fabs(value) > error)) return Number{0, 0}.Opened(open);
   if (error == 0) return Number{value, residue}.Opened(open);
   constexpr double kLeast = 0x1p-960;  // Keeps the steps of values from being subnormal.
   // A value far below its error says nothing more, and 0 has no steps.
@@ -125,7 +126,7 @@ inline bool AreFinite(const Number& a, const Number& b) { return std::isfinite(a
 inline bool AreExact(const Number& a, const Number& b) { return ((a.bits | b.bits) & Number::kInexact) == 0; }
 inline Number operator-(const Number& a) {
   if (!std::isfinite(a.value)) return Number{-a.value, Of(-a.value)}.Opened(a.open());
-  return {a.residue() == 0 ? 0 : -a.value, Negative(a.residue()) | (a.bits & (Number::kOpen | Number::kInexact))};
+  return {a.value == 0 ? 0 : -a.value, Negative(a.residue()) | (a.bits & (Number::kOpen | Number::kInexact))};
 }
 inline Number SumOfTwo(const Number& a, const Number& b, uint64_t residue) {
   const double value = a.value + b.value, of_b = value - a.value;
