@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <ctime>
 #include <limits>
 #include <optional>
@@ -95,7 +96,8 @@ void KeepTypes(Instruction& inst, const Shape& declared, std::span<const Shape> 
   computation.Remove(inst);
 }
 
-enum class How : uint8_t { kNot, kOnce, kSum, kTransform };
+// kReordered: nothing is rounded, but the order may decide, as for an argmax of several NaNs.
+enum class How : uint8_t { kNot, kOnce, kSum, kTransform, kReordered };
 
 How HowOf(const Instruction& inst) {
   if (inst.Is(kElementwise)) return RowOf(inst.opcode()).ulps > 0 ? How::kOnce : How::kNot;
@@ -103,6 +105,8 @@ How HowOf(const Instruction& inst) {
     case Opcode::kDot:
     case Opcode::kConvolution: return How::kSum;
     case Opcode::kReduce:
+      if (CombinerOf(*CalledComputations(inst).back()) == Combiner::kOther) return How::kReordered;
+      [[fallthrough]];
     case Opcode::kReduceWindow:
     case Opcode::kScatter:
     case Opcode::kSelectAndScatter:
@@ -179,6 +183,35 @@ double Rounded(double x, PrimitiveType type, const Rounding& rounding, double ra
   return result;
 }
 
+// `x` in another order along the reduced dimensions: each begins at a random index and runs in a random direction.
+Literal Reordered(const Literal& x, std::span<const int64_t> reduced, const Dice& dice) {
+  const Shape& shape = x.shape();
+  const int64_t width = ByteWidth(shape.type());
+  std::vector<std::vector<int64_t>> offsets(shape.rank());  // By dimension: the bytes to add for each index.
+  int64_t stride = width;
+  for (int64_t dim = shape.rank() - 1; dim >= 0; --dim) {
+    const int64_t size = shape.dim(dim);
+    const bool is_reduced = std::ranges::find(reduced, dim) != reduced.end();
+    const int64_t first = is_reduced ? static_cast<int64_t>(dice.Unit(2 * dim) * static_cast<double>(size)) : 0;
+    const bool is_reversed = is_reduced && dice.Unit(2 * dim + 1) < 0.5;
+    for (int64_t i = 0; i < size; ++i)
+      offsets[dim].push_back((is_reversed ? (first + size - i) % size : (first + i) % size) * stride);
+    stride *= size;
+  }
+  Literal result = Literal::Uninitialized(shape);
+  std::byte* to = result.mutable_raw();
+  const auto copy = [&](const auto& copy, int64_t dim, const std::byte* from) -> void {
+    if (dim == shape.rank()) {
+      std::memcpy(to, from, width);
+      to += width;
+      return;
+    }
+    for (const int64_t offset : offsets[dim]) copy(copy, dim + 1, from + offset);
+  };
+  copy(copy, 0, x.raw());
+  return result;
+}
+
 class Rounder {
  public:
   Rounder(const std::unordered_map<int, PrimitiveType>& declared, const EnsembleOptions& options, int run)
@@ -187,6 +220,7 @@ class Rounder {
   Status Round(const Instruction& inst, std::span<const Literal> operands, Literal& value) {
     const How how = HowOf(inst);
     if (how == How::kNot) return {};
+    if (how == How::kReordered) return ReduceInOtherOrder(inst, operands, value);
     // A collective may have several types, its reducer only one.
     const Instruction& typed = AddsOverDevices(inst) ? inst.attrs<CollectiveAttrs>().to_apply->root() : inst;
     const auto found = declared_.find(typed.id());
@@ -221,6 +255,18 @@ class Rounder {
   }
 
  private:
+  Status ReduceInOtherOrder(const Instruction& inst, std::span<const Literal> operands, Literal& value) {
+    const Dice order(options_.seed, run_, inst.id());
+    const size_t arrays = operands.size() / 2;  // The others are initial values.
+    std::vector<Literal> reordered(operands.begin(), operands.end());
+    for (Literal& array : std::span(reordered).first(arrays)) {
+      if (array.shape().HasDynamicDims()) return {};
+      array = Reordered(array, inst.attrs<ReduceAttrs>().dimensions, order);
+    }
+    value = TRY(SumOf(inst, reordered));
+    return {};
+  }
+
   static void RoundAll(Literal& value, PrimitiveType type, const Dice& dice) {
     const Rounding rounding = RoundingTo(type, false);
     const std::span<double> x = NumbersOf(value);
