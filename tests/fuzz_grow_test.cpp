@@ -86,7 +86,7 @@ TEST(FuzzOracles, FindNothingInSixtyModules) {
   int64_t judged = 0;
   for (uint64_t seed = 5000; seed < 5060; ++seed) {
     const Grown grown = GrowFrom(seed);
-    const FuzzOutcome outcome = CheckAll(*grown.module, grown.text, JudgedAs(seed));
+    const FuzzOutcome outcome = CheckAll(*grown.module, grown.text, JudgedAs(*grown.module, seed));
     for (const FuzzFinding& finding : outcome.findings)
       ADD_FAILURE() << finding.oracle << ": " << finding.what << "\n" << grown.text;
     judged += outcome.unsupported.empty() && outcome.inconclusive.empty();
@@ -99,7 +99,7 @@ std::map<std::string, int> Findings(const RunOptions& run, const GrowOptions& op
   std::map<std::string, int> by_oracle;
   for (uint64_t seed = first; seed < end; ++seed) {
     const Grown grown = GrowFrom(seed, options);
-    for (const FuzzFinding& finding : CheckAll(*grown.module, grown.text, JudgedAs(seed, run)).findings)
+    for (const FuzzFinding& finding : CheckAll(*grown.module, grown.text, JudgedAs(*grown.module, seed, run)).findings)
       ++by_oracle[finding.oracle];
   }
   return by_oracle;
@@ -161,7 +161,7 @@ TEST(FuzzOracles, FindAFaultInAPassByBitsAlone) {
   run.pipeline.passes = "cse,algsimp,dce";
   run.pipeline.inject = "algsimp:drop_add_zero_sign";
   const Grown grown = GrowFrom(15, {.ops = "^(multiply|add|constant)$"});
-  const FuzzOutcome outcome = CheckAll(*grown.module, grown.text, JudgedAs(15, run), nullptr, {"bits"});
+  const FuzzOutcome outcome = CheckAll(*grown.module, grown.text, JudgedAs(*grown.module, 15, run), nullptr, {"bits"});
   ASSERT_EQ(outcome.findings.size(), 1u);
   EXPECT_EQ(outcome.findings[0].oracle, "bits");
   EXPECT_TRUE(outcome.findings[0].what.starts_with("algsimp#1: ")) << outcome.findings[0].what;
@@ -170,7 +170,8 @@ TEST(FuzzOracles, FindAFaultInAPassByBitsAlone) {
 TEST(FuzzOracles, FindNothingInTwoHundredModulesByBits) {
   for (uint64_t seed = 9000; seed < 9200; ++seed) {
     const Grown grown = GrowFrom(seed);
-    for (const FuzzFinding& finding : CheckAll(*grown.module, grown.text, JudgedAs(seed), nullptr, {"bits"}).findings)
+    for (const FuzzFinding& finding :
+         CheckAll(*grown.module, grown.text, JudgedAs(*grown.module, seed), nullptr, {"bits"}).findings)
       ADD_FAILURE() << finding.oracle << ": " << finding.what << "\n" << grown.text;
   }
 }
@@ -180,7 +181,7 @@ TEST(FuzzOracles, FindNothingInFortyModulesAfterRandomPasses) {
     const Grown grown = GrowFrom(seed);
     RunOptions run;
     run.pipeline.passes = DrawPasses(seed);
-    for (const FuzzFinding& finding : CheckAll(*grown.module, grown.text, JudgedAs(seed, run)).findings)
+    for (const FuzzFinding& finding : CheckAll(*grown.module, grown.text, JudgedAs(*grown.module, seed, run)).findings)
       ADD_FAILURE() << finding.oracle << ": " << finding.what << "\n" << *run.pipeline.passes << "\n" << grown.text;
   }
 }
@@ -190,7 +191,7 @@ TEST(FuzzOracles, FindAnInvalidModule) {
   for (Instruction* inst : grown.module->entry().Instructions()) {
     if (!inst->Is(Opcode::kAdd)) continue;
     inst->SetShape(inst->shape().WithType(PrimitiveType::kU8));
-    const FuzzOutcome outcome = CheckAll(*grown.module, grown.text, JudgedAs(1));
+    const FuzzOutcome outcome = CheckAll(*grown.module, grown.text, JudgedAs(*grown.module, 1));
     ASSERT_EQ(outcome.findings.size(), 1u);
     EXPECT_EQ(outcome.findings[0].oracle, "verify");
     return;

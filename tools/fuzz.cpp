@@ -132,11 +132,11 @@ bool IsForHost(const FuzzFlags& f, uint64_t seed) {
   return f.passes.target.empty() && f.run.platform == "cpu" && seed / 8 % 3 == 2;
 }
 
-RunOptions RunOf(const FuzzFlags& f, uint64_t seed) {
+RunOptions RunOf(const FuzzFlags& f, const Module& module, uint64_t seed) {
   RunOptions run = f.run;
   if (IsForHost(f, seed)) run.pipeline.device = &f.host->device;
   run.pipeline.passes = PassesOf(f, seed);
-  return JudgedAs(seed, std::move(run), f.profiles);
+  return JudgedAs(module, seed, std::move(run), f.profiles);
 }
 
 // Drawn passes are named, so that the command keeps its meaning if passes are added.
@@ -152,13 +152,14 @@ std::string SharedFlags(const FuzzFlags& f, uint64_t seed) {
 }
 
 std::string Replay(const FuzzFlags& f, uint64_t seed) {
-  const std::string profile = f.profiles.empty() ? "" : Str(" --input_profile=", RunOf(f, seed).input_profile);
+  const std::string profile =
+      f.profiles.empty() ? "" : Str(" --input_profile=", RunOf(f, *GrowModule(OptionsOf(f, seed)), seed).input_profile);
   const std::string oracles = f.oracles.empty() ? "" : Str(" --oracles=", Join(f.oracles, ","));
   return Str(ReplayCommand(OptionsOf(f, seed)), profile, oracles, SharedFlags(f, seed));
 }
 
 std::string ReportOf(const FuzzFlags& f, uint64_t seed, std::string_view oracle) {
-  const std::string report = ReportCommand(oracle, RunOf(f, seed));
+  const std::string report = ReportCommand(oracle, RunOf(f, *GrowModule(OptionsOf(f, seed)), seed));
   if (report.empty()) return "";
   return Str(ReplayCommand(OptionsOf(f, seed)), " --print | ", report, SharedFlags(f, seed), " -");
 }
@@ -224,8 +225,8 @@ void SetTimeLimits() {
     const GrowOptions options = OptionsOf(f, seed);
     const auto module = GrowModule(options);
     const FuzzOutcome outcome = CheckAll(
-        *module, GrownText(*module, options), RunOf(f, seed), [&](const std::string& what) { Send(out, 'D', what); },
-        f.oracles);
+        *module, GrownText(*module, options), RunOf(f, *module, seed),
+        [&](const std::string& what) { Send(out, 'D', what); }, f.oracles);
     for (const FuzzFinding& finding : outcome.findings) Send(out, 'F', Str(finding.oracle, "\t", finding.what));
     for (const std::string& reason : outcome.unsupported) Send(out, 'U', reason);
     for (const std::string& reason : outcome.inconclusive) Send(out, 'I', reason);
@@ -446,7 +447,7 @@ Status ReduceFindings(const FuzzFlags& f, const std::vector<Finding>& findings) 
   constexpr double kSecondsOfEach = 60;
   std::set<std::string> kinds;
   for (const Finding& finding : findings) {
-    const auto run = RunOfOracle(finding.oracle, RunOf(f, finding.seed));
+    const auto run = RunOfOracle(finding.oracle, RunOf(f, *GrowModule(OptionsOf(f, finding.seed)), finding.seed));
     if (!run || !kinds.insert(Str(finding.finding.oracle, KindOf(finding.finding.what))).second) continue;
     const std::string folder = Str(f.save.empty() ? "hlo-out/fuzz" : f.save, "/", finding.seed);
     TRY(MakeDirectories(folder));

@@ -9,6 +9,7 @@
 #include "driver/optimize.h"
 #include "driver/run/each_pass_check.h"
 #include "driver/run/experiment.h"
+#include "driver/run/oracles.h"
 #include "driver/run/pass_check.h"
 #include "interp/arguments/arguments.h"
 #include "interp/interpreter.h"
@@ -22,8 +23,18 @@
 namespace hlo {
 namespace {
 
-// Every kSampled-th module has its kernels judged by samples.
+// Every kSampled-th module has its kernels and passes judged by samples.
 constexpr uint64_t kSampled = 4;
+
+// 0, or a work limit for judging by samples. Twice the steps of the interpreter are enough for most samples. Each
+// fourth limit is less than the steps of the interpreter, so that the run has no reference.
+int64_t WorkLimitOf(const Module& module, uint64_t seed) {
+  constexpr int64_t kLeast = 100'000;
+  if (seed % kSampled != kSampled - 1) return 0;
+  const bool has_reference = seed / kSampled % 4 != 3;
+  const double steps = StepsOfInterpreting(module) * (has_reference ? 2 : 0.9);
+  return std::max(kLeast, static_cast<int64_t>(std::min(steps, 1e9)));
+}
 
 // Without `profiles`, most seeds have `normal`. Otherwise kSampled consecutive seeds share a profile, so that each
 // profile meets all kinds of runs that JudgedAs makes.
@@ -241,13 +252,13 @@ Status CheckOracles(const std::vector<std::string>& names) {
   return {};
 }
 
-RunOptions JudgedAs(uint64_t seed, RunOptions run, const std::vector<std::string>& profiles) {
+RunOptions JudgedAs(const Module& module, uint64_t seed, RunOptions run, const std::vector<std::string>& profiles) {
   if (run.platform == RunOptions().platform) run.platform = "cpu";
   run.reoptimize = true;
   run.reference_platform = "interpreter";
   run.input_profile = ProfileOf(seed, profiles);
   run.seed = static_cast<int64_t>(seed);
-  run.work_limit = seed % kSampled == kSampled - 1 ? 100'000 : 0;
+  run.work_limit = WorkLimitOf(module, seed);
   return run;
 }
 

@@ -33,9 +33,10 @@ struct FuzzOutcome {
   FuzzCells cells;
 };
 
-// Options for judging the module of `seed`, with the passes and planted faults of `run`. The seed selects one of
-// `profiles`, or mostly `normal` if there are none.
-RunOptions JudgedAs(uint64_t seed, RunOptions run = {}, const std::vector<std::string>& profiles = {});
+// Options for judging `module`, the module of `seed`, with the passes and planted faults of `run`. The seed selects one
+// of `profiles`, or mostly `normal` if there are none.
+RunOptions JudgedAs(const Module& module, uint64_t seed, RunOptions run = {},
+                    const std::vector<std::string>& profiles = {});
 
 // Errors: F004 for an unknown name, or `verify`, which always runs.
 Status CheckOracles(const std::vector<std::string>& names);
