@@ -17,21 +17,21 @@ struct LeftMatrix {
   int64_t pitch;
 };
 
-// `lines` x `columns` sums in f32, at block level.
+// `lines` x `columns` sums in f32. The functions are called at block level.
 class BlockProduct {
  public:
   virtual ~BlockProduct() = default;
 
   virtual void Clear() = 0;
-  // Adds the product of the first `terms` terms. A line of the right matrix is a column of the product.
+  // Adds left * right, with the first `terms` terms of both. A line of `right` is a column of the product.
   virtual void Add(const LeftMatrix& left, const kernel::Array& right, TilePitches right_pitches, int64_t terms) = 0;
   // Stores to[at + line * pitch + column].
   virtual void Store(const kernel::Array& to, kernel::Value at, int64_t pitch) = 0;
 };
 
-// Without `shape`, threads compute the product: `lines` must be a multiple of the warps, and `columns` 32 times a power
-// of 2. With `shape`, matrix units do: `lines` must be a multiple of 16, `columns` of 8 times the warps, and the number
-// of terms of the shape's terms.
+// Without `shape`, threads compute the product. Then `lines` must be a multiple of the number of warps, and `columns`
+// must be 32 times a power of 2. With `shape`, matrix units compute the product. Then `lines` must be a multiple of 16,
+// `columns` a multiple of 8 times the number of warps, and Add's `terms` a multiple of kernel::InfoOf(shape).terms.
 std::unique_ptr<BlockProduct> MakeBlockProduct(kernel::KernelBuilder& k, int64_t lines, int64_t columns,
                                                std::optional<kernel::MmaShape> shape);
 

@@ -10,7 +10,8 @@
 
 namespace hlo::gpu {
 
-// This block's columns. Used at block level, but its values at lower levels too.
+// The columns whose elements this block computes. Open, ForEach and Gather are called at block level. The values that
+// rank and At return may also be used at lower levels.
 class ClusterColumns {
  public:
   ClusterColumns(kernel::KernelBuilder& k, int64_t period) : k_(k), period_(period), own_(period / k.cluster()) {}
@@ -18,9 +19,9 @@ class ClusterColumns {
   void Open() { rank_ = k_.cluster_rank(); }
   int64_t blocks() const { return k_.cluster(); }
   kernel::Value rank() const { return rank_; }
-  // The position in the whole array of this block's element `i`.
+  // Position of this block's element `i` in the whole array.
   kernel::Value At(kernel::Value i) const { return i / own_ * period_ + rank_ * own_ + i % own_; }
-  // Copies an array that is distributed by columns from all blocks.
+  // Copies all of `from` to `to`. Each element comes from the block that computes it.
   void Gather(const kernel::Array& from, const kernel::Array& to, int width) const;
   // Calls f for this thread's elements of [0, size), `width` adjacent ones at a time.
   void ForEach(int64_t size, int width, const kernel::KernelBuilder::IndexBody& f) const;
@@ -34,17 +35,17 @@ class ClusterColumns {
 // left [rows, terms] times this block's columns of the weights, with sums in f32.
 class ClusterProduct {
  public:
-  // `terms` excludes padding.
+  // `terms`: terms of the product without padding.
   ClusterProduct(kernel::KernelBuilder& k, const ClusterColumns& columns, const RecurrentLoop::Product& product,
                  int64_t terms);
 
   int64_t SumElements() const { return split_.sums * product_.rows * own_columns_; }
   // The most additions that a term passes through.
   int64_t Chain() const { return terms_ / split_.sums + split_.sums; }
-  // Required once before the first product.
+  // Must be called once, before Multiply.
   void LoadWeights(const kernel::Array& weights, int width);
   void Multiply(const kernel::Array& left, const kernel::Array& sums) const;
-  // Element `i` of this block's part, at thread level.
+  // The sum that is element `i` of this block's part of the product. Called at thread level.
   kernel::Value Sum(const kernel::Array& sums, kernel::Value i) const;
 
  private:

@@ -1,4 +1,4 @@
-// An elementwise op (kComplexOps) on complex numbers, by their parts.
+// Elementwise ops (kComplexOps) on complex numbers. Real and imaginary parts are separate values.
 #ifndef HLO_GPU_EMITTERS_COMPLEX_H_
 #define HLO_GPU_EMITTERS_COMPLEX_H_
 
@@ -10,7 +10,7 @@
 
 namespace hlo::gpu {
 
-// Parts are consecutive. A real operand has one part.
+// `parts` has the parts of each operand in turn. A real operand has one part.
 std::vector<kernel::Value> EmitComplex(const Instruction& inst, std::span<const kernel::Value> parts);
 
 // sum + a * b

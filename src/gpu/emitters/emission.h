@@ -1,5 +1,5 @@
-// Emits nodes of an element graph (plan/elemental.h) into a kernel. Values of surrounding scopes are used again. Hoist
-// computes values before inner scopes.
+// Emits nodes of an element graph (plan/elemental.h) into a kernel. Values that surrounding scopes computed are reused.
+// Hoist computes values before inner scopes need them.
 #ifndef HLO_GPU_EMITTERS_EMISSION_H_
 #define HLO_GPU_EMITTERS_EMISSION_H_
 
@@ -30,13 +30,14 @@ class Emission {
     Emission& emission_;
   };
 
-  // A scope to be entered again, for one of several steps of a tile.
+  // The contents of a scope. Leave returns them, and Enter opens the scope with them again. Emitters alternate in this
+  // way between several steps of a tile.
   struct ScopeData {
     std::map<int32_t, kernel::Value> expressions;
     std::map<NodeId, std::vector<kernel::Value>> nodes;
     std::map<NodeId, bool> decisions;
     std::set<int32_t> bound;
-    std::set<int32_t> assumed;  // Clamps that have no effect here.
+    std::set<int32_t> assumed;  // Clamps that have no effect in this scope.
   };
   void Enter(ScopeData scope = {}) { scopes_.push_back(std::move(scope)); }
   ScopeData Leave() {
@@ -45,7 +46,8 @@ class Emission {
     return scope;
   }
 
-  // Sets the position in the tile. Conditions on it become branches. Sums first add the terms that do not depend on it.
+  // Makes `variable` the position in the tile. Conditions that depend on it become branches. In sums of an index, the
+  // terms that do not depend on it are added first.
   void SetLane(IndexExpr variable);
   void Bind(IndexExpr variable, kernel::Value value);
   void Bind(NodeId node, std::vector<kernel::Value> values);
@@ -60,19 +62,19 @@ class Emission {
 
   kernel::Value Lower(IndexExpr e);
   kernel::Value Emit(NodeId id) { return EmitAll(id)[0]; }
-  // The node's value where the conditions hold, else `otherwise`, of the same type.
+  // The node's value where the conditions hold. Elsewhere `otherwise`, which has the same type.
   kernel::Value EmitWhere(std::span<const IndexCondition> conditions, NodeId id, kernel::Value otherwise);
-  // Appends one part, or two for complex numbers.
+  // Appends the node's value to `parts`: one part, or two for a complex number.
   void EmitParts(NodeId id, std::vector<kernel::Value>* parts);
   std::vector<kernel::Value> EmitParts(std::span<const NodeId> ids);
 
-  // An undecided guard that chooses between pieces of a concatenation or update for the whole tile, so that a branch
-  // around the tile is worth it, or -1.
+  // An undecided guard for which a branch around the tile is worth it: it chooses between pieces of a concatenation or
+  // update, with one outcome for the whole tile. -1 if there is none.
   NodeId UniformChoice(std::span<const NodeId> nodes) const;
   kernel::Value All(std::span<const IndexCondition> conditions);
 
  private:
-  const std::vector<kernel::Value>* Emitted(NodeId id) const;  // Null if not in an open scope.
+  const std::vector<kernel::Value>* Emitted(NodeId id) const;  // Null if no open scope has it.
   const std::vector<kernel::Value>& EmitAll(NodeId id);
   std::vector<kernel::Value> Compute(NodeId id);
   std::vector<kernel::Value> ComputeGuard(const ElementNode& node);

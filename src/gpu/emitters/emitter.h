@@ -18,34 +18,35 @@
 
 namespace hlo::gpu {
 
-// Numbers of the counters (s64) of a kernel's loops. The launch sets the first two: the trips after which outermost
-// loops stop regardless of their conditions, and the most trips of any loop. The kernel sets the trips of the last
-// outermost loop, and 1 + the number (in EmittedKernel::loops) of a loop that exceeded the most trips, or 0.
+// Indices into the buffer kTrips, which has s64 counters for a kernel's loops. The launch sets the first two: the trips
+// after which outermost loops stop regardless of their conditions, and the most trips of any loop. The kernel sets the
+// trips of the last outermost loop, and 1 + the number (in EmittedKernel::loops) of a loop that exceeded the most
+// trips, or 0.
 enum TripField : uint8_t { kStopAfter, kMostTrips, kTripsMade, kEndless, kTripFields };
 
 struct KernelBuffer {
   enum class Kind : uint8_t {
     kOperand,  // A read-only leaf of an operand.
     kOutput,   // A leaf of the result, wholly written unless in_place_operand is set.
-    kScratch,  // Kernels of a fusion share buffers of equal `scratch`.
+    kScratch,  // Memory between launches. Kernels of a fusion share buffers of equal `scratch`.
     kLiteral,  // A constant too large for the code.
     kTrips,
   };
   Kind kind;
   int64_t operand = 0;
-  ShapeIndex index;  // The leaf.
+  ShapeIndex index;  // The leaf of the operand or result.
   int64_t bytes = 0;
   int scratch = 0;
-  bool zeroed = false;  // For scratch: zero before the first kernel, and left zero.
-  Literal literal;      // In row-major order.
-  // kOutput: if set, only a part is written. The rest must already contain this operand leaf, which shares the buffer
-  // or was copied.
+  bool zeroed = false;  // kScratch: zero before the first kernel. Kernels must leave it zero.
+  Literal literal;      // kLiteral, in row-major order.
+  // kOutput: if not -1, the kernel writes only some elements. The buffer must already contain this operand's leaf,
+  // because it shares the leaf's buffer or has a copy.
   int64_t in_place_operand = -1;
   ShapeIndex in_place_index;
 };
 
-// An operand leaf that may share its buffer with an output leaf: each element is read only by the thread that then
-// writes its position. Updates in place are not listed.
+// An operand leaf that may share its buffer with an output leaf, because each element is read only by the thread that
+// then writes its position. Updates in place (in_place_operand) are not listed.
 struct SharablePair {
   int64_t operand = 0;
   ShapeIndex operand_index, output;
@@ -58,7 +59,7 @@ struct EmittedKernel {
   std::vector<KernelBuffer> buffers;  // In the order of parameters.
   std::vector<SharablePair> sharable;
   PrecisionPlan precision;                // Indexed by the ids of the fused instructions.
-  std::vector<const Instruction*> loops;  // Each loop before its inner loops.
+  std::vector<const Instruction*> loops;  // `while` instructions, each before its inner loops.
   const Instruction* source = nullptr;
 };
 
@@ -66,14 +67,14 @@ struct EmitRequest {
   const FusionBody& body;
   const KernelPlan& plan;
   std::string suffix;  // Appended to the kernel's name.
-  int64_t number = 0;  // The kernel's number among the plan's `count`.
+  int64_t number = 0;  // Index of the kernel in the fusion's plan, which has `count` kernels.
   int64_t count = 1;
 
-  // Error C001 unless `holds`.
+  // Error C001 with `what`, unless `holds`.
   Status Require(bool holds, std::string_view what) const;
   // Requires whole warps, a tile of this rank, and a power of 2 as vector.
   Status RequireBlock(size_t tile_rank) const;
-  // The plan's heroes. A single instruction without a fusion needs no name.
+  // The instructions that the plan names. Without names, an instruction that is not a fusion is its own hero.
   Result<std::vector<const Instruction*>> Heroes() const;
 };
 

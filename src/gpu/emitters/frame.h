@@ -1,4 +1,4 @@
-// Parameters and buffers around a kernel's body.
+// Makes a kernel's parameters and buffers. Emitters write the body.
 #ifndef HLO_GPU_EMITTERS_FRAME_H_
 #define HLO_GPU_EMITTERS_FRAME_H_
 
@@ -16,13 +16,14 @@
 namespace hlo::gpu {
 
 std::string KernelName(const Instruction& source, std::string_view suffix);
-// Constants that are read at varying indices: tables in the code, or parameters with buffers.
+// Arrays of the constants that are read at varying indices. Small ones are tables in the code, others are parameters
+// with buffers.
 std::map<const Instruction*, kernel::Array> LiteralArrays(const ElementGraph& graph, std::span<const NodeId> needed,
                                                           kernel::KernelBuilder& k, std::vector<KernelBuffer>& buffers);
 kernel::Array LiteralArray(kernel::KernelBuilder& k, const std::string& name, const Literal& literal,
                            std::vector<KernelBuffer>& buffers);
 void CountIndices(const ElementGraph& graph, std::span<const NodeId> needed, kernel::KernelBuilder& k);
-// Records that values are rounded to their types, and how folds add.
+// Records in `precision` that values are rounded to their types, and how folds add.
 void AddPromises(const ElementGraph& graph, std::span<const NodeId> needed, PrecisionPlan& precision);
 
 class KernelFrame {
@@ -33,15 +34,16 @@ class KernelFrame {
   Emission& emission() { return *emission_; }
 
   kernel::Array Output(const FusionBody::Root& root);
-  // A partly written output, with other elements from `leaf`.
+  // An output of which only some elements are written. The others are those of `leaf`.
   kernel::Array InPlaceOutput(const FusionBody::Root& root, int leaf);
-  // An output that the kernel may read: an earlier kernel wrote it, or it already contains this leaf (-1: none).
+  // An output that the kernel may also read, because an earlier kernel wrote it, or because it already contains the
+  // leaf `in_place_leaf` (-1: none).
   kernel::Array WrittenOutput(const FusionBody::Root& root, int in_place_leaf);
   kernel::Array Scratch(int id, kernel::Type type, int64_t elements, bool zeroed = false);
   kernel::Array Constant(const std::string& name, const Literal& literal) {
     return LiteralArray(k_, name, literal, buffers_);
   }
-  // A one-element parameter (kS32): kernels that differ only in the number share code.
+  // A parameter (kS32) with one element. Kernels that differ only in the number share code.
   kernel::Array Number(const std::string& name, int32_t number);
   void Share(int leaf, const FusionBody::Root& root);
 
@@ -63,8 +65,8 @@ class KernelFrame {
 // Splits `linear` into the role's variables and binds them, except the space's last one (the lane).
 void BindAll(const IterationSpace& space, Emission& emission, Role role, kernel::Value linear);
 
-// Adds a tile over [begin, begin + step) of [0, size), without masks if it always fits. A step below 32 leaves lanes
-// idle.
+// Runs `body` in a tile over [begin, begin + step), as far as it is below `size`. Without masks if `step` divides
+// `size`. If `step` is below 32, lanes are idle.
 void TileOver(kernel::KernelBuilder& k, int width, int64_t size, kernel::Value begin, int64_t step,
               const kernel::KernelBuilder::IndexBody& body);
 

@@ -15,19 +15,20 @@ namespace hlo::gpu {
 // The results that a loop or transpose plan writes.
 class LoopTarget {
  public:
-  // The space must not outlive this object.
+  // This object must outlive the space.
   Result<std::unique_ptr<LoopSpace>> SpaceOf(const EmitRequest& request, bool flat);
 
  private:
   FusionBody::Root operand_;
 };
 
-// Emits the outputs over a tile. Choices that are the same for the whole tile become branches around it. `lane` runs
-// over [begin, begin + step), and other variables must be bound. `in_tile` may bind more values.
+// Emits all outputs over a tile. Choices that are the same for the whole tile become branches around it. `lane` runs
+// over [begin, begin + step). Other variables must be bound. `in_tile` is called in the tile and may bind more values.
 void EmitTile(LoopSpace& space, KernelFrame& frame, const std::vector<kernel::Array>& arrays, int width, IndexExpr lane,
               kernel::Value begin, int64_t step, const std::function<void(kernel::Value)>& in_tile = nullptr);
 
-// Makes the outputs' arrays, and marks operands that may share their buffers. `needed`: all nodes that are read.
+// Makes the outputs' arrays, and marks operands that may share their buffers. `needed`: the nodes that the kernel
+// reads.
 std::vector<kernel::Array> MakeOutputs(const IterationSpace& space, std::span<const NodeId> needed, KernelFrame& frame);
 
 }  // namespace hlo::gpu

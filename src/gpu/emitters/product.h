@@ -14,15 +14,15 @@
 
 namespace hlo::gpu {
 
-// Error C001 if product kernels do not support the hero.
+// The plan's only hero. Error C001 if product kernels do not support it.
 Result<const Instruction*> ProductOf(const EmitRequest& request);
 
-// Error C001 if the product has no such space or no terms.
+// Error C001 if `product` has no ContractionSpace or no terms.
 Result<std::unique_ptr<ContractionSpace>> ProductSpaceOf(const EmitRequest& request, const Instruction& product);
-// Rows, columns, terms.
+// The axes of rows, columns and terms.
 std::array<TileAxis, 3> ProductAxes(const ContractionSpace& space);
 
-// Integers' sums have at least 32 bits, and 64 if they saturate.
+// Type of the sums. For integers it has at least 32 bits, and 64 if the product saturates.
 kernel::Type SumTypeOf(const Instruction& product);
 
 Result<EmittedKernel> EmitPackedContraction(const EmitRequest& request);
@@ -33,7 +33,8 @@ class ProductResults {
  public:
   ProductResults(const ContractionSpace& space, const Instruction& hero, KernelFrame& frame);
 
-  // Stores a warp's rows of the tile at row0, column0, at warp level. `sums` has a slot for each row.
+  // Stores the current warp's rows of the tile that begins at row0, column0. Called at warp level. `sums` has a slot
+  // for each row.
   void Store(std::span<const kernel::Slot> sums, kernel::Value row0, int64_t tile_rows, kernel::Value column0,
              int64_t tile_columns);
   // The row's variables must be bound. The column is the lane.

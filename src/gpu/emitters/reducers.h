@@ -23,18 +23,18 @@ class Reducers {
   Reducers(kernel::KernelBuilder& k, Emission& emission, std::vector<const ReducedHero*> heroes, bool by_bits = false);
 
   bool empty() const { return heroes_.empty(); }
-  // If a reduce has no known identity, a flag follows the accumulators: whether they contain a term.
+  // Whether a reduce has no known identity. Then a flag follows the accumulators: whether they contain a term.
   bool counts() const { return counts_; }
   std::vector<kernel::Type> AccumulatorTypes() const;
 
-  // Slots without terms: identities, or a flag of 0. At block or warp level.
+  // Slots for accumulators without terms: they have the identities, or a flag of 0. Called at block or warp level.
   std::vector<kernel::Slot> MakeSlots(int width);
-  // Terms of the element with the bound index.
+  // The terms of the element whose index is bound.
   std::vector<kernel::Value> Terms();
-  // `a`'s terms precede `b`'s.
+  // The terms of `a` precede those of `b`.
   std::vector<kernel::Value> Combine(std::span<const kernel::Value> a, std::span<const kernel::Value> b);
   kernel::KernelBuilder::CombineMany Combiner();
-  // Binds the results in this scope. Combines initial values once, so they need not be identities.
+  // Binds the results of `totals` in this scope. Each initial value is combined once, so it need not be an identity.
   void Give(std::span<const kernel::Value> totals);
 
  private:

@@ -17,14 +17,14 @@ class RowPasses {
   RowPasses(RowsSpace& space, KernelFrame& frame, const KernelPlan& plan, bool by_warp, int64_t step);
   virtual ~RowPasses() = default;
 
-  // Each kept value gets a shared array of `rows` rows.
+  // Gives each kept value a shared array of `rows` rows.
   void KeepRows(int64_t rows);
-  // Emits all passes over a row, whose variables must be bound and which starts at `kept_at` in the kept arrays.
+  // Emits all passes over the row whose variables are bound. In the kept arrays it starts at `kept_at`.
   void Emit(kernel::Value kept_at);
   void AddChains(PrecisionPlan& precision) const;
 
  protected:
-  // Derived classes may bind more values to an element, and store more.
+  // Derived classes may override these, to bind more values for an element and to store more.
   virtual void BindElement(kernel::Value element) {}
   virtual void StoreElement(int pass, kernel::Value element) {}
 

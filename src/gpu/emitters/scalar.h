@@ -14,16 +14,16 @@
 namespace hlo::gpu {
 
 kernel::Value EmitScalar(const Instruction& inst, std::span<const kernel::Value> operands);
-// Like EmitScalar, also for complex numbers. Parts are consecutive.
+// Like EmitScalar, also for complex numbers. `parts` has the parts of each operand in turn.
 std::vector<kernel::Value> EmitElement(const Instruction& inst, std::span<const kernel::Value> parts);
 
-// An element of `parts` adjacent values. `offset` counts elements.
+// Load or store an element of `parts` adjacent values. `offset` counts elements.
 std::vector<kernel::Value> LoadElement(kernel::Array array, kernel::Value offset, int parts);
 void StoreElement(kernel::Array array, kernel::Value offset, std::span<const kernel::Value> parts);
 
 // The bits of `value` as a type of equal width. A pred is the byte 0 or 1.
 kernel::Value EmitBits(kernel::Value value, kernel::Type type);
-// Part `part` of the bits, counted from the low end, and the inverse.
+// PartOfBits: part number `part` of the bits of `value`, counted from the low end. JoinedBits is the inverse.
 kernel::Value PartOfBits(kernel::Value value, kernel::Value part, kernel::Type type);
 kernel::Value JoinedBits(std::span<const kernel::Value> parts, kernel::Type type);
 
@@ -31,14 +31,14 @@ kernel::Value JoinedBits(std::span<const kernel::Value> parts, kernel::Type type
 std::vector<kernel::Value> EmitScalarComputation(kernel::KernelBuilder& k, const Computation& computation,
                                                  std::span<const kernel::Value> arguments);
 
-// The bits of a part of a literal, or the value of an integer. Parts are numbered over all elements.
+// The bits of a float, or the value of an integer. `part` numbers the parts of all elements.
 int64_t LiteralBits(const Literal& literal, int64_t part);
 std::vector<kernel::Value> LiteralValue(kernel::KernelBuilder& k, const Literal& literal, int64_t linear);
 
 kernel::Value EmitScalarPart(kernel::KernelBuilder& k, const Instruction& part,
                              std::span<const kernel::Value> arguments);
 
-// For a reducer f: f(identity, x) == x for every x, including NaN and -0. Empty if there is none.
+// The x with f(x, y) == y for every y, including NaN and -0, for the reducer f. Empty if none is known.
 std::optional<kernel::Value> IdentityOf(kernel::KernelBuilder& k, const SimpleReducer& reducer, kernel::Type type);
 
 }  // namespace hlo::gpu

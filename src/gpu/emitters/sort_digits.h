@@ -1,4 +1,5 @@
-// One stable pass over a digit of the keys: counts digits, sums the counts before each, and moves the keys in order.
+// One stable pass over a digit of the keys: counts the digits, sums the counts before each digit, and moves the keys in
+// order.
 #ifndef HLO_GPU_EMITTERS_SORT_DIGITS_H_
 #define HLO_GPU_EMITTERS_SORT_DIGITS_H_
 
@@ -32,8 +33,8 @@ class Digits {
   int64_t digits_, shift_;
 };
 
-// Sorts `count` keys by the digit of `pass`, and moves them with carried data from half `half` of the arrays to the
-// other.
+// Sorts `count` keys by the digit of `pass`. Moves them, with carried data, from half `half` (0 or 1) of the arrays to
+// the other half.
 void SortByDigit(SortKernel& sort, int pass, int half, kernel::Array keys, kernel::Array carried,
                  kernel::Array counters, kernel::Value count);
 

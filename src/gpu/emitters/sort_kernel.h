@@ -11,8 +11,8 @@
 
 namespace hlo::gpu {
 
-// Numbers of scratch arrays. Arrays read and written alternately exist twice. The last five are for kRadixDigits and
-// kRadixPass (sort_ranks.cpp).
+// Numbers of scratch arrays. Arrays that are read and written alternately also have the next number. The last five are
+// for kRadixDigits and kRadixPass (sort_ranks.cpp).
 enum SortScratch : int {
   kPlaces = 0,
   kKeys = 2,
@@ -39,23 +39,24 @@ class SortKernel {
   const SortSpace& space() const { return space_; }
   const SortShape& shape() const { return shape_; }
   const SortStepAt& at() const { return at_; }
-  int64_t tiles() const { return tiles_; }  // Tiles of a line. kRadixOffsets has one block for all tiles.
+  int64_t tiles() const { return tiles_; }  // Tiles of a line. In kRadixOffsets, one block has all of them.
 
   Value line() const { return line_; }
-  Value tile() const { return tile_; }  // For kRadixDigits, the block's number in the line.
+  Value tile() const { return tile_; }  // The block's tile. For kRadixDigits, the block's number in the line.
   Value first() const { return first_; }
   Value count() const { return count_; }
 
   // The halves of an alternating array have ids `id` and `id + 1`.
   Array Scratch(SortScratch id, int half, kernel::Type type);
   Value InLine(Value position) { return line_ * space_.length + position; }
-  // Number of tiles taken, by pass.
+  // For each pass, the number of tiles that blocks have taken.
   Array NextTiles();
-  // The number of a kRadixPass, as a parameter of the kernel.
+  // The number of the radix pass, which is a parameter of the kernel.
   Value pass() const { return pass_; }
 
-  // Calls `body` for each walker's part of [0, count). A walker is a thread, in a phase, or the whole block, at block
-  // level (SortShape). If `alone` is true, the first walker gets the whole tile.
+  // Calls `body` for each walker's part of [0, count()). If the whole tile is one chunk (SortShape), the block is the
+  // only walker, and `body` runs at block level. Otherwise each thread is a walker, and `body` runs in a phase. If
+  // `alone` is true, the first walker gets the whole tile.
   void Walk(const RangeBody& body, Value alone = Value());
   void ForEach(Value count, const IndexBody& body);
   // Replaces each kU32 of [begin, begin + entries) by the sum of the entries before it.
@@ -63,14 +64,14 @@ class SortKernel {
 
   Value Element(int64_t operand, Value position);
   Value Less(Value p, Value q);
-  // Whether the tile has a NaN key that compares with nothing. No value if that is impossible or does not matter.
+  // Whether the tile has a NaN key that compares with nothing. An empty Value if that is impossible or does not matter.
   Value HasUnordered();
   Value KeyAt(Value position);
   kernel::Type key_type() const;
   kernel::Type carried_type() const;  // kU32 for a position.
   Value CarriedAt(Value position);
 
-  // Stores the results at `place` of the line if it is kept.
+  // Stores the results for `place` of the line, if the place is kept.
   void Results(Value place, Value position);
   void Results(Value place, Value key, Value carried);
   Value KeptCount();
@@ -93,7 +94,7 @@ class SortKernel {
   Value pass_, line_, tile_, first_, count_;
 };
 
-// Keys of long lines. The first pass computes them from the operands, later ones read scratch memory, the last one
+// Keys of long lines. The first pass computes them from the operands, later passes read scratch memory, the last pass
 // writes the results.
 class MovedKeys {
  public:

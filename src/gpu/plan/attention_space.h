@@ -25,7 +25,7 @@ struct AttentionSpace : RowsSpace {
   std::vector<Variable> groups, lines;  // Subsets of `variables`, in order.
   NodeId query = -1, key = -1, share = -1, value = -1;
   int share_pass = 0;
-  int64_t share_operand = 0;  // Number of `share` in the second dot.
+  int64_t share_operand = 0;  // Operand number of `share` in the second dot.
   std::vector<NodeId> scores_given, product_given;
   std::vector<Output> results;  // Outputs that depend on the second product.
 
@@ -58,7 +58,7 @@ struct AttentionTiles {
 };
 AttentionTiles TilesOf(const AttentionSpace& space, const KernelPlan& plan);
 
-// The two dots of an attention, or empty. The second dot and a reduce depend on the first one.
+// The two dots of an attention, where the second dot and a reduce depend on the first one. Otherwise empty.
 std::vector<const Instruction*> AttentionDots(const FusionBody& body);
 
 // Returns null and sets `why_not` if the dots and the reduces between them do not form one space.

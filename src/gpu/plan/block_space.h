@@ -34,11 +34,11 @@ struct BlockSpace {
   std::optional<RecurrentLoop> recurrent;  // Set if a cluster shares the loop.
 };
 
-// Errors (kUnsupported): a kernel of kind `block` cannot run the region. With `in_cluster`, a cluster of blocks shares
-// the only loop.
+// With `in_cluster`, a cluster of blocks shares the region's only loop. Errors (kUnsupported): a kernel of kind `block`
+// cannot run the region.
 Result<std::unique_ptr<BlockSpace>> BlockSpaceOf(const Instruction& region, bool in_cluster = false);
 
-// A region's loop, or null if it has another loop or kernel.
+// The region's only loop. Null if the region has several loops, or a kernel outside the loop.
 const Instruction* OnlyLoopOf(const Instruction& region);
 
 // Whether the loop's body returns this element of its state unchanged.

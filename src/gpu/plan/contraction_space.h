@@ -11,7 +11,8 @@
 
 namespace hlo::gpu {
 
-// Terms of a tile, which mark the packed and streamed forms (plan/contraction.cpp).
+// Terms of a plan's tile. They select the packed form (kLeastPackedPanel to kMostPackedPanel) or the streamed form
+// (plan/contraction.cpp).
 constexpr int64_t kLeastPackedPanel = 96, kMostPackedPanel = 384, kStreamedPanel = 512;
 
 // KernelPlan::algorithm for matrix units (emitters/matrix_contraction.cpp).
@@ -30,7 +31,7 @@ struct ContractionSpace : IterationSpace {
 
   NodeId lhs = -1, rhs = -1;
   int64_t lhs_operand = 0, rhs_operand = 1;
-  // Equal parts of the rows, more than one with dilated inputs. The rows of a part use the same elements of the window.
+  // Number of equal parts of the rows, above 1 with dilated inputs. Rows of a part use the same elements of the window.
   int64_t row_classes = 1;
   std::vector<IndexCondition> lhs_conditions, rhs_conditions;  // If these fail, the operand counts as 0 (padding).
   std::vector<IndexExpr> result;                               // Index in the contraction's result.

@@ -41,10 +41,10 @@ class FusionBody {
   const Instruction& source() const { return *source_; }
   const std::vector<Leaf>& leaves() const { return leaves_; }
   const std::vector<Root>& roots() const { return roots_; }
-  // -1 if `inst` is computed inside.
+  // The leaf's number, or -1 if `inst` is computed in the body.
   int LeafOf(const Instruction& inst) const;
   bool HasComplex() const;
-  // The instructions computed inside, operands first, without leaves.
+  // The instructions computed in the body, operands before users. Leaves are not among them.
   const std::vector<const Instruction*>& instructions() const { return instructions_; }
 
  private:
@@ -68,14 +68,14 @@ struct IndexCondition {
 
 struct ElementNode {
   enum class Kind : uint8_t {
-    kLoad,     // The leaf at `offset`.
-    kLiteral,  // The literal at `offset`.
+    kLoad,     // Element `offset` of leaf number `leaf`.
+    kLiteral,  // Element `offset` of the literal of `inst`.
     kIota,     // The value of `offset`.
     kScalar,
     kBits,   // The operand's bits as another type, or part number `offset` of them. Several operands are joined.
     kGuard,  // conditions ? operands[0] : operands[1]. operands[0] is valid only where the conditions hold.
     kMap,
-    kReduce,  // A reduction or dot: a fold over `steps`. Operands are initial values.
+    kReduce,  // A fold over `steps`, such as a reduction or dot. `operands` are initial values.
     kPick,  // A select-and-scatter. For each window that may cover the element, `steps` has the source element and then
             // the window's `window_size` elements. operands[0] is the initial value.
     kResult,  // Result `which` of operands[0].
@@ -83,7 +83,7 @@ struct ElementNode {
   };
   Kind kind;
   const Instruction* inst = nullptr;
-  std::vector<IndexExpr> index;  // kGiven
+  std::vector<IndexExpr> index;  // For kGiven.
   IndexExpr offset;
   int leaf = -1;
   int which = 0;
@@ -91,18 +91,18 @@ struct ElementNode {
   std::vector<IndexCondition> conditions;
   // kGuard: clamps that have no effect while operands[0], or operands[1], is computed.
   std::vector<IndexExpr> then_clamps, else_clamps;
-  // kReduce: if unrolled, one step for each term. Otherwise one step for all values of the loop variables, which are in
-  // [0, size), outermost first.
+  // kReduce: an unrolled fold has a step for each term. Otherwise a single step depends on the variables `loop`,
+  // outermost first, each in [0, its size in `loop_sizes`).
   struct Step {
     std::vector<IndexCondition> conditions;
     std::vector<NodeId> operands;
-    std::vector<IndexCondition> own;  // kPick: true if the window position is the result element itself.
+    std::vector<IndexCondition> own;  // kPick: hold if the window position is the result element itself.
   };
   std::vector<Step> steps;
   std::vector<IndexExpr> loop;
   std::vector<int64_t> loop_sizes;
   int64_t window_size = 0;         // kPick
-  std::vector<int32_t> variables;  // Index variables on which it depends.
+  std::vector<int32_t> variables;  // Index variables on which the value depends.
   bool needs_given = false;
 };
 
@@ -116,7 +116,7 @@ class ElementGraph {
   // Makes Plan return kGiven nodes for `inst`.
   void SetGiven(const Instruction& inst) { given_.insert(&inst); }
 
-  // A loaded index (of a gather or dynamic-slice) is a variable: a node's value, clamped to its range.
+  // An index that a gather or dynamic-slice loads is a variable. Its value is that of a node, clamped to its range.
   bool IsLoadedIndex(int32_t variable) const { return loaded_.contains(variable); }
   NodeId LoadedIndex(int32_t variable) const { return loaded_.at(variable); }
   // The variable for the integer element of `inst` at `index`, clamped to [0, high].
@@ -127,11 +127,11 @@ class ElementGraph {
   const FusionBody& body() const { return body_; }
   IndexPool& pool() { return pool_; }
   const IndexPool& pool() const { return pool_; }
-  // Index variables of `e`, also through loaded indices, sorted.
+  // Index variables on which `e` depends, directly or through loaded indices, sorted.
   std::vector<int32_t> VariablesOf(IndexExpr e) const;
   // `roots` and all nodes that they need, operands first.
   std::vector<NodeId> Reachable(std::span<const NodeId> roots) const;
-  // The nodes that this node depends on directly, with loaded indices.
+  // The nodes on which this node depends directly, including those of loaded indices.
   std::vector<NodeId> Needs(NodeId id) const;
   std::vector<IndexExpr> Expressions(NodeId id) const;
 
@@ -139,7 +139,7 @@ class ElementGraph {
   struct Element {
     const Instruction* inst;
     std::vector<IndexExpr> index;
-    int nested;  // Index computations up to the root.
+    int nested;  // Number of operations up to the root that compute an index from another.
   };
   std::pair<const Instruction*, int64_t> SourceOf(const Instruction& inst, int64_t result) const;
   Result<NodeId> PlanOperandsFirst(Element wanted);
@@ -182,12 +182,12 @@ class ElementGraph {
 
 int64_t Product(std::span<const int64_t> values);
 
-// The base element's index at a window position: (position * stride + w * dilation - pad) / base dilation. Appends the
-// conditions for its existence, unless they always hold.
+// Index of the base element that window element `w` covers at `position`: (position * stride + w * dilation - pad) /
+// base dilation. Appends the conditions under which this element exists, unless they always hold.
 IndexExpr WindowBase(IndexPool& pool, IndexExpr position, IndexExpr w, const WindowDim& window, int64_t size,
                      std::vector<IndexCondition>* conditions);
-// `e` clamped to [low, high). Appends the condition that clamping has no effect, unless it always holds. It never holds
-// for an empty range.
+// `e` clamped to [low, high). Appends the condition that clamping has no effect, unless it always holds. For an empty
+// range, this condition never holds.
 IndexExpr Within(IndexPool& pool, IndexExpr e, int64_t low, int64_t high, std::vector<IndexCondition>* conditions);
 
 }  // namespace hlo::gpu

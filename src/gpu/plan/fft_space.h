@@ -41,7 +41,7 @@ struct FftForm {
 
   bool chirps;
   int64_t size;
-  int64_t first, second;  // Rows and columns of the matrix that threads share.
+  int64_t first, second;  // Rows and columns of a line as a matrix.
   std::vector<int64_t> of_first, of_second;
 };
 

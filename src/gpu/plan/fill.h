@@ -6,7 +6,7 @@
 
 namespace hlo::gpu {
 
-// The scalar constant of a broadcast, or of a fusion that only broadcasts, with at most 8 bytes, or null.
+// The scalar constant, of at most 8 bytes, that a broadcast or a fusion of only a broadcast repeats. Otherwise null.
 const Instruction* FilledWith(const Instruction& inst);
 
 }  // namespace hlo::gpu

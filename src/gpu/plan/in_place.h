@@ -7,8 +7,8 @@
 
 namespace hlo::gpu {
 
-// The leaf that `root` updates, or -1, also if its layout differs from the result's, or if the update is empty: then no
-// kernel would write the result.
+// The leaf that `root`, a dynamic-update-slice or scatter, updates. -1 for other ops, if layout or type differs from
+// the result's, and if the update is empty, because then no kernel would write the result.
 int UpdatedLeaf(const FusionBody& body, const FusionBody::Root& root);
 
 // Whether a kernel that computes `nodes` may read elements of the leaf that another thread has overwritten. Only reads

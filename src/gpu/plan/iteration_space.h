@@ -57,13 +57,13 @@ struct IterationSpace {
   // Output values, and loaded indices in the outputs' offsets.
   std::vector<NodeId> Values() const;
 
-  // The step of `e` when `variable` grows by one without wrapping. RunsAlong: whether a load of `node` then steps to
-  // the adjacent element.
+  // Growth of `e` when `variable` grows by one without wrapping. RunsAlong: whether a load of `node` then steps to the
+  // adjacent element.
   int64_t StepOf(IndexExpr e, const Variable& variable) const;
   bool RunsAlong(NodeId node, const Variable& variable) const;
 };
 
-// Dimensions above 1, from major to minor in memory.
+// The dimensions larger than 1, from major to minor in memory.
 std::vector<int64_t> MajorToMinor(const Shape& shape);
 
 // Adds a variable for each of `groups`, which count merged dimensions of MajorToMinor(shape). The first dimension of a
@@ -78,7 +78,7 @@ Result<IterationSpace::Output> OutputAt(IterationSpace& space, const FusionBody:
 // Whether variables i - 1 and i have one role, and `nodes` and `offsets` depend only on their combination.
 bool MayMerge(const IterationSpace& space, size_t i, std::span<const NodeId> nodes, std::span<const IndexExpr> offsets);
 
-// Builds a space and merges all possible dimensions. Null if `make` returns null.
+// Builds a space and merges all dimensions that MayMerge allows. Null if `make` returns null.
 template <class Space>
 Result<std::unique_ptr<Space>> Merged(
     size_t rank, const std::function<Result<std::unique_ptr<Space>>(const std::vector<int>& groups)>& make) {

@@ -41,14 +41,14 @@ std::vector<TileAxis> ScanAxes(const ScanSpace& space);
 // Sequential steps for one result without splits: tiles of a row, or terms of a column.
 int64_t StepsOf(const ReductionSpace& space, const KernelPlan& plan);
 
-// Elements of the widest loaded or stored type in `bytes`, at most 16, the limit of a tile.
+// How many elements of the widest loaded or stored type have `bytes` bytes, at most 16, the limit of a tile.
 int VectorWidth(const ElementGraph& graph, std::span<const NodeId> nodes, const std::vector<FusionBody::Root>& roots,
                 int bytes);
 
 // `work` rounded up to a multiple of 32, at most `most`.
 int ThreadsFor(int64_t work, int most = 256);
 
-// Sets the vector, which divides `size`, the threads and the tile. A row of at most `warp_lanes` vectors gets a warp,
+// Sets the threads, the tile, and the vector, which divides `size`. A row of at most `warp_lanes` vectors gets a warp,
 // and tile[0] is the number of warps. A longer row gets a block.
 void ShapeAlongMinor(int64_t size, int width, int64_t warp_lanes, KernelPlan& plan);
 

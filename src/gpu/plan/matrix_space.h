@@ -17,7 +17,7 @@ struct MatrixSpace : IterationSpace {
 
   const Instruction* inst = nullptr;
   MatrixWork work = MatrixWork::kCholesky;
-  bool is_call = false;  // A LAPACK call. potrf keeps the other triangle, factorisations return where they failed.
+  bool is_call = false;  // LAPACK: potrf keeps the other triangle, and factorisations return where they failed.
   bool lower = true;
   // kSolve: op(a) x = b, or x op(a) = b.
   bool left = true, transposed = false, conjugated = false, unit_diagonal = false;

@@ -23,7 +23,8 @@ namespace hlo::gpu {
 struct PlanAnswer {
   // Each candidate covers the whole fusion. The first is taken.
   std::vector<std::vector<KernelPlan>> candidates;
-  // Without candidates: why a suitable fusion needs a slower kind, if any. With candidates: why these are slow.
+  // Without candidates: why a fusion that suits this kind needs a slower kind, if so. With candidates: why these are
+  // slow.
   std::string why;
 };
 
@@ -41,8 +42,8 @@ class PlanRequest {
   std::vector<std::unique_ptr<LoopSpace>> loops_;
 };
 
-// Give no candidate if library calls are faster: for an attention two calls with a kernel between them, for a product a
-// call on prepared operands.
+// These planners have no candidate if library calls are faster: for an attention two calls with a kernel between them,
+// for a product a call on prepared operands.
 Result<PlanAnswer> PlanAttentionOfRegion(PlanRequest& request);
 Result<PlanAnswer> PlanProductOfRegion(PlanRequest& request);
 
@@ -60,11 +61,11 @@ Result<FusionPlan> PlanKernels(const Instruction& inst, const DeviceDescription&
 // The instruction's own plan, or else PlanFusion's. More errors: C001 (malformed plan) and C002 (plan for another
 // device).
 Result<FusionPlan> PlanOf(const Instruction& inst, const DeviceDescription& device);
-// Like PlanOf, but with PlanKernels for fusions without a kernel of ours.
+// Like PlanOf, but PlanKernels' plan in place of a library call or fill.
 Result<FusionPlan> KernelPlanOf(const Instruction& inst, const DeviceDescription& device);
-// Rows, attentions and products that one kernel computes become fusions. Other regions (ir/region.h) stay if a planner
-// supports them. The rest is expanded. Returns the reasons why. `library`, which may be null, plans regions
-// without a kernel of ours.
+// Regions of rows, attentions and products become fusions if one kernel computes them. Other regions (ir/region.h) stay
+// if a planner supports them. The rest is expanded. Returns the reasons for expanding. `library`, which may be null,
+// plans regions without a kernel of ours.
 using LibraryOfRegion = std::function<std::optional<FusionPlan>(const Instruction& flat)>;
 std::vector<std::string> TakeUnplannedRegionsApart(Module& module, const DeviceDescription& device,
                                                    const LibraryOfRegion& library = nullptr);

@@ -1,4 +1,4 @@
-// The iteration space of a kernel of stitched rows.
+// The iteration space of a kernel of kind rows.
 #ifndef HLO_GPU_PLAN_ROWS_SPACE_H_
 #define HLO_GPU_PLAN_ROWS_SPACE_H_
 
@@ -27,7 +27,7 @@ struct RowsSpace : IterationSpace {
   };
 
   std::vector<Hero> heroes;            // Operands first.
-  std::vector<Store> elements, whole;  // Results for each row element, and for each row.
+  std::vector<Store> elements, whole;  // Outputs with a value for each row element, and for each row.
   int passes = 1;
 
   virtual ~RowsSpace() = default;
@@ -87,7 +87,7 @@ class RowsSpaceBuilder {
   std::map<const Instruction*, int> pass_of_hero_;
 };
 
-// Reduces of many terms, if a result is used along the row. Otherwise empty.
+// All reduces of many terms, if one's result is used along the row. Otherwise empty.
 std::vector<const Instruction*> StitchedReduces(const FusionBody& body);
 
 Result<std::unique_ptr<RowsSpace>> RowsSpaceOf(const FusionBody& body, const std::vector<const Instruction*>& heroes,

@@ -21,7 +21,7 @@ Result<kernel::Type> KernelType(const Instruction& inst, PrimitiveType type);
 kernel::Type KernelTypeOf(PrimitiveType type);
 constexpr int kComplexParts = 2;
 inline int ComponentCount(PrimitiveType type) { return IsComplex(type) ? kComplexParts : 1; }
-// Sum over all arrays of a shape.
+// The sum over all arrays of a shape.
 int ComponentCount(const Shape& shape);
 
 // The ops in the table of emitters/scalar.cpp.

@@ -1,4 +1,4 @@
-// Decides which kernels of a segments region (ir/region.h) share a launch, and their parts in it.
+// Decides which kernels of a segments region (ir/region.h) share a launch, and splits them into units.
 #ifndef HLO_GPU_PLAN_SEGMENTS_H_
 #define HLO_GPU_PLAN_SEGMENTS_H_
 
@@ -37,7 +37,7 @@ SegmentLaunch LaunchOf(const Instruction& region);
 // Groups of several kernels that share a launch.
 RegionGroups GroupSegments(const Instruction& region, const DeviceDescription& device);
 
-// Puts plans on the kernels without units, for their emitters. A launch has one thread count.
+// Sets the plans of kernels without units, for their emitters. A launch has one thread count.
 void PlanSegments(Module& module, const DeviceDescription& device);
 
 // The array behind `value`, through bitcasts and get-tuple-elements: the instruction or parameter that computes it, and

@@ -46,11 +46,11 @@ struct SortSpace : IterationSpace {
   int64_t length = 1;            // Positions of a line.
   int64_t kept = 1;              // Positions that are written.
   std::vector<NodeId> elements;  // Operands' elements at a line and position.
-  std::vector<int64_t> results;  // Each output's operand, or kPosition.
+  std::vector<int64_t> results;  // For each output, the operand that it sorts, or kPosition.
   std::optional<SortKey> key;
 
-  // The data that moves with the key if the outputs need more. If one other operand is written, this is its element.
-  // Otherwise it is the position, from which all operands can be read.
+  // The data that moves with the key if the outputs need more than the key. If one other operand is written, this is
+  // its element. Otherwise it is the position, from which all operands can be read.
   static constexpr int64_t kNothing = -2, kPosition = -1;
   int64_t carried = kPosition;
   bool HasDigits() const { return key && key->is_total; }

@@ -14,8 +14,8 @@ namespace hlo::gpu {
 // The plan's algorithm. Its tile has the box's size in each variable.
 inline constexpr const char* kTransposeBox = "box";
 
-// `sides` elements along each variable. In a transpose from [b,a,2,3] to [b,3,a,2] with sides 4, 3, 8, 2, outputs have
-// runs of 8 x 2 elements, and loads have 4 runs of 8 x 2 x 3.
+// A box has `sides` elements along each variable. In a transpose from [b,a,2,3] to [b,3,a,2] with sides 4, 3, 8, 2,
+// outputs have runs of 8 x 2 elements, and loads have 4 runs of 8 x 2 x 3.
 struct TransposeBox {
   std::vector<NodeId> loads;  // Loads whose memory order differs from the outputs'. All have one order.
   std::vector<int64_t> sides;

@@ -14,7 +14,7 @@ struct Staged {
   std::vector<NodeId> loads;
 };
 
-// Empty for different contiguous variables, or short runs.
+// Empty if the loads are contiguous along different variables, or only in short runs.
 Staged FindStaged(const LoopSpace& space);
 
 // Whether adjacent elements of each output come from different runs of the operands, as RGBRGB from RR GG BB. The minor
