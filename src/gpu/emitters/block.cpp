@@ -35,12 +35,12 @@ using kernel::Value;
 using kernel::Variable;
 using Output = IterationSpace::Output;
 
-// Arrays beyond this sum are in scratch memory, which a cache holds.
+// If shared arrays exceed this many bytes, further ones are in scratch memory, which a cache holds.
 constexpr int64_t kMostSharedBytes = 40 << 10;
 constexpr int64_t kMostSharedBytesOfCluster = 227 << 10;
 constexpr int64_t kMostBlocksOfCluster = 8;
 
-// An array's location. Empty for an array without elements or reads.
+// An array's location. Empty if the array has no elements or is never read.
 using Home = std::variant<std::monostate, Value, Variable, Array>;
 // A location for each leaf of a value's shape.
 using Homes = std::vector<Home>;
@@ -97,7 +97,7 @@ class BlockEmitter {
     else home = array;
   }
 
-  // With `is_shared`, the plan has reserved shared memory.
+  // With `is_shared`, the array must be in shared memory, which the plan has reserved.
   Array MakeArray(const Shape& shape, bool is_shared = false) {
     const Type type = KernelTypeOf(shape.type());
     const int64_t elements = shape.NumElements(), bytes = (elements * kernel::Bytes(type) + 15) / 16 * 16;
@@ -159,7 +159,7 @@ class BlockEmitter {
     }
   }
 
-  // An array that the loop fills is the buffer of a result, and initially contains the operand.
+  // A state array that the loop fills. It is the buffer of result `root` and initially contains `operand`.
   struct Filled {
     int64_t operand;
     size_t root;
@@ -459,7 +459,7 @@ class BlockEmitter {
       for (const Output& output : space.outputs) results.push_back(emission.Emit(output.value));
       for (size_t j = 0; j < results.size(); ++j) arrays[j].Store(emission.Lower(space.outputs[j].offset), results[j]);
     };
-    // This updates one element of an array in place.
+    // One element of an array is updated without a loop.
     if (size == 1) return store();
     emission.Hoist(nodes);
     for (const Output& output : space.outputs) emission.Hoist(output.offset);

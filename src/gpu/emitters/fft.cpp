@@ -230,7 +230,7 @@ class Lines {
     if (form_.second == 1) return k * lines_ + line;
     return ((k / form_.first) * lines_ + line) * form_.first + k % form_.first;
   }
-  // The line and its element at place `at`.
+  // The line, and the element in it, of place `at`.
   std::pair<Value, Value> InputPosition(Value at) const {
     return {at / form_.second % lines_, at / (form_.second * lines_) * form_.second + at % form_.second};
   }

@@ -24,7 +24,7 @@ using kernel::Type;
 using kernel::Value;
 
 constexpr int64_t kWarpRows = 4, kWarpColumns = 2, kColumnsOfWarp = 32;
-// Padding with which eight lines of 16 bytes start in different banks.
+// Elements of padding, with which eight lines of 16 bytes start in different banks.
 constexpr int64_t kSpare = 8;
 
 MmaShape ShapeOf(const Instruction& product) {

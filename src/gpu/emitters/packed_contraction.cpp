@@ -250,7 +250,7 @@ class PackedProduct {
     });
   }
 
-  // Packs terms from term0 on, behind `before` others.
+  // Packs terms from term0 on, behind `before` earlier terms.
   void PackPanels(Value term0, Value before) {
     const Axis rows{space_.row(), row0_, tile_rows_, lhs_is_transposed_ ? 1 : lhs_pitch_};
     const Axis columns{space_.column(), column0_, tile_columns_, 1};

@@ -423,7 +423,7 @@ class ColumnKernel {
         strips_(CeilDiv(columns_, strip_)),
         splits_(plan_.splits),
         unroll_(plan_.unroll),
-        // A multiple of the rows loaded together.
+        // Rows of a split, a multiple of the rows loaded together.
         share_(CeilDiv(CeilDiv(terms_, splits_), unroll_ * groups_) * unroll_ * groups_),
         frame_(space.graph, space.Needed(), LaunchOf(space, ReductionAxes(space), plan_), request),
         k_(frame_.k()),

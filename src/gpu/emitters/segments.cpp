@@ -129,7 +129,7 @@ class AlikeEmitter {
     return {};
   }
 
-  // Groups have the units' order of operands. Scalars, which all units read, are separate inputs.
+  // Operand i of all units becomes group i. Scalars, which all units read, are separate inputs.
   Status TakeInputs(KernelBuilder& k, const FusionBody& body, LoopSpace& space, const std::vector<NodeId>& needed,
                     std::map<int, Array>* ones, std::map<NodeId, ArrayGroup>* loads) {
     std::map<int64_t, ArrayGroup> groups;

@@ -73,7 +73,7 @@ kernel::Value SortKernel::NumberOfBlock() {
       taken.Store(0, next.AtomicFetch(kernel::AtomicOp::kAdd, pass_, one));
     });
   });
-  // If only this kernel runs again, the counter continues, and all tiles have the states that others wait for.
+  // If only this kernel runs again, the counter continues, and all tiles still have the states for which blocks wait.
   return Convert(taken.Load(0) % k().Constant(Type::kU32, k().blocks()), Type::kIndex);
 }
 

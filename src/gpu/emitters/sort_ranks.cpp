@@ -181,7 +181,7 @@ class RankedTile {
 // With this many threads on an SM, each has 64 registers, enough for 16 keys of 32 bits and their places.
 constexpr int kThreadsOfSm = 1024;
 
-// Positions in the tile. No value if all tiles are full.
+// Number of positions in the tile. An empty Value if all tiles are full.
 Value CountOf(const SortKernel& sort) { return sort.space().length % sort.shape().tile == 0 ? Value() : sort.count(); }
 // The mask gives LLVM the range of pass numbers.
 Value ShiftOf(const SortKernel& sort, Value pass) {

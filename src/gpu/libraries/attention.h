@@ -29,7 +29,7 @@ struct AttentionProblem {
   AttentionTensor query, key;     // [batch, heads, queries, terms], [batch, heads of keys, keys, terms]
   AttentionTensor value, result;  // [batch, heads of keys, keys, columns], [batch, heads, queries, columns]
   double scale = 1;
-  std::optional<AttentionTensor> bias;  // [batch, heads, queries, keys], with broadcast dimensions of 1.
+  std::optional<AttentionTensor> bias;  // [batch, heads, queries, keys]. Broadcast dimensions have size 1.
   std::optional<double> masked;         // The masked score of keys after the query, if there is a mask.
 
   int64_t heads() const { return query.dims[1]; }

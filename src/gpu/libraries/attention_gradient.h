@@ -23,7 +23,7 @@ namespace hlo::gpu {
 struct AttentionGradientProblem {
   AttentionTensor query, key, value, result, gradient;
   AttentionTensor statistics;  // [batch, heads, queries, 1]
-  // Results: the gradients of query, key and value, and their numbers.
+  // The gradients of query, key and value, and their result numbers.
   AttentionTensor of_query, of_key, of_value;
   std::array<int64_t, 3> numbers = {-1, -1, -1};
   double scale = 1;

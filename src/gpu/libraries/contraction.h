@@ -28,7 +28,7 @@ struct EpilogueStep {
   View view;  // Not used by kRelu.
 };
 
-// A sum of the result, or of its squares, over all dimensions but one.
+// A sum of the product's result, or of its squares, over all dimensions but one.
 struct ResultSum {
   int64_t result = -1;   // Result number of the fusion. -1 if only other results need the sum.
   int64_t channels = 0;  // The remaining dimension.

@@ -37,7 +37,7 @@ struct ConvolutionDim {
 struct ConvolutionStep {
   EpilogueOp op;
   double constant = 0;
-  // The result's dimensions, where broadcast ones are 1. tensor.operand is -1 for the constant.
+  // Has the result's dimensions, with size 1 if broadcast. tensor.operand is -1 for the constant.
   ConvolutionTensor tensor;
 };
 

@@ -12,10 +12,10 @@
 
 namespace hlo::gpu {
 
-// Such as "13.0.2". Needs no GPU.
+// Needs no GPU.
 Result<std::string> CublasLtVersion(const std::vector<std::string>& search);
 
-// Without a `device`, the library is not opened.
+// Without a `device`, the library is not opened, and the answer has no call.
 Result<LibraryAnswer> CublasLtMatrixProduct(const MatrixProduct& product, Device* device,
                                             const LibraryOptions& options);
 

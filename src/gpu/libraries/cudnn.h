@@ -22,17 +22,17 @@ struct Api;
 // Algorithms with this prefix leave a part of the call to our kernels.
 inline constexpr std::string_view kCudnnParts = "parts_";
 
-// Such as "9.19.0". Needs no GPU.
+// Needs no GPU.
 Result<std::string> CudnnVersion(const std::vector<std::string>& search);
 
-// Without a `device`, the library is not opened.
+// Without a `device`, the library is not opened, and the answer has no call.
 Result<LibraryAnswer> CudnnConvolution(const Contraction& contraction, Device* device, const LibraryOptions& options);
 
 Result<LibraryAnswer> CudnnConvolution(const Contraction& contraction, Device& device, const LibraryOptions& options,
                                        const cudnn::Api& api);
 
-// Lists engines for the device that `device_json` describes ("deviceVer": 900...), without running them. Requires cuDNN
-// 9.8.
+// Lists engines for the device that `device_json` describes ({"deviceVer": 900, ...}), without running them. Requires
+// cuDNN 9.8.
 Result<std::vector<CudnnEngine>> CudnnEngines(const ConvolutionProblem& problem, bool with_epilogue,
                                               const std::string& device_json, const LibraryOptions& options);
 

@@ -113,7 +113,7 @@ enum Attribute {
   kPlanConfig = 401,
   kPlanWorkspace = 402,
   kPlanDevice = 407,
-  // Each kind of convolution has these six attributes, with its own order of three tensors.
+  // Each kind of convolution has these six attributes, in the same order.
   kForwardAlpha = 700,
   kForwardBeta = 701,
   kForwardConvolution = 702,

@@ -84,7 +84,7 @@ class Builder {
     const Descriptor* const query = TRY(AddOutside(p.query));
     const Descriptor* const key = TRY(AddOutside(SwapLastTwo(p.key)));
     const Descriptor* const gradient = TRY(AddOutside(p.gradient));
-    // cuDNN recognises the sums by the following multiplication.
+    // cuDNN recognises the sums by the multiplication that follows.
     const Descriptor* const products =
         TRY(AddPointwise(cudnn::kPointwiseMultiply, *gradient, TRY(AddOutside(p.result)), p.gradient.dims));
     const Descriptor* const row_sums = TRY(AddReduction(cudnn::kReduceAdd, *products, rows));

@@ -154,7 +154,7 @@ Result<std::vector<CudnnEngine>> EnginesFor(const std::function<Result<Graph>(co
     engines.push_back({engine.index, engine.is_compiled, engine.why_not});
     if (!engine.why_not.empty() || (engine.is_compiled && !compiles)) continue;
     const auto plan = MakePlan(api, where, config);
-    // Code of compiled engines needs a device. This failure is not a refusal.
+    // Without a device, the code of compiled engines cannot be loaded. This failure is not a refusal.
     const bool is_refused =
         !plan && !(engine.is_compiled && plan.error().message().find(kNotLoaded) != std::string::npos);
     if (is_refused) engines.back().why_not = plan.error().message();

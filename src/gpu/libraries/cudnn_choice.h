@@ -21,7 +21,7 @@
 
 namespace hlo::gpu::cudnn {
 
-// Descriptors depend on each other and on the handle that runs them.
+// An engine with its plan. Descriptors depend on each other and on the handle that runs them.
 struct Choice {
   Graph graph;
   Descriptor config;
@@ -30,7 +30,7 @@ struct Choice {
   Handle handle = nullptr;
 };
 
-// A cache by key. The first thread that needs an entry makes it, others wait. Failures are kept too.
+// A cache by key. The first thread that needs an entry makes it, and others wait. Failures are cached too.
 template <class Key, class T>
 class MadeOnce {
  public:
@@ -91,7 +91,7 @@ struct Terms {
   int64_t number = -1;  // -1 selects the first allowed engine.
 };
 
-// The first allowed engine whose plan can be made. Graphs with equal keys and terms share it.
+// The first allowed engine whose plan can be made. It is cached for `key` and `terms`.
 Result<std::shared_ptr<const Choice>> ChooseOnce(OnDevice& on, const std::string& key,
                                                  const std::function<Result<Graph>(const Where&)>& make,
                                                  const Terms& terms, const LibraryOptions& options);

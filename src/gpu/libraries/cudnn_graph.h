@@ -53,7 +53,7 @@ struct Graph {
 // `with_epilogue` includes sums. Errors: cuDNN rejects the graph, or cannot express the epilogue or sums.
 Result<Graph> MakeGraph(const Api& api, const Where& where, const PreparedConvolution& prepared, bool with_epilogue);
 
-// Receives why parts were skipped, except parts that cuDNN does not support. May be null.
+// Receives why parts of cuDNN were skipped, except those that cuDNN does not support. May be null.
 using Notes = std::vector<std::string>*;
 void NotePassedOver(Notes notes, std::string_view what, const Error& error);
 

@@ -13,7 +13,6 @@
 
 namespace hlo::gpu {
 
-// Such as "2.6.3".
 Result<std::string> OneDnnVersion(const std::vector<std::string>& search);
 
 // If oneDNN refuses, the answer has the reason. Errors are failures of the library. With `options` null, the library is

@@ -64,12 +64,12 @@ bool IsOwnAttention(const FusionPlan& plan);
 bool HasAttention(const Instruction& fusion);
 // Whether kernels of ours complete the result or its sums.
 bool HasOwnPart(const KernelPlan& plan);
-// A plan if a library accepts `fusion`, an attention or a convolution with sums, by rule, otherwise nullopt. Without
-// `may_measure`, the library itself must compute the sums.
+// A plan for `fusion`, an attention or a convolution with sums, if a library accepts it by rule. Otherwise nullopt.
+// Without `may_measure`, the library itself must compute the sums.
 std::optional<FusionPlan> LibraryPlanOfRegion(const Instruction& fusion, Device& device, const LibraryOptions& options,
                                               bool may_measure);
 
-// For autotuning: at most `most` plans for each library in the order of preference, with its default choice.
+// For autotuning: at most `most` plans for each library, its default choice first, in the order of preference.
 Result<std::vector<KernelPlan>> LibraryPlans(const Instruction& fusion, KernelKind kind, Device& device,
                                              const LibraryOptions& options, int most);
 

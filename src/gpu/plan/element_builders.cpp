@@ -103,7 +103,7 @@ IndexExpr WindowBase(IndexPool& pool, IndexExpr position, IndexExpr w, const Win
   if (window.base_dilation == 1) return Within(pool, dilated, 0, size, conditions);
   const int64_t extent = size == 0 ? 0 : (size - 1) * window.base_dilation + 1;
   const IndexExpr inside = Within(pool, dilated, 0, extent, conditions);
-  // The unclamped index plus a multiple of the dilation is not negative and has a simpler form.
+  // The unclamped index plus a multiple of the dilation is not negative and has a simpler form than the clamped one.
   const int64_t before = std::max<int64_t>(0, window.pad_low);
   const int64_t whole = (before + window.base_dilation - 1) / window.base_dilation * window.base_dilation;
   Require(pool, {pool.Mod(pool.Add(dilated, whole), window.base_dilation), 0, 1}, conditions);

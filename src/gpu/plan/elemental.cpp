@@ -9,7 +9,7 @@
 namespace hlo::gpu {
 namespace {
 
-// Depth of indices computed from other indices.
+// Longest chain of operations that compute indices from each other.
 constexpr int kMostNested = 500;
 
 // The operand's shape: before layout assignment a fusion's parameter may have another layout.

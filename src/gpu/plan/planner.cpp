@@ -181,7 +181,7 @@ std::vector<std::string> TakeUnplannedRegionsApart(Module& module, const DeviceD
   }
   const std::vector<Computation*> sequential = SequentialComputations(module);
   TakeRegionsApart(module, [&](const Instruction& region) -> std::optional<RegionGroups> {
-    // Kernels of segments inside another region belong to it.
+    // Inside another region, a segments region is expanded: its kernels belong to the other region.
     const bool is_launch = std::ranges::find(sequential, &region.computation()) != sequential.end();
     const bool is_segments = RegionOf(region) == "segments";
     if (is_segments && !is_launch) return RegionGroups();
@@ -207,8 +207,8 @@ uint64_t KeyOf(const Instruction& fusion) {
   return key;
 }
 
-// Adapts a plan for `from` to `to`'s instruction names. nullopt if it names an unknown instruction, or has a reason
-// text, which may contain names.
+// Adapts a plan for `from` to `to`'s instruction names. nullopt if the plan names an unknown instruction, or has a
+// reason text, which may contain names.
 std::optional<FusionPlan> Renamed(FusionPlan plan, const Instruction& from, const Instruction& to) {
   if (!plan.slow.empty()) return std::nullopt;
   std::unordered_map<std::string_view, std::string_view> names;

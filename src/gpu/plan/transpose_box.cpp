@@ -34,8 +34,8 @@ bool HasVaryingLoadedIndex(const LoopSpace& space, IndexExpr offset) {
   });
 }
 
-// Loads whose order differs from the outputs'. Empty if they differ from each other, or with nodes other than loads and
-// scalar ops.
+// Loads whose order differs from the outputs'. Empty if their orders differ from each other, or if there are nodes
+// other than loads and scalar ops.
 std::vector<NodeId> MovedLoads(const LoopSpace& space) {
   std::vector<NodeId> moved;
   std::vector<int64_t> order;
