@@ -295,11 +295,11 @@ TEST(ReadAttentionGradient, GivesAReasonIfItDoesNotFit) {
             "'copy' is part of the gradients of its scores");
   EXPECT_EQ(why_not("convert(result)", "convert(queries)"), "");  // The instruction takes the role of the result.
   EXPECT_EQ(why_not("multiply(wide_gradient, wide_result)", "multiply(wide_result, wide_result)"),
-            "its sum for each query reads other gradients");
+            "its sum for each query does not read the gradient of the result that its products read");
   EXPECT_EQ(why_not("constant(0)", "constant(1)"),
             "the value subtracted from the gradients of its scores is not a sum of products");
   EXPECT_EQ(why_not("tuple(of_queries, of_keys, of_values)", "tuple(of_queries, of_keys, of_keys)"),
-            "two of its results are the same");
+            "two of its results are the same gradient");
 }
 
 // ---- cuDNN itself ------------------------------------------------------------------------------------------------

@@ -328,11 +328,12 @@ class Finder {
     for (size_t i = 0; i < found_.state.size(); ++i) {
       if (found_.state[i] == Element::kColumns &&
           found_.loop->shape().element(static_cast<int64_t>(i)).NumElements() % found_.period != 0)
-        return No(Str("the size of element ", i, " of its state is not a multiple of the period, ", found_.period));
+        return No(Str("the size of element ", i, " of its state is not a multiple of ", found_.period,
+                      ", the greatest common divisor of the columns of its products and state"));
       const Instruction& next = body_.root().operand(static_cast<int64_t>(i));
       if (found_.state[i] == Element::kNumber && in_columns(next))
-        return No(
-            Str("element ", i, " of its state is a number that depends on columns, which are spread over blocks"));
+        return No(Str("element ", i,
+                      " of its state is a single number that depends on values whose columns are spread over blocks"));
     }
     for (const Instruction* inst : body_.PostOrder()) {
       if (in_columns(*inst) && (IsFusion(*inst) || inst->Is(Opcode::kCopy)) && !CheckLaunch(*inst)) return false;
@@ -345,7 +346,8 @@ class Finder {
     for (const Instruction* root : FusionRoots(inst)) {
       const Shape& written = (updates_.contains(root) ? root->operand(1) : *root).shape();
       if (written.NumElements() % found_.period != 0)
-        return No(Str("the size of a result of '", inst.name(), "' is not a multiple of the period, ", found_.period));
+        return No(Str("the size of a result of '", inst.name(), "' is not a multiple of ", found_.period,
+                      ", the greatest common divisor of the columns of its products and state"));
     }
     std::vector<bool> of_operands;
     for (const Instruction* operand : inst.operands()) of_operands.push_back(in_columns(*operand));
@@ -456,7 +458,7 @@ std::optional<ClusterShape> ClusterFor(const RecurrentLoop& loop, const DeviceDe
   int blocks = kMostBlocks;
   while (blocks > 1 && loop.period % blocks != 0) blocks /= 2;
   if (blocks == 1) {
-    *why_not = Str("its ", loop.period, " units cannot be divided among blocks");
+    *why_not = Str("its ", loop.period, " units cannot be divided equally among 2, 4 or 8 blocks");
     return std::nullopt;
   }
   const int64_t bytes = SharedBytes(loop, blocks, kThreads / 32);

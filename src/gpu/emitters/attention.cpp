@@ -247,7 +247,7 @@ Result<EmittedKernel> EmitAttention(const EmitRequest& request) {
   const KernelPlan& plan = request.plan;
   TRY(request.Heroes());
   const std::vector<const Instruction*> dots = AttentionDots(request.body);
-  TRY(request.Require(!dots.empty(), "it does not have two products with rows between them"));
+  TRY(request.Require(!dots.empty(), "it does not have two products with reductions of rows between them"));
   TRY(request.RequireBlock(2));
   std::string why_not;
   const auto space = TRY(AttentionSpaceOf(request.body, dots, &why_not));

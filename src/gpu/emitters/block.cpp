@@ -549,7 +549,7 @@ class BlockEmitter {
 Status CheckCluster(const EmitRequest& request, int64_t period) {
   const KernelPlan& plan = request.plan;
   TRY(request.Require(plan.splits <= kMostBlocksOfCluster && period % plan.splits == 0,
-                      Str("its ", period, " units cannot be divided among ", plan.splits, " blocks")));
+                      Str("its ", period, " units cannot be divided equally among ", plan.splits, " blocks")));
   return request.Require(period / plan.splits % plan.vector == 0,
                          Str(period / plan.splits, " columns of a block are not a multiple of vector, ", plan.vector));
 }

@@ -378,7 +378,7 @@ Result<EmittedKernel> EmitFft(const EmitRequest& request) {
   const int64_t lines = request.plan.tile[0], most = LinesOfBlock(*space, step);
   TRY(request.Require(
       lines >= 1 && most % lines == 0 && request.plan.tile[1] == step.length,
-      Str("its tile must have a divisor of ", most, " as lines, and ", step.length, " elements in each")));
+      Str("the lines of its tile must be a divisor of ", most, ", with ", step.length, " elements in each line")));
   return Lines(*space, request).Emit();
 }
 

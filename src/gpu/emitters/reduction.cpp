@@ -572,7 +572,7 @@ Result<std::unique_ptr<ReductionSpace>> SpaceFor(const EmitRequest& request, Rol
   TRY(request.Require(space != nullptr, why_not));
   TRY(request.Require(
       !space->variables.empty() && space->minor().role == minor_role,
-      minor_role == Role::kReduced ? "it keeps the minor dimension" : "it reduces the minor dimension"));
+      minor_role == Role::kReduced ? "it does not reduce the minor dimension" : "it reduces the minor dimension"));
   TRY(request.RequireBlock(2));
   const int64_t minor = space->minor().size, warps = plan.threads / 32;
   TRY(request.Require(minor % plan.vector == 0,

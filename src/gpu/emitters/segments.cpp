@@ -150,7 +150,7 @@ class AlikeEmitter {
       const FusionBody::Leaf& leaf = body.leaves()[node.leaf];
       if (const auto group = groups.find(leaf.operand); group != groups.end()) {
         TRY(region_.request().Require(node.offset == space.minor().e,
-                                      "its equal kernels must read arrays in the order of their elements"));
+                                      "kernels that share code must read their arrays in the order of the elements"));
         loads->emplace(id, group->second);
       } else if (!ones->contains(node.leaf)) {
         TRY(AddOperand(largest_, leaf.operand));
@@ -336,7 +336,8 @@ Result<EmittedKernel> EmitSegments(const EmitRequest& request) {
   const SegmentLaunch launch = LaunchOf(region.source());
   TRY(request.RequireBlock(launch.alike.empty() ? 0 : 1));
   for (const int64_t elements : request.plan.tile)
-    TRY(request.Require(elements % request.plan.threads == 0, "its tile must be a multiple of its threads"));
+    TRY(request.Require(elements % request.plan.threads == 0,
+                        "its tile must be a multiple of the number of its threads"));
   Joiner joiner(region);
   auto count = std::ssize(launch.others);
   for (const Instruction* other : launch.others) joiner.Add(TRY(EmitOther(region, *other, joiner.scratches())));

@@ -20,9 +20,10 @@ Status CheckShape(const EmitRequest& request, const SortSpace& space) {
                           " threads its part")));
   TRY(request.Require(shape.digits == 1 || shape.walkers() == 1 || (shape.digits <= 256 && shape.chunk <= 32),
                       "with digits, a thread can have at most 32 keys of a tile and at most 256 digits"));
-  TRY(request.Require(!shape.selects() || (shape.slack > 0 && shape.digits > 1 && shape.walkers() == 1 &&
-                                           0 < space.kept && space.kept <= shape.tile),
-                      "selecting the first of a tile needs one thread, digits, and room for more elements"));
+  TRY(request.Require(
+      !shape.selects() ||
+          (shape.slack > 0 && shape.digits > 1 && shape.walkers() == 1 && 0 < space.kept && space.kept <= shape.tile),
+      "selecting the first elements needs one thread for a tile, digits, and room for more than the kept elements"));
   return request.Require(shape.digits == 1 || space.HasDigits(), "sorting by digits needs a comparator of one key");
 }
 

@@ -342,7 +342,7 @@ class Reader {
     }
     if (SizesOf(shares) != SizesOf(scores_->shape()) || summed < 0 || InScores(shares, summed) != row_ ||
         larger != common)
-      return No("its second product has other dimensions than its first");
+      return No("the dimensions of its second product do not match those of its scores");
     if (!Operand(&problem_.value, value, places, false, "value")) return false;
     if (bias_ != nullptr && !ReadBias()) return false;
     return true;

@@ -90,7 +90,7 @@ class Reader {
       dots.push_back(inst);
     }
     if (inner.size() != 2 || outer.size() != 3)
-      return No("it does not have two products and three that depend on them");
+      return No("it does not have two products, and three more products that depend on these");
     return ReadShares(inner, outer) && ReadSlopes(outer) && ReadTensors() && ReadResults();
   }
 
@@ -177,14 +177,15 @@ class Reader {
       const int number = DependsOn(product.dot->operand(0), *slopes_.dot) ? 0 : 1;
       const Instruction& value = WithoutConverts(product.dot->operand(number));
       if (slope != nullptr && slope != &value)
-        return No("the gradients of its scores are different values in its last products");
+        return No("the gradients of its queries and of its keys are computed from different gradients of its scores");
       slope = &value;
       const bool sums_queries = product.SummedOf(number) == query_dim_;
       (sums_queries ? of_key_ : of_query_) = product;
       (sums_queries ? key_slope_ : query_slope_) = number;
     }
     if (of_key_.dot == nullptr || of_query_.dot == nullptr)
-      return No("its last products do not sum over queries and over keys");
+      return No(
+          "the gradients of its scores are not summed over the queries in one product and over the keys in another");
     std::vector<const Instruction*> pending = {slope};
     const Instruction* less = nullptr;
     int shares = 0;
@@ -278,17 +279,20 @@ class Reader {
     const Dims in_order = Numbers(scores_.batch);
     if (of_value_.BatchOf(share_number_) != in_order || of_key_.BatchOf(key_slope_) != in_order ||
         of_query_.BatchOf(query_slope_) != in_order)
-      return No("its last products have other batch dimensions than its first");
+      return No("the products for its gradients have other batch dimensions than its scores");
     if (of_value_.SummedOf(share_number_) != query_dim_ || of_query_.SummedOf(query_slope_) != key_dim_ ||
         !IsSame(gradient, problem_.gradient) || !IsSame(again_query, problem_.query) ||
         !IsSame(again_key, problem_.key))
-      return No("its products do not read the same operands");
+      return No(
+          "the products for its gradients do not read the query, key and gradient of the result that its first two "
+          "products read");
     const int first = IsSame(row_terms_[0], problem_.gradient) ? 0 : 1;
-    if (!IsSame(row_terms_[first], problem_.gradient)) return No("its sum for each query reads other gradients");
+    if (!IsSame(row_terms_[first], problem_.gradient))
+      return No("its sum for each query does not read the gradient of the result that its products read");
     problem_.result = row_terms_[1 - first];
     const bool fits =
         problem_.result.dims == problem_.gradient.dims && problem_.statistics.dims[2] == problem_.queries();
-    return fits || No("its operands have different dimensions");
+    return fits || No("the dimensions of its result, gradient of the result and statistics do not match");
   }
 
   bool ReadResults() {
@@ -310,7 +314,7 @@ class Reader {
         at = &at->operand(0);
       }
       const auto found = std::ranges::find_if(products, [&](const Product* product) { return product->dot == at; });
-      if (found == products.end()) return No("a result is not one of its last products");
+      if (found == products.end()) return No("a result is not the gradient of its query, key or value");
       const auto which = found - products.begin();
       const Product& product = **found;
       const Dims lies = LayoutStrides(shape);
@@ -323,7 +327,7 @@ class Reader {
       *tensors[which] = Tensor(view, Numbers(product.batch), row, column);
       problem_.numbers[which] = i;
     }
-    return std::ranges::min(problem_.numbers) >= 0 || No("two of its results are the same");
+    return std::ranges::min(problem_.numbers) >= 0 || No("two of its results are the same gradient");
   }
 
   const Instruction& fusion_;

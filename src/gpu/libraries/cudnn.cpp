@@ -282,7 +282,7 @@ Result<LibraryAnswer> MakeCall(const Api& api, const Contraction& contraction, c
   TRY(device.MakeCurrent());
   OnDevice& on = *TRY(On(api, device));
   auto call = std::make_unique<CudnnCall>(api, prepared, options.allow_tf32);
-  std::string why_not = "cuDNN gives weights in an order of its own";
+  std::string why_not = "cuDNN stores the gradient of weights in another memory order";
   for (const Attempt& attempt : Attempts(prepared, wanted)) {
     const bool own_sums = !attempt.is_whole && !prepared.problem.sums.empty();
     const bool with_epilogue = attempt.is_whole || own_sums;

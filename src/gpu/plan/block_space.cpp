@@ -171,7 +171,7 @@ class Finder {
       const ElementNode& node = space->graph.node(id);
       if (node.kind != ElementNode::Kind::kGiven) continue;
       if (part->sum >= 0 || space->pool.Dot(node.index, LayoutStrides(dot.shape())) != place)
-        FAIL(UnsupportedAt(inst, "U103", "a product in a cluster must be used only at its own index"));
+        FAIL(UnsupportedAt(inst, "U103", "in a cluster, a product must be read at the index of the computed element"));
       part->sum = id;
     }
     part->loops.push_back(std::move(space));
@@ -280,7 +280,7 @@ Result<std::unique_ptr<BlockSpace>> BlockSpaceOf(const Instruction& region, bool
   std::optional<RecurrentLoop> recurrent;
   if (in_cluster) {
     const Instruction* const loop = OnlyLoopOf(region);
-    std::string why_not = "it has more than a loop";
+    std::string why_not = "it has several loops, or a kernel outside the loop";
     if (loop != nullptr) recurrent = RecurrentLoopOf(*loop, &why_not);
     if (!recurrent) FAIL(UnsupportedAt(region, "U103", Str("a cluster of blocks cannot share it: ", why_not)));
   }

@@ -73,7 +73,7 @@ struct FlatKind {
 Result<PlanAnswer> PlanNothing(PlanRequest&) { return PlanAnswer{}; }
 constexpr FlatKind kFlatKinds[] = {
     {"rows", PlanRows, "it has no long reduction whose result is used along the reduced row"},
-    {"attention", PlanAttentionOfRegion, "it does not have two products with rows between them", true},
+    {"attention", PlanAttentionOfRegion, "it does not have two products with reductions of rows between them", true},
     {"product", PlanProductOfRegion, ""},
     // Only libraries have such kernels.
     {"statistics", PlanNothing, "", true},

@@ -91,7 +91,7 @@ Result<std::unique_ptr<RowsSpace>> RowsSpaceBuilder::SpaceOver(std::vector<int> 
     }
   }
   if (HasNoOtherLongFold(*space)) return space;
-  No("each of its elements combines many other elements");
+  No("besides its reductions of rows, it has a product or another long sum");
   return nullptr;
 }
 

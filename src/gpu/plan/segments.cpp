@@ -301,7 +301,8 @@ SegmentLaunch LaunchOf(const Instruction& region) {
 Result<PlanAnswer> PlanSegments(PlanRequest& request) {
   const Instruction& region = request.body().source();
   if (RegionOf(region) != "segments") return PlanAnswer{};
-  if (!request.device().is_gpu) FAIL(UnsupportedAt(region, "U103", "on a host, kernels side by side run one by one"));
+  if (!request.device().is_gpu)
+    FAIL(UnsupportedAt(region, "U103", "on a host, the kernels of this region run one by one"));
   const std::vector<Launch> launches = LaunchesOf(region, request.device());
   if (!IsOneLaunch(region, launches))
     FAIL(UnsupportedAt(region, "U103", "the kernels of this region do not fit one launch, so they run one by one"));
