@@ -214,7 +214,7 @@ class AttentionKernel {
     EmittedKernel kernel =
         std::move(frame_).Finish(tiles_.by_matrix_units ? "attention, matrix units" : "attention, tiled");
     passes_.AddChains(kernel.precision);
-    // Roundings that matrix units lose for each term (mma.h).
+    // Matrix units lose at most this many roundings for each term (mma.h).
     constexpr int64_t kLost = 3;
     const auto add = [&](const Instruction& dot, int64_t terms) {
       const PrimitiveType type = dot.shape().type();

@@ -125,7 +125,6 @@ class ByMatrixUnits : public BlockProduct {
   KernelBuilder& k_;
   const MmaShape shape_;
   const int64_t lines_, columns_;
-  // Fragments of 16 lines and 8 columns.
   std::vector<SumFragment> sums_;
 };
 

@@ -47,7 +47,7 @@ void ClusterProduct::LoadWeights(const Array& weights, int width) {
   if (!product_.weights_by_column) {
     return columns_.ForEach(elements, width, [&](Value i) { weights_.Store(i, weights.Load(columns_.At(i))); });
   }
-  // Neighbours in memory are terms of one column.
+  // In memory, the weights are [column][term].
   columns_.ForEach(elements, 1, [&](Value i) {
     const Value column = i / product_.terms, term = i % product_.terms;
     weights_.Store(term * own_columns_ + column, weights.Load(columns_.At(column) * product_.terms + term));

@@ -1,5 +1,4 @@
-// Distributes a recurrent loop over the blocks of a cluster (ir/recurrent_loop.h). Each block computes some elements,
-// and keeps its columns of the weights in shared memory.
+// Distributes a recurrent loop over the blocks of a cluster (ir/recurrent_loop.h).
 #ifndef HLO_GPU_EMITTERS_CLUSTER_PRODUCT_H_
 #define HLO_GPU_EMITTERS_CLUSTER_PRODUCT_H_
 

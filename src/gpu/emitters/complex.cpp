@@ -44,7 +44,7 @@ Number Choose(Value condition, Number x, Number y) {
 Number Real(Value real) { return {real, Like(real, 0.0)}; }
 Number To(Type type, Number x) { return {Convert(x.real, type), Convert(x.imag, type)}; }
 
-// Factors out the larger part, because its square may overflow in c128.
+// |z|. The larger part is factored out, because its square may overflow in c128.
 Value Size(Number z) {
   const Value a = Abs(z.real), b = Abs(z.imag), large = Max(a, b), ratio = Min(a, b) / large;
   const Value size = Select(large == 0.0, large, large * Sqrt(1.0 + ratio * ratio));
@@ -91,7 +91,7 @@ Number QuotientOfExtremes(Number x, Number y) {
   return Number{x.real * by, x.imag * by} / Number{y.real * by, y.imag * by};
 }
 
-// If the angle is not finite, exp(-inf) is 0, and exp(inf) is infinite (C, annex G).
+// With an imaginary part that is not finite, exp(-inf) is 0, and exp(inf) is infinite (C, annex G).
 Number ExpOf(Number z) {
   const Value size = Exp(z.real);
   const Number found = {size * Cos(z.imag), ZeroOrTimes(Sin(z.imag), size)};
@@ -121,8 +121,8 @@ Number Log1pOf(Number z) {
   return {Select(is_near, near, LogOfSize(more)), Atan2(z.imag, more.real)};
 }
 
-// sqrt((|z| + |real|) / 2) does not cancel. The other part is |imag| divided by twice this root. This takes more bits
-// than subnormals have, so small numbers are scaled up. Large ones are scaled down, because |z| may overflow.
+// sqrt((|z| + |real|) / 2) does not cancel. The other part is |imag| divided by twice this root. The division takes
+// more bits than subnormals have, so small numbers are scaled up. Large ones are scaled down, because |z| may overflow.
 Number SqrtOf(Number z) {
   const Value one = Like(z.real, 1.0), larger = Max(Abs(z.real), Abs(z.imag));
   const Value is_small = larger < 0x1p-1000, is_large = larger > 0x1p1000;
@@ -157,7 +157,7 @@ Number Expm1Of(Number z) {
   return Choose(z.imag == 0.0, {Expm1(z.real), z.imag}, found);
 }
 
-// The result is 1 if the exponent is 0 or the base is 1, even if the other number is NaN.
+// 1 if the exponent is 0 or the base is 1, even if the other number is NaN.
 Number PowerOf(Number x, Number y) {
   const Value is_real = y.imag == 0.0, rises = y.real > 0.0;
   const Number zero = Real(Like(x.real, 0.0)), one = Real(Like(x.real, 1.0)), infinity = Real(Like(x.real, kInfinity));

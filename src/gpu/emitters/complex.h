@@ -13,7 +13,6 @@ namespace hlo::gpu {
 // `parts` has the parts of each operand in turn. A real operand has one part.
 std::vector<kernel::Value> EmitComplex(const Instruction& inst, std::span<const kernel::Value> parts);
 
-// sum + a * b
 std::vector<kernel::Value> AddComplexProduct(std::span<const kernel::Value> sum, std::span<const kernel::Value> a,
                                              std::span<const kernel::Value> b);
 

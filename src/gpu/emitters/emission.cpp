@@ -181,7 +181,7 @@ Value Emission::All(std::span<const IndexCondition> conditions) {
   return all ? all : k_.Constant(Type::kPred, int64_t{1});
 }
 
-// In this scope, clamps made for these conditions have no effect.
+// Records that clamps made for these conditions have no effect in this scope.
 void Emission::Assume(std::span<const IndexCondition> conditions) {
   for (const IndexCondition& condition : conditions) {
     const auto& node = pool_[condition.expression];

@@ -30,8 +30,8 @@ class Emission {
     Emission& emission_;
   };
 
-  // The contents of a scope. Leave returns them, and Enter opens the scope with them again. Emitters alternate in this
-  // way between several steps of a tile.
+  // The contents of a scope, with which Enter opens it again after Leave. Emitters so alternate between the steps of a
+  // tile.
   struct ScopeData {
     std::map<int32_t, kernel::Value> expressions;
     std::map<NodeId, std::vector<kernel::Value>> nodes;

@@ -66,7 +66,7 @@ struct EmittedKernel {
 struct EmitRequest {
   const FusionBody& body;
   const KernelPlan& plan;
-  std::string suffix;  // Appended to the kernel's name.
+  std::string suffix;
   int64_t number = 0;  // Index of the kernel in the fusion's plan, which has `count` kernels.
   int64_t count = 1;
 

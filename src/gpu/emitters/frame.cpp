@@ -13,7 +13,6 @@ namespace {
 using kernel::Array;
 using Kind = ElementNode::Kind;
 
-// Literals of at most this many elements are tables in the code.
 constexpr int64_t kTableElements = 64;
 
 // Bounds the intermediate values of e. Sums are added in any order, so terms' magnitudes are added.
@@ -77,7 +76,7 @@ void CountIndices(const ElementGraph& graph, std::span<const NodeId> needed, ker
 }
 
 void AddPromises(const ElementGraph& graph, std::span<const NodeId> needed, PrecisionPlan& precision) {
-  // Only dots, convolutions and functions contain fma.
+  // Kernels use fma only in dots, convolutions and functions.
   precision.contract = false;
   for (const NodeId id : needed) {
     const ElementNode& node = graph.node(id);

@@ -1,4 +1,4 @@
-// The emitter of loops: one thread computes a few neighbours of every output.
+// One thread computes a few neighbours of every output.
 #include "gpu/emitters/loop.h"
 
 #include <algorithm>
@@ -87,7 +87,6 @@ std::vector<Array> MakeOutputs(const IterationSpace& space, std::span<const Node
     arrays.push_back(output.in_place_leaf >= 0 ? frame.InPlaceOutput(*output.root, output.in_place_leaf)
                                                : frame.Output(*output.root));
   }
-  // A leaf may share an output's buffer if each thread reads only the element that it overwrites.
   std::map<int, std::vector<IndexExpr>> reads;
   for (const NodeId id : space.graph.Reachable(needed)) {
     const ElementNode& node = space.graph.node(id);

@@ -27,7 +27,7 @@ Number LessProduct(Number a, Number x, Number y) {
   return {Fma(x.imag, y.imag, Fma(-x.real, y.real, a.real)), Fma(-x.imag, y.real, Fma(-x.real, y.imag, a.imag))};
 }
 Number Over(Number x, Value y) { return x.imag ? Number{x.real / y, x.imag / y} : Number{x.real / y, {}}; }
-// Smith's method needs the ratio of the divisor's parts, and no squares.
+// Smith's method (complex.cpp).
 Number operator/(Number x, Number y) {
   if (!y.imag) return Over(x, y.real);
   const Value by_real = Abs(y.real) >= Abs(y.imag);

@@ -154,7 +154,6 @@ class MatrixProduct : public TiledProduct {
 
   const MmaShape shape_;
   const int64_t rows_of_warp_;
-  // Fragments of 16 rows and 8 columns.
   std::vector<SumFragment> sums_;
   // 16 rows of each warp, before they are stored.
   Array rows_;

@@ -331,7 +331,7 @@ class PackedProduct {
   // Types of the result, of sums and (type_) of factors.
   const Type declared_, sum_type_;
   const int64_t of_element_;    // Terms in an element of a panel.
-  const int64_t exact_panels_;  // Panels of integers whose sum is exact in f32.
+  const int64_t exact_panels_;  // Number of panels whose sums of integers are exact in f32.
   const bool in_floats_;
   const Type type_;
   const int64_t tile_rows_, tile_columns_, panel_, warps_, warp_rows_;
@@ -339,7 +339,7 @@ class PackedProduct {
   const int64_t positions_of_panel_;
   // Panels are transposed if the operand is contiguous along rows (lhs) or terms (rhs).
   const bool lhs_is_transposed_, rhs_is_transposed_;
-  const int64_t lhs_pitch_, rhs_pitch_;  // Distance between the lines of a panel.
+  const int64_t lhs_pitch_, rhs_pitch_;
   KernelFrame frame_;
   KernelBuilder& k_;
   Emission& emission_;

@@ -22,7 +22,7 @@ Result<const Instruction*> ProductOf(const EmitRequest& request) {
 }
 
 kernel::Type SumTypeOf(const Instruction& product) {
-  // A sum of u32 may exceed s64.
+  // A sum of products of u32 may exceed s64.
   if (Saturates(product)) return IsSigned(product.shape().type()) ? kernel::Type::kS64 : kernel::Type::kU64;
   const kernel::Type declared = KernelTypeOf(product.shape().type());
   if (kernel::IsInteger(declared) && kernel::Bits(declared) < 32) return kernel::Type::kS32;

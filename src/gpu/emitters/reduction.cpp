@@ -406,7 +406,7 @@ class TransposedRowKernel {
   ReductionBody body_;
 };
 
-// A strip of neighbouring columns has one or several blocks. As many warps as it needs form a group. Groups fold
+// A strip of neighbouring columns has one or several blocks. As many warps as a strip needs form a group. Groups fold
 // different rows.
 class ColumnKernel {
  public:

@@ -61,7 +61,6 @@ class ScanBody {
   Values Initial() { return Accumulators(&ScanSpace::Hero::initial); }
   Values Terms() { return Accumulators(&ScanSpace::Hero::inputs); }
 
-  // `before` comes first in the order of the scan.
   Values Combine(std::span<const Value> before, std::span<const Value> after) {
     Values results;
     size_t next = 0;
@@ -304,7 +303,6 @@ class RowScan {
     });
   }
 
-  // Sums before this warp's elements.
   Values PrefixOfWarp(const std::vector<Variable>& carry) {
     if (by_warp_ || warps_ == 1) return Get(carry);
     const std::vector<Variable> prefix = body_.MakeVariables(Get(carry));

@@ -1,5 +1,5 @@
-// The emitter of scatters. Updates are made in the order of the indices, so the bits are the same each time, even for
-// equal indices. Threads share a window's elements, blocks share window starts.
+// Updates are made in the order of the indices, so the bits are the same each time, even for equal indices. Threads
+// share a window's elements, blocks share window starts.
 #include "gpu/plan/scatter_space.h"
 
 #include <functional>
@@ -49,7 +49,7 @@ class Scatter {
 
  private:
   struct Place {
-    // A window that does not fit is left out.
+    // Whether the window fits. Other windows are left out.
     Value fits;
     // Offset of the window in the result.
     Value start;

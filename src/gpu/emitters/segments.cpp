@@ -29,7 +29,6 @@ using kernel::Type;
 using kernel::Value;
 using Place = std::pair<int64_t, ShapeIndex>;  // An array in an operand of the region.
 
-// The region's operands and results that its kernels read and write.
 class Region {
  public:
   explicit Region(const EmitRequest& request) : request_(request), region_(request.body.source()) {

@@ -9,7 +9,6 @@
 
 namespace hlo::gpu {
 
-// The i-th element's key and carried data.
 struct DigitSource {
   std::function<kernel::Value(kernel::Value i)> key, carried;
 };

@@ -54,9 +54,9 @@ class SortKernel {
   // The number of the radix pass, which is a parameter of the kernel.
   Value pass() const { return pass_; }
 
-  // Calls `body` for each walker's part of [0, count()). If the whole tile is one chunk (SortShape), the block is the
-  // only walker, and `body` runs at block level. Otherwise each thread is a walker, and `body` runs in a phase. If
-  // `alone` is true, the first walker gets the whole tile.
+  // Calls `body` for each walker's part of [0, count()). If a chunk is the whole tile (SortShape), the only walker is
+  // the block, at block level. Otherwise each thread is a walker, in a phase. If `alone` is true, the first walker gets
+  // the whole tile.
   void Walk(const RangeBody& body, Value alone = Value());
   void ForEach(Value count, const IndexBody& body);
   // Replaces each kU32 of [begin, begin + entries) by the sum of the entries before it.

@@ -1,5 +1,6 @@
-// Sorting by digits of keys, the lowest first, with one walker for each tile (sort_kernel.h). The sum of all counts
-// before a count, by digit and then tile, is its first key's place. Keys are moved in order, so every pass is stable.
+// Sorting by digits of keys, the lowest first, with one walker for each tile (sort_kernel.h). Counts are ordered by
+// digit and then tile. The sum of those before a count is the place of its first key. Keys are moved in order, so every
+// pass is stable.
 #include "gpu/emitters/sort_digits.h"
 
 namespace hlo::gpu {

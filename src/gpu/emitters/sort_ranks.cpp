@@ -473,8 +473,8 @@ class DigitPass {
   MovedKeys moved_;
   RankedTile ranked_;
   int part_;
-  // By digit of the thread: the number of its keys in the earlier tiles counted so far, the first of these tiles, and
-  // whether to continue.
+  // For each digit of the thread: the number of its keys in the earlier tiles counted so far, the first of these tiles,
+  // and whether to continue.
   Slot before_, first_tile_, waits_;
   Slot waiting_;
 };

@@ -1,7 +1,6 @@
 // Selects the first k of each line without sorting the rest. When the room for candidates is full, they are sorted by
 // digits and the first k stay. From then on only keys that precede the last of these are candidates, so the first of
-// equal keys stay. Vector instructions skip chunks without such keys. Tiles of a line store their first k in scratch
-// memory, and a last kernel selects among them.
+// equal keys stay. Vector instructions skip chunks without such keys.
 #include <algorithm>
 
 #include "gpu/emitters/sort_digits.h"

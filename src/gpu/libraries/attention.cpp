@@ -116,7 +116,7 @@ int64_t CountsAlong(const Instruction& inst, const Dims& place) {
 struct Side {
   const Instruction* operand = nullptr;
   Dims batch, contracting, free;
-  int64_t before = 0;  // Dimensions of the result before the operand's free dimensions.
+  int64_t before = 0;  // Number of result dimensions before the operand's free dimensions.
 };
 Side SideOf(const Instruction& dot, int number) {
   const auto& attrs = dot.attrs<DotAttrs>();

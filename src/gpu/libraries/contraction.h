@@ -38,8 +38,8 @@ struct ResultSum {
 
 struct Contraction {
   const Instruction* product;
-  View lhs, rhs;  // In the dimensions of the product's operands.
-  View result;    // In the dimensions of the product.
+  View lhs, rhs;  // With the dimensions of the product's operands.
+  View result;    // With the dimensions of the product.
   std::vector<EpilogueStep> epilogue;
   int64_t stored = 0;  // Result number of the product after its epilogue.
   std::vector<ResultSum> sums;

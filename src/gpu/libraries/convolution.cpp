@@ -30,7 +30,7 @@ bool IsBroadcast(const ConvolutionTensor& tensor) {
 }
 
 // A gradient of weights is computed like a forward convolution, but sums over the batch, which is usually outermost. If
-// batch or features have one element, the order in the text decides.
+// batch or features have one element, the order of these dimensions decides.
 bool IsWeightGradient(const Contraction& contraction, const ConvolutionAttrs& attrs) {
   if (attrs.feature_group_count != 1) return false;
   if (attrs.batch_group_count != 1) return true;
@@ -141,8 +141,8 @@ ConvolutionAnswer ReadConvolution(const Contraction& contraction) {
     problem.kind = ConvolutionKind::kWgrad;
     problem.groups = attrs.batch_group_count;
   } else {
-    // Gradients of images have dilated inputs or negative padding. Others equal a forward convolution with reversed
-    // weights.
+    // Gradients of images have dilated inputs or negative padding. Other gradients of images equal a forward
+    // convolution with reversed weights.
     problem.kind = dilated || cut ? ConvolutionKind::kDgrad : ConvolutionKind::kFprop;
     problem.groups = attrs.feature_group_count;
     if (problem.kind == ConvolutionKind::kDgrad && problem.groups != 1)

@@ -1,11 +1,4 @@
-// The graph of an attention:
-//
-//   scores  = query * key    [batch, heads, queries, keys], f32
-//   scaled  = scores * scale + bias
-//   masked  = scaled for keys at or before the query, else the mask's constant
-//   e       = exp(masked - max over keys)
-//   result  = (e / sum over keys of e) * value
-//
+// The graph of an attention computes the formula of attention.h with scores in f32, minus their maximum over the keys.
 // cuDNN 9 recognises an attention only with the log of the sum plus the maximum, so the graph also computes that.
 // Shares are rounded to the operands' type, which the second product requires.
 //

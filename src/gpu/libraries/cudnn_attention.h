@@ -14,8 +14,8 @@
 
 namespace hlo::gpu {
 
-// "" if cuDNN is used without a measurement: for 16-bit floats with at least 64 queries or a MiB of scores. This rule
-// has not been measured on a device.
+// The reason against cuDNN without a measurement. "" for 16-bit floats with at least 64 queries or a MiB of scores.
+// This rule has not been measured on a device.
 std::string WhyNotByRule(const AttentionProblem& problem);
 std::string WhyNotByRule(const AttentionGradientProblem& problem);
 

@@ -96,7 +96,7 @@ Result<std::shared_ptr<const Choice>> ChooseOnce(OnDevice& on, const std::string
                                                  const std::function<Result<Graph>(const Where&)>& make,
                                                  const Terms& terms, const LibraryOptions& options);
 
-// `choice`, or the same engine made for another device or handle.
+// `choice` if `on` owns its handle. Otherwise the same engine, made for `on`.
 Result<std::shared_ptr<const Choice>> ChoiceOn(OnDevice& on, const std::shared_ptr<const Choice>& choice,
                                                const std::string& key,
                                                const std::function<Result<Graph>(const Where&)>& make,

@@ -18,7 +18,7 @@ void AddMain(Module& module, Computation& fused, const std::vector<Shape>& shape
   module.SetEntry(main);
 }
 
-// Removes dead instructions and parameters. Returns the numbers of the remaining parameters.
+// Returns the numbers of the remaining parameters.
 std::vector<int64_t> RemoveDead(Computation& computation) {
   const std::vector<Instruction*> order = computation.PostOrder();
   for (size_t i = order.size(); i-- > 0;) {

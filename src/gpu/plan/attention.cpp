@@ -1,5 +1,4 @@
-// The planner of attention: a product of queries and keys, passes over its rows (such as a softmax), and a product of
-// these with values.
+// The planner of attention (attention_space.h).
 #include <algorithm>
 
 #include "base/text.h"

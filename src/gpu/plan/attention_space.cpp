@@ -239,7 +239,7 @@ bool FitsMatrixUnits(const AttentionSpace& space) {
 }
 
 AttentionTiles TilesOf(const AttentionSpace& space, const KernelPlan& plan) {
-  constexpr int64_t kSpare = 8;  // Padding with which eight lines of 16 bytes start in different banks.
+  constexpr int64_t kSpare = 8;  // See emitters/matrix_contraction.cpp.
   const bool by_units = plan.algorithm == kMatrixUnits;
   AttentionTiles tiles;
   tiles.by_matrix_units = by_units;

@@ -1,4 +1,4 @@
-// The iteration space of an attention kernel: a matrix product, passes over its rows, and a product with these rows.
+// The iteration space of an attention kernel.
 #ifndef HLO_GPU_PLAN_ATTENTION_SPACE_H_
 #define HLO_GPU_PLAN_ATTENTION_SPACE_H_
 

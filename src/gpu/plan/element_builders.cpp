@@ -1,4 +1,3 @@
-// Builders of the nodes of an element graph.
 #include <algorithm>
 #include <bit>
 

@@ -1,4 +1,3 @@
-// The planner of ffts: one kernel for each dimension, or two if its lines are too long for a block.
 #include <algorithm>
 
 #include "gpu/plan/fft_space.h"

@@ -13,9 +13,8 @@ using kernel::CeilDiv;
 constexpr int kWavesOfBlocks = 4;
 constexpr int64_t kMostThreads = 256;
 
-// Numbers of row and column reductions. A row of at most `warp_lanes` vectors gets a warp, a longer one a block. If
-// columns are narrow, a block's warps take different rows. On a GPU they also do so if columns would leave threads
-// idle, because few threads have too few loads in flight.
+// Numbers of row and column reductions. If columns are narrow, a block's warps take different rows. On a GPU they also
+// do so if columns would leave threads idle, because few threads have too few loads in flight.
 struct ReductionNumbers {
   int64_t warp_lanes;
   int64_t unroll;

@@ -1,4 +1,3 @@
-// The planner of kernels that factor a matrix or solve triangular systems.
 #include <algorithm>
 
 #include "gpu/plan/launch_shape.h"

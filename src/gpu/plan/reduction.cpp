@@ -1,4 +1,3 @@
-// Planners of reductions.
 #include <algorithm>
 
 #include "base/text.h"

@@ -1,4 +1,3 @@
-// The planner of stitched rows (RowsSpace).
 #include <algorithm>
 #include <set>
 

@@ -47,7 +47,6 @@ struct RowsSpace : IterationSpace {
   std::vector<Kept> KeptOf(const std::vector<std::string>& names) const;
 };
 
-// Builds the space from the reduces that the kernel computes.
 class RowsSpaceBuilder {
  public:
   RowsSpaceBuilder(const FusionBody& body, const std::vector<const Instruction*>& heroes, std::string* why_not);

@@ -1,4 +1,3 @@
-// The planner of scatters.
 #include <algorithm>
 #include <cstdint>
 

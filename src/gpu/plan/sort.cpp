@@ -1,4 +1,3 @@
-// The planner of sorts and topk.
 #include <algorithm>
 #include <bit>
 

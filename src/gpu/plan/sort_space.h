@@ -72,12 +72,12 @@ enum class SortStep : uint8_t {
   kMergeTiles,
   kMergeRuns,
   kRadixLines,
-  kRadixCount,    // Counts each digit in each tile.
+  kRadixCount,
   kRadixOffsets,  // Computes the destinations of each tile's digits.
   kRadixMove,
   kRadixDigits,  // Computes each digit's first destination in the line, for all passes.
   kRadixPass,    // Moves keys to their destinations, after those of earlier tiles.
-  kSelectTiles,  // Selects the first elements of a tile.
+  kSelectTiles,
   kSelectLines,  // Selects the first elements of a line, or of its tiles' selections.
 };
 std::string_view ToString(SortStep step);
