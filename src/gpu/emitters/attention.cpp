@@ -1,5 +1,4 @@
-// The emitter of attention (plan/attention_space.h). A block computes lines with the same keys and values. Its shared
-// memory contains:
+// A block computes lines with the same keys and values. Its shared memory contains:
 //
 //   query     [lines][terms]
 //   scores    [lines][keys]      the first product, for some keys at a time. Then a warp for each line runs the

@@ -97,7 +97,7 @@ class BlockEmitter {
     else home = array;
   }
 
-  // With `is_shared`, the array must be in shared memory, which the plan has reserved.
+  // With `is_shared`, the array is in shared memory, which the plan has reserved.
   Array MakeArray(const Shape& shape, bool is_shared = false) {
     const Type type = KernelTypeOf(shape.type());
     const int64_t elements = shape.NumElements(), bytes = (elements * kernel::Bytes(type) + 15) / 16 * 16;

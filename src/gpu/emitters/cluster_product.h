@@ -9,8 +9,8 @@
 
 namespace hlo::gpu {
 
-// The columns whose elements this block computes. Open, ForEach and Gather are called at block level. The values that
-// rank and At return may also be used at lower levels.
+// The columns that this block computes. Open, ForEach and Gather are called at block level. Values of rank and At may
+// also be used at lower levels.
 class ClusterColumns {
  public:
   ClusterColumns(kernel::KernelBuilder& k, int64_t period) : k_(k), period_(period), own_(period / k.cluster()) {}
@@ -44,7 +44,7 @@ class ClusterProduct {
   // Must be called once, before Multiply.
   void LoadWeights(const kernel::Array& weights, int width);
   void Multiply(const kernel::Array& left, const kernel::Array& sums) const;
-  // The sum that is element `i` of this block's part of the product. Called at thread level.
+  // Element `i` of this block's part of the product. Called at thread level.
   kernel::Value Sum(const kernel::Array& sums, kernel::Value i) const;
 
  private:

@@ -1,5 +1,5 @@
-// The emitter of dot and convolution with an elementwise epilogue, by GPU threads. Other emitters use matrix units or
-// are for hosts (product.h, tiled_product.h).
+// Dot and convolution with an elementwise epilogue, by GPU threads. Other emitters use matrix units or are for hosts
+// (product.h, tiled_product.h).
 #include "gpu/plan/contraction_space.h"
 
 #include <functional>

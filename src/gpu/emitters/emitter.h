@@ -67,7 +67,7 @@ struct EmitRequest {
   const FusionBody& body;
   const KernelPlan& plan;
   std::string suffix;
-  int64_t number = 0;  // Index of the kernel in the fusion's plan, which has `count` kernels.
+  int64_t number = 0;  // Index in the fusion plan's `count` kernels.
   int64_t count = 1;
 
   // Error C001 with `what`, unless `holds`.

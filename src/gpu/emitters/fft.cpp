@@ -1,8 +1,8 @@
-// The emitter of ffts. A block transforms lines in shared memory, which holds real and imaginary parts in two halves
-// each. Each step of Stockham's algorithm reads one half and writes the other, without reordering. Each line is a
-// matrix: first its columns are transformed, then its rows. Threads process adjacent elements of the columns of all
-// lines, so that runs of accesses have the same root. Source: Van Loan, Computational Frameworks for the Fast Fourier
-// Transform, 1.7, 3.3 and 4.2.
+// A block transforms lines in shared memory, which holds real and imaginary parts in two halves each. Each step of
+// Stockham's algorithm reads one half and writes the other, without reordering. Each line is a matrix: first its
+// columns are transformed, then its rows. Threads process adjacent elements of the columns of all lines, so that runs
+// of accesses have the same root. Source: Van Loan, Computational Frameworks for the Fast Fourier Transform, 1.7, 3.3
+// and 4.2.
 #include <cmath>
 #include <complex>
 #include <numbers>

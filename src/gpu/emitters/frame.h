@@ -16,8 +16,7 @@
 namespace hlo::gpu {
 
 std::string KernelName(const Instruction& source, std::string_view suffix);
-// Arrays of the constants that are read at varying indices. Small ones are tables in the code, others are parameters
-// with buffers.
+// Arrays of the constants that are read at varying indices: tables in the code if small, else parameters with buffers.
 std::map<const Instruction*, kernel::Array> LiteralArrays(const ElementGraph& graph, std::span<const NodeId> needed,
                                                           kernel::KernelBuilder& k, std::vector<KernelBuffer>& buffers);
 kernel::Array LiteralArray(kernel::KernelBuilder& k, const std::string& name, const Literal& literal,
@@ -36,8 +35,8 @@ class KernelFrame {
   kernel::Array Output(const FusionBody::Root& root);
   // An output of which only some elements are written. The others are those of `leaf`.
   kernel::Array InPlaceOutput(const FusionBody::Root& root, int leaf);
-  // An output that the kernel may also read, because an earlier kernel wrote it, or because it already contains the
-  // leaf `in_place_leaf` (-1: none).
+  // An output that the kernel may also read: an earlier kernel wrote it, or it already contains leaf `in_place_leaf`
+  // (-1: none).
   kernel::Array WrittenOutput(const FusionBody::Root& root, int in_place_leaf);
   kernel::Array Scratch(int id, kernel::Type type, int64_t elements, bool zeroed = false);
   kernel::Array Constant(const std::string& name, const Literal& literal) {
@@ -65,8 +64,8 @@ class KernelFrame {
 // Splits `linear` into the role's variables and binds them, except the space's last one (the lane).
 void BindAll(const IterationSpace& space, Emission& emission, Role role, kernel::Value linear);
 
-// Runs `body` in a tile over [begin, begin + step), as far as it is below `size`. Without masks if `step` divides
-// `size`. If `step` is below 32, lanes are idle.
+// Runs `body` in a tile over the part of [begin, begin + step) below `size`, without masks if `step` divides `size`. If
+// `step` is below 32, lanes are idle.
 void TileOver(kernel::KernelBuilder& k, int width, int64_t size, kernel::Value begin, int64_t step,
               const kernel::KernelBuilder::IndexBody& body);
 

@@ -1,5 +1,5 @@
-// The emitter of factorisations and triangular solves of small matrices. A block holds a matrix in shared memory. After
-// each column, all threads update the later columns. Types below f32 are computed in f32.
+// A block holds a matrix in shared memory. After each column, all threads update the later columns. Types below f32 are
+// computed in f32.
 #include <algorithm>
 #include <limits>
 
@@ -21,7 +21,6 @@ struct Number {
   Value real, imag;  // A real number has no `imag`.
 };
 Number Conjugate(Number x) { return x.imag ? Number{x.real, -x.imag} : x; }
-// a - x y.
 Number LessProduct(Number a, Number x, Number y) {
   if (!a.imag) return {Fma(-x.real, y.real, a.real), {}};
   return {Fma(x.imag, y.imag, Fma(-x.real, y.real, a.real)), Fma(-x.imag, y.real, Fma(-x.real, y.imag, a.imag))};

@@ -33,8 +33,7 @@ class ProductResults {
  public:
   ProductResults(const ContractionSpace& space, const Instruction& hero, KernelFrame& frame);
 
-  // Stores the current warp's rows of the tile that begins at row0, column0. Called at warp level. `sums` has a slot
-  // for each row.
+  // Stores the warp's rows of the tile at row0, column0. Called at warp level. `sums` has a slot for each row.
   void Store(std::span<const kernel::Slot> sums, kernel::Value row0, int64_t tile_rows, kernel::Value column0,
              int64_t tile_columns);
   // The row's variables must be bound. The column is the lane.

@@ -27,7 +27,7 @@ class Reducers {
   bool counts() const { return counts_; }
   std::vector<kernel::Type> AccumulatorTypes() const;
 
-  // Slots for accumulators without terms: they have the identities, or a flag of 0. Called at block or warp level.
+  // Slots without terms: they have the identities, or a flag of 0. Called at block or warp level.
   std::vector<kernel::Slot> MakeSlots(int width);
   // The terms of the element whose index is bound.
   std::vector<kernel::Value> Terms();

@@ -24,7 +24,7 @@ class RowPasses {
   void AddChains(PrecisionPlan& precision) const;
 
  protected:
-  // Derived classes may override these, to bind more values for an element and to store more.
+  // Derived classes may bind more values for an element, and store more.
   virtual void BindElement(kernel::Value element) {}
   virtual void StoreElement(int pass, kernel::Value element) {}
 

@@ -1,5 +1,4 @@
-// The emitter of rows in several passes (plan/rows_space.h). Kept values stay in shared memory, so they are computed
-// once.
+// Kept values stay in shared memory, so they are computed once.
 #include "gpu/plan/rows_space.h"
 
 #include "base/text.h"

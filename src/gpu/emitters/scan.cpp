@@ -1,5 +1,4 @@
-// The emitter of scans: running folds by any associative reducer of scalar ops, with fused producers and elementwise
-// users.
+// Running folds by any associative reducer of scalar ops, with fused producers and elementwise users.
 //
 //   rows     a block or a warp scans each row step by step, by lanes and warps, and carries the sum to the next step
 //   columns  a thread scans neighbouring columns, row by row

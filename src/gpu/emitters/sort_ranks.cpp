@@ -7,11 +7,11 @@
 // The sum of all counts before a count, by digit and then warp, is the place of the warp's first key with that digit.
 //
 // Long lines: one kernel counts the digits of all passes, because counts do not depend on the order of keys. Each pass
-// is then one kernel. It knows where a digit's keys begin in the line, but not how many are in earlier tiles. A tile
-// adds the counts of earlier tiles, from the nearest on, until one of them knows the sum of all tiles up to it (Merrill
-// and Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back", 2016). A block takes the next tile when it
-// starts, so it waits only for running blocks. A count and its kind are in one word, so the order in which other memory
-// becomes visible does not matter.
+// is then one kernel, in which a tile does not know how many keys are in earlier tiles. A tile adds the counts of
+// earlier tiles, from the nearest on, until one of them knows the sum of all tiles up to it (Merrill and Garland,
+// "Single-pass Parallel Prefix Scan with Decoupled Look-back", 2016). A block takes the next tile when it starts, so it
+// waits only for running blocks. A count and its kind are in one word, so the order in which other memory becomes
+// visible does not matter.
 #include <algorithm>
 #include <bit>
 #include <optional>

@@ -22,13 +22,13 @@ struct FillAxis {
   // Indices from `size` on read the last element again.
   int64_t size;
   kernel::Value from;
-  int64_t steps, pitch;            // `pitch`: distance of neighbours in the tile.
+  int64_t steps, pitch;
   std::optional<int64_t> counted;  // For a term: elements from this index on are 0.
 };
 
-// Called at block level. Warps share the steps of `line`. Lanes share those of `lane`, which must be 32 times a power
-// of 2 up to 16. `lane_index` is the index variable of `lane`. The value of `node` is converted to `declared` and then
-// to the tile's type. Elements where a condition does not hold are 0.
+// Called at block level. Warps share the steps of `line`. Lanes share those of `lane` (index variable `lane_index`), 32
+// times a power of 2 up to 16. The value of `node` is converted to `declared` and then to the tile's type. Elements
+// where a condition does not hold are 0.
 void FillTile(kernel::KernelBuilder& k, Emission& emission, const kernel::Array& tile, NodeId node,
               kernel::Type declared, std::span<const IndexCondition> conditions, const FillAxis& line,
               const FillAxis& lane, IndexExpr lane_index);

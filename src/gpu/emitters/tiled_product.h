@@ -20,7 +20,7 @@ class TiledProduct {
   void Emit();
 
  protected:
-  // These functions are called at block level. Multiply adds the current panel's products to the sums.
+  // Called at block level. Multiply adds the current panel's products.
   virtual void BeginSums() = 0;
   virtual void Multiply() = 0;
   // LeavePartials writes the sums row by row from `begin` on. StorePartials adds the sums of all splits from `begin`

@@ -1,7 +1,6 @@
-// The emitter of transposes. Operands that are contiguous along another dimension than the outputs pass through tiles
-// of shared memory, so that both sides access memory in runs. A tile [rows, columns, rows of a small tile] is a strip
-// of small tiles. If the outputs' minor dimension is short, each thread reads one element of each run and writes them
-// as neighbours.
+// Operands that are contiguous along another dimension than the outputs pass through tiles of shared memory, so that
+// both sides access memory in runs. A tile [rows, columns, rows of a small tile] is a strip of small tiles. If the
+// outputs' minor dimension is short, each thread reads one element of each run and writes them as neighbours.
 #include "gpu/plan/transpose_space.h"
 
 #include <algorithm>

@@ -1,6 +1,5 @@
-// The emitter of transposes with short runs. A box is read in the operands' order, permuted in shared memory by a
-// table, and written in the outputs' order. Reads and writes are vectors, because a processor limits the number of
-// pending stores, whether elements or vectors.
+// A box is read in the operands' order, permuted in shared memory by a table, and written in the outputs' order. Reads
+// and writes are vectors, because a processor limits the number of pending stores, whether elements or vectors.
 #include "gpu/emitters/transpose_box.h"
 
 #include <algorithm>

@@ -15,7 +15,7 @@ namespace hlo::gpu {
 // Needs no GPU.
 Result<std::string> CublasLtVersion(const std::vector<std::string>& search);
 
-// Without a `device`, the library is not opened, and the answer has no call.
+// Without a `device`, makes no call and does not open the library.
 Result<LibraryAnswer> CublasLtMatrixProduct(const MatrixProduct& product, Device* device,
                                             const LibraryOptions& options);
 

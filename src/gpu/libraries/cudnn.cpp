@@ -67,7 +67,7 @@ struct CudnnCall : LibraryCall {
   PreparedConvolution prepared;
   const bool allow_tf32;
   std::shared_ptr<const Choice> choice;
-  std::shared_ptr<const OwnPart> pack, finish, sums, of_sums;  // Null if not needed.
+  std::shared_ptr<const OwnPart> pack, finish, sums, of_sums;
   std::vector<int64_t> part_results;
   // Scratch after the graph's workspace: the result for `finish`, the scratch of `sums`, or sums that are not results.
   int64_t part_offset = 0, part_bytes = 0, sum_bytes = 0;

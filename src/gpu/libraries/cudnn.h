@@ -25,7 +25,7 @@ inline constexpr std::string_view kCudnnParts = "parts_";
 // Needs no GPU.
 Result<std::string> CudnnVersion(const std::vector<std::string>& search);
 
-// Without a `device`, the library is not opened, and the answer has no call.
+// Without a `device`, makes no call and does not open the library.
 Result<LibraryAnswer> CudnnConvolution(const Contraction& contraction, Device* device, const LibraryOptions& options);
 
 Result<LibraryAnswer> CudnnConvolution(const Contraction& contraction, Device& device, const LibraryOptions& options,

@@ -1,4 +1,3 @@
-// The planner of attention (attention_space.h).
 #include <algorithm>
 
 #include "base/text.h"

@@ -1,4 +1,3 @@
-// The planner of regions that run as one kernel, in one block or cluster.
 #include <algorithm>
 #include <numeric>
 

@@ -139,7 +139,7 @@ class ElementGraph {
   struct Element {
     const Instruction* inst;
     std::vector<IndexExpr> index;
-    int nested;  // Number of operations up to the root that compute an index from another.
+    int nested;  // Operations up to the root that compute indices.
   };
   std::pair<const Instruction*, int64_t> SourceOf(const Instruction& inst, int64_t result) const;
   Result<NodeId> PlanOperandsFirst(Element wanted);

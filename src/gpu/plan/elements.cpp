@@ -1,4 +1,3 @@
-// Planners of kernels that compute element by element: loops and transposes.
 #include <algorithm>
 
 #include "gpu/kernel/builder.h"

@@ -181,7 +181,7 @@ std::vector<std::string> TakeUnplannedRegionsApart(Module& module, const DeviceD
   }
   const std::vector<Computation*> sequential = SequentialComputations(module);
   TakeRegionsApart(module, [&](const Instruction& region) -> std::optional<RegionGroups> {
-    // Inside another region, a segments region is expanded: its kernels belong to the other region.
+    // A segments region inside another region is expanded: its kernels belong to the outer region.
     const bool is_launch = std::ranges::find(sequential, &region.computation()) != sequential.end();
     const bool is_segments = RegionOf(region) == "segments";
     if (is_segments && !is_launch) return RegionGroups();

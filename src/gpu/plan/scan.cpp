@@ -1,4 +1,3 @@
-// The planner of scans: reduce-windows that are running folds.
 #include <algorithm>
 
 #include "base/text.h"
