@@ -328,8 +328,10 @@ class Finder {
     for (size_t i = 0; i < found_.state.size(); ++i) {
       if (found_.state[i] == Element::kColumns &&
           found_.loop->shape().element(static_cast<int64_t>(i)).NumElements() % found_.period != 0)
-        return No(Str("the size of element ", i, " of its state is not a multiple of ", found_.period,
-                      ", the greatest common divisor of the columns of its products and state"));
+        return No(Str("the size of element ", i,
+                      " of its state is not a multiple of "
+                      "the greatest common divisor of the columns of the loop's products and state, ",
+                      found_.period));
       const Instruction& next = body_.root().operand(static_cast<int64_t>(i));
       if (found_.state[i] == Element::kNumber && in_columns(next))
         return No(Str("element ", i,
@@ -346,8 +348,10 @@ class Finder {
     for (const Instruction* root : FusionRoots(inst)) {
       const Shape& written = (updates_.contains(root) ? root->operand(1) : *root).shape();
       if (written.NumElements() % found_.period != 0)
-        return No(Str("the size of a result of '", inst.name(), "' is not a multiple of ", found_.period,
-                      ", the greatest common divisor of the columns of its products and state"));
+        return No(Str("the size of a result of '", inst.name(),
+                      "' is not a multiple of "
+                      "the greatest common divisor of the columns of the loop's products and state, ",
+                      found_.period));
     }
     std::vector<bool> of_operands;
     for (const Instruction* operand : inst.operands()) of_operands.push_back(in_columns(*operand));

@@ -215,7 +215,8 @@ Number AcoshOf(Number z) {
   return {AsinhOfQuarter((Conjugate(Times(less, quarter)) * above).real, quarter), Atan2(less.imag, above.real) * 2.0};
 }
 // For a = |real| nothing cancels. At a = 1 the square of a small b = |imag| would underflow, so log b is used. The real
-// part is 0 at infinity and at a = 0 (C, annex G). If squares would overflow, the real part is that of 1 / z.
+// part is 0 at infinity and at a = 0 (C, annex G). If squares would overflow, the real part equals the real part of 1 /
+// z.
 Number AtanhOf(Number z) {
   const Value a = Abs(z.real), b = Abs(z.imag), less = 1.0 - a, square = Square(z.imag);
   const Value near = (Log(b) - std::numbers::ln2) * -0.5, far = Log1p(a * 4.0 / (Square(less) + square)) * 0.25;

@@ -33,7 +33,7 @@ class KernelFrame {
   Emission& emission() { return *emission_; }
 
   kernel::Array Output(const FusionBody::Root& root);
-  // An output of which only some elements are written. The others are those of `leaf`.
+  // An output with only some elements written. The other elements come from `leaf`.
   kernel::Array InPlaceOutput(const FusionBody::Root& root, int leaf);
   // An output that the kernel may also read: an earlier kernel wrote it, or it already contains leaf `in_place_leaf`
   // (-1: none).

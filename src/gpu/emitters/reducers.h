@@ -31,7 +31,7 @@ class Reducers {
   std::vector<kernel::Slot> MakeSlots(int width);
   // The terms of the element whose index is bound.
   std::vector<kernel::Value> Terms();
-  // The terms of `a` precede those of `b`.
+  // The terms of `a` precede the terms of `b`.
   std::vector<kernel::Value> Combine(std::span<const kernel::Value> a, std::span<const kernel::Value> b);
   kernel::KernelBuilder::CombineMany Combiner();
   // Binds the results of `totals` in this scope. Each initial value is combined once, so it need not be an identity.

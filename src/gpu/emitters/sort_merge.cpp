@@ -82,7 +82,7 @@ class Merger {
     return cuts;
   }
 
-  // How many of the first `size` places come from the left run.
+  // Number of the first `size` places that come from the left run.
   Value CutAt(Value size, Value pair, const Cuts& cuts) {
     const Value low_right = cuts.low.Get() - cuts.low_left.Get(), high_right = cuts.high.Get() - cuts.high_left.Get();
     const Variable low = k_.MakeVariable(Max(cuts.low_left.Get(), size - high_right));

@@ -16,7 +16,7 @@ struct TilePitches {
   int64_t line, term;
 };
 
-// One of the two axes of a tile: indices [from, from + steps) of the operand.
+// An axis of a tile: indices [from, from + steps) of the operand.
 struct FillAxis {
   std::function<void(kernel::Value)> bind;
   // Indices from `size` on read the last element again.
@@ -26,9 +26,9 @@ struct FillAxis {
   std::optional<int64_t> counted;  // For a term: elements from this index on are 0.
 };
 
-// Called at block level. Warps share the steps of `line`. Lanes share those of `lane` (index variable `lane_index`), 32
-// times a power of 2 up to 16. The value of `node` is converted to `declared` and then to the tile's type. Elements
-// where a condition does not hold are 0.
+// Called at block level. Warps share the steps of `line`. Lanes share the steps of `lane` (index variable
+// `lane_index`), 32 times a power of 2 up to 16. The value of `node` is converted to `declared` and then to the tile's
+// type. Elements where a condition does not hold are 0.
 void FillTile(kernel::KernelBuilder& k, Emission& emission, const kernel::Array& tile, NodeId node,
               kernel::Type declared, std::span<const IndexCondition> conditions, const FillAxis& line,
               const FillAxis& lane, IndexExpr lane_index);

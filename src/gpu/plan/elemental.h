@@ -116,7 +116,7 @@ class ElementGraph {
   // Makes Plan return kGiven nodes for `inst`.
   void SetGiven(const Instruction& inst) { given_.insert(&inst); }
 
-  // An index that a gather or dynamic-slice loads is a variable. Its value is that of a node, clamped to its range.
+  // An index that a gather or dynamic-slice loads is a variable. Its value is a node's value, clamped to its range.
   bool IsLoadedIndex(int32_t variable) const { return loaded_.contains(variable); }
   NodeId LoadedIndex(int32_t variable) const { return loaded_.at(variable); }
   // The variable for the integer element of `inst` at `index`, clamped to [0, high].
@@ -131,7 +131,7 @@ class ElementGraph {
   std::vector<int32_t> VariablesOf(IndexExpr e) const;
   // `roots` and all nodes that they need, operands first.
   std::vector<NodeId> Reachable(std::span<const NodeId> roots) const;
-  // The nodes on which this node depends directly, including those of loaded indices.
+  // The nodes on which this node depends directly, including nodes of loaded indices.
   std::vector<NodeId> Needs(NodeId id) const;
   std::vector<IndexExpr> Expressions(NodeId id) const;
 

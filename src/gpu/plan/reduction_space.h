@@ -19,7 +19,7 @@ struct ReducedHero {
   std::vector<NodeId> given;
 };
 
-// The variables are those of the operand's index. `outputs` have an element for each result.
+// The variables index the operand. `outputs` have an element for each result.
 struct ReductionSpace : IterationSpace {
   using IterationSpace::IterationSpace;
 
