@@ -1,5 +1,5 @@
-// Arena allocates bytes. Pool allocates places for objects of one type, and reuses those that Give returns. Both free
-// their memory only when destroyed. Neither calls constructors or destructors.
+// Arena allocates bytes. Pool allocates places for objects of one type, and reuses the places that are passed to Give.
+// Both free their memory only when destroyed. Neither calls constructors or destructors.
 #ifndef HLO_BASE_ARENA_H_
 #define HLO_BASE_ARENA_H_
 

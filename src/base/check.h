@@ -1,5 +1,5 @@
-// CHECK(condition, values...) ends the process at a bug of this program and prints the values. It must never depend on
-// user input.
+// CHECK(condition, values...) ends the process and prints the values. Only bugs of this program, never user input, may
+// make the condition false.
 #ifndef HLO_BASE_CHECK_H_
 #define HLO_BASE_CHECK_H_
 

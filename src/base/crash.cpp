@@ -163,7 +163,7 @@ void PrintReport(std::string_view what) {
   WriteAll(STDOUT_FILENO, json.text());
 }
 
-// Makes other threads wait for the end of the process. A crash inside the report ends it.
+// Makes other threads wait for the end of the process. A crash while a report is written ends the process.
 void LetOneReport() {
   if (t_reports) _exit(kExit);
   t_reports = true;

@@ -8,8 +8,8 @@
 
 namespace hlo {
 
-// While the object lives, crash reports of this thread name its work, such as "pass algsimp#2". Objects nest, and names
-// must outlive them. Threads of ParallelFor inherit the caller's objects.
+// While the object lives, crash reports of this thread contain `kind` and `name`, such as "pass algsimp#2". Objects
+// nest, and names must outlive them. Threads of ParallelFor inherit the caller's objects.
 class AtHand {
  public:
   AtHand(const char* kind, std::string_view name) : kind_(kind), name_(name), outer_(innermost) { innermost = this; }

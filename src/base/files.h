@@ -17,8 +17,8 @@ namespace hlo {
 // The error A011 for errno: kUsage if the path is the cause, such as a missing folder, otherwise kDevice.
 Error CannotWrite(const std::string& path);
 
-// Writes a temporary file in the same directory, which Commit renames. So a full disk or an interruption leaves no
-// partial file. Stdout (the path "-"), devices and pipes are written directly. Errors: see CannotWrite.
+// Writes a temporary file beside the target, and Commit renames it. So a full disk or an interruption leaves no partial
+// file. Stdout (the path "-"), devices and pipes are written directly. Errors: see CannotWrite.
 class FileWriter {
  public:
   static Result<FileWriter> Open(const std::string& path);
@@ -52,8 +52,8 @@ bool WriteAll(int file, std::string_view bytes);
 
 Status MakeDirectories(const std::string& path);
 
-// Creates a folder, which `fill` fills under a hidden name, and returns its name. Never replaces a folder with files:
-// if `numbered`, the name becomes path-2, path-3, and so on. Errors: A012, and errors of `fill`.
+// Creates a folder and returns its path. `fill` gets the hidden path that the folder has until then. Never replaces a
+// folder with files: if `numbered`, tries path-2, path-3, and so on. Errors: A012, and errors of `fill`.
 Result<std::string> MakeFolder(const std::string& path, bool numbered,
                                const std::function<Status(const std::string& folder)>& fill);
 

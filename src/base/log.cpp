@@ -18,7 +18,7 @@ LogOptions& Options() {
   return options;
 }
 
-// --vmodule patterns that set a file's level.
+// The --vmodule patterns that have matched a file.
 struct Met {
   std::mutex mutex;
   std::set<std::string> patterns;

@@ -69,7 +69,7 @@ std::string Join(const Range& range, std::string_view separator) {
 std::vector<std::string_view> Split(std::string_view text, char separator);
 std::string_view Trim(std::string_view text);
 
-// Return false unless `text` is one decimal number that fits.
+// Return false unless `text` is one decimal number that fits the type of `value`.
 bool ParseInt(std::string_view text, int64_t* value);
 bool ParseDouble(std::string_view text, double* value);
 
@@ -78,8 +78,8 @@ std::string Escaped(std::string_view text);
 
 std::string Format(const char* format, ...) __attribute__((format(printf, 1, 2)));
 
-// Up to `most` entries of `known` that `word` probably meant, nearest first, within an edit distance of 1 or a third of
-// its length.
+// Up to `most` entries of `known` that `word` probably meant, nearest first. The edit distance is at most max(1, a
+// third of the word's length).
 std::vector<std::string> NearNames(std::string_view word, std::span<const std::string_view> known, size_t most = 3);
 
 // "1.5 MiB".
