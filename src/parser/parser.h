@@ -17,7 +17,7 @@ namespace hlo {
 
 enum class ElidedConstants : uint8_t {
   kKeep,    // Becomes Opcode::kElidedConstant with a warning (W002).
-  kToFill,  // The same without a warning.
+  kToFill,  // Like kKeep without a warning: the caller fills in values.
   kError,   // An error (P040).
   kGiven,   // Takes the next value of ParseOptions::given.
 };

@@ -400,7 +400,7 @@ std::string StackFramesText(const WireMessage& frames) {
   });
   section("StackFrames", frames.Messages(F::stack_frames), [&](const WireMessage& frame) {
     using S = proto::StackFrame;
-    // Parent ids in the text are one larger: 1 means no parent (docs/language.md#stack-frames).
+    // The text adds 1 to ids of parents (docs/language.md#stack-frames).
     return Str("{file_location_id=", frame.Int(S::file_location_id),
                " parent_frame_id=", frame.Int(S::parent_frame_id) + 1, "}");
   });

@@ -13,7 +13,8 @@ namespace hlo {
 // For a protocol buffer, Module::source is the HLO text, so that later errors have a line to show.
 Result<std::unique_ptr<Module>> ReadModule(std::shared_ptr<const SourceText> source, const ParseOptions& options = {});
 
-// One device's arguments and result in an HloSnapshot, each partition's arguments in an HloUnoptimizedSnapshot.
+// An HloSnapshot has the arguments and the result of one device, an HloUnoptimizedSnapshot the arguments of each
+// partition.
 struct RecordedValues {
   std::vector<std::vector<Literal>> arguments;
   std::optional<Literal> result;

@@ -132,7 +132,7 @@ Result<std::string> WriteProto(const Module& module) {
   MessageWriter proto;
   WriteModule(module, proto.Part(proto::HloProto::hlo_module));
   std::string wire = proto.Wire();
-  // Reading the proto again finds contents without a field.
+  // Reads the proto again, to find contents that have no field.
   const auto unsaid = [](std::string_view what) {
     return Unsupported("U008", Str("a protocol buffer cannot hold all of this module: ", what));
   };

@@ -385,7 +385,7 @@ void WriteStackFrames(std::string_view tables, MessageWriter& out) {
       at = entry.find('=', at) + 1;
       int64_t value = 0;
       ParseInt(entry.substr(at, entry.find_first_of(" }", at) - at), &value);
-      // Parent ids in the text are one larger: 1 means no parent (docs/language.md#stack-frames).
+      // The text adds 1 to ids of parents (docs/language.md#stack-frames).
       message.Int(field,
                   field.number == S::parent_frame_id.number && section->numbers.data() == kFrame ? value - 1 : value);
     }
