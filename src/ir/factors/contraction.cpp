@@ -8,7 +8,7 @@ namespace {
 
 Factor SumOf(int64_t size) { return {.size = size, .kind = FactorKind::kSum, .reducer = Opcode::kAdd}; }
 
-// The number of elements with one scale along a dimension of a scaled-dot. Nothing if all share a scale.
+// The number of elements with one scale along a dimension of a scaled-dot. nullopt if all elements share a scale.
 std::optional<int64_t> BlockOf(const Instruction& inst, Spot spot) {
   if (!inst.Is(Opcode::kScaledDot) || spot.operand == Spot::kResult) return std::nullopt;
   const Shape& scale = inst.operand(spot.operand + 2).shape();
@@ -49,7 +49,7 @@ std::vector<FreeDims> FreeDimsOf(const Instruction& inst, const Attrs& a, std::s
   return free;
 }
 
-// The lhs dimensions that group sizes of rank 2 or more have in front, in order (V017).
+// The lhs dimensions before the groups in group_sizes of rank 2 or more, in order (V017).
 std::vector<int64_t> DimsBeforeGroups(const Instruction& inst) {
   const RaggedDotAttrs& a = inst.attrs<RaggedDotAttrs>();
   const int64_t ragged = a.lhs_ragged[0];
@@ -94,7 +94,7 @@ void AddPositions(RuleBuilder& rule, const Instruction& inst, size_t i) {
   rule.Add(std::move(positions), {InResult(d.out_spatial[i]), InOperand(0, d.lhs_spatial[i])});
 }
 
-// Kernel index w and result index o meet the image at o * stride + w * dilation. So a part of the kernel reads the
+// Kernel index w and result index o read the image at o * stride + w * dilation. So a part of the kernel reads the
 // image through the same window with both roles exchanged. The gradient of weights, whose kernel is as large as its
 // image, can be cut along this factor.
 void AddKernel(RuleBuilder& rule, const Instruction& inst, size_t i) {

@@ -20,7 +20,7 @@ FactorRule ByElement(const Instruction& inst) {
   return rule.Finish();
 }
 
-// Leaves from `first` on are leaves of the result.
+// The operand's leaves from `first` on are the result's leaves from `result_first` on.
 void AddSameLeaves(RuleBuilder& rule, const Instruction& inst, int64_t operand, int64_t first, int64_t result_first) {
   const std::vector<const Shape*> results = LeavesOf(inst.shape());
   const std::vector<const Shape*> leaves = LeavesOf(inst.operand(operand).shape());
@@ -106,7 +106,7 @@ FactorRule FactorsOfBatchNorm(const Instruction& inst) {
   return rule.Finish(sums ? "batchnorm_expander turns its sums into reduces" : "");
 }
 
-// The last dimension of one side is part of each element of the other.
+// If the widths differ, the last dimension of the narrower type is part of an element of the wider type.
 FactorRule FactorsOfBitcastConvert(const Instruction& inst) {
   RuleBuilder rule(inst);
   const Shape& operand = inst.operand(0).shape();
@@ -117,7 +117,7 @@ FactorRule FactorsOfBitcastConvert(const Instruction& inst) {
   return rule.Finish();
 }
 
-// Both ops count the elements of the whole dimension.
+// get-dimension-size and set-dimension-size count the elements of the whole dimension.
 FactorRule FactorsOfDimensionSize(const Instruction& inst) {
   RuleBuilder rule(inst);
   const Shape& operand = inst.operand(0).shape();

@@ -28,8 +28,8 @@ enum class FactorKind : uint8_t {
   kFree,    // Parts are independent. Results with the factor are joined. Other results are the same in all parts.
   kSum,     // Only operands have the factor. The reducer combines the results of the parts.
   kWindow,  // Like kFree, but a part reads the indices of operands that its windows cover.
-  kLook,    // An index operand selects an element of the operand. Its part has the result, and others have zero bits.
-  kPut,     // An index operand selects an element of the result. Other parts ignore it. Results are joined.
+  kLook,    // An index operand selects an operand element. The part with it has the result, others have zero bits.
+  kPut,     // An index operand selects a result element. Parts without it ignore the update. Results are joined.
   kScan,    // Results are joined after the reducer combined each part with the totals of the parts before.
   kWhole,   // Must not be cut.
 };
@@ -45,7 +45,8 @@ struct FactorWindow {
 // The operand that has the index of a look or put factor.
 struct FactorIndex {
   int64_t operand = 0;
-  // The index is this component of vectors along `vector_dim`. Without one, each element is an index.
+  // The index is this component of vectors along `vector_dim`. If the operand lacks this dimension, each element is an
+  // index.
   int64_t component = 0, vector_dim = 0;
   int64_t width = 1;  // Adjacent elements that an index selects.
   // Whether indices are clamped to [0, size - width] of the whole dimension. Otherwise, indices out of range select
@@ -75,7 +76,7 @@ struct FactorRule {
   std::vector<Factor> factors;
   std::vector<std::vector<LeafFactors>> operands;  // Indexed by operand and leaf.
   std::vector<LeafFactors> result;                 // Indexed by leaf.
-  // Called computations relate operands and result. The lists above are empty.
+  // Set if called computations relate operands and result. The lists above are then empty.
   bool edges = false;
   // The reason why dimensions are whole although a part would have a meaning, or "".
   std::string why_whole;

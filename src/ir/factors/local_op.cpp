@@ -86,14 +86,15 @@ void Localize(const Cut& cut, PadAttrs& a) {
   }
 }
 
-// Rows of a part are in the order of the result. A shift by a multiple of the size is also free.
+// A cut dimension is not shifted: the rows of a part are already in the order of the result, or the shift is a multiple
+// of the size.
 void Localize(const Cut& cut, ShuffleAttrs& a) {
   for (size_t i = 0; i < a.dimensions.size(); ++i) {
     if (cut.CutsResult(a.dimensions[i])) a.shifts[i] = 0;
   }
 }
 
-// Slices along a cut dimension have all elements of the part.
+// Slices with all elements of a cut dimension get all elements of the part.
 void LocalizeSlice(const Cut& cut, std::vector<int64_t>& sizes) {
   for (int64_t dim = 0; dim < std::ssize(sizes); ++dim) {
     const int64_t size = cut.inst.operand(0).shape().dim(dim);
@@ -143,7 +144,8 @@ void Localize(const Cut& cut, ConvolutionAttrs& a) {
     a.window.dims[i].pad_high = local.pad_high;
     if (cut.factor().kind == FactorKind::kSum) a.window.dims[i].size = cut.part.range.size;
   }
-  // Features consist of groups, then of features in a group. A factor of both batch or input and output is the groups.
+  // Features consist of groups, then of features in a group. A factor that also cuts the batch or the input features is
+  // the groups.
   const bool of_features = cut.CutsResult(d.out_feature) && cut.CutsOperand(0, d.lhs_feature);
   const bool of_batch = cut.CutsResult(d.out_feature) && cut.CutsOperand(0, d.lhs_batch);
   if (of_features) a.feature_group_count = cut.part.range.size;

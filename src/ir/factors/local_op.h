@@ -54,7 +54,8 @@ struct LocalOp {
   Shape shape;
   Attributes attributes;
   std::vector<OperandRows> rows;  // Rows for each window of the factor.
-  // Added to this leaf of the result: an iota and the indices of a topk count from the part's start on.
+  // The caller adds `offset` to leaf `offset_leaf` of the result: an iota and the indices of a topk count from the
+  // part's start on.
   int64_t offset = 0, offset_leaf = 0;
   // Result rows that belong to the part. Empty: all.
   std::optional<IndexRange> kept;
@@ -63,7 +64,7 @@ struct LocalOp {
 // The rule must be FactorsOf(inst), and the factor not whole. A scan whose step becomes smaller gets a new computation
 // in its module.
 LocalOp LocalOpOf(const Instruction& inst, const FactorRule& rule, const FactorPart& part);
-// For several different factors. The op must not be a constant.
+// Cuts several different factors. The op must not be a constant.
 LocalOp LocalOpOf(const Instruction& inst, const FactorRule& rule, std::span<const FactorPart> parts);
 
 // Requires arrays without windows, or tuples of such arrays.

@@ -155,7 +155,7 @@ FactorRule FactorsOfReverse(const Instruction& inst) {
   return rule.Finish();
 }
 
-// A rotation concatenates two pieces of the operand: from `start` on, and those before.
+// A rotation concatenates two pieces of the operand: the elements from `start` on, and the elements before.
 FactorRule FactorsOfShuffle(const Instruction& inst) {
   RuleBuilder rule(inst);
   const std::vector<int64_t> starts = ShuffleStarts(inst);

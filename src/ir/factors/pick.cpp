@@ -54,7 +54,7 @@ bool Holds(const Instruction& predicate, const Values& a, const Values& b) {
   }
 }
 
-// Whether result `i` is one of the two parameters of pair i.
+// Whether `result` selects one of the two parameters of pair `i`.
 bool PicksPair(const Instruction& result, int64_t i, int64_t count) {
   const auto is_parameter = [&](const Instruction& inst, int64_t number) {
     return inst.Is(Opcode::kParameter) && inst.parameter_number() == number;
@@ -75,7 +75,7 @@ bool AreEqual(const Values& a, const Values& b) {
   return std::ranges::equal(a, b, [](double x, double y) { return x == y || (std::isnan(x) && std::isnan(y)); });
 }
 
-// All tuples of three different numbers and, for floats, NaN.
+// All tuples of `count` values. Each value is one of three different numbers or, for floats, NaN.
 std::vector<Values> SamplesOf(const Computation& reducer, int64_t count) {
   std::vector<Values> samples = {{}};
   for (int64_t i = 0; i < count; ++i) {

@@ -58,7 +58,8 @@ bool IsElementwiseStep(const Computation& step) {
   return true;
 }
 
-// Supports one input and one carry, which a step combines. The result is the carry before or after.
+// The op by which each step combines its input and its carry, or nullopt. The output must be the carry before or after
+// the step.
 std::optional<Opcode> RunningOp(const Instruction& scan) {
   const Computation& step = *scan.attrs<ScanAttrs>().to_apply;
   const Instruction& root = step.root();

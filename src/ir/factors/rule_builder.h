@@ -24,13 +24,13 @@ class RuleBuilder {
  public:
   explicit RuleBuilder(const Instruction& inst);
 
-  // Appends a factor as the minor one of each dimension. Does nothing for a size of at most 1.
+  // Appends a factor, as the minor one, to the dimensions at `spots`. Does nothing for a size of at most 1.
   void Add(Factor factor, std::span<const Spot> spots);
   void Add(Factor factor, std::initializer_list<Spot> spots) { Add(std::move(factor), std::vector<Spot>(spots)); }
   void AddFree(int64_t size, std::span<const Spot> spots) { Add({.size = size, .kind = FactorKind::kFree}, spots); }
   void AddFree(int64_t size, std::initializer_list<Spot> spots) { AddFree(size, std::vector<Spot>(spots)); }
   void AddWhole(int64_t size, std::initializer_list<Spot> spots) { Add({.size = size}, spots); }
-  // Adds a kFree factor if the window reads only the element at the same place, otherwise kWindow.
+  // Adds a kFree factor if the only window reads just the element at the same place, otherwise a kWindow.
   void AddWindows(int64_t size, std::vector<FactorWindow> windows);
 
   FactorRule Finish(std::string why_whole = "");
@@ -50,7 +50,7 @@ inline bool Has(std::span<const int64_t> list, int64_t value) {
   return std::find(list.begin(), list.end(), value) != list.end();
 }
 
-// Whether a window of this dimension is its own element.
+// Whether the window at each position holds only the element at this position.
 bool IsTrivial(const WindowDim& window);
 
 }  // namespace hlo
