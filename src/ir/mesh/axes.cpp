@@ -226,7 +226,7 @@ Axes Axes::Of(const Module& module) {
     if (const DeviceOrder* order = OrderOf(sharding)) ++uses[DevicesOf(*order)];
   }
   int64_t devices = module.header.num_partitions;
-  // Without a count in the header, the most frequent one decides.
+  // If the header has no number of devices, takes the most frequent one of the shardings.
   if (devices <= 1 && !uses.empty())
     devices = std::ranges::max_element(uses, {}, [](const auto& entry) { return entry.second; })->first;
   return Of(pointers, devices);

@@ -51,7 +51,7 @@ class AxisSet {
   uint32_t bits_ = 0;
 };
 
-// The distribution of one array over the mesh. The array is replicated along atoms that are not in it.
+// The distribution of one array over the mesh. The array is replicated along atoms that occur in no member.
 class ArraySplit {
  public:
   explicit ArraySplit(int64_t rank = 0) : ends_(rank, 0) {}
@@ -85,7 +85,8 @@ struct Atom {
 
 class Axes {
  public:
-  // From all shardings of the module, including Shardy's. Without common atoms, the most frequent shardings decide.
+  // From all shardings of the module, including Shardy's. If no atoms fit all shardings, they fit the most frequent
+  // ones.
   static Axes Of(const Module& module);
   // From the shardings for `devices` devices. Named shardings take precedence.
   static Axes Of(std::span<const Sharding* const> shardings, int64_t devices);

@@ -25,8 +25,8 @@ struct ExchangeGroups {
   // The most members that a group has on each level: {8, 4} are four nodes with eight members each. Members that divide
   // unevenly over nodes count as evenly spread. The topology must be from Topology::For.
   std::vector<int64_t> MembersAtLevels(const Topology& topology) const;
-  // The groups for `times` as many devices as now, which are `devices`. The major digit of the device number grows, and
-  // with it the groups whose members differ in this digit.
+  // The groups after the number of devices grew from `devices` to `times` as many. The major digit of the device number
+  // grows, and with it the groups whose members differ in this digit.
   ExchangeGroups Grown(int64_t devices, int64_t times) const;
 };
 

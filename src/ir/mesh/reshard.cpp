@@ -109,7 +109,7 @@ RouteCost CostOf(const MeshArray& array, const SplitState& from, const Route& ro
 
 // ---- Joining moves of one kind --------------------------------------------------------------------------------------
 
-// Whether two moves of one kind in a row are one collective.
+// Whether one collective can do two successive moves of one kind.
 bool AreOneMove(const MeshArray& array, MoveKind kind, const SplitState& before, const SplitState& between,
                 const SplitState& after) {
   const auto removed = DimsOf(AtomsBeyond(between.dims, before.dims));

@@ -45,7 +45,7 @@ struct Move {
   AxisSet atoms;  // Devices exchange data only with devices that differ from them in these atoms alone.
   ArraySplit before, after;
   Shape local_before, local_after;  // The shape on a device.
-  int64_t result_bytes = 0;         // Of the collective's result on a device, padding included. 0 for a slice.
+  int64_t result_bytes = 0;         // The collective's result on a device, padding included. 0 for a slice.
   int64_t arriving_bytes = 0;       // Bytes that a device receives from others, padding included.
 
   // Atoms that no longer split a dimension, by ascending dimension. Empty for a permute.
@@ -56,14 +56,14 @@ struct Move {
 
 struct ReshardPlan {
   std::vector<Move> moves;
-  // The mesh of the moves if one uses a part of an atom. Otherwise they use the given mesh.
+  // The mesh of the moves if a move uses a part of an atom. Otherwise the moves use the given mesh.
   std::optional<Axes> finer_axes;
-  // A move gathers the whole array on each device, although the plan begins and ends with parts.
+  // Whether a move gathers the whole array on each device, although the plan begins and ends with parts.
   bool gathers_whole = false;
 
   int64_t Collectives() const;
   int64_t ArrivingBytes() const;
-  // Of the larger of each collective's operand and result on a device.
+  // Bytes on a device of each collective's operand or result, whichever is larger, added up.
   int64_t ArrayBytes() const;
   // The moves with the bytes of their results: "slice(0: {x}); gather(1: {y}) 8192 B". "none" for no moves, and ";
   // whole" at the end if `gathers_whole`. `axes` is the given mesh.

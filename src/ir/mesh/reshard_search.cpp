@@ -59,7 +59,7 @@ class RouteSearch {
 
   bool IsReady(int64_t dim) const { return Kept(dim) == Have(dim).size(); }
 
-  // The longest continuation of a ready dimension by allowed atoms.
+  // The longest continuation of a dimension that is ready (IsReady), by allowed atoms.
   Atoms Continuation(int64_t dim, AxisSet allowed) const {
     const size_t kept = Have(dim).size();
     for (size_t end = Want(dim).size(); end > kept; --end) {

@@ -1,4 +1,4 @@
-// The search for the moves between two splits, without their cost.
+// Searches for moves between two splits, regardless of their cost.
 //
 // Moves change a dimension only between numbers of parts that nest (reshard.h).
 #ifndef HLO_IR_MESH_RESHARD_SEARCH_H_
@@ -15,7 +15,7 @@ namespace hlo {
 
 using AtomList = std::vector<uint8_t>;  // The major atom first.
 
-// The variable part of an ArraySplit.
+// The fields of an ArraySplit that moves change.
 struct SplitState {
   std::vector<AtomList> dims;
   AxisSet pending;
@@ -30,7 +30,7 @@ ArraySplit SplitOf(const SplitState& state, const ArraySplit& like);
 struct MeshArray {
   Shape whole;
   std::vector<int64_t> atom_sizes;
-  AxisSet usable;  // Not manual.
+  AxisSet usable;  // Atoms that are not manual.
 
   int64_t SizeOf(std::span<const uint8_t> atoms) const;
   int64_t SizeOf(AxisSet atoms) const;
@@ -56,7 +56,7 @@ using Route = std::vector<ReshardStep>;
 // nullopt if the detours are circular.
 std::optional<Route> FindRoute(const MeshArray& array, const SplitState& from, const SplitState& to, bool with_detours);
 
-// A sum, a gather of each dimension and a slice.
+// The route of a sum, a gather of each dimension, and a slice.
 Route GatherAllRoute(const SplitState& from, const SplitState& to);
 
 // A split that a permute turns into `to`, and in which as many atoms as possible are at their place in `from`.

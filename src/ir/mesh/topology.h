@@ -16,7 +16,7 @@ namespace hlo {
 
 struct TopologyLevel {
   std::string_view name;  // "NVLink".
-  int64_t size;           // The devices, or units of the next inner level, that it connects. 0 is any number.
+  int64_t size;           // Number of devices, or units of the next inner level, that it connects. 0: any.
   double latency_seconds;
   // Received by a device: the peak rate of its links times the share that collectives reach.
   double bytes_per_second;
@@ -29,8 +29,8 @@ struct Topology {
   // 0 if the topology has any number of devices.
   int64_t DeviceCount() const;
   std::string Text() const;  // "dgx_h100: 2 nodes with 8 devices". The topology must be from For.
-  // The part that a program for this many devices uses. All nodes have equally many devices: the largest divisor that
-  // fits. Errors (F004): there are too few nodes.
+  // The part that a program for this many devices uses. All nodes have equally many devices: the largest divisor of
+  // `devices` that fits. Errors (F004): there are too few nodes.
   Result<Topology> For(int64_t devices) const;
 };
 

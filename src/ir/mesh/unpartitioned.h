@@ -6,7 +6,7 @@ namespace hlo {
 
 class Module;
 
-// The module's frontend attribute that spmd-partitioning leaves.
+// The frontend attribute by which spmd-partitioning marks its result.
 inline constexpr char kPartitionedAttribute[] = "hlokit.partitioned";
 
 // Whether the text states shardings and is not the program of one device yet. A program of one device has the name of
