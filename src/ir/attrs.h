@@ -114,7 +114,7 @@ struct Statistics : RawText {};          // {visualizing_index=0,nan_count=3}
 struct ResultAccuracy : RawText {};      // {mode=highest}, {tolerance={atol=0.5,rtol=0,ulps=2}}
 struct Origin : RawText {};              // {({"t" {0}}, {})}
 struct LeafFlags : RawText {};           // {true,false}: parameter_replication.
-struct PropagationFlags : RawText {};    // {true,false}; {false} is stored as the default.
+struct PropagationFlags : RawText {};    // {true,false}. {false} is stored as empty.
 
 // sparsity_config={rhs={sparsity=1x2 dimension=2 stride=1 idx=2}} of a contraction.
 struct SparsePattern {
@@ -193,7 +193,7 @@ struct ConstantAttrs {
 
 struct CompareAttrs {
   ComparisonDirection direction = ComparisonDirection::kEq;
-  ComparisonType type = ComparisonType::kDefault;  // With kDefault, the element type decides.
+  ComparisonType type = ComparisonType::kDefault;  // kDefault is the usual one of the element type.
   static constexpr auto Fields() {
     return FieldList(Required("direction", &CompareAttrs::direction), Optional("type", &CompareAttrs::type));
   }
@@ -536,7 +536,7 @@ struct CustomCallAttrs {
   }
 };
 
-// Attributes of collectives and their start ops, except collective-permute. Each op uses some. Groups:
+// Attributes of collectives and their start ops, except collective-permute. Each op uses some of the fields. Groups:
 // docs/language.md#replica-groups.
 struct CollectiveAttrs {
   std::optional<int64_t> channel_id;
@@ -720,7 +720,6 @@ decltype(auto) Visit(const Attributes& attrs, F&& f) {
 
 // ---- Attributes of any instruction -------------------------------------------------------------------------------
 
-// Attributes that every instruction accepts.
 struct CommonAttrs {
   LeafFlags parameter_replication;
   Shared<Sharding> sharding;
@@ -741,8 +740,8 @@ struct CommonAttrs {
   }
 };
 
-// The words of an enum in the order of its enumerators, and whether readers ignore case. An empty word means that the
-// text has none.
+// The words of an enum in the order of its enumerators, and whether readers ignore case. An enumerator with an empty
+// word is never written.
 template <class Enum>
 struct EnumWords;
 

@@ -5,8 +5,8 @@ namespace hlo {
 
 class Instruction;
 
-// Expands a batch norm into sums, broadcasts and elementwise instructions, which fusion can handle. Returns the new
-// value, or null for dynamic sizes and for different element types.
+// Expands a batch norm into sums, broadcasts and elementwise instructions, which passes can fuse. Returns the new
+// value, or null if sizes are dynamic or element types differ.
 Instruction* ExpandBatchNorm(Instruction& inst);
 
 }  // namespace hlo

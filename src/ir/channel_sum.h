@@ -1,4 +1,4 @@
-// Sums of a normalization: 16-bit floats or their squares, in f32, over all dimensions except one.
+// Sums for normalizations: of 16-bit floats or their squares, in f32, over all dimensions except the channels.
 #ifndef HLO_IR_CHANNEL_SUM_H_
 #define HLO_IR_CHANNEL_SUM_H_
 
@@ -19,7 +19,8 @@ struct ChannelSum {
 // 0.
 std::optional<ChannelSum> ChannelSumOf(const Instruction& inst);
 
-// Whether `inst` depends on `value` only through its channel sums. False if it also depends on another call.
+// Whether `inst` depends on `value` only through channel sums of `value`. False if `inst` depends on other instructions
+// that call computations.
 bool ReadsSumsAlone(const Instruction& inst, const Instruction& value);
 
 }  // namespace hlo

@@ -21,7 +21,7 @@
 
 namespace hlo {
 
-// Bits of the wider operand type of a dot or convolution. For complex operands, the bits of a real part.
+// Bits of the wider operand type of a dot or convolution. For complex operands, the bits of one part.
 enum class DotWidth : uint8_t { k8, k16, k32, k64 };
 inline constexpr int kDotWidths = 4;
 
@@ -42,9 +42,9 @@ struct CostGap {
   std::string_view what;
 };
 
-// Bytes read from one operand. Slices and gathers read only the selected elements, a dynamic-update-slice not the
-// updated array, and a scatter only the elements that it combines. A fusion reads as its computation does. BytesWritten
-// counts only updated elements of in-place updates.
+// Bytes read from one operand. Slices and gathers read only the selected elements. A dynamic-update-slice does not read
+// the updated array, and a scatter reads one element of it for each update. A fusion reads the elements that its
+// computation reads. BytesWritten counts only updated elements of in-place updates.
 double BytesRead(const Instruction& inst, int64_t operand);
 double BytesWritten(const Instruction& inst);
 double BytesMoved(const Instruction& inst);  // Several reads of one value count at most its size.

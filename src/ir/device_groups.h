@@ -16,7 +16,7 @@ class Instruction;
 struct ModuleHeader;
 
 GroupMode GroupModeOf(const Instruction& inst);
-// The number of ids in all groups of a mode together: replicas, partitions or devices.
+// The number of ids that the groups of this mode name together: all replicas, partitions or devices.
 int64_t IdsOf(const ModuleHeader& header, GroupMode mode);
 
 std::vector<int64_t> Listed(const DeviceOrder& order);

@@ -46,8 +46,8 @@ const Computation& FusedComputation(const Instruction& fusion);
 // The operands of a root tuple, or the root.
 std::vector<const Instruction*> FusionRoots(const Instruction& fusion);
 
-// Returns k if root `root` is a dynamic-update-slice of parameter k, nothing else reads the parameter or the updated
-// value, and no other parameter has its operand. The planner then writes only the update, and the result may share the
+// Returns k if root `root` is a dynamic-update-slice of parameter k, nothing else in the fusion reads the parameter or
+// the updated value, and operand k occurs once. The kernel then writes only the update, and the result may share the
 // memory of operand k.
 std::optional<int64_t> CanUpdateInPlace(const Instruction& fusion, int64_t root);
 

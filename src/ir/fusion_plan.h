@@ -38,13 +38,13 @@ struct KernelPlan {
   KernelKind kind = KernelKind::kLoop;
   // Results that the kernel writes. Empty means all.
   std::vector<int64_t> roots;
-  // Only copies the first operand of the next kernel's scatter into its result.
+  // The kernel only copies the updated array into the result of the scatter that the next kernel computes.
   bool operand = false;
   // Writes only updated elements, in the memory of the updated operand.
   bool in_place = false;
   // Names of instructions in the fused computation. Empty outside a fusion.
   std::vector<std::string> heroes;
-  // For rows: instructions that stay in shared memory or registers for later passes over the row.
+  // For kind rows: instructions whose values stay in shared memory or registers for later passes over the row.
   std::vector<std::string> kept;
   // Set for a scan of several blocks: the kernel writes only the totals of parts, for the next kernel.
   bool totals = false;
@@ -53,7 +53,7 @@ struct KernelPlan {
   int64_t threads = 1;
   int64_t splits = 1;  // Blocks that share one reduction, scan or loop.
   int64_t unroll = 1;  // Loop steps whose loads overlap.
-  int64_t stages = 1;  // Tiles of an operand in shared memory at once.
+  int64_t stages = 1;  // Tiles of an operand that are in shared memory together.
   std::string library, algorithm;
   int64_t workspace = 0;  // Bytes of scratch memory.
 

@@ -59,7 +59,7 @@ class IndexPool {
   const Node& operator[](IndexExpr e) const { return nodes_[e.id]; }
   bool IsConstant(IndexExpr e) const { return nodes_[e.id].kind == Kind::kSum && nodes_[e.id].terms.empty(); }
   bool IsConstant(IndexExpr e, int64_t value) const { return IsConstant(e) && nodes_[e.id].constant == value; }
-  // The factor is 0 if `variable` is absent, and kNotLinear inside a division, remainder or clamp.
+  // The factor of `variable`: 0 if it is absent, kNotLinear if it is inside a division, remainder or clamp.
   static constexpr int64_t kNotLinear = INT64_MIN;
   int64_t Coefficient(IndexExpr e, IndexExpr variable) const;
   bool DependsOn(IndexExpr e, IndexExpr variable) const;

@@ -120,7 +120,7 @@ struct Hasher {
   }
 };
 
-// The text has these in parentheses, so they are not fields.
+// The text has the number and the literal in parentheses, so they are not fields.
 bool SameAttrs(const ParameterAttrs& a, const ParameterAttrs& b) { return a.number == b.number; }
 bool SameAttrs(const ConstantAttrs& a, const ConstantAttrs& b) { return a.literal.BitEquals(b.literal); }
 template <class A>
@@ -201,7 +201,8 @@ void Instruction::ReplaceAllUses(Instruction& replacement) {
   users_.Clear();
   use_count_ = 0;
   if (IsRoot()) {
-    // Sharding of the entry's result, or of a parameter, which tells how its argument is cut.
+    // The new root takes over the sharding of the entry's result. A parameter does not: its sharding states how its
+    // argument is cut.
     const bool has_sharding = HasCommon() && !common().sharding.empty();
     const bool may_get_it = !replacement.HasCommon() || replacement.common().sharding.empty();
     if (has_sharding && may_get_it && computation_->IsEntry() && !replacement.Is(Opcode::kParameter))

@@ -23,7 +23,7 @@ std::vector<std::string_view> MarkerTargets();
 // Whether the value is the operand, the operands as a tuple, or (). Includes a kShard or kWhole with only one part.
 bool IsIdentityMarker(const Instruction& inst);
 
-// Whether parts must be joined.
+// Whether the instruction is a kWhole that joins several parts.
 bool EndsManualRegion(const Instruction& inst);
 
 }  // namespace hlo

@@ -65,8 +65,8 @@ class Computation {
   std::span<Instruction* const> parameters() const { return parameters_; }
   Instruction& parameter(int64_t i) const { return *parameters_[i]; }
 
-  // Live instructions in the order of the text or of adding, or of execution in a scheduled module. A copy, so the
-  // computation may change meanwhile.
+  // Live instructions: in a scheduled module in the order of execution, otherwise as in the text, with added ones last.
+  // A copy, so the computation may change meanwhile.
   std::vector<Instruction*> Instructions() const;
   // Avoids the copy, so the computation must not change meanwhile.
   LiveInstructions instructions() const { return LiveInstructions(instructions_); }
@@ -76,7 +76,8 @@ class Computation {
   size_t place_limit() const { return instructions_.size(); }
   // Unique in the module. Changes whenever the Fingerprint may have changed.
   uint64_t version() const { return version_; }
-  // Operands and control predecessors come first. The order is Instructions() if that has this property.
+  // Instructions, each after its operands and control predecessors. Equals Instructions() if that order has this
+  // property.
   std::vector<Instruction*> PostOrder() const;
   // The result of CalleesOf, valid until the computation changes.
   const std::vector<Computation*>& Callees() const;
@@ -104,7 +105,7 @@ class Computation {
   // Also removes operands that have become dead and have no side effect. Parameters stay.
   void RemoveDeadTree(Instruction& inst);
   void RemoveAll(std::span<Instruction* const> dead);
-  // Renumbers the other parameters. Removed ones must have no users.
+  // Removes the parameters marked in `goes`, which must have no users, and renumbers the others.
   void RemoveParameters(const std::vector<bool>& goes);
 
   bool IsEntry() const;
@@ -250,8 +251,8 @@ class Module {
   NameTable computation_names_;
 };
 
-// A hash of instructions, operands, control edges, schedule and aliased parameters. Names count only in calls.
-// backend_config and sharding are the only common attributes that count.
+// A hash of instructions, operands, control edges, schedule and aliased parameters. Only names of called computations
+// count. backend_config and sharding are the only common attributes that count.
 uint64_t Fingerprint(const Module& module);
 uint64_t Fingerprint(const Computation& computation);
 

@@ -1,4 +1,4 @@
-// Opcodes that only one place of the code lists. Facts for several places are traits (ir/opcode.h).
+// A set of opcodes for use in one place. Sets that several places need are traits (ir/opcode.h).
 #ifndef HLO_IR_OPCODE_SET_H_
 #define HLO_IR_OPCODE_SET_H_
 

@@ -20,8 +20,8 @@ enum class SumRounding : uint8_t { kNearest, kTruncate };
 struct SumPlan {
   PrimitiveType accumulator = PrimitiveType::kF32;
   SumRounding rounding = SumRounding::kNearest;
-  // The most additions that one term passes, in its thread, in the tree and across blocks. 0 means any order: the
-  // number of terms minus 1.
+  // The most additions that a term passes through, in its thread, in the tree and across blocks together. 0 means any
+  // order: the number of terms minus 1.
   int64_t longest_chain = 0;
   // For tensor cores: the number of terms after which partial sums are added to an accumulator of type `promoted`. 0
   // means never.
@@ -60,16 +60,16 @@ struct PrecisionPlan {
   bool operator==(const PrecisionPlan&) const = default;
 };
 
-// The order is any. Dot and convolution accumulate in the compute type of the result (docs/ops.md#accumulation). A
-// reduction may round each step to its declared type.
+// The default: a sum in any order. Dot and convolution accumulate in the compute type of the result
+// (docs/ops.md#accumulation). A reduction may round each step to its declared type.
 SumPlan DefaultSum(Opcode opcode, PrimitiveType type);
 
 // The largest error in ulps of f32, or of f64 for f64: docs/comparison.md#functions. 0.5 for correctly rounded
 // operations, 0 for exact operations (max, abs, copies).
 double DefaultUlps(Opcode opcode, PrimitiveType type);
 
-// A line for `contract` and `ftz`, then one for each planned instruction of `computation`, such as " sum.3 reduce acc
-// f32 nearest, chain 38".
+// A line for `contract` and `ftz`, then one for each planned instruction of `computation`, such as: sum.3 reduce acc
+// f32 nearest, chain 38.
 std::string ToString(const PrecisionPlan& plan, const Computation& computation);
 
 }  // namespace hlo

@@ -1,4 +1,5 @@
-// Running sums, maxima and the like: reduce-windows up to a position, or from it on, with one step for each element.
+// Running sums, maxima and the like: reduce-windows over all elements up to a position, or from it on, computed with
+// one step for each element.
 #ifndef HLO_IR_RUNNING_FOLD_H_
 #define HLO_IR_RUNNING_FOLD_H_
 

@@ -16,7 +16,7 @@ namespace hlo {
 
 using Dims = InlineVector<int64_t, 4>;
 
-// A permutation of dimensions. With int16_t, nearly all fit into 16 bytes.
+// A permutation of dimensions. With int16_t, nearly all permutations fit into 16 bytes.
 using DimOrder = InlineVector<int16_t, 4>;
 
 struct Tiling {
@@ -89,7 +89,7 @@ class Shape {
   int64_t NumElements() const;
   // Tokens and opaque values have 0 bytes.
   int64_t ByteSize() const;
-  // Leaves are not tuples. FirstLeaf counts the leaves before element i.
+  // Leaves are the parts that are not tuples. FirstLeaf counts the leaves before element i.
   int64_t LeafCount() const;
   int64_t FirstLeaf(int64_t i) const;
 

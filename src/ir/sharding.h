@@ -19,7 +19,7 @@ namespace hlo {
 // `permutation[i]`) and flattened.
 struct DeviceOrder {
   std::vector<int64_t> listed;  // Empty for a formula.
-  std::vector<int64_t> dims;    // Without size 1. Dimensions that stay adjacent are merged.
+  std::vector<int64_t> dims;    // Without sizes of 1. Dimensions that stay adjacent are merged.
   std::vector<int64_t> permutation;
 
   bool IsFormula() const { return listed.empty(); }

@@ -6,7 +6,7 @@ namespace hlo {
 
 class Instruction;
 
-// Whether the opcode, or has_side_effect of a custom call, says so.
+// Whether the opcode, or has_side_effect of a custom call, states a side effect.
 bool IsSideEffect(const Instruction& inst);
 // Counts called computations, too.
 bool HasSideEffect(const Instruction& inst);

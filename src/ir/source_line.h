@@ -6,7 +6,6 @@
 
 namespace hlo {
 
-// Whether the metadata names a line of a file.
 bool HasSourceLine(const Instruction& inst);
 
 // Gives `inst` the line of `from` if it has none.

@@ -9,7 +9,6 @@
 
 namespace hlo {
 
-// Floats match whatever their widths.
 bool SameOrBothFloat(PrimitiveType a, PrimitiveType b);
 // The type of the result: docs/verifier.md#mixed-float-types.
 PrimitiveType HigherPrecision(PrimitiveType a, PrimitiveType b);

@@ -90,8 +90,8 @@ Result<Shape> ShapeOfWhile(const Instruction& inst);
 Result<std::vector<int64_t>> WindowedDims(const Instruction& inst, std::span<const int64_t> dims, const Window& window);
 
 // The shape of a convolution by its `kind`. For dgrad it is the smallest input whose forward convolution has the size
-// of the first operand. Other kinds slide the window. Labels refer to the actual operands: in all kinds, `o` of the
-// second operand is the result's feature dimension.
+// of the first operand. For other kinds the sizes are the numbers of window positions. Labels refer to the actual
+// operands: in all kinds, `o` of the second operand is the result's feature dimension.
 Result<Shape> ShapeOfConvolutionKind(const Instruction& inst);
 
 // The position of the result's first element in the operand. Shifts of any size and sign are reduced modulo the

@@ -24,7 +24,7 @@ enum class AsyncSugar : uint8_t {
 enum class Constants {
   kAll,
   kSmall,      // Arrays of more than 10 elements, and tuples, are printed as {...}.
-  kEssential,  // Splats of 0 or 1 and integers (at most 500'000) are printed, others as {...}.
+  kEssential,  // Splats of 0 or 1, and up to 500'000 integers, are printed. Others are {...}.
 };
 
 struct PrintOptions {

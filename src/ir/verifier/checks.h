@@ -24,7 +24,7 @@ class Findings {
 
   const Module& module() const { return module_; }
   // Instructions that make calls, are part of an asynchronous op, or have a buffer, in module order. Rules of the whole
-  // module need them, and another walk would cost as much as these rules.
+  // module need them, and another walk would double their cost.
   std::span<const Instruction* const> notable() const { return notable_; }
   void AddNotable(const Instruction& inst) { notable_.push_back(&inst); }
   // False if the computation and its callees were valid and are unchanged (VerifyAgain).

@@ -80,7 +80,7 @@ void WarnOfShardings(Findings& findings) {
   }
 }
 
-// Warns of the first collective in the computation and those that it calls.
+// Warns of the first collective in the computation or its callees.
 bool WarnInside(Findings& findings, const Computation& computation, const Instruction& condition,
                 std::set<const Computation*>& seen) {
   if (!seen.insert(&computation).second) return false;
