@@ -15,7 +15,7 @@ Status ChooseHostIsa(std::string_view name) {
   size_t level = 0;
   while (level < std::size(kHostIsaNames) && kHostIsaNames[level] != name) ++level;
   if (level == std::size(kHostIsaNames))
-    FAIL(UsageError("F004", Str("--host_isa wants ", Join(kHostIsaNames, ", "), ", not '", Escaped(name), "'")));
+    FAIL(UsageError("F004", Str("--host_isa wants one of ", Join(kHostIsaNames, ", "), ", not '", Escaped(name), "'")));
   const auto isa = static_cast<HostIsa>(level);
   if (isa == HostIsa::kAvx512 && !HasAvx512())
     FAIL(UsageError("F004", "--host_isa=avx512: this processor has AVX2, but not AVX-512 (F, BW, CD, DQ, VL)"));

@@ -309,7 +309,7 @@ Cost CostAnalysis::CostOfCalls(const Instruction& inst) const {
     return cost;
   }
   if (inst.Is(Opcode::kConditional)) {
-    AddGap(inst, "the branch depends on data; the one with most work and traffic is counted");
+    AddGap(inst, "the branch depends on data; the branch with most work and traffic is counted");
     const Cost* most = nullptr;
     const auto weight = [](const Cost& c) { return c.flops + c.scalar_work + c.bytes(); };
     for (const Computation* branch : inst.attrs<ConditionalAttrs>().branches()) {

@@ -121,7 +121,7 @@ class Reader {
       else
         for (const JsonValue& kernel : *value.Items()) plan.kernels.push_back(Kernel(kernel));
     }
-    if (json["kernels"].IsNull()) Fail("it has no \"kernels\"");
+    if (json["kernels"].IsNull()) Fail("the plan has no \"kernels\"");
     return plan;
   }
 
@@ -232,7 +232,7 @@ bool HasPlan(const Instruction& inst) {
 Result<std::optional<FusionPlan>> ReadPlan(const Instruction& inst) {
   if (!HasPlan(inst)) return std::nullopt;
   const auto json = ReadJson(ConfigText(inst));
-  if (!json) FAIL(PlanError(inst, Str("its backend_config is not JSON: ", json.error().message())));
+  if (!json) FAIL(PlanError(inst, Str("the backend_config is not JSON: ", json.error().message())));
   const JsonValue& value = (*json)[kKey];
   if (value.IsNull()) return std::nullopt;
   Reader reader;

@@ -161,7 +161,7 @@ FactorRule FactorsOfRaggedDot(const Instruction& inst) {
     const int64_t dim = a.lhs_contracting[i];
     add(SumOf(lhs.dim(dim)), dim, {InOperand(0, dim), InOperand(1, a.rhs_contracting[i])});
   }
-  return rule.Finish("groups are ranges of the ragged dimension");
+  return rule.Finish("each group is a range of the ragged dimension");
 }
 
 // Integers of less than 64 bits saturate at the end of the whole sum. A part would saturate earlier.
@@ -171,7 +171,7 @@ FactorRule FactorsOfConvolution(const Instruction& inst) {
   if (!a.sparsity.empty() || !a.block_scaling.empty() || inst.operand_count() > 2)
     return rule.Finish("an operand is sparse or scaled");
   if (a.kind == ConvolutionKind::kDgrad || a.kind == ConvolutionKind::kWgrad)
-    return rule.Finish("it has the window of a gradient");
+    return rule.Finish("the convolution has the window of a gradient");
   const PrimitiveType type = inst.shape().type();
   const bool saturates = IsInteger(type) && BitWidth(type) < 64;
   AddFeatures(rule, inst, saturates);

@@ -55,7 +55,7 @@ FactorRule FactorsOfStarted(const Instruction& inst) {
 FactorRule FactorsOfCalls(const Instruction&) { return {.edges = true}; }
 
 FactorRule FactorsOfBitcast(const Instruction& inst) {
-  return RuleBuilder(inst).Finish("its meaning depends on layouts");
+  return RuleBuilder(inst).Finish("the meaning of a bitcast depends on layouts");
 }
 
 namespace {
@@ -94,10 +94,10 @@ FactorRule FactorsOfDynamicReshape(const Instruction& inst) {
   return RuleBuilder(inst).Finish("sizes are known at run time only");
 }
 
-FactorRule FactorsOfRng(const Instruction& inst) { return RuleBuilder(inst).Finish("one state makes all numbers"); }
+FactorRule FactorsOfRng(const Instruction& inst) { return RuleBuilder(inst).Finish("one state generates all numbers"); }
 
 FactorRule FactorsOfTransfer(const Instruction& inst) {
-  return RuleBuilder(inst).Finish("its queue or channel belongs to one device");
+  return RuleBuilder(inst).Finish("the queue or channel belongs to one device");
 }
 
 }  // namespace hlo

@@ -55,7 +55,7 @@ FactorRule FactorsOfElementwise(const Instruction& inst) {
 
 FactorRule FactorsOfMap(const Instruction& inst) {
   if (IsPerElement(*inst.attrs<MapAttrs>().to_apply)) return ByElement(inst);
-  return RuleBuilder(inst).Finish("its computation has side effects or exchanges values");
+  return RuleBuilder(inst).Finish("the mapped computation has side effects or exchanges values");
 }
 
 FactorRule FactorsOfIdentity(const Instruction& inst) {
@@ -103,7 +103,7 @@ FactorRule FactorsOfBatchNorm(const Instruction& inst) {
     for (int64_t i = 0; i < inst.operand_count(); ++i) add(inst.operand(i).shape(), InOperand(i, dim));
     rule.AddFree(array.dim(dim), spots);
   }
-  return rule.Finish(sums ? "batchnorm_expander turns its sums into reduces" : "");
+  return rule.Finish(sums ? "batchnorm_expander turns the sums of a batch norm into reduces" : "");
 }
 
 // If the widths differ, the last dimension of the narrower type is part of an element of the wider type.

@@ -100,7 +100,7 @@ FactorRule FactorsOfReduce(const Instruction& inst) {
     else rule.Add({.size = input.dim(dim)}, spots);
     is_major = false;
   }
-  return rule.Finish(op || pick.associative ? "" : "its computation is not known to be associative");
+  return rule.Finish(op || pick.associative ? "" : "the reducer is not known to be associative");
 }
 
 FactorRule FactorsOfPooling(const Instruction& inst) {
@@ -127,14 +127,14 @@ FactorRule FactorsOfScan(const Instruction& inst) {
   const ScanAttrs& a = inst.attrs<ScanAttrs>();
   const int64_t along = a.dimension.value, inputs = inst.operand_count() - a.num_carries;
   const int64_t outputs = inst.shape().LeafCount() - a.num_carries;
-  if (inputs == 0) return rule.Finish("its steps have no input");
+  if (inputs == 0) return rule.Finish("the scan has no input");
   const Shape& input = inst.operand(0).shape();
   const std::optional<Opcode> op = RunningOp(inst);
   if (op) {
     Factor scan{.size = input.dim(along), .kind = FactorKind::kScan, .reducer = op, .used_once = {1}};
     rule.Add(scan, InAll(inputs, along, outputs, along));
   }
-  if (!IsElementwiseStep(*a.to_apply)) return rule.Finish("its step mixes elements");
+  if (!IsElementwiseStep(*a.to_apply)) return rule.Finish("a step of the scan mixes elements");
   for (int64_t dim = 0; dim < input.rank(); ++dim) {
     if (dim == along) continue;
     const int64_t carried = dim - (dim > along ? 1 : 0);
@@ -145,7 +145,7 @@ FactorRule FactorsOfScan(const Instruction& inst) {
     }
     rule.AddFree(input.dim(dim), spots);
   }
-  return rule.Finish(op ? "" : "its step is not known to be associative");
+  return rule.Finish(op ? "" : "the step of the scan is not known to be associative");
 }
 
 FactorRule FactorsOfSort(const Instruction& inst) {

@@ -373,7 +373,7 @@ Status AsyncChecker::CheckUsers(const Instruction& inst) {
       if (&user->operand(i) != &inst || EffectOf(*user, i) != UserEffect::kNone) continue;
       Error error = ErrorAtOperand(*user, i, "V177",
                                    Str("'", user->opcode(), "' cannot take the state of '", inst.opcode(),
-                                       "'; only async-update and async-done can"));
+                                       "'; expected async-update or async-done"));
       findings_.Add(*user, std::move(error));
     }
   }

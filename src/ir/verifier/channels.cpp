@@ -102,7 +102,7 @@ class DeadlockChecker {
       all.insert(all.end(), more.begin(), more.end());
     }
     if (const std::string trouble = Trouble(all); !trouble.empty()) {
-      Report(inst, "V281", Str("with the pairs of each '", inst.opcode(), "' that still waits: ", trouble));
+      Report(inst, "V281", Str("in the pairs of this and each waiting '", inst.opcode(), "': ", trouble));
       return;
     }
     waiting_.push_back(&inst);

@@ -91,11 +91,11 @@ void CheckAliases(Findings& findings) {
                                      Braced(alias.parameter_index), ") ", message)));
     };
     if (input == nullptr || output == nullptr || !output->IsArray()) {
-      add("V263", "names no array of the entry");
+      add("V263", "names no array of the entry computation");
       continue;
     }
     if (is_used(alias.parameter, alias.parameter_index))
-      add("V263", "donates a parameter that another entry donates too");
+      add("V263", "donates a parameter that another alias donates too");
     if (findings.strict() && input->ByteSize() != output->ByteSize())
       add("V263",
           Str("joins ", input->ByteSize(), " bytes (", *input, ") with ", output->ByteSize(), " (", *output, ")"));
@@ -112,7 +112,7 @@ void CheckAliases(Findings& findings) {
                         Str("buffer_donor (", donor.parameter, ", ", Braced(donor.parameter_index), ") ", message)));
     };
     if (ParameterArray(entry, donor.parameter, donor.parameter_index) == nullptr) {
-      add("names no array of the entry");
+      add("names no array of the entry computation");
     } else if (is_used(donor.parameter, donor.parameter_index)) {
       add("is in input_output_alias too");
     }
