@@ -1,6 +1,6 @@
 // Errors as values. A `Result<T>` holds a value or an `Error`. `TRY(expr)` passes the error to the caller. Errors of
-// bad input point at the text. Errors of the operating system contain its message. A bug of this program ends the
-// process (base/check.h).
+// bad input point at the text, errors of the system contain its message. A bug of this program ends the process
+// (base/check.h).
 #ifndef HLO_BASE_RESULT_H_
 #define HLO_BASE_RESULT_H_
 

@@ -11,7 +11,7 @@ namespace hlo {
 
 class Computation;
 
-// Maps each removed instruction to the control predecessors that replace it. These may be removed, too.
+// The control predecessors that replace each removed instruction. They may be removed, too.
 using Replacements = std::unordered_map<const Instruction*, std::vector<Instruction*>>;
 
 // The control predecessors and operands. If `inst` is removed without a replacement, its control successors must run

@@ -42,9 +42,9 @@ struct CostGap {
   std::string_view what;
 };
 
-// Bytes read from one operand. Slices and gathers read only the selected elements. A dynamic-update-slice does not read
-// the updated array, and a scatter reads one element of it for each update. A fusion reads the elements that its
-// computation reads. BytesWritten counts only updated elements of in-place updates.
+// Bytes read from one operand. Slices and gathers read only the selected elements. A dynamic-update-slice reads nothing
+// of the updated array, a scatter one element for each update. A fusion reads the same elements as its computation.
+// BytesWritten counts only updated elements of in-place updates.
 double BytesRead(const Instruction& inst, int64_t operand);
 double BytesWritten(const Instruction& inst);
 double BytesMoved(const Instruction& inst);  // Several reads of one value count at most its size.

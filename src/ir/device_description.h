@@ -36,7 +36,7 @@ std::span<const DeviceDescription> AllDevices();
 const DeviceDescription* FindDevice(std::string_view name);
 const DeviceDescription& DefaultDevice();  // h200.
 
-// The row `host` with these numbers. Arithmetic rates are proportional to cores and vector size.
+// The row `host` with these numbers, and arithmetic rates scaled accordingly.
 DeviceDescription HostDescription(int cores, int vector_bytes, int64_t fetched_bytes = 64);
 // The GPU whose name is a word of the product name ("NVIDIA A100-SXM4-80GB"). Otherwise the GPU with the highest
 // compute capability up to `compute_capability`, or the default device.

@@ -201,8 +201,7 @@ void Instruction::ReplaceAllUses(Instruction& replacement) {
   users_.Clear();
   use_count_ = 0;
   if (IsRoot()) {
-    // The new root takes over the sharding of the entry's result. A parameter does not: its sharding states how its
-    // argument is cut.
+    // The new root takes over the sharding, unless it is a parameter, whose sharding states how its argument is cut.
     const bool has_sharding = HasCommon() && !common().sharding.empty();
     const bool may_get_it = !replacement.HasCommon() || replacement.common().sharding.empty();
     if (has_sharding && may_get_it && computation_->IsEntry() && !replacement.Is(Opcode::kParameter))

@@ -27,8 +27,8 @@ class alignas(64) Instruction {
   bool Is(OpTrait trait) const { return (RowOf(opcode_).traits & trait) != 0; }
   std::string_view name() const { return {name_, name_size_}; }  // Lives as long as the module.
   const Shape& shape() const { return shape_; }
-  // If leaves or their dimensions change, the value is another one. Then clears origin() and the attributes with
-  // entries for leaves: sharding, origin and parameter_replication.
+  // If leaves or their dimensions change, clears origin() and the attributes with entries for leaves (sharding, origin,
+  // parameter_replication), because the value is another one.
   void SetShape(Shape shape);
 
   // Dense in the module and never reused. Side tables have Module::id_limit() entries.

@@ -42,8 +42,7 @@ class Writer {
   Instruction* Select(Instruction* which, Instruction* a, Instruction* b) {
     return Add(Opcode::kSelect, a->shape(), {which, a, b});
   }
-  // Broadcasts `x` to `shape`. The last dimensions of `x` become the dimensions `last` of the result, the others its
-  // leading ones.
+  // Broadcasts `x` to `shape`. The last dimensions of `x` become dimensions `last`, the others the leading ones.
   Instruction* Widen(Instruction* x, const Shape& shape, std::initializer_list<int64_t> last);
   // Compares the index along `dim` with `number`, an s32 scalar, at each position in `shape`.
   Instruction* CompareIndex(const Shape& shape, int64_t dim, ComparisonDirection direction, Instruction* number);

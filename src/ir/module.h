@@ -65,8 +65,8 @@ class Computation {
   std::span<Instruction* const> parameters() const { return parameters_; }
   Instruction& parameter(int64_t i) const { return *parameters_[i]; }
 
-  // Live instructions: in a scheduled module in the order of execution, otherwise as in the text, with added ones last.
-  // A copy, so the computation may change meanwhile.
+  // Live instructions, in the order of execution if the module is scheduled, otherwise in the order of the text and of
+  // adding. A copy, so the computation may change meanwhile.
   std::vector<Instruction*> Instructions() const;
   // Avoids the copy, so the computation must not change meanwhile.
   LiveInstructions instructions() const { return LiveInstructions(instructions_); }
@@ -76,8 +76,7 @@ class Computation {
   size_t place_limit() const { return instructions_.size(); }
   // Unique in the module. Changes whenever the Fingerprint may have changed.
   uint64_t version() const { return version_; }
-  // Instructions, each after its operands and control predecessors. Equals Instructions() if that order has this
-  // property.
+  // Operands and control predecessors come first. Equals Instructions() if that order has this property.
   std::vector<Instruction*> PostOrder() const;
   // The result of CalleesOf, valid until the computation changes.
   const std::vector<Computation*>& Callees() const;

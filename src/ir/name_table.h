@@ -1,4 +1,4 @@
-// The names that are taken in a module, and new unique names.
+// Unique names in a module.
 #ifndef HLO_IR_NAME_TABLE_H_
 #define HLO_IR_NAME_TABLE_H_
 

@@ -46,8 +46,8 @@ Instruction& AddInPlaceOf(Computation& computation, const Instruction& inst, std
 // Adds one fusion of the region's kernels and library products, or for statistics a library call of a convolution.
 // Returns null if the region contains something else, such as a loop or a copy.
 Instruction* AddFlattened(Instruction& region);
-// ReplaceRegions puts each fusion in the place of its region. The fusions must be the last instructions of the
-// computation, and `flat` must have the order of the regions.
+// ReplaceRegions puts each fusion in its region's place. The fusions must be the last instructions, and `flat` in the
+// order of the regions.
 struct RegionAndFusion {
   Instruction *region, *fusion;
 };

@@ -20,7 +20,7 @@ class MessageWriter {
   void Ints(const ProtoField& field, std::span<const int64_t> values);
   void Real(const ProtoField& field, double value);
   void Bytes(const ProtoField& field, std::string_view bytes);
-  // Part returns the only message of a field, and adds it if it is missing. Add always adds a message.
+  // Part returns the only message of a field, and adds it if missing. Add always adds one.
   MessageWriter& Part(const ProtoField& field);
   MessageWriter& Add(const ProtoField& field);
 

@@ -82,7 +82,6 @@ void AddFeatures(RuleBuilder& rule, const Instruction& inst, bool saturates) {
   rule.Add(saturates ? Factor{.size = features} : SumOf(features), {feature, in_feature});
 }
 
-// Positions of the window along spatial dimension `i`.
 void AddPositions(RuleBuilder& rule, const Instruction& inst, size_t i) {
   const DimLabels& d = inst.attrs<ConvolutionAttrs>().dim_labels;
   const WindowDim& window = inst.attrs<ConvolutionAttrs>().window.dims[i];

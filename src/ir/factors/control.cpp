@@ -14,7 +14,6 @@ int64_t DimensionAlong(const Instruction& inst) {
   return a != nullptr && a->dimension ? a->dimension->value : -1;
 }
 
-// The number of operands that are arrays to exchange.
 int64_t ExchangedArrays(const Instruction& inst) {
   const CollectiveAttrs* a = inst.attributes().GetIf<CollectiveAttrs>();
   if (inst.Is(Opcode::kRaggedAllToAll)) return 2;

@@ -106,7 +106,7 @@ FactorRule FactorsOfBatchNorm(const Instruction& inst) {
   return rule.Finish(sums ? "batchnorm_expander turns the sums of a batch norm into reduces" : "");
 }
 
-// If the widths differ, the last dimension of the narrower type is part of an element of the wider type.
+// If widths differ, the narrower type's last dimension is part of an element of the wider type.
 FactorRule FactorsOfBitcastConvert(const Instruction& inst) {
   RuleBuilder rule(inst);
   const Shape& operand = inst.operand(0).shape();

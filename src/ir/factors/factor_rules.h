@@ -63,8 +63,8 @@ struct Factor {
   // Operands that only the first part of a kSum or kScan uses (the last part of a reverse scan). In the others they are
   // the reducer's identity.
   std::vector<int64_t> used_once;
-  // A kWindow has windows. In a kSum they are the indices of a convolution's kernel, which is stored from the end if
-  // the window is reversed.
+  // A kWindow has windows. A kSum has windows if its indices are positions in a convolution's kernel, which is stored
+  // from the end if the window is reversed.
   std::vector<FactorWindow> windows;
   std::optional<FactorIndex> index;  // For kLook and kPut.
 };

@@ -15,7 +15,6 @@ bool HasFactor(const DimFactors& dim, const FactorPart& part) {
   return std::find(dim.begin(), dim.end(), part.factor) != dim.end();
 }
 
-// Size of a part of a dimension with the factor.
 int64_t LocalSize(int64_t size, const FactorRule& rule, const FactorPart& part) {
   return size / rule.factors[part.factor].size * part.range.size;
 }
@@ -86,8 +85,7 @@ void Localize(const Cut& cut, PadAttrs& a) {
   }
 }
 
-// A cut dimension is not shifted: the rows of a part are already in the order of the result, or the shift is a multiple
-// of the size.
+// A cut dimension is not shifted: rows are already in the order of the result, or the shift is a multiple of the size.
 void Localize(const Cut& cut, ShuffleAttrs& a) {
   for (size_t i = 0; i < a.dimensions.size(); ++i) {
     if (cut.CutsResult(a.dimensions[i])) a.shifts[i] = 0;

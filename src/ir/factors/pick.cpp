@@ -75,7 +75,7 @@ bool AreEqual(const Values& a, const Values& b) {
   return std::ranges::equal(a, b, [](double x, double y) { return x == y || (std::isnan(x) && std::isnan(y)); });
 }
 
-// All tuples of `count` values. Each value is one of three different numbers or, for floats, NaN.
+// All tuples of `count` values, each one of three different numbers or, for floats, NaN.
 std::vector<Values> SamplesOf(const Computation& reducer, int64_t count) {
   std::vector<Values> samples = {{}};
   for (int64_t i = 0; i < count; ++i) {

@@ -63,7 +63,7 @@ struct ReshardPlan {
 
   int64_t Collectives() const;
   int64_t ArrivingBytes() const;
-  // Bytes on a device of each collective's operand or result, whichever is larger, added up.
+  // Sum of the bytes of each collective's operand or result on a device, whichever is larger.
   int64_t ArrayBytes() const;
   // The moves with the bytes of their results: "slice(0: {x}); gather(1: {y}) 8192 B". "none" for no moves, and ";
   // whole" at the end if `gathers_whole`. `axes` is the given mesh.

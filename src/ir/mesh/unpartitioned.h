@@ -1,4 +1,4 @@
-// Whether a module is still to be made the program of one device.
+// Finds modules that are still to be partitioned.
 #ifndef HLO_IR_MESH_UNPARTITIONED_H_
 #define HLO_IR_MESH_UNPARTITIONED_H_
 

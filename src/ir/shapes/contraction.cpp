@@ -7,7 +7,6 @@
 namespace hlo {
 namespace {
 
-// The written type, or the type of the more precise operand.
 PrimitiveType ContractionType(const Instruction& inst) {
   if (inst.shape().IsArray()) return inst.shape().type();
   return HigherPrecision(inst.operand(0).shape().type(), inst.operand(1).shape().type());

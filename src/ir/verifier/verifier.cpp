@@ -358,7 +358,7 @@ Status Verifier::CheckShape(const Instruction& inst) {
                      Str("'", inst.opcode(), "' is written ", inst.shape(), ", but its operands give ", inferred)));
 }
 
-// The shape rules of clamp and select check their operands.
+// clamp and select are checked by their shape rules.
 Status Verifier::CheckElementwise(const Instruction& inst) {
   if (!inst.Is(kElementwise) || inst.Is(Opcode::kClamp) || inst.Is(Opcode::kSelect) || !inst.shape().IsArray())
     return {};
