@@ -195,9 +195,9 @@ TEST(ParserProto, WrongIdsAreNamed) {
   };
   const std::string shape = " shape { element_type: F32 } }";
   EXPECT_EQ(Verdict(in_module("instructions { name: 'n' opcode: 'negate' id: 2 operand_ids: 9" + shape)),
-            "V008: operand_ids of 'n' names instruction 9, which its computation does not have");
+            "V008: operand_ids of 'n' names instruction 9, which the computation does not have");
   EXPECT_EQ(Verdict(in_module("instructions { name: 'n' opcode: 'parameter' id: 3" + shape)),
-            "V008: root_id of 'e' names instruction 2, which its computation does not have");
+            "V008: root_id of 'e' names instruction 2, which the computation does not have");
   EXPECT_EQ(Verdict(in_module("instructions { name: 'a' opcode: 'negate' id: 2 operand_ids: 3" + shape +
                               " instructions { name: 'b' opcode: 'negate' id: 3 operand_ids: 2" + shape)),
             "V008: operand 'b' is used before its definition");

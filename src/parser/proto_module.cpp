@@ -237,7 +237,7 @@ Result<const WireMessage*> ModuleWriter::Instruction(int64_t id, const WireMessa
   const auto found = instructions_.find(id);
   if (found != instructions_.end()) return found->second;
   FAIL(bytes_.ErrorAt(
-      "V008", Str(what, " of '", NameOf(user), "' names instruction ", id, ", which its computation does not have"),
+      "V008", Str(what, " of '", NameOf(user), "' names instruction ", id, ", which the computation does not have"),
       user.begin()));
 }
 

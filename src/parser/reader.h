@@ -62,7 +62,8 @@ class Reader {
   bool Read(GroupModeWord& value) {
     const SourceRange range = token_.range();
     if (!Read(value.mode)) return false;
-    Warn("W010", Str("mode=", value.mode, " has no effect: channel_id and use_global_device_ids decide"), range);
+    Warn("W010", Str("mode=", value.mode, " has no effect: channel_id and use_global_device_ids determine the mode"),
+         range);
     return true;
   }
   bool Read(Sharding& value);

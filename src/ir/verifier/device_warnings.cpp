@@ -87,7 +87,7 @@ bool WarnInside(Findings& findings, const Computation& computation, const Instru
   for (const Instruction* inst : computation.instructions()) {
     if (inst->Is(kCollective)) {
       findings.Add(*inst, ErrorAtOpcode(*inst, "W017",
-                                        Str("'", inst->name(), "' runs only on devices that get there through '",
+                                        Str("'", inst->name(), "' runs only on devices that reach it through '",
                                             condition.name(), "', whose condition depends on partition-id"))
                               .AddNote(Str("'", condition.name(), "' is here"), condition.range()));
       return true;

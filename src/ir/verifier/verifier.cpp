@@ -162,7 +162,7 @@ bool Verifier::CheckOperands(const Computation& computation) {
       if (!inside(*before))
         return Report(*inst, ErrorAt(*inst, "V267",
                                      Str("control predecessor '", before->name(), "' of '", inst->name(),
-                                         "' is not in its computation")));
+                                         "' is not in the same computation")));
     }
     if (MayCall(*inst) && !CheckCallees(*inst)) return false;
     const bool calls = MayCall(*inst) && !CalledComputations(*inst).empty();
