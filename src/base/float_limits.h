@@ -1,4 +1,3 @@
-// The largest finite value of a narrow float format.
 #ifndef HLO_BASE_FLOAT_LIMITS_H_
 #define HLO_BASE_FLOAT_LIMITS_H_
 

@@ -100,7 +100,6 @@ struct SliceRanges {
 
 using ListOfLists = std::vector<std::vector<int64_t>>;
 
-// Text that is kept as written.
 struct RawText {
   Interned text;
   bool empty() const { return text.empty(); }

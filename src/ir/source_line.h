@@ -1,4 +1,4 @@
-// The place in a user's program that an instruction's metadata names.
+// The line of a user's program that an instruction's metadata names.
 #ifndef HLO_IR_SOURCE_LINE_H_
 #define HLO_IR_SOURCE_LINE_H_
 

@@ -68,7 +68,6 @@ class ArraySplit {
   Reduction reduction = Reduction::kSum;
   // Atoms of a manual region: along them, the program treats the array as one device's part.
   AxisSet manual;
-  // The only device that holds the array.
   std::optional<int64_t> only_device;
 
   bool operator==(const ArraySplit&) const = default;

@@ -185,7 +185,6 @@ class LastReads {
   std::vector<size_t> place_, last_;  // Indexed by id.
 };
 
-// A part of the entry's parameters or result.
 struct BoundaryLeaf {
   const Instruction* value;
   int64_t parameter;
