@@ -117,11 +117,13 @@ struct Driver {
   Status32 (*synchronize_event)(CudaHandle);
   Status32 (*elapsed_ms)(float*, CudaHandle, CudaHandle);
 
-  std::string lacks;  // A missing function for conditional nodes, or empty.
-  std::shared_ptr<std::atomic<bool>> told = std::make_shared<std::atomic<bool>>(false);  // Set by Failed.
+  std::string lacks;  // Name of a missing function for conditional nodes, or empty.
+  std::shared_ptr<std::atomic<bool>> told =
+      std::make_shared<std::atomic<bool>>(false);  // Whether an error was reported.
 
   Error Failed(std::string_view call, Status32 status, std::string_view while_doing = "") const;
-  // Logs an error that the caller cannot return. Later errors are ignored as its consequences.
+  // Logs an error that the caller cannot return, but only if no error was reported before: later errors are
+  // consequences of the first.
   void Ended(std::string_view call, Status32 status) const;
 };
 

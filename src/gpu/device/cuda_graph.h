@@ -29,15 +29,15 @@ class CudaRecorder {
   // Last returns the nodes that the next node depends on, and After sets them.
   Result<std::vector<CudaHandle>> Last() const;
   Status After(std::span<const CudaHandle> nodes);
-  // Records the kernel that `launch` queues. Its code waits for its predecessors, so it may start before a predecessor
-  // recorded by Early has ended.
+  // Records the kernel that `launch` queues. The kernel's code waits for predecessors, so the kernel may start before a
+  // predecessor recorded by Early has ended.
   Status Early(const std::function<Status()>& launch);
 
   // While `on`, TakeNew returns nodes recorded since its last call or Begin.
   void ListNodes(bool on) { lists_ = on; }
   Result<std::vector<CudaHandle>> TakeNew();
 
-  // A condition is 0 at each launch. Returns its handle.
+  // Makes a condition, which each launch sets to 0 first. Returns the handle.
   Result<void*> MakeCondition();
   // Adds a conditional node (kIfNode, kWhileNode or kSwitchNode). Each function queues one body. Null is an empty body.
   Status Add(int form, void* condition, std::span<const std::function<Status()>> bodies);

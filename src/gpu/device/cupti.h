@@ -101,7 +101,7 @@ struct GraphData {  // CUpti_GraphData.
 
 }  // namespace cupti
 
-// Such as "13.0.1" or "of CUDA 12, interface 24". Needs no GPU.
+// The version, such as "13.0.1" or "of CUDA 12, interface 24". Needs no GPU.
 Result<std::string> CuptiVersion(const std::vector<std::string>& search);
 
 // Functions that list graph nodes recorded on a device.

@@ -54,7 +54,8 @@ class Recording {
   virtual ~Recording() = default;
 };
 
-// Control flow in recordings: none, loops and one node for each branch, or loops and one node for all branches.
+// Control flow that recordings can contain. kNone: none. kOneByOne: loops, and conditionals with one node for each
+// branch. kWithSwitch: loops, and conditionals with one node for all branches.
 enum class Decisions : uint8_t { kNone, kOneByOne, kWithSwitch };
 
 class Device {
@@ -64,7 +65,7 @@ class Device {
   virtual std::string name() const = 0;         // "cpu" or "cuda:0"
   virtual std::string description() const = 0;  // "AVX-512, 16 threads".
   virtual std::string target() const = 0;       // "AVX-512", "sm_90".
-  // The nearest row of ir/devices.def, with the device's own numbers.
+  // The row of ir/devices.def that is nearest to this device, with the device's own numbers.
   virtual DeviceDescription Describe() const = 0;
   // Whether device memory is memory of the process.
   virtual bool IsHost() const = 0;
@@ -123,14 +124,14 @@ class Device {
   };
   virtual Decisions Decides() const { return Decisions::kNone; }
   virtual std::string WhyHostDecides() const { return "this device cannot evaluate conditions in a graph"; }
-  // Records a loop. `first` sets the condition before it, `next` after each trip.
+  // Records a loop. `first` sets the condition before the loop, `next` after each trip.
   virtual Status RecordWhile(const ConditionLaunch& /*first*/, const ConditionLaunch& /*next*/,
                              const std::function<Status()>& /*body*/) {
     return {};
   }
-  // Records a conditional. Each function in `branches` queues one branch. Null is empty. `set` gets the handles of the
-  // conditions and then `arguments`. With kWithSwitch it sets one condition to the number of the branch, otherwise one
-  // for each branch.
+  // Records a conditional. Each function in `branches` queues one branch, which is empty if the function is null. `set`
+  // gets the handles of the conditions and then `arguments`. With kWithSwitch it sets one condition to the branch
+  // number. Otherwise each branch has a condition.
   virtual Status RecordBranches(const LoadedKernel& /*set*/, std::span<void* const> /*arguments*/,
                                 std::span<const std::function<Status()>> /*branches*/) {
     return {};
@@ -142,7 +143,7 @@ class Device {
   // StopClock waits for the work queued since StartClock and returns its milliseconds. nullopt without a clock.
   virtual Status StartClock() { return {}; }
   virtual Result<std::optional<double>> StopClock() { return std::nullopt; }
-  // Null on the host. Error: why there is no log.
+  // The log of the device's work, null on the host. Error: why there is no log.
   virtual Result<ActivityLog*> Log() { return nullptr; }
 
   // The libraries' CUstream, null on the host.

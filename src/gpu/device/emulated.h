@@ -17,7 +17,7 @@ class SharedLibrary;
 
 struct EmulatedKernel {
   struct Argument {
-    int64_t bytes;  // Least size of the array.
+    int64_t bytes;  // The least size that the array must have.
     int64_t alignment;
     bool written;
   };
@@ -44,7 +44,7 @@ struct EmulatorTable {
 // The function that a double exports: void(const EmulatorTable*).
 constexpr char kAttachSymbol[] = "hlo_double_attach";
 
-// Passes the emulator to a double. False if `library` is not one.
+// Passes the emulator to a double. False if `library` is not a double.
 bool AttachEmulator(const SharedLibrary& library);
 // Registers a kernel and its PTX text for EmulatorTable::find.
 void KeepForEmulator(const kernel::Ptx& ptx, const kernel::Kernel& kernel);

@@ -10,7 +10,7 @@
 
 namespace hlo::gpu {
 
-// Such as "13.0". Error: why the library cannot be used.
+// The version, such as "13.0". Error: why the library cannot be used.
 Result<std::string> NvJitLinkVersion(const std::vector<std::string>& search);
 
 // Assembles `ptx` as kernel::Ptxas does. Thread-safe.

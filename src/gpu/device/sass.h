@@ -21,14 +21,14 @@ struct Assembler {
   std::vector<std::string> search;
 };
 
-// Error: the one of PtxasVersion, if nvJitLink is missing too.
+// If nvJitLink is missing too, fails with the error of PtxasVersion.
 Result<Assembler> FindAssembler(const std::vector<std::string>& search);
 
 struct Sass {
   std::shared_ptr<const std::string> cubin;  // Shared by kernels assembled together.
   kernel::PtxasKernel report;                // Its `entry` is the name in the cubin.
   int64_t dynamic_shared_bytes = 0;
-  bool was_kept = false;  // From the CodeCache.
+  bool was_kept = false;  // Whether the code is from the CodeCache.
 };
 
 // Uses all threads. Equal kernels are compiled once. `kept` may be null.

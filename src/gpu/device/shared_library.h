@@ -20,7 +20,7 @@ class SharedLibrary {
   static Result<SharedLibrary> Open(std::span<const std::string_view> names, std::span<const std::string> search,
                                     std::span<const std::string_view> more = {});
 
-  // Null if missing.
+  // The symbol's address, or null if it is missing.
   void* Find(const char* symbol) const;
   // Sets `function`. If the symbol is missing, Complete() fails (R014).
   template <class F>

@@ -112,10 +112,10 @@ class Value {
   Type type_ = Type::kPred;
 };
 
-// Operands must have the same type. Floats below f32 are computed in f32 and rounded once, here and in all functions
-// below. Integers follow HLO: they wrap; x / 0 is -1 (all ones if unsigned), x % 0 is x, MIN / -1 is MIN, MIN % -1 is
-// 0. Shifts by the width or more give 0 or, in arithmetic right shifts, copies of the sign bit. Values of kIndex are
-// not checked: they must not overflow, be divided by 0, or be negative when divided.
+// Operands must have the same type. Floats narrower than f32 are computed in f32 and rounded once, here and in all
+// functions below. Integers follow HLO: they wrap; x / 0 is -1 (all ones if unsigned), x % 0 is x, MIN / -1 is MIN, MIN
+// % -1 is 0. Shifts by the width or more give 0 or, in arithmetic right shifts, copies of the sign bit. Values of
+// kIndex are not checked: they must not overflow, be divided by 0, or be negative when divided.
 Value operator+(Value a, Value b);
 Value operator-(Value a, Value b);
 Value operator*(Value a, Value b);
@@ -141,7 +141,8 @@ Value Select(Value condition, Value on_true, Value on_false);
 Value Min(Value a, Value b);  // NaN if a or b is NaN.
 Value Max(Value a, Value b);
 Value Fma(Value a, Value b, Value c);
-// PackPair puts two s16 into a kS32, `low` into the low half. DotPairs returns c + a0 * b0 + a1 * b1, wrapping.
+// PackPair puts two s16 into a kS32, `low` into the low half. DotPairs returns c + a0 * b0 + a1 * b1, wrapping, where
+// a0 and a1 are the s16 halves of a.
 Value PackPair(Value low, Value high);
 Value DotPairs(Value a, Value b, Value c);
 Value Abs(Value a);
@@ -154,9 +155,10 @@ Value RoundAwayFromZero(Value a);
 Value CopySign(Value magnitude, Value sign);
 Value CountLeadingZeros(Value a);
 Value PopulationCount(Value a);
-// Floats round to nearest even. Float to integer truncates and saturates, and NaN gives 0. To kPred: a != 0.
+// Results that are floats are rounded to nearest even. Floats become integers by truncation and saturation, and NaN
+// becomes 0. For kPred, the result is a != 0.
 Value Convert(Value a, Type type);
-Value Bitcast(Value a, Type type);  // Same width.
+Value Bitcast(Value a, Type type);  // The types must have the same width.
 
 Value ConstantLike(Value a, int64_t literal);
 Value ConstantLike(Value a, double literal);
@@ -199,18 +201,20 @@ class Array {
   int64_t elements() const;
   bool operator==(const Array&) const = default;
 
-  // At block level the load is uniform, and the store happens once.
+  // At block level, the load is uniform, and the store happens once for each block.
   Value Load(Value index) const;
   void Store(Value index, Value value) const;
   Value Load(int64_t index) const;
   void Store(int64_t index, Value value) const;
-  // Access `width` contiguous elements. The index is a multiple of width, and width * bytes at most 16. Prefer Tile.
+  // Access `width` contiguous elements of together at most 16 bytes. The index must be a multiple of `width`. Prefer
+  // Tile.
   std::vector<Value> LoadVector(Value index, int width) const;
   void StoreVector(Value index, std::span<const Value> values) const;
-  // For a SharedTile. LoadTransposed follows KernelBuilder::TransposeTile, with adjacent rows in adjacent threads.
+  // For a SharedTile. LoadTransposed requires an earlier KernelBuilder::TransposeTile. It is fast if adjacent threads
+  // load adjacent rows.
   void StoreAt(Value row, Value column, Value value) const;
   Value LoadTransposed(Value row, Value column) const;
-  // For a shared array: loads from the array of block `rank` of the cluster.
+  // For a shared array: loads from the same array of block `rank` of the cluster.
   Value LoadFrom(Value rank, Value index) const;
   // Relaxed and device-wide atomic operations, at thread level, for 32 and 64 bits. Floats have only kAdd and
   // kExchange.
@@ -225,7 +229,7 @@ class Array {
   int32_t id_ = -1;
 };
 
-// Parameters of one type that are selected by number: one launch processes many arrays.
+// Parameters of one type. The kernel selects a parameter by its number, so one launch can process many arrays.
 class ArrayGroup {
  public:
   Type type() const;
@@ -244,10 +248,10 @@ class Slot {
  public:
   Type type() const;
   int width() const;
-  // In a Tile with V == width: the tile index's element. In a Phase: the only element.
+  // In a Tile with V == width(): the element for the current index. In a Phase, with width() 1: the only element.
   Value Get() const;
   void Set(Value value) const;
-  // In a Phase: element j.
+  // In a Phase: the element with this number.
   Value Get(int element) const;
   void Set(int element, Value value) const;
 
@@ -266,7 +270,7 @@ class Fragment {
   FragmentKind kind() const;
   Type type() const { return slot_.type(); }
   int width() const { return slot_.width(); }
-  // In a Phase: element `element` of this lane, its row and its column. Set rounds elements of tf32 factors.
+  // In a Phase: an element of this lane, its row and its column. In factors of tf32 products, Set rounds to tf32.
   Value Get(int element) const { return slot_.Get(element); }
   void Set(int element, Value value) const;
   Value Row(int element) const;
@@ -276,7 +280,7 @@ class Fragment {
   friend class KernelBuilder;
   Slot slot_;
 };
-// Fragments by their role in a product, which the compiler checks.
+// A fragment with a fixed role in products, so that the C++ compiler checks roles.
 template <FragmentRole role>
 class FragmentOf : public Fragment {};
 using LeftFragment = FragmentOf<FragmentRole::kLeft>;
@@ -301,7 +305,8 @@ class KernelBuilder {
  public:
   using Body = std::function<void()>;
   using IndexBody = std::function<void(Value index)>;
-  // Treated as associative, but not as commutative: `a` precedes `b`. Must not access memory.
+  // Combines two values in a reduction or scan, and is treated as associative, but not as commutative: `a` precedes
+  // `b`. Must not access memory.
   using Combine = std::function<Value(Value a, Value b)>;
   using CombineMany = std::function<std::vector<Value>(std::span<const Value> a, std::span<const Value> b)>;
 
@@ -311,7 +316,7 @@ class KernelBuilder {
 
   // Limits registers so that `blocks` blocks fit on an SM.
   void SetMinBlocksPerSm(int blocks) { kernel_.min_blocks_per_sm = blocks; }
-  // Declares that index arithmetic may reach `indices`. The sizes of arrays are known.
+  // Declares that index arithmetic may reach `indices`. Needed only for numbers above the sizes of all arrays.
   void CountsTo(int64_t indices) { kernel_.wide_index |= indices >= kLeastWideIndex; }
   // The HLO instruction of the code recorded from now on, for the sanitizer.
   void SetSource(std::string instruction);
@@ -320,7 +325,7 @@ class KernelBuilder {
   Array Input(std::string name, Type type, int64_t elements, int64_t alignment = 256);
   Array Output(std::string name, Type type, int64_t elements, int64_t alignment = 256);
   Array InOut(std::string name, Type type, int64_t elements, int64_t alignment = 256);
-  // The parameter may share memory with another, with equal elements at equal indices (update in place).
+  // Allows that another parameter has the same memory, at the same index for each element (update in place).
   void SetMayAlias(Array array);
   void SetMayAlias(ArrayGroup group);  // Each member may alias the same member of another group.
   // Groups of parameters, with a pointer and a number of elements for each member. Group() makes `members` members of
@@ -351,8 +356,8 @@ class KernelBuilder {
   void CopyAsync(Array to, Value to_index, Array from, Value from_index);
   void CopyWait(int on_their_way = 0);
   Array Table(std::string name, Type type, std::vector<int64_t> bits);
-  // A parameter whose pointer is the handle of a condition in the launch's CUDA graph. At thread level only one thread
-  // may use SetCondition (kU32). At block or warp level it runs once for each block or warp.
+  // A parameter whose pointer is the handle of a condition in the launch's CUDA graph. SetCondition takes a kU32. At
+  // thread level, only one thread may call it. At block or warp level, it runs once for each block or warp.
   Array Condition(std::string name);
   void SetCondition(Array condition, Value value);
 
@@ -392,10 +397,10 @@ class KernelBuilder {
   // Variables and arrays carry values from trip to trip.
   void While(const std::function<Value()>& condition, const Body& body);
 
-  // Used at block or warp level.
+  // Called at block or warp level.
   Slot MakeSlot(Type type, int width = 1);
   Slot MakeSlot(Type type, int width, Value initial);
-  // Used at any level. A variable without `initial` must be set before it is read.
+  // Called at any level. A variable without `initial` must be set before it is read.
   Variable MakeVariable(Type type);
   Variable MakeVariable(Value initial);
   void Fill(Slot slot, Value value);
@@ -408,20 +413,23 @@ class KernelBuilder {
   std::vector<Value> WarpReduce(std::span<const Slot> slots, const CombineMany& combine);
   Value BlockReduce(Slot slot, const Combine& combine);
   std::vector<Value> BlockReduce(std::span<const Slot> slots, const CombineMany& combine);
-  // Reduces groups of `lanes` (a power of two) adjacent lanes. Every lane gets the result. Warp level, width 1.
+  // Reduces groups of `lanes` (a power of two) adjacent lanes. The slots of every lane get the result of its group. For
+  // warp level and slots of width 1.
   void GroupReduce(std::span<const Slot> slots, int lanes, const CombineMany& combine);
-  // Inclusive scan over the lanes, or over the block's threads, in place. BlockScan returns the totals. Width 1.
+  // Inclusive scan over the lanes, or over the block's threads, in place. BlockScan returns the totals. For slots of
+  // width 1.
   void WarpScan(std::span<const Slot> slots, const CombineMany& combine);
   std::vector<Value> BlockScan(std::span<const Slot> slots, const CombineMany& combine);
-  // Warp level, width 1. `to` of lane l becomes `from` of lane l + amount, l - amount, l ^ amount, or lane[l] (kS32,
-  // 0..31). A lane whose source is outside the warp keeps its own `from`.
+  // For warp level and slots of width 1. `to` of lane l becomes `from` of lane l + amount, l - amount, l ^ amount, or
+  // lane[l] (kS32, 0..31). A lane whose source is outside the warp keeps its own `from`.
   void ShuffleDown(Slot to, Slot from, int amount);
   void ShuffleUp(Slot to, Slot from, int amount);
   void ShuffleXor(Slot to, Slot from, int amount);
   void ShuffleIndexed(Slot to, Slot from, Slot lane);
-  // Warp level, kU32, width 1. `to` gets a bit for each lane whose `from` has the same low `bits` bits as this lane's.
+  // For warp level and kU32 slots of width 1. `to` gets a bit for each lane whose `from` has the same low `bits` bits
+  // as this lane's.
   void Match(Slot to, Slot from, int bits);
-  // One lane's value, at warp level.
+  // At warp level: the value in one lane.
   Value WarpBroadcast(Slot slot, Value lane);
   Value WarpBroadcast(Slot slot, int lane) { return WarpBroadcast(slot, Index(lane)); }
 
@@ -437,11 +445,11 @@ class KernelBuilder {
   void Mma(SumFragment sum, LeftFragment left, RightFragment right);
 
   // For reductions divided over blocks, at block level. Counts arriving blocks in counters[index] (kU32 InOut, zero
-  // before the launch). True in the last of `expected` blocks, which resets the counter. It sees all writes to kInOut
-  // arrays that other blocks made before they arrived.
+  // before the launch). True in the last of `expected` blocks. This block resets the counter, and sees all writes to
+  // kInOut arrays that other blocks made before they arrived.
   Value ArriveLast(Array counters, Value index, int64_t expected);
 
-  // Ends the recording, places barriers and verifies.
+  // Ends the recording, places barriers and verifies the kernel.
   Kernel Build() &&;
 
   // Records an instruction in the current region, for this header and math.h.

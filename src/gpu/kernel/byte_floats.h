@@ -1,4 +1,4 @@
-// Conversions between floats of at most 8 bits and f32 by bit arithmetic. A table would need slower gathers.
+// Conversions between floats of at most 8 bits and f32 by bit arithmetic. A table would need gathers, which are slower.
 #ifndef HLO_GPU_KERNEL_BYTE_FLOATS_H_
 #define HLO_GPU_KERNEL_BYTE_FLOATS_H_
 
@@ -9,7 +9,8 @@ namespace hlo::kernel {
 
 FloatFormat FormatOf(Type type);
 
-// Same results as hlo::DecodeFloat and hlo::EncodeFloat, between kU8 and kF32. Bits outside the format are ignored.
+// Convert kU8 to kF32 and back, with the results of hlo::DecodeFloat and hlo::EncodeFloat. Decoding ignores bits
+// outside the format.
 Value DecodeByteFloat(FloatFormat format, Value byte);
 Value EncodeByteFloat(FloatFormat format, Value number);
 

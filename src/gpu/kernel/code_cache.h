@@ -36,7 +36,7 @@ class CodeCache {
   // All functions are thread-safe.
   std::optional<std::string> Find(const CodeKey& key);
   void Keep(const CodeKey& key, std::string_view code);
-  // If Keep was called since the last call, removes the least recently used entries beyond the limit.
+  // If Keep was called since the last MakeRoom, removes the least recently used entries beyond the limit.
   void MakeRoom();
 
   struct Contents {
@@ -46,7 +46,7 @@ class CodeCache {
   const std::string& directory() const { return directory_; }
   int64_t most_bytes() const { return most_bytes_; }
 
-  // Failures since the last call. Equal ones are noted once.
+  // Failures since the last TakeNotes. Equal failures are returned only once.
   std::vector<std::string> TakeNotes();
 
  private:
@@ -61,7 +61,7 @@ class CodeCache {
   const std::string directory_;
   const int64_t most_bytes_;
   std::mutex mutex_;         // Guards the members below.
-  std::optional<int> file_;  // The open directory; -1 if it cannot be used.
+  std::optional<int> file_;  // The open directory, or -1 if it cannot be used. nullopt before the first use.
   bool writes_ = true, wrote_ = false;
   std::vector<std::string> notes_;
   std::set<std::string> noted_;

@@ -10,7 +10,8 @@
 
 namespace hlo::kernel {
 
-// Instructions, times elements of tiles and unrolled copies of loops.
+// Estimated number of instructions. The body of a tile counts once for each element of a thread, the body of a loop
+// once for each unrolled copy.
 int64_t CodeSize(const Kernel& kernel);
 
 struct DistinctKernels {
@@ -19,7 +20,7 @@ struct DistinctKernels {
   std::vector<int64_t> sizes;
   std::vector<size_t> which;  // Index in `kernels` of each input.
 };
-// Resets properties that a lowering (host or NVPTX) ignores.
+// Resets properties that a lowering (host or NVPTX) ignores, so that more kernels are equal.
 using Forget = void (*)(Kernel& kernel);
 DistinctKernels FindDistinct(std::span<const Kernel* const> kernels, Forget forget);
 

@@ -44,7 +44,7 @@ struct SanitizerFinding {
   int thread = 0;
   int64_t other_block = 0;  // For races.
   int other_thread = -1;    // -1 for several threads.
-  int64_t count = 1;        // Occurrences at this array and source.
+  int64_t count = 1;        // Number of such findings with this array and source.
 
   std::string ToString() const;
 };
@@ -59,7 +59,7 @@ struct SanitizerReport {
 
 struct EmulateOptions {
   bool sanitize = true;
-  // Blocks to run, in this order, with their clusters. Empty for all.
+  // Blocks to run, in this order, each with its whole cluster. If empty, all blocks run.
   std::vector<int64_t> blocks;
   NvptxOptions nvptx;
 };

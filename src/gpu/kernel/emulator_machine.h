@@ -36,14 +36,14 @@ class Machine {
   std::vector<AccessSite> sites;
   std::function<void(uint64_t handle, uint32_t value)> set_condition;  // Set for each run.
 
-  // Called by the emulated code. `thread` is the number within the current block.
+  // The emulated code calls the next functions. `thread` is the number within the current block.
   void* Frame(int64_t bytes);
   void Suspend(int thread, Wait wait, int site, uint32_t value, uint32_t operand);
   uint32_t Shuffled(int thread) { return Own(thread).received; }
-  // Words of a thread's input to the next matrix operation, or of its result.
+  // GiveWord sets a word of a thread's input to the next matrix operation. TakeWord returns a word of the result.
   void GiveWord(int thread, int which, uint64_t word) { Own(thread).words[which] = word; }
   uint32_t TakeWord(int thread, int which) { return static_cast<uint32_t>(Own(thread).words[which]); }
-  // Returns the address to use, see Sanitizer::Access.
+  // Returns the address that the access must use (Sanitizer::Access).
   void* Access(int site, int thread, void* address, const void* member, int rank);
   void* InBlock(void* shared, int rank);
   void Fence();
@@ -94,7 +94,7 @@ class Machine {
   std::vector<Thread> threads_;
   std::vector<char> frames_;
   std::vector<std::pair<char*, int64_t>> shared_;
-  // Shared memory of blocks that are not running, by rank and array.
+  // Indexed by rank and array: the shared memory of blocks that are not running.
   std::vector<std::vector<std::vector<char>>> kept_;
   int rank_ = 0;
   int current_ = 0;  // The thread that is being started.

@@ -30,7 +30,7 @@ class HostKernel {
 
   int64_t blocks() const { return blocks_; }
   double compile_seconds() const { return compile_seconds_; }  // 0 if cached.
-  bool was_kept() const { return was_kept_; }                  // From the CodeCache.
+  bool was_kept() const { return was_kept_; }                  // Whether the code is from the CodeCache.
   explicit operator bool() const { return function_ != nullptr; }
 
  private:
@@ -38,7 +38,7 @@ class HostKernel {
                                                      std::span<const double> shares, CodeCache* kept);
 
   void* function_ = nullptr;
-  bool direct_ = true;  // Passes arguments separately (kMostDirectArguments).
+  bool direct_ = true;  // Whether arguments are passed separately (kMostDirectArguments).
   int64_t blocks_ = 0;
   int64_t cluster_ = 1;
   double compile_seconds_ = 0;

@@ -58,11 +58,12 @@ enum Effects : uint8_t {
   kReads = 1,  // Reads array number imm.
   kWrites = 2,
   kState = 4,  // Uses slots or variables.
-  // Threads synchronise, so the op must not be in divergent code.
-  kMeets = 8,       // The threads of the block.
-  kWarpMeets = 16,  // The threads of the warp.
+  // These threads synchronise, so the op must not be in divergent code.
+  kMeets = 8,       // All threads of the block.
+  kWarpMeets = 16,  // All threads of the warp.
 };
-// Whether the result is the same for all threads if the operands are. kOfVariable: the variable's level decides.
+// Whether the result is the same for all threads if the operands are. kOfVariable: this depends on the variable's
+// level.
 enum class Sameness : uint8_t { kSame, kOwn, kOfVariable, kNoResult };
 constexpr int kSeveral = -1;  // A variable number of operands.
 
@@ -90,9 +91,9 @@ struct Region {
 struct Instruction {
   Op op;
   Type type = Type::kPred;
-  int32_t result = -1;     // The first result. Others have the next numbers.
+  int32_t result = -1;     // Number of the first result. Others have the next numbers.
   int32_t source = -1;     // Index in Kernel::sources.
-  int32_t statement = -1;  // Numbered by PlaceBarriers.
+  int32_t statement = -1;  // A number that PlaceBarriers assigns.
   int64_t imm = 0;
   int64_t imm2 = 0;
   std::vector<int32_t> operands;
@@ -117,9 +118,10 @@ struct ArrayInfo {
   bool may_alias = false;      // See KernelBuilder::SetMayAlias.
   int64_t pitch = 0;           // kShared: the stride of a tile's rows. 0 if the array is not a tile.
   std::vector<int64_t> table;  // kTable: the bits of the elements.
-  // Arrays in a group, with a pointer each. 0 for a single array. `elements` is the size of the largest.
+  // Number of arrays in a group, with a pointer each. 0 for a single array. `elements` is the size of the group's
+  // largest array.
   int64_t members = 0;
-  // Members' sizes. If empty, the input array `sizes` (kS64) contains them.
+  // The sizes of the members. If empty, the input array with the number `sizes` (kS64) contains them.
   std::vector<int64_t> member_elements;
   int32_t sizes = -1;
 

@@ -11,7 +11,7 @@ namespace hlo::kernel {
 
 struct Linear {
   static constexpr int64_t kVarying = INT64_MIN;
-  // Difference of adjacent elements of the tile. kVarying if not known to be linear.
+  // The value's difference between adjacent elements of the tile. kVarying if not known to be linear.
   int64_t stride = 0;
   // A power of two that divides the value at each thread's first element.
   int64_t multiple = 1;

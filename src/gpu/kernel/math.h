@@ -1,6 +1,6 @@
 // Mathematical functions as IR: polynomials with explicit fma, bit-identical on GPU and host. Small floats are computed
-// in f32 and rounded once. Denormals are kept. NaN, infinities, signed zeros and overflow are exact. Error bounds:
-// docs/comparison.md#functions.
+// in f32 and rounded once. Denormals are kept. Results for NaN, infinities and signed zeros are exact, and so is
+// overflow. Error bounds: docs/comparison.md#functions.
 #ifndef HLO_GPU_KERNEL_MATH_H_
 #define HLO_GPU_KERNEL_MATH_H_
 

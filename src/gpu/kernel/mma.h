@@ -56,7 +56,7 @@ FragmentLayout LayoutOf(FragmentKind kind);
 MatrixPosition ElementOffset(FragmentKind kind, int element);
 MatrixPosition PositionOf(FragmentKind kind, int lane, int element);
 
-// sum += a * b for row-major matrices, as bits.
+// sum += a * b for row-major matrices, whose elements are given as bits.
 void Multiply(MmaShape shape, std::span<const uint32_t> a, std::span<const uint32_t> b, std::span<uint32_t> sum);
 
 }  // namespace hlo::kernel

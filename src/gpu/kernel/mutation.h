@@ -16,7 +16,8 @@ namespace hlo::kernel {
 struct Mutation {
   std::string_view name;
   std::string_view what;
-  // False, with the kernel unchanged, if the mutation does not fit. `steering` must belong to `kernel`.
+  // Mutates the kernel. False, with the kernel unchanged, if the mutation does not fit. `steering` must belong to
+  // `kernel`.
   bool (*apply)(Kernel& kernel, const Steering& steering);
 };
 

@@ -66,7 +66,7 @@ struct PtxasReport {
   std::string cubin;
 };
 
-// The path of ptxas: on PATH, in $CUDA_HOME/bin, in /usr/local/cuda/bin, or empty.
+// The first ptxas on PATH, in $CUDA_HOME/bin or in /usr/local/cuda/bin, or empty.
 std::string FindPtxas();
 // The last line of `ptxas --version`.
 Result<std::string> PtxasVersion();

@@ -1,5 +1,5 @@
 // Lowers kernels to LLVM IR for NVPTX. Slots become registers. A tile becomes V copies of its body, with vector
-// accesses where the index allows.
+// accesses where the index allows them.
 #ifndef HLO_GPU_KERNEL_NVPTX_LOWERING_H_
 #define HLO_GPU_KERNEL_NVPTX_LOWERING_H_
 

@@ -17,7 +17,7 @@ struct Renumbering {
 
 // Offsets beyond all numbers of `whole`, which has `statements` statements. Leaves `arrays` empty.
 Renumbering Behind(const Kernel& whole, int32_t statements);
-// Appends slots, variables and sources of `part`, and adds its number of values.
+// Appends slots, variables and sources of `part` to `whole`, and adds the number of values.
 void Append(const Kernel& part, Kernel& whole);
 void Renumber(Region& region, const Renumbering& to);
 // The highest statement number, or -1.

@@ -29,7 +29,7 @@ constexpr int kOwnBlock = INT32_MIN;  // The current block.
 
 // The memory of an array, or of a member of a group.
 struct ArrayPlace {
-  char* base;  // Null if not in the code.
+  char* base;  // Null if the code has no such array.
   int64_t elements;
 };
 
@@ -46,14 +46,15 @@ class Sanitizer {
   void Fence() { now().fenced = true; }
 
   // Called before an access. Returns `address`, or a sink if it is out of bounds. `member` is the loaded pointer of a
-  // group's member, or null. `rank` is the block whose shared array is accessed, or kOwnBlock.
+  // group's member, or null. If site.pointer, it is the address of the group's pointers. `rank` is the block whose
+  // shared array is accessed, or kOwnBlock.
   void* Access(const AccessSite& site, int thread, void* address, const void* member, int rank);
   void Diverged(Finding finding, int thread);
 
   SanitizerReport TakeReport() { return std::move(report_); }
 
  private:
-  // An element's last read or write.
+  // The last read or write of an element.
   struct Mark {
     int32_t block = -1;
     int32_t epoch = 0;
@@ -88,7 +89,7 @@ class Sanitizer {
     int32_t number = 0, epoch = 0;
     std::vector<int32_t> warp_epochs;
     bool fenced = false;
-    // In epochs after this one, the block sees writes that other blocks released. -1 if there are none.
+    // In epochs after this one, the block sees writes that other blocks released. -1 if no block released writes.
     int32_t acquired_at = -1;
     bool ended = false;
     // The cluster_epoch_ of another block's last read of this block's memory.
@@ -116,7 +117,7 @@ class Sanitizer {
   const std::vector<std::vector<ArrayPlace>> places_;
   // Indexed by array. A group's members, or a shared array's blocks, are consecutive.
   std::vector<Cells> cells_;
-  std::vector<std::vector<int64_t>> begins_;  // First cell by array and member.
+  std::vector<std::vector<int64_t>> begins_;  // Indexed by array and member: the first cell.
   std::vector<Block> blocks_;
   int rank_ = 0;
   int32_t cluster_epoch_ = 0;

@@ -1,4 +1,4 @@
-// Combines kernels into one, in which each gets some of the blocks.
+// Combines kernels into one kernel, in which each of them has blocks of its own.
 #ifndef HLO_GPU_KERNEL_SIDE_BY_SIDE_H_
 #define HLO_GPU_KERNEL_SIDE_BY_SIDE_H_
 
@@ -21,8 +21,8 @@ struct SideBySide {
   std::vector<ArrayOf> arrays;  // The origin of each array of `kernel`.
 };
 
-// Requires equal thread counts and no clusters. A block finds its kernel by binary search. Inputs with the same
-// nonnegative `place` are merged.
+// Requires equal thread counts and no clusters. A block finds its kernel by binary search. Inputs for which `place`
+// returns the same nonnegative number become one parameter.
 SideBySide PutSideBySide(std::string name, std::span<const Kernel* const> kernels,
                          const std::function<int(ArrayOf)>& place);
 

@@ -10,7 +10,7 @@
 namespace hlo::kernel {
 
 struct Steering {
-  std::vector<bool> values, slots, variables, arrays;  // Indexed by number.
+  std::vector<bool> values, slots, variables, arrays;  // Whether each steers, indexed by number.
 };
 
 // `arrays`, possibly empty, marks arrays that steer other kernels, and so the values stored in them.

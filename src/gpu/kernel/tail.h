@@ -14,10 +14,10 @@ struct WithTail {
   bool counts = false;  // The last parameter is a counter of 4 bytes, zero before and after.
 };
 
-// Runs `kernel`, and then `tail` in the block that ends last, which sees all writes. `tail` must have one block of one
-// warp. `same` maps parameters of the tail to equal parameters of the kernel, or to -1. The new kernel has the kernel's
-// parameters, those of the tail that map to -1, and a counter if there are several blocks. Returns nullopt for
-// clusters, and for tails with groups, slots, variables, tiles, warps, synchronised threads, or arrays other than
+// The new kernel runs `kernel`, and then `tail` in the block that ends last, which sees all writes. `tail` must have
+// one block of one warp. `same` maps parameters of the tail to equal parameters of the kernel, or to -1. It has the
+// kernel's parameters, the tail's parameters that map to -1, and a counter if there are several blocks. Returns nullopt
+// for clusters, and for tails with groups, slots, variables, tiles, warps, synchronised threads, or arrays other than
 // parameters.
 std::optional<WithTail> AddTail(const Kernel& kernel, const Kernel& tail, const std::vector<int>& same);
 

@@ -19,9 +19,9 @@ enum class Effort : uint8_t {
 
 // This machine, limited to the selected instruction set (base/host_isa.h).
 Result<llvm::TargetMachine*> HostTarget(Effort effort = Effort::kFull);
-// Such as "znver4", or "x86-64-v3" for a selected instruction set.
+// LLVM's name: "znver4", for example, or "x86-64-v3" for a selected instruction set.
 std::string HostProcessor();
-// Inputs of code generation besides the module, for cache keys.
+// All inputs of code generation except the module, for cache keys.
 std::string HostTargetText(Effort effort);
 Result<llvm::TargetMachine*> NvptxTarget(const std::string& arch, int ptx_version);
 

@@ -70,13 +70,13 @@ class Binding {
   struct Recorded {
     int runs = 0;
     std::shared_ptr<const Recording> recording;
-    // Valid while these loops have the recorded trip counts.
+    // The recording is valid while these loops have the recorded trip counts.
     std::vector<const LoopNode*> unrolled;
     bool doubted = false;                          // Whether trip counts differed at the last use.
     std::shared_ptr<const RecordedPieces> pieces;  // Null unless the device logs its work.
   };
   Recorded& recorded(std::span<const Node> nodes) { return recorded_[{nodes.data(), nodes.size()}]; }
-  // Set when recording loops or branches failed. Then the host decides their conditions.
+  // Set when recording loops or branches failed. Then the host evaluates their conditions.
   bool& host_decides() { return host_decides_; }
   // Set when recording early launches failed.
   bool& launches_late() { return launches_late_; }
@@ -101,7 +101,7 @@ class Binding {
   enum class Lent { kArguments, kResultsToo };
   Result<Literal> Read(const Instruction& inst, Lent lent = Lent::kArguments) const;
   Result<Literal> ReadLeaf(const Instruction& inst, int leaf, const Shape& shape, Lent lent = Lent::kArguments) const;
-  // The literal has the shape `shape`, but dynamic dimensions may be smaller.
+  // Copies the literal to the device. It has the shape `shape`, but dynamic dimensions may be smaller.
   Status Upload(const Shape& shape, const Literal& literal, void* to) const;
   Result<Literal> Output();
 
@@ -110,7 +110,7 @@ class Binding {
 
   struct Leaf {
     const Shape* shape;
-    Literal literal;  // Owns bytes used in place, or that restore a donated parameter.
+    Literal literal;  // Owns the bytes if they are used in place, or needed to restore a donated parameter.
     DeviceMemory memory;
     void* pointer = nullptr;
     // The place of a donated parameter, otherwise kNothing.

@@ -1,7 +1,7 @@
 // Assigns values to buffers, and buffers to offsets in the arena.
 //
 // If a value becomes another one (loop state, conditional results, in-place steps, copies), both share a buffer. If
-// their lives conflict, the plan has a copy instead. Optional sharing needs no copy.
+// their lives conflict, the plan has a copy instead. If the sharing is optional, it is then omitted without a copy.
 //
 // - Two values that are live in the same unit (values.h) never share a byte, unless one becomes the other there.
 // - Constants, and parameters that are not donated, are never written.
@@ -29,7 +29,7 @@ enum class Area : uint8_t {
 
 struct Place {
   Area area = Area::kNothing;
-  int64_t number = 0;  // A leaf of parameters or result, or a constant's index.
+  int64_t number = 0;  // Number of a leaf of the parameters or result, or index of a constant.
   int64_t offset = 0;  // A multiple of kBufferAlignment.
 
   bool operator==(const Place&) const = default;
@@ -49,7 +49,7 @@ struct BufferPlan {
   // Copies by position (values.h): before an in-place step, at the end of a branch or body, or at a loop's entry. In
   // order of execution.
   std::map<int64_t, std::vector<PlannedCopy>> copies;
-  std::vector<int64_t> output_bytes;  // Bytes in Area::kOutput by leaf, 0 if the leaf is elsewhere.
+  std::vector<int64_t> output_bytes;  // Indexed by leaf: its bytes in Area::kOutput, 0 if it is elsewhere.
   int64_t arena_bytes = 0;
   int64_t arena_lower_bound = 0;
 

@@ -92,7 +92,7 @@ struct RunOptions {
   int64_t stop_loops_after = 0;
   int64_t* trips = nullptr;       // Receives the trips of the last such loop.
   std::optional<uint64_t> order;  // Runs steps in a random order that respects dependencies, with this seed.
-  // Records steps that need no host in their second run. Later runs queue the recording (Device::Records).
+  // In the second run, records the steps that do not need the host. Later runs queue the recording (Device::Records).
   bool record = true;
   Concurrency concurrency = Concurrency::kWhereItPays;
   bool early_launches = true;                 // Recorded kernels may start early and wait for others.
@@ -116,7 +116,7 @@ struct StepInfo {
   StepKind kind;
   std::string how;                     // Such as "oneDNN 2.6.3 brgconv:avx512_core".
   PrecisionPlan precision;             // Set for steps with kernels.
-  FusionPlan plan;                     // Empty for copies, and perhaps for host calls.
+  FusionPlan plan;                     // Empty for copies, and for some host calls.
   std::vector<EmittedKernel> kernels;  // Only with CompileOptions::keep_kernels.
 };
 
@@ -127,7 +127,7 @@ struct MemoryReport {
   int64_t packed_bytes = 0;       // Kept between runs.
   int64_t arena_bytes = 0;        // All other buffers, including scratch.
   int64_t arena_lower_bound = 0;  // The most live bytes of the arena at once.
-  int64_t scratch_bytes = 0;      // A step's most scratch, with packed weights.
+  int64_t scratch_bytes = 0;      // The most scratch of any step, including packed weights.
   int64_t copies = 0;             // Added by the buffer plan.
   int64_t peak_bytes() const { return parameter_bytes + constant_bytes + output_bytes + packed_bytes + arena_bytes; }
 };

@@ -44,13 +44,13 @@ std::span<const FaultKind> FaultKinds();
 // An empty text gives no fault. Errors: F004 with the possible values.
 Result<Fault> ParseFault(std::string_view text);
 
-// Returns whether the fault fits any of the kernels.
+// Plants the fault in each kernel that it fits. False if there is none.
 bool PlantInKernels(const kernel::Mutation& mutation, std::vector<EmittedKernel>& kernels);
 
 // Wraps a library call so that its first result has the fault.
 std::unique_ptr<LibraryCall> WithFault(std::unique_ptr<LibraryCall> call, std::string fault, const Shape& result);
 
-// Change the plan or the steps, and return the number of planted faults.
+// Plant the fault in the plan or in the steps, and return the number of planted faults.
 int PlantInBuffers(const Fault& fault, BufferPlan& plan);
 int PlantInBlock(const Fault& fault, Block& block);
 

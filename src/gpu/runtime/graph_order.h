@@ -18,8 +18,8 @@ struct NodeWeight {
 };
 NodeWeight WeightOf(const Node& node);
 
-// Only a chain can have early launches. So parallel branches pay only if each takes at least this time and all fit on
-// the device together.
+// Only a chain can have early launches. So parallel branches are faster only if each takes at least this time and all
+// fit on the device together.
 constexpr double kLeastSideSeconds = 20e-6;
 
 // Chooses each node's direct predecessors, ascending. Together they imply all `dependencies`. `multiprocessors` is the

@@ -1,4 +1,4 @@
-// A loop's condition, computed in the kernel that sets it, possibly the body's last one.
+// A loop's condition, computed by the kernel that sets it. This may be the last kernel of the body.
 #ifndef HLO_GPU_RUNTIME_LOOP_CONDITION_H_
 #define HLO_GPU_RUNTIME_LOOP_CONDITION_H_
 
@@ -13,11 +13,13 @@
 
 namespace hlo::gpu {
 
-// Emits code for one thread. `again` is true if there is another trip. Other arguments: LoopConditionKernel.
+// Emits code for one thread, which sets the condition. `again` is true if there is another trip. For other arguments,
+// see LoopConditionKernel.
 void SetLoopCondition(kernel::KernelBuilder& k, kernel::Array condition, kernel::Value again, kernel::Array trips,
                       bool first);
 
-// Parameters: the condition, the values at `places` and the trip counters, which `places` may lack.
+// Parameters: the condition, the values at `places` and the trip counters. ComputedCondition does not add the counters
+// to `places`.
 struct LoopCondition {
   kernel::Kernel kernel;
   std::vector<PlaceNumber> places;

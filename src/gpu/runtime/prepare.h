@@ -21,7 +21,7 @@ bool IsStep(const Instruction& inst);
 bool MovesBytes(const Instruction& inst);
 
 bool HasDynamicSizes(const Instruction& inst);
-// Bytes of an array, with room for the largest dynamic sizes. The actual ones, s64[rank], follow at SizesOffset, a
+// Bytes of an array, with room for the largest dynamic sizes. The actual sizes, s64[rank], follow at SizesOffset, a
 // multiple of 8 bytes.
 int64_t BytesInMemory(const Shape& array);
 int64_t SizesOffset(const Shape& array);
@@ -29,7 +29,7 @@ int64_t SizesOffset(const Shape& array);
 // Whether `value` has the sizes of `shape`, or smaller ones in dynamic dimensions.
 bool FitsInto(const Shape& value, const Shape& shape);
 
-// Instructions in scheduled order, or operands before their users.
+// Instructions in the order of the schedule if the module has one, otherwise operands before their users.
 std::vector<Instruction*> RunOrder(const Computation& computation);
 
 }  // namespace hlo::gpu

@@ -36,7 +36,7 @@ struct KernelWork {
   int code;  // Index in Program::code.
   PlaceRange arguments;
   std::vector<bool> writes;  // Indexed by argument.
-  // Trip counters (KernelBuffer::kTrips), 0 for a kernel without loops.
+  // The trip counters (KernelBuffer::kTrips), or 0 for a kernel without loops.
   PlaceNumber trips = 0;
   std::vector<const Instruction*> loops = {};
 };
@@ -71,7 +71,7 @@ inline bool NeedsHost(const Work& work) {
 struct Step {
   const Instruction* instruction;
   int info = -1;                 // Index in Executable::steps().
-  std::vector<CopyWork> copies;  // Copies of operands that the work then updates in place.
+  std::vector<CopyWork> copies;  // Copies that are made first, of operands that `work` updates in place.
   std::vector<Work> work;
   // Estimated seconds (shares.h), and blocks of the largest launch, 0 if unknown. A library call counts a block for
   // each 128x128 elements of its result.
@@ -91,8 +91,8 @@ struct LoopNode {
   PlaceNumber predicate;
   Block body;
   std::vector<CopyWork> back;
-  // A copy of `back`, with index `copy`, that turns.h avoids. `state` and `next` are the body's places in the buffers
-  // of the state and of the next state. The next state alternates between `places`.
+  // Replaces the copy back[copy] (turns.h). `state` and `next` are the body's places in the buffers of the state and of
+  // the next state. Trips write the next state to the two `places` alternately.
   struct Turn {
     int copy;
     std::vector<PlaceNumber> state = {}, next = {};
@@ -101,8 +101,8 @@ struct LoopNode {
   std::vector<Turn> turns = {};
   int64_t known_trips = -1;  // From the loop's text (ir/trip_count.h). -1 if unknown.
   int64_t most_trips = -1;   // Limit of a planted fault (fault.h). -1 for none.
-  // Kernels in Program::code by which the device decides whether the loop goes on (conditions.h): `first` before the
-  // first trip, `next` after each trip. -1 if the host decides.
+  // Kernels in Program::code by which the device decides whether there is another trip (conditions.h): `first` runs
+  // before the first trip, `next` after each trip. -1 if the host decides this.
   struct Decided {
     int first = -1, next = -1;
     PlaceRange arguments = {};

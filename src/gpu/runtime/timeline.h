@@ -41,7 +41,8 @@ struct Timeline {
   std::vector<TimelineEvent> events;  // In the order of queueing.
   std::vector<TimelineTrip> trips;
   int64_t dropped = 0;  // Number of events that are missing.
-  // Without a log, the run waited for each step, so gaps say nothing about normal runs.
+  // Whether the run waited for each step, because it had no log. Gaps between events then say nothing about normal
+  // runs.
   bool waits_for_each = false;
   int64_t begin = 0, end = 0;
 
@@ -49,7 +50,7 @@ struct Timeline {
   std::string no_log;
   std::string log;                                      // Such as "CUPTI 13.0.1". Empty for none.
   bool is_lost = false;                                 // The log failed: there are no events.
-  int64_t least_mhz = 0, most_mhz = 0, memory_mhz = 0;  // Clock rates of the device in the log. 0 if unknown.
+  int64_t least_mhz = 0, most_mhz = 0, memory_mhz = 0;  // Clock rates of the device during the log. 0 if unknown.
 
   static int64_t Now() {
     return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())

@@ -22,8 +22,8 @@
 namespace hlo::gpu {
 
 struct RecordedPieces {
-  // A trip of an unrolled loop, or with `number` -1 all trips of a loop that the device decides. Each execution of
-  // piece `begins` starts the loop, and each execution of piece `ends` ends a trip.
+  // A trip of an unrolled loop or, if `number` is -1, all trips of a loop whose condition the device evaluates. Each
+  // execution of piece `begins` starts the loop, and each execution of piece `ends` ends a trip.
   struct Trip {
     int loop;
     int64_t number = -1;
@@ -91,7 +91,7 @@ class TimelineWriter {
   std::shared_ptr<const RecordedPieces> EndRecording() { return std::exchange(making_, nullptr); }
   // The nodes recorded since the last piece become a piece of `event`. Returns its number, or -1 without a log.
   int64_t Name(TimelineEvent event);
-  // Adds these nodes to a piece.
+  // Adds the nodes recorded since the last piece to `piece`.
   void NameAs(int64_t piece);
   int EnterTrip(int loop, int64_t number, int64_t begins = -1);
   void LeaveTrip(int outer) { recorded_trip_ = outer; }
@@ -116,7 +116,7 @@ class TimelineWriter {
   Timeline* timeline_;
   ActivityLog* log_ = nullptr;
   int trip_ = -1;
-  std::vector<Launched> launched_;  // The log numbers launches by index + 1.
+  std::vector<Launched> launched_;  // In the log, the number of a launch is its index + 1.
   int graphs_ = 0;
   std::shared_ptr<RecordedPieces> making_;
   int recorded_trip_ = -1;

@@ -17,7 +17,8 @@ namespace hlo::gpu {
 constexpr int64_t kLeastTripsInTurns = 3;
 
 // The avoidable copies in `back`, ascending, with the affected places of `body`. Their two buffers have no other copy,
-// and the body uses them only for the state and values of the same trip. `value_at` is the value of each place, or -1.
+// and the body uses these buffers only for the state and for values of the same trip. `value_at` is the value of each
+// place, or -1.
 std::vector<LoopNode::Turn> FindTurns(const Instruction& loop, const BufferPlan& buffers,
                                       std::span<const PlannedCopy> back, PlaceRange body,
                                       std::span<const int> value_at);

@@ -10,7 +10,7 @@
 //
 // A position has four units. The step at p needs its operands until 4p + 2 and its results from 4p + 1: they overlap.
 //
-// A value from outside of a loop that is used inside lives until the end of the loop. A loop's state is not live
+// A value that is defined before a loop and used in it lives until the end of the loop. A loop's state is not live
 // between its last use in the body and B, so the next state may use its memory.
 #ifndef HLO_GPU_RUNTIME_VALUES_H_
 #define HLO_GPU_RUNTIME_VALUES_H_
@@ -86,7 +86,7 @@ Values FindValues(const Module& module, const ShareTable& shares);
 // Adds a value that lives only during the step at `position`.
 int AddScratch(Values& values, const Instruction& inst, int64_t position, int64_t bytes);
 
-// Counts leaves in the order of ForEachLeaf.
+// The number of the leaf at `index`, in the order of ForEachLeaf.
 int LeafNumber(const Shape& shape, const ShapeIndex& index);
 
 constexpr Interval kNever = {0, -1};

@@ -11,7 +11,7 @@
 namespace hlo::kernel {
 
 // The tile `instructions[0]` and, if it has no limit, following tiles that can share its loop. Instructions between
-// these can be computed before it.
+// these tiles can be computed before the loop.
 std::vector<const Instruction*> AdjacentTiles(const Kernel& kernel, std::span<const Instruction> instructions);
 
 }  // namespace hlo::kernel

@@ -70,7 +70,7 @@ class HostEmission {
   bool IsLine(int32_t id) const { return wide_ && wide_->stride[id] == 1; }
   void ForWarps(const std::function<void()>& body);
   llvm::MDNode* LoopProperties(LoopKind kind);
-  // Calls emit(0) where the condition holds, else emit(1).
+  // Calls emit(0) to emit the code for a true condition and, with `has_else`, emit(1) for a false one.
   void Branch(LlvmValue condition, bool has_else, const std::function<void(int)>& emit);
 
   // threads.cpp
@@ -85,7 +85,7 @@ class HostEmission {
     const SegmentPlan* segments;
     // The body's arguments that number its elements.
     std::span<const int32_t> indices;
-    std::vector<llvm::AllocaInst*> values, variables;  // Null if not stored in an array.
+    std::vector<llvm::AllocaInst*> values, variables;  // Indexed by value and variable. Null if not stored in an array.
     LlvmValue begin = nullptr, count = nullptr, lane = nullptr;
     int next_group = 1, current = 0;
   };
@@ -142,10 +142,11 @@ class HostEmission {
   // matrices.cpp
   LlvmValue Factor(LlvmValue bits, MmaShape shape);
 
-  // collectives.cpp: a warp's slots as one vector.
+  // collectives.cpp: a slot's values in all lanes of a warp as vectors.
   struct LanePiece {
     Values values;  // Vectors, or scalars for a single lane.
-    // Each vector element's place in the sequence of lanes. Even places are combined with the next.
+    // The place of each vector element in the sequence of lanes. The element at an even place is combined with the one
+    // at the next place.
     llvm::SmallVector<int> places;
   };
   LanePiece LoadPiece(const Instruction& reduce, int first, int lanes);
@@ -169,7 +170,7 @@ class HostEmission {
   std::vector<int> parameters_;
   std::vector<LlvmValue> arrays_, transposed_, slots_, variables_;
   std::vector<LlvmValue> values_;
-  // The current vector body's plan or null, and its lanes.
+  // The plan of the vector body that is being emitted, or null, and the number of its lanes.
   const WidePlan* wide_ = nullptr;
   unsigned width_ = 1;
   std::vector<LlvmValue> wide_variables_;
@@ -179,13 +180,13 @@ class HostEmission {
   LlvmValue block_ = nullptr, warp_ = nullptr, lane_ = nullptr, thread_ = nullptr, tile_index_ = nullptr;
   llvm::MDNode* access_group_ = nullptr;  // Marks accesses in the loop over lanes; null outside.
   bool in_warps_ = false;
-  // EnterBlock sets these for clusters: `rank_` and this block's storage.
+  // For clusters. EnterBlock sets `rank_`, and points `arrays_`, `slots_`, ... to the storage of that block.
   LlvmValue first_block_ = nullptr, rank_ = nullptr;
   std::map<LlvmValue, int64_t> block_bytes_;  // Bytes between two blocks' storage.
   struct {
     std::vector<LlvmValue> arrays, transposed, slots, variables;
   } of_all_blocks_;
-  // Block-level values of a cluster's blocks. Null if not stored.
+  // Indexed by value: storage for a block-level value in each block of a cluster. Null if not stored.
   std::vector<llvm::AllocaInst*> kept_of_blocks_;
 };
 

@@ -15,9 +15,9 @@ constexpr int64_t kMostWrittenOut = 256;
 struct HostFacts {
   explicit HostFacts(const Kernel& kernel);
 
-  // Trips, or -1 without constant bounds.
+  // Number of trips, or -1 if bounds or step are not constant.
   int64_t Steps(const Instruction& loop) const;
-  // Instructions after unrolling loops with constant bounds.
+  // Number of instructions, without constants, after loops with constant bounds are unrolled.
   int64_t WrittenOut(const Region& region) const;
   bool IsWrittenOut(const Instruction& loop) const;
 

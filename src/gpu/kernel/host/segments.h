@@ -20,11 +20,11 @@ constexpr int64_t kLeastSegment = 16;
 constexpr int64_t kLeastBetweenComparisons = 64;
 
 struct SegmentPlan {
-  // In program order: divisions and remainders by constants of values that grow with the index, and comparisons (kLess)
-  // of such values with uniform values.
+  // In program order: divisions and remainders with a constant divisor, and comparisons (kLess) with a uniform value
+  // that decide a branch. The left operand grows by 1 with the index.
   std::vector<const Instruction*> cuts;
   std::vector<bool> inside;                    // Whether the tile computes the value. Indexed by value.
-  std::vector<const Instruction*> definition;  // Indexed by value.
+  std::vector<const Instruction*> definition;  // The defining instruction. Indexed by value.
   int32_t index = -1;
 
   bool IsCut(const Instruction& instruction) const;

@@ -1,9 +1,9 @@
 // A pass of the host lowering that moves loops in thread bodies outside the loop over lanes.
 //
 // The body of a phase or tile is cut at loops that are not unrolled and have the same bounds in all lanes. The code
-// between two cuts is a *group*: a loop over the kStrip lanes of a strip. Groups repeat index arithmetic. Other values
-// that several groups use are stored in arrays with one element per lane. Uniform values are computed once, outside of
-// groups.
+// between two cuts is a *group*: a loop over the kStrip lanes of a strip. Each group repeats the index arithmetic that
+// it needs. Other values that several groups use are stored in arrays with one element per lane. Uniform values are
+// computed once, outside of groups.
 #ifndef HLO_GPU_KERNEL_HOST_STRIPS_H_
 #define HLO_GPU_KERNEL_HOST_STRIPS_H_
 
@@ -20,10 +20,10 @@ constexpr int64_t kStrip = 128;
 
 struct StripPlan {
   bool needed = false;        // If false, nothing else is set.
-  std::vector<bool> varying;  // Indexed by value.
+  std::vector<bool> varying;  // Whether lanes differ. Indexed by value.
   std::vector<int> group_of;  // The defining group. Indexed by value; 0 if none.
   std::unordered_map<const Instruction*, int> group_of_member;
-  std::vector<const Instruction*> definition;  // Indexed by value.
+  std::vector<const Instruction*> definition;  // The defining instruction. Indexed by value.
   std::vector<int32_t> kept_values;            // Values stored in arrays.
   std::vector<int32_t> kept_variables;
 };

@@ -8,7 +8,7 @@
 
 namespace hlo::kernel {
 
-// Whether the array is written past the caches (streaming.h).
+// Whether stores to the array bypass the caches (streaming.h).
 bool IsStreamed(const ArrayInfo& array);
 
 // Whether to emit a tile with a limit twice: for whole tiles, and for one that ends at the limit. The first needs no
@@ -19,7 +19,7 @@ bool IsWorthTwice(const HostFacts& facts, const Region& body);
 // large and streamed.
 void ForgetForHost(Kernel& kernel);
 
-// Vectors to interleave in a loop over `elements`.
+// Number of vectors that each step of a loop over `elements` elements should process.
 int Interleave(const HostFacts& facts, const Region& body, int64_t elements, bool masked_tails);
 
 }  // namespace hlo::kernel

@@ -14,29 +14,29 @@
 
 namespace hlo::kernel {
 
-// The value is not linear in the lane.
+// A stride: the value is not linear in the lane.
 constexpr int64_t kOwnValue = INT64_MIN;
 
 struct WidePlan {
-  // Elements of a vector of the widest type in memory. 0 if the body cannot be emitted as vectors.
+  // Elements in a vector of the body's widest type in memory. 0 if the body cannot be emitted as vectors.
   int64_t lanes = 0;
-  // Emit lane by lane, because vectors built element by element are as slow and need several times the code.
+  // Whether to emit lane by lane, because vectors built element by element are as slow and need several times the code.
   bool is_scalar = false;
   bool is_short = false;
   // Elements may be computed twice: the body stores only to shared arrays that it does not read.
   bool may_repeat = false;
-  bool has_branch = false;  // A uniform branch, which LLVM's vectoriser lacks.
+  bool has_branch = false;  // Whether the body has a uniform branch, which LLVM's vectoriser does not support.
   // LLVM must not use masks, which would make accesses with gaps between lanes scalar (complex_mul in
   // bench/results/2026-11-27-families.md).
   bool has_gaps = false;
-  // The difference of adjacent lanes, by value. 0 is uniform. Values with a known stride are emitted as the first
-  // lane's scalar.
+  // Indexed by value: its difference between adjacent lanes. 0: uniform. kOwnValue: not linear in the lane. A value
+  // with a known stride is emitted as the first lane's scalar.
   std::vector<int64_t> stride;
   // Thread-level variables that are set in branches, or in loops that are not unrolled.
   std::vector<int64_t> carried;
 };
 
-// A body's surroundings, null if absent.
+// The segments and strip that contain a body, null if absent, and its group in the strip.
 struct WideContext {
   const SegmentPlan* segments = nullptr;
   const StripPlan* strip = nullptr;
@@ -49,7 +49,7 @@ struct WideContext {
 // The most vectors for each of `carried` variables (8, 4, 2 or 1) that fit into registers together, or 0.
 int VectorsInRegisters(size_t carried, int64_t vector_bytes);
 
-// `indices` number the lanes.
+// `indices` are the body's arguments that number the lanes.
 WidePlan PlanWide(const HostFacts& facts, std::span<const Instruction* const> body, std::span<const int32_t> indices,
                   WideContext context, int64_t vector_bytes);
 

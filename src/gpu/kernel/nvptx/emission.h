@@ -29,7 +29,8 @@ class NvptxEmission {
   using BasicBlock = llvm::BasicBlock;
   using Intr = llvm::Intrinsic::ID;
   using LlvmValue = llvm::Value*;
-  // Copies of a tile's body: elements [begin, end) of a thread's `width` elements. `wide` is true for all of them.
+  // The copies of a tile's body that are being emitted: one for each element in [begin, end) of a thread's `width`
+  // elements. `wide`: whether these are all `width` elements.
   struct Copies {
     int begin = 0, end = 1;
     int width = 1;
@@ -126,7 +127,8 @@ class NvptxEmission {
   int32_t source_ = -1;
 };
 
-// The most blocks with which the code may be launched: the kernel's own number only if LLVM could use it.
+// The most blocks with which the code may be launched: the kernel's number of blocks if LLVM could use this number,
+// otherwise the largest possible number.
 int64_t BlocksInCode(const Kernel& kernel);
 
 }  // namespace hlo::kernel

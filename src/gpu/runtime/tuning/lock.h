@@ -4,7 +4,7 @@
 //   fusion  f32[64,1024]->f32[64]  row_reduction heroes=2 tile=1x256 vector=4 threads=64  9.8us ±0.1 n=10 check=ok
 //   key=55d0...
 //
-// A header applies up to the next one. The first line with a key counts.
+// A header applies up to the next one. If several lines have the same key, the first is used.
 #ifndef HLO_GPU_RUNTIME_TUNING_LOCK_H_
 #define HLO_GPU_RUNTIME_TUNING_LOCK_H_
 

@@ -50,7 +50,7 @@ struct RaceOptions {
 
 struct RaceResult {
   std::vector<Candidate> candidates;  // The first has the plan chosen without measurements.
-  int winner = -1;                    // In `candidates`. -1 if none can run or the time was up.
+  int winner = -1;                    // Index in `candidates`. -1 if none can run or the time was up.
   bool out_of_time = false;
   bool planted = false;
   std::string why_warm;  // Why the caches could not be emptied, or empty.

@@ -25,9 +25,9 @@ bool MayTune(const Instruction& inst);
 std::unique_ptr<Module> StepAlone(const Instruction& step);
 Instruction& StepOf(const Module& alone);
 
-// Equal for equal fusions in every process. Covers shapes, layouts, the text without names, equal operands, the target,
-// compiler options, the context, and whether the step is cold (reuse.h). Keys of library calls and attention also cover
-// library versions.
+// The step's key in lock files: equal for equal fusions in every process. Covers shapes, layouts, the text without
+// names, equal operands, the target, compiler options, the context, and whether the step is cold (reuse.h). Keys of
+// library calls and attention also cover library versions.
 std::string KeyOf(const Instruction& step, bool is_cold, const LockContext& context, const CompileOptions& options);
 
 std::string CategoryOf(const Instruction& step);

@@ -30,10 +30,10 @@ struct TunedStep {
 
 struct TuningReport {
   double seconds = 0;
-  // `wanted`: keys that could get a measured plan. `cached`: those that the lock has.
+  // `wanted`: number of keys that could get a measured plan. `cached`: how many of them the lock has.
   int wanted = 0, cached = 0;
   int unfinished = 0;            // Keys without a result when the time was up.
-  std::vector<TunedStep> steps;  // In the order of measurement, after those from the lock.
+  std::vector<TunedStep> steps;  // Steps from the lock, then measured steps in the order of measurement.
   std::vector<std::string> notes;
   int planted = 0;
   Lock used;

@@ -10,7 +10,7 @@ namespace hlo::gpu {
 
 struct TuningOptions {
   // XLA's level. 0 only uses the lock. 1 measures with zeros as arguments, 2 and 3 with random ones. 4 also checks
-  // results and writes outside the memory. 5 is 4 without notes on wrong candidates.
+  // results, and whether candidates write outside their memory. 5 is 4 without notes on wrong candidates.
   int level = 0;
   std::string read_from, write_to;  // Lock files, or empty.
   bool must_exist = false;          // If false, a missing `read_from` is empty.
