@@ -73,7 +73,7 @@ TEST(Clusters, AreRejectedBelowHopper) {
   ASSERT_FALSE(ptx);
   EXPECT_EQ(ptx.error().exit, ExitCode::kUnsupported);
   EXPECT_EQ(ptx.error().message(),
-            "kernel 'cluster_row_sum' runs in clusters of 4 blocks, which sm_80 does not have; they need sm_90");
+            "kernel 'cluster_row_sum' runs in clusters of 4 blocks, which need sm_90, but the target is sm_80");
 }
 
 TEST(Clusters, PlantedBugsAreDetected) {
@@ -133,7 +133,7 @@ TEST(Clusters, BarriersInDivergentCodeAreRejected) {
   branch->regions[0].body.push_back({.op = Op::kClusterBarrier});
   auto verified = Verify(kernel);
   ASSERT_FALSE(verified);
-  EXPECT_EQ(verified.error().message(), "'cluster-barrier' stands where not all blocks of a cluster come");
+  EXPECT_EQ(verified.error().message(), "'cluster-barrier' is in code that not all blocks of a cluster execute");
   branch->regions[0].body.pop_back();
   EXPECT_TRUE(Verify(kernel));
   kernel.cluster = 1;
@@ -251,7 +251,7 @@ TEST(Verify, DistinguishesGroupsFromArrays) {
   kernel.arrays[1].members = 0;
   const auto verified = Verify(kernel);
   ASSERT_FALSE(verified);
-  EXPECT_EQ(verified.error().message(), "'load-member' of 'axpy.9' reaches 'x', which is no group");
+  EXPECT_EQ(verified.error().message(), "'load-member' of 'axpy.9' accesses 'x', which is not a group of arrays");
 }
 
 }  // namespace

@@ -196,7 +196,7 @@ TEST(Verify, RejectsProductsInDivergentCodeAndOfOtherFragments) {
   *mma = {.op = Op::kPhase, .regions = {Region{.arguments = {}, .body = {good}, .yields = {}}}};
   verified = Verify(kernel);
   ASSERT_FALSE(verified);
-  EXPECT_EQ(verified.error().message(), "'mma' stands in a phase or tile; its threads meet at warp level");
+  EXPECT_EQ(verified.error().message(), "'mma' is in a phase or tile, but must be at warp level");
 }
 
 }  // namespace

@@ -62,7 +62,8 @@ Result<std::vector<Sass>> AssembleTogether(std::span<const kernel::Ptx> parts, c
   std::vector<Sass> made;
   for (const kernel::Ptx& part : parts) {
     const auto found = std::ranges::find(report.kernels, part.entry, &kernel::PtxasKernel::entry);
-    if (found == report.kernels.end()) FAIL(DeviceError("R105", Str(assembler.text, " made no '", part.entry, "'")));
+    if (found == report.kernels.end())
+      FAIL(DeviceError("R105", Str(assembler.text, " made no code for '", part.entry, "'")));
     made.push_back({.cubin = cubin, .report = *found, .dynamic_shared_bytes = part.dynamic_shared_bytes});
   }
   return made;

@@ -13,7 +13,7 @@
 namespace hlo::kernel {
 namespace {
 
-// Pointers that fit into the 32,764 bytes of launch parameters, beside others.
+// These pointers and other parameters fit into the 32,764 bytes of launch parameters.
 constexpr int64_t kMostMembers = 4000;
 // Every GPU with clusters supports this many blocks in a cluster.
 constexpr int kMostInCluster = 8;
@@ -53,7 +53,7 @@ Array KernelBuilder::Condition(std::string name) { return Output(std::move(name)
 
 void KernelBuilder::SetCondition(Array condition, Value value) {
   CHECK(value.type() == Type::kU32, "a condition of type ", ToString(value.type()));
-  CHECK(condition.elements() == 0, "'", kernel_.arrays[condition.id_].name, "' is no condition");
+  CHECK(condition.elements() == 0, "'", kernel_.arrays[condition.id_].name, "' is not a condition");
   Append(Op::kSetCondition, Type::kU32, std::array{value}).imm = condition.id_;
 }
 
@@ -112,7 +112,7 @@ ArrayGroup KernelBuilder::AddGroup(ArrayInfo info) {
 namespace {
 
 ArrayInfo GroupOf(ArrayKind kind, std::string name, Type type, std::vector<int64_t> elements, int64_t alignment) {
-  CHECK(!elements.empty(), "group '", name, "' of none");
+  CHECK(!elements.empty(), "group '", name, "' without arrays");
   return {.name = std::move(name),
           .kind = kind,
           .type = type,
@@ -166,8 +166,8 @@ Array KernelBuilder::SharedTile(std::string name, Type type, int64_t rows, int64
 }
 
 void KernelBuilder::TransposeTile(Array tile, Value rows, Value columns) {
-  CHECK(level() == Level::kBlock && kernel_.arrays[tile.id_].pitch > 0, "Turn of '", kernel_.arrays[tile.id_].name,
-        "'");
+  CHECK(level() == Level::kBlock && kernel_.arrays[tile.id_].pitch > 0, "TransposeTile of '",
+        kernel_.arrays[tile.id_].name, "'");
   Append(Op::kTransposeTile, tile.type(), std::array{rows, columns}).imm = tile.id_;
 }
 
@@ -361,7 +361,7 @@ void KernelBuilder::While(const std::function<Value()>& condition, const Body& b
 }
 
 Slot KernelBuilder::MakeSlot(Type type, int width) {
-  CHECK(level() != Level::kThread, "MakeSlot in a thread body; MakeVariable is meant");
+  CHECK(level() != Level::kThread, "MakeSlot in a thread body, where MakeVariable must be used");
   kernel_.slots.push_back({.type = type, .width = width, .level = level()});
   Slot slot;
   slot.builder_ = this;

@@ -18,15 +18,15 @@
 namespace hlo::kernel {
 namespace {
 
-// Stands for the kernel's name. No other text contains it.
+// Replaces the kernel's name in shared code. No other text contains it.
 constexpr const char* kAnyName = "hlo_kernel_of_any_name";
 
 constexpr int64_t kLeastWithClusters = 90;
 
 Status CheckTarget(const Kernel& kernel, const NvptxOptions& options) {
   if (kernel.cluster == 1 || ComputeOf(options) >= kLeastWithClusters) return {};
-  FAIL(Unsupported("U112", Str("kernel '", kernel.name, "' runs in clusters of ", kernel.cluster, " blocks, which ",
-                               options.arch, " does not have; they need sm_", kLeastWithClusters)));
+  FAIL(Unsupported("U112", Str("kernel '", kernel.name, "' runs in clusters of ", kernel.cluster,
+                               " blocks, which need sm_", kLeastWithClusters, ", but the target is ", options.arch)));
 }
 
 // Inserts the number of blocks in a cluster, which LLVM 19 does not write.

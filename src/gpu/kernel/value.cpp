@@ -350,7 +350,7 @@ void Array::StoreAt(Value row, Value column, Value value) const {
 
 Value Array::LoadTransposed(Value row, Value column) const {
   const int64_t pitch = builder_->kernel_.arrays[id_].pitch;
-  CHECK(pitch > 0, "'", builder_->kernel_.arrays[id_].name, "' is no tile");
+  CHECK(pitch > 0, "'", builder_->kernel_.arrays[id_].name, "' is not a tile");
   return builder_->Record(Op::kLoadTransposed, type(), {row * pitch + column, row, column}, id_);
 }
 

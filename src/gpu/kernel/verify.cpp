@@ -9,7 +9,7 @@
 namespace hlo::kernel {
 namespace {
 
-constexpr std::string_view kLevels[] = {"block level", "warp level", "a phase or tile"};
+constexpr std::string_view kLevels[] = {"at block level", "at warp level", "in a phase or tile"};
 
 class Verifier {
  public:
@@ -48,8 +48,8 @@ class Verifier {
       return Wrong(instruction, Str("has ", instruction.operands.size(), " operands, not ", info.operands));
     const auto meets_at = [&](Level wanted) -> Status {
       if (level == wanted) return {};
-      return Wrong(instruction, Str("stands in ", kLevels[static_cast<int>(level)], "; its threads meet at ",
-                                    kLevels[static_cast<int>(wanted)]));
+      return Wrong(instruction,
+                   Str("is ", kLevels[static_cast<int>(level)], ", but must be ", kLevels[static_cast<int>(wanted)]));
     };
     if (info.effects & kMeets) TRY(meets_at(Level::kBlock));
     if (info.effects & kWarpMeets) TRY(meets_at(Level::kWarp));
@@ -60,9 +60,9 @@ class Verifier {
       case Op::kMma: return CheckProduct(instruction);
       case Op::kLoadFragment:
         if (instruction.slots.size() == 1 && kernel_.slots[instruction.slots[0]].fragment) return {};
-        return Wrong(instruction, "fills no fragment");
+        return Wrong(instruction, "does not load into a fragment");
       case Op::kClusterBarrier:
-        if (!in_cluster) return Wrong(instruction, "stands where not all blocks of a cluster come");
+        if (!in_cluster) return Wrong(instruction, "is in code that not all blocks of a cluster execute");
         [[fallthrough]];
       case Op::kClusterRank:
       case Op::kLoadCluster:
@@ -73,10 +73,11 @@ class Verifier {
   }
 
   Status CheckWhile(const Instruction& loop, Level level) const {
-    if (level != Level::kBlock) return Wrong(loop, Str("stands in ", kLevels[static_cast<int>(level)]));
+    if (level != Level::kBlock)
+      return Wrong(loop, Str("is ", kLevels[static_cast<int>(level)], ", but must be at block level"));
     if (kernel_.cluster > 1) return Wrong(loop, "is in a kernel with clusters");
     if (loop.regions.size() == 2 && loop.regions[0].yields.size() == 1) return {};
-    return Wrong(loop, "has no condition and body");
+    return Wrong(loop, "needs a condition that yields one value, and a body");
   }
 
   Status CheckProduct(const Instruction& mma) const {
@@ -93,10 +94,10 @@ class Verifier {
     const ArrayInfo& array = kernel_.arrays[instruction.imm];
     const bool by_member = instruction.op == Op::kLoadMember || instruction.op == Op::kStoreMember;
     if (by_member != (array.members > 0))
-      return Wrong(instruction,
-                   Str("reaches '", array.name, "', which is ", by_member ? "no group" : "a group of arrays"));
+      return Wrong(instruction, Str("accesses '", array.name, "', which is ",
+                                    by_member ? "not a group of arrays" : "a group of arrays"));
     if (instruction.op == Op::kLoadCluster && array.kind != ArrayKind::kShared)
-      return Wrong(instruction, Str("reaches '", array.name, "', which is not shared"));
+      return Wrong(instruction, Str("accesses '", array.name, "', which is not a shared array"));
     return {};
   }
 
@@ -108,7 +109,7 @@ class Verifier {
     FindFarReads(statement, written, read);
     for (size_t i = 0; i < written.size(); ++i) {
       if (written[i] && read[i])
-        return Wrong(statement, Str("writes '", kernel_.arrays[i].name, "' and reads that of another block"));
+        return Wrong(statement, Str("writes '", kernel_.arrays[i].name, "' and reads the same array of another block"));
     }
     return {};
   }

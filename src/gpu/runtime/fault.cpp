@@ -151,8 +151,8 @@ Result<Fault> ParseFault(std::string_view text) {
     for (const Mutation& mutation : Mutations()) known.push_back(mutation.name);
   }
   if (std::ranges::find(known, parts[2]) == known.end()) {
-    FAIL(UsageError("F004", Str("no ", kind->what, " has a fault '", Escaped(parts[2]),
-                                "' to plant; the faults are: ", Join(known, ", "), DidYouMean(parts[2], known))));
+    FAIL(UsageError("F004", Str("'", Escaped(parts[2]), "' is not a fault of a ", kind->what,
+                                "; the faults are: ", Join(known, ", "), DidYouMean(parts[2], known))));
   }
   return Fault{std::string(parts[0]), std::string(parts[1]), std::string(parts[2])};
 }
@@ -235,8 +235,7 @@ Error NothingPlanted(const Fault& fault, const std::vector<std::string_view>& na
   const std::string_view what = FindKind(fault.kind)->what;
   const bool found = fault.name == "*" || std::ranges::find(names, fault.name) != names.end();
   if (found && !names.empty()) {
-    return UsageError("F004", Str("no ", what, " has a place to plant '",
-                                  Escaped(Str(fault.kind, ":", fault.name, ":", fault.what)), "' in"));
+    return UsageError("F004", Str("'", Escaped(Str(fault.kind, ":", fault.name, ":", fault.what)), "' fits no ", what));
   }
   constexpr size_t kMostNames = 8;
   const size_t shown = std::min(names.size(), kMostNames);

@@ -77,7 +77,7 @@ class SerialRunner {
            options_.interrupted != nullptr || options_.wait_for_each;
   }
 
-  // Number of steps. -1 if the host takes part.
+  // Number of steps, or -1 if the host takes part.
   int64_t StepsWithoutHost(const Node& node) const {
     if (const auto* loop = std::get_if<std::unique_ptr<LoopNode>>(&node)) {
       const int64_t steps = StepsOfTrips(**loop);
@@ -100,8 +100,8 @@ class SerialRunner {
     return steps;
   }
 
-  // Steps of an unrolled loop, otherwise -1. Loops with few steps are unrolled if the host's last run had the known
-  // number of trips.
+  // Number of steps if the loop is unrolled, otherwise -1. Loops with few steps are unrolled if the host's last run had
+  // the known number of trips.
   int64_t StepsOfTrips(const LoopNode& node) const {
     const int64_t most_steps = node.decided.first < 0 ? 4096 : 2000;
     const int64_t trips = node.known_trips, most = program_.options.max_loop_iterations;
@@ -111,7 +111,7 @@ class SerialRunner {
     return steps >= 0 && trips * steps <= most_steps ? trips * steps : -1;
   }
 
-  // Number of steps. -1 unless the device decides.
+  // Number of steps if the device decides how often the loop runs, or which branch runs. Otherwise -1.
   int64_t StepsDecided(const LoopNode& node) const {
     if (node.decided.first < 0 || binding_.host_decides()) return -1;
     const int64_t condition = StepsWithoutHost(node.condition), body = StepsWithoutHost(node.body);
@@ -159,7 +159,8 @@ class SerialRunner {
         std::ranges::any_of(nodes, [](const Node& node) { return !std::holds_alternative<Step>(node); });
     if (options_.notes != nullptr) {
       options_.notes->push_back(Str(nodes.size(), " steps are queued one by one",
-                                    decides ? ", and the host evaluates the conditions of loops: " : ": ", why));
+                                    decides ? ", and the host evaluates the conditions of loops" : "",
+                                    ", because recording failed: ", why));
     }
     if (decides) binding_.host_decides() = true;
     Status done = RunNodes(nodes);
@@ -391,7 +392,7 @@ class SerialRunner {
         {binding_.Kernel(decided.first), binding_.Pointers(decided.arguments)},
         {binding_.Kernel(decided.next), binding_.Pointers(decided.next_arguments), decided.handle_at},
         [&] { return Into(&noted.bodies.front(), body); }));
-    // The last step's kernel, or one of its own, sets the condition.
+    // The kernel of the body's last step, or an additional kernel, sets the condition.
     if (decided.last != nullptr) timeline_.NameAs(last);
     else last = timeline_.Name({.kind = TimelineEvent::Kind::kWait});
     timeline_.EndLoop(all_trips, last);
@@ -404,7 +405,7 @@ class SerialRunner {
     unrolled_.push_back(&node);
     RecordedNode noted{.kind = RecordedNode::Kind::kTrips, .instruction = node.loop, .trips = node.known_trips};
     noted.bodies.emplace_back();
-    // Copies after each trip, and copies of the final state.
+    // `back`: copies after each trip. `last`: copies of the final state.
     std::vector<CopyWork> back, last;
     for (int i = 0; i < std::ssize(node.back); ++i) {
       const auto turn = std::ranges::find(node.turns, i, &LoopNode::Turn::copy);

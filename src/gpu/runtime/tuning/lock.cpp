@@ -23,7 +23,7 @@ std::string HeaderText(const LockContext& context) {
   return out;
 }
 
-// "", or why it failed.
+// Returns "", or why the line is wrong.
 std::string ReadHeader(std::string_view line, LockContext* context) {
   const std::vector<std::string> words = WordsOf(line.substr(kTitle.size()));
   if (words.empty() || words[0] != kVersion)
@@ -43,7 +43,7 @@ bool TakeNamed(std::string_view word, std::string_view name, std::string* value)
   return !value->empty();
 }
 
-// "", or why it failed.
+// Returns "", or why the line is wrong.
 std::string ReadDecision(std::string_view line, Decision* decision) {
   std::vector<std::string> words = WordsOf(line);
   constexpr size_t kEnd = 5, kBeginning = 2;
@@ -52,7 +52,7 @@ std::string ReadDecision(std::string_view line, Decision* decision) {
   const std::span<const std::string> end = std::span(words).last(kEnd);
   std::string samples;
   if (!TakeNamed(end[4], "key", &decision->key) || !IsKey(decision->key))
-    return Str("expected key= and 16 hexadecimal digits at its end, found '", Escaped(end[4]), "'");
+    return Str("expected key= and 16 hexadecimal digits at the end of the line, found '", Escaped(end[4]), "'");
   if (!TakeNamed(end[3], "check", &decision->check)) return Str("expected check=, found '", Escaped(end[3]), "'");
   if (!TakeNamed(end[2], "n", &samples) || !ParseInt(samples, &decision->samples))
     return Str("expected n= and a number, found '", Escaped(end[2]), "'");

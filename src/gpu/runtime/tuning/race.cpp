@@ -88,7 +88,7 @@ FusionPlan AsOurs(FusionPlan attention) {
 
 Result<FusionPlan> ChosenFor(const Instruction& fusion, Device& device, const CompileOptions& compile) {
   FusionPlan plan = TRY(PlanOfStep(fusion, device, compile));
-  if (plan.kernels.empty()) FAIL(Unsupported("U103", "it is neither a kernel nor a library call"));
+  if (plan.kernels.empty()) FAIL(Unsupported("U103", "the step is neither a kernel nor a library call"));
   const KernelPlan& first = plan.kernels.front();
   const bool may_be_call = IsOwnAttention(plan) && !device.IsHost();
   if (first.kind == KernelKind::kFill || (IsOwnKernel(first.kind) && !may_be_call)) return plan;

@@ -151,7 +151,7 @@ class Tuner {
     const auto plan = ReadChoice(decision.choice, *group.steps[0], compile_.target->name);
     const bool fits = plan && (!IsOwnKernel(plan->kernels.front().kind) || EmitFusion(*group.steps[0], *plan));
     if (!fits)
-      FAIL(Rejected("A026", Str("the lock's choice for '", group.steps[0]->name(), "' does not fit it",
+      FAIL(Rejected("A026", Str("the lock's choice for '", group.steps[0]->name(), "' does not fit that step",
                                 plan ? "" : Str(", because ", plan.error().message()), ": '", Escaped(decision.choice),
                                 "', key=", decision.key)));
     TunedStep& taken = report_.steps.emplace_back(TunedOf(group));
