@@ -1,6 +1,6 @@
 // A CUDA device through the driver's API, which compiles kernels from PTX.
 //
-// All work is queued on one stream of the primary context. Any later call can report its errors.
+// All work is queued on one stream of the primary context. Any later call can report errors of the work.
 #include <algorithm>
 #include <array>
 #include <functional>
@@ -24,7 +24,7 @@ namespace hlo::gpu {
 namespace {
 
 constexpr int kOldestDriver = 12030;  // The first driver with PTX 8.3.
-// The first drivers with conditional nodes, and with switch nodes (several branches).
+// The first drivers with conditional nodes, and with switch nodes, which have several branches.
 constexpr int kDecidingDriver = 12040, kSwitchingDriver = 12080;
 constexpr int kLeastThatWaits = 90;  // From sm_90 on, kernels can wait for their predecessors.
 constexpr int64_t kSharedWithoutAsking = 48 << 10;

@@ -122,8 +122,7 @@ struct Driver {
       std::make_shared<std::atomic<bool>>(false);  // Whether an error was reported.
 
   Error Failed(std::string_view call, Status32 status, std::string_view while_doing = "") const;
-  // Logs an error that the caller cannot return, but only if no error was reported before: later errors are
-  // consequences of the first.
+  // Logs an error that the caller cannot return, unless an earlier error, the likely cause, was reported.
   void Ended(std::string_view call, Status32 status) const;
 };
 

@@ -37,7 +37,7 @@ class CudaRecorder {
   void ListNodes(bool on) { lists_ = on; }
   Result<std::vector<CudaHandle>> TakeNew();
 
-  // Makes a condition, which each launch sets to 0 first. Returns the handle.
+  // Makes a condition and returns its handle.
   Result<void*> MakeCondition();
   // Adds a conditional node (kIfNode, kWhileNode or kSwitchNode). Each function queues one body. Null is an empty body.
   Status Add(int form, void* condition, std::span<const std::function<Status()>> bodies);

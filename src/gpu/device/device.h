@@ -54,8 +54,8 @@ class Recording {
   virtual ~Recording() = default;
 };
 
-// Control flow that recordings can contain. kNone: none. kOneByOne: loops, and conditionals with one node for each
-// branch. kWithSwitch: loops, and conditionals with one node for all branches.
+// Control flow in recordings. kNone: none. kOneByOne: loops, and a node for each branch. kWithSwitch: loops, and one
+// node for all branches.
 enum class Decisions : uint8_t { kNone, kOneByOne, kWithSwitch };
 
 class Device {
@@ -65,7 +65,7 @@ class Device {
   virtual std::string name() const = 0;         // "cpu" or "cuda:0"
   virtual std::string description() const = 0;  // "AVX-512, 16 threads".
   virtual std::string target() const = 0;       // "AVX-512", "sm_90".
-  // The row of ir/devices.def that is nearest to this device, with the device's own numbers.
+  // The nearest row of ir/devices.def, with the device's own numbers.
   virtual DeviceDescription Describe() const = 0;
   // Whether device memory is memory of the process.
   virtual bool IsHost() const = 0;
@@ -82,9 +82,8 @@ class Device {
   // Queues a fill with `count` copies of the low `width` bytes (1, 2, 4, 8) of `pattern`.
   virtual Status Fill(void* to, uint64_t pattern, int width, int64_t count) = 0;
 
-  // Compiles on all threads, and equal kernels once. `shares`, if not empty, has each kernel's share in the run time.
-  // Kernels with a small share may be compiled faster, to slower code. `kept` is a cache on disk
-  // (gpu/kernel/code_cache.h), or null.
+  // Compiles on all threads, and equal kernels once. `shares`, possibly empty, and `kept`, possibly null, are as in
+  // kernel::CompileHost (gpu/kernel/host.h).
   virtual Result<std::vector<std::shared_ptr<const KernelCode>>> Compile(std::span<const kernel::Kernel* const> kernels,
                                                                          std::span<const double> shares,
                                                                          kernel::CodeCache* kept) = 0;

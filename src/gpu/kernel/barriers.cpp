@@ -9,8 +9,8 @@ constexpr int32_t kNoWriter = -1, kSeveral = -2;
 
 struct Touched {
   std::vector<bool> reads;
-  std::vector<bool> far_reads;   // Reads of other blocks' arrays.
-  std::vector<int32_t> writers;  // A statement, kNoWriter or kSeveral.
+  std::vector<bool> far_reads;   // Reads of other blocks' shared arrays.
+  std::vector<int32_t> writers;  // The writing statement, kNoWriter or kSeveral.
 
   explicit Touched(size_t arrays) : reads(arrays), far_reads(arrays), writers(arrays, kNoWriter) {}
 

@@ -11,13 +11,13 @@
 //                         warps, reductions, shuffles, and Phase and Tile, which then cover the 32 lanes of the warp
 //
 // Values of an upper level may be used at lower levels. Slots keep one value per thread from phase to phase. Shared
-// arrays and reductions pass values to upper levels. Build() places a barrier between two phases that access the same
-// shared or kInOut array if one of them writes. So no barrier can be missing or in divergent code. Within a phase,
-// threads must not access elements that another thread of the phase writes.
+// arrays and reductions pass values to upper levels. Build() places the barriers between phases (barriers.h), so no
+// barrier can be missing or in divergent code. Within a phase, threads must not access elements that another thread of
+// the phase writes.
 //
 // Elementwise, z = exp(x) + 1, any count:
 //
-//   KernelBuilder k("add_exp", CeilDiv(count, 256 * 4), 256);           // Blocks, threads per block.
+//   KernelBuilder k("add_exp", CeilDiv(count, 256 * 4), 256);  // Blocks, threads.
 //   Array x = k.Input("x", Type::kF32, count);
 //   Array z = k.Output("z", Type::kF32, count);
 //   Value base = k.block() * (256 * 4);
@@ -70,11 +70,10 @@
 //   });
 //
 // Performance. Use Tile for the contiguous dimension, with V = 16 bytes / widest type in memory. Accesses become
-// vectors on the GPU if the index is (multiple of V) + i; it may contain `% C` and `/ C` with C a multiple of V. On the
-// host, tiles are cut at the multiples of each such C >= 16, so that these indices need no gathers. Loops with a
-// uniform trip count are best at block or warp level, with slots of width V as accumulators. Short loops in a thread
-// body are unrolled. On the host, long loops with equal bounds in all threads run outside the loop over lanes, and
-// other long loops are not vectorised. Use lane() and warp(), never thread() % 32.
+// vectors on the GPU if the index is (multiple of V) + i; it may contain `% C` and `/ C` with C a multiple of V. Loops
+// with a uniform trip count are best at block or warp level, with slots of width V as accumulators. Short loops in a
+// thread body are unrolled. On the host, long loops with equal bounds in all threads run outside the loop over lanes,
+// and other long loops are not vectorised. Use lane() and warp(), never thread() % 32.
 //
 // Wrong use (a value out of scope, a collective in a thread body, different types) is a bug of the emitter and fails a
 // CHECK.
@@ -155,8 +154,8 @@ Value RoundAwayFromZero(Value a);
 Value CopySign(Value magnitude, Value sign);
 Value CountLeadingZeros(Value a);
 Value PopulationCount(Value a);
-// Results that are floats are rounded to nearest even. Floats become integers by truncation and saturation, and NaN
-// becomes 0. For kPred, the result is a != 0.
+// To floats, rounds to nearest even. From floats to integers, truncates and saturates, and NaN gives 0. To kPred: a !=
+// 0.
 Value Convert(Value a, Type type);
 Value Bitcast(Value a, Type type);  // The types must have the same width.
 
@@ -210,8 +209,8 @@ class Array {
   // Tile.
   std::vector<Value> LoadVector(Value index, int width) const;
   void StoreVector(Value index, std::span<const Value> values) const;
-  // For a SharedTile. LoadTransposed requires an earlier KernelBuilder::TransposeTile. It is fast if adjacent threads
-  // load adjacent rows.
+  // For a SharedTile. LoadTransposed requires an earlier TransposeTile. It is fast if adjacent threads load adjacent
+  // rows.
   void StoreAt(Value row, Value column, Value value) const;
   Value LoadTransposed(Value row, Value column) const;
   // For a shared array: loads from the same array of block `rank` of the cluster.
@@ -229,7 +228,7 @@ class Array {
   int32_t id_ = -1;
 };
 
-// Parameters of one type. The kernel selects a parameter by its number, so one launch can process many arrays.
+// Parameters of one type, selected by number, so that one launch can process many arrays.
 class ArrayGroup {
  public:
   Type type() const;
@@ -280,7 +279,7 @@ class Fragment {
   friend class KernelBuilder;
   Slot slot_;
 };
-// A fragment with a fixed role in products, so that the C++ compiler checks roles.
+// A fragment whose role in products the C++ compiler checks.
 template <FragmentRole role>
 class FragmentOf : public Fragment {};
 using LeftFragment = FragmentOf<FragmentRole::kLeft>;
@@ -305,8 +304,7 @@ class KernelBuilder {
  public:
   using Body = std::function<void()>;
   using IndexBody = std::function<void(Value index)>;
-  // Combines two values in a reduction or scan, and is treated as associative, but not as commutative: `a` precedes
-  // `b`. Must not access memory.
+  // Treated as associative, but not as commutative: `a` precedes `b`. Must not access memory.
   using Combine = std::function<Value(Value a, Value b)>;
   using CombineMany = std::function<std::vector<Value>(std::span<const Value> a, std::span<const Value> b)>;
 
@@ -325,7 +323,7 @@ class KernelBuilder {
   Array Input(std::string name, Type type, int64_t elements, int64_t alignment = 256);
   Array Output(std::string name, Type type, int64_t elements, int64_t alignment = 256);
   Array InOut(std::string name, Type type, int64_t elements, int64_t alignment = 256);
-  // Allows that another parameter has the same memory, at the same index for each element (update in place).
+  // The parameter may have the memory of another one, with equal indices for equal elements (update in place).
   void SetMayAlias(Array array);
   void SetMayAlias(ArrayGroup group);  // Each member may alias the same member of another group.
   // Groups of parameters, with a pointer and a number of elements for each member. Group() makes `members` members of
@@ -344,8 +342,8 @@ class KernelBuilder {
   // registers.
   void TransposeTile(Array tile, Value rows, Value columns);
   // Starts to copy 16 bytes from an input to a shared array of the same type, in a Phase. Both indices must be at
-  // multiples of 16 bytes. Each CopyWait, at block level, ends a group of copies, and waits until at most
-  // `on_their_way` groups are unfinished. With two alternating halves of an array:
+  // multiples of 16 bytes. Each CopyWait, at block level, ends a group of copies in each thread, and waits until at
+  // most `on_their_way` of the thread's groups are unfinished. With two alternating halves of an array:
   //
   //   fetch(0); k.CopyWait(1);
   //   k.Loop(0, stages, 1, [&](Value stage) {
@@ -368,9 +366,8 @@ class KernelBuilder {
   Value Index(int64_t value) { return Constant(Type::kIndex, value); }
 
   Value block();  // At any level.
-  // Groups blocks into clusters of `blocks`. a.LoadFrom(rank, index) then reads the shared array `a` of another block
-  // of the cluster. Build() places barriers of the cluster (barriers.h). Accesses that need one must be in code that
-  // all blocks of a cluster execute alike. Requires sm_90.
+  // Groups blocks into clusters of `blocks`. Build() places barriers of the cluster (barriers.h). Accesses that need
+  // such a barrier must be in code that all blocks of a cluster execute alike. Requires sm_90.
   void SetCluster(int blocks);
   Value cluster_rank();   // At any level.
   Value cluster_index();  // block() / cluster(), the same for all blocks of a cluster.

@@ -55,7 +55,7 @@ bool IsEntry(std::string_view name) {
   return name.size() == 2 * sizeof(CodeKey) && name.find_first_not_of(kDigits) == std::string_view::npos;
 }
 
-// The build id, a hash by the linker, of the loaded object that contains the address `inside`.
+// The build id, which the linker wrote, of the object that contains the address `inside`.
 struct BuildId {
   uintptr_t inside;
   std::string id;
@@ -85,7 +85,7 @@ int FindBuildId(dl_phdr_info* object, size_t, void* data) {
   return 1;
 }
 
-// Returns "" if the linker wrote no build id.
+// "" if the linker wrote no build id.
 const std::string& Build() {
   static const std::string build = [] {
     BuildId own{.inside = reinterpret_cast<uintptr_t>(&kMagic), .id = {}};
@@ -163,7 +163,7 @@ std::string CodeCache::WhyNotUsed(int file) const {
   return "";
 }
 
-// Requires the lock.
+// The caller holds mutex_.
 bool CodeCache::Open() {
   if (file_) return *file_ >= 0;
   file_ = -1;
@@ -207,7 +207,6 @@ std::optional<std::string> CodeCache::Find(const CodeKey& key) {
     directory = *file_;
   }
   const std::string name = Hex(key);
-  // Does not follow links or wait for pipes.
   const int file = openat(directory, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
   if (file < 0) {
     if (errno == ELOOP) {
@@ -219,7 +218,7 @@ std::optional<std::string> CodeCache::Find(const CodeKey& key) {
     return std::nullopt;
   }
   std::optional<std::string> code = ReadEntry(file, key);
-  // Marks the entry as used. After a failure it is only removed sooner.
+  // Marks the entry as used. If this fails, the entry is only removed sooner.
   if (code) futimens(file, nullptr);
   close(file);
   if (!code) Damaged(name);
@@ -263,7 +262,7 @@ void CodeCache::Keep(const CodeKey& key, std::string_view code) {
   Note(Str("cannot be written any more: ", std::strerror(reason)));
 }
 
-// Also removes old temporary files. Requires the lock.
+// Also removes old temporary files. The caller holds mutex_.
 std::vector<CodeCache::Entry> CodeCache::List() {
   std::vector<Entry> entries;
   const int again = openat(*file_, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -21,8 +21,8 @@ enum class CompilePhase : uint8_t {
 class CompileTimes {
  public:
   void Add(CompilePhase phase, int64_t nanoseconds) { nanoseconds_[static_cast<size_t>(phase)] += nanoseconds; }
-  // `kernels` counts all kernels, `compiled` the compilations, `quick` the compilations with low effort, `kept` kernels
-  // from the CodeCache.
+  // `kernels` counts all kernels, `compiled` the compilations, `quick` those with low effort, `kept` kernels from the
+  // CodeCache.
   void Log(std::string_view target, size_t kernels, size_t compiled, int64_t quick = 0, int64_t kept = 0) const;
 
  private:

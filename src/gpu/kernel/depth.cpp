@@ -6,7 +6,8 @@
 namespace hlo::kernel {
 namespace {
 
-// Rounding to bf16 takes integer operations (kernel/scalar.h), f16 conversions both ways.
+// Small floats need several nodes: integer operations round to bf16 (kernel/scalar.h), and f16 is converted in both
+// directions.
 int64_t NodesOf(const Instruction& inst) { return IsSmallFloat(inst.type) ? 8 : 1; }
 
 int64_t DepthOf(const Region& region, int64_t outside, std::vector<int64_t>& depths) {
@@ -17,7 +18,7 @@ int64_t DepthOf(const Region& region, int64_t outside, std::vector<int64_t>& dep
     for (const int32_t operand : inst.operands) depth = std::max(depth, depths[operand]);
     depth += NodesOf(inst);
     for (const Region& inner : inst.regions) depth = std::max(depth, DepthOf(inner, depth, depths));
-    // Further results, as of vector loads, have depth 0.
+    // Results after the first, as of vector loads, have depth 0.
     if (inst.result >= 0) depths[inst.result] = depth;
     deepest = std::max(deepest, depth);
   }

@@ -9,7 +9,7 @@
 namespace hlo::kernel {
 namespace {
 
-// Assumed copies of a fully unrolled loop.
+// Assumed number of copies of a fully unrolled loop.
 constexpr int64_t kUnrolledFully = 8;
 constexpr int64_t kMost = int64_t{1} << 40;
 

@@ -10,8 +10,8 @@
 
 namespace hlo::kernel {
 
-// Estimated number of instructions. The body of a tile counts once for each element of a thread, the body of a loop
-// once for each unrolled copy.
+// Estimated number of instructions. Bodies of tiles count once for each element of a thread, bodies of loops once for
+// each unrolled copy.
 int64_t CodeSize(const Kernel& kernel);
 
 struct DistinctKernels {

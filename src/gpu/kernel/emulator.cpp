@@ -360,7 +360,7 @@ class Converter {
     instruction.setOperand(pointer_operand, Watched(instruction, instruction.getOperand(pointer_operand), site));
   }
 
-  // Calls the sanitizer, if any. Returns the address to use.
+  // Emits a call of the sanitizer, if any. Returns the address to use.
   LlvmValue Watched(const llvm::Instruction& instruction, LlvmValue pointer, AccessSite site) {
     LlvmValue member = llvm::ConstantPointerNull::get(b_.getPtrTy()), rank = b_.getInt32(kOwnBlock);
     const llvm::Value* const object = llvm::getUnderlyingObject(pointer, 0);

@@ -44,7 +44,7 @@ struct SanitizerFinding {
   int thread = 0;
   int64_t other_block = 0;  // For races.
   int other_thread = -1;    // -1 for several threads.
-  int64_t count = 1;        // Number of such findings with this array and source.
+  int64_t count = 1;        // Number of such findings.
 
   std::string ToString() const;
 };

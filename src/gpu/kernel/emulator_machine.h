@@ -34,7 +34,7 @@ class Machine {
   explicit Machine(const Kernel& kernel);
 
   std::vector<AccessSite> sites;
-  std::function<void(uint64_t handle, uint32_t value)> set_condition;  // Set for each run.
+  std::function<void(uint64_t handle, uint32_t value)> set_condition;
 
   // The emulated code calls the next functions. `thread` is the number within the current block.
   void* Frame(int64_t bytes);

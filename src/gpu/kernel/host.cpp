@@ -32,7 +32,7 @@ constexpr int64_t kElementsPerPiece = 64 << 10;
 struct Compiled {
   std::shared_ptr<const LoadedObject> object;
   void* function;
-  double seconds;  // Share of the module's compile time.
+  double seconds;  // This kernel's share of the module's compile time.
   Effort effort;
 };
 
@@ -64,8 +64,8 @@ Cache& TheCache() {
   return cache;
 }
 
-// Kernels with the smallest shares of the run time may be slower, up to this sum. With low effort for all kernels,
-// models take more time (bench/results/2026-11-23-kernel-compile.md).
+// Kernels with the smallest shares of the run time are compiled with low effort, if these shares add up to at most this
+// sum. With low effort for all kernels, models are slower (bench/results/2026-11-23-kernel-compile.md).
 constexpr double kUnnoticed = 0.01;
 
 std::vector<Effort> EffortsOf(const DistinctKernels& distinct, std::span<const double> shares) {
@@ -86,8 +86,8 @@ std::vector<Effort> EffortsOf(const DistinctKernels& distinct, std::span<const d
   return efforts;
 }
 
-// Several kernels in a module share some set-up of the code generator. Modules for the code cache have one, because
-// other programs combine it with other kernels.
+// Several kernels in a module share some set-up of the code generator. Modules for the code cache have one kernel,
+// because other programs combine kernels differently.
 constexpr size_t kMostPerModule = 8;
 
 struct Batch {

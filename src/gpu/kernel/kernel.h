@@ -7,8 +7,7 @@
 //   warp level     the body of kWarps, and of kLoop and kIf in it
 //   thread level   the bodies of kPhase and kTile, and everything below them
 //
-// A value may be used in its own region after its definition, and in nested regions. Collectives (kBarrier,
-// kWarpReduce, ...) exist only at block and warp level, so never in divergent code.
+// A value may be used in its own region after its definition, and in nested regions.
 #ifndef HLO_GPU_KERNEL_KERNEL_H_
 #define HLO_GPU_KERNEL_KERNEL_H_
 
@@ -36,7 +35,6 @@ constexpr bool IsFloat(Type type) { return type >= Type::kF4E2M1FN && type <= Ty
 constexpr bool IsSigned(Type type) { return (type >= Type::kS1 && type <= Type::kS64) || type == Type::kIndex; }
 constexpr bool IsUnsigned(Type type) { return type >= Type::kU1 && type <= Type::kU64; }
 constexpr bool IsInteger(Type type) { return IsSigned(type) || IsUnsigned(type); }
-// Small floats are computed in f32 and rounded.
 constexpr bool IsSmallFloat(Type type) { return type >= Type::kF4E2M1FN && type <= Type::kBF16; }
 constexpr bool IsByteFloat(Type type) { return type >= Type::kF4E2M1FN && type < Type::kF16; }
 // Whether values are computed as s8 or u8 and then wrapped.
@@ -114,8 +112,8 @@ struct ArrayInfo {
   ArrayKind kind;
   Type type;
   int64_t elements;
-  int64_t alignment;           // In bytes.
-  bool may_alias = false;      // See KernelBuilder::SetMayAlias.
+  int64_t alignment;  // In bytes.
+  bool may_alias = false;
   int64_t pitch = 0;           // kShared: the stride of a tile's rows. 0 if the array is not a tile.
   std::vector<int64_t> table;  // kTable: the bits of the elements.
   // Number of arrays in a group, with a pointer each. 0 for a single array. `elements` is the size of the group's

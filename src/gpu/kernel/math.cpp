@@ -236,7 +236,7 @@ Value Expm1(Value x) {
   HLO_KERNEL_WIDEN(Expm1);
   const Value clamped = IsF32(x) ? Clamp(x, -20, 89) : Clamp(x, -40, 710);
   const auto [r, n] = ReduceExp(clamped);
-  // Half of 2^n exp(r) - 1, so that 2^n does not overflow too early.
+  // First half of 2^n exp(r) - 1, because 2^n may overflow where the result does not.
   const Value half = PowerOfTwo(n - 1, FormatOf(x));
   const Value result = Fma(half, SmallExpm1(r), half - 0.5) * 2.0;
   return Select(Abs(x) < FormatOf(x).tiny, x, result);
@@ -361,7 +361,7 @@ Value Cbrt(Value x) {
   const Value fraction = bits & ((int64_t{1} << format.mantissa) - 1);
   const Value m = Bitcast(fraction | ShiftLeft(remainder + format.bias, shift), x.type());
   Value y = Polynomial(m, {0x1.6887ecp-1, 0x1.5cc658p-2, -0x1.2e42e6p-5, 0x1.dfc85p-10});  // Error: 2^-6.7.
-  // Halley's method triples the correct bits.
+  // Halley's method triples the number of correct bits.
   for (int step = 0; step < (IsF32(x) ? 1 : 2); ++step) {
     const Value cube = y * y * y;
     y = y * (cube + (m + m)) / (cube + cube + m);
@@ -419,7 +419,7 @@ Value Atanh(Value x) {
   return CopySign(0.5 * Log1p(2.0 * a / (1.0 - a)), x);
 }
 
-// exp(|x|) may overflow where cosh(x) does not.
+// Uses exp(|x| / 2), because exp(|x|) may overflow where cosh(x) does not.
 Value Cosh(Value x) {
   HLO_KERNEL_WIDEN(Cosh);
   const Value half = Exp(Abs(x) * 0.5);

@@ -192,7 +192,7 @@ class Accumulations {
     std::set<const Instruction*> instructions;
     bool counts_terms = true;  // False if ranges count lanes with sums of their own.
     bool adds = false;         // Whether some accumulations are sums.
-    bool stores = false;       // Whether the range also stores other values, as a scan does.
+    bool stores = false;       // Whether ranges also store other values, as a scan does.
     bool is_padded = false;    // Whether terms come from shared memory, where zeros may follow.
   };
 
@@ -310,7 +310,7 @@ class Accumulations {
     }
   }
 
-  // Whether `value` depends on the old value of the cell that `set` writes.
+  // Whether `value` depends on the old value of the slot or variable that `set` writes.
   bool IsHeld(const Instruction& set, Op get, int32_t value, const std::vector<const Instruction*>& inside) const {
     return before_.types[value] != Type::kIndex && DependsOn(value, [&](const Instruction& at) {
              return at.op == get && at.imm == set.imm && std::ranges::find(inside, &at) != inside.end();
@@ -374,7 +374,6 @@ class Accumulations {
   std::vector<Found> found_;
 };
 
-// The trip whose term is dropped.
 enum class Dropped : uint8_t { kFirst, kLast, kBeforeLast };
 // Emits whether the current trip is `which`, or the index is the tile's last one.
 int32_t IsDropped(const Range& range, Dropped which, const Ranges& ranges, Writer& writer) {
@@ -571,7 +570,7 @@ std::optional<int64_t> UpperLimit(const Instruction& inst, const Before& before)
   return before.Constant(inst.operands[1]);
 }
 
-// Half of a positive limit, as bits. The lower bound is also valid for indices.
+// Half of a positive limit, as bits. Indices stay valid, because the limit only becomes smaller.
 std::optional<int64_t> Halved(Type type, int64_t limit) {
   if (type == Type::kF32) {
     const auto number = std::bit_cast<float>(static_cast<int32_t>(limit));
@@ -604,7 +603,7 @@ bool NearLimit(Kernel& kernel, const Steering&) {
 
 // ---- wrong_index ---------------------------------------------------------------------------------------------------
 
-// Elements that `read` reads from `array`.
+// Number of elements that `read` reads from `array`.
 int64_t StepOf(const Instruction& read, int64_t array, const Kernel& kernel) {
   if (read.op == Op::kLoad && read.imm == array) return 1;
   if (read.op == Op::kLoadVector && read.imm == array) return read.imm2;

@@ -21,8 +21,8 @@ std::unique_ptr<llvm::Module> LowerToNvptx(const Kernel& kernel, const NvptxOpti
 // 90 for "sm_90" and "sm_90a".
 int64_t ComputeOf(const NvptxOptions& options);
 
-// Kernels for sm_90 and later first wait for the work before them, and then allow dependent launches to start, so they
-// can be launched early if the graph's edges allow it.
+// Kernels for sm_90 and later first wait for the work before them, and then allow dependent launches, so they can be
+// launched early if the graph's edges allow it.
 constexpr const char* kWaitCode = "griddepcontrol.wait;";
 constexpr const char* kLetGoCode = "griddepcontrol.launch_dependents;";
 bool WaitsInCode(const NvptxOptions& options);

@@ -49,7 +49,7 @@ llvm::FunctionPassManager FunctionPasses(Pipeline pipeline) {
   }
   AddEarlyCse(passes);
   if (pipeline != Pipeline::kHostQuick) AddFolding(passes);
-  // Folding moved address computations to their uses in loops.
+  // Folding has moved address computations into loops.
   if (pipeline == Pipeline::kHost) AddHoisting(passes);
   AddSimplifyCfg(passes);
   // A tile whose loops became a few vectors, such as a transposed square, now stays in registers.

@@ -19,7 +19,7 @@ enum class Pipeline : uint8_t {
 
 Status RunPasses(llvm::Module& module, llvm::TargetMachine& target, Pipeline pipeline);
 
-// Checks the module with LLVM's verifier. Used for printed IR and the emulator.
+// Checks the module with LLVM's verifier.
 Status Verify(llvm::Module& module);
 
 }  // namespace hlo::kernel

@@ -61,7 +61,7 @@ void Sanitizer::BeginCluster(int64_t first_block) {
   cluster_epoch_ = 0;
 }
 
-// Reports a block that ends in the epoch in which another one reads its memory.
+// Reports a block that ends in the epoch in which another block reads its memory.
 void Sanitizer::EndBlock() {
   Block& block = now();
   if (block.ended) return;
@@ -164,7 +164,6 @@ void* Sanitizer::Sink() {
 
 void* Sanitizer::Access(const AccessSite& site, int thread, void* address, const void* member, int rank) {
   const char* const byte = static_cast<const char*>(address);
-  // Here `member` is the address of the group's pointers.
   if (site.pointer) {
     const int64_t which = (byte - static_cast<const char*>(member)) / static_cast<int64_t>(sizeof(void*));
     if (which >= 0 && which < kernel_.arrays[site.array].members) return address;
@@ -199,7 +198,7 @@ void Sanitizer::CheckFarRead(const AccessSite& site, int thread, int array, int 
   if (blocks_[rank].ended) Report(Finding::kEarlyExit, array, site.source, 0, thread);
 }
 
-// `rank`: the block of a shared array.
+// `rank`: the block that owns a shared array.
 void Sanitizer::CheckElements(const AccessSite& site, int thread, const Found& at, int64_t first, int rank) {
   const ArrayInfo& array = kernel_.arrays[at.array];
   const bool shared = array.kind == ArrayKind::kShared;

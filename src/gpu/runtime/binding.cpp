@@ -250,7 +250,7 @@ Status Binding::Upload(const Shape& shape, const Literal& literal, void* to) con
   return device_.CopyIn(to, staged.data(), shape.ByteSize());
 }
 
-// Memory has the elements of the actual sizes, which are at SizesOffset (prepare.h).
+// Memory has only the elements within the actual sizes. The sizes are at SizesOffset (prepare.h).
 Status Binding::UploadSized(const Shape& shape, const Literal& literal, void* to) const {
   std::vector<std::byte> staged(BytesInMemory(shape));
   const Dims& sizes = literal.shape().dims();
@@ -331,7 +331,7 @@ Result<Literal> Binding::Output() {
   return Assemble(root.shape(), leaves, next);
 }
 
-// Literals share bytes until one is written, which avoids a copy.
+// The returned literal shares the output's bytes until one of them is written, which avoids a copy.
 Result<Literal> Binding::Give(const Instruction& root, int number, const Shape& shape) {
   if (BytesInMemory(shape) == 0 || !device_.IsHost()) return ReadLeaf(root, number, shape);
   const Place& place = program_->buffers.PlaceOf(root, number);

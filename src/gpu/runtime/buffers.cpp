@@ -127,8 +127,8 @@ class Planner {
     gone = {};
   }
 
-  // Merges in this order: in-place steps that must share, control flow, copies, optional pairs. Large values of a group
-  // come first.
+  // Merges the buffers of values in this order: in-place steps that must share, control flow, copies, optional pairs.
+  // Within each of these, large values come first.
   void MergeBuffers() {
     for (const Merge& merge : plan_.values.merges) becomes_[{merge.from, merge.to}] = merge.position;
     for (const InPlace& pair : plan_.values.in_place) {

@@ -100,7 +100,7 @@ class Compiler {
     }
   }
 
-  // kKernel if the plan determines the kind.
+  // Returns kKernel if the plan determines the kind.
   StepKind KindWithoutPlan(const Instruction& inst) {
     const HostCalls* const host = options().host.get();
     if (host != nullptr && host->prefers && host->prefers(inst)) return StepKind::kHostCall;

@@ -94,7 +94,6 @@ class Adder {
     PutIntoTrip(loop);
   }
 
-  // The kernel that sets a small condition also computes it. If possible, the body's last kernel does both.
   void PutIntoTrip(LoopNode& loop) {
     LoopCondition tail = {LoopConditionKernel(false), {loop.predicate}};
     if (!loop.condition.empty()) {

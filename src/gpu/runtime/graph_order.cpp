@@ -77,7 +77,7 @@ class Orderer {
     return blocks <= multiprocessors_;
   }
 
-  // A side has an unknown number of blocks (0) if one node has.
+  // A side has an unknown number of blocks (0) if one of its nodes has.
   static void Add(NodeWeight* side, const NodeWeight& more, bool is_first) {
     side->seconds += more.seconds;
     side->blocks = more.blocks == 0 || (side->blocks == 0 && !is_first) ? 0 : std::max(side->blocks, more.blocks);

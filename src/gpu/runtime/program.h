@@ -92,7 +92,7 @@ struct LoopNode {
   Block body;
   std::vector<CopyWork> back;
   // Replaces the copy back[copy] (turns.h). `state` and `next` are the body's places in the buffers of the state and of
-  // the next state. Trips write the next state to the two `places` alternately.
+  // the next state. `places`: the two places of the next state.
   struct Turn {
     int copy;
     std::vector<PlaceNumber> state = {}, next = {};

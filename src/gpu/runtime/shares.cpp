@@ -11,7 +11,7 @@
 namespace hlo::gpu {
 namespace {
 
-// A roofline: the largest time of memory, dots and scalar work.
+// A roofline: the largest of the times for memory, dots and scalar work.
 double Seconds(const Cost& cost, const DeviceDescription& device) {
   double dots = 0;
   for (int width = 0; width < kDotWidths; ++width) dots += cost.dot_flops[width] / device.dot_rates[width];

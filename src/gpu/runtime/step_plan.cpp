@@ -6,8 +6,8 @@
 
 namespace hlo::gpu {
 
-// On a host with libraries, a product replaces a library call, and a GPU's scatter would scan all indices in each
-// block, so both are planned for the host.
+// On a host with libraries, a kernel for a product replaces a library call, and a scatter for GPUs would scan all
+// indices in each block, so both are planned for the host.
 Result<FusionPlan> PlanForHost(const Instruction& inst, FusionPlan plan, const Device& device,
                                const CompileOptions& options) {
   const bool has_host_form = std::ranges::any_of(plan.kernels, [](const KernelPlan& kernel) {

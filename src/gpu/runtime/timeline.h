@@ -40,9 +40,8 @@ struct Timeline {
 
   std::vector<TimelineEvent> events;  // In the order of queueing.
   std::vector<TimelineTrip> trips;
-  int64_t dropped = 0;  // Number of events that are missing.
-  // Whether the run waited for each step, because it had no log. Gaps between events then say nothing about normal
-  // runs.
+  int64_t dropped = 0;
+  // Whether the run waited for each step, because it had no log. Gaps then say nothing about normal runs.
   bool waits_for_each = false;
   int64_t begin = 0, end = 0;
 

@@ -21,7 +21,7 @@ class GraphRun {
   void Add(const Activity& activity) { nodes_[activity.piece - pieces_.first][activity.node].push_back(&activity); }
   bool is_empty() const { return std::ranges::all_of(nodes_, &Nodes::empty); }
 
-  // The piece that enters a loop precedes the pieces of its body, whose trips depend on it.
+  // Pieces are processed in order, because trips of a loop depend on the earlier piece that enters the loop.
   void AddEvents(const TimelineEvent& launch) {
     for (size_t i = 0; i < nodes_.size(); ++i) Join(i);
     for (size_t i = 0; i < nodes_.size(); ++i) {

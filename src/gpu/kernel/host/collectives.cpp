@@ -87,8 +87,8 @@ HostEmission::LanePiece HostEmission::LoadPiece(const Instruction& reduce, int f
   return piece;
 }
 
-// Two pieces' pairs stay within their block of 128 bits: one shuffle collects the left elements of both, a second one
-// the right elements.
+// Combines pairs of elements of one or two pieces. One shuffle collects the left elements, a second one the right
+// elements. Elements stay within their block of 128 bits.
 HostEmission::LanePiece HostEmission::CombineNeighbours(const Instruction& reduce, const LanePiece& a,
                                                         const LanePiece* b, int block) {
   const int lanes = static_cast<int>(a.places.size());

@@ -70,7 +70,7 @@ class HostEmission {
   bool IsLine(int32_t id) const { return wide_ && wide_->stride[id] == 1; }
   void ForWarps(const std::function<void()>& body);
   llvm::MDNode* LoopProperties(LoopKind kind);
-  // Calls emit(0) to emit the code for a true condition and, with `has_else`, emit(1) for a false one.
+  // Calls emit(0) for the code of a true condition, and emit(1) for a false one.
   void Branch(LlvmValue condition, bool has_else, const std::function<void(int)>& emit);
 
   // threads.cpp
@@ -145,8 +145,7 @@ class HostEmission {
   // collectives.cpp: a slot's values in all lanes of a warp as vectors.
   struct LanePiece {
     Values values;  // Vectors, or scalars for a single lane.
-    // The place of each vector element in the sequence of lanes. The element at an even place is combined with the one
-    // at the next place.
+    // Each vector element's place in the sequence of lanes. An even place is combined with the next place.
     llvm::SmallVector<int> places;
   };
   LanePiece LoadPiece(const Instruction& reduce, int first, int lanes);

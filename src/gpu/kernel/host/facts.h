@@ -17,7 +17,7 @@ struct HostFacts {
 
   // Number of trips, or -1 if bounds or step are not constant.
   int64_t Steps(const Instruction& loop) const;
-  // Number of instructions, without constants, after loops with constant bounds are unrolled.
+  // Number of instructions after unrolling loops with constant bounds.
   int64_t WrittenOut(const Region& region) const;
   bool IsWrittenOut(const Instruction& loop) const;
 

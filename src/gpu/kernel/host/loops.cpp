@@ -67,15 +67,14 @@ void HostEmission::Lanes(LlvmValue end, const std::function<void(LlvmValue)>& bo
   Loop(Index(0), end, Index(1), {.lanes = true, .interleave = interleave, .has_gaps = has_gaps}, body);
 }
 
-// Emits whole vectors and then the remaining elements. If the end is known and elements may be computed twice, one more
-// vector ends there. A short body with a known end gets vectors of half as many lanes, and so on. Otherwise remaining
-// elements are emitted lane by lane. LLVM's vectoriser gets the other loops: bodies without a vector plan, less than
-// one vector, or remaining elements that need masks.
+// Emits whole vectors and then the remaining elements. If the end is known and elements may be computed twice, a last
+// vector overlaps the one before it. If the end is known and the body short, vectors of half as many lanes follow, then
+// a quarter, and so on. Otherwise the rest is emitted lane by lane. LLVM's vectoriser gets loops without a vector plan,
+// of less than one vector, or whose remaining elements need masks.
 void HostEmission::Lanes(LlvmValue end, const WidePlan& wide, const std::function<void(LlvmValue)>& body,
                          int interleave) {
   if (wide.is_scalar) return Loop(Index(0), end, Index(1), {.lanes = true, .unroll = false, .is_done = true}, body);
   const auto* const known_end = llvm::dyn_cast<llvm::ConstantInt>(end);
-  // 0 if unknown.
   const int64_t elements = known_end ? known_end->getSExtValue() : 0;
   const int64_t width = wide.lanes * interleave;
   const bool is_whole = known_end && width > 0 && elements % width == 0;

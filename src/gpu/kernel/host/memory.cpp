@@ -54,7 +54,7 @@ void HostEmission::EmitStore(const Instruction& store) {
   StoreElement(store.imm, Get(store.operands[0]), value);
 }
 
-// Calls `access`, which then accesses this member of the group.
+// While `access` runs, the group's number means this member.
 void HostEmission::AtMember(int64_t array, int32_t member, const std::function<void()>& access) {
   LlvmValue const group = arrays_[array];
   LlvmValue const place = b_.CreateInBoundsGEP(b_.getPtrTy(), group, Get(member));
@@ -121,7 +121,7 @@ void HostEmission::EmitTransposeTile(const Instruction& turn) {
   const ArrayInfo& tile = kernel_.arrays[turn.imm];
   // A tile is transposed in squares of at most 32 bytes a side, because exchanging the halves of 64-byte registers in
   // one more step is slower (bench/results/2026-11-26-cpu-3.md). If rows are whole cache lines, larger squares are
-  // faster, because vectors are loaded as they were stored.
+  // faster, because each load then reads exactly one stored vector.
   const int64_t of_line = std::min<int64_t>(kMostTransposed, VectorBytes() / Bytes(tile.type));
   const bool in_lines = tile.pitch * Bytes(tile.type) % 64 == 0 && TileRows(tile) % of_line == 0;
   const int64_t side = in_lines ? of_line : std::min<int64_t>(16, 32 / Bytes(tile.type));

@@ -60,7 +60,7 @@ class Finder {
 
   const HostFacts& facts_;
   SegmentPlan& plan_;
-  // Indexed by value. Within a segment, a line grows by 1 with the index, and a fixed value is constant.
+  // Indexed by value: whether it grows by 1 with the index (line_) or is constant (fixed_) within a segment.
   std::vector<bool> line_, fixed_;
 };
 

@@ -57,7 +57,7 @@ int64_t WidestInMemory(const Kernel& kernel, const Region& region) {
   return bytes;
 }
 
-// Registers for a body: interleaved vectors share `constants`, and each needs at most `values`.
+// Number of registers for a body: interleaved vectors share `constants`, and each vector needs at most `values`.
 struct Registers {
   int64_t constants = 0, values = 0;
 };
@@ -73,7 +73,7 @@ void NoteUses(const Instruction& instruction, int64_t at, std::unordered_map<int
 Registers RegistersOf(const Region& body) {
   std::unordered_map<int32_t, int64_t> last_use;
   for (size_t i = 0; i < body.body.size(); ++i) NoteUses(body.body[i], static_cast<int64_t>(i), &last_use);
-  // The values whose last use is at each instruction.
+  // Number of values whose last use is at each instruction.
   std::vector<int64_t> ends(body.body.size());
   std::set<std::pair<Type, int64_t>> constants;
   Registers registers;

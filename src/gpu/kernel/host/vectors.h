@@ -11,15 +11,16 @@ namespace hlo::kernel {
 // Whether stores to the array bypass the caches (streaming.h).
 bool IsStreamed(const ArrayInfo& array);
 
-// Whether to emit a tile with a limit twice: for whole tiles, and for one that ends at the limit. The first needs no
-// masked stores, which delay loads of partial results and do not stream. Its known length allows interleaving.
+// Whether to emit a tile with a limit twice: for whole tiles, and for one that ends at the limit. The code for whole
+// tiles needs no masked stores, which delay loads of partial results and do not stream. Its known length allows
+// interleaving.
 bool IsWorthTwice(const HostFacts& facts, const Region& body);
 
 // The Forget function (distinct.h) of the host lowering. It reduces an array's size to one of three classes: small,
 // large and streamed.
 void ForgetForHost(Kernel& kernel);
 
-// Number of vectors that each step of a loop over `elements` elements should process.
+// Number of vectors in each step of a loop over `elements` elements.
 int Interleave(const HostFacts& facts, const Region& body, int64_t elements, bool masked_tails);
 
 }  // namespace hlo::kernel

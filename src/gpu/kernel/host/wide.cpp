@@ -8,7 +8,7 @@ namespace {
 // The greatest distance of elements that LLVM's vectoriser accesses by shuffles.
 constexpr int64_t kMostInterleaved = 8;
 
-// Limit of instructions of a body that may be emitted several times.
+// The most instructions of a body that may be emitted several times.
 constexpr int64_t kShortBody = 16;
 
 class WidePlanner {
@@ -83,7 +83,7 @@ class WidePlanner {
   bool MostlyMoves(int64_t scattered) const { return scattered > 0 && computed_ <= 2 * scattered; }
 
  private:
-  // A group computes another group's value again, or loads it from an array.
+  // The body's group computes a value of another group again, or loads it from an array.
   int64_t StrideOf(int32_t id) {
     if (known_[id]) return plan_.stride[id];
     int64_t stride = 0;
@@ -139,7 +139,7 @@ class WidePlanner {
     return Accesses(load, is_near && (stride == 0 || stride == 1));
   }
 
-  // In a transposed tile, neighbouring rows are adjacent.
+  // In a transposed tile, elements of neighbouring rows are adjacent in memory.
   bool TakeLoadTransposed(const Instruction& load) {
     loaded_.push_back(load.imm);
     const int64_t row = StrideOf(load.operands[1]), column = StrideOf(load.operands[2]);

@@ -67,7 +67,7 @@ void NvptxEmission::EmitCode(const char* code) {
 void NvptxEmission::MakeFunction() {
   std::vector<llvm::Type*> types;
   const std::vector<int> parameters = kernel_.Parameters();
-  // Groups are passed by value in the parameter space, where any member is readable.
+  // A group's pointers are passed by value in the parameter space, where any of them can be loaded.
   for (const int array : parameters)
     types.push_back(llvm::PointerType::get(context_, kernel_.arrays[array].members > 0 ? 0 : kGlobalSpace));
   auto* const type = llvm::FunctionType::get(b_.getVoidTy(), types, false);

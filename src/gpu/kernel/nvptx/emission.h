@@ -30,7 +30,7 @@ class NvptxEmission {
   using Intr = llvm::Intrinsic::ID;
   using LlvmValue = llvm::Value*;
   // The copies of a tile's body that are being emitted: one for each element in [begin, end) of a thread's `width`
-  // elements. `wide`: whether these are all `width` elements.
+  // elements. `wide`: whether these are all.
   struct Copies {
     int begin = 0, end = 1;
     int width = 1;
@@ -127,8 +127,8 @@ class NvptxEmission {
   int32_t source_ = -1;
 };
 
-// The most blocks with which the code may be launched: the kernel's number of blocks if LLVM could use this number,
-// otherwise the largest possible number.
+// The most blocks with which the code may be launched: the kernel's own number if LLVM could use it, otherwise the
+// largest possible number.
 int64_t BlocksInCode(const Kernel& kernel);
 
 }  // namespace hlo::kernel

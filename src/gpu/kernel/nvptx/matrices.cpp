@@ -16,7 +16,7 @@ constexpr Intr kProducts[] = {
     llvm::Intrinsic::nvvm_mma_m16n8k16_row_col_f32_f32, llvm::Intrinsic::nvvm_mma_m16n8k16_row_col_bf16,
     llvm::Intrinsic::nvvm_mma_m16n8k8_row_col_tf32, llvm::Intrinsic::nvvm_mma_m16n8k32_row_col_s8};
 
-// The size of one matrix of ldmatrix.
+// The size of each matrix that ldmatrix loads.
 constexpr int kMatrixRows = 8, kMatrixRowBytes = 16;
 
 }  // namespace

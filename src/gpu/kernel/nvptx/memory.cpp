@@ -33,7 +33,7 @@ void NvptxEmission::StoreScalar(int64_t array, LlvmValue index, LlvmValue value)
   Mark(b_.CreateAlignedStore(scalar_.ToMemory(value, type), Address(array, index), llvm::Align(Bytes(type))), array);
 }
 
-// Elements of an access: at most 16 bytes, as far as index and pointer are aligned.
+// Number of elements in an access: at most 16 bytes, as far as index and pointer are aligned.
 int NvptxEmission::VectorWidth(int64_t array, int32_t index) const {
   const Linear& form = linear_[index];
   if (!copies_.wide || copies_.width == 1 || form.stride != 1) return 1;
@@ -44,7 +44,7 @@ int NvptxEmission::VectorWidth(int64_t array, int32_t index) const {
   return static_cast<int>(std::bit_floor(static_cast<uint64_t>(std::max<int64_t>(1, width))));
 }
 
-// Packed into words, small elements use the 16-byte instruction and no shuffles.
+// If small elements are packed into words, LLVM uses the 16-byte instruction and no shuffles.
 llvm::Type* NvptxEmission::PackedType(Type type, int width) const {
   if (Bytes(type) >= 4) return llvm::FixedVectorType::get(scalar_.TypeOf(type), width);
   const int bytes = Bytes(type) * width;
@@ -164,7 +164,7 @@ void NvptxEmission::EmitStore(const Instruction& store) {
   }
 }
 
-// Calls `access`, which then accesses this member of the group.
+// While `access` runs, the group's number means this member.
 void NvptxEmission::AtMember(int64_t array, int32_t member, const std::function<void()>& access) {
   ForCopies(std::span(&member, 1), [&] {
     auto* const pointer = llvm::PointerType::get(context_, kGlobalSpace);

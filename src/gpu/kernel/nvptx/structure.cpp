@@ -16,7 +16,6 @@ constexpr int64_t kNeverUnroll = -1;
 
 }  // namespace
 
-// Sets the level while the body of a phase or tile is emitted.
 class NvptxEmission::AtThreadLevel {
  public:
   explicit AtThreadLevel(NvptxEmission& emission) : emission_(emission) { emission_.level_ = Level::kThread; }
@@ -149,7 +148,7 @@ bool NvptxEmission::UsesSlots(const Region& region) {
   return false;
 }
 
-// Emits once if all copies agree on the values `steering`, otherwise once for each copy.
+// Calls `emit` once if all copies agree on the values `steering`, otherwise once for each copy.
 void NvptxEmission::ForCopies(std::span<const int32_t> steering, const std::function<void()>& emit) {
   bool agree = true;
   for (const int32_t value : steering) agree = agree && linear_[value].stride == 0;

@@ -13,7 +13,6 @@ namespace hlo::gpu {
 
 class GuardedDevice : public Device {
  public:
-  // Borrows `device`.
   GuardedDevice(Device& device, bool zones) : device_(device), zones_(zones) {}
   ~GuardedDevice() override;
 

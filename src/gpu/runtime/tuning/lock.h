@@ -1,9 +1,5 @@
 // The lock file of autotuning: the fastest measured plans, one on each line (docs/files.md#autotune-locks).
 //
-//   # autotune.lock v1   tool 0.3.0   device "cpu znver4 AVX-512, 2 threads"   oneDNN 2.6.3
-//   fusion  f32[64,1024]->f32[64]  row_reduction heroes=2 tile=1x256 vector=4 threads=64  9.8us ±0.1 n=10 check=ok
-//   key=55d0...
-//
 // A header applies up to the next one. If several lines have the same key, the first is used.
 #ifndef HLO_GPU_RUNTIME_TUNING_LOCK_H_
 #define HLO_GPU_RUNTIME_TUNING_LOCK_H_
@@ -60,7 +56,6 @@ class Lock {
 
   const Decision* Find(const LockContext& context, std::string_view key) const;
   void SetDecision(const LockContext& context, Decision decision);
-  // The decisions for which `keeps` holds.
   Lock Only(const std::function<bool(const Decision&)>& keeps) const;
   // Adds decisions of `other` that are missing.
   void Merge(const Lock& other);

@@ -107,7 +107,7 @@ class Timeline {
   int64_t all_ = 0;
 };
 
-// Parts of an array by last access, oldest first. A step is assumed to access the oldest ones.
+// Parts of an array by last access, oldest first. A step is assumed to access the oldest parts.
 class Parts {
  public:
   explicit Parts(int64_t bytes) : untouched_(bytes) {}

@@ -45,7 +45,6 @@ struct TuningReport {
 Result<TuningReport> Tune(Module& module, Device& device, const CompileOptions& compile, const TuningOptions& options,
                           const TuningHooks& hooks);
 
-// For --autotune_report.
 std::string ToString(const TuningReport& report);
 // "2.10 s (41/63 cached)".
 std::string Summary(const TuningReport& report);

@@ -6,8 +6,8 @@
 
 namespace hlo::gpu {
 
-// Takes times of alternate runs of two programs. The second is faster if it wins at least two thirds of the pairs, and
-// also by more than kTie in the median of the ratios and in the fastest run.
+// Takes the times of both programs. The second is faster if it wins at least two thirds of the pairs, and also by more
+// than kTie in the median of the ratios and in the fastest run.
 bool IsFaster(std::span<const double> first, std::span<const double> second);
 
 }  // namespace hlo::gpu
