@@ -26,48 +26,7 @@
 //   });
 //   Kernel kernel = std::move(k).Build();
 //
-// Row sums, one block per row; four partial sums per thread:
-//
-//   KernelBuilder k("row_sum", rows, 256);
-//   Array x = k.Input("x", Type::kF32, rows * columns);
-//   Array y = k.Output("y", Type::kF32, rows);
-//   Slot sum = k.MakeSlot(Type::kF32, 4);
-//   k.Fill(sum, 0.0);
-//   Value row = k.block() * columns;
-//   k.Loop(0, columns, 256 * 4, [&](Value begin) {             // Uniform: outside the thread loop on the host.
-//     k.Tile(4, columns - begin, [&](Value i) { sum.Set(sum.Get() + x.Load(row + begin + i)); });
-//   });
-//   Value total = k.BlockReduce(sum, [](Value a, Value b) { return a + b; });  // At block level: for all threads.
-//   y.Store(k.block(), total);                                          // At block level: stored once.
-//
-// Transpose f32[rows,columns] through a 32x32 tile in shared memory:
-//
-//   const int64_t tiles_across = CeilDiv(columns, 32);
-//   KernelBuilder k("transpose", CeilDiv(rows, 32) * tiles_across, 256);
-//   Array x = k.Input("x", Type::kF32, rows * columns), y = k.Output("y", Type::kF32, rows * columns);
-//   Array tile = k.SharedTile("tile", Type::kF32, 32, 32);
-//   Value row0 = k.block() / tiles_across * 32, column0 = k.block() % tiles_across * 32;
-//   k.Warps([&] {
-//     k.Loop(0, 32, 8, [&](Value first) {
-//       const Value row = first + k.warp();
-//       k.If(row0 + row < rows, [&] {
-//         k.Tile(1, columns - column0, [&](Value lane) {
-//           tile.StoreAt(row, lane, x.Load((row0 + row) * columns + column0 + lane));
-//         });
-//       });
-//     }, 0);                                                            // Unrolled on the GPU: four loads in flight.
-//   });
-//   k.TransposeTile(tile, k.Index(32), k.Index(32));                    // Build() places a barrier before this.
-//   k.Warps([&] {
-//     k.Loop(0, 32, 8, [&](Value first) {
-//       const Value column = first + k.warp();
-//       k.If(column0 + column < columns, [&] {
-//         k.Tile(1, rows - row0, [&](Value lane) {
-//           y.Store((column0 + column) * rows + row0 + lane, tile.LoadTransposed(lane, column));
-//         });
-//       });
-//     }, 0);
-//   });
+// More examples: gpu/emitters/loop.cpp, reduction.cpp, transpose.cpp.
 //
 // Performance. Use Tile for the contiguous dimension, with V = 16 bytes / widest type in memory. Accesses become
 // vectors on the GPU if the index is (multiple of V) + i; it may contain `% C` and `/ C` with C a multiple of V. Loops
@@ -343,14 +302,7 @@ class KernelBuilder {
   void TransposeTile(Array tile, Value rows, Value columns);
   // Starts to copy 16 bytes from an input to a shared array of the same type, in a Phase. Both indices must be at
   // multiples of 16 bytes. Each CopyWait, at block level, ends a group of copies in each thread, and waits until at
-  // most `on_their_way` of the thread's groups are unfinished. With two alternating halves of an array:
-  //
-  //   fetch(0); k.CopyWait(1);
-  //   k.Loop(0, stages, 1, [&](Value stage) {
-  //     k.If(stage + 1 < stages, [&] { fetch(stage + 1); });
-  //     k.CopyWait(1);  // All groups but the last.
-  //     ...             // Reads what was fetched for `stage`.
-  //   });
+  // most `on_their_way` of the thread's groups are unfinished. Example: tests/kernel_samples.h.
   void CopyAsync(Array to, Value to_index, Array from, Value from_index);
   void CopyWait(int on_their_way = 0);
   Array Table(std::string name, Type type, std::vector<int64_t> bits);
