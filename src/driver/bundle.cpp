@@ -48,7 +48,7 @@ bool IsBundle(const std::string& path) {
   std::error_code error;
   if (!fs::is_regular_file(manifest, error)) return false;
   const auto text = ReadSource(manifest);
-  // A folder of modules may also have a manifest.json. Only its start is compared, because it may be truncated.
+  // Other folders may have a manifest.json, too. A bundle's manifest may be truncated, so only its start is compared.
   return text && (*text)->text().starts_with(Str(R"({"schema":")", kSchema, "\""));
 }
 

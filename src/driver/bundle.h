@@ -4,7 +4,7 @@
 //   args.npz        the arguments; expected.npz, actual.npz: the expected and the actual results
 //   values.npz      the value of each instruction (--save_run)
 //   autotune.lock   the measured plans of a run with autotuning
-//   report.json     the report of hlo-run; REPORT.*: the same for people
+//   report.json     the report of hlo-run; REPORT.* has the same report for people
 //   manifest.json   "hlo.bundle/1": flags, versions, the verdict, size and hash of each file
 //   ...             copies of the files that flags name: pipeline.txt, target.txt, ...
 //
@@ -45,7 +45,7 @@ Result<Bundle> ReadBundle(const std::string& folder);
 // Errors: A018 if the manifest is not readable JSON.
 Result<JsonValue> ManifestOf(const std::string& folder);
 
-// The module file of a bundle, or `path`.
+// The module file of the bundle `path`, or `path` itself if it is not a bundle.
 std::string ModuleFile(const std::string& path);
 
 // `about` adds members to the manifest.

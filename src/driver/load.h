@@ -68,7 +68,7 @@ struct DumpedState {
 };
 std::optional<DumpedState> DumpedStateOf(std::string_view file_name);
 
-// The order is 130, 70, 6, 5, 4, 3, 1, 7, 2, 0 (docs/reports.md#exit-codes).
+// From the worst code on: 130, 70, 6, 5, 4, 3, 1, 7, 2, 0 (docs/reports.md#exit-codes).
 ExitCode WorseOf(ExitCode a, ExitCode b);
 
 }  // namespace hlo

@@ -23,7 +23,7 @@ struct SassOptions {
 };
 
 // The kernels in text order, or only the kernels of instruction `name` if not empty. Uses the plan in the text, or
-// makes a plan for `device`. A fusion for a library has the kernels that could replace it. kPtxas prints registers,
+// makes a plan for `device`. For a library call, prints the kernels that could replace it. kPtxas prints registers,
 // spills and shared memory. kSass prints them for the machine code that a run would use.
 Result<std::string> Lower(const Module& module, LowerStage stage, const std::string& name,
                           const DeviceDescription& device, const SassOptions& sass = {});

@@ -48,7 +48,7 @@ class Differ {
  public:
   explicit Differ(const DiffOptions& options) : options_(options) {}
 
-  // Equal lines are the same instruction. The longest increasing sequence of places did not move.
+  // Equal lines are the same instruction. Instructions in the longest increasing sequence of places did not move.
   void Compare(const ModuleLines::Part& before, const ModuleLines::Part& after) {
     std::unordered_map<std::string_view, size_t> place;
     for (size_t i = 0; i < before.lines.size(); ++i) place[before.lines[i]] = i;

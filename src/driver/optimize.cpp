@@ -25,7 +25,7 @@ bool HasPlans(const Module& module) {
   return false;
 }
 
-// XLA fuses slices with a library call, which is not a kernel. It becomes a call.
+// XLA fuses slices with a library call. Such a fusion is not a kernel, so it becomes a call.
 bool OpenFusionsOfLibraryCalls(Module& module) {
   bool any = false;
   for (Computation* computation : SequentialComputations(module)) {

@@ -8,7 +8,7 @@
 
 namespace hlo {
 
-// Passes in order of their first run. Those without changes are counted.
+// Passes in order of their first run. Passes without changes are only counted.
 std::string PassTable(const PipelineReport& report);
 
 // Stages with passes. Fast passes without changes are summed up.

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view kModules[] = {"module.hlo", "module.pb", "module.opt.hlo"};
 constexpr std::string_view kArrays[] = {"args.npz", "expected.npz", "actual.npz"};
-// Hashes and sizes are left out, because files are compared.
+// Compared members of the manifest. The files themselves are compared instead of their hashes and sizes.
 constexpr std::string_view kMembers[] = {"version", "verdict", "platform", "device", "flags", "environment"};
 
 bool Has(const std::string& folder, std::string_view file) {

@@ -64,7 +64,7 @@ Result<DiffReport> DiffLocks(const std::string& left, const std::string& right, 
 
 Result<std::vector<std::string>> ProfilesIn(const std::string& directory);
 
-// Both run the two modules on the same arguments. DiffTimes alternates the runs.
+// DiffValues and DiffTimes run both modules on the same arguments. DiffTimes alternates the runs.
 Result<DiffReport> DiffValues(const DiffSide& left, const DiffSide& right, const DiffFilesOptions& options,
                               Progress& progress);
 Result<DiffReport> DiffTimes(const DiffSide& left, const DiffSide& right, const DiffFilesOptions& options,

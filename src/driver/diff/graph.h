@@ -20,7 +20,7 @@ struct DiffNode {
   uint64_t operation = 0, kind = 0, origin = 0;
   // Hashes of the node with all nodes that it depends on, and with all nodes that depend on it.
   uint64_t operand_cone = 0, user_cone = 0;
-  int64_t operand_count = 0;  // Control predecessors follow the operands.
+  int64_t operand_count = 0;  // Later entries of OperandsOf are control predecessors.
 };
 
 struct DiffKernel {
@@ -52,8 +52,8 @@ class DiffGraph {
   std::vector<Use> uses_;
 };
 
-// Graphs and hashes of computations. Hashes are independent of names, order, and the choice among instructions of the
-// same value.
+// Graphs and hashes of computations. A hash does not depend on names, on the order, or on which of several instructions
+// with equal values is used.
 class DiffModule {
  public:
   // Errors: A021 (kLimit) for more than `most` nodes.
@@ -63,7 +63,7 @@ class DiffModule {
   const std::vector<const Computation*>& computations() const { return computations_; }
   const DiffGraph& GraphOf(const Computation& computation) const { return graphs_[computation.id()]; }
   uint64_t HashOf(const Computation& computation) const { return hashes_[computation.id()]; }
-  // Executions in one run of the entry. An unknown trip count is one trip.
+  // Executions in one run of the entry. A loop of unknown trip count has one trip.
   double RunsOf(const Computation& computation) const { return runs_[computation.id()]; }
 
  private:

@@ -117,7 +117,7 @@ class Matcher {
     }
   }
 
-  // Pairs users with the same operand position.
+  // Users of a pair are paired only if their keys and operand positions are equal.
   static uint64_t KeyOf(const DiffNode& node, Likeness likeness) {
     switch (likeness) {
       case Likeness::kOperation: return node.operation;

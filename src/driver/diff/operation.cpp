@@ -122,7 +122,7 @@ std::vector<AttributeChange> ChangesOf(const Instruction& left, const Instructio
   if (both_known && !left.literal().BitEquals(right.literal())) {
     std::string was = ConstantText(left.literal(), Constants::kSmall);
     std::string is = ConstantText(right.literal(), Constants::kSmall);
-    // If only the type differs, the value is not a change.
+    // If the values print the same and only the types differ, `shape` already lists the change.
     if (was != is || left.shape().type() == right.shape().type())
       changes.push_back({"value", std::move(was), std::move(is)});
   }

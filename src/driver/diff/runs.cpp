@@ -55,7 +55,7 @@ double Median(std::vector<double> numbers) {
   return numbers[numbers.size() / 2];
 }
 
-// Mean milliseconds of executions that together take kLeastMs.
+// Mean milliseconds of executions that together take at least kLeastMs.
 Result<double> TimeOnce(gpu::Executable& executable) {
   constexpr double kLeastMs = 10;
   int64_t runs = 0;

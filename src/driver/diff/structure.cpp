@@ -35,7 +35,7 @@ struct Side {
   const TimeModel times;
   const SourcePlaces places;
   std::unordered_map<uint64_t, const Computation*> first_of;
-  // The partner on the other side, by id of the computation that FirstOf returns.
+  // Computations on the other side, indexed by id of the paired computation. Only results of FirstOf have one.
   std::vector<const Computation*> partner;
 };
 

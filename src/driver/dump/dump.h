@@ -28,7 +28,7 @@ struct DumpOptions {
   std::string directory;        // Empty for no dump. "-" is stdout, as in XLA.
   std::string pass_pattern;     // Empty dumps no module per pass.
   std::string module_pattern;   // Empty is all.
-  std::string emitter_pattern;  // Kernels' code from kEmitters. Empty is all.
+  std::string emitter_pattern;  // Selects the kEmitters whose code is dumped. Empty: all, or none for stdout.
   // The forms of each state. Pictures show the entry.
   bool as_text = true, as_proto = false, as_dot = false, as_html = false;
   bool large_constants = true;  // If false, they are printed as {...} and cannot be read back.
@@ -36,7 +36,7 @@ struct DumpOptions {
   // The addition to the state after a pass: "instructions" (the pass's changes), "unified" (a diff from the last dumped
   // state), or "none".
   std::string diff = "instructions";
-  bool snapshots = false;    // Runs with arguments and results.
+  bool snapshots = false;    // Also dumps the module with arguments and results of a run.
   int64_t limit_mib = 1024;  // The limit for one module.
 };
 
@@ -90,7 +90,7 @@ class Dumper {
   std::vector<std::string> notes_;
   std::set<std::string> missing_;
   PrintOptions print_;
-  // The state after the last dumped pass. Its file name has the next pass.
+  // The state after the last dumped pass. Its file name has the next pass, so it is written later.
   struct Pending {
     int number;
     std::string pipeline, pass;

@@ -1,5 +1,5 @@
-// Judges a module by the oracles print, threads, bits, optimized and unfused, or, for a list of passes, by the oracles
-// passes, bits and optimized.
+// Judges a module by the oracles print, threads, bits, optimized and unfused. If a list of passes is given, judges by
+// the oracles passes, bits and optimized instead.
 #ifndef HLO_DRIVER_FUZZ_FUZZ_H_
 #define HLO_DRIVER_FUZZ_FUZZ_H_
 
@@ -34,7 +34,7 @@ struct FuzzOutcome {
 };
 
 // Options for judging `module`, the module of `seed`, with the passes and planted faults of `run`. The seed selects one
-// of `profiles`, or mostly `normal` if there are none.
+// of `profiles`. If `profiles` is empty, most seeds select `normal`.
 RunOptions JudgedAs(const Module& module, uint64_t seed, RunOptions run = {},
                     const std::vector<std::string>& profiles = {});
 
@@ -47,7 +47,7 @@ FuzzOutcome CheckAll(const Module& module, const std::string& text, const RunOpt
                      const std::function<void(const std::string&)>& doing = nullptr,
                      const std::vector<std::string>& only = {});
 
-// Options of a run that repeats an oracle or a step. nullopt if no run shows its findings.
+// Options of a run that repeats an oracle, or a step that `doing` received. nullopt if no run shows its findings.
 std::optional<RunOptions> RunOfOracle(std::string_view oracle, RunOptions run);
 
 // A command that judges a module on stdin like an oracle or step: "hlo-run --platform=cpu ...". It lacks passes, target

@@ -18,7 +18,7 @@ inline constexpr int kGrowVersion = 3;
 
 struct GrowOptions {
   uint64_t seed = 0;
-  int64_t max_instructions = 24;   // Approximate, for the entry. Guards and indices come on top.
+  int64_t max_instructions = 24;   // Approximate, for the entry. Excludes guards and indices.
   int64_t max_elems = 4096;        // For one value.
   int64_t depth = 3;               // The nesting of called computations.
   std::string ops;                 // A regular expression. Empty is all.

@@ -19,7 +19,7 @@ namespace {
 
 using Key = std::tuple<std::string_view, std::optional<int64_t>, std::vector<std::string>>;
 
-// For a row or a sum.
+// `of` is a CollectiveRow or a CollectiveSum.
 Key KeyOf(const auto& of) { return {of.kind, of.group_size, of.axes}; }
 
 std::string_view KindOf(const Instruction& inst) {
@@ -34,10 +34,10 @@ std::string GroupText(const auto& of) {
   return Str(*of.group_size, of.axes.empty() ? "" : Str(" (", Join(of.axes, ","), ")"));
 }
 
-// In the order of the mesh.
+// Names of axes in the order of the mesh.
 std::vector<std::string> NamesOf(const std::vector<Digit>& digits, const Axes& axes) {
   std::vector<std::string> names;
-  if (axes.IsListed()) return names;  // Digits of device numbers are not those of positions.
+  if (axes.IsListed()) return names;  // Digits of device numbers do not show positions in a listed mesh.
   if (const auto atoms = axes.AtomsAt(digits)) {
     for (const int atom : AxisSet::Of(*atoms).Atoms()) names.push_back(axes.atoms()[atom].name);
   }

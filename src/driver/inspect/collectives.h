@@ -21,7 +21,7 @@ struct CollectiveRow {
   // Bytes of the result on one device, as in XLA's figures for the traffic between peers.
   int64_t bytes = 0;
   std::optional<int64_t> group_size;  // nullopt for pairs, and for groups of different sizes.
-  std::vector<std::string> axes;      // Along which the members of a group differ. Empty if they are unknown.
+  std::vector<std::string> axes;      // The axes along which members of a group differ. Empty if unknown.
   ExchangeTime time;                  // For one run. 0 without a topology.
 
   double TotalBytes() const { return runs * static_cast<double>(bytes); }
@@ -41,7 +41,7 @@ struct CollectiveReport {
   const Module* module;
   std::optional<Topology> topology;
   std::vector<CollectiveRow> rows;  // By total time, then total bytes, the largest first.
-  std::vector<CollectiveSum> sums;  // The same.
+  std::vector<CollectiveSum> sums;  // In the same order.
   CollectiveSum all = {.kind = "all"};
   std::vector<const Instruction*> unknown_loops;  // The number of trips is unknown and counts as 1.
 };

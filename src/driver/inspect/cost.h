@@ -30,7 +30,7 @@ struct TimeEstimate {
 
 std::string_view ToString(Bound bound);
 
-// For one or several kernels with this cost.
+// The time of the kernels of `inst`, which together have this cost.
 TimeEstimate EstimateOf(const Instruction& inst, const Cost& cost, const DeviceDescription& device);
 
 // The estimated times of all instructions, each for one run of its computation. As in CostAnalysis, a loop counts all
@@ -52,8 +52,7 @@ class TimeModel {
 
 struct CostRow {
   const Instruction* inst;
-  std::string kind;             // "row_reduction" from a plan, otherwise kLoop, gemm or the opcode, or "while, 12
-                                // trips".
+  std::string kind;             // "row_reduction" from a plan, "kLoop" of a fusion, "while, 12 trips" or an opcode.
   std::string op_name, source;  // From WithOrigin.
   double runs = 1;              // Runs in one run of the report's computation, which `cost` and `time` cover.
   Cost cost;

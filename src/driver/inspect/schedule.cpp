@@ -107,7 +107,7 @@ class Simulator {
     run.seconds = end;
   }
 
-  // A run that begins `lag` seconds before the exchange queue becomes free.
+  // Simulates a run that begins `lag` seconds before the exchange queue becomes free.
   Outcome RunOf(const Computation& computation, double lag) {
     if (const auto known = outcomes_.find(&computation); lag == 0 && known != outcomes_.end()) return known->second;
     Outcome run = {
@@ -200,7 +200,7 @@ class Simulator {
   std::unordered_map<const Computation*, Outcome> outcomes_;  // The runs without lag.
 };
 
-// Gaps other than the links, which are modelled here.
+// Costs that the model omits. CostAnalysis lists exchanges, too, but this file models them.
 std::vector<CostGap> GapsOfKernels(const Module& module, const CostAnalysis& costs) {
   std::vector<CostGap> gaps;
   for (const CostGap& gap : costs.gaps()) {

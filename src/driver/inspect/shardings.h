@@ -19,8 +19,8 @@ struct ShardingRow {
   std::optional<ArraySplit> split;  // nullopt, with the reason in `why_not`, unless the sharding splits the module's
                                     // mesh.
   std::string why_not;
-  Shape local;        // Of each device's part.
-  int64_t bytes = 0;  // Of each device's part.
+  Shape local;        // The shape of a device's part.
+  int64_t bytes = 0;  // The size of a device's part.
 };
 
 struct ShardingReport {

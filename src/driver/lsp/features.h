@@ -37,7 +37,7 @@ std::string FoldingRangesJson(Document& document);
 // Returns at most one edit, which formats the text as `hlo fmt` does. "null" if the text has errors or several modules.
 // An error if formatting would change the module.
 std::expected<std::string, std::string> FormattingJson(Document& document);
-// Opcodes, attributes of the opcode, instructions above, computations.
+// Proposes keywords, opcodes, attributes of the opcode, or instructions and computations above.
 std::string CompletionJson(Document& document, uint32_t offset);
 
 void AppendRange(JsonWriter& json, const PositionMap& positions, SourceRange range);

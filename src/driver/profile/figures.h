@@ -58,7 +58,7 @@ struct GapFigures {
 std::array<GapFigures, kGapCauses> FiguresOfGaps(const Profile& profile);
 
 struct StepFigures {
-  double executions = 0, ms = 0;  // Per run, without the step's copies of the buffer plan.
+  double executions = 0, ms = 0;  // Per run, without copies that the buffer plan adds to the step.
   double mean_us = 0, least_us = 0, most_us = 0;
 };
 std::vector<StepFigures> FiguresOfSteps(const Profile& profile);
@@ -72,7 +72,7 @@ std::vector<std::vector<int64_t>> SampledStepsNs(const Profile& profile);
 struct TimeShare {
   double count = 0, ms = 0;  // Per run.
 };
-// Copies of the buffer plan count as kCopy.
+// Copies that the buffer plan adds count as kCopy.
 std::array<TimeShare, kTimeClasses> SharesOfClasses(const Profile& profile);
 std::map<int, TimeShare> SharesOfBits(const Profile& profile);
 struct TensorCoreFigures {
