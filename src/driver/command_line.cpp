@@ -15,7 +15,7 @@ std::string ShellWord(std::string_view word) {
 }
 
 std::string RunAgain(std::span<const std::string> flags, std::string_view more, std::string_view path) {
-  // The name of a flag without its "no", so that --nofallback replaces --fallback.
+  // Without "no", so that --nofallback replaces --fallback.
   const auto name_of = [](std::string_view flag) {
     flag = flag.substr(0, flag.find('='));
     if (!flag.starts_with("--")) return flag;

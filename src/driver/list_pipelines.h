@@ -12,8 +12,9 @@ namespace hlo {
 // All presets with their pipelines in order of execution.
 std::string PipelineList();
 
-// A stage that runs until nothing changes counts once, and a pass named twice is two invocations.
-// `distinct_one_device` and `invocations` exclude partitioning. Passes that prepare emission count only as invocations.
+// As in the study of XLA's passes, a stage that runs until nothing changes counts once, and a pass named twice is two
+// invocations. `distinct_one_device` and `invocations` exclude partitioning. Passes that prepare emission count only as
+// invocations.
 struct PassCounts {
   int distinct = 0;  // Includes passes whose gate (pipeline.h) is closed.
   int distinct_one_device = 0;

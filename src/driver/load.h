@@ -64,7 +64,7 @@ struct DumpedState {
   enum class Kind : uint8_t { kRecording, kBefore, kAfter, kPass };  // A smaller kind is preferred as the first state.
   Kind kind = Kind::kPass;
   std::string module;  // "module_0001.jit_f", unique in its directory.
-  std::string title;   // For example "0001.jit_f.execution_0000" for a recorded run.
+  std::string title;   // "0001.jit_f.execution_0000" for a recorded run.
 };
 std::optional<DumpedState> DumpedStateOf(std::string_view file_name);
 

@@ -24,7 +24,7 @@ class Pattern {
   std::shared_ptr<const Compiled> compiled_;
 };
 
-// For example "--trace_values=ad+: no instruction that ran has a matching name".
+// "--trace_values=ad+: no instruction that ran has a matching name".
 std::string MetNothing(std::string_view flag, std::string_view pattern, std::string_view what);
 
 }  // namespace hlo

@@ -112,8 +112,8 @@ struct Parting {
   const DumpFile *left = nullptr, *right = nullptr;
 };
 
-// Of two states after different passes: whether `left` is the one that the other side lacks. A state whose pass occurs
-// later on the other side is not lacking.
+// Whether the right side lacks the state `left`. Otherwise the left side lacks `right`. A side does not lack a state if
+// its pass occurs there later.
 bool LeftIsFirst(const DumpFile& left, const DumpFile& right, std::span<const DumpFile> lefts,
                  std::span<const DumpFile> rights) {
   const auto has = [](std::span<const DumpFile> states, const DumpFile& state) {

@@ -199,14 +199,14 @@ std::vector<std::string> NotesOn(const ProfileDiff& diff, double significance) {
       Str(diff.left_samples, " and ", diff.right_samples, diff.by_profile ? " profiles" : " runs");
   if (!diff.can_tell(significance)) {
     notes.push_back(Str("with ", samples, " p is at least ", Format("%.2g", diff.least_p),
-                        ", so no difference in time can be significant; take more of them"));
+                        ", so no difference in time can be significant; more samples are needed"));
   } else if (static_cast<double>(diff.tested) * diff.least_p >= significance) {
     notes.push_back(Str("with ", samples, " no difference in any of the ", diff.tested,
-                        " steps can be significant; take more of them"));
+                        " steps can be significant; more samples are needed"));
   }
   if (!diff.by_profile)
     notes.emplace_back(
-        "the runs of each side come from one process, so other work of the machine during it looks like a difference; "
+        "the runs of each side come from one process, so other work of the machine meanwhile looks like a difference; "
         "two directories with several profiles each are compared profile by profile");
   return notes;
 }

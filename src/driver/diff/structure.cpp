@@ -136,8 +136,8 @@ class KernelSets {
     }
   }
 
-  // Whether a shared node shows that two kernels do the same work. Constants, broadcasts and the like, which kernels
-  // compute themselves, count only in kernels without other nodes.
+  // Indexed by node: whether sharing it shows that two kernels do the same work. Constants, broadcasts and the like,
+  // which kernels compute themselves, count only in kernels without other nodes.
   static std::vector<bool> TiesOf(const DiffGraph& graph) {
     const auto is_made_anew = [](const DiffNode& node) {
       return node.inst->Is(kNoKernel) || node.inst->Is(kHoldsLiteral) || node.inst->Is(Opcode::kBroadcast) ||

@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kBesideText[] = {".diff", ".dot", ".html", ".hlo.pb"};
 
-// For example "0017.simplification.after_algsimp.before_cse.txt".
+// "0017.simplification.after_algsimp.before_cse.txt".
 void ReadPassState(std::string_view suffix, DumpFile* file) {
   constexpr std::string_view kAfter = ".after_", kBefore = ".before_";
   const size_t dot = suffix.find('.'), before = suffix.rfind(kBefore);

@@ -22,7 +22,7 @@ int64_t ModuleNumber(std::string_view name);
 
 struct DumpFile {
   std::string name, module, stage;
-  std::string suffix;          // For example "before_optimizations.txt".
+  std::string suffix;          // "before_optimizations.txt"
   std::string pipeline, pass;  // For states after a pass.
   int64_t number = 0;          // The module's number.
   int64_t instance = -1;

@@ -63,8 +63,8 @@ std::string FirstDifference(std::string_view a, std::string_view b) {
   return "";
 }
 
-// Checks that printed modules can be read back. The long form may change the order of instructions, so the texts of the
-// module read once and read twice are compared.
+// Checks that printed modules can be read back. The long form may reorder instructions, so texts are compared only
+// after a first reading.
 void CheckPrinting(const Module& grown, const std::string& grown_text, FuzzOutcome* outcome) {
   const auto add = [&](std::string what) { outcome->findings.push_back({"print", std::move(what)}); };
   const auto read = [&](std::string_view form, const std::string& text) -> std::unique_ptr<Module> {

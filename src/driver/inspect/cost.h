@@ -52,7 +52,8 @@ class TimeModel {
 
 struct CostRow {
   const Instruction* inst;
-  std::string kind;             // "row_reduction" from a plan, "kLoop" of a fusion, "while, 12 trips" or an opcode.
+  std::string kind;             // "row_reduction" from a plan, "gemm", "kLoop" of a fusion, "while, 12 trips", or the
+                                // opcode.
   std::string op_name, source;  // From WithOrigin.
   double runs = 1;              // Runs in one run of the report's computation, which `cost` and `time` cover.
   Cost cost;

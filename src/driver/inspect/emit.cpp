@@ -20,8 +20,8 @@ Result<std::string> EmitDot(const Module& module) { return GraphDot(GraphOf(modu
 Result<std::string> EmitHtml(const Module& module) { return GraphHtml(module.entry(), {}, TitleOf(module)); }
 
 constexpr EmitForm kForms[] = {{"pb", "a protocol buffer (HloProto)", WriteProto},
-                               {"pbtxt", "the same as text", EmitTextProto},
-                               {"json", "the same as XLA's hlo_proto_to_json prints it", EmitJson},
+                               {"pbtxt", "HloProto as text", EmitTextProto},
+                               {"json", "HloProto as JSON, as XLA's hlo_proto_to_json prints it", EmitJson},
                                {"dot", "the entry's graph, for Graphviz", EmitDot},
                                {"html", "the entry's graph as one page", EmitHtml}};
 

@@ -145,7 +145,7 @@ void AddBlock(const std::vector<Kernel>& alike, const FusionReportOptions& optio
               HumanBytes(kernel.alone), ": ", HumanBytes(std::max(0.0, kernel.saved())), " saved"),
           out);
   if (library) {
-    AddLine("fused", "only what the library computes together with its product", out);
+    AddLine("fused", "only instructions that the library computes together with its product", out);
   } else if (!kernel.made) {
     AddLine("fused", "not by these passes: the module already had this fusion", out);
   }

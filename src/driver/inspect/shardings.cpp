@@ -85,7 +85,7 @@ std::string ShardingsText(const ShardingReport& report, int64_t top) {
     if (shown < end) out += Str("  ", end - shown, " more rows; --top=0 shows all\n");
     begin = end;
   }
-  if (!notes.empty()) out += Str("\nNot splits of this mesh:\n", Join(notes, ""));
+  if (!notes.empty()) out += Str("\nShardings that do not split this mesh:\n", Join(notes, ""));
   if (!report.conflicts.empty()) out += Str("\nIgnored statements:\n  ", Join(report.conflicts, "\n  "), "\n");
   return out;
 }

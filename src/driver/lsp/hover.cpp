@@ -120,7 +120,7 @@ void AppendCost(HoverText& hover, const DocumentModule& document, const Computat
   const Module& module = *document.module;
   const std::vector<Computation*> reached = module.PostOrder();
   if (std::find(reached.begin(), reached.end(), &computation) == reached.end())
-    return hover.Line("no cost: the entry does not reach it");
+    return hover.Line("no cost: the entry does not reach this computation");
   const CostAnalysis analysis(module);
   hover.Line(CostText(inst != nullptr ? analysis.CostOf(*inst) : analysis.CostOf(computation)));
   for (const CostGap& gap : analysis.gaps()) {

@@ -31,7 +31,7 @@ struct LaunchSize {
 struct ProfiledStep {
   std::string name;
   gpu::StepKind sort = gpu::StepKind::kKernel;
-  std::string kind;  // For example "row_reduction", "gemm", "copy".
+  std::string kind;  // "row_reduction", "gemm", "copy", ...
   std::string how;
   std::string op_name, source;
   std::string library;

@@ -1,4 +1,4 @@
-// Measures for which element types each op is verified, interpreted and compiled, by smallest programs.
+// Measures for which element types each op is verified, interpreted and compiled, with the smallest programs.
 #ifndef HLO_DRIVER_RUN_COVERAGE_H_
 #define HLO_DRIVER_RUN_COVERAGE_H_
 
@@ -15,7 +15,7 @@ struct Support {
   bool defined = false;  // The verifier accepts the op for this type.
   bool interpreter = false;
   bool kernels = false;  // The op itself has kernels, which cpu and cuda share.
-  // `pass` replaces an op without kernels, or `why` is the reason.
+  // If the op has no kernels: the pass that replaces the op, or else the reason why it cannot be compiled.
   std::string pass, why;
 
   bool compiled() const { return kernels || !pass.empty(); }

@@ -80,7 +80,7 @@ struct FollowedRun {
   std::vector<int64_t> runs;  // Indexed like Executable::steps().
 };
 
-// Whether the error, an endless loop or a size that does not fit, may come from wrong values.
+// Whether wrong values may have caused the error: an endless loop, or a size that does not fit.
 bool MayComeOfWrongValues(const Error& error);
 
 // Runs the executable, bound to `arguments`, and checks each step. If the run fails without a fault, returns its error.

@@ -172,7 +172,7 @@ std::string Divergence::FindInside(gpu::Device& device, const RunOptions& option
   const Computation& body = *step.attrs<FusionAttrs>().calls;
   const std::vector<Instruction*> order = body.PostOrder();
   if (std::ssize(order) > kMostInside)
-    return Str("it has more than ", kMostInside, " instructions, so none was tried alone");
+    return Str("the kernel has more than ", kMostInside, " instructions, so no instruction was tried alone");
   int64_t right = 0;
   for (const Instruction* inst : order) {
     const bool computes = !inst->Is(Opcode::kParameter) && !inst->Is(Opcode::kConstant) && inst->shape().IsArray();
@@ -200,7 +200,7 @@ std::string Divergence::FindInside(gpu::Device& device, const RunOptions& option
   if (right == 0) return Str("inside, the wrong instruction is the result, '", root, "'");
   return Str("inside, ", Counted(right, "shorter kernel"),
              right == 1 ? ", which ends before the result, is" : ", which end before the result, are",
-             " right: the result '", root, "' is wrong, or only the whole kernel is");
+             " right: the result '", root, "' is wrong, or only the kernel as a whole is wrong");
 }
 
 DivergenceReport Divergence::Finish(gpu::Device& device, const RunOptions& options) {
@@ -216,7 +216,7 @@ std::string ToString(const DivergenceReport& report) {
   for (const size_t i : shown) table.Row(CellsOf(report.steps[i], i, report.first == i));
   std::string out = table.Text();
   if (shown.size() < report.steps.size())
-    out += Str("  ... and ", report.steps.size() - shown.size(), " more, further within their bounds\n");
+    out += Str("  ... and ", report.steps.size() - shown.size(), " more, with smaller err/bound\n");
   if (report.unknown > 0) out += Str("  ?: ", report.unknown, " values were too large to keep\n");
   if (report.first) {
     const StepErrors& step = report.steps[*report.first];

@@ -23,7 +23,7 @@
 namespace hlo {
 namespace {
 
-// Each of tens of instances should take at most a second.
+// About a second for each pass instance, because pipelines have tens of instances.
 constexpr int64_t kStepsOfAPass = 300'000'000;
 
 RunOptions Judging(RunOptions options) {
@@ -209,7 +209,7 @@ Result<EachPassCheck::Judged> EachPassCheck::JudgeInF64(const PassRun& run, cons
   return judged;
 }
 
-// After `good` rewrites the module is right, after `bad` wrong.
+// Describes the wrong rewrite: the module is right after `good` rewrites of the pass, and wrong after `bad`.
 Result<std::string> EachPassCheck::Blame(const PassRun& run, const std::string& summary) const {
   const auto repeated = [&](int64_t fuel) { return RepeatPass(run, *before_, options_.pipeline, fuel); };
   const auto is_wrong = [&](const RepeatedPass& part) {
@@ -268,7 +268,7 @@ std::string EachPassCheck::Report() const {
 
 std::string EachPassCheck::Finding() const {
   if (wrong_) return Str(lines_.back().name, " is wrong: ", lines_.back().detail);
-  if (judged_ == 0 && only_) return "no pass instance that changed the module matches";
+  if (judged_ == 0 && only_) return "no pass instance that changed the module matches the pattern";
   return open_ > 0 ? Str(open_, " of ", Counted(judged_, "pass instance"), " open") : "";
 }
 

@@ -78,7 +78,7 @@ void TakePartitions(Module& module, const LoadOptions& options, std::vector<std:
     if (partitions <= 1) return;
     module.header.num_partitions = partitions;
   }
-  notes->push_back(Str("the header has no number of partitions, so that of the shardings is used: --num_partitions=",
+  notes->push_back(Str("the header has no number of partitions, so the number in the shardings is used: --num_partitions=",
                        module.header.num_partitions));
 }
 
@@ -112,14 +112,15 @@ std::string TargetOfPlans(const Module& module) {
   return "";
 }
 
-// The device that the plans are for, or `device` if it has that name, because it may describe the real host.
+// The device for which the plans were made. If its name is that of `device`, returns `device`, because that may
+// describe the real host.
 const DeviceDescription& DeviceOfPlans(const Module& module, const DeviceDescription& device) {
   const std::string target = TargetOfPlans(module);
   const DeviceDescription* other = target == device.name ? nullptr : FindDevice(target);
   return other != nullptr ? *other : device;
 }
 
-// Whether the reference has whole arrays and the results of the partitioned module are parts.
+// Whether arrays of the reference have other sizes than the module's results: the results are parts of them.
 bool HasOtherSizes(const WholeSizes& reference, const Module& module) {
   bool any = false;
   ForEachLeaf(module.entry().root().shape(), [&](const ShapeIndex& index, const Shape& leaf) {
@@ -245,7 +246,7 @@ Result<const OptimizedModule*> Experiment::Optimized() {
         FAIL(UsageError("F004",
                         "--scope_compile and --scope_interpret select what the passes optimize, but the module is "
                         "already optimized")
-                 .Hint("--reoptimize runs them"));
+                 .Hint("--reoptimize runs the passes"));
       optimized.notes.emplace_back("the module is already optimized, so no passes run (--reoptimize runs them)");
       if (std::string note = TRY(TakeLibraryCalls(*optimized.module, *options_.pipeline.device)); !note.empty())
         optimized.notes.push_back(std::move(note));
@@ -343,7 +344,7 @@ Result<std::string> Experiment::WhyNoReference() {
 
 Result<RunOptions> Experiment::Judging() {
   // The run time is estimated, so that reports do not vary. The whole check takes less time than 20 runs. The estimate
-  // includes fused values that no kernel stores, so it is limited to an hour.
+  // includes fused values that no kernel stores, so the limit is at most an hour.
   constexpr double kRuns = 4, kSecondsOfTheLimit = 10, kMostLimits = 360;
   RunOptions options = options_;
   if (options.work_limit >= 0) return options;
@@ -352,8 +353,8 @@ Result<RunOptions> Experiment::Judging() {
   return options;
 }
 
-// The reference shows whether arguments suit the program. The interpreter also runs if a file has the results, so that
-// the same seed makes the same arguments.
+// The interpreter's results show whether generated arguments suit the program, so it also runs if --reference names a
+// file: the same seed then makes the same arguments with and without the file.
 Result<RunArguments> Experiment::MakeArguments() {
   const Module& module = *TRY(Input())->module;
   const bool given = !options_.reference_file.empty();
@@ -494,7 +495,7 @@ Result<EnsembleOptions> Experiment::Ensemble() {
   return ensemble;
 }
 
-// The reference can only be a file. The run that judged the arguments counts as the first run.
+// Runs the module in the interpreter. The run that judged the arguments counts as the first run.
 Result<RunResults> Experiment::RunInterpreter() {
   const Module& module = *TRY(Input())->module;
   const RunArguments& arguments = *TRY(Arguments());

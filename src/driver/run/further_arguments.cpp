@@ -10,7 +10,8 @@
 namespace hlo {
 namespace {
 
-// Sites in reports. Others, ties and which operand wins a maximum, rarely change the behaviour of a program.
+// Kinds of sites in reports. Sites of other kinds, such as ties and the larger operand of a maximum, rarely change the
+// behaviour of a program.
 constexpr std::pair<SiteKind, std::string_view> kToldKinds[] = {
     {SiteKind::kSelect, "selects"},         {SiteKind::kCompare, "compares"}, {SiteKind::kClamp, "clamps"},
     {SiteKind::kStart, "starts of slices"}, {SiteKind::kIndex, "indices"},    {SiteKind::kBranch, "conditionals"}};

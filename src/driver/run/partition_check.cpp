@@ -77,7 +77,7 @@ class Cutter {
 };
 
 // A copy whose convolutions multiply the zeros of padding, as StableHLO defines it. XLA's interpreter skips padding.
-// The difference is a NaN if the kernel is not finite.
+// The results differ by NaN if the convolution's kernel is not finite.
 std::unique_ptr<Module> WithZerosForPadding(const Module& module) {
   std::unique_ptr<Module> copy = module.Clone();
   for (Computation* computation : copy->Computations()) {
@@ -127,7 +127,7 @@ bool HasOwnNan(const Literal& expected, const Literal& actual) {
   return false;
 }
 
-// Takes the expected element where both values are NaN.
+// Where `actual` and `with_zeros` are NaN, gives `actual` the element of `expected`.
 void ReplaceNans(const Literal& with_zeros, const Literal& expected, Literal& actual) {
   for (size_t i = 0; i < actual.elements().size(); ++i)
     ReplaceNans(with_zeros.elements()[i], expected.elements()[i], actual.mutable_elements()[i]);
@@ -142,7 +142,7 @@ struct Judged {
   Verdict verdict = Verdict::kMatch;
   std::string text;
   std::optional<Comparison> comparison;  // Set for a mismatch of values.
-  bool rests_on_roundings = false;       // Or on an open verdict. Either may hide a wrong value.
+  bool rests_on_roundings = false;       // Roundings explain a difference, or may: it may also be a wrong value.
 };
 
 class PartitionCheck {
@@ -181,7 +181,7 @@ class PartitionCheck {
   }
 
  private:
-  // Kernels run the unpartitioned module, so only faults of these passes belong here.
+  // The planted fault if it is in a partitioning pass, otherwise "". The run plants other faults.
   std::string Fault() const {
     const std::string& inject = experiment_.options().pipeline.inject;
     const PassRow* const pass = FindPass(std::string_view(inject).substr(0, inject.find_first_of("#:")));
@@ -189,7 +189,7 @@ class PartitionCheck {
     return is_ours ? inject : "";
   }
 
-  // After the pass instance with the number `last`, or after all for -1.
+  // The module after the pass instance with the number `last`, or after all passes for -1.
   Result<std::unique_ptr<Module>> Partitioned(int last, PipelineReport* report) const {
     std::unique_ptr<Module> module = input_.Clone(/*as_input=*/true);
     PipelineOptions options = {
@@ -285,7 +285,7 @@ class PartitionCheck {
   Result<Judged> Compare(const Module& module, const Literal& expected, const Literal& actual) const {
     const RunOptions& options = experiment_.options();
     const Comparison bits = CompareBitwise(expected, actual, options.compare);
-    if (bits.verdict == Verdict::kMatch) return Judged{Verdict::kMatch, "all results bit for bit", {}};
+    if (bits.verdict == Verdict::kMatch) return Judged{Verdict::kMatch, "all results are equal bit for bit", {}};
     const std::string differing = Str(bits.bad(), " of ", Counted(bits.elements(), "element"));
     Comparison within = CompareTolerance(expected, actual, options.tolerance, options.compare);
     if (within.verdict == Verdict::kMatch)
@@ -315,7 +315,7 @@ class PartitionCheck {
   }
 
   // Whether both programs have the same results in f64, within the tolerance of that type. The ensemble's roundings are
-  // independent of each other, but those of many equal terms are not.
+  // independent of each other, but roundings of many equal terms are not.
   bool AgreeInF64(const Module& module) const {
     const auto unmarked = Unmarked();
     if (!unmarked) return false;
@@ -335,7 +335,7 @@ class PartitionCheck {
     return unmarked;
   }
 
-  // Of the input, or of the partitioned program on all devices.
+  // Options to run the input or, unless null, `partitioned` on all devices.
   Result<EnsembleOptions> Ensemble(const Module* partitioned) const {
     EnsembleOptions ensemble = TRY(experiment_.Ensemble());
     ensemble.most_seconds = kUnaskedSeconds;
@@ -349,8 +349,8 @@ class PartitionCheck {
     return ensemble;
   }
 
-  // Compares with the results of WithZerosForPadding where those are NaN. A program may have zeros in some convolutions
-  // only.
+  // Also accepts results that match WithZerosForPadding's, or that match `expected_` except where both have NaN: a
+  // program may multiply zeros in some convolutions only.
   Status CompareWithZeros(const Module& module, const Literal& actual, Judged& judged) const {
     const auto with_zeros = ResultsOf(*WithZerosForPadding(input_), TRY(Interpreter()));
     if (!with_zeros || !HasOwnNan(expected_, *with_zeros->whole)) return {};
@@ -364,7 +364,7 @@ class PartitionCheck {
     return {};
   }
 
-  // Ignores outputs within the tolerance.
+  // Whether roundings do not explain an output. Ignores outputs within the tolerance.
   static bool IsSuspect(const EnsembleResult& roundings, const Comparison& within) {
     for (size_t i = 0; i < roundings.outputs.size(); ++i) {
       if (within.outputs[i].verdict != Verdict::kMatch && roundings.outputs[i].IsSuspect()) return true;
@@ -436,14 +436,14 @@ class PartitionCheck {
     return CulpritOf(*wrong, first, std::move(judged.comparison));
   }
 
-  // Searches for a value that no rounding explains. Roundings of others may hide it in the results.
+  // Searches for a value that no rounding explains. In the results, roundings of other values may hide it.
   Result<std::optional<Culprit>> ProvenFault(std::span<const PassRun> runs, Judged& judged) const {
     const auto run = std::ranges::find_if(runs, [](const PassRun& one) { return one.changed && IsPartitioning(one); });
     if (run == runs.end()) return std::nullopt;
     const std::unique_ptr<Module> before = TRY(Partitioned(run->number - 1, nullptr));
     auto part = TRY(FirstWrongPart(*run, *before));
     if ((!part || !part->is_proven) && experiment_.options().args.empty()) {
-      // On integers more sums are exact.
+      // More sums are exact on integers.
       Experiment integers = experiment_.With([](RunOptions& options) { options.input_profile = "exact"; });
       if (const auto arguments = integers.Arguments())
         part = TRY(PartitionCheck(integers, input_, **arguments, expected_).FirstWrongPart(*run, *before));
@@ -462,7 +462,8 @@ class PartitionCheck {
   const Literal& expected_;
 };
 
-// The partitions of a replica get parts of the same whole arguments.
+// Whether partitions of one replica have different arguments. They must be equal, because the parts of all partitions
+// are cut from the same whole arguments.
 bool PartitionsDiffer(const ByDevice& by_device, int64_t partitions) {
   for (size_t device = 0; device < by_device.size(); ++device) {
     const std::vector<Literal>& first = by_device[device - device % partitions];
@@ -487,7 +488,7 @@ Status JudgePartition(Experiment& experiment, RunReport* report) {
   const RunArguments& arguments = *TRY(experiment.Arguments());
   std::string why_not = report->reference_skipped;
   if (why_not.empty() && PartitionsDiffer(arguments.by_device, input.header.num_partitions))
-    why_not = "the arguments differ between its devices";
+    why_not = "partitions of one replica have different arguments";
   if (!why_not.empty()) {
     report->notes.push_back(Str("the partitioned program was not judged: ", why_not));
     return {};

@@ -40,7 +40,7 @@ class PartSearch {
     device_ = 0;
     executed_.clear();
     interpret_.on_value = [&](const Instruction& inst, const Literal& value) { Compare(inst, value); };
-    // Before an error, a wrong program may have computed wrong values.
+    // A run that fails may have computed wrong values before.
     std::ignore = pair_.run(pair_.local, interpret_);
     for (const Execution& execution : order_) {
       if (!different_.contains(execution) && compared_[execution] == Devices()) equal_.insert(execution);
@@ -120,7 +120,7 @@ class PartSearch {
     return part;
   }
 
-  // Along manual axes, a value of the whole program is the device's own part already.
+  // In manual regions, values of the whole program are parts of a device already.
   static Sharding WithoutManual(Sharding sharding) {
     if (sharding.kind == ShardingKind::kManual) sharding.kind = ShardingKind::kReplicated;
     if (sharding.kind == ShardingKind::kTiled)
@@ -170,11 +170,11 @@ class PartSearch {
   int64_t device_ = 0, leaf_ = 0;
   int64_t room_ = DefaultMemoryLimit() / 6;
   std::map<std::pair<int, int64_t>, size_t> executed_;    // Keyed by id and device, for one run.
-  std::map<Execution, std::map<int64_t, Literal>> kept_;  // On each device, or with one entry for all.
+  std::map<Execution, std::map<int64_t, Literal>> kept_;  // By device. A single entry is for all devices.
   std::vector<Execution> order_;                          // The kept values as they were computed.
-  std::map<Execution, int64_t> compared_;                 // Number of devices.
-  std::map<Execution, PartOfValue> different_;  // In some bits, on this device. A part beyond the tolerance precedes.
-  std::set<Execution> equal_;                   // On all devices.
+  std::map<Execution, int64_t> compared_;                 // Number of devices whose part was compared.
+  std::map<Execution, PartOfValue> different_;  // A part with other bits, if possible one beyond the tolerance.
+  std::set<Execution> equal_;                   // All parts have the whole value's bits.
 };
 
 }  // namespace

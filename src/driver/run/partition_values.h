@@ -1,7 +1,8 @@
 // Finds the value of an unpartitioned program whose parts are wrong first in the program of one device.
 //
-// A device's part of a value must have the bits of the whole value if its operands' parts have, and the op rounds no
-// sum that devices could add in another order. Then other bits prove a fault. Other values have a tolerance.
+// A device's part of a value must have the bits of the whole value if the parts of the operands have them and the op
+// rounds no sum that devices could add in another order. Then other bits prove a fault. Other values are compared by a
+// tolerance.
 #ifndef HLO_DRIVER_RUN_PARTITION_VALUES_H_
 #define HLO_DRIVER_RUN_PARTITION_VALUES_H_
 
@@ -35,7 +36,7 @@ struct PartitionedPair {
   std::function<Status(const Module&, const InterpretOptions&)> run;
 };
 
-// A proven fault precedes others. Keeps values of `whole` up to a sixth of the memory limit, and compares only these.
+// Prefers a proven fault. Keeps values of `whole` up to a sixth of the memory limit, and compares only these.
 // Finds nothing if `whole` cannot be interpreted.
 std::optional<WrongPart> FindWrongPart(const PartitionedPair& pair, InterpretOptions interpret,
                                        const CompareOptions& compare);

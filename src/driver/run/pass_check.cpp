@@ -146,11 +146,12 @@ std::string LookCommand(const Experiment& experiment, const std::string& instanc
 // A value that a comparison on the run's own arguments leaves open.
 struct Question {
   const WidenedValue* own;
-  // Made-up arguments showed no fault, but perhaps only within bounds that a wrong value might meet.
+  // Made-up arguments showed no fault. The bounds may have been so wide that a wrong value would be within them.
   bool is_right = false;
 };
 
-// Questions that made-up arguments did not answer. A value that passes opened must be decided in all elements.
+// Questions that made-up arguments did not answer. If passes left a value undetermined, arguments answer its question
+// only by deciding all elements.
 std::vector<Question> RemainingOf(std::vector<Question> questions, const WidenedResult& made_up) {
   std::erase_if(questions, [&](Question& question) {
     const auto value = std::ranges::find_if(made_up.values, [&](const WidenedValue& other) {

@@ -64,7 +64,7 @@ struct JudgedPipeline {
 Result<JudgedPasses> JudgeSegments(const JudgedPipeline& pipeline);
 
 // Judges on the experiment's arguments, then on one further set. If the interpreter cannot run the module within the
-// work limit, judges samples. With `runs_code`, they start from values of the compiled program. Otherwise nothing is
+// work limit, judges samples. With `runs_code`, samples start from values of the compiled program. Otherwise nothing is
 // compiled.
 Result<JudgedPasses> JudgePassesOf(Experiment& experiment, bool runs_code, bool names_instance);
 

@@ -31,7 +31,7 @@ std::string DevicesText(const ModuleHeader& header) {
              header.num_partitions == 1 ? " partition" : " partitions");
 }
 
-// What one device runs of a module for several, none of whose instructions depends on the device.
+// A note for a module whose header has several devices, but whose instructions do not depend on the device.
 std::string NoteOnDevices(const Module& module) {
   const ModuleHeader& header = module.header;
   if (!IsUnpartitioned(module))
@@ -39,8 +39,8 @@ std::string NoteOnDevices(const Module& module) {
                ", which do not depend on each other, so only one of them runs");
   const std::string_view whole = "the module is not partitioned, so one device runs the whole program";
   if (!SplitsArrays(module)) return std::string(whole);
-  return Str(whole, "; its ", header.replica_count * header.num_partitions,
-             " devices are left to the oracle 'partition'");
+  return Str(whole, "; only the oracle 'partition' judges the program for its ",
+             header.replica_count * header.num_partitions, " devices");
 }
 
 // Deeply nested control flow has too many pairs of live values for the buffer planner. Calls are inlined before.
@@ -79,7 +79,7 @@ Status CheckKernelsSuffice(const Module& module, int64_t max_depth, std::vector<
     if (const Instruction* inst = FindDeviceOp(module); inst != nullptr) {
       FAIL(UnsupportedAt(*inst, "U102",
                          Str("'", inst->opcode(), "' needs ", DevicesText(header), ", but kernels run on one device"))
-               .Advise("platform=interpreter", "runs all of them"));
+               .Advise("platform=interpreter", "runs all devices"));
     }
     notes->push_back(NoteOnDevices(module));
   }

@@ -109,7 +109,7 @@ std::string PlantedText(const PlantedFault& planted) {
              planted.times == 0 ? ": the fault fits nowhere, so nothing was tested" : "", "\n");
 }
 
-// The planted fault changes nothing on these arguments, or the comparison cannot find it.
+// A line for a planted fault that no comparison found, or "".
 std::string UnnoticedText(const RunReport& report) {
   // Notes report the checks of a wrong autotuning candidate.
   const bool any = std::ranges::any_of(report.planted, [](const PlantedFault& planted) {
@@ -150,7 +150,7 @@ std::string ReferenceText(const RunReport& report) {
   const bool is_file = !report.reference_file.empty();
   const std::string check = report.times.check > 0 ? Str("   check ", HumanMilliseconds(report.times.check)) : "";
   if (!report.reference_skipped.empty())
-    return Str("  reference skipped: ", report.reference_skipped, "; --reference_platform=interpreter runs it", check,
+    return Str("  reference skipped: ", report.reference_skipped, "; --reference_platform=interpreter computes it", check,
                "\n");
   std::string out = "  reference ";
   if (report.reference_recorded) out += "recorded in the file";
@@ -234,7 +234,7 @@ std::string ReportText(const RunReport& report) {
   if (report.culprit.comparison) {
     // The module's outputs are in a table above.
     if (report.culprit.kind == Culprit::Kind::kKernel || report.culprit.kind == Culprit::Kind::kLibrary)
-      out += Str("  '", report.culprit.name, "' from what it read:\n");
+      out += Str("  '", report.culprit.name, "' from the operands that it read:\n");
     out += OutputTable(*report.culprit.comparison, true);
     for (const TensorComparison& tensor : report.culprit.comparison->outputs) {
       if (tensor.bad() > 0) out += Details(tensor);

@@ -215,7 +215,7 @@ std::optional<State> StateBefore(const Module& input, PipelineOptions pipeline,
   rlimit no_core = {0, 0};
   setrlimit(RLIMIT_CORE, &no_core);
   LeaveCrashesToParent();
-  SetThreads(1);  // A child process does not have the parent's pool of threads.
+  SetThreads(1);  // A child process has no pool of threads.
   pipeline.fusions = nullptr;
   pipeline.after = nullptr;
   pipeline.before = [number, before = std::move(pipeline.before)](const PassRun& run, Module& module) -> Status {

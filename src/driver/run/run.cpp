@@ -278,7 +278,7 @@ Result<RunReport> Run(Experiment& experiment) {
     const ModuleHeader& header = TRY(experiment.Input())->module->header;
     const bool has_one_device = header.replica_count * header.num_partitions == 1;
     report.notes.push_back(Str("the interpreter runs the module as it was read and ignores ", Join(of_kernels, " "),
-                               has_one_device ? " (--platform=cpu)" : ""));
+                               has_one_device ? "; --platform=cpu runs kernels, for which these flags are meant" : ""));
   }
   // Unsupported ops are reported before arguments are made.
   if (where.device != nullptr) TRY(ReportCode(experiment, &report));

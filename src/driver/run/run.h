@@ -158,7 +158,7 @@ struct LocalSummary {
   int64_t sampled = 0;
   int64_t sampled_elements = 0, sampled_checked = 0;
   std::array<int64_t, kElementClasses> counts = {};
-  // Elements with the interpreter's bits beyond their bound, which is then wrong.
+  // Elements that have the interpreter's bits but are beyond their bound. Then the bound is wrong.
   int64_t disproved = 0;
   int64_t decided = 0;  // Open steps that made-up arguments decided.
   double worst_ratio = 0;

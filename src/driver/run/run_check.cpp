@@ -28,7 +28,8 @@ namespace {
 
 constexpr int64_t kSeededIterations = 8;
 
-// A condition has only one element, so it is also judged when it ends the loop, and in all iterations of a short loop.
+// The iterations in which steps are judged. A condition has only one element, so it is also judged when it ends the
+// loop, and in all iterations of a short loop.
 class ChosenIterations {
  public:
   ChosenIterations(const std::map<int, int64_t>& last_by_loop, uint64_t seed) {
@@ -595,8 +596,8 @@ std::string ToString(const LocalSummary& local) {
   const bool wrong = count(ElementClass::kViolation) > 0 || !local.wrong.empty();
   if (local.steps == 0 && local.interpreted > 0)
     return Str(
-        "nothing to check: ", local.interpreted == 1 ? "the one step is" : Str("all ", local.interpreted, " steps are"),
-        " by the interpreter, which is the reference");
+        "nothing to check: ", local.interpreted == 1 ? "the one step ran" : Str("all ", local.interpreted, " steps ran"),
+        " in the interpreter, which is the reference");
   std::string out =
       Str(wrong                     ? "MISMATCH  "
           : local.unchecked.empty() ? "MATCH  "

@@ -32,7 +32,7 @@ Result<std::unique_ptr<gpu::Executable>> CompileAlone(const Module& step, gpu::D
                                                       const RunOptions& options);
 // Spoils the memory of the results first, so an element that no kernel writes is wrong.
 Result<Literal> RunAlone(gpu::Executable& alone, std::span<const Literal> arguments);
-// Turns errors into nullopt, except failures of the device: the step could not run alone.
+// Turns an error into nullopt, because the step cannot run alone, but keeps failures of the device.
 template <class T>
 Result<std::optional<T>> UnlessOfDevice(Result<T> result) {
   if (result) return std::optional(std::move(*result));
@@ -40,8 +40,9 @@ Result<std::optional<T>> UnlessOfDevice(Result<T> result) {
   return std::nullopt;
 }
 
-// Made-up arguments that decide open outputs: small integers, twice, whose sums and comparisons are exact; numbers with
-// all digits and no special values, which avoid ties; 1 and -1, whose products are exact. Seeds differ from the run's.
+// Made-up arguments that decide open outputs. Two sets have small integers, whose sums and comparisons are exact. One
+// has numbers with all digits and no special values, which avoid ties. One has 1 and -1, whose products are exact.
+// Seeds differ from the run's.
 std::array<ArgumentOptions, 4> DecidingArguments(uint64_t seed);
 // Compares on DecidingArguments until each `open` output is decided or one is a mismatch. Returns the last comparison,
 // or nullopt if an output stays open. A match decides if at most a tenth of the elements are vacuous, and some expected

@@ -47,8 +47,8 @@ std::unique_ptr<Module> Alone(const gpu::StepInfo& step, const Instruction& loop
   return module;
 }
 
-// The loop, and with `all` the kernels before it and the others. Nothing unless the region has one loop and another
-// kernel.
+// Groups of instructions for new regions: the loop or, with `all`, the kernels on which it depends, the loop, and the
+// other kernels. Nothing unless the region has one loop and another kernel.
 std::optional<RegionGroups> GroupsAroundLoop(const Instruction& region, bool all) {
   const Computation& held = FusedComputation(region);
   std::vector<const Instruction*> loops;
@@ -112,7 +112,7 @@ Result<std::unique_ptr<TripCheck>> TripCheck::Of(const gpu::StepInfo& step, gpu:
   return check;
 }
 
-// The region computes only the loop, whose value is `result`.
+// The value of an instruction in a region that computes only the loop. `result` is the loop's value.
 Result<Literal> TripCheck::Value(const Instruction& inst, std::span<const Literal> inputs,
                                  const Literal* result) const {
   if (&inst == &loop_) return *result;

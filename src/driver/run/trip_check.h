@@ -16,12 +16,13 @@
 
 namespace hlo {
 
-// The first, the last and `seeded` random trips, or all if there are not more.
+// Numbers of the first, the last and `seeded` random trips, or of all trips if there are fewer.
 std::set<int64_t> TripsToJudge(int64_t trips, int64_t seeded, uint64_t seed);
 
-// Splits a kernel with a loop and other instructions into a kernel for the loop, with the same plan, and other kernels,
-// with `same_plan` at most two: for the instructions that the loop depends on, and for the rest. Null for other
-// kernels, or if parts do not compile. Errors: failures of the device.
+// Splits a kernel with a loop and other instructions. The loop becomes a kernel with the same plan. The others get plans
+// of their own or, with `same_plan`, become at most two kernels with the same plan: one with the instructions on which
+// the loop depends, one with the rest. Null for other kernels, or if parts do not compile. Errors: failures of the
+// device.
 Result<std::unique_ptr<gpu::Executable>> CompileAroundLoop(const gpu::StepInfo& step, gpu::Device& device,
                                                            const RunOptions& options, bool same_plan);
 
@@ -36,7 +37,7 @@ class TripCheck {
   // Judges state and condition of each of TripsToJudge, then checks by bits that all trips give `output`.
   Status Run(std::span<const Literal> inputs, const Literal& output, int64_t seeded, const LocalOptions& local,
              const Judge& judge);
-  // Judges one trip from some made-up states (CompareWhereDecided).
+  // Judges one trip of the loop from made-up states (CompareWhereDecided).
   Result<std::optional<Comparison>> WithRandomArguments(LocalOptions local, const std::set<ShapeIndex>& open);
 
  private:

@@ -200,7 +200,7 @@ Status Judge(Experiment& experiment, int64_t outputs, int64_t elements, RunRepor
   report->detail += SizesText(*report);
   if (!report->reference_skipped.empty()) report->detail += "; kernels and passes decide";
   if (!report->rounded.empty()) report->detail += "; rounding explains the difference";
-  if (report->fallback.Everything()) report->detail += "; no kernel ran: all steps by the interpreter";
+  if (report->fallback.Everything()) report->detail += "; no kernel ran: all steps ran in the interpreter";
   if (report->culprit.kind != Culprit::Kind::kNone) {
     SetVerdict(report, Verdict::kMismatch, "");
     report->next = NextOf(report->culprit, options, *report);
@@ -293,8 +293,8 @@ bool HasFloats(const Shape& shape) {
   return shape.IsArray() && (IsFloat(shape.type()) || IsComplex(shape.type()));
 }
 
-// True also for ops without a trait. A conversion rounds once, so all implementations give the same bits. Called
-// computations are examined on their own.
+// Whether implementations of the op may give different bits. They give the same for a conversion, which rounds once.
+// Called computations are examined on their own.
 bool RoundsFreely(const Instruction& inst) {
   if (!HasFloats(inst.shape()) || inst.Is(Opcode::kConvert) || inst.Is(Opcode::kReducePrecision)) return false;
   if (inst.Is(kElementwise)) return RowOf(inst.opcode()).ulps > 0;
@@ -431,14 +431,14 @@ void AllowForRoundings(const RunOptions& options, RunReport* report) {
   SetVerdict(report, Verdict::kMatch, "");
 }
 
-// The outputs are too small for the tolerances of the reference.
+// For outputs so small that the tolerance of the comparison shows nothing: kernels and passes decide.
 Status DecideByParts(Experiment& experiment, RunReport* report) {
   if (experiment.IsInterpreted()) return {};
   TRY(JudgeParts(experiment, report));
   if (report->culprit.kind != Culprit::Kind::kNone || DoubtOf(*report)) return {};
   report->notes.push_back(Str("the outputs are too small for the tolerances of the comparison with '",
                               report->reference_file, "' (", report->outputs->reason,
-                              "); the kernels and passes decide (--abs_error_bound sets another)"));
+                              "); the kernels and passes decide (--abs_error_bound sets another tolerance)"));
   SetVerdict(report, Verdict::kMatch, "");
   return {};
 }

@@ -52,7 +52,7 @@ class Judge {
   Judge(std::string path, const BisectOptions& options) : path_(std::move(path)), options_(options) {
     trial_.property = options.property;
     trial_.threads = threads_;
-    SetThreads(1);  // A child process does not have the parent's pool of threads.
+    SetThreads(1);  // A child process has no pool of threads.
   }
   ~Judge() { SetThreads(threads_); }
   Judge(const Judge&) = delete;
@@ -316,7 +316,7 @@ class Bisector {
     };
     if (FindPass(pass) == nullptr) return {};
     if (ask(0) != Answer::kGood) {
-      result_.rewrite = Str("none that ", pass, " counts: without its rewrites the module fails too");
+      result_.rewrite = Str("no rewrite that ", pass, " counts: without these rewrites the module fails too");
       return {};
     }
     int64_t good = 0, bad = 1;

@@ -27,7 +27,7 @@ using ModuleSize = std::tuple<int64_t, int64_t, size_t>;
 ModuleSize SizeOf(const Module& module, size_t characters);
 int64_t ElementCount(const Module& module);
 
-// Ids, the entry first, operands before users.
+// Ids of instructions that have this replacement, the entry first, operands before users.
 std::vector<int> Replaceable(const Module& module, Stand stand);
 // Returns whether an instruction was replaced.
 bool Replace(Module& module, std::span<const int> ids, Stand stand);

@@ -65,7 +65,7 @@ class Reducer {
       : options_(options), announce_(announce), line_(line), text_(std::move(text)) {
     trial_.property = options.property;
     trial_.threads = std::max(1, threads_ / std::max(1, options.jobs));
-    SetThreads(1);  // A child process does not have the parent's pool of threads.
+    SetThreads(1);  // A child process has no pool of threads.
   }
   ~Reducer() { SetThreads(threads_); }
   Reducer(const Reducer&) = delete;

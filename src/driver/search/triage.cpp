@@ -118,7 +118,7 @@ class Triager {
       case Culprit::Kind::kRuntime: return Str("the run time: ", symptom.detail);
       case Culprit::Kind::kNone:
         if (IsOfAPass()) return Str("pass '", symptom.stage.substr(5), "', which was running: ", symptom.detail);
-        return Str("no part by name; the run reached ", symptom.stage, ": ", symptom.detail);
+        return Str("not known; the run reached ", symptom.stage, ": ", symptom.detail);
       default: return symptom.detail;
     }
   }

@@ -22,7 +22,7 @@ struct VariantOutcome {
   };
   std::vector<Instance> instances;
   std::vector<std::string> rules;
-  std::string failure;  // For example "FAILED(passes): ..."
+  std::string failure;  // "FAILED(passes): ..."
   std::string verdict;  // "" if the variant did not run.
 };
 
