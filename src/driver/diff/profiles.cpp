@@ -182,7 +182,7 @@ std::string SumsText(const ProfileDiff& diff) {
     const std::string ms = Signed(sums[i].ms, HumanMilliseconds);
     if (sums[i].count > 0) parts.push_back(Str(sums[i].count, " ", kChangeWords[i], ms.empty() ? "" : " ", ms));
   }
-  // Pairs without a row in the table, by kind.
+  // Number of pairs without a row in the table, by kind.
   std::map<std::string_view, int64_t> others;
   for (const StepPair& pair : diff.steps) {
     if (ChangeOf(pair) == Change::kNone && !pair.same_work) ++others[ToString(pair.what)];

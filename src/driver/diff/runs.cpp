@@ -130,7 +130,7 @@ Result<DiffReport> DiffValues(const DiffSide& left, const DiffSide& right, const
   report.text = Str("values     both on ",
                     TRY(runs.left.ResolvedPlatform())->device == nullptr ? "the interpreter" : run.platform,
                     ", on the same arguments (", TRY(runs.left.Arguments())->description,
-                    "); the expected values are those of the left\n", report.text);
+                    "); the left module gives the expected values\n", report.text);
   if (options.format == DiffFormat::kText) report.text.clear();
   return report;
 }

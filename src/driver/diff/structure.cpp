@@ -284,7 +284,7 @@ class Differ {
     return changes;
   }
 
-  // Compares each called computation once, with the partner from its first caller.
+  // Pairs the computations that paired instructions call. For each computation only the first such pair counts.
   void PairCallees(const PairOfGraphs& pair) {
     const int size = is_mirrored_ ? pair.right.size() : pair.left.size();
     for (int i = 0; i < size; ++i) {
@@ -314,7 +314,7 @@ class Differ {
     }
   }
 
-  // Skips operands without a partner, which are reported themselves. Equal hashes count as equal.
+  // Skips operands without a partner, which are reported themselves, and operands with equal hashes.
   static void AddOperands(const PairOfGraphs& pair, int left, int right, std::vector<AttributeChange>* changes) {
     const std::span<const int> was = pair.left.OperandsOf(left), is = pair.right.OperandsOf(right);
     const auto name = [](const DiffGraph& graph, int node) { return std::string(graph.nodes[node].inst->name()); };

@@ -15,7 +15,7 @@
 namespace hlo {
 namespace {
 
-// `emitter` matches --xla_dump_emitter_re.
+// Code of a kernel that is dumped if --xla_dump_emitter_re matches `emitter`.
 struct Stage {
   std::string_view emitter, suffix;
   Result<std::string> (*text)(const kernel::Kernel& kernel);
@@ -40,7 +40,7 @@ struct DumpedKernel {
 
 struct Launch {
   int64_t step;
-  size_t number;  // Number in the step's plan.
+  size_t number;  // Position of the kernel in the step's plan.
   const gpu::EmittedKernel* emitted;
   size_t kernel;
 };

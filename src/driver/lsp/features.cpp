@@ -65,7 +65,7 @@ std::string DetailOf(const Document& document, const Symbol& symbol) {
 
 std::string NameOf(const Symbol& symbol) { return symbol.name.empty() ? "{...}" : std::string(symbol.name); }
 
-// Moves `at` past the appended symbols. The index bounds the recursion.
+// Moves `at` past the appended symbols. Recursion is at most as deep as symbols nest.
 void AppendTree(JsonWriter& json, Document& document, int parent, size_t& at) {
   const auto symbols = document.symbols().symbols();
   json.Open('[');

@@ -58,7 +58,7 @@ class SymbolScanner {
     return token.kind == TokenKind::kName || (token.kind == TokenKind::kWord && !IsReserved(token.text));
   }
   bool BeginsLine(const Token& token) const;
-  // Whether `[ROOT] NAME =` begins here. Inside brackets an instruction begins a line.
+  // Whether `[ROOT] NAME =` begins here. Inside brackets, it must begin a line.
   bool AtInstruction(bool in_brackets) const;
   bool AtComputation(bool opcode_possible) const;
 

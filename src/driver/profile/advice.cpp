@@ -66,7 +66,7 @@ std::string LaunchGaps(const ProfileSummary& summary) {
   return Str(Format("%.0f", summary.short_executions), " steps under ", Format("%.0f", kShortUs), " us leave ",
              Percent(summary.Share(gap.ms)), " of the time between them unused: fewer kernels help",
              summary.is_host ? "" : ", and so does --cuda_graphs",
-             "; 'hlo-opt --print_fusion_plan' says why they are not fused");
+             "; 'hlo-opt --print_fusion_plan' says why the steps are not fused");
 }
 
 std::string GenericForms(const ProfileSummary& summary) {
@@ -110,7 +110,7 @@ std::string FarFromRoof(const ProfileSummary& summary) {
   if (chosen.rows.empty()) return "";
   const StepRow& row = *chosen.rows.front();
   return Str("'", row.step.name, "' takes ", Percent(summary.Share(row.figures.ms)), " of the time, which is ",
-             Format("%.0f", 1 / row.OfRoof()), " times what ", summary.roof_name,
+             Format("%.0f", 1 / row.OfRoof()), " times the time that ", summary.roof_name,
              " should need (limited by: ", ToString(row.step.bound), "); its form: ", row.step.how);
 }
 

@@ -76,8 +76,8 @@ std::string Fenced(std::string_view text) { return Str("````\n", text, text.ends
 
 std::string ReadmeOf(const std::string& folder, const std::string& title, std::string_view report) {
   std::string out =
-      Str("# ", title, "\n\n`hlo-run .` in this folder, or `sh cmd.sh` from anywhere, runs it again; flags ",
-          "after it override those of the bundle. Other commands take the folder in place of a module, too.\n\n",
+      Str("# ", title, "\n\n`hlo-run .` in this folder, or `sh cmd.sh` from anywhere, repeats the run; flags ",
+          "at the end override flags of the bundle. Other commands take the folder in place of a module, too.\n\n",
           "| file | |\n|---|---|\n");
   for (const FileRow& row : kFiles) {
     std::error_code error;

@@ -235,7 +235,7 @@ std::unique_ptr<Module> ProbeModule(const std::string& probe, PrimitiveType type
   return std::move(*module);
 }
 
-// Whether the interpreter has an op without a probe. Any operands suffice.
+// Whether the interpreter implements an op without a probe. Any operands suffice.
 bool Interprets(Opcode opcode) {
   const Shape shape(PrimitiveType::kF32, {2, 3});
   Module module("probe");

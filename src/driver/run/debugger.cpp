@@ -28,7 +28,7 @@ class Debugger {
     const auto add = [&](const Computation& computation) {
       for (const Instruction* inst : computation.instructions()) {
         instructions_[inst->name()].push_back(inst);
-        // Reading the text changes a name that another computation has.
+        // The parser renames an instruction if another computation has its name.
         if (const std::string_view text = NameInText(*inst); text != inst->name()) instructions_[text].push_back(inst);
       }
     };

@@ -25,7 +25,7 @@ namespace hlo {
 // Errors of a step's first wrong execution, or of its first one if none is wrong.
 struct StepErrors {
   std::string name, kind, shape, loops, source;
-  // The largest error of an operand. Empty after the first execution, and if a true value is unknown.
+  // The largest error of an operand. Empty for later executions, and if the interpreter's values are unknown.
   std::optional<double> inherited;
   std::optional<double> handed_on;    // The error of the result.
   double own_rel = 0, own_ratio = 0;  // `own_ratio` is the largest error divided by its bound.
@@ -38,7 +38,7 @@ struct DivergenceReport {
   std::vector<StepErrors> steps;
   std::optional<size_t> first;  // The first wrong step.
   std::string inside;           // Names the wrong instruction in that step.
-  int64_t unknown = 0;          // True values that were not kept because of their size.
+  int64_t unknown = 0;          // Number of the interpreter's values that were too large to keep.
 };
 std::string ToString(const DivergenceReport& report);
 void WriteJson(JsonWriter& json, const DivergenceReport& report);

@@ -134,7 +134,7 @@ class Experiment {
   Result<std::string> WhyNoReference();
   // Sets the work limit, by default the longer of kWorkLimit and the estimated time of four runs.
   Result<RunOptions> Judging();
-  // Options with infeeds and outfeeds connected.
+  // Options with --infeed and --outfeed connected.
   Result<InterpretOptions> Interpreter();
   // Options for runs of this program with other roundings, on all of its devices.
   Result<EnsembleOptions> Ensemble();
@@ -159,7 +159,7 @@ class Experiment {
   Result<std::shared_ptr<const Profile>> Profiled(gpu::Executable& executable);
   Result<RunResults> RunKernels();
   Result<RunResults> RunInterpreter();
-  // Sizes of whole results in the file of --reference, which padded parts do not show.
+  // Sizes of whole results in the --reference file. Parts with padding do not show these sizes.
   Result<WholeSizes> SizesOfReference() const;
   Result<ResultShardings> StatedForResults(const Module& module) const;
   // Joins results if arguments or reference are whole arrays, or for --result_shardings. If JoinedResults::whole is

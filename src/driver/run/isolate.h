@@ -61,7 +61,7 @@ struct Isolation {
 };
 
 // Errors: [F004] the interpreter runs the module, [F008] the patterns select nothing, errors until the program is
-// compiled, and failures of the device. Others are in IsolatedPart::why.
+// compiled, and failures of the device. Other errors are in IsolatedPart::why.
 Result<Isolation> Isolate(const std::string& path, const RunOptions& run, const IsolateOptions& options,
                           Progress& progress);
 

@@ -93,7 +93,7 @@ std::string CountsText(const Isolation& isolation) {
   add(IsolatedState::kUndecided, "undecided");
   add(IsolatedState::kNotRun, "not run");
   add(IsolatedState::kNotReached, "not reached");
-  add(IsolatedState::kInterpreted, "by the interpreter, which is the reference");
+  add(IsolatedState::kInterpreted, "run by the interpreter, which is the reference");
   add(IsolatedState::kNothing, "with nothing to compute");
   if (isolation.left_out > 0) out += Str(", ", isolation.left_out, " left out by the patterns");
   return out;

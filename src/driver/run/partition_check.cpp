@@ -67,7 +67,7 @@ class Cutter {
     return table ? CutPart(whole, WithTypeOf(whole, shape), *table, partition, padding_) : whole;
   }
 
-  // The whole value may be widened.
+  // `shape` with the type of `whole`, which may be wider.
   static Shape WithTypeOf(const Literal& whole, const Shape& shape) { return shape.WithType(whole.shape().type()); }
 
   const Shape& shape_;

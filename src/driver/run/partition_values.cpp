@@ -48,7 +48,7 @@ class PartSearch {
     for (const auto judge : {&PartSearch::Proven, &PartSearch::BeyondTolerance}) {
       for (const Execution& execution : order_) {
         const auto part = different_.find(execution);
-        // The value of a parameter belongs to the caller.
+        // The caller computes the value of a parameter.
         if (part == different_.end() || by_id_[execution.first]->Is(Opcode::kParameter)) continue;
         if (auto wrong = (this->*judge)(execution, part->second)) return wrong;
       }

@@ -416,7 +416,7 @@ Result<WidenedResult> CompareAroundPasses(const Module& input, const Module& opt
     return result;
   }
   *summary =
-      Str(ToString(*decided), ", on made-up arguments; of its own ", result.undetermined + result.by_bits, " of ",
+      Str(ToString(*decided), ", on made-up arguments; on the run's own arguments ", result.undetermined + result.by_bits, " of ",
           result.elements, " undetermined", result.vacuous == 0 ? "" : Str(", ", result.vacuous, " vacuous"));
   return std::move(*decided);
 }

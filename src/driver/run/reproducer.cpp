@@ -47,7 +47,7 @@ struct Finding {
   std::function<std::string(const std::string& target)> command;
 };
 
-// In the syntax of --passes, with the options that differ from the defaults.
+// The pass in the syntax of --passes, with the options that differ from the defaults.
 std::string PassText(const PassRun& run) {
   // A list of passes cannot contain names with blanks.
   const std::string_view name = run.pass->name.contains(' ') ? run.pass->class_name : run.pass->name;
@@ -142,7 +142,7 @@ Result<Tried> RunScript(const std::string& folder) {
   return tried;
 }
 
-// Copies a file. Returns the target for the command.
+// If the target is a file, copies it to the folder. Returns --target for the command.
 Result<std::string> WriteTarget(const std::string& folder, const RunOptions& options) {
   const std::string& target = options.reproducer.target;
   std::error_code error;

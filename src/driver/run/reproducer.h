@@ -40,7 +40,7 @@ Status ReportReproducer(Experiment& experiment, RunReport* report);
 // Adds a reproducer to the error of a pass that failed or left an invalid module.
 Error Reproduced(Error error, const Module& input, const RunOptions& options);
 
-// Runs in another process. A crash is an error with a reproducer.
+// Runs the passes in another process. If they crash, returns an error with a reproducer.
 Status TryPasses(const Module& input, const RunOptions& options);
 
 }  // namespace hlo

@@ -618,7 +618,7 @@ std::string ToString(const LocalSummary& local) {
   if (!local.open.empty())
     out += Str("; ", Counted(std::ssize(local.open), "kernel"), " open on made-up arguments, too");
   if (local.disproved > 0)
-    out += Str("; ", local.disproved, " beyond a bound although the bits are the interpreter's, so the bound is wrong");
+    out += Str("; ", local.disproved, " beyond a bound although they have the interpreter's bits, so the bound is wrong");
   if (local.worst_ratio > 0)
     out += Format("; worst err/bound %.2f", local.worst_ratio) + Str(" ('", local.worst_step, "')");
   return out;

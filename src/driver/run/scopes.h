@@ -6,7 +6,8 @@
 // instructions in scope with an instruction outside between them are in different parts.
 //
 // Computations of control flow are divided likewise. A loop belongs to a part if all its computations are in scope, and
-// a tuple if all its elements are. Instructions with side effects, control edges or dynamic sizes belong to no part.
+// a tuple if all its elements are in scope. Instructions with side effects, control edges or dynamic sizes belong to no
+// part.
 #ifndef HLO_DRIVER_RUN_SCOPES_H_
 #define HLO_DRIVER_RUN_SCOPES_H_
 

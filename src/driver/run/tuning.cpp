@@ -18,7 +18,7 @@ namespace {
 
 using Answer = gpu::TuningHooks::Answer;
 
-// About a third of a second. The largest results are judged by samples.
+// Scalar steps, less than a tenth of a second. The largest results are judged by samples.
 constexpr int64_t kWorkOfJudging = 20'000'000;
 // The largest relative difference that roundings may cause, for any type.
 constexpr double kRough = 0.1;

@@ -44,7 +44,7 @@ std::string DeltaText(double with, double without, const std::function<std::stri
 std::string How(const AblateOptions& options) {
   if (!options.measured)
     return Str("time modelled for ", options.run.pipeline.device->name,
-               " from its description, exact, without interval");
+               " from its description, deterministic, so there is no interval");
   return Str(
       "time measured on ", options.run.platform, ": median of ", options.rounds,
       " rounds in random order; effect: median over the rounds of the time divided by the baseline's; 95 % interval by "
